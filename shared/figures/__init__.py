@@ -1,0 +1,22 @@
+"""Pictures of attention: arrays and words in, one picture out.
+
+Matrix pictures and shaded words follow the page's theme; curves, heat maps and intervals are matplotlib.
+"""
+
+from .colours import NEUTRALS as NEUTRALS
+from .colours import ROLES as ROLES
+from .colours import css_colour as css_colour
+from .colours import role_css as role_css
+from .matrices import Matrix as Matrix
+from .matrices import Picture as Picture
+from .matrices import attention_over as attention_over
+from .matrices import lookup as lookup
+from .matrices import product as product
+from .matrices import side_by_side as side_by_side
+from .matrices import softmax_row as softmax_row
+from .matrices import split_heads as split_heads
+from .matrices import weighted_sum as weighted_sum
+from .plots import curves as curves
+from .plots import heat_map as heat_map
+from .plots import intervals as intervals
+from .words import shaded_words as shaded_words

@@ -1,0 +1,621 @@
+"""Pictures of matrices and of the steps of attention, drawn from the arrays of a lab and nothing else.
+
+A `Matrix` is an array with a name, a role and labels, and shows itself; the functions set several side by side and
+mark what belongs together. Each checks its arithmetic first: a picture that would be wrong is refused.
+"""
+
+import unicodedata
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+import numpy as np
+
+from .colours import ROLES, css_colour
+
+MOST_NUMBERS = (12, 10)  # rows and columns up to which the cells carry their numbers; beyond, shades alone
+MOST_CELLS = 40  # rows or columns up to which all are drawn; beyond, the middle is left out
+SHADE = 0.42  # opacity below a number, at most: the number keeps a contrast of 4.5:1 (tests/test_matrices.py)
+LONGEST_LABEL = 120  # pixels
+TOLERANCE = 1e-4  # of the largest entry: float32 differs by less, a wrong formula by more
+FONT = "system-ui,-apple-system,'Segoe UI',Roboto,'Noto Sans',sans-serif"
+INK, MUTED, GRID, PAPER = (css_colour(name) for name in ("ink", "muted", "grid", "paper"))
+
+
+@dataclass(frozen=True, repr=False)
+class Picture:
+    """Something to look at: HTML with inline SVG, and the same in words for those who do not see it."""
+
+    html: str
+    alt: str
+
+    def _repr_html_(self) -> str:
+        return self.html
+
+    def __repr__(self) -> str:
+        return self.alt
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Matrix:
+    """An array (rows, columns) with its name, its role and its labels; the last value of a cell, it draws itself.
+
+    values: numpy array, torch tensor or nested list. A vector is given as a row, `x[None, :]`, or a column, `x[:, None]`.
+    role: one of `ROLES`; it chooses the colour. rows, columns: one label each, often the words of the sentence.
+    full: the magnitude with the deepest shade, by default the largest in the array (for weights, 1).
+    Raises ValueError for an array without two dimensions or without entries, for NaN and infinity, and for labels
+    that do not match the shape; TypeError for what is not a number.
+    """
+
+    values: Any
+    name: str
+    role: str = "features"
+    rows: Sequence[Any] | None = None
+    columns: Sequence[Any] | None = None
+    full: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.role not in ROLES:
+            raise ValueError(f"{self.role!r} is no role of the course; choose one of {', '.join(ROLES)}.")
+        values = _array(self.values, self.name)
+        if values.ndim != 2:
+            raise ValueError(
+                f"{self.name} has the shape {values.shape}; a matrix has rows and columns. "
+                "Give a vector as a row, x[None, :], or as a column, x[:, None]."
+            )
+        _check_entries(values, self.name)
+        object.__setattr__(self, "values", values)
+        for axis, kind in enumerate(("rows", "columns")):
+            labels = getattr(self, kind)
+            if labels is not None:
+                object.__setattr__(self, kind, _words(labels, f"{kind} of {self.name}", values.shape[axis]))
+
+    def _repr_html_(self) -> str:
+        return _page([_block(self)], [self])
+
+    def __repr__(self) -> str:
+        rows, columns = self.values.shape
+        i, j = np.unravel_index(np.argmax(self.values), self.values.shape)
+        parts = [f"{self.name}, {rows} by {columns}"]
+        parts += [f"{kind} {_listed(labels)}" for kind, labels in (("rows", self.rows), ("columns", self.columns)) if labels]
+        entry = _numbers(self.values)(self.values[i, j])
+        place = f"row {_place(self.rows, i)}, column {_place(self.columns, j)}"
+        return "; ".join([*parts, f"largest entry {entry} in {place}"]) + "."
+
+
+def side_by_side(*parts: Matrix | str) -> Picture:
+    """Matrices in a row, with the text between them that is given: `side_by_side(scores, "softmax", weights)`."""
+    blocks, sign = [], ""
+    for part in parts:
+        if isinstance(part, Matrix):
+            blocks.append(_block(part, sign=sign))
+        sign = "" if isinstance(part, Matrix) else part
+    alt = " ".join(repr(part) if isinstance(part, Matrix) else f"{part}:" for part in parts)
+    return Picture(_page(blocks, [part for part in parts if isinstance(part, Matrix)]), alt)
+
+
+def product(left: Matrix, right: Matrix, result: Matrix, row: int = 0, column: int = 0) -> Picture:
+    """left x right = result, with the row, the column and the cell that belong together marked, and its sum.
+
+    left (a, b), right (b, c), result (a, c). Raises ValueError when the shapes do not fit, when `result` is not
+    the product of the two, and when there is no such row or column.
+    """
+    (a, b), (b2, c) = left.values.shape, right.values.shape
+    if b != b2:
+        raise ValueError(
+            f"{left.name} has {b} columns and {right.name} has {b2} rows; a product needs as many of the one as of "
+            "the other. Is one of them to be transposed?"
+        )
+    row, column = _index(row, a, f"row of {left.name}"), _index(column, c, f"column of {right.name}")
+    _check_equal(result, left.values @ right.values, f"{left.name} × {right.name}")
+    terms = _sum(left, right, result, row, column)
+    blocks = [
+        _block(left, row=row),
+        _block(right, column=column, sign="×"),
+        _block(result, cell=(row, column), sign="="),
+    ]
+    where = f"row {_place(left.rows, row)} of {left.name}, column {_place(right.columns, column)} of {right.name}"
+    note = f"{where}: {terms}"
+    alt = f"{left.name} ({a} by {b}) times {right.name} ({b} by {c}) is {result!r} Marked: {note}."
+    return Picture(_page(blocks, [left, right, result], note), alt)
+
+
+def lookup(table: Matrix, ids: Sequence[int], result: Matrix, row: int = 0) -> Picture:
+    """Rows of a table picked by their numbers: result = table[ids], with one picked row marked in both.
+
+    table (vocabulary, dim), ids (tokens,), result (tokens, dim). Raises ValueError when an id lies outside the table or
+    `result` is not what the table holds there.
+    """
+    numbers = _array(ids, "ids")
+    if numbers.ndim != 1 or not numbers.size or np.any(numbers != np.floor(numbers)):
+        raise ValueError(f"ids are one whole number for each token; these are {ids!r}.")
+    numbers = numbers.astype(int)
+    size = len(table.values)
+    if numbers.min() < 0 or numbers.max() >= size:
+        raise ValueError(f"ids run from {numbers.min()} to {numbers.max()}, the table has the rows 0 to {size - 1}.")
+    row = _index(row, len(numbers), "token of the sentence")
+    _check_equal(result, table.values[numbers], f"{table.name}[ids]")
+    picked = int(numbers[row])
+    note = f"{_place(result.rows, row)} has the id {picked}: row {picked} of {table.name} is copied."
+    blocks = [_block(table, row=picked), _block(result, row=row, sign="→")]
+    return Picture(_page(blocks, [table, result], note), f"Lookup in {table!r} It gives {result!r} Marked: {note}")
+
+
+def softmax_row(scores: Any, weights: Any, words: Sequence[Any], asking: int = 0, scale: float = 1.0) -> Picture:
+    """One row of scores before and after weights = softmax(scores / scale), a bar below each weight.
+
+    scores, weights (tokens,) against the words that are looked at; `asking` is the index of the word that asks.
+    Raises ValueError when the weights are not the softmax of the scaled scores.
+    """
+    words = _words(words, "words")
+    asking = _index(asking, len(words), "word")
+    if not np.isfinite(scale) or scale <= 0:
+        raise ValueError(f"The scale is {scale}; scores are divided by a positive number, sqrt(d_k).")
+    asker = [words[asking]]
+    before = Matrix(_row(scores, "scores"), "scores", "score", asker, words)
+    scaled = Matrix(before.values / scale, "scaled scores", "score", asker, words, full=before.full)
+    after = Matrix(_row(weights, "weights"), "weights", "weight", asker, words)
+    exponentials = np.exp(scaled.values - scaled.values.max())
+    _check_equal(after, exponentials / exponentials.sum(), "the softmax of the scaled scores")
+    cell = max(_cell_width(m) for m in (before, scaled, after))
+    blocks = [
+        _block(before, cell_width=cell),
+        _block(scaled, cell_width=cell, sign=f"↓ ÷ {_short(scale)}", named_columns=False),
+        _block(after, cell_width=cell, sign="↓ softmax", named_columns=False, bars=True),
+    ]
+    note = f"The weights add up to {_numbers(after.values)(after.values.sum())}."
+    alt = f"One row through the softmax. {before!r} Divided by {_short(scale)}, then the softmax: {after!r} {note}"
+    return Picture(_page(blocks, [before, scaled, after], note, down=True), alt)
+
+
+def weighted_sum(weights: Any, values: Matrix, context: Any, asking: int = 0) -> Picture:
+    """The context vector of one word as the sum of all value rows, each times its weight.
+
+    weights (tokens,), values (tokens, d_v) with the words as rows, context (d_v,). Raises ValueError when the weighted
+    rows do not add up to the context vector.
+    """
+    words = values.rows or _words(range(1, len(values.values) + 1), "words")
+    asking = _index(asking, len(words), "word")
+    column = _row(weights, "weights").T  # (tokens, 1)
+    if len(column) != len(words):
+        raise ValueError(f"There are {len(column)} weights for {len(words)} values; each value needs one.")
+    shares = Matrix(column, "weights", "weight", words)
+    full = float(np.abs(values.values).max())
+    weighted = Matrix(shares.values * values.values, "weighted values", "value", words, values.columns, full)
+    total = Matrix(_row(context, "context"), "context vector", "output", [words[asking]], values.columns)
+    _check_equal(total, weighted.values.sum(axis=0, keepdims=True), "the sum of the weighted values")
+    cell = max(_cell_width(weighted), _cell_width(total))
+    label = max(_label_width(m.rows, _shaded(m)) for m in (weighted, total))
+    stack = [
+        _block(weighted, cell_width=cell, label_width=label),
+        _block(total, cell_width=cell, label_width=label, sign="↓ add the rows"),
+    ]
+    blocks = [_block(shares), _block(values, sign="×"), _signed("=", _flow(stack, down=True))]
+    alt = f"{shares!r} Each times its row of {values!r} The weighted rows add up to {total!r}"
+    return Picture(_page(blocks, [shares, values, weighted, total]), alt)
+
+
+def attention_over(words: Sequence[Any], weights: Any, asking: int) -> Picture:
+    """The sentence with one row of attention laid over it: shade, bar and number of each word show its weight.
+
+    words and weights (tokens,); the word that asks is framed. Raises ValueError when the weights do not add up to 1.
+    """
+    words = _words(words, "words")
+    shares = Matrix(_row(weights, "weights"), "weights", "weight", None, words)
+    asking = _index(asking, len(words), "word")
+    row = shares.values[0]
+    if row.min() < 0 or abs(row.sum() - 1) > TOLERANCE:
+        raise ValueError(f"The weights add up to {row.sum():.4f}; attention weights are positive and add up to 1.")
+    show = _numbers(row)
+    names = _numbered(words)
+    tokens = []
+    for i, (name, weight) in enumerate(zip(names, row, strict=True)):
+        text, full = _fit(name, 15)
+        width = round(max(_width(text, 15), _width(show(weight), 12)) + 14)
+        share = weight / row.max()
+        frame = f'<rect x="1" y="1" width="{width - 2}" height="28" rx="4" fill="none" stroke="{INK}" stroke-width="2"/>'
+        tokens.append(
+            f'<svg width="{width}" height="58" aria-hidden="true" style="flex:none">'
+            + f'<rect x="1" y="1" width="{width - 2}" height="28" rx="4" {_fill("weight", SHADE * share)}/>'
+            + frame * (i == asking)
+            + _text(width / 2, 20, text, 15, title=full, bold=i == asking)
+            + f'<rect x="4" y="33" width="{width - 8}" height="5" rx="2" {_fill("grid", 0.6)}/>'
+            + f'<rect x="4" y="33" width="{_coordinate((width - 8) * share)}" height="5" rx="2" {_fill("weight", 1)}/>'
+            + _text(width / 2, 53, show(weight), 12)
+            + "</svg>"
+        )
+    alt = f"Attention of “{words[asking]}” over the sentence: " + ", ".join(
+        f"{name} {show(weight)}" for name, weight in zip(names, row, strict=True)
+    )
+    backwards = sum(_right_to_left(word) for word in words) * 2 > len(words)
+    sentence = _flow(tokens, gap=2, style="direction:rtl;" * backwards)
+    note = f"Framed: {_isolated(names[asking])}, the word that asks. The longest bar belongs to {_isolated(names[row.argmax()])}."
+    return Picture(_page([f'<div role="img" aria-label="{escape(alt)}">{sentence}</div>'], [], note), f"{alt}. {note}")
+
+
+def split_heads(joined: Matrix, num_heads: int) -> Picture:
+    """The split into heads: the columns of (tokens, num_heads * head_dim) in groups, then a matrix (tokens, head_dim) each.
+
+    This is `x.view(tokens, num_heads, head_dim).transpose(0, 1)`. Raises ValueError when the columns do not divide.
+    """
+    tokens, dim = joined.values.shape
+    if num_heads < 1 or dim % num_heads:
+        raise ValueError(
+            f"{dim} columns cannot be shared by {num_heads} heads; num_heads must divide the number of columns."
+        )
+    head_dim = dim // num_heads
+    heads = joined.values.reshape(tokens, num_heads, head_dim).transpose(1, 0, 2)  # (num_heads, tokens, head_dim)
+    full = joined.full or float(np.abs(joined.values).max())
+    names = [f"head {h + 1}" for h in range(num_heads)]
+    parts = [
+        Matrix(
+            head, name, joined.role, joined.rows, joined.columns and joined.columns[h * head_dim : (h + 1) * head_dim], full
+        )
+        for h, (head, name) in enumerate(zip(heads, names, strict=True))
+    ]
+    blocks = [_block(joined, group=head_dim), *(_block(part, sign="→" * (part is parts[0])) for part in parts)]
+    note = (
+        f"Every token keeps its row in every head: head 1 takes the first {head_dim} of its {dim} columns, "
+        f"the next head the next {head_dim}."
+    )
+    return Picture(_page(blocks, [joined, *parts], note), f"{joined!r} Split into {num_heads} heads of {tokens} by {head_dim}. {note}")
+
+
+# Checks
+
+
+def _array(values: Any, name: str) -> np.ndarray:
+    if hasattr(values, "detach"):  # a torch tensor, wherever it lives; bfloat16 has no numpy type
+        values = values.detach().cpu().double().numpy()
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        raise ValueError(f"{name} has rows of different lengths; a matrix has one number in every cell.") from None
+    if array.dtype.kind not in "biuf":
+        raise TypeError(f"{name} holds {array.dtype}; a picture is drawn from real numbers.")
+    return array.astype(float)
+
+
+def _check_entries(values: np.ndarray, name: str) -> None:
+    if not values.size:
+        raise ValueError(f"{name} has the shape {values.shape} and no entries; give at least one row and one column.")
+    bad = np.argwhere(~np.isfinite(values))
+    if len(bad):
+        i, j = bad[0]
+        raise ValueError(
+            f"{name} holds {values[i, j]} in row {i}, column {j}; only finite numbers can be drawn. "
+            "Look for a division by zero, or for a mask before its softmax."
+        )
+
+
+def _check_equal(drawn: Matrix, expected: np.ndarray, what: str) -> None:
+    if drawn.values.shape != expected.shape:
+        raise ValueError(f"{drawn.name} has the shape {drawn.values.shape}, {what} has {expected.shape}.")
+    gap = np.abs(drawn.values - expected).max()
+    if gap > TOLERANCE * max(1.0, float(np.abs(expected).max())):
+        raise ValueError(f"{drawn.name} is not {what}: they differ by up to {gap:.4g}, so the picture would be wrong.")
+
+
+def _row(vector: Any, name: str) -> np.ndarray:
+    array = _array(vector, name)
+    if array.ndim != 1:
+        raise ValueError(f"{name} has the shape {array.shape}; give one row, such as {name}[1].")
+    return array[None, :]  # (1, tokens)
+
+
+def _words(labels: Sequence[Any], what: str, count: int | None = None) -> list[str]:
+    if isinstance(labels, str):
+        raise TypeError(f"The {what} are one string, {labels!r}; give a list of words, such as sentence.split().")
+    words = [
+        "".join("\ufffd" if unicodedata.category(c) in ("Cc", "Cs") else c for c in str(label)) for label in labels
+    ]
+    if not words:
+        raise ValueError(f"There are no {what}: the sentence is empty. Give at least one word.")
+    if count is not None and len(words) != count:
+        raise ValueError(f"There are {len(words)} labels for {count} {what}; each needs one.")
+    return words
+
+
+def _index(index: int, count: int, what: str) -> int:
+    if not -count <= index < count:
+        raise ValueError(f"There is no {what} with the index {index}; the first is 0, the last {count - 1}.")
+    return int(index) % count
+
+
+# Words and numbers
+
+
+def _numbers(values: np.ndarray) -> Any:
+    """How the numbers of one array are written: whole ones whole, the rest with two decimals or, far out, in powers of ten."""
+    largest = float(np.abs(values).max())
+    if np.all(values == np.round(values)) and largest < 1e5:
+        form = ".0f"
+    elif 0.01 <= largest < 100:
+        form = ".2f"
+    elif 100 <= largest < 1e4:
+        form = ".1f"
+    else:
+        form = ".1e"
+
+    def show(value: float) -> str:
+        text = f"{value:{form}}"
+        return text.lstrip("-") if float(text) == 0 else text.replace("-", "−")
+
+    return show
+
+
+def _short(value: float) -> str:
+    root = round(value**2)
+    return f"√{root}" if root > 1 and abs(value - root**0.5) < 1e-6 and value != round(value) else f"{value:.4g}"
+
+
+def _numbered(labels: Sequence[str]) -> list[str]:
+    """Repeated labels get their turn, “the #1”, “the #2”, so that a picture tells them apart."""
+    total, seen = Counter(labels), Counter()
+    numbered = []
+    for label in labels:
+        seen[label] += 1
+        numbered.append(f"{_isolated(label)} #{seen[label]}" if total[label] > 1 else label)
+    return numbered
+
+
+def _right_to_left(text: str) -> bool:
+    return any(unicodedata.bidirectional(c) in ("R", "AL") for c in text)
+
+
+def _isolated(text: str) -> str:
+    """A right-to-left word keeps its own direction and leaves that of its neighbours alone."""
+    return f"\u2068{text}\u2069" if _right_to_left(text) else text
+
+
+def _place(labels: Sequence[str] | None, index: int) -> str:
+    return f"“{_isolated(_numbered(labels)[index])}”" if labels else str(index)
+
+
+def _listed(labels: Sequence[str]) -> str:
+    if len(labels) > 12:
+        labels = [*labels[:5], "…", *labels[-5:]]
+    return ", ".join(labels)
+
+
+def _sum(left: Matrix, right: Matrix, result: Matrix, row: int, column: int) -> str:
+    def bracketed(text: str) -> str:
+        return f"({text})" if text.startswith("−") else text
+
+    show_left, show_right, show = (_numbers(m.values) for m in (left, right, result))
+    pairs = [(show_left(a), show_right(b)) for a, b in zip(left.values[row], right.values[:, column], strict=True)]
+    terms = [f"{bracketed(a)}·{bracketed(b)}" for a, b in pairs]
+    if len(terms) > 8:
+        terms = [*terms[:3], f"… {len(terms) - 6} more …", *terms[-3:]]
+    by_hand = sum(float(a.replace("−", "-")) * float(b.replace("−", "-")) for a, b in pairs)
+    answer = show(result.values[row, column])
+    exact = abs(by_hand - float(answer.replace("−", "-"))) < 1e-9  # else the rounded numbers only nearly give it
+    return f"{' + '.join(terms)} {'=' if exact else '≈'} {answer}"
+
+
+def _width(text: str, size: float) -> float:
+    """About how wide a text is, in pixels; too wide rather than too narrow, whatever font the page has."""
+
+    def em(c: str) -> float:
+        if unicodedata.combining(c) or unicodedata.category(c) in ("Mn", "Me", "Cf"):
+            return 0
+        if unicodedata.east_asian_width(c) in "WF" or unicodedata.category(c) == "So":
+            return 1.3
+        if c in "iljtfr.,:;!|'()[] ":
+            return 0.4
+        return 0.9 if c in "mwMW@%—…" else 0.7 if c.isupper() else 0.58
+
+    return size * sum(map(em, text))
+
+
+def _fit(label: str, size: float) -> tuple[str, str | None]:
+    """The label, cut to the longest that is drawn; when cut, the whole of it besides (shown on pointing)."""
+    if _width(label, size) <= LONGEST_LABEL:
+        return label, None
+    cut = next(i for i in range(len(label), -1, -1) if _width(label[:i], size) <= LONGEST_LABEL - size)
+    while cut and _joins(label, cut):  # never through the middle of an emoji or a letter with its accents
+        cut -= 1
+    return label[:cut] + "…", label
+
+
+def _joins(label: str, cut: int) -> bool:
+    before, after = label[cut - 1], label[cut]
+    return (
+        unicodedata.category(after) in ("Mn", "Me", "Mc")
+        or "\u200d" in (before, after)
+        or "\U0001f3fb" <= after <= "\U0001f3ff"  # skin tones
+        or ("\U0001f1e6" <= before <= "\U0001f1ff" and "\U0001f1e6" <= after <= "\U0001f1ff")  # flags
+    )
+
+
+# Drawing
+
+
+def _coordinate(x: float) -> str:
+    return f"{round(x, 1):g}"
+
+
+def _fill(role: str, opacity: float) -> str:
+    return f'fill="{css_colour(role)}" fill-opacity="{round(opacity, 2):g}"'
+
+
+def _text(
+    x: float, y: float, text: str, size: float, anchor: str = "middle", colour: str = INK, bold: bool = False,
+    turn: int = 0, title: str | None = None, kind: str = "",
+) -> str:  # fmt: skip
+    return (
+        f'<text x="{_coordinate(x)}" y="{_coordinate(y)}" font-size="{size:g}" text-anchor="{anchor}" fill="{colour}"'
+        + ' font-weight="700"' * bold
+        + (f' transform="rotate({turn} {_coordinate(x)} {_coordinate(y)})"' if turn else "")
+        + (f' data-kind="{kind}"' if kind else "")
+        + f">{escape(text)}{f'<title>{escape(title)}</title>' if title else ''}</text>"
+    )
+
+
+def _shaded(m: Matrix) -> bool:
+    return any(size > most for size, most in zip(m.values.shape, MOST_NUMBERS, strict=True))
+
+
+def _shown(count: int, keep: int | None) -> list[int | None]:
+    """The indices that are drawn, None where some are left out; what is marked is always drawn."""
+    if count <= MOST_CELLS:
+        return list(range(count))
+    ends = {*range(12), *range(count - 12, count), *([keep] if keep is not None else [])}
+    shown: list[int | None] = []
+    for i in sorted(ends):
+        if i and i - 1 not in ends:
+            shown.append(None)
+        shown.append(i)
+    return shown
+
+
+def _cell_width(m: Matrix) -> float:
+    if _shaded(m):
+        return 16
+    show = _numbers(m.values)
+    return max(32, round(max(_width(show(v), 13) for v in m.values.flat)) + 8)
+
+
+def _label_width(labels: Sequence[str] | None, shaded: bool) -> float:
+    size = 11 if shaded else 13
+    return max((_width(_fit(label, size)[0], size) for label in _numbered(labels)), default=0) + 8 if labels else 0
+
+
+def _block(
+    m: Matrix, row: int | None = None, column: int | None = None, cell: tuple[int, int] | None = None,
+    cell_width: float | None = None, label_width: float | None = None, named_columns: bool = True, bars: bool = False,
+    group: int | None = None, sign: str = "",
+) -> str:  # fmt: skip
+    """One matrix as an SVG of its natural size that scrolls in itself where the page is narrower."""
+    shaded = _shaded(m)
+    size, height = (11, 16) if shaded else (13, 28)
+    width = cell_width or _cell_width(m)
+    marked_row, marked_column = cell if cell else (row, column)
+    across = _shown(m.values.shape[1], marked_column)
+    down = _shown(m.values.shape[0], marked_row)
+    columns = _numbered(m.columns) if m.columns and named_columns else []
+    widest = max((_width(_fit(label, size)[0], size) for label in columns), default=0)
+    turn = widest > width - 4
+    head = 24 + (0 if not columns else widest * 0.87 + 12 if turn else 20)
+    left = label_width if label_width is not None else _label_width(m.rows, shaded)
+    left += 2
+    right = left + len(across) * width
+    bottom = head + len(down) * height
+    x_of = {j: left + at * width for at, j in enumerate(across)}
+    y_of = {i: head + at * height for at, i in enumerate(down)}
+    show = _numbers(m.values)
+    full = m.full or (1.0 if m.role == "weight" else float(np.abs(m.values).max())) or 1.0
+    colour = css_colour(m.role)
+
+    title = f"{m.values.shape[0]} × {m.values.shape[1]}"
+    parts = [
+        f'<text x="2" y="15" font-size="14" font-weight="700" fill="{colour}" data-kind="name">{escape(m.name)}'
+        f'<tspan dx="8" font-size="12" font-weight="400" fill="{MUTED}">{title}</tspan></text>'
+    ]
+    for i, label in enumerate(_numbered(m.rows) if m.rows else []):
+        if i in y_of:
+            text, whole = _fit(label, size)
+            y = y_of[i] + height / 2 + size * 0.36
+            parts.append(_text(left - 8, y, text, size, "end", bold=i == marked_row, title=whole, kind="row"))
+    for j, label in enumerate(columns):
+        if j in x_of:
+            text, whole = _fit(label, size)
+            x = x_of[j] + width / 2 + (3 if turn else 0)
+            bold = j == marked_column
+            parts.append(
+                _text(x, head - 6, text, size, "start" if turn else "middle", bold=bold, turn=-60 * turn, title=whole, kind="column")
+            )
+    for i in down:
+        for j in across:
+            if i is None or j is None:
+                continue
+            x, y, value = x_of[j], y_of[i], float(m.values[i, j])
+            strength = min(1.0, abs(value) / full)
+            box = f'x="{_coordinate(x)}" y="{_coordinate(y)}" width="{_coordinate(width)}" height="{height}"'
+            if not shaded:
+                parts.append(f'<rect {box} {_fill(m.role, SHADE * strength)} stroke="{GRID}"/>')
+                bold = (i, j) == cell
+                parts.append(_text(x + width / 2, y + 18.5, show(value), 13, bold=bold, kind="cell"))
+                continue
+            if value < 0:  # a bar, so that the sign shows without a number
+                box = f'x="{_coordinate(x)}" y="{_coordinate(y + 6)}" width="{_coordinate(width)}" height="{height - 12}"'
+            parts.append(f'<rect {box} {_fill(m.role, strength)} data-kind="cell"><title>{show(value)}</title></rect>')
+    if shaded:
+        parts.append(_outline(left, head, right, bottom, GRID, 1))
+    for at, j in enumerate(across):
+        if j is None:
+            parts.append(_text(left + (at + 0.5) * width, (head + bottom) / 2 + 4, "⋯", 14, colour=MUTED))
+    for at, i in enumerate(down):
+        if i is None:
+            parts.append(_text((left + right) / 2, head + (at + 0.5) * height + 4, "⋮", 14, colour=MUTED))
+    if group:
+        for start in range(0, m.values.shape[1], group):
+            if start in x_of and start + group - 1 in x_of:
+                parts.append(_outline(x_of[start], head, x_of[start + group - 1] + width, bottom, INK, 2))
+    if row is not None:
+        parts.append(_outline(left, y_of[row], right, y_of[row] + height, colour, 3))
+    if column is not None:
+        parts.append(_outline(x_of[column], head, x_of[column] + width, bottom, colour, 3))
+    if cell:
+        x, y = x_of[cell[1]], y_of[cell[0]]
+        parts.append(_outline(x, y, x + width, y + height, INK, 3))
+    if bars:
+        for j in across:
+            if j is not None:
+                tall = 44 * min(1.0, abs(float(m.values[0, j])) / full)
+                parts.append(
+                    f'<rect x="{_coordinate(x_of[j] + width * 0.2)}" y="{_coordinate(bottom + 4)}" '
+                    f'width="{_coordinate(width * 0.6)}" height="{_coordinate(tall)}" {_fill(m.role, 1)}/>'
+                )
+        bottom += 50
+    overhang = widest * 0.5 + 6 - width / 2 if turn else 0
+    total = max(right + max(2, overhang), _width(m.name, 14) * 1.1 + _width(title, 12) + 14)
+    svg = (
+        f'<svg width="{_coordinate(total)}" height="{_coordinate(bottom + 3)}" role="img" '
+        f'aria-label="{escape(repr(m))}" style="display:block">{"".join(parts)}</svg>'
+    )
+    notes = []
+    for kind, shown, count in (("rows", down, m.values.shape[0]), ("columns", across, m.values.shape[1])):
+        if None in shown:
+            missing = count - sum(i is not None for i in shown)
+            notes.append(f"{missing} of {count} {kind} in the middle are left out (⋯).")
+    reach = f'tabindex="0" role="group" aria-label="{escape(m.name)}, scrolls sideways" ' if total > 300 else ""
+    return _signed(
+        sign,
+        f'<div {reach}style="overflow-x:auto;overflow-y:hidden;max-width:100%;flex:none">{svg}'
+        + "".join(f'<div style="font-size:12px;color:{MUTED};max-width:{max(180, round(total))}px">{n}</div>' for n in notes)
+        + "</div>",
+    )
+
+
+def _outline(x1: float, y1: float, x2: float, y2: float, colour: str, thick: int) -> str:
+    return (
+        f'<rect x="{_coordinate(x1)}" y="{_coordinate(y1)}" width="{_coordinate(x2 - x1)}" '
+        f'height="{_coordinate(y2 - y1)}" fill="none" stroke="{colour}" stroke-width="{thick}"/>'
+    )
+
+
+def _signed(sign: str, block: str) -> str:
+    """A block with the sign before it: they go to the next line together."""
+    if not sign:
+        return block
+    above = f'<div style="font-size:18px;color:{MUTED};flex:none">{escape(sign)}</div>'
+    return _flow([above, block], down=sign.startswith("↓"))
+
+
+def _flow(blocks: Sequence[str], down: bool = False, gap: int = 10, style: str = "") -> str:
+    direction = "flex-direction:column;align-items:flex-start" if down else "flex-wrap:wrap;align-items:center"
+    return f'<div style="display:flex;{direction};gap:{gap}px;max-width:100%;{style}">{"".join(blocks)}</div>'
+
+
+def _page(blocks: Sequence[str], drawn: Sequence[Matrix], note: str = "", down: bool = False) -> str:
+    """The whole picture: its blocks beside or, on a narrow page, below each other, and a sentence under them."""
+    if any(map(_shaded, drawn)):
+        note += " Where there is no room for numbers, the shade says how large they are, and a thin bar is a negative one."
+    text = f'<div style="margin-top:10px;font-size:14px;overflow-wrap:anywhere">{escape(note)}</div>' if note else ""
+    return (
+        f'<div style="background:{PAPER};color:{INK};padding:8px;border-radius:6px;'
+        f'font-family:{FONT};line-height:1.4;font-variant-numeric:tabular-nums">{_flow(blocks, down)}{text}</div>'
+    )

@@ -1,0 +1,232 @@
+"""Plots of results: training curves, heat maps, and means with their intervals.
+
+Plain records and arrays go in, a matplotlib figure comes out. Each figure brings its own white paper, because no one
+ink reads well on a light and on a dark page, and a notebook cannot know which of the two it will stand on.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import matplotlib.pyplot as plt
+import numpy as np
+import seaborn
+from matplotlib.colors import LinearSegmentedColormap
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from .colours import ROLES
+
+__all__ = ["STYLE", "curves", "heat_map", "intervals"]
+
+PAPER, INK, FAINT = "#ffffff", "#1f2328", "#d0d7de"
+WIDTH = 5.6  # inches; a phone shows a figure of this width with letters that can still be read
+
+# The look of all plots; a lab's own plot takes it on with `with plt.rc_context(figures.STYLE):`.
+STYLE = {
+    "figure.dpi": 160,
+    "figure.facecolor": PAPER,
+    "figure.constrained_layout.use": True,
+    "axes.facecolor": PAPER,
+    "axes.edgecolor": INK,
+    "axes.labelcolor": INK,
+    "axes.titlecolor": INK,
+    "axes.titlesize": 11,
+    "axes.titlelocation": "left",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": FAINT,
+    "grid.linewidth": 0.6,
+    "text.color": INK,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "font.family": "DejaVu Sans",
+    "font.size": 11,
+    "lines.linewidth": 1.8,
+    "lines.markersize": 6,
+    "legend.frameon": False,
+}
+
+# One mark and one colour for each model: the mark alone tells them apart.
+SERIES = (("o", "#0b5394"), ("s", "#a63d00"), ("^", "#00695c"), ("D", "#7b1fa2"), ("v", "#57606a"))
+
+
+def curves(histories: Mapping[str, Sequence]) -> Figure:
+    """Draw loss and accuracy after each epoch, training and validation, in two panels.
+
+    Args:
+        histories: a model's name -> its history, or its histories, one for each seed. A history is a sequence of
+            records with `epoch`, `train_loss`, `train_accuracy`, `validation_loss` and `validation_accuracy`. Of
+            several seeds each is drawn thin and their mean thick.
+
+    Raises:
+        ValueError: no model, more than five of them, or a history without epochs.
+    """
+    runs = {name: _seeds(name, history) for name, history in histories.items()}
+    if not 1 <= len(runs) <= len(SERIES):
+        raise ValueError(f"There are {len(runs)} models to draw; give one to {len(SERIES)} of them.")
+    with plt.rc_context(STYLE):
+        figure, panels = plt.subplots(2, 1, sharex=True, figsize=(WIDTH, 5.4))
+        for axes, measure in zip(panels, ("loss", "accuracy"), strict=True):
+            axes.set_title(measure)
+            ends = []
+            for (name, seeds), (marker, colour) in zip(runs.items(), SERIES, strict=False):
+                for part, line, fill in (("train", "--", PAPER), ("validation", "-", colour)):
+                    look = {"color": colour, "linestyle": line}
+                    epochs, mean = _draw_seeds(axes, seeds, f"{part}_{measure}", look)
+                    axes.plot(epochs, mean, **look, marker=marker, markerfacecolor=fill)
+                    if len(runs) == 1:
+                        ends.append((epochs[-1], mean[-1], "training" if part == "train" else part, colour))
+                    elif part == "validation":
+                        ends.append((epochs[-1], mean[-1], name, colour))
+            _label_ends(figure, axes, ends)
+        panels[1].set_xlabel("epoch")
+        panels[1].xaxis.get_major_locator().set_params(integer=True)
+        if len(runs) > 1:
+            look = {"color": INK, "marker": "o"}
+            keys = [
+                Line2D([], [], **look, linestyle="--", markerfacecolor=PAPER, label="training"),
+                Line2D([], [], **look, linestyle="-", label="validation"),
+            ]
+            figure.legend(handles=keys, loc="outside upper right", ncols=2)
+    return figure
+
+
+def _seeds(name: str, history: Sequence) -> list:
+    seeds = [history] if len(history) and isinstance(history[0], Mapping) else list(history)
+    if not seeds or not all(len(seed) for seed in seeds):
+        raise ValueError(f"The history of {name!r} holds no epoch; train for one at least before you draw it.")
+    return seeds
+
+
+def _draw_seeds(axes, seeds: list, key: str, look: dict) -> tuple[list, np.ndarray]:
+    """Draw each of several seeds thin; return epochs and mean of the epochs that all seeds have."""
+    length = min(len(seed) for seed in seeds)
+    if len(seeds) > 1:
+        for seed in seeds:
+            axes.plot([row["epoch"] for row in seed], [row[key] for row in seed], **look, linewidth=0.7, alpha=0.5)
+    values = np.array([[row[key] for row in seed[:length]] for seed in seeds])  # (seeds, epochs)
+    return [row["epoch"] for row in seeds[0][:length]], values.mean(axis=0)
+
+
+def _label_ends(figure: Figure, axes, ends: list) -> None:
+    """Write each line's name behind its end, names pushed apart until none covers another."""
+    figure.draw_without_rendering()  # only now are the heights known
+    low, high = axes.get_ylim()
+    gap = 1.2 * STYLE["font.size"] * (high - low) / (axes.bbox.height * 72 / figure.dpi)
+    wanted = np.array([value for _, value, _, _ in ends])
+    order = np.argsort(wanted, kind="stable")
+    places = wanted[order]
+    for place in range(1, len(places)):
+        places[place] = max(places[place], places[place - 1] + gap)
+    places -= places.mean() - wanted.mean()
+    last = max(epoch for epoch, *_ in ends)
+    for place, end in zip(places, order, strict=True):
+        _, _, name, colour = ends[end]
+        axes.annotate(name, (last, place), (9, 0), textcoords="offset points", color=colour, va="center")
+
+
+def heat_map(
+    matrix,
+    *,
+    title: str = "",
+    rows: str = "",
+    columns: str = "",
+    row_labels: Sequence[str] | None = None,
+    column_labels: Sequence[str] | None = None,
+    role: str = "weight",
+) -> Figure:
+    """Draw a matrix as shaded cells, darker for more, with the numbers written in when there are few.
+
+    Args:
+        matrix: (rows, columns) numbers. Without a negative one, shades run from zero up in the colour of `role`.
+        rows, columns: what the two axes count, for example "query" and "key".
+        row_labels, column_labels: one for each row and column, for example words; without them places are counted.
+
+    Raises:
+        ValueError: not a matrix, no cells, a cell that is not finite, labels that do not match, or an unknown role.
+    """
+    matrix = _numbers(matrix)
+    if matrix.ndim != 2 or not matrix.size:
+        raise ValueError(f"A heat map shows a matrix (rows, columns); this array has the shape {matrix.shape}.")
+    if not np.isfinite(matrix).all():
+        row, column = np.argwhere(~np.isfinite(matrix))[0].tolist()
+        raise ValueError(f"Row {row}, column {column} holds {matrix[row, column]}; a heat map needs finite numbers.")
+    for name, labels, size in (("row", row_labels, len(matrix)), ("column", column_labels, matrix.shape[1])):
+        if labels is not None and len(labels) != size:
+            raise ValueError(f"There are {len(labels)} {name} labels for {size} {name}s; give one for each {name}.")
+    if role not in ROLES:
+        raise ValueError(f"The role {role!r} has no colour; the roles are {', '.join(ROLES)}.")
+
+    height, width = matrix.shape
+    few = width <= 8 and height <= 12
+    worded = row_labels is not None or column_labels is not None
+    # Cells of words are square; other matrices fill the width, whatever their shape.
+    inches = np.clip((WIDTH - 1.6) * height / width + 1.2, 2.2, 7.5) if worded or few else 4.2
+    shades = LinearSegmentedColormap.from_list(role, [PAPER, ROLES[role][0], INK])
+    with plt.rc_context(STYLE | {"axes.grid": False}):
+        figure, axes = plt.subplots(figsize=(WIDTH, inches))
+        seaborn.heatmap(
+            matrix,
+            ax=axes,
+            cmap="cividis_r" if matrix.min() < 0 else shades,
+            vmin=min(matrix.min(), 0) or None if matrix.min() < 0 else 0,
+            square=worded,
+            annot=few,
+            fmt=".2f",
+            annot_kws={"fontsize": 10},
+            linewidths=0.8 if few else 0,
+            linecolor=PAPER,
+            xticklabels="auto" if column_labels is None else list(column_labels),
+            yticklabels="auto" if row_labels is None else list(row_labels),
+        )
+        axes.set(title=title, xlabel=columns, ylabel=rows)
+        axes.tick_params(length=0)
+        axes.tick_params("y", rotation=0)
+    return figure
+
+
+def intervals(table: Mapping[str, Mapping[str, tuple[float, float]]], *, measure: str = "accuracy") -> Figure:
+    """Draw means with their 95% intervals: one line for each model, one mark for each kind of example.
+
+    Args:
+        table: model -> kind (for example "plain", "distracted") -> (mean, half the width of the interval). A half
+            width of 0 draws the mean alone.
+
+    Raises:
+        ValueError: no model, more than five kinds, a number that is not finite, or a negative width.
+    """
+    kinds = list(dict.fromkeys(kind for entry in table.values() for kind in entry))
+    if not 1 <= len(kinds) <= len(SERIES):
+        raise ValueError(f"There are {len(table)} models with {len(kinds)} kinds; give one model and one kind at least.")
+    looks = dict(zip(kinds, SERIES, strict=False))
+    lines = 0
+    ticks = []
+    with plt.rc_context(STYLE):
+        figure, axes = plt.subplots(figsize=(WIDTH, 1.0 + 0.32 * sum(1 + len(entry) for entry in table.values())))
+        for model, entry in table.items():
+            axes.annotate(model, (0, -lines), xycoords=("axes fraction", "data"), va="center", fontweight="bold")
+            lines += 1
+            for kind, (mean, half) in entry.items():
+                if not (np.isfinite([mean, half]).all() and half >= 0):
+                    raise ValueError(
+                        f"{model}, {kind}: mean {mean} with half width {half}. Both must be finite, the width 0 or "
+                        "more; a single run has no interval, so give it the width 0."
+                    )
+                marker, colour = looks[kind]
+                axes.errorbar(mean, -lines, xerr=half or None, color=colour, marker=marker, capsize=4)
+                note = f"{mean:.3f}" + (f" ± {half:.3f}" if half else "")
+                axes.annotate(note, (1.02, -lines), xycoords=("axes fraction", "data"), va="center", fontsize=10)
+                ticks.append((-lines, kind))
+                lines += 1
+        axes.set_yticks(*map(list, zip(*ticks, strict=True)))
+        axes.set_ylim(0.7 - lines, 0.7)
+        axes.set_xlabel(f"{measure}, mean and 95% interval")
+        axes.tick_params("y", length=0)
+        axes.margins(x=0.08)
+    return figure
+
+
+def _numbers(values) -> np.ndarray:
+    """An array of floats, also from a tensor that still carries gradients."""
+    return np.asarray(values.detach().cpu() if hasattr(values, "detach") else values, dtype=float)

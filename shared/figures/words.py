@@ -1,0 +1,104 @@
+"""Words shaded by the attention they get.
+
+Words and their weights go in; out comes a small piece of HTML that follows the page's light or dark theme.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+
+import numpy as np
+
+from .colours import ROLES
+from .plots import _numbers
+
+__all__ = ["ShadedWords", "shaded_words"]
+
+STEPS = 8  # shades from nothing to the largest weight
+STRONGEST = 5  # words named in the line under the title
+
+
+@dataclass(frozen=True)
+class ShadedWords:
+    """Shaded words: HTML for a notebook, the line of the strongest words as plain text."""
+
+    html: str
+    text: str
+
+    def _repr_html_(self) -> str:
+        return self.html
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+def shaded_words(
+    words: Sequence[str], weights, *, title: str = "", labelled: Sequence[bool] | None = None
+) -> ShadedWords:
+    """Shade each word by its weight: the more attention, the thicker its underline and the darker its ground.
+
+    Args:
+        words: the words in their order.
+        weights: (words,) attention weights, zero or more.
+        title: one line above the words, for example label and verdict.
+        labelled: (words,) true for the words of the review that the label is about; its ends are marked.
+
+    Raises:
+        ValueError: no words, as many weights or marks as there are words missing, or a weight that is negative or
+            not finite.
+    """
+    weights = _numbers(weights)
+    if not len(words):
+        raise ValueError("There are no words to shade; give one at least.")
+    if weights.shape != (len(words),):
+        raise ValueError(f"There are {len(words)} words and weights of shape {weights.shape}; give one weight a word.")
+    if not (np.isfinite(weights).all() and (weights >= 0).all()):
+        place = int(np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))[0])
+        raise ValueError(
+            f"The weight of {words[place]!r} (place {place}) is {weights[place]}; attention weights are finite and "
+            "zero or more. Pass them as they are after the softmax."
+        )
+    if labelled is not None and len(labelled) != len(words):
+        raise ValueError(f"There are {len(words)} words and {len(labelled)} marks in `labelled`; give one a word.")
+
+    order = np.argsort(-weights, kind="stable")
+    strongest = [place for place in order[:STRONGEST].tolist() if weights[place] > 0]
+    summary = "Most attention: " + ", ".join(f"{words[place]} {weights[place]:.2f}" for place in strongest) + "."
+    if not strongest:
+        summary = "No word gets any attention."
+    if labelled is not None:
+        share = weights[np.asarray(labelled, dtype=bool)].sum() / (weights.sum() or 1.0)
+        summary += f" Share on the labelled review: {share:.2f}."
+
+    steps = np.ceil(STEPS * weights / (weights.max() or 1.0) - 1e-9).astype(int)
+    pieces = []
+    inside = False
+    for place, word in enumerate(words):
+        if labelled is not None and bool(labelled[place]) != inside:
+            inside = not inside
+            pieces.append(_flag("▸ labelled review" if inside else "◂ labelled review ends"))
+        pieces.append(_word(word, int(steps[place]), place in strongest))
+    head = f'<p style="margin:0 0 .3em;font-weight:bold">{escape(title)}</p>' if title else ""
+    html = (
+        '<div class="shaded-words" style="max-width:46rem;overflow-wrap:anywhere">'
+        f'{head}<p style="margin:0 0 .5em;font-size:.9em">{escape(summary)}</p>'
+        f'<p style="margin:0;line-height:2">{" ".join(pieces)}</p></div>'
+    )
+    return ShadedWords(html, f"{title}\n{summary}" if title else summary)
+
+
+def _word(word: str, step: int, strong: bool) -> str:
+    if not step:
+        return escape(word)
+    colour = f"var(--role-weight, {ROLES['weight'][0]})"
+    # The underline carries the weight for readers who see no colour; a browser without color-mix shows it alone.
+    style = (
+        f"border-bottom:{step / 2:g}px solid {colour};"
+        f"background:color-mix(in srgb, {colour} {4 * step}%, transparent)"
+    )
+    tag = "b" if strong else "span"
+    return f'<{tag} style="{style}">{escape(word)}</{tag}>'
+
+
+def _flag(text: str) -> str:
+    return f'<small style="border:1px solid;border-radius:.3em;padding:0 .3em;white-space:nowrap">{text}</small>'

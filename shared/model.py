@@ -1,0 +1,453 @@
+"""Attention layers and the classifiers built on them: tensors in, logits out.
+
+Dimensions: batch, tokens (n), dim (d, features of a token), key_dim (k), value_dim (d_v). Every classifier takes
+`ids` (batch, tokens) and `mask` (batch, tokens; True for a real token), and returns `logits` (batch,) and `weights`
+(batch, tokens): how much each token had to say, summing to 1.
+"""
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+__all__ = [
+    "AttentionPooling",
+    "EncoderClassifier",
+    "KeyPooling",
+    "MarkedSelfAttentionClassifier",
+    "MeanPooling",
+    "MultiHeadSelfAttention",
+    "SelfAttention",
+    "SelfAttentionClassifier",
+    "TokenFeatures",
+    "TransformerBlock",
+    "causal_mask",
+    "masked_softmax",
+    "sinusoidal_positions",
+]
+
+MAX_TOKENS = 1024
+
+
+def sinusoidal_positions(num_tokens: int, dim: int, base: float = 1000.0) -> Tensor:
+    """Positions as sines and cosines of growing wavelength, (num_tokens, dim).
+
+    Even columns hold sines and odd ones cosines of position / base^(2 floor(i / 2) / dim).
+    Source: Vaswani et al. 2017, section 3.5, which uses base 10,000.
+    """
+    column = torch.arange(dim)
+    angle = torch.arange(num_tokens)[:, None] / base ** (2 * (column // 2) / dim)  # (num_tokens, dim)
+    return torch.where(column % 2 == 0, angle.sin(), angle.cos())
+
+
+def masked_softmax(scores: Tensor, mask: Tensor | None = None) -> Tensor:
+    """Softmax over the last axis; where `mask` is False the weight is 0, and a row without any True is all 0.
+
+    Args:
+        scores: (..., n).
+        mask: bool, broadcasts to `scores`; None lets every place take part.
+
+    Raises:
+        TypeError: the mask is not bool.
+        ValueError: the mask does not broadcast to the scores.
+    """
+    if mask is None:
+        return scores.softmax(dim=-1)
+    check_mask(mask, scores.shape)
+    # The smallest number instead of -inf, of which a whole row would turn into NaN; and as few passes over the
+    # n x n scores as possible, for these passes are most of the time: only a row without any True needs the product.
+    hidden = torch.zeros(mask.shape, dtype=scores.dtype, device=scores.device)
+    weights = (scores + hidden.masked_fill(~mask, torch.finfo(scores.dtype).min)).softmax(dim=-1)
+    return weights if mask.any(dim=-1).all() else weights * mask
+
+
+def check_mask(mask: Tensor, shape: torch.Size) -> None:
+    """Raise a sentence unless `mask` is bool and broadcasts to `shape`."""
+    if mask.dtype != torch.bool:
+        raise TypeError(f"The mask is {mask.dtype}; it must be torch.bool, True where a token may be looked at.")
+    try:
+        fits = torch.broadcast_shapes(mask.shape, shape) == shape
+    except RuntimeError:
+        fits = False
+    if not fits:
+        raise ValueError(f"The mask has shape {tuple(mask.shape)}; it must broadcast to {tuple(shape)}.")
+
+
+class TokenFeatures(nn.Module):
+    """Word embedding plus sinusoidal position, then dropout: ids (batch, tokens) to (batch, tokens, dim).
+
+    Args:
+        positions: False leaves the positions out.
+        std: standard deviation of the first embeddings; PyTorch's default of 1 learns worse here (lab 9).
+
+    Raises:
+        ValueError: more than `MAX_TOKENS` tokens, or an id outside the vocabulary.
+        TypeError: ids are not integers.
+    """
+
+    def __init__(
+        self, vocabulary_size: int, dim: int = 16, dropout: float = 0.3, positions: bool = True, std: float = 0.1
+    ):
+        super().__init__()
+        self.embedding = nn.Embedding(vocabulary_size, dim)
+        nn.init.normal_(self.embedding.weight, std=std)
+        table = sinusoidal_positions(MAX_TOKENS, dim) if positions else torch.zeros(MAX_TOKENS, dim)
+        self.register_buffer("positions", table, persistent=False)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, ids: Tensor) -> Tensor:
+        self._check(ids)
+        return self.dropout(self.embedding(ids) + self.positions[: ids.shape[1]])  # (batch, tokens, dim)
+
+    def _check(self, ids: Tensor) -> None:
+        if ids.is_floating_point() or ids.dim() != 2:
+            raise TypeError(f"ids are {ids.dtype} of shape {tuple(ids.shape)}; give integers, (batch, tokens).")
+        if ids.shape[1] > MAX_TOKENS:
+            raise ValueError(f"A sequence holds {ids.shape[1]} tokens; positions reach to {MAX_TOKENS}. Cut it first.")
+        # On a GPU this look would make the processor wait at every step; batches were checked when they were made.
+        if ids.device.type == "cpu" and ids.numel():
+            low, high = ids.min().item(), ids.max().item()
+            if low < 0 or high >= self.embedding.num_embeddings:
+                raise ValueError(
+                    f"ids run from {low} to {high}; the vocabulary has ids 0 to {self.embedding.num_embeddings - 1}. "
+                    "Encode the text with the vocabulary that the model was made for."
+                )
+
+
+def weighted_sum(weights: Tensor, features: Tensor) -> Tensor:
+    """Weights (batch, tokens) times features (batch, tokens, dim), summed over the tokens: (batch, dim)."""
+    return (weights.unsqueeze(1) @ features).squeeze(1)  # (batch, 1, tokens) @ (batch, tokens, dim)
+
+
+class MeanPooling(nn.Module):
+    """The baseline: every token counts the same (lab 1)."""
+
+    def __init__(self, vocabulary_size: int, dim: int = 16, **features):
+        super().__init__()
+        self.features = TokenFeatures(vocabulary_size, dim, **features)
+        self.output = nn.Linear(dim, 1)
+
+    def forward(self, ids: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+        features = self.features(ids)  # (batch, tokens, dim)
+        weights = mask / mask.sum(dim=1, keepdim=True).clamp(min=1)  # (batch, tokens)
+        pooled = weighted_sum(weights, features)  # (batch, dim)
+        return self.output(pooled).squeeze(1), weights
+
+
+class AttentionPooling(nn.Module):
+    """One linear map gives each token a score; softmax makes weights of the scores (lab 1).
+
+    Source: additive attention with one fixed query, Bahdanau et al. 2015, section 3.1, made linear.
+    """
+
+    def __init__(self, vocabulary_size: int, dim: int = 16, **features):
+        super().__init__()
+        self.features = TokenFeatures(vocabulary_size, dim, **features)
+        self.score = nn.Linear(dim, 1)
+        self.output = nn.Linear(dim, 1)
+
+    def forward(self, ids: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+        features = self.features(ids)  # (batch, tokens, dim)
+        scores = self.score(features).squeeze(2)  # (batch, tokens)
+        weights = masked_softmax(scores, mask)  # (batch, tokens)
+        pooled = weighted_sum(weights, features)  # (batch, dim)
+        return self.output(pooled).squeeze(1), weights
+
+
+class KeyPooling(nn.Module):
+    """Attention pooling whose score is a key times one learned query (lab 2)."""
+
+    def __init__(self, vocabulary_size: int, dim: int = 16, key_dim: int = 16, bias: bool = True, **features):
+        super().__init__()
+        self.features = TokenFeatures(vocabulary_size, dim, **features)
+        self.W_key = nn.Linear(dim, key_dim, bias=bias)
+        self.query = nn.Linear(key_dim, 1, bias=bias)
+        self.output = nn.Linear(dim, 1)
+
+    def forward(self, ids: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+        features = self.features(ids)  # (batch, tokens, dim)
+        keys = self.W_key(features)  # (batch, tokens, key_dim)
+        scores = self.query(keys).squeeze(2)  # (batch, tokens)
+        weights = masked_softmax(scores, mask)  # (batch, tokens)
+        pooled = weighted_sum(weights, features)  # (batch, dim)
+        return self.output(pooled).squeeze(1), weights
+
+
+class SelfAttention(nn.Module):
+    """Every token asks, every token answers: features (batch, tokens, dim) to (batch, tokens, value_dim).
+
+    Args:
+        value_dim: None leaves the values out; the layer then brings back the features themselves (lab 3).
+        scale: False leaves out the division by the square root of key_dim.
+
+    Source: Vaswani et al. 2017, section 3.2.1.
+    """
+
+    def __init__(
+        self, dim: int, key_dim: int, value_dim: int | None = None, bias: bool = False, scale: bool = True
+    ):
+        super().__init__()
+        self.W_query = nn.Linear(dim, key_dim, bias=bias)
+        self.W_key = nn.Linear(dim, key_dim, bias=bias)
+        self.W_value = nn.Identity() if value_dim is None else nn.Linear(dim, value_dim, bias=bias)
+        self.divisor = math.sqrt(key_dim) if scale else 1.0
+
+    def attend(self, features: Tensor, mask: Tensor | None = None) -> Tensor:
+        """The weights, (batch, tokens, tokens): row i says where token i looks.
+
+        Args:
+            mask: (batch, tokens) bool, True for a real token; a padded token is looked at by nobody.
+        """
+        queries = self.W_query(features) / self.divisor  # (batch, tokens, key_dim), fewer numbers to divide than scores
+        keys = self.W_key(features)  # (batch, tokens, key_dim)
+        scores = queries @ keys.transpose(1, 2)  # (batch, tokens, tokens)
+        return masked_softmax(scores, None if mask is None else mask.unsqueeze(1))
+
+    def forward(self, features: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        weights = self.attend(features, mask)  # (batch, tokens, tokens)
+        values = self.W_value(features)  # (batch, tokens, value_dim)
+        return weights @ values, weights
+
+
+class SelfAttentionClassifier(nn.Module):
+    """Self-attention, averaged over the tokens, then a linear classifier (labs 3 and 4).
+
+    The average of the rows of A V is the average row of A, times V. So one row of weights a text is enough, and the
+    product of n x n weights with the values is never formed. The returned weights are that average row.
+    """
+
+    def __init__(
+        self,
+        vocabulary_size: int,
+        dim: int = 16,
+        key_dim: int = 8,
+        value_dim: int | None = 16,
+        scale: bool = True,
+        **features,
+    ):
+        super().__init__()
+        self.features = TokenFeatures(vocabulary_size, dim, **features)
+        self.attention = SelfAttention(dim, key_dim, value_dim, scale=scale)
+        self.output = nn.Linear(value_dim or dim, 1)
+
+    def forward(self, ids: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+        features = self.features(ids)  # (batch, tokens, dim)
+        rows = self.attention.attend(features, mask)  # (batch, tokens, tokens)
+        share = mask / mask.sum(dim=1, keepdim=True).clamp(min=1)  # (batch, tokens), padded rows do not count
+        weights = weighted_sum(share, rows)  # (batch, tokens)
+        pooled = weighted_sum(weights, self.attention.W_value(features))  # (batch, value_dim)
+        return self.output(pooled).squeeze(1), weights
+
+
+class MarkedSelfAttentionClassifier(nn.Module):
+    """Self-attention read at one row, the one of the mark (lab 4): one query a text, so the cost grows with n.
+
+    Args:
+        mark_id: the id of the mark, which stands once in every sequence.
+        constant_query: ask the same learned query in every text; the control that takes self-attention away.
+    """
+
+    def __init__(
+        self,
+        vocabulary_size: int,
+        mark_id: int,
+        dim: int = 16,
+        key_dim: int = 8,
+        value_dim: int = 16,
+        scale: bool = True,
+        constant_query: bool = False,
+        **features,
+    ):
+        super().__init__()
+        self.mark_id = mark_id
+        self.features = TokenFeatures(vocabulary_size, dim, **features)
+        self.attention = SelfAttention(dim, key_dim, value_dim, scale=scale)
+        self.constant_query = nn.Parameter(torch.randn(key_dim)) if constant_query else None
+        self.output = nn.Linear(value_dim, 1)
+
+    def forward(self, ids: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+        features = self.features(ids)  # (batch, tokens, dim)
+        marked = weighted_sum((ids == self.mark_id).to(features), features)  # (batch, dim), the mark's features
+        queries = self.attention.W_query(marked)  # (batch, key_dim)
+        if self.constant_query is not None:
+            queries = self.constant_query.expand(len(ids), -1)
+        keys = self.attention.W_key(features)  # (batch, tokens, key_dim)
+        scores = (keys @ queries.unsqueeze(2)).squeeze(2) / self.attention.divisor  # (batch, tokens)
+        weights = masked_softmax(scores, mask)  # (batch, tokens)
+        pooled = weighted_sum(weights, self.attention.W_value(features))  # (batch, value_dim)
+        return self.output(pooled).squeeze(1), weights
+
+
+def causal_mask(num_tokens: int, device: torch.device | str | None = None) -> Tensor:
+    """True where a token may look, (num_tokens, num_tokens) bool: at itself and at all that stand before it.
+
+    Source: Vaswani et al. 2017, section 3.2.3.
+    """
+    return torch.ones(num_tokens, num_tokens, dtype=torch.bool, device=device).tril()
+
+
+class MultiHeadSelfAttention(nn.Module):
+    """Several attentions side by side, each on its own slice of the features (lab 7).
+
+    Features (batch, tokens, embed_dim) come out in the same shape. Each of the `num_heads` heads has
+    head_dim = embed_dim / num_heads features to compare; equal to `nn.MultiheadAttention` with equal weights.
+
+    Raises:
+        ValueError: `num_heads` does not divide `embed_dim`.
+
+    Source: Vaswani et al. 2017, section 3.2.2.
+    """
+
+    def __init__(self, embed_dim: int, num_heads: int):
+        super().__init__()
+        if num_heads < 1 or embed_dim % num_heads:
+            fitting = [heads for heads in range(1, embed_dim + 1) if embed_dim % heads == 0]
+            raise ValueError(
+                f"{embed_dim} features cannot be shared by {num_heads} heads in equal parts. "
+                f"Choose num_heads among {fitting}, or another embed_dim."
+            )
+        self.num_heads, self.head_dim = num_heads, embed_dim // num_heads
+        self.W_query = nn.Linear(embed_dim, embed_dim)
+        self.W_key = nn.Linear(embed_dim, embed_dim)
+        self.W_value = nn.Linear(embed_dim, embed_dim)
+        self.W_output = nn.Linear(embed_dim, embed_dim)
+
+    def forward(
+        self, features: Tensor, mask: Tensor | None = None, attention_mask: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """The output (batch, tokens, embed_dim) and the weights (batch, num_heads, tokens, tokens).
+
+        Args:
+            mask: (batch, tokens) bool, True for a real token; a padded token is looked at by nobody. In a text of
+                padding alone all weights are 0.
+            attention_mask: bool, (tokens, tokens) or (batch, tokens, tokens), True where the token of the row may
+                look at the token of the column; `causal_mask` makes the usual one.
+
+        Raises:
+            TypeError: a mask is not bool.
+            ValueError: features or a mask have another shape, or the attention mask leaves a real token nothing to
+                look at.
+        """
+        if features.dim() != 3 or features.shape[2] != self.W_query.in_features:
+            raise ValueError(
+                f"features have shape {tuple(features.shape)}; this layer takes (batch, tokens, "
+                f"{self.W_query.in_features}). Add a batch axis to a single text with features[None]."
+            )
+        allowed = _allowed(features.shape, mask, attention_mask)
+        queries = self._split(self.W_query(features))  # (batch, num_heads, tokens, head_dim)
+        keys = self._split(self.W_key(features))  # (batch, num_heads, tokens, head_dim)
+        values = self._split(self.W_value(features))  # (batch, num_heads, tokens, head_dim)
+        scores = queries @ keys.transpose(2, 3) / math.sqrt(self.head_dim)  # (batch, num_heads, tokens, tokens)
+        weights = masked_softmax(scores, allowed)
+        joined = (weights @ values).transpose(1, 2).flatten(2)  # (batch, tokens, embed_dim)
+        return self.W_output(joined), weights
+
+    def _split(self, projected: Tensor) -> Tensor:
+        """Cut the features of each token into heads, then let the heads change places with the tokens."""
+        cut = projected.unflatten(2, (self.num_heads, self.head_dim))  # (batch, tokens, num_heads, head_dim)
+        return cut.transpose(1, 2)  # (batch, num_heads, tokens, head_dim)
+
+
+def _allowed(shape: torch.Size, mask: Tensor | None, attention_mask: Tensor | None) -> Tensor | None:
+    """Both masks as one that broadcasts to (batch, num_heads, tokens, tokens); `shape` is that of the features."""
+    batch, tokens, _ = shape
+    if mask is not None:
+        _check_kind(mask, [(batch, tokens)], "mask", "True for a real token")
+    if attention_mask is None:
+        return None if mask is None else mask[:, None, None, :]  # (batch, 1, 1, tokens)
+    accepted = [(tokens, tokens), (batch, tokens, tokens)]
+    _check_kind(attention_mask, accepted, "attention_mask", "True where a token may look")
+    allowed = attention_mask.expand(batch, tokens, tokens)
+    if mask is not None:
+        allowed = allowed & mask[:, None, :]  # (batch, tokens, tokens)
+    blind = ~allowed.any(dim=2)  # (batch, tokens)
+    if mask is not None:
+        blind = blind & mask  # what a padded token sees is of no interest
+    if blind.any():
+        text, token = blind.nonzero()[0].tolist()
+        raise ValueError(
+            f"The attention_mask leaves token {token} of text {text} nothing to look at, so its weights cannot add up "
+            "to 1. Let every token look at one real token at least, itself for instance."
+        )
+    return allowed[:, None]  # (batch, 1, tokens, tokens)
+
+
+def _check_kind(mask: Tensor, shapes: list[tuple[int, ...]], name: str, meaning: str) -> None:
+    """Raise a sentence unless `mask` is a bool tensor of one of the shapes."""
+    if not isinstance(mask, Tensor) or mask.dtype != torch.bool:
+        kind = mask.dtype if isinstance(mask, Tensor) else type(mask).__name__
+        raise TypeError(f"The {name} is {kind}; it must be a torch.bool tensor, {meaning}. Try {name} = {name} > 0.")
+    if tuple(mask.shape) not in shapes:
+        accepted = " or ".join(map(str, shapes))
+        raise ValueError(f"The {name} has shape {tuple(mask.shape)}; for these features it must be {accepted}.")
+
+
+class TransformerBlock(nn.Module):
+    """Attention lets tokens exchange, a feed-forward layer lets each one think; both only add to the features (lab 8).
+
+    Features (batch, tokens, embed_dim) come out in the same shape, with the weights of the heads. Equal to
+    `nn.TransformerEncoderLayer` with equal weights, except that no dropout falls on the attention weights.
+
+    Args:
+        hidden_dim: the width between the two linear maps of the feed-forward layer.
+        norm_first: normalise what goes into each part, instead of the sum that comes out.
+
+    Source: Vaswani et al. 2017, section 3.1; norm_first: Xiong et al. 2020.
+    """
+
+    def __init__(
+        self, embed_dim: int, num_heads: int, hidden_dim: int, dropout: float = 0.1, norm_first: bool = False
+    ):
+        super().__init__()
+        self.attention = MultiHeadSelfAttention(embed_dim, num_heads)
+        self.attention_norm = nn.LayerNorm(embed_dim)
+        self.feed_forward = nn.Sequential(
+            nn.Linear(embed_dim, hidden_dim), nn.ReLU(), nn.Dropout(dropout), nn.Linear(hidden_dim, embed_dim)
+        )
+        self.feed_forward_norm = nn.LayerNorm(embed_dim)
+        self.dropout = nn.Dropout(dropout)
+        self.norm_first = norm_first
+
+    def forward(
+        self, features: Tensor, mask: Tensor | None = None, attention_mask: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        if self.norm_first:
+            attended, weights = self.attention(self.attention_norm(features), mask, attention_mask)
+            features = features + self.dropout(attended)  # (batch, tokens, embed_dim)
+            thought = self.feed_forward(self.feed_forward_norm(features))  # (batch, tokens, embed_dim)
+            return features + self.dropout(thought), weights
+        attended, weights = self.attention(features, mask, attention_mask)
+        features = self.attention_norm(features + self.dropout(attended))  # (batch, tokens, embed_dim)
+        thought = self.feed_forward(features)  # (batch, tokens, embed_dim)
+        return self.feed_forward_norm(features + self.dropout(thought)), weights
+
+
+class EncoderClassifier(nn.Module):
+    """Transformer blocks, then attention pooling over what they made of the tokens, then a linear classifier (lab 8).
+
+    The returned weights are those of the pooling.
+    """
+
+    def __init__(
+        self,
+        vocabulary_size: int,
+        dim: int = 16,
+        num_heads: int = 4,
+        hidden_dim: int = 32,
+        num_blocks: int = 1,
+        **features,
+    ):
+        super().__init__()
+        self.features = TokenFeatures(vocabulary_size, dim, **features)
+        self.blocks = nn.ModuleList(TransformerBlock(dim, num_heads, hidden_dim) for _ in range(num_blocks))
+        self.score = nn.Linear(dim, 1)
+        self.output = nn.Linear(dim, 1)
+
+    def forward(self, ids: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+        features = self.features(ids)  # (batch, tokens, dim)
+        for block in self.blocks:
+            features, _ = block(features, mask)  # (batch, tokens, dim)
+        scores = self.score(features).squeeze(2)  # (batch, tokens)
+        weights = masked_softmax(scores, mask)  # (batch, tokens)
+        pooled = weighted_sum(weights, features)  # (batch, dim)
+        return self.output(pooled).squeeze(1), weights

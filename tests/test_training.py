@@ -1,0 +1,111 @@
+"""Claims about fitting and measuring, on a made task that a small model learns in a second."""
+
+import functools
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from shared.data import Settings, Split, build_vocabulary, encode, examples_with_distractors, plain_examples
+from shared.model import AttentionPooling, MeanPooling
+from shared.training import Recipe, evaluate, fit, mean_and_interval, recipe_for
+
+RECIPE = Recipe(epochs=3, learning_rate=0.05, batch_size=16)
+
+
+@pytest.fixture(scope="module")
+def reviews():
+    random = np.random.default_rng(0)
+    filler = [f"{a}{b}" for a in "bcdfg" for b in "aeiou"]
+    labels = random.integers(0, 2, 200).tolist()
+    texts = [" ".join([*random.choice(filler, 6), "good" if label else "bad"]) for label in labels]
+    split = Split(texts, labels)
+    vocabulary = build_vocabulary(split.tokens)
+    return encode(split, vocabulary)
+
+
+def made_model(reviews, kind=MeanPooling, seed=0, **options):
+    torch.manual_seed(seed)
+    return kind(reviews.vocabulary_size, **options)
+
+
+def test_a_model_learns_and_its_history_says_so(reviews):
+    model = made_model(reviews)
+    history = fit(model, lambda epoch: plain_examples(reviews), plain_examples(reviews), RECIPE)
+    assert [record["epoch"] for record in history] == [1, 2, 3]
+    assert history[-1]["train_loss"] < history[0]["train_loss"]
+    assert evaluate(model, plain_examples(reviews)).accuracy > 0.95
+
+
+def test_the_same_seeds_give_the_same_history(reviews):
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    runs = []
+    for seed in (0, 0, 1):
+        model = made_model(reviews, seed=seed)
+        training = functools.partial(examples_with_distractors, reviews)
+        runs.append(fit(model, training, plain_examples(reviews), RECIPE, seed))
+    torch.set_num_threads(threads)
+    assert runs[0] == runs[1] != runs[2]
+
+
+def test_the_weights_kept_are_those_of_the_best_epoch(reviews):
+    model = made_model(reviews)
+    validation = plain_examples(reviews)
+    history = fit(model, lambda epoch: plain_examples(reviews), validation, RECIPE)
+    best = history[history.best_epoch - 1]
+    assert best["validation_accuracy"] == max(record["validation_accuracy"] for record in history)
+    assert evaluate(model, validation).loss == pytest.approx(best["validation_loss"], abs=1e-6)
+
+
+def test_stopping_by_keyboard_keeps_the_epochs_done(reviews, capsys):
+    def training(epoch):
+        if epoch == 3:
+            raise KeyboardInterrupt
+        return plain_examples(reviews)
+
+    history = fit(made_model(reviews), training, plain_examples(reviews), RECIPE)
+    assert len(history) == 2 and history.interrupted
+    assert "after 2 of 3 epochs" in capsys.readouterr().out
+
+
+def test_a_loss_that_is_not_a_number_stops_the_run_with_a_reason(reviews):
+    model = made_model(reviews)
+    nn.init.constant_(model.output.bias, float("nan"))
+    with pytest.raises(FloatingPointError, match="became nan in epoch 1"):
+        fit(model, lambda epoch: plain_examples(reviews), plain_examples(reviews), RECIPE)
+
+
+def test_evaluation_counts_what_it_says(reviews):
+    examples = examples_with_distractors(reviews, seed=5)
+    model = made_model(reviews)
+    result = evaluate(model, examples, batch_size=7)
+    right = (result.logits > 0) == examples.labels
+    assert result.accuracy == pytest.approx(right.mean())
+    # mean pooling: the share on the labelled review is its share of the tokens
+    own, other = examples.part_lengths
+    assert result.share_on_labelled == pytest.approx(np.mean(own / (own + other)), abs=1e-6)
+    losses = np.log1p(np.exp(result.logits)) - examples.labels * result.logits
+    assert result.loss == pytest.approx(losses.mean(), abs=1e-5)
+
+
+def test_evaluating_leaves_the_model_in_its_mode(reviews):
+    model = made_model(reviews, AttentionPooling)
+    for mode in (True, False):
+        model.train(mode)
+        evaluate(model, plain_examples(reviews))
+        assert model.training is mode
+
+
+def test_the_interval_is_students():
+    mean, half = mean_and_interval([1.0, 2.0, 3.0])
+    assert mean == pytest.approx(2.0)
+    assert half == pytest.approx(4.3027 / np.sqrt(3), abs=1e-3)  # t(.975, 2) = 4.3027
+    with pytest.raises(ValueError, match="two runs or more; 1 given"):
+        mean_and_interval([1.0])
+
+
+def test_only_yelp_at_class_size_is_trained_with_the_class_recipe():
+    assert recipe_for(Settings("yelp", "full")) == Recipe(20, 0.001, 1024)
+    assert recipe_for(Settings("movies", "full")) == recipe_for(Settings("yelp", "quick"))

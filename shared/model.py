@@ -334,10 +334,10 @@ class MultiHeadSelfAttention(nn.Module):
                 f"{self.W_query.in_features}). Add a batch axis to a single text with features[None]."
             )
         allowed = _allowed(features.shape, mask, attention_mask)
-        queries = self._split(self.W_query(features))  # (batch, num_heads, tokens, head_dim)
+        queries = self._split(self.W_query(features) / math.sqrt(self.head_dim))  # (batch, num_heads, tokens, head_dim)
         keys = self._split(self.W_key(features))  # (batch, num_heads, tokens, head_dim)
         values = self._split(self.W_value(features))  # (batch, num_heads, tokens, head_dim)
-        scores = queries @ keys.transpose(2, 3) / math.sqrt(self.head_dim)  # (batch, num_heads, tokens, tokens)
+        scores = queries @ keys.transpose(2, 3)  # (batch, num_heads, tokens, tokens)
         weights = masked_softmax(scores, allowed)
         joined = (weights @ values).transpose(1, 2).flatten(2)  # (batch, tokens, embed_dim)
         return self.W_output(joined), weights

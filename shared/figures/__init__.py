@@ -19,4 +19,5 @@ from .matrices import weighted_sum as weighted_sum
 from .plots import curves as curves
 from .plots import heat_map as heat_map
 from .plots import intervals as intervals
+from .walk import walk as walk
 from .words import shaded_words as shaded_words

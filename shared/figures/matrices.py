@@ -5,10 +5,13 @@ mark what belongs together. Each checks its arithmetic first: a picture that wou
 """
 
 import unicodedata
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache, lru_cache
 from html import escape
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -40,13 +43,19 @@ class Picture:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Matrix:
-    """An array (rows, columns) with its name, its role and its labels; the last value of a cell, it draws itself.
+    """An array with its name, its role and its labels; as the last value of a cell it draws itself.
 
-    values: numpy array, torch tensor or nested list. A vector is given as a row, `x[None, :]`, or a column, `x[:, None]`.
-    role: one of `ROLES`; it chooses the colour. rows, columns: one label each, often the words of the sentence.
-    full: the magnitude with the deepest shade, by default the largest in the array (for weights, 1).
-    Raises ValueError for an array without two dimensions or without entries, for NaN and infinity, and for labels
-    that do not match the shape; TypeError for what is not a number.
+    Args:
+        values: (rows, columns), NumPy array, tensor or nested list. A vector is given as a row, `x[None, :]`, or as a
+            column, `x[:, None]`.
+        name: what stands above the grid.
+        role: one of `ROLES`; it chooses the colour.
+        rows, columns: a label for each, often the words of the sentence.
+        full: the magnitude with the deepest shade; by default the largest in the array, for weights 1.
+
+    Raises:
+        ValueError: not two dimensions, no entries, NaN or infinity, labels that do not match the shape, no such role.
+        TypeError: values that are not real numbers; one string in place of a list of labels.
     """
 
     values: Any
@@ -79,14 +88,15 @@ class Matrix:
         rows, columns = self.values.shape
         i, j = np.unravel_index(np.argmax(self.values), self.values.shape)
         parts = [f"{self.name}, {rows} by {columns}"]
-        parts += [f"{kind} {_listed(labels)}" for kind, labels in (("rows", self.rows), ("columns", self.columns)) if labels]
+        parts += [f"rows {_listed(self.rows)}"] * bool(self.rows)
+        parts += [f"columns {_listed(self.columns)}"] * bool(self.columns)
         entry = _numbers(self.values)(self.values[i, j])
         place = f"row {_place(self.rows, i)}, column {_place(self.columns, j)}"
         return "; ".join([*parts, f"largest entry {entry} in {place}"]) + "."
 
 
 def side_by_side(*parts: Matrix | str) -> Picture:
-    """Matrices in a row, with the text between them that is given: `side_by_side(scores, "softmax", weights)`."""
+    """Matrices in a row, with the given text between them: `side_by_side(scores, "softmax", weights)`."""
     blocks, sign = [], ""
     for part in parts:
         if isinstance(part, Matrix):
@@ -99,8 +109,12 @@ def side_by_side(*parts: Matrix | str) -> Picture:
 def product(left: Matrix, right: Matrix, result: Matrix, row: int = 0, column: int = 0) -> Picture:
     """left x right = result, with the row, the column and the cell that belong together marked, and its sum.
 
-    left (a, b), right (b, c), result (a, c). Raises ValueError when the shapes do not fit, when `result` is not
-    the product of the two, and when there is no such row or column.
+    Args:
+        left, right, result: (a, b), (b, c) and (a, c).
+        row, column: the row of `left` and the column of `right` that are marked.
+
+    Raises:
+        ValueError: shapes that do not fit, a result that is not the product, no such row or column.
     """
     (a, b), (b2, c) = left.values.shape, right.values.shape
     if b != b2:
@@ -114,7 +128,7 @@ def product(left: Matrix, right: Matrix, result: Matrix, row: int = 0, column: i
     blocks = [
         _block(left, row=row),
         _block(right, column=column, sign="×"),
-        _block(result, cell=(row, column), sign="="),
+        _block(result, row, column, sign="="),
     ]
     where = f"row {_place(left.rows, row)} of {left.name}, column {_place(right.columns, column)} of {right.name}"
     note = f"{where}: {terms}"
@@ -125,8 +139,14 @@ def product(left: Matrix, right: Matrix, result: Matrix, row: int = 0, column: i
 def lookup(table: Matrix, ids: Sequence[int], result: Matrix, row: int = 0) -> Picture:
     """Rows of a table picked by their numbers: result = table[ids], with one picked row marked in both.
 
-    table (vocabulary, dim), ids (tokens,), result (tokens, dim). Raises ValueError when an id lies outside the table or
-    `result` is not what the table holds there.
+    Args:
+        table: (vocabulary, dim).
+        ids: (tokens,) whole numbers.
+        result: (tokens, dim).
+        row: the row of `result` that is marked, with its source.
+
+    Raises:
+        ValueError: an id outside the table, a result that is not what the table holds there.
     """
     numbers = _array(ids, "ids")
     if numbers.ndim != 1 or not numbers.size or np.any(numbers != np.floor(numbers)):
@@ -146,8 +166,14 @@ def lookup(table: Matrix, ids: Sequence[int], result: Matrix, row: int = 0) -> P
 def softmax_row(scores: Any, weights: Any, words: Sequence[Any], asking: int = 0, scale: float = 1.0) -> Picture:
     """One row of scores before and after weights = softmax(scores / scale), a bar below each weight.
 
-    scores, weights (tokens,) against the words that are looked at; `asking` is the index of the word that asks.
-    Raises ValueError when the weights are not the softmax of the scaled scores.
+    Args:
+        scores, weights: (tokens,), one for each word that is looked at.
+        words: the words of the sentence.
+        asking: the index of the word that asks.
+        scale: what the scores are divided by, sqrt(d_k) (Vaswani et al. 2017, section 3.2.1).
+
+    Raises:
+        ValueError: weights that are not the softmax of the scaled scores, lengths that differ, a scale of 0 or less.
     """
     words = _words(words, "words")
     asking = _index(asking, len(words), "word")
@@ -173,8 +199,14 @@ def softmax_row(scores: Any, weights: Any, words: Sequence[Any], asking: int = 0
 def weighted_sum(weights: Any, values: Matrix, context: Any, asking: int = 0) -> Picture:
     """The context vector of one word as the sum of all value rows, each times its weight.
 
-    weights (tokens,), values (tokens, d_v) with the words as rows, context (d_v,). Raises ValueError when the weighted
-    rows do not add up to the context vector.
+    Args:
+        weights: (tokens,), one row of attention weights.
+        values: (tokens, d_v) with the words as rows.
+        context: (d_v,).
+        asking: the index of the word that asks.
+
+    Raises:
+        ValueError: weighted rows that do not add up to the context vector, lengths that differ.
     """
     words = values.rows or _words(range(1, len(values.values) + 1), "words")
     asking = _index(asking, len(words), "word")
@@ -200,7 +232,12 @@ def weighted_sum(weights: Any, values: Matrix, context: Any, asking: int = 0) ->
 def attention_over(words: Sequence[Any], weights: Any, asking: int) -> Picture:
     """The sentence with one row of attention laid over it: shade, bar and number of each word show its weight.
 
-    words and weights (tokens,); the word that asks is framed. Raises ValueError when the weights do not add up to 1.
+    Args:
+        words, weights: one weight for each word of the sentence, (tokens,).
+        asking: the index of the word that asks; it is framed.
+
+    Raises:
+        ValueError: weights that are negative or do not add up to 1, lengths that differ.
     """
     words = _words(words, "words")
     shares = Matrix(_row(weights, "weights"), "weights", "weight", None, words)
@@ -215,11 +252,11 @@ def attention_over(words: Sequence[Any], weights: Any, asking: int) -> Picture:
         text, full = _fit(name, 15)
         width = round(max(_width(text, 15), _width(show(weight), 12)) + 14)
         share = weight / row.max()
-        frame = f'<rect x="1" y="1" width="{width - 2}" height="28" rx="4" fill="none" stroke="{INK}" stroke-width="2"/>'
+        box = f'x="1" y="1" width="{width - 2}" height="28" rx="4"'
         tokens.append(
             f'<svg width="{width}" height="58" aria-hidden="true" style="flex:none">'
-            + f'<rect x="1" y="1" width="{width - 2}" height="28" rx="4" {_fill("weight", SHADE * share)}/>'
-            + frame * (i == asking)
+            + f"<rect {box} {_fill('weight', SHADE * share)}/>"
+            + f'<rect {box} fill="none" stroke="{INK}" stroke-width="2"/>' * (i == asking)
             + _text(width / 2, 20, text, 15, title=full, bold=i == asking)
             + f'<rect x="4" y="33" width="{width - 8}" height="5" rx="2" {_fill("grid", 0.6)}/>'
             + f'<rect x="4" y="33" width="{_coordinate((width - 8) * share)}" height="5" rx="2" {_fill("weight", 1)}/>'
@@ -231,14 +268,19 @@ def attention_over(words: Sequence[Any], weights: Any, asking: int) -> Picture:
     )
     backwards = sum(_right_to_left(word) for word in words) * 2 > len(words)
     sentence = _flow(tokens, gap=2, style="direction:rtl;" * backwards)
-    note = f"Framed: {_isolated(names[asking])}, the word that asks. The longest bar belongs to {_isolated(names[row.argmax()])}."
+    note = f"Framed: {_place(words, asking)}, the word that asks. The largest weight: {_place(words, row.argmax())}."
     return Picture(_page([f'<div role="img" aria-label="{escape(alt)}">{sentence}</div>'], [], note), f"{alt}. {note}")
 
 
 def split_heads(joined: Matrix, num_heads: int) -> Picture:
-    """The split into heads: the columns of (tokens, num_heads * head_dim) in groups, then a matrix (tokens, head_dim) each.
+    """The split into heads, `x.view(tokens, num_heads, head_dim).transpose(0, 1)`: groups of columns, one a head.
 
-    This is `x.view(tokens, num_heads, head_dim).transpose(0, 1)`. Raises ValueError when the columns do not divide.
+    Args:
+        joined: (tokens, num_heads * head_dim).
+        num_heads: number of heads (Vaswani et al. 2017, section 3.2.2).
+
+    Raises:
+        ValueError: a number of columns that num_heads does not divide.
     """
     tokens, dim = joined.values.shape
     if num_heads < 1 or dim % num_heads:
@@ -248,19 +290,20 @@ def split_heads(joined: Matrix, num_heads: int) -> Picture:
     head_dim = dim // num_heads
     heads = joined.values.reshape(tokens, num_heads, head_dim).transpose(1, 0, 2)  # (num_heads, tokens, head_dim)
     full = joined.full or float(np.abs(joined.values).max())
-    names = [f"head {h + 1}" for h in range(num_heads)]
+    groups = [joined.columns and joined.columns[start : start + head_dim] for start in range(0, dim, head_dim)]
     parts = [
-        Matrix(
-            head, name, joined.role, joined.rows, joined.columns and joined.columns[h * head_dim : (h + 1) * head_dim], full
-        )
-        for h, (head, name) in enumerate(zip(heads, names, strict=True))
+        Matrix(head, f"head {h + 1}", joined.role, joined.rows, group, full)
+        for h, (head, group) in enumerate(zip(heads, groups, strict=True))
     ]
     blocks = [_block(joined, group=head_dim), *(_block(part, sign="→" * (part is parts[0])) for part in parts)]
     note = (
-        f"Every token keeps its row in every head: head 1 takes the first {head_dim} of its {dim} columns, "
-        f"the next head the next {head_dim}."
+        f"Every token keeps its row in every head. Of its {dim} columns, head 1 takes the first {head_dim}, "
+        f"each further head the next {head_dim}."
     )
-    return Picture(_page(blocks, [joined, *parts], note), f"{joined!r} Split into {num_heads} heads of {tokens} by {head_dim}. {note}")
+    return Picture(
+        _page(blocks, [joined, *parts], note),
+        f"{joined!r} Split into {num_heads} heads of {tokens} by {head_dim}. {note}",
+    )
 
 
 # Checks
@@ -328,7 +371,7 @@ def _index(index: int, count: int, what: str) -> int:
 
 
 def _numbers(values: np.ndarray) -> Any:
-    """How the numbers of one array are written: whole ones whole, the rest with two decimals or, far out, in powers of ten."""
+    """How the numbers of an array are written: whole, with two decimals or, far out, in powers of ten."""
     largest = float(np.abs(values).max())
     if np.all(values == np.round(values)) and largest < 1e5:
         form = ".0f"
@@ -371,7 +414,10 @@ def _isolated(text: str) -> str:
 
 
 def _place(labels: Sequence[str] | None, index: int) -> str:
-    return f"“{_isolated(_numbered(labels)[index])}”" if labels else str(index)
+    if not labels:
+        return str(index)
+    label = _numbered(labels)[index]
+    return f"“{label if chr(0x2068) in label else _isolated(label)}”"
 
 
 def _listed(labels: Sequence[str]) -> str:
@@ -391,30 +437,34 @@ def _sum(left: Matrix, right: Matrix, result: Matrix, row: int, column: int) -> 
         terms = [*terms[:3], f"… {len(terms) - 6} more …", *terms[-3:]]
     by_hand = sum(float(a.replace("−", "-")) * float(b.replace("−", "-")) for a, b in pairs)
     answer = show(result.values[row, column])
-    exact = abs(by_hand - float(answer.replace("−", "-"))) < 1e-9  # else the rounded numbers only nearly give it
-    return f"{' + '.join(terms)} {'=' if exact else '≈'} {answer}"
+    slack = 0 if "e" in answer else 0.005  # beyond two decimals, the rounded numbers only nearly give the answer
+    equal = abs(by_hand - float(answer.replace("−", "-"))) <= slack + 1e-9
+    return f"{' + '.join(terms)} {'=' if equal else '≈'} {answer}"
+
+
+@cache
+def _em(c: str) -> float:
+    """About how wide a character is, in font sizes; too wide rather than too narrow, whatever font the page has."""
+    if unicodedata.category(c) in ("Mn", "Me", "Cf"):
+        return 0
+    if unicodedata.east_asian_width(c) in "WF" or unicodedata.category(c) == "So":
+        return 1.3
+    if c in "iljtfr.,:;!|'()[] ":
+        return 0.4
+    return 0.9 if c in "mwMW@%—…" else 0.7 if c.isupper() else 0.58
 
 
 def _width(text: str, size: float) -> float:
-    """About how wide a text is, in pixels; too wide rather than too narrow, whatever font the page has."""
-
-    def em(c: str) -> float:
-        if unicodedata.combining(c) or unicodedata.category(c) in ("Mn", "Me", "Cf"):
-            return 0
-        if unicodedata.east_asian_width(c) in "WF" or unicodedata.category(c) == "So":
-            return 1.3
-        if c in "iljtfr.,:;!|'()[] ":
-            return 0.4
-        return 0.9 if c in "mwMW@%—…" else 0.7 if c.isupper() else 0.58
-
-    return size * sum(map(em, text))
+    return size * sum(map(_em, text))
 
 
+@lru_cache(1024)
 def _fit(label: str, size: float) -> tuple[str, str | None]:
     """The label, cut to the longest that is drawn; when cut, the whole of it besides (shown on pointing)."""
-    if _width(label, size) <= LONGEST_LABEL:
+    reach = [size * width for width in accumulate(map(_em, label))]
+    if not reach or reach[-1] <= LONGEST_LABEL:
         return label, None
-    cut = next(i for i in range(len(label), -1, -1) if _width(label[:i], size) <= LONGEST_LABEL - size)
+    cut = bisect_right(reach, LONGEST_LABEL - size)
     while cut and _joins(label, cut):  # never through the middle of an emoji or a letter with its accents
         cut -= 1
     return label[:cut] + "…", label
@@ -483,118 +533,139 @@ def _label_width(labels: Sequence[str] | None, shaded: bool) -> float:
     return max((_width(_fit(label, size)[0], size) for label in _numbered(labels)), default=0) + 8 if labels else 0
 
 
+class _Grid:
+    """Where everything of one drawn matrix stands, in pixels, and the pieces of its SVG."""
+
+    def __init__(
+        self, m: Matrix, marked_row: int | None, marked_column: int | None, named_columns: bool,
+        cell_width: float | None, label_width: float | None,
+    ) -> None:  # fmt: skip
+        self.m, self.marked_row, self.marked_column = m, marked_row, marked_column
+        self.shaded = _shaded(m)
+        self.size, self.height = (11, 16) if self.shaded else (13, 28)
+        self.width = cell_width or _cell_width(m)
+        self.row_labels = _numbered(m.rows or ())
+        self.column_labels = _numbered(m.columns or ()) if named_columns else []
+        self.longest = max((_width(_fit(label, self.size)[0], self.size) for label in self.column_labels), default=0)
+        self.turned = self.longest > self.width - 4
+        head = 24 if not self.column_labels else 44 if not self.turned else 36 + 0.87 * self.longest
+        left = 2 + (_label_width(m.rows, self.shaded) if label_width is None else label_width)
+        self.down, self.across = _shown(m.values.shape[0], marked_row), _shown(m.values.shape[1], marked_column)
+        self.y = {i: head + at * self.height for at, i in enumerate(self.down)}
+        self.x = {j: left + at * self.width for at, j in enumerate(self.across)}
+        self.left, self.top = left, head
+        self.right, self.bottom = left + len(self.across) * self.width, head + len(self.down) * self.height
+        self.rows, self.columns = ([i for i in shown if i is not None] for shown in (self.down, self.across))
+        self.full = m.full or (1.0 if m.role == "weight" else float(np.abs(m.values).max())) or 1.0
+
+    def labels(self) -> str:
+        drawn = []
+        for i in self.rows if self.row_labels else ():
+            text, whole = _fit(self.row_labels[i], self.size)
+            y = self.y[i] + self.height / 2 + self.size * 0.36
+            bold = i == self.marked_row
+            drawn.append(_text(self.left - 8, y, text, self.size, "end", bold=bold, title=whole, kind="row"))
+        anchor, turn, shift = ("start", -60, 3) if self.turned else ("middle", 0, 0)
+        for j in self.columns if self.column_labels else ():
+            text, whole = _fit(self.column_labels[j], self.size)
+            x, bold = self.x[j] + self.width / 2 + shift, j == self.marked_column
+            drawn.append(
+                _text(x, self.top - 6, text, self.size, anchor, bold=bold, turn=turn, title=whole, kind="column")
+            )
+        return "".join(drawn)
+
+    def cells(self) -> str:
+        show, role, drawn = _numbers(self.m.values), self.m.role, []
+        for i in self.rows:
+            for j in self.columns:
+                value, x, y = float(self.m.values[i, j]), self.x[j], self.y[i]
+                strength = min(1.0, abs(value) / self.full)
+                if not self.shaded:
+                    drawn.append(
+                        _box(x, y, self.width, self.height, f'{_fill(role, SHADE * strength)} stroke="{GRID}"')
+                    )
+                    bold = (i, j) == (self.marked_row, self.marked_column)
+                    drawn.append(_text(x + self.width / 2, y + 18.5, show(value), 13, bold=bold, kind="cell"))
+                    continue
+                inset = 6 if value < 0 else 0  # a thin bar, so that the sign shows without number and colour
+                look = f'{_fill(role, strength)} data-kind="cell"'
+                drawn.append(_box(x, y + inset, self.width, self.height - 2 * inset, look, show(value)))
+        if self.shaded:
+            drawn.append(self.frame(colour=GRID, thick=1))
+        middle = (self.left + self.right) / 2, (self.top + self.bottom) / 2
+        for at, j in enumerate(self.across):
+            if j is None:
+                drawn.append(_text(self.left + (at + 0.5) * self.width, middle[1] + 4, "⋯", 14, colour=MUTED))
+        for at, i in enumerate(self.down):
+            if i is None:
+                drawn.append(_text(middle[0], self.top + (at + 0.5) * self.height + 4, "⋮", 14, colour=MUTED))
+        return "".join(drawn)
+
+    def frame(
+        self, i: int | None = None, j: int | None = None, span: int = 1, colour: str = INK, thick: int = 3
+    ) -> str:
+        """A frame around row i, column j (and the next ones, `span` in all), one cell, or everything."""
+        x, width = (self.left, self.right - self.left) if j is None else (self.x[j], self.width * span)
+        y, height = (self.top, self.bottom - self.top) if i is None else (self.y[i], self.height)
+        return _box(x, y, width, height, f'fill="none" stroke="{colour}" stroke-width="{thick}"')
+
+    def bars(self) -> str:
+        """Below a single row: a bar for each cell, 44 pixels for the deepest shade."""
+        drawn = []
+        for j in self.columns:
+            tall = 44 * min(1.0, abs(float(self.m.values[0, j])) / self.full)
+            drawn.append(
+                _box(self.x[j] + 0.2 * self.width, self.bottom + 4, 0.6 * self.width, tall, _fill(self.m.role, 1))
+            )
+        return "".join(drawn)
+
+
 def _block(
-    m: Matrix, row: int | None = None, column: int | None = None, cell: tuple[int, int] | None = None,
-    cell_width: float | None = None, label_width: float | None = None, named_columns: bool = True, bars: bool = False,
-    group: int | None = None, sign: str = "",
+    m: Matrix, row: int | None = None, column: int | None = None, sign: str = "", named_columns: bool = True,
+    cell_width: float | None = None, label_width: float | None = None, bars: bool = False, group: int = 0,
 ) -> str:  # fmt: skip
     """One matrix as an SVG of its natural size that scrolls in itself where the page is narrower."""
-    shaded = _shaded(m)
-    size, height = (11, 16) if shaded else (13, 28)
-    width = cell_width or _cell_width(m)
-    marked_row, marked_column = cell if cell else (row, column)
-    across = _shown(m.values.shape[1], marked_column)
-    down = _shown(m.values.shape[0], marked_row)
-    columns = _numbered(m.columns) if m.columns and named_columns else []
-    widest = max((_width(_fit(label, size)[0], size) for label in columns), default=0)
-    turn = widest > width - 4
-    head = 24 + (0 if not columns else widest * 0.87 + 12 if turn else 20)
-    left = label_width if label_width is not None else _label_width(m.rows, shaded)
-    left += 2
-    right = left + len(across) * width
-    bottom = head + len(down) * height
-    x_of = {j: left + at * width for at, j in enumerate(across)}
-    y_of = {i: head + at * height for at, i in enumerate(down)}
-    show = _numbers(m.values)
-    full = m.full or (1.0 if m.role == "weight" else float(np.abs(m.values).max())) or 1.0
-    colour = css_colour(m.role)
-
-    title = f"{m.values.shape[0]} × {m.values.shape[1]}"
+    grid = _Grid(m, row, column, named_columns, cell_width, label_width)
+    shape, colour = f"{m.values.shape[0]} × {m.values.shape[1]}", css_colour(m.role)
     parts = [
         f'<text x="2" y="15" font-size="14" font-weight="700" fill="{colour}" data-kind="name">{escape(m.name)}'
-        f'<tspan dx="8" font-size="12" font-weight="400" fill="{MUTED}">{title}</tspan></text>'
+        f'<tspan dx="8" font-size="12" font-weight="400" fill="{MUTED}">{shape}</tspan></text>',
+        grid.labels(),
+        grid.cells(),
     ]
-    for i, label in enumerate(_numbered(m.rows) if m.rows else []):
-        if i in y_of:
-            text, whole = _fit(label, size)
-            y = y_of[i] + height / 2 + size * 0.36
-            parts.append(_text(left - 8, y, text, size, "end", bold=i == marked_row, title=whole, kind="row"))
-    for j, label in enumerate(columns):
-        if j in x_of:
-            text, whole = _fit(label, size)
-            x = x_of[j] + width / 2 + (3 if turn else 0)
-            bold = j == marked_column
-            parts.append(
-                _text(x, head - 6, text, size, "start" if turn else "middle", bold=bold, turn=-60 * turn, title=whole, kind="column")
-            )
-    for i in down:
-        for j in across:
-            if i is None or j is None:
-                continue
-            x, y, value = x_of[j], y_of[i], float(m.values[i, j])
-            strength = min(1.0, abs(value) / full)
-            box = f'x="{_coordinate(x)}" y="{_coordinate(y)}" width="{_coordinate(width)}" height="{height}"'
-            if not shaded:
-                parts.append(f'<rect {box} {_fill(m.role, SHADE * strength)} stroke="{GRID}"/>')
-                bold = (i, j) == cell
-                parts.append(_text(x + width / 2, y + 18.5, show(value), 13, bold=bold, kind="cell"))
-                continue
-            if value < 0:  # a bar, so that the sign shows without a number
-                box = f'x="{_coordinate(x)}" y="{_coordinate(y + 6)}" width="{_coordinate(width)}" height="{height - 12}"'
-            parts.append(f'<rect {box} {_fill(m.role, strength)} data-kind="cell"><title>{show(value)}</title></rect>')
-    if shaded:
-        parts.append(_outline(left, head, right, bottom, GRID, 1))
-    for at, j in enumerate(across):
-        if j is None:
-            parts.append(_text(left + (at + 0.5) * width, (head + bottom) / 2 + 4, "⋯", 14, colour=MUTED))
-    for at, i in enumerate(down):
-        if i is None:
-            parts.append(_text((left + right) / 2, head + (at + 0.5) * height + 4, "⋮", 14, colour=MUTED))
     if group:
         for start in range(0, m.values.shape[1], group):
-            if start in x_of and start + group - 1 in x_of:
-                parts.append(_outline(x_of[start], head, x_of[start + group - 1] + width, bottom, INK, 2))
-    if row is not None:
-        parts.append(_outline(left, y_of[row], right, y_of[row] + height, colour, 3))
-    if column is not None:
-        parts.append(_outline(x_of[column], head, x_of[column] + width, bottom, colour, 3))
-    if cell:
-        x, y = x_of[cell[1]], y_of[cell[0]]
-        parts.append(_outline(x, y, x + width, y + height, INK, 3))
-    if bars:
-        for j in across:
-            if j is not None:
-                tall = 44 * min(1.0, abs(float(m.values[0, j])) / full)
-                parts.append(
-                    f'<rect x="{_coordinate(x_of[j] + width * 0.2)}" y="{_coordinate(bottom + 4)}" '
-                    f'width="{_coordinate(width * 0.6)}" height="{_coordinate(tall)}" {_fill(m.role, 1)}/>'
-                )
-        bottom += 50
-    overhang = widest * 0.5 + 6 - width / 2 if turn else 0
-    total = max(right + max(2, overhang), _width(m.name, 14) * 1.1 + _width(title, 12) + 14)
-    svg = (
-        f'<svg width="{_coordinate(total)}" height="{_coordinate(bottom + 3)}" role="img" '
-        f'aria-label="{escape(repr(m))}" style="display:block">{"".join(parts)}</svg>'
+            if all(j in grid.x for j in range(start, start + group)):
+                parts.append(grid.frame(j=start, span=group, thick=2))
+    if row is not None or column is not None:
+        both = row is not None and column is not None  # the cell where a row and a column meet
+        parts.append(grid.frame(row, column, colour=INK if both else colour))
+    parts += [grid.bars()] * bars
+    overhang = 0.5 * grid.longest + 6 - grid.width / 2 if grid.turned else 2
+    width = max(grid.right + max(2, overhang), 1.1 * _width(m.name, 14) + _width(shape, 12) + 14)
+    height = grid.bottom + (53 if bars else 3)
+    missing = [
+        f"{count - len(drawn)} of {count} {kind} in the middle are left out ({mark})."
+        for kind, mark, drawn, count in zip(
+            ("rows", "columns"), "⋮⋯", (grid.rows, grid.columns), m.values.shape, strict=True
+        )
+        if len(drawn) < count
+    ]
+    reach = f'tabindex="0" role="group" aria-label="{escape(m.name)}, scrolls sideways" ' if width > 300 else ""
+    html = (
+        f'<div {reach}style="overflow-x:auto;overflow-y:hidden;max-width:100%;flex:none">'
+        f'<svg width="{_coordinate(width)}" height="{_coordinate(height)}" role="img" aria-label="{escape(repr(m))}" '
+        f'style="display:block">{"".join(parts)}</svg>'
+        + f'<div style="font-size:12px;color:{MUTED}">{" ".join(missing)}</div>' * bool(missing)
+        + "</div>"
     )
-    notes = []
-    for kind, shown, count in (("rows", down, m.values.shape[0]), ("columns", across, m.values.shape[1])):
-        if None in shown:
-            missing = count - sum(i is not None for i in shown)
-            notes.append(f"{missing} of {count} {kind} in the middle are left out (⋯).")
-    reach = f'tabindex="0" role="group" aria-label="{escape(m.name)}, scrolls sideways" ' if total > 300 else ""
-    return _signed(
-        sign,
-        f'<div {reach}style="overflow-x:auto;overflow-y:hidden;max-width:100%;flex:none">{svg}'
-        + "".join(f'<div style="font-size:12px;color:{MUTED};max-width:{max(180, round(total))}px">{n}</div>' for n in notes)
-        + "</div>",
-    )
+    return _signed(sign, html)
 
 
-def _outline(x1: float, y1: float, x2: float, y2: float, colour: str, thick: int) -> str:
-    return (
-        f'<rect x="{_coordinate(x1)}" y="{_coordinate(y1)}" width="{_coordinate(x2 - x1)}" '
-        f'height="{_coordinate(y2 - y1)}" fill="none" stroke="{colour}" stroke-width="{thick}"/>'
-    )
+def _box(x: float, y: float, width: float, height: float, look: str, title: str = "") -> str:
+    x, y, width, height = map(_coordinate, (x, y, width, height))
+    end = f"><title>{title}</title></rect>" if title else "/>"
+    return f'<rect x="{x}" y="{y}" width="{width}" height="{height}" {look}{end}'
 
 
 def _signed(sign: str, block: str) -> str:
@@ -613,8 +684,8 @@ def _flow(blocks: Sequence[str], down: bool = False, gap: int = 10, style: str =
 def _page(blocks: Sequence[str], drawn: Sequence[Matrix], note: str = "", down: bool = False) -> str:
     """The whole picture: its blocks beside or, on a narrow page, below each other, and a sentence under them."""
     if any(map(_shaded, drawn)):
-        note += " Where there is no room for numbers, the shade says how large they are, and a thin bar is a negative one."
-    text = f'<div style="margin-top:10px;font-size:14px;overflow-wrap:anywhere">{escape(note)}</div>' if note else ""
+        note += " Where numbers have no room, a deeper shade is a larger number and a thin bar a negative one."
+    text = f'<div style="margin-top:10px;font-size:14px;overflow-wrap:anywhere">{escape(note)}</div>' * bool(note)
     return (
         f'<div style="background:{PAPER};color:{INK};padding:8px;border-radius:6px;'
         f'font-family:{FONT};line-height:1.4;font-variant-numeric:tabular-nums">{_flow(blocks, down)}{text}</div>'

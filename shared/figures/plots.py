@@ -13,11 +13,11 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from .colours import ROLES
+from .colours import NEUTRALS, ROLES
 
 __all__ = ["STYLE", "curves", "heat_map", "intervals"]
 
-PAPER, INK, FAINT = "#ffffff", "#1f2328", "#d0d7de"
+PAPER, INK, GRID = (NEUTRALS[name][0] for name in ("paper", "ink", "grid"))
 WIDTH = 5.6  # inches; a phone shows a figure of this width with letters that can still be read
 
 # The look of all plots; a lab's own plot takes it on with `with plt.rc_context(figures.STYLE):`.
@@ -35,7 +35,7 @@ STYLE = {
     "axes.spines.right": False,
     "axes.grid": True,
     "axes.axisbelow": True,
-    "grid.color": FAINT,
+    "grid.color": GRID,
     "grid.linewidth": 0.6,
     "text.color": INK,
     "xtick.color": INK,
@@ -162,17 +162,20 @@ def heat_map(
     few = width <= 8 and height <= 12
     worded = row_labels is not None or column_labels is not None
     # Cells of words are square; other matrices fill the width, whatever their shape.
-    inches = np.clip((WIDTH - 1.6) * height / width + 1.2, 2.2, 7.5) if worded or few else 4.2
-    shades = LinearSegmentedColormap.from_list(role, [PAPER, ROLES[role][0], INK])
+    inches = np.clip((WIDTH - 1.2) * height / width + 1.0, 2.2, 7.5) if worded else 4.2
+    signed = matrix.min() < 0
+    # Either way darker is more, so the picture also reads without colour.
+    shades = "cividis_r" if signed else LinearSegmentedColormap.from_list(role, [PAPER, ROLES[role][0]])
     with plt.rc_context(STYLE | {"axes.grid": False}):
         figure, axes = plt.subplots(figsize=(WIDTH, inches))
         seaborn.heatmap(
             matrix,
             ax=axes,
-            cmap="cividis_r" if matrix.min() < 0 else shades,
-            vmin=min(matrix.min(), 0) or None if matrix.min() < 0 else 0,
+            cmap=shades,
+            vmin=None if signed else 0,
             square=worded,
             annot=few,
+            cbar=not few,
             fmt=".2f",
             annot_kws={"fontsize": 10},
             linewidths=0.8 if few else 0,
@@ -221,6 +224,7 @@ def intervals(table: Mapping[str, Mapping[str, tuple[float, float]]], *, measure
                 lines += 1
         axes.set_yticks(*map(list, zip(*ticks, strict=True)))
         axes.set_ylim(0.7 - lines, 0.7)
+        axes.locator_params("x", nbins=6)
         axes.set_xlabel(f"{measure}, mean and 95% interval")
         axes.tick_params("y", length=0)
         axes.margins(x=0.08)

@@ -9,7 +9,7 @@ from html import escape
 
 import numpy as np
 
-from .colours import ROLES
+from .colours import css_colour
 from .plots import _numbers
 
 __all__ = ["ShadedWords", "shaded_words"]
@@ -70,7 +70,7 @@ def shaded_words(
         share = weights[np.asarray(labelled, dtype=bool)].sum() / (weights.sum() or 1.0)
         summary += f" Share on the labelled review: {share:.2f}."
 
-    steps = np.ceil(STEPS * weights / (weights.max() or 1.0) - 1e-9).astype(int)
+    steps = np.rint(STEPS * weights / (weights.max() or 1.0)).astype(int)
     pieces = []
     inside = False
     for place, word in enumerate(words):
@@ -80,7 +80,8 @@ def shaded_words(
         pieces.append(_word(word, int(steps[place]), place in strongest))
     head = f'<p style="margin:0 0 .3em;font-weight:bold">{escape(title)}</p>' if title else ""
     html = (
-        '<div class="shaded-words" style="max-width:46rem;overflow-wrap:anywhere">'
+        f'<div class="shaded-words" style="max-width:46rem;padding:.6em .8em;overflow-wrap:anywhere;'
+        f'color:{css_colour("ink")};background:{css_colour("paper")}">'
         f'{head}<p style="margin:0 0 .5em;font-size:.9em">{escape(summary)}</p>'
         f'<p style="margin:0;line-height:2">{" ".join(pieces)}</p></div>'
     )
@@ -90,7 +91,7 @@ def shaded_words(
 def _word(word: str, step: int, strong: bool) -> str:
     if not step:
         return escape(word)
-    colour = f"var(--role-weight, {ROLES['weight'][0]})"
+    colour = css_colour("weight")
     # The underline carries the weight for readers who see no colour; a browser without color-mix shows it alone.
     style = (
         f"border-bottom:{step / 2:g}px solid {colour};"

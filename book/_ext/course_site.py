@@ -1,0 +1,189 @@
+"""What the book's pages need beyond Sphinx: formulas without a script, the course's colours, and the way through it.
+
+It also stops the build (warnings are errors) where a page would fail a reader: a figure without words, a formula
+that would show as an error.
+"""
+
+import re
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+
+from docutils import nodes
+from latex2mathml.converter import convert
+from sphinx.application import Sphinx
+from sphinx.transforms.post_transforms import SphinxPostTransform
+from sphinx.util import logging
+
+logger = logging.getLogger(__name__)
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def _colours():
+    """`shared/figures/colours.py`, alone: importing the whole package would bring PyTorch into the book build."""
+    from importlib.util import module_from_spec, spec_from_file_location
+
+    spec = spec_from_file_location("course_colours", ROOT / "shared" / "figures" / "colours.py")
+    module = module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+COLOURS = _colours()
+# A formula names a role's light colour, `\textcolor{#0250d5}{Q}`: every reader of LaTeX knows that. On the site the
+# colour becomes a class, so that it follows the theme.
+ROLE_OF_COLOUR = {light.lower(): role for role, (light, _) in COLOURS.ROLES.items()}
+
+
+# ---------------------------------------------------------------------------------------------------- formulas
+
+
+def to_mathml(latex: str, display: bool) -> str:
+    """The MathML of a LaTeX formula; ValueError with a sentence where it cannot be drawn."""
+    try:
+        markup = convert(latex, display="block" if display else "inline")
+    except Exception as error:  # the library raises a class of its own for every kind of slip
+        raise ValueError(f"the formula {latex!r} is not understood ({type(error).__name__}: {error})") from error
+    unknown = re.search(r"<m[io]>(\\\w*|&)</m[io]>", markup)
+    if unknown:
+        raise ValueError(
+            f"the formula {latex!r} holds {unknown[1]!r}, which the site cannot draw; "
+            "use plain LaTeX, and `pmatrix` or `align*` for what needs columns"
+        )
+
+    def role_class(match: re.Match) -> str:
+        role = ROLE_OF_COLOUR.get(match[1].lower())
+        if role is None:
+            known = ", ".join(f"{colour} ({role})" for colour, role in ROLE_OF_COLOUR.items())
+            raise ValueError(f"the formula {latex!r} has the colour {match[1]}, which is no role; use one of {known}")
+        return f'class="role-{role}"'
+
+    return re.sub(r'mathcolor="([^"]*)"', role_class, markup)
+
+
+def visit_math(self, node) -> None:
+    display = isinstance(node, nodes.math_block)
+    try:
+        markup = to_mathml(node.astext(), display)
+    except ValueError as error:
+        logger.warning(str(error), location=node)
+        markup = f"<code>{self.encode(node.astext())}</code>"
+    # The formula's source stands in an attribute for whoever copies it.
+    self.body.append(f'<div class="math">{markup}</div>' if display else markup)
+    raise nodes.SkipNode
+
+
+# ------------------------------------------------------------------------------------- figures, tables, details
+
+
+class _Pictures(HTMLParser):
+    """Collects what in a piece of HTML is a picture and has no words."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.wordless: list[str] = []
+
+    def handle_starttag(self, tag, attributes) -> None:
+        given = dict(attributes)
+        if tag == "img" and "alt" not in given:
+            self.wordless.append("<img> without alt")
+        named = given.get("aria-label") or given.get("aria-labelledby") or given.get("aria-hidden") == "true"
+        if tag == "svg" and not named:
+            self.wordless.append("<svg> without aria-label (or aria-hidden where it only decorates)")
+
+
+class PageChecks(SphinxPostTransform):
+    """Every picture has words, and every table scrolls inside itself."""
+
+    default_priority = 900  # after MyST-NB has chosen which output of a cell the page shows
+    formats = ("html",)
+
+    def run(self, **kwargs) -> None:
+        for image in self.document.findall(nodes.image):
+            # MyST-NB names a figure after its file where the cell gives no text.
+            if not image.get("alt", "").strip() or Path(image["alt"]).suffix in {".png", ".svg", ".jpg", ".jpeg"}:
+                logger.warning(
+                    "a figure has no alternative text; give its cell `mystnb: {image: {alt: ...}}`", location=image
+                )
+        for raw in self.document.findall(nodes.raw):
+            if raw.get("format") == "html":
+                pictures = _Pictures()
+                pictures.feed(raw.astext())
+                for fault in pictures.wordless:
+                    logger.warning(f"a picture has no words: {fault}", location=raw)
+        for table in list(self.document.findall(nodes.table)):
+            frame = nodes.container(classes=["scroll"])
+            table.replace_self(frame)
+            frame += table
+
+
+# ------------------------------------------------------------------------------------------ the way through it
+
+
+def course_map(app: Sphinx) -> list[dict]:
+    """The parts of _toc.yml in order: each with its caption and its pages (name and title)."""
+    site_map = app.env.external_site_map
+
+    def page(name: str) -> dict:
+        name = app.env.path2doc(name) or name
+        return {"name": name, "title": app.env.titles[name].astext()}
+
+    root = {"caption": None, "pages": [page(site_map.root.docname)]}
+    return [root] + [
+        {"caption": part.caption, "pages": [page(item) for item in part.items]} for part in site_map.root.subtrees
+    ]
+
+
+def add_context(app: Sphinx, pagename: str, templatename: str, context: dict, doctree) -> None:
+    parts = course_map(app)
+    context["course"] = parts
+    context["labs"] = [page for part in parts for page in part["pages"] if page["name"].startswith("labs/")]
+    context["home"] = parts[0]["pages"][0]
+    options = app.config.html_theme_options
+    context["repository"] = options["repository_url"].rstrip("/")
+    owner_and_name = context["repository"].removeprefix("https://github.com/")
+    if pagename.startswith("labs/"):
+        place = f"{options['repository_branch']}"
+        launch = options["launch_buttons"]
+        context["colab"] = f"{launch['colab_url']}/github/{owner_and_name}/blob/{place}/{pagename}.ipynb"
+        context["binder"] = f"{launch['binderhub_url']}/v2/gh/{owner_and_name}/{place}?urlpath=lab/tree/{pagename}.ipynb"
+    if doctree is not None:
+        sections = [s for s in doctree.findall(nodes.section) if isinstance(s.parent.parent, nodes.document)]
+        context["sections"] = [(s["ids"][0], s.next_node(nodes.title).astext()) for s in sections]
+        context["has_math"] = any(True for _ in doctree.findall(nodes.math)) or any(
+            True for _ in doctree.findall(nodes.math_block)
+        )
+        words = next((p.astext() for p in doctree.findall(nodes.paragraph)), app.config.html_title)
+        context["description"] = re.sub(r"\s+", " ", words)[:155]
+
+
+def set_base(app: Sphinx, config) -> None:
+    """The address that the site has on GitHub's pages follows from the repository's."""
+    match = re.fullmatch(r"https://github\.com/([^/]+)/([^/]+?)/?", config.html_theme_options["repository_url"])
+    if match:
+        config.html_baseurl = f"https://{match[1].lower()}.github.io/{match[2]}/"
+
+
+def add_pages(app: Sphinx):
+    """The redirect from the site's root, and the page for a wrong address."""
+    yield "index", {"title": app.config.html_title}, "index.html"
+    yield "404", {"title": "There is no page here"}, "404.html"
+
+
+def write_colours(app: Sphinx, exception: Exception | None) -> None:
+    if exception is None and app.builder.format == "html":
+        sheet = COLOURS.role_css() + "".join(
+            f".role-{role} {{ color: var(--role-{role}); }}\n" for role in COLOURS.ROLES
+        )
+        (Path(app.outdir) / "_static" / "roles.css").write_text(sheet, encoding="utf-8")
+
+
+def setup(app: Sphinx) -> dict:
+    app.add_html_math_renderer("mathml", (visit_math, None), (visit_math, None))
+    app.add_post_transform(PageChecks)
+    app.connect("config-inited", set_base)
+    app.connect("html-page-context", add_context)
+    app.connect("html-collect-pages", add_pages)
+    app.connect("build-finished", write_colours)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

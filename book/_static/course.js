@@ -1,0 +1,70 @@
+// What a page does beyond standing there: its theme, its copy buttons, scrolling by keyboard, closing the contents.
+// Everything is readable without it.
+
+const said = (words) => { document.getElementById("said").textContent = words; };
+
+// Theme: the system's, until the reader chooses.
+const root = document.documentElement;
+const theme = document.getElementById("theme");
+const showTheme = () => theme.setAttribute("aria-pressed", String(root.dataset.theme === "dark"));
+theme.hidden = false;
+showTheme();
+theme.addEventListener("click", () => {
+  root.dataset.theme = root.dataset.theme === "dark" ? "light" : "dark";
+  try { localStorage.setItem("theme", root.dataset.theme); } catch { /* private windows and some file:// pages */ }
+  showTheme();
+});
+
+// Copy: code is stored without prompts, so its text is what to copy.
+if (navigator.clipboard) {
+  for (const block of document.querySelectorAll(".highlight")) {
+    const code = block.querySelector("pre");
+    if (!code || block.closest(".cell_output")) continue;
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = "copy";
+    button.textContent = "Copy";
+    button.setAttribute("aria-label", "Copy this code");
+    button.addEventListener("click", async () => {
+      try {
+        await navigator.clipboard.writeText(code.textContent);
+        button.textContent = "Copied";
+        said("Copied");
+      } catch {
+        said("The browser did not allow copying; select the code instead.");
+      }
+      setTimeout(() => { button.textContent = "Copy"; }, 2000);
+    });
+    block.append(button);
+  }
+}
+
+// What scrolls inside itself can be reached and scrolled by keyboard, and only while it does scroll.
+const scrollers = document.querySelectorAll("pre, .scroll, div.math, .cell_output > .output, .cell_output > .html");
+const names = { PRE: "Code or text" };
+const watch = new ResizeObserver((entries) => {
+  for (const { target } of entries) {
+    const scrolls = target.scrollWidth > target.clientWidth + 1;
+    if (scrolls) {
+      target.tabIndex = 0;
+      target.setAttribute("role", "group");
+      target.setAttribute("aria-label", `${names[target.tagName] || "Table or figure"}, scrolls sideways`);
+    } else if (target.tabIndex === 0) {
+      target.removeAttribute("tabindex");
+      target.removeAttribute("role");
+      target.removeAttribute("aria-label");
+    }
+  }
+});
+scrollers.forEach((element) => watch.observe(element));
+
+// Contents on a phone: gone once the reader has chosen a heading of this page.
+const contents = document.getElementById("contents");
+contents.addEventListener("click", (event) => {
+  if (event.target.closest('a[href^="#"]') && contents.matches(":popover-open")) contents.hidePopover();
+});
+
+// Search results quote the pages they found, which a browser refuses to read over file://.
+if (location.protocol === "file:" && typeof DOCUMENTATION_OPTIONS !== "undefined") {
+  DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
+}

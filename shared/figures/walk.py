@@ -1,0 +1,226 @@
+"""The walk: self-attention step by step in the page, for the reader to point at, to follow and to type into.
+
+Python checks the lab's arrays and writes them into one piece of HTML; walk.js, inlined beside them, does the rest.
+"""
+
+import html
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from .colours import NEUTRALS, ROLES
+
+CONVENTIONS = ("xW", "Wx")
+
+
+class Walk:
+    """What `walk` returns: HTML for a notebook, one line of text for a terminal."""
+
+    def __init__(self, html_text: str, summary: str) -> None:
+        self.html = html_text
+        self.summary = summary
+
+    def _repr_html_(self) -> str:
+        return self.html
+
+    def __repr__(self) -> str:
+        return self.summary
+
+
+def walk(
+    words: Sequence[str],
+    features,
+    W_query,
+    W_key,
+    W_value,
+    *,
+    follow: str | int = 0,
+    convention: str = "xW",
+    num_heads: int = 1,
+    W_output=None,
+    mask=None,
+    vocabulary: Mapping[str, Sequence[float]] | None = None,
+) -> Walk:
+    """Self-attention over a sentence as an interactive walk from features to context vectors.
+
+    Arrays may be tensors, NumPy arrays or lists. Scores are scaled by the square root of the width of one head's
+    keys (Vaswani et al. 2017, section 3.2.1); heads are split and joined as in section 3.2.2.
+
+    Args:
+        words: the n words of the sentence; the same word may come twice.
+        features: (n, d), one row a word.
+        W_query, W_key: (d, heads * k) for "xW", (heads * k, d) for "Wx" (the shape of `nn.Linear.weight`).
+        W_value: (d, heads * d_v), or (heads * d_v, d).
+        follow: the word that the walk speaks about first, or its index.
+        convention: "xW" when a query is made as `x @ W_query`, "Wx" when it is `W_query @ x`.
+        num_heads: heads that share the columns ("xW") or rows ("Wx") of the matrices; the reader chooses one.
+        W_output: (heads * d_v, d_out), or (d_out, heads * d_v): a last stage that mixes the joined heads.
+        mask: (n,) or (n, n) of bool, True where a word may be looked at; (n,) holds for every query.
+        vocabulary: word -> its d features. With it the reader can type other sentences; words that are not in
+            it get made-up features, and the walk says so.
+
+    Raises:
+        ValueError: sizes that do not fit together, NaN or infinity, no words, a followed word that is not there, a
+            mask that leaves a word nothing to look at, a mask together with a vocabulary.
+        TypeError: words that are not text.
+    """
+    words = _words(words)
+    n = len(words)
+    if convention not in CONVENTIONS:
+        raise ValueError(f'convention is {convention!r}; choose "xW" for x @ W or "Wx" for W @ x')
+    features = _matrix("features", features)  # (n, d)
+    if len(features) != n:
+        raise ValueError(f"features have {len(features)} rows for {n} words; give one row for each word")
+    d = features.shape[1]
+    weights = {"W_query": W_query, "W_key": W_key, "W_value": W_value}
+    weights = {name: _matrix(name, matrix) for name, matrix in weights.items()}
+
+    came_in, go_out = (0, 1) if convention == "xW" else (1, 0)
+    for name, matrix in weights.items():
+        if matrix.shape[came_in] != d:
+            hint = f'for convention="{convention}" it needs {d} {("rows", "columns")[came_in]}, one for each feature'
+            raise ValueError(f"{name} has shape {matrix.shape}; {hint}")
+    widths = {name: matrix.shape[go_out] for name, matrix in weights.items()}
+    if widths["W_query"] != widths["W_key"]:
+        raise ValueError(
+            f"queries would be {widths['W_query']} wide and keys {widths['W_key']}; a score multiplies them number "
+            "by number, so give W_query and W_key the same shape"
+        )
+    for name, width in widths.items():
+        if not isinstance(num_heads, int) or num_heads < 1 or width % num_heads:
+            raise ValueError(
+                f"num_heads={num_heads} does not divide the {width} numbers that {name} makes; choose a whole "
+                f"number that does, such as 1 or {width}"
+            )
+    if W_output is not None:
+        W_output = _matrix("W_output", W_output)
+        if W_output.shape[came_in] != widths["W_value"]:
+            raise ValueError(
+                f"W_output has shape {W_output.shape}; it needs {widths['W_value']} "
+                f"{('rows', 'columns')[came_in]}, one for each number of the joined heads"
+            )
+
+    data = {
+        "words": words,
+        "features": _numbers(features),
+        **{name: _numbers(matrix) for name, matrix in weights.items()},
+        "W_output": None if W_output is None else _numbers(W_output),
+        "convention": convention,
+        "heads": num_heads,
+        "follow": _index(follow, words),
+        "mask": None if mask is None else _mask(mask, n),
+        "vocabulary": None if vocabulary is None else _vocabulary(vocabulary, d),
+        "colours": ROLES | NEUTRALS,
+    }
+    if mask is not None and vocabulary is not None:
+        raise ValueError(
+            "a mask fits one sentence only; leave out the mask, or the vocabulary that lets readers type"
+        )
+    # An attribute survives every notebook; inside '...' only these three characters could end or change it.
+    payload = json.dumps(data, separators=(",", ":"))
+    payload = payload.replace("&", "&amp;").replace("'", "&#39;").replace("<", "&lt;")
+    script = Path(__file__).with_name("walk.js").read_text(encoding="utf-8")
+    # The attribute keeps JupyterLab from reading letters that are typed into the walk as its own shortcuts.
+    html_text = (
+        f'<div class="attention-walk" data-lm-suppress-shortcuts="true" data-walk=\'{payload}\'>\n'
+        f"{_still(words, features)}</div>\n<script>\n{script}</script>\n"
+    )
+    return Walk(html_text, f"Walk through self-attention: {n} words, {d} features, {num_heads} head(s)")
+
+
+def _still(words: list[str], features: np.ndarray) -> str:
+    """The first stage as a plain table, for a page without scripts and a notebook that is not trusted yet."""
+    numbers = "".join(f'<th scope="col">{j + 1}</th>' for j in range(features.shape[1]))
+    digits = 0 if (features == features.round()).all() else 2  # one-hot vectors read better as 0 and 1
+    rows = "".join(
+        f'<tr><th scope="row">{html.escape(word)}</th>'
+        + "".join(f"<td>{x:.{digits}f}</td>" for x in row)
+        + "</tr>\n"
+        for word, row in zip(words, features, strict=True)
+    )
+    return (
+        "<p>Here you can walk through self-attention step by step. The walk needs scripts: in a notebook, run this "
+        "cell to start it. This is its first stage.</p>\n"
+        f'<div style="overflow-x: auto"><table>\n<caption>Features: one row of numbers for each word</caption>\n'
+        f'<thead><tr><th scope="col">word</th>{numbers}</tr></thead>\n<tbody>\n{rows}</tbody></table></div>\n'
+    )
+
+
+def _words(words: Sequence[str]) -> list[str]:
+    if isinstance(words, str):
+        raise TypeError("words is one string; give a list of words, for example sentence.split()")
+    words = list(words)
+    if not words:
+        raise ValueError("there are no words; give a sentence of at least one word")
+    for word in words:
+        if not isinstance(word, str):
+            raise TypeError(f"words hold {word!r}, which is not text; give strings")
+        if not word.strip():
+            raise ValueError(f"words hold {word!r}, which is blank; leave blank words out")
+    return words
+
+
+def _matrix(name: str, array) -> np.ndarray:
+    if hasattr(array, "detach"):  # a tensor, perhaps one that needs gradients or lives on a GPU
+        array = array.detach().cpu()
+    try:
+        matrix = np.asarray(array, dtype=float)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} is no matrix of numbers; give rows of equal length") from None
+    if matrix.ndim != 2 or matrix.size == 0:
+        raise ValueError(f"{name} has shape {matrix.shape}; give a matrix with rows and columns")
+    if not np.isfinite(matrix).all():
+        raise ValueError(
+            f"{name} holds NaN or infinity; look where it comes from, the walk needs finite numbers"
+        )
+    return matrix
+
+
+def _numbers(matrix: np.ndarray) -> list[list[float]]:
+    """As Python numbers with nine significant digits, which is all that a float32 holds."""
+    return [[float(f"{x:.9g}") for x in row] for row in matrix]
+
+
+def _index(follow: str | int, words: list[str]) -> int:
+    if isinstance(follow, str):
+        if follow not in words:
+            raise ValueError(f"follow={follow!r} is not in the sentence; choose one of {', '.join(words)}")
+        return words.index(follow)
+    if not 0 <= follow < len(words):
+        raise ValueError(
+            f"follow={follow} is no index of the {len(words)} words; choose 0 to {len(words) - 1}"
+        )
+    return int(follow)
+
+
+def _mask(mask, n: int) -> list[list[bool]]:
+    mask = np.asarray(mask.detach().cpu() if hasattr(mask, "detach") else mask)
+    if mask.dtype != bool or mask.shape not in ((n,), (n, n)):
+        raise ValueError(
+            f"mask has shape {mask.shape} and type {mask.dtype}; give bools of shape ({n},) or ({n}, {n}), True "
+            "where a word may be looked at"
+        )
+    mask = np.broadcast_to(mask, (n, n))
+    if not mask.any(axis=1).all():
+        raise ValueError(
+            f"the mask leaves word {int(mask.any(axis=1).argmin())} nothing to look at; leave one True"
+        )
+    return mask.tolist()
+
+
+def _vocabulary(vocabulary: Mapping[str, Sequence[float]], d: int) -> list[list]:
+    if not vocabulary:
+        raise ValueError("the vocabulary is empty; give at least one word with its features, or leave it out")
+    pairs = []
+    for word, numbers in vocabulary.items():
+        if hasattr(numbers, "detach"):
+            numbers = numbers.detach().cpu()
+        row = _matrix(f"the features of {word!r}", np.asarray(numbers, dtype=float)[None])  # (1, d)
+        if row.shape[1] != d:
+            raise ValueError(
+                f"the features of {word!r} are {row.shape[1]} numbers; the sentence has {d} a word"
+            )
+        pairs.append([str(word), _numbers(row)[0]])
+    return pairs

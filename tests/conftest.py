@@ -1,0 +1,23 @@
+"""A browser for every test that asks for one: the Chromium or Chrome of this machine, driven by Playwright."""
+
+import os
+import shutil
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """A headless browser. Without one the test is skipped; where REQUIRE_BROWSER=1 is set, it fails."""
+    names = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+    found = next(filter(None, map(shutil.which, names)), None)
+    if found is None:
+        sentence = f"no browser here: looked for {', '.join(names)}; install one of them to run this test"
+        pytest.fail(sentence) if os.environ.get("REQUIRE_BROWSER") == "1" else pytest.skip(sentence)
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        # Root may not use the sandbox (containers, continuous integration); there is no GPU to be had either.
+        running = playwright.chromium.launch(executable_path=found, args=["--no-sandbox", "--disable-gpu"])
+        yield running
+        running.close()

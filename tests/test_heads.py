@@ -1,0 +1,291 @@
+"""Many heads, the block and the encoder: equal to PyTorch's own layers, and deaf to what a mask hides."""
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import nn
+
+from shared.model import (
+    MAX_TOKENS,
+    EncoderClassifier,
+    MultiHeadSelfAttention,
+    TransformerBlock,
+    causal_mask,
+)
+
+few = settings(max_examples=20, deadline=None, derandomize=True)
+precisions = pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float32, 1e-5), (torch.float64, 1e-10)])
+
+
+@st.composite
+def cases(draw):
+    """Sizes, features and masks: each text has one real token at least, each token may look at itself."""
+    batch, tokens = draw(st.integers(1, 4)), draw(st.integers(1, 7))
+    num_heads, head_dim = draw(st.integers(1, 4)), draw(st.integers(1, 5))
+    generator = torch.Generator().manual_seed(draw(st.integers(0, 9999)))
+    features = torch.randn(batch, tokens, num_heads * head_dim, generator=generator, dtype=torch.float64)
+    lengths = draw(st.lists(st.integers(1, tokens), min_size=batch, max_size=batch))
+    mask = torch.arange(tokens) < torch.tensor(lengths)[:, None]
+    kind = draw(st.sampled_from(["none", "causal", "explicit", "one a text"]))
+    shape = (batch, tokens, tokens) if kind == "one a text" else (tokens, tokens)
+    attention_mask = torch.rand(shape, generator=generator) < 0.5
+    attention_mask |= torch.eye(tokens, dtype=torch.bool)
+    attention_mask = {"none": None, "causal": causal_mask(tokens)}.get(kind, attention_mask)
+    # With an explicit mask a padded token may be left nothing, and there PyTorch disagrees with itself.
+    if kind in ("explicit", "one a text"):
+        mask = torch.ones_like(mask)
+    return num_heads, features, mask, attention_mask
+
+
+def torch_masks(mask, attention_mask, num_heads):
+    """The same masks in PyTorch's words: True hides, and one mask a text is repeated for each head."""
+    if attention_mask is not None and attention_mask.dim() == 3:
+        attention_mask = attention_mask.repeat_interleave(num_heads, dim=0)
+    return ~mask, None if attention_mask is None else ~attention_mask
+
+
+def copy_attention(ours: MultiHeadSelfAttention, theirs: nn.MultiheadAttention) -> None:
+    """Give PyTorch's layer our weights; it keeps three of the maps stacked in one."""
+    maps = (ours.W_query, ours.W_key, ours.W_value)
+    with torch.no_grad():
+        theirs.in_proj_weight.copy_(torch.cat([linear.weight for linear in maps]))
+        theirs.in_proj_bias.copy_(torch.cat([linear.bias for linear in maps]))
+        theirs.out_proj.load_state_dict(ours.W_output.state_dict())
+
+
+def stacked_gradients(ours: MultiHeadSelfAttention) -> torch.Tensor:
+    return torch.cat([linear.weight.grad for linear in (ours.W_query, ours.W_key, ours.W_value)])
+
+
+def close(ours, theirs, tolerance, what):
+    scale = max(theirs.abs().max().item(), 1.0)
+    difference = (ours - theirs).abs().max().item() / scale
+    assert difference < tolerance, f"{what} differs from PyTorch's by {difference:.2e}"
+
+
+# --- agreement with PyTorch --------------------------------------------------------------------------------------
+
+
+@precisions
+@few
+@given(case=cases())
+def test_the_heads_agree_with_scaled_dot_product_attention(case, dtype, tolerance):
+    num_heads, features, mask, attention_mask = case
+    torch.manual_seed(0)
+    layer = MultiHeadSelfAttention(features.shape[2], num_heads).to(dtype)
+    ours_in, theirs_in = (features.to(dtype).clone().requires_grad_() for _ in range(2))
+    output, _ = layer(ours_in, mask, attention_mask)
+
+    allowed = mask[:, None, None, :]
+    if attention_mask is not None:
+        allowed = allowed & (attention_mask[:, None] if attention_mask.dim() == 3 else attention_mask)
+    batch, tokens, dim = features.shape
+    queries, keys, values = (
+        linear(theirs_in).view(batch, tokens, num_heads, -1).transpose(1, 2)
+        for linear in (layer.W_query, layer.W_key, layer.W_value)
+    )
+    heads = nn.functional.scaled_dot_product_attention(queries, keys, values, attn_mask=allowed)
+    expected = layer.W_output(heads.transpose(1, 2).reshape(batch, tokens, dim))
+    close(output, expected, tolerance, "the output")
+    for result in (output, expected):
+        result[mask].square().sum().backward()
+    close(ours_in.grad, theirs_in.grad, tolerance, "the gradient of the features")
+
+
+@precisions
+@few
+@given(case=cases())
+def test_the_layer_agrees_with_multihead_attention_forward_and_backward(case, dtype, tolerance):
+    num_heads, features, mask, attention_mask = case
+    torch.manual_seed(0)
+    ours = MultiHeadSelfAttention(features.shape[2], num_heads).to(dtype)
+    theirs = nn.MultiheadAttention(features.shape[2], num_heads, batch_first=True, dtype=dtype)
+    copy_attention(ours, theirs)
+    ours_in, theirs_in = (features.to(dtype).clone().requires_grad_() for _ in range(2))
+    padding, hidden = torch_masks(mask, attention_mask, num_heads)
+    output, weights = ours(ours_in, mask, attention_mask)
+    expected, expected_weights = theirs(
+        theirs_in, theirs_in, theirs_in, padding, attn_mask=hidden, average_attn_weights=False
+    )
+    close(output, expected, tolerance, "the output")
+    close(weights, expected_weights, tolerance, "a weight")
+    for result in (output, expected):
+        result[mask].square().sum().backward()
+    close(ours_in.grad, theirs_in.grad, tolerance, "the gradient of the features")
+    close(stacked_gradients(ours), theirs.in_proj_weight.grad, tolerance, "the gradient of a map")
+    close(ours.W_output.weight.grad, theirs.out_proj.weight.grad, tolerance, "the gradient of W_output")
+
+
+@precisions
+@few
+@given(case=cases(), norm_first=st.booleans())
+def test_the_block_agrees_with_the_encoder_layer_forward_and_backward(case, norm_first, dtype, tolerance):
+    num_heads, features, mask, attention_mask = case
+    torch.manual_seed(0)
+    dim = features.shape[2]
+    ours = TransformerBlock(dim, num_heads, hidden_dim=7, dropout=0, norm_first=norm_first).to(dtype)
+    theirs = nn.TransformerEncoderLayer(
+        dim, num_heads, 7, dropout=0, batch_first=True, norm_first=norm_first, dtype=dtype
+    )
+    copy_attention(ours.attention, theirs.self_attn)
+    pairs = [
+        (ours.attention_norm, theirs.norm1),
+        (ours.feed_forward[0], theirs.linear1),
+        (ours.feed_forward[-1], theirs.linear2),
+        (ours.feed_forward_norm, theirs.norm2),
+    ]
+    for index, (mine, other) in enumerate(pairs):
+        if isinstance(mine, nn.LayerNorm):  # fresh norms hold ones and zeros; exchanged ones must be noticed
+            nn.init.normal_(mine.weight, mean=1 + index)
+            nn.init.normal_(mine.bias)
+        other.load_state_dict(mine.state_dict())
+    ours_in, theirs_in = (features.to(dtype).clone().requires_grad_() for _ in range(2))
+    padding, hidden = torch_masks(mask, attention_mask, num_heads)
+    output, _ = ours(ours_in, mask, attention_mask)
+    expected = theirs(theirs_in, src_mask=hidden, src_key_padding_mask=padding)
+    close(output[mask], expected[mask], tolerance, "the output")
+    for result in (output, expected):
+        result[mask].sin().sum().backward()
+    close(ours_in.grad, theirs_in.grad, tolerance, "the gradient of the features")
+    for mine, other in pairs:
+        close(mine.weight.grad, other.weight.grad, tolerance, "the gradient of a weight")
+    close(stacked_gradients(ours.attention), theirs.self_attn.in_proj_weight.grad, tolerance, "a map's gradient")
+
+
+# --- what the masks promise --------------------------------------------------------------------------------------
+
+
+@few
+@given(case=cases(), norm_first=st.booleans())
+def test_a_padded_token_never_changes_the_output_elsewhere(case, norm_first):
+    num_heads, features, mask, attention_mask = case
+    torch.manual_seed(0)
+    block = TransformerBlock(features.shape[2], num_heads, 5, dropout=0, norm_first=norm_first).double()
+    mask = mask.clone()
+    if mask.shape[1] > 1:
+        mask[:, -1] = False
+    before, _ = block(features, mask, attention_mask)
+    other = torch.where(mask[..., None], features, 100 * torch.randn_like(features))
+    after, weights = block(other, mask, attention_mask)
+    assert torch.equal(before[mask], after[mask]), "another padding gave a real token another output"
+    assert weights.masked_select(~mask[:, None, None, :]).count_nonzero() == 0, "a padded token got attention"
+
+
+@few
+@given(case=cases(), data=st.data())
+def test_with_the_causal_mask_a_later_token_never_changes_an_earlier_output(case, data):
+    num_heads, features, mask, _ = case
+    torch.manual_seed(0)
+    block = TransformerBlock(features.shape[2], num_heads, 5, dropout=0).double()
+    tokens = features.shape[1]
+    place = data.draw(st.integers(0, tokens - 1), label="place")
+    other = features.clone()
+    other[:, place:] = torch.randn_like(other[:, place:])
+    before, weights = block(features, mask, causal_mask(tokens))
+    after, _ = block(other, mask, causal_mask(tokens))
+    assert torch.equal(before[:, :place], after[:, :place]), f"token {place} changed the output of an earlier one"
+    assert weights.triu(1).count_nonzero() == 0, "a token looked at a later one"
+
+
+@few
+@given(case=cases())
+def test_the_weights_of_each_head_and_real_token_add_up_to_one(case):
+    num_heads, features, mask, attention_mask = case
+    _, weights = MultiHeadSelfAttention(features.shape[2], num_heads).double()(features, mask, attention_mask)
+    sums = weights.sum(dim=3).transpose(1, 2)[mask]  # (real tokens, num_heads)
+    torch.testing.assert_close(sums, torch.ones_like(sums))
+
+
+def test_head_h_sees_only_its_own_slice_of_the_queries():
+    torch.manual_seed(0)
+    layer, features = MultiHeadSelfAttention(12, 3), torch.randn(2, 5, 12)
+    _, before = layer(features)
+    with torch.no_grad():
+        layer.W_query.weight[4:8] += 1  # rows 4 to 7 make the queries of head 1
+    _, after = layer(features)
+    changed = (before != after).flatten(2).any(dim=2).any(dim=0)
+    assert changed.tolist() == [False, True, False]
+
+
+def test_a_text_of_padding_alone_gets_zero_weights_and_finite_gradients():
+    torch.manual_seed(0)
+    features = torch.randn(2, 4, 6, requires_grad=True)
+    mask = torch.tensor([[True, True, False, False], [False] * 4])
+    for attention_mask in (None, causal_mask(4)):
+        layer = MultiHeadSelfAttention(6, 2)
+        output, weights = layer(features, mask, attention_mask)
+        assert weights[1].count_nonzero() == 0
+        torch.testing.assert_close(output[1], layer.W_output.bias.expand(4, 6), msg="the heads brought something back")
+        output.sum().backward()
+        assert features.grad.isfinite().all()
+        assert features.grad[1].count_nonzero() == 0
+
+
+def test_the_encoder_classifies_and_its_padding_does_not_matter():
+    torch.manual_seed(0)
+    model = EncoderClassifier(30, dim=8, num_heads=2, num_blocks=2).eval()
+    ids = torch.randint(2, 30, (3, 6))
+    mask = torch.arange(6) < torch.tensor([[6], [4], [0]])
+    logits, weights = model(ids, mask)
+    assert logits.shape == (3,) and weights.shape == (3, 6)
+    torch.testing.assert_close(weights.sum(dim=1), torch.tensor([1.0, 1.0, 0.0]))
+    alone, _ = model(ids[1:2, :4], mask[1:2, :4])
+    torch.testing.assert_close(logits[1:2], alone)
+    assert logits.isfinite().all()
+
+
+# --- bad input gets a sentence -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("num_heads", [2, 0, -3, 10])
+def test_heads_that_do_not_divide_the_features_are_refused_with_those_that_do(num_heads):
+    with pytest.raises(ValueError, match=rf"9 features cannot be shared by {num_heads} heads.*\[1, 3, 9\]"):
+        MultiHeadSelfAttention(9, num_heads)
+
+
+@pytest.mark.parametrize(
+    ("masks", "error", "sentence"),
+    [
+        ({"mask": torch.ones(2, 5)}, TypeError, "mask is torch.float32; it must be a torch.bool"),
+        ({"mask": torch.ones(2, 5, dtype=torch.long)}, TypeError, "True for a real token"),
+        ({"mask": [[True] * 5] * 2}, TypeError, "mask is list"),
+        ({"mask": torch.ones(5, dtype=torch.bool)}, ValueError, r"shape \(5,\).*must be \(2, 5\)"),
+        ({"mask": torch.ones(5, 2, dtype=torch.bool)}, ValueError, r"must be \(2, 5\)"),
+        ({"attention_mask": torch.zeros(5, 5)}, TypeError, "True where a token may look"),
+        ({"attention_mask": torch.ones(2, 5, dtype=torch.bool)}, ValueError, r"\(5, 5\) or \(2, 5, 5\)"),
+        ({"attention_mask": causal_mask(6)}, ValueError, r"shape \(6, 6\)"),
+    ],
+)
+def test_a_mask_of_the_wrong_kind_or_shape_is_refused(masks, error, sentence):
+    with pytest.raises(error, match=sentence):
+        MultiHeadSelfAttention(4, 2)(torch.randn(2, 5, 4), **masks)
+
+
+def test_an_attention_mask_that_leaves_a_token_nothing_is_refused():
+    layer, features = MultiHeadSelfAttention(4, 2), torch.randn(2, 3, 4)
+    empty_row = causal_mask(3)
+    empty_row[1] = False
+    with pytest.raises(ValueError, match="leaves token 1 of text 0 nothing to look at"):
+        layer(features, attention_mask=empty_row)
+    only_the_last = torch.zeros(3, 3, dtype=torch.bool)
+    only_the_last[:, 2] = True
+    layer(features, attention_mask=only_the_last)  # fine as long as that one is real
+    with pytest.raises(ValueError, match="leaves token 0 of text 1 nothing"):
+        layer(features, torch.tensor([[True, True, True], [True, True, False]]), only_the_last)
+
+
+def test_features_of_the_wrong_shape_are_refused():
+    for features in (torch.randn(3, 4), torch.randn(2, 3, 5)):
+        with pytest.raises(ValueError, match=r"this layer takes \(batch, tokens, 4\)"):
+            MultiHeadSelfAttention(4, 2)(features)
+
+
+def test_ids_and_lengths_that_the_encoder_does_not_know_are_refused():
+    model = EncoderClassifier(30, dim=8, num_heads=2)
+    for ids in (torch.tensor([[1, 30]]), torch.tensor([[-1, 2]])):
+        with pytest.raises(ValueError, match="the vocabulary has ids 0 to 29"):
+            model(ids, torch.ones_like(ids, dtype=torch.bool))
+    long = torch.ones(1, MAX_TOKENS + 1, dtype=torch.long)
+    with pytest.raises(ValueError, match="Cut it first"):
+        model(long, long.bool())

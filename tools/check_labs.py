@@ -1,0 +1,94 @@
+"""Says what is wrong with a lab as files: whether text, notebook and outputs fit together. Changes nothing.
+
+The rule: a notebook is exactly what `make labs` would write from the text, executed once from top to bottom, and
+nothing in it depends on the machine it ran on. Each problem names the lab and the cell, and says what to run.
+"""
+
+import re
+import tempfile
+from pathlib import Path
+
+import nbformat
+import notebooks
+
+# Tags that change what nbval compares, apart from nbval-ignore-output, which stands in the text for all to see.
+HIDING = {"nbval-skip", "skip-execution"}
+HIDING_COMMENT = re.compile(r"^\s*#\s*(NBVAL_\w+|PYTEST_VALIDATE_IGNORE_OUTPUT)", re.MULTILINE)
+DIRECTIVE = re.compile(r"^\s*(?:`{3,}|~{3,}|:{3,})\{|\{[a-z][a-z:-]*\}`", re.MULTILINE)
+ADDRESS = re.compile(r"\bat 0x[0-9a-fA-F]{6,}")
+
+
+def problems(lab: Path) -> list[str]:
+    """Return what is wrong with a lab, the empty list when all is well."""
+    remedy = f"run `make labs LAB={lab.name[:2]}`"
+    name = f"labs/{lab.stem}.ipynb"
+    found = [f"{where}: {what}" for where, what in text_problems(lab)]
+    stale = notebooks.why_stale(lab)
+    notebook = notebooks.read(lab)
+    if notebook is None:
+        return [*found, f"{name}: {stale}: {remedy}."]
+    difference = first_difference(notebooks.generate(lab), notebook)
+    if difference:
+        by_hand = notebooks.changed_by_hand(notebook)
+        cause = "the notebook was changed by hand" if by_hand else f"labs/{lab.name} was changed since"
+        found.append(f"{name}: {difference} is not what labs/{lab.name} generates ({cause}): {remedy}.")
+    if stale:
+        found.append(f"{name}: its outputs cannot be trusted ({stale}): {remedy}.")
+    return found + [f"{name}: {what}" for what in output_problems(lab, notebook, remedy)]
+
+
+def text_problems(lab: Path) -> list[tuple[str, str]]:
+    """Return (place, what is wrong) for each thing in the text that a notebook must not have."""
+    found = []
+    for cell in notebooks.generate(lab).cells:
+        if notebooks.is_generated(cell):
+            continue
+        where = notebooks.line_of(lab, cell)
+        if cell.cell_type == "markdown" and (match := DIRECTIVE.search(cell.source)):
+            found.append((where, f"`{match[0].strip()}` is a directive or role, which Colab shows raw: use Markdown."))
+        if cell.cell_type == "code":
+            if not cell.source.strip():
+                found.append((where, "a code cell is empty: remove it."))
+            if HIDING & set(cell.metadata.get("tags", [])) or HIDING_COMMENT.search(cell.source):
+                found.append((where, "a cell hides from the checks: remove its nbval tag or comment."))
+    return found
+
+
+def first_difference(wanted: nbformat.NotebookNode, found: nbformat.NotebookNode) -> str:
+    """Name the first cell in which a notebook differs from the one wanted, outputs apart; the empty text for none."""
+    for number, (want, have) in enumerate(zip(wanted.cells, found.cells, strict=False), start=1):
+        for part in ("cell_type", "source", "metadata", "id"):
+            if want.get(part) != have.get(part):
+                opening = (have.source.strip() or "nothing").split("\n")[0][:50]
+                return f"cell {number} ({have.cell_type}, `{opening}`)"
+    if len(wanted.cells) != len(found.cells):
+        return f"the number of cells ({len(found.cells)} instead of {len(wanted.cells)})"
+    return ""
+
+
+def output_problems(lab: Path, notebook: nbformat.NotebookNode, remedy: str) -> list[str]:
+    """Return what is wrong with the stored outputs themselves."""
+    places = {str(lab.parent.parent.resolve()), str(Path.home()), tempfile.gettempdir()} - {"/"}
+    machine = re.compile("|".join(re.escape(place) + r"\b" for place in places) + r"|/site-packages/|ipykernel_\d")
+    found = []
+    for number, cell in enumerate(notebooks.code_cells(notebook), start=1):
+        where = f"code cell {number} (`{cell.source.strip().split(chr(10))[0][:50]}`)"
+        if cell.execution_count is None and cell.source.strip():
+            found.append(f"{where} was never executed: {remedy}.")
+        for output in cell.outputs:
+            if output.output_type == "error" and "raises-exception" not in cell.metadata.get("tags", []):
+                found.append(f"{where} stores an error: mend the cell and {remedy}.")
+            if output.get("name") == "stderr":
+                found.append(f"{where} wrote to stderr, `{output.text.strip()[:80]}`: silence its cause and {remedy}.")
+            for kind, text in readable(output).items():
+                if match := machine.search(text) or ADDRESS.search(text):
+                    found.append(f"{where} shows `{match[0]}` ({kind}), which differs elsewhere: print less, {remedy}.")
+    return found
+
+
+def readable(output: nbformat.NotebookNode) -> dict[str, str]:
+    """Return the parts of an output that are text, by their kind."""
+    if output.output_type == "stream":
+        return {output.name: output.text}
+    data = output.get("data", {"traceback": "\n".join(output.get("traceback", []))})
+    return {kind: text for kind, text in data.items() if isinstance(text, str) and not kind.startswith("image/p")}

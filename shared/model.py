@@ -439,7 +439,9 @@ class EncoderClassifier(nn.Module):
     ):
         super().__init__()
         self.features = TokenFeatures(vocabulary_size, dim, **features)
-        self.blocks = nn.ModuleList(TransformerBlock(dim, num_heads, hidden_dim) for _ in range(num_blocks))
+        self.blocks = nn.ModuleList(
+            TransformerBlock(dim, num_heads, hidden_dim, norm_first=True) for _ in range(num_blocks)
+        )
         self.score = nn.Linear(dim, 1)
         self.output = nn.Linear(dim, 1)
 

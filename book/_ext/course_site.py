@@ -162,7 +162,7 @@ def set_base(app: Sphinx, config) -> None:
     """The address that the site has on GitHub's pages follows from the repository's."""
     match = re.fullmatch(r"https://github\.com/([^/]+)/([^/]+?)/?", config.html_theme_options["repository_url"])
     if match:
-        config.html_baseurl = f"https://{match[1].lower()}.github.io/{match[2]}/"
+        config.html_baseurl = f"https://{match[1]}.github.io/{match[2]}/"
 
 
 def add_pages(app: Sphinx):

@@ -16,6 +16,7 @@ from .matrices import side_by_side as side_by_side
 from .matrices import softmax_row as softmax_row
 from .matrices import split_heads as split_heads
 from .matrices import weighted_sum as weighted_sum
+from .plots import STYLE as STYLE
 from .plots import curves as curves
 from .plots import heat_map as heat_map
 from .plots import intervals as intervals

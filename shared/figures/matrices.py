@@ -88,8 +88,7 @@ class Matrix:
         rows, columns = self.values.shape
         i, j = np.unravel_index(np.argmax(self.values), self.values.shape)
         parts = [f"{self.name}, {rows} by {columns}"]
-        parts += [f"rows {_listed(self.rows)}"] * bool(self.rows)
-        parts += [f"columns {_listed(self.columns)}"] * bool(self.columns)
+        parts += [f"{kind} {_listed(labels)}" for kind in ("rows", "columns") if (labels := getattr(self, kind))]
         entry = _numbers(self.values)(self.values[i, j])
         place = f"row {_place(self.rows, i)}, column {_place(self.columns, j)}"
         return "; ".join([*parts, f"largest entry {entry} in {place}"]) + "."
@@ -410,14 +409,11 @@ def _right_to_left(text: str) -> bool:
 
 def _isolated(text: str) -> str:
     """A right-to-left word keeps its own direction and leaves that of its neighbours alone."""
-    return f"\u2068{text}\u2069" if _right_to_left(text) else text
+    return f"\u2068{text}\u2069" if _right_to_left(text) and "\u2068" not in text else text
 
 
 def _place(labels: Sequence[str] | None, index: int) -> str:
-    if not labels:
-        return str(index)
-    label = _numbered(labels)[index]
-    return f"“{label if chr(0x2068) in label else _isolated(label)}”"
+    return f"“{_isolated(_numbered(labels)[index])}”" if labels else str(index)
 
 
 def _listed(labels: Sequence[str]) -> str:

@@ -44,7 +44,7 @@
     return characters.length > 20 ? characters.slice(0, 19).join("") + "\u2026" : word;
   }
 
-  const named = (word) => ["\u201c", make("bdi", {}, shown(word)), "\u201d"];
+  const quoted = (word) => ["\u201c", make("bdi", {}, shown(word)), "\u201d"];
 
   function joined(parts, sign = " + ") {
     const left = parts.length - MOST_TERMS;
@@ -60,7 +60,8 @@
 
   function dictionary(pairs) {
     const exact = new Map(pairs);
-    const loose = new Map(pairs.filter(([word]) => bare(word)).map(([word, numbers]) => [bare(word), numbers]).reverse());
+    const loose = new Map(pairs.map(([word, numbers]) => [bare(word), numbers]).reverse()); // the first one wins
+    loose.delete("");
     const all = pairs.flatMap(([, numbers]) => numbers);
     const low = all.reduce((a, b) => Math.min(a, b)), high = all.reduce((a, b) => Math.max(a, b));
 
@@ -87,8 +88,8 @@
 
   const wordAxis = (words) => ({ kind: "word", names: words });
   const axis = (kind, count, first = 1) => ({ kind, names: Array.from({ length: count }, (_, i) => `${first + i}`) });
-  const ofWord = (what, words) => (i, j) => [what, " of ", named(words[i]), `, number ${j + 1}`];
-  const ofPair = (what, words) => (i, j) => [what, " of ", named(words[i]), " for ", named(words[j])];
+  const ofWord = (what, words) => (i, j) => [what, " of ", quoted(words[i]), `, number ${j + 1}`];
+  const ofPair = (what, words) => (i, j) => [what, " of ", quoted(words[i]), " for ", quoted(words[j])];
 
   function turned(grid) {                                    // each cell keeps its name and its sum
     return {
@@ -112,12 +113,12 @@
   // It runs anew, in double precision, for every sentence, word and head.
 
   function stages(data, { words, features: rows, known, follow, head }) {
-    const me = named(words[follow]);
+    const me = quoted(words[follow]);
     const leftward = data.convention === "Wx";               // q = W x: weights stand left, one word is one column
 
     const features = {
       title: "features", role: "features", rows: wordAxis(words), cols: axis("feature", rows[0].length), cells: rows,
-      label: (i, j) => [`feature ${j + 1} of `, named(words[i])],
+      label: (i, j) => [`feature ${j + 1} of `, quoted(words[i])],
       sum: (i, j) => [" = ", coloured("features", long(rows[i][j])), known[i] ? "" : ", made up from its letters"],
     };
 
@@ -127,8 +128,9 @@
       const start = heads > 1 ? head * whole / heads : 0, stop = start + whole / heads;
       const cells = leftward ? matrix.slice(start, stop) : matrix.map((row) => row.slice(start, stop));
       const [first, others] = leftward ? [start + 1, 1] : [1, start + 1];
-      const grid = { title, role, cells, rows: axis("row", cells.length, first), cols: axis("column", cells[0].length, others) };
-      grid.label = (i, j) => `${title}, row ${grid.rows.names[i]}, column ${grid.cols.names[j]}`;
+      const [rows, cols] = [axis("row", cells.length, first), axis("column", cells[0].length, others)];
+      const grid = { title, role, cells, rows, cols };
+      grid.label = (i, j) => `${title}, row ${rows.names[i]}, column ${cols.names[j]}`;
       grid.sum = (i, j) => [" = ", coloured(role, long(cells[i][j])), ", the same for every sentence"];
       return grid;
     }
@@ -158,8 +160,9 @@
       ...scores, title: "scaled scores", label: ofPair("scaled score", words),
       cells: scores.cells.map((row, i) => row.map((value, j) => (hidden(i, j) ? -Infinity : value / Math.sqrt(width)))),
       sum: (i, j) => hidden(i, j)
-        ? [" = \u2212\u221e: the mask hides ", named(words[j]), " from ", named(words[i])]
-        : [" = ", coloured("score", long(scores.cells[i][j])), ` / \u221a${width} = `, coloured("score", long(scaled.cells[i][j]))],
+        ? [" = \u2212\u221e: the mask hides ", quoted(words[j]), " from ", quoted(words[i])]
+        : [" = ", coloured("score", long(scores.cells[i][j])), ` / \u221a${width} = `,
+          coloured("score", long(scaled.cells[i][j]))],
     };
 
     const weights = {
@@ -194,12 +197,13 @@
           "the larger, the better the two fit."] },
       { name: "Scaled", left: scores, sign: `/ \u221a${width} =`, result: scaled, from: (i, j) => ({ left: [i, j] }),
         text: [`Every score is divided by \u221a${width} = ${long(Math.sqrt(width))}, the root of the keys\u2019 width: `,
-          "wider keys would otherwise make larger scores.", data.mask ? " What the mask hides becomes \u2212\u221e." : ""] },
+          "wider keys would otherwise make larger scores.",
+          data.mask ? " What the mask hides becomes \u2212\u221e." : ""] },
       { name: "Weights", left: scaled, sign: "softmax \u2192", result: weights, from: (i) => ({ left: [i, null] }),
-        text: ["The softmax makes each row positive, with the sum 1. ", me, " looks most at ", named(words[top]),
+        text: ["The softmax makes each row positive, with the sum 1. ", me, " looks most at ", quoted(words[top]),
           `: ${long(weights.cells[follow][top])} of its attention.`] },
       { name: "Context", left: weights, sign: "\u00d7", right: values, result: context, from: rowOf,
-        text: [me, " receives a little of every word\u2019s value, as much as its weights say. That sum is its context."] },
+        text: [me, " receives of every word\u2019s value as much as its weights say. The sum is its context."] },
     ];
     if (data.W_output) {
       const others = Array.from({ length: data.heads }, (_, h) => h === head ? context.cells : contextOf(h));
@@ -209,8 +213,9 @@
         cells: words.map((_, i) => others.flatMap((cells) => cells[i])),
         sum: (i, j) => [" = ", coloured("output", long(side.cells[i][j])), `, from head ${Math.floor(j / size) + 1}`],
       };
-      list.push({ name: "Output", ...project(side, part("W_output", "output", data.W_output, 1), "output", "output", "output"),
-        sign: "\u00d7", from: rowOf, text: [data.heads > 1 ? `The contexts of all ${data.heads} heads stand side by side. ` : "",
+      const mixed = project(side, part("W_output", "output", data.W_output, 1), "output", "output", "output");
+      list.push({ name: "Output", ...mixed, sign: "\u00d7", from: rowOf,
+        text: [data.heads > 1 ? `The contexts of all ${data.heads} heads stand side by side. ` : "",
           "Times W_output they become what ", me, " hands to the next layer."] });
     }
     return list;
@@ -223,162 +228,104 @@
 
   // ---- drawing -------------------------------------------------------------------------------------------------
 
-  const SUBTLE = "color-mix(in srgb, currentColor 22%, transparent)";
-  const style = (colours) => `
-    :host { display: block; margin: 1rem 0; }
-    * { box-sizing: border-box; }
-    .walk { --ground: var(--role-paper, var(--jp-layout-color0, ${colours.paper[0]})); container-type: inline-size;
-      --ink: var(--role-ink, var(--jp-content-font-color1, ${colours.ink[0]})); color: var(--ink); background: var(--ground);
-      border: 1px solid ${SUBTLE}; border-radius: 12px; font: 16px/1.5 var(--pst-font-family-base, system-ui, sans-serif); }
-    ${Object.entries(colours).map(([role, [light, dark]]) => `.role-${role} { --role: var(--role-${role}, ${light}); }
-    .dark .role-${role} { --role: var(--role-${role}, ${dark}); }`).join("\n")}
-    .walk > * { margin: 0; padding: .75rem 1rem 0; }
-    .spoken { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
-    button, input[type=text] { font: inherit; color: inherit; background: transparent; border: 1px solid
-      color-mix(in srgb, currentColor 55%, transparent); border-radius: 8px; min-height: 44px; padding: 0 .8rem; }
-    button { cursor: pointer; }
-    button:hover:not([aria-disabled], [aria-current]), .chip:hover :not(:checked) + span { background: color-mix(in srgb, currentColor 8%, transparent); }
-    [aria-disabled] { border-style: dotted; cursor: default; }
-    :focus-visible, input:focus-visible + span { outline: 3px solid currentColor; outline-offset: 2px; }
-    form { display: flex; flex-wrap: wrap; gap: .5rem; align-items: center; }
-    form label { flex: 1 1 100%; font-weight: 600; } form input { flex: 1 1 12rem; min-width: 0; }
-    fieldset { border: 0; display: flex; flex-wrap: wrap; gap: .4rem; align-items: center; min-width: 0; }
-    legend { float: left; font-weight: 600; padding: 0; margin-right: .4rem; }
-    .chip { position: relative; display: inline-block; cursor: pointer; }
-    .chip input { position: absolute; inset: 0; opacity: 0; margin: 0; cursor: pointer; }
-    .chip span { display: grid; place-items: center; min-height: 36px; min-width: 36px; padding: 0 .7rem;
-      border: 1px solid color-mix(in srgb, currentColor 55%, transparent); border-radius: 18px; }
-    .chip :checked + span, [aria-current] { background: var(--ink); color: var(--ground); font-weight: 600; }
-    .stages { display: flex; gap: .5rem; align-items: center; }
-    ol { display: flex; flex: 1; flex-wrap: wrap; gap: 2px; justify-content: center; list-style: none; margin: 0; padding: 0; }
-    ol button { min-height: 36px; min-width: 28px; padding: 0 .38rem; border-color: transparent; font-size: .85rem; }
-    .what { min-height: 4.4em; } .what strong { display: block; font-size: 1.15rem; }
-    .picture { display: flex; flex-wrap: wrap; gap: .5rem .8rem; align-items: center; justify-content: safe center; }
-    .operand { display: flex; align-items: center; gap: .8rem; max-width: 100%; min-width: 0; }
-    .sign { font-size: 1.2rem; white-space: nowrap; }
-    .scroll { overflow: auto; max-width: 100%; max-height: 75vh; padding: 4px; }
-    table { border-collapse: separate; border-spacing: 3px; font-variant-numeric: tabular-nums; font-size: .85rem; line-height: 1.2; }
-    caption { text-align: left; white-space: nowrap; padding-bottom: 4px; font-weight: 600; }
-    caption::before { content: ""; display: inline-block; width: .75em; height: .75em; border-radius: 3px; margin-right: .4em;
-      background: var(--role, currentColor); }
-    caption small { font-weight: 400; font-size: inherit; }
-    th { font-weight: 400; padding: 0 4px; max-width: 9em; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; background: var(--ground); }
-    thead th { position: sticky; top: -4px; z-index: 1; max-width: 4.6em; height: 28px; } tbody th { position: sticky; left: -4px; z-index: 2; text-align: right; }
-    td { min-width: 42px; height: 32px; padding: 0 4px; text-align: right; border-radius: 4px; scroll-margin: 3rem 1rem 9rem 7rem;
-      background: color-mix(in srgb, var(--role, currentColor) calc(var(--share) * 38%), var(--ground)); }
-    td[tabindex] { cursor: crosshair; }
-    .followed { font-weight: 700; }
-    th.followed { box-shadow: inset -3px 0 var(--role, currentColor); } thead th.followed { box-shadow: inset 0 -3px var(--role, currentColor); }
-    td.source { box-shadow: inset 0 0 0 2px var(--role, currentColor); }
-    td.chosen { box-shadow: 0 0 0 3px currentColor; font-weight: 700; }
-    td:focus-visible { outline: 2px solid currentColor; outline-offset: -4px; }
-    .sum { position: sticky; bottom: 0; z-index: 3; margin-top: .75rem; padding: .75rem 1rem 1rem; background: var(--ground);
-      border-top: 1px solid ${SUBTLE}; border-radius: 0 0 12px 12px; min-height: 5.2em; max-height: 40vh; overflow: auto; }
-    .number { font-variant-numeric: tabular-nums; font-weight: 600; border-bottom: 2px solid var(--role, currentColor); }
-    .term { white-space: nowrap; }
-    .hint { font-size: .85rem; }
-    @container (max-width: 620px) {
-      .walk > *, .sum { padding-left: .6rem; padding-right: .6rem; } .picture { justify-content: flex-start; }
-      .stages .name { display: none; } .stages { gap: 2px; } ol { gap: 0; } ol button { min-width: 24px; padding: 0; }
-      .stages > button { min-width: 40px; padding: 0; } td { min-width: 38px; padding: 0 3px; } }
-    @media (prefers-reduced-motion: no-preference) { td, .chip span, button { transition: background-color .2s, box-shadow .15s; } }
-    @media print { form, .stages > button { display: none; } .scroll { max-height: none; } .sum { position: static; } }`;
+  function table(grid, follow) {                             // follow: the word to mark, or null
+    const sizes = grid.cells.flat().filter(Number.isFinite).map(Math.abs);
+    const most = sizes.reduce((a, b) => Math.max(a, b), 0) || 1;
+    const whole = grid.cells.flat().every(Number.isInteger); // one-hot vectors read better as 0 and 1
+    // Scores and weights have words on both sides; the followed word is the one that looks, so its row is marked.
+    const alongRows = grid.rows.kind === "word";
+    const mark = (i, along) => (along && i === follow ? "followed" : "");
+
+    const heading = (axis, i, scope, along) => make("th", { scope, class: mark(i, along) }, axis.kind === "word"
+      ? make("bdi", {}, shown(axis.names[i]))
+      : [make("span", { class: "spoken" }, `${axis.kind} `), axis.names[i]]);
+    function cell(value, i, j) {
+      const attributes = { tabindex: "-1", "data-row": i, "data-col": j, "data-value": value };
+      const td = make("td", { ...attributes, class: mark(alongRows ? i : j, true) },
+        whole ? minus(String(value)) : short(value));
+      td.style.setProperty("--share", Number.isFinite(value) ? Math.abs(value) / most : 0);
+      return td;
+    }
+    const head = make("tr", {}, make("td"), grid.cols.names.map((_, j) => heading(grid.cols, j, "col", !alongRows)));
+    const body = grid.cells.map((row, i) =>
+      make("tr", {}, heading(grid.rows, i, "row", alongRows), row.map((value, j) => cell(value, i, j))));
+    const size = make("small", {}, ` ${grid.cells.length} \u00d7 ${grid.cells[0].length}`);
+    return make("table", { class: `role-${grid.role}`, "data-name": grid.title },
+      make("caption", {}, grid.title, size), make("thead", {}, head), make("tbody", {}, body));
+  }
+
+  const cellsOf = (element, [row, col]) => Array.from(element.querySelectorAll("td[data-row]")).filter((cell) =>
+    (row === null || +cell.dataset.row === row) && (col === null || +cell.dataset.col === col));
 
   function start(host) {
     const data = JSON.parse(host.dataset.walk);
-    const lookUp = data.vocabulary && dictionary(data.vocabulary);
-    const lab = { words: data.words, features: data.features, known: data.words.map(() => true) };
-    const state = { ...lab, follow: data.follow, head: 0, stage: 0 };
-    let list = [];                                           // the stages, computed for this state
+    const lab = { words: data.words, features: data.features, known: data.words.map(() => true), follow: data.follow };
+    const state = { ...lab, head: 0, stage: 0 };
+    let list = [], grids = new Map();                        // the stages for this state; table element -> its grid
 
+    const form = make("form"), notice = make("p", { class: "notice", role: "status" });
     const words = make("fieldset", { class: "words" }), heads = make("fieldset", { class: "heads" });
-    const back = make("button", { type: "button", class: "back", "aria-label": "Step back" }, "\u2190", make("span", { class: "name" }, " Back"));
-    const next = make("button", { type: "button", class: "next", "aria-label": "Step forward" }, make("span", { class: "name" }, "Next "), "\u2192");
+    const label = (text) => make("span", { class: "name" }, text);
+    const back = make("button", { type: "button", class: "back", "aria-label": "Step back" }, "\u2190", label(" Back"));
+    const next = make("button", { type: "button", class: "next", "aria-label": "Step forward" }, label("Next "), "\u2192");
     const places = make("ol"), what = make("p", { class: "what" }), picture = make("div", { class: "picture" });
     const sum = make("p", { class: "sum" }), status = make("p", { class: "spoken", role: "status" });
-    const form = make("form", { class: "typed" }), notice = make("p", { class: "notice hint", role: "status" });
-    const walk = make("div", { class: "walk", role: "group", "aria-label": "Walk through self-attention" }, form, notice, words,
-      heads, make("div", { class: "stages", role: "group", "aria-label": "Stages" }, back, places, next), what, picture, sum, status);
+    const stageBar = make("div", { class: "stages", role: "group", "aria-label": "Stages" }, back, places, next);
+    const walk = make("div", { class: "walk", role: "group", "aria-label": "Walk through self-attention" },
+      form, notice, words, heads, stageBar, what, picture, sum, status);
     const root = host.attachShadow({ mode: "open" });
-    root.append(make("style", {}, style(data.colours)), walk);
+    root.append(make("style", {}, data.style), walk);
 
     function chips(fieldset, legend, names, chosen, choose) {
-      const radios = names.map((name, i) => {
+      fieldset.replaceChildren(make("legend", {}, legend), ...names.map((name, i) => {
         const radio = make("input", { type: "radio", name: legend, value: i });
         radio.checked = i === chosen;
         radio.addEventListener("change", () => { choose(i); draw(); });
         return make("label", { class: "chip" }, radio, make("span", {}, make("bdi", {}, name)));
-      });
-      fieldset.replaceChildren(make("legend", {}, legend), ...radios);
+      }));
     }
 
-    const chipWords = () => chips(words, "Follow", state.words.map(shown), state.follow, (i) => { state.follow = i; });
-
-    function table(grid, followed, isResult) {
-      const most = grid.cells.flat().reduce((m, v) => (Number.isFinite(v) ? Math.max(m, Math.abs(v)) : m), 0) || 1;
-      const whole = grid.cells.flat().every(Number.isInteger); // one-hot vectors read better as 0 and 1
-      // Scores and weights have words on both sides; the followed word is the one that looks, so its row is marked.
-      const alongRows = grid.rows.kind === "word";
-      const mark = (i) => (followed && i === state.follow ? "followed" : "");
-      const heading = (which, i, scope, marked) => make("th", { scope, class: marked ? mark(i) : "" },
-        which.kind === "word" ? make("bdi", {}, shown(which.names[i]))
-          : [make("span", { class: "spoken" }, `${which.kind} `), which.names[i]]);
-      const head = make("tr", {}, make("td"), grid.cols.names.map((_, j) => heading(grid.cols, j, "col", !alongRows)));
-      const body = grid.cells.map((row, i) => make("tr", {}, heading(grid.rows, i, "row", alongRows), row.map((value, j) => {
-        const cell = make("td", { tabindex: "-1", "data-row": i, "data-col": j, "data-value": value,
-          class: mark(alongRows ? i : j) }, whole ? minus(String(value)) : short(value));
-        cell.style.setProperty("--share", Number.isFinite(value) ? Math.abs(value) / most : 0);
-        return cell;
-      })));
-      const size = `${grid.cells.length} \u00d7 ${grid.cells[0].length}`;
-      const element = make("table", { class: `role-${grid.role}`, "data-name": grid.title }, make("caption", {}, grid.title, make("small", {}, ` ${size}`)),
-        make("thead", {}, head), make("tbody", {}, body));
-      element.grid = grid;
-      element.isResult = isResult;
-      return element;
-    }
-
-    const cellsOf = (element, [row, col] = [-1, -1]) => Array.from(element?.querySelectorAll("td[data-row]") ?? []).filter((cell) =>
-      (row === null || +cell.dataset.row === row) && (col === null || +cell.dataset.col === col));
-
-    // Marks a cell and what made it, and writes its sum. `aloud` is for a cell reached by keyboard: the pointer is silent.
+    // Marks a cell and what made it, and writes its sum: aloud when the keyboard came to it, silently for a pointer.
     function point(cell, aloud) {
       const element = cell.closest("table"), [i, j] = [+cell.dataset.row, +cell.dataset.col];
       for (const old of picture.querySelectorAll(".chosen, .source")) old.classList.remove("chosen", "source");
       for (const old of element.querySelectorAll('td[tabindex="0"]')) old.tabIndex = -1;
-      cell.tabIndex = 0;
+      cell.tabIndex = 0;                                     // each table is one stop of the tab key: its last cell
       cell.classList.add("chosen");
-      if (element.isResult) {
-        const { left, right } = list[state.stage].from(i, j), [first, second] = picture.querySelectorAll("table");
-        for (const source of [...cellsOf(left && first, left), ...cellsOf(right && second, right)]) source.classList.add("source");
-      }
-      sum.replaceChildren(make("strong", {}, element.grid.label(i, j)), ...[element.grid.sum(i, j)].flat(Infinity));
+      const { result, from } = list[state.stage], grid = grids.get(element), [first, second] = grids.keys();
+      const { left, right } = grid === result ? from(i, j) : {};
+      for (const source of left ? cellsOf(first, left) : []) source.classList.add("source");
+      for (const source of right ? cellsOf(second, right) : []) source.classList.add("source");
+      sum.replaceChildren(make("strong", {}, grid.label(i, j)), ...grid.sum(i, j).flat(Infinity));
       if (aloud) status.textContent = sum.textContent;
     }
 
     function draw() {
       list = stages(data, state);
-      const stage = list[state.stage], mine = data.convention === "Wx" && stage.grid ? stage.right : stage.left;
-      places.replaceChildren(...list.map(({ name }, i) => {
-        const button = make("button", { type: "button", "aria-current": i === state.stage && "step", tabindex: i === state.stage ? 0 : -1 },
-          `${i + 1}`, make("span", { class: "name" }, ` ${name}`));
-        if (i !== state.stage) button.setAttribute("aria-label", `${i + 1} ${name}`);
+      const { name, text, left, right, result, sign } = list[state.stage];
+      places.replaceChildren(...list.map((stage, i) => {
+        const here = i === state.stage;
+        const button = make("button", { type: "button", "aria-label": `${i + 1} ${stage.name}`,
+          "aria-current": here && "step", tabindex: here ? 0 : -1 }, `${i + 1}`, label(` ${stage.name}`));
         button.addEventListener("click", () => step(i));
         return make("li", {}, button);
       }));
-      for (const [button, end] of [[back, 0], [next, list.length - 1]]) {
-        if (state.stage === end) button.setAttribute("aria-disabled", "true"); else button.removeAttribute("aria-disabled");
-      }
-      what.replaceChildren(make("strong", {}, `${state.stage + 1}. ${stage.name}`), ...stage.text.flat(Infinity));
-      const shownGrids = [stage.left, stage.right, stage.result].filter(Boolean);
-      const tables = shownGrids.map((grid) => table(grid, grid === mine || grid === stage.result, grid === stage.result));
-      const signs = [[], stage.sign, "="].map((sign) => (sign.length ? make("span", { class: "sign" }, sign) : []));
-      picture.replaceChildren(...tables.map((element, i) =>
+      back.setAttribute("aria-disabled", state.stage === 0);
+      next.setAttribute("aria-disabled", state.stage === list.length - 1);
+      what.replaceChildren(make("strong", {}, `${state.stage + 1}. ${name}`), ...text.flat(Infinity));
+
+      // The followed word is marked where it asks: in W x its column of the right operand, else its row of the left.
+      const asking = result.rows.kind === "word" ? left : right;
+      grids = new Map([left, right, result].filter(Boolean).map((grid) =>
+        [table(grid, grid === asking || grid === result ? state.follow : null), grid]));
+      const signs = [[], sign, "="].map((text) => (text.length ? make("span", { class: "sign" }, text) : []));
+      picture.replaceChildren(...[...grids.keys()].map((element, i) =>
         make("div", { class: "operand" }, signs[i], make("div", { class: "scroll" }, element))));
-      for (const element of tables) cellsOf(element, [0, 0])[0].tabIndex = 0;
-      const result = tables.at(-1), turnedRound = stage.result.rows.kind !== "word";
-      const square = stage.result.cols.kind === "word" && !turnedRound;
-      point(cellsOf(result, turnedRound ? [0, state.follow] : [state.follow, square ? state.follow : 0])[0], false);
+      for (const element of grids.keys()) cellsOf(element, [0, 0])[0].tabIndex = 0;
+
+      const across = result.cols.kind === "word" ? state.follow : 0;
+      const down = result.rows.kind === "word" ? state.follow : 0;
+      point(cellsOf([...grids.keys()].at(-1), [down, across])[0], false);
       status.textContent = `Stage ${state.stage + 1} of ${list.length}. ${what.textContent}`;
     }
 
@@ -389,64 +336,69 @@
       if (inside) places.querySelector("[aria-current]").focus();
     }
 
-    back.addEventListener("click", () => step(state.stage - 1));
-    next.addEventListener("click", () => step(state.stage + 1));
-    picture.addEventListener("pointerover", (event) => { const cell = event.target.closest("td[data-row]"); if (cell) point(cell, false); });
-    picture.addEventListener("click", (event) => { event.target.closest("td[data-row]")?.focus(); });
-    picture.addEventListener("focusin", (event) => { if (event.target.matches("td[data-row]")) point(event.target, true); });
-
-    // Arrow keys: in a table from cell to cell, in the text and the choices as the browser does, elsewhere the stages.
-    walk.addEventListener("keydown", (event) => {
-      const moves = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] }[event.key];
-      if (!moves || event.ctrlKey || event.altKey || event.metaKey || event.target.matches("input")) return;
-      const cell = event.target.closest("td[data-row]");
-      if (cell) cellsOf(cell.closest("table"), [+cell.dataset.row + moves[0], +cell.dataset.col + moves[1]])[0]?.focus();
-      else if (moves[1]) step(state.stage + moves[1]);
-      else return;
-      event.preventDefault();
-    });
-
-    function take(sentence) {
-      const typed = sentence.split(/\s+/).filter(Boolean), kept = typed.slice(0, MOST_WORDS);
-      if (!kept.length) { notice.textContent = "Type at least one word. Until then the last sentence stays."; return; }
-      const found = kept.map(lookUp);
-      Object.assign(state, { words: kept, features: found.map(({ numbers }) => numbers), known: found.map(({ known }) => known),
-        follow: Math.min(state.follow, kept.length - 1) });
-      const strange = [...new Set(kept.filter((_, i) => !found[i].known))];
-      notice.replaceChildren(...[
-        strange.length ? ["Not in the lab\u2019s table: ", joined(strange.slice(0, 8).map(named), ", "), strange.length > 8 ? ` and ${strange.length - 8} more` : "",
-          ". The walk makes up features for such words from their letters, always the same ones. "] : "",
-        typed.length > MOST_WORDS ? `You typed ${typed.length} words; the walk takes the first ${MOST_WORDS}.` : ""].flat(Infinity));
-      chipWords();
+    function show(sentence, remarks) {
+      Object.assign(state, sentence);
+      notice.replaceChildren(...remarks.flat(Infinity));
+      chips(words, "Follow", state.words.map(shown), state.follow, (i) => { state.follow = i; });
       draw();
     }
 
-    if (lookUp) {
-      const input = make("input", { type: "text", autocomplete: "off", spellcheck: "false", dir: "auto", "aria-label": "Your own sentence" });
+    function take(typed, lookUp) {
+      const all = typed.split(/\s+/).filter(Boolean), kept = all.slice(0, MOST_WORDS);
+      if (!kept.length) return notice.replaceChildren("Type at least one word. Until then the last sentence stays.");
+      const found = kept.map(lookUp), follow = Math.min(state.follow, kept.length - 1);
+      const strange = [...new Set(kept.filter((_, i) => !found[i].known))];
+      const remarks = [];
+      if (strange.length) {
+        remarks.push("Not in the lab\u2019s table: ", joined(strange.map(quoted), ", "),
+          ". The walk makes up features for such words from their letters, always the same ones. ");
+      }
+      if (all.length > kept.length) remarks.push(`You typed ${all.length} words; the walk takes the first ${MOST_WORDS}.`);
+      show({ words: kept, features: found.map((it) => it.numbers), known: found.map((it) => it.known), follow }, remarks);
+    }
+
+    if (data.vocabulary) {
+      const lookUp = dictionary(data.vocabulary);
+      const input = make("input", { type: "text", autocomplete: "off", spellcheck: "false", dir: "auto" });
       const reset = make("button", { type: "button" }, "Lab\u2019s sentence");
       input.value = data.words.join(" ");
-      input.addEventListener("input", () => take(input.value));
+      input.setAttribute("aria-label", "Your own sentence");
+      input.addEventListener("input", () => take(input.value, lookUp));
       form.addEventListener("submit", (event) => event.preventDefault());
-      reset.addEventListener("click", () => {
-        input.value = data.words.join(" ");
-        Object.assign(state, lab, { follow: data.follow });
-        notice.replaceChildren();
-        chipWords();
-        draw();
-      });
+      reset.addEventListener("click", () => { input.value = data.words.join(" "); show(lab, []); });
       form.append(make("label", {}, "Type a sentence of your own"), input, reset);
     } else form.remove();
-    if (data.heads > 1) chips(heads, "Head", axis("", data.heads).names, 0, (i) => { state.head = i; }); else heads.remove();
+    if (data.heads > 1) chips(heads, "Head", axis("", data.heads).names, 0, (i) => { state.head = i; });
+    else heads.remove();
 
-    // Colours come from the page; where it has none (a notebook), light text means a dark theme.
+    back.addEventListener("click", () => step(state.stage - 1));
+    next.addEventListener("click", () => step(state.stage + 1));
+    const onCell = (reach) => (event) => {
+      const cell = event.target.closest("td[data-row]");
+      if (cell) reach(cell);
+    };
+    picture.addEventListener("pointerover", onCell((cell) => point(cell, false)));
+    picture.addEventListener("focusin", onCell((cell) => point(cell, true)));
+
+    // Arrow keys: in a table from cell to cell, in the text and the choices as the browser does, elsewhere the stages.
+    walk.addEventListener("keydown", (event) => {
+      const move = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] }[event.key];
+      if (!move || event.ctrlKey || event.altKey || event.metaKey || event.target.matches("input")) return;
+      const cell = event.target.closest("td[data-row]");
+      if (!cell && !move[1]) return;                         // up and down scroll the page
+      event.preventDefault();
+      if (!cell) return step(state.stage + move[1]);
+      cellsOf(cell.closest("table"), [+cell.dataset.row + move[0], +cell.dataset.col + move[1]])[0]?.focus();
+    });
+
+    // Where the page sets no colours (a notebook), light letters mean a dark theme.
     function theme() {
-      const [r, g, b] = getComputedStyle(walk).color.match(/[\d.]+/g).map(Number);
-      walk.classList.toggle("dark", r + g + b > 384);
+      const [red, green, blue] = getComputedStyle(walk).color.match(/[\d.]+/g).map(Number);
+      walk.classList.toggle("dark", red + green + blue > 384);
     }
     const watch = new MutationObserver(theme);
     for (const element of [document.documentElement, document.body]) watch.observe(element, { attributes: true });
-    chipWords();
-    draw();
+    show(lab, []);
     theme();
     status.textContent = "";                                 // nothing has happened yet that is worth saying aloud
   }

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import numpy as np
 
-from .colours import NEUTRALS, ROLES
+from .colours import ROLES
 
 CONVENTIONS = ("xW", "Wx")
+HERE = Path(__file__).parent
 
 
 class Walk:
@@ -112,7 +113,7 @@ def walk(
         "follow": _index(follow, words),
         "mask": None if mask is None else _mask(mask, n),
         "vocabulary": None if vocabulary is None else _vocabulary(vocabulary, d),
-        "colours": ROLES | NEUTRALS,
+        "style": _style(),
     }
     if mask is not None and vocabulary is not None:
         raise ValueError(
@@ -121,13 +122,21 @@ def walk(
     # An attribute survives every notebook; inside '...' only these three characters could end or change it.
     payload = json.dumps(data, separators=(",", ":"))
     payload = payload.replace("&", "&amp;").replace("'", "&#39;").replace("<", "&lt;")
-    script = Path(__file__).with_name("walk.js").read_text(encoding="utf-8")
+    script = (HERE / "walk.js").read_text(encoding="utf-8")
     # The attribute keeps JupyterLab from reading letters that are typed into the walk as its own shortcuts.
     html_text = (
         f'<div class="attention-walk" data-lm-suppress-shortcuts="true" data-walk=\'{payload}\'>\n'
         f"{_still(words, features)}</div>\n<script>\n{script}</script>\n"
     )
     return Walk(html_text, f"Walk through self-attention: {n} words, {d} features, {num_heads} head(s)")
+
+
+def _style() -> str:
+    rules = [(HERE / "walk.css").read_text(encoding="utf-8")]
+    for role, pair in ROLES.items():
+        for theme, colour in zip(("", ".dark "), pair, strict=True):
+            rules.append(f"{theme}.role-{role} {{ --role: var(--role-{role}, {colour}); }}\n")
+    return "".join(rules)
 
 
 def _still(words: list[str], features: np.ndarray) -> str:

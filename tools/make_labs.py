@@ -6,6 +6,7 @@ is kept in yours/ first. Called with a number, as in `make_labs.py 05`, it leave
 it executes labs that are not stale, too.
 """
 
+import copy
 import os
 import re
 import shutil
@@ -32,6 +33,7 @@ def replace(path: Path, text: str) -> None:
 
 def execute(lab: Path, notebook: nbformat.NotebookNode) -> None:
     """Execute a notebook in place. Raises RuntimeError with a message that names the cell and shows what went wrong."""
+    metadata = copy.deepcopy(notebook.metadata)
     client = nbclient.NotebookClient(
         notebook,
         timeout=None,
@@ -52,6 +54,7 @@ def execute(lab: Path, notebook: nbformat.NotebookNode) -> None:
         raise RuntimeError(
             f"code cell {number + 1} failed ({where}); the notebook was left as it was.\n\n{trace}\n"
         ) from None
+    notebook.metadata = metadata  # the kernel wrote its own version there, which is no part of the lab
 
 
 def bring_up_to_date(lab: Path, again: bool = False) -> str:

@@ -55,6 +55,7 @@ def kernel_environment(root: Path) -> dict[str, str]:
     """Return the environment in which labs are executed and checked: the defaults, on one thread, without bars."""
     personal = ("LAB_DATA", "LAB_SCALE", "PYTHONPATH", "PYTHONSTARTUP", "MPLBACKEND")
     environment = {name: value for name, value in os.environ.items() if name not in personal}
+    (root / "_build/ipython").mkdir(parents=True, exist_ok=True)
     threads = {name: "1" for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")}
     own = {"TQDM_DISABLE": "1", "JUPYTER_PREFER_ENV_PATH": "1", "IPYTHONDIR": str(root / "_build/ipython")}
     return environment | threads | own

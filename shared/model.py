@@ -129,7 +129,7 @@ class MeanPooling(nn.Module):
 
     def forward(self, ids: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
         features = self.features(ids)  # (batch, tokens, dim)
-        weights = mask / mask.sum(dim=1, keepdim=True).clamp(min=1)  # (batch, tokens)
+        weights = mask.to(features) / mask.sum(dim=1, keepdim=True).clamp(min=1)  # (batch, tokens)
         pooled = weighted_sum(weights, features)  # (batch, dim)
         return self.output(pooled).squeeze(1), weights
 
@@ -233,7 +233,7 @@ class SelfAttentionClassifier(nn.Module):
     def forward(self, ids: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
         features = self.features(ids)  # (batch, tokens, dim)
         rows = self.attention.attend(features, mask)  # (batch, tokens, tokens)
-        share = mask / mask.sum(dim=1, keepdim=True).clamp(min=1)  # (batch, tokens), padded rows do not count
+        share = mask.to(features) / mask.sum(dim=1, keepdim=True).clamp(min=1)  # padded rows do not count
         weights = weighted_sum(share, rows)  # (batch, tokens)
         pooled = weighted_sum(weights, self.attention.W_value(features))  # (batch, value_dim)
         return self.output(pooled).squeeze(1), weights

@@ -239,7 +239,10 @@ def test_batches_hold_every_example_once_and_gather_similar_lengths(movies):
     assert real / places > 0.9  # random batches would be more than half padding
     again = [batch.index for batch in batches(examples, 64, seed=1)]
     assert all((one == two).all() for one, two in zip(seen, again, strict=True))
-    assert not all((one == two).all() for one, two in zip(seen, [b.index for b in batches(examples, 64, seed=2)]))
+    assert not all(
+        (one == two).all()
+        for one, two in zip(seen, [b.index for b in batches(examples, 64, seed=2)], strict=True)
+    )
 
 
 def test_bad_examples_and_batches_are_refused_with_a_sentence(small):

@@ -51,8 +51,10 @@ def test_the_layer_of_lab_7_is_the_shared_one(num_heads, masks):
 @pytest.mark.parametrize("num_heads", [2, 0])
 def test_lab_7_refuses_heads_with_the_sentence_of_the_shared_layer(num_heads):
     sentences = []
-    for layer in (written_in("07_many_heads", "MultiHeadSelfAttention")["MultiHeadSelfAttention"],
-                  model.MultiHeadSelfAttention):
+    for layer in (
+        written_in("07_many_heads", "MultiHeadSelfAttention")["MultiHeadSelfAttention"],
+        model.MultiHeadSelfAttention,
+    ):
         with pytest.raises(ValueError) as error:
             layer(9, num_heads)
         sentences.append(str(error.value))
@@ -91,7 +93,12 @@ def test_the_causal_mask_of_lab_8_is_the_shared_one():
 @pytest.mark.parametrize("part", ["residual", "norm", "feed-forward"])
 def test_what_lab_8_takes_away_is_gone_and_the_rest_stays(part):
     names = written_in(
-        "08_towards_the_transformer", "TransformerBlock", "EncoderClassifier", "WithoutResidual", "Nothing", "make_encoder"
+        "08_towards_the_transformer",
+        "TransformerBlock",
+        "EncoderClassifier",
+        "WithoutResidual",
+        "Nothing",
+        "make_encoder",
     )
     names["data"] = type("Data", (), {"vocabulary": range(40)})
     torch.manual_seed(0)

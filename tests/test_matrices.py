@@ -1,6 +1,5 @@
 """The pictures of matrices.py say what the arrays say, for the lab's sentence and for others nobody chose."""
 
-import json
 import math
 import re
 import time
@@ -208,14 +207,18 @@ def test_the_filter_over_the_sentence_shows_every_word_with_its_weight(words, di
 
 
 @pytest.mark.parametrize(("words", "dim", "d_k", "d_v"), SENTENCES)
-def test_pictures_are_equal_to_the_byte_and_take_a_tenth_of_a_second(words, dim, d_k, d_v):
-    for name, (draw, _) in pictures(words, dim, d_k, d_v).items():
-        first = draw()._repr_html_()
-        start = time.perf_counter()
-        again = draw()._repr_html_()
-        seconds = time.perf_counter() - start
-        assert first == again and repr(draw()) == repr(draw())
-        assert seconds < 0.1, f"{name} took {seconds:.3f} s"
+def test_two_runs_draw_the_same_bytes(words, dim, d_k, d_v):
+    for draw, _ in pictures(words, dim, d_k, d_v).values():
+        first, again = draw(), draw()
+        assert first._repr_html_() == again._repr_html_() and repr(first) == repr(again)
+
+
+def test_a_picture_of_the_lab_takes_at_most_a_tenth_of_a_second():
+    for name, (draw, _) in pictures("When in doubt look intelligent".split(), 5, 3, 3).items():
+        draw()._repr_html_()  # the first one fills caches
+        start = time.process_time()  # this process alone: other work on the machine does not count
+        draw()._repr_html_()
+        assert (seconds := time.process_time() - start) <= 0.1, f"{name} took {seconds:.3f} s"
 
 
 def test_a_product_marks_the_row_the_column_and_the_cell_that_belong_together():
@@ -243,44 +246,65 @@ def test_the_sum_under_a_product_is_written_out_and_says_when_rounding_shows():
     assert "0.50·0.50 + 0.25·1.50 = 0.62" in halves.html
     sevenths = product(Matrix([[1 / 7, 1 / 7]], "q"), Matrix([[7], [7]], "k"), Matrix([[2]], "s"))
     assert "0.14·7 + 0.14·7 ≈ 2" in sevenths.html
+    tiny = product(Matrix([[0.123]], "q"), Matrix([[0.012]], "k"), Matrix([[0.001476]], "s"))
+    assert "0.12·0.01 ≈ 1.5e−03" in tiny.html
 
 
-def test_the_published_scores_give_the_published_weights(request):
-    path = Path(__file__).parents[1] / "labs" / "06_when_in_doubt.ipynb"
-    printed = [0.0016809, 0.10713, 0.17067, 0.72051, 9.37e-09]
-    if not path.exists():
-        pytest.skip("labs/06_when_in_doubt.ipynb is not there; run `make labs LAB=06`")
-    outputs = [
-        "".join(o["text"])
-        for c in json.loads(path.read_text())["cells"]
-        for o in c.get("outputs", ())
-        if o["output_type"] == "stream"
-    ]
-    (line,) = [text for text in outputs if "9.37e-09" in text]
-    np.testing.assert_allclose([float(n) for n in re.findall(r"'(.*?)'", line)], printed, atol=1e-4)
-    assert any("{'When': 0, 'doubt': 1, 'in': 2, 'intelligent': 3, 'look': 4}" in text for text in outputs)
+def run_lab(sentence="When in doubt look intelligent", sizes="5, 3, 3"):
+    """Every code cell of the lab, with another sentence and other sizes: the variables that it leaves behind."""
+    code = "\n".join(re.findall(r"```\{code-cell\} ipython3\n(.*?)```", LAB.read_text(encoding="utf-8"), re.S))
+    for old, new in (
+        ('"When in doubt look intelligent"  # @param', f"{sentence!r}  # @param"),
+        ("= 5, 3, 3", f"= {sizes}"),
+    ):
+        assert code.count(old) == 1
+        code = code.replace(old, new)
+    left = {"__name__": "lab"}
+    exec(compile(code, str(LAB), "exec"), left)
+    return left
+
+
+def test_the_lab_agrees_with_the_published_walkthrough():
+    lab = run_lab()
+    assert lab["vocabulary"] == {"When": 0, "doubt": 1, "in": 2, "intelligent": 3, "look": 4}
+    assert lab["ids"].tolist() == [0, 2, 1, 4, 3] and lab["word"] == "in"
+    assert all(lab[name].shape == (3, 5) for name in ("W_query", "W_key", "W_value"))
+    published = [0.0016809, 0.10713, 0.17067, 0.72051, 9.37e-09]
+    np.testing.assert_allclose(lab["their_weights"], published, rtol=1e-3, atol=0)
+    outscored = [w for w, out in zip(lab["journey_words"], lab["outscored"](lab["raw"]), strict=True) if out]
+    assert outscored == ["starts", "with", "one", "step"]
 
 
 @pytest.mark.parametrize(
     "sentence", ["one two", "the cat saw the other cat", "שלום <b>&amp; 東京 👩‍👩‍👧‍👦 naïve !", "w " * 40]
 )
 @pytest.mark.parametrize("sizes", ["5, 3, 3", "1, 1, 1", "64, 64, 16"])
-def test_the_lab_runs_for_any_sentence_and_any_sizes(sentence, sizes):
-    cells = re.findall(r"```\{code-cell\} ipython3\n(.*?)```", LAB.read_text(), re.S)
-    code = "\n".join(cells)
-    changed = code.replace('"When in doubt look intelligent"', repr(sentence)).replace(
-        "embedding_dim, d_k, d_v = 5, 3, 3", f"embedding_dim, d_k, d_v = {sizes}"
-    )
-    assert sizes in changed and repr(sentence) in changed
-    exec(compile(changed, str(LAB), "exec"), {"__name__": "lab"})
+def test_the_lab_is_right_for_any_sentence_and_any_sizes(sentence, sizes):
+    lab = run_lab(sentence, sizes)
+    table, *projections = (lab[name].double().numpy() for name in ("table", "W_query", "W_key", "W_value"))
+    words = sentence.split()
+    features = np.array([table[sorted(set(words)).index(word)] for word in words])
+    queries, keys, values = (features @ W.T for W in projections)
+    powers = np.exp((scores := queries @ keys.T / np.sqrt(queries.shape[1])) - scores.max(axis=1, keepdims=True))
+    contexts = powers / powers.sum(axis=1, keepdims=True) @ values
+    np.testing.assert_allclose(lab["contexts"], contexts, atol=1e-3)
+    assert not lab["outscored"](lab["unit"] @ lab["unit"].T).any()
 
 
 def test_heads_are_groups_of_columns_and_every_token_keeps_its_row():
     joined = torch.arange(24.0).reshape(4, 6)
-    svgs = read_svgs(split_heads(Matrix(joined, "queries", "query", rows=list("abcd")), 3).html)
+    svgs = read_svgs(split_heads(Matrix(joined, "queries", "query", list("abcd"), list("uvwxyz")), 3).html)
     assert [read(svg)[0] for svg in svgs] == ["queries", "head 1", "head 2", "head 3"]
     for h, svg in enumerate(svgs[1:]):
-        assert_drawn(svg, joined[:, 2 * h : 2 * h + 2], list("abcd"))
+        assert_drawn(svg, joined[:, 2 * h : 2 * h + 2], list("abcd"), list("uvwxyz")[2 * h : 2 * h + 2])
+
+
+def test_a_deeper_shade_is_a_larger_number_whatever_its_sign():
+    for shape in ((1, 4), (1, 12)):  # with numbers, and with shades alone
+        values = np.resize([0.0, 1.0, -2.0, 4.0], shape)
+        (svg,) = read_svgs(Matrix(values, "m")._repr_html_())
+        shades = [float(e.get("fill-opacity")) for e in svg.iter("rect") if e.get("fill-opacity")]
+        np.testing.assert_allclose(np.array(shades) / max(shades), np.abs(values[0]) / 4, atol=0.02)
 
 
 def test_the_sign_shows_without_colour():

@@ -164,9 +164,17 @@ def test_every_picture_has_words(name):
         assert named, f"{name}: a drawing has no aria-label"
 
 
+@pytest.mark.parametrize("name", LABS)
+def test_a_figure_comes_late_and_into_room_that_is_kept(name):
+    for given in built(name).every("img"):
+        if "_images/" in given["src"]:
+            assert given.get("loading") == "lazy" and given.get("width") and given.get("height"), given["src"]
+
+
 def test_the_welcome_page_speaks_of_every_lab_in_the_course():
-    links = [Path(given["href"]).stem for given in built(TOC["root"]).every("a") if "reference" in given.get("class", "")]
-    assert [link for link in links if f"labs/{link}" in LABS] == [Path(lab).name for lab in LABS]
+    links = [given for given in built(TOC["root"]).every("a") if "reference" in given.get("class", "")]
+    stems = [Path(given["href"]).stem for given in links]
+    assert [f"labs/{stem}" for stem in stems if f"labs/{stem}" in LABS] == LABS
 
 
 def test_the_root_leads_to_the_welcome_page_and_the_wrong_address_stands_alone():

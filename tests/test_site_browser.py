@@ -1,4 +1,4 @@
-"""The built site in a browser: what it fetches, what it says, how it is used by keyboard, at 360 pixels, in the dark."""
+"""The built site in a browser: what it fetches, how it is used by keyboard, at 360 pixels, in the dark."""
 
 import functools
 import http.server
@@ -33,7 +33,8 @@ def visit(browser):
     contexts = []
 
     def open_page(url: str, theme: str = "light", width: int = 1440):
-        context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=theme, reduced_motion="reduce")
+        size = {"width": width, "height": 900}
+        context = browser.new_context(viewport=size, color_scheme=theme, reduced_motion="reduce")
         contexts.append(context)
         page = context.new_page()
         page.faults, page.asked = [], []
@@ -80,7 +81,8 @@ def test_a_phone_never_scrolls_sideways(visit, address, name):
     # What is cut off at the edge must be inside something that scrolls.
     lost = page.evaluate(
         """[...document.querySelectorAll("main *")].filter(e => {
-             if (e.closest(".hidden") || !e.getClientRects().length || e.getBoundingClientRect().right <= 361) return false;
+             if (e.closest(".hidden") || !e.getClientRects().length) return false;
+             if (e.getBoundingClientRect().right <= 361) return false;
              for (let up = e; up; up = up.parentElement)
                if (["auto", "scroll"].includes(getComputedStyle(up).overflowX)) return false;
              return !e.closest("svg");
@@ -158,3 +160,6 @@ def test_a_page_prints_without_its_frame_and_with_its_answers(visit, address):
     page.emulate_media(media="print")
     assert not page.locator(".bar").is_visible() and not page.locator("#contents").is_visible()
     assert page.locator("h1").is_visible()
+    answers = page.locator("main details:not(.hide)")
+    for place in range(answers.count()):
+        assert answers.nth(place).evaluate("e => e.lastElementChild.checkVisibility({contentVisibilityAuto: true})")

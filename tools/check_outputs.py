@@ -22,7 +22,8 @@ def main(root: Path) -> int:
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.xml"
         # --dist loadfile keeps the cells of a lab together and in order, in one kernel.
-        options = ["-q", "--nbval", "--nbval-current-env", "-n2", "--dist=loadfile", "--maxschedchunk=1", "-p", "no:cacheprovider"]
+        two_at_a_time = ["-n2", "--dist=loadfile", "--maxschedchunk=1"]
+        options = ["-q", "--nbval", "--nbval-current-env", *two_at_a_time, "-p", "no:cacheprovider"]
         status = subprocess.run(
             [sys.executable, "-m", "pytest", *options, f"--junitxml={report}", *files],
             cwd=root,

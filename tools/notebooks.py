@@ -12,7 +12,6 @@ import hashlib
 import importlib.util
 import json
 import os
-import re
 from pathlib import Path
 
 import identity
@@ -194,7 +193,7 @@ def reach(tree: ast.Module, package: str, root: Path, modules: dict[Path, ast.Mo
 
 
 def named_files(tree: ast.Module, folder: Path) -> set[Path]:
-    """Return the files that a text in the tree names, seen from its folder, as `walk.js` in the module that sends it."""
+    """Return the files that a text in the tree names, as `walk.js` in the module that sends it."""
     texts = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
     names = {text for text in texts if len(text) < 100 and "." in text and text.isprintable()}
     return {folder / name for name in names if (folder / name).is_file()}

@@ -1,7 +1,7 @@
 """Draws the welcome page's picture, `book/_static/course.svg`: one sentence on its way through self-attention.
 
 The shades are the numbers of lab 5 (weights from seed 123), so the picture cannot say what the course does not.
-Run it with `python tools/site_picture.py`; tests/test_site.py checks that the file is what this script draws.
+Run it with `python -m tools.site_picture`; tests/test_site.py checks that the file is what this script draws.
 """
 
 from pathlib import Path
@@ -12,7 +12,14 @@ from shared.figures.colours import css_colour
 
 PICTURE = Path(__file__).resolve().parents[1] / "book" / "_static" / "course.svg"
 WORDS = ["Your", "journey", "starts", "with", "one", "step"]
-FEATURES = [[0.43, 0.15, 0.89], [0.55, 0.87, 0.66], [0.57, 0.85, 0.64], [0.22, 0.58, 0.33], [0.77, 0.25, 0.10], [0.05, 0.80, 0.55]]
+FEATURES = [
+    [0.43, 0.15, 0.89],
+    [0.55, 0.87, 0.66],
+    [0.57, 0.85, 0.64],
+    [0.22, 0.58, 0.33],
+    [0.77, 0.25, 0.10],
+    [0.05, 0.80, 0.55],
+]
 FOLLOWED = 1  # the word whose row is framed: "journey"
 CELL = 15
 
@@ -80,8 +87,8 @@ def picture() -> str:
     parts += [arrow("M365 316V374", "weight")]
     parts += [arrow("M410 81H420Q432 81 432 93V433Q432 445 420 445H388", "value")]
     described = (
-        "Six words, Your journey starts with one step, as a matrix of features. Learned maps make of it queries, keys and "
-        "values. Queries meet keys in a six by six matrix of scores; a softmax of each row makes them weights; the "
+        "Six words, Your journey starts with one step, as a matrix of features. Learned maps make of it queries, keys "
+        "and values. Queries meet keys in a six by six matrix of scores; a softmax of each row makes them weights; the "
         "weights mix the values into outputs, one for each word. The row of the word journey is framed all the way."
     )
     return (

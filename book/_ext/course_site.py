@@ -14,6 +14,7 @@ from latex2mathml.converter import convert
 from sphinx.application import Sphinx
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util import logging
+from sphinx.util.images import get_image_size
 
 logger = logging.getLogger(__name__)
 ROOT = Path(__file__).resolve().parents[2]
@@ -69,7 +70,6 @@ def visit_math(self, node) -> None:
     except ValueError as error:
         logger.warning(str(error), location=node)
         markup = f"<code>{self.encode(node.astext())}</code>"
-    # The formula's source stands in an attribute for whoever copies it.
     self.body.append(f'<div class="math">{markup}</div>' if display else markup)
     raise nodes.SkipNode
 
@@ -141,21 +141,33 @@ def add_context(app: Sphinx, pagename: str, templatename: str, context: dict, do
     context["labs"] = [page for part in parts for page in part["pages"] if page["name"].startswith("labs/")]
     context["home"] = parts[0]["pages"][0]
     options = app.config.html_theme_options
+    context["html_baseurl"] = app.config.html_baseurl
     context["repository"] = options["repository_url"].rstrip("/")
     owner_and_name = context["repository"].removeprefix("https://github.com/")
     if pagename.startswith("labs/"):
-        place = f"{options['repository_branch']}"
-        launch = options["launch_buttons"]
-        context["colab"] = f"{launch['colab_url']}/github/{owner_and_name}/blob/{place}/{pagename}.ipynb"
-        context["binder"] = f"{launch['binderhub_url']}/v2/gh/{owner_and_name}/{place}?urlpath=lab/tree/{pagename}.ipynb"
+        branch, launch, notebook = options["repository_branch"], options["launch_buttons"], f"{pagename}.ipynb"
+        context["colab"] = f"{launch['colab_url']}/github/{owner_and_name}/blob/{branch}/{notebook}"
+        context["binder"] = f"{launch['binderhub_url']}/v2/gh/{owner_and_name}/{branch}?urlpath=lab/tree/{notebook}"
     if doctree is not None:
+        # docutils' role for an entry has been given up by ARIA; a list has items.
+        context["body"] = context["body"].replace('role="doc-biblioentry"', 'role="listitem"')
+        context["body"] = make_lazy(app, context["body"])
         sections = [s for s in doctree.findall(nodes.section) if isinstance(s.parent.parent, nodes.document)]
         context["sections"] = [(s["ids"][0], s.next_node(nodes.title).astext()) for s in sections]
-        context["has_math"] = any(True for _ in doctree.findall(nodes.math)) or any(
-            True for _ in doctree.findall(nodes.math_block)
-        )
         words = next((p.astext() for p in doctree.findall(nodes.paragraph)), app.config.html_title)
         context["description"] = re.sub(r"\s+", " ", words)[:155]
+
+
+def make_lazy(app: Sphinx, body: str) -> str:
+    """Figures come when the reader comes near them, into room that is kept for them."""
+    sources = {name: Path(app.srcdir) / source for source, name in app.builder.images.items()}
+
+    def sized(match: re.Match) -> str:
+        size = get_image_size(sources[match[1]]) if match[1] in sources else None
+        room = f'width="{size[0]}" height="{size[1]}" ' if size else ""
+        return f'<img loading="lazy" {room}'
+
+    return re.sub(r'<img (?=[^>]*src="[^"]*_images/([^"]+)")', sized, body)
 
 
 def set_base(app: Sphinx, config) -> None:

@@ -446,7 +446,7 @@ def _em(c: str) -> float:
     if unicodedata.east_asian_width(c) in "WF" or unicodedata.category(c) == "So":
         return 1.3
     if c in "iljtfr.,:;!|'()[] ":
-        return 0.4
+        return 0.34
     return 0.9 if c in "mwMW@%—…" else 0.7 if c.isupper() else 0.58
 
 
@@ -521,7 +521,7 @@ def _cell_width(m: Matrix) -> float:
     if _shaded(m):
         return 16
     show = _numbers(m.values)
-    return max(32, round(max(_width(show(v), 13) for v in m.values.flat)) + 8)
+    return max(32, round(max(_width(show(v), 13) for v in m.values.flat)) + 6)
 
 
 def _label_width(labels: Sequence[str] | None, shaded: bool) -> float:
@@ -647,11 +647,13 @@ def _block(
         )
         if len(drawn) < count
     ]
-    reach = f'tabindex="0" role="group" aria-label="{escape(m.name)}, scrolls sideways" ' if width > 300 else ""
+    least = width * (1 if grid.shaded else 11 / grid.size)  # text shrinks to 11 pixels before the picture scrolls
+    reach = f'tabindex="0" role="group" aria-label="{escape(m.name)}, scrolls sideways" ' if least > 280 else ""
     html = (
         f'<div {reach}style="overflow-x:auto;overflow-y:hidden;max-width:100%;flex:none">'
-        f'<svg width="{_coordinate(width)}" height="{_coordinate(height)}" role="img" aria-label="{escape(repr(m))}" '
-        f'style="display:block">{"".join(parts)}</svg>'
+        f'<svg width="{_coordinate(width)}" viewBox="0 0 {_coordinate(width)} {_coordinate(height)}" role="img" '
+        f'aria-label="{escape(repr(m))}" style="display:block;height:auto;max-width:100%;min-width:{least:.0f}px">'
+        f"{''.join(parts)}</svg>"
         + f'<div style="font-size:12px;color:{MUTED}">{" ".join(missing)}</div>' * bool(missing)
         + "</div>"
     )

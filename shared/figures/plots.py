@@ -201,7 +201,8 @@ def intervals(table: Mapping[str, Mapping[str, tuple[float, float]]], *, measure
     """
     kinds = list(dict.fromkeys(kind for entry in table.values() for kind in entry))
     if not 1 <= len(kinds) <= len(SERIES):
-        raise ValueError(f"There are {len(table)} models with {len(kinds)} kinds; give one model and one kind at least.")
+        counts = f"{len(table)} models with {len(kinds)} kinds"
+        raise ValueError(f"There are {counts}; give one model and one kind at least, and five kinds at most.")
     looks = dict(zip(kinds, SERIES, strict=False))
     lines = 0
     ticks = []

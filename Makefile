@@ -1,50 +1,47 @@
-# The interface of the project: `make` alone prints it.
+# The only interface. Each target makes the environment first when it is missing or its pins changed.
+# Labs are executed and checked with one torch thread each, two at a time: see tools/notebooks.py.
 
-PYTHON := $(firstword $(foreach name,python3 python3.13 python3.12 python3.11,$(shell $(name) -c \
-	'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $(name))))
-RUN := .venv/bin/python
-LAB ?=
-AGAIN ?=
-PORT ?=
+MINIMUM = 3, 11
+# The first Python that is new enough; `make book PYTHON=/path/to/python` chooses another.
+PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < ($(MINIMUM)))' 2>/dev/null && echo $$p && break; done)
+OURS = .venv/bin/python
+ENVIRONMENT = $(PYTHON) tools/environment.py
+SITE = $(OURS) tools/build_site.py
 
 .PHONY: help book serve jupyter labs test results clean python environment
 
-help:  ## this list
-	@sed -n 's/^\([a-z]*\):[^#]*## /\1\t/p' Makefile | awk -F'\t' '{ printf "make %-10s %s\n", $$1, $$2 }'
+help: ## print this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
 
-book: python  ## the site, in _build/html; makes .venv and brings stale labs up to date first
-	@$(PYTHON) tools/phases.py \
-		"environment: $(PYTHON) tools/environment.py" \
-		"labs: $(RUN) tools/make_labs.py" \
-		"site: $(RUN) tools/make_book.py" && echo "The site is at _build/html/index.html; \`make serve\` shows it."
+book: python ## bring the labs up to date and build the site
+	@$(PYTHON) tools/phases.py "environment: $(ENVIRONMENT)" "labs: $(OURS) tools/make_labs.py" "site: $(SITE)"
+	@echo "The site is at $(CURDIR)/_build/html/index.html (open it, or run make serve)."
 
-serve: python  ## the site on this machine, on a free port or on PORT=
+serve: python ## serve the built site on this machine (PORT=8000 for a port of your choice)
 	@$(PYTHON) tools/serve.py $(PORT)
 
-jupyter: environment  ## JupyterLab on the labs
-	@.venv/bin/jupyter lab --notebook-dir=labs
+jupyter: environment ## open JupyterLab on the labs
+	@$(OURS) -m jupyterlab --LabApp.default_url=/lab/tree/labs $$([ $$(id -u) != 0 ] || echo --allow-root)
 
-labs: environment  ## brings stale labs up to date; LAB=05 takes one, AGAIN=1 executes it in any case
-	@$(RUN) tools/make_labs.py $(LAB) $(if $(AGAIN),again)
+labs: environment ## execute the labs that are stale (LAB=05 for one; AGAIN=1 executes it in any case)
+	@$(OURS) tools/make_labs.py $(LAB) $(if $(AGAIN),again)
 
-test: python  ## checks everything: code, labs, every output, the site; writes nothing into labs
-	@$(PYTHON) tools/phases.py \
-		"environment: $(PYTHON) tools/environment.py" \
-		"style: $(RUN) -m ruff check shared tools tests book" \
-		"site: $(RUN) tools/make_book.py" \
-		"outputs: $(RUN) tools/check_outputs.py" \
-		"tests: $(RUN) -m pytest -q"
+test: python ## check everything and change nothing: style, site, tests, every cell of every lab
+	@$(PYTHON) tools/phases.py "environment: $(ENVIRONMENT)" "style: $(OURS) -m ruff check" "site: $(SITE)" \
+		"tests: OMP_NUM_THREADS=1 $(OURS) -m pytest -q -n 2 --dist loadfile" "labs: $(OURS) tools/check_outputs.py"
 
-results: environment  ## the long table of lab 9, in half an hour or more; may be stopped and goes on
-	@$(RUN) tools/results.py
+results: environment ## make the long table of lab 9 anew: an hour; may be stopped and goes on
+	@$(OURS) tools/results.py
 
-clean:  ## removes what make made, apart from the labs: .venv, _build, caches
-	rm -rf .venv _build .pytest_cache .ruff_cache .hypothesis *.egg-info
-	find . -name __pycache__ -type d -prune -exec rm -rf {} +
-
-python:
-	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed, and this is what is here: \
-	$$(python3 --version 2>&1 || echo none). Install it, then run make again."; exit 1; }
+clean: ## remove the built site and caches; the environment stays (it is the folder .venv)
+	@rm -rf _build build *.egg-info .pytest_cache .ruff_cache .hypothesis
+	@find labs shared tests tools \( -name __pycache__ -o -name .ipynb_checkpoints \) -prune -exec rm -rf {} +
 
 environment: python
-	@$(PYTHON) tools/environment.py
+	@$(ENVIRONMENT)
+
+python:
+	@$(or $(PYTHON),false) -c 'import sys; sys.exit(sys.version_info < ($(MINIMUM)))' 2>/dev/null || { \
+		echo "The course needs Python 3.11 or newer: $(or $(PYTHON),no such python3) will not do." \
+		"Install one from python.org, or name yours: make book PYTHON=/path/to/python3.12"; exit 1; }

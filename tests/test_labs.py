@@ -203,7 +203,8 @@ def test_what_a_lab_must_not_hold_is_found(lab, text, message):
 def compare_outputs(root):
     code = "import check_outputs, pathlib, sys; sys.exit(check_outputs.main(pathlib.Path.cwd()))"
     environment = dict(os.environ, PYTHONPATH=str(ROOT / "tools"))
-    return subprocess.run([sys.executable, "-c", code], cwd=root, env=environment, capture_output=True, text=True, timeout=120)
+    command = [sys.executable, "-c", code]
+    return subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True, timeout=120)
 
 
 def test_nbval_passes_a_true_output_and_turns_red_on_one_changed_digit(made):

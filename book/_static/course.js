@@ -40,7 +40,7 @@ if (navigator.clipboard) {
 }
 
 // What scrolls inside itself can be reached and scrolled by keyboard, and only while it does scroll.
-const scrollers = document.querySelectorAll("pre, .scroll, div.math, .cell_output > .output, .cell_output > .html");
+const scrollers = document.querySelectorAll("pre, .scroll, div.math, p:has(> math), .cell_output > .output, .cell_output > .html");
 const names = { PRE: "Code or text" };
 const watch = new ResizeObserver((entries) => {
   for (const { target } of entries) {

@@ -9,7 +9,7 @@ OURS = .venv/bin/python
 ENVIRONMENT = $(PYTHON) tools/environment.py
 SITE = $(OURS) tools/build_site.py
 
-.PHONY: help book serve jupyter labs test results clean python environment
+.PHONY: help book serve jupyter labs test results offline pdf clean python environment
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
@@ -33,6 +33,14 @@ test: python ## check everything and change nothing: style, site, tests, every c
 
 results: environment ## make the long table of lab 9 anew: an hour; may be stopped and goes on
 	@$(OURS) tools/results.py
+
+offline: python ## zip the built site, to be read without a network
+	@cd _build/html 2>/dev/null || { echo "There is no site yet: run make book first."; exit 1; }
+	@$(PYTHON) -m zipfile -c _build/towards-self-attention.zip _build/html/
+	@echo "The site is in _build/towards-self-attention.zip: unpack it and open html/index.html."
+
+pdf: environment ## print the whole course to _build/towards-self-attention.pdf, through a browser
+	@$(OURS) tools/site_pdf.py
 
 clean: ## remove the built site and caches; the environment stays (it is the folder .venv)
 	@rm -rf _build build *.egg-info .pytest_cache .ruff_cache .hypothesis

@@ -3,6 +3,7 @@
 Most of them are tried on a tiny course of one lab, with a `shared` of one function.
 """
 
+import ast
 import json
 import os
 import re
@@ -156,6 +157,13 @@ def test_an_edit_in_shared_is_found_and_a_docstring_is_not_one(made):
     replace_in(shared, "return 41", "return 40")
     (problem,) = check_labs.problems(made)
     assert "changed since: shared/model.py" in problem and "run `make labs LAB=01`" in problem
+
+
+def test_an_f_string_means_the_same_under_every_python():
+    tree = ast.parse('f"{1:{2}.{3}f}"')
+    as_others_see_it = notebooks.plain(tree)
+    next(node for node in ast.walk(tree) if isinstance(node, ast.JoinedStr)).values.append(ast.Constant(""))
+    assert notebooks.plain(tree) == as_others_see_it
 
 
 def test_a_notebook_edited_by_hand_is_found_and_kept(made):

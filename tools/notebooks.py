@@ -159,6 +159,8 @@ def plain(node: object, is_module: bool = False) -> object:
     if not isinstance(node, ast.AST):
         return repr(node)
     fields = {name: value for name, value in ast.iter_fields(node) if value not in (None, []) and name != "ctx"}
+    if isinstance(node, ast.JoinedStr):  # Python 3.12 sees empty texts in some f-strings where others see none
+        fields["values"] = [part for part in node.values if not (isinstance(part, ast.Constant) and part.value == "")]
     # The first text of a cell is no docstring: it is shown.
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) or is_module:
         if ast.get_docstring(node, clean=False) is not None:

@@ -180,7 +180,7 @@ def heat_map(
             annot_kws={"fontsize": 10},
             linewidths=0.8 if few else 0,
             linecolor=PAPER,
-            xticklabels="auto" if column_labels is None else list(column_labels),
+            xticklabels=-(-width // 12) if column_labels is None else list(column_labels),
             yticklabels="auto" if row_labels is None else list(row_labels),
         )
         axes.set(title=title, xlabel=columns, ylabel=rows)
@@ -228,6 +228,7 @@ def intervals(table: Mapping[str, Mapping[str, tuple[float, float]]], *, measure
         axes.locator_params("x", nbins=6)
         axes.set_xlabel(f"{measure}, mean and 95% interval")
         axes.tick_params("y", length=0)
+        axes.spines["left"].set_visible(False)
         axes.margins(x=0.08)
     return figure
 

@@ -24,7 +24,9 @@ NUMERICAL = ("torch", "numpy", "scipy", "scikit-learn", "pandas", "matplotlib", 
 
 BADGE = """\
 [![Open in Colab](https://colab.research.google.com/assets/colab-badge.svg)]({colab}/labs/{lab}.ipynb) \
-· [Read this lab on the course's site]({site}/labs/{lab}.html)"""
+· [Read this lab on the course's site]({site}/labs/{lab}.html)
+
+JupyterLab shows the drawn pictures and the interactive parts after *Run → Run All Cells*."""
 
 SET_UP = """\
 # @title Set-up: finds the course's own code, or installs it

@@ -188,6 +188,7 @@ def test_every_other_review_is_an_equally_likely_distractor():
         for own, other in enumerate(distracted_examples(encoded, seed).distractor)
     )
     assert len(drawn) == 8 * 7
+    assert all(own != other for own, other in drawn)
     assert min(drawn.values()) > 60 and max(drawn.values()) < 145  # 100 expected
 
 

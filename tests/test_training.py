@@ -1,6 +1,7 @@
 """Claims about fitting and measuring, on a made task that a small model learns in a second."""
 
 import functools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -53,7 +54,9 @@ def test_the_same_seeds_give_the_same_history(reviews):
 def test_the_weights_kept_are_those_of_the_best_epoch(reviews):
     model = made_model(reviews)
     validation = plain_examples(reviews)
-    history = fit(model, lambda epoch: plain_examples(reviews), validation, RECIPE)
+    upside_down = plain_examples(replace(reviews, labels=1 - reviews.labels))
+    history = fit(model, lambda epoch: upside_down if epoch == 3 else validation, validation, RECIPE)
+    assert history.best_epoch == 2  # the third epoch taught the wrong labels
     best = history[history.best_epoch - 1]
     assert best["validation_accuracy"] == max(record["validation_accuracy"] for record in history)
     assert evaluate(model, validation).loss == pytest.approx(best["validation_loss"], abs=1e-6)

@@ -49,6 +49,7 @@ def test_a_killed_run_goes_on_and_ends_with_the_table_of_an_undisturbed_one(tmp_
     assert f"3 runs, {done} of them done before." in output
     assert table(killed) == table(undisturbed)
     assert len(table(killed)) == 3
+    assert len(results.finished(lines, results.fingerprint())) == 3  # the broken line spoiled none after it
 
 
 def test_lines_made_by_other_code_are_not_used_again(tmp_path):

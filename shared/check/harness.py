@@ -455,7 +455,7 @@ class Exercise:
 
     def _layer(self, answer: type, sizes: tuple, inputs: dict, run: Callable) -> tuple[Any, dict]:
         """What the reader's layer gives, and its linear maps as functions."""
-        layer = run(lambda: answer(*sizes).eval())
+        layer = run(lambda: _disturbed(answer(*sizes).eval()))
         if isinstance(layer, Raised):
             if "Module.__init__() call" in layer.text:
                 sentence = "Begin `__init__` with super().__init__(): nn.Module needs it before it can hold layers."
@@ -509,6 +509,14 @@ def _outcome(function: Callable, inputs: dict) -> Any:
         return _raised(error, None)
 
 
+def _disturbed(layer: nn.Module) -> nn.Module:
+    """The same layer, every parameter moved a little: zeros, ones and equal norms would hide mistakes."""
+    with torch.no_grad():
+        for parameter in layer.parameters():
+            parameter.add_(torch.randn_like(parameter), alpha=0.3)
+    return layer
+
+
 def _linear_map(layer: nn.Module, name: str) -> Callable[[Tensor], Tensor]:
     """The layer's own linear map as a function, whichever way it was written."""
     part = getattr(layer, name, None)
@@ -526,6 +534,8 @@ def _linear_map(layer: nn.Module, name: str) -> Callable[[Tensor], Tensor]:
             sentence = f"{name} is not among the layer's parameters. Set it in `__init__` as `self.{name} = ...`."
             raise Wrong("weights not registered", sentence)
         return lambda x: part(x).detach()
+    if isinstance(part, nn.Module):
+        return part  # a part that is a layer of its own: the reference and the mistakes call it as the reader does
     have = ", ".join(sorted({n.split(".")[0] for n, _ in layer.named_parameters()})) or "no parameters at all"
     raise Wrong(
         "a linear map is missing",

@@ -91,9 +91,10 @@ class Case:
     sizes: tuple = ()
 
     def __str__(self) -> str:
-        shapes = [f"{name} {tuple(value.shape)}" for name, value in self.inputs.items() if isinstance(value, Tensor)]
-        others = [f"{name} = {value}" for name, value in self.inputs.items() if not isinstance(value, Tensor)]
-        return ", ".join(shapes + others)
+        return ", ".join(
+            f"{name} {tuple(value.shape)}" if hasattr(value, "shape") else f"{name} = {value!r:.80}"
+            for name, value in self.inputs.items()
+        )
 
 
 @dataclass(frozen=True)
@@ -134,12 +135,14 @@ def real_tokens(lengths: Sequence[int]) -> Tensor:
 @contextlib.contextmanager
 def _random_state_kept():
     states = random.getstate(), np.random.get_state(), torch.get_rng_state()
+    devices = torch.cuda.get_rng_state_all() if torch.cuda.is_initialized() else []
     try:
         yield
     finally:
         random.setstate(states[0])
         np.random.set_state(states[1])
         torch.set_rng_state(states[2])
+        torch.cuda.set_rng_state_all(devices)
 
 
 @contextlib.contextmanager
@@ -288,7 +291,7 @@ def _agrees(given: Any, other: Any, wanted: Any = None) -> bool:
 
 def _as_tensor(value: Any) -> Tensor | None:
     if isinstance(value, Tensor):
-        return value
+        return None if value.is_complex() else value
     try:
         return torch.as_tensor(value, dtype=torch.float64)
     except (TypeError, ValueError, RuntimeError):
@@ -402,6 +405,9 @@ class Exercise:
             return Verdict(self.name, "not done yet", None, sentence)
         except Wrong as wrong:
             return Verdict(self.name, "wrong", wrong.mistake, wrong.sentence)
+        except Exception as error:  # an answer so odd that comparing it fails; or the check has a bug
+            sentence = f"The check cannot make anything of what your code gives ({type(error).__name__}: {error})."
+            return Verdict(self.name, "wrong", "unreadable", sentence)
         limit = "" if has_time_limit() else " (Code that never ends could not have been stopped on this system.)"
         return Verdict(self.name, "correct", None, f"Correct. Tried on {self.tried}.{limit}")
 

@@ -1,4 +1,4 @@
-"""Each check of labs 5 to 9 accepts right answers of any style, and refuses each plausible wrong one by its own name."""
+"""Checks of labs 5 to 9 accept right answers of any style, and refuse plausible wrong ones each by its own name."""
 
 import itertools
 import math
@@ -31,13 +31,13 @@ def one_word(divisor=lambda d_in, d_k, d_v: math.sqrt(d_k)):
 
 
 def one_word_in_loops(place, inputs, W_query, W_key, W_value):
-    query = [sum(x * w for x, w in zip(inputs[place], column)) for column in W_query.T]
+    query = [sum(x * w for x, w in zip(inputs[place], column, strict=True)) for column in W_query.T]
     powers = []
     for row in inputs:
         key = row @ W_key
-        powers.append(math.exp(sum(q * k for q, k in zip(query, key)) / len(query) ** 0.5))
+        powers.append(math.exp(sum(q * k for q, k in zip(query, key, strict=True)) / len(query) ** 0.5))
     context = torch.zeros(W_value.shape[1])
-    for power, row in zip(powers, inputs):
+    for power, row in zip(powers, inputs, strict=True):
         context += power / sum(powers) * (row @ W_value)
     return context
 
@@ -94,7 +94,10 @@ WRONG["context_of_one_word"] = [
     ("keys not transposed", lambda i, x, Q, K, V: F.softmax((x[i] @ Q) @ (x @ K) / K.shape[1] ** 0.5, -1) @ (x @ V)),
     ("features in place of values", features_are_brought),
     ("always the same word", lambda place, *others: one_word()(0, *others)),
-    ("all words in place of one", lambda place, x, Q, K, V: F.softmax(x @ Q @ (x @ K).T / K.shape[1] ** 0.5, 1) @ (x @ V)),
+    (
+        "all words in place of one",
+        lambda place, x, Q, K, V: F.softmax(x @ Q @ (x @ K).T / K.shape[1] ** 0.5, 1) @ (x @ V),
+    ),
     ("returns nothing", lambda *inputs: None),
     ("other numbers", lambda place, x, Q, K, V: (x @ V).mean(dim=0)),
 ]
@@ -201,7 +204,7 @@ class BatchedInLoops(Parameters):
         rows = []
         for query in queries:
             powers = torch.stack([torch.exp(query @ key / math.sqrt(len(key))) for key in keys])
-            rows.append(sum(power * value for power, value in zip(powers, values)) / powers.sum())
+            rows.append(sum(power * value for power, value in zip(powers, values, strict=True)) / powers.sum())
         return torch.stack(rows)
 
 
@@ -317,7 +320,7 @@ WRONG["batched_attention"] = [
 
 def scores_in_loops(asking, embedded, W_query, W_key):
     query = W_query @ embedded[asking]
-    return torch.tensor([sum(a * b for a, b in zip(query, W_key @ x)) for x in embedded])
+    return torch.tensor([sum(a * b for a, b in zip(query, W_key @ x, strict=True)) for x in embedded])
 
 
 RIGHT["scores_of_one_word"] = {
@@ -576,7 +579,7 @@ class HeadsAsParameters(nn.Module):
     def forward(self, features, mask=None):
         q, k, v = ((features @ W).chunk(self.num_heads, -1) for W in (self.W_query, self.W_key, self.W_value))
         brought = []
-        for queries, keys, values in zip(q, k, v):
+        for queries, keys, values in zip(q, k, v, strict=True):
             scores = torch.einsum("bik,bjk->bij", queries, keys) * keys.shape[-1] ** -0.5
             if mask is not None:
                 scores = scores + torch.where(mask, 0.0, -1e30)[:, None, :]
@@ -614,7 +617,7 @@ class HeadsInAList(FourMaps):
     def __init__(self, embed_dim, num_heads):
         super().__init__(embed_dim, num_heads)
         hidden = [self._modules.pop(name) for name in ("W_query", "W_key", "W_value")]
-        for name, linear in zip(("W_query", "W_key", "W_value"), hidden):
+        for name, linear in zip(("W_query", "W_key", "W_value"), hidden, strict=True):
             object.__setattr__(self, name, linear)
 
 
@@ -625,7 +628,11 @@ class HeadsUnregistered(FourMaps):
         self.W_key = torch.randn(embed_dim, embed_dim)
 
     def forward(self, features, mask=None):
-        queries, keys, values = self.cut(self.W_query(features)), self.cut(features @ self.W_key), self.W_value(features)
+        queries, keys, values = (
+            self.cut(self.W_query(features)),
+            self.cut(features @ self.W_key),
+            self.W_value(features),
+        )
         return self.W_output(self.join(self.weigh(self.score(queries, keys), mask) @ self.cut(values)))
 
 
@@ -714,7 +721,10 @@ WRONG["many_heads"] = [
     ("masked scores set to 0", hiding(lambda scores, mask: scores * mask[:, None, None])),
     ("mask added as a number", hiding(lambda scores, mask: scores + mask[:, None, None])),
     ("mask on the wrong axes", hiding(lambda scores, mask: scores.masked_fill(~mask, -math.inf))),
-    ("values weighted with the transposed weights", heads_with(bring=lambda self, weights, values: weights.mT @ values)),
+    (
+        "values weighted with the transposed weights",
+        heads_with(bring=lambda self, weights, values: weights.mT @ values),
+    ),
     ("heads cut by a plain reshape", heads_with(cut=reshaped)),
     ("heads and tokens not swapped", HeadsNeverMeet),
     ("features dealt out in turn", heads_with(cut=dealt_out)),
@@ -777,7 +787,9 @@ def norm_in_loops(features, scale, shift, eps=1e-5):
         return torch.stack([norm_in_loops(token, scale, shift, eps) for token in features])
     mean = sum(features) / len(features)
     variance = sum((x - mean) ** 2 for x in features) / len(features)
-    return torch.stack([(x - mean) / (variance + eps) ** 0.5 * a + b for x, a, b in zip(features, scale, shift)])
+    return torch.stack(
+        [(x - mean) / (variance + eps) ** 0.5 * a + b for x, a, b in zip(features, scale, shift, strict=True)]
+    )
 
 
 def norm_over(axes):
@@ -838,9 +850,7 @@ class Block(nn.Module):
         super().__init__()
         self.attention = MultiHeadSelfAttention(embed_dim, num_heads)
         self.attention_norm = nn.LayerNorm(embed_dim)
-        self.feed_forward = nn.Sequential(
-            nn.Linear(embed_dim, hidden_dim), nn.ReLU(), nn.Linear(hidden_dim, embed_dim)
-        )
+        self.feed_forward = nn.Sequential(nn.Linear(embed_dim, hidden_dim), nn.ReLU(), nn.Linear(hidden_dim, embed_dim))
         self.feed_forward_norm = nn.LayerNorm(embed_dim)
 
 
@@ -914,7 +924,7 @@ class BlockTokenByToken(Block):
     def forward(self, features, mask=None):
         attended, _ = self.attention(features, mask)
         output = []
-        for token, add in zip(features.flatten(0, 1), attended.flatten(0, 1)):
+        for token, add in zip(features.flatten(0, 1), attended.flatten(0, 1), strict=True):
             token = self.attention_norm(token + add)
             output.append(self.feed_forward_norm(token + self.feed_forward(token)))
         return torch.stack(output).view(features.shape)
@@ -974,7 +984,7 @@ WRONG["first_block"] = [
 
 def loss_in_loops(scores, ids):
     total, count = 0.0, 0
-    for text, words in zip(scores, ids):
+    for text, words in zip(scores, ids, strict=True):
         for place in range(len(words) - 1):
             if words[place + 1] != 0:
                 total = total - text[place].softmax(0)[words[place + 1]].log()
@@ -993,7 +1003,9 @@ def cross_entropy(said, came, **options):
 
 
 def mean_of_texts(scores, ids):
-    return torch.stack([F.cross_entropy(s[:-1], w[1:], ignore_index=0) for s, w in zip(scores, ids)]).mean()
+    return torch.stack(
+        [F.cross_entropy(s[:-1], w[1:], ignore_index=0) for s, w in zip(scores, ids, strict=True)]
+    ).mean()
 
 
 RIGHT["next_word_loss"] = {
@@ -1010,12 +1022,19 @@ WRONG["next_word_loss"] = [
     ("shifted in a ring", lambda s, i: cross_entropy(s, i.roll(-1, 1), ignore_index=0)),
     ("shifted in a ring", lambda s, i: cross_entropy(s, i.roll(-1), ignore_index=0)),
     ("padding counted", lambda s, i: cross_entropy(s[:, :-1], i[:, 1:])),
-    ("padding in the divisor", lambda s, i: cross_entropy(s[:, :-1], i[:, 1:], ignore_index=0, reduction="none").mean()),
+    (
+        "padding in the divisor",
+        lambda s, i: cross_entropy(s[:, :-1], i[:, 1:], ignore_index=0, reduction="none").mean(),
+    ),
     ("softmax twice", lambda s, i: cross_entropy(s.softmax(-1)[:, :-1], i[:, 1:], ignore_index=0)),
     ("sum in place of mean", lambda s, i: cross_entropy(s[:, :-1], i[:, 1:], ignore_index=0, reduction="sum")),
     ("mean of the texts' means", mean_of_texts),
-    ("axes mixed by a reshape", lambda s, i: F.cross_entropy(
-        s[:, :-1].reshape(s.shape[0], s.shape[2], s.shape[1] - 1), i[:, 1:], ignore_index=0)),
+    (
+        "axes mixed by a reshape",
+        lambda s, i: F.cross_entropy(
+            s[:, :-1].reshape(s.shape[0], s.shape[2], s.shape[1] - 1), i[:, 1:], ignore_index=0
+        ),
+    ),
     ("sign forgotten", lambda s, i: -loss_by_gather(s, i)),
     ("perplexity in place of surprise", lambda s, i: loss_by_gather(s, i).exp()),
     ("bits in place of nats", lambda s, i: loss_by_gather(s, i) / math.log(2)),
@@ -1039,7 +1058,7 @@ def interval(quantile=lambda n: stats.t.ppf(0.975, n - 1), ddof=1, divisor=math.
 
 
 def interval_in_loops(first, second):
-    differences = [float(a) - float(b) for a, b in zip(first, second)]
+    differences = [float(a) - float(b) for a, b in zip(first, second, strict=True)]
     n, mean = len(differences), sum(differences) / len(differences)
     variance = sum((d - mean) ** 2 for d in differences) / (n - 1)
     return [mean, stats.t.isf(0.025, n - 1) * math.sqrt(variance / n)]
@@ -1069,8 +1088,7 @@ WRONG["paired_interval"] = [
     ("pairing lost", unpaired(lambda one, other: math.hypot(one, other))),
     ("pairing lost", unpaired(lambda one, other: one + other)),
     ("pairing lost", unpaired(lambda one, other: abs(one - other))),
-    ("pairing lost", lambda a, b: (
-        a.mean() - b.mean(), np.ptp(stats.ttest_ind(a, b).confidence_interval(0.95)) / 2)),
+    ("pairing lost", lambda a, b: (a.mean() - b.mean(), np.ptp(stats.ttest_ind(a, b).confidence_interval(0.95)) / 2)),
     ("normal in place of t", interval(lambda n: stats.norm.ppf(0.975))),
     ("normal in place of t", interval(lambda n: 1.96)),
     ("spread divided by n", interval(ddof=0)),

@@ -1,8 +1,13 @@
 """Checks of labs 5 to 9 accept right answers of any style, and refuse plausible wrong ones each by its own name."""
 
+import ast
 import itertools
 import math
+import re
+import time
+from pathlib import Path
 
+import jupytext
 import numpy as np
 import pytest
 import torch
@@ -1201,3 +1206,61 @@ def test_a_check_knows_several_mistakes_by_name(exercise):
 def test_an_answer_checked_twice_gets_the_same_verdict(exercise):
     for _, answer in WRONG[exercise][:3]:
         assert getattr(check, exercise)(answer) == getattr(check, exercise)(answer)
+
+
+# --- The labs ----------------------------------------------------------------------------------------------------
+
+LABS = sorted((Path(__file__).resolve().parents[1] / "labs").glob("0[5-9]_*.md"))
+EXERCISE = re.compile(r"^exercise: (\w+)\n---\n(.*?)^```$.*?^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def handed_out():
+    """For each exercise its lab, the starting cell, and the folded solution."""
+    return {name: (lab, *code) for lab in LABS for name, *code in EXERCISE.findall(lab.read_text())}
+
+
+HANDED_OUT = handed_out()
+
+
+def answer_of(lab, code):
+    """What a cell defines, with nothing else at hand than what the lab imports."""
+    names = {}
+    cells = [cell.source for cell in jupytext.read(lab).cells if cell.cell_type == "code"]
+    for line in ast.parse("\n".join(cells)).body:
+        if isinstance(line, (ast.Import, ast.ImportFrom)):
+            exec(ast.unparse(line), names)
+    before = set(names)
+    exec(code, names)
+    (name,) = [name for name in set(names) - before if not name.startswith("__")]
+    return names[name]
+
+
+def test_each_exercise_stands_in_a_lab_and_has_a_check():
+    assert set(HANDED_OUT) == set(EXERCISES)
+    assert all(2 <= len(EXERCISE.findall(lab.read_text())) <= 4 for lab in LABS)
+
+
+@pytest.mark.parametrize("exercise", EXERCISES)
+def test_the_folded_solution_is_correct_within_a_second(exercise):
+    lab, _, solution = HANDED_OUT[exercise]
+    answer = answer_of(lab, solution)
+    begin = time.process_time()
+    verdict = getattr(check, exercise)(answer)
+    assert verdict, verdict.sentence
+    assert time.process_time() - begin < 1, "the reader waits"
+
+
+@pytest.mark.parametrize("exercise", EXERCISES)
+def test_the_starting_cell_is_not_done_yet(exercise):
+    lab, start, _ = HANDED_OUT[exercise]
+    assert getattr(check, exercise)(answer_of(lab, start)).state == "not done yet"
+
+
+def test_every_paragraph_that_a_check_points_to_is_there():
+    headings = {
+        f"Lab {int(lab.name[:2])}, “{heading}”"
+        for lab in LABS
+        for heading in re.findall(r"^## (.*)$", lab.read_text(), re.MULTILINE)
+    }
+    named = set(re.findall(r"Lab \d, “[^”]*”", Path(labs_5_to_9.__file__).read_text()))
+    assert named and named <= headings, named - headings

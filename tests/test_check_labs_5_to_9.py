@@ -551,10 +551,15 @@ def mask_afterwards(self, scores, mask):
     return weights if mask is None else weights * mask[:, None, None]
 
 
-def softmax_over(axis):
+def share_out_again(self, scores, mask):
+    weights = mask_afterwards(self, scores, mask)
+    return weights / weights.sum(-1, keepdim=True)
+
+
+def softmax_over(axis, lowest=float("-inf")):
     def weigh(self, scores, mask):
         if mask is not None:
-            scores = scores.masked_fill(~mask[:, None, None, :], float("-inf"))
+            scores = scores.masked_fill(~mask[:, None, None, :], lowest)
         return scores.softmax(dim=axis)
 
     return weigh
@@ -703,6 +708,7 @@ RIGHT["many_heads"] = {
     "PyTorch's whole layer": HeadsByTheWholeLayer,
     "parameters, a loop over heads, einsum": HeadsAsParameters,
     "the course's own, which returns weights too": MultiHeadSelfAttention,
+    "a mask after the softmax that shares out again": heads_with(weigh=share_out_again),
     "a very small number in place of minus infinity": hiding(
         lambda scores, mask: scores.masked_fill(~mask[:, None, None], -1e9)
     ),
@@ -717,15 +723,19 @@ WRONG["many_heads"] = [
     ("scale multiplied", heads_with(score=lambda self, q, k: q @ k.mT * self.head_dim**0.5)),
     ("queries and keys swapped", HeadsKeysAsk),
     ("softmax over the wrong axis", heads_with(weigh=softmax_over(2))),
+    ("softmax over the wrong axis", heads_with(weigh=softmax_over(-2, -1e9))),
     ("softmax over the heads", heads_with(weigh=softmax_over(1))),
+    ("softmax over the heads", heads_with(weigh=softmax_over(1, torch.finfo(torch.float32).min))),
     ("no softmax", heads_with(weigh=no_softmax)),
     ("mask without effect", hiding(lambda scores, mask: scores)),
     ("mask without effect", hiding(lambda scores, mask: scores.masked_fill(~mask[:, None, :, None], -math.inf))),
     ("mask after the softmax", heads_with(weigh=mask_afterwards)),
     ("mask with the wrong sign", hiding(lambda scores, mask: scores.masked_fill(mask[:, None, None], -math.inf))),
+    ("mask with the wrong sign", hiding(lambda scores, mask: scores.masked_fill(mask[:, None, None], -1e9))),
     ("masked scores set to 0", hiding(lambda scores, mask: scores * mask[:, None, None])),
     ("mask added as a number", hiding(lambda scores, mask: scores + mask[:, None, None])),
     ("mask on the wrong axes", hiding(lambda scores, mask: scores.masked_fill(~mask, -math.inf))),
+    ("mask on the wrong axes", hiding(lambda scores, mask: scores.masked_fill(~mask.unsqueeze(1), -1e9))),
     (
         "values weighted with the transposed weights",
         heads_with(bring=lambda self, weights, values: weights.mT @ values),
@@ -1260,7 +1270,7 @@ def test_every_paragraph_that_a_check_points_to_is_there():
     headings = {
         f"Lab {int(lab.name[:2])}, “{heading}”"
         for lab in LABS
-        for heading in re.findall(r"^## (.*)$", lab.read_text(), re.MULTILINE)
+        for heading in re.findall(r"^###? (.*)$", lab.read_text(), re.MULTILINE)
     }
     named = set(re.findall(r"Lab \d, “[^”]*”", Path(labs_5_to_9.__file__).read_text()))
     assert named and named <= headings, named - headings

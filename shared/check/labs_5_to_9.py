@@ -141,7 +141,7 @@ context_of_one_word = Exercise(
         ),
         Mistake(
             "keys not transposed",
-            "The query meets the keys as they lie. Each key must become a column: query @ keys.T.",
+            "The query meets the keys as they lie. Each key must become a column.",
             "Lab 5, “Scores: one question, six labels”",
             lambda place, inputs, W_query, W_key, W_value: (
                 _softmax((inputs[place] @ W_query) @ (inputs @ W_key) / W_key.shape[1] ** 0.5) @ (inputs @ W_value)
@@ -251,8 +251,7 @@ _BATCH_STEPS = [
     (
         "`.T` on a batch",
         "The keys are turned with `.T`, or with axes 0 and 2 swapped. On a batch that puts the sentences where the "
-        "tokens "
-        "should be; when the sizes agree it raises no error. Swap the last two axes only.",
+        "tokens should be; when the sizes agree it raises no error. Swap the last two axes only.",
         _BATCH,
         {"score": lambda queries, keys: queries @ keys.permute(*reversed(range(keys.dim())))},
     ),
@@ -390,8 +389,7 @@ scores_of_one_word = Exercise(
         *(
             Mistake(
                 "matrix not transposed",
-                f"{which} multiplied without its transpose. When d_k equals embedding_dim that raises no error. "
-                f"{_TURNED}",
+                f"{which} not transposed. When d_k equals embedding_dim that raises no error. {_TURNED}",
                 "Lab 6, “Query, key and value of one word”",
                 gives,
             )
@@ -419,7 +417,7 @@ scores_of_one_word = Exercise(
         ),
         Mistake(
             "keys not transposed",
-            "The query meets the keys as they lie, entry by row. Each key must become a column: keys.T.",
+            "The query meets the keys as they lie. Each key must become a column.",
             "Lab 6, “A row of scores”",
             lambda asking, embedded, W_query, W_key: (W_query @ embedded[asking]) @ (embedded @ W_key.T),
         ),
@@ -747,6 +745,9 @@ join_heads = Exercise(
 _HEADS_OF_WIDTH = {9: 3, 6: 2, 8: 4, 5: 1}
 
 
+_LOWEST = -1e9  # what many write for minus infinity
+
+
 def _hide(scores: Tensor, mask: Tensor | None, number: float = -math.inf) -> Tensor:
     return scores if mask is None else scores.masked_fill(~mask[:, None, None, :], number)
 
@@ -835,19 +836,16 @@ _STEPS_OF_HEADS = [
         "softmax over the wrong axis",
         "The softmax runs over the words that ask. Each row must add up to 1: dim=-1.",
         "Lab 7, “Three ways of looking”",
-        {"weigh": lambda scores, mask: _hide(scores, mask).softmax(dim=2).nan_to_num()},
-    ),
-    (
-        "softmax over the wrong axis",
-        "The softmax runs over the words that ask. Each row must add up to 1: dim=-1.",
-        "Lab 7, “Three ways of looking”",
         {"weigh": lambda scores, mask: _hide(scores, mask).softmax(dim=2)},
+        {"weigh": lambda scores, mask: _hide(scores, mask).softmax(dim=2).nan_to_num()},
+        {"weigh": lambda scores, mask: _hide(scores, mask, _LOWEST).softmax(dim=2)},
     ),
     (
         "softmax over the heads",
         "The softmax runs over axis 1, the heads. Each head has a softmax of its own: dim=-1.",
         "Lab 7, “Three ways of looking”",
         {"weigh": lambda scores, mask: _hide(scores, mask).softmax(dim=1)},
+        {"weigh": lambda scores, mask: _hide(scores, mask, _LOWEST).softmax(dim=1)},
     ),
     (
         "no softmax",
@@ -857,36 +855,36 @@ _STEPS_OF_HEADS = [
     ),
     (
         "mask without effect",
-        "For real words the mask makes no difference: it is not used, or it hides rows, the words that "
-        "ask. It is the padded words that are *looked at* that must go, the last axis of the scores.",
+        "For real words the mask makes no difference: it is not used, or it hides rows, the words that ask. It is the "
+        "padded words that are *looked at* that must go, the last axis of the scores.",
         _HIDES,
         {"weigh": lambda scores, mask: _softmax(scores)},
     ),
     (
         "mask after the softmax",
-        "The mask comes after the softmax. The share of the padding is lost then, and the rows no "
-        "longer add up to 1. Set the scores to minus infinity before it.",
+        "The mask comes after the softmax. The share of the padding is lost then, and the rows no longer add up to 1. "
+        "Set the scores to minus infinity before it.",
         _HIDES,
         {"weigh": lambda scores, mask: _after(_softmax(scores), mask)},
     ),
     (
         "mask with the wrong sign",
-        "The real words are hidden and the padding is seen. In this course True is a real token; "
-        "hide the others with `~mask`.",
+        "The real words are hidden and the padding is seen. In this course True is a real token; hide the others with "
+        "`~mask`.",
         _HIDES,
         {"weigh": lambda scores, mask: _softmax(_hide(scores, None if mask is None else ~mask))},
     ),
     (
         "masked scores set to 0",
-        "Hidden places get the score 0, and the exponential of 0 is 1: they still take their share. "
-        "Minus infinity takes none.",
+        "Hidden places get the score 0, and the exponential of 0 is 1: they still take their share. Minus infinity "
+        "takes none.",
         _HIDES,
         {"weigh": lambda scores, mask: _softmax(_hide(scores, mask, 0.0))},
     ),
     (
         "mask added as a number",
-        "The mask is added to the scores, as 1 and 0. That favours real words a little and hides "
-        "nothing. Set the other scores to minus infinity.",
+        "The mask is added to the scores, as 1 and 0. That favours real words a little and hides nothing. Set the "
+        "other scores to minus infinity.",
         _HIDES,
         {
             "weigh": lambda scores, mask: _softmax(
@@ -896,10 +894,15 @@ _STEPS_OF_HEADS = [
     ),
     (
         "mask on the wrong axes",
-        "The mask (batch, tokens) is laid over (tokens, tokens) or over batch and heads. Give it "
-        "axes of length 1: mask[:, None, None, :].",
+        "The mask (batch, tokens) is laid over (tokens, tokens) or over batch and heads. Give it axes of length 1 for "
+        "the heads and for the words that ask.",
         _HIDES,
         {"weigh": lambda scores, mask: _softmax(scores if mask is None else scores.masked_fill(~mask, -math.inf))},
+        {
+            "weigh": lambda scores, mask: _softmax(
+                scores if mask is None else scores.masked_fill(~mask[:, None, :], -math.inf)
+            )
+        },
     ),
     (
         "values weighted with the transposed weights",
@@ -922,11 +925,11 @@ _STEPS_OF_HEADS = [
             "join": lambda heads: heads.flatten(2),
         },
     ),
-    ("features dealt out in turn", _IN_TURN, _CUT, {"cut": _dealt_out}),
     (
         "features dealt out in turn",
         _IN_TURN,
         _CUT,
+        {"cut": _dealt_out},
         {"cut": _dealt_out, "join": lambda heads: heads.permute(0, 2, 3, 1).flatten(2)},
     ),
     (
@@ -959,18 +962,20 @@ def _refuses_uneven_heads(answer: Any, run: Any) -> None:
 
 
 def _heads_case(batch, tokens, width, lengths=None):
-    mask = None if lengths is None else real_tokens(lengths)
+    # Every masked text has padding: else the mask turned around hides all words, and then what comes
+    # out depends on the number written for minus infinity.
+    mask = None if lengths is None else real_tokens([*lengths, tokens])[:-1]
     return Case({"features": draw(batch, tokens, width), "mask": mask}, sizes=(width, _HEADS_OF_WIDTH[width]))
 
 
 many_heads = Exercise(
     name="many_heads",
     cases=lambda: [
-        _heads_case(3, 3, 9, [3, 1, 2]),
+        _heads_case(3, 3, 9, [2, 1, 2]),
         _heads_case(2, 5, 9),
-        _heads_case(2, 5, 6, [3, 5]),
-        _heads_case(4, 4, 8, [1, 4, 2, 3]),
-        _heads_case(1, 3, 5, [3]),
+        _heads_case(2, 5, 6, [3, 4]),
+        _heads_case(4, 4, 8, [1, 3, 2, 3]),
+        _heads_case(1, 3, 5, [2]),
     ],
     parts=("W_query", "W_key", "W_value", "W_output"),
     reference=_heads_by_loops,
@@ -978,7 +983,7 @@ many_heads = Exercise(
         given[0] if isinstance(given, tuple) and given else given
     ),  # the lab's gives its weights too
     mistakes=[
-        *(Mistake(name, text, where, _Heads(**steps)) for name, text, where, steps in _STEPS_OF_HEADS),
+        *(Mistake(name, text, where, _Heads(**way)) for name, text, where, *ways in _STEPS_OF_HEADS for way in ways),
         Mistake(
             "queries and keys swapped",
             "Keys ask and queries answer. In row i of the scores the query of word i meets all keys: queries @ keysᵀ.",
@@ -1089,8 +1094,8 @@ allowed_places = Exercise(
         ),
         Mistake(
             "mask on the wrong axes",
-            "The mask (batch, tokens) is laid over the triangle as if texts were tokens. Give it an axis: mask[:, "
-            "None, :].",
+            "The mask (batch, tokens) is laid over the triangle as if texts were tokens. Give it an axis of length 1 "
+            "for the tokens that ask.",
             "Lab 7, “What a mask hides”",
             lambda mask: _causal(mask.shape[1]) & mask,
         ),
@@ -1134,9 +1139,8 @@ layer_norm = Exercise(
     mistakes=[
         Mistake(
             "sample variance",
-            "The variance divides by dim - 1, as PyTorch's `var` and `std` do by themselves. Here it is the plain "
-            "mean of "
-            "the squared distances: unbiased=False.",
+            "The variance divides by dim - 1, as PyTorch's `var` and `std` do by themselves. Here it is the plain mean "
+            "of the squared distances: unbiased=False.",
             _NORM,
             _norm(unbiased=True),
         ),
@@ -1144,8 +1148,7 @@ layer_norm = Exercise(
             Mistake(
                 "axis not kept",
                 "Mean and variance lost their last axis, so they line up with the features and not with the tokens. "
-                "Where the "
-                "sizes agree that raises no error: keepdim=True.",
+                "Where the sizes agree that raises no error: keepdim=True.",
                 _NORM,
                 _norm(keepdim=False, unbiased=unbiased),
             )
@@ -1371,15 +1374,15 @@ _BLOCK_MISTAKES = [
     ),
     (
         "first features added again",
-        "The second sum adds the features from the very beginning. What goes into the feed-forward "
-        "layer is added to what comes out of it.",
+        "The second sum adds the features from the very beginning. What goes into the feed-forward layer is added to "
+        "what comes out of it.",
         _RESIDUAL,
         _first_features_again,
     ),
     (
         "sum added before its norm",
-        "The second sum adds the first sum as it was before its norm. What goes into the "
-        "feed-forward layer is added to what comes out of it.",
+        "The second sum adds the first sum as it was before its norm. What goes into the feed-forward layer is added "
+        "to what comes out of it.",
         _RESIDUAL,
         _sum_again,
     ),
@@ -1536,8 +1539,7 @@ next_word_loss = Exercise(
         Mistake(
             "axes mixed by a reshape",
             "`F.cross_entropy` wants the words' axis second, and a reshape does not bring it there. Flatten batch and "
-            "places, "
-            "or use transpose(1, 2).",
+            "places, or use transpose(1, 2).",
             "Lab 7, “Cut the features into heads”",
             lambda scores, ids: F.cross_entropy(
                 scores[:, :-1].reshape(len(ids), scores.shape[2], -1), ids[:, 1:], ignore_index=0
@@ -1585,6 +1587,8 @@ next_word_loss = Exercise(
 # --- Lab 9 -------------------------------------------------------------------------------------------------------
 
 _PAIRED = "Lab 9, “Paired differences”"
+_STUDENT = "Lab 9, “All models, first task”"
+_NINE_ONE = "Lab 9, “Exercise 9.1: the interval of a paired difference”"
 
 
 def _paired_case(seeds, shared_luck, seed):
@@ -1631,8 +1635,7 @@ paired_interval = Exercise(
             Mistake(
                 "pairing lost",
                 "The width comes from the spread of each model by itself, so the luck that both share is still in it. "
-                "Take "
-                "the differences seed by seed first.",
+                "Take the differences seed by seed first.",
                 _PAIRED,
                 _unpaired(width),
             )
@@ -1646,10 +1649,9 @@ paired_interval = Exercise(
         *(
             Mistake(
                 "normal in place of t",
-                "The quantile is that of the normal distribution, about 1.96. The spread is measured from a few "
-                "seeds, and "
-                "Student's t pays for that.",
-                _PAIRED,
+                "The quantile is that of the normal distribution, about 1.96. The spread is measured from a few seeds, "
+                "and Student's t pays for that.",
+                _STUDENT,
                 gives,
             )
             for gives in (_interval(freedom=None), lambda first, second: _rounded_quantile(first, second))
@@ -1657,49 +1659,49 @@ paired_interval = Exercise(
         Mistake(
             "spread divided by n",
             "The standard deviation divides by n, as NumPy's does by itself. From few seeds that is too small: ddof=1.",
-            _PAIRED,
+            _NINE_ONE,
             _interval(ddof=0),
         ),
         Mistake(
             "root of n forgotten",
             "This is the spread of single differences. A mean of n varies less: divide by the square root of n.",
-            _PAIRED,
+            _NINE_ONE,
             _interval(divisor=lambda n: 1.0),
         ),
         Mistake(
             "divided by n in place of its root",
             "The spread is divided by n. The mean of n differences varies by the square root of n less.",
-            _PAIRED,
+            _NINE_ONE,
             _interval(divisor=lambda n: n),
         ),
         Mistake(
             "wrong degrees of freedom",
             "The quantile is for n degrees of freedom. The mean has used one up: n - 1.",
-            _PAIRED,
+            _STUDENT,
             _interval(freedom=0),
         ),
         Mistake(
             "one side only",
             "The quantile .95 leaves out 5% at each end. An interval of 95% leaves out 2.5% at each: .975.",
-            _PAIRED,
+            _NINE_ONE,
             _interval(quantile=0.95),
         ),
         Mistake(
             "whole width",
             "The second number is the whole width of the interval. Return half of it, what stands behind ±.",
-            _PAIRED,
+            _NINE_ONE,
             _interval(finish=lambda mean, half: (mean, 2 * half)),
         ),
         Mistake(
             "ends in place of mean and half",
             "These are the two ends of the interval. Return its middle and half its width.",
-            _PAIRED,
+            _NINE_ONE,
             _interval(finish=lambda mean, half: (mean - half, mean + half)),
         ),
         Mistake(
             "second minus first",
             "The sign is turned around: the exercise asks for first - second.",
-            _PAIRED,
+            _NINE_ONE,
             _interval(finish=lambda mean, half: (-mean, half)),
         ),
         Mistake(
@@ -1711,7 +1713,7 @@ paired_interval = Exercise(
         Mistake(
             "mean forgotten",
             "Only one number comes back: half the width. The mean difference belongs in front of it.",
-            _PAIRED,
+            _NINE_ONE,
             _interval(finish=lambda mean, half: half),
         ),
     ],
@@ -1743,7 +1745,7 @@ def _share_by_halves(differences):
 
 
 _LITTLE = 1e-12
-_FIVE = "Lab 9, “Paired differences”"
+_NINE_TWO = "Lab 9, “Exercise 9.2: what five seeds can say”"
 
 sign_flips = Exercise(
     name="sign_flips",
@@ -1761,19 +1763,19 @@ sign_flips = Exercise(
         Mistake(
             "one side only",
             "Only means above the measured one are counted. A mean as far below 0 would have surprised you as much.",
-            _FIVE,
+            _NINE_TWO,
             _flips(lambda means, measured: means >= measured - _LITTLE),
         ),
         Mistake(
             "measured pattern not counted",
             "Means *farther* from 0 are counted. The measured pattern is one of all, and it is as far as itself: `>=`.",
-            _FIVE,
+            _NINE_TWO,
             _flips(lambda means, measured: np.abs(means) > abs(measured) + _LITTLE),
         ),
         Mistake(
             "count in place of share",
             "This is how many patterns are as far from 0. Divide by the number of all patterns.",
-            _FIVE,
+            _NINE_TWO,
             lambda differences: (
                 _flips(lambda means, measured: np.abs(means) >= abs(measured) - _LITTLE)(differences)
                 * 2 ** len(differences)
@@ -1782,33 +1784,32 @@ sign_flips = Exercise(
         Mistake(
             "the other share",
             "This is the share of patterns whose mean is *nearer* to 0. The exercise asks for those at least as far.",
-            _FIVE,
+            _NINE_TWO,
             _flips(lambda means, measured: np.abs(means) < abs(measured) - _LITTLE),
         ),
         Mistake(
             "sign of the measured mean kept",
-            "The measured mean lost its size: it may be negative, and then every pattern is above it. Compare sizes: "
-            "abs.",
-            _FIVE,
+            "Sizes are compared with the measured mean as it is. It may be negative, and then every pattern counts.",
+            _NINE_TWO,
             _flips(lambda means, measured: np.abs(means) >= measured - _LITTLE),
         ),
         Mistake(
             "Student's t",
             "This is the p-value of Student's t. The exercise counts sign patterns and supposes nothing about the "
             "spread.",
-            _FIVE,
+            _NINE_TWO,
             lambda differences: float(stats.ttest_1samp(differences, 0).pvalue),
         ),
         Mistake(
             "signs counted, not means",
             "This is the sign test: it only counts how many differences are positive. Here their sizes count as well.",
-            _FIVE,
+            _NINE_TWO,
             lambda differences: float(stats.binomtest(int((differences > 0).sum()), len(differences)).pvalue),
         ),
         Mistake(
             "measured pattern left out of all",
             "The measured pattern was taken out before counting. It is one of the patterns.",
-            _FIVE,
+            _NINE_TWO,
             lambda differences: (
                 (_share_by_halves(differences) * 2 ** len(differences) - 1) / (2 ** len(differences) - 1)
             ),

@@ -9,7 +9,7 @@ OURS = .venv/bin/python
 ENVIRONMENT = $(PYTHON) tools/environment.py
 SITE = $(OURS) tools/build_site.py
 
-.PHONY: help book serve jupyter labs test student results offline pdf clean python environment
+.PHONY: help book serve jupyter labs test student grade results offline pdf clean python environment
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
@@ -33,6 +33,10 @@ test: python ## check everything and change nothing: style, site, tests, every c
 
 student: environment ## write the notebooks without solutions into _build/student
 	@$(OURS) tools/student.py
+
+grade: environment ## grade a folder of submitted notebooks (SUBMISSIONS=folder; LAB=05 for one lab alone)
+	@$(OURS) tools/grade.py $(if $(LAB),--lab $(LAB)) "$(or $(SUBMISSIONS),$(error Say which folder: \
+		make grade SUBMISSIONS=handed_in))"
 
 results: environment ## make the long table of lab 9 anew: an hour; may be stopped and goes on
 	@$(OURS) tools/results.py

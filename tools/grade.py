@@ -143,7 +143,7 @@ def excess(mark: str, folder: Path, gigabytes: float) -> str:
     return ""
 
 
-def run(notebook: Path, labs: dict, limits: Limits, stopped: threading.Event) -> dict:
+def run(notebook: Path, root: Path, labs: dict, limits: Limits, stopped: threading.Event) -> dict:
     """Run one notebook and return its lab, the findings by exercise, and a remark."""
     outcome = {"lab": None, "findings": {}, "remark": ""}
     if notebook.is_symlink() or not notebook.is_file() or notebook.suffix != ".ipynb":
@@ -155,25 +155,25 @@ def run(notebook: Path, labs: dict, limits: Limits, stopped: threading.Event) ->
         place = Path(folder)
         (place / "work").mkdir()
         shutil.copyfile(notebook, place / "submission.ipynb")
-        shutil.copytree(ROOT / "shared", place / "shared", ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(root / "shared", place / "shared", ignore=shutil.ignore_patterns("__pycache__"))
         (place / "plan.json").write_text(json.dumps(labs))
         reader, writer = os.pipe()
         os.set_blocking(reader, False)
         own = {"HOME": str(place / "work"), "TMPDIR": str(place / "work"), "MPLBACKEND": "Agg", MARK: mark}
         threads = {name: "1" for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")}
-        environment = {"PATH": os.environ.get("PATH", ""), "LANG": "C.UTF-8", "CUDA_VISIBLE_DEVICES": "", **threads, **own}
+        usual = {"PATH": os.environ.get("PATH", ""), "LANG": "C.UTF-8", "CUDA_VISIBLE_DEVICES": ""}
         worker = [sys.executable, "-I", Path(__file__).with_name("grade_worker.py"), place, str(writer)]
         nothing = subprocess.DEVNULL
         process = subprocess.Popen(
             [*worker, str(limits.cell_seconds), str(int(limits.gigabytes * 1e9))],
-            cwd=place, env=environment, stdin=nothing, stdout=nothing, stderr=nothing,
+            cwd=place, env=usual | threads | own, stdin=nothing, stdout=nothing, stderr=nothing,
             pass_fds=[writer], start_new_session=True,
         )  # fmt: skip
         os.close(writer)
         start, said, reason = time.monotonic(), b"", ""
         try:
             while process.poll() is None and not reason:
-                time.sleep(0.1)
+                time.sleep(0.2)
                 said += drain(reader, len(said))
                 if time.monotonic() - start > limits.seconds:
                     reason = f"it did not end within {limits.seconds:g} seconds"
@@ -219,7 +219,7 @@ def judge(said: bytes, reason: str, status: int) -> dict:
             reason = f"it crashed ({signal.Signals(-status).name})"
         outcome["remark"] = reason or f"it left Python before its end (status {status})"
     else:
-        outcome["remark"] = done or reason
+        outcome["remark"] = done
     return outcome
 
 
@@ -266,25 +266,25 @@ def safe(text: str) -> str:
     return f"'{text}" if text.startswith(("=", "+", "-", "@", "＝", "＋", "－", "＠")) else text
 
 
-def grade(folder: Path, number: str, limits: Limits, at_once: int) -> Path:
-    """Grade a folder and return the path of the table.
+def grade(root: Path, folder: Path, number: str, limits: Limits, at_once: int) -> Path:
+    """Grade a folder by the labs below `root` and return the path of the table.
 
     Raises ValueError for a folder without submissions, or a lab without exercises.
     """
     if not folder.is_dir():
         raise ValueError(f"{folder} is no folder: name the one that holds the submitted notebooks.")
-    labs, students = plan(ROOT, number), submissions(folder)
+    labs, students = plan(root, number), submissions(folder)
     if not students:
         raise ValueError(f"{folder} is empty: put the submitted notebooks there, one for each student.")
     stopped = threading.Event()
     pool = ThreadPoolExecutor(at_once)
-    runs = {s: [pool.submit(run, path, labs, limits, stopped) for path in paths] for s, paths in students.items()}
+    runs = {s: [pool.submit(run, path, root, labs, limits, stopped) for path in paths] for s, paths in students.items()}
     outcomes = {}
     try:
         for student, own in runs.items():
             outcomes[student] = [future.result() for future in own]
-            correct = [f for outcome in outcomes[student] for f, (state, _) in outcome["findings"].items() if state == "correct"]
-            print(f"{safe(student):<30} {len(correct)} correct", flush=True)
+            states = [state for outcome in outcomes[student] for state, _ in outcome["findings"].values()]
+            print(f"{safe(student):<30} {states.count('correct')} correct", flush=True)
     finally:
         stopped.set()
         pool.shutdown(cancel_futures=True)
@@ -315,7 +315,7 @@ def main(arguments: list[str]) -> int:
     given = parser.parse_args(arguments)
     limits = Limits(given.seconds, min(usual.cell_seconds, given.seconds), given.gigabytes)
     try:
-        table = grade(given.folder, given.lab, limits, max(1, given.at_once))
+        table = grade(ROOT, given.folder, given.lab, limits, max(1, given.at_once))
     except (ValueError, OSError) as error:
         print(error)
         return 1

@@ -66,7 +66,8 @@ def hostile(edition):
         "fills": ("for i in range(10**6):\n    open(f'{i}.txt', 'w').write('x')", "filled its folder"),
         "gulps": (
             "import subprocess, sys\ntake = 'x = bytearray(b\"1\") * 10**9; input()'\n"
-            "for _ in range(4):\n    subprocess.Popen([sys.executable, '-c', take], stdin=subprocess.PIPE)\n" + for_ever,
+            "for _ in range(4):\n"
+            "    subprocess.Popen([sys.executable, '-c', take], stdin=subprocess.PIPE)\n" + for_ever,
             "more than 2 GB of memory",
         ),
     }

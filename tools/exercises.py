@@ -57,7 +57,7 @@ def read(lab: Path) -> list[Exercise]:
     for place, cell in enumerate(cells):
         if "exercise" in cell.metadata:
             found.append(_exercise(lab, cells, place, checks))
-            answered |= {place + 1, place + 2}
+            answered |= {place + 1, place + 2}  # its check, and the cell that hint and solution stand in
     for place, cell in enumerate(cells):
         if cell.cell_type == "code" and called_check(cell.source) and place not in answered:
             raise ValueError(
@@ -72,7 +72,8 @@ def read(lab: Path) -> list[Exercise]:
                     f"{_line(lab, EXERCISE.search(cell.source)[0])}: the exercise has no starting cell. Right below "
                     "its statement stands a code cell with the metadata `exercise: name`."
                 )
-            if place not in answered and any(fold["summary"] == "Solution" for fold in FOLDED.finditer(cell.source)):
+            solutions = [fold["summary"] for fold in FOLDED.finditer(cell.source)].count("Solution")
+            if solutions > (place in answered):
                 raise ValueError(
                     f"{notebooks.line_of(lab, cell)}: a folded solution belongs to no exercise. It stands right below "
                     "the check, after the hint."

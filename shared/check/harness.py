@@ -120,7 +120,7 @@ class Raised:
 
 def draw(*shape: int, seed: int = 0) -> Tensor:
     """Normal numbers in double precision, always the same for the same shape and seed."""
-    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
 
 
 def real_tokens(lengths: Sequence[int]) -> Tensor:
@@ -140,6 +140,16 @@ def _random_state_kept():
         random.setstate(states[0])
         np.random.set_state(states[1])
         torch.set_rng_state(states[2])
+
+
+@contextlib.contextmanager
+def _default_dtype(dtype: torch.dtype):
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(dtype)
+    try:
+        yield
+    finally:
+        torch.set_default_dtype(before)
 
 
 def has_time_limit() -> bool:
@@ -195,7 +205,6 @@ def guarded(function: Callable, *inputs, seconds: float = SECONDS, of: Any = Non
         Wrong: it took too long, or changed its inputs.
     """
     kept = deepcopy(inputs)
-    dtype = torch.get_default_dtype()
     try:
         with (
             open(os.devnull, "w") as nowhere,
@@ -203,6 +212,7 @@ def guarded(function: Callable, *inputs, seconds: float = SECONDS, of: Any = Non
             contextlib.redirect_stderr(nowhere),
             warnings.catch_warnings(),
             _random_state_kept(),
+            _default_dtype(torch.get_default_dtype()),
             torch.enable_grad(),
             _time_limit(seconds),
         ):
@@ -217,8 +227,6 @@ def guarded(function: Callable, *inputs, seconds: float = SECONDS, of: Any = Non
         if isinstance(error, NotImplementedError) and not error.args:
             raise NotDone from None
         return _raised(error, of or function)
-    finally:
-        torch.set_default_dtype(dtype)
     if not _same(inputs, kept):
         sentence = "Your code changes the tensors it is given. Work on new ones: no `+=`, no method that ends in `_`."
         raise Wrong("changes its input", sentence)
@@ -258,23 +266,24 @@ def _same(one: Any, other: Any) -> bool:
 
 def _close(given: Tensor, wanted: Tensor) -> Tensor:
     """Where two tensors of one shape agree, as far as their precision lets them."""
-    tolerance = 1e-8 if given.dtype == wanted.dtype == torch.float64 else 1e-4
+    tolerance = 1e-6 if given.dtype == wanted.dtype == torch.float64 else 1e-4
     given, wanted = given.detach().cpu().double(), wanted.detach().double()
     return torch.isclose(given, wanted, rtol=tolerance, atol=tolerance, equal_nan=True)
 
 
-def _agrees(given: Any, mistaken: Any, wanted: Any) -> bool:
-    """Whether an answer is what a mistake gives. NaN in `wanted` marks numbers that nobody looks at."""
-    if isinstance(given, Raised) or isinstance(mistaken, Raised):
-        return type(given) is type(mistaken) and (given.kind, given.text) == (mistaken.kind, mistaken.text)
-    if isinstance(mistaken, tuple):
-        listed = isinstance(given, (tuple, list)) and len(given) == len(mistaken) == len(wanted)
-        return listed and all(map(_agrees, given, mistaken, wanted))
-    given, mistaken, wanted = _as_tensor(given), _as_tensor(mistaken), _as_tensor(wanted)
-    if given is None or mistaken is None or given.shape != mistaken.shape:
+def _agrees(given: Any, other: Any, wanted: Any = None) -> bool:
+    """Whether an answer is what something else gives, except where `wanted` has NaN: nobody looks there."""
+    if isinstance(given, Raised) or isinstance(other, Raised):
+        return type(given) is type(other) and (given.kind, given.text) == (other.kind, other.text)
+    if isinstance(other, (tuple, list)):
+        parts = wanted if isinstance(wanted, (tuple, list)) else [None] * len(other)
+        listed = isinstance(given, (tuple, list)) and len(given) == len(other) == len(parts)
+        return listed and all(map(_agrees, given, other, parts))
+    given, other, wanted = _as_tensor(given), _as_tensor(other), _as_tensor(wanted)
+    if given is None or other is None or given.shape != other.shape:
         return False
-    unseen = wanted.isnan() if wanted.shape == given.shape else torch.tensor(False)
-    return bool((_close(given, mistaken) | unseen).all())
+    agrees = _close(given, other)
+    return bool((agrees | wanted.isnan() if wanted is not None and wanted.shape == agrees.shape else agrees).all())
 
 
 def _as_tensor(value: Any) -> Tensor | None:
@@ -383,9 +392,11 @@ class Exercise:
             # Double precision shows mistakes sharply. But a line such as `mask.float() @ features` is right in the lab
             # and cannot mix with doubles, so an answer that stumbles over a dtype gets a second try.
             try:
-                self._try(answer, torch.float64)
+                with _default_dtype(torch.float64):
+                    self._try(answer, torch.float64)
             except _DtypeTrouble:
-                self._try(answer, torch.float32)
+                with _default_dtype(torch.float32):
+                    self._try(answer, torch.float32)
         except NotDone:
             sentence = "Not done yet: write your answer in the cell above, run it, then this one."
             return Verdict(self.name, "not done yet", None, sentence)
@@ -411,12 +422,11 @@ class Exercise:
         seeds = itertools.count()
 
         def run(function, *inputs):
-            def in_this_precision(*inputs):
-                torch.set_default_dtype(dtype)
+            def seeded(*inputs):
                 torch.manual_seed(next(seeds))  # the same weights each time the check is asked, others in each call
                 return function(*inputs)
 
-            given = guarded(in_this_precision, *inputs, seconds=end - time.monotonic(), of=answer)
+            given = guarded(seeded, *inputs, seconds=end - time.monotonic(), of=answer)
             if isinstance(given, Raised) and dtype == torch.float64 and _about_dtypes(given):
                 raise _DtypeTrouble
             return given
@@ -439,14 +449,14 @@ class Exercise:
 
     def _layer(self, answer: type, sizes: tuple, inputs: dict, run: Callable) -> tuple[Any, dict]:
         """What the reader's layer gives, and its linear maps as functions."""
-        layer = run(lambda: answer(*sizes).eval())
+        layer = run(lambda: _disturbed(answer(*sizes).eval()))
         if isinstance(layer, Raised):
             if "Module.__init__() call" in layer.text:
                 sentence = "Begin `__init__` with super().__init__(): nn.Module needs it before it can hold layers."
                 raise Wrong("super().__init__() is missing", sentence)
             return layer, {}
         given, again = run(layer, *inputs.values()), run(layer, *inputs.values())
-        if not isinstance(given, Raised) and not _agrees(again, given, given):
+        if not isinstance(given, Raised) and not _agrees(again, given):
             raise Wrong(
                 "parameters created inside forward",
                 "Two calls with the same input give different outputs. A layer makes its parameters once, in "
@@ -464,12 +474,12 @@ class Exercise:
                     raise Wrong("raises", f"{given}. It happened with {case}.")
                 _compare(given, want, f"in trial {number} ({case})")
         except Wrong as general:
-            for mistake in self.mistakes:
-                if all(
-                    _agrees(given, _outcome(mistake.gives, inputs), want)
-                    for (given, inputs, _), want in zip(trials, wanted, strict=True)
-                ):
-                    raise Wrong(mistake.name, f"{mistake.sentence} Read again: {mistake.section}.") from None
+            # First those that agree in every number, then those that do where the reference looks.
+            for places in ([None] * len(trials), wanted):
+                for mistake in self.mistakes:
+                    gives = [_outcome(mistake.gives, inputs) for _, inputs, _ in trials]
+                    if all(_agrees(given, *pair) for (given, _, _), *pair in zip(trials, gives, places, strict=True)):
+                        raise Wrong(mistake.name, f"{mistake.sentence} Read again: {mistake.section}.") from None
             raise general from None
 
 
@@ -495,6 +505,14 @@ def _outcome(function: Callable, inputs: dict) -> Any:
         return _raised(error, None)
 
 
+def _disturbed(layer: nn.Module) -> nn.Module:
+    """The same layer, every parameter moved a little: zeros, ones and equal norms would hide mistakes."""
+    with torch.no_grad():
+        for parameter in layer.parameters():
+            parameter.add_(torch.randn_like(parameter), alpha=0.3)
+    return layer
+
+
 def _linear_map(layer: nn.Module, name: str) -> Callable[[Tensor], Tensor]:
     """The layer's own linear map as a function, whichever way it was written."""
     part = getattr(layer, name, None)
@@ -512,6 +530,8 @@ def _linear_map(layer: nn.Module, name: str) -> Callable[[Tensor], Tensor]:
             sentence = f"{name} is not among the layer's parameters. Set it in `__init__` as `self.{name} = ...`."
             raise Wrong("weights not registered", sentence)
         return lambda x: part(x).detach()
+    if isinstance(part, nn.Module):
+        return part  # a part that is a layer of its own: the reference and the mistakes call it as the reader does
     have = ", ".join(sorted({n.split(".")[0] for n, _ in layer.named_parameters()})) or "no parameters at all"
     raise Wrong(
         "a linear map is missing",

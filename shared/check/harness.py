@@ -91,9 +91,10 @@ class Case:
     sizes: tuple = ()
 
     def __str__(self) -> str:
-        shapes = [f"{name} {tuple(value.shape)}" for name, value in self.inputs.items() if isinstance(value, Tensor)]
-        others = [f"{name} = {value}" for name, value in self.inputs.items() if not isinstance(value, Tensor)]
-        return ", ".join(shapes + others)
+        return ", ".join(
+            f"{name} {tuple(value.shape)}" if hasattr(value, "shape") else f"{name} = {value!r:.80}"
+            for name, value in self.inputs.items()
+        )
 
 
 @dataclass(frozen=True)
@@ -134,12 +135,14 @@ def real_tokens(lengths: Sequence[int]) -> Tensor:
 @contextlib.contextmanager
 def _random_state_kept():
     states = random.getstate(), np.random.get_state(), torch.get_rng_state()
+    devices = torch.cuda.get_rng_state_all() if torch.cuda.is_initialized() else []
     try:
         yield
     finally:
         random.setstate(states[0])
         np.random.set_state(states[1])
         torch.set_rng_state(states[2])
+        torch.cuda.set_rng_state_all(devices)
 
 
 @contextlib.contextmanager
@@ -288,7 +291,7 @@ def _agrees(given: Any, other: Any, wanted: Any = None) -> bool:
 
 def _as_tensor(value: Any) -> Tensor | None:
     if isinstance(value, Tensor):
-        return value
+        return None if value.is_complex() else value
     try:
         return torch.as_tensor(value, dtype=torch.float64)
     except (TypeError, ValueError, RuntimeError):
@@ -402,6 +405,9 @@ class Exercise:
             return Verdict(self.name, "not done yet", None, sentence)
         except Wrong as wrong:
             return Verdict(self.name, "wrong", wrong.mistake, wrong.sentence)
+        except Exception as error:  # an answer so odd that comparing it fails; or the check has a bug
+            sentence = f"The check cannot make anything of what your code gives ({type(error).__name__}: {error})."
+            return Verdict(self.name, "wrong", "unreadable", sentence)
         limit = "" if has_time_limit() else " (Code that never ends could not have been stopped on this system.)"
         return Verdict(self.name, "correct", None, f"Correct. Tried on {self.tried}.{limit}")
 
@@ -418,15 +424,19 @@ class Exercise:
 
     def _try(self, answer: Any, dtype: torch.dtype) -> None:
         """Run all cases and raise Wrong if the answer is wrong."""
-        end = time.monotonic() + SECONDS
         seeds = itertools.count()
+        left = SECONDS
 
         def run(function, *inputs):
+            nonlocal left
+
             def seeded(*inputs):
                 torch.manual_seed(next(seeds))  # the same weights each time the check is asked, others in each call
                 return function(*inputs)
 
-            given = guarded(seeded, *inputs, seconds=end - time.monotonic(), of=answer)
+            begin = time.monotonic()
+            given = guarded(seeded, *inputs, seconds=left, of=answer)
+            left -= time.monotonic() - begin
             if isinstance(given, Raised) and dtype == torch.float64 and _about_dtypes(given):
                 raise _DtypeTrouble
             return given
@@ -444,6 +454,8 @@ class Exercise:
             if isinstance(given, Raised):
                 break
         self._judge(trials)
+        if self.parts:
+            _check_gradient(trials[0][0])
         if self.also:
             self.also(answer, run)
 
@@ -462,9 +474,7 @@ class Exercise:
                 "Two calls with the same input give different outputs. A layer makes its parameters once, in "
                 "`__init__`; made in `forward`, they are new in every call and never learn.",
             )
-        parts = {name: _linear_map(layer, name) for name in self.parts}
-        _check_gradients(given)
-        return given, parts
+        return given, {name: _linear_map(layer, name) for name in self.parts}
 
     def _judge(self, trials: list) -> None:
         wanted = [self.reference(**inputs) if not isinstance(given, Raised) else given for given, inputs, _ in trials]
@@ -539,14 +549,12 @@ def _linear_map(layer: nn.Module, name: str) -> Callable[[Tensor], Tensor]:
     )
 
 
-def _check_gradients(given: Any) -> None:
-    """Raise Wrong when what the layer gives does not hang on its parameters."""
-    first = given[0] if isinstance(given, (tuple, list)) and given else given
-    if not isinstance(first, Tensor) or not first.is_floating_point():
-        return  # the comparison has a sentence for it
+def _check_gradient(given: Any) -> None:
+    """Raise Wrong when what a layer gives, right as it is, does not hang on its parameters."""
+    first = given[0] if isinstance(given, (tuple, list)) else given
     if not first.requires_grad:
         raise Wrong(
             "cut off from the gradient",
-            "The output does not hang on the layer's parameters, so nothing would learn. Leave out `detach()`, `.data` "
-            "and `no_grad()`, and build no new tensor from numbers.",
+            "The numbers are right, but they do not hang on the layer's parameters, so nothing would learn. Leave out "
+            "`detach()`, `.data` and `no_grad()`, and build no new tensor from numbers.",
         )

@@ -11,9 +11,9 @@ from functools import partial
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.utils._python_dispatch import TorchDispatchMode
+from torch.overrides import TorchFunctionMode
 
-from .harness import Case, Exercise, Mistake, Wrong, draw, real_tokens
+from .harness import Case, Exercise, Mistake, Raised, Wrong, draw, real_tokens
 
 
 def _known(name: str, sentence: str, section: str, *ways: Callable) -> list[Mistake]:
@@ -21,13 +21,11 @@ def _known(name: str, sentence: str, section: str, *ways: Callable) -> list[Mist
     return [Mistake(name, sentence, section, way) for way in ways]
 
 
-LOWEST = torch.finfo(torch.float32).min  # what the labs write for minus infinity, without its NaN
-
 # --- lab 1 -------------------------------------------------------------------------------------------------------
 
-PADDING = "lab 1, “Batches, padding and the mask”"
-TWO_MODELS = "lab 1, “Two models”"
-DISTRACTORS = "lab 1, “Distractors”"
+PADDING = "Lab 1, “Batches, padding and the mask”"
+TWO_MODELS = "Lab 1, “Two models”"
+DISTRACTORS = "Lab 1, “Distractors”"
 
 
 def _masked_mean(features: Tensor, mask: Tensor) -> Tensor:
@@ -126,8 +124,9 @@ def _attention_pooling(features: Tensor, mask: Tensor, score: Callable) -> tuple
     return torch.stack(pooled), weights
 
 
-def _filled(scores: Tensor, hidden: Tensor, value: float = LOWEST) -> Tensor:
-    return scores.masked_fill(hidden, value)
+def _filled(scores: Tensor, hidden: Tensor, value: float | None = None) -> Tensor:
+    """What the labs write for minus infinity, without its NaN, or another value."""
+    return scores.masked_fill(hidden, torch.finfo(scores.dtype).min if value is None else value)
 
 
 def _pool(
@@ -207,6 +206,8 @@ attention_pool = Exercise(
             TWO_MODELS,
             partial(_pool, weigh=lambda scores, mask: scores * mask),
             partial(_pool, weigh=lambda scores, mask: scores),
+            partial(_pool, weigh=lambda scores, mask: _filled(scores, ~mask)),
+            partial(_pool, weigh=lambda scores, mask: _filled(scores, ~mask) * mask),
         ),
         *_known(
             "sigmoid instead of softmax",
@@ -326,9 +327,9 @@ lost_to_the_cut = Exercise(
 
 # --- lab 2 -------------------------------------------------------------------------------------------------------
 
-TO_TWO = "lab 2, “From one map to two”"
-PROOF = "lab 2, “The proof on a trained model”"
-COST = "lab 2, “What the split costs”"
+TO_TWO = "Lab 2, “From one map to two”"
+PROOF = "Lab 2, “The proof on a trained model”"
+COST = "Lab 2, “What the split costs”"
 
 
 def _redundant_key(W_key: Tensor, b_key: Tensor, query: Tensor, b_query: Tensor) -> tuple[Tensor, Tensor]:
@@ -551,12 +552,12 @@ extra_parameters = Exercise(
 
 # --- lab 3 -------------------------------------------------------------------------------------------------------
 
-EACH = "lab 3, “A question for each token”"
-THREE_WAYS = "lab 3, “Three ways to one matrix”"
-WHO = "lab 3, “Who asks whom”"
-LAYER = "lab 3, “The layer”"
-ONCE_MORE = "lab 3, “One query for all, once more”"
-ROOT = "lab 3, “Why divide by the square root of k?”"
+EACH = "Lab 3, “A question for each token”"
+THREE_WAYS = "Lab 3, “Three ways to one matrix”"
+WHO = "Lab 3, “Who asks whom”"
+LAYER = "Lab 3, “The layer”"
+ONCE_MORE = "Lab 3, “One query for all, once more”"
+ROOT = "Lab 3, “Why divide by the square root of k?”"
 
 
 def _one_matrix(weight_query: Tensor, weight_key: Tensor) -> Tensor:
@@ -667,7 +668,7 @@ ATTENTION_MISTAKES = [
         "softmax over the wrong axis",
         "Your softmax runs down the columns, so the askers compete for a token. Each row must sum to 1: the softmax "
         "belongs on the last axis.",
-        "lab 3, question 2",
+        "Lab 3, question 2",
         *(
             partial(_attend, weigh=lambda scores, mask, fill=fill: fill(scores, mask).softmax(dim=1))
             for fill in (
@@ -681,7 +682,7 @@ ATTENTION_MISTAKES = [
     *_known(
         "softmax over the batch",
         "Your softmax runs over axis 0, so the texts of a batch compete. It belongs on the last axis.",
-        "lab 3, question 2",
+        "Lab 3, question 2",
         partial(_attend, weigh=lambda scores, mask: _filled(scores, ~mask[:, None, :]).softmax(dim=0)),
         partial(_attend, weigh=lambda scores, mask: _filled(scores, ~mask[:, None, :], -torch.inf).softmax(dim=0)),
         partial(_attend, weigh=lambda scores, mask: scores.softmax(dim=0)),
@@ -795,7 +796,7 @@ ATTENTION_MISTAKES = [
                 _attend,
                 weigh=lambda scores, mask, value=value: _filled(scores, mask[:, None, :], value).softmax(dim=2),
             )
-            for value in (LOWEST, -torch.inf, -1e9)
+            for value in (None, -torch.inf, -1e9)
         ),
         partial(_attend, weigh=lambda scores, mask: (scores - 1e9 * mask[:, None, :]).softmax(dim=2)),
     ),
@@ -850,6 +851,13 @@ def _texts(sizes: tuple, seed: int, lengths: list[int]) -> Case:
     return Case({"features": draw(*mask.shape, sizes[0], seed=seed), "mask": mask}, sizes)
 
 
+def _asks_itself(features: Tensor, mask: Tensor, W_query: Callable, W_key: Callable) -> tuple[Tensor, Tensor]:
+    queries, keys = W_query(features), W_key(features)
+    scores = (queries * keys).sum(dim=2) / math.sqrt(keys.shape[2])  # (batch, tokens)
+    weights = _filled(scores, ~mask).softmax(dim=1)
+    return (weights[:, :, None] * features).sum(dim=1), weights
+
+
 add_queries = Exercise(
     name="add_queries",
     cases=lambda: [_texts((6, 3), 0, [5, 3, 1]), _texts((4, 7), 1, [6, 6]), _texts((5, 2), 2, [4, 2, 3, 1])],
@@ -865,13 +873,11 @@ add_queries = Exercise(
             partial(_attend, bring=lambda weights, values, keys, features: weights @ keys),
         ),
         *_known(
-            "pooled as before",
-            "This is still attention pooling in its shape: one output a text. Now each token has a row of weights "
-            "and an output of its own.",
-            LAYER,
-            partial(
-                _attend, bring=lambda weights, values, keys, features: (weights[:, 0, :, None] * values).sum(dim=1)
-            ),
+            "each token asks only itself",
+            "Each query meets the key of its own token alone. Let it meet all keys of the text: one row of scores "
+            "for each token, a matrix product.",
+            EACH,
+            _asks_itself,
         ),
     ],
     tried="three batches, with padding and without, k below and above d, in double precision, against PyTorch's "
@@ -954,10 +960,10 @@ one_question = Exercise(
 
 # --- lab 4 -------------------------------------------------------------------------------------------------------
 
-VALUES = "lab 4, “Where to look, and what to bring back”"
-EARLY = "lab 4, “One average, taken early”"
-TWIST = "lab 4, “The twist: a task that one query cannot solve”"
-ALL_COST = "lab 4, “What it costs”"
+VALUES = "Lab 4, “Where to look, and what to bring back”"
+EARLY = "Lab 4, “One average, taken early”"
+TWIST = "Lab 4, “The twist: a task that one query cannot solve”"
+ALL_COST = "Lab 4, “What it costs”"
 
 
 whole_layer = Exercise(
@@ -987,10 +993,13 @@ whole_layer = Exercise(
             partial(_attend, bring=lambda weights, values, keys, features: values),
         ),
         *_known(
-            "features added to the output",
-            "The features are in the output a second time. A residual connection comes in lab 8; this layer has none.",
+            "a residual connection",
+            "You add what was there before to the output. Such a residual connection comes in lab 8; this layer has "
+            "none.",
             VALUES,
             partial(_attend, bring=lambda weights, values, keys, features: weights @ values + values),
+            partial(_attend, bring=lambda weights, values, keys, features: weights @ values + features),
+            partial(_attend, bring=lambda weights, values, keys, features: features + weights @ values),
         ),
     ],
     tried="three batches, with padding and without, k and d_v below and above d, in double precision, against "
@@ -998,32 +1007,40 @@ whole_layer = Exercise(
 )
 
 
-class _Products(TorchDispatchMode):
-    """Notes the shape of every tensor that is computed, and whether by a matrix product."""
+class _Watch(TorchFunctionMode):
+    """Notes the last two sizes of every tensor that PyTorch gives back, and which of them are matrix products."""
 
     def __init__(self):
         super().__init__()
         self.shapes, self.products = set(), set()
 
-    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+    def __torch_function__(self, function, types, args=(), kwargs=None):
         result = function(*args, **(kwargs or {}))
         if isinstance(result, Tensor):
             self.shapes.add(tuple(result.shape[-2:]))
-            if function.overloadpacket.__name__ in ("bmm", "mm", "baddbmm", "addmm"):
+            if function.__name__.strip("_") in (
+                "matmul",
+                "bmm",
+                "mm",
+                "einsum",
+                "baddbmm",
+                "scaled_dot_product_attention",
+            ):
                 self.products.add(tuple(result.shape[-2:]))
         return result
 
 
-def _computed(answer: Callable, inputs: list, run: Callable) -> _Products:
+def _watch(answer: Callable, inputs: list, run: Callable) -> _Watch:
     """What an answer computes on its way."""
-    products = _Products()
+    watch = _Watch()
 
     def watched(*inputs):
-        with products:
+        with watch:
             return answer(*inputs)
 
-    run(watched, *inputs)
-    return products
+    if isinstance(run(watched, *inputs), Raised):
+        raise Wrong("raises", "Your code is right on small inputs, and raises on a longer text.")
+    return watch
 
 
 def _mean_of_outputs(weights: Tensor, values: Tensor, mask: Tensor) -> Tensor:
@@ -1057,7 +1074,7 @@ def _right_share(mask: Tensor) -> Tensor:
 
 def _takes_the_short_way(answer: Callable, run: Callable) -> None:
     inputs = list(_weights_and_values(7, 5, [11, 8]).inputs.values())
-    if _computed(answer, inputs, run).products & {(11, 7), (7, 11)}:
+    if _watch(answer, inputs, run).products & {(11, 7), (7, 11)}:
         raise Wrong(
             "the average taken late",
             "The numbers are right. But you form the outputs of all tokens, an n x n matrix times the values, and "
@@ -1174,7 +1191,7 @@ def _read(
 
 def _reads_one_row(answer: Callable, run: Callable) -> None:
     inputs = list(_marked(5, 3, 4, 5, [11, 8], [2, 6]).inputs.values())
-    if (11, 11) in _computed(answer, inputs, run).shapes:
+    if (11, 11) in _watch(answer, inputs, run).shapes:
         raise Wrong(
             "all rows computed",
             "The numbers are right. But you compute the n x n scores of all tokens and throw away all rows but one. "

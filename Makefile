@@ -9,10 +9,10 @@ OURS = .venv/bin/python
 ENVIRONMENT = $(PYTHON) tools/environment.py
 SITE = $(OURS) tools/build_site.py
 
-.PHONY: help book serve jupyter labs test student grade results offline pdf clean python environment
+.PHONY: help book serve jupyter labs test student instructor grade results offline pdf clean python environment
 
 help: ## print this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
 
 book: python ## bring the labs up to date and build the site
 	@$(PYTHON) tools/phases.py "environment: $(ENVIRONMENT)" "labs: $(OURS) tools/make_labs.py" "site: $(SITE)"
@@ -33,6 +33,9 @@ test: python ## check everything and change nothing: style, site, tests, every c
 
 student: environment ## write the notebooks without solutions into _build/student
 	@$(OURS) tools/student.py
+
+instructor: environment ## write answer key, teaching plan and grading script; measures the labs once, minutes
+	@$(OURS) tools/instructor.py
 
 grade: environment ## grade a folder of submitted notebooks (SUBMISSIONS=folder; LAB=05 for one lab alone)
 	@$(OURS) tools/grade.py $(if $(LAB),--lab $(LAB)) "$(or $(SUBMISSIONS),$(error Say which folder: \

@@ -1,12 +1,16 @@
 """Claims about the editions: students get no solution and a notebook that runs; instructors get all of it."""
 
 import ast
+import csv
 import re
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import exercises
 import identity
+import instructor
 import make_labs
 import nbformat
 import notebooks
@@ -160,3 +164,97 @@ def test_a_student_edition_runs_to_its_end_as_handed_out(tmp_path, name, folder)
     for exercise in found:
         (value,) = said[exercise.check_id]
         assert value["text/plain"].startswith("Not done yet"), exercise.name
+
+
+# --- the instructors' kit ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def kit(tmp_path_factory):
+    """The kit of the small course, where one cell takes a second and a half."""
+    lab = small_course.make(tmp_path_factory.mktemp("course"))
+    change(lab, "print(trained)", "import time\n\ntime.sleep(1.5)")
+    assert instructor.main(lab.parents[1]) == 0
+    return lab
+
+
+def built(lab, name):
+    return (lab.parents[1] / "_build/instructor" / name).read_text()
+
+
+def test_the_answer_key_holds_every_exercise_with_its_solution_and_every_answer():
+    key = instructor.answer_key({lab: exercises.read(lab) for lab in LABS}, "https://example.org")
+    words = " ".join(re.sub(r"<[^>]*>", "", key).split())
+    assert all(f"Exercise {exercise.number}:" in words for _, exercise in COURSE)
+    assert key.count("<h4>Solution</h4>") == len(COURSE)
+    assert key.count('class="answer"') == len(COURSE) + sum(len(exercises.questions(lab)) for lab in LABS)
+    assert "$" not in re.sub(r"<(pre|code)\b.*?</\1>", "", key, flags=re.DOTALL), "a formula was left as source"
+    assert not re.findall(r'href="(?!https?://|#)[^"]*"', key), "a link leads nowhere from here"
+    assert not re.search(r'<(script|link|img)\b|url\(', key), "one file has to be enough"
+
+
+def test_the_answer_key_can_be_read_as_one_page(kit):
+    key = built(kit, "answer_key.html")
+    assert "# the secret" in key and "What is one plus one?" in key and "Two, the kept answer." in key
+    assert "Yes, says the secret." in key
+    link = instructor.to_html("See [lab 6](06_x.ipynb#why) and [Notation](../book/notation.md).", "https://a.org")
+    assert 'href="https://a.org/labs/06_x.html#why"' in link and 'href="https://a.org/book/notation.html"' in link
+
+
+def test_the_plan_s_times_are_measured_and_kept_until_the_lab_changes(kit, capsys):
+    first = instructor.measure(kit)
+    assert first["slowest"] >= 1.5 and first["seconds"] >= first["slowest"]
+    training = next(cell for cell in notebooks.generate(kit).cells if "time.sleep" in cell.source)
+    assert instructor.section_of(kit, training.id) == "A long training"
+    assert f"All cells run for {instructor.spell(first['seconds'])}" in built(kit, "teaching_plan.html")
+    assert instructor.measure(kit) == first and "Measuring" not in capsys.readouterr().out
+    change(kit, "time.sleep(1.5)", "time.sleep(0.1)")
+    second = instructor.measure(kit)
+    assert "Measuring 11_small" in capsys.readouterr().out and second["made_from"] != first["made_from"]
+
+
+def test_the_plan_counts_what_there_is_to_do(kit):
+    count = instructor.counts(kit, exercises.read(kit))
+    assert (count["cells"], count["exercises"], count["questions"]) == (2, 2, 2)
+    assert instructor.minutes(count | {"words": 300}, seconds=60) == {"read": 3, "solve": 20, "talk": 4, "all": 30}
+    assert [instructor.spell(s) for s in (0.2, 59.4, 60, 170.2)] == ["1 s", "59 s", "1 min 0 s", "2 min 50 s"]
+
+
+def test_a_lab_that_fails_stops_the_kit_with_the_cell_s_name(lab, capsys):
+    change(lab, "print(trained)", "print(1 / 0)")
+    assert instructor.main(lab.parents[1]) == 1
+    assert "labs/11_small.md, line" in capsys.readouterr().out
+    assert not (lab.parents[1] / "_build/instructor/teaching_plan.html").exists()
+
+
+@pytest.mark.parametrize("name", ["answer_key.html", "teaching_plan.html"])
+@pytest.mark.parametrize(("width", "scheme"), [(360, "dark"), (1200, "light")])
+def test_the_kit_reads_well_in_light_and_dark_and_on_a_telephone(kit, browser, name, width, scheme):
+    from axe_playwright_python.sync_playwright import Axe
+
+    page = browser.new_page(viewport={"width": width, "height": 800}, color_scheme=scheme)
+    page.goto((kit.parents[1] / "_build/instructor" / name).as_uri())
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+    found = Axe().run(page)
+    assert found.violations_count == 0, found.generate_report()
+    page.close()
+
+
+def test_the_kit_s_script_grades_the_course_s_own_student_edition(kit, tmp_path):
+    lab = ROOT / "labs/05_your_journey.md"
+    found, folder = exercises.read(lab), tmp_path / "lab05"
+    folder.mkdir()
+    handed_out, solved = student.edition(lab), student.edition(lab)
+    for cell in solved.cells:
+        cell.source = next((e.solution for e in found if e.start_id == cell.id), cell.source)
+    nbformat.write(handed_out, folder / "handed out.ipynb")
+    nbformat.write(solved, folder / "solved.ipynb")
+    script = kit.parents[1] / "_build/instructor/grade.py"
+    answer = subprocess.run([sys.executable, script, folder], capture_output=True, text=True, timeout=300)
+    assert answer.returncode == 0, answer.stdout + answer.stderr
+    with open(tmp_path / "lab05.csv", newline="", encoding="utf-8") as file:
+        rows = {row["student"]: row for row in csv.DictReader(file)}
+    names = [exercise.name for exercise in found]
+    assert [rows["handed out"][name] for name in names] == ["not done yet"] * len(names)
+    assert [rows["solved"][name] for name in names] == ["correct"] * len(names)
+    assert (rows["solved"]["total"], rows["solved"]["remark"]) == (str(len(names)), "")

@@ -44,7 +44,7 @@ body { margin: 0 auto; max-width: 46rem; padding: 1.5rem 1rem 4rem; background: 
 a { color: var(--link); }
 h1, h2, h3, h4 { line-height: 1.25; break-after: avoid; }
 h2 { margin-top: 3rem; border-top: 1px solid var(--line); padding-top: 1.5rem; }
-pre { background: var(--wash); border-left: 3px solid var(--line); padding: .75rem 1rem; overflow-x: auto;
+pre { background: var(--wash); border-left: 3px solid var(--line); padding: .75rem 1rem; white-space: pre-wrap;
   font: .875rem/1.5 ui-monospace, "DejaVu Sans Mono", monospace; break-inside: avoid; }
 code { font-family: ui-monospace, "DejaVu Sans Mono", monospace; font-size: .9em; }
 pre code { font-size: inherit; }
@@ -58,10 +58,11 @@ pre .c1 { color: var(--quiet); font-style: italic; }
 table { border-collapse: collapse; font: .9375rem/1.4 system-ui, sans-serif; }
 th, td { border-bottom: 1px solid var(--line); padding: .35rem .7rem; text-align: right; vertical-align: top; }
 th:first-child, td:first-child { text-align: left; }
+td:not(:first-child) { white-space: nowrap; }
 ROLE_CLASSES
 @media print {
   body { max-width: none; font-size: 10.5pt; padding: 0; }
-  h2 { break-before: page; border: 0; } pre { white-space: pre-wrap; } a { color: inherit; text-decoration: none; }
+  a { color: inherit; text-decoration: none; }
 }
 """
 GRADE = '''\
@@ -105,7 +106,8 @@ def to_html(markdown: str, site: str) -> str:
 
     renderer = MarkdownIt("commonmark", {"highlight": code}).enable("table").use(dollarmath_plugin, renderer=formula)
     rendered = renderer.render(re.sub(r"\]\((?:\.\./(book)/)?(\w+)\.(?:ipynb|md)", to_site, markdown))
-    return rendered.replace("<table>", '<div class="scroll"><table>').replace("</table>", "</table></div>")
+    frame = '<div class="scroll" role="region" aria-label="Table" tabindex="0"><table>'
+    return rendered.replace("<table>", frame).replace("</table>", "</table></div>")
 
 
 def title_of(lab: Path) -> str:
@@ -253,8 +255,8 @@ How long each lab **runs** is measured: it was executed from top to bottom, alon
 settings ({measured}). The longest wait is its slowest cell.
 
 The **minutes** are suggestions by a rule: {WORDS_A_MINUTE} words a minute, half a minute to predict and look at each
-cell, {MINUTES_AN_EXERCISE} minutes for an exercise, {MINUTES_A_QUESTION} for a question. Before the colon stands how many
-there are. The sum counts the running time too, and is rounded up to five minutes.
+cell, {MINUTES_AN_EXERCISE} minutes for an exercise, {MINUTES_A_QUESTION} for a question. Before the colon stands how
+many there are. The sum counts the running time too, and is rounded up to five minutes.
 All labs together: {total // 60} hours {total % 60} minutes."""
     return page(
         "Towards Self-Attention: teaching plan", to_html("\n\n".join([intro, "\n".join(table), *labs]), site)

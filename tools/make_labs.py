@@ -31,14 +31,17 @@ def replace(path: Path, text: str) -> None:
     os.replace(half, path)
 
 
-def execute(lab: Path, notebook: nbformat.NotebookNode) -> None:
-    """Execute a notebook in place. Raises RuntimeError with a message that names the cell and shows what went wrong."""
+def execute(lab: Path, notebook: nbformat.NotebookNode, timed: bool = False) -> None:
+    """Execute a notebook in place; `timed` keeps in each cell's metadata when it began and ended.
+
+    Raises RuntimeError with a message that names the cell and shows what went wrong.
+    """
     metadata = copy.deepcopy(notebook.metadata)
     client = nbclient.NotebookClient(
         notebook,
         timeout=None,
         kernel_name="python3",
-        record_timing=False,  # times would make each execution another file
+        record_timing=timed,  # times would make each execution another file
         coalesce_streams=True,
         resources={"metadata": {"path": str(lab.parent)}},
     )

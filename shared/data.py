@@ -6,13 +6,16 @@ one in front of it costs a few numbers and no copy; batches gather examples of s
 
 import os
 import re
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from importlib import resources
 
 import numpy as np
+import pyarrow
 import torch
+from pyarrow import compute
 
 __all__ = [
     "PAD",
@@ -46,9 +49,11 @@ PAD, UNK = 0, 1
 SEPARATOR, MARK = "<SEP>", "<MARK>"
 SOURCES = ("movies", "yelp")
 SCALES = ("quick", "full")
+SLICE = 1_000_000  # tokens looked at in one go: arrays of this size come and go, larger ones stay
 REVIEW_TOKENS = 128  # each review's fair share of a window of 256 tokens
 
 TAG = re.compile(r"</?[A-Za-z][^>]*>")
+LETTER_OR_SPACE = bytes(byte if chr(byte) in "abcdefghijklmnopqrstuvwxyz" else ord(" ") for byte in range(256))
 WORD_OR_TAG = re.compile(r"</?[a-z][^>]*>|([a-z]+)")
 
 
@@ -138,22 +143,62 @@ def _offsets(lengths: np.ndarray) -> np.ndarray:
 
 
 def tokenize_all(texts: Sequence[str]) -> Tokens:
-    """Tokenise each text once, as `tokenize` does, into flat arrays.
+    """Tokenise each text once, as `tokenize` does, into flat arrays; all cores take part.
+
+    Args:
+        texts: a list, or anything that gives strings by slices, so that they need not all be in memory.
 
     Raises:
         TypeError: a text is not a string; the message names its place.
     """
-    index = defaultdict()
-    index.default_factory = index.__len__  # an unseen word gets the next free number
-    pieces, lengths = [], np.empty(len(texts), dtype=np.int64)
-    for place, text in enumerate(texts):
-        _check_text(text, f" in row {place}")
-        words = filter(None, WORD_OR_TAG.findall(text.lower()))
-        piece = np.fromiter(map(index.__getitem__, words), dtype=np.int32)
-        pieces.append(piece)
-        lengths[place] = len(piece)
-    ids = np.concatenate(pieces) if pieces else np.empty(0, dtype=np.int32)
-    return Tokens(list(index), ids, _offsets(lengths))
+    index = {}  # word -> number, counted up as words appear
+    ids, lengths = bytearray(), [np.empty(0, dtype=np.int64)]
+    for words, places, counts in _on_all_cores(_tokenize_some, _checked_slices(texts)):
+        numbers = np.array([index.setdefault(word, len(index)) for word in words], dtype=np.int32)
+        ids.extend(numbers[places].tobytes())  # grows in place: the tokens are never in memory twice
+        lengths.append(counts)
+    return Tokens(list(index), np.frombuffer(ids, dtype=np.int32), _offsets(np.concatenate(lengths)))
+
+
+def _checked_slices(texts: Sequence[str], size: int = 1000) -> Iterator[list[str]]:
+    for begin in range(0, len(texts), size):
+        some = texts[begin : begin + size]
+        for place, text in enumerate(some, begin):
+            _check_text(text, f" in row {place}")
+        yield some
+
+
+def _tokenize_some(texts: list[str]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The different words of some texts, each token's place among them, and the number of tokens of each text.
+
+    Splitting and numbering are Arrow's, which lets other threads run meanwhile: threads do here, no processes.
+    """
+    lines = pyarrow.array([_letters(text) or None for text in texts], pyarrow.string())
+    lists = compute.ascii_split_whitespace(lines)
+    words = lists.flatten().dictionary_encode()
+    counts = lists.value_lengths().fill_null(0)  # a text without a word is null
+    return words.dictionary.to_numpy(zero_copy_only=False), words.indices.to_numpy(), counts.to_numpy()
+
+
+def _letters(text: str) -> bytes:
+    """A text's words with spaces between them: the rule of `tokenize`, without making the words."""
+    text = text.lower()
+    if "<" in text:
+        text = TAG.sub(" ", text)
+    return text.encode("ascii", "replace").translate(LETTER_OR_SPACE).strip()
+
+
+def _on_all_cores(work: Callable, jobs: Iterable) -> Iterator:
+    """The results of `work` in the order of the jobs, of which only a few at a time are in memory."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    with ThreadPoolExecutor(cores) as pool:
+        running = deque()
+        for job in jobs:
+            running.append(pool.submit(work, job))
+            if len(running) > cores:
+                yield running.popleft().result()
+        for result in running:
+            yield result.result()
 
 
 # --- reviews -----------------------------------------------------------------------------------------------------
@@ -322,9 +367,13 @@ def build_vocabulary(tokens: Tokens, min_count: int = 2, special: Sequence[str] 
 
     Give it the tokens of the training split alone. `special` tokens follow `<PAD>` and `<UNK>`.
     """
-    counts = np.bincount(tokens.ids, minlength=len(tokens.words))
-    kept = [(-count, word) for count, word in zip(counts.tolist(), tokens.words, strict=True) if count >= min_count]
-    return Vocabulary(["<PAD>", "<UNK>", *special, *(word for _, word in sorted(kept))])
+    counts = np.zeros(len(tokens.words), dtype=np.int64)
+    for begin in range(0, len(tokens.ids), SLICE):
+        counts += np.bincount(tokens.ids[begin : begin + SLICE], minlength=len(counts))
+    count_of = dict(zip(tokens.words, counts.tolist(), strict=True))
+    kept = sorted(word for word, count in count_of.items() if count >= min_count)
+    kept.sort(key=count_of.get, reverse=True)  # words of equal count stay in the order of the alphabet
+    return Vocabulary(["<PAD>", "<UNK>", *special, *kept])
 
 
 @dataclass(frozen=True)
@@ -357,8 +406,17 @@ def encode(
     """
     tokens = split.tokens
     table = np.array([vocabulary.id(word) for word in tokens.words], dtype=np.int32)  # (words,)
-    known = np.concatenate([[0], np.cumsum(table[tokens.ids] != UNK)]) if len(tokens.ids) else np.zeros(1, np.int64)
-    readable = known[tokens.offsets[1:]] > known[tokens.offsets[:-1]]  # (texts,)
+    ids, lengths, readable = bytearray(), [], []
+    for begin in range(0, len(split), SLICE // 1000):
+        offsets = tokens.offsets[begin : begin + SLICE // 1000 + 1]
+        some = Tokens([], table[tokens.ids[offsets[0] : offsets[-1]]], offsets - offsets[0])
+        known = np.concatenate([[0], np.cumsum(some.ids != UNK)])  # known tokens before each
+        holds = known[some.offsets[1:]] > known[some.offsets[:-1]]  # (texts of the slice,)
+        taken = some.take(np.flatnonzero(holds), cut)
+        ids.extend(taken.ids.tobytes())
+        lengths.append(taken.lengths)
+        readable.append(holds)
+    readable = np.concatenate(readable)  # (texts,)
     dropped = np.flatnonzero(~readable)
     if len(dropped) and not drop_unknown:
         text = split.texts[dropped[0]]
@@ -366,12 +424,13 @@ def encode(
             f"{len(dropped)} of {len(split)} texts hold no word of the vocabulary; the first is row {dropped[0]}: "
             f"{text[:60]!r}. Mend or remove them, or pass drop_unknown=True to leave them out."
         )
-    rows = np.flatnonzero(readable)
-    if not len(rows):
+    if len(dropped) == len(split):
         raise ValueError(f"None of the {len(split)} texts holds a word of the vocabulary; is it the right one?")
-    taken = tokens.take(rows, cut)
-    labels = np.asarray(split.labels, dtype=np.int64)[rows]
-    return EncodedReviews(table[taken.ids], taken.offsets, labels, len(vocabulary), tuple(dropped.tolist()))
+    labels = np.asarray(split.labels, dtype=np.int64)[readable]
+    offsets = _offsets(np.concatenate(lengths))
+    return EncodedReviews(
+        np.frombuffer(ids, dtype=np.int32), offsets, labels, len(vocabulary), tuple(dropped.tolist())
+    )
 
 
 @dataclass(frozen=True)

@@ -49,7 +49,6 @@ PAD, UNK = 0, 1
 SEPARATOR, MARK = "<SEP>", "<MARK>"
 SOURCES = ("movies", "yelp")
 SCALES = ("quick", "full")
-SLICE = 1_000_000  # tokens looked at in one go: arrays of this size come and go, larger ones stay
 REVIEW_TOKENS = 128  # each review's fair share of a window of 256 tokens
 
 TAG = re.compile(r"</?[A-Za-z][^>]*>")
@@ -132,10 +131,13 @@ class Tokens:
         lengths = self.lengths[rows]
         if cut is not None:
             lengths = np.minimum(lengths, cut)
-        offsets = _offsets(lengths)
-        # Token j of the new array lies as far behind its text's first token as it does in the old one.
-        source = np.repeat(self.offsets[:-1][rows] - offsets[:-1], lengths) + np.arange(offsets[-1])
-        return Tokens(self.words, self.ids[source], offsets)
+        return Tokens(self.words, self.ids[_places(self.offsets[:-1][rows], lengths)], _offsets(lengths))
+
+
+def _places(starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+    """The places of stretches of a flat array, one stretch after the other: (sum of lengths,)."""
+    offsets = _offsets(lengths)
+    return np.repeat(starts - offsets[:-1], lengths) + np.arange(offsets[-1])
 
 
 def _offsets(lengths: np.ndarray) -> np.ndarray:
@@ -368,8 +370,8 @@ def build_vocabulary(tokens: Tokens, min_count: int = 2, special: Sequence[str] 
     Give it the tokens of the training split alone. `special` tokens follow `<PAD>` and `<UNK>`.
     """
     counts = np.zeros(len(tokens.words), dtype=np.int64)
-    for begin in range(0, len(tokens.ids), SLICE):
-        counts += np.bincount(tokens.ids[begin : begin + SLICE], minlength=len(counts))
+    for begin in range(0, len(tokens.ids), 2**18):  # in parts, for bincount copies what it counts
+        counts += np.bincount(tokens.ids[begin : begin + 2**18], minlength=len(counts))
     count_of = dict(zip(tokens.words, counts.tolist(), strict=True))
     kept = sorted(word for word, count in count_of.items() if count >= min_count)
     kept.sort(key=count_of.get, reverse=True)  # words of equal count stay in the order of the alphabet
@@ -378,10 +380,15 @@ def build_vocabulary(tokens: Tokens, min_count: int = 2, special: Sequence[str] 
 
 @dataclass(frozen=True)
 class EncodedReviews:
-    """Labelled reviews as ids in one flat array; review i is `ids[offsets[i]:offsets[i + 1]]`."""
+    """Labelled reviews as ids: review i has `lengths[i]` tokens, from place `starts[i]` of all tokens on.
 
-    ids: np.ndarray  # (all tokens,) int32
-    offsets: np.ndarray  # (reviews + 1,) int64
+    Nothing is copied: the tokens are those of the split, and `table` holds the id of each of its words.
+    """
+
+    tokens: np.ndarray  # (all tokens of the split,) int32, numbers of words
+    table: np.ndarray  # (words,) int32, the id of each word
+    starts: np.ndarray  # (reviews,) int64
+    lengths: np.ndarray  # (reviews,) int64
     labels: np.ndarray  # (reviews,) int64
     vocabulary_size: int
     dropped: tuple[int, ...] = ()
@@ -390,7 +397,19 @@ class EncodedReviews:
         return len(self.labels)
 
     def __getitem__(self, row: int) -> np.ndarray:
-        return self.ids[self.offsets[row] : self.offsets[row + 1]]
+        """The ids of one review, (tokens,)."""
+        start = self.starts[row]
+        return self.table[self.tokens[start : start + self.lengths[row]]]
+
+    @property
+    def ids(self) -> np.ndarray:
+        """The ids of all reviews in one flat array, made anew: review i is `ids[offsets[i] : offsets[i + 1]]`."""
+        return self.table[self.tokens[_places(self.starts, self.lengths)]]
+
+    @property
+    def offsets(self) -> np.ndarray:
+        """Where each review begins in `ids`, and where the last one ends, (reviews + 1,)."""
+        return _offsets(self.lengths)
 
 
 def encode(
@@ -406,17 +425,7 @@ def encode(
     """
     tokens = split.tokens
     table = np.array([vocabulary.id(word) for word in tokens.words], dtype=np.int32)  # (words,)
-    ids, lengths, readable = bytearray(), [], []
-    for begin in range(0, len(split), SLICE // 1000):
-        offsets = tokens.offsets[begin : begin + SLICE // 1000 + 1]
-        some = Tokens([], table[tokens.ids[offsets[0] : offsets[-1]]], offsets - offsets[0])
-        known = np.concatenate([[0], np.cumsum(some.ids != UNK)])  # known tokens before each
-        holds = known[some.offsets[1:]] > known[some.offsets[:-1]]  # (texts of the slice,)
-        taken = some.take(np.flatnonzero(holds), cut)
-        ids.extend(taken.ids.tobytes())
-        lengths.append(taken.lengths)
-        readable.append(holds)
-    readable = np.concatenate(readable)  # (texts,)
+    readable = _hold_true(tokens, table != UNK)  # (texts,)
     dropped = np.flatnonzero(~readable)
     if len(dropped) and not drop_unknown:
         text = split.texts[dropped[0]]
@@ -424,13 +433,24 @@ def encode(
             f"{len(dropped)} of {len(split)} texts hold no word of the vocabulary; the first is row {dropped[0]}: "
             f"{text[:60]!r}. Mend or remove them, or pass drop_unknown=True to leave them out."
         )
-    if len(dropped) == len(split):
+    rows = np.flatnonzero(readable)
+    if not len(rows):
         raise ValueError(f"None of the {len(split)} texts holds a word of the vocabulary; is it the right one?")
-    labels = np.asarray(split.labels, dtype=np.int64)[readable]
-    offsets = _offsets(np.concatenate(lengths))
+    lengths = tokens.lengths[rows] if cut is None else np.minimum(tokens.lengths[rows], cut)
+    labels = np.asarray(split.labels, dtype=np.int64)[rows]
     return EncodedReviews(
-        np.frombuffer(ids, dtype=np.int32), offsets, labels, len(vocabulary), tuple(dropped.tolist())
+        tokens.ids, table, tokens.offsets[rows], lengths, labels, len(vocabulary), tuple(dropped.tolist())
     )
+
+
+def _hold_true(tokens: Tokens, true: np.ndarray) -> np.ndarray:
+    """Which texts hold a word for which `true` (words,) says so, (texts,) bool."""
+    found = np.empty(len(tokens), dtype=bool)
+    for begin in range(0, len(tokens), 1000):  # a thousand texts at a time: no second array of all tokens
+        offsets = tokens.offsets[begin : begin + 1001]
+        count = _offsets(true[tokens.ids[offsets[0] : offsets[-1]]])  # true words before each token
+        found[begin : begin + 1000] = np.diff(count[offsets - offsets[0]]) > 0
+    return found
 
 
 @dataclass(frozen=True)
@@ -496,9 +516,9 @@ class Examples:
     @property
     def part_lengths(self) -> tuple[np.ndarray, np.ndarray]:
         """Tokens of the labelled part and of the distractor, special tokens included, (examples,) each."""
-        lengths = np.append(np.diff(self.reviews.offsets), 0)  # the row -1 has length 0
+        lengths = self.reviews.lengths
         labelled = lengths[self.labelled] + (self.before_labelled != PAD)
-        distractor = lengths[self.distractor] + (self.before_distractor != PAD)
+        distractor = np.where(self.distractor < 0, 0, lengths[self.distractor]) + (self.before_distractor != PAD)
         return labelled, distractor
 
     @property
@@ -603,27 +623,31 @@ def make_batch(examples: Examples, index: np.ndarray) -> Batch:
         before_labelled=examples.before_labelled[index],
         before_distractor=examples.before_distractor[index],
     )
-    own, other = picked.part_lengths  # (batch,) each
-    first = picked.distractor_first[:, None]  # (batch, 1)
-    start = np.append(picked.reviews.offsets[:-1], 0)
-    # A special token takes the place in front of its part: the part then starts one place earlier.
-    own_start = start[picked.labelled] - (picked.before_labelled != PAD)
-    other_start = start[picked.distractor] - (picked.before_distractor != PAD)
 
-    lengths = picked.lengths
-    place = np.arange(lengths.max())[None]  # (1, tokens)
-    mask = place < lengths[:, None]  # (batch, tokens)
-    own_place = place - np.where(first, other[:, None], 0)  # (batch, tokens), within the labelled part
-    other_place = place - np.where(first, 0, own[:, None])  # (batch, tokens), within the distractor
-    labelled = mask & (own_place >= 0) & (own_place < own[:, None])
-    source = np.where(labelled, own_start[:, None] + own_place, other_start[:, None] + other_place)
-    ids = picked.reviews.ids[source.clip(0, len(picked.reviews.ids) - 1)].astype(np.int64)
+    def in_order(labelled: np.ndarray, distractor: np.ndarray) -> np.ndarray:  # (batch, 2)
+        pair = np.stack([labelled, distractor], axis=1)
+        return np.where(picked.distractor_first[:, None], pair[:, ::-1], pair)
 
-    own_head = labelled & (own_place == 0) & (picked.before_labelled != PAD)[:, None]
-    other_head = mask & ~labelled & (other_place == 0) & (picked.before_distractor != PAD)[:, None]
-    ids = np.where(own_head, picked.before_labelled[:, None], ids)
-    ids = np.where(other_head, picked.before_distractor[:, None], ids)
-    ids[~mask] = PAD
+    # Each example is two stretches of the flat array of tokens, one after the other. A special token takes the place
+    # in front of its part: the part then starts one place earlier.
+    reviews = picked.reviews
+    heads = in_order(picked.before_labelled, picked.before_distractor)  # (batch, 2)
+    starts = in_order(reviews.starts[picked.labelled], reviews.starts[picked.distractor]) - (heads != PAD)
+    ends = in_order(*picked.part_lengths).cumsum(axis=1)  # (batch, 2), within the example
+    if picked.window is not None:
+        ends = np.minimum(ends, picked.window)
+    lengths = np.diff(ends, axis=1, prepend=0)  # (batch, 2)
+    own = in_order(np.ones(len(index), dtype=bool), np.zeros(len(index), dtype=bool))  # (batch, 2)
+
+    flat = reviews.table[reviews.tokens[_places(starts.ravel(), lengths.ravel())]]  # (real tokens,)
+    headed = ((heads != PAD) & (lengths > 0)).ravel()
+    flat[_offsets(lengths.ravel())[:-1][headed]] = heads.ravel()[headed]
+
+    mask = np.arange(ends[:, 1].max(initial=1)) < ends[:, 1:]  # (batch, tokens)
+    ids = np.full(mask.shape, PAD)  # (batch, tokens)
+    labelled = np.zeros(mask.shape, dtype=bool)  # (batch, tokens)
+    ids[mask] = flat
+    labelled[mask] = np.repeat(own.ravel(), lengths.ravel())
     labels = torch.from_numpy(picked.labels).float()
     return Batch(torch.from_numpy(ids), torch.from_numpy(mask), labels, torch.from_numpy(labelled), index)
 
@@ -641,9 +665,9 @@ def batches(
     if batch_size < 1:
         raise ValueError(f"batch_size is {batch_size}; it accepts 1 or more.")
     reviews = examples.reviews
-    if reviews.ids.min() <= PAD or reviews.ids.max() >= reviews.vocabulary_size:
+    if reviews.table.min() <= PAD or reviews.table.max() >= reviews.vocabulary_size:
         raise ValueError(
-            f"The ids run from {reviews.ids.min()} to {reviews.ids.max()}; tokens have ids from {PAD + 1} to "
+            f"The ids run from {reviews.table.min()} to {reviews.table.max()}; tokens have ids from {PAD + 1} to "
             f"{reviews.vocabulary_size - 1} in this vocabulary. Encode the texts with the vocabulary of the model."
         )
     lengths = examples.lengths

@@ -49,6 +49,7 @@ PAD, UNK = 0, 1
 SEPARATOR, MARK = "<SEP>", "<MARK>"
 SOURCES = ("movies", "yelp")
 SCALES = ("quick", "full")
+SLICE = 250  # texts worked on in one go: what is made on the way stays small beside what remains
 REVIEW_TOKENS = 128  # each review's fair share of a window of 256 tokens
 
 TAG = re.compile(r"</?[A-Za-z][^>]*>")
@@ -137,7 +138,9 @@ class Tokens:
 def _places(starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
     """The places of stretches of a flat array, one stretch after the other: (sum of lengths,)."""
     offsets = _offsets(lengths)
-    return np.repeat(starts - offsets[:-1], lengths) + np.arange(offsets[-1])
+    places = np.repeat(starts - offsets[:-1], lengths)
+    places += np.arange(len(places))
+    return places
 
 
 def _offsets(lengths: np.ndarray) -> np.ndarray:
@@ -162,9 +165,9 @@ def tokenize_all(texts: Sequence[str]) -> Tokens:
     return Tokens(list(index), np.frombuffer(ids, dtype=np.int32), _offsets(np.concatenate(lengths)))
 
 
-def _checked_slices(texts: Sequence[str], size: int = 1000) -> Iterator[list[str]]:
-    for begin in range(0, len(texts), size):
-        some = texts[begin : begin + size]
+def _checked_slices(texts: Sequence[str]) -> Iterator[list[str]]:
+    for begin in range(0, len(texts), SLICE):
+        some = texts[begin : begin + SLICE]
         for place, text in enumerate(some, begin):
             _check_text(text, f" in row {place}")
         yield some
@@ -175,9 +178,10 @@ def _tokenize_some(texts: list[str]) -> tuple[np.ndarray, np.ndarray, np.ndarray
 
     Splitting and numbering are Arrow's, which lets other threads run meanwhile: threads do here, no processes.
     """
-    lines = pyarrow.array([_letters(text) or None for text in texts], pyarrow.string())
-    lists = compute.ascii_split_whitespace(lines)
-    words = lists.flatten().dictionary_encode()
+    pool = pyarrow.system_memory_pool()  # Arrow's own keeps what it once had: tens of megabytes a thread
+    lines = pyarrow.array([_letters(text) or None for text in texts], pyarrow.string(), memory_pool=pool)
+    lists = compute.ascii_split_whitespace(lines, memory_pool=pool)
+    words = compute.dictionary_encode(compute.list_flatten(lists, memory_pool=pool), memory_pool=pool)
     counts = lists.value_lengths().fill_null(0)  # a text without a word is null
     return words.dictionary.to_numpy(zero_copy_only=False), words.indices.to_numpy(), counts.to_numpy()
 
@@ -372,10 +376,10 @@ def build_vocabulary(tokens: Tokens, min_count: int = 2, special: Sequence[str] 
     counts = np.zeros(len(tokens.words), dtype=np.int64)
     for begin in range(0, len(tokens.ids), 2**18):  # in parts, for bincount copies what it counts
         counts += np.bincount(tokens.ids[begin : begin + 2**18], minlength=len(counts))
-    count_of = dict(zip(tokens.words, counts.tolist(), strict=True))
-    kept = sorted(word for word, count in count_of.items() if count >= min_count)
-    kept.sort(key=count_of.get, reverse=True)  # words of equal count stay in the order of the alphabet
-    return Vocabulary(["<PAD>", "<UNK>", *special, *kept])
+    kept = np.flatnonzero(counts >= min_count).tolist()
+    kept.sort(key=tokens.words.__getitem__)
+    kept.sort(key=counts.__getitem__, reverse=True)  # words of equal count stay in the order of the alphabet
+    return Vocabulary(["<PAD>", "<UNK>", *special, *(tokens.words[number] for number in kept)])
 
 
 @dataclass(frozen=True)
@@ -424,7 +428,7 @@ def encode(
         ValueError: a text holds no known word, and `drop_unknown` is not set.
     """
     tokens = split.tokens
-    table = np.array([vocabulary.id(word) for word in tokens.words], dtype=np.int32)  # (words,)
+    table = np.fromiter(map(vocabulary.id, tokens.words), dtype=np.int32, count=len(tokens.words))  # (words,)
     readable = _hold_true(tokens, table != UNK)  # (texts,)
     dropped = np.flatnonzero(~readable)
     if len(dropped) and not drop_unknown:
@@ -446,10 +450,10 @@ def encode(
 def _hold_true(tokens: Tokens, true: np.ndarray) -> np.ndarray:
     """Which texts hold a word for which `true` (words,) says so, (texts,) bool."""
     found = np.empty(len(tokens), dtype=bool)
-    for begin in range(0, len(tokens), 1000):  # a thousand texts at a time: no second array of all tokens
-        offsets = tokens.offsets[begin : begin + 1001]
+    for begin in range(0, len(tokens), SLICE):  # in parts: a second array of all tokens would be large
+        offsets = tokens.offsets[begin : begin + SLICE + 1]
         count = _offsets(true[tokens.ids[offsets[0] : offsets[-1]]])  # true words before each token
-        found[begin : begin + 1000] = np.diff(count[offsets - offsets[0]]) > 0
+        found[begin : begin + SLICE] = np.diff(count[offsets - offsets[0]]) > 0
     return found
 
 

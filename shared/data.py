@@ -11,11 +11,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from importlib import resources
+from pathlib import Path
 
 import numpy as np
 import pyarrow
 import torch
 from pyarrow import compute
+
+from shared.cache import cached
 
 __all__ = [
     "PAD",
@@ -41,6 +44,8 @@ __all__ = [
     "marked_examples",
     "plain_examples",
     "prepare",
+    "prepare_reviews",
+    "reviews_on_disk",
     "tokenize",
     "tokenize_all",
 ]
@@ -49,6 +54,7 @@ PAD, UNK = 0, 1
 SEPARATOR, MARK = "<SEP>", "<MARK>"
 SOURCES = ("movies", "yelp")
 SCALES = ("quick", "full")
+TOKENS_VERSION = 1  # count up when the same text gives other tokens: those kept on disk are then made anew
 SLICE = 250  # texts worked on in one go: what is made on the way stays small beside what remains
 REVIEW_TOKENS = 128  # each review's fair share of a window of 256 tokens
 
@@ -219,7 +225,7 @@ class Split:
         TypeError: a text is not a string.
     """
 
-    texts: list[str]
+    texts: Sequence[str]
     labels: list[int]
     rows: list[int] | None = None
     tokens: Tokens = field(default=None, repr=False)
@@ -323,18 +329,61 @@ def _load_yelp(scale: str) -> Reviews:
     train = dataset["train"].shuffle(seed=42).select(range(train_size))
     held_out = dataset["test"].shuffle(seed=42).select(range(test_size)).train_test_split(test_size=0.5, seed=42)
 
-    def split(part) -> Split:
-        # The files hold line breaks as the two characters \n, which would glue an "n" to the next word.
-        texts = [text.replace("\\n", " ") for text in part["text"]]
-        return Split(texts, list(part["label"]))
-
-    return Reviews(
-        split(train),
-        split(held_out["train"]),
-        split(held_out["test"]),
+    return reviews_on_disk(
+        train,
+        held_out["train"],
+        held_out["test"],
         "Yelp Review Polarity: Zhang, Zhao and LeCun, Character-level Convolutional Networks for Text "
         "Classification, NIPS 2015; fancyzhx/yelp_polarity on the Hugging Face hub, under Yelp's terms of use.",
     )
+
+
+def reviews_on_disk(train, validation, test, citation: str) -> Reviews:
+    """Reviews of any number, from three Arrow data sets with the columns `text` and `label`.
+
+    Texts stay where they are and are read when asked for. Tokens are made once, kept in a file beside the hub's own,
+    and memory-mapped, so that a process holds the pages that it looks at and shares them with others.
+
+    Raises:
+        OSError: the tokens could not be kept; the message says why and what to do.
+    """
+    return Reviews(*(_split_on_disk(part) for part in (train, validation, test)), citation)
+
+
+class _Texts(Sequence):
+    """The texts of an Arrow data set, read from disk when asked for."""
+
+    def __init__(self, dataset):
+        self.dataset = dataset
+
+    def __len__(self):
+        return len(self.dataset)
+
+    def __getitem__(self, place: int | slice) -> str | list[str]:
+        found = self.dataset[place]["text"]
+        # The files hold line breaks as the two characters \n, which would glue an "n" to the next word.
+        return found.replace("\\n", " ") if isinstance(found, str) else [text.replace("\\n", " ") for text in found]
+
+    def __iter__(self):
+        for begin in range(0, len(self), SLICE):
+            yield from self[begin : begin + SLICE]
+
+
+def _split_on_disk(dataset) -> Split:
+    from datasets import config
+
+    texts = _Texts(dataset)
+
+    def make() -> dict[str, np.ndarray]:
+        tokens = tokenize_all(texts)
+        labels = np.array(dataset["label"], dtype=np.int8)
+        words = np.frombuffer(" ".join(tokens.words).encode(), dtype=np.uint8)
+        return {"ids": tokens.ids, "offsets": tokens.offsets, "labels": labels, "words": words}
+
+    path = Path(config.HF_DATASETS_CACHE) / "towards-self-attention" / f"{dataset._fingerprint}.tokens"
+    kept = cached(path, f"tokens {TOKENS_VERSION}", make)
+    words = kept["words"].tobytes().decode().split()
+    return Split(texts, kept["labels"].tolist(), tokens=Tokens(words, kept["ids"], kept["offsets"]))
 
 
 # --- vocabulary and ids ------------------------------------------------------------------------------------------
@@ -473,7 +522,11 @@ def prepare(settings: Settings, cut: int | None = REVIEW_TOKENS) -> Prepared:
 
     The vocabulary holds the special tokens `<SEP>` and `<MARK>` too, which lab 4 puts in front of reviews.
     """
-    reviews = load_reviews(settings.source, settings.scale)
+    return prepare_reviews(load_reviews(settings.source, settings.scale), cut)
+
+
+def prepare_reviews(reviews: Reviews, cut: int | None = REVIEW_TOKENS) -> Prepared:
+    """`prepare` for reviews that are loaded already."""
     vocabulary = build_vocabulary(reviews.train.tokens, special=(SEPARATOR, MARK))
     parts = (reviews.train, reviews.validation, reviews.test)
     return Prepared(reviews, vocabulary, *(encode(part, vocabulary, cut, drop_unknown=True) for part in parts))

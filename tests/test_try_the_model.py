@@ -323,6 +323,7 @@ def test_the_numbers_stand_as_tables(page):
     page.locator("#try-slide").fill("40")
     page.get_by_text("All of it in numbers").click()
     page.wait_for_function("document.querySelectorAll('#try-numbers tbody')[0].rows.length === 40 + 83")
+    page.wait_for_function("document.querySelectorAll('#try-numbers tbody')[1].rows.length > 4")
     rows = "table => Array.from(table.tBodies[0].rows, row => Array.from(row.cells, cell => cell.textContent))"
     words, curve = (table.evaluate(rows) for table in page.locator("#try-numbers table").all())
     assert [row[0] for row in words] == ["in front"] * 40 + ["yours"] * 83
@@ -392,10 +393,10 @@ def test_what_a_reader_types_stays_text_and_never_holds_the_page_up(page, text):
     started = time.monotonic()
     type_in(page, text)
     assert time.monotonic() - started < 3, "the page stood still"
-    known = [word for word in course_data.tokenize(text) if word in ("a", "fine", "film")]
     shown = page.locator("#try-cards .words").last.locator(".w").all_inner_texts()
-    cut = [word if len(word) < 25 else f"{word[:23]}\u2026" for word in course_data.tokenize(text)[:128]]
-    assert not known or shown[126:] == cut
+    words = course_data.tokenize(text) if ">" in text else re.findall("[a-z]+", text)
+    if {"a", "fine", "film"} & set(words):
+        assert shown[126:] == [word if len(word) < 25 else f"{word[:23]}\u2026" for word in words[:128]]
     assert page.dialogs == [] and page.faults == []
     assert page.locator("img").count() == pictures and page.locator("#try img, #try script").count() == 0
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")

@@ -281,20 +281,29 @@
 
   // -- the chart: verdict and attention for every number of words in front
 
-  const GUTTER = 68, EDGE = 11, PANEL = 104, GAP = 30;
+  const GUTTER = 68, EDGE = 11, PANEL = 104, GAP = 40;
 
-  function sweep() {
-    const read = words.slice(0, MOST_WORDS), step = Math.max(1, Math.ceil(mostInFront / 40));
-    curve = [];
+  let sweeps = 0;
+
+  async function sweep() {                                   // in short pieces: a reader may be typing
+    const ticket = ++sweeps, read = words.slice(0, MOST_WORDS), step = Math.max(1, Math.ceil(mostInFront / 40));
+    const points = [];
+    let started = performance.now();
     for (let count = 0; ; count = Math.min(count + step, mostInFront)) {
       const front = frontWords.slice(0, count);
-      curve.push({ count, at: SIDE_BY_SIDE.map(([name]) => {
+      points.push({ count, at: SIDE_BY_SIDE.map(([name]) => {
         const { positive, weights } = judge(file, name, front, read);
         return { positive, share: sumOf(weights, count, weights.length) };
       }) });
       if (count >= mostInFront) break;
+      if (performance.now() - started < 10) continue;
+      await new Promise((resolve) => setTimeout(resolve));
+      if (ticket !== sweeps) return;                         // the texts have changed meanwhile
+      started = performance.now();
     }
+    curve = points;
     drawChart();
+    showTables();
   }
 
   function drawChart() {
@@ -400,7 +409,8 @@
     slide.max = mostInFront;
     soon();
     clearTimeout(later);
-    later = setTimeout(() => { if (file && !obstacle(file, words)) { sweep(); showTables(); } }, 90);
+    sweeps += 1;
+    later = setTimeout(() => { if (file && !obstacle(file, words)) sweep(); }, 90);
   }
 
   own.addEventListener("input", changed);

@@ -46,77 +46,82 @@
 
   const EMBEDDING = "features.embedding.weight";
 
-  const positions = new Map();                               // dim -> one row for each place, made when first needed
+  const tables = new Map();                                  // dim -> positions (places, dim), made when first needed
   function positionsOf(dim) {
-    if (!positions.has(dim)) {
-      // Rounded to float32 where PyTorch rounds, so that a sine of a large angle agrees to the sixth decimal.
-      const place = (t, i) => Math.fround(t / Math.fround(1000 ** (2 * Math.floor(i / 2) / dim)));
-      const row = (t) => Float64Array.from({ length: dim }, (_, i) => (i % 2 ? Math.cos : Math.sin)(place(t, i)));
-      positions.set(dim, Array.from({ length: 2 * MOST_WORDS + 2 }, (_, t) => row(t)));
+    if (!tables.has(dim)) {
+      const table = new Float64Array((2 * MOST_WORDS + 2) * dim);
+      for (let n = 0; n < table.length; n++) {
+        const t = Math.floor(n / dim), i = n % dim;
+        // Rounded to float32 where PyTorch rounds, so that a sine of a large angle agrees to the sixth decimal.
+        const angle = Math.fround(t / Math.fround(1000 ** (2 * Math.floor(i / 2) / dim)));
+        table[n] = i % 2 ? Math.cos(angle) : Math.sin(angle);
+      }
+      tables.set(dim, table);
     }
-    return positions.get(dim);
+    return tables.get(dim);
   }
 
+  // Matrices are flat arrays, row after row, as in the file.
   function featuresOf(model, ids) {                          // (tokens, dim)
     const { dim, [EMBEDDING]: embedding, [`${EMBEDDING}.step`]: [step] } = model;
-    const table = positionsOf(dim);
-    return ids.map((id, t) => table[t].map((position, i) => embedding[id * dim + i] * step + position));
+    const features = positionsOf(dim).slice(0, ids.length * dim);
+    for (let t = 0, n = 0; t < ids.length; t++) for (let i = 0; i < dim; i++, n++) features[n] += embedding[ids[t] * dim + i] * step;
+    return features;
   }
 
-  // A matrix as nn.Linear keeps it, (out, in) in one flat array, times a vector.
-  function times(matrix, vector) {
-    const result = new Float64Array(matrix.length / vector.length);
-    for (let o = 0, at = 0; o < result.length; o++) for (let i = 0; i < vector.length; i++) result[o] += matrix[at++] * vector[i];
+  // Every row of x (rows, dim) times a weight (out, dim) as nn.Linear keeps it: (rows, out).
+  function linear(x, weight, dim, bias) {
+    const rows = x.length / dim, out = weight.length / dim, result = new Float64Array(rows * out);
+    for (let t = 0; t < rows; t++) {
+      for (let o = 0; o < out; o++) {
+        let sum = bias ? bias[o] : 0;
+        for (let i = 0; i < dim; i++) sum += x[t * dim + i] * weight[o * dim + i];
+        result[t * out + o] = sum;
+      }
+    }
     return result;
   }
 
-  function softmax(scores) {
+  function softmax(scores) {                                 // in place
     let largest = -Infinity, total = 0;
-    for (const score of scores) if (score > largest) largest = score;
-    const weights = scores.map((score) => Math.exp(score - largest));
-    for (const weight of weights) total += weight;
-    return weights.map((weight) => weight / total);
-  }
-
-  function meets(query, keys) {                              // the scores of one query with all keys, (tokens,)
-    const scores = new Float64Array(keys.length), divisor = Math.sqrt(query.length);
-    for (let t = 0; t < keys.length; t++) {
-      let sum = 0;
-      for (let i = 0; i < query.length; i++) sum += query[i] * keys[t][i];
-      scores[t] = sum / divisor;
-    }
+    for (let t = 0; t < scores.length; t++) if (scores[t] > largest) largest = scores[t];
+    for (let t = 0; t < scores.length; t++) total += scores[t] = Math.exp(scores[t] - largest);
+    for (let t = 0; t < scores.length; t++) scores[t] /= total;
     return scores;
   }
 
-  const ATTEND = {
-    "mean pooling": (model, features) => new Float64Array(features.length).fill(1 / features.length),
-
-    "attention pooling": (model, features) =>
-      softmax(Float64Array.from(features, (feature) => times(model["score.weight"], feature)[0] + model["score.bias"][0])),
-
-    "self-attention": (model, features) => {                 // every word asks; the mean of all rows of weights
-      const keys = features.map((feature) => times(model["attention.W_key.weight"], feature));
-      const mean = new Float64Array(features.length);
-      for (const feature of features) {
-        const row = softmax(meets(times(model["attention.W_query.weight"], feature), keys));
-        for (let t = 0; t < row.length; t++) mean[t] += row[t] / row.length;
+  // Where the tokens from `first` to before `end` look: their rows of softmax(Q K^T / sqrt(k)), averaged.
+  function lookFrom(model, features, first, end) {
+    const tokens = features.length / model.dim, count = end - first;
+    const queries = linear(features.subarray(first * model.dim, end * model.dim), model["attention.W_query.weight"], model.dim);
+    const keys = linear(features, model["attention.W_key.weight"], model.dim);
+    const width = queries.length / count, row = new Float64Array(tokens), mean = new Float64Array(tokens);
+    for (let q = 0; q < count; q++) {
+      for (let t = 0; t < tokens; t++) {
+        let score = 0;
+        for (let i = 0; i < width; i++) score += queries[q * width + i] * keys[t * width + i];
+        row[t] = score / Math.sqrt(width);
       }
-      return mean;
-    },
+      softmax(row);
+      for (let t = 0; t < tokens; t++) mean[t] += row[t] / count;
+    }
+    return mean;
+  }
 
-    "the mark's row": (model, features, mark) => {           // one word asks: the mark
-      const keys = features.map((feature) => times(model["attention.W_key.weight"], feature));
-      return softmax(meets(times(model["attention.W_query.weight"], features[mark]), keys));
-    },
+  const ATTEND = {                                           // features (tokens, dim) to weights (tokens,)
+    "mean pooling": (model, features, tokens) => new Float64Array(tokens).fill(1 / tokens),
+    "attention pooling": (model, features) => softmax(linear(features, model["score.weight"], model.dim, model["score.bias"])),
+    "self-attention": (model, features, tokens) => lookFrom(model, features, 0, tokens),
+    "the mark's row": (model, features, tokens, mark) => lookFrom(model, features, mark, mark + 1),
   };
 
   function run(model, ids, mark) {
-    const features = featuresOf(model, ids);                 // (tokens, dim)
-    const weights = ATTEND[model.name](model, features, mark); // (tokens,)
-    let pooled = new Float64Array(model.dim);
-    features.forEach((feature, t) => { for (let i = 0; i < pooled.length; i++) pooled[i] += weights[t] * feature[i]; });
-    if (model["attention.W_value.weight"]) pooled = times(model["attention.W_value.weight"], pooled);
-    const logit = times(model["output.weight"], pooled)[0] + model["output.bias"][0];
+    const features = featuresOf(model, ids), { dim } = model; // (tokens, dim)
+    const weights = ATTEND[model.name](model, features, ids.length, mark); // (tokens,)
+    let pooled = new Float64Array(dim);
+    for (let t = 0, n = 0; t < ids.length; t++) for (let i = 0; i < dim; i++, n++) pooled[i] += weights[t] * features[n];
+    if (model["attention.W_value.weight"]) pooled = linear(pooled, model["attention.W_value.weight"], dim);
+    const [logit] = linear(pooled, model["output.weight"], pooled.length, model["output.bias"]);
     return { logit, positive: 1 / (1 + Math.exp(-logit)), weights };
   }
 

@@ -527,6 +527,7 @@ class Batch:
     labels: torch.Tensor  # (batch,) float32
     labelled: torch.Tensor  # (batch, tokens) bool, True in the review that the label is about
     index: np.ndarray  # (batch,) places of these examples among all
+    share: float = 1.0  # how much their mean counts in the mean over all parts of the batch
 
     def to(self, device: torch.device | str) -> "Batch":
         """The same batch on a device."""
@@ -552,7 +553,7 @@ def make_batch(examples: Examples, index: np.ndarray) -> Batch:
     other_start = start[picked.distractor] - (picked.before_distractor != PAD)
 
     lengths = picked.lengths
-    place = np.arange(lengths.max())[None]  # (1, tokens)
+    place = np.arange(lengths.max(initial=1))[None]  # (1, tokens)
     mask = place < lengths[:, None]  # (batch, tokens)
     own_place = place - np.where(first, other[:, None], 0)  # (batch, tokens), within the labelled part
     other_place = place - np.where(first, 0, own[:, None])  # (batch, tokens), within the distractor
@@ -570,11 +571,18 @@ def make_batch(examples: Examples, index: np.ndarray) -> Batch:
 
 
 def batches(
-    examples: Examples, batch_size: int = 64, seed: int | None = None, device: torch.device | str = "cpu"
+    examples: Examples,
+    batch_size: int = 64,
+    seed: int | None = None,
+    device: torch.device | str = "cpu",
+    part: tuple[int, int] = (0, 1),
 ) -> Iterator[Batch]:
     """Yield all examples once, in batches of similar length.
 
     With a seed the order is random; without one, examples come sorted by length, always in the same order.
+
+    Args:
+        part: (i, n) yields part i of n of every batch, for n processes that train together. A part may be empty.
 
     Raises:
         ValueError: a batch size below 1, or ids outside the vocabulary.
@@ -592,8 +600,10 @@ def batches(
         chunks = np.array_split(np.argsort(lengths, kind="stable"), range(batch_size, len(lengths), batch_size))
     else:
         chunks = _shuffled_by_length(lengths, batch_size, np.random.default_rng(seed))
+    own, parts = part
     for index in chunks:
-        yield make_batch(examples, index).to(device)
+        mine = index[own::parts]
+        yield replace(make_batch(examples, mine), share=len(mine) * parts / len(index)).to(device)
 
 
 def _shuffled_by_length(lengths: np.ndarray, batch_size: int, random: np.random.Generator) -> list[np.ndarray]:

@@ -35,8 +35,10 @@ def replace(path: Path, content: str | bytes) -> None:
     os.replace(half, path)
 
 
-def execute(lab: Path, notebook: nbformat.NotebookNode, exports: str) -> None:
-    """Execute a notebook in place; what it exports goes into the folder `exports`.
+def execute(lab: Path, notebook: nbformat.NotebookNode, exports: str = "", timed: bool = False) -> None:
+    """Execute a notebook in place; what it exports goes into the folder `exports`, or nowhere.
+
+    `timed` keeps in each cell's metadata when it began and ended.
 
     Raises RuntimeError with a message that names the cell and shows what went wrong.
     """
@@ -45,12 +47,13 @@ def execute(lab: Path, notebook: nbformat.NotebookNode, exports: str) -> None:
         notebook,
         timeout=None,
         kernel_name="python3",
-        record_timing=False,  # times would make each execution another file
+        record_timing=timed,  # times would make each execution another file
         coalesce_streams=True,
         resources={"metadata": {"path": str(lab.parent)}},
     )
     try:
-        client.execute(env=notebooks.kernel_environment(lab.parent.parent) | {"LAB_EXPORT": exports})
+        folder = {"LAB_EXPORT": exports} if exports else {}
+        client.execute(env=notebooks.kernel_environment(lab.parent.parent) | folder)
     except (nbclient.exceptions.CellExecutionError, nbclient.exceptions.DeadKernelError) as error:
         code = notebooks.code_cells(notebook)
         count = next((i for i, cell in enumerate(code) if cell.execution_count is None), len(code))

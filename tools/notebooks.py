@@ -35,8 +35,9 @@ import importlib.metadata
 import pathlib
 import sys
 
-if pathlib.Path("../shared/model.py").is_file():  # a copy of the repository: its code is next door
-    sys.path.insert(0, str(pathlib.Path("..").resolve()))
+near = [place for place in ("..", "../..") if pathlib.Path(place, "shared/model.py").is_file()]
+if near:  # a copy of the repository: its code is next door
+    sys.path.insert(0, str(pathlib.Path(near[0]).resolve()))
 elif not list(importlib.metadata.distributions(name="towards-self-attention")):  # Colab: once, torch stays as it is
     %pip install -q git+{url}@{branch}
     importlib.invalidate_caches()

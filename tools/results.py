@@ -38,7 +38,7 @@ from shared import data, model, training  # noqa: E402
 
 LINES = ROOT / "_build" / "results.jsonl"
 TABLE = ROOT / "shared" / "does_it_help.json"  # a part of the package: Colab has no other file of the labs
-SOURCES = ("shared/data.py", "shared/model.py", "shared/training.py", "tools/results.py")
+SOURCES = ("shared/data.py", "shared/model.py", "shared/training/__init__.py", "tools/results.py")
 SEEDS = 5
 
 

@@ -86,6 +86,12 @@ def test_a_known_mistake_is_named_with_its_paragraph():
     assert repr(verdict) == "You squared x. Read again: Lab 1, “Tokens”."
 
 
+def test_a_notebook_shows_the_sentence_as_a_paragraph_and_code_as_code():
+    shown = double(lambda x: x["<b>"])._repr_html_()
+    assert shown.startswith("<p>Your code raises") and shown.endswith("</p>")
+    assert "<code>shown = double(lambda x: x[&quot;&lt;b&gt;&quot;])._repr_html_()</code>" in shown
+
+
 def test_a_mistake_that_raises_is_named_when_the_answer_raises_alike():
     assert double(lambda x: torch.matmul(x, x)).mistake == "times its transpose"
 

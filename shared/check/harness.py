@@ -23,11 +23,13 @@ When an exercise has many right answers, `view` makes of each answer what is com
 """
 
 import contextlib
+import html
 import inspect
 import itertools
 import linecache
 import os
 import random
+import re
 import signal
 import sys
 import threading
@@ -62,6 +64,9 @@ class Verdict:
 
     def __repr__(self) -> str:
         return self.sentence
+
+    def _repr_html_(self) -> str:  # a paragraph wraps on a narrow screen, a repr does not
+        return "<p>" + re.sub("`(.+?)`", r"<code>\1</code>", html.escape(self.sentence)) + "</p>"
 
     def __bool__(self) -> bool:
         return self.state == "correct"

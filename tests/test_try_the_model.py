@@ -182,6 +182,11 @@ def test_words_are_cut_as_the_course_cuts_them(functions, data):
         assert words == course_data.tokenize(text), ascii(text)
 
 
+def test_many_tags_left_open_are_cut_in_no_time(functions):
+    took = "text => { const start = performance.now(); tryTheModel.tokenize(text); return performance.now() - start; }"
+    assert functions.evaluate(took, "<a" * 200_000) < 1000, "each open tag is searched to the end of the text"
+
+
 JUDGE = """([name, texts]) => texts.map(([front, own]) => {
     const words = [front, own].map(tryTheModel.tokenize);
     const { logit, positive, weights } = tryTheModel.judge(file, name, words[0].slice(0, 128), words[1]);
@@ -416,8 +421,7 @@ def test_what_is_found_is_spoken_once_the_reader_rests(page):
     assert page.evaluate("spoken") == 1
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("width", [360, 1440])
+@pytest.mark.parametrize(("theme", "width"), [("dark", 360), ("light", 1440)])
 def test_axe_finds_nothing_and_the_page_never_scrolls_sideways(open_page, theme, width):
     from axe_playwright_python.sync_playwright import Axe
 
@@ -462,6 +466,14 @@ def test_the_verdicts_print_and_the_buttons_do_not(page):
     page.emulate_media(media="print")
     assert page.locator("#try-cards .verdict").first.is_visible() and page.locator("#try-own").is_visible()
     assert not page.locator("#try-slide").is_visible() and not page.locator("#try-examples").is_visible()
+    assert not page.locator(".on-paper").is_visible()
+
+
+def test_models_that_were_never_loaded_leave_a_sentence_on_paper(open_page):
+    page = open_page(models=False)
+    assert not page.locator(".on-paper").is_visible()
+    page.emulate_media(media="print")
+    assert page.locator(".on-paper").is_visible() and not page.locator(".try").first.is_visible()
 
 
 def test_without_scripts_the_page_says_where_the_models_are(open_page):

@@ -204,8 +204,8 @@
       place.dataset.key = key;
       place.dataset.ends = String(Object.keys(ends));
       place.replaceChildren(...texts.flatMap((text, t) => [
-        ...(ends[t] ? [make("small", {}), " "] : []),
-        make("span", { "data-t": t, class: !text.startsWith("<") && !file.ids.has(text) ? "w unknown" : "w" }, shown(text)), " ",
+        ...(ends[t] ? [...(t ? [make("br")] : []), make("small"), " "] : []),
+        make("span", { "data-t": t, class: `w ${text.startsWith("<") ? "special" : file.ids.has(text) ? "" : "unknown"}` }, shown(text)), " ",
       ]));
     }
     const flags = place.querySelectorAll("small");
@@ -485,6 +485,7 @@
     }
     const focused = document.activeElement === button;
     for (const element of document.querySelectorAll(".try-waits")) element.hidden = false;
+    for (const element of document.querySelectorAll(".try")) element.classList.add("loaded");
     at("waiting").hidden = true;
     for (const card of cards) {
       const [alone, behind] = file.right[card.name];

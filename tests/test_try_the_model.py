@@ -318,6 +318,23 @@ def test_the_slider_puts_words_in_front_by_keyboard_and_says_so(page, nets, data
     page.wait_for_function("document.querySelector('#try-slide').ariaValueText.startsWith('125')")
 
 
+def test_a_reader_s_own_words_can_stand_in_front(page):
+    page.get_by_role("radio", name="your own").check(force=True)
+    assert not page.locator("#try-front-text").is_visible()
+    slider = page.locator("#try-slide")
+    assert slider.get_attribute("max") == "0" and page.locator("#try-cards .verdict").first.is_visible()
+    hostile = "<b onclick='x'>An awful</b> kettle \u05e9\u05dc\u05d5\u05dd "
+    page.get_by_label("Your own review to put in front").fill(hostile * 60)
+    page.wait_for_function("document.querySelector('#try-slide').max === '128'")
+    slider.fill("3")
+    page.wait_for_function("document.querySelectorAll('#try-cards small').length === 6")
+    assert page.locator("#try-cards .words").first.locator(".w").all_inner_texts()[:3] == ["an", "awful", "kettle"]
+    assert page.locator("#try-mark-words .w").all_inner_texts()[:4] == ["<SEP>", "an", "awful", "kettle"]
+    assert page.faults == [] and page.locator("#try b[onclick]").count() == 0
+    page.get_by_role("radio", name="a love letter").check(force=True)
+    assert page.locator("#try-front-text").is_visible() and not page.locator("#try-front-words").is_visible()
+
+
 def test_mean_pooling_alone_shades_all_words_alike(page):
     shades = "words => new Set(words.map(word => word.style.getPropertyValue('--s'))).size"
     cards = page.locator("#try-cards .words").all()

@@ -375,14 +375,18 @@
     speak = setTimeout(() => { if (at("said").textContent !== text) at("said").textContent = text; }, 900);
   }
 
+  const frontText = () => (at("front-own").checked ? at("front-words").value : at("front").querySelector("input:checked").dataset.text);
+
   function showFront() {
-    const count = Number(slide.value), shown = at("front-text"), taken = [];
-    // The text as it was written, its first words in ink: a word is a run of letters, as for the models.
-    const text = at("front").querySelector("input:checked").dataset.text;
-    let end = 0, seen = 0;
-    for (const match of text.matchAll(/[a-z]+/gi)) { if (seen === count) break; seen += 1; end = match.index + match[0].length; }
-    taken.push(make("span", { class: "taken" }, text.slice(0, end)), make("span", { class: "left" }, text.slice(end)));
-    shown.replaceChildren(...taken);
+    const count = Number(slide.value), typed = at("front-own").checked;
+    at("front-words").hidden = !typed;
+    at("front-text").hidden = typed;
+    if (!typed) {                                            // our texts hold no tags: a word is a run of letters
+      const text = frontText();
+      let end = 0, seen = 0;
+      for (const match of text.matchAll(/[a-z]+/gi)) { if (seen === count) break; seen += 1; end = match.index + match[0].length; }
+      at("front-text").replaceChildren(make("span", { class: "taken" }, text.slice(0, end)), text.slice(end));
+    }
     at("count").textContent = count === 0 ? "none" : `${count} of ${mostInFront} words`;
     slide.setAttribute("aria-valuetext", count === 0 ? "no word in front" : `${count} of ${mostInFront} words in front`);
   }
@@ -409,7 +413,7 @@
 
   function changed() {                                       // one of the two texts
     words = tokenize(own.value);
-    frontWords = tokenize(at("front").querySelector("input:checked").dataset.text).slice(0, MOST_WORDS);
+    frontWords = tokenize(frontText()).slice(0, MOST_WORDS);
     mostInFront = frontWords.length;
     slide.max = mostInFront;
     soon();
@@ -420,6 +424,7 @@
 
   own.addEventListener("input", changed);
   at("front").addEventListener("change", changed);
+  at("front-words").addEventListener("input", changed);
   at("mark").addEventListener("change", soon);
   slide.addEventListener("input", soon);
   at("numbers").addEventListener("toggle", showTables);

@@ -320,6 +320,7 @@ def test_the_slider_puts_words_in_front_by_keyboard_and_says_so(page, nets, data
 
 def test_a_reader_s_own_words_can_stand_in_front(page):
     page.get_by_role("radio", name="your own").check(force=True)
+    page.locator("#try-front-words").wait_for()
     assert not page.locator("#try-front-text").is_visible()
     slider = page.locator("#try-slide")
     assert slider.get_attribute("max") == "0" and page.locator("#try-cards .verdict").first.is_visible()
@@ -332,7 +333,8 @@ def test_a_reader_s_own_words_can_stand_in_front(page):
     assert page.locator("#try-mark-words .w").all_inner_texts()[:4] == ["<SEP>", "an", "awful", "kettle"]
     assert page.faults == [] and page.locator("#try b[onclick]").count() == 0
     page.get_by_role("radio", name="a love letter").check(force=True)
-    assert page.locator("#try-front-text").is_visible() and not page.locator("#try-front-words").is_visible()
+    page.locator("#try-front-text").wait_for()
+    assert not page.locator("#try-front-words").is_visible()
 
 
 def test_mean_pooling_alone_shades_all_words_alike(page):
@@ -369,6 +371,7 @@ def test_the_mark_turns_the_head(page):
     share = r"(\d+)% of its attention is on the first review"
     first, second = (int(re.match(share, text)[1]) for text in (page.locator("#try-mark-share").inner_text(), said))
     assert first > second + 20, "the mark's row looks where the mark stands"
+    page.wait_for_function("document.getElementById('try-said').textContent.includes('Asked about: the first')")
 
 
 SENTENCES = {

@@ -329,6 +329,7 @@
     children.push(make("svg:path", { class: "now" }), ...cards.flatMap(() => [make("svg:circle", { class: "positive", r: 4.5 }), make("svg:circle", { class: "share", r: 4.5 })]));
     svg.setAttribute("width", width);
     svg.setAttribute("height", y(1, 0) + 8);
+    svg.setAttribute("viewBox", `0 0 ${width} ${y(1, 0) + 8}`); // paper is narrower than most windows
     svg.replaceChildren(...children);
     slide.style.marginLeft = `${GUTTER - EDGE}px`;
     slide.style.width = `${right - GUTTER + 2 * EDGE}px`;
@@ -368,7 +369,7 @@
 
   // -- when anything changes
 
-  let frame = 0, later = 0, speak = 0;
+  let frame = 0, later = 0, speak = 0, markMoved = false;     // what was moved last is what is spoken of
 
   function say(text) {                                       // once the reader rests, and only what changed
     clearTimeout(speak);
@@ -403,20 +404,25 @@
     showMarked();
     svg.showPlace?.();
     showTables();
+    if (markMoved) return say(`${marked.verdict.textContent}. ${marked.share.textContent}`);
     say(SIDE_BY_SIDE.map(([, title], i) => {
       const behind = slide.value === "0" ? "" : `, ${percent(cards[i].onOwn)} of its attention on your review`;
       return `${title}: ${verdict(cards[i].positive).join(", ")}${behind}.`;
     }).join(" "));
   }
 
-  const soon = () => { cancelAnimationFrame(frame); frame = requestAnimationFrame(show); };
+  function moved(what) {
+    markMoved = what === at("mark");
+    cancelAnimationFrame(frame);
+    frame = requestAnimationFrame(show);
+  }
 
   function changed() {                                       // one of the two texts
     words = tokenize(own.value);
     frontWords = tokenize(frontText()).slice(0, MOST_WORDS);
     mostInFront = frontWords.length;
     slide.max = mostInFront;
-    soon();
+    moved(own);
     clearTimeout(later);
     sweeps += 1;
     later = setTimeout(() => { if (file && !obstacle(file, words)) sweep(); }, 90);
@@ -425,8 +431,8 @@
   own.addEventListener("input", changed);
   at("front").addEventListener("change", changed);
   at("front-words").addEventListener("input", changed);
-  at("mark").addEventListener("change", soon);
-  slide.addEventListener("input", soon);
+  at("mark").addEventListener("change", () => moved(at("mark")));
+  slide.addEventListener("input", () => moved(slide));
   at("numbers").addEventListener("toggle", showTables);
   at("examples").addEventListener("click", ({ target }) => {
     if (target.dataset.text === undefined) return;
@@ -439,7 +445,7 @@
     const box = svg.getBoundingClientRect();
     const along = (event.clientX - box.left - GUTTER) / (box.width - GUTTER - EDGE);
     slide.value = Math.round(along * mostInFront);
-    soon();
+    moved(slide);
   }
   // Point at a word, and see what each model gives it.
   at("cards").addEventListener("pointerover", ({ target }) => {

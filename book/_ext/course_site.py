@@ -257,7 +257,5 @@ def setup(app: Sphinx) -> dict:
     app.connect("html-collect-pages", add_pages)
     app.connect("build-finished", write_colours)
     app.connect("doctree-read", say_size)
-    # Sphinx copies style sheets and scripts only when some page is out of date, so that one page always has to be.
-    app.connect("env-get-outdated", lambda app, env, *_: [app.config.root_doc])
     app.connect("build-finished", write_weights)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

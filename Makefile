@@ -9,7 +9,7 @@ OURS = .venv/bin/python
 ENVIRONMENT = $(PYTHON) tools/environment.py
 SITE = $(OURS) tools/build_site.py
 
-.PHONY: help book serve jupyter labs test jupyter-test links results offline pdf clean python environment
+.PHONY: help book serve jupyter labs test jupyter-test student instructor grade links results offline pdf clean python environment
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -36,6 +36,16 @@ jupyter-test: environment ## run every lab in a real JupyterLab; make test does 
 
 links: environment ## try the links to other sites; what does not answer is listed and fails nothing
 	@$(OURS) tools/check_links.py
+
+student: environment ## write the notebooks without solutions into _build/student
+	@$(OURS) tools/student.py
+
+instructor: environment ## write answer key, teaching plan and grading script; measures the labs once, minutes
+	@$(OURS) tools/instructor.py
+
+grade: environment ## grade a folder of submitted notebooks (SUBMISSIONS=folder; LAB=05 for one lab alone)
+	@$(OURS) tools/grade.py $(if $(LAB),--lab $(LAB)) "$(or $(SUBMISSIONS),$(error Say which folder: \
+		make grade SUBMISSIONS=handed_in))"
 
 results: environment ## make the long table of lab 9 anew: an hour; may be stopped and goes on
 	@$(OURS) tools/results.py

@@ -4,6 +4,8 @@ It also stops the build (warnings are errors) where a page would fail a reader: 
 that would show as an error.
 """
 
+import base64
+import gzip
 import re
 import sys
 from html.parser import HTMLParser
@@ -211,6 +213,27 @@ def write_colours(app: Sphinx, exception: Exception | None) -> None:
         (Path(app.outdir) / "_static" / "roles.css").write_text(sheet, encoding="utf-8")
 
 
+# ------------------------------------------------------------------------------------------- the models to try
+
+WEIGHTS = ROOT / "book" / "_static" / "try_the_model.safetensors"  # lab 4 writes it
+
+
+def say_size(app: Sphinx, doctree) -> None:
+    """Put the size of the models where the page says WEIGHTS_SIZE."""
+    for node in [node for node in doctree.findall(nodes.Text) if "WEIGHTS_SIZE" in node]:
+        app.env.note_dependency(str(WEIGHTS))
+        size = f"{WEIGHTS.stat().st_size / 1e6:.1f} MB"
+        node.parent.replace(node, nodes.Text(node.replace("WEIGHTS_SIZE", size)))
+
+
+def write_weights(app: Sphinx, exception: Exception | None) -> None:
+    """The models once more as a script: a page that was opened from a disk may fetch no other file."""
+    if exception is None and app.builder.format == "html" and WEIGHTS.exists():
+        packed = base64.b64encode(gzip.compress(WEIGHTS.read_bytes(), mtime=0)).decode()
+        script = Path(app.outdir) / "_static" / "try_the_model.weights.js"
+        script.write_text(f'globalThis.tryTheModelWeights = "{packed}";\n', encoding="utf-8")
+
+
 def setup(app: Sphinx) -> dict:
     app.add_html_math_renderer("mathml", (visit_math, None), (visit_math, None))
     app.add_transform(LettersOfLabs)
@@ -221,4 +244,8 @@ def setup(app: Sphinx) -> dict:
     app.connect("html-page-context", add_context)
     app.connect("html-collect-pages", add_pages)
     app.connect("build-finished", write_colours)
+    app.connect("doctree-read", say_size)
+    # Sphinx copies style sheets and scripts only when some page is out of date, so that one page always has to be.
+    app.connect("env-get-outdated", lambda app, env, *_: [app.config.root_doc])
+    app.connect("build-finished", write_weights)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

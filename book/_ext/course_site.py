@@ -183,6 +183,8 @@ def add_context(app: Sphinx, pagename: str, templatename: str, context: dict, do
     if doctree is not None:
         # docutils' role for an entry has been given up by ARIA; a list has items.
         context["body"] = context["body"].replace('role="doc-biblioentry"', 'role="listitem"')
+        # What is heard is what is seen: "Show code cell source".
+        context["body"] = context["body"].replace(' aria-label="Toggle hidden content"', "")
         # The corner of a pandas table is a heading of nothing.
         context["body"] = make_lazy(app, context["body"].replace("<th></th>", "<td></td>"))
         sections = [s for s in doctree.findall(nodes.section) if isinstance(s.parent.parent, nodes.document)]

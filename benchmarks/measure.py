@@ -184,7 +184,7 @@ def accuracy(which: str = "ours", seed: int = 0, batch_size: int = 64, epochs: i
     """Accuracy on the test reviews, plain and distracted, after training on reviews of 20 to 150 words."""
     reviews = data.load_reviews("movies", "quick")
     prepared = data.prepare_reviews(reviews)
-    torch.set_num_threads(2)
+    torch.set_num_threads(1)
     torch.manual_seed(seed)
     tests = {
         "plain": data.plain_examples(prepared.test),

@@ -58,6 +58,7 @@ def test_both_pipelines_make_the_same_examples(movies):
     theirs = textbook.encode(textbook.join_texts(texts, partners), textbook.build_vocabulary(texts))
     seen = 0
     for batch in data.batches(examples, 64, seed=1):
+        assert batch.ids.shape[1] <= 256
         padded = torch.nn.functional.pad(batch.ids, (0, 256 - batch.ids.shape[1]))
         assert padded.tolist() == [theirs[row] for row in batch.index]
         assert batch.labels.tolist() == [(labels * 2)[row] for row in batch.index]

@@ -186,7 +186,8 @@ def against_textbook(found: dict | None) -> str:
             heads = ["Figure", "Textbook", "This course", "Times better", "Target", ""]
             parts += [table(heads, rows), measured_where(found[name])]
     if "accuracy" in found:
-        rows = [[line["model"], spread(line["plain"]), spread(line["distracted"])] for line in found["accuracy"]["each"]]
+        lines = found["accuracy"]["each"]
+        rows = [[line["model"], spread(line["plain"]), spread(line["distracted"])] for line in lines]
         parts += [
             "Speed counts only at equal accuracy. On the same test reviews:",
             table(["Pipeline", "Plain", "Distracted"], rows),
@@ -204,8 +205,9 @@ def against_textbook(found: dict | None) -> str:
         rows = [[f"{line[key]:,}" for key in heads] for line in found["growth"]["each"]]
         parts += [
             "## As the data grow",
-            "A made corpus of the lengths of Yelp's reviews, each review alone and with a distractor. Examples a second "
-            "should stay flat, and seconds to prepare grow with the examples; memory is the peak of the whole process.",
+            "A made corpus of the lengths of Yelp's reviews, each review alone and with a distractor. Examples a "
+            "second should stay flat, and seconds to prepare grow with the examples; memory is the peak of the whole "
+            "process.",
             table(list(heads.values()), rows),
             measured_where(found["growth"]),
         ]

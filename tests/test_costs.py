@@ -51,6 +51,14 @@ def test_the_page_says_how_long_a_lab_took_and_whether_its_budget_was_kept():
     assert "Measured on 2026-01-31, commit abc1234" in text
 
 
+def test_a_ratio_below_its_target_is_said_to_be_below():
+    line = {"figure": "text to batches", "unit": "seconds", "textbook": [41.0, 40.0, 43.0], "ours": [2.1, 2.0, 2.2]}
+    lines = [line | {"times_better": times, "target": 20} for times in ([19.5, 18.2, 21.5], [20, 20, 20])]
+    text = page.render({}, {"text": WHERE | {"each": lines}}, None)
+    assert "| 41.0 (40.0 to 43.0) | 2.1 (2.0 to 2.2) | 19.5 (18.2 to 21.5) | 20 | **not reached** |" in text
+    assert "| 20.0 (20.0 to 20.0) | 20 | reached |" in text
+
+
 # --- budgets -----------------------------------------------------------------------------------------------------
 
 

@@ -59,6 +59,19 @@ def test_a_ratio_below_its_target_is_said_to_be_below():
     assert "| 20.0 (20.0 to 20.0) | 20 | reached |" in text
 
 
+def test_growth_is_drawn_with_words_for_those_who_do_not_see_it():
+    names = ("prepared_seconds", "opened_seconds", "examples_a_second", "prepared_peak_megabytes")
+    lines = [
+        {"examples": size, "training_peak_megabytes": 700} | dict.fromkeys(names, size / 1000)
+        for size in (10_000, 1_120_000)
+    ]
+    text = page.render({}, {"growth": WHERE | {"each": lines}}, None)
+    assert text.count("<svg") == 3
+    words = "seconds to prepare a million, by number of examples: 1,000 at 10,000, 1,000 at 1,120,000"
+    assert f'aria-label="{words}"' in text
+    assert "| 1,120,000 | 1,120.0 |" in text
+
+
 # --- budgets -----------------------------------------------------------------------------------------------------
 
 

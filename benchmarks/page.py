@@ -7,6 +7,7 @@ compares the page with what this would write.
 import json
 import math
 import os
+import re
 from pathlib import Path
 
 import course
@@ -28,8 +29,9 @@ other seconds; what should hold everywhere are the budgets, which are made for t
 
 
 def table(heads: list[str], rows: list[list]) -> str:
-    """A Markdown table; a column of numbers only is set to the right."""
-    numbers = [all(str(row[i])[:1].isdigit() for row in rows) for i in range(len(heads))]
+    """A Markdown table; columns that hold numbers and nothing else are set to the right."""
+    columns = [[str(row[place]) for row in rows] for place in range(len(heads))]
+    numbers = [any(column) and all(re.fullmatch(r"[\d.,]*", cell) for cell in column) for column in columns]
     lines = [heads, ["---:" if right else "---" for right in numbers], *rows]
     return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines)
 
@@ -46,6 +48,11 @@ def verdict(seconds: float, most: float) -> str:
     return "kept" if seconds <= most else "**not kept**"
 
 
+def lab_link(name: str) -> str:
+    """A link to a lab, as `04_values`."""
+    return f"[{int(name[:2])}. {name[3:].replace('_', ' ').capitalize()}](../labs/{name}.ipynb)"
+
+
 def labs(found: dict | None) -> str:
     if not found:
         return "## The labs\n\nNot measured yet: `make bench` does it."
@@ -55,7 +62,7 @@ def labs(found: dict | None) -> str:
         kept = lab["seconds"] <= seconds and lab["megabytes"] <= megabytes and not lab["status"]
         rows.append(
             [
-                f"[{int(name[:2])}. {name[3:].replace('_', ' ')}](../labs/{name}.ipynb)",
+                lab_link(name),
                 f"{lab['seconds']:.0f}",
                 seconds,
                 lab["megabytes"],
@@ -135,8 +142,10 @@ def on_gpu(found: dict | None) -> str:
             "of the classifiers, in float32 and bfloat16, with this course's attention and with PyTorch's fused one, "
             "writes `benchmarks/on_gpu.json`, and this section fills itself."
         )
-    labs = found["labs"].items()
-    lab_rows = [[name, f"{lab['seconds']:.0f}", "failed" if lab["status"] else ""] for name, lab in labs]
+    lab_rows = [
+        [lab_link(name), f"{lab['seconds']:.0f}", "failed" if lab["status"] else ""]
+        for name, lab in found["labs"].items()
+    ]
     heads = ["Model", "Numbers", "Attention", "Examples a second", "GPU megabytes"]
     rows = [
         [row["model"], row["numbers"], row["attention"], f"{row['examples_per_second']:.0f}", row["megabytes"]]

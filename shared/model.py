@@ -56,9 +56,10 @@ def masked_softmax(scores: Tensor, mask: Tensor | None = None) -> Tensor:
     check_mask(mask, scores.shape)
     # The smallest number instead of -inf, of which a whole row would turn into NaN; and as few passes over the
     # n x n scores as possible, for these passes are most of the time: only a row without any True needs the product.
+    # To ask whether there is one would make the processor wait for a GPU; there the product is the cheaper way.
     hidden = torch.zeros(mask.shape, dtype=scores.dtype, device=scores.device)
     weights = (scores + hidden.masked_fill(~mask, torch.finfo(scores.dtype).min)).softmax(dim=-1)
-    return weights if mask.any(dim=-1).all() else weights * mask
+    return weights if mask.device.type == "cpu" and mask.any(dim=-1).all() else weights * mask
 
 
 def check_mask(mask: Tensor, shape: torch.Size) -> None:
@@ -232,9 +233,12 @@ class SelfAttentionClassifier(nn.Module):
 
     def forward(self, ids: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
         features = self.features(ids)  # (batch, tokens, dim)
-        rows = self.attention.attend(features, mask)  # (batch, tokens, tokens)
         share = mask.to(features) / mask.sum(dim=1, keepdim=True).clamp(min=1)  # padded rows do not count
-        weights = weighted_sum(share, rows)  # (batch, tokens)
+        # On a CPU a few texts at a time, whose n x n weights fit its cache: nearly twice as fast in training.
+        size = 16 if features.device.type == "cpu" else len(features)
+        parts = zip(features.split(size), mask.split(size), share.split(size), strict=True)
+        average_rows = [weighted_sum(s, self.attention.attend(f, m)) for f, m, s in parts]  # (size, tokens) each
+        weights = torch.cat(average_rows)  # (batch, tokens)
         pooled = weighted_sum(weights, self.attention.W_value(features))  # (batch, value_dim)
         return self.output(pooled).squeeze(1), weights
 

@@ -1,8 +1,13 @@
-"""Each check of labs 5 to 9 accepts right answers of any style, and refuses each plausible wrong one by its own name."""
+"""Checks of labs 5 to 9 accept right answers of any style, and refuse plausible wrong ones each by its own name."""
 
+import ast
 import itertools
 import math
+import re
+import time
+from pathlib import Path
 
+import jupytext
 import numpy as np
 import pytest
 import torch
@@ -31,13 +36,13 @@ def one_word(divisor=lambda d_in, d_k, d_v: math.sqrt(d_k)):
 
 
 def one_word_in_loops(place, inputs, W_query, W_key, W_value):
-    query = [sum(x * w for x, w in zip(inputs[place], column)) for column in W_query.T]
+    query = [sum(x * w for x, w in zip(inputs[place], column, strict=True)) for column in W_query.T]
     powers = []
     for row in inputs:
         key = row @ W_key
-        powers.append(math.exp(sum(q * k for q, k in zip(query, key)) / len(query) ** 0.5))
+        powers.append(math.exp(sum(q * k for q, k in zip(query, key, strict=True)) / len(query) ** 0.5))
     context = torch.zeros(W_value.shape[1])
-    for power, row in zip(powers, inputs):
+    for power, row in zip(powers, inputs, strict=True):
         context += power / sum(powers) * (row @ W_value)
     return context
 
@@ -94,7 +99,10 @@ WRONG["context_of_one_word"] = [
     ("keys not transposed", lambda i, x, Q, K, V: F.softmax((x[i] @ Q) @ (x @ K) / K.shape[1] ** 0.5, -1) @ (x @ V)),
     ("features in place of values", features_are_brought),
     ("always the same word", lambda place, *others: one_word()(0, *others)),
-    ("all words in place of one", lambda place, x, Q, K, V: F.softmax(x @ Q @ (x @ K).T / K.shape[1] ** 0.5, 1) @ (x @ V)),
+    (
+        "all words in place of one",
+        lambda place, x, Q, K, V: F.softmax(x @ Q @ (x @ K).T / K.shape[1] ** 0.5, 1) @ (x @ V),
+    ),
     ("returns nothing", lambda *inputs: None),
     ("other numbers", lambda place, x, Q, K, V: (x @ V).mean(dim=0)),
 ]
@@ -152,7 +160,8 @@ WRONG["as_layer"] = [
     ("no nn.Linear", lambda W: nn.Parameter(W.T.clone())),
     ("no nn.Linear", lambda W: W.T),
     ("other numbers", lambda W: nn.Linear(*W.shape, bias=False)),
-    ("raises", lambda W: nn.Linear(*W.shape, bias=False).weight.copy_(W.T)),
+    ("copied outside no_grad", lambda W: nn.Linear(*W.shape, bias=False).weight.copy_(W.T)),
+    ("raises", lambda W: nn.Linear(W.shape, bias=False)),
 ]
 
 
@@ -201,7 +210,7 @@ class BatchedInLoops(Parameters):
         rows = []
         for query in queries:
             powers = torch.stack([torch.exp(query @ key / math.sqrt(len(key))) for key in keys])
-            rows.append(sum(power * value for power, value in zip(powers, values)) / powers.sum())
+            rows.append(sum(power * value for power, value in zip(powers, values, strict=True)) / powers.sum())
         return torch.stack(rows)
 
 
@@ -240,6 +249,26 @@ class BatchedNewEachTime(nn.Module):
         d_in, d_k, d_v = self.sizes
         maps = nn.Linear(d_in, d_k), nn.Linear(d_in, d_k), nn.Linear(d_in, d_v)
         return F.scaled_dot_product_attention(*(one(x) for one in maps))
+
+
+class BatchedByBmm(Layers):
+    def forward(self, x):
+        queries, keys, values = self.project(x)
+        return torch.bmm(torch.softmax(torch.bmm(queries, keys.mT) / math.sqrt(keys.shape[-1]), dim=-1), values)
+
+
+class BatchedByEinsumWithoutDots(Layers):
+    def forward(self, x):
+        queries, keys, values = self.project(x)
+        weights = torch.softmax(torch.einsum("bik,bjk->bij", queries, keys) / keys.size(-1) ** 0.5, dim=-1)
+        return torch.einsum("bij,bjv->biv", weights, values)
+
+
+class BatchedUnpacked(Layers):
+    def forward(self, x):
+        queries, keys, values = self.project(x)
+        batch, tokens, d_k = keys.shape
+        return torch.softmax(queries @ keys.mT / math.sqrt(d_k), dim=-1) @ values
 
 
 class BatchedKeysAsk(Layers):
@@ -289,6 +318,10 @@ WRONG["batched_attention"] = [
     ("keys not transposed", batched(turn=lambda keys: keys)),
     ("batch and tokens transposed", batched(turn=lambda keys: keys.transpose(0, 1))),
     ("only for a batch", batched(turn=lambda keys: keys.transpose(1, 2))),
+    ("only for a batch", batched(turn=lambda keys: keys.permute(0, 2, 1))),
+    ("only for a batch", BatchedByBmm),
+    ("only for a batch", BatchedUnpacked),
+    ("only for a batch", BatchedByEinsumWithoutDots),
     ("only for a batch", batched(weigh=lambda scores: F.softmax(scores, dim=2))),
     ("softmax over the wrong axis", batched(weigh=lambda scores: F.softmax(scores, dim=-2))),
     ("softmax over the wrong axis", batched(weigh=lambda scores: F.softmax(scores, dim=1))),
@@ -317,7 +350,7 @@ WRONG["batched_attention"] = [
 
 def scores_in_loops(asking, embedded, W_query, W_key):
     query = W_query @ embedded[asking]
-    return torch.tensor([sum(a * b for a, b in zip(query, W_key @ x)) for x in embedded])
+    return torch.tensor([sum(a * b for a, b in zip(query, W_key @ x, strict=True)) for x in embedded])
 
 
 RIGHT["scores_of_one_word"] = {
@@ -485,7 +518,8 @@ WRONG["join_heads"] = [
     ("heads averaged", lambda heads: heads.mean(1)),
     ("heads added up", lambda heads: heads.sum(1)),
     ("first head only", lambda heads: heads[:, 0]),
-    ("raises", lambda heads: heads.transpose(1, 2).view(heads.shape[0], heads.shape[2], -1)),
+    ("view of a turned tensor", lambda heads: heads.permute(0, 2, 1, 3).view(heads.shape[0], heads.shape[2], -1)),
+    ("raises", lambda heads: heads.transpose(1, 2).flatten(4)),
     ("other numbers", lambda heads: heads.flip(1).transpose(1, 2).flatten(2)),
 ]
 
@@ -543,10 +577,23 @@ def mask_afterwards(self, scores, mask):
     return weights if mask is None else weights * mask[:, None, None]
 
 
-def softmax_over(axis):
+def always_masked(self, scores, mask):
+    return scores.masked_fill(~mask[:, None, None, :], float("-inf")).softmax(dim=-1)
+
+
+def always_masked_by_unsqueeze(self, scores, mask):
+    return scores.masked_fill(~mask.unsqueeze(1).unsqueeze(1), float("-inf")).softmax(dim=-1)
+
+
+def share_out_again(self, scores, mask):
+    weights = mask_afterwards(self, scores, mask)
+    return weights / weights.sum(-1, keepdim=True)
+
+
+def softmax_over(axis, lowest=float("-inf")):
     def weigh(self, scores, mask):
         if mask is not None:
-            scores = scores.masked_fill(~mask[:, None, None, :], float("-inf"))
+            scores = scores.masked_fill(~mask[:, None, None, :], lowest)
         return scores.softmax(dim=axis)
 
     return weigh
@@ -576,7 +623,7 @@ class HeadsAsParameters(nn.Module):
     def forward(self, features, mask=None):
         q, k, v = ((features @ W).chunk(self.num_heads, -1) for W in (self.W_query, self.W_key, self.W_value))
         brought = []
-        for queries, keys, values in zip(q, k, v):
+        for queries, keys, values in zip(q, k, v, strict=True):
             scores = torch.einsum("bik,bjk->bij", queries, keys) * keys.shape[-1] ** -0.5
             if mask is not None:
                 scores = scores + torch.where(mask, 0.0, -1e30)[:, None, :]
@@ -614,7 +661,7 @@ class HeadsInAList(FourMaps):
     def __init__(self, embed_dim, num_heads):
         super().__init__(embed_dim, num_heads)
         hidden = [self._modules.pop(name) for name in ("W_query", "W_key", "W_value")]
-        for name, linear in zip(("W_query", "W_key", "W_value"), hidden):
+        for name, linear in zip(("W_query", "W_key", "W_value"), hidden, strict=True):
             object.__setattr__(self, name, linear)
 
 
@@ -625,7 +672,11 @@ class HeadsUnregistered(FourMaps):
         self.W_key = torch.randn(embed_dim, embed_dim)
 
     def forward(self, features, mask=None):
-        queries, keys, values = self.cut(self.W_query(features)), self.cut(features @ self.W_key), self.W_value(features)
+        queries, keys, values = (
+            self.cut(self.W_query(features)),
+            self.cut(features @ self.W_key),
+            self.W_value(features),
+        )
         return self.W_output(self.join(self.weigh(self.score(queries, keys), mask) @ self.cut(values)))
 
 
@@ -691,6 +742,7 @@ RIGHT["many_heads"] = {
     "PyTorch's whole layer": HeadsByTheWholeLayer,
     "parameters, a loop over heads, einsum": HeadsAsParameters,
     "the course's own, which returns weights too": MultiHeadSelfAttention,
+    "a mask after the softmax that shares out again": heads_with(weigh=share_out_again),
     "a very small number in place of minus infinity": hiding(
         lambda scores, mask: scores.masked_fill(~mask[:, None, None], -1e9)
     ),
@@ -705,16 +757,25 @@ WRONG["many_heads"] = [
     ("scale multiplied", heads_with(score=lambda self, q, k: q @ k.mT * self.head_dim**0.5)),
     ("queries and keys swapped", HeadsKeysAsk),
     ("softmax over the wrong axis", heads_with(weigh=softmax_over(2))),
+    ("softmax over the wrong axis", heads_with(weigh=softmax_over(-2, -1e9))),
     ("softmax over the heads", heads_with(weigh=softmax_over(1))),
+    ("softmax over the heads", heads_with(weigh=softmax_over(1, torch.finfo(torch.float32).min))),
     ("no softmax", heads_with(weigh=no_softmax)),
+    ("no mask is not expected", heads_with(weigh=always_masked)),
+    ("no mask is not expected", heads_with(weigh=always_masked_by_unsqueeze)),
     ("mask without effect", hiding(lambda scores, mask: scores)),
     ("mask without effect", hiding(lambda scores, mask: scores.masked_fill(~mask[:, None, :, None], -math.inf))),
     ("mask after the softmax", heads_with(weigh=mask_afterwards)),
     ("mask with the wrong sign", hiding(lambda scores, mask: scores.masked_fill(mask[:, None, None], -math.inf))),
+    ("mask with the wrong sign", hiding(lambda scores, mask: scores.masked_fill(mask[:, None, None], -1e9))),
     ("masked scores set to 0", hiding(lambda scores, mask: scores * mask[:, None, None])),
     ("mask added as a number", hiding(lambda scores, mask: scores + mask[:, None, None])),
     ("mask on the wrong axes", hiding(lambda scores, mask: scores.masked_fill(~mask, -math.inf))),
-    ("values weighted with the transposed weights", heads_with(bring=lambda self, weights, values: weights.mT @ values)),
+    ("mask on the wrong axes", hiding(lambda scores, mask: scores.masked_fill(~mask.unsqueeze(1), -1e9))),
+    (
+        "values weighted with the transposed weights",
+        heads_with(bring=lambda self, weights, values: weights.mT @ values),
+    ),
     ("heads cut by a plain reshape", heads_with(cut=reshaped)),
     ("heads and tokens not swapped", HeadsNeverMeet),
     ("features dealt out in turn", heads_with(cut=dealt_out)),
@@ -777,7 +838,9 @@ def norm_in_loops(features, scale, shift, eps=1e-5):
         return torch.stack([norm_in_loops(token, scale, shift, eps) for token in features])
     mean = sum(features) / len(features)
     variance = sum((x - mean) ** 2 for x in features) / len(features)
-    return torch.stack([(x - mean) / (variance + eps) ** 0.5 * a + b for x, a, b in zip(features, scale, shift)])
+    return torch.stack(
+        [(x - mean) / (variance + eps) ** 0.5 * a + b for x, a, b in zip(features, scale, shift, strict=True)]
+    )
 
 
 def norm_over(axes):
@@ -838,9 +901,7 @@ class Block(nn.Module):
         super().__init__()
         self.attention = MultiHeadSelfAttention(embed_dim, num_heads)
         self.attention_norm = nn.LayerNorm(embed_dim)
-        self.feed_forward = nn.Sequential(
-            nn.Linear(embed_dim, hidden_dim), nn.ReLU(), nn.Linear(hidden_dim, embed_dim)
-        )
+        self.feed_forward = nn.Sequential(nn.Linear(embed_dim, hidden_dim), nn.ReLU(), nn.Linear(hidden_dim, embed_dim))
         self.feed_forward_norm = nn.LayerNorm(embed_dim)
 
 
@@ -914,7 +975,7 @@ class BlockTokenByToken(Block):
     def forward(self, features, mask=None):
         attended, _ = self.attention(features, mask)
         output = []
-        for token, add in zip(features.flatten(0, 1), attended.flatten(0, 1)):
+        for token, add in zip(features.flatten(0, 1), attended.flatten(0, 1), strict=True):
             token = self.attention_norm(token + add)
             output.append(self.feed_forward_norm(token + self.feed_forward(token)))
         return torch.stack(output).view(features.shape)
@@ -966,7 +1027,8 @@ WRONG["first_block"] = [
     ("feed-forward layer first", block(thinks_first)),
     ("feed-forward layer left out", block(lambda x, a, n, f, m: n(x + a(x)))),
     ("mask not handed on", BlockWithoutMask),
-    ("raises", BlockOfThePair),
+    ("pair not taken apart", BlockOfThePair),
+    ("raises", block(lambda x, a, n, f, m: m(n(x + a(x)) + f(a)))),
     ("a linear map is missing", BlockWithoutParts),
     ("other numbers", block(lambda x, a, n, f, m: m(n(x + a(x)) - f(n(x + a(x)))))),
 ]
@@ -974,7 +1036,7 @@ WRONG["first_block"] = [
 
 def loss_in_loops(scores, ids):
     total, count = 0.0, 0
-    for text, words in zip(scores, ids):
+    for text, words in zip(scores, ids, strict=True):
         for place in range(len(words) - 1):
             if words[place + 1] != 0:
                 total = total - text[place].softmax(0)[words[place + 1]].log()
@@ -993,7 +1055,9 @@ def cross_entropy(said, came, **options):
 
 
 def mean_of_texts(scores, ids):
-    return torch.stack([F.cross_entropy(s[:-1], w[1:], ignore_index=0) for s, w in zip(scores, ids)]).mean()
+    return torch.stack(
+        [F.cross_entropy(s[:-1], w[1:], ignore_index=0) for s, w in zip(scores, ids, strict=True)]
+    ).mean()
 
 
 RIGHT["next_word_loss"] = {
@@ -1010,18 +1074,26 @@ WRONG["next_word_loss"] = [
     ("shifted in a ring", lambda s, i: cross_entropy(s, i.roll(-1, 1), ignore_index=0)),
     ("shifted in a ring", lambda s, i: cross_entropy(s, i.roll(-1), ignore_index=0)),
     ("padding counted", lambda s, i: cross_entropy(s[:, :-1], i[:, 1:])),
-    ("padding in the divisor", lambda s, i: cross_entropy(s[:, :-1], i[:, 1:], ignore_index=0, reduction="none").mean()),
+    (
+        "padding in the divisor",
+        lambda s, i: cross_entropy(s[:, :-1], i[:, 1:], ignore_index=0, reduction="none").mean(),
+    ),
     ("softmax twice", lambda s, i: cross_entropy(s.softmax(-1)[:, :-1], i[:, 1:], ignore_index=0)),
     ("sum in place of mean", lambda s, i: cross_entropy(s[:, :-1], i[:, 1:], ignore_index=0, reduction="sum")),
     ("mean of the texts' means", mean_of_texts),
-    ("axes mixed by a reshape", lambda s, i: F.cross_entropy(
-        s[:, :-1].reshape(s.shape[0], s.shape[2], s.shape[1] - 1), i[:, 1:], ignore_index=0)),
+    (
+        "axes mixed by a reshape",
+        lambda s, i: F.cross_entropy(
+            s[:, :-1].reshape(s.shape[0], s.shape[2], s.shape[1] - 1), i[:, 1:], ignore_index=0
+        ),
+    ),
     ("sign forgotten", lambda s, i: -loss_by_gather(s, i)),
     ("perplexity in place of surprise", lambda s, i: loss_by_gather(s, i).exp()),
     ("bits in place of nats", lambda s, i: loss_by_gather(s, i) / math.log(2)),
     ("not averaged", lambda s, i: cross_entropy(s[:, :-1], i[:, 1:], ignore_index=0, reduction="none")),
     ("last word only", lambda s, i: F.cross_entropy(s[:, -2], i[:, -1], ignore_index=0)),
-    ("raises", lambda s, i: F.cross_entropy(s[:, :-1], i[:, 1:], ignore_index=0)),
+    ("words' axis last", lambda s, i: F.cross_entropy(s[:, :-1], i[:, 1:], ignore_index=0)),
+    ("raises", lambda s, i: F.cross_entropy(s[:, :-1].flatten(0, 1), i[:, 1:], ignore_index=0)),
     ("wrong type", lambda s, i: loss_by_gather(s, i).item()),
     ("other numbers", lambda s, i: loss_by_gather(s, i) + 1),
 ]
@@ -1039,7 +1111,7 @@ def interval(quantile=lambda n: stats.t.ppf(0.975, n - 1), ddof=1, divisor=math.
 
 
 def interval_in_loops(first, second):
-    differences = [float(a) - float(b) for a, b in zip(first, second)]
+    differences = [float(a) - float(b) for a, b in zip(first, second, strict=True)]
     n, mean = len(differences), sum(differences) / len(differences)
     variance = sum((d - mean) ** 2 for d in differences) / (n - 1)
     return [mean, stats.t.isf(0.025, n - 1) * math.sqrt(variance / n)]
@@ -1069,8 +1141,7 @@ WRONG["paired_interval"] = [
     ("pairing lost", unpaired(lambda one, other: math.hypot(one, other))),
     ("pairing lost", unpaired(lambda one, other: one + other)),
     ("pairing lost", unpaired(lambda one, other: abs(one - other))),
-    ("pairing lost", lambda a, b: (
-        a.mean() - b.mean(), np.ptp(stats.ttest_ind(a, b).confidence_interval(0.95)) / 2)),
+    ("pairing lost", lambda a, b: (a.mean() - b.mean(), np.ptp(stats.ttest_ind(a, b).confidence_interval(0.95)) / 2)),
     ("normal in place of t", interval(lambda n: stats.norm.ppf(0.975))),
     ("normal in place of t", interval(lambda n: 1.96)),
     ("spread divided by n", interval(ddof=0)),
@@ -1183,3 +1254,61 @@ def test_a_check_knows_several_mistakes_by_name(exercise):
 def test_an_answer_checked_twice_gets_the_same_verdict(exercise):
     for _, answer in WRONG[exercise][:3]:
         assert getattr(check, exercise)(answer) == getattr(check, exercise)(answer)
+
+
+# --- The labs ----------------------------------------------------------------------------------------------------
+
+LABS = sorted((Path(__file__).resolve().parents[1] / "labs").glob("0[5-9]_*.md"))
+EXERCISE = re.compile(r"^exercise: (\w+)\n---\n(.*?)^```$.*?^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def handed_out():
+    """For each exercise its lab, the starting cell, and the folded solution."""
+    return {name: (lab, *code) for lab in LABS for name, *code in EXERCISE.findall(lab.read_text())}
+
+
+HANDED_OUT = handed_out()
+
+
+def answer_of(lab, code):
+    """What a cell defines, with nothing else at hand than what the lab imports."""
+    names = {}
+    cells = [cell.source for cell in jupytext.read(lab).cells if cell.cell_type == "code"]
+    for line in ast.parse("\n".join(cells)).body:
+        if isinstance(line, (ast.Import, ast.ImportFrom)):
+            exec(ast.unparse(line), names)
+    before = set(names)
+    exec(code, names)
+    (name,) = [name for name in set(names) - before if not name.startswith("__")]
+    return names[name]
+
+
+def test_each_exercise_stands_in_a_lab_and_has_a_check():
+    assert set(HANDED_OUT) == set(EXERCISES)
+    assert all(2 <= len(EXERCISE.findall(lab.read_text())) <= 4 for lab in LABS)
+
+
+@pytest.mark.parametrize("exercise", EXERCISES)
+def test_the_folded_solution_is_correct_within_a_second(exercise):
+    lab, _, solution = HANDED_OUT[exercise]
+    answer = answer_of(lab, solution)
+    begin = time.process_time()
+    verdict = getattr(check, exercise)(answer)
+    assert verdict, verdict.sentence
+    assert time.process_time() - begin < 1, "the reader waits"
+
+
+@pytest.mark.parametrize("exercise", EXERCISES)
+def test_the_starting_cell_is_not_done_yet(exercise):
+    lab, start, _ = HANDED_OUT[exercise]
+    assert getattr(check, exercise)(answer_of(lab, start)).state == "not done yet"
+
+
+def test_every_paragraph_that_a_check_points_to_is_there():
+    headings = {
+        f"Lab {int(lab.name[:2])}, “{heading}”"
+        for lab in LABS
+        for heading in re.findall(r"^###? (.*)$", lab.read_text(), re.MULTILINE)
+    }
+    named = set(re.findall(r"Lab \d, “[^”]*”", Path(labs_5_to_9.__file__).read_text()))
+    assert named and named <= headings, named - headings

@@ -257,6 +257,6 @@ def test_bad_examples_and_batches_are_refused_with_a_sentence(small):
         marked_examples(encoded, build_vocabulary(split.tokens), seed=0)
     with pytest.raises(ValueError, match="same reviews"):
         plain_examples(encoded) + plain_examples(one)
-    encoded.ids[0] = 10_000
+    encoded.table[0] = 10_000
     with pytest.raises(ValueError, match="vocabulary of the model"):
         next(batches(plain_examples(encoded)))

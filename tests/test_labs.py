@@ -305,3 +305,25 @@ def test_the_stored_notebooks_are_json_that_repeats_to_the_byte():
         text = lab.with_suffix(".ipynb").read_text()
         notebook = json.loads(text)
         assert text == notebooks.sign(nbformat.reads(text, as_version=4), notebook["metadata"]["lab"]["made_from"])
+
+
+# --- what a lab exports for the site -----------------------------------------------------------------------------
+
+
+def test_what_a_lab_exports_reaches_the_site_once_the_lab_comes_to_its_end(lab):
+    exported = lab.parent.parent / "book/_static/weights.bin"
+    exported.parent.mkdir(parents=True)
+    export = "import os\nimport pathlib\n\npathlib.Path(os.environ['LAB_EXPORT'], 'weights.bin').write_text('{}')\n"
+    replace_in(lab, "print(number() + 1)", export.format("first") + "print(number() + 1)")
+    make_labs.bring_up_to_date(lab)
+    assert exported.read_text() == "first"
+    replace_in(lab, "write_text('first')", "write_text('second')")
+    replace_in(lab, "print(number() + 1)", "1 / 0")
+    with pytest.raises(RuntimeError, match="ZeroDivisionError"):
+        make_labs.bring_up_to_date(lab)
+    assert exported.read_text() == "first", "a lab that failed has replaced what the site shows"
+
+
+def test_checking_the_labs_exports_nothing(lab, monkeypatch):
+    monkeypatch.setenv("LAB_EXPORT", "somewhere")
+    assert "LAB_EXPORT" not in notebooks.kernel_environment(lab.parent.parent)

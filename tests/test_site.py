@@ -6,11 +6,14 @@ import re
 import shutil
 import subprocess
 import sys
+import threading
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import unquote, urljoin, urlsplit
 
+import check_links
 import pytest
 import yaml
 
@@ -253,3 +256,38 @@ def faulty_build(tmp_path_factory):
 def test_what_would_fail_a_reader_stops_the_build(faulty_build, complaint):
     assert faulty_build.returncode != 0
     assert complaint in " ".join((faulty_build.stdout + faulty_build.stderr).split())
+
+
+# ------------------------------------------------------------------------------------------- links to other sites
+
+
+class Answers(BaseHTTPRequestHandler):
+    """Another site with one page."""
+
+    def do_GET(self) -> None:
+        self.send_response(200 if self.path == "/there" else 404)
+        self.end_headers()
+
+    do_HEAD = do_GET
+
+    def log_message(self, *_) -> None:
+        pass
+
+
+def test_a_link_that_does_not_answer_is_named_and_fails_nothing(tmp_path, capsys):
+    with ThreadingHTTPServer(("127.0.0.1", 0), Answers) as other:
+        threading.Thread(target=other.serve_forever, daemon=True).start()
+        site = f"http://127.0.0.1:{other.server_port}"
+        (tmp_path / "_config.yml").write_text("title: A book\nonly_build_toc_files: true\n")
+        (tmp_path / "_toc.yml").write_text("format: jb-book\nroot: page\n")
+        (tmp_path / "page.md").write_text(f"# A page\n\n[there]({site}/there)\n[gone]({site}/gone)\n")
+        status = check_links.main(tmp_path)
+        other.shutdown()
+    told = capsys.readouterr().out
+    assert status == 0 and "1 of 2 links to other sites answer" in told
+    assert f"{site}/gone\n" in told and "404" in told and "page.md:3" in told and "/there" not in told
+
+
+def test_a_link_check_that_could_not_run_fails(tmp_path, capsys):
+    assert check_links.main(tmp_path) == 1
+    assert "could not be checked" in capsys.readouterr().out

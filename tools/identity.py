@@ -14,11 +14,25 @@ MARKED = re.compile(r"^(?P<indent> *)(?P<mark>(?:<!--|#) identity: (?P<template>
 
 
 def read(root: Path) -> dict[str, str]:
-    """Return what templates may name: url, branch, name, site (the published pages) and colab (a folder there)."""
-    repository = yaml.safe_load((root / "_config.yml").read_text())["repository"]
-    url, branch = repository["url"].rstrip("/"), repository["branch"]
+    """Return what templates may name: url, branch, name, site (the published pages) and colab (the repository there).
+
+    Two more belong to the student edition: student (where it is published) and colab_student (the same in Colab).
+    Raises ValueError for a student edition that Colab could not open.
+    """
+    settings = yaml.safe_load((root / "_config.yml").read_text())
+    url, branch = settings["repository"]["url"].rstrip("/"), settings["repository"]["branch"]
     owner, name = url.split("/")[-2:]
+    student = str(settings.get("student_edition", "student")).strip("/")
+    if "://" not in student:
+        student = f"{url}/blob/{branch}/{student}"
+    if not re.fullmatch(r"https://github\.com/[^/\s]+/[^/\s]+/blob/\S+", student):
+        raise ValueError(
+            f"student_edition in _config.yml is {student}. Name a folder of the repository, as `student`, or a whole "
+            "address that Colab can open: https://github.com/you/your-class/blob/main"
+        )
     return {
+        "student": student,
+        "colab_student": student.replace("https://github.com/", "https://colab.research.google.com/github/"),
         "url": url,
         "branch": branch,
         "name": name,

@@ -4,6 +4,9 @@ The rule: a stale lab is executed once, in a fresh kernel, two labs at a time; a
 notebook is replaced in one step, and only by an execution that came to its end. One that somebody changed by hand
 is kept in yours/ first. Called with a number, as in `make_labs.py 05`, it leaves the other labs alone; with `again`
 it executes labs that are not stale, too.
+
+What a lab exports for the site's pages (weights), it writes into the folder that LAB_EXPORT names. That is set here
+alone; the files move to book/_static once the lab has come to its end.
 """
 
 import copy
@@ -11,6 +14,7 @@ import os
 import re
 import shutil
 import sys
+import tempfile
 import time
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
@@ -24,26 +28,32 @@ import notebooks
 ROOT = Path(__file__).resolve().parents[1]
 
 
-def replace(path: Path, text: str) -> None:
+def replace(path: Path, content: str | bytes) -> None:
     """Write a file in one step: nobody ever finds half of it."""
     half = path.with_name(f".{path.name}.part")
-    half.write_text(text)
+    half.write_bytes(content.encode() if isinstance(content, str) else content)
     os.replace(half, path)
 
 
-def execute(lab: Path, notebook: nbformat.NotebookNode) -> None:
-    """Execute a notebook in place. Raises RuntimeError with a message that names the cell and shows what went wrong."""
+def execute(lab: Path, notebook: nbformat.NotebookNode, exports: str = "", timed: bool = False) -> None:
+    """Execute a notebook in place; what it exports goes into the folder `exports`, or nowhere.
+
+    `timed` keeps in each cell's metadata when it began and ended.
+
+    Raises RuntimeError with a message that names the cell and shows what went wrong.
+    """
     metadata = copy.deepcopy(notebook.metadata)
     client = nbclient.NotebookClient(
         notebook,
         timeout=None,
         kernel_name="python3",
-        record_timing=False,  # times would make each execution another file
+        record_timing=timed,  # times would make each execution another file
         coalesce_streams=True,
         resources={"metadata": {"path": str(lab.parent)}},
     )
     try:
-        client.execute(env=notebooks.kernel_environment(lab.parent.parent))
+        folder = {"LAB_EXPORT": exports} if exports else {}
+        client.execute(env=notebooks.kernel_environment(lab.parent.parent) | folder)
     except (nbclient.exceptions.CellExecutionError, nbclient.exceptions.DeadKernelError) as error:
         code = notebooks.code_cells(notebook)
         count = next((i for i, cell in enumerate(code) if cell.execution_count is None), len(code))
@@ -70,7 +80,10 @@ def bring_up_to_date(lab: Path, again: bool = False) -> str:
         kept = f"; the changed notebook is kept as yours/{target.name}"
     if reason:
         start = time.monotonic()
-        execute(lab, notebook)
+        with tempfile.TemporaryDirectory() as exports:
+            execute(lab, notebook, exports)
+            for file in sorted(Path(exports).iterdir()):
+                replace(lab.parent.parent / "book/_static" / file.name, file.read_bytes())
         done = f"executed in {time.monotonic() - start:.0f} s ({reason}{kept})"
     else:
         for cell, before in zip(notebooks.code_cells(notebook), notebooks.code_cells(old), strict=True):

@@ -38,7 +38,7 @@ from shared import data, model, training  # noqa: E402
 
 LINES = ROOT / "_build" / "results.jsonl"
 TABLE = ROOT / "shared" / "does_it_help.json"  # a part of the package: Colab has no other file of the labs
-SOURCES = ("shared/data.py", "shared/model.py", "shared/training.py", "tools/results.py")
+SOURCES = ("shared/data.py", "shared/model.py", "shared/training/__init__.py", "tools/results.py")
 SEEDS = 5
 
 
@@ -145,8 +145,7 @@ def prepared(scale: str, cut: int | None) -> data.Prepared:
 def part_of(split: data.EncodedReviews, divisor: int, seed: int) -> data.EncodedReviews:
     """A random part of the reviews."""
     rows = np.sort(np.random.default_rng(seed).permutation(len(split))[: len(split) // divisor])
-    flat = data.Tokens([], split.ids, split.offsets).take(rows)
-    return replace(split, ids=flat.ids, offsets=flat.offsets, labels=split.labels[rows])
+    return replace(split, starts=split.starts[rows], lengths=split.lengths[rows], labels=split.labels[rows])
 
 
 def example_makers(run: Run, source: data.Prepared) -> tuple[Callable, Callable]:

@@ -4,6 +4,8 @@ It also stops the build (warnings are errors) where a page would fail a reader: 
 that would show as an error.
 """
 
+import base64
+import gzip
 import re
 import sys
 from html.parser import HTMLParser
@@ -11,7 +13,9 @@ from pathlib import Path
 
 from docutils import nodes
 from latex2mathml.converter import convert
+from sphinx import addnodes
 from sphinx.application import Sphinx
+from sphinx.transforms import SphinxTransform
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util import logging
 from sphinx.util.images import get_image_size
@@ -35,12 +39,14 @@ COLOURS = _colours()
 # A formula names a role's light colour, `\textcolor{#0250d5}{Q}`: every reader of LaTeX knows that. On the site the
 # colour becomes a class, so that it follows the theme.
 ROLE_OF_COLOUR = {light.lower(): role for role, (light, _) in COLOURS.ROLES.items()}
+# In a lab these letters have no other meaning, so they wear their colour without being told: see book/notation.md.
+ROLE_OF_LETTER = {"Q": "query", "K": "key", "V": "value", "E": "score", "A": "weight"}
 
 
 # ---------------------------------------------------------------------------------------------------- formulas
 
 
-def to_mathml(latex: str, display: bool) -> str:
+def to_mathml(latex: str, display: bool, letters_have_roles: bool = False) -> str:
     """The MathML of a LaTeX formula; ValueError with a sentence where it cannot be drawn."""
     try:
         markup = convert(latex, display="block" if display else "inline")
@@ -60,13 +66,16 @@ def to_mathml(latex: str, display: bool) -> str:
             raise ValueError(f"the formula {latex!r} has the colour {match[1]}, which is no role; use one of {known}")
         return f'class="role-{role}"'
 
+    if letters_have_roles:
+        for letter, role in ROLE_OF_LETTER.items():
+            markup = markup.replace(f"<mi>{letter}</mi>", f'<mi class="role-{role}">{letter}</mi>')
     return re.sub(r'mathcolor="([^"]*)"', role_class, markup)
 
 
 def visit_math(self, node) -> None:
     display = isinstance(node, nodes.math_block)
     try:
-        markup = to_mathml(node.astext(), display)
+        markup = to_mathml(node.astext(), display, letters_have_roles="in-a-lab" in node["classes"])
     except ValueError as error:
         logger.warning(str(error), location=node)
         markup = f"<code>{self.encode(node.astext())}</code>"
@@ -75,6 +84,17 @@ def visit_math(self, node) -> None:
 
 
 # ------------------------------------------------------------------------------------- figures, tables, details
+
+
+class LettersOfLabs(SphinxTransform):
+    """Formulas remember that they stand in a lab, also where all pages become one, as for the PDF."""
+
+    default_priority = 500
+
+    def apply(self, **kwargs) -> None:
+        if self.env.docname.startswith("labs/"):
+            for formula in [*self.document.findall(nodes.math), *self.document.findall(nodes.math_block)]:
+                formula["classes"].append("in-a-lab")
 
 
 class _Pictures(HTMLParser):
@@ -118,6 +138,18 @@ class PageChecks(SphinxPostTransform):
             frame += table
 
 
+class LabsLeftOut(SphinxPostTransform):
+    """A link to a lab that _toc.yml does not name becomes plain words: an instructor chooses labs by lines there."""
+
+    default_priority = 8  # before MyST, which would call the lab an unknown document
+
+    def run(self, **kwargs) -> None:
+        for link in list(self.document.findall(addnodes.pending_xref)):
+            target = link.get("reftarget", "")
+            if link.get("refdomain") == "doc" and target.startswith("labs/") and target not in self.env.all_docs:
+                link.replace_self(link[0].deepcopy())
+
+
 # ------------------------------------------------------------------------------------------ the way through it
 
 
@@ -151,6 +183,8 @@ def add_context(app: Sphinx, pagename: str, templatename: str, context: dict, do
     if doctree is not None:
         # docutils' role for an entry has been given up by ARIA; a list has items.
         context["body"] = context["body"].replace('role="doc-biblioentry"', 'role="listitem"')
+        # What is heard is what is seen: "Show code cell source".
+        context["body"] = context["body"].replace(' aria-label="Toggle hidden content"', "")
         # The corner of a pandas table is a heading of nothing.
         context["body"] = make_lazy(app, context["body"].replace("<th></th>", "<td></td>"))
         sections = [s for s in doctree.findall(nodes.section) if isinstance(s.parent.parent, nodes.document)]
@@ -192,11 +226,38 @@ def write_colours(app: Sphinx, exception: Exception | None) -> None:
         (Path(app.outdir) / "_static" / "roles.css").write_text(sheet, encoding="utf-8")
 
 
+# ------------------------------------------------------------------------------------------- the models to try
+
+WEIGHTS = ROOT / "book" / "_static" / "try_the_model.safetensors"  # lab 4 writes it
+
+
+def say_size(app: Sphinx, doctree) -> None:
+    """Put the size of the models where the page says WEIGHTS_SIZE."""
+    for node in [node for node in doctree.findall(nodes.Text) if "WEIGHTS_SIZE" in node]:
+        app.env.note_dependency(str(WEIGHTS))
+        size = f"{WEIGHTS.stat().st_size / 1e6:.1f} MB"
+        node.parent.replace(node, nodes.Text(node.replace("WEIGHTS_SIZE", size)))
+
+
+def write_weights(app: Sphinx, exception: Exception | None) -> None:
+    """The models once more as a script: a page that was opened from a disk may fetch no other file."""
+    if exception is None and app.builder.format == "html" and WEIGHTS.exists():
+        packed = base64.b64encode(gzip.compress(WEIGHTS.read_bytes(), mtime=0)).decode()
+        script = Path(app.outdir) / "_static" / "try_the_model.weights.js"
+        script.write_text(f'globalThis.tryTheModelWeights = "{packed}";\n', encoding="utf-8")
+
+
 def setup(app: Sphinx) -> dict:
     app.add_html_math_renderer("mathml", (visit_math, None), (visit_math, None))
+    app.add_transform(LettersOfLabs)
     app.add_post_transform(PageChecks)
+    app.add_post_transform(LabsLeftOut)
     app.connect("config-inited", set_base)
+    # One page is written every time: Sphinx copies style and scripts only when it writes a page at all.
+    app.connect("env-updated", lambda app, env: [app.config.root_doc])
     app.connect("html-page-context", add_context)
     app.connect("html-collect-pages", add_pages)
     app.connect("build-finished", write_colours)
+    app.connect("doctree-read", say_size)
+    app.connect("build-finished", write_weights)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

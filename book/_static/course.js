@@ -1,4 +1,5 @@
-// What a page does beyond standing there: its theme, its copy buttons, scrolling by keyboard, closing the contents.
+// What a page does beyond standing there: its theme, the labs read so far, its copy buttons, scrolling by keyboard,
+// closing the contents.
 // Everything is readable without it.
 
 const said = (words) => { document.getElementById("said").textContent = words; };
@@ -14,6 +15,35 @@ theme.addEventListener("click", () => {
   try { localStorage.setItem("theme", root.dataset.theme); } catch { /* private windows and some file:// pages */ }
   showTheme();
 });
+
+// Paper is white, also for readers in the dark.
+let onScreen = null;
+addEventListener("beforeprint", () => { onScreen ??= root.dataset.theme; root.dataset.theme = "light"; });
+addEventListener("afterprint", () => { root.dataset.theme = onScreen ?? root.dataset.theme; onScreen = null; });
+
+// Progress: a lab counts as read once its end was in sight. That is noted in this browser and nowhere else.
+const courseRoot = new URL(root.dataset.content_root, location.href).href;
+const nameOf = (address) => address.split(/[?#]/)[0].slice(courseRoot.length);
+const labsRead = () => {
+  try { return new Set(JSON.parse(localStorage.getItem("labs read")) || []); } catch { return new Set(); }
+};
+const showRead = () => {
+  const names = labsRead();
+  for (const link of document.querySelectorAll('.steps a, #contents a:has(.number)')) {
+    if (!names.has(nameOf(link.href)) || link.classList.contains("read")) continue;
+    link.classList.add("read");
+    link.insertAdjacentHTML("beforeend", '<span class="hidden">, read</span>');
+  }
+};
+showRead();
+if (document.querySelector(".steps")) {
+  new IntersectionObserver((entries, observer) => {
+    if (!entries.some((entry) => entry.isIntersecting)) return;
+    observer.disconnect();
+    try { localStorage.setItem("labs read", JSON.stringify([...labsRead().add(nameOf(location.href))])); } catch { /* as above */ }
+    showRead();
+  }).observe(document.querySelector(".turn"));
+}
 
 // Copy: code is stored without prompts, so its text is what to copy.
 if (navigator.clipboard) {
@@ -40,7 +70,7 @@ if (navigator.clipboard) {
 }
 
 // What scrolls inside itself can be reached and scrolled by keyboard, and only while it does scroll.
-const scrollers = document.querySelectorAll("pre, .scroll, div.math, p:has(> math), .cell_output > .output, .cell_output > .html");
+const scrollers = document.querySelectorAll("pre, .scroll, div.math, p:has(> math), .cell_output:has(> img), .cell_output > .output");
 const names = { PRE: "Code or text" };
 const watch = new ResizeObserver((entries) => {
   for (const { target } of entries) {
@@ -63,6 +93,13 @@ const contents = document.getElementById("contents");
 contents.addEventListener("click", (event) => {
   if (event.target.closest('a[href^="#"]') && contents.matches(":popover-open")) contents.hidePopover();
 });
+
+// How many pages a search found is said aloud, too.
+const results = document.getElementById("search-results");
+if (results) {
+  new MutationObserver(() => said(results.querySelector(".search-summary")?.textContent || ""))
+    .observe(results, { childList: true, subtree: true, characterData: true });
+}
 
 // Search results quote the pages they found, which a browser refuses to read over file://.
 if (location.protocol === "file:" && typeof DOCUMENTATION_OPTIONS !== "undefined") {

@@ -1,7 +1,7 @@
 """The checks of labs 5 to 9: a walk by hand, heads, blocks, evidence.
 
-Each is an `Exercise`, named in `__init__.py` in alphabetical order; `harness.py` says how one is made. A mistake that can
-hide behind sizes that agree has a trial in which they agree, and it stands first: there the mistake raises no error.
+References are loops or PyTorch's and SciPy's own functions. A mistake that can hide behind sizes that agree has a trial
+in which they agree, and it stands first: there the mistake raises no error.
 """
 
 import math
@@ -120,7 +120,12 @@ def _word_case(place, tokens, d_in, d_k, d_v):
 
 context_of_one_word = Exercise(
     name="context_of_one_word",
-    cases=lambda: [_word_case(2, 4, 4, 4, 4), _word_case(3, 6, 3, 2, 5), _word_case(0, 5, 4, 3, 2), _word_case(0, 1, 2, 3, 4)],
+    cases=lambda: [
+        _word_case(2, 4, 4, 4, 4),
+        _word_case(3, 6, 3, 2, 5),
+        _word_case(0, 5, 4, 3, 2),
+        _word_case(0, 1, 2, 3, 4),
+    ],
     reference=lambda place, inputs, W_query, W_key, W_value: _context_by_loops(
         inputs[place] @ W_query, inputs @ W_key, inputs @ W_value
     ),
@@ -130,11 +135,13 @@ context_of_one_word = Exercise(
             "queries and keys swapped",
             "The key of the word meets the queries of all words. The word asks, so its query meets all keys.",
             "Lab 5, “Scores: one question, six labels”",
-            lambda place, inputs, W_query, W_key, W_value: _one_word(_Attention())(place, inputs, W_key, W_query, W_value),
+            lambda place, inputs, W_query, W_key, W_value: _one_word(_Attention())(
+                place, inputs, W_key, W_query, W_value
+            ),
         ),
         Mistake(
             "keys not transposed",
-            "The query meets the keys as they lie. Each key must become a column: query @ keys.T.",
+            "The query meets the keys as they lie. Each key must become a column.",
             "Lab 5, “Scores: one question, six labels”",
             lambda place, inputs, W_query, W_key, W_value: (
                 _softmax((inputs[place] @ W_query) @ (inputs @ W_key) / W_key.shape[1] ** 0.5) @ (inputs @ W_value)
@@ -176,7 +183,9 @@ def _weight_of(layer: Any, W: Tensor) -> Tensor:
         sentence = "The layer has a bias, and x @ W has none: nn.Linear makes one unless you say bias=False."
         raise Wrong("a bias is left in", f"{sentence} {where}")
     if not layer.weight.requires_grad:
-        sentence = "The layer's weight cannot learn: its requires_grad is False. An nn.Parameter learns unless told not to."
+        sentence = (
+            "The layer's weight cannot learn: its requires_grad is False. An nn.Parameter learns unless told not to."
+        )
         raise Wrong("cannot learn", f"{sentence} {where}")
     if layer.weight.untyped_storage().data_ptr() == W.untyped_storage().data_ptr():
         sentence = "The layer's weight lies in the memory of W, so training the layer would change W. Copy the numbers."
@@ -189,6 +198,11 @@ def _copied(W: Tensor) -> Tensor:
     return W.new_empty(W.T.shape).copy_(W)
 
 
+def _copied_outside_no_grad(W: Tensor) -> Tensor:
+    with torch.enable_grad():
+        return nn.Parameter(W.T.clone()).copy_(W.T)
+
+
 _LIES = "nn.Linear computes x @ weight.T, so the transpose of W goes in."
 
 as_layer = Exercise(
@@ -199,6 +213,12 @@ as_layer = Exercise(
     mistakes=[
         Mistake("not transposed", f"W went in as it is. {_LIES}", "Lab 5, “Two classes, one function”", _copied),
         Mistake("not transposed", f"W went in as it is. {_LIES}", "Lab 5, “Two classes, one function”", lambda W: W),
+        Mistake(
+            "copied outside no_grad",
+            "PyTorch refuses to write into a parameter while it follows the gradient. Do it inside torch.no_grad().",
+            "Lab 5, “Two classes, one function”",
+            _copied_outside_no_grad,
+        ),
         Mistake(
             "reshaped in place of transposed",
             f"The shape is right and the numbers stand in the wrong places: a reshape does not turn a matrix. {_LIES}",
@@ -232,6 +252,11 @@ def _sentences_together(x, W_query, W_key, W_value):
     return context.reshape(*x.shape[:-1], -1)
 
 
+def _unpacked(x: Tensor) -> Tensor:
+    _batch, _tokens, _columns = x.shape  # raises for a single sentence
+    return x
+
+
 _BATCH_STEPS = [
     (
         "keys not transposed",
@@ -241,20 +266,22 @@ _BATCH_STEPS = [
     ),
     (
         "`.T` on a batch",
-        "The keys are turned with `.T`, or with axes 0 and 2 swapped. On a batch that puts the sentences where the tokens "
-        "should be; when the sizes agree it raises no error. Swap the last two axes only.",
+        "The keys are turned with `.T`, or with axes 0 and 2 swapped. On a batch that puts the sentences where the "
+        "tokens should be; when the sizes agree it raises no error. Swap the last two axes only.",
         _BATCH,
         {"score": lambda queries, keys: queries @ keys.permute(*reversed(range(keys.dim())))},
     ),
     (
         "`.T` on a batch",
-        "The keys are turned by swapping axes 0 and 2, which does on a batch what `.T` does. Swap the last two axes only.",
+        "The keys are turned by swapping axes 0 and 2, which does on a batch what `.T` does. Swap the last two axes "
+        "only.",
         _BATCH,
         {"score": lambda queries, keys: queries @ keys.transpose(0, 2)},
     ),
     (
         "batch and tokens transposed",
-        "Axes 0 and 1 of the keys change places. On a batch these are sentences and tokens. Swap the last two: (-2, -1).",
+        "Axes 0 and 1 of the keys change places. On a batch these are sentences and tokens. Swap the last two: (-2, "
+        "-1).",
         _BATCH,
         {"score": lambda queries, keys: queries @ keys.transpose(0, 1)},
     ),
@@ -263,6 +290,15 @@ _BATCH_STEPS = [
         "The transpose counts its axes from the front, so a single sentence breaks it. Count from the end: (-2, -1).",
         _BATCH,
         {"score": lambda queries, keys: queries @ keys.transpose(1, 2)},
+        {"score": lambda queries, keys: queries @ keys.permute(0, 2, 1)},
+    ),
+    (
+        "only for a batch",
+        "What makes the scores takes a batch only, and a single sentence breaks it. `@` takes both.",
+        _BATCH,
+        {"score": lambda queries, keys: torch.bmm(queries, keys.transpose(-2, -1))},
+        {"score": lambda queries, keys: torch.einsum("bik,bjk->bij", queries, keys)},
+        {"score": lambda queries, keys: _unpacked(queries) @ keys.transpose(-2, -1)},
     ),
     (
         "only for a batch",
@@ -272,13 +308,15 @@ _BATCH_STEPS = [
     ),
     (
         "softmax over the wrong axis",
-        "The columns of the weights add up to 1, and the rows should: a row holds the shares of the word that asks. dim=-1.",
+        "The columns of the weights add up to 1, and the rows should: a row holds the shares of the word that asks. "
+        "dim=-1.",
         _ALL_WORDS,
         {"weigh": lambda scores: scores.softmax(dim=-2)},
     ),
     (
         "softmax over the wrong axis",
-        "The softmax runs along axis 1. That is right for one sentence; on a batch axis 1 are the words that ask. dim=-1.",
+        "The softmax runs along axis 1. That is right for one sentence; on a batch axis 1 are the words that ask. "
+        "dim=-1.",
         _ALL_WORDS,
         {"weigh": lambda scores: scores.softmax(dim=1)},
     ),
@@ -320,7 +358,8 @@ batched_attention = Exercise(
     mistakes=[
         *(
             Mistake(name, text, where, _all_words(_Attention(**step)))
-            for name, text, where, step in _WRONG_STEPS + _BATCH_STEPS
+            for name, text, where, *ways in _WRONG_STEPS + _BATCH_STEPS
+            for step in ways
         ),
         Mistake(
             "queries and keys swapped",
@@ -343,7 +382,10 @@ batched_attention = Exercise(
             _sentences_together,
         ),
     ],
-    tried="one sentence, two batches of sizes that differ, and a batch of four sentences of four words with four features",
+    tried=(
+        "one sentence, two batches of sizes that differ, and a batch of four sentences of four words with four "
+        "features",
+    ),
 )
 
 # --- Lab 6 -------------------------------------------------------------------------------------------------------
@@ -373,7 +415,7 @@ scores_of_one_word = Exercise(
         *(
             Mistake(
                 "matrix not transposed",
-                f"{which} multiplied without its transpose. When d_k equals embedding_dim that raises no error. {_TURNED}",
+                f"{which} not transposed. When d_k equals embedding_dim that raises no error. {_TURNED}",
                 "Lab 6, “Query, key and value of one word”",
                 gives,
             )
@@ -382,25 +424,33 @@ scores_of_one_word = Exercise(
                     "Both matrices are",
                     lambda asking, embedded, W_query, W_key: (embedded[asking] @ W_query) @ (embedded @ W_key).T,
                 ),
-                ("W_query is", lambda asking, embedded, W_query, W_key: (embedded @ W_key.T) @ (embedded[asking] @ W_query)),
-                ("W_key is", lambda asking, embedded, W_query, W_key: (embedded @ W_key) @ (W_query @ embedded[asking])),
+                (
+                    "W_query is",
+                    lambda asking, embedded, W_query, W_key: (embedded @ W_key.T) @ (embedded[asking] @ W_query),
+                ),
+                (
+                    "W_key is",
+                    lambda asking, embedded, W_query, W_key: (embedded @ W_key) @ (W_query @ embedded[asking]),
+                ),
             ]
         ),
         Mistake(
             "queries and keys swapped",
-            "This is the word's key against all queries, a column of the score matrix. The word that asks brings its query.",
+            "This is the word's key against all queries, a column of the score matrix. The word that asks brings its "
+            "query.",
             "Lab 6, “The whole score matrix”",
             lambda asking, embedded, W_query, W_key: (embedded @ W_query.T) @ (W_key @ embedded[asking]),
         ),
         Mistake(
             "keys not transposed",
-            "The query meets the keys as they lie, entry by row. Each key must become a column: keys.T.",
+            "The query meets the keys as they lie. Each key must become a column.",
             "Lab 6, “A row of scores”",
             lambda asking, embedded, W_query, W_key: (W_query @ embedded[asking]) @ (embedded @ W_key.T),
         ),
         Mistake(
             "scaled",
-            "These scores are divided by the square root of d_k. That is the next step; the exercise asks for the scores.",
+            "These scores are divided by the square root of d_k. That is the next step; the exercise asks for the "
+            "scores.",
             "Lab 6, “Scaled and through the softmax”",
             lambda asking, embedded, W_query, W_key: (
                 (embedded @ W_key.T) @ (W_query @ embedded[asking]) / len(W_key) ** 0.5
@@ -422,7 +472,8 @@ scores_of_one_word = Exercise(
         ),
         Mistake(
             "no projection",
-            "These are dot products of the features themselves. The word's query meets keys, and W_query and W_key make them.",
+            "These are dot products of the features themselves. The word's query meets keys, and W_query and W_key "
+            "make them.",
             "Lab 6, “One score is one dot product”",
             lambda asking, embedded, W_query, W_key: embedded @ embedded[asking],
         ),
@@ -470,7 +521,8 @@ all_filters = Exercise(
         ),
         Mistake(
             "axes of the result swapped",
-            "Everything is there, but the words that are asked stand on the first axis and those that ask on the second.",
+            "Everything is there, but the words that are asked stand on the first axis and those that ask on the "
+            "second.",
             _FILTER,
             lambda weights, values: weights.T[:, :, None] * values[:, None],
         ),
@@ -513,20 +565,26 @@ def _looked_at(matrices: Any, num_words: int) -> Tensor:
             raise Wrong("wrong shape", f"{name} has {shape} for {num_words} words; it must be (d_k, {num_words}).")
     queries, keys = (matrix.detach().double().T for matrix in matrices)  # (num_words, d_k): column i, turned into a row
     if queries.shape[1] != keys.shape[1]:
-        sentence = f"Queries have the width {queries.shape[1]} and keys {keys.shape[1]}; a dot product needs equal ones."
+        sentence = (
+            f"Queries have the width {queries.shape[1]} and keys {keys.shape[1]}; a dot product needs equal ones."
+        )
         raise Wrong("widths differ", sentence)
     scores = queries @ keys.T  # (num_words, num_words)
     best, second = scores.topk(2, dim=1).values.unbind(1)
     behind = (best - second < 1 - 1e-6) | scores.isnan().any(dim=1)
     where = "Read again: Lab 6, “The whole score matrix”."
     if behind.all() and (best - second).max() < 1e-6:
-        raise Wrong("no word leads", f"Every word scores two others, or more, alike, so it looks at none of them. {where}")
+        raise Wrong(
+            "no word leads", f"Every word scores two others, or more, alike, so it looks at none of them. {where}"
+        )
     if behind.tolist() == [False] * (num_words - 1) + [True]:
         sentence = "The last word has no clear favourite. It looks at the first word: the sentence is closed to a ring."
         raise Wrong("last word forgotten", f"{sentence} {where}")
     if behind.any():
         word = int(behind.nonzero()[0])
-        sentence = f"Of {num_words} words, word {word} scores its favourite by less than 1 above the next. Make it stand out."
+        sentence = (
+            f"Of {num_words} words, word {word} scores its favourite by less than 1 above the next. Make it stand out."
+        )
         raise Wrong("lead too small", f"{sentence} {where}")
     return scores.argmax(dim=1)
 
@@ -548,7 +606,8 @@ look_at_the_next_word = Exercise(
         ),
         Mistake(
             "looks at itself",
-            "Each word looks at itself: query and key of a word are equal. The key of the next word must fit the query.",
+            "Each word looks at itself: query and key of a word are equal. The key of the next word must fit the "
+            "query.",
             _RING,
             lambda num_words: torch.arange(num_words),
         ),
@@ -601,7 +660,9 @@ def _dealt_out(projected: Tensor, num_heads: int) -> Tensor:
 
 
 _PLAIN = "A plain reshape has the right shape and the wrong content: it cuts across the tokens."
-_IN_TURN = "The features are dealt out in turn: neighbours go to different heads. Head 0 gets the first head_dim features."
+_IN_TURN = (
+    "The features are dealt out in turn: neighbours go to different heads. Head 0 gets the first head_dim features."
+)
 
 cut_into_heads = Exercise(
     name="cut_into_heads",
@@ -673,6 +734,13 @@ join_heads = Exercise(
             lambda heads: heads.transpose(2, 3).reshape(heads.shape[0], heads.shape[2], -1),
         ),
         Mistake(
+            "view of a turned tensor",
+            "After the swap the numbers lie scattered in memory, and `view` refuses them. `flatten` or `reshape` "
+            "copies.",
+            _LAYER,
+            lambda heads: heads.transpose(1, 2).view(heads.shape[0], heads.shape[2], -1),
+        ),
+        Mistake(
             "tokens joined in place of features",
             "The heads stand below each other, as if they were more tokens. Put them side by side.",
             _CUT,
@@ -708,6 +776,9 @@ join_heads = Exercise(
 
 # A check's mistakes know the inputs and the linear maps, and nothing else; so the width gives the number of heads away.
 _HEADS_OF_WIDTH = {9: 3, 6: 2, 8: 4, 5: 1}
+
+
+_LOWEST = -1e9  # what many write for minus infinity
 
 
 def _hide(scores: Tensor, mask: Tensor | None, number: float = -math.inf) -> Tensor:
@@ -752,58 +823,168 @@ def _after(weights: Tensor, mask: Tensor | None) -> Tensor:
 
 
 _STEPS_OF_HEADS = [
-    ("no output projection", "The heads are joined and W_output is never used. It mixes what the heads bring back.", _LAYER,
-     {"finish": lambda joined, W_output: joined}),
-    ("keys not transposed", "Queries meet the keys as they lie. Swap the last two axes of the keys, so that each key becomes "
-     "a column.", _LAYER, {"score": torch.matmul}),
-    ("`.T` on a batch", "The keys are turned with `.T`, which turns all four axes around. Swap the last two only.",
-     "Lab 5, “A batch, and a bug”", {"score": lambda queries, keys: queries @ keys.permute(3, 2, 1, 0)}),
-    ("no scale", "The scores are not scaled. Divide them by the square root of head_dim.", _LAYER,
-     {"divisor": lambda head_dim, embed_dim: 1.0}),
-    ("scale of the whole width", "The scale uses embed_dim. A score adds up head_dim products, so head_dim goes under the "
-     "root.", _LAYER, {"divisor": lambda head_dim, embed_dim: embed_dim**0.5}),
-    ("scale without the root", "The scores are divided by head_dim itself. Divide by its square root.", _LAYER,
-     {"divisor": lambda head_dim, embed_dim: head_dim}),
-    ("scale multiplied", "The scores are multiplied by the square root of head_dim. Divide them by it.", _LAYER,
-     {"divisor": lambda head_dim, embed_dim: head_dim**-0.5}),
-    ("softmax over the wrong axis", "The softmax runs over the words that ask. Each row must add up to 1: dim=-1.",
-     "Lab 7, “Three ways of looking”", {"weigh": lambda scores, mask: _hide(scores, mask).softmax(dim=2).nan_to_num()}),
-    ("softmax over the wrong axis", "The softmax runs over the words that ask. Each row must add up to 1: dim=-1.",
-     "Lab 7, “Three ways of looking”", {"weigh": lambda scores, mask: _hide(scores, mask).softmax(dim=2)}),
-    ("softmax over the heads", "The softmax runs over axis 1, the heads. Each head has a softmax of its own: dim=-1.",
-     "Lab 7, “Three ways of looking”", {"weigh": lambda scores, mask: _hide(scores, mask).softmax(dim=1)}),
-    ("no softmax", "The scores mix the values as they are. Put each row through the softmax first.", _LAYER,
-     {"weigh": lambda scores, mask: scores if mask is None else scores * mask[:, None, None, :]}),
-    ("mask without effect", "For real words the mask makes no difference: it is not used, or it hides rows, the words that "
-     "ask. It is the padded words that are *looked at* that must go, the last axis of the scores.", _HIDES,
-     {"weigh": lambda scores, mask: _softmax(scores)}),
-    ("mask after the softmax", "The mask comes after the softmax. The share of the padding is lost then, and the rows no "
-     "longer add up to 1. Set the scores to minus infinity before it.", _HIDES,
-     {"weigh": lambda scores, mask: _after(_softmax(scores), mask)}),
-    ("mask with the wrong sign", "The real words are hidden and the padding is seen. In this course True is a real token; "
-     "hide the others with `~mask`.", _HIDES,
-     {"weigh": lambda scores, mask: _softmax(_hide(scores, None if mask is None else ~mask))}),
-    ("masked scores set to 0", "Hidden places get the score 0, and the exponential of 0 is 1: they still take their share. "
-     "Minus infinity takes none.", _HIDES, {"weigh": lambda scores, mask: _softmax(_hide(scores, mask, 0.0))}),
-    ("mask added as a number", "The mask is added to the scores, as 1 and 0. That favours real words a little and hides "
-     "nothing. Set the other scores to minus infinity.", _HIDES,
-     {"weigh": lambda scores, mask: _softmax(scores if mask is None else scores + mask[:, None, None, :].to(scores))}),
-    ("mask on the wrong axes", "The mask (batch, tokens) is laid over (tokens, tokens) or over batch and heads. Give it "
-     "axes of length 1: mask[:, None, None, :].", _HIDES,
-     {"weigh": lambda scores, mask: _softmax(scores if mask is None else scores.masked_fill(~mask, -math.inf))}),
-    ("values weighted with the transposed weights", "The values are mixed with the columns of the weights. The row of a word "
-     "says what this word takes.", _LAYER, {"bring": lambda weights, values: weights.transpose(2, 3) @ values}),
-    ("heads cut by a plain reshape", f"{_PLAIN} Cut the last axis, then swap heads and tokens.", _CUT, {"cut": _reshaped}),
-    ("heads and tokens not swapped", "Heads and tokens never change places, so the heads of one word look at each other and "
-     "words never meet.", _CUT, {"cut": lambda projected, num_heads: projected.unflatten(2, (num_heads, -1)),
-                                 "join": lambda heads: heads.flatten(2)}),
-    ("features dealt out in turn", _IN_TURN, _CUT, {"cut": _dealt_out}),
-    ("features dealt out in turn", _IN_TURN, _CUT,
-     {"cut": _dealt_out, "join": lambda heads: heads.permute(0, 2, 3, 1).flatten(2)}),
-    ("heads joined by a plain reshape", f"At the join: {_PLAIN[0].lower()}{_PLAIN[1:]} Swap heads and tokens back first.", _CUT,
-     {"join": lambda heads: heads.reshape(heads.shape[0], heads.shape[2], -1)}),
-    ("one head only", "There is one head, whatever num_heads says: each softmax runs over whole words. Cut first.", _LAYER,
-     {"num_heads": lambda width: 1}),
+    (
+        "no output projection",
+        "The heads are joined and W_output is never used. It mixes what the heads bring back.",
+        _LAYER,
+        {"finish": lambda joined, W_output: joined},
+    ),
+    (
+        "keys not transposed",
+        "Queries meet the keys as they lie. Swap the last two axes of the keys, so that each key becomes a column.",
+        _LAYER,
+        {"score": torch.matmul},
+    ),
+    (
+        "`.T` on a batch",
+        "The keys are turned with `.T`, which turns all four axes around. Swap the last two only.",
+        "Lab 5, “A batch, and a bug”",
+        {"score": lambda queries, keys: queries @ keys.permute(3, 2, 1, 0)},
+    ),
+    (
+        "no scale",
+        "The scores are not scaled. Divide them by the square root of head_dim.",
+        _LAYER,
+        {"divisor": lambda head_dim, embed_dim: 1.0},
+    ),
+    (
+        "scale of the whole width",
+        "The scale uses embed_dim. A score adds up head_dim products, so head_dim goes under the root.",
+        _LAYER,
+        {"divisor": lambda head_dim, embed_dim: embed_dim**0.5},
+    ),
+    (
+        "scale without the root",
+        "The scores are divided by head_dim itself. Divide by its square root.",
+        _LAYER,
+        {"divisor": lambda head_dim, embed_dim: head_dim},
+    ),
+    (
+        "scale multiplied",
+        "The scores are multiplied by the square root of head_dim. Divide them by it.",
+        _LAYER,
+        {"divisor": lambda head_dim, embed_dim: head_dim**-0.5},
+    ),
+    (
+        "softmax over the wrong axis",
+        "The softmax runs over the words that ask. Each row must add up to 1: dim=-1.",
+        "Lab 7, “Three ways of looking”",
+        {"weigh": lambda scores, mask: _hide(scores, mask).softmax(dim=2)},
+        {"weigh": lambda scores, mask: _hide(scores, mask).softmax(dim=2).nan_to_num()},
+        {"weigh": lambda scores, mask: _hide(scores, mask, _LOWEST).softmax(dim=2)},
+    ),
+    (
+        "softmax over the heads",
+        "The softmax runs over axis 1, the heads. Each head has a softmax of its own: dim=-1.",
+        "Lab 7, “Three ways of looking”",
+        {"weigh": lambda scores, mask: _hide(scores, mask).softmax(dim=1)},
+        {"weigh": lambda scores, mask: _hide(scores, mask, _LOWEST).softmax(dim=1)},
+    ),
+    (
+        "no softmax",
+        "The scores mix the values as they are. Put each row through the softmax first.",
+        _LAYER,
+        {"weigh": lambda scores, mask: scores if mask is None else scores * mask[:, None, None, :]},
+    ),
+    (
+        "no mask is not expected",
+        "The mask may be None, for texts without padding. Hide nothing then.",
+        _HIDES,
+        {"weigh": lambda scores, mask: _softmax(scores.masked_fill(~mask[:, None, None, :], -math.inf))},
+        {"weigh": lambda scores, mask: _softmax(scores.masked_fill(~mask.unsqueeze(1).unsqueeze(2), -math.inf))},
+        {"weigh": lambda scores, mask: _softmax(scores.masked_fill((~mask)[:, None, None], -math.inf))},
+    ),
+    (
+        "mask without effect",
+        "For real words the mask makes no difference: it is not used, or it hides rows, the words that ask. It is the "
+        "padded words that are *looked at* that must go, the last axis of the scores.",
+        _HIDES,
+        {"weigh": lambda scores, mask: _softmax(scores)},
+    ),
+    (
+        "mask after the softmax",
+        "The mask comes after the softmax. The share of the padding is lost then, and the rows no longer add up to 1. "
+        "Set the scores to minus infinity before it.",
+        _HIDES,
+        {"weigh": lambda scores, mask: _after(_softmax(scores), mask)},
+    ),
+    (
+        "mask with the wrong sign",
+        "The real words are hidden and the padding is seen. In this course True is a real token; hide the others with "
+        "`~mask`.",
+        _HIDES,
+        {"weigh": lambda scores, mask: _softmax(_hide(scores, None if mask is None else ~mask))},
+    ),
+    (
+        "masked scores set to 0",
+        "Hidden places get the score 0, and the exponential of 0 is 1: they still take their share. Minus infinity "
+        "takes none.",
+        _HIDES,
+        {"weigh": lambda scores, mask: _softmax(_hide(scores, mask, 0.0))},
+    ),
+    (
+        "mask added as a number",
+        "The mask is added to the scores, as 1 and 0. That favours real words a little and hides nothing. Set the "
+        "other scores to minus infinity.",
+        _HIDES,
+        {
+            "weigh": lambda scores, mask: _softmax(
+                scores if mask is None else scores + mask[:, None, None, :].to(scores)
+            )
+        },
+    ),
+    (
+        "mask on the wrong axes",
+        "The mask (batch, tokens) is laid over (tokens, tokens) or over batch and heads. Give it axes of length 1 for "
+        "the heads and for the words that ask.",
+        _HIDES,
+        {"weigh": lambda scores, mask: _softmax(scores if mask is None else scores.masked_fill(~mask, -math.inf))},
+        {
+            "weigh": lambda scores, mask: _softmax(
+                scores if mask is None else scores.masked_fill(~mask[:, None, :], -math.inf)
+            )
+        },
+    ),
+    (
+        "values weighted with the transposed weights",
+        "The values are mixed with the columns of the weights. The row of a word says what this word takes.",
+        _LAYER,
+        {"bring": lambda weights, values: weights.transpose(2, 3) @ values},
+    ),
+    (
+        "heads cut by a plain reshape",
+        f"{_PLAIN} Cut the last axis, then swap heads and tokens.",
+        _CUT,
+        {"cut": _reshaped},
+    ),
+    (
+        "heads and tokens not swapped",
+        "Heads and tokens never change places, so the heads of one word look at each other and words never meet.",
+        _CUT,
+        {
+            "cut": lambda projected, num_heads: projected.unflatten(2, (num_heads, -1)),
+            "join": lambda heads: heads.flatten(2),
+        },
+    ),
+    (
+        "features dealt out in turn",
+        _IN_TURN,
+        _CUT,
+        {"cut": _dealt_out},
+        {"cut": _dealt_out, "join": lambda heads: heads.permute(0, 2, 3, 1).flatten(2)},
+    ),
+    (
+        "heads joined by a plain reshape",
+        f"At the join: {_PLAIN[0].lower()}{_PLAIN[1:]} Swap heads and tokens back first.",
+        _CUT,
+        {"join": lambda heads: heads.reshape(heads.shape[0], heads.shape[2], -1)},
+    ),
+    (
+        "one head only",
+        "There is one head, whatever num_heads says: each softmax runs over whole words. Cut first.",
+        _LAYER,
+        {"num_heads": lambda width: 1},
+    ),
 ]
 
 
@@ -822,24 +1003,28 @@ def _refuses_uneven_heads(answer: Any, run: Any) -> None:
 
 
 def _heads_case(batch, tokens, width, lengths=None):
-    mask = None if lengths is None else real_tokens(lengths)
+    # Every masked text has padding: else the mask turned around hides all words, and then what comes
+    # out depends on the number written for minus infinity.
+    mask = None if lengths is None else real_tokens([*lengths, tokens])[:-1]
     return Case({"features": draw(batch, tokens, width), "mask": mask}, sizes=(width, _HEADS_OF_WIDTH[width]))
 
 
 many_heads = Exercise(
     name="many_heads",
     cases=lambda: [
-        _heads_case(3, 3, 9, [3, 1, 2]),
+        _heads_case(3, 3, 9, [2, 1, 2]),
         _heads_case(2, 5, 9),
-        _heads_case(2, 5, 6, [3, 5]),
-        _heads_case(4, 4, 8, [1, 4, 2, 3]),
-        _heads_case(1, 3, 5, [3]),
+        _heads_case(2, 5, 6, [3, 4]),
+        _heads_case(4, 4, 8, [1, 3, 2, 3]),
+        _heads_case(1, 3, 5, [2]),
     ],
     parts=("W_query", "W_key", "W_value", "W_output"),
     reference=_heads_by_loops,
-    view=lambda given, **_: given[0] if isinstance(given, tuple) and given else given,  # the lab's gives its weights too
+    view=lambda given, **_: (
+        given[0] if isinstance(given, tuple) and given else given
+    ),  # the lab's gives its weights too
     mistakes=[
-        *(Mistake(name, text, where, _Heads(**steps)) for name, text, where, steps in _STEPS_OF_HEADS),
+        *(Mistake(name, text, where, _Heads(**way)) for name, text, where, *ways in _STEPS_OF_HEADS for way in ways),
         Mistake(
             "queries and keys swapped",
             "Keys ask and queries answer. In row i of the scores the query of word i meets all keys: queries @ keysᵀ.",
@@ -848,14 +1033,15 @@ many_heads = Exercise(
         ),
         Mistake(
             "features in place of values",
-            "The heads bring back the features themselves. What a word hands over is its value, W_value of its features.",
+            "The heads bring back the features themselves. What a word hands over is its value, W_value of its "
+            "features.",
             _LAYER,
             lambda W_value, **others: _Heads()(W_value=lambda features: features, **others),
         ),
     ],
     also=_refuses_uneven_heads,
-    tried="five batches, with and without padding, with one head to four, on sizes that differ and sizes that agree, and on "
-    "numbers of heads that do not fit",
+    tried="five batches, with padding and without, with one head to four, on sizes that differ and sizes that agree, "
+    "and on numbers of heads that do not fit",
 )
 
 # --- Lab 8 -------------------------------------------------------------------------------------------------------
@@ -868,7 +1054,7 @@ def _causal(tokens: int) -> Tensor:
 
 
 def _allowed(rule):
-    """The mistaken answer of 8.1 that follows this rule; it gets the causal matrix and the mask as (batch, 1, tokens)."""
+    """The mistaken answer of 8.1 that follows this rule of the causal matrix and the mask, as (batch, 1, tokens)."""
     return lambda mask: rule(_causal(mask.shape[1]), mask[:, None, :])
 
 
@@ -918,7 +1104,8 @@ allowed_places = Exercise(
         ),
         Mistake(
             "padding on the tokens that ask",
-            "The padding takes away rows, the tokens that ask. It is the padded tokens that are *asked* that must go: columns.",
+            "The padding takes away rows, the tokens that ask. It is the padded tokens that are *asked* that must go: "
+            "columns.",
             "Lab 7, “What a mask hides”",
             _allowed(lambda causal, real: causal & real.transpose(1, 2)),
         ),
@@ -948,17 +1135,14 @@ allowed_places = Exercise(
         ),
         Mistake(
             "mask on the wrong axes",
-            "The mask (batch, tokens) is laid over the triangle as if texts were tokens. Give it an axis: mask[:, None, :].",
+            "The mask (batch, tokens) is laid over the triangle as if texts were tokens. Give it an axis of length 1 "
+            "for the tokens that ask.",
             "Lab 7, “What a mask hides”",
             lambda mask: _causal(mask.shape[1]) & mask,
         ),
     ],
     tried="padding at the end, at the beginning and in the middle, and a text that is nothing else",
 )
-
-
-def _normalised(scale, shift, centred, spread):
-    return centred / spread * scale + shift
 
 
 def _norm_case(*shape, eps):
@@ -976,7 +1160,9 @@ def _norm(**changed):
         variance = features.var(dim=axes, keepdim=keepdim, unbiased=changed.get("unbiased", False))
         centred = features if changed.get("not_centred") else features - mean
         spread = changed.get("spread", lambda variance, eps: torch.sqrt(variance + eps))(variance, eps)
-        return changed.get("finish", lambda normal, scale, shift: normal * scale + shift)(centred / spread, scale, shift)
+        return changed.get("finish", lambda normal, scale, shift: normal * scale + shift)(
+            centred / spread, scale, shift
+        )
 
     return gives
 
@@ -990,16 +1176,16 @@ layer_norm = Exercise(
     mistakes=[
         Mistake(
             "sample variance",
-            "The variance divides by dim - 1, as PyTorch's `var` and `std` do by themselves. Here it is the plain mean of "
-            "the squared distances: unbiased=False.",
+            "The variance divides by dim - 1, as PyTorch's `var` and `std` do by themselves. Here it is the plain mean "
+            "of the squared distances: unbiased=False.",
             _NORM,
             _norm(unbiased=True),
         ),
         *(
             Mistake(
                 "axis not kept",
-                "Mean and variance lost their last axis, so they line up with the features and not with the tokens. Where the "
-                "sizes agree that raises no error: keepdim=True.",
+                "Mean and variance lost their last axis, so they line up with the features and not with the tokens. "
+                "Where the sizes agree that raises no error: keepdim=True.",
                 _NORM,
                 _norm(keepdim=False, unbiased=unbiased),
             )
@@ -1035,7 +1221,8 @@ layer_norm = Exercise(
         *(
             Mistake(
                 "over the tokens",
-                "Mean and variance run over the tokens, each feature for itself. They belong to one token: the last axis.",
+                "Mean and variance run over the tokens, each feature for itself. They belong to one token: the last "
+                "axis.",
                 _NORM,
                 _norm(axes=axes),
             )
@@ -1095,7 +1282,12 @@ def _block_by_torch(features, mask, attention, attention_norm, feed_forward, fee
     """PyTorch's own layer with the same weights; what a padded place gives is nobody's business: NaN."""
     ours, first, last = attention, feed_forward[0], feed_forward[-1]
     theirs = nn.TransformerEncoderLayer(
-        ours.W_query.in_features, ours.num_heads, first.out_features, dropout=0.0, batch_first=True, dtype=features.dtype
+        ours.W_query.in_features,
+        ours.num_heads,
+        first.out_features,
+        dropout=0.0,
+        batch_first=True,
+        dtype=features.dtype,
     ).eval()
     maps = (ours.W_query, ours.W_key, ours.W_value)
     with torch.no_grad():
@@ -1114,7 +1306,7 @@ def _block_by_torch(features, mask, attention, attention_norm, feed_forward, fee
 
 
 def _block(halves):
-    """The mistaken answer of 8.3; `halves` gets the features, the attention of features (mask included), and the parts."""
+    """The mistaken answer of 8.3; `halves` gets the features, the attention (mask included), and the other parts."""
 
     def gives(features, mask, attention, attention_norm, feed_forward, feed_forward_norm):
         return halves(features, lambda x: attention(x, mask)[0], attention_norm, feed_forward, feed_forward_norm)
@@ -1157,38 +1349,104 @@ def _thinks_first(x, attend, norm, think, last_norm):
 
 
 _BLOCK_MISTAKES = [
-    ("no residual around the attention", "What comes out of the attention replaces the features. Add it to them.", _RESIDUAL,
-     lambda x, attend, norm, think, last_norm: (lambda y: last_norm(y + think(y)))(norm(attend(x)))),
-    ("no residual around the feed-forward layer", "What comes out of the feed-forward layer replaces the features. Add it to "
-     "them.", _RESIDUAL, lambda x, attend, norm, think, last_norm: last_norm(think(norm(x + attend(x))))),
-    ("no residual at all", "Each part replaces the features. Add what comes out to what went in, twice.", _RESIDUAL,
-     lambda x, attend, norm, think, last_norm: last_norm(think(norm(attend(x))))),
-    ("norm before each part", "This is the block of the lab: it normalises what goes into each part. Here the sum is "
-     "normalised.", _BLOCK, _norm_before),
-    ("norm inside the sum", "The norm is applied to what comes out of each part, before the sum. Here the sum is "
-     "normalised.", _BLOCK, _norm_inside),
-    ("no norm after the attention", "The first sum is not normalised.", _BLOCK,
-     lambda x, attend, norm, think, last_norm: (lambda y: last_norm(y + think(y)))(x + attend(x))),
-    ("no norm after the feed-forward layer", "The second sum is not normalised.", _BLOCK,
-     lambda x, attend, norm, think, last_norm: (lambda y: y + think(y))(norm(x + attend(x)))),
-    ("no norm at all", "Neither sum is normalised.", _BLOCK,
-     lambda x, attend, norm, think, last_norm: (lambda y: y + think(y))(x + attend(x))),
-    ("norms swapped", "The two norms stand in each other's place. attention_norm follows the attention.", _BLOCK,
-     lambda x, attend, norm, think, last_norm: (lambda y: norm(y + think(y)))(last_norm(x + attend(x)))),
-    ("one norm used twice", "One norm serves both sums. Each sum has its own, which learns its own scale and shift.", _BLOCK,
-     lambda x, attend, norm, think, last_norm: (lambda y: norm(y + think(y)))(norm(x + attend(x)))),
-    ("first features added again", "The second sum adds the features from the very beginning. What goes into the feed-forward "
-     "layer is added to what comes out of it.", _RESIDUAL, _first_features_again),
-    ("sum added before its norm", "The second sum adds the first sum as it was before its norm. What goes into the "
-     "feed-forward layer is added to what comes out of it.", _RESIDUAL, _sum_again),
-    ("feed-forward layer reads the sum before its norm", "The feed-forward layer gets the first sum as it was before its "
-     "norm. It gets the normalised one.", _BLOCK, _unread),
-    ("feed-forward layer first", "The feed-forward layer stands before the attention. Attention comes first.", _BLOCK,
-     _thinks_first),
-    ("feed-forward layer first", "The feed-forward layer stands before the attention. Attention comes first.", _BLOCK,
-     lambda x, attend, norm, think, last_norm: _thinks_first(x, attend, last_norm, think, norm)),
-    ("feed-forward layer left out", "The feed-forward layer is never used.", "Lab 8, “What the feed-forward layer is for”",
-     lambda x, attend, norm, think, last_norm: norm(x + attend(x))),
+    (
+        "no residual around the attention",
+        "What comes out of the attention replaces the features. Add it to them.",
+        _RESIDUAL,
+        lambda x, attend, norm, think, last_norm: (lambda y: last_norm(y + think(y)))(norm(attend(x))),
+    ),
+    (
+        "no residual around the feed-forward layer",
+        "What comes out of the feed-forward layer replaces the features. Add it to them.",
+        _RESIDUAL,
+        lambda x, attend, norm, think, last_norm: last_norm(think(norm(x + attend(x)))),
+    ),
+    (
+        "no residual at all",
+        "Each part replaces the features. Add what comes out to what went in, twice.",
+        _RESIDUAL,
+        lambda x, attend, norm, think, last_norm: last_norm(think(norm(attend(x)))),
+    ),
+    (
+        "norm before each part",
+        "This is the block of the lab: it normalises what goes into each part. Here the sum is normalised.",
+        _BLOCK,
+        _norm_before,
+    ),
+    (
+        "norm inside the sum",
+        "The norm is applied to what comes out of each part, before the sum. Here the sum is normalised.",
+        _BLOCK,
+        _norm_inside,
+    ),
+    (
+        "no norm after the attention",
+        "The first sum is not normalised.",
+        _BLOCK,
+        lambda x, attend, norm, think, last_norm: (lambda y: last_norm(y + think(y)))(x + attend(x)),
+    ),
+    (
+        "no norm after the feed-forward layer",
+        "The second sum is not normalised.",
+        _BLOCK,
+        lambda x, attend, norm, think, last_norm: (lambda y: y + think(y))(norm(x + attend(x))),
+    ),
+    (
+        "no norm at all",
+        "Neither sum is normalised.",
+        _BLOCK,
+        lambda x, attend, norm, think, last_norm: (lambda y: y + think(y))(x + attend(x)),
+    ),
+    (
+        "norms swapped",
+        "The two norms stand in each other's place. attention_norm follows the attention.",
+        _BLOCK,
+        lambda x, attend, norm, think, last_norm: (lambda y: norm(y + think(y)))(last_norm(x + attend(x))),
+    ),
+    (
+        "one norm used twice",
+        "One norm serves both sums. Each sum has its own, which learns its own scale and shift.",
+        _BLOCK,
+        lambda x, attend, norm, think, last_norm: (lambda y: norm(y + think(y)))(norm(x + attend(x))),
+    ),
+    (
+        "first features added again",
+        "The second sum adds the features from the very beginning. What goes into the feed-forward layer is added to "
+        "what comes out of it.",
+        _RESIDUAL,
+        _first_features_again,
+    ),
+    (
+        "sum added before its norm",
+        "The second sum adds the first sum as it was before its norm. What goes into the feed-forward layer is added "
+        "to what comes out of it.",
+        _RESIDUAL,
+        _sum_again,
+    ),
+    (
+        "feed-forward layer reads the sum before its norm",
+        "The feed-forward layer gets the first sum as it was before its norm. It gets the normalised one.",
+        _BLOCK,
+        _unread,
+    ),
+    (
+        "feed-forward layer first",
+        "The feed-forward layer stands before the attention. Attention comes first.",
+        _BLOCK,
+        _thinks_first,
+    ),
+    (
+        "feed-forward layer first",
+        "The feed-forward layer stands before the attention. Attention comes first.",
+        _BLOCK,
+        lambda x, attend, norm, think, last_norm: _thinks_first(x, attend, last_norm, think, norm),
+    ),
+    (
+        "feed-forward layer left out",
+        "The feed-forward layer is never used.",
+        "Lab 8, “What the feed-forward layer is for”",
+        lambda x, attend, norm, think, last_norm: norm(x + attend(x)),
+    ),
 ]
 
 first_block = Exercise(
@@ -1200,9 +1458,17 @@ first_block = Exercise(
     ],
     parts=("attention", "attention_norm", "feed_forward", "feed_forward_norm"),
     reference=_block_by_torch,
-    view=lambda given, **_: given[0] if isinstance(given, tuple) and given else given,  # the lab's gives its weights too
+    view=lambda given, **_: (
+        given[0] if isinstance(given, tuple) and given else given
+    ),  # the lab's gives its weights too
     mistakes=[
         *(Mistake(name, text, where, _block(halves)) for name, text, where, halves in _BLOCK_MISTAKES),
+        Mistake(
+            "pair not taken apart",
+            "The attention gives two things, the attended features and the weights. Only the first is added.",
+            _BLOCK,
+            lambda features, mask, attention, **others: features + attention(features, mask),
+        ),
         Mistake(
             "mask not handed on",
             "The mask never reaches the attention, so real words take from padded places.",
@@ -1256,7 +1522,7 @@ _SHIFT = "Lab 8, “Writing instead of reading”"
 next_word_loss = Exercise(
     name="next_word_loss",
     cases=lambda: [
-        _loss_case(3, 5, 5, [5, 2, 4]),
+        _loss_case(3, 6, 5, [6, 2, 4]),
         _loss_case(2, 6, 9, [6, 3]),
         _loss_case(4, 3, 7, [3, 2, 3, 2], seed=1),
     ],
@@ -1314,9 +1580,16 @@ next_word_loss = Exercise(
             _loss(finish=_text_means),
         ),
         Mistake(
+            "words' axis last",
+            "`F.cross_entropy` wants the words' axis second; here the places stand there. When there are as many "
+            "places as known words it raises no error. Flatten batch and places.",
+            _SHIFT,
+            lambda scores, ids: F.cross_entropy(scores[:, :-1], ids[:, 1:], ignore_index=0),
+        ),
+        Mistake(
             "axes mixed by a reshape",
-            "`F.cross_entropy` wants the words' axis second, and a reshape does not bring it there. Flatten batch and places, "
-            "or use transpose(1, 2).",
+            "`F.cross_entropy` wants the words' axis second, and a reshape does not bring it there. Flatten batch and "
+            "places, or use transpose(1, 2).",
             "Lab 7, “Cut the features into heads”",
             lambda scores, ids: F.cross_entropy(
                 scores[:, :-1].reshape(len(ids), scores.shape[2], -1), ids[:, 1:], ignore_index=0
@@ -1343,7 +1616,8 @@ next_word_loss = Exercise(
         *(
             Mistake(
                 "not averaged",
-                "There is one number for each place. The exercise asks for their mean over all words that are not padding.",
+                "There is one number for each place. The exercise asks for their mean over all words that are not "
+                "padding.",
                 _SHIFT,
                 gives,
             )
@@ -1351,17 +1625,20 @@ next_word_loss = Exercise(
         ),
         Mistake(
             "last word only",
-            "Only the last place that has a next word is judged. All of them are: one pass trains on all places at once.",
+            "Only the last place that has a next word is judged. All of them are: one pass trains on all places at "
+            "once.",
             _SHIFT,
             _loss(said=lambda scores: scores[:, -2:-1], came=lambda ids: ids[:, -1:]),
         ),
     ],
-    tried="three batches of texts of different lengths, one of them with as many words known as places",
+    tried="three batches of texts of different lengths, one of them with as many places to judge as known words",
 )
 
 # --- Lab 9 -------------------------------------------------------------------------------------------------------
 
 _PAIRED = "Lab 9, “Paired differences”"
+_STUDENT = "Lab 9, “All models, first task”"
+_NINE_ONE = "Lab 9, “Exercise 9.1: the interval of a paired difference”"
 
 
 def _paired_case(seeds, shared_luck, seed):
@@ -1392,7 +1669,9 @@ def _unpaired(width):
     """The mistaken answer of 9.1 that takes each model's own spread; `width` makes the half width of two variances."""
 
     def gives(first, second):
-        return float(np.mean(first) - np.mean(second)), float(width(np.var(first, ddof=1), np.var(second, ddof=1), len(first)))
+        return float(np.mean(first) - np.mean(second)), float(
+            width(np.var(first, ddof=1), np.var(second, ddof=1), len(first))
+        )
 
     return gives
 
@@ -1405,8 +1684,8 @@ paired_interval = Exercise(
         *(
             Mistake(
                 "pairing lost",
-                "The width comes from the spread of each model by itself, so the luck that both share is still in it. Take "
-                "the differences seed by seed first.",
+                "The width comes from the spread of each model by itself, so the luck that both share is still in it. "
+                "Take the differences seed by seed first.",
                 _PAIRED,
                 _unpaired(width),
             )
@@ -1420,9 +1699,9 @@ paired_interval = Exercise(
         *(
             Mistake(
                 "normal in place of t",
-                "The quantile is that of the normal distribution, about 1.96. The spread is measured from a few seeds, and "
-                "Student's t pays for that.",
-                _PAIRED,
+                "The quantile is that of the normal distribution, about 1.96. The spread is measured from a few seeds, "
+                "and Student's t pays for that.",
+                _STUDENT,
                 gives,
             )
             for gives in (_interval(freedom=None), lambda first, second: _rounded_quantile(first, second))
@@ -1430,49 +1709,49 @@ paired_interval = Exercise(
         Mistake(
             "spread divided by n",
             "The standard deviation divides by n, as NumPy's does by itself. From few seeds that is too small: ddof=1.",
-            _PAIRED,
+            _NINE_ONE,
             _interval(ddof=0),
         ),
         Mistake(
             "root of n forgotten",
             "This is the spread of single differences. A mean of n varies less: divide by the square root of n.",
-            _PAIRED,
+            _NINE_ONE,
             _interval(divisor=lambda n: 1.0),
         ),
         Mistake(
             "divided by n in place of its root",
             "The spread is divided by n. The mean of n differences varies by the square root of n less.",
-            _PAIRED,
+            _NINE_ONE,
             _interval(divisor=lambda n: n),
         ),
         Mistake(
             "wrong degrees of freedom",
             "The quantile is for n degrees of freedom. The mean has used one up: n - 1.",
-            _PAIRED,
+            _STUDENT,
             _interval(freedom=0),
         ),
         Mistake(
             "one side only",
             "The quantile .95 leaves out 5% at each end. An interval of 95% leaves out 2.5% at each: .975.",
-            _PAIRED,
+            _NINE_ONE,
             _interval(quantile=0.95),
         ),
         Mistake(
             "whole width",
             "The second number is the whole width of the interval. Return half of it, what stands behind ±.",
-            _PAIRED,
+            _NINE_ONE,
             _interval(finish=lambda mean, half: (mean, 2 * half)),
         ),
         Mistake(
             "ends in place of mean and half",
             "These are the two ends of the interval. Return its middle and half its width.",
-            _PAIRED,
+            _NINE_ONE,
             _interval(finish=lambda mean, half: (mean - half, mean + half)),
         ),
         Mistake(
             "second minus first",
             "The sign is turned around: the exercise asks for first - second.",
-            _PAIRED,
+            _NINE_ONE,
             _interval(finish=lambda mean, half: (-mean, half)),
         ),
         Mistake(
@@ -1484,7 +1763,7 @@ paired_interval = Exercise(
         Mistake(
             "mean forgotten",
             "Only one number comes back: half the width. The mean difference belongs in front of it.",
-            _PAIRED,
+            _NINE_ONE,
             _interval(finish=lambda mean, half: half),
         ),
     ],
@@ -1516,7 +1795,7 @@ def _share_by_halves(differences):
 
 
 _LITTLE = 1e-12
-_FIVE = "Lab 9, “Paired differences”"
+_NINE_TWO = "Lab 9, “Exercise 9.2: what five seeds can say”"
 
 sign_flips = Exercise(
     name="sign_flips",
@@ -1534,51 +1813,53 @@ sign_flips = Exercise(
         Mistake(
             "one side only",
             "Only means above the measured one are counted. A mean as far below 0 would have surprised you as much.",
-            _FIVE,
+            _NINE_TWO,
             _flips(lambda means, measured: means >= measured - _LITTLE),
         ),
         Mistake(
             "measured pattern not counted",
             "Means *farther* from 0 are counted. The measured pattern is one of all, and it is as far as itself: `>=`.",
-            _FIVE,
+            _NINE_TWO,
             _flips(lambda means, measured: np.abs(means) > abs(measured) + _LITTLE),
         ),
         Mistake(
             "count in place of share",
             "This is how many patterns are as far from 0. Divide by the number of all patterns.",
-            _FIVE,
+            _NINE_TWO,
             lambda differences: (
-                _flips(lambda means, measured: np.abs(means) >= abs(measured) - _LITTLE)(differences) * 2 ** len(differences)
+                _flips(lambda means, measured: np.abs(means) >= abs(measured) - _LITTLE)(differences)
+                * 2 ** len(differences)
             ),
         ),
         Mistake(
             "the other share",
             "This is the share of patterns whose mean is *nearer* to 0. The exercise asks for those at least as far.",
-            _FIVE,
+            _NINE_TWO,
             _flips(lambda means, measured: np.abs(means) < abs(measured) - _LITTLE),
         ),
         Mistake(
             "sign of the measured mean kept",
-            "The measured mean lost its size: it may be negative, and then every pattern is above it. Compare sizes: abs.",
-            _FIVE,
+            "Sizes are compared with the measured mean as it is. It may be negative, and then every pattern counts.",
+            _NINE_TWO,
             _flips(lambda means, measured: np.abs(means) >= measured - _LITTLE),
         ),
         Mistake(
             "Student's t",
-            "This is the p-value of Student's t. The exercise counts sign patterns and supposes nothing about the spread.",
-            _FIVE,
+            "This is the p-value of Student's t. The exercise counts sign patterns and supposes nothing about the "
+            "spread.",
+            _NINE_TWO,
             lambda differences: float(stats.ttest_1samp(differences, 0).pvalue),
         ),
         Mistake(
             "signs counted, not means",
             "This is the sign test: it only counts how many differences are positive. Here their sizes count as well.",
-            _FIVE,
+            _NINE_TWO,
             lambda differences: float(stats.binomtest(int((differences > 0).sum()), len(differences)).pvalue),
         ),
         Mistake(
             "measured pattern left out of all",
             "The measured pattern was taken out before counting. It is one of the patterns.",
-            _FIVE,
+            _NINE_TWO,
             lambda differences: (
                 (_share_by_halves(differences) * 2 ** len(differences) - 1) / (2 ** len(differences) - 1)
             ),

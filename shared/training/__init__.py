@@ -1,21 +1,24 @@
 """Fit a classifier to examples and measure it: a model and batches in, figures out.
 
 Works for every model whose forward takes `ids` and `mask` and returns `logits` and `weights`, as those of
-`shared.model` do.
+`shared.model` do. `python -m shared.training` trains from the command line, on several devices under torchrun.
 """
 
 import copy
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import torch
 from scipy import stats
 from torch import nn
+from torch.nn.parallel import DistributedDataParallel
 from tqdm import tqdm
 
 from shared.data import Examples, Settings, batches
+from shared.training import checkpoints, processes
 
 __all__ = ["Evaluation", "History", "Recipe", "best_device", "evaluate", "fit", "mean_and_interval", "recipe_for"]
 
@@ -88,29 +91,40 @@ def fit(
     recipe: Recipe,
     seed: int = 0,
     device: torch.device | str | None = None,
+    checkpoint: Path | str | None = None,
 ) -> History:
     """Train with Adam on binary cross-entropy, and keep the weights of the epoch that validates best.
+
+    In each of several processes that train together, every batch is shared out and the gradients are averaged.
 
     Args:
         training: gives the examples of an epoch, counted from 1, so that each epoch can draw new distractors.
         seed: of dropout and of the order of the batches.
         device: None takes CUDA where there is one.
+        checkpoint: a file written after each epoch; where it exists already, the run continues from it.
 
     Returns:
         The history. A KeyboardInterrupt ends the run early and keeps the epochs done.
 
     Raises:
         FloatingPointError: the loss became NaN or infinite.
+        ValueError: the checkpoint is damaged, or another run's.
+        OSError: the checkpoint could not be written; the one before is kept.
     """
+    rank, count = processes.place()
     device = best_device() if device is None else torch.device(device)
     model.to(device)
     optimizer = torch.optim.Adam(model.parameters(), lr=recipe.learning_rate)
-    torch.manual_seed(seed)
+    torch.manual_seed(seed + rank)
     history, best_weights = History(), None
+    if checkpoint is not None:
+        run = {"learning rate": recipe.learning_rate, "batch size": recipe.batch_size, "seed": seed}
+        best_weights = checkpoints.resume(checkpoint, run, model, optimizer, history)
+    together = model if count == 1 else DistributedDataParallel(model)
     try:
-        for epoch in range(1, recipe.epochs + 1):
+        for epoch in range(len(history) + 1, recipe.epochs + 1):
             examples = training(epoch)
-            train_loss, train_accuracy = _one_epoch(model, examples, optimizer, recipe, seed * 1000 + epoch, device)
+            train_loss, train_accuracy = _one_epoch(together, examples, optimizer, recipe, seed * 1000 + epoch, device)
             if not math.isfinite(train_loss):
                 raise FloatingPointError(
                     f"The loss became {train_loss} in epoch {epoch}. The usual reasons are a learning rate that is "
@@ -129,6 +143,8 @@ def fit(
             if now.accuracy >= max(record["validation_accuracy"] for record in history):
                 history.best_epoch = epoch
                 best_weights = copy.deepcopy(model.state_dict())
+            if checkpoint is not None:
+                checkpoints.save(checkpoint, run, model, optimizer, history, best_weights)
     except KeyboardInterrupt:
         history.interrupted = True
         print(f"Stopped by you after {len(history)} of {recipe.epochs} epochs; these are kept.")
@@ -142,16 +158,20 @@ def _one_epoch(model, examples, optimizer, recipe, seed, device) -> tuple[float,
     model.train()
     total_loss = torch.zeros((), device=device)  # summed where the model is: no waiting for a GPU at each step
     total_right = torch.zeros((), device=device)
-    steps = math.ceil(len(examples) / recipe.batch_size)
-    for batch in tqdm(batches(examples, recipe.batch_size, seed, device), total=steps, leave=False):
+    shares = batches(examples, recipe.batch_size, seed, device, part=processes.place())
+    if processes.place()[0] == 0:
+        shares = tqdm(shares, total=math.ceil(len(examples) / recipe.batch_size), leave=False)
+    for batch in shares:
         logits, _ = model(batch.ids, batch.mask)
-        loss = nn.functional.binary_cross_entropy_with_logits(logits, batch.labels)
+        # A batch may be too small for all processes; one without a share still takes part in the exchange.
+        loss = nn.functional.binary_cross_entropy_with_logits(logits, batch.labels) if len(logits) else logits.sum()
         optimizer.zero_grad()
-        loss.backward()
+        (loss * batch.share).backward()
         optimizer.step()
         total_loss += loss.detach() * len(batch.labels)
         total_right += ((logits > 0) == batch.labels.bool()).sum()
-    return total_loss.item() / len(examples), total_right.item() / len(examples)
+    loss, right = processes.summed(torch.stack([total_loss, total_right])).tolist()
+    return loss / len(examples), right / len(examples)
 
 
 def mean_and_interval(values: Sequence[float]) -> tuple[float, float]:

@@ -1,0 +1,84 @@
+"""The textbook pipeline, which the course's speed is measured against: plain, right, and without any of our ideas.
+
+Texts are joined as strings, tokenised by four substitutions, kept as lists, padded to 256 ids, shuffled into batches
+of 1,024, and read by self-attention without a mask that forms all n x n weights and averages all outputs.
+"""
+
+import math
+import random
+import re
+from collections import Counter
+from collections.abc import Iterator
+
+import torch
+from torch import Tensor, nn
+
+WINDOW = 256
+
+
+def tokenize(text: str) -> list[str]:
+    """Lower-case words of the letters a to z, by four substitutions."""
+    text = text.lower()
+    text = re.sub(r"</?[a-z][^>]*>", " ", text)  # tags
+    text = re.sub(r"[^a-z]", " ", text)  # everything but letters
+    text = re.sub(r" +", " ", text)  # runs of spaces
+    text = re.sub(r"^ | $", "", text)  # spaces at both ends
+    return text.split(" ") if text else []
+
+
+def join_texts(texts: list[str], partners: list[int]) -> list[str]:
+    """Each text alone, then each with the text of its partner in front."""
+    return texts + [texts[partner] + " " + text for partner, text in zip(partners, texts, strict=True)]
+
+
+def build_vocabulary(texts: list[str], min_count: int = 2) -> dict[str, int]:
+    """Ids of the words seen at least `min_count` times, the most frequent first, after <PAD> and <UNK>."""
+    tokens = [tokenize(text) for text in texts]
+    counts = Counter(word for words in tokens for word in words)
+    kept = sorted((word for word in counts if counts[word] >= min_count), key=lambda word: (-counts[word], word))
+    return {word: place for place, word in enumerate(["<PAD>", "<UNK>", *kept])}
+
+
+def encode(texts: list[str], vocabulary: dict[str, int]) -> list[list[int]]:
+    """The ids of each text, cut and padded to 256."""
+    tokens = [tokenize(text) for text in texts]
+    ids = [[vocabulary.get(word, 1) for word in words] for words in tokens]
+    return [(row + [0] * WINDOW)[:WINDOW] for row in ids]
+
+
+def batches(
+    ids: list[list[int]], labels: list[int], batch_size: int = 1024, seed: int = 0
+) -> Iterator[tuple[Tensor, Tensor]]:
+    """Shuffled batches: ids (batch, 256) and labels (batch,)."""
+    order = list(range(len(ids)))
+    random.Random(seed).shuffle(order)
+    for begin in range(0, len(order), batch_size):
+        rows = order[begin : begin + batch_size]
+        yield torch.tensor([ids[row] for row in rows]), torch.tensor([float(labels[row]) for row in rows])
+
+
+class SelfAttentionClassifier(nn.Module):
+    """Self-attention over 256 places, padding included; the average of all outputs, then a linear classifier.
+
+    The numbers start as those of `shared.model.SelfAttentionClassifier` do: same widths, same spread, same dropout.
+    """
+
+    def __init__(self, vocabulary_size: int, dim: int = 16, key_dim: int = 8, value_dim: int = 16):
+        super().__init__()
+        self.embedding = nn.Embedding(vocabulary_size, dim)
+        nn.init.normal_(self.embedding.weight, std=0.1)
+        column = torch.arange(dim)
+        angle = torch.arange(WINDOW)[:, None] / 1000 ** (2 * (column // 2) / dim)
+        self.register_buffer("positions", torch.where(column % 2 == 0, angle.sin(), angle.cos()))  # (256, dim)
+        self.dropout = nn.Dropout(0.3)
+        self.W_query = nn.Linear(dim, key_dim, bias=False)
+        self.W_key = nn.Linear(dim, key_dim, bias=False)
+        self.W_value = nn.Linear(dim, value_dim, bias=False)
+        self.output = nn.Linear(value_dim, 1)
+
+    def forward(self, ids: Tensor) -> Tensor:
+        features = self.dropout(self.embedding(ids) + self.positions)  # (batch, 256, dim)
+        queries, keys, values = self.W_query(features), self.W_key(features), self.W_value(features)
+        scores = queries @ keys.transpose(1, 2) / math.sqrt(keys.shape[2])  # (batch, 256, 256)
+        outputs = scores.softmax(dim=2) @ values  # (batch, 256, value_dim)
+        return self.output(outputs.mean(dim=1)).squeeze(1)  # (batch,)

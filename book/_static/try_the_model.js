@@ -1,0 +1,521 @@
+// Try the model: the classifiers that lab 4 trains and exports, run on what the reader types. Only one page loads this.
+//
+// First the models: text and bytes in, numbers out, nothing of the page in them. Then the page. What a reader types
+// goes in as text nodes, so it is never read as markup; the only thing fetched is the file of weights, when asked for.
+(() => {
+  "use strict";
+
+  const MOST_WORDS = 128;                                    // of each review, as in training
+  const UNKNOWN = 1;                                         // the id of any word outside the vocabulary
+  const NUMBERS = { F32: Float32Array, I8: Int8Array };
+
+  // ---- text to words, as shared.data.tokenize does -----------------------------------------------------------------
+
+  function tokenize(text) {
+    const lower = text.toLowerCase();
+    // No tag ends behind the last ">". Without this cut each of many open "<a" would be searched to the very end.
+    const cut = lower.lastIndexOf(">") + 1;
+    const words = [];
+    for (const match of lower.slice(0, cut).matchAll(/<\/?[a-z][^>]*>|([a-z]+)/g)) if (match[1]) words.push(match[1]);
+    return words.concat(lower.slice(cut).match(/[a-z]+/g) ?? []);
+  }
+
+  // ---- the file: safetensors, a header of names and shapes, then bare numbers ---------------------------------------
+
+  function read(buffer) {
+    try {
+      const size = Number(new DataView(buffer).getBigUint64(0, true));
+      const { __metadata__, ...tensors } = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 8, size)));
+      const about = JSON.parse(__metadata__.about);
+      const models = {};
+      for (const [key, { dtype, shape, data_offsets: [begin, end] }] of Object.entries(tensors)) {
+        const [name, part] = [key.slice(0, key.indexOf(".")), key.slice(key.indexOf(".") + 1)];
+        const numbers = new NUMBERS[dtype](buffer.slice(8 + size + begin, 8 + size + end));
+        if (numbers.length !== shape.reduce((a, b) => a * b, 1)) throw new RangeError(`${key} is cut short`);
+        (models[name] ??= { name })[part] = numbers;
+        if (part === EMBEDDING) models[name].dim = shape[1];
+      }
+      const words = about.words.split(" ");
+      return { models, words, ids: new Map(words.map((word, id) => [word, id])), right: about.right };
+    } catch (error) {
+      throw new Error(`The file of the models is damaged (${error.message}).`);
+    }
+  }
+
+  // ---- the models: ids in, a logit and one weight a word out ---------------------------------------------------------
+
+  const EMBEDDING = "features.embedding.weight";
+
+  const tables = new Map();                                  // dim -> positions (places, dim), made when first needed
+  function positionsOf(dim) {
+    if (!tables.has(dim)) {
+      const table = new Float64Array((2 * MOST_WORDS + 2) * dim);
+      for (let n = 0; n < table.length; n++) {
+        const t = Math.floor(n / dim), i = n % dim;
+        // Rounded to float32 where PyTorch rounds, so that a sine of a large angle agrees to the sixth decimal.
+        const angle = Math.fround(t / Math.fround(1000 ** (2 * Math.floor(i / 2) / dim)));
+        table[n] = i % 2 ? Math.cos(angle) : Math.sin(angle);
+      }
+      tables.set(dim, table);
+    }
+    return tables.get(dim);
+  }
+
+  // Matrices are flat arrays, row after row, as in the file.
+  function featuresOf(model, ids) {                          // (tokens, dim)
+    const { dim, [EMBEDDING]: embedding, [`${EMBEDDING}.step`]: [step] } = model;
+    const features = positionsOf(dim).slice(0, ids.length * dim);
+    for (let t = 0, n = 0; t < ids.length; t++) for (let i = 0; i < dim; i++, n++) features[n] += embedding[ids[t] * dim + i] * step;
+    return features;
+  }
+
+  // Every row of x (rows, dim) times a weight (out, dim) as nn.Linear keeps it: (rows, out).
+  function linear(x, weight, dim, bias) {
+    const rows = x.length / dim, out = weight.length / dim, result = new Float64Array(rows * out);
+    for (let t = 0; t < rows; t++) {
+      for (let o = 0; o < out; o++) {
+        let sum = bias ? bias[o] : 0;
+        for (let i = 0; i < dim; i++) sum += x[t * dim + i] * weight[o * dim + i];
+        result[t * out + o] = sum;
+      }
+    }
+    return result;
+  }
+
+  function softmax(scores) {                                 // in place
+    let largest = -Infinity, total = 0;
+    for (let t = 0; t < scores.length; t++) if (scores[t] > largest) largest = scores[t];
+    for (let t = 0; t < scores.length; t++) total += scores[t] = Math.exp(scores[t] - largest);
+    for (let t = 0; t < scores.length; t++) scores[t] /= total;
+    return scores;
+  }
+
+  // Where the tokens from `first` to before `end` look: their rows of softmax(Q K^T / sqrt(k)), averaged.
+  function lookFrom(model, features, first, end) {
+    const tokens = features.length / model.dim, count = end - first;
+    const queries = linear(features.subarray(first * model.dim, end * model.dim), model["attention.W_query.weight"], model.dim);
+    const keys = linear(features, model["attention.W_key.weight"], model.dim);
+    const width = queries.length / count, row = new Float64Array(tokens), mean = new Float64Array(tokens);
+    for (let q = 0; q < count; q++) {
+      for (let t = 0; t < tokens; t++) {
+        let score = 0;
+        for (let i = 0; i < width; i++) score += queries[q * width + i] * keys[t * width + i];
+        row[t] = score / Math.sqrt(width);
+      }
+      softmax(row);
+      for (let t = 0; t < tokens; t++) mean[t] += row[t] / count;
+    }
+    return mean;
+  }
+
+  const ATTEND = {                                           // features (tokens, dim) to weights (tokens,)
+    "mean pooling": (model, features, tokens) => new Float64Array(tokens).fill(1 / tokens),
+    "attention pooling": (model, features) => softmax(linear(features, model["score.weight"], model.dim, model["score.bias"])),
+    "self-attention": (model, features, tokens) => lookFrom(model, features, 0, tokens),
+    "the mark's row": (model, features, tokens, mark) => lookFrom(model, features, mark, mark + 1),
+  };
+
+  function run(model, ids, mark) {
+    const features = featuresOf(model, ids), { dim } = model; // (tokens, dim)
+    const weights = ATTEND[model.name](model, features, ids.length, mark); // (tokens,)
+    let pooled = new Float64Array(dim);
+    for (let t = 0, n = 0; t < ids.length; t++) for (let i = 0; i < dim; i++, n++) pooled[i] += weights[t] * features[n];
+    if (model["attention.W_value.weight"]) pooled = linear(pooled, model["attention.W_value.weight"], dim);
+    const [logit] = linear(pooled, model["output.weight"], pooled.length, model["output.bias"]);
+    return { logit, positive: 1 / (1 + Math.exp(-logit)), weights };
+  }
+
+  const idsOf = (file, words) => words.slice(0, MOST_WORDS).map((word) => file.ids.get(word) ?? UNKNOWN);
+
+  // The review that counts, alone or behind the words of another one.
+  const judge = (file, name, front, own) => run(file.models[name], [...idsOf(file, front), ...idsOf(file, own)]);
+
+  // Two reviews, <MARK> before the one that counts and <SEP> before the other.
+  function judgeMarked(file, first, second, markFirst) {
+    const [a, b] = [idsOf(file, first), idsOf(file, second)];
+    const [mark, separator] = [file.ids.get("<MARK>"), file.ids.get("<SEP>")];
+    const ids = [markFirst ? mark : separator, ...a, markFirst ? separator : mark, ...b];
+    return run(file.models["the mark's row"], ids, markFirst ? 0 : a.length + 1);
+  }
+
+  globalThis.tryTheModel = { tokenize, read, judge, judgeMarked };
+
+  // ---- words about numbers ---------------------------------------------------------------------------------------------
+
+  const percent = (share) => (share > 0 && share < 0.005 ? "less than 1%" : `${Math.round(100 * share)}%`);
+  const sumOf = (weights, from, to) => { let sum = 0; for (let t = from; t < to; t++) sum += weights[t]; return sum; };
+  const shown = (word) => (word.length > 24 ? `${word.slice(0, 23)}\u2026` : word);
+  const many = (count, what) => `${count.toLocaleString("en")} ${what}${count === 1 ? "" : "s"}`;
+
+  function verdict(positive) {
+    const sure = Math.max(positive, 1 - positive);
+    return [positive > 0.5 ? "positive" : "negative", `${sure > 0.99 ? "more than 99%" : percent(sure)} sure`];
+  }
+
+  // What keeps the models from an answer, as a sentence; the empty text when nothing does.
+  function obstacle(file, words) {
+    if (!words.length) return "There is no word in this text. Type a few words made of the letters a to z.";
+    if (words.slice(0, MOST_WORDS).every((word) => !file.ids.has(word))) {
+      return "The models know none of these words, so they have nothing to go by. Try everyday English words.";
+    }
+    return "";
+  }
+
+  function remarks(file, words) {
+    const said = [words.length > MOST_WORDS ? `Read: the first ${MOST_WORDS} of ${many(words.length, "word")}.` : `${many(words.length, "word")}.`];
+    const unknown = words.slice(0, MOST_WORDS).filter((word) => !file.ids.has(word));
+    const named = [...new Set(unknown)].slice(0, 3).map(shown);
+    if (unknown.length) said.push(`${unknown.length} unknown to the models (${named.join(", ")}).`);
+    if (words.length < 5) said.push("So few words say little.");
+    return said.join(" ");
+  }
+
+  // ---- the page ------------------------------------------------------------------------------------------------------
+
+  const root = document.getElementById("try");
+  if (!root) return;
+  const at = (name) => document.getElementById(`try-${name}`);
+  const own = at("own"), slide = at("slide"), svg = at("chart");
+
+  function make(tag, attributes = {}, ...children) {
+    const element = tag.startsWith("svg:") ? document.createElementNS("http://www.w3.org/2000/svg", tag.slice(4)) : document.createElement(tag);
+    for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+    element.append(...children);
+    return element;
+  }
+
+  // The three models side by side, each with the line that stands for it in the chart.
+  const SIDE_BY_SIDE = [
+    ["mean pooling", "Mean pooling", "Every word counts the same.", "2 5"],
+    ["attention pooling", "Attention pooling", "One learned question, put to every word.", "9 5"],
+    ["self-attention", "Self-attention", "Every word asks all the others; here is the average.", ""],
+  ];
+
+  let file = null, words = [], frontWords = [], mostInFront = 0, curve = [];
+
+  // -- shaded words: how many times its fair share of attention a word gets, from none to eight times and more
+
+  const STEPS = 8;
+
+  function shade(place, texts, weights, ends) {
+    // ends: where each part of the sequence begins, with its name; texts at such a place may be a mark of the model's.
+    const key = texts.join(" ");
+    if (place.dataset.key !== key || place.dataset.ends !== String(Object.keys(ends))) {
+      place.dataset.key = key;
+      place.dataset.ends = String(Object.keys(ends));
+      place.replaceChildren(...texts.flatMap((text, t) => [
+        ...(ends[t] ? [...(t ? [make("br")] : []), make("small"), " "] : []),
+        make("span", { "data-t": t, class: `w ${text.startsWith("<") ? "special" : file.ids.has(text) ? "" : "unknown"}` }, shown(text)), " ",
+      ]));
+    }
+    const flags = place.querySelectorAll("small");
+    Object.values(ends).forEach((name, i) => { flags[i].textContent = name; });
+    place.querySelectorAll(".w").forEach((word, t) =>
+      word.style.setProperty("--s", Math.min(STEPS, Math.round(weights[t] * weights.length))));
+  }
+
+  // -- cards
+
+  const cards = SIDE_BY_SIDE.map(([name, title, how, dashes]) => {
+    const line = make("svg:svg", { class: "line", viewBox: "0 0 34 8", "aria-hidden": "true" },
+      make("svg:path", { d: "M1 4h32", "stroke-dasharray": dashes }));
+    const part = {
+      verdict: make("p", { class: "verdict" }), dot: make("i"), share: make("p", { class: "share" }),
+      bar: make("div", { class: "bar-of", "aria-hidden": "true" }, make("i"), make("b")),
+      words: make("p", { class: "words" }), most: make("p", { class: "most" }), record: make("p", { class: "record" }),
+    };
+    const meter = make("div", { class: "meter", "aria-hidden": "true" }, make("span", {}, "negative"), make("div", {}, part.dot), make("span", {}, "positive"));
+    const id = `try-card-${name.replace(" ", "-")}`;
+    at("cards").append(make("section", { class: "card", "aria-labelledby": id },
+      make("h3", { id }, line, ` ${title}`), make("p", { class: "how" }, how),
+      part.verdict, meter, part.share, part.bar, part.words, part.most, part.record));
+    return { name, ...part };
+  });
+
+  function showVerdict(part, positive) {
+    const [side, sure] = verdict(positive);
+    part.verdict.replaceChildren(make("strong", {}, side), `, ${sure}`);
+    part.dot.style.left = `${100 * positive}%`;
+  }
+
+  function strongest(texts, weights) {
+    const order = Array.from(weights.keys()).sort((a, b) => weights[b] - weights[a]).slice(0, 4);
+    return order.map((t) => `${shown(texts[t])} ${percent(weights[t])}`).join(", ");
+  }
+
+  const inFront = () => frontWords.slice(0, Number(slide.value));
+
+  function showCards() {
+    const front = inFront(), read = words.slice(0, MOST_WORDS), texts = [...front, ...read];
+    for (const card of cards) {
+      const { positive, weights } = judge(file, card.name, front, read);
+      const share = sumOf(weights, front.length, weights.length), fair = read.length / weights.length;
+      showVerdict(card, positive);
+      card.share.replaceChildren(...(front.length
+        ? [make("strong", {}, percent(share)), ` of its attention is on your review, which has ${percent(fair)} of the words.`]
+        : ["Nothing stands in front: all of its attention is on your review."]));
+      card.bar.children[0].style.width = `${100 * share}%`;
+      card.bar.children[1].style.right = `${100 * fair}%`;
+      shade(card.words, texts, weights, front.length ? { 0: "in front", [front.length]: "your review" } : {});
+      card.most.textContent = card.name === "mean pooling"
+        ? `Looks at all ${many(weights.length, "word")} alike: ${(100 / weights.length).toFixed(1)}% each.`
+        : `Looks most at: ${strongest(texts, weights)}.`;
+      card.weights = weights;
+      card.positive = positive;
+      card.onOwn = share;
+    }
+  }
+
+  // -- the mark's row
+
+  const marked = { verdict: at("mark-verdict"), dot: at("mark-dot"), share: at("mark-share"), bar: at("mark-bar"), words: at("mark-words") };
+
+  function showMarked() {
+    const markFirst = at("mark").querySelector("input:checked").value === "first";
+    const front = frontWords.slice(0, MOST_WORDS), read = words.slice(0, MOST_WORDS);
+    const { positive, weights } = judgeMarked(file, front, read, markFirst);
+    const share = sumOf(weights, front.length + 1, weights.length);
+    showVerdict(marked, positive);
+    marked.share.replaceChildren(make("strong", {}, percent(1 - share)), " of its attention is on the first review, ",
+      make("strong", {}, percent(share)), " on the second, yours. Asked about: ", make("strong", {}, markFirst ? "the first" : "yours"), ".");
+    marked.bar.children[0].style.width = `${100 * share}%`;
+    const [mark, separator] = ["<MARK>", "<SEP>"];
+    shade(marked.words, [markFirst ? mark : separator, ...front, markFirst ? separator : mark, ...read], weights,
+      { 0: "first", [front.length + 1]: "second, yours" });
+  }
+
+  // -- the chart: verdict and attention for every number of words in front
+
+  const GUTTER = 68, EDGE = 11, PANEL = 104, GAP = 40;
+
+  let sweeps = 0;
+
+  async function sweep() {                                   // in short pieces: a reader may be typing
+    const ticket = ++sweeps, read = words.slice(0, MOST_WORDS), step = Math.max(1, Math.ceil(mostInFront / 40));
+    const points = [];
+    let started = performance.now();
+    for (let count = 0; ; count = Math.min(count + step, mostInFront)) {
+      const front = frontWords.slice(0, count);
+      points.push({ count, at: SIDE_BY_SIDE.map(([name]) => {
+        const { positive, weights } = judge(file, name, front, read);
+        return { positive, share: sumOf(weights, count, weights.length) };
+      }) });
+      if (count >= mostInFront) break;
+      if (performance.now() - started < 10) continue;
+      await new Promise((resolve) => setTimeout(resolve));
+      if (ticket !== sweeps) return;                         // the texts have changed meanwhile
+      started = performance.now();
+    }
+    curve = points;
+    drawChart();
+    showTables();
+  }
+
+  function drawChart() {
+    const width = Math.max(200, at("plot").clientWidth), right = width - EDGE;
+    const x = (count) => GUTTER + (right - GUTTER) * (mostInFront ? count / mostInFront : 0);
+    const y = (panel, value) => 22 + panel * (PANEL + GAP) + (1 - value) * PANEL;
+    const children = [];
+    [["positive", "negative", "Verdict"], ["100%", "0%", "Attention on your review"]].forEach(([high, low, title], panel) => {
+      for (const value of [0, 0.5, 1]) children.push(make("svg:path", { class: value === 0.5 ? "rule half" : "rule", d: `M${GUTTER} ${y(panel, value)}H${right}` }));
+      children.push(make("svg:text", { class: "title", x: GUTTER, y: y(panel, 1) - 7 }, title));
+      children.push(make("svg:text", { x: GUTTER - 8, y: y(panel, 1) + 5, "text-anchor": "end" }, high));
+      children.push(make("svg:text", { x: GUTTER - 8, y: y(panel, 0) + 4, "text-anchor": "end" }, low));
+    });
+    SIDE_BY_SIDE.forEach(([, , , dashes], which) => ["positive", "share"].forEach((measure, panel) => {
+      const points = curve.map(({ count, at: all }) => `${x(count).toFixed(1)},${y(panel, all[which][measure]).toFixed(1)}`);
+      children.push(make("svg:polyline", { class: measure, points: points.join(" "), "stroke-dasharray": dashes }));
+    }));
+    children.push(make("svg:path", { class: "now" }), ...cards.flatMap(() => [make("svg:circle", { class: "positive", r: 4.5 }), make("svg:circle", { class: "share", r: 4.5 })]));
+    svg.setAttribute("width", width);
+    svg.setAttribute("height", y(1, 0) + 8);
+    svg.setAttribute("viewBox", `0 0 ${width} ${y(1, 0) + 8}`); // paper is narrower than most windows
+    svg.replaceChildren(...children);
+    slide.style.marginLeft = `${GUTTER - EDGE}px`;
+    slide.style.width = `${right - GUTTER + 2 * EDGE}px`;
+    showPlace(x, y);
+    svg.showPlace = () => showPlace(x, y);
+  }
+
+  function showPlace(x, y) {                                 // the line through the slider's thumb, and where it cuts the curves
+    const here = x(Number(slide.value));
+    svg.querySelector(".now").setAttribute("d", `M${here} ${y(0, 1)}V${y(1, 0) + 8}`);
+    svg.querySelectorAll("circle").forEach((dot, i) => {
+      const card = cards[Math.floor(i / 2)], panel = i % 2;
+      dot.setAttribute("cx", here);
+      dot.setAttribute("cy", y(panel, panel ? card.onOwn : card.positive));
+    });
+  }
+
+  // -- tables: every number on the page, for readers who want numbers or hear them
+
+  function fill(table, heads, rows) {
+    const body = make("tbody");
+    for (const row of rows) body.append(make("tr", {}, ...row.map((cell, i) => make(i === 1 ? "th" : "td", i === 1 ? { scope: "row" } : {}, cell))));
+    table.tHead.replaceChildren(make("tr", {}, ...heads.map((head) => make("th", { scope: "col" }, head))));
+    table.tBodies[0].replaceWith(body);
+  }
+
+  function showTables() {
+    if (!at("numbers").open || root.classList.contains("mute")) return;
+    const tables = at("numbers").querySelectorAll("table");
+    const front = inFront(), names = SIDE_BY_SIDE.map(([, title]) => title);
+    const row = (text, t) => [t < front.length ? "in front" : "yours", shown(text), ...cards.map((card) => `${(100 * card.weights[t]).toFixed(2)}%`)];
+    fill(tables[0], ["Review", "Word", ...names], [...front, ...words.slice(0, MOST_WORDS)].map(row));
+    const every = curve.filter(({ count }, i) => i % 4 === 0 || count === mostInFront);
+    fill(tables[1], ["Measure", "Words in front", ...names], ["positive", "share"].flatMap((measure) =>
+      every.map(({ count, at: all }) => [measure === "share" ? "attention on your review" : "how positive", String(count), ...all.map((one) => percent(one[measure]))])));
+  }
+
+  // -- when anything changes
+
+  let frame = 0, later = 0, speak = 0, markMoved = false;     // what was moved last is what is spoken of
+
+  function say(text) {                                       // once the reader rests, and only what changed
+    clearTimeout(speak);
+    speak = setTimeout(() => { if (at("said").textContent !== text) at("said").textContent = text; }, 900);
+  }
+
+  const frontText = () => (at("front-own").checked ? at("front-words").value : at("front").querySelector("input:checked").dataset.text);
+
+  function showFront() {
+    const count = Number(slide.value), typed = at("front-own").checked;
+    at("front-words").hidden = !typed;
+    at("front-text").hidden = typed;
+    if (!typed) {                                            // our texts hold no tags: a word is a run of letters
+      const text = frontText();
+      let end = 0, seen = 0;
+      for (const match of text.matchAll(/[a-z]+/gi)) { if (seen === count) break; seen += 1; end = match.index + match[0].length; }
+      at("front-text").replaceChildren(make("span", { class: "taken" }, text.slice(0, end)), text.slice(end));
+    }
+    at("count").textContent = count === 0 ? "none" : `${count} of ${mostInFront} words`;
+    slide.setAttribute("aria-valuetext", count === 0 ? "no word in front" : `${count} of ${mostInFront} words in front`);
+  }
+
+  function show() {
+    showFront();
+    if (!file) return;
+    const problem = obstacle(file, words);
+    at("note").textContent = problem || remarks(file, words);
+    at("note").classList.toggle("problem", problem !== "");
+    for (const name of ["try", "try-marked"]) document.getElementById(name).classList.toggle("mute", problem !== "");
+    if (problem) return say(problem);
+    showCards();
+    showMarked();
+    svg.showPlace?.();
+    showTables();
+    if (markMoved) return say(`${marked.verdict.textContent}. ${marked.share.textContent}`);
+    say(SIDE_BY_SIDE.map(([, title], i) => {
+      const behind = slide.value === "0" ? "" : `, ${percent(cards[i].onOwn)} of its attention on your review`;
+      return `${title}: ${verdict(cards[i].positive).join(", ")}${behind}.`;
+    }).join(" "));
+  }
+
+  function moved(what) {
+    markMoved = what === at("mark");
+    cancelAnimationFrame(frame);
+    frame = requestAnimationFrame(show);
+  }
+
+  function changed() {                                       // one of the two texts
+    words = tokenize(own.value);
+    frontWords = tokenize(frontText()).slice(0, MOST_WORDS);
+    mostInFront = frontWords.length;
+    slide.max = mostInFront;
+    moved(own);
+    clearTimeout(later);
+    sweeps += 1;
+    later = setTimeout(() => { if (file && !obstacle(file, words)) sweep(); }, 90);
+  }
+
+  own.addEventListener("input", changed);
+  at("front").addEventListener("change", changed);
+  at("front-words").addEventListener("input", changed);
+  at("mark").addEventListener("change", () => moved(at("mark")));
+  slide.addEventListener("input", () => moved(slide));
+  at("numbers").addEventListener("toggle", showTables);
+  at("examples").addEventListener("click", ({ target }) => {
+    if (target.dataset.text === undefined) return;
+    own.value = target.dataset.text;
+    changed();
+  });
+  svg.addEventListener("pointerdown", pull);
+  svg.addEventListener("pointermove", (event) => { if (event.buttons) pull(event); });
+  function pull(event) {
+    const box = svg.getBoundingClientRect();
+    const along = (event.clientX - box.left - GUTTER) / (box.width - GUTTER - EDGE);
+    slide.value = Math.round(along * mostInFront);
+    moved(slide);
+  }
+  // Point at a word, and see what each model gives it.
+  at("cards").addEventListener("pointerover", ({ target }) => {
+    for (const hot of at("cards").querySelectorAll(".hot")) hot.classList.remove("hot");
+    if (target.dataset.t === undefined) return;
+    for (const card of cards) {
+      const word = card.words.querySelector(`[data-t="${target.dataset.t}"]`);
+      word.classList.add("hot");
+      word.dataset.share = `${(100 * card.weights[target.dataset.t]).toFixed(1)}%`;
+    }
+  });
+  new ResizeObserver(() => { if (curve.length) drawChart(); }).observe(at("plot"));
+
+  // -- loading, when asked to
+
+  async function fetched() {                                 // the bytes of the weights
+    const base = root.dataset.weights;
+    if (location.protocol !== "file:") {
+      const answer = await fetch(`${base}.safetensors`);
+      if (!answer.ok) throw new Error(`The server answered ${answer.status}.`);
+      return answer.arrayBuffer();
+    }
+    // A browser fetches nothing beside a page that was opened from a disk, but it runs scripts from there: the same
+    // bytes as text, packed.
+    await new Promise((resolve, reject) => {
+      const script = make("script", { src: `${base}.weights.js` });
+      script.addEventListener("load", resolve);
+      script.addEventListener("error", () => reject(new Error("The file beside this page is missing.")));
+      document.head.append(script);
+    });
+    const packed = Uint8Array.from(atob(globalThis.tryTheModelWeights), (character) => character.charCodeAt(0));
+    return new Response(new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
+  }
+
+  at("load").addEventListener("click", async () => {
+    const button = at("load"), told = at("load-told");
+    if (button.getAttribute("aria-disabled") === "true") return;
+    button.setAttribute("aria-disabled", "true");
+    told.textContent = "Loading \u2026";
+    try {
+      file = read(await fetched());
+      if (Object.keys(ATTEND).some((name) => !file.models[name])) throw new Error("The file of the models is incomplete.");
+    } catch (error) {
+      file = null;
+      button.removeAttribute("aria-disabled");
+      told.textContent = `The models did not arrive. ${error.message} Press the button to try again.`;
+      return;
+    }
+    const focused = document.activeElement === button;
+    for (const element of document.querySelectorAll(".try-waits")) element.hidden = false;
+    for (const element of document.querySelectorAll(".try")) element.classList.add("loaded");
+    at("waiting").hidden = true;
+    for (const card of cards) {
+      const [alone, behind] = file.right[card.name];
+      card.record.textContent = `Of the test reviews it gets ${percent(alone)} right alone and ${percent(behind)} behind another one.`;
+    }
+    const [alone, pairs] = file.right["the mark's row"];
+    at("mark-record").textContent = `Of the test reviews it gets ${percent(alone)} right alone and ${percent(pairs)} in such pairs.`;
+    changed();
+    sweepNow();
+    if (focused) slide.focus({ preventScroll: true });
+  });
+
+  function sweepNow() {                                      // the first picture stands at once
+    cancelAnimationFrame(frame);
+    clearTimeout(later);
+    show();
+    if (!obstacle(file, words)) sweep();
+  }
+
+  own.value ||= at("examples").querySelector("button").dataset.text; // unless the browser kept what stood here
+  changed();
+})();

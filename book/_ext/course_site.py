@@ -239,8 +239,6 @@ def setup(app: Sphinx) -> dict:
     app.add_transform(LettersOfLabs)
     app.add_post_transform(PageChecks)
     app.connect("config-inited", set_base)
-    # One page is written every time: Sphinx copies style and scripts only when it writes a page at all.
-    app.connect("env-updated", lambda app, env: [app.config.root_doc])
     app.connect("html-page-context", add_context)
     app.connect("html-collect-pages", add_pages)
     app.connect("build-finished", write_colours)

@@ -299,3 +299,11 @@ def test_a_page_prints_without_its_frame_and_with_its_answers(visit, address):
     answers = page.locator("main details:not(.hide)")
     for place in range(answers.count()):
         assert answers.nth(place).evaluate("e => e.lastElementChild.checkVisibility({contentVisibilityAuto: true})")
+
+
+def test_paper_is_white_also_for_readers_in_the_dark(visit, address):
+    page = visit(f"{address}/{TOC['root']}.html", theme="dark")
+    theme = "document.documentElement.dataset.theme"
+    page.evaluate(f"addEventListener('beforeprint', () => {{ globalThis.printed = {theme}; }})")
+    page.pdf()
+    assert page.evaluate("printed") == "light" and page.evaluate(theme) == "dark"

@@ -211,6 +211,15 @@ def test_a_coloured_symbol_follows_the_theme(course_site):
     assert 'class="role-query"' in markup and light not in markup
 
 
+def test_the_letters_of_a_lab_wear_their_colours(course_site):
+    markup = course_site.to_mathml("A(FV)", display=False, letters_have_roles=True)
+    assert '<mi class="role-weight">A</mi>' in markup and '<mi class="role-value">V</mi>' in markup
+    assert "role-" not in course_site.to_mathml("A(FV)", display=False)
+    lab, notation = built("labs/03_queries").text, built("book/notation").text
+    assert '<mi class="role-query">Q</mi>' in lab and "<mi>Q</mi>" not in lab.partition("<main")[2]
+    assert "<mi>Q</mi>" in notation, "other people's symbols keep their ink"
+
+
 @pytest.mark.parametrize(
     ("formula", "named"),
     [(r"\textcolor{#123456}{Q}", "#123456"), (r"\begin{aligned}a&=b\end{aligned}", "&"), (r"\sqrt", "sqrt")],

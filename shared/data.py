@@ -56,7 +56,7 @@ SEPARATOR, MARK = "<SEP>", "<MARK>"
 SOURCES = ("movies", "yelp")
 SCALES = ("quick", "full")
 TOKENS_VERSION = 1  # count up when the same text gives other tokens: those kept on disk are then made anew
-SLICE = 120  # texts worked on in one go: what is made on the way stays small beside what remains
+SLICE = 60  # texts worked on in one go: what is made on the way stays small beside what remains
 REVIEW_TOKENS = 128  # each review's fair share of a window of 256 tokens
 
 TAG = re.compile(r"</?[A-Za-z][^>]*>")
@@ -213,7 +213,7 @@ def _on_all_cores(work: Callable, jobs: Iterable) -> Iterator:
         running = deque()
         for job in jobs:
             running.append(pool.submit(work, job))
-            if len(running) > cores:
+            if len(running) >= cores:
                 yield running.popleft().result()
         for result in running:
             yield result.result()

@@ -9,7 +9,7 @@ OURS = .venv/bin/python
 ENVIRONMENT = $(PYTHON) tools/environment.py
 SITE = $(OURS) tools/build_site.py
 
-.PHONY: help book serve jupyter labs test jupyter-test student instructor grade links results offline pdf clean python environment
+.PHONY: help book serve jupyter labs test jupyter-test student instructor grade links results bench gpu offline pdf clean python environment
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -50,6 +50,13 @@ grade: environment ## grade a folder of submitted notebooks (SUBMISSIONS=folder;
 results: environment ## make the long table of lab 9 anew: an hour; may be stopped and goes on
 	@$(OURS) tools/results.py
 
+bench: environment ## speed against a textbook pipeline, and the course against its budgets: more than an hour
+	@$(OURS) benchmarks/against_textbook.py
+	@$(OURS) benchmarks/course.py; status=$$?; $(OURS) benchmarks/page.py && exit $$status
+
+gpu: environment ## run labs and training on the CUDA device of this machine, and put the figures on the page of costs
+	@$(OURS) benchmarks/on_gpu.py && $(OURS) benchmarks/page.py
+
 offline: python ## zip the built site, to be read without a network
 	@cd _build/html 2>/dev/null || { echo "There is no site yet: run make book first."; exit 1; }
 	@$(PYTHON) -m zipfile -c _build/towards-self-attention.zip _build/html/
@@ -60,7 +67,7 @@ pdf: environment ## print the whole course to _build/towards-self-attention.pdf,
 
 clean: ## remove the built site and caches; the environment stays (it is the folder .venv)
 	@rm -rf _build build *.egg-info .pytest_cache .ruff_cache .hypothesis
-	@find labs shared tests tools \( -name __pycache__ -o -name .ipynb_checkpoints \) -prune -exec rm -rf {} +
+	@find labs shared tests tools benchmarks \( -name __pycache__ -o -name .ipynb_checkpoints \) -prune -exec rm -rf {} +
 
 environment: python
 	@$(ENVIRONMENT)

@@ -107,7 +107,7 @@ def main() -> int:
     trained = measure_training(data.prepare(data.Settings("movies", "full")), device, BATCH_SIZE, STEPS)
     with tempfile.TemporaryDirectory() as folder:
         executed = course.measure_labs(course.clone(Path(folder)))["each"]
-    results = course.surroundings() | {"gpu": torch.cuda.get_device_name(device)} | trained | {"labs": executed}
+    results = course.about() | {"gpu": torch.cuda.get_device_name(device)} | trained | {"labs": executed}
     half = RESULTS.with_name(f".{RESULTS.name}.part")
     half.write_text(json.dumps(results, indent=1) + "\n")
     os.replace(half, RESULTS)

@@ -5,7 +5,9 @@ compares the page with what this would write.
 """
 
 import json
+import math
 import os
+import re
 from pathlib import Path
 
 import course
@@ -27,8 +29,9 @@ other seconds; what should hold everywhere are the budgets, which are made for t
 
 
 def table(heads: list[str], rows: list[list]) -> str:
-    """A Markdown table; a column of numbers only is set to the right."""
-    numbers = [all(str(row[i])[:1].isdigit() for row in rows) for i in range(len(heads))]
+    """A Markdown table; columns that hold numbers and nothing else are set to the right."""
+    columns = [[str(row[place]) for row in rows] for place in range(len(heads))]
+    numbers = [any(column) and all(re.fullmatch(r"[\d.,]*", cell) for cell in column) for column in columns]
     lines = [heads, ["---:" if right else "---" for right in numbers], *rows]
     return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines)
 
@@ -45,6 +48,11 @@ def verdict(seconds: float, most: float) -> str:
     return "kept" if seconds <= most else "**not kept**"
 
 
+def lab_link(name: str) -> str:
+    """A link to a lab, as `04_values`."""
+    return f"[{int(name[:2])}. {name[3:].replace('_', ' ').capitalize()}](../labs/{name}.ipynb)"
+
+
 def labs(found: dict | None) -> str:
     if not found:
         return "## The labs\n\nNot measured yet: `make bench` does it."
@@ -54,7 +62,7 @@ def labs(found: dict | None) -> str:
         kept = lab["seconds"] <= seconds and lab["megabytes"] <= megabytes and not lab["status"]
         rows.append(
             [
-                f"[{int(name[:2])}. {name[3:].replace('_', ' ')}](../labs/{name}.ipynb)",
+                lab_link(name),
                 f"{lab['seconds']:.0f}",
                 seconds,
                 lab["megabytes"],
@@ -134,8 +142,10 @@ def on_gpu(found: dict | None) -> str:
             "of the classifiers, in float32 and bfloat16, with this course's attention and with PyTorch's fused one, "
             "writes `benchmarks/on_gpu.json`, and this section fills itself."
         )
-    labs = found["labs"].items()
-    lab_rows = [[name, f"{lab['seconds']:.0f}", "failed" if lab["status"] else ""] for name, lab in labs]
+    lab_rows = [
+        [lab_link(name), f"{lab['seconds']:.0f}", "failed" if lab["status"] else ""]
+        for name, lab in found["labs"].items()
+    ]
     heads = ["Model", "Numbers", "Attention", "Examples a second", "GPU megabytes"]
     rows = [
         [row["model"], row["numbers"], row["attention"], f"{row['examples_per_second']:.0f}", row["megabytes"]]
@@ -159,8 +169,99 @@ def render(found_course: dict, ratios: dict | None, gpu: dict | None) -> str:
     return "\n\n".join([OPENING.strip(), *costs, against_textbook(ratios), on_gpu(gpu)]) + "\n"
 
 
+def spread(numbers: list[float]) -> str:
+    """Median, and smallest to largest."""
+    digits = 3 if numbers[0] < 1 else 1 if numbers[0] < 100 else 0
+    middle, low, high = (f"{number:,.{digits}f}" for number in numbers)
+    return f"{middle} ({low} to {high})"
+
+
+def panel(title: str, sizes: list[float], figures: list[float]) -> str:
+    """A small drawn curve over sizes on a logarithmic axis, from 0 up, with its numbers at the points."""
+    width, height, most = 150, 80, max(figures)
+    left, right = math.log(sizes[0]), math.log(sizes[-1])
+    places = [
+        (30 + width * (math.log(size) - left) / (right - left), 110 - height * figure / most)
+        for size, figure in zip(sizes, figures, strict=True)
+    ]
+    line = " ".join(f"{x:.0f},{y:.0f}" for x, y in places)
+    marks = "".join(
+        f'<circle cx="{x:.0f}" cy="{y:.0f}" r="3" fill="currentColor"/>'
+        f'<text x="{x:.0f}" y="{y - 8:.0f}">{figure:,.0f}</text>'
+        f'<text x="{x:.0f}" y="128">{size / 1000:,.0f}k</text>'
+        for (x, y), size, figure in zip(places, sizes, figures, strict=True)
+    )
+    said = ", ".join(f"{figure:,.0f} at {size:,.0f}" for size, figure in zip(sizes, figures, strict=True))
+    return (
+        f'<svg viewBox="0 0 210 140" width="210" role="img" aria-label="{title}, by number of examples: {said}" '
+        'font-size="10" text-anchor="middle" fill="currentColor">'
+        f'<text x="105" y="12" font-weight="bold">{title}</text>'
+        '<path d="M20 110H190" stroke="currentColor" fill="none"/>'
+        f'<polyline points="{line}" fill="none" stroke="var(--role-query, #0250d5)" stroke-width="2"/>{marks}</svg>'
+    )
+
+
+def growth_figure(lines: list[dict]) -> str:
+    """Three panels that stay flat when cost grows no faster than the data."""
+    sizes = [line["examples"] for line in lines]
+    preparing = [line["prepared_seconds"] / line["examples"] * 1e6 for line in lines]
+    panels = [
+        panel("examples a second, training", sizes, [line["examples_a_second"] for line in lines]),
+        panel("seconds to prepare a million", sizes, preparing),
+        panel("peak megabytes, training", sizes, [line["training_peak_megabytes"] for line in lines]),
+    ]
+    return f'```{{raw}} html\n<div style="display: flex; flex-wrap: wrap">{"".join(panels)}</div>\n```'
+
+
 def against_textbook(found: dict | None) -> str:
-    return "## Against a textbook pipeline\n\nNot measured yet: `make bench` does it."
+    opening = "## Against a textbook pipeline\n\n"
+    if not found:
+        return opening + "Not measured yet: `make bench` does it."
+    parts = [
+        opening + "The textbook joins texts, cleans them by four substitutions, pads lists of ids to 256, and shuffles "
+        "batches of 1,024 without a mask. Both pipelines ran on one machine in the same minutes, taking turns. Each "
+        "figure is the median of the rounds, with the smallest and the largest."
+    ]
+    for name in ("text", "training"):
+        if name in found:
+            rows = []
+            for line in found[name]["each"]:
+                times, target = line["times_better"], line["target"]
+                kept = "" if target is None else "reached" if times[0] >= target else "**not reached**"
+                figures = [spread(line["textbook"]), spread(line["ours"]), spread(times)]
+                rows.append([f"{line['figure']} ({line['unit']})", *figures, target or "", kept])
+            heads = ["Figure", "Textbook", "This course", "Times better", "Target", ""]
+            parts += [table(heads, rows), measured_where(found[name])]
+    if "accuracy" in found:
+        lines = found["accuracy"]["each"]
+        rows = [[line["model"], spread(line["plain"]), spread(line["distracted"])] for line in lines]
+        parts += [
+            "Speed counts only at equal accuracy. On the same test reviews:",
+            table(["Pipeline", "Plain", "Distracted"], rows),
+            measured_where(found["accuracy"]),
+        ]
+    if "growth" in found:
+        heads = {
+            "examples": "Examples",
+            "prepared_seconds": "Seconds to prepare",
+            "opened_seconds": "Seconds to open again",
+            "examples_a_second": "Examples a second in training",
+            "prepared_peak_megabytes": "MB, preparing",
+            "training_peak_megabytes": "MB, training",
+        }
+        rows = [[f"{line[key]:,}" for key in heads] for line in found["growth"]["each"]]
+        parts += [
+            "## As the data grow",
+            "A made corpus of the lengths of Yelp's reviews, each review alone and with a distractor. A curve that "
+            "stays flat is a cost that grows no faster than the data. Memory is the peak of the whole process.",
+            growth_figure(found["growth"]["each"]),
+            table(list(heads.values()), rows),
+            measured_where(found["growth"]),
+        ]
+    if "epoch" in found:
+        rows = [[key.replace("_", " "), f"{value:,}"] for key, value in found["epoch"]["each"][0].items()]
+        parts += ["One epoch of the largest of them:", table(["", "Figure"], rows), measured_where(found["epoch"])]
+    return "\n\n".join(parts)
 
 
 def read(name: str) -> dict | None:

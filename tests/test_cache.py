@@ -215,6 +215,7 @@ def test_reviews_on_disk_give_the_batches_that_reviews_in_memory_give(on_disk):
     for prepared in (data.prepare_reviews(on_disk(), cut=20), data.prepare_reviews(on_disk(), cut=20)):
         assert prepared.vocabulary.words == in_memory.vocabulary.words
         assert list(prepared.reviews.train.texts) == on_disk.texts[:400]
+        assert prepared.reviews.train.texts[7] == on_disk.texts[7]
         assert isinstance(prepared.train.tokens.base, np.memmap)
         for name in ("train", "validation", "test"):
             ours = data.batches(data.examples_with_distractors(getattr(prepared, name), 1), 64, seed=2)

@@ -5,6 +5,7 @@ import random
 import subprocess
 import sys
 import time
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -248,11 +249,22 @@ def test_what_an_answer_prints_is_swallowed(capfd):
     def answer(x):
         print("x" * 10_000_000)
         print("y", file=sys.stderr)
-        __import__("warnings").warn("z", stacklevel=1)
+        warnings.warn("z", stacklevel=1)
         return 2 * x
 
     assert ends(answer)
     assert capfd.readouterr() == ("", "")
+
+
+def test_warnings_are_no_errors_even_where_they_would_be():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert double(lambda x: warnings.warn("old", stacklevel=1) or 2 * x)
+
+
+def test_one_call_of_the_readers_code_leaves_nothing_to_the_next():
+    assert harness.guarded(lambda: torch.set_default_dtype(torch.float16)) is None
+    assert torch.get_default_dtype() == torch.float32
 
 
 def test_endless_output_is_stopped_after_two_seconds():

@@ -160,7 +160,8 @@ WRONG["as_layer"] = [
     ("no nn.Linear", lambda W: nn.Parameter(W.T.clone())),
     ("no nn.Linear", lambda W: W.T),
     ("other numbers", lambda W: nn.Linear(*W.shape, bias=False)),
-    ("raises", lambda W: nn.Linear(*W.shape, bias=False).weight.copy_(W.T)),
+    ("copied outside no_grad", lambda W: nn.Linear(*W.shape, bias=False).weight.copy_(W.T)),
+    ("raises", lambda W: nn.Linear(W.shape, bias=False)),
 ]
 
 
@@ -250,6 +251,26 @@ class BatchedNewEachTime(nn.Module):
         return F.scaled_dot_product_attention(*(one(x) for one in maps))
 
 
+class BatchedByBmm(Layers):
+    def forward(self, x):
+        queries, keys, values = self.project(x)
+        return torch.bmm(torch.softmax(torch.bmm(queries, keys.mT) / math.sqrt(keys.shape[-1]), dim=-1), values)
+
+
+class BatchedByEinsumWithoutDots(Layers):
+    def forward(self, x):
+        queries, keys, values = self.project(x)
+        weights = torch.softmax(torch.einsum("bik,bjk->bij", queries, keys) / keys.size(-1) ** 0.5, dim=-1)
+        return torch.einsum("bij,bjv->biv", weights, values)
+
+
+class BatchedUnpacked(Layers):
+    def forward(self, x):
+        queries, keys, values = self.project(x)
+        batch, tokens, d_k = keys.shape
+        return torch.softmax(queries @ keys.mT / math.sqrt(d_k), dim=-1) @ values
+
+
 class BatchedKeysAsk(Layers):
     def forward(self, x):
         queries, keys, values = self.project(x)
@@ -297,6 +318,10 @@ WRONG["batched_attention"] = [
     ("keys not transposed", batched(turn=lambda keys: keys)),
     ("batch and tokens transposed", batched(turn=lambda keys: keys.transpose(0, 1))),
     ("only for a batch", batched(turn=lambda keys: keys.transpose(1, 2))),
+    ("only for a batch", batched(turn=lambda keys: keys.permute(0, 2, 1))),
+    ("only for a batch", BatchedByBmm),
+    ("only for a batch", BatchedUnpacked),
+    ("only for a batch", BatchedByEinsumWithoutDots),
     ("only for a batch", batched(weigh=lambda scores: F.softmax(scores, dim=2))),
     ("softmax over the wrong axis", batched(weigh=lambda scores: F.softmax(scores, dim=-2))),
     ("softmax over the wrong axis", batched(weigh=lambda scores: F.softmax(scores, dim=1))),
@@ -493,7 +518,8 @@ WRONG["join_heads"] = [
     ("heads averaged", lambda heads: heads.mean(1)),
     ("heads added up", lambda heads: heads.sum(1)),
     ("first head only", lambda heads: heads[:, 0]),
-    ("raises", lambda heads: heads.transpose(1, 2).view(heads.shape[0], heads.shape[2], -1)),
+    ("view of a turned tensor", lambda heads: heads.permute(0, 2, 1, 3).view(heads.shape[0], heads.shape[2], -1)),
+    ("raises", lambda heads: heads.transpose(1, 2).flatten(4)),
     ("other numbers", lambda heads: heads.flip(1).transpose(1, 2).flatten(2)),
 ]
 
@@ -549,6 +575,14 @@ def hiding(how):
 def mask_afterwards(self, scores, mask):
     weights = scores.softmax(-1)
     return weights if mask is None else weights * mask[:, None, None]
+
+
+def always_masked(self, scores, mask):
+    return scores.masked_fill(~mask[:, None, None, :], float("-inf")).softmax(dim=-1)
+
+
+def always_masked_by_unsqueeze(self, scores, mask):
+    return scores.masked_fill(~mask.unsqueeze(1).unsqueeze(1), float("-inf")).softmax(dim=-1)
 
 
 def share_out_again(self, scores, mask):
@@ -727,6 +761,8 @@ WRONG["many_heads"] = [
     ("softmax over the heads", heads_with(weigh=softmax_over(1))),
     ("softmax over the heads", heads_with(weigh=softmax_over(1, torch.finfo(torch.float32).min))),
     ("no softmax", heads_with(weigh=no_softmax)),
+    ("no mask is not expected", heads_with(weigh=always_masked)),
+    ("no mask is not expected", heads_with(weigh=always_masked_by_unsqueeze)),
     ("mask without effect", hiding(lambda scores, mask: scores)),
     ("mask without effect", hiding(lambda scores, mask: scores.masked_fill(~mask[:, None, :, None], -math.inf))),
     ("mask after the softmax", heads_with(weigh=mask_afterwards)),
@@ -991,7 +1027,8 @@ WRONG["first_block"] = [
     ("feed-forward layer first", block(thinks_first)),
     ("feed-forward layer left out", block(lambda x, a, n, f, m: n(x + a(x)))),
     ("mask not handed on", BlockWithoutMask),
-    ("raises", BlockOfThePair),
+    ("pair not taken apart", BlockOfThePair),
+    ("raises", block(lambda x, a, n, f, m: m(n(x + a(x)) + f(a)))),
     ("a linear map is missing", BlockWithoutParts),
     ("other numbers", block(lambda x, a, n, f, m: m(n(x + a(x)) - f(n(x + a(x)))))),
 ]
@@ -1055,7 +1092,8 @@ WRONG["next_word_loss"] = [
     ("bits in place of nats", lambda s, i: loss_by_gather(s, i) / math.log(2)),
     ("not averaged", lambda s, i: cross_entropy(s[:, :-1], i[:, 1:], ignore_index=0, reduction="none")),
     ("last word only", lambda s, i: F.cross_entropy(s[:, -2], i[:, -1], ignore_index=0)),
-    ("raises", lambda s, i: F.cross_entropy(s[:, :-1], i[:, 1:], ignore_index=0)),
+    ("words' axis last", lambda s, i: F.cross_entropy(s[:, :-1], i[:, 1:], ignore_index=0)),
+    ("raises", lambda s, i: F.cross_entropy(s[:, :-1].flatten(0, 1), i[:, 1:], ignore_index=0)),
     ("wrong type", lambda s, i: loss_by_gather(s, i).item()),
     ("other numbers", lambda s, i: loss_by_gather(s, i) + 1),
 ]

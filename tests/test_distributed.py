@@ -80,7 +80,6 @@ def test_a_process_that_hangs_ends_the_run_when_patience_is_over(tmp_path):
     done, nothing = torchrun(tmp_path, 2, hang=2)
     assert done.returncode != 0 and nothing is None
     assert time.monotonic() - start < 40
-    assert "Timed out" in done.stderr or "timeout" in done.stderr.lower()
     assert "Another process of this run was lost" in done.stderr
 
 
@@ -168,16 +167,17 @@ def test_a_full_disk_ends_the_run_with_a_sentence_and_keeps_the_checkpoint_befor
 )
 def test_a_bad_argument_is_answered_with_a_sentence(given, sentence, capsys):
     with pytest.raises(SystemExit):
-        command.main(given)
+        command.train(given)
     assert sentence in capsys.readouterr().err
 
 
 def test_a_damaged_checkpoint_is_a_sentence_on_the_command_line_too(tmp_path, monkeypatch):
     path = tmp_path / "run.pt"
     path.write_bytes(b"not a checkpoint")
-    assert "Delete it to start from the first epoch" in command.main(["--checkpoint", str(path)])
+    said = command.ending(lambda: command.train(["--checkpoint", str(path)]))
+    assert "Delete it to start from the first epoch" in said
     monkeypatch.setenv("LAB_SCALE", "huge")
-    assert "LAB_SCALE is 'huge'" in command.main([])
+    assert "LAB_SCALE is 'huge'" in command.ending(lambda: command.train([]))
 
 
 def test_bfloat16_computes_in_bfloat16_and_answers_in_float32():

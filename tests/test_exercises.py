@@ -149,3 +149,17 @@ def test_one_name_twice_in_a_lab_is_refused(lab):
     change(lab, "### Exercise 11.2", double + "### Exercise 11.2")
     with pytest.raises(ValueError, match="two exercises are called `double`"):
         exercises.read(lab)
+
+
+def test_a_lab_is_stale_when_its_own_checks_change_and_not_when_others_do(lab):
+    package = lab.parents[1] / "shared/check"
+    before = notebooks.made_from(lab)
+    (package / "other.py").write_text("def other(answer):\n    return None\n")
+    change(package / "__init__.py", "from .harness", "from .other import other as other\nfrom .harness")
+    change(package / "labs_1_to_4.py", "seed", "seeds")
+    assert notebooks.made_from(lab) == before
+    for module in ("small.py", "harness.py"):
+        kept = (package / module).read_text()
+        (package / module).write_text(kept + "\nmore = 1\n")
+        assert notebooks.made_from(lab) != before, module
+        (package / module).write_text(kept)

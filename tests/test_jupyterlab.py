@@ -88,15 +88,12 @@ def run(request, browser, jupyterlab):
     page.on("console", note)
     page.on("pageerror", lambda error: page.faults.append(str(error)))
     page.goto(f"{jupyterlab}lab/tree/labs/{lab.stem}.ipynb?reset")
-    page.wait_for_selector(".jp-Notebook-ExecutionIndicator[data-status=idle]", timeout=60_000)
+    page.locator("#jp-main-statusbar", has_text="Python 3 (ipykernel) | Idle").wait_for(timeout=60_000)
+    page.locator(".lm-MenuBar-itemLabel", has_text="Run").click()
+    page.locator(".lm-Menu-item[data-command='runmenu:run-all']").click()
     prompts = "[...document.querySelectorAll('.jp-CodeCell .jp-InputPrompt')].map(prompt => prompt.textContent)"
-    for _ in range(10):  # a menu that is chosen while JupyterLab still arranges itself does nothing
-        page.locator(".lm-MenuBar-itemLabel", has_text="Run").click()
-        page.locator(".lm-Menu-item[data-command='runmenu:run-all']").click()
-        page.wait_for_timeout(1000)
-        if page.evaluate(prompts)[0] != "[ ]:":
-            break
-    page.wait_for_function(f"{prompts}[0] !== '[ ]:' && !{prompts}.includes('[*]:')", timeout=900_000)
+    page.wait_for_function(f"{prompts}[0] !== '[ ]:'", timeout=20_000)
+    page.wait_for_function(f"!{prompts}.includes('[*]:')", timeout=900_000)
     page.prompts = page.evaluate(prompts)
     failed = request.session.testsfailed
     yield page, notebooks.read(lab)

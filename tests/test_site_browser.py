@@ -2,16 +2,26 @@
 
 import functools
 import http.server
+import subprocess
 import threading
+import zipfile
 
 import pytest
 from test_site import LABS, PAGES, ROOT, SITE, TOC
 
 ALL = [*PAGES, "search", "404"]
 THEMES = ("light", "dark")
+WIDTHS = (360, 768, 1440)
+# What a reader may type or paste: markup, very much text, signs outside the plane, a text that turns the line round.
+HOSTILE = ["<img src=x onerror=alert(1)>", "word " * 20_000, "🙂👩‍👩‍👧 𝕏", "\u202eשלום \u200fمرحبا"]
 
 
 class Quiet(http.server.SimpleHTTPRequestHandler):
+    """Serves the site below /some/where: a host may put it under any path."""
+
+    def translate_path(self, path: str) -> str:
+        return super().translate_path(path.removeprefix("/some/where") if path.startswith("/some/where/") else "/none")
+
     def log_message(self, *_) -> None:
         pass
 
@@ -23,8 +33,20 @@ def address():
     handler = functools.partial(Quiet, directory=SITE)
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}"
+        yield f"http://127.0.0.1:{server.server_port}/some/where"
         server.shutdown()
+
+
+@pytest.fixture(scope="module")
+def stick(tmp_path_factory):
+    """What `make offline` packs, unpacked in a folder with a space in its name."""
+    folder = tmp_path_factory.mktemp("a stick")
+    lines = (ROOT / "Makefile").read_text().partition("\noffline:")[2].splitlines()
+    pack = next(line for line in lines if "-m zipfile" in line).strip().lstrip("@").replace("$(PYTHON)", "python3")
+    subprocess.run(pack.replace("_build/towards", f"'{folder}'/towards"), shell=True, cwd=ROOT, check=True)
+    with zipfile.ZipFile(folder / "towards-self-attention.zip") as packed:
+        packed.extractall(folder)
+    return folder / "html"
 
 
 @pytest.fixture
@@ -57,38 +79,59 @@ def test_a_page_opens_without_a_fault_and_asks_nobody_else(visit, address, name)
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_a_page_works_from_a_stick(visit, name):
-    page = visit((SITE / f"{name}.html").as_uri())
+def test_a_page_works_from_a_stick(visit, stick, name):
+    page = visit((stick / f"{name}.html").as_uri())
     assert page.faults == []
-    assert [url for url in page.asked if not url.startswith((SITE.as_uri(), "data:", "blob:"))] == []
+    assert [url for url in page.asked if not url.startswith((stick.as_uri(), "data:", "blob:"))] == []
 
 
-@pytest.mark.parametrize("theme", THEMES)
+def test_the_stick_holds_the_whole_site(stick):
+    held, built = ({path.relative_to(root) for path in root.rglob("*") if path.is_file()} for root in (stick, SITE))
+    assert held == built
+
+
+def test_search_works_from_a_stick(visit, stick):
+    page = visit((stick / "index.html").as_uri())
+    page.wait_for_url("**/welcome.html")
+    page.locator("#find").fill("softmax")
+    page.keyboard.press("Enter")
+    page.locator(f'#search-results a[href*="{LABS[0]}.html"]').click()
+    page.wait_for_url("**/01_recap_attention.html*")
+    assert page.faults == []
+
+
+@pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("name", ALL)
-def test_axe_finds_nothing(visit, address, name, theme):
-    from axe_playwright_python.sync_playwright import Axe
-
-    page = visit(f"{address}/{name}.html", theme)
-    found = Axe().run(page).response["violations"]
-    told = [f"{fault['id']}: {node['html'][:160]}" for fault in found for node in fault["nodes"][:3]]
-    assert not told, "\n".join(told)
-
-
-@pytest.mark.parametrize("name", ALL)
-def test_a_phone_never_scrolls_sideways(visit, address, name):
-    page = visit(f"{address}/{name}.html", width=360)
-    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+def test_a_page_is_whole_and_accessible_in_both_themes(visit, address, name, width):
+    page = visit(f"{address}/{name}.html", width=width)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
     # What is cut off at the edge must be inside something that scrolls.
     lost = page.evaluate(
-        """[...document.querySelectorAll("main *")].filter(e => {
+        """width => [...document.querySelectorAll("main *")].filter(e => {
              if (e.closest(".hidden") || !e.getClientRects().length) return false;
-             if (e.getBoundingClientRect().right <= 361) return false;
+             if (e.getBoundingClientRect().right <= width + 1) return false;
              for (let up = e; up; up = up.parentElement)
                if (["auto", "scroll"].includes(getComputedStyle(up).overflowX)) return false;
              return !e.closest("svg");
-           }).map(e => e.outerHTML.slice(0, 120))"""
+           }).map(e => e.outerHTML.slice(0, 120))""",
+        width,
     )
     assert lost == []
+    if width != 768:  # the layout of a phone, and of a desk
+        assert axe(page) == []
+        page.emulate_media(color_scheme="dark")
+        page.reload()
+        # In another theme nothing but colours is another.
+        assert axe(page, {"runOnly": ["color-contrast"]}) == []
+    assert page.faults == []
+
+
+def axe(page, options: dict | None = None) -> list[str]:
+    """What axe-core finds, one line for each place."""
+    from axe_playwright_python.sync_playwright import Axe
+
+    found = Axe().run(page, options=options).response["violations"]
+    return [f"{fault['id']}: {node['html'][:160]}" for fault in found for node in fault["nodes"][:3]]
 
 
 def test_the_contents_open_and_close_by_keyboard_on_a_phone(visit, address):
@@ -109,12 +152,64 @@ def test_the_first_tab_leads_past_the_contents(visit, address):
     assert focused == ["#main", True]
 
 
-def test_whatever_takes_the_focus_shows_it(visit, address):
-    page = visit(f"{address}/{TOC['root']}.html")
-    for _ in range(25):
+@pytest.mark.parametrize("name", ["search", TOC["root"], LABS[5]])
+def test_the_tab_key_reaches_everything_and_shows_where_it_is(visit, address, name):
+    page = visit(f"{address}/{name}.html")
+    wanted = page.evaluate(
+        """[...document.querySelectorAll("a[href], button, input, summary, [tabindex='0']")]
+             .filter(e => e.checkVisibility() && e.tabIndex >= 0).map((e, i) => (e.dataset.wanted = i, e.outerHTML))"""
+    )
+    here = """() => {
+      let e = document.activeElement;
+      while (e.shadowRoot?.activeElement) e = e.shadowRoot.activeElement;
+      const shows = (each) => each && getComputedStyle(each).outlineStyle !== "none";
+      return e === document.body ? null
+        : [e.dataset.wanted, e.outerHTML.slice(0, 120), shows(e) || e.matches("input") && shows(e.nextElementSibling)];
+    }"""
+    reached, unseen = set(), []
+    for _ in range(1000):
         page.keyboard.press("Tab")
-        outline = page.evaluate("getComputedStyle(document.activeElement).outlineWidth")
-        assert outline == "3px", page.evaluate("document.activeElement.outerHTML")
+        found = page.evaluate(here)
+        if found is None:
+            break
+        reached.add(found[0])
+        if not found[2]:
+            unseen.append(found[1])
+    assert unseen == []
+    assert [what[:120] for place, what in enumerate(wanted) if str(place) not in reached] == []
+
+
+def test_nothing_moves_for_a_reader_who_wants_no_motion(visit, address):
+    page = visit(f"{address}/{LABS[5]}.html")  # every visit asks for reduced motion
+    moving = """[...document.querySelectorAll("*")].flatMap(e => [e, ...(e.shadowRoot?.querySelectorAll("*") ?? [])])
+      .filter(e => { const look = getComputedStyle(e);
+        return look.scrollBehavior === "smooth" || parseFloat(look.transitionDuration) > 0.01
+          || (look.animationName || "none") !== "none"; }).map(e => e.outerHTML.slice(0, 120))"""
+    assert page.evaluate(moving) == []
+
+
+def test_a_lab_counts_as_read_once_its_end_was_in_sight(visit, address):
+    page = visit(f"{address}/{LABS[0]}.html")
+    assert page.locator(".read").count() == 0
+    page.locator(".turn").scroll_into_view_if_needed()
+    page.locator(".steps a.read").wait_for()
+    page.goto(f"{address}/{LABS[1]}.html")
+    for place in (".steps", "#contents"):
+        read = page.locator(f"{place} a.read")
+        assert read.count() == 1 and read.get_attribute("href").endswith("01_recap_attention.html")
+        assert read.text_content().endswith(", read")
+
+
+@pytest.mark.parametrize("name", LABS)
+def test_a_table_has_headers_and_a_picture_of_numbers_says_them(visit, address, name):
+    page = visit(f"{address}/{name}.html")
+    assert page.evaluate("[...document.querySelectorAll('main table')].filter(t => !t.querySelector('th')).length") == 0
+    # A drawn matrix shows its numbers or describes them; shade alone is for those who see it.
+    silent = page.evaluate(
+        """[...document.querySelectorAll("main .cell_output svg[role=img]")]
+             .filter(e => (e.getAttribute("aria-label") || "").length < 20).map(e => e.outerHTML.slice(0, 120))"""
+    )
+    assert silent == []
 
 
 def test_the_theme_follows_the_system_until_the_reader_chooses(visit, address):
@@ -145,16 +240,55 @@ def test_search_leads_into_a_lab(visit, address, name):
     assert page.faults == []
 
 
-@pytest.mark.parametrize("text", ["<img src=x onerror=alert(1)>", "\u202eשלום 🙂", "word " * 20_000])
-def test_no_search_does_harm(visit, address, text):
-    page = visit(f"{address}/search.html")
+@pytest.mark.parametrize("name", ["search", *PAGES])
+def test_nothing_typed_into_a_page_does_harm(visit, address, name):
+    page = visit(f"{address}/{name}.html")
     dialogs = []
     page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
-    page.locator("main input").fill(text)
-    page.evaluate("Search.performSearch(document.querySelector('main input').value)")
+    pictures = page.locator("img").count()
+    fields = page.locator("main input:is([type=text], [type=search], :not([type])), main textarea")
+    for text in HOSTILE:
+        for field in fields.all():
+            field.focus()
+            field.fill("")
+            page.keyboard.insert_text(text)
+            page.keyboard.press("Tab")
+            assert field.input_value() == text[: len(field.input_value())]
+    assert dialogs == [] and page.locator("img").count() == pictures and page.faults == []
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_no_search_does_harm(visit, address, text):
+    page = visit(f"{address}/{TOC['root']}.html")
+    dialogs = []
+    page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
+    page.locator("#find").focus()
+    page.keyboard.insert_text(text)
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/search.html*")
+    page.wait_for_selector("#search-results .search-summary")
+    # As much as an address may say, and then as much as a script may hand over.
+    page.evaluate("words => Search.performSearch(words)", text)
     page.wait_for_selector("#search-results .search-summary")
     assert dialogs == [] and page.locator("#search-results img").count() == 0
     assert page.faults == []
+
+
+def test_a_search_needs_no_mouse_and_says_what_it_found(visit, address):
+    page = visit(f"{address}/{TOC['root']}.html", width=360)
+    page.get_by_role("button", name="Contents").focus()
+    for key in ("Enter", "Tab"):
+        page.keyboard.press(key)
+    assert page.evaluate("document.activeElement.id") == "find"
+    page.keyboard.type("masked_softmax")
+    page.keyboard.press("Enter")
+    page.wait_for_function("/found \\d+ page/.test(document.getElementById('said').textContent)")
+    page.locator("main input").focus()
+    for _ in range(2):  # the button, the first result
+        page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/labs/*.html*")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360 and page.faults == []
 
 
 def test_a_page_prints_without_its_frame_and_with_its_answers(visit, address):
@@ -165,3 +299,11 @@ def test_a_page_prints_without_its_frame_and_with_its_answers(visit, address):
     answers = page.locator("main details:not(.hide)")
     for place in range(answers.count()):
         assert answers.nth(place).evaluate("e => e.lastElementChild.checkVisibility({contentVisibilityAuto: true})")
+
+
+def test_paper_is_white_also_for_readers_in_the_dark(visit, address):
+    page = visit(f"{address}/{TOC['root']}.html", theme="dark")
+    theme = "document.documentElement.dataset.theme"
+    page.evaluate(f"addEventListener('beforeprint', () => {{ globalThis.printed = {theme}; }})")
+    page.pdf()
+    assert page.evaluate("printed") == "light" and page.evaluate(theme) == "dark"

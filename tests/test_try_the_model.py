@@ -182,6 +182,11 @@ def test_words_are_cut_as_the_course_cuts_them(functions, data):
         assert words == course_data.tokenize(text), ascii(text)
 
 
+def test_many_tags_left_open_are_cut_in_no_time(functions):
+    took = "text => { const start = performance.now(); tryTheModel.tokenize(text); return performance.now() - start; }"
+    assert functions.evaluate(took, "<a" * 200_000) < 1000, "each open tag is searched to the end of the text"
+
+
 JUDGE = """([name, texts]) => texts.map(([front, own]) => {
     const words = [front, own].map(tryTheModel.tokenize);
     const { logit, positive, weights } = tryTheModel.judge(file, name, words[0].slice(0, 128), words[1]);
@@ -313,6 +318,25 @@ def test_the_slider_puts_words_in_front_by_keyboard_and_says_so(page, nets, data
     page.wait_for_function("document.querySelector('#try-slide').ariaValueText.startsWith('125')")
 
 
+def test_a_reader_s_own_words_can_stand_in_front(page):
+    page.get_by_role("radio", name="your own").check(force=True)
+    page.locator("#try-front-words").wait_for()
+    assert not page.locator("#try-front-text").is_visible()
+    slider = page.locator("#try-slide")
+    assert slider.get_attribute("max") == "0" and page.locator("#try-cards .verdict").first.is_visible()
+    hostile = "<b onclick='x'>An awful</b> kettle \u05e9\u05dc\u05d5\u05dd "
+    page.get_by_label("Your own review to put in front").fill(hostile * 60)
+    page.wait_for_function("document.querySelector('#try-slide').max === '128'")
+    slider.fill("3")
+    page.wait_for_function("document.querySelectorAll('#try-cards small').length === 6")
+    assert page.locator("#try-cards .words").first.locator(".w").all_inner_texts()[:3] == ["an", "awful", "kettle"]
+    assert page.locator("#try-mark-words .w").all_inner_texts()[:4] == ["<SEP>", "an", "awful", "kettle"]
+    assert page.faults == [] and page.locator("#try b[onclick]").count() == 0
+    page.get_by_role("radio", name="a love letter").check(force=True)
+    page.locator("#try-front-text").wait_for()
+    assert not page.locator("#try-front-words").is_visible()
+
+
 def test_mean_pooling_alone_shades_all_words_alike(page):
     shades = "words => new Set(words.map(word => word.style.getPropertyValue('--s'))).size"
     cards = page.locator("#try-cards .words").all()
@@ -347,6 +371,7 @@ def test_the_mark_turns_the_head(page):
     share = r"(\d+)% of its attention is on the first review"
     first, second = (int(re.match(share, text)[1]) for text in (page.locator("#try-mark-share").inner_text(), said))
     assert first > second + 20, "the mark's row looks where the mark stands"
+    page.wait_for_function("document.getElementById('try-said').textContent.includes('Asked about: the first')")
 
 
 SENTENCES = {
@@ -416,8 +441,7 @@ def test_what_is_found_is_spoken_once_the_reader_rests(page):
     assert page.evaluate("spoken") == 1
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("width", [360, 1440])
+@pytest.mark.parametrize(("theme", "width"), [("dark", 360), ("light", 1440)])
 def test_axe_finds_nothing_and_the_page_never_scrolls_sideways(open_page, theme, width):
     from axe_playwright_python.sync_playwright import Axe
 
@@ -462,6 +486,14 @@ def test_the_verdicts_print_and_the_buttons_do_not(page):
     page.emulate_media(media="print")
     assert page.locator("#try-cards .verdict").first.is_visible() and page.locator("#try-own").is_visible()
     assert not page.locator("#try-slide").is_visible() and not page.locator("#try-examples").is_visible()
+    assert not page.locator(".on-paper").is_visible()
+
+
+def test_models_that_were_never_loaded_leave_a_sentence_on_paper(open_page):
+    page = open_page(models=False)
+    assert not page.locator(".on-paper").is_visible()
+    page.emulate_media(media="print")
+    assert page.locator(".on-paper").is_visible() and not page.locator(".try").first.is_visible()
 
 
 def test_without_scripts_the_page_says_where_the_models_are(open_page):

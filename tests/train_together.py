@@ -17,6 +17,7 @@ import torch
 
 from shared import data, model, training
 from shared.training import processes
+from shared.training.__main__ import ending
 
 
 def reviews() -> data.EncodedReviews:
@@ -56,4 +57,4 @@ def run(answer: Path | None, dropout: float = 0.0, checkpoint=None, kill=None, h
 
 if __name__ == "__main__":
     processes.PATIENCE = timedelta(seconds=4)
-    run(Path(sys.argv[1]), **json.loads(sys.argv[2]))
+    sys.exit(ending(lambda: run(Path(sys.argv[1]), **json.loads(sys.argv[2]))))

@@ -126,7 +126,7 @@ def made_from(lab: Path) -> dict[str, str]:
     root = lab.parent.parent
     code = [cell for cell in code_cells(generate(lab)) if not is_generated(cell)]
     trees = [parse_cell(cell.source) for cell in code]
-    modules, files = {}, set()
+    modules, files = checks_used(trees, root), set()
     for tree in trees:
         if isinstance(tree, ast.AST):
             files |= named_files(tree, lab.parent) | named_files(tree, root / "shared")
@@ -199,6 +199,28 @@ def reach(tree: ast.Module, package: str, root: Path, modules: dict[Path, ast.Mo
                 if path.is_file() and path not in modules:
                     modules[path] = ast.parse(path.read_text())
                     reach(modules[path], ".".join(inner), root, modules)
+
+
+def checks_used(trees: list[ast.Module | str], root: Path) -> dict[Path, ast.Module]:
+    """Return `shared.check` with no more of it than what a lab calls, and the modules that this part imports.
+
+    Else a new check of one exercise would execute every lab again.
+    """
+    path, modules = root / "shared/check/__init__.py", {}
+    if not path.is_file():
+        return modules
+    nodes = [node for tree in trees if isinstance(tree, ast.AST) for node in ast.walk(tree)]
+    called = {node.attr for node in nodes if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)}
+    if not any(isinstance(node, ast.Name) and node.id == "check" for node in nodes):
+        return modules
+    package = ast.parse(path.read_text())
+    for node in package.body:
+        if isinstance(node, ast.ImportFrom):
+            node.names = [alias for alias in node.names if (alias.asname or alias.name) in called]
+    package.body = [node for node in package.body if not isinstance(node, ast.ImportFrom) or node.names]
+    modules[path] = package
+    reach(package, "shared.check", root, modules)
+    return modules
 
 
 def named_files(tree: ast.Module, folder: Path) -> set[Path]:

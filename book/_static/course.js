@@ -16,6 +16,11 @@ theme.addEventListener("click", () => {
   showTheme();
 });
 
+// Paper is white, also for readers in the dark.
+let onScreen = null;
+addEventListener("beforeprint", () => { onScreen ??= root.dataset.theme; root.dataset.theme = "light"; });
+addEventListener("afterprint", () => { root.dataset.theme = onScreen ?? root.dataset.theme; onScreen = null; });
+
 // Progress: a lab counts as read once its end was in sight. That is noted in this browser and nowhere else.
 const courseRoot = new URL(root.dataset.content_root, location.href).href;
 const nameOf = (address) => address.split(/[?#]/)[0].slice(courseRoot.length);

@@ -204,8 +204,8 @@
       place.dataset.key = key;
       place.dataset.ends = String(Object.keys(ends));
       place.replaceChildren(...texts.flatMap((text, t) => [
-        ...(ends[t] ? [make("small", {}), " "] : []),
-        make("span", { "data-t": t, class: !text.startsWith("<") && !file.ids.has(text) ? "w unknown" : "w" }, shown(text)), " ",
+        ...(ends[t] ? [...(t ? [make("br")] : []), make("small"), " "] : []),
+        make("span", { "data-t": t, class: `w ${text.startsWith("<") ? "special" : file.ids.has(text) ? "" : "unknown"}` }, shown(text)), " ",
       ]));
     }
     const flags = place.querySelectorAll("small");
@@ -329,6 +329,7 @@
     children.push(make("svg:path", { class: "now" }), ...cards.flatMap(() => [make("svg:circle", { class: "positive", r: 4.5 }), make("svg:circle", { class: "share", r: 4.5 })]));
     svg.setAttribute("width", width);
     svg.setAttribute("height", y(1, 0) + 8);
+    svg.setAttribute("viewBox", `0 0 ${width} ${y(1, 0) + 8}`); // paper is narrower than most windows
     svg.replaceChildren(...children);
     slide.style.marginLeft = `${GUTTER - EDGE}px`;
     slide.style.width = `${right - GUTTER + 2 * EDGE}px`;
@@ -368,21 +369,25 @@
 
   // -- when anything changes
 
-  let frame = 0, later = 0, speak = 0;
+  let frame = 0, later = 0, speak = 0, markMoved = false;     // what was moved last is what is spoken of
 
   function say(text) {                                       // once the reader rests, and only what changed
     clearTimeout(speak);
     speak = setTimeout(() => { if (at("said").textContent !== text) at("said").textContent = text; }, 900);
   }
 
+  const frontText = () => (at("front-own").checked ? at("front-words").value : at("front").querySelector("input:checked").dataset.text);
+
   function showFront() {
-    const count = Number(slide.value), shown = at("front-text"), taken = [];
-    // The text as it was written, its first words in ink: a word is a run of letters, as for the models.
-    const text = at("front").querySelector("input:checked").dataset.text;
-    let end = 0, seen = 0;
-    for (const match of text.matchAll(/[a-z]+/gi)) { if (seen === count) break; seen += 1; end = match.index + match[0].length; }
-    taken.push(make("span", { class: "taken" }, text.slice(0, end)), make("span", { class: "left" }, text.slice(end)));
-    shown.replaceChildren(...taken);
+    const count = Number(slide.value), typed = at("front-own").checked;
+    at("front-words").hidden = !typed;
+    at("front-text").hidden = typed;
+    if (!typed) {                                            // our texts hold no tags: a word is a run of letters
+      const text = frontText();
+      let end = 0, seen = 0;
+      for (const match of text.matchAll(/[a-z]+/gi)) { if (seen === count) break; seen += 1; end = match.index + match[0].length; }
+      at("front-text").replaceChildren(make("span", { class: "taken" }, text.slice(0, end)), text.slice(end));
+    }
     at("count").textContent = count === 0 ? "none" : `${count} of ${mostInFront} words`;
     slide.setAttribute("aria-valuetext", count === 0 ? "no word in front" : `${count} of ${mostInFront} words in front`);
   }
@@ -399,20 +404,25 @@
     showMarked();
     svg.showPlace?.();
     showTables();
+    if (markMoved) return say(`${marked.verdict.textContent}. ${marked.share.textContent}`);
     say(SIDE_BY_SIDE.map(([, title], i) => {
       const behind = slide.value === "0" ? "" : `, ${percent(cards[i].onOwn)} of its attention on your review`;
       return `${title}: ${verdict(cards[i].positive).join(", ")}${behind}.`;
     }).join(" "));
   }
 
-  const soon = () => { cancelAnimationFrame(frame); frame = requestAnimationFrame(show); };
+  function moved(what) {
+    markMoved = what === at("mark");
+    cancelAnimationFrame(frame);
+    frame = requestAnimationFrame(show);
+  }
 
   function changed() {                                       // one of the two texts
     words = tokenize(own.value);
-    frontWords = tokenize(at("front").querySelector("input:checked").dataset.text).slice(0, MOST_WORDS);
+    frontWords = tokenize(frontText()).slice(0, MOST_WORDS);
     mostInFront = frontWords.length;
     slide.max = mostInFront;
-    soon();
+    moved(own);
     clearTimeout(later);
     sweeps += 1;
     later = setTimeout(() => { if (file && !obstacle(file, words)) sweep(); }, 90);
@@ -420,8 +430,9 @@
 
   own.addEventListener("input", changed);
   at("front").addEventListener("change", changed);
-  at("mark").addEventListener("change", soon);
-  slide.addEventListener("input", soon);
+  at("front-words").addEventListener("input", changed);
+  at("mark").addEventListener("change", () => moved(at("mark")));
+  slide.addEventListener("input", () => moved(slide));
   at("numbers").addEventListener("toggle", showTables);
   at("examples").addEventListener("click", ({ target }) => {
     if (target.dataset.text === undefined) return;
@@ -434,7 +445,7 @@
     const box = svg.getBoundingClientRect();
     const along = (event.clientX - box.left - GUTTER) / (box.width - GUTTER - EDGE);
     slide.value = Math.round(along * mostInFront);
-    soon();
+    moved(slide);
   }
   // Point at a word, and see what each model gives it.
   at("cards").addEventListener("pointerover", ({ target }) => {
@@ -485,6 +496,7 @@
     }
     const focused = document.activeElement === button;
     for (const element of document.querySelectorAll(".try-waits")) element.hidden = false;
+    for (const element of document.querySelectorAll(".try")) element.classList.add("loaded");
     at("waiting").hidden = true;
     for (const card of cards) {
       const [alone, behind] = file.right[card.name];

@@ -11,8 +11,9 @@ A check is one `Exercise`, made in a module of this package and named in `__init
     )
 
 The answer gets the inputs of a case in their order. The reference and the mistakes get the same by name. A mistake is
-recognised when it gives what the answer gives, in every case: so choose cases in which the mistakes part, and the test
-`test_check_harness.py` makes sure that they do. What the reference fills with NaN is not compared.
+recognised when it gives what the answer gives, or raises alike, in every case: so choose cases in which the mistakes
+part. For functions `test_check_harness.py` makes sure that they do; the wrong answers to a layer stand in a test of its
+own. What the reference fills with NaN is not compared.
 
 For a layer, `parts` lists the linear maps that the reader's class must have. Each case then says in `sizes` what the
 class is made with, and the reference and the mistakes get each part as a function, besides the inputs. The layer's own

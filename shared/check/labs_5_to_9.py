@@ -198,6 +198,11 @@ def _copied(W: Tensor) -> Tensor:
     return W.new_empty(W.T.shape).copy_(W)
 
 
+def _copied_outside_no_grad(W: Tensor) -> Tensor:
+    with torch.enable_grad():
+        return nn.Parameter(W.T.clone()).copy_(W.T)
+
+
 _LIES = "nn.Linear computes x @ weight.T, so the transpose of W goes in."
 
 as_layer = Exercise(
@@ -208,6 +213,12 @@ as_layer = Exercise(
     mistakes=[
         Mistake("not transposed", f"W went in as it is. {_LIES}", "Lab 5, “Two classes, one function”", _copied),
         Mistake("not transposed", f"W went in as it is. {_LIES}", "Lab 5, “Two classes, one function”", lambda W: W),
+        Mistake(
+            "copied outside no_grad",
+            "PyTorch refuses to write into a parameter while it follows the gradient. Do it inside torch.no_grad().",
+            "Lab 5, “Two classes, one function”",
+            _copied_outside_no_grad,
+        ),
         Mistake(
             "reshaped in place of transposed",
             f"The shape is right and the numbers stand in the wrong places: a reshape does not turn a matrix. {_LIES}",
@@ -239,6 +250,11 @@ def _sentences_together(x, W_query, W_key, W_value):
     together = x.reshape(-1, x.shape[-1])  # (batch * tokens, d_in)
     context = _Attention()(together, W_query(together), W_key(together), W_value(together))
     return context.reshape(*x.shape[:-1], -1)
+
+
+def _unpacked(x: Tensor) -> Tensor:
+    _batch, _tokens, _columns = x.shape  # raises for a single sentence
+    return x
 
 
 _BATCH_STEPS = [
@@ -274,6 +290,15 @@ _BATCH_STEPS = [
         "The transpose counts its axes from the front, so a single sentence breaks it. Count from the end: (-2, -1).",
         _BATCH,
         {"score": lambda queries, keys: queries @ keys.transpose(1, 2)},
+        {"score": lambda queries, keys: queries @ keys.permute(0, 2, 1)},
+    ),
+    (
+        "only for a batch",
+        "What makes the scores takes a batch only, and a single sentence breaks it. `@` takes both.",
+        _BATCH,
+        {"score": lambda queries, keys: torch.bmm(queries, keys.transpose(-2, -1))},
+        {"score": lambda queries, keys: torch.einsum("bik,bjk->bij", queries, keys)},
+        {"score": lambda queries, keys: _unpacked(queries) @ keys.transpose(-2, -1)},
     ),
     (
         "only for a batch",
@@ -333,7 +358,8 @@ batched_attention = Exercise(
     mistakes=[
         *(
             Mistake(name, text, where, _all_words(_Attention(**step)))
-            for name, text, where, step in _WRONG_STEPS + _BATCH_STEPS
+            for name, text, where, *ways in _WRONG_STEPS + _BATCH_STEPS
+            for step in ways
         ),
         Mistake(
             "queries and keys swapped",
@@ -708,6 +734,13 @@ join_heads = Exercise(
             lambda heads: heads.transpose(2, 3).reshape(heads.shape[0], heads.shape[2], -1),
         ),
         Mistake(
+            "view of a turned tensor",
+            "After the swap the numbers lie scattered in memory, and `view` refuses them. `flatten` or `reshape` "
+            "copies.",
+            _LAYER,
+            lambda heads: heads.transpose(1, 2).view(heads.shape[0], heads.shape[2], -1),
+        ),
+        Mistake(
             "tokens joined in place of features",
             "The heads stand below each other, as if they were more tokens. Put them side by side.",
             _CUT,
@@ -852,6 +885,14 @@ _STEPS_OF_HEADS = [
         "The scores mix the values as they are. Put each row through the softmax first.",
         _LAYER,
         {"weigh": lambda scores, mask: scores if mask is None else scores * mask[:, None, None, :]},
+    ),
+    (
+        "no mask is not expected",
+        "The mask may be None, for texts without padding. Hide nothing then.",
+        _HIDES,
+        {"weigh": lambda scores, mask: _softmax(scores.masked_fill(~mask[:, None, None, :], -math.inf))},
+        {"weigh": lambda scores, mask: _softmax(scores.masked_fill(~mask.unsqueeze(1).unsqueeze(2), -math.inf))},
+        {"weigh": lambda scores, mask: _softmax(scores.masked_fill((~mask)[:, None, None], -math.inf))},
     ),
     (
         "mask without effect",
@@ -1102,10 +1143,6 @@ allowed_places = Exercise(
     ],
     tried="padding at the end, at the beginning and in the middle, and a text that is nothing else",
 )
-
-
-def _normalised(scale, shift, centred, spread):
-    return centred / spread * scale + shift
 
 
 def _norm_case(*shape, eps):
@@ -1427,6 +1464,12 @@ first_block = Exercise(
     mistakes=[
         *(Mistake(name, text, where, _block(halves)) for name, text, where, halves in _BLOCK_MISTAKES),
         Mistake(
+            "pair not taken apart",
+            "The attention gives two things, the attended features and the weights. Only the first is added.",
+            _BLOCK,
+            lambda features, mask, attention, **others: features + attention(features, mask),
+        ),
+        Mistake(
             "mask not handed on",
             "The mask never reaches the attention, so real words take from padded places.",
             "Lab 7, “What a mask hides”",
@@ -1479,7 +1522,7 @@ _SHIFT = "Lab 8, “Writing instead of reading”"
 next_word_loss = Exercise(
     name="next_word_loss",
     cases=lambda: [
-        _loss_case(3, 5, 5, [5, 2, 4]),
+        _loss_case(3, 6, 5, [6, 2, 4]),
         _loss_case(2, 6, 9, [6, 3]),
         _loss_case(4, 3, 7, [3, 2, 3, 2], seed=1),
     ],
@@ -1537,6 +1580,13 @@ next_word_loss = Exercise(
             _loss(finish=_text_means),
         ),
         Mistake(
+            "words' axis last",
+            "`F.cross_entropy` wants the words' axis second; here the places stand there. When there are as many "
+            "places as known words it raises no error. Flatten batch and places.",
+            _SHIFT,
+            lambda scores, ids: F.cross_entropy(scores[:, :-1], ids[:, 1:], ignore_index=0),
+        ),
+        Mistake(
             "axes mixed by a reshape",
             "`F.cross_entropy` wants the words' axis second, and a reshape does not bring it there. Flatten batch and "
             "places, or use transpose(1, 2).",
@@ -1581,7 +1631,7 @@ next_word_loss = Exercise(
             _loss(said=lambda scores: scores[:, -2:-1], came=lambda ids: ids[:, -1:]),
         ),
     ],
-    tried="three batches of texts of different lengths, one of them with as many words known as places",
+    tried="three batches of texts of different lengths, one of them with as many places to judge as known words",
 )
 
 # --- Lab 9 -------------------------------------------------------------------------------------------------------

@@ -121,10 +121,10 @@ def report(history: training.History, accuracy: dict[str, float]) -> None:
     print("test: " + ", ".join(f"{kind} {figure:.4f}" for kind, figure in accuracy.items()))
 
 
-def main(given: list[str]) -> int | str:
-    """Train, and return the exit status: 0, or a sentence that says what went wrong."""
+def ending(work: Callable[[], object]) -> int | str:
+    """Do the work, and return the exit status: 0, or a sentence that says what went wrong."""
     try:
-        train(given)
+        work()
     except (ValueError, OSError, FloatingPointError) as error:
         return str(error)
     except RuntimeError as error:
@@ -139,4 +139,4 @@ def main(given: list[str]) -> int | str:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(ending(lambda: train(sys.argv[1:])))

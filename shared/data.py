@@ -6,7 +6,7 @@ one in front of it costs a few numbers and no copy; batches gather examples of s
 
 import os
 import re
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
@@ -56,7 +56,7 @@ SEPARATOR, MARK = "<SEP>", "<MARK>"
 SOURCES = ("movies", "yelp")
 SCALES = ("quick", "full")
 TOKENS_VERSION = 1  # count up when the same text gives other tokens: those kept on disk are then made anew
-SLICE = 100  # texts worked on in one go: what is made on the way stays small beside what remains
+SLICE = 60  # texts worked on in one go: what is made on the way stays small beside what remains
 REVIEW_TOKENS = 128  # each review's fair share of a window of 256 tokens
 
 TAG = re.compile(r"</?[A-Za-z][^>]*>")
@@ -163,12 +163,14 @@ def tokenize_all(texts: Sequence[str]) -> Tokens:
     Raises:
         TypeError: a text is not a string; the message names its place.
     """
-    index = {}  # word -> number, counted up as words appear
+    index = defaultdict()  # word -> number
+    index.default_factory = index.__len__  # a new word gets the next free number
     ids, lengths = bytearray(), [np.empty(0, dtype=np.int64)]
     for words, places, counts in _on_all_cores(_tokenize_some, _checked_slices(texts)):
-        numbers = np.array([index.setdefault(word, len(index)) for word in words], dtype=np.int32)
+        numbers = np.fromiter(map(index.__getitem__, words), dtype=np.int32, count=len(words))
         ids.extend(numbers[places].tobytes())  # grows in place: the tokens are never in memory twice
         lengths.append(counts)
+    index.default_factory = None  # it holds the index, which could not go otherwise
     return Tokens(list(index), np.frombuffer(ids, dtype=np.int32), _offsets(np.concatenate(lengths)))
 
 
@@ -204,11 +206,14 @@ def _letters(text: str) -> bytes:
 def _on_all_cores(work: Callable, jobs: Iterable) -> Iterator:
     """The results of `work` in the order of the jobs, of which only a few at a time are in memory."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    if cores == 1:
+        yield from map(work, jobs)
+        return
     with ThreadPoolExecutor(cores) as pool:
         running = deque()
         for job in jobs:
             running.append(pool.submit(work, job))
-            if len(running) > cores:
+            if len(running) >= cores:
                 yield running.popleft().result()
         for result in running:
             yield result.result()

@@ -233,3 +233,19 @@ def test_tokens_are_made_once_and_anew_when_the_rule_changes(on_disk, monkeypatc
     monkeypatch.setattr(data, "TOKENS_VERSION", data.TOKENS_VERSION + 1)
     on_disk()
     assert calls == [400, 100, 100] * 2
+
+
+def test_the_page_shows_how_to_bring_your_own_reviews(tmp_path):
+    page = (ROOT / "book/scaling.md").read_text()
+    code = page[page.index("from datasets import load_dataset") :].partition("```")[0]
+    rows = [f"good film number {'abcdefghij'[i % 10]},{i % 2}" for i in range(100)]
+    (tmp_path / "reviews.csv").write_text("\n".join(["text,label", *rows]) + "\n")
+    done = subprocess.run(
+        [sys.executable, "-c", code + "\nprint(len(data.train), len(data.validation), len(data.test))"],
+        cwd=tmp_path,
+        env=os.environ | {"HF_HOME": str(tmp_path / "hub"), "HF_HUB_OFFLINE": "1", "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout.split() == ["80", "10", "10"], done.stderr
+    assert list((tmp_path / "hub").rglob("*.tokens"))

@@ -63,7 +63,7 @@ class Layer(nn.Module):
         return self.project(features), features.sum()
 
 
-def ends(answer, exercise=double, within=4.0) -> Verdict:
+def ends(answer, exercise=double, within=10.0) -> Verdict:
     """The verdict on an answer, which must come in time."""
     begin = time.monotonic()
     verdict = exercise(answer)

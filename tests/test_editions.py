@@ -75,7 +75,7 @@ def test_a_student_edition_holds_no_solution_no_answer_and_no_output(editions, l
         assert exercise.solution not in text and exercise.why not in text, f"{exercise.name} can be read"
         assert exercise.hint in text and exercise.start in text and exercise.check in text
     last = [question for question in exercises.questions(lab) if question.section == "Questions"]
-    assert last and not [question.text for question in last if question.answer in text]
+    assert not [question.text for question in last if question.answer in text]
     assert "<summary>Solution</summary>" not in text
     assert not any(cell.outputs or cell.execution_count for cell in notebooks.code_cells(notebook))
 

@@ -54,20 +54,21 @@ def as_colab_saves_it(notebook):
 
 # What each student hands in, and what the row has to say: the two exercises, the total, and a part of the remark.
 def hostile(edition):
-    for_ever = "import time\nwhile True:\n    try:\n        time.sleep(60)\n    except BaseException:\n        pass"
+    for_ever = "import time\nwhile True:\n    try:\n        {}\n    except BaseException:\n        pass"
+    asleep = for_ever.format("time.sleep(60)")
     first = {
-        "hangs": (for_ever, "did not end within 20 seconds"),
+        "hangs": (asleep, "did not end within 30 seconds"),
         "segfaults": ("import ctypes\nctypes.string_at(0)", "crashed (SIGSEGV)"),
         "leaves": ("import os\nos._exit(0)", "left Python before its end (status 0)"),
         "forks": (
-            "import os, time\nwhile True:\n    if os.fork() == 0:\n        os.setsid()\n        time.sleep(60)",
+            "import os\n" + for_ever.format("os.fork() or (os.setsid(), time.sleep(60))"),
             "more than 20 processes",
         ),
-        "fills": ("for i in range(10**6):\n    open(f'{i}.txt', 'w').write('x')", "filled its folder"),
+        "fills": (for_ever.format("open(f'{time.monotonic_ns()}.txt', 'w').write('x')"), "filled its folder"),
         "gulps": (
             "import subprocess, sys\ntake = 'x = bytearray(b\"1\") * 10**9; input()'\n"
             "for _ in range(4):\n"
-            "    subprocess.Popen([sys.executable, '-c', take], stdin=subprocess.PIPE)\n" + for_ever,
+            "    subprocess.Popen([sys.executable, '-c', take], stdin=subprocess.PIPE)\n" + asleep,
             "more than 2 GB of memory",
         ),
     }
@@ -78,7 +79,7 @@ def hostile(edition):
     found["deep"] = ("[" * 100_000, missing, "no notebook that can be read")
     found["other course"] = (nbformat.v4.new_notebook(), missing, "holds no exercise")
     harmless = {
-        "floods the screen": "print('correct ' * 10**8)",
+        "floods the screen": "print('correct ' * 10**7)",
         "asks for too much memory": "x = bytearray(8 * 10**9)",
         "exits": "import sys\nsys.exit()",
         "asks, and wants the lab's variables": "name = input('Your name? ')\nprint(trained)",
@@ -158,7 +159,7 @@ def table(course, expected):
     (folder / "essay.pdf").write_text("%PDF")
     (folder / "link.ipynb").symlink_to(folder / "solved.ipynb")
     (folder / ".DS_Store").write_text("")
-    path = grade.grade(course, folder, "", grade.Limits(seconds=20, cell_seconds=2, gigabytes=2), at_once=2)
+    path = grade.grade(course, folder, "", grade.Limits(seconds=30, cell_seconds=2, gigabytes=2), at_once=2)
     with open(path, newline="", encoding="utf-8") as file:
         return {line["student"]: line for line in csv.DictReader(file)}
 

@@ -125,7 +125,8 @@ def excess(mark: str, folder: Path, gigabytes: float) -> str:
         return f"it started more than {PROCESSES} processes"
     for member in members:
         try:
-            memory += member.memory_info().rss
+            # What forked processes share counts once at most.
+            memory += member.memory_full_info().uss if len(members) > 1 else member.memory_info().rss
         except psutil.Error:
             continue
     if memory > (gigabytes + 1) * 1e9:  # a gigabyte is for the imports

@@ -143,9 +143,10 @@ def made_from(lab: Path) -> dict[str, str]:
     }
     if any(MODEL[0].replace("-", "_") in cell.source for cell in code):
         content["the model"] = pins(root, MODEL)
-    content |= {path.relative_to(root).as_posix(): plain(tree, is_module=True) for path, tree in modules.items()}
     content |= {os.path.relpath(path, root): path.read_bytes().hex() for path in files}
-    return {name: hashlib.sha256(json.dumps(part).encode()).hexdigest()[:16] for name, part in sorted(content.items())}
+    texts = {path.relative_to(root).as_posix(): plain_module(tree) for path, tree in modules.items()}
+    texts |= {name: json.dumps(part) for name, part in content.items()}
+    return {name: hashlib.sha256(text.encode()).hexdigest()[:16] for name, text in sorted(texts.items())}
 
 
 def parse_cell(source: str) -> ast.Module | str:
@@ -154,6 +155,21 @@ def parse_cell(source: str) -> ast.Module | str:
         return ast.parse(TransformerManager().transform_cell(source))
     except SyntaxError:
         return source
+
+
+# Labs share modules, and each lab is looked at several times: what a module's text gives is kept while the tool runs.
+
+
+@functools.cache
+def parsed(text: str) -> ast.Module:
+    """Return the syntax tree of a module. It is shared: change no such tree."""
+    return ast.parse(text)
+
+
+@functools.cache
+def plain_module(tree: ast.Module) -> str:
+    """Return a module's `plain` tree as JSON."""
+    return json.dumps(plain(tree, is_module=True))
 
 
 def plain(node: object, is_module: bool = False) -> object:
@@ -180,6 +196,21 @@ def reach(tree: ast.Module, package: str, root: Path, modules: dict[Path, ast.Mo
 
     `package` is the dotted name that relative imports in the tree start from.
     """
+    for name in imported(tree, package):
+        parts = name.split(".")
+        if parts[0] != "shared":
+            continue
+        for end in range(1, len(parts) + 1):  # importing a.b runs a first
+            base = root.joinpath(*parts[:end])
+            for path, inner in ((base / "__init__.py", parts[:end]), (base.with_suffix(".py"), parts[: end - 1])):
+                if path.is_file() and path not in modules:
+                    modules[path] = parsed(path.read_text())
+                    reach(modules[path], ".".join(inner), root, modules)
+
+
+@functools.cache
+def imported(tree: ast.Module, package: str) -> frozenset[str]:
+    """Return the dotted names that a tree imports; relative ones start from `package`."""
     names = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -189,16 +220,7 @@ def reach(tree: ast.Module, package: str, root: Path, modules: dict[Path, ast.Mo
             start = ".".join(parts[: len(parts) - node.level + 1]) if node.level else ""
             module = ".".join(part for part in (start, node.module) if part)
             names |= {module} | {f"{module}.{alias.name}" for alias in node.names}
-    for name in names:
-        parts = name.split(".")
-        if parts[0] != "shared":
-            continue
-        for end in range(1, len(parts) + 1):  # importing a.b runs a first
-            base = root.joinpath(*parts[:end])
-            for path, inner in ((base / "__init__.py", parts[:end]), (base.with_suffix(".py"), parts[: end - 1])):
-                if path.is_file() and path not in modules:
-                    modules[path] = ast.parse(path.read_text())
-                    reach(modules[path], ".".join(inner), root, modules)
+    return frozenset(names)
 
 
 def checks_used(trees: list[ast.Module | str], root: Path) -> dict[Path, ast.Module]:
@@ -225,9 +247,14 @@ def checks_used(trees: list[ast.Module | str], root: Path) -> dict[Path, ast.Mod
 
 def named_files(tree: ast.Module, folder: Path) -> set[Path]:
     """Return the files that a text in the tree names, as `walk.js` in the module that sends it."""
+    return {folder / name for name in possible_files(tree) if (folder / name).is_file()}
+
+
+@functools.cache
+def possible_files(tree: ast.Module) -> frozenset[str]:
+    """Return the texts in a tree that could be names of files."""
     texts = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
-    names = {text for text in texts if len(text) < 100 and "." in text and text.isprintable()}
-    return {folder / name for name in names if (folder / name).is_file()}
+    return frozenset(text for text in texts if len(text) < 100 and "." in text and text.isprintable())
 
 
 def pins(root: Path, packages: tuple[str, ...] = NUMERICAL) -> list[str]:

@@ -9,7 +9,7 @@
   const UNKNOWN = 1;                                         // the id of any word outside the vocabulary
   const NUMBERS = { F32: Float32Array, I8: Int8Array };
 
-  // ---- text to words, as shared.data.tokenize does -----------------------------------------------------------------
+  // ---- text to words, as shared.data.tokenize does ----------------------------------------------------------------
 
   function tokenize(text) {
     const lower = text.toLowerCase();
@@ -20,7 +20,7 @@
     return words.concat(lower.slice(cut).match(/[a-z]+/g) ?? []);
   }
 
-  // ---- the file: safetensors, a header of names and shapes, then bare numbers ---------------------------------------
+  // ---- the file: safetensors, a header of names and shapes, then bare numbers -------------------------------------
 
   function read(buffer) {
     try {
@@ -42,7 +42,7 @@
     }
   }
 
-  // ---- the models: ids in, a logit and one weight a word out ---------------------------------------------------------
+  // ---- the models: ids in, a logit and one weight a word out ------------------------------------------------------
 
   const EMBEDDING = "features.embedding.weight";
 
@@ -65,7 +65,9 @@
   function featuresOf(model, ids) {                          // (tokens, dim)
     const { dim, [EMBEDDING]: embedding, [`${EMBEDDING}.step`]: [step] } = model;
     const features = positionsOf(dim).slice(0, ids.length * dim);
-    for (let t = 0, n = 0; t < ids.length; t++) for (let i = 0; i < dim; i++, n++) features[n] += embedding[ids[t] * dim + i] * step;
+    for (let t = 0, n = 0; t < ids.length; t++) {
+      for (let i = 0; i < dim; i++, n++) features[n] += embedding[ids[t] * dim + i] * step;
+    }
     return features;
   }
 
@@ -92,9 +94,9 @@
 
   // Where the tokens from `first` to before `end` look: their rows of softmax(Q K^T / sqrt(k)), averaged.
   function lookFrom(model, features, first, end) {
-    const tokens = features.length / model.dim, count = end - first;
-    const queries = linear(features.subarray(first * model.dim, end * model.dim), model["attention.W_query.weight"], model.dim);
-    const keys = linear(features, model["attention.W_key.weight"], model.dim);
+    const { dim } = model, tokens = features.length / dim, count = end - first;
+    const queries = linear(features.subarray(first * dim, end * dim), model["attention.W_query.weight"], dim);
+    const keys = linear(features, model["attention.W_key.weight"], dim);
     const width = queries.length / count, row = new Float64Array(tokens), mean = new Float64Array(tokens);
     for (let q = 0; q < count; q++) {
       for (let t = 0; t < tokens; t++) {
@@ -110,7 +112,8 @@
 
   const ATTEND = {                                           // features (tokens, dim) to weights (tokens,)
     "mean pooling": (model, features, tokens) => new Float64Array(tokens).fill(1 / tokens),
-    "attention pooling": (model, features) => softmax(linear(features, model["score.weight"], model.dim, model["score.bias"])),
+    "attention pooling": (model, features) =>
+      softmax(linear(features, model["score.weight"], model.dim, model["score.bias"])),
     "self-attention": (model, features, tokens) => lookFrom(model, features, 0, tokens),
     "the mark's row": (model, features, tokens, mark) => lookFrom(model, features, mark, mark + 1),
   };
@@ -119,7 +122,9 @@
     const features = featuresOf(model, ids), { dim } = model; // (tokens, dim)
     const weights = ATTEND[model.name](model, features, ids.length, mark); // (tokens,)
     let pooled = new Float64Array(dim);
-    for (let t = 0, n = 0; t < ids.length; t++) for (let i = 0; i < dim; i++, n++) pooled[i] += weights[t] * features[n];
+    for (let t = 0, n = 0; t < ids.length; t++) {
+      for (let i = 0; i < dim; i++, n++) pooled[i] += weights[t] * features[n];
+    }
     if (model["attention.W_value.weight"]) pooled = linear(pooled, model["attention.W_value.weight"], dim);
     const [logit] = linear(pooled, model["output.weight"], pooled.length, model["output.bias"]);
     return { logit, positive: 1 / (1 + Math.exp(-logit)), weights };
@@ -140,7 +145,7 @@
 
   globalThis.tryTheModel = { tokenize, read, judge, judgeMarked };
 
-  // ---- words about numbers ---------------------------------------------------------------------------------------------
+  // ---- words about numbers ----------------------------------------------------------------------------------------
 
   const percent = (share) => (share > 0 && share < 0.005 ? "less than 1%" : `${Math.round(100 * share)}%`);
   const sumOf = (weights, from, to) => { let sum = 0; for (let t = from; t < to; t++) sum += weights[t]; return sum; };
@@ -162,7 +167,8 @@
   }
 
   function remarks(file, words) {
-    const said = [words.length > MOST_WORDS ? `Read: the first ${MOST_WORDS} of ${many(words.length, "word")}.` : `${many(words.length, "word")}.`];
+    const cut = words.length > MOST_WORDS ? `Read: the first ${MOST_WORDS} of ` : "";
+    const said = [`${cut}${many(words.length, "word")}.`];
     const unknown = words.slice(0, MOST_WORDS).filter((word) => !file.ids.has(word));
     const named = [...new Set(unknown)].slice(0, 3).map(shown);
     if (unknown.length) said.push(`${unknown.length} unknown to the models (${named.join(", ")}).`);
@@ -170,19 +176,24 @@
     return said.join(" ");
   }
 
-  // ---- the page ------------------------------------------------------------------------------------------------------
+  // ---- the page ---------------------------------------------------------------------------------------------------
 
   const root = document.getElementById("try");
   if (!root) return;
   const at = (name) => document.getElementById(`try-${name}`);
   const own = at("own"), slide = at("slide"), svg = at("chart");
 
+  const HTML = document.documentElement.namespaceURI;
+
   function make(tag, attributes = {}, ...children) {
-    const element = tag.startsWith("svg:") ? document.createElementNS("http://www.w3.org/2000/svg", tag.slice(4)) : document.createElement(tag);
-    for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+    const [space, name] = tag.startsWith("svg:") ? ["http://www.w3.org/2000/svg", tag.slice(4)] : [HTML, tag];
+    const element = document.createElementNS(space, name);
+    for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
     element.append(...children);
     return element;
   }
+
+  const strong = (text) => make("strong", {}, text);
 
   // The three models side by side, each with the line that stands for it in the chart.
   const SIDE_BY_SIDE = [
@@ -197,21 +208,22 @@
 
   const STEPS = 8;
 
-  function shade(place, texts, weights, ends) {
-    // ends: where each part of the sequence begins, with its name; texts at such a place may be a mark of the model's.
-    const key = texts.join(" ");
-    if (place.dataset.key !== key || place.dataset.ends !== String(Object.keys(ends))) {
-      place.dataset.key = key;
-      place.dataset.ends = String(Object.keys(ends));
-      place.replaceChildren(...texts.flatMap((text, t) => [
-        ...(ends[t] ? [...(t ? [make("br")] : []), make("small"), " "] : []),
-        make("span", { "data-t": t, class: `w ${text.startsWith("<") ? "special" : file.ids.has(text) ? "" : "unknown"}` }, shown(text)), " ",
+  // texts: the words, and the models' own marks, which begin with "<". parts: place -> name of what begins there.
+  function shade(box, texts, weights, parts) {
+    const special = (text) => text.startsWith("<");
+    const kind = (text) => (special(text) ? "w special" : file.ids.has(text) ? "w" : "w unknown");
+    const key = JSON.stringify([texts.map((text) => special(text) || text), Object.entries(parts)]);
+    if (box.shadesOf !== key) {                              // else the same words stay, and their shades can glide
+      box.shadesOf = key;
+      box.replaceChildren(...texts.flatMap((text, t) => [
+        ...(t && parts[t] ? [make("br")] : []), ...(parts[t] ? [make("small", {}, parts[t]), " "] : []),
+        make("span", { "data-t": t, class: kind(text) }, shown(text)), " ",
       ]));
     }
-    const flags = place.querySelectorAll("small");
-    Object.values(ends).forEach((name, i) => { flags[i].textContent = name; });
-    place.querySelectorAll(".w").forEach((word, t) =>
-      word.style.setProperty("--s", Math.min(STEPS, Math.round(weights[t] * weights.length))));
+    box.querySelectorAll(".w").forEach((word, t) => {
+      if (special(texts[t])) word.textContent = texts[t];
+      word.style.setProperty("--s", Math.min(STEPS, Math.round(weights[t] * weights.length)));
+    });
   }
 
   // -- cards
@@ -224,7 +236,8 @@
       bar: make("div", { class: "bar-of", "aria-hidden": "true" }, make("i"), make("b")),
       words: make("p", { class: "words" }), most: make("p", { class: "most" }), record: make("p", { class: "record" }),
     };
-    const meter = make("div", { class: "meter", "aria-hidden": "true" }, make("span", {}, "negative"), make("div", {}, part.dot), make("span", {}, "positive"));
+    const meter = make("div", { class: "meter", "aria-hidden": "true" },
+      make("span", {}, "negative"), make("div", {}, part.dot), make("span", {}, "positive"));
     const id = `try-card-${name.replace(" ", "-")}`;
     at("cards").append(make("section", { class: "card", "aria-labelledby": id },
       make("h3", { id }, line, ` ${title}`), make("p", { class: "how" }, how),
@@ -234,7 +247,7 @@
 
   function showVerdict(part, positive) {
     const [side, sure] = verdict(positive);
-    part.verdict.replaceChildren(make("strong", {}, side), `, ${sure}`);
+    part.verdict.replaceChildren(strong(side), `, ${sure}`);
     part.dot.style.left = `${100 * positive}%`;
   }
 
@@ -252,7 +265,7 @@
       const share = sumOf(weights, front.length, weights.length), fair = read.length / weights.length;
       showVerdict(card, positive);
       card.share.replaceChildren(...(front.length
-        ? [make("strong", {}, percent(share)), ` of its attention is on your review, which has ${percent(fair)} of the words.`]
+        ? [strong(percent(share)), ` of its attention is on your review, which has ${percent(fair)} of the words.`]
         : ["Nothing stands in front: all of its attention is on your review."]));
       card.bar.children[0].style.width = `${100 * share}%`;
       card.bar.children[1].style.right = `${100 * fair}%`;
@@ -268,7 +281,10 @@
 
   // -- the mark's row
 
-  const marked = { verdict: at("mark-verdict"), dot: at("mark-dot"), share: at("mark-share"), bar: at("mark-bar"), words: at("mark-words") };
+  const marked = {
+    verdict: at("mark-verdict"), dot: at("mark-dot"), share: at("mark-share"), bar: at("mark-bar"),
+    words: at("mark-words"),
+  };
 
   function showMarked() {
     const markFirst = at("mark").querySelector("input:checked").value === "first";
@@ -276,8 +292,8 @@
     const { positive, weights } = judgeMarked(file, front, read, markFirst);
     const share = sumOf(weights, front.length + 1, weights.length);
     showVerdict(marked, positive);
-    marked.share.replaceChildren(make("strong", {}, percent(1 - share)), " of its attention is on the first review, ",
-      make("strong", {}, percent(share)), " on the second, yours. Asked about: ", make("strong", {}, markFirst ? "the first" : "yours"), ".");
+    marked.share.replaceChildren(strong(percent(1 - share)), " of its attention is on the first review, ",
+      strong(percent(share)), " on the second, yours. Asked about: ", strong(markFirst ? "the first" : "yours"), ".");
     marked.bar.children[0].style.width = `${100 * share}%`;
     const [mark, separator] = ["<MARK>", "<SEP>"];
     shade(marked.words, [markFirst ? mark : separator, ...front, markFirst ? separator : mark, ...read], weights,
@@ -287,6 +303,7 @@
   // -- the chart: verdict and attention for every number of words in front
 
   const GUTTER = 68, EDGE = 11, PANEL = 104, GAP = 40;
+  const MEASURES = ["positive", "share"];                    // one panel each
 
   let sweeps = 0;
 
@@ -296,7 +313,7 @@
     let started = performance.now();
     for (let count = 0; ; count = Math.min(count + step, mostInFront)) {
       const front = frontWords.slice(0, count);
-      points.push({ count, at: SIDE_BY_SIDE.map(([name]) => {
+      points.push({ count, models: SIDE_BY_SIDE.map(([name]) => {
         const { positive, weights } = judge(file, name, front, read);
         return { positive, share: sumOf(weights, count, weights.length) };
       }) });
@@ -316,17 +333,22 @@
     const x = (count) => GUTTER + (right - GUTTER) * (mostInFront ? count / mostInFront : 0);
     const y = (panel, value) => 22 + panel * (PANEL + GAP) + (1 - value) * PANEL;
     const children = [];
-    [["positive", "negative", "Verdict"], ["100%", "0%", "Attention on your review"]].forEach(([high, low, title], panel) => {
-      for (const value of [0, 0.5, 1]) children.push(make("svg:path", { class: value === 0.5 ? "rule half" : "rule", d: `M${GUTTER} ${y(panel, value)}H${right}` }));
+    const panels = [["positive", "negative", "Verdict"], ["100%", "0%", "Attention on your review"]];
+    panels.forEach(([high, low, title], panel) => {
+      for (const [value, look] of [[0, "rule"], [0.5, "rule half"], [1, "rule"]]) {
+        children.push(make("svg:path", { class: look, d: `M${GUTTER} ${y(panel, value)}H${right}` }));
+      }
       children.push(make("svg:text", { class: "title", x: GUTTER, y: y(panel, 1) - 7 }, title));
       children.push(make("svg:text", { x: GUTTER - 8, y: y(panel, 1) + 5, "text-anchor": "end" }, high));
       children.push(make("svg:text", { x: GUTTER - 8, y: y(panel, 0) + 4, "text-anchor": "end" }, low));
     });
-    SIDE_BY_SIDE.forEach(([, , , dashes], which) => ["positive", "share"].forEach((measure, panel) => {
-      const points = curve.map(({ count, at: all }) => `${x(count).toFixed(1)},${y(panel, all[which][measure]).toFixed(1)}`);
+    SIDE_BY_SIDE.forEach(([, , , dashes], which) => MEASURES.forEach((measure, panel) => {
+      const point = ({ count, models }) => `${x(count).toFixed(1)},${y(panel, models[which][measure]).toFixed(1)}`;
+      const points = curve.map(point);
       children.push(make("svg:polyline", { class: measure, points: points.join(" "), "stroke-dasharray": dashes }));
     }));
-    children.push(make("svg:path", { class: "now" }), ...cards.flatMap(() => [make("svg:circle", { class: "positive", r: 4.5 }), make("svg:circle", { class: "share", r: 4.5 })]));
+    children.push(make("svg:path", { class: "now" }));
+    for (const _ of cards) children.push(...MEASURES.map((measure) => make("svg:circle", { class: measure, r: 4.5 })));
     svg.setAttribute("width", width);
     svg.setAttribute("height", y(1, 0) + 8);
     svg.setAttribute("viewBox", `0 0 ${width} ${y(1, 0) + 8}`); // paper is narrower than most windows
@@ -337,7 +359,8 @@
     svg.showPlace = () => showPlace(x, y);
   }
 
-  function showPlace(x, y) {                                 // the line through the slider's thumb, and where it cuts the curves
+  // The line below the slider's thumb, and where it cuts the curves.
+  function showPlace(x, y) {
     const here = x(Number(slide.value));
     svg.querySelector(".now").setAttribute("d", `M${here} ${y(0, 1)}V${y(1, 0) + 8}`);
     svg.querySelectorAll("circle").forEach((dot, i) => {
@@ -351,7 +374,8 @@
 
   function fill(table, heads, rows) {
     const body = make("tbody");
-    for (const row of rows) body.append(make("tr", {}, ...row.map((cell, i) => make(i === 1 ? "th" : "td", i === 1 ? { scope: "row" } : {}, cell))));
+    const cell = (text, i) => (i === 1 ? make("th", { scope: "row" }, text) : make("td", {}, text));
+    for (const row of rows) body.append(make("tr", {}, ...row.map(cell)));
     table.tHead.replaceChildren(make("tr", {}, ...heads.map((head) => make("th", { scope: "col" }, head))));
     table.tBodies[0].replaceWith(body);
   }
@@ -360,11 +384,13 @@
     if (!at("numbers").open || root.classList.contains("mute")) return;
     const tables = at("numbers").querySelectorAll("table");
     const front = inFront(), names = SIDE_BY_SIDE.map(([, title]) => title);
-    const row = (text, t) => [t < front.length ? "in front" : "yours", shown(text), ...cards.map((card) => `${(100 * card.weights[t]).toFixed(2)}%`)];
+    const row = (text, t) => [t < front.length ? "in front" : "yours", shown(text),
+      ...cards.map((card) => `${(100 * card.weights[t]).toFixed(2)}%`)];
     fill(tables[0], ["Review", "Word", ...names], [...front, ...words.slice(0, MOST_WORDS)].map(row));
     const every = curve.filter(({ count }, i) => i % 4 === 0 || count === mostInFront);
-    fill(tables[1], ["Measure", "Words in front", ...names], ["positive", "share"].flatMap((measure) =>
-      every.map(({ count, at: all }) => [measure === "share" ? "attention on your review" : "how positive", String(count), ...all.map((one) => percent(one[measure]))])));
+    const said = { positive: "how positive", share: "attention on your review" };
+    fill(tables[1], ["Measure", "Words in front", ...names], MEASURES.flatMap((measure) =>
+      every.map(({ count, models }) => [said[measure], String(count), ...models.map((one) => percent(one[measure]))])));
   }
 
   // -- when anything changes
@@ -376,20 +402,23 @@
     speak = setTimeout(() => { if (at("said").textContent !== text) at("said").textContent = text; }, 900);
   }
 
-  const frontText = () => (at("front-own").checked ? at("front-words").value : at("front").querySelector("input:checked").dataset.text);
+  function frontText() {
+    const chosen = at("front").querySelector("input:checked");
+    return chosen === at("front-own") ? at("front-words").value : chosen.dataset.text;
+  }
 
   function showFront() {
     const count = Number(slide.value), typed = at("front-own").checked;
     at("front-words").hidden = !typed;
     at("front-text").hidden = typed;
     if (!typed) {                                            // our texts hold no tags: a word is a run of letters
-      const text = frontText();
-      let end = 0, seen = 0;
-      for (const match of text.matchAll(/[a-z]+/gi)) { if (seen === count) break; seen += 1; end = match.index + match[0].length; }
+      const text = frontText(), last = [...text.matchAll(/[a-z]+/gi)][count - 1];
+      const end = last ? last.index + last[0].length : 0;
       at("front-text").replaceChildren(make("span", { class: "taken" }, text.slice(0, end)), text.slice(end));
     }
     at("count").textContent = count === 0 ? "none" : `${count} of ${mostInFront} words`;
-    slide.setAttribute("aria-valuetext", count === 0 ? "no word in front" : `${count} of ${mostInFront} words in front`);
+    const said = count === 0 ? "no word in front" : `${count} of ${mostInFront} words in front`;
+    slide.setAttribute("aria-valuetext", said);
   }
 
   function show() {
@@ -487,7 +516,7 @@
     told.textContent = "Loading \u2026";
     try {
       file = read(await fetched());
-      if (Object.keys(ATTEND).some((name) => !file.models[name])) throw new Error("The file of the models is incomplete.");
+      if (Object.keys(ATTEND).some((name) => !file.models[name])) throw new Error("The file lacks a model.");
     } catch (error) {
       file = null;
       button.removeAttribute("aria-disabled");
@@ -498,12 +527,12 @@
     for (const element of document.querySelectorAll(".try-waits")) element.hidden = false;
     for (const element of document.querySelectorAll(".try")) element.classList.add("loaded");
     at("waiting").hidden = true;
-    for (const card of cards) {
-      const [alone, behind] = file.right[card.name];
-      card.record.textContent = `Of the test reviews it gets ${percent(alone)} right alone and ${percent(behind)} behind another one.`;
-    }
-    const [alone, pairs] = file.right["the mark's row"];
-    at("mark-record").textContent = `Of the test reviews it gets ${percent(alone)} right alone and ${percent(pairs)} in such pairs.`;
+    const record = (name, where) => {
+      const [alone, together] = file.right[name];
+      return `Of the test reviews it gets ${percent(alone)} right alone and ${percent(together)} ${where}.`;
+    };
+    for (const card of cards) card.record.textContent = record(card.name, "behind another one");
+    at("mark-record").textContent = record("the mark's row", "in such pairs");
     changed();
     sweepNow();
     if (focused) slide.focus({ preventScroll: true });

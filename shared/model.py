@@ -7,6 +7,7 @@ Dimensions: batch, tokens (n), dim (d, features of a token), key_dim (k), value_
 
 import math
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -66,9 +67,9 @@ def check_mask(mask: Tensor, shape: torch.Size) -> None:
     """Raise a sentence unless `mask` is bool and broadcasts to `shape`."""
     if mask.dtype != torch.bool:
         raise TypeError(f"The mask is {mask.dtype}; it must be torch.bool, True where a token may be looked at.")
-    try:
-        fits = torch.broadcast_shapes(mask.shape, shape) == shape
-    except RuntimeError:
+    try:  # NumPy's, because the first call of PyTorch's imports for a second
+        fits = np.broadcast_shapes(mask.shape, shape) == shape
+    except ValueError:
         fits = False
     if not fits:
         raise ValueError(f"The mask has shape {tuple(mask.shape)}; it must broadcast to {tuple(shape)}.")

@@ -487,7 +487,7 @@ class Exercise:
         try:
             for number, ((given, _, case), want) in enumerate(zip(trials, wanted, strict=True), 1):
                 if isinstance(given, Raised):
-                    raise Wrong("raises", f"{given}. It happened with {case}.")
+                    raise Wrong("raises", f"{str(given).rstrip('.')}. It happened with {case}.")
                 _compare(given, want, f"in trial {number} ({case})")
         except Wrong as general:
             # First those that agree in every number, then those that do where the reference looks.

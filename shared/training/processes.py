@@ -59,7 +59,7 @@ def together() -> Iterator[None]:
     Raises:
         ValueError: there are GPUs, and fewer than processes on this machine.
     """
-    if "WORLD_SIZE" not in os.environ:  # torchrun sets it
+    if "LOCAL_RANK" not in os.environ:  # torchrun sets it; some clusters set other such names for any program
         yield
         return
     gpus, local = torch.cuda.device_count(), int(os.environ["LOCAL_RANK"])

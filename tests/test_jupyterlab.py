@@ -130,16 +130,20 @@ def test_every_picture_shows(run):
     wide = "found => found.map(each => each.naturalWidth ?? each.getBoundingClientRect().width)"
     images = page.eval_on_selector_all(".jp-RenderedImage img", wide)
     assert len(images) == len(outputs(notebook, "image/png")) and all(width > 50 for width in images), images
-    # The walk draws in a tree of its own, in place of the picture it brings along.
-    in_a_walk = page.eval_on_selector_all(".attention-walk svg", "found => found.length")
+    # The walk draws in a tree of its own, in place of the picture it brings along; all heads bring none along.
+    in_a_walk, in_heads = (
+        page.eval_on_selector_all(f"{part} svg", "found => found.length")
+        for part in (".attention-walk", ".attention-heads")
+    )
     drawn = page.eval_on_selector_all(".jp-RenderedHTMLCommon.jp-OutputArea-output svg", wide)
     stored = sum(html.count("<svg") for html in outputs(notebook, "text/html"))
-    assert len(drawn) == stored and sum(width > 20 for width in drawn) >= stored - in_a_walk, drawn
+    assert len(drawn) - in_heads == stored and sum(width > 20 for width in drawn) >= stored - in_a_walk, drawn
 
 
 def test_every_table_shows(run):
     page, notebook = run
-    stored = sum("<table" in html for html in outputs(notebook, "text/html") if "attention-walk" not in html)
+    still = [html for html in outputs(notebook, "text/html") if "<script" not in html]
+    stored = sum("<table" in html for html in still)
     assert page.locator(".jp-OutputArea-output table.dataframe").count() == stored
 
 
@@ -151,6 +155,12 @@ def test_the_interactive_parts_answer(run):
         stage = walk.locator(".what").text_content()
         walk.get_by_role("button", name="Step forward").click()
         assert stage and walk.locator(".what").text_content() != stage
+    heads = page.locator(".attention-heads")
+    assert heads.count() == sum('class="attention-heads' in html for html in outputs(notebook, "text/html"))
+    for figure in heads.all():
+        said = figure.locator(".said").text_content()
+        figure.get_by_role("button", name="Layer 1, head 1", exact=True).click()
+        assert said and figure.locator(".said").text_content() != said
 
 
 def test_prose_shows_formulas_and_nothing_raw(run):

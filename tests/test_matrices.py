@@ -252,7 +252,8 @@ def test_the_sum_under_a_product_is_written_out_and_says_when_rounding_shows():
 
 def run_lab(sentence="When in doubt look intelligent", sizes="5, 3, 3"):
     """Every code cell of the lab, with another sentence and other sizes: the variables that it leaves behind."""
-    code = "\n".join(re.findall(r"```\{code-cell\} ipython3\n(.*?)```", LAB.read_text(encoding="utf-8"), re.S))
+    cell = r"```\{code-cell\} ipython3\n(?:---\n.*?---\n)?(.*?)```"
+    code = "\n".join(re.findall(cell, LAB.read_text(encoding="utf-8"), re.S))
     for old, new in (
         ('"When in doubt look intelligent"  # @param', f"{sentence!r}  # @param"),
         ("= 5, 3, 3", f"= {sizes}"),

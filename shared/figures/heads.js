@@ -38,9 +38,10 @@
     const { words, weights } = data;
     const state = { layer: data.layer, head: data.head, follow: data.follow };
 
+    const about = words.join(" ").slice(0, 80); // a page may hold several of these: their names must differ
     const said = make("p", { class: "said", role: "status" });
     const sentence = make("fieldset", { class: "sentence role-weight" }, make("legend", {}, "Follow"));
-    const numbers = make("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Numbers of this head" });
+    const numbers = make("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": `Numbers of this head: ${about}` });
     const buttons = weights.map((layer, l) => layer.map((map, h) => {
       const button = make("button", { type: "button", "aria-label": `Layer ${l}, head ${h}` }, picture(map));
       button.addEventListener("click", () => { Object.assign(state, { layer: l, head: h }); show(); });
@@ -103,7 +104,7 @@
     });
 
     const all = make("details", { class: "numbers" }, make("summary", {}, "All numbers of this head"), numbers);
-    const figure = make("section", { class: "walk", "aria-label": "The attention of every head" },
+    const figure = make("section", { class: "walk", "aria-label": `The attention of every head: ${about}` },
       make("div", { class: "maps" }, grid), sentence, said, all);
     const root = host.attachShadow({ mode: "open" });
     root.append(make("style", {}, data.style), figure);

@@ -150,6 +150,12 @@ def test_a_page_says_its_language_its_title_and_what_it_is_about(name):
     assert any(len(given["content"]) > 40 for given in described), f"{name} does not say what it is about"
 
 
+@pytest.mark.parametrize("name", [*PAGES, "index", "404", "search"])
+def test_a_page_names_its_icon(name):
+    # A browser that is told of none asks the host for favicon.ico: one request more, and an error in its console.
+    assert [given["href"] for given in built(name).every("link") if given.get("rel") == "icon"]
+
+
 @pytest.mark.parametrize("name", PAGES)
 def test_every_heading_can_be_linked(name):
     page = built(name)

@@ -217,7 +217,9 @@ def set_base(app: Sphinx, config) -> None:
 def add_pages(app: Sphinx):
     """The redirect from the site's root, and the page for a wrong address."""
     yield "index", {"title": app.config.html_title}, "index.html"
-    yield "404", {"title": "There is no page here"}, "404.html"
+    # A browser that is told of no icon asks the host's root for one, and reports that it is missing.
+    logo = base64.b64encode((Path(app.srcdir) / app.config.html_favicon).read_bytes()).decode()
+    yield "404", {"title": "There is no page here", "icon": f"data:image/svg+xml;base64,{logo}"}, "404.html"
 
 
 def write_colours(app: Sphinx, exception: Exception | None) -> None:

@@ -162,7 +162,7 @@ def train_ours(scale: str = "quick", seconds: float = 8, reviews: int = 0) -> di
         torch.manual_seed(0)
         net = model.SelfAttentionClassifier(len(prepared.vocabulary))
         together = net if count == 1 else DistributedDataParallel(net)
-        optimizer = torch.optim.Adam(net.parameters(), lr=RECIPE.learning_rate)
+        optimizer = torch.optim.Adam(net.parameters(), lr=RECIPE.learning_rate, fused=True)
 
         def steps():
             for epoch in range(10**6):

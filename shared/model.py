@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 __all__ = [
     "AttentionPooling",
+    "Dropout",
     "EncoderClassifier",
     "KeyPooling",
     "MarkedSelfAttentionClassifier",
@@ -75,6 +76,23 @@ def check_mask(mask: Tensor, shape: torch.Size) -> None:
         raise ValueError(f"The mask has shape {tuple(mask.shape)}; it must broadcast to {tuple(shape)}.")
 
 
+class Dropout(nn.Dropout):
+    """`nn.Dropout` that cuts each random number of 64 bits into four decisions of 16.
+
+    To draw is a step of training that the cores of a processor cannot share: on two cores, decisions drawn one by one
+    take a fifth of the time. The rate is kept to 1/65,536.
+    """
+
+    def forward(self, features: Tensor) -> Tensor:
+        if not self.training or self.p == 0:
+            return features
+        count = features.numel()
+        drawn = torch.empty((count + 3) // 4, dtype=torch.int64, device=features.device).random_(-(2**63), None)
+        sixteen = drawn.view(torch.int16)[:count].view(features.shape)  # from -32,768 to 32,767, all equally likely
+        keep = sixteen >= round(self.p * 2**16) - 2**15
+        return features * keep / (1 - self.p) if self.p < 1 else features * 0
+
+
 class TokenFeatures(nn.Module):
     """Word embedding plus sinusoidal position, then dropout: ids (batch, tokens) to (batch, tokens, dim).
 
@@ -95,7 +113,7 @@ class TokenFeatures(nn.Module):
         nn.init.normal_(self.embedding.weight, std=std)
         table = sinusoidal_positions(MAX_TOKENS, dim) if positions else torch.zeros(MAX_TOKENS, dim)
         self.register_buffer("positions", table, persistent=False)
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
 
     def forward(self, ids: Tensor) -> Tensor:
         self._check(ids)
@@ -201,8 +219,9 @@ class SelfAttention(nn.Module):
             mask: (batch, tokens) bool, True for a real token; a padded token is looked at by nobody.
         """
         queries = self.W_query(features) / self.divisor  # (batch, tokens, key_dim), fewer numbers to divide than scores
-        keys = self.W_key(features)  # (batch, tokens, key_dim)
-        scores = queries @ keys.transpose(1, 2)  # (batch, tokens, tokens)
+        keys = self.W_key(features).transpose(1, 2)  # (batch, key_dim, tokens)
+        # Laid out anew, because the gradient multiplies the n x n scores by the keys: twice as fast this way.
+        scores = queries @ keys.contiguous()  # (batch, tokens, tokens)
         return masked_softmax(scores, None if mask is None else mask.unsqueeze(1))
 
     def forward(self, features: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
@@ -407,10 +426,10 @@ class TransformerBlock(nn.Module):
         self.attention = MultiHeadSelfAttention(embed_dim, num_heads)
         self.attention_norm = nn.LayerNorm(embed_dim)
         self.feed_forward = nn.Sequential(
-            nn.Linear(embed_dim, hidden_dim), nn.ReLU(), nn.Dropout(dropout), nn.Linear(hidden_dim, embed_dim)
+            nn.Linear(embed_dim, hidden_dim), nn.ReLU(), Dropout(dropout), nn.Linear(hidden_dim, embed_dim)
         )
         self.feed_forward_norm = nn.LayerNorm(embed_dim)
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
         self.norm_first = norm_first
 
     def forward(

@@ -114,7 +114,7 @@ def fit(
     rank, count = processes.place()
     device = best_device() if device is None else torch.device(device)
     model.to(device)
-    optimizer = torch.optim.Adam(model.parameters(), lr=recipe.learning_rate)
+    optimizer = torch.optim.Adam(model.parameters(), lr=recipe.learning_rate, fused=True)
     torch.manual_seed(seed + rank)
     history, best_weights = History(), None
     if checkpoint is not None:

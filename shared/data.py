@@ -56,12 +56,11 @@ SEPARATOR, MARK = "<SEP>", "<MARK>"
 SOURCES = ("movies", "yelp")
 SCALES = ("quick", "full")
 TOKENS_VERSION = 1  # count up when the same text gives other tokens: those kept on disk are then made anew
-SLICE = 60  # texts worked on in one go: what is made on the way stays small beside what remains
+SLICE = 240  # texts worked on in one go: what is made on the way stays small beside what remains
 REVIEW_TOKENS = 128  # each review's fair share of a window of 256 tokens
 
 TAG = re.compile(r"</?[A-Za-z][^>]*>")
 LETTER_OR_SPACE = bytes(byte if chr(byte) in "abcdefghijklmnopqrstuvwxyz" else ord(" ") for byte in range(256))
-WORD_OR_TAG = re.compile(r"</?[a-z][^>]*>|([a-z]+)")
 
 
 # --- the two switches of a lab -----------------------------------------------------------------------------------
@@ -109,7 +108,7 @@ def tokenize(text: str) -> list[str]:
         TypeError: `text` is not a string.
     """
     _check_text(text)
-    return [word for word in WORD_OR_TAG.findall(text.lower()) if word]
+    return _letters(text).decode().split()
 
 
 def _check_text(text, place: str = "") -> None:
@@ -182,25 +181,36 @@ def _checked_slices(texts: Sequence[str]) -> Iterator[list[str]]:
         yield some
 
 
-def _tokenize_some(texts: list[str]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _tokenize_some(texts: list[str]) -> tuple[list[str], np.ndarray, np.ndarray]:
     """The different words of some texts, each token's place among them, and the number of tokens of each text.
 
-    Splitting and numbering are Arrow's, which lets other threads run meanwhile: threads do here, no processes.
+    NumPy and Arrow do the work and let other threads run meanwhile: threads do here, no processes.
     """
+    letters = [_letters(text) for text in texts]
+    ends = np.cumsum([len(part) + 1 for part in letters])  # (texts,)
+    text = b" ".join([b"", *letters, b""])
+    is_letter = np.frombuffer(text, dtype=np.uint8) != ord(" ")
+    edges = np.flatnonzero(is_letter[1:] != is_letter[:-1])  # where each word begins and ends, by turns
+    begins = edges[::2]
+    offsets = _offsets(edges[1::2] - begins).astype(np.int32)  # of the words without the spaces
+    buffers = [pyarrow.py_buffer(offsets), pyarrow.py_buffer(text.translate(None, b" "))]
+    words = pyarrow.StringArray.from_buffers(len(begins), *buffers)
     pool = pyarrow.system_memory_pool()  # Arrow's own keeps what it once had: tens of megabytes a thread
-    lines = pyarrow.array([_letters(text) or None for text in texts], pyarrow.string(), memory_pool=pool)
-    lists = compute.ascii_split_whitespace(lines, memory_pool=pool)
-    words = compute.dictionary_encode(compute.list_flatten(lists, memory_pool=pool), memory_pool=pool)
-    counts = lists.value_lengths().fill_null(0)  # a text without a word is null
-    return words.dictionary.to_numpy(zero_copy_only=False), words.indices.to_numpy(), counts.to_numpy()
+    words = compute.dictionary_encode(words, memory_pool=pool)
+    counts = np.diff(np.searchsorted(begins, ends), prepend=0)
+    return words.dictionary.to_pylist(), words.indices.to_numpy(), counts
 
 
 def _letters(text: str) -> bytes:
     """A text's words with spaces between them: the rule of `tokenize`, without making the words."""
-    text = text.lower()
-    if "<" in text:
-        text = TAG.sub(" ", text)
+    text = _without_tags(text.lower())
     return text.encode("ascii", "replace").translate(LETTER_OR_SPACE).strip()
+
+
+def _without_tags(text: str) -> str:
+    """A text with a space for each HTML tag."""
+    head, close, rest = text.rpartition(">")  # nothing behind the last ">" is a tag: no search runs to the end in vain
+    return TAG.sub(" ", head + close) + rest if close else text
 
 
 def _on_all_cores(work: Callable, jobs: Iterable) -> Iterator:
@@ -285,7 +295,7 @@ def read_movies() -> tuple[list[str], list[int]]:
     with path.open(encoding="utf-8") as file:
         table = pandas.read_csv(file)
     table = table[table["source"] == "imdb"]  # the file also holds Rotten Tomatoes
-    return [" ".join(TAG.sub(" ", text).split()) for text in table["text"]], table["label"].tolist()
+    return [" ".join(_without_tags(text).split()) for text in table["text"]], table["label"].tolist()
 
 
 def _load_movies(scale: str) -> Reviews:

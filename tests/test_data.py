@@ -1,5 +1,6 @@
 """Claims about reviews, tokens, vocabulary, examples and batches."""
 
+import time
 from collections import Counter
 
 import numpy as np
@@ -120,6 +121,13 @@ def test_tags_digits_and_accents_separate_words():
     assert tokenize("It's<br />SO good, 10/10! Café <3 you & 4 > 2") == (
         ["it", "s", "so", "good", "caf", "you"]
     )
+
+
+def test_tags_that_never_close_cost_no_time():
+    text = "a>b" + " <a" * 100_000
+    start = time.process_time()
+    assert tokenize(text) == ["a", "b"] + ["a"] * 100_000
+    assert time.process_time() - start < 2, "each open tag is searched to the end of the text"
 
 
 @settings(max_examples=50, deadline=None, derandomize=True)

@@ -127,6 +127,17 @@ def test_a_page_is_whole_and_accessible_in_both_themes(visit, address, name, wid
     assert page.faults == []
 
 
+@pytest.mark.parametrize("name", LABS)
+def test_no_label_is_cut_off_at_the_edge_of_its_picture(visit, address, name):
+    cut = visit(f"{address}/{name}.html").evaluate(
+        """[...document.querySelectorAll("svg[role=img] text")].filter(text => {
+             const own = text.getBoundingClientRect(), picture = text.closest("svg").getBoundingClientRect();
+             return own.left < picture.left - 1 || own.right > picture.right + 1;
+           }).map(text => text.textContent)"""
+    )
+    assert cut == []
+
+
 def axe(page, options: dict | None = None) -> list[str]:
     """What axe-core finds, one line for each place."""
     from axe_playwright_python.sync_playwright import Axe

@@ -24,6 +24,7 @@ SHADE = 0.42  # opacity below a number, at most: the number keeps a contrast of 
 LONGEST_LABEL = 120  # pixels
 TOLERANCE = 1e-4  # of the largest entry: float32 differs by less, a wrong formula by more
 FONT = "system-ui,-apple-system,'Segoe UI',Roboto,'Noto Sans',sans-serif"
+BOLD = 1.1  # the marked label is drawn bold, and bold letters are wider
 INK, MUTED, GRID, PAPER = (css_colour(name) for name in ("ink", "muted", "grid", "paper"))
 
 
@@ -543,9 +544,11 @@ class _Grid:
         self.row_labels = _numbered(m.rows or ())
         self.column_labels = _numbered(m.columns or ()) if named_columns else []
         self.longest = max((_width(_fit(label, self.size)[0], self.size) for label in self.column_labels), default=0)
+        self.longest *= 1 if marked_column is None else BOLD
         self.turned = self.longest > self.width - 4
         head = 24 if not self.column_labels else 44 if not self.turned else 36 + 0.87 * self.longest
-        left = 2 + (_label_width(m.rows, self.shaded) if label_width is None else label_width)
+        labels = _label_width(m.rows, self.shaded) if label_width is None else label_width
+        left = 2 + labels * (1 if marked_row is None else BOLD)
         self.down, self.across = _shown(m.values.shape[0], marked_row), _shown(m.values.shape[1], marked_column)
         self.y = {i: head + at * self.height for at, i in enumerate(self.down)}
         self.x = {j: left + at * self.width for at, j in enumerate(self.across)}
@@ -637,7 +640,7 @@ def _block(
         both = row is not None and column is not None  # the cell where a row and a column meet
         parts.append(grid.frame(row, column, colour=INK if both else colour))
     parts += [grid.bars()] * bars
-    overhang = 0.5 * grid.longest + 6 - grid.width / 2 if grid.turned else 2
+    overhang = 0.5 * grid.longest + 9 - grid.width / 2 if grid.turned else 2
     width = max(grid.right + max(2, overhang), 1.1 * _width(m.name, 14) + _width(shape, 12) + 14)
     height = grid.bottom + (53 if bars else 3)
     missing = [

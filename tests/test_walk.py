@@ -270,6 +270,21 @@ def test_the_keyboard_alone_walks_follows_and_points(show):
     assert page.locator(".chosen").get_attribute("data-row") == "5", "the last row is where the arrow stops"
 
 
+def test_a_resting_pointer_does_not_take_the_sum_from_the_keyboard(show):
+    page = show(journey()[0])
+    page.set_viewport_size({"width": 360, "height": 700})
+    page.get_by_role("button", name="5 Scores").click()
+    page.evaluate("document.body.style.paddingBottom = '900px'")  # room to scroll, as in a lab
+    cells = page.locator(".picture table").last.locator("td[data-row]")
+    cells.nth(14).hover()
+    cells.nth(1).focus()
+    page.mouse.wheel(0, 70)  # the page moves, the pointer does not: other cells pass under it
+    page.wait_for_timeout(500)
+    assert "chosen" in cells.nth(1).get_attribute("class"), "a cell that passed under a resting pointer took the sum"
+    cells.nth(15).hover()
+    assert "chosen" in cells.nth(15).get_attribute("class"), "a pointer that moves no longer shows a sum"
+
+
 HARMFUL = [
     "<img src=x onerror=alert(1)>",
     "</script><script>alert(1)</script>",

@@ -377,7 +377,9 @@
       const cell = event.target.closest("td[data-row]");
       if (cell) reach(cell);
     };
-    picture.addEventListener("pointerover", onCell((cell) => point(cell, false)));
+    for (const moved of ["pointermove", "pointerdown"]) {      // not pointerover: cells scroll under a resting pointer
+      picture.addEventListener(moved, onCell((cell) => cell.matches(".chosen") || point(cell, false)));
+    }
     picture.addEventListener("focusin", onCell((cell) => point(cell, true)));
 
     // Arrow keys: in a table from cell to cell, in the text and the choices as the browser does, elsewhere the stages.

@@ -226,6 +226,12 @@ def test_the_letters_of_a_lab_wear_their_colours(course_site):
     assert "<mi>Q</mi>" in notation, "other people's symbols keep their ink"
 
 
+def test_a_function_stands_apart_from_the_letters_beside_it(course_site):
+    a, space = "<mi>a</mi>", '<mspace width="0.167em" />'
+    assert f"{a}{space}<mi>ln</mi>{space}{a}" in course_site.to_mathml(r"a \ln a", display=False)
+    assert "mspace" not in course_site.to_mathml(r"\cos(a - b)", display=False)
+
+
 @pytest.mark.parametrize(
     ("formula", "named"),
     [(r"\textcolor{#123456}{Q}", "#123456"), (r"\begin{aligned}a&=b\end{aligned}", "&"), (r"\sqrt", "sqrt")],

@@ -48,8 +48,11 @@ ROLE_OF_LETTER = {"Q": "query", "K": "key", "V": "value", "E": "score", "A": "we
 
 def to_mathml(latex: str, display: bool, letters_have_roles: bool = False) -> str:
     """The MathML of a LaTeX formula; ValueError with a sentence where it cannot be drawn."""
+    # TeX sets a function off from the letters beside it; the library does not.
+    spaced = re.sub(r"(?<=[\w}])\s*(?=\\(?:ln|log|sin|cos)\b)", r"\\,", latex)
+    spaced = re.sub(r"(\\(?:ln|log|sin|cos)\b)\s*(?=\w)", r"\1\\,", spaced)
     try:
-        markup = convert(latex, display="block" if display else "inline")
+        markup = convert(spaced, display="block" if display else "inline")
     except Exception as error:  # the library raises a class of its own for every kind of slip
         raise ValueError(f"the formula {latex!r} is not understood ({type(error).__name__}: {error})") from error
     unknown = re.search(r"<m[io]>(\\\w*|&)</m[io]>", markup)

@@ -232,6 +232,14 @@ def test_a_function_stands_apart_from_the_letters_beside_it(course_site):
     assert "mspace" not in course_site.to_mathml(r"\cos(a - b)", display=False)
 
 
+def test_no_line_begins_with_the_comma_behind_a_formula(course_site):
+    formula = course_site.to_mathml("k", display=False)
+    for together in (f"{formula},", f"({formula}).", f"“{formula}”"):
+        kept = course_site.WITH_MARKS.sub(r"<\g<0>>", f"{formula} in {together} and {formula} alone")
+        assert kept == f"{formula} in <{together}> and {formula} alone"
+    assert re.search(r"</math>[,.]</span>", built("book/notation").text)
+
+
 @pytest.mark.parametrize(
     ("formula", "named"),
     [(r"\textcolor{#123456}{Q}", "#123456"), (r"\begin{aligned}a&=b\end{aligned}", "&"), (r"\sqrt", "sqrt")],

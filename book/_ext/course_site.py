@@ -46,6 +46,10 @@ ROLE_OF_LETTER = {"Q": "query", "K": "key", "V": "value", "E": "score", "A": "we
 # ---------------------------------------------------------------------------------------------------- formulas
 
 
+INLINE = r'<math [^>]*display="inline">(?:(?!</math>).)*</math>'
+WITH_MARKS = re.compile(rf"[(“]{INLINE}[,.;:?!)”]*|{INLINE}[,.;:?!)”]+", re.DOTALL)
+
+
 def to_mathml(latex: str, display: bool, letters_have_roles: bool = False) -> str:
     """The MathML of a LaTeX formula; ValueError with a sentence where it cannot be drawn."""
     # TeX sets a function off from the letters beside it; the library does not.
@@ -192,6 +196,8 @@ def add_context(app: Sphinx, pagename: str, templatename: str, context: dict, do
         for corner in ("<th></th>", '<th class="head"><p></p></th>'):
             context["body"] = context["body"].replace(corner, "<td></td>")
         context["body"] = make_lazy(app, context["body"])
+        # No line begins with the comma behind a formula, or ends with the bracket before it.
+        context["body"] = WITH_MARKS.sub(r'<span class="together">\g<0></span>', context["body"])
         sections = [s for s in doctree.findall(nodes.section) if isinstance(s.parent.parent, nodes.document)]
         context["sections"] = [(s["ids"][0], s.next_node(nodes.title).astext()) for s in sections]
         words = next((p.astext() for p in doctree.findall(nodes.paragraph)), app.config.html_title)

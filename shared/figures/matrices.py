@@ -527,7 +527,8 @@ def _cell_width(m: Matrix) -> float:
 
 def _label_width(labels: Sequence[str] | None, shaded: bool) -> float:
     size = 11 if shaded else 13
-    return max((_width(_fit(label, size)[0], size) for label in _numbered(labels)), default=0) + 8 if labels else 0
+    longest = max((_width(_fit(label, size)[0], size) for label in _numbered(labels or ())), default=0)
+    return 1.1 * longest + 8 if labels else 0  # the label of a marked row is bold, and wider
 
 
 class _Grid:

@@ -188,6 +188,12 @@ def add_context(app: Sphinx, pagename: str, templatename: str, context: dict, do
         # The corner of a table is a heading of nothing.
         for corner in ("<th></th>", '<th class="head"><p></p></th>'):
             context["body"] = context["body"].replace(corner, "<td></td>")
+        # A browser may break the line between a formula and its full stop.
+        context["body"] = re.sub(
+            r'(<math [^>]*display="inline">(?:(?!</math>).)*</math>[.,;:?!)]+)',
+            r'<span class="kept">\1</span>',
+            context["body"],
+        )
         context["body"] = make_lazy(app, context["body"])
         sections = [s for s in doctree.findall(nodes.section) if isinstance(s.parent.parent, nodes.document)]
         context["sections"] = [(s["ids"][0], s.next_node(nodes.title).astext()) for s in sections]

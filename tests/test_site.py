@@ -241,6 +241,18 @@ def test_no_formula_is_left_as_source(name):
     assert not re.search(r"\\(frac|sqrt|text|operatorname|top|cdot)\b|\$\$", text)
 
 
+@pytest.mark.parametrize("name", PAGES)
+def test_a_full_stop_stays_with_its_formula(name):
+    before_a_break = r'display="inline">(?:(?!</math>).)*</math>[.,;:?!)]+(?![.,;:?!)]|</span>)'
+    pulled_apart = re.findall(before_a_break, built(name).text)
+    assert not pulled_apart, f"a line may break before the full stop of {pulled_apart[0]}"
+
+
+def test_a_function_stands_apart_from_its_letter(course_site):
+    markup = course_site.to_mathml(r"\sin a \sin b", display=False)
+    assert markup.count("<mspace") == 3, f"this reads 'sinasinb': {markup}"
+
+
 def test_the_welcome_picture_is_what_its_script_draws():
     run = [sys.executable, "-c", "from tools.site_picture import picture; print(picture(), end='')"]
     drawn = subprocess.run(run, cwd=ROOT, capture_output=True, text=True, check=True).stdout

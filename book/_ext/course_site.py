@@ -59,6 +59,10 @@ def to_mathml(latex: str, display: bool, letters_have_roles: bool = False) -> st
             "use plain LaTeX, and `pmatrix` or `align*` for what needs columns"
         )
 
+    # The converter sets "sin a sin b" as one word.
+    name = r"<mi>(?:sin|cos|ln|log|exp)</mi>"
+    markup = re.sub(rf"{name}(?=<m(?:i|n|sub)>)|</mi>(?={name})", r'\g<0><mspace width="0.17em"/>', markup)
+
     def role_class(match: re.Match) -> str:
         role = ROLE_OF_COLOUR.get(match[1].lower())
         if role is None:

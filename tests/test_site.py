@@ -229,6 +229,7 @@ def test_the_letters_of_a_lab_wear_their_colours(course_site):
 def test_a_function_stands_apart_from_the_letters_beside_it(course_site):
     a, space = "<mi>a</mi>", '<mspace width="0.167em" />'
     assert f"{a}{space}<mi>ln</mi>{space}{a}" in course_site.to_mathml(r"a \ln a", display=False)
+    assert course_site.to_mathml(r"\sin a \sin b", display=False).count("<mspace") == 3
     assert "mspace" not in course_site.to_mathml(r"\cos(a - b)", display=False)
 
 
@@ -253,6 +254,13 @@ def test_a_formula_that_cannot_be_drawn_is_named(course_site, formula, named):
 def test_no_formula_is_left_as_source(name):
     text = re.sub(r"<(script|style|pre|code)\b.*?</\1>", "", built(name).text, flags=re.DOTALL)
     assert not re.search(r"\\(frac|sqrt|text|operatorname|top|cdot)\b|\$\$", text)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_full_stop_stays_with_its_formula(name):
+    before_a_break = r'display="inline">(?:(?!</math>).)*</math>[.,;:?!)]+(?![.,;:?!)]|</span>)'
+    pulled_apart = re.findall(before_a_break, built(name).text)
+    assert not pulled_apart, f"a line may break before the full stop of {pulled_apart[0]}"
 
 
 def test_the_welcome_picture_is_what_its_script_draws():

@@ -53,8 +53,8 @@ WITH_MARKS = re.compile(rf"[(“]{INLINE}[,.;:?!)”]*|{INLINE}[,.;:?!)”]+", r
 def to_mathml(latex: str, display: bool, letters_have_roles: bool = False) -> str:
     """The MathML of a LaTeX formula; ValueError with a sentence where it cannot be drawn."""
     # TeX sets a function off from the letters beside it; the library does not.
-    spaced = re.sub(r"(?<=[\w}])\s*(?=\\(?:ln|log|sin|cos)\b)", r"\\,", latex)
-    spaced = re.sub(r"(\\(?:ln|log|sin|cos)\b)\s*(?=\w)", r"\1\\,", spaced)
+    spaced = re.sub(r"(?<=[\w}])\s*(?=\\(?:exp|ln|log|sin|cos)\b)", r"\\,", latex)
+    spaced = re.sub(r"(\\(?:exp|ln|log|sin|cos)\b)\s*(?=\w)", r"\1\\,", spaced)
     try:
         markup = convert(spaced, display="block" if display else "inline")
     except Exception as error:  # the library raises a class of its own for every kind of slip

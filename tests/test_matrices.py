@@ -300,7 +300,7 @@ def test_heads_are_groups_of_columns_and_every_token_keeps_its_row():
         assert_drawn(svg, joined[:, 2 * h : 2 * h + 2], list("abcd"), list("uvwxyz")[2 * h : 2 * h + 2])
 
 
-def test_a_deeper_shade_is_a_larger_number_whatever_its_sign():
+def test_a_stronger_shade_is_a_larger_number_whatever_its_sign():
     for shape in ((1, 4), (1, 12)):  # with numbers, and with shades alone
         values = np.resize([0.0, 1.0, -2.0, 4.0], shape)
         (svg,) = read_svgs(Matrix(values, "m")._repr_html_())

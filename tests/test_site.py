@@ -13,6 +13,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import unquote, urljoin, urlsplit
 
+import build_site
 import check_links
 import pytest
 import yaml
@@ -293,6 +294,30 @@ def faulty_build(tmp_path_factory):
 def test_what_would_fail_a_reader_stops_the_build(faulty_build, complaint):
     assert faulty_build.returncode != 0
     assert complaint in " ".join((faulty_build.stdout + faulty_build.stderr).split())
+
+
+def test_a_changed_extension_makes_the_build_forget_the_pages_it_made(tmp_path, monkeypatch):
+    extension = tmp_path / "book" / "_ext" / "site.py"
+    extension.parent.mkdir(parents=True)
+    extension.write_text("a = 1")
+    memory = tmp_path / "memory"
+    monkeypatch.setattr(build_site, "ROOT", tmp_path)
+    monkeypatch.setattr(build_site, "MEMORY", memory)
+    monkeypatch.setattr(build_site, "WHOLE", memory / "whole")
+    remembered = []
+
+    def sphinx(*_, **__):
+        remembered.append((memory / "a page").exists())
+        memory.mkdir(exist_ok=True)
+        (memory / "a page").touch()
+        return subprocess.CompletedProcess([], 0)
+
+    monkeypatch.setattr(build_site.subprocess, "run", sphinx)
+    build_site.main()
+    build_site.main()
+    extension.write_text("a = 2")
+    build_site.main()
+    assert remembered == [False, True, False]
 
 
 # ------------------------------------------------------------------------------------------- links to other sites

@@ -1,9 +1,11 @@
 """Builds the site from _toc.yml into _build/html, with warnings as errors.
 
 The rule: a build that did not come to its end without a warning leaves no memory behind. Sphinx reads again only
-what changed, so a second build would not see the warning of the first, and pass.
+what changed, so a second build would not see the warning of the first, and pass. Nor does it see that the book's own
+extension or theme changed: then, too, it has to forget.
 """
 
+import hashlib
 import shutil
 import subprocess
 import sys
@@ -14,9 +16,15 @@ MEMORY = ROOT / "_build/.doctrees"
 WHOLE = MEMORY / "whole"
 
 
+def makers() -> str:
+    """A fingerprint of what makes pages out of the sources."""
+    files = sorted(path for folder in ("_ext", "_theme") for path in (ROOT / "book" / folder).glob("*.*"))
+    return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
+
+
 def main() -> int:
     """Build the site and return the exit status."""
-    if not WHOLE.exists():
+    if not WHOLE.exists() or WHOLE.read_text() != makers():
         shutil.rmtree(MEMORY, ignore_errors=True)
     WHOLE.unlink(missing_ok=True)
     jupyter_book = Path(sys.executable).with_name("jupyter-book")
@@ -25,7 +33,7 @@ def main() -> int:
     if build.returncode:
         print(build.stdout)
         return build.returncode
-    WHOLE.touch()
+    WHOLE.write_text(makers())
     return 0
 
 

@@ -686,7 +686,7 @@ def _flow(blocks: Sequence[str], down: bool = False, gap: int = 10, style: str =
 def _page(blocks: Sequence[str], drawn: Sequence[Matrix], note: str = "", down: bool = False) -> str:
     """The whole picture: its blocks beside or, on a narrow page, below each other, and a sentence under them."""
     if any(map(_shaded, drawn)):
-        note += " Where numbers have no room, a deeper shade is a larger number and a thin bar a negative one."
+        note += " Where numbers have no room, a stronger shade is a larger number and a thin bar a negative one."
     text = f'<div style="margin-top:10px;font-size:14px;overflow-wrap:anywhere">{escape(note)}</div>' * bool(note)
     return (
         f'<div style="background:{PAPER};color:{INK};padding:8px;border-radius:6px;'

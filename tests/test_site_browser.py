@@ -138,6 +138,19 @@ def test_no_label_is_cut_off_at_the_edge_of_its_picture(visit, address, name):
     assert cut == []
 
 
+def test_what_scrolls_sideways_fades_where_more_is_to_come(visit, address):
+    page = visit(f"{address}/labs/04_values.html", width=360)
+    figure = page.locator(".cell_output:has(> img).more").first
+    assert figure.evaluate("e => getComputedStyle(e).maskImage") != "none"
+    figure.focus()
+    assert figure.evaluate("e => getComputedStyle(e).maskImage") == "none", "a fade would swallow the mark of the focus"
+    handle = figure.element_handle()
+    handle.evaluate("e => { e.scrollLeft = e.scrollWidth; }")
+    page.wait_for_function("e => !e.classList.contains('more')", arg=handle)
+    wide = visit(f"{address}/labs/04_values.html")
+    assert wide.locator(".cell_output:has(> img)").count() and not wide.locator(".cell_output:has(> img).more").count()
+
+
 def axe(page, options: dict | None = None) -> list[str]:
     """What axe-core finds, one line for each place."""
     from axe_playwright_python.sync_playwright import Axe

@@ -84,9 +84,17 @@ const watch = new ResizeObserver((entries) => {
       target.removeAttribute("role");
       target.removeAttribute("aria-label");
     }
+    showMore(target);
   }
 });
-scrollers.forEach((element) => watch.observe(element));
+// It fades out where more of it is to come.
+const showMore = (target) => {
+  target.classList.toggle("more", target.scrollLeft + target.clientWidth < target.scrollWidth - 1);
+};
+for (const element of scrollers) {
+  watch.observe(element);
+  element.addEventListener("scroll", () => showMore(element), { passive: true });
+}
 
 // Contents on a phone: gone once the reader has chosen a heading of this page.
 const contents = document.getElementById("contents");

@@ -259,7 +259,7 @@ def test_no_formula_is_left_as_source(name):
 
 @pytest.mark.parametrize("name", PAGES)
 def test_a_full_stop_stays_with_its_formula(name):
-    before_a_break = r'display="inline">(?:(?!</math>).)*</math>[.,;:?!)]+(?![.,;:?!)]|</span>)'
+    before_a_break = r'display="inline">(?:(?!</math>).)*</math>[.,;:?!)”]+(?![.,;:?!)”]|</span>)'
     pulled_apart = re.findall(before_a_break, built(name).text)
     assert not pulled_apart, f"a line may break before the full stop of {pulled_apart[0]}"
 

@@ -29,6 +29,7 @@ __all__ = [
 ]
 
 MAX_TOKENS = 1024
+WEIGHTS_AT_ONCE = 500_000
 
 
 def sinusoidal_positions(num_tokens: int, dim: int, base: float = 1000.0) -> Tensor:
@@ -56,12 +57,17 @@ def masked_softmax(scores: Tensor, mask: Tensor | None = None) -> Tensor:
     if mask is None:
         return scores.softmax(dim=-1)
     check_mask(mask, scores.shape)
-    # The smallest number instead of -inf, of which a whole row would turn into NaN; and as few passes over the
-    # n x n scores as possible, for these passes are most of the time: only a row without any True needs the product.
-    # To ask whether there is one would make the processor wait for a GPU; there the product is the cheaper way.
-    hidden = torch.zeros(mask.shape, dtype=scores.dtype, device=scores.device)
-    weights = (scores + hidden.masked_fill(~mask, torch.finfo(scores.dtype).min)).softmax(dim=-1)
+    # As few passes over the n x n scores as possible, for these passes are most of the time: only a row without any
+    # True needs the product. To ask whether there is one would make the processor wait for a GPU; there the product
+    # is the cheaper way.
+    weights = (scores + hiding(mask, scores.dtype)).softmax(dim=-1)
     return weights if mask.device.type == "cpu" and mask.any(dim=-1).all() else weights * mask
+
+
+def hiding(mask: Tensor, dtype: torch.dtype) -> Tensor:
+    """What to add to scores for their softmax to be masked: 0 where `mask` is True, the smallest number elsewhere."""
+    hidden = torch.zeros(mask.shape, dtype=dtype, device=mask.device)
+    return hidden.masked_fill(~mask, torch.finfo(dtype).min)  # not -inf, of which a whole row would turn into NaN
 
 
 def check_mask(mask: Tensor, shape: torch.Size) -> None:
@@ -258,14 +264,18 @@ class SelfAttentionClassifier(nn.Module):
 
     def forward(self, ids: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
         features = self.features(ids)  # (batch, tokens, dim)
-        share = mask.to(features) / mask.sum(dim=1, keepdim=True).clamp(min=1)  # padded rows do not count
+        # The share of each row in the average; padded rows have none, so a text of padding only gets weights of 0.
+        share = mask.to(features) / mask.sum(dim=1, keepdim=True).clamp(min=1)  # (batch, tokens)
         queries, keys = self.attention.queries_and_keys(features)
+        hidden = hiding(mask, queries.dtype).unsqueeze(1)  # (batch, 1, tokens)
         # On a CPU a few texts at a time, whose n x n weights fit its cache: nearly twice as fast in training.
-        size = 16 if features.device.type == "cpu" else len(features)
-        parts = zip(*(part.split(size) for part in (queries, keys, mask.unsqueeze(1), share)), strict=True)
-        average_rows = [weighted_sum(s, masked_softmax(q @ k, m)) for q, k, m, s in parts]  # (size, tokens) each
+        size = 1 + WEIGHTS_AT_ONCE // (1 + ids.shape[1] ** 2) if ids.device.type == "cpu" else len(ids)
+        parts = zip(*(part.split(size) for part in (hidden, queries, keys, share.unsqueeze(2))), strict=True)
+        # Few passes over the n x n numbers: the mask comes in with the product of queries and keys, and the rows are
+        # averaged by a plain multiplication, whose gradient is one too.
+        average_rows = [(torch.baddbmm(h, q, k).softmax(dim=2) * s).sum(dim=1) for h, q, k, s in parts]
         weights = torch.cat(average_rows)  # (batch, tokens)
-        pooled = weighted_sum(weights, self.attention.W_value(features))  # (batch, value_dim)
+        pooled = self.attention.W_value(weighted_sum(weights, features))  # (batch, value_dim); one value a text to map
         return self.output(pooled).squeeze(1), weights
 
 

@@ -190,6 +190,9 @@ def test_bfloat16_computes_in_bfloat16_and_answers_in_float32():
     logits, weights = net(ids, ids > 0)
     assert (seen, logits.dtype, weights.dtype) == ([torch.bfloat16], torch.float32, torch.float32)
     torch.testing.assert_close(logits, wanted, atol=0.02, rtol=0)
+    logits, weights = net(ids, ids > 5)  # the first text is padding only
+    assert logits.isfinite().all()
+    assert weights[0].tolist() == [0, 0, 0, 0]
 
 
 # --- steps that a GPU need not wait for --------------------------------------------------------------------------

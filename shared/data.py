@@ -6,9 +6,8 @@ one in front of it costs a few numbers and no copy; batches gather examples of s
 
 import os
 import re
-from collections import defaultdict, deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import resources
 from pathlib import Path
@@ -57,6 +56,8 @@ SOURCES = ("movies", "yelp")
 SCALES = ("quick", "full")
 TOKENS_VERSION = 1  # count up when the same text gives other tokens: those kept on disk are then made anew
 SLICE = 240  # texts worked on in one go: what is made on the way stays small beside what remains
+FRESH = 50_000  # words of so many slices are numbered in one go
+NO_WORDS = pyarrow.array([], pyarrow.string())
 REVIEW_TOKENS = 128  # each review's fair share of a window of 256 tokens
 
 TAG = re.compile(r"</?[A-Za-z][^>]*>")
@@ -154,7 +155,7 @@ def _offsets(lengths: np.ndarray) -> np.ndarray:
 
 
 def tokenize_all(texts: Sequence[str]) -> Tokens:
-    """Tokenise each text once, as `tokenize` does, into flat arrays; all cores take part.
+    """Tokenise each text once, as `tokenize` does, into flat arrays.
 
     Args:
         texts: a list, or anything that gives strings by slices, so that they need not all be in memory.
@@ -165,10 +166,16 @@ def tokenize_all(texts: Sequence[str]) -> Tokens:
     index = defaultdict()  # word -> number
     index.default_factory = index.__len__  # a new word gets the next free number
     ids, lengths = bytearray(), [np.empty(0, dtype=np.int64)]
-    for words, places, counts in _on_all_cores(_tokenize_some, _checked_slices(texts)):
-        numbers = np.fromiter(map(index.__getitem__, words), dtype=np.int32, count=len(words))
-        ids.extend(numbers[places].tobytes())  # grows in place: the tokens are never in memory twice
+    fresh, begin = NO_WORDS, 0  # words that have no number yet; from byte `begin` on, ids are their places
+    for some in _checked_slices(texts):
+        words, places, counts = _different_words(some)
+        ids.extend((places + len(fresh)).tobytes())  # grows in place: the tokens are never in memory twice
         lengths.append(counts)
+        fresh = pyarrow.concat_arrays([fresh, words], memory_pool=pyarrow.system_memory_pool())
+        if len(fresh) > FRESH:
+            _number(fresh, index, ids, begin)
+            fresh, begin = NO_WORDS, len(ids)
+    _number(fresh, index, ids, begin)
     index.default_factory = None  # it holds the index, which could not go otherwise
     return Tokens(list(index), np.frombuffer(ids, dtype=np.int32), _offsets(np.concatenate(lengths)))
 
@@ -181,24 +188,38 @@ def _checked_slices(texts: Sequence[str]) -> Iterator[list[str]]:
         yield some
 
 
-def _tokenize_some(texts: list[str]) -> tuple[list[str], np.ndarray, np.ndarray]:
+def _different_words(texts: list[str]) -> tuple[pyarrow.Array, np.ndarray, np.ndarray]:
     """The different words of some texts, each token's place among them, and the number of tokens of each text.
 
-    NumPy and Arrow do the work and let other threads run meanwhile: threads do here, no processes.
+    NumPy and Arrow do the work. A thread for each core did not make it faster: there is too much that Python lets only
+    one of them do at a time.
     """
     letters = [_letters(text) for text in texts]
     ends = np.cumsum([len(part) + 1 for part in letters])  # (texts,)
-    text = b" ".join([b"", *letters, b""])
-    is_letter = np.frombuffer(text, dtype=np.uint8) != ord(" ")
+    letters = b" ".join([b"", *letters, b""])
+    is_letter = np.frombuffer(letters, dtype=np.uint8) != ord(" ")
     edges = np.flatnonzero(is_letter[1:] != is_letter[:-1])  # where each word begins and ends, by turns
-    begins = edges[::2]
-    offsets = _offsets(edges[1::2] - begins).astype(np.int32)  # of the words without the spaces
-    buffers = [pyarrow.py_buffer(offsets), pyarrow.py_buffer(text.translate(None, b" "))]
-    words = pyarrow.StringArray.from_buffers(len(begins), *buffers)
-    pool = pyarrow.system_memory_pool()  # Arrow's own keeps what it once had: tens of megabytes a thread
-    words = compute.dictionary_encode(words, memory_pool=pool)
-    counts = np.diff(np.searchsorted(begins, ends), prepend=0)
-    return words.dictionary.to_pylist(), words.indices.to_numpy(), counts
+    counts = np.diff(np.searchsorted(edges[::2], ends), prepend=0)
+    offsets = _offsets(edges[1::2] - edges[::2]).astype(np.int32)  # of the words without the spaces
+    buffers = [pyarrow.py_buffer(offsets), pyarrow.py_buffer(letters.translate(None, b" "))]
+    words = _dictionary(pyarrow.StringArray.from_buffers(len(offsets) - 1, *buffers))
+    return words.dictionary, words.indices.to_numpy(), counts
+
+
+def _number(fresh: pyarrow.Array, index: dict[str, int], ids: bytearray, begin: int) -> None:
+    """Put the numbers of words into the ids from byte `begin` on, which are places among the fresh words till then.
+
+    The words of many slices at once, for most stand in several of them, and to look one up in the index is slow.
+    """
+    words = _dictionary(fresh)
+    numbers = np.fromiter(map(index.__getitem__, words.dictionary.to_pylist()), np.int32, len(words.dictionary))
+    waiting = np.frombuffer(memoryview(ids)[begin:], dtype=np.int32)
+    waiting[:] = numbers[words.indices.to_numpy()][waiting]
+
+
+def _dictionary(words: pyarrow.Array) -> pyarrow.DictionaryArray:
+    # Arrow's own memory pool keeps what it once had: tens of megabytes.
+    return compute.dictionary_encode(words, memory_pool=pyarrow.system_memory_pool())
 
 
 def _letters(text: str) -> bytes:
@@ -211,22 +232,6 @@ def _without_tags(text: str) -> str:
     """A text with a space for each HTML tag."""
     head, close, rest = text.rpartition(">")  # nothing behind the last ">" is a tag: no search runs to the end in vain
     return TAG.sub(" ", head + close) + rest if close else text
-
-
-def _on_all_cores(work: Callable, jobs: Iterable) -> Iterator:
-    """The results of `work` in the order of the jobs, of which only a few at a time are in memory."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    if cores == 1:
-        yield from map(work, jobs)
-        return
-    with ThreadPoolExecutor(cores) as pool:
-        running = deque()
-        for job in jobs:
-            running.append(pool.submit(work, job))
-            if len(running) >= cores:
-                yield running.popleft().result()
-        for result in running:
-            yield result.result()
 
 
 # --- reviews -----------------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from shared import data
 from shared.data import (
     PAD,
     UNK,
@@ -131,9 +132,16 @@ def test_tags_that_never_close_cost_no_time():
 
 
 @settings(max_examples=50, deadline=None, derandomize=True)
-@given(st.lists(st.text(max_size=40), max_size=6))
-def test_tokenising_all_texts_equals_tokenising_each(texts):
-    tokens = tokenize_all(texts)
+@given(
+    st.lists(st.text(max_size=40) | st.text("ab <>", max_size=20), max_size=12),
+    st.sampled_from([(240, 50_000), (2, 3)]),
+)
+def test_tokenising_all_texts_equals_tokenising_each(texts, at_a_time):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(data, "SLICE", at_a_time[0])
+        patch.setattr(data, "FRESH", at_a_time[1])
+        tokens = tokenize_all(texts)
+    assert len(set(tokens.words)) == len(tokens.words)
     for place, text in enumerate(texts):
         ids = tokens.ids[tokens.offsets[place] : tokens.offsets[place + 1]]
         assert [tokens.words[i] for i in ids] == tokenize(text)

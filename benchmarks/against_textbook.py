@@ -99,7 +99,7 @@ def training(rounds: int = ROUNDS, seconds: int = 8) -> list[dict]:
                         rates[book],
                         rates[way],
                         True,
-                        target if book == "textbook" else None,
+                        target if (way, book) == ("threads", "textbook") else None,
                     )
                 )
     return lines

@@ -696,7 +696,10 @@ class Batch:
     def to(self, device: torch.device | str) -> "Batch":
         """The same batch on a device."""
         names = ("ids", "mask", "labels", "labelled")
-        return replace(self, **{name: getattr(self, name).to(device, non_blocking=True) for name in names})
+        tensors = {name: getattr(self, name) for name in names}
+        if torch.device(device).type == "cuda":  # only from pinned memory does a copy not wait for the GPU's work
+            tensors = {name: tensor.pin_memory() if tensor.is_cpu else tensor for name, tensor in tensors.items()}
+        return replace(self, **{name: tensor.to(device, non_blocking=True) for name, tensor in tensors.items()})
 
 
 def make_batch(examples: Examples, index: np.ndarray) -> Batch:

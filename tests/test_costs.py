@@ -174,13 +174,14 @@ def test_what_a_gpu_run_writes_can_be_shown():
 def test_a_training_step_on_a_gpu_does_not_wait_for_it(kind):
     source = train_together.reviews()
     net = command.MODELS[kind](source.vocabulary_size).cuda()
-    (batch, *_) = on_gpu.data.batches(on_gpu.data.plain_examples(source), 16, device="cuda")
+    optimizer = torch.optim.Adam(net.parameters(), fused=True)
     before = torch.cuda.get_sync_debug_mode()
     torch.cuda.set_sync_debug_mode("error")
     try:
+        batch = next(on_gpu.data.batches(on_gpu.data.plain_examples(source), 16, seed=1, device="cuda"))
         logits, _ = net(batch.ids, batch.mask)
         torch.nn.functional.binary_cross_entropy_with_logits(logits, batch.labels).backward()
-        torch.optim.Adam(net.parameters()).step()
+        optimizer.step()
     finally:
         torch.cuda.set_sync_debug_mode(before)
 

@@ -28,6 +28,7 @@ SOLUTIONS = {
     def forward(self, x):
         return self.project(x)""",
 }
+RAISES = "def double(x):\n    return {}[x]"
 BOTH = {"double": "correct", "linear_map": "correct", "total": "2", "remark": ""}
 
 
@@ -119,6 +120,7 @@ def other_answers(edition):
         "half": (answered(edition, double=SOLUTIONS["double"]), half, ""),
         "squares": (answered(edition, **squared), wrong, "double: squared"),
         "no Python": (answered(edition, **SOLUTIONS | {"double": "def double(x:"}), wrong, "double: SyntaxError"),
+        "raises": (answered(edition, **SOLUTIONS | {"double": RAISES}), wrong, "double: Your code raises KeyError"),
         "a function of her own": (helper, half, ""),
         "a class of the lab": (answered(edition, **helped), half, ""),
         "times it": (answered(edition, double="%%time\n" + SOLUTIONS["double"]), half, ""),

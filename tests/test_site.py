@@ -296,10 +296,11 @@ def test_what_would_fail_a_reader_stops_the_build(faulty_build, complaint):
     assert complaint in " ".join((faulty_build.stdout + faulty_build.stderr).split())
 
 
-def test_a_changed_extension_makes_the_build_forget_the_pages_it_made(tmp_path, monkeypatch):
-    extension = tmp_path / "book" / "_ext" / "site.py"
-    extension.parent.mkdir(parents=True)
-    extension.write_text("a = 1")
+@pytest.mark.parametrize("name", ["_ext/site.py", "_theme/page.html", "_static/course.js", "_static/model/weights"])
+def test_what_makes_or_dresses_a_page_makes_the_build_forget_when_it_changed(tmp_path, monkeypatch, name):
+    changed = tmp_path / "book" / name
+    changed.parent.mkdir(parents=True)
+    changed.write_text("a = 1")
     memory = tmp_path / "memory"
     monkeypatch.setattr(build_site, "ROOT", tmp_path)
     monkeypatch.setattr(build_site, "MEMORY", memory)
@@ -315,7 +316,7 @@ def test_a_changed_extension_makes_the_build_forget_the_pages_it_made(tmp_path, 
     monkeypatch.setattr(build_site.subprocess, "run", sphinx)
     build_site.main()
     build_site.main()
-    extension.write_text("a = 2")
+    changed.write_text("a = 2")
     build_site.main()
     assert remembered == [False, True, False]
 

@@ -2,6 +2,7 @@
 
 import functools
 import http.server
+import re
 import subprocess
 import threading
 import zipfile
@@ -265,6 +266,16 @@ def test_search_leads_into_a_lab(visit, address, name):
     assert page.faults == []
 
 
+FOUND = [("softmax", r"Pages and sections found: \d+\."), ("zzzzzz", "No page holds all of these words")]
+
+
+@pytest.mark.parametrize(("word", "found"), FOUND)
+def test_search_speaks_as_the_course_does(visit, address, word, found):
+    page = visit(f"{address}/search.html?q={word}")
+    page.locator(".search-summary", has_text=re.compile(found)).wait_for()
+    assert page.locator("#search-results h2").inner_text() == "Found"
+
+
 @pytest.mark.parametrize("name", ["search", *PAGES])
 def test_nothing_typed_into_a_page_does_harm(visit, address, name):
     page = visit(f"{address}/{name}.html")
@@ -307,7 +318,7 @@ def test_a_search_needs_no_mouse_and_says_what_it_found(visit, address):
     assert page.evaluate("document.activeElement.id") == "find"
     page.keyboard.type("masked_softmax")
     page.keyboard.press("Enter")
-    page.wait_for_function("/found \\d+ page/.test(document.getElementById('said').textContent)")
+    page.wait_for_function("/found: \\d+/.test(document.getElementById('said').textContent)")
     page.locator("main input").focus()
     for _ in range(2):  # the button, the first result
         page.keyboard.press("Tab")

@@ -2,7 +2,7 @@
 
 The rule: a build that did not come to its end without a warning leaves no memory behind. Sphinx reads again only
 what changed, so a second build would not see the warning of the first, and pass. Nor does it see that the book's own
-extension or theme changed: then, too, it has to forget.
+extension, theme, style or scripts changed: then, too, it has to forget.
 """
 
 import hashlib
@@ -18,7 +18,8 @@ WHOLE = MEMORY / "whole"
 
 def makers() -> str:
     """A fingerprint of what makes pages out of the sources."""
-    files = sorted(path for folder in ("_ext", "_theme") for path in (ROOT / "book" / folder).glob("*.*"))
+    folders = [ROOT / "book" / name for name in ("_ext", "_theme", "_static")]
+    files = sorted(path for folder in folders for path in folder.rglob("*") if path.is_file() and path.suffix != ".pyc")
     return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
 
 

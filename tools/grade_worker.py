@@ -147,7 +147,8 @@ def check(exercise: dict, namespace: dict, error: BaseException | None, checks: 
     raised = run(call, {**namespace, "check": checks, "result": result}, seconds)
     verdict = result.get("verdict")
     if raised is None and type(verdict) is checks.Verdict:
-        return {"state": str(verdict.state), "what": str(verdict.mistake or "")}
+        what = verdict.sentence if verdict.mistake == "raises" else verdict.mistake  # which error, and where
+        return {"state": str(verdict.state), "what": str(what or "")[:500]}
     raised = error or raised
     return {"state": "wrong", "what": f"{type(raised).__name__}: {raised}"[:500]}
 

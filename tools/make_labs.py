@@ -49,6 +49,7 @@ def execute(lab: Path, notebook: nbformat.NotebookNode, exports: str = "", timed
         kernel_name="python3",
         record_timing=timed,  # times would make each execution another file
         coalesce_streams=True,
+        extra_arguments=["--log-level=ERROR"],  # it warns of eavesdroppers, and talks to nobody but this process
         resources={"metadata": {"path": str(lab.parent)}},
     )
     try:

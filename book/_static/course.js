@@ -102,9 +102,16 @@ contents.addEventListener("click", (event) => {
   if (event.target.closest('a[href^="#"]') && contents.matches(":popover-open")) contents.hidePopover();
 });
 
-// How many pages a search found is said aloud, too.
+// How many pages a search found is said aloud, too, and in the course's words: it has no categories, and no "page(s)".
 const results = document.getElementById("search-results");
 if (results) {
+  Object.assign(Documentation.TRANSLATIONS, {
+    "Search Results": "Found",
+    "Search finished, found ${resultCount} page(s) matching the search query.":
+      "Pages and sections found: ${resultCount}.",
+    ["Your search did not match any documents. Please make sure that all words are spelled correctly and that " +
+      "you've selected enough categories."]: "No page holds all of these words. Try fewer, or another spelling.",
+  });
   new MutationObserver(() => said(results.querySelector(".search-summary")?.textContent || ""))
     .observe(results, { childList: true, subtree: true, characterData: true });
 }

@@ -74,7 +74,7 @@ def evaluate(model: nn.Module, examples: Examples, batch_size: int = 256) -> Eva
     logits = torch.empty(len(examples), device=device)
     share = torch.empty(len(examples), device=device)
     for batch in batches(examples, batch_size, device=device):
-        index = torch.from_numpy(batch.index).to(device)
+        index = torch.from_numpy(batch.index).to(device, non_blocking=True)
         logits[index], weights = model(batch.ids, batch.mask)
         share[index] = (weights * batch.labelled).sum(dim=1)
     model.train(was_training)

@@ -50,7 +50,7 @@ grade: environment ## grade a folder of submitted notebooks (SUBMISSIONS=folder;
 results: environment ## make the long table of lab 9 anew: 15 minutes on two cores; may be stopped and goes on
 	@$(OURS) tools/results.py
 
-bench: environment ## the course against its budgets, and its speed against a textbook pipeline: an hour
+bench: environment ## the course against its budgets, and its speed against a textbook pipeline: over an hour
 	@$(OURS) benchmarks/course.py; status=$$?; $(OURS) benchmarks/against_textbook.py && $(OURS) benchmarks/page.py && exit $$status
 
 gpu: environment ## run labs and training on the CUDA device of this machine, and put the figures on the page of costs

@@ -51,8 +51,9 @@ def verdict(seconds: float, most: float) -> str:
 
 
 def lab_link(name: str) -> str:
-    """A link to a lab, as `04_values`."""
-    return f"[{int(name[:2])}. {name[3:].replace('_', ' ').capitalize()}](../labs/{name}.ipynb)"
+    """A link to a lab, as `04_values`, by its own title."""
+    title = re.search("^# (.+)$", (ROOT / f"labs/{name}.md").read_text(encoding="utf-8"), re.MULTILINE)[1]
+    return f"[{int(name[:2])}. {title}](../labs/{name}.ipynb)"
 
 
 def labs(found: dict | None) -> str:
@@ -225,7 +226,7 @@ def against_textbook(found: dict | None) -> str:
         "batches of 1,024 without a mask; this course takes 64 at a time, so the textbook trains with 64 as well. Both "
         "pipelines ran on one machine in the same minutes, taking turns. Each figure is the median of the rounds, with "
         "the smallest and the largest. The targets are what the course set out to reach. From text to batches "
-        "the course works on one core: a second one found nothing to do that Python would let it."
+        "the course works on one core: a second one did not help, because Python runs one thread at a time."
     ]
     for name in ("text", "training"):
         if name in found:

@@ -49,6 +49,7 @@ linear = Exercise(
     ],
     tried="one batch",
     parts=("project",),
+    widths=lambda dim, key_dim: {"project": (dim, key_dim)},
 )
 
 
@@ -447,6 +448,10 @@ def test_a_wrong_layer_is_named(name):
 
 def test_every_check_has_the_name_it_is_called_by():
     assert {name: exercise.name for name, exercise in EXERCISES.items()} == {name: name for name in EXERCISES}
+
+
+def test_every_check_says_in_words_what_it_tried():
+    assert {name for name, exercise in EXERCISES.items() if not isinstance(exercise.tried, str)} == set()
 
 
 def test_the_package_is_quick_to_import():

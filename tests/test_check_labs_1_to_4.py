@@ -53,6 +53,8 @@ def ask(name: str, code: str) -> check.Verdict:
 
 # --- wrong answers -----------------------------------------------------------------------------------------------
 
+COUNTED = "torch.arange(mask.shape[1]) < mask.sum(dim=1, keepdim=True)"
+
 # In each: (the mistake's name, what stands in the solution, what stands in its place), or more such pairs.
 MEAN = [
     (
@@ -69,6 +71,11 @@ MEAN = [
     ("mean over the batch", "return total / mask.sum(dim=1, keepdim=True).clamp(min=1)", "return features.mean(0)"),
     ("mean over the features", "return total / mask.sum(dim=1, keepdim=True).clamp(min=1)", "return features.mean(2)"),
     ("NaN for a text of padding", ".clamp(min=1)", ""),
+    (
+        "the mask only counted",
+        None,
+        "\n    return torch.stack([t[:n].sum(0) / max(n, 1) for t, n in zip(features, mask.sum(1).tolist())])\n",
+    ),
     ("changes its input", "total = (", "features[~mask] = 0; total = ("),
     ("wrong shape", "keepdim=True).clamp(min=1)", "keepdim=True).clamp(min=1)[:, None]"),
     ("raises", "mask.unsqueeze(2)", "mask"),
@@ -77,6 +84,10 @@ MEAN = [
 ]
 
 POOL = [
+    ("the mask only counted", "scores = scores.masked", f"mask = {COUNTED}; scores = scores.masked"),
+    ("changed in place", "scores.softmax(dim=1) * mask", "scores.softmax(dim=1); weights *= mask"),
+    ("returns nothing", "return (weights", "(weights"),
+    ("returns nothing", ".sum(dim=1), weights", ".sum(dim=1), None"),
     ("softmax over the wrong axis", "scores.softmax(dim=1)", "scores.softmax(dim=0)"),
     ("no mask", "scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)\n", "\n", "dim=1) * mask", "dim=1)"),
     ("mask after the softmax", "scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)\n", "\n"),
@@ -154,13 +165,20 @@ FOLD = [
 
 SPLIT = [
     ("not divided by q · q", " / (query @ query)", ""),
+    (
+        "divided by an entry of q",
+        None,
+        "\n    return torch.cat([w[:, None] / query[0], w.new_zeros(6, len(query) - 1)], dim=1)\n",
+    ),
+    ("divided by an entry of q", "torch.outer(w, query) / (query @ query)", "w[:, None] / query / len(query)"),
     ("divided by the length of q", "(query @ query)", "query.norm()"),
-    ("each column brings back all of w", "torch.outer(w, query) / (query @ query)", "w[:, None] / query"),
+    ("each column brings back all of w", "(query @ query)", "(query @ query) * len(query)"),
     ("the query is not undone", "torch.outer(w, query) / (query @ query)", "w[:, None].repeat(1, len(query))"),
     ("nothing comes back", "torch.outer(w, query)", "0 * torch.outer(w, query)"),
     ("the matrix the wrong way round", "torch.outer(w, query)", "torch.outer(query, w)"),
     ("wrong shape", "torch.outer(w, query) / (query @ query)", "w / (query @ query)"),
-    ("wrong type", "return torch.outer(w, query)", "return None  #"),
+    ("returns nothing", "return torch.outer(w, query)", "return None  #"),
+    ("wrong type", "return torch.outer(w, query) / (query @ query)", "return [0.0]"),
     ("other numbers", "return", "return -"),
 ]
 
@@ -192,6 +210,12 @@ LINE = "scores = queries @ keys.transpose(1, 2) / math.sqrt(keys.shape[2])"
 SOFT = "weights = masked_softmax(scores, mask.unsqueeze(1))"
 HIDDEN = "scores.masked_fill(~mask.unsqueeze(1), -torch.inf)"
 LAYER = [
+    ("the mask only counted", SOFT, f"mask = {COUNTED}; {SOFT}"),
+    ("returns nothing", "return weights @", "weights @"),
+    ("returns nothing", "return weights @ {values}, weights", "return weights @ {values}, None"),
+    ("drawn anew in each call", "return weights @", "return nn.functional.dropout(weights, 0.5) @"),
+    ("cut off from the gradient", SOFT, f"{SOFT}.detach()"),
+    ("changed in place", SOFT, f"{SOFT}; weights /= weights.sum(dim=2, keepdim=True)"),
     ("softmax over the wrong axis", SOFT, f"weights = {HIDDEN}.softmax(dim=1)"),
     (
         "softmax over the wrong axis",
@@ -290,6 +314,7 @@ QUESTION = [
 ]
 
 EARLY = [
+    ("the mask only counted", "share = mask", f"mask = {COUNTED}; share = mask"),
     ("rows of padding counted", "mask / mask.sum(dim=1, keepdim=True)", "torch.ones_like(mask) / mask.shape[1]"),
     ("rows of padding counted", "(share.unsqueeze(2) * weights).sum(dim=1)", "weights.mean(dim=1)"),
     ("divided by all places", "mask.sum(dim=1, keepdim=True)", "mask.shape[1]"),
@@ -314,6 +339,16 @@ EARLY = [
         "return (row.unsqueeze(2) * values).sum(dim=1)",
         "return torch.einsum('bi,bid->bd', share, torch.einsum('bij,bjd->bid', weights, values))",
     ),
+    (
+        "the average taken late",
+        "return (row.unsqueeze(2) * values).sum(dim=1)",
+        "every = (weights.unsqueeze(3) * values.unsqueeze(1)).sum(dim=2); return (share.unsqueeze(2) * every).sum(1)",
+    ),
+    (
+        "the average taken late",
+        "return (row.unsqueeze(2) * values).sum(dim=1)",
+        "return torch.stack([torch.tensordot(A, V, 1)[m].mean(0) for A, V, m in zip(weights, values, mask)])",
+    ),
     ("wrong shape", ".sum(dim=1)  # (batch, value_dim)", ""),
     ("other numbers", "return ", "return 2 * "),
 ]
@@ -324,7 +359,14 @@ WHOLE = """
     output = masked_softmax(scores, mask.unsqueeze(1)) @ (features @ W_value)
     return output[torch.arange(len(place)), place]
 """
+FUSED = """
+    maps = (features @ W for W in (W_query, W_key, W_value))
+    output = nn.functional.scaled_dot_product_attention(*maps, attn_mask=mask.unsqueeze(1))
+    return output[torch.arange(len(place)), place]
+"""
 ROW = [
+    ("the mask only counted", "masked_softmax(scores, mask)", f"masked_softmax(scores, {COUNTED})"),
+    ("all rows computed", None, FUSED),
     ("the first row read", "features[torch.arange(len(place)), place]", "features[:, 0]"),
     ("the last row read", "features[torch.arange(len(place)), place]", "features[:, -1]"),
     ("one place for all texts", "features[torch.arange(len(place)), place]", "features[:, place[0]]"),
@@ -371,6 +413,7 @@ WRONG = {
     "one_matrix": MIDDLE,
     "add_queries": layer_with(
         "features",
+        ("one map for two", "self.W_query = nn.Linear(dim, key_dim, bias=False)", "self.W_query = self.W_key"),
         (
             "each token asks only itself",
             LINE,
@@ -386,6 +429,8 @@ WRONG = {
         "values",
         ("features brought back", "return weights @ values", "return weights @ features"),
         ("values not weighted", "return weights @ values", "return values"),
+        ("wrong width", "nn.Linear(dim, value_dim", "nn.Linear(dim, dim"),
+        ("one map for two", "self.W_key = nn.Linear(dim, key_dim, bias=False)", "self.W_key = self.W_query"),
         ("a residual connection", "return weights @ values", "return values + weights @ values"),
         ("a residual connection", "return weights @ values", "return features + weights @ values"),
     ),
@@ -486,6 +531,17 @@ class WithVector(nn.Module):
         weights = e / e.sum(dim=1, keepdim=True).clamp(min=1e-30)
         return (weights[:, None] @ features)[:, 0], weights
 ---
+class ByAMatrixThatLies(nn.Module):
+    def __init__(self, dim):
+        super().__init__()
+        self.score = nn.Parameter(torch.randn(1, dim))
+        self.one = nn.Parameter(torch.ones(()), requires_grad=False)
+
+    def forward(self, features, mask):
+        scores = nn.functional.linear(features, self.score).flatten(1) * self.one
+        weights = masked_softmax(scores, mask)
+        return (weights[:, None] @ features)[:, 0], weights
+---
 class ByLoops(nn.Module):
     def __init__(self, dim):
         super().__init__()
@@ -536,19 +592,20 @@ def by_layers(W_key, b_key, query, b_query):
 ---
 def as_a_list(W_key, b_key, query, b_query):
     return [(W_key * query).sum(1), (b_key * query).sum() + b_query]
+---
+def with_a_number(W_key, b_key, query, b_query):
+    return W_key @ query, (b_key @ query + b_query).item()
 """,
     "split_the_map": """
 def one_column(w, query):
     K = torch.zeros(len(w), len(query))
-    K[:, 0] = w / query[0]
+    place = query.abs().argmax()
+    K[:, place] = w / query[place]
     return K
 ---
 def bent(w, query):
     K = torch.randn(len(w), len(query))
     return K + torch.outer(w - K @ query, query) / query.dot(query)
----
-def shared_out(w, query):
-    return w[:, None] / query / len(query)
 ---
 def by_pseudoinverse(w, query):
     return w[:, None] @ torch.linalg.pinv(query[:, None])
@@ -602,6 +659,14 @@ def by_loops(weights, values, mask):
     for rows, own, real in zip(weights, values, mask):
         means.append(rows[real].mean(0) @ own)
     return torch.stack(means)
+---
+def in_single_precision(weights, values, mask):
+    share = mask.float() / mask.float().sum(dim=1, keepdim=True)
+    return (share.unsqueeze(1) @ weights @ values).squeeze(1)
+---
+def by_two_einsums(weights, values, mask):
+    row = torch.einsum("bi,bij->bj", mask / mask.sum(1, keepdim=True), weights)
+    return torch.einsum("bj,bjd->bjd", row, values).sum(dim=1)
 """,
     "marks_row": """
 def by_einsum(features, mask, place, W_query, W_key, W_value):
@@ -621,6 +686,11 @@ def by_pytorch(features, mask, place, W_query, W_key, W_value):
     marks = features.gather(1, place[:, None, None].expand(-1, 1, features.shape[2]))
     attend = nn.functional.scaled_dot_product_attention
     return attend(marks @ W_query, features @ W_key, features @ W_value, attn_mask=mask[:, None])[:, 0]
+---
+def by_one_hot_places(features, mask, place, W_query, W_key, W_value):
+    marks = (nn.functional.one_hot(place, features.shape[1]).float().unsqueeze(1) @ features).squeeze(1)
+    scores = (features @ W_key @ (marks @ W_query).unsqueeze(2)).squeeze(2) / math.sqrt(W_key.shape[1])
+    return (masked_softmax(scores, mask).unsqueeze(1) @ (features @ W_value)).squeeze(1)
 """,
 }
 

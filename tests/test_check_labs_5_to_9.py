@@ -143,6 +143,13 @@ def layer_from_state(W):
     return layer
 
 
+def layer_with_a_plain_tensor(W):
+    layer = nn.Linear(*W.shape, bias=False)
+    del layer.weight
+    layer.weight = W.T.clone().requires_grad_()
+    return layer
+
+
 RIGHT["as_layer"] = {
     "copy_": layer_of(lambda W: W.T),
     "a new parameter": layer_with_parameter(lambda W: nn.Parameter(W.T.clone())),
@@ -150,6 +157,8 @@ RIGHT["as_layer"] = {
     "load_state_dict": layer_from_state,
 }
 WRONG["as_layer"] = [
+    ("returns nothing", lambda W: None),
+    ("weights not registered", layer_with_a_plain_tensor),
     ("not transposed", layer_of(lambda W: W)),
     ("not transposed", layer_with_parameter(lambda W: nn.Parameter(W.clone()))),
     ("reshaped in place of transposed", layer_of(lambda W: W.reshape(W.shape[1], W.shape[0]))),
@@ -240,6 +249,19 @@ class BatchedPlainTensors(nn.Module):
         return F.scaled_dot_product_attention(x @ self.W_query, x @ self.W_key, x @ self.W_value)
 
 
+def divided_in_place(weights):
+    weights /= weights.sum(dim=-1, keepdim=True)
+    return weights
+
+
+class BatchedOneWidth(Layers):
+    def __init__(self, d_in, d_k, d_v):
+        super().__init__(d_in, d_k, d_k)
+
+    def forward(self, x):
+        return F.scaled_dot_product_attention(*self.project(x))
+
+
 class BatchedNewEachTime(nn.Module):
     def __init__(self, d_in, d_k, d_v):
         super().__init__()
@@ -313,6 +335,12 @@ RIGHT["batched_attention"] = {
     "biases": BatchedWithBias,
 }
 WRONG["batched_attention"] = [
+    ("returns nothing", batched(bring=lambda weights, values: None)),
+    ("drawn anew in each call", batched(weigh=lambda scores: F.dropout(torch.softmax(scores, dim=-1), 0.5))),
+    ("changed in place", batched(weigh=lambda scores: divided_in_place(scores.exp()))),
+    ("cut off from the gradient", batched(weigh=lambda scores: torch.softmax(scores, dim=-1).detach())),
+    ("wrong width", BatchedOneWidth),
+    ("only for a batch", batched(bring=torch.bmm)),
     ("`.T` on a batch", batched(turn=lambda keys: keys.T)),
     ("`.T` on a batch", batched(turn=lambda keys: keys.T, base=Parameters)),
     ("keys not transposed", batched(turn=lambda keys: keys)),
@@ -445,9 +473,11 @@ RIGHT["look_at_the_next_word"] = {
     "integers": lambda n: [torch.eye(n, dtype=torch.long), torch.eye(n, dtype=torch.long).roll(1, 1)],
     "loops": ring(1, 5.0),
     "two numbers a word": ring_on_a_circle,
+    "NumPy": lambda n: (np.eye(n), np.roll(np.eye(n), 1, axis=1)),
     "parameters": lambda n: (nn.Parameter(torch.eye(n)), nn.Parameter(torch.eye(n).roll(-1, 0))),
 }
 WRONG["look_at_the_next_word"] = [
+    ("not a number", lambda n: (torch.eye(n), torch.where(torch.eye(n).roll(1, 1) == 1, 1.0, -math.inf))),
     ("looks at the word before", lambda n: (torch.eye(n), torch.eye(n).roll(-1, 1))),
     ("looks at the word before", lambda n: (torch.eye(n).roll(1, 1), torch.eye(n))),
     ("looks at itself", lambda n: (torch.eye(n), torch.eye(n))),
@@ -736,7 +766,38 @@ def reshaped(self, x):
     return x.reshape(x.shape[0], self.num_heads, x.shape[1], self.head_dim)
 
 
+class HeadsThatCount(FourMaps):
+    def forward(self, features, mask=None):
+        if mask is not None:
+            mask = torch.arange(mask.shape[1]) < mask.sum(dim=1, keepdim=True)
+        return super().forward(features, mask)
+
+
+class HeadsWithoutReturn(FourMaps):
+    def forward(self, features, mask=None):
+        super().forward(features, mask)
+
+
+class HeadsOfOneMap(FourMaps):
+    def __init__(self, embed_dim, num_heads):
+        super().__init__(embed_dim, num_heads)
+        self.W_key = self.W_query
+
+
+class HeadsThatLookWithoutLearning(FourMaps):
+    def score(self, queries, keys):
+        return super().score(queries, keys).detach()
+
+
+class HeadsThatRefuseLater(HeadsThatTakeAnything):
+    def forward(self, features, mask=None):
+        if features.shape[2] % self.num_heads:
+            raise ValueError(f"{self.num_heads} heads do not fit into {features.shape[2]} features.")
+        return super().forward(features, mask)
+
+
 RIGHT["many_heads"] = {
+    "uneven heads refused when it is called": HeadsThatRefuseLater,
     "view and transpose": FourMaps,
     "PyTorch's function": HeadsByTorch,
     "PyTorch's whole layer": HeadsByTheWholeLayer,
@@ -784,6 +845,10 @@ WRONG["many_heads"] = [
     ("one head only", OneHead),
     ("features in place of values", HeadsOfFeatures),
     ("parameters created inside forward", HeadsNewEachTime),
+    ("the mask only counted", HeadsThatCount),
+    ("returns nothing", HeadsWithoutReturn),
+    ("one map for two", HeadsOfOneMap),
+    ("cut off from the gradient", HeadsThatLookWithoutLearning),
     ("weights not registered", HeadsUnregistered),
     ("weights not registered", HeadsInAList),
     ("num_heads not refused", HeadsThatTakeAnything),
@@ -1029,7 +1094,7 @@ WRONG["first_block"] = [
     ("mask not handed on", BlockWithoutMask),
     ("pair not taken apart", BlockOfThePair),
     ("raises", block(lambda x, a, n, f, m: m(n(x + a(x)) + f(a)))),
-    ("a linear map is missing", BlockWithoutParts),
+    ("a part is missing", BlockWithoutParts),
     ("other numbers", block(lambda x, a, n, f, m: m(n(x + a(x)) - f(n(x + a(x)))))),
 ]
 
@@ -1198,6 +1263,8 @@ RIGHT["sign_flips"] = {
     "SciPy": flips_by_scipy,
 }
 WRONG["sign_flips"] = [
+    ("one side doubled", lambda d: 2 * share(lambda mean, measured: mean >= abs(measured) - 1e-12)(d)),
+    ("equal means lost to rounding", share(lambda mean, measured: abs(mean) >= abs(measured))),
     ("one side only", share(lambda mean, measured: mean >= measured - 1e-12)),
     ("measured pattern not counted", share(lambda mean, measured: abs(mean) > abs(measured) + 1e-12)),
     ("count in place of share", lambda d: count(d, lambda mean, measured: abs(mean) >= abs(measured) - 1e-12)),

@@ -271,7 +271,7 @@ def test_the_lab_agrees_with_the_published_walkthrough():
     assert lab["ids"].tolist() == [0, 2, 1, 4, 3] and lab["word"] == "in"
     assert all(lab[name].shape == (3, 5) for name in ("W_query", "W_key", "W_value"))
     published = [0.0016809, 0.10713, 0.17067, 0.72051, 9.37e-09]
-    np.testing.assert_allclose(lab["their_weights"], published, rtol=1e-3, atol=0)
+    np.testing.assert_allclose(lab["repeated"], published, rtol=1e-3, atol=0)
     outscored = [w for w, out in zip(lab["journey_words"], lab["outscored"](lab["raw"]), strict=True) if out]
     assert outscored == ["starts", "with", "one", "step"]
 

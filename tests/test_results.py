@@ -69,6 +69,6 @@ def test_the_stored_table_is_whole_and_says_where_it_comes_from():
     if stored["made_by"] != results.fingerprint():
         warnings.warn(
             f"{os.path.relpath(results.TABLE, results.ROOT)} was made by other code on {stored['date']}: "
-            "run `make results` when you have an hour.",
+            "run `make results` when you have a quarter of an hour.",
             stacklevel=1,
         )

@@ -40,14 +40,19 @@ import warnings
 from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
+from types import NoneType
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-__all__ = ["Case", "Exercise", "Mistake", "Verdict", "Wrong", "draw", "guarded", "real_tokens"]
+__all__ = ["Case", "Exercise", "Mistake", "Verdict", "Wrong", "draw", "guarded", "moved_to_the_front", "real_tokens"]
 
+MADE_IN_FORWARD = (
+    "Two calls with the same input give different outputs. A layer makes its parameters once, in `__init__`; made in "
+    "`forward`, they are new in every call and never learn."
+)
 SECONDS = 2.0  # for all the reader's code in one check
 
 
@@ -133,6 +138,11 @@ def draw(*shape: int, seed: int = 0) -> Tensor:
 def real_tokens(lengths: Sequence[int]) -> Tensor:
     """The mask of texts with so many real tokens each, (batch, tokens) bool."""
     return torch.arange(max(lengths)) < torch.tensor(lengths)[:, None]  # (batch, tokens)
+
+
+def moved_to_the_front(mask: Tensor) -> Tensor:
+    """What is left of a mask for somebody who only counts its real tokens, (batch, tokens) bool."""
+    return torch.arange(mask.shape[1]) < mask.sum(dim=1, keepdim=True)  # (batch, tokens)
 
 
 # --- running the reader's code -----------------------------------------------------------------------------------
@@ -314,6 +324,8 @@ def _compare(given: Any, wanted: Any, where: str) -> None:
             sentence = f"Your code returns {kind}; the exercise asks for {len(wanted)} results in a tuple."
             raise Wrong("wrong type", sentence)
         for place, (one, other) in enumerate(zip(given, wanted, strict=True), 1):
+            if one is None:
+                raise Wrong("returns nothing", f"Result {place} of {len(wanted)} is None. It was asked for, too.")
             _compare(one, other, f"{where}, result {place} of {len(wanted)}")
     elif isinstance(wanted, Tensor):
         _compare_tensors(given, wanted, where)
@@ -379,6 +391,7 @@ class Exercise:
         mistakes: what is wrong in a known way.
         tried: what the cases are, for the sentence "Correct. Tried on ...".
         parts: for a layer, the names of its linear maps.
+        widths: for a layer, from its sizes how many numbers go into each linear map and come out, by name.
         view: makes of an answer (a value, then the inputs by name) what is compared, where many answers are right.
             It may raise Wrong. The reference and the mistakes give what the view gives.
         also: a last look at an answer whose numbers are right. It gets the answer and `run`, which calls the reader's
@@ -391,11 +404,13 @@ class Exercise:
     mistakes: Sequence[Mistake]
     tried: str
     parts: tuple[str, ...] = ()
+    widths: Callable[..., dict[str, tuple[int, int]]] | None = None
     view: Callable | None = None
     also: Callable | None = None
 
     def __call__(self, answer: Any) -> Verdict:
         """Try the answer in every case. Prints nothing, and never raises whatever the answer does."""
+        tried = self.tried
         try:
             self._check_kind(answer)
             # Double precision shows mistakes sharply. But a line such as `mask.float() @ features` is right in the lab
@@ -404,6 +419,7 @@ class Exercise:
                 with _default_dtype(torch.float64):
                     self._try(answer, torch.float64)
             except _DtypeTrouble:
+                tried = tried.replace("in double precision", "in single precision")
                 with _default_dtype(torch.float32):
                     self._try(answer, torch.float32)
         except NotDone:
@@ -415,7 +431,7 @@ class Exercise:
             sentence = f"The check cannot make anything of what your code gives ({type(error).__name__}: {error})."
             return Verdict(self.name, "wrong", "unreadable", sentence)
         limit = "" if has_time_limit() else " (Code that never ends could not have been stopped on this system.)"
-        return Verdict(self.name, "correct", None, f"Correct. Tried on {self.tried}.{limit}")
+        return Verdict(self.name, "correct", None, f"Correct. Tried on {tried}.{limit}")
 
     def _check_kind(self, answer: Any) -> None:
         if self.parts and not inspect.isclass(answer):
@@ -441,49 +457,80 @@ class Exercise:
                 return function(*inputs)
 
             begin = time.monotonic()
-            given = guarded(seeded, *inputs, seconds=left, of=answer)
+            given = guarded(seeded, *(_cast(value, dtype) for value in inputs), seconds=left, of=answer)
             left -= time.monotonic() - begin
             if isinstance(given, Raised) and dtype == torch.float64 and _about_dtypes(given):
                 raise _DtypeTrouble
             return given
 
         trials = []  # what was given, what the reference and the mistakes are called with, and the case
+        layers = []  # of each case, and what it gives in a second call
         for case in self.cases():
             inputs = {name: _cast(value, dtype) for name, value in case.inputs.items()}
             if self.parts:
-                given, parts = self._layer(answer, case.sizes, inputs, run)
+                given, again, parts, layer = self._layer(answer, case.sizes, inputs, run)
+                layers.append((layer, self._seen(again, inputs)))
             else:
                 given, parts = run(answer, *inputs.values()), {}
-            if self.view and not isinstance(given, Raised):
-                given = self.view(given, **inputs)
-            trials.append((given, inputs | parts, case))
+            trials.append((self._seen(given, inputs), inputs | parts, case))
             if isinstance(given, Raised):
                 break
-        self._judge(trials)
-        if self.parts:
-            _check_gradient(trials[0][0])
+        wanted = [given if isinstance(given, Raised) else self.reference(**inputs) for given, inputs, _ in trials]
+        for (given, _, _), want, (layer, again) in zip(trials, wanted, layers, strict=False):
+            if not isinstance(given, Raised) and not _repeats(again, given, want):
+                parts = {name: getattr(layer, name) for name in self.parts}
+                if _unreached(given, want, parts, run):
+                    raise Wrong("parameters created inside forward", MADE_IN_FORWARD)
+                raise Wrong(
+                    "drawn anew in each call",
+                    "Two calls with the same input give different outputs, though the layer uses its parameters. "
+                    "Something in `forward` is drawn at random. Is it dropout? This exercise has none.",
+                )
+        self._judge(trials, wanted)
+        for (_, _, case), (layer, _) in zip(trials, layers, strict=False):
+            self._check_maps(layer, case)
+        if layers:
+            _check_gradient(trials[0][0], wanted[0], {name: getattr(layers[0][0], name) for name in self.parts}, run)
         if self.also:
             self.also(answer, run)
 
-    def _layer(self, answer: type, sizes: tuple, inputs: dict, run: Callable) -> tuple[Any, dict]:
-        """What the reader's layer gives, and its linear maps as functions."""
+    def _seen(self, given: Any, inputs: dict) -> Any:
+        """What is compared of an answer."""
+        return self.view(given, **inputs) if self.view and not isinstance(given, (Raised, NoneType)) else given
+
+    def _layer(self, answer: type, sizes: tuple, inputs: dict, run: Callable) -> tuple[Any, Any, dict, Any]:
+        """What the reader's layer gives, what it gives in a second call, its linear maps as functions, and itself."""
         layer = run(lambda: _disturbed(answer(*sizes).eval()))
         if isinstance(layer, Raised):
             if "Module.__init__() call" in layer.text:
                 sentence = "Begin `__init__` with super().__init__(): nn.Module needs it before it can hold layers."
                 raise Wrong("super().__init__() is missing", sentence)
-            return layer, {}
+            return layer, layer, {}, None
+        made = [getattr(layer, name, None) for name in self.parts]
         given, again = run(layer, *inputs.values()), run(layer, *inputs.values())
-        if not isinstance(given, Raised) and not _agrees(again, given):
-            raise Wrong(
-                "parameters created inside forward",
-                "Two calls with the same input give different outputs. A layer makes its parameters once, in "
-                "`__init__`; made in `forward`, they are new in every call and never learn.",
-            )
-        return given, {name: _linear_map(layer, name) for name in self.parts}
+        kept = all(part is not None and part is getattr(layer, n) for n, part in zip(self.parts, made, strict=True))
+        if not kept and not isinstance(given, Raised) and not _repeats(again, given):
+            raise Wrong("parameters created inside forward", MADE_IN_FORWARD)
+        widths = self.widths(*sizes) if self.widths else {}
+        return given, again, {name: _linear_map(layer, name, widths.get(name)) for name in self.parts}, layer
 
-    def _judge(self, trials: list) -> None:
-        wanted = [self.reference(**inputs) if not isinstance(given, Raised) else given for given, inputs, _ in trials]
+    def _check_maps(self, layer: Any, case: Case) -> None:
+        """Raise Wrong when the linear maps of a layer, whose numbers are right, are of wrong widths or shared."""
+        maps = {name: getattr(layer, name) for name in self.parts}
+        for name, (width_in, width_out) in (self.widths(*case.sizes) if self.widths else {}).items():
+            part = maps[name]
+            shape = (part.in_features, part.out_features) if isinstance(part, nn.Linear) else None
+            if isinstance(part, Tensor) and part.dim() == 2:
+                shape = tuple(part.shape) if part.shape[0] == width_in else tuple(part.shape[::-1])
+            if shape not in (None, (width_in, width_out)):
+                sentence = f"{name} makes {shape[1]} numbers of {shape[0]}; it should make {width_out} of {width_in}"
+                raise Wrong("wrong width", f"{sentence}, in a layer made with the sizes {case.sizes}.")
+        for one, other in itertools.combinations(maps, 2):
+            if maps[one] is maps[other]:
+                sentence = f"{one} and {other} are one and the same map, so they could never learn different things."
+                raise Wrong("one map for two", f"{sentence} Make one for each.")
+
+    def _judge(self, trials: list, wanted: list) -> None:
         try:
             for number, ((given, _, case), want) in enumerate(zip(trials, wanted, strict=True), 1):
                 if isinstance(given, Raised):
@@ -497,6 +544,16 @@ class Exercise:
                     if all(_agrees(given, *pair) for (given, _, _), *pair in zip(trials, gives, places, strict=True)):
                         raise Wrong(mistake.name, f"{mistake.sentence} Read again: {mistake.section}.") from None
             raise general from None
+
+
+def _repeats(again: Any, given: Any, wanted: Any = None) -> bool:
+    """Whether a second call gave the same numbers, except where `wanted` has NaN."""
+    if isinstance(given, (tuple, list)) and isinstance(again, (tuple, list)) and len(given) == len(again):
+        parts = wanted if isinstance(wanted, (tuple, list)) and len(wanted) == len(given) else [None] * len(given)
+        return all(map(_repeats, again, given, parts))
+    if not isinstance(given, Tensor) or not isinstance(again, Tensor):
+        return True  # no numbers; what it is instead is said when it is compared
+    return _agrees(again, given, wanted)
 
 
 class _DtypeTrouble(Exception):
@@ -525,11 +582,12 @@ def _disturbed(layer: nn.Module) -> nn.Module:
     """The same layer, every parameter moved a little: zeros, ones and equal norms would hide mistakes."""
     with torch.no_grad():
         for parameter in layer.parameters():
-            parameter.add_(torch.randn_like(parameter), alpha=0.3)
+            if parameter.requires_grad:  # one that does not is a constant, such as a scale
+                parameter.add_(torch.randn_like(parameter), alpha=0.3)
     return layer
 
 
-def _linear_map(layer: nn.Module, name: str) -> Callable[[Tensor], Tensor]:
+def _linear_map(layer: nn.Module, name: str, widths: tuple[int, int] | None) -> Callable[[Tensor], Tensor]:
     """The layer's own linear map as a function, whichever way it was written."""
     part = getattr(layer, name, None)
     if isinstance(part, Tensor):
@@ -539,6 +597,8 @@ def _linear_map(layer: nn.Module, name: str) -> Callable[[Tensor], Tensor]:
                 f"{name} is a plain tensor: no optimizer would find it among the layer's parameters. "
                 "Make it an nn.Linear, or wrap it in nn.Parameter(...).",
             )
+        if widths and tuple(part.shape) == widths[::-1] != widths:  # kept as nn.Linear keeps it
+            return lambda x: x @ part.detach().T
         return lambda x: x @ part.detach()
     if isinstance(part, nn.Linear):
         registered = {id(parameter) for parameter in layer.parameters()}
@@ -549,14 +609,17 @@ def _linear_map(layer: nn.Module, name: str) -> Callable[[Tensor], Tensor]:
     if isinstance(part, nn.Module):
         return part  # a part that is a layer of its own: the reference and the mistakes call it as the reader does
     have = ", ".join(sorted({n.split(".")[0] for n, _ in layer.named_parameters()})) or "no parameters at all"
+    if widths is None:
+        sentence = f"The layer needs a part called {name}, made in `__init__`; it has {have}."
+        raise Wrong("a part is missing", sentence)
     raise Wrong(
         "a linear map is missing",
         f"The layer needs an nn.Linear (or a matrix, nn.Parameter) called {name}, made in `__init__`; it has {have}.",
     )
 
 
-def _check_gradient(given: Any) -> None:
-    """Raise Wrong when what a layer gives, right as it is, does not hang on its parameters."""
+def _check_gradient(given: Any, wanted: Any, parts: dict[str, Any], run: Callable) -> None:
+    """Raise Wrong when what a layer gives, right as it is, could not teach each of its parts."""
     first = given[0] if isinstance(given, (tuple, list)) else given
     if not first.requires_grad:
         raise Wrong(
@@ -564,3 +627,31 @@ def _check_gradient(given: Any) -> None:
             "The numbers are right, but they do not hang on the layer's parameters, so nothing would learn. Leave out "
             "`detach()`, `.data` and `no_grad()`, and build no new tensor from numbers.",
         )
+    found = _unreached(given, wanted, parts, run)
+    if isinstance(found, Raised) and "inplace" in found.text:
+        raise Wrong(
+            "changed in place",
+            "The numbers are right, but a tensor that the gradient needs is changed in place, by a line such as "
+            "`weights *= mask`. Make a new one: `weights = weights * mask`.",
+        )
+    if isinstance(found, Raised):
+        raise Wrong("no gradient", f"The numbers are right, but their gradient cannot be computed. {found}")
+    if found:
+        raise Wrong(
+            "cut off from the gradient",
+            f"The numbers are right, but no gradient reaches {found[0]}, so it would never learn. Leave out "
+            "`detach()`, `.data`, `.item()`, `float()` and `no_grad()` on the way from it.",
+        )
+
+
+def _unreached(given: Any, wanted: Any, parts: dict[str, Any], run: Callable) -> list[str] | Raised:
+    """The parts that no gradient of a layer's first result reaches; or why it cannot be computed."""
+    first, right = (value[0] if isinstance(value, (tuple, list)) else value for value in (given, wanted))
+    weights = {name: [part] if isinstance(part, Tensor) else list(part.parameters()) for name, part in parts.items()}
+    learning = [weight for own in weights.values() for weight in own if weight.requires_grad]
+    real = ~right.isnan() if right.shape == first.shape else ...
+    found = run(lambda: torch.autograd.grad(first[real].sum(), learning, allow_unused=True))
+    if isinstance(found, Raised):
+        return found
+    reached = {id(weight) for weight, gradient in zip(learning, found, strict=True) if gradient is not None}
+    return [name for name, own in weights.items() if not any(id(weight) in reached for weight in own)]

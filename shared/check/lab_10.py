@@ -200,9 +200,7 @@ without_head = Exercise(
             "the columns cut away",
             "You cut the columns out, and the matrix no longer fits what the heads bring. Make them zero.",
             MISSED,
-            lambda weight, head, num_heads: weight[
-                :, torch.arange(len(weight)) // (len(weight) // num_heads) != head
-            ],
+            lambda weight, head, num_heads: weight[:, torch.arange(len(weight)) // (len(weight) // num_heads) != head],
         ),
     ],
     tried="three matrices with 2, 3 and 4 heads",

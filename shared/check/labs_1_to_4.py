@@ -5,7 +5,7 @@ write it, with one thing wrong.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
 import numpy as np
@@ -13,12 +13,26 @@ import torch
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
-from .harness import Case, Exercise, Mistake, Raised, Wrong, draw, real_tokens
+from .harness import Case, Exercise, Mistake, Raised, Wrong, draw, moved_to_the_front, real_tokens
 
 
 def _known(name: str, sentence: str, section: str, *ways: Callable) -> list[Mistake]:
     """One mistake that can be made in several ways."""
     return [Mistake(name, sentence, section, way) for way in ways]
+
+
+def _counted(right: Callable, section: str) -> list[Mistake]:
+    """The mistake of somebody whose mask says how many tokens are real, and no longer which."""
+    sentence = (
+        "You count the real tokens of a text and take as many from the front. Padding may stand in front, too: ask the "
+        "mask which tokens are real."
+    )
+    return _known(
+        "the mask only counted",
+        sentence,
+        section,
+        lambda mask, **others: right(mask=moved_to_the_front(mask), **others),
+    )
 
 
 # --- lab 1 -------------------------------------------------------------------------------------------------------
@@ -45,7 +59,7 @@ masked_mean = Exercise(
     cases=lambda: [
         Case({"features": draw(3, 5, 4), "mask": real_tokens([5, 3, 1])}),
         Case({"features": draw(2, 6, 2, seed=1), "mask": real_tokens([6, 6])}),
-        Case({"features": draw(3, 4, 3, seed=2), "mask": real_tokens([4, 0, 2])}),
+        Case({"features": draw(3, 4, 3, seed=2), "mask": real_tokens([4, 0, 2]).flip(1)}),
     ],
     reference=_masked_mean,
     mistakes=[
@@ -110,8 +124,10 @@ masked_mean = Exercise(
             TWO_MODELS,
             lambda features, mask: _real_sum(features, mask) / mask.sum(dim=1, keepdim=True),
         ),
+        *_counted(_masked_mean, PADDING),
     ],
-    tried="three batches in double precision: with padding, without, and with a text of padding only",
+    tried="three batches in double precision: with padding behind and in front, without, and with a text of padding "
+    "only",
 )
 
 
@@ -148,11 +164,13 @@ attention_pool = Exercise(
     cases=lambda: [
         Case({"features": draw(3, 5, 4), "mask": real_tokens([5, 3, 1])}, sizes=(4,)),
         Case({"features": draw(2, 6, 3, seed=1), "mask": real_tokens([6, 6])}, sizes=(3,)),
-        Case({"features": draw(3, 4, 2, seed=2), "mask": real_tokens([4, 0, 2])}, sizes=(2,)),
+        Case({"features": draw(3, 4, 2, seed=2), "mask": real_tokens([4, 0, 2]).flip(1)}, sizes=(2,)),
     ],
     reference=_attention_pooling,
     parts=("score",),
+    widths=lambda dim: {"score": (dim, 1)},
     mistakes=[
+        *_counted(_attention_pooling, PADDING),
         *_known(
             "softmax over the wrong axis",
             "Your softmax runs over the texts of the batch. The tokens of one text compete: that is axis 1.",
@@ -362,14 +380,22 @@ def _key_model(dim: int, key_dim: int, seed: int) -> Case:
     return Case({name: draw(*shape, seed=seed + place) for place, (name, shape) in enumerate(shapes.items())})
 
 
+def _with_b_as_tensor(given: object, W_key: Tensor, **_) -> object:
+    """The answer as it is, but that a plain number may stand for `b`."""
+    if isinstance(given, (tuple, list)) and len(given) == 2 and type(given[1]) in (int, float):
+        return given[0], torch.tensor(given[1], dtype=W_key.dtype)
+    return given
+
+
 redundant_key = Exercise(
     name="redundant_key",
+    view=_with_b_as_tensor,
     cases=lambda: [_key_model(6, 4, 0), _key_model(3, 5, 10), _key_model(4, 1, 20)],
     reference=_redundant_key,
     mistakes=[
         *_known(
             "the key's bias forgotten",
-            "w is right. But each key carries the key's bias, and the query meets it too: it belongs into b.",
+            "w is right. But each key carries the key's bias, and the query meets it too: it belongs in b.",
             PROOF,
             _fold(_right_map, lambda b_key, query, b_query: b_query),
         ),
@@ -420,7 +446,7 @@ redundant_key = Exercise(
             _fold(lambda W_key, query: W_key @ query[:, None], _right_bias),
         ),
     ],
-    tried="key models of three shapes with biases, k below, above and at 1, in double precision, feature by feature",
+    tried="key models of three shapes with biases, k below d, above d and 1, in double precision, feature by feature",
 )
 
 
@@ -441,10 +467,13 @@ def _what_the_query_makes(given: object, w: Tensor, query: Tensor) -> Tensor:
 
 split_the_map = Exercise(
     name="split_the_map",
-    cases=lambda: [
-        Case({"w": draw(6, seed=place), "query": draw(key_dim, seed=10 + place)})
-        for place, key_dim in enumerate((3, 1, 9))
-    ],
+    cases=lambda: (
+        [
+            Case({"w": draw(6, seed=place), "query": draw(key_dim, seed=10 + place)})
+            for place, key_dim in enumerate((3, 1, 9))
+        ]
+        + [Case({"w": draw(6, seed=3), "query": torch.tensor([0.0, 2.0, 0.0], dtype=torch.float64)})]
+    ),
     reference=lambda w, query: w,
     view=_what_the_query_makes,
     mistakes=[
@@ -474,13 +503,21 @@ split_the_map = Exercise(
             lambda w, query: w * query.mean(),
         ),
         *_known(
+            "divided by an entry of q",
+            "You divide by entries of the query, and one of them may be zero. Only the whole query is not: divide by "
+            "q · q.",
+            PROOF,
+            lambda w, query: w * (query / query).prod(),
+        ),
+        *_known(
             "nothing comes back",
             "Your K times the query is zero.",
             PROOF,
             lambda w, query: torch.zeros_like(w),
         ),
     ],
-    tried="queries of 3, 1 and 9 random numbers for maps of 6, by multiplying your K with the query",
+    tried="queries of 3, 1 and 9 random numbers and one with zeros, for maps of 6, by multiplying your K with the "
+    "query",
 )
 
 
@@ -846,8 +883,8 @@ ATTENTION_MISTAKES = [
 ]
 
 
-def _texts(sizes: tuple, seed: int, lengths: list[int]) -> Case:
-    mask = real_tokens(lengths)
+def _texts(sizes: tuple, seed: int, lengths: list[int], padding_first: bool = False) -> Case:
+    mask = real_tokens(lengths).flip(1) if padding_first else real_tokens(lengths)
     return Case({"features": draw(*mask.shape, sizes[0], seed=seed), "mask": mask}, sizes)
 
 
@@ -860,10 +897,12 @@ def _asks_itself(features: Tensor, mask: Tensor, W_query: Callable, W_key: Calla
 
 add_queries = Exercise(
     name="add_queries",
-    cases=lambda: [_texts((6, 3), 0, [5, 3, 1]), _texts((4, 7), 1, [6, 6]), _texts((5, 2), 2, [4, 2, 3, 1])],
+    cases=lambda: [_texts((6, 3), 0, [5, 3, 1]), _texts((4, 7), 1, [6, 6]), _texts((5, 2), 2, [4, 2, 3, 1], True)],
     reference=_self_attention,
     parts=("W_query", "W_key"),
+    widths=lambda dim, key_dim: dict.fromkeys(("W_query", "W_key"), (dim, key_dim)),
     mistakes=[
+        *_counted(_attend, PADDING),
         *ATTENTION_MISTAKES,
         *_known(
             "keys brought back",
@@ -897,11 +936,12 @@ def _how_all_look(given: object, w: Tensor, key_dim: int) -> Tensor:
                 "wrong shape", f"{name} has shape {tuple(part.shape)} instead of {shape} (d = {dim}, k = {key_dim})."
             )
     W_query, b_query, W_key = (part.to(w.dtype) for part in given)
-    if W_query.any():
-        sentence = "The query's matrix is not zero, so the tokens still ask different questions."
-        raise Wrong("the matrix still asks", f"{sentence} Read again: {ONCE_MORE}.")
     features = draw(6, dim, seed=7).to(w.dtype)
-    return ((features @ W_query + b_query) @ (features @ W_key).T / math.sqrt(key_dim)).softmax(dim=1)
+    weights = ((features @ W_query + b_query) @ (features @ W_key).T / math.sqrt(key_dim)).softmax(dim=1)
+    if W_query.any() and not torch.allclose(weights, weights[:1].expand_as(weights), atol=1e-6):
+        sentence = "The query's matrix is not zero, and the tokens still ask different questions."
+        raise Wrong("the matrix still asks", f"{sentence} Read again: {ONCE_MORE}.")
+    return weights
 
 
 def _rows(factor: Callable) -> Callable:
@@ -968,10 +1008,20 @@ ALL_COST = "Lab 4, “What it costs”"
 
 whole_layer = Exercise(
     name="whole_layer",
-    cases=lambda: [_texts((6, 3, 4), 0, [5, 3, 1]), _texts((4, 7, 2), 1, [6, 6]), _texts((5, 2, 3), 2, [4, 2, 3, 1])],
+    cases=lambda: [
+        _texts((6, 3, 4), 0, [5, 3, 1]),
+        _texts((4, 7, 2), 1, [6, 6]),
+        _texts((5, 2, 3), 2, [4, 2, 3, 1], True),
+    ],
     reference=_self_attention,
     parts=("W_query", "W_key", "W_value"),
+    widths=lambda dim, key_dim, value_dim: {
+        "W_query": (dim, key_dim),
+        "W_key": (dim, key_dim),
+        "W_value": (dim, value_dim),
+    },
     mistakes=[
+        *_counted(_attend, PADDING),
         *ATTENTION_MISTAKES,
         *_known(
             "features brought back",
@@ -1008,7 +1058,7 @@ whole_layer = Exercise(
 
 
 class _Watch(TorchFunctionMode):
-    """Notes the last two sizes of every tensor that PyTorch gives back, and which of them are matrix products."""
+    """Notes the sizes of every tensor that PyTorch gives back, and what a square matrix is multiplied with."""
 
     def __init__(self):
         super().__init__()
@@ -1016,18 +1066,21 @@ class _Watch(TorchFunctionMode):
 
     def __torch_function__(self, function, types, args=(), kwargs=None):
         result = function(*args, **(kwargs or {}))
+        name, given = function.__name__.strip("_"), [value for value in _flat(args) if isinstance(value, Tensor)]
+        if name == "scaled_dot_product_attention":  # keeps the weights of these queries and keys to itself
+            self.shapes.add((given[0].shape[-2], given[1].shape[-2]))
         if isinstance(result, Tensor):
-            self.shapes.add(tuple(result.shape[-2:]))
-            if function.__name__.strip("_") in (
-                "matmul",
-                "bmm",
-                "mm",
-                "einsum",
-                "baddbmm",
-                "scaled_dot_product_attention",
-            ):
-                self.products.add(tuple(result.shape[-2:]))
+            self.shapes.add(tuple(result.shape))
+            if name in ("matmul", "bmm", "mm", "einsum", "baddbmm", "tensordot"):
+                square = any(value.dim() > 1 and value.shape[-1] == value.shape[-2] for value in given)
+                self.products |= {tuple(result.shape[-2:])} if square else set()
         return result
+
+
+def _flat(values: Iterable) -> Iterator:
+    """All that lies in a list, and in the lists in it."""
+    for value in values:
+        yield from _flat(value) if isinstance(value, (tuple, list)) else [value]
 
 
 def _watch(answer: Callable, inputs: list, run: Callable) -> _Watch:
@@ -1051,8 +1104,8 @@ def _mean_of_outputs(weights: Tensor, values: Tensor, mask: Tensor) -> Tensor:
     return torch.stack(means)
 
 
-def _weights_and_values(value_dim: int, seed: int, lengths: list[int]) -> Case:
-    mask = real_tokens(lengths)
+def _weights_and_values(value_dim: int, seed: int, lengths: list[int], padding_first: bool = False) -> Case:
+    mask = real_tokens(lengths).flip(1) if padding_first else real_tokens(lengths)
     batch, tokens = mask.shape
     weights = _hide_keys(2 * draw(batch, tokens, tokens, seed=seed), mask)
     return Case({"weights": weights, "values": draw(batch, tokens, value_dim, seed=seed + 1), "mask": mask})
@@ -1074,7 +1127,8 @@ def _right_share(mask: Tensor) -> Tensor:
 
 def _takes_the_short_way(answer: Callable, run: Callable) -> None:
     inputs = list(_weights_and_values(7, 5, [11, 8]).inputs.values())
-    if _watch(answer, inputs, run).products & {(11, 7), (7, 11)}:
+    watch = _watch(answer, inputs, run)
+    if watch.products & {(11, 7), (7, 11)} or any(shape[-3:] == (11, 11, 7) for shape in watch.shapes):
         raise Wrong(
             "the average taken late",
             "The numbers are right. But you form the outputs of all tokens, an n x n matrix times the values, and "
@@ -1088,11 +1142,12 @@ average_early = Exercise(
     cases=lambda: [
         _weights_and_values(3, 0, [5, 3, 1]),
         _weights_and_values(4, 10, [4, 4]),
-        _weights_and_values(6, 20, [6, 2]),
+        _weights_and_values(6, 20, [6, 2], True),
     ],
     reference=_mean_of_outputs,
     also=_takes_the_short_way,
     mistakes=[
+        *_counted(_mean_of_outputs, PADDING),
         *_known(
             "rows of padding counted",
             "You average over all rows. A padded token asks as well, and nobody may count its answer.",
@@ -1151,7 +1206,7 @@ average_early = Exercise(
         ),
     ],
     tried="three batches of weights and values, with padding and without, in double precision, against the mean of all "
-    "outputs; and no output but the mean was formed",
+    "outputs; and no product of all rows of A with the values was seen",
 )
 
 
@@ -1164,8 +1219,10 @@ def _row_of_the_mark(
     return torch.stack([rows[at] for rows, at in zip(output, place.tolist(), strict=True)])
 
 
-def _marked(dim: int, key_dim: int, value_dim: int, seed: int, lengths: list[int], place: list[int]) -> Case:
-    mask = real_tokens(lengths)
+def _marked(
+    dim: int, key_dim: int, value_dim: int, seed: int, lengths: list[int], place: list[int], padding_first: bool = False
+) -> Case:
+    mask = real_tokens(lengths).flip(1) if padding_first else real_tokens(lengths)
     inputs = {"features": draw(*mask.shape, dim, seed=seed), "mask": mask, "place": torch.tensor(place)}
     for number, (name, width) in enumerate((("W_query", key_dim), ("W_key", key_dim), ("W_value", value_dim)), 1):
         inputs[name] = draw(dim, width, seed=seed + number)
@@ -1191,11 +1248,13 @@ def _read(
 
 def _reads_one_row(answer: Callable, run: Callable) -> None:
     inputs = list(_marked(5, 3, 4, 5, [11, 8], [2, 6]).inputs.values())
-    if (11, 11) in _watch(answer, inputs, run).shapes:
+    watch = _watch(answer, inputs, run)
+    if any(shape[-2:] == (11, 11) for shape in watch.shapes):
         raise Wrong(
             "all rows computed",
-            "The numbers are right. But you compute the n x n scores of all tokens and throw away all rows but one. "
-            f"Make one query, of the mark alone; then the cost grows with n. Read again: {ALL_COST}.",
+            "The numbers are right. But a tensor of tokens x tokens is formed: the scores of all tokens, as a rule, of "
+            "which all rows but one are thrown away. Make one query, of the mark alone; then the cost grows with n. "
+            f"Read again: {ALL_COST}.",
         )
 
 
@@ -1204,11 +1263,12 @@ marks_row = Exercise(
     cases=lambda: [
         _marked(6, 3, 4, 0, [5, 3, 2], [4, 0, 1]),
         _marked(4, 7, 2, 10, [6, 6], [3, 5]),
-        _marked(5, 2, 3, 20, [4, 2, 3, 1], [1, 1, 2, 0]),
+        _marked(5, 2, 3, 20, [4, 2, 3, 1], [1, 2, 2, 3], True),
     ],
     reference=_row_of_the_mark,
     also=_reads_one_row,
     mistakes=[
+        *_counted(_read, PADDING),
         *_known(
             "the first row read",
             "You read the row of the first token. The mark stands elsewhere in each text: `place` says where.",

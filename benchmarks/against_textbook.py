@@ -85,9 +85,7 @@ def training(rounds: int = ROUNDS, seconds: int = 8) -> list[dict]:
         rates = {"textbook": [], "textbook, 64": [], "threads": [], "processes": []}
         for _ in range(rounds):
             rates["textbook"].append(measure("train_textbook", scale=scale, seconds=seconds)["rate"])
-            rates["textbook, 64"].append(
-                measure("train_textbook", scale=scale, seconds=seconds, batch_size=64)["rate"]
-            )
+            rates["textbook, 64"].append(measure("train_textbook", scale=scale, seconds=seconds, batch_size=64)["rate"])
             rates["threads"].append(measure("train_ours", scale=scale, seconds=seconds)["rate"])
             rates["processes"].append(measure("train_ours", processes=2, scale=scale, seconds=seconds)["rate"])
         for way in ("threads", "processes"):

@@ -209,9 +209,7 @@ class SelfAttention(nn.Module):
     Source: Vaswani et al. 2017, section 3.2.1.
     """
 
-    def __init__(
-        self, dim: int, key_dim: int, value_dim: int | None = None, bias: bool = False, scale: bool = True
-    ):
+    def __init__(self, dim: int, key_dim: int, value_dim: int | None = None, bias: bool = False, scale: bool = True):
         super().__init__()
         self.W_query = nn.Linear(dim, key_dim, bias=bias)
         self.W_key = nn.Linear(dim, key_dim, bias=bias)
@@ -435,9 +433,7 @@ class TransformerBlock(nn.Module):
     Source: Vaswani et al. 2017, section 3.1; norm_first: Xiong et al. 2020.
     """
 
-    def __init__(
-        self, embed_dim: int, num_heads: int, hidden_dim: int, dropout: float = 0.1, norm_first: bool = False
-    ):
+    def __init__(self, embed_dim: int, num_heads: int, hidden_dim: int, dropout: float = 0.1, norm_first: bool = False):
         super().__init__()
         self.attention = MultiHeadSelfAttention(embed_dim, num_heads)
         self.attention_norm = nn.LayerNorm(embed_dim)

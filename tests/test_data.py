@@ -119,9 +119,7 @@ def test_bad_reviews_are_refused_with_a_sentence(texts, labels, error, message):
 
 
 def test_tags_digits_and_accents_separate_words():
-    assert tokenize("It's<br />SO good, 10/10! Café <3 you & 4 > 2") == (
-        ["it", "s", "so", "good", "caf", "you"]
-    )
+    assert tokenize("It's<br />SO good, 10/10! Café <3 you & 4 > 2") == (["it", "s", "so", "good", "caf", "you"])
 
 
 def test_tags_that_never_close_cost_no_time():
@@ -257,8 +255,7 @@ def test_batches_hold_every_example_once_and_gather_similar_lengths(movies):
     again = [batch.index for batch in batches(examples, 64, seed=1)]
     assert all((one == two).all() for one, two in zip(seen, again, strict=True))
     assert not all(
-        (one == two).all()
-        for one, two in zip(seen, [b.index for b in batches(examples, 64, seed=2)], strict=True)
+        (one == two).all() for one, two in zip(seen, [b.index for b in batches(examples, 64, seed=2)], strict=True)
     )
 
 

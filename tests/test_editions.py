@@ -190,7 +190,7 @@ def test_the_answer_key_holds_every_exercise_with_its_solution_and_every_answer(
     assert key.count('class="answer"') == len(COURSE) + sum(len(exercises.questions(lab)) for lab in LABS)
     assert "$" not in re.sub(r"<(pre|code)\b.*?</\1>", "", key, flags=re.DOTALL), "a formula was left as source"
     assert not re.findall(r'href="(?!https?://|#)[^"]*"', key), "a link leads nowhere from here"
-    assert not re.search(r'<(script|link|img)\b|url\(', key), "one file has to be enough"
+    assert not re.search(r"<(script|link|img)\b|url\(", key), "one file has to be enough"
 
 
 def test_the_answer_key_can_be_read_as_one_page(kit):

@@ -229,11 +229,7 @@ def test_an_interrupted_grading_leaves_the_old_table_and_no_process(course, tmp_
     edition = student.edition(course / "labs/11_small.md")
     (folder / "hangs.ipynb").write_text(nbformat.writes(answered(edition, "import time\ntime.sleep(600)")))
     (tmp_path / "lab11.csv").write_text("as it was")
-    code = (
-        "import pathlib, sys, grade\n"
-        "grade.ROOT = pathlib.Path(sys.argv[1])\n"
-        "sys.exit(grade.main([sys.argv[2]]))"
-    )
+    code = "import pathlib, sys, grade\ngrade.ROOT = pathlib.Path(sys.argv[1])\nsys.exit(grade.main([sys.argv[2]]))"
     running = subprocess.Popen(
         [sys.executable, "-c", code, course, folder],
         env={"PATH": "/usr/bin:/bin", "PYTHONPATH": str(small_course.ROOT / "tools")},

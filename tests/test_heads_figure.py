@@ -20,9 +20,7 @@ def show(browser):
     pages, errors = [], []
 
     def open_page(*figures, theme="light", scripts=True, width=1000):
-        page = browser.new_context(
-            java_script_enabled=scripts, viewport={"width": width, "height": 900}
-        ).new_page()
+        page = browser.new_context(java_script_enabled=scripts, viewport={"width": width, "height": 900}).new_page()
         pages.append(page)
         page.on("pageerror", lambda error: errors.append(str(error)))
         page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)

@@ -36,9 +36,7 @@ def table_of_six():
 
 def attention(x, W_query, W_key, W_value, heads=1, head=0, mask=None):
     """The same stages by PyTorch in double precision, for weights that act as x @ W."""
-    q, k, v = (
-        (x @ W).chunk(heads, dim=-1)[head] for W in (W_query, W_key, W_value)
-    )  # each (n, d_out / heads)
+    q, k, v = ((x @ W).chunk(heads, dim=-1)[head] for W in (W_query, W_key, W_value))  # each (n, d_out / heads)
     scores = q @ k.T  # (n, n)
     scaled = scores / math.sqrt(k.shape[-1])
     if mask is not None:
@@ -138,10 +136,7 @@ def test_the_walk_of_lab_5_shows_the_numbers_that_pytorch_computes(show):
 def test_random_sizes_weights_and_heads_agree_with_pytorch(show, convention):
     cases = [random_case(seed, convention) for seed in range(10)]
     page = show(
-        *(
-            walk(words, x, *given, convention=convention, num_heads=heads)
-            for words, x, _, given, heads in cases
-        )
+        *(walk(words, x, *given, convention=convention, num_heads=heads) for words, x, _, given, heads in cases)
     )
     for which, (words, x, W, _, heads) in enumerate(cases):
         choice = page.locator(".attention-walk").nth(which).locator(".heads input")
@@ -178,9 +173,7 @@ def test_the_output_joins_all_heads_as_multi_head_attention_does(show):
     page = show(shown)
     for head in range(3):
         page.get_by_role("group", name="Head").get_by_role("radio").nth(head).check(force=True)
-        assert_agrees(
-            read_stages(page), {"weights": maps[head].detach(), "output": expected.detach()}, list("abcd")
-        )
+        assert_agrees(read_stages(page), {"weights": maps[head].detach(), "output": expected.detach()}, list("abcd"))
 
 
 def test_a_masked_word_gets_no_attention(show):
@@ -223,9 +216,7 @@ def test_pointing_at_a_score_marks_its_row_and_column_and_writes_the_sum(show):
 def test_every_cell_of_every_stage_has_a_sum_that_ends_in_the_cell(show):
     torch.manual_seed(3)
     options = {"num_heads": 2, "W_output": torch.randn(3, 4), "mask": [[True, False], [True, True]]}
-    weights = [
-        torch.randn(4, 12) for _ in range(3)
-    ]  # sums of 12 terms are written with their middle left out
+    weights = [torch.randn(4, 12) for _ in range(3)]  # sums of 12 terms are written with their middle left out
     page = show(walk(["a", "b"], torch.randn(2, 12), *weights, convention="Wx", **options))
     for number in range(9):
         page.locator(".stages li button").nth(number).click()
@@ -311,9 +302,7 @@ def test_text_that_a_reader_types_stays_text(show, text):
     for word, row in zip(words, found["features"][0]["rows"], strict=True):
         assert row == word or (row.endswith("\u2026") and word.startswith(row[:-1]))
     assert page.locator("img, script:not(body script)").count() == 0
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), (
-        "the page itself scrolls sideways"
-    )
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "the page itself scrolls sideways"
 
 
 def test_words_that_python_gives_stay_text_too(show):
@@ -333,11 +322,7 @@ def test_unknown_words_get_the_same_made_up_features_each_time_and_the_walk_says
     torch.testing.assert_close(table[2], torch.tensor(SIX_ROWS[1]).double())
     assert table.min() >= 0.05 and table.max() <= 0.89
     notice = page.locator(".notice").inner_text()
-    assert (
-        "\u201ccat\u201d, \u201cdog\u201d" in notice
-        and "JOURNEY" not in notice
-        and "makes up features" in notice
-    )
+    assert "\u201ccat\u201d, \u201cdog\u201d" in notice and "JOURNEY" not in notice and "makes up features" in notice
     sentence.fill("step " * 41)
     assert "41 words" in page.locator(".notice").inner_text()
     sentence.fill("   ")
@@ -389,9 +374,7 @@ def test_axe_finds_nothing_and_the_page_never_scrolls_sideways(show, theme, widt
     torch.manual_seed(1)
     W_query, W_key, W_value, W_output = (torch.randn(9, 9) for _ in range(4))
     many = walk(SIX_WORDS, torch.eye(9)[:6], W_query, W_key, W_value, W_output=W_output, num_heads=3)
-    page = show(
-        journey(vocabulary=table_of_six())[0], many, theme=theme, width=width, reduced_motion="reduce"
-    )
+    page = show(journey(vocabulary=table_of_six())[0], many, theme=theme, width=width, reduced_motion="reduce")
     page.get_by_label("Your own sentence").fill("Your journey starts with one unknown-step today, or not")
     for stage in range(9):
         if stage in (4, 8):  # scores and output: axe takes its time

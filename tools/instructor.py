@@ -258,9 +258,7 @@ The **minutes** are suggestions by a rule: {WORDS_A_MINUTE} words a minute, half
 cell, {MINUTES_AN_EXERCISE} minutes for an exercise, {MINUTES_A_QUESTION} for a question. Before the colon stands how
 many there are. The sum counts the running time too, and is rounded up to five minutes.
 All labs together: {total // 60} hours {total % 60} minutes."""
-    return page(
-        "Towards Self-Attention: teaching plan", to_html("\n\n".join([intro, "\n".join(table), *labs]), site)
-    )
+    return page("Towards Self-Attention: teaching plan", to_html("\n\n".join([intro, "\n".join(table), *labs]), site))
 
 
 def main(root: Path) -> int:

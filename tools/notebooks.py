@@ -96,9 +96,7 @@ def generate(lab: Path) -> nbformat.NotebookNode:
     cells[first_code:first_code] = [set_up]
     cells[1:1] = [badge]
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    return nbformat.v4.new_notebook(
-        cells=cells, metadata={"kernelspec": kernel, "language_info": {"name": "python"}}
-    )
+    return nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": kernel, "language_info": {"name": "python"}})
 
 
 def is_generated(cell: nbformat.NotebookNode) -> bool:

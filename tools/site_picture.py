@@ -67,11 +67,11 @@ def tip(role: str) -> str:
 
 def picture() -> str:
     torch.manual_seed(123)
-    features = torch.tensor(FEATURES)                                        # (tokens, d_in)
+    features = torch.tensor(FEATURES)  # (tokens, d_in)
     queries, keys, values = (features @ torch.rand(3, 2) for _ in range(3))  # (tokens, d_out) each
-    scores = queries @ keys.T                                                # (tokens, tokens)
-    weights = torch.softmax(scores / keys.shape[1] ** 0.5, dim=-1)           # (tokens, tokens)
-    outputs = weights @ values                                               # (tokens, d_out)
+    scores = queries @ keys.T  # (tokens, tokens)
+    weights = torch.softmax(scores / keys.shape[1] ** 0.5, dim=-1)  # (tokens, tokens)
+    outputs = weights @ values  # (tokens, d_out)
 
     parts = [f"<defs>{''.join(tip(role) for role in ('features', 'query', 'key', 'value', 'score', 'weight'))}</defs>"]
     parts += matrix("features", "features", features, 86, 36, rows=True)

@@ -116,9 +116,7 @@ def walk(
         "style": _style(),
     }
     if mask is not None and vocabulary is not None:
-        raise ValueError(
-            "a mask fits one sentence only; leave out the mask, or the vocabulary that lets readers type"
-        )
+        raise ValueError("a mask fits one sentence only; leave out the mask, or the vocabulary that lets readers type")
     # An attribute survives every notebook; inside '...' only these three characters could end or change it.
     payload = json.dumps(data, separators=(",", ":"))
     payload = payload.replace("&", "&amp;").replace("'", "&#39;").replace("<", "&lt;")
@@ -144,9 +142,7 @@ def _still(words: list[str], features: np.ndarray) -> str:
     numbers = "".join(f'<th scope="col">{j + 1}</th>' for j in range(features.shape[1]))
     digits = 0 if (features == features.round()).all() else 2  # one-hot vectors read better as 0 and 1
     rows = "".join(
-        f'<tr><th scope="row">{html.escape(word)}</th>'
-        + "".join(f"<td>{x:.{digits}f}</td>" for x in row)
-        + "</tr>\n"
+        f'<tr><th scope="row">{html.escape(word)}</th>' + "".join(f"<td>{x:.{digits}f}</td>" for x in row) + "</tr>\n"
         for word, row in zip(words, features, strict=True)
     )
     return (
@@ -181,9 +177,7 @@ def _matrix(name: str, array) -> np.ndarray:
     if matrix.ndim != 2 or matrix.size == 0:
         raise ValueError(f"{name} has shape {matrix.shape}; give a matrix with rows and columns")
     if not np.isfinite(matrix).all():
-        raise ValueError(
-            f"{name} holds NaN or infinity; look where it comes from, the walk needs finite numbers"
-        )
+        raise ValueError(f"{name} holds NaN or infinity; look where it comes from, the walk needs finite numbers")
     return matrix
 
 
@@ -198,9 +192,7 @@ def _index(follow: str | int, words: list[str]) -> int:
             raise ValueError(f"follow={follow!r} is not in the sentence; choose one of {', '.join(words)}")
         return words.index(follow)
     if not 0 <= follow < len(words):
-        raise ValueError(
-            f"follow={follow} is no index of the {len(words)} words; choose 0 to {len(words) - 1}"
-        )
+        raise ValueError(f"follow={follow} is no index of the {len(words)} words; choose 0 to {len(words) - 1}")
     return int(follow)
 
 
@@ -213,9 +205,7 @@ def _mask(mask, n: int) -> list[list[bool]]:
         )
     mask = np.broadcast_to(mask, (n, n))
     if not mask.any(axis=1).all():
-        raise ValueError(
-            f"the mask leaves word {int(mask.any(axis=1).argmin())} nothing to look at; leave one True"
-        )
+        raise ValueError(f"the mask leaves word {int(mask.any(axis=1).argmin())} nothing to look at; leave one True")
     return mask.tolist()
 
 
@@ -228,8 +218,6 @@ def _vocabulary(vocabulary: Mapping[str, Sequence[float]], d: int) -> list[list]
             numbers = numbers.detach().cpu()
         row = _matrix(f"the features of {word!r}", np.asarray(numbers, dtype=float)[None])  # (1, d)
         if row.shape[1] != d:
-            raise ValueError(
-                f"the features of {word!r} are {row.shape[1]} numbers; the sentence has {d} a word"
-            )
+            raise ValueError(f"the features of {word!r} are {row.shape[1]} numbers; the sentence has {d} a word")
         pairs.append([str(word), _numbers(row)[0]])
     return pairs

@@ -94,8 +94,7 @@ def _word(word: str, step: int, strong: bool) -> str:
     colour = css_colour("weight")
     # The underline carries the weight for readers who see no colour; a browser without color-mix shows it alone.
     style = (
-        f"border-bottom:{step / 2:g}px solid {colour};"
-        f"background:color-mix(in srgb, {colour} {4 * step}%, transparent)"
+        f"border-bottom:{step / 2:g}px solid {colour};background:color-mix(in srgb, {colour} {4 * step}%, transparent)"
     )
     tag = "b" if strong else "span"
     return f'<{tag} style="{style}">{escape(word)}</{tag}>'

@@ -1,7 +1,7 @@
 """Trains one of the course's classifiers from the command line: one process, or as many as torchrun starts.
 
-    python -m shared.training --model self-attention
-    torchrun --nproc-per-node=2 -m shared.training --model self-attention --checkpoint run.pt
+python -m shared.training --model self-attention
+torchrun --nproc-per-node=2 -m shared.training --model self-attention --checkpoint run.pt
 """
 
 import argparse

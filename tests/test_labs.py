@@ -159,6 +159,26 @@ def test_an_edit_in_shared_is_found_and_a_docstring_is_not_one(made):
     assert "changed since: shared/model.py" in problem and "run `make labs LAB=01`" in problem
 
 
+def test_data_of_shared_count_where_a_cell_names_them(made):
+    table = made.parents[1] / "shared/table.json"
+    table.write_text("[1]")
+    assert not check_labs.problems(made)
+    replace_in(made, "print(number() + 1)", "print('shared/table.json')")
+    make_labs.bring_up_to_date(made)
+    table.write_text("[2]")
+    assert any("changed since: shared/table.json" in problem for problem in check_labs.problems(made))
+
+
+def test_another_version_of_what_numbers_come_from_is_found_and_one_of_a_tool_is_none(made):
+    root = made.parents[1]
+    pins = notebooks.pins(root)
+    assert {pin.split("==")[0] for pin in pins} == set(notebooks.NUMERICAL), "a package of the list has no pin"
+    replace_in(root / "requirements.txt", "ruff==", "ruff==1.")
+    assert not check_labs.problems(made)
+    replace_in(root / "requirements.txt", "torch==", "torch==1.")
+    assert any("changed since: the pins" in problem for problem in check_labs.problems(made))
+
+
 def test_an_f_string_means_the_same_under_every_python():
     tree = ast.parse('f"{1:{2}.{3}f}"')
     as_others_see_it = notebooks.plain(tree)

@@ -157,7 +157,7 @@ def run(notebook: Path, root: Path, labs: dict, limits: Limits, stopped: threadi
         (place / "work").mkdir()
         shutil.copyfile(notebook, place / "submission.ipynb")
         shutil.copytree(root / "shared", place / "shared", ignore=shutil.ignore_patterns("__pycache__"))
-        (place / "plan.json").write_text(json.dumps(labs))
+        (place / "plan.json").write_text(json.dumps(labs), "utf-8")
         reader, writer = os.pipe()
         os.set_blocking(reader, False)
         own = {"HOME": str(place / "work"), "TMPDIR": str(place / "work"), "MPLBACKEND": "Agg", MARK: mark}

@@ -19,7 +19,7 @@ def read(root: Path) -> dict[str, str]:
     Two more belong to the student edition: student (where it is published) and colab_student (the same in Colab).
     Raises ValueError for a student edition that Colab could not open.
     """
-    settings = yaml.safe_load((root / "_config.yml").read_text())
+    settings = yaml.safe_load((root / "_config.yml").read_text("utf-8"))
     url, branch = settings["repository"]["url"].rstrip("/"), settings["repository"]["branch"]
     owner, name = url.split("/")[-2:]
     student = str(settings.get("student_edition", "student")).strip("/")
@@ -51,7 +51,7 @@ def outdated(root: Path) -> dict[Path, str]:
     new_texts = {}
     for path in (root / name for name in FILES):
         if path.is_file():
-            text = path.read_text()
+            text = path.read_text("utf-8")
             if (new_text := MARKED.sub(fill, text)) != text:
                 new_texts[path] = new_text
     return new_texts

@@ -10,9 +10,7 @@ alone; the files move to book/_static once the lab has come to its end.
 """
 
 import copy
-import os
 import re
-import shutil
 import sys
 import tempfile
 import time
@@ -20,19 +18,13 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import check_labs
+import endings
 import identity
 import nbclient
 import nbformat
 import notebooks
 
 ROOT = Path(__file__).resolve().parents[1]
-
-
-def replace(path: Path, content: str | bytes) -> None:
-    """Write a file in one step: nobody ever finds half of it."""
-    half = path.with_name(f".{path.name}.part")
-    half.write_bytes(content.encode() if isinstance(content, str) else content)
-    os.replace(half, path)
 
 
 def execute(lab: Path, notebook: nbformat.NotebookNode, exports: str = "", timed: bool = False) -> None:
@@ -76,23 +68,22 @@ def bring_up_to_date(lab: Path, again: bool = False) -> str:
     kept = ""
     if old is not None and notebooks.changed_by_hand(old):
         yours = lab.parent.parent / "yours" / target.name
-        yours.parent.mkdir(exist_ok=True)
-        shutil.copyfile(target, yours)
+        endings.replace(yours, target.read_bytes())
         kept = f"; the changed notebook is kept as yours/{target.name}"
     if reason:
         start = time.monotonic()
         with tempfile.TemporaryDirectory() as exports:
             execute(lab, notebook, exports)
             for file in sorted(Path(exports).iterdir()):
-                replace(lab.parent.parent / "book/_static" / file.name, file.read_bytes())
+                endings.replace(lab.parent.parent / "book/_static" / file.name, file.read_bytes())
         done = f"executed in {time.monotonic() - start:.0f} s ({reason}{kept})"
     else:
         for cell, before in zip(notebooks.code_cells(notebook), notebooks.code_cells(old), strict=True):
             cell.outputs, cell.execution_count = before.outputs, before.execution_count
         done = "up to date"
     text = notebooks.sign(notebook, notebooks.made_from(lab))
-    if not target.exists() or text != target.read_text():
-        replace(target, text)
+    if not target.exists() or text != target.read_text("utf-8"):
+        endings.replace(target, text)
         done = done if reason else "text updated, nothing executed"
     return done
 
@@ -114,7 +105,7 @@ def attempt(lab: Path, again: bool) -> bool:
 def main(number: str, again: bool) -> int:
     """Bring all labs, or the one with this number, up to date. Return the exit status."""
     for path, text in identity.outdated(ROOT).items():
-        replace(path, text)
+        endings.replace(path, text)
         print(f"{path.name:<24} follows _config.yml")
     every = notebooks.labs(ROOT)
     chosen = [lab for lab in every if lab.name.startswith(f"{number.zfill(2)}_" if number else "")]
@@ -126,7 +117,5 @@ def main(number: str, again: bool) -> int:
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main(number=next(iter(set(sys.argv[1:]) - {"again"}), ""), again="again" in sys.argv))
-    except KeyboardInterrupt:
-        sys.exit("\nStopped. Labs that had not come to their end were left as they were.")
+    number = next(iter(set(sys.argv[1:]) - {"again"}), "")
+    endings.run(main, number, "again" in sys.argv, stopped="Labs that did not come to their end are as they were.")

@@ -57,10 +57,13 @@ def kernel_environment(root: Path) -> dict[str, str]:
     """Return the environment in which labs are executed and checked: the defaults, on one thread, without bars."""
     personal = ("LAB_DATA", "LAB_SCALE", "LAB_EXPORT", "PYTHONPATH", "PYTHONSTARTUP", "MPLBACKEND")
     environment = {name: value for name, value in os.environ.items() if name not in personal}
-    (root / "_build/ipython").mkdir(parents=True, exist_ok=True)
     threads = {name: "1" for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")}
-    own = {"TQDM_DISABLE": "1", "JUPYTER_PREFER_ENV_PATH": "1", "IPYTHONDIR": str(root / "_build/ipython")}
-    return environment | threads | own
+    # A home that cannot be written to must not speak in a lab's outputs.
+    folders = {name: root / "_build/kernels" / name.lower() for name in ("IPYTHONDIR", "MPLCONFIGDIR")}
+    for folder in folders.values():
+        folder.mkdir(parents=True, exist_ok=True)
+    own = {"TQDM_DISABLE": "1", "JUPYTER_PREFER_ENV_PATH": "1", "PYTHONUTF8": "1"}
+    return environment | threads | own | {name: str(folder) for name, folder in folders.items()}
 
 
 # The notebook that a text stands for
@@ -109,9 +112,8 @@ def code_cells(notebook: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
 
 def line_of(lab: Path, cell: nbformat.NotebookNode) -> str:
     """Say where in the text a cell begins: `labs/05_x.md, line 12`."""
-    start = lab.read_text().find(cell.source)
-    line = f", line {lab.read_text()[:start].count(chr(10)) + 1}" if start >= 0 and cell.source else ""
-    return f"labs/{lab.name}{line}"
+    before, found, _ = lab.read_text("utf-8").partition(cell.source or "\0")
+    return f"labs/{lab.name}" + (f", line {before.count(chr(10)) + 1}" if found else "")
 
 
 # What the outputs of a lab depend on

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import endings
 import yaml
 from playwright.sync_api import sync_playwright
 
@@ -47,7 +48,7 @@ def main() -> int:
     if status:
         return status
     # Sphinx puts the page into the folder of its first chapter and yet writes addresses as seen from the root.
-    root_page = yaml.safe_load((ROOT / "_toc.yml").read_text())["root"]
+    root_page = yaml.safe_load((ROOT / "_toc.yml").read_text("utf-8"))["root"]
     folder = ROOT / "_build" / "singlehtml"
     course = shutil.copy(folder / f"{root_page}.html", folder / "course.html")
     footer = '<p style="font-size:8px;width:100%;text-align:center"><span class="pageNumber"></span></p>'
@@ -69,4 +70,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    endings.run(main)

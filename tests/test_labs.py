@@ -344,6 +344,17 @@ def test_what_a_lab_exports_reaches_the_site_once_the_lab_comes_to_its_end(lab):
     assert exported.read_text() == "first", "a lab that failed has replaced what the site shows"
 
 
+def test_a_home_that_cannot_be_written_to_leaves_no_complaint_in_a_lab(lab, tmp_path, monkeypatch):
+    home = tmp_path / "home"
+    home.touch()
+    monkeypatch.setenv("HOME", str(home))
+    for name in ("MPLCONFIGDIR", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    replace_in(lab, "print(number() + 1)", "import matplotlib.pyplot\n\nprint(number() + 1)")
+    make_labs.bring_up_to_date(lab)
+    assert outputs(lab) == ["41\n", "42\n"]
+
+
 def test_checking_the_labs_exports_nothing(lab, monkeypatch):
     monkeypatch.setenv("LAB_EXPORT", "somewhere")
     assert "LAB_EXPORT" not in notebooks.kernel_environment(lab.parent.parent)

@@ -427,6 +427,7 @@ def test_the_script_cannot_end_its_own_element():
         ({"W_output": torch.ones(3, 2)}, "W_output has shape"),
         ({"follow": "cat"}, "choose one of a, b"),
         ({"follow": 2}, "choose 0 to 1"),
+        ({"follow": None}, "choose 0 to 1"),
         ({"mask": [1, 1]}, "give bools"),
         ({"mask": [[True, False], [False, False]]}, "leaves word 1 nothing"),
         ({"mask": [True, True], "vocabulary": {"a": [1, 2, 3]}}, "a mask fits one sentence"),

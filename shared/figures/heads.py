@@ -42,8 +42,8 @@ def heads(words: Sequence[str], weights, *, layer: int = 0, head: int = 0, follo
     if not ((weights >= 0).all() and (abs(weights.sum(axis=3) - 1) < 1e-3).all()):
         raise ValueError("The weights are no shares: each row of each map is zero or more and sums to 1.")
     for name, value, size in (("layer", layer, weights.shape[0]), ("head", head, weights.shape[1])):
-        if not 0 <= value < size:
-            raise ValueError(f"{name}={value} is not there; {name}s run from 0 to {size - 1}.")
+        if value not in range(size):
+            raise ValueError(f"{name}={value!r} is not there; {name}s run from 0 to {size - 1}.")
 
     data = {
         "words": words,

@@ -362,8 +362,8 @@ def _words(labels: Sequence[Any], what: str, count: int | None = None) -> list[s
 
 
 def _index(index: int, count: int, what: str) -> int:
-    if not -count <= index < count:
-        raise ValueError(f"There is no {what} with the index {index}; the first is 0, the last {count - 1}.")
+    if index not in range(-count, count):
+        raise ValueError(f"There is no {what} with the index {index!r}; the first is 0, the last {count - 1}.")
     return int(index) % count
 
 

@@ -234,5 +234,8 @@ def intervals(table: Mapping[str, Mapping[str, tuple[float, float]]], *, measure
 
 
 def _numbers(values) -> np.ndarray:
-    """An array of floats, also from a tensor that still carries gradients."""
-    return np.asarray(values.detach().cpu() if hasattr(values, "detach") else values, dtype=float)
+    """An array of floats, also from a tensor that still carries gradients; NumPy knows no bfloat16."""
+    try:
+        return np.asarray(values.detach().cpu().double() if hasattr(values, "detach") else values, dtype=float)
+    except (TypeError, ValueError):
+        raise ValueError("A figure needs numbers, as many in each row; these are none, or of unequal rows.") from None

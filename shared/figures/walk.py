@@ -191,8 +191,8 @@ def _index(follow: str | int, words: list[str]) -> int:
         if follow not in words:
             raise ValueError(f"follow={follow!r} is not in the sentence; choose one of {', '.join(words)}")
         return words.index(follow)
-    if not 0 <= follow < len(words):
-        raise ValueError(f"follow={follow} is no index of the {len(words)} words; choose 0 to {len(words) - 1}")
+    if follow not in range(len(words)):
+        raise ValueError(f"follow={follow!r} is no index of the {len(words)} words; choose 0 to {len(words) - 1}")
     return int(follow)
 
 

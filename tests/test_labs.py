@@ -360,6 +360,7 @@ def test_a_home_that_cannot_be_written_to_leaves_no_complaint_in_a_lab(lab, tmp_
     home = tmp_path / "home"
     home.touch()
     monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))  # for the process that starts the kernel
     for name in ("MPLCONFIGDIR", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"):
         monkeypatch.delenv(name, raising=False)
     replace_in(lab, "print(number() + 1)", "import matplotlib.pyplot\n\nprint(number() + 1)")

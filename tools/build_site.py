@@ -29,6 +29,7 @@ def main() -> int:
     """Build the site and return the exit status."""
     if not WHOLE.exists() or WHOLE.read_text("utf-8") != makers():
         shutil.rmtree(MEMORY, ignore_errors=True)
+    MEMORY.mkdir(parents=True, exist_ok=True)  # or say that nothing can be written here
     WHOLE.unlink(missing_ok=True)
     jupyter_book = Path(sys.executable).with_name("jupyter-book")
     book = [jupyter_book, "build", ROOT, "--warningiserror", "--keep-going", "--quiet"]

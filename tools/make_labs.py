@@ -2,7 +2,7 @@
 
 The rule: a stale lab is executed once, in a fresh kernel, two labs at a time; any other keeps its outputs. A
 notebook is replaced in one step, and only by an execution that came to its end. One that somebody changed by hand
-is kept in yours/ first. Called with a number, as in `make_labs.py 05`, it leaves the other labs alone; with `again`
+is kept in yours/ first. Called with numbers, as in `make_labs.py 05`, it leaves the other labs alone; with `again`
 it executes labs that are not stale, too.
 
 What a lab exports for the site's pages (weights), it writes into the folder that LAB_EXPORT names. That is set here
@@ -57,6 +57,8 @@ def execute(lab: Path, notebook: nbformat.NotebookNode, exports: str = "", timed
         raise RuntimeError(
             f"code cell {number + 1} failed ({where}); the notebook was left as it was.\n\n{trace}\n"
         ) from None
+    except RuntimeError as error:
+        raise RuntimeError(f"no kernel could start ({error}). Is there room on the disk, also below _build?") from None
     notebook.metadata = metadata  # the kernel wrote its own version there, which is no part of the lab
 
 
@@ -102,20 +104,27 @@ def attempt(lab: Path, again: bool) -> bool:
     return fine
 
 
-def main(number: str, again: bool) -> int:
-    """Bring all labs, or the one with this number, up to date. Return the exit status."""
-    for path, text in identity.outdated(ROOT).items():
+def main(numbers: set[str], again: bool) -> int:
+    """Bring all labs, or those with these numbers, up to date. Return the exit status."""
+    every = {lab: lab.name[:2] for lab in notebooks.labs(ROOT)}
+    wanted = {number.zfill(2) for number in numbers} or set(every.values())
+    if unknown := wanted - set(every.values()):
+        print(f"No lab has the number {', '.join(sorted(unknown))}: there are {', '.join(every.values())}.")
+        return 1
+    try:
+        outdated = identity.outdated(ROOT)
+    except ValueError as error:
+        print(error)
+        return 1
+    for path, text in outdated.items():
         endings.replace(path, text)
         print(f"{path.name:<24} follows _config.yml")
-    every = notebooks.labs(ROOT)
-    chosen = [lab for lab in every if lab.name.startswith(f"{number.zfill(2)}_" if number else "")]
-    if not chosen:
-        print(f"No lab has the number {number}: there are {', '.join(lab.name[:2] for lab in every)}.")
-        return 1
+    chosen = [lab for lab, number in every.items() if number in wanted]
     with ProcessPoolExecutor(max_workers=2) as pool:
         return 0 if all(list(pool.map(attempt, chosen, [again] * len(chosen)))) else 1
 
 
 if __name__ == "__main__":
-    number = next(iter(set(sys.argv[1:]) - {"again"}), "")
-    endings.run(main, number, "again" in sys.argv, stopped="Labs that did not come to their end are as they were.")
+    given = set(sys.argv[1:])
+    kept = "Labs that did not come to their end are as they were."
+    endings.run(main, given - {"again"}, "again" in given, stopped=kept)

@@ -72,9 +72,14 @@ def kernel_environment(root: Path) -> dict[str, str]:
 def generate(lab: Path) -> nbformat.NotebookNode:
     """Return the notebook of a lab, with generated cells and ids, without outputs.
 
-    Raises ValueError for a text that does not open with its title.
+    Raises ValueError for a text that cannot be read or does not open with its title.
     """
-    cells = jupytext.read(lab, fmt={"extension": ".md", "format_name": "myst"}).cells
+    try:
+        cells = jupytext.read(lab, fmt={"extension": ".md", "format_name": "myst"}).cells
+    except OSError:
+        raise
+    except Exception as error:  # jupytext, nbformat and YAML each have classes of their own
+        raise ValueError(f"labs/{lab.name} cannot be read: {error}") from None
     if not cells or not cells[0].source.startswith("# "):
         raise ValueError(f"labs/{lab.name} has to open with its title, a line like `# Keys`.")
     # The title gets a cell of its own, so that the badge can stand right below it.
@@ -203,7 +208,7 @@ def read(lab: Path) -> nbformat.NotebookNode | None:
     """Return the notebook that lies beside the text, or None when there is none that can be read."""
     try:
         return nbformat.read(lab.with_suffix(".ipynb"), as_version=4)
-    except (FileNotFoundError, nbformat.reader.NotJSONError, nbformat.ValidationError):
+    except (FileNotFoundError, ValueError, TypeError, AttributeError, nbformat.ValidationError):
         return None
 
 
@@ -221,7 +226,8 @@ def sign(notebook: nbformat.NotebookNode, inputs: dict[str, str]) -> str:
 
 def changed_by_hand(notebook: nbformat.NotebookNode) -> bool:
     """Say whether somebody changed the notebook after it was generated."""
-    return notebook.metadata.get("lab", {}).get("written") != written(notebook)
+    signed = notebook.metadata.get("lab")
+    return not isinstance(signed, dict) or signed.get("written") != written(notebook)
 
 
 def executed_in_order(notebook: nbformat.NotebookNode) -> bool:
@@ -239,6 +245,6 @@ def why_stale(lab: Path) -> str:
         return "its notebook was changed by hand"
     if not executed_in_order(notebook):
         return "not every cell was executed, in order"
-    before, now = notebook.metadata["lab"]["made_from"], made_from(lab)
+    before, now = notebook.metadata["lab"].get("made_from", {}), made_from(lab)
     changed = sorted(name for name in before.keys() | now.keys() if before.get(name) != now.get(name))
     return f"changed since: {', '.join(changed)}" if changed else ""

@@ -59,12 +59,13 @@ def main() -> int:
         page.evaluate(CONTENTS)
         page.wait_for_function("[...document.images].every((image) => image.complete)")
         page.emulate_media(media="print", color_scheme="light")
-        page.pdf(
-            path=PDF, format="A4", outline=True, tagged=True, print_background=True, display_header_footer=True,
+        printed = page.pdf(
+            format="A4", outline=True, tagged=True, print_background=True, display_header_footer=True,
             header_template="<p></p>", footer_template=footer,
             margin={"top": "2cm", "bottom": "2cm", "left": "2.2cm", "right": "2.2cm"},
         )  # fmt: skip
         browser.close()
+    endings.replace(PDF, printed)
     print(f"The course is in {PDF.relative_to(ROOT)}, {PDF.stat().st_size / 1e6:.1f} MB.")
     return 0
 

@@ -6,7 +6,6 @@
 import shutil
 from pathlib import Path
 
-import endings
 from playwright.sync_api import sync_playwright
 
 STATIC = Path(__file__).resolve().parents[1] / "book" / "_static"
@@ -27,18 +26,18 @@ def main() -> None:
     if browser_path is None:
         raise SystemExit("The card is drawn by a browser, and there is none: install Chromium or Chrome.")
     source = STATIC / "card.html"
-    endings.replace(source, CARD.format(picture=(STATIC / "course.svg").read_text(encoding="utf-8")))
+    source.write_text(CARD.format(picture=(STATIC / "course.svg").read_text(encoding="utf-8")), encoding="utf-8")
     try:
         with sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=browser_path, args=["--no-sandbox", "--disable-gpu"])
             page = browser.new_page(viewport={"width": 1200, "height": 630})
             page.goto(source.as_uri())
             page.evaluate("document.fonts.ready")
-            endings.replace(STATIC / "card.png", page.screenshot())
+            page.screenshot(path=STATIC / "card.png")
             browser.close()
     finally:
         source.unlink()
 
 
 if __name__ == "__main__":
-    endings.run(main)
+    main()

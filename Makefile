@@ -32,7 +32,7 @@ test: python ## check everything and change nothing: style, site, tests, every c
 		"tests: OMP_NUM_THREADS=1 $(OURS) -m pytest -q -n 2 --dist loadfile" "labs: $(OURS) tools/check_outputs.py"
 
 jupyter-test: environment ## run every lab in a real JupyterLab; make test does so with those changed since
-	@EVERY_LAB=1 $(OURS) -m pytest -q -p no:xdist tests/test_jupyterlab.py
+	@EVERY_LAB=1 $(OURS) -m pytest -q -p no:xdist tests/slow/test_jupyterlab.py
 
 links: environment ## try the links to other sites; what does not answer is listed and fails nothing
 	@$(OURS) tools/check_links.py

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from benchmarks import made_corpus, measure, textbook
 from shared import data, model
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "benchmarks"))
 
 import against_textbook  # noqa: E402

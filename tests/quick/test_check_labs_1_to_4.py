@@ -15,7 +15,7 @@ from torch import nn
 from shared import check
 from shared.model import masked_softmax
 
-LABS = sorted((Path(__file__).resolve().parents[1] / "labs").glob("0[1-4]_*.md"))
+LABS = sorted((Path(__file__).resolve().parents[2] / "labs").glob("0[1-4]_*.md"))
 START = re.compile(r"^exercise: (\w+)\n---\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SOLUTION = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 

@@ -3,9 +3,12 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from hub_stand_in import stand_in_hub
+
+ROOT = Path(__file__).resolve().parents[2]
 
 # The hub's client waits longer after each failed try; the tests need its tries, not its waiting.
 LOAD = """
@@ -30,9 +33,8 @@ def load(url: str, home) -> subprocess.CompletedProcess:
         HF_HUB_ETAG_TIMEOUT="2",
         TQDM_DISABLE="1",
     )
-    root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     return subprocess.run(
-        [sys.executable, "-c", LOAD], env=environment, cwd=root, capture_output=True, text=True, timeout=120
+        [sys.executable, "-c", LOAD], env=environment, cwd=ROOT, capture_output=True, text=True, timeout=120
     )
 
 

@@ -17,7 +17,7 @@ from shared import data, training
 from shared.training import __main__ as command
 from shared.training import checkpoints
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def torchrun(folder: Path, processes: int, **different) -> tuple[subprocess.CompletedProcess, dict | None]:

@@ -10,7 +10,7 @@ from torch import nn
 
 from shared import model as shared_model
 
-LABS = Path(__file__).resolve().parents[1] / "labs"
+LABS = Path(__file__).resolve().parents[2] / "labs"
 VOCABULARY = 40
 
 

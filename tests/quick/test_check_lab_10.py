@@ -13,7 +13,7 @@ import torch
 
 from shared import check
 
-TEXT = (Path(__file__).resolve().parents[1] / "labs/10_in_the_wild.md").read_text()
+TEXT = (Path(__file__).resolve().parents[2] / "labs/10_in_the_wild.md").read_text()
 START = re.compile(r"^exercise: (\w+)\n---\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SOLUTION = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SOLUTIONS = {start[1]: SOLUTION.search(TEXT, start.end())[1] for start in START.finditer(TEXT)}

@@ -403,7 +403,7 @@ def test_the_same_arrays_give_the_same_bytes():
 
 
 def test_the_script_cannot_end_its_own_element():
-    script = (Path(__file__).parents[1] / "shared" / "figures" / "walk.js").read_text(encoding="utf-8")
+    script = (Path(__file__).parents[2] / "shared" / "figures" / "walk.js").read_text(encoding="utf-8")
     assert "</script" not in script and "<!--" not in script
 
 

@@ -15,7 +15,7 @@ import nbformat
 import notebooks
 import pytest
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "book/instructors.md").read_text()
 # The words before a block, its language, and its text.
 LEAD = r"(?:(?P<lead>[^\n]+(?:\n[^\n]+)*)\n\n)?"
@@ -118,7 +118,9 @@ def test_the_first_part_alone_makes_a_lab_without_an_exercise():
 
 def test_the_added_lab_passes_what_make_test_checks(added):
     names = "11_length or cosine_scores or welcome or double or survives"
-    files = "tests/test_labs.py tests/test_site.py tests/test_exercises.py tests/test_editions.py"
+    files = " ".join(
+        [*(f"tests/labs/test_{name}.py" for name in ("labs", "exercises", "editions")), "tests/browser/test_site.py"]
+    )
     python, environment = ".venv/bin/python -m", "OMP_NUM_THREADS=1"
     run(added, f"{python} ruff check")
     said = run(added, f"{environment} {python} pytest -q -p no:cacheprovider {files} -k {shlex.quote(names)}")

@@ -21,7 +21,7 @@ import notebooks
 import pytest
 import yaml
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 TINY = """---
 jupytext:
   text_representation:

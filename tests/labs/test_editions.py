@@ -20,7 +20,7 @@ import student
 
 from shared import check
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 LABS = notebooks.labs(ROOT)
 COURSE = [(lab, exercise) for lab in LABS for exercise in exercises.read(lab)]
 

@@ -9,7 +9,7 @@ import torch
 from shared import data as course_data
 from shared import model
 
-LAB = Path(__file__).parents[1] / "labs" / "04_values.md"
+LAB = Path(__file__).parents[2] / "labs" / "04_values.md"
 VOCABULARY, MARK = 40, 3
 
 

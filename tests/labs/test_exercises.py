@@ -14,7 +14,7 @@ import small_course
 
 from shared import check
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 COURSE = [(lab, exercise) for lab in notebooks.labs(ROOT) for exercise in exercises.read(lab)]
 
 

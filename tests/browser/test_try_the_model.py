@@ -16,7 +16,7 @@ from test_site import PAGES, SITE, built, loads
 from shared import data as course_data
 from shared import model, training
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 FILE = ROOT / "book" / "_static" / "try_the_model.safetensors"
 PAGE = "book/try_the_model"
 SIDE_BY_SIDE = ("mean pooling", "attention pooling", "self-attention")

@@ -1325,7 +1325,7 @@ def test_an_answer_checked_twice_gets_the_same_verdict(exercise):
 
 # --- The labs ----------------------------------------------------------------------------------------------------
 
-LABS = sorted((Path(__file__).resolve().parents[1] / "labs").glob("0[5-9]_*.md"))
+LABS = sorted((Path(__file__).resolve().parents[2] / "labs").glob("0[5-9]_*.md"))
 EXERCISE = re.compile(r"^exercise: (\w+)\n---\n(.*?)^```$.*?^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 

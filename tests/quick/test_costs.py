@@ -11,7 +11,7 @@ import pytest
 import torch
 import train_together
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "benchmarks"))
 
 import course  # noqa: E402

@@ -24,7 +24,7 @@ from shared.figures.matrices import (
     weighted_sum,
 )
 
-LAB = Path(__file__).parents[1] / "labs" / "06_when_in_doubt.md"
+LAB = Path(__file__).parents[2] / "labs" / "06_when_in_doubt.md"
 HARD_WORDS = [
     "the", "the", "cat", "Donaudampfschifffahrtsgesellschaftskapitän", "שלום", "مرحبا", "東京", "मानवीय",
     "👩‍👩‍👧‍👦", "🇮🇱", "naïve", "nai\u0308ve", "<b>&amp;", '"', "'", "…", "!", "−1", "]]>", "a\x00b", "\u202eevil",

@@ -17,7 +17,7 @@ from torch import nn
 from shared.data import load_reviews
 from shared.model import MultiHeadSelfAttention
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 LAB = ROOT / "labs/10_in_the_wild.md"
 TEXT = LAB.read_text()
 CODE = [cell.source for cell in notebooks.code_cells(notebooks.generate(LAB)) if not notebooks.is_generated(cell)]

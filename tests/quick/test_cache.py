@@ -14,7 +14,7 @@ import pytest
 from shared import cache, data
 from shared.cache import cached
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 ARRAYS = {"ids": np.arange(20, dtype=np.int32), "labels": np.array([1, 0, 1], dtype=np.int8), "none": np.empty(0)}
 
 

@@ -10,7 +10,7 @@ import torch
 from shared.model import SelfAttention
 
 HERE = Path(__file__).parent
-NOTEBOOK = HERE.parent / "labs" / "05_your_journey.ipynb"
+NOTEBOOK = HERE.parents[1] / "labs" / "05_your_journey.ipynb"
 REFERENCE = json.loads((HERE / "your_journey.json").read_text(encoding="utf-8"))
 NUMBER = re.compile(r"-?\d+\.\d+")
 

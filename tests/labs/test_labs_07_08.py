@@ -12,7 +12,7 @@ from torch import nn
 
 from shared import model
 
-LABS = Path(__file__).resolve().parents[1] / "labs"
+LABS = Path(__file__).resolve().parents[2] / "labs"
 
 
 def written_in(lab: str, *names: str) -> dict:

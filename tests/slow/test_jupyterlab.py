@@ -20,7 +20,7 @@ import pytest
 from markdown_it import MarkdownIt
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 SEEN = Path(__file__).with_name("jupyterlab_seen.json")
 EVERY_TIME = ("05_your_journey", "06_when_in_doubt")  # matrices, the walk, and no training
 EVERY_LAB = os.environ.get("EVERY_LAB") == "1"

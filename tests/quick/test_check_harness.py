@@ -471,7 +471,7 @@ def test_every_check_says_in_words_what_it_tried():
 def test_the_package_is_quick_to_import():
     heavy = ("sklearn", "matplotlib", "pandas", "datasets", "transformers", "IPython")
     code = f"import sys, shared.check; print([name for name in {heavy} if name in sys.modules])"
-    root = Path(__file__).resolve().parents[1]
+    root = Path(__file__).resolve().parents[2]
     environment = os.environ | {"PYTHONPATH": str(root)}
     found = subprocess.run([sys.executable, "-c", code], cwd=root, env=environment, capture_output=True, text=True)
     assert found.stdout.strip() == "[]", found.stdout + found.stderr

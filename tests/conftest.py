@@ -1,9 +1,17 @@
-"""A browser for every test that asks for one: the Chromium or Chrome of this machine, driven by Playwright."""
+"""A browser for every test that asks for one: the Chromium or Chrome of this machine, driven by Playwright.
+
+And the number of processes for `pytest -n auto`.
+"""
 
 import os
 import shutil
 
+import machine
 import pytest
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    return machine.processes()
 
 
 @pytest.fixture(scope="session")

@@ -1,9 +1,9 @@
 """Brings the notebooks of the labs up to date with their texts, and the repository's name with _config.yml.
 
-The rule: a stale lab is executed once, in a fresh kernel, two labs at a time; any other keeps its outputs. A
-notebook is replaced in one step, and only by an execution that came to its end. One that somebody changed by hand
-is kept in yours/ first. Called with a number, as in `make_labs.py 05`, it leaves the other labs alone; with `again`
-it executes labs that are not stale, too.
+The rule: a stale lab is executed once, in a fresh kernel, as many side by side as the machine allows; any other keeps
+its outputs. A notebook is replaced in one step, and only by an execution that came to its end. One that somebody
+changed by hand is kept in yours/ first. Called with a number, as in `make_labs.py 05`, it leaves the other labs alone;
+with `again` it executes labs that are not stale, too.
 
 What a lab exports for the site's pages (weights), it writes into the folder that LAB_EXPORT names. That is set here
 alone; the files move to book/_static once the lab has come to its end.
@@ -21,6 +21,7 @@ from pathlib import Path
 
 import check_labs
 import identity
+import machine
 import nbclient
 import nbformat
 import notebooks
@@ -121,7 +122,8 @@ def main(number: str, again: bool) -> int:
     if not chosen:
         print(f"No lab has the number {number}: there are {', '.join(lab.name[:2] for lab in every)}.")
         return 1
-    with ProcessPoolExecutor(max_workers=2) as pool:
+    chosen.reverse()  # the last labs take longest: the short ones fill the gaps
+    with ProcessPoolExecutor(max_workers=machine.processes()) as pool:
         return 0 if all(list(pool.map(attempt, chosen, [again] * len(chosen)))) else 1
 
 

@@ -4,10 +4,10 @@ For each exercise of the course: the starting cell is "not done yet", the soluti
 but the lab's import statements.
 """
 
-import ast
 from pathlib import Path
 
 import exercises
+import lab_code
 import notebooks
 import pytest
 import small_course
@@ -29,17 +29,6 @@ def change(lab, old, new):
     lab.write_text(text.replace(old, new, 1))
 
 
-def names_of_imports(lab):
-    """The namespace that starting cells and solutions may use."""
-    namespace = {}
-    for cell in notebooks.code_cells(notebooks.generate(lab)):
-        tree = notebooks.parse_cell(cell.source)
-        if not notebooks.is_generated(cell) and isinstance(tree, ast.AST):
-            imports = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
-            exec(compile(ast.Module(imports, []), lab.stem, "exec"), namespace)
-    return namespace
-
-
 # --- the exercises of the course ---------------------------------------------------------------------------------
 
 
@@ -50,7 +39,7 @@ def test_no_name_occurs_twice_in_the_course():
 @pytest.mark.parametrize(("lab", "exercise"), COURSE, ids=[exercise.name for _, exercise in COURSE])
 def test_a_starting_cell_is_not_done_yet_and_its_solution_is_correct(lab, exercise):
     for code, state in ((exercise.start, "not done yet"), (exercise.solution, "correct")):
-        namespace = names_of_imports(lab)
+        namespace = lab_code.imports(lab)
         exec(code, namespace)
         verdict = eval(exercise.check, namespace | {"check": check})
         assert verdict.state == state, f"labs/{lab.name}, {exercise.name}: {verdict}"

@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 
 import environment
+import lab_code
 import notebooks
 import numpy as np
 import pytest
@@ -18,9 +19,9 @@ from shared.data import load_reviews
 from shared.model import MultiHeadSelfAttention
 
 ROOT = Path(__file__).resolve().parents[2]
-LAB = ROOT / "labs/10_in_the_wild.md"
+LAB = lab_code.find(10)
 TEXT = LAB.read_text()
-CODE = [cell.source for cell in notebooks.code_cells(notebooks.generate(LAB)) if not notebooks.is_generated(cell)]
+CODE = lab_code.cells(LAB)
 PINS = dict(line.split("==") for line in (ROOT / "constraints.txt").read_text().splitlines() if "==" in line)
 
 needs_the_model = pytest.mark.skipif(
@@ -31,9 +32,7 @@ needs_the_model = pytest.mark.skipif(
 
 def definition_of(name: str) -> str:
     """The lab's own function of that name."""
-    nodes = [node for code in CODE for node in notebooks.parse_cell(code).body if getattr(node, "name", "") == name]
-    (node,) = nodes
-    return ast.unparse(node)
+    return ast.unparse(lab_code.definitions(LAB)[name])
 
 
 @pytest.fixture(scope="module")

@@ -105,11 +105,6 @@ def test_a_cell_that_is_not_compared_is_followed_by_one_that_is(lab):
     assert "nbval-ignore-output" not in cells[-1].metadata.get("tags", []), "the last cell of a lab must be compared"
 
 
-def test_lab_5_has_no_cell_that_is_exempt():
-    cells = notebooks.code_cells(notebooks.read(ROOT / "labs/05_your_journey.md"))
-    assert not any("nbval-ignore-output" in cell.metadata.get("tags", []) for cell in cells)
-
-
 def test_names_and_addresses_follow_the_settings():
     behind = identity.outdated(ROOT)
     assert not behind, f"{', '.join(path.name for path in behind)} does not follow _config.yml: run `make labs`."

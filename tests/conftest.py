@@ -8,6 +8,7 @@ import shutil
 
 import machine
 import pytest
+import site_in_browser
 
 
 def pytest_xdist_auto_num_workers() -> int:
@@ -29,3 +30,17 @@ def browser():
         running = playwright.chromium.launch(executable_path=found, args=["--no-sandbox", "--disable-gpu"])
         yield running
         running.close()
+
+
+@pytest.fixture(scope="session")
+def address():
+    """The built site on a server, as readers meet it."""
+    with site_in_browser.served() as address:
+        yield address
+
+
+@pytest.fixture
+def visit(browser):
+    """Opens pages, and closes them after the test."""
+    with site_in_browser.visits(browser) as visit:
+        yield visit

@@ -1,5 +1,6 @@
 """The built site as files: what it loads, where its links lead, what its pictures say. `make book` builds it."""
 
+import functools
 import gzip
 import importlib.util
 import re
@@ -50,6 +51,7 @@ class Page(HTMLParser):
         return [given for tag, given in self.tags if tag in names]
 
 
+@functools.cache
 def built(name: str) -> Page:
     path = SITE / f"{name}.html"
     assert path.is_file(), f"{path.relative_to(ROOT)} is not there; run `make book` first"

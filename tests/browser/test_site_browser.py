@@ -1,42 +1,101 @@
 """The built site in a browser: what it fetches, how it is used by keyboard, at 360 pixels, in the dark."""
 
-import functools
-import http.server
 import re
 import subprocess
-import threading
 import zipfile
 
 import pytest
 from playwright.sync_api import Locator
+from site_in_browser import axe, visits
 from test_site import LABS, PAGES, ROOT, SITE, TOC
 
 ALL = [*PAGES, "search", "404"]
-THEMES = ("light", "dark")
 WIDTHS = (360, 768, 1440)
 # What a reader may type or paste: markup, very much text, signs outside the plane, a text that turns the line round.
 HOSTILE = ["<img src=x onerror=alert(1)>", "word " * 20_000, "🙂👩‍👩‍👧 𝕏", "\u202eשלום \u200fمرحبا"]
 
 
-class Quiet(http.server.SimpleHTTPRequestHandler):
-    """Serves the site below /some/where: a host may put it under any path."""
-
-    def translate_path(self, path: str) -> str:
-        return super().translate_path(path.removeprefix("/some/where") if path.startswith("/some/where/") else "/none")
-
-    def log_message(self, *_) -> None:
-        pass
+# --- every page, opened once on a phone ------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def address():
-    """The site on a server of its own, as readers meet it."""
-    assert SITE.is_dir(), "the site is not built; run `make book` first"
-    handler = functools.partial(Quiet, directory=SITE)
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}/some/where"
-        server.shutdown()
+@pytest.fixture(scope="module", params=ALL)
+def opened(request, browser, address):
+    """A page of the site on a narrow screen; the tests below use it one after the other."""
+    with visits(browser) as visit:
+        yield visit(f"{address}/{request.param}.html", width=min(WIDTHS))
+
+
+def test_a_page_opens_without_a_fault_and_asks_nobody_else(opened, address):
+    assert opened.faults == []
+    assert [url for url in opened.asked if not url.startswith((address, "data:", "blob:"))] == []
+
+
+def test_no_label_is_cut_off_at_the_edge_of_its_picture(opened):
+    cut = opened.evaluate(
+        """[...document.querySelectorAll("svg[role=img] text")].filter(text => {
+             const own = text.getBoundingClientRect(), picture = text.closest("svg").getBoundingClientRect();
+             return own.left < picture.left - 1 || own.right > picture.right + 1;
+           }).map(text => text.textContent)"""
+    )
+    assert cut == []
+
+
+def test_a_table_has_headers_and_a_picture_of_numbers_says_them(opened):
+    without = "[...document.querySelectorAll('main table')].filter(t => !t.querySelector('th')).length"
+    assert opened.evaluate(without) == 0
+    # A drawn matrix shows its numbers or describes them; shade alone is for those who see it.
+    silent = opened.evaluate(
+        """[...document.querySelectorAll("main .cell_output svg[role=img]")]
+             .filter(e => (e.getAttribute("aria-label") || "").length < 20).map(e => e.outerHTML.slice(0, 120))"""
+    )
+    assert silent == []
+
+
+def test_a_page_is_accessible(opened):
+    # Contrast takes longest: it is measured on a page of each kind below, and at night on all of them.
+    assert axe(opened, rules={"color-contrast": {"enabled": False}}) == []
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_a_page_is_whole_at_every_width(opened, width):
+    opened.set_viewport_size({"width": width, "height": 900})
+    assert opened.evaluate("document.documentElement.scrollWidth") <= width
+    # What is cut off at the edge must be inside something that scrolls.
+    lost = opened.evaluate(
+        """width => [...document.querySelectorAll("main *")].filter(e => {
+             if (e.closest(".hidden") || !e.getClientRects().length) return false;
+             if (e.getBoundingClientRect().right <= width + 1) return false;
+             for (let up = e; up; up = up.parentElement)
+               if (["auto", "scroll"].includes(getComputedStyle(up).overflowX)) return false;
+             return !e.closest("svg");
+           }).map(e => e.outerHTML.slice(0, 120))""",
+        width,
+    )
+    assert lost == []
+
+
+def test_nothing_typed_into_a_page_does_harm(opened):
+    dialogs = []
+    opened.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
+    pictures = opened.locator("img").count()
+    fields = opened.locator("main input:is([type=text], [type=search], :not([type])), main textarea")
+    for text in HOSTILE:
+        for field in filter(Locator.is_visible, fields.all()):
+            field.focus()
+            field.fill("")
+            opened.keyboard.insert_text(text)
+            opened.keyboard.press("Tab")
+            assert field.input_value() == text[: len(field.input_value())]
+    assert dialogs == [] and opened.locator("img").count() == pictures and opened.faults == []
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("name", [TOC["root"], "book/notation", LABS[5], "search"])
+def test_a_page_of_each_kind_has_contrast_in_both_themes(visit, address, name, theme):
+    assert axe(visit(f"{address}/{name}.html", theme), runOnly=["color-contrast"]) == []
+
+
+# --- from a stick ----------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -49,35 +108,6 @@ def stick(tmp_path_factory):
     with zipfile.ZipFile(folder / "towards-self-attention.zip") as packed:
         packed.extractall(folder)
     return folder / "html"
-
-
-@pytest.fixture
-def visit(browser):
-    """Opens an address and returns its page; `page.faults` collects what went wrong, `page.asked` what it fetched."""
-    contexts = []
-
-    def open_page(url: str, theme: str = "light", width: int = 1440):
-        size = {"width": width, "height": 900}
-        context = browser.new_context(viewport=size, color_scheme=theme, reduced_motion="reduce")
-        contexts.append(context)
-        page = context.new_page()
-        page.faults, page.asked = [], []
-        page.on("console", lambda m: page.faults.append(m.text) if m.type in ("error", "warning") else None)
-        page.on("pageerror", lambda error: page.faults.append(str(error)))
-        page.on("request", lambda request: page.asked.append(request.url))
-        page.goto(url, wait_until="load")
-        return page
-
-    yield open_page
-    for context in contexts:
-        context.close()
-
-
-@pytest.mark.parametrize("name", ALL)
-def test_a_page_opens_without_a_fault_and_asks_nobody_else(visit, address, name):
-    page = visit(f"{address}/{name}.html")
-    assert page.faults == []
-    assert [url for url in page.asked if not url.startswith((address, "data:", "blob:"))] == []
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -102,41 +132,7 @@ def test_search_works_from_a_stick(visit, stick):
     assert page.faults == []
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("name", ALL)
-def test_a_page_is_whole_and_accessible_in_both_themes(visit, address, name, width):
-    page = visit(f"{address}/{name}.html", width=width)
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
-    # What is cut off at the edge must be inside something that scrolls.
-    lost = page.evaluate(
-        """width => [...document.querySelectorAll("main *")].filter(e => {
-             if (e.closest(".hidden") || !e.getClientRects().length) return false;
-             if (e.getBoundingClientRect().right <= width + 1) return false;
-             for (let up = e; up; up = up.parentElement)
-               if (["auto", "scroll"].includes(getComputedStyle(up).overflowX)) return false;
-             return !e.closest("svg");
-           }).map(e => e.outerHTML.slice(0, 120))""",
-        width,
-    )
-    assert lost == []
-    if width != 768:  # the layout of a phone, and of a desk
-        assert axe(page) == []
-        page.emulate_media(color_scheme="dark")
-        page.reload()
-        # In another theme nothing but colours is another.
-        assert axe(page, {"runOnly": ["color-contrast"]}) == []
-    assert page.faults == []
-
-
-@pytest.mark.parametrize("name", LABS)
-def test_no_label_is_cut_off_at_the_edge_of_its_picture(visit, address, name):
-    cut = visit(f"{address}/{name}.html").evaluate(
-        """[...document.querySelectorAll("svg[role=img] text")].filter(text => {
-             const own = text.getBoundingClientRect(), picture = text.closest("svg").getBoundingClientRect();
-             return own.left < picture.left - 1 || own.right > picture.right + 1;
-           }).map(text => text.textContent)"""
-    )
-    assert cut == []
+# --- how it is used --------------------------------------------------------------------------------------------------
 
 
 def test_what_scrolls_sideways_fades_where_more_is_to_come(visit, address):
@@ -150,14 +146,6 @@ def test_what_scrolls_sideways_fades_where_more_is_to_come(visit, address):
     page.wait_for_function("e => !e.classList.contains('more')", arg=handle)
     wide = visit(f"{address}/labs/04_values.html")
     assert wide.locator(".cell_output:has(> img)").count() and not wide.locator(".cell_output:has(> img).more").count()
-
-
-def axe(page, options: dict | None = None) -> list[str]:
-    """What axe-core finds, one line for each place."""
-    from axe_playwright_python.sync_playwright import Axe
-
-    found = Axe().run(page, options=options).response["violations"]
-    return [f"{fault['id']}: {node['html'][:160]}" for fault in found for node in fault["nodes"][:3]]
 
 
 def test_the_contents_open_and_close_by_keyboard_on_a_phone(visit, address):
@@ -226,18 +214,6 @@ def test_a_lab_counts_as_read_once_its_end_was_in_sight(visit, address):
         assert read.text_content().endswith(", read")
 
 
-@pytest.mark.parametrize("name", LABS)
-def test_a_table_has_headers_and_a_picture_of_numbers_says_them(visit, address, name):
-    page = visit(f"{address}/{name}.html")
-    assert page.evaluate("[...document.querySelectorAll('main table')].filter(t => !t.querySelector('th')).length") == 0
-    # A drawn matrix shows its numbers or describes them; shade alone is for those who see it.
-    silent = page.evaluate(
-        """[...document.querySelectorAll("main .cell_output svg[role=img]")]
-             .filter(e => (e.getAttribute("aria-label") || "").length < 20).map(e => e.outerHTML.slice(0, 120))"""
-    )
-    assert silent == []
-
-
 def test_the_theme_follows_the_system_until_the_reader_chooses(visit, address):
     page = visit(f"{address}/{TOC['root']}.html", theme="dark")
     theme = "document.documentElement.dataset.theme"
@@ -274,23 +250,6 @@ def test_search_speaks_as_the_course_does(visit, address, word, found):
     page = visit(f"{address}/search.html?q={word}")
     page.locator(".search-summary", has_text=re.compile(found)).wait_for()
     assert page.locator("#search-results h2").inner_text() == "Found"
-
-
-@pytest.mark.parametrize("name", ["search", *PAGES])
-def test_nothing_typed_into_a_page_does_harm(visit, address, name):
-    page = visit(f"{address}/{name}.html")
-    dialogs = []
-    page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
-    pictures = page.locator("img").count()
-    fields = page.locator("main input:is([type=text], [type=search], :not([type])), main textarea")
-    for text in HOSTILE:
-        for field in filter(Locator.is_visible, fields.all()):
-            field.focus()
-            field.fill("")
-            page.keyboard.insert_text(text)
-            page.keyboard.press("Tab")
-            assert field.input_value() == text[: len(field.input_value())]
-    assert dialogs == [] and page.locator("img").count() == pictures and page.faults == []
 
 
 @pytest.mark.parametrize("text", HOSTILE)

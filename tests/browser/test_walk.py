@@ -1,6 +1,5 @@
 """The walk in a real browser: its numbers against PyTorch, its keys, its words, and what may not harm it."""
 
-import json
 import math
 import re
 import time
@@ -8,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from site_in_browser import axe
 
 from shared.figures.colours import role_css
 from shared.figures.walk import walk
@@ -369,8 +369,6 @@ def test_the_walk_starts_when_a_notebook_inserts_it_afterwards(show):
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("width", [360, 1440])
 def test_axe_finds_nothing_and_the_page_never_scrolls_sideways(show, theme, width):
-    from axe_playwright_python.sync_playwright import Axe
-
     torch.manual_seed(1)
     W_query, W_key, W_value, W_output = (torch.randn(9, 9) for _ in range(4))
     many = walk(SIX_WORDS, torch.eye(9)[:6], W_query, W_key, W_value, W_output=W_output, num_heads=3)
@@ -378,8 +376,7 @@ def test_axe_finds_nothing_and_the_page_never_scrolls_sideways(show, theme, widt
     page.get_by_label("Your own sentence").fill("Your journey starts with one unknown-step today, or not")
     for stage in range(9):
         if stage in (4, 8):  # scores and output: axe takes its time
-            found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
-            assert found == [], json.dumps([(each["id"], each["nodes"][0]["html"]) for each in found])
+            assert axe(page) == []
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
         small = page.evaluate("""() => Array.from(document.querySelectorAll('.attention-walk')).flatMap(host =>
             Array.from(host.shadowRoot.querySelectorAll('button, .chip, input[type=text], td[data-row]')))

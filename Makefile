@@ -1,5 +1,5 @@
 # The only interface. Each target makes the environment first when it is missing or its pins changed.
-# Labs are executed and checked with one torch thread each, two at a time: see tools/notebooks.py.
+# Labs and tests run side by side, one torch thread each: tools/machine.py says how many (PROCESSES=2 sets it).
 
 MINIMUM = 3, 11
 # The first Python that is new enough; `make book PYTHON=/path/to/python` chooses another.
@@ -8,8 +8,12 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 OURS = .venv/bin/python
 ENVIRONMENT = $(PYTHON) tools/environment.py
 SITE = $(OURS) tools/build_site.py
+STYLE = $(OURS) -m ruff check && $(OURS) -m ruff format --check -q
+# Each file stays with one process: its tests share what takes long to make.
+TESTS = OMP_NUM_THREADS=1 $(OURS) -m pytest -q -n auto --dist loadfile
+FRESH = tests/labs/test_labs.py::test_each_lab_is_paired_fresh_and_executed
 
-.PHONY: help book serve jupyter labs test jupyter-test student instructor grade links results bench gpu offline pdf clean python environment
+.PHONY: help book serve jupyter labs quick test test-all jupyter-test student instructor grade links results bench gpu offline pdf clean python environment
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -27,12 +31,19 @@ jupyter: environment ## open JupyterLab on the labs
 labs: environment ## execute the labs that are stale (LAB=05 for one; AGAIN=1 executes it in any case)
 	@$(OURS) tools/make_labs.py $(LAB) $(if $(AGAIN),again)
 
-test: python ## check everything and change nothing: style, site, tests, every cell of every lab
-	@$(PYTHON) tools/phases.py "environment: $(ENVIRONMENT)" "style: $(OURS) -m ruff check && $(OURS) -m ruff format --check -q" "site: $(SITE)" \
-		"tests: OMP_NUM_THREADS=1 $(OURS) -m pytest -q -n 2 --dist loadfile" "labs: $(OURS) tools/check_outputs.py"
+quick: python ## check what breaks most often, in a minute and a half: style, layers, exercises, pages, stale labs
+	@$(PYTHON) tools/phases.py "environment: $(ENVIRONMENT)" "style: $(STYLE)" "site: $(SITE)" \
+		"tests: $(TESTS) tests/quick tests/browser/test_site.py $(FRESH)"
 
-jupyter-test: environment ## run every lab in a real JupyterLab; make test does so with those changed since
-	@EVERY_LAB=1 $(OURS) -m pytest -q -p no:xdist tests/test_jupyterlab.py
+test: python ## check everything and change nothing: style, site, tests, every cell of every lab (ONLY=labs: a phase)
+	@$(PYTHON) tools/phases.py "environment: $(ENVIRONMENT)" "style: $(STYLE)" "site: $(SITE)" \
+		"tests: $(TESTS) tests/quick tests/labs" "pages: $(TESTS) tests/browser" "labs: $(OURS) tools/check_outputs.py"
+
+test-all: test ## make test, and what takes long and finds little: tests/README.md lists it
+	@OMP_NUM_THREADS=1 $(OURS) -m pytest -q -p no:xdist tests/slow
+
+jupyter-test: environment ## run every lab in a real JupyterLab; make test-all does so with those changed since
+	@EVERY_LAB=1 $(OURS) -m pytest -q -p no:xdist tests/slow/test_jupyterlab.py
 
 links: environment ## try the links to other sites; what does not answer is listed and fails nothing
 	@$(OURS) tools/check_links.py

@@ -1,9 +1,9 @@
 """Brings the notebooks of the labs up to date with their texts, and the repository's name with _config.yml.
 
-The rule: a stale lab is executed once, in a fresh kernel, two labs at a time; any other keeps its outputs. A
-notebook is replaced in one step, and only by an execution that came to its end. One that somebody changed by hand
-is kept in yours/ first. Called with numbers, as in `make_labs.py 05`, it leaves the other labs alone; with `again`
-it executes labs that are not stale, too.
+The rule: a stale lab is executed once, in a fresh kernel, as many side by side as the machine allows; any other keeps
+its outputs. A notebook is replaced in one step, and only by an execution that came to its end. One that somebody
+changed by hand is kept in yours/ first. Called with numbers, as in `make_labs.py 05`, it leaves the other labs alone;
+with `again` it executes labs that are not stale, too.
 
 What a lab exports for the site's pages (weights), it writes into the folder that LAB_EXPORT names. That is set here
 alone; the files move to book/_static once the lab has come to its end.
@@ -20,6 +20,7 @@ from pathlib import Path
 import check_labs
 import endings
 import identity
+import machine
 import nbclient
 import nbformat
 import notebooks
@@ -119,8 +120,9 @@ def main(numbers: set[str], again: bool) -> int:
     for path, text in outdated.items():
         endings.replace(path, text)
         print(f"{path.name:<24} follows _config.yml")
-    chosen = [lab for lab, number in every.items() if number in wanted]
-    with ProcessPoolExecutor(max_workers=2) as pool:
+    # The last labs take longest: the short ones fill the gaps.
+    chosen = [lab for lab, number in reversed(every.items()) if number in wanted]
+    with ProcessPoolExecutor(max_workers=machine.processes()) as pool:
         return 0 if all(list(pool.map(attempt, chosen, [again] * len(chosen)))) else 1
 
 

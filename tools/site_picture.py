@@ -1,7 +1,7 @@
 """Draws the welcome page's picture, `book/_static/course.svg`: one sentence on its way through self-attention.
 
 The shades are the numbers of lab 5 (weights from seed 123), so the picture cannot say what the course does not.
-Run it with `python -m tools.site_picture`; tests/test_site.py checks that the file is what this script draws.
+Run it with `python -m tools.site_picture`; tests/browser/test_site.py checks that the file is what this script draws.
 """
 
 from pathlib import Path

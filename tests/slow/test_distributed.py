@@ -1,0 +1,211 @@
+"""Claims about training in several processes, and about checkpoints; each run is tiny and takes seconds."""
+
+import json
+import os
+import resource
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+import train_together
+
+from shared import data, training
+from shared.training import __main__ as command
+from shared.training import checkpoints
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def torchrun(folder: Path, processes: int, **different) -> tuple[subprocess.CompletedProcess, dict | None]:
+    """Run the tiny training in several processes; what it wrote, or None."""
+    answer = folder / "answer.json"
+    answer.unlink(missing_ok=True)
+    launcher = [sys.executable, "-m", "torch.distributed.run", f"--nproc-per-node={processes}", "--standalone"]
+    done = subprocess.run(
+        [*launcher, "tests/train_together.py", str(answer), json.dumps(different)],
+        cwd=ROOT,
+        env=os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "TQDM_DISABLE": "1"},
+        capture_output=True,
+        text=True,
+        timeout=100,
+    )
+    return done, json.loads(answer.read_text()) if answer.exists() else None
+
+
+def alone(**different) -> dict:
+    history, weights = train_together.run(None, **different)
+    return {"history": list(history), "weights": weights}
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    threads = torch.get_num_threads()
+    yield
+    torch.set_num_threads(threads)
+
+
+# --- several processes -------------------------------------------------------------------------------------------
+
+
+def test_two_processes_have_the_loss_curve_of_one_with_the_same_batches(tmp_path):
+    done, two = torchrun(tmp_path, 2)
+    assert two, done.stderr
+    one = alone()
+    for before, after in zip(one["history"], two["history"], strict=True):
+        assert after == pytest.approx(before, abs=1e-4)
+    assert one["history"][-1]["train_loss"] < 0.5 * one["history"][0]["train_loss"]  # something was learned
+    for name, weight in one["weights"].items():
+        np.testing.assert_allclose(two["weights"][name], weight, atol=1e-3)
+
+
+def test_a_killed_process_ends_the_run_with_a_reason_and_the_checkpoint_continues_to_the_digit(tmp_path):
+    _, undisturbed = torchrun(tmp_path, 2, dropout=0.3)
+    checkpoint = str(tmp_path / "run.pt")
+    start = time.monotonic()
+    done, nothing = torchrun(tmp_path, 2, dropout=0.3, checkpoint=checkpoint, kill=3)
+    assert done.returncode != 0 and nothing is None
+    assert time.monotonic() - start < 40
+    assert "Signal 9 (SIGKILL)" in done.stderr  # torchrun's report
+    done, continued = torchrun(tmp_path, 2, dropout=0.3, checkpoint=checkpoint)
+    assert continued == undisturbed, done.stderr
+    assert len(continued["history"]) == 4
+
+
+def test_a_process_that_hangs_ends_the_run_when_patience_is_over(tmp_path):
+    start = time.monotonic()
+    done, nothing = torchrun(tmp_path, 2, hang=2)
+    assert done.returncode != 0 and nothing is None
+    assert time.monotonic() - start < 40
+    assert "Another process of this run was lost" in done.stderr
+
+
+# --- checkpoints -------------------------------------------------------------------------------------------------
+
+
+def test_a_run_that_was_killed_alone_continues_to_the_digit(tmp_path):
+    checkpoint = tmp_path / "run.pt"
+    undisturbed = alone(dropout=0.3)
+    killed = torchrun(tmp_path, 1, dropout=0.3, checkpoint=str(checkpoint), kill=3)[0]
+    assert killed.returncode != 0
+    assert len(checkpoints.read(checkpoint)["history"]) == 2
+    assert alone(dropout=0.3, checkpoint=checkpoint) == undisturbed
+    assert alone(dropout=0.3, checkpoint=checkpoint) == undisturbed  # nothing is left to do, and nothing is lost
+
+
+def test_the_best_epoch_before_the_kill_is_not_forgotten(tmp_path):
+    checkpoint = tmp_path / "run.pt"
+    _, weights = train_together.run(None, checkpoint=checkpoint, epochs=1)
+    state = checkpoints.read(checkpoint)
+    state["history"][0]["validation_accuracy"] = 2.0  # no later epoch can be better
+    checkpoints.write(checkpoint, state)
+    history, kept = train_together.run(None, checkpoint=checkpoint)
+    assert (len(history), history.best_epoch, kept) == (4, 1, weights)
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    path = tmp_path_factory.mktemp("checkpoint") / "whole.pt"
+    train_together.run(None, checkpoint=path, epochs=1)
+    return path.read_bytes()
+
+
+def test_a_checkpoint_cut_or_changed_at_any_byte_is_refused(whole, tmp_path):
+    path = tmp_path / "run.pt"
+    places = [0, 1, 63, 64, 65, *range(66, len(whole), 997), len(whole) - 1]
+    for place in places:
+        changed = bytearray(whole)
+        changed[place] ^= 1
+        for content in (whole[:place], bytes(changed)):
+            path.write_bytes(content)
+            with pytest.raises(ValueError, match="no checkpoint, or a damaged one.*Delete it to start"):
+                checkpoints.read(path)
+    path.write_bytes(whole)
+    assert checkpoints.read(path)["best_epoch"] == 1
+
+
+def test_a_checkpoint_of_another_run_is_refused_and_named(whole, tmp_path):
+    path = tmp_path / "run.pt"
+    for name, there, here in (("seed", 4, 3), ("batch size", 8, 16), ("processes", 2, 1)):
+        path.write_bytes(whole)
+        state = checkpoints.read(path)
+        state["run"][name] = there
+        checkpoints.write(path, state)
+        with pytest.raises(ValueError, match=f"another run, with other {name}: {there} there, {here} here"):
+            alone(checkpoint=path)
+
+
+def test_a_full_disk_ends_the_run_with_a_sentence_and_keeps_the_checkpoint_before(whole, tmp_path):
+    path = tmp_path / "run.pt"
+    path.write_bytes(whole)
+    allowed = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (len(whole) // 2, allowed[1]))  # a real write that breaks off half way
+    try:
+        with pytest.raises(OSError, match="could not be written.*the one of the epoch before is kept"):
+            alone(checkpoint=path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, allowed)
+    assert path.read_bytes() == whole
+    assert list(tmp_path.iterdir()) == [path]  # nothing half-written is left
+
+
+# --- the command -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        (["--epochs", "none"], "whole numbers from 1 on, and 'none' is none"),
+        (["--batch-size", "0"], "whole numbers from 1 on, and '0' is none"),
+        (["--dropout", "1"], "numbers from 0 up to 1, 1 left out, and '1' is none"),
+        (["--model", "transformer"], "invalid choice: 'transformer'"),
+        (["--checkpoints", "run.pt"], "unrecognized arguments"),
+    ],
+)
+def test_a_bad_argument_is_answered_with_a_sentence(given, sentence, capsys):
+    with pytest.raises(SystemExit):
+        command.train(given)
+    assert sentence in capsys.readouterr().err
+
+
+def test_a_damaged_checkpoint_is_a_sentence_on_the_command_line_too(tmp_path, monkeypatch):
+    path = tmp_path / "run.pt"
+    path.write_bytes(b"not a checkpoint")
+    said = command.ending(lambda: command.train(["--checkpoint", str(path)]))
+    assert "Delete it to start from the first epoch" in said
+    monkeypatch.setenv("LAB_SCALE", "huge")
+    assert "LAB_SCALE is 'huge'" in command.ending(lambda: command.train([]))
+
+
+def test_bfloat16_computes_in_bfloat16_and_answers_in_float32():
+    net = command.MODELS["self-attention"](10)
+    ids = torch.arange(2, 10).view(2, 4)
+    wanted, _ = net.eval()(ids, ids > 0)
+    seen = []
+    net.attention.W_query.register_forward_hook(lambda module, given, made: seen.append(made.dtype))
+    command.in_bfloat16(net, torch.device("cpu"))
+    logits, weights = net(ids, ids > 0)
+    assert (seen, logits.dtype, weights.dtype) == ([torch.bfloat16], torch.float32, torch.float32)
+    torch.testing.assert_close(logits, wanted, atol=0.02, rtol=0)
+    logits, weights = net(ids, ids > 5)  # the first text is padding only
+    assert logits.isfinite().all()
+    assert weights[0].tolist() == [0, 0, 0, 0]
+
+
+# --- steps that a GPU need not wait for --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", command.MODELS)
+def test_no_step_asks_the_device_for_a_number(kind, monkeypatch):
+    """On the device `meta` there are no numbers, so a step that looks at one fails here as it would wait on a GPU."""
+    source = train_together.reviews()
+    net = command.MODELS[kind](source.vocabulary_size).to("meta")
+    asked = []
+    monkeypatch.setattr(torch.Tensor, "tolist", lambda tensor: asked.append(tensor.device.type) or [0.0, 0.0])
+    optimizer = torch.optim.Adam(net.parameters())
+    recipe = training.Recipe(1, 0.01, 16)
+    training._one_epoch(net, data.plain_examples(source), optimizer, recipe, 0, torch.device("meta"))
+    assert asked == ["meta"]  # once an epoch

@@ -59,13 +59,13 @@ grade: environment ## grade a folder of submitted notebooks (SUBMISSIONS=folder;
 		make grade SUBMISSIONS=handed_in))"
 
 results: environment ## make the long table of lab 9 anew: 15 minutes on two cores; may be stopped and goes on
-	@$(OURS) tools/results.py
+	@$(OURS) -m experiments.results
 
 bench: environment ## the course against its budgets, and its speed against a textbook pipeline: over an hour
-	@$(OURS) benchmarks/course.py; status=$$?; $(OURS) benchmarks/against_textbook.py && $(OURS) benchmarks/page.py && exit $$status
+	@$(OURS) -m experiments.costs; status=$$?; $(OURS) -m experiments.speed && $(OURS) -m experiments.report && exit $$status
 
-gpu: environment ## run labs and training on the CUDA device of this machine, and put the figures on the page of costs
-	@$(OURS) benchmarks/on_gpu.py && $(OURS) benchmarks/page.py
+gpu: environment ## run labs and training on the CUDA device of this machine, and keep the figures in experiments/
+	@$(OURS) -m experiments.gpu && $(OURS) -m experiments.report
 
 offline: python ## zip the built site, to be read without a network
 	@cd _build/html 2>/dev/null || { echo "There is no site yet: run make book first."; exit 1; }
@@ -77,7 +77,7 @@ pdf: environment ## print the whole course to _build/towards-self-attention.pdf,
 
 clean: ## remove the built site and caches; the environment stays (it is the folder .venv)
 	@rm -rf _build build *.egg-info .pytest_cache .ruff_cache .hypothesis
-	@find labs shared tests tools benchmarks \( -name __pycache__ -o -name .ipynb_checkpoints \) -prune -exec rm -rf {} +
+	@find labs shared tests tools experiments \( -name __pycache__ -o -name .ipynb_checkpoints \) -prune -exec rm -rf {} +
 
 environment: python
 	@$(ENVIRONMENT)

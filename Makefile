@@ -1,6 +1,9 @@
 # The only interface. Each target makes the environment first when it is missing or its pins changed.
 # Labs and tests run side by side, one torch thread each: tools/machine.py says how many (PROCESSES=2 sets it).
 
+# Texts are UTF-8 here, whatever the machine's own language is.
+export PYTHONUTF8 = 1
+
 MINIMUM = 3, 11
 # The first Python that is new enough; `make book PYTHON=/path/to/python` chooses another.
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
@@ -8,6 +11,8 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 OURS = .venv/bin/python
 ENVIRONMENT = $(PYTHON) tools/environment.py
 SITE = $(OURS) tools/build_site.py
+# Last, so that nobody misses it: a table that takes a quarter of an hour is told to be stale, and fails nothing.
+TABLE = $(OURS) -m experiments.results --stale
 STYLE = $(OURS) -m ruff check && $(OURS) -m ruff format --check -q
 # Each file stays with one process: its tests share what takes long to make.
 TESTS = OMP_NUM_THREADS=1 $(OURS) -m pytest -q -n auto --dist loadfile
@@ -19,7 +24,7 @@ help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 
 book: python ## bring the labs up to date and build the site
-	@$(PYTHON) tools/phases.py "environment: $(ENVIRONMENT)" "labs: $(OURS) tools/make_labs.py" "site: $(SITE)"
+	@$(PYTHON) tools/phases.py "environment: $(ENVIRONMENT)" "labs: $(OURS) tools/make_labs.py" "site: $(SITE)" "table: $(TABLE)"
 	@echo "The site is at $(CURDIR)/_build/html/index.html (open it, or run make serve)."
 
 serve: python ## serve the built site on this machine (PORT=8000 for a port of your choice)
@@ -37,7 +42,8 @@ quick: python ## check what breaks most often, in a minute and a half: style, la
 
 test: python ## check everything and change nothing: style, site, tests, every cell of every lab (ONLY=labs: a phase)
 	@$(PYTHON) tools/phases.py "environment: $(ENVIRONMENT)" "style: $(STYLE)" "site: $(SITE)" \
-		"tests: $(TESTS) tests/quick tests/labs" "pages: $(TESTS) tests/browser" "labs: $(OURS) tools/check_outputs.py"
+		"tests: $(TESTS) tests/quick tests/labs" "pages: $(TESTS) tests/browser" "labs: $(OURS) tools/check_outputs.py" \
+		"table: $(TABLE)"
 
 test-all: test ## make test, and what takes long and finds little: tests/README.md lists it
 	@OMP_NUM_THREADS=1 $(OURS) -m pytest -q -p no:xdist tests/slow

@@ -15,7 +15,7 @@ import pytest
 import small_course
 import student
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture

@@ -10,11 +10,16 @@ alone; the files move to book/_static once the lab has come to its end.
 """
 
 import copy
+import functools
+import multiprocessing
 import re
+import signal
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Iterable
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
 import check_labs
@@ -105,6 +110,24 @@ def attempt(lab: Path, again: bool) -> bool:
     return fine
 
 
+def side_by_side(function: Callable[[Path], object], labs: Iterable[Path], at_once: int) -> list:
+    """Return what the function gives for each lab, so many labs at once, each in a process. Ctrl-C ends them all.
+
+    Raises what the function raises, and BrokenProcessPool when somebody else killed a process.
+    """
+    # Ctrl-C is for this process alone, which ends the others; their kernels see that and end themselves.
+    with ProcessPoolExecutor(at_once, initializer=signal.signal, initargs=(signal.SIGINT, signal.SIG_IGN)) as pool:
+        try:
+            return list(pool.map(function, labs))
+        except KeyboardInterrupt:
+            for process in multiprocessing.active_children():
+                process.kill()
+            raise
+        except BrokenProcessPool:
+            reason = "A process was killed from outside. Is there too little memory? PROCESSES=1 needs the least."
+            raise BrokenProcessPool(reason) from None
+
+
 def main(numbers: set[str], again: bool) -> int:
     """Bring all labs, or those with these numbers, up to date. Return the exit status."""
     every = {lab: lab.name[:2] for lab in notebooks.labs(ROOT)}
@@ -122,8 +145,11 @@ def main(numbers: set[str], again: bool) -> int:
         print(f"{path.name:<24} follows _config.yml")
     # The last labs take longest: the short ones fill the gaps.
     chosen = [lab for lab, number in reversed(every.items()) if number in wanted]
-    with ProcessPoolExecutor(max_workers=machine.processes()) as pool:
-        return 0 if all(list(pool.map(attempt, chosen, [again] * len(chosen)))) else 1
+    try:
+        return 0 if all(side_by_side(functools.partial(attempt, again=again), chosen, machine.processes())) else 1
+    except BrokenProcessPool as error:
+        print(error)
+        return 1
 
 
 if __name__ == "__main__":

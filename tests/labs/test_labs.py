@@ -207,6 +207,16 @@ def test_a_cell_that_was_never_executed_is_found(lab):
     assert any("was never executed" in problem for problem in check_labs.problems(lab))
 
 
+@pytest.mark.parametrize("place", [0, 2], ids=["the generated one", "the last one"])
+def test_one_cell_that_was_never_executed_is_named(made, place):
+    notebook = notebooks.read(made)
+    cell = notebooks.code_cells(notebook)[place]
+    cell.execution_count, cell.outputs = None, []
+    made.with_suffix(".ipynb").write_text(notebooks.sign(notebook, notebooks.made_from(made)))
+    stale, named = check_labs.problems(made)
+    assert "not every cell was executed" in stale and f"code cell {place + 1} (" in named and "run `make labs" in named
+
+
 def test_a_cell_that_fails_is_named_and_the_notebook_left_alone(made):
     before = made.with_suffix(".ipynb").read_bytes()
     replace_in(made, "print(number() + 1)", "print(1 / 0)")

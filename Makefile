@@ -17,6 +17,7 @@ help: ## print this list
 book: python ## bring the labs up to date and build the site
 	@$(PYTHON) tools/phases.py "environment: $(ENVIRONMENT)" "labs: $(OURS) tools/make_labs.py" "site: $(SITE)"
 	@echo "The site is at $(CURDIR)/_build/html/index.html (open it, or run make serve)."
+	@$(OURS) -m experiments.table
 
 serve: python ## serve the built site on this machine (PORT=8000 for a port of your choice)
 	@$(PYTHON) tools/serve.py $(PORT)
@@ -30,6 +31,7 @@ labs: environment ## execute the labs that are stale (LAB=05 for one; AGAIN=1 ex
 test: python ## check everything and change nothing: style, site, tests, every cell of every lab
 	@$(PYTHON) tools/phases.py "environment: $(ENVIRONMENT)" "style: $(OURS) -m ruff check && $(OURS) -m ruff format --check -q" "site: $(SITE)" \
 		"tests: OMP_NUM_THREADS=1 $(OURS) -m pytest -q -n 2 --dist loadfile" "labs: $(OURS) tools/check_outputs.py"
+	@$(OURS) -m experiments.table
 
 jupyter-test: environment ## run every lab in a real JupyterLab; make test does so with those changed since
 	@EVERY_LAB=1 $(OURS) -m pytest -q -p no:xdist tests/test_jupyterlab.py

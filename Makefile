@@ -9,7 +9,7 @@ OURS = .venv/bin/python
 ENVIRONMENT = $(PYTHON) tools/environment.py
 SITE = $(OURS) tools/build_site.py
 
-.PHONY: help book serve jupyter labs test jupyter-test student instructor grade links results bench gpu offline pdf clean python environment
+.PHONY: help book serve jupyter labs test jupyter-test student instructor grade links results bench gpu pins offline pdf clean python environment
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -57,6 +57,9 @@ bench: environment ## the course against its budgets, and its speed against a te
 
 gpu: environment ## run labs and training on the CUDA device of this machine, and keep the figures in experiments/
 	@$(OURS) -m experiments.gpu && $(OURS) -m experiments.report
+
+pins: environment ## once a year: the newest versions that fit together, into requirements*.txt and constraints.txt
+	@$(OURS) tools/pins.py
 
 offline: python ## zip the built site, to be read without a network
 	@cd _build/html 2>/dev/null || { echo "There is no site yet: run make book first."; exit 1; }

@@ -23,7 +23,7 @@ def tracked() -> list[Path]:
 
 def maker(path: Path) -> str | None:
     """The command that a file names on its first lines, or the line about it in the README of a folder above."""
-    if path.suffix in (".md", ".json"):
+    if path.suffix in (".md", ".json", ".txt"):
         if found := MAKERS.search(path.read_text(encoding="utf-8")[:400]):
             return found[1]
     for folder in path.relative_to(ROOT).parents:

@@ -464,7 +464,9 @@ class Examples:
         if self.distractor[row] < 0:
             return labelled[: self.window], slice(0, len(labelled))
         distractor = self._part(self.before_distractor[row], self.distractor[row])
-        both, begin = ([distractor, labelled], len(distractor)) if self.distractor_first[row] else ([labelled, distractor], 0)
+        both, begin = (
+            ([distractor, labelled], len(distractor)) if self.distractor_first[row] else ([labelled, distractor], 0)
+        )
         return np.concatenate(both)[: self.window], slice(begin, begin + len(labelled))
 
     def _part(self, before: int, row: int) -> np.ndarray:

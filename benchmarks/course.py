@@ -136,7 +136,7 @@ def measure_processes(folder: Path) -> dict:
             seconds = []
             for epochs in (1, 3):
                 given = ["--model", model, "--batch-size", str(batch_size), "--epochs", str(epochs)]
-                result = measured([sys.executable, *start, "-m", "shared.training", *given], folder)
+                result = measured([sys.executable, *start, "-m", "shared.scale", *given], folder)
                 seconds.append(result["seconds"])
                 row["status"] = row["status"] or result["status"]
             row[name] = round((seconds[1] - seconds[0]) / 2, 2)

@@ -22,7 +22,9 @@ from torch.nn.parallel import DistributedDataParallel
 
 from benchmarks import made_corpus, textbook
 from shared import data, model, training
-from shared.training import processes
+from shared.fast import faster
+from shared.scale import processes
+from shared.scale.on_disk import reviews_on_disk
 
 ROOT = Path(__file__).resolve().parents[1]
 CORPUS = ROOT / "_build/benchmarks"  # made corpora and their tokens; `make clean` removes them
@@ -167,12 +169,14 @@ def train_ours(scale: str = "quick", seconds: float = 8, reviews: int = 0) -> di
         def steps():
             for epoch in range(10**6):
                 examples = data.examples_with_distractors(prepared.train, epoch)
-                for batch in data.batches(examples, RECIPE.batch_size, epoch, part=(rank, count)):
+                for rows in data.batch_rows(examples, RECIPE.batch_size, epoch):
+                    batch = data.make_batch(examples, rows[rank::count])
                     step(net, optimizer, together(batch.ids, batch.mask)[0], batch.labels)
                     yield len(batch.labels)
 
         # Both processes have to stop at the same step: they count steps, after one of them has looked at the clock.
-        found = rate(steps(), seconds) if count == 1 else rate_together(steps(), seconds)
+        with faster(net):
+            found = rate(steps(), seconds) if count == 1 else rate_together(steps(), seconds)
         return {"rate": found, "peak": memory("VmHWM")} if rank == 0 else {}
 
 
@@ -240,7 +244,7 @@ def made_reviews(count: int) -> data.Reviews:
         made_corpus.write(path, count + 4_000)
     whole = datasets.Dataset.from_file(str(path))
     parts = (range(count), range(count, count + 2_000), range(count + 2_000, count + 4_000))
-    return data.reviews_on_disk(*(whole.select(part) for part in parts), "made")
+    return reviews_on_disk(*(whole.select(part) for part in parts), "made")
 
 
 def corpus(reviews: int) -> dict:

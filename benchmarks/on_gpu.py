@@ -24,7 +24,7 @@ import torch  # noqa: E402
 from torch import Tensor, nn  # noqa: E402
 
 from shared import data, model  # noqa: E402
-from shared.training.__main__ import in_bfloat16  # noqa: E402
+from shared.scale.fit import InBfloat16  # noqa: E402
 
 RESULTS = ROOT / "benchmarks/on_gpu.json"
 BATCH_SIZE = 1024
@@ -90,7 +90,7 @@ def measure_training(source: data.Prepared, device: torch.device, batch_size: in
             torch.manual_seed(0)
             net = kind(len(source.vocabulary)).to(device)
             if numbers == "bfloat16":
-                in_bfloat16(net, device)
+                net = InBfloat16(net)
             row = {"model": name, "numbers": numbers, "attention": attention}
             rows.append(row | training_speed(net, batches, steps, device))
             print(*rows[-1].values(), sep=", ", flush=True)

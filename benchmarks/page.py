@@ -128,7 +128,7 @@ def several(found: dict | None) -> str:
     return f"""\
 ## One process and two
 
-Seconds for one epoch of `python -m shared.training`, alone and with `torchrun --nproc-per-node=2`, on the same reviews
+Seconds for one epoch of `python -m shared.scale`, alone and with `torchrun --nproc-per-node=2`, on the same reviews
 and batches, one thread each; how they work together is told in [One device, and several](scaling.md). Below 1, the
 second process costs more than it brings.
 

@@ -38,7 +38,7 @@ from shared import data, model, training  # noqa: E402
 
 LINES = ROOT / "_build" / "results.jsonl"
 TABLE = ROOT / "shared" / "does_it_help.json"  # a part of the package: Colab has no other file of the labs
-SOURCES = ("shared/data.py", "shared/model.py", "shared/training/__init__.py", "tools/results.py")
+SOURCES = ("shared/data.py", "shared/model.py", "shared/fast.py", "shared/training.py", "tools/results.py")
 SEEDS = 5
 
 
@@ -145,7 +145,8 @@ def prepared(scale: str, cut: int | None) -> data.Prepared:
 def part_of(split: data.EncodedReviews, divisor: int, seed: int) -> data.EncodedReviews:
     """A random part of the reviews."""
     rows = np.sort(np.random.default_rng(seed).permutation(len(split))[: len(split) // divisor])
-    return replace(split, starts=split.starts[rows], lengths=split.lengths[rows], labels=split.labels[rows])
+    ids = np.concatenate([split[row] for row in rows])
+    return replace(split, ids=ids, offsets=np.cumsum([0, *split.lengths[rows]]), labels=split.labels[rows])
 
 
 def example_makers(run: Run, source: data.Prepared) -> tuple[Callable, Callable]:

@@ -36,7 +36,9 @@ class _Texts(Sequence):
         return len(self.dataset)
 
     def __getitem__(self, place: int | slice) -> str | list[str]:
-        return self.dataset[place]["text"]
+        found = self.dataset[place]["text"]
+        # Yelp's files hold line breaks as the two characters \\n, which would glue an "n" to the next word.
+        return found.replace("\\n", " ") if isinstance(found, str) else [text.replace("\\n", " ") for text in found]
 
     def __iter__(self):
         for begin in range(0, len(self), TEXTS_AT_ONCE):

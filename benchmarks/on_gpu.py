@@ -24,6 +24,7 @@ import torch  # noqa: E402
 from torch import Tensor, nn  # noqa: E402
 
 from shared import data, model  # noqa: E402
+from shared.fast import faster  # noqa: E402
 from shared.scale.fit import InBfloat16  # noqa: E402
 
 RESULTS = ROOT / "benchmarks/on_gpu.json"
@@ -92,7 +93,8 @@ def measure_training(source: data.Prepared, device: torch.device, batch_size: in
             if numbers == "bfloat16":
                 net = InBfloat16(net)
             row = {"model": name, "numbers": numbers, "attention": attention}
-            rows.append(row | training_speed(net, batches, steps, device))
+            with faster(net):  # as in training
+                rows.append(row | training_speed(net, batches, steps, device))
             print(*rows[-1].values(), sep=", ", flush=True)
     return {"batch_size": batch_size, "batches_per_second": round(rate, 1), "training": rows}
 

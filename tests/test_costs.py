@@ -18,7 +18,8 @@ import course  # noqa: E402
 import on_gpu  # noqa: E402
 import page  # noqa: E402
 
-from shared.training import __main__ as command  # noqa: E402
+from shared import fast  # noqa: E402
+from shared.scale import __main__ as command  # noqa: E402
 
 WHERE = {"date": "2026-01-31", "commit": "abc1234", "machine": "m", "python": "3.11", "torch": "2.13.0"}
 
@@ -134,7 +135,7 @@ def test_the_commands_on_the_page_of_several_devices_are_accepted():
     lines = [line for block in re.findall(r"```\n(.*?)```", text, re.DOTALL) for line in block.splitlines()]
     assert len(lines) == 5
     for line in lines:
-        launcher, given = line.split(" -m shared.training ")
+        launcher, given = line.split(" -m shared.scale ")
         assert launcher in ("python", "torchrun --nproc-per-node=2")
         command.arguments(given.split(), command.training.recipe_for(command.data.Settings()))  # exits when refused
 
@@ -179,7 +180,8 @@ def test_a_training_step_on_a_gpu_does_not_wait_for_it(kind):
     torch.cuda.set_sync_debug_mode("error")
     try:
         batch = next(on_gpu.data.batches(on_gpu.data.plain_examples(source), 16, seed=1, device="cuda"))
-        logits, _ = net(batch.ids, batch.mask)
+        with fast.faster(net):
+            logits, _ = net(batch.ids, batch.mask)
         torch.nn.functional.binary_cross_entropy_with_logits(logits, batch.labels).backward()
         optimizer.step()
     finally:

@@ -11,7 +11,7 @@ from pathlib import Path
 from experiments import record
 
 TABLE = record.ROOT / "shared/does_it_help.json"  # a part of the package: Colab has no other file of the labs
-SOURCES = ("shared/data.py", "shared/model.py", "shared/training/__init__.py", "experiments/grid.py")
+SOURCES = ("shared/data.py", "shared/model.py", "shared/fast.py", "shared/training.py", "experiments/grid.py")
 PACKAGES = ("torch", "numpy", "scikit-learn")
 
 

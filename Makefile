@@ -12,13 +12,13 @@ OURS = .venv/bin/python
 ENVIRONMENT = $(PYTHON) tools/environment.py
 SITE = $(OURS) tools/build_site.py
 # Last, so that nobody misses it: a table that takes a quarter of an hour is told to be stale, and fails nothing.
-TABLE = $(OURS) -m experiments.results --stale
+TABLE = $(OURS) -m experiments.table
 STYLE = $(OURS) -m ruff check && $(OURS) -m ruff format --check -q
 # Each file stays with one process: its tests share what takes long to make.
 TESTS = OMP_NUM_THREADS=1 $(OURS) -m pytest -q -n auto --dist loadfile
 FRESH = tests/labs/test_labs.py::test_each_lab_is_paired_fresh_and_executed
 
-.PHONY: help book serve jupyter labs quick test test-all jupyter-test student instructor grade links results bench gpu offline pdf clean python environment
+.PHONY: help book serve jupyter labs quick test test-all jupyter-test student instructor grade links results bench gpu pins offline pdf clean python environment
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -72,6 +72,9 @@ bench: environment ## the course against its budgets, and its speed against a te
 
 gpu: environment ## run labs and training on the CUDA device of this machine, and keep the figures in experiments/
 	@$(OURS) -m experiments.gpu && $(OURS) -m experiments.report
+
+pins: environment ## once a year: the newest versions that fit together, into requirements*.txt and constraints.txt
+	@$(OURS) tools/pins.py
 
 offline: python ## zip the built site, to be read without a network
 	@cd _build/html 2>/dev/null || { echo "There is no site yet: run make book first."; exit 1; }

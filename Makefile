@@ -1,10 +1,16 @@
 # The only interface. Each target makes the environment first when it is missing or its pins changed.
 # Labs are executed and checked with one torch thread each, two at a time: see tools/notebooks.py.
 
-MINIMUM = 3, 11
-# The first Python that is new enough; `make book PYTHON=/path/to/python` chooses another.
-PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
-	$$p -c 'import sys; sys.exit(sys.version_info < ($(MINIMUM)))' 2>/dev/null && echo $$p && break; done)
+ifeq ($(OS),Windows_NT)
+$(error On Windows the course runs in WSL. In PowerShell: wsl --install, then restart, open Ubuntu, \
+	and go on as the README says under Windows. To read the course nothing is needed but its site)
+endif
+
+# The packages of the course have releases for these. Later Pythons: once the pins have followed.
+FITS = import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 15))
+# The first Python that fits; `make book PYTHON=/path/to/python` chooses another.
+PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
+	$$p -c '$(FITS)' 2>/dev/null && echo $$p && break; done)
 OURS = .venv/bin/python
 ENVIRONMENT = $(PYTHON) tools/environment.py
 SITE = $(OURS) tools/build_site.py
@@ -72,6 +78,7 @@ environment: python
 	@$(ENVIRONMENT)
 
 python:
-	@$(or $(PYTHON),false) -c 'import sys; sys.exit(sys.version_info < ($(MINIMUM)))' 2>/dev/null || { \
-		echo "The course needs Python 3.11 or newer: $(or $(PYTHON),no such python3) will not do." \
+	@$(or $(PYTHON),false) -c '$(FITS)' 2>/dev/null || { \
+		echo "The course needs Python 3.11, 3.12, 3.13 or 3.14;" \
+		"$(if $(PYTHON),$(PYTHON) is none of them,none of them is here)." \
 		"Install one from python.org, or name yours: make book PYTHON=/path/to/python3.12"; exit 1; }

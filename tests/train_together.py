@@ -6,6 +6,7 @@ Called with the file for the history, and JSON with what is different this time.
 import json
 import os
 import signal
+import subprocess
 import sys
 import time
 from dataclasses import replace
@@ -20,6 +21,8 @@ from shared.scale import processes
 from shared.scale.__main__ import ending
 from shared.scale.fit import InBfloat16, fit
 
+ROOT = Path(__file__).resolve().parents[1]
+
 
 def reviews() -> data.EncodedReviews:
     """193 made reviews; in batches of 16 the last batch holds one, too few for two processes."""
@@ -29,6 +32,22 @@ def reviews() -> data.EncodedReviews:
     texts = [" ".join([*random.choice(filler, random.integers(3, 12)), "good" if one else "bad"]) for one in labels]
     split = data.Split(texts, labels)
     return data.encode(split, data.build_vocabulary(split.tokens))
+
+
+def under_torchrun(folder: Path, processes: int, **different) -> tuple[subprocess.CompletedProcess, dict | None]:
+    """Start this file in several processes; what it wrote, or None."""
+    answer = folder / "answer.json"
+    answer.unlink(missing_ok=True)
+    launcher = [sys.executable, "-m", "torch.distributed.run", f"--nproc-per-node={processes}", "--standalone"]
+    done = subprocess.run(
+        [*launcher, __file__, str(answer), json.dumps(different)],
+        cwd=ROOT,
+        env=os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "TQDM_DISABLE": "1"},
+        capture_output=True,
+        text=True,
+        timeout=100,
+    )
+    return done, json.loads(answer.read_text()) if answer.exists() else None
 
 
 def run(

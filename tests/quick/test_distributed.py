@@ -1,12 +1,6 @@
 """Claims about training in several processes, and about checkpoints; each run is tiny and takes seconds."""
 
-import json
-import os
 import resource
-import subprocess
-import sys
-import time
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,24 +10,6 @@ import train_together
 from shared import data, model, training
 from shared.scale import __main__ as command
 from shared.scale import checkpoints, fit
-
-ROOT = Path(__file__).resolve().parents[2]
-
-
-def torchrun(folder: Path, processes: int, **different) -> tuple[subprocess.CompletedProcess, dict | None]:
-    """Run the tiny training in several processes; what it wrote, or None."""
-    answer = folder / "answer.json"
-    answer.unlink(missing_ok=True)
-    launcher = [sys.executable, "-m", "torch.distributed.run", f"--nproc-per-node={processes}", "--standalone"]
-    done = subprocess.run(
-        [*launcher, "tests/train_together.py", str(answer), json.dumps(different)],
-        cwd=ROOT,
-        env=os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "TQDM_DISABLE": "1"},
-        capture_output=True,
-        text=True,
-        timeout=100,
-    )
-    return done, json.loads(answer.read_text()) if answer.exists() else None
 
 
 def alone(**different) -> dict:
@@ -52,7 +28,7 @@ def one_thread():
 
 
 def test_two_processes_have_the_loss_curve_of_one_with_the_same_batches(tmp_path):
-    done, two = torchrun(tmp_path, 2)
+    done, two = train_together.under_torchrun(tmp_path, 2)
     assert two, done.stderr
     one = alone()
     for before, after in zip(one["history"], two["history"], strict=True):
@@ -60,27 +36,6 @@ def test_two_processes_have_the_loss_curve_of_one_with_the_same_batches(tmp_path
     assert one["history"][-1]["train_loss"] < 0.5 * one["history"][0]["train_loss"]  # something was learned
     for name, weight in one["weights"].items():
         np.testing.assert_allclose(two["weights"][name], weight, atol=1e-3)
-
-
-def test_a_killed_process_ends_the_run_with_a_reason_and_the_checkpoint_continues_to_the_digit(tmp_path):
-    _, undisturbed = torchrun(tmp_path, 2, dropout=0.3)
-    checkpoint = str(tmp_path / "run.pt")
-    start = time.monotonic()
-    done, nothing = torchrun(tmp_path, 2, dropout=0.3, checkpoint=checkpoint, kill=3)
-    assert done.returncode != 0 and nothing is None
-    assert time.monotonic() - start < 40
-    assert "Signal 9 (SIGKILL)" in done.stderr  # torchrun's report
-    done, continued = torchrun(tmp_path, 2, dropout=0.3, checkpoint=checkpoint)
-    assert continued == undisturbed, done.stderr
-    assert len(continued["history"]) == 4
-
-
-def test_a_process_that_hangs_ends_the_run_when_patience_is_over(tmp_path):
-    start = time.monotonic()
-    done, nothing = torchrun(tmp_path, 2, hang=2)
-    assert done.returncode != 0 and nothing is None
-    assert time.monotonic() - start < 40
-    assert "Another process of this run was lost" in done.stderr
 
 
 def test_one_process_trains_as_the_labs_do_to_the_digit():
@@ -103,7 +58,7 @@ def test_one_process_trains_as_the_labs_do_to_the_digit():
 def test_a_run_that_was_killed_alone_continues_to_the_digit(tmp_path):
     checkpoint = tmp_path / "run.pt"
     undisturbed = alone(dropout=0.3)
-    killed = torchrun(tmp_path, 1, dropout=0.3, checkpoint=str(checkpoint), kill=3)[0]
+    killed = train_together.under_torchrun(tmp_path, 1, dropout=0.3, checkpoint=str(checkpoint), kill=3)[0]
     assert killed.returncode != 0
     assert len(checkpoints.read(checkpoint)["history"]) == 2
     assert alone(dropout=0.3, checkpoint=checkpoint) == undisturbed

@@ -93,11 +93,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, help="so many seeds at most; needs --into")
     parser.add_argument("--only", help="runs whose task, model or variant contains this text; needs --into")
     parser.add_argument("--into", type=Path, help="a folder for lines and table, in place of the course's own")
-    parser.add_argument("--stale", action="store_true", help="say whether the stored table is stale, and run nothing")
     chosen = parser.parse_args()
-    if chosen.stale:
-        print(why_stale(TABLE) or "The table of lab 9 is what this code and these versions make.")
-        return
     if (chosen.only or chosen.seeds) and not chosen.into:
         parser.error("--only and --seeds make a part of the table, which must not replace the whole: add --into FOLDER")
     lines, table = (chosen.into / "lines.jsonl", chosen.into / "table.json") if chosen.into else (LINES, TABLE)

@@ -58,5 +58,3 @@ def test_a_mask_of_the_wrong_kind_or_shape_is_refused(mask, error, message):
 def test_bad_ids_are_refused_with_a_sentence(ids, error, message):
     with pytest.raises(error, match=message):
         TokenFeatures(VOCABULARY)(ids)
-
-

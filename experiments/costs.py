@@ -105,7 +105,7 @@ def processes(rounds: int = 3) -> dict:
         found = {"one": [], "two": []}
         for _ in range(rounds):
             for name, launcher in launchers.items():
-                given = ["-m", "shared.training", "--model", model, "--batch-size", str(batch_size), "--epochs"]
+                given = ["-m", "shared.scale", "--model", model, "--batch-size", str(batch_size), "--epochs"]
                 first, more = (
                     measured([sys.executable, *launcher, *given, epochs], record.ROOT)["seconds"]
                     for epochs in ("1", "4")

@@ -16,7 +16,8 @@ from torch import Tensor, nn
 
 from experiments import costs, record
 from shared import data, model
-from shared.training.__main__ import in_bfloat16
+from shared.fast import faster
+from shared.scale.fit import InBfloat16
 
 GPU = record.HERE / "gpu.json"
 
@@ -71,8 +72,9 @@ def training(source: data.Prepared, device: torch.device, batch_size: int = 1024
         for numbers in ("float32", "bfloat16"):
             net = kind(len(source.vocabulary)).to(device)
             if numbers == "bfloat16":
-                in_bfloat16(net, device)
-            rows.append({"model": name, "numbers": numbers} | speed(net, batches, steps, device))
+                net = InBfloat16(net)
+            with faster(net):  # as in training
+                rows.append({"model": name, "numbers": numbers} | speed(net, batches, steps, device))
             print(*rows[-1].values(), sep=", ", flush=True)
     return rows
 

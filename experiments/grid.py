@@ -125,7 +125,8 @@ def prepared(scale: str, cut: int | None) -> data.Prepared:
 def part_of(split: data.EncodedReviews, divisor: int, seed: int) -> data.EncodedReviews:
     """A random part of the reviews."""
     rows = np.sort(np.random.default_rng(seed).permutation(len(split))[: len(split) // divisor])
-    return replace(split, starts=split.starts[rows], lengths=split.lengths[rows], labels=split.labels[rows])
+    ids = np.concatenate([split[row] for row in rows])
+    return replace(split, ids=ids, offsets=np.cumsum([0, *split.lengths[rows]]), labels=split.labels[rows])
 
 
 def example_makers(run: Run, source: data.Prepared) -> tuple[Callable, Callable]:

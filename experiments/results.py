@@ -9,7 +9,6 @@ versions. The table is written in one step when no run is missing.
 """
 
 import argparse
-import hashlib
 import json
 import multiprocessing
 import os
@@ -19,50 +18,13 @@ import threading
 import time
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from datetime import UTC, datetime
-from importlib.metadata import version
 from pathlib import Path
 
 from experiments import grid, record
 from experiments.grid import Run
+from experiments.table import TABLE, digest, fingerprint, made_by, versions
 
 LINES = record.ROOT / "_build/results.jsonl"
-TABLE = record.ROOT / "shared/does_it_help.json"  # a part of the package: Colab has no other file of the labs
-SOURCES = ("shared/data.py", "shared/model.py", "shared/training/__init__.py", "experiments/grid.py")
-PACKAGES = ("torch", "numpy", "scikit-learn")
-
-
-def digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
-def versions() -> dict[str, str]:
-    """The packages that the figures come from; `+cpu` behind a version changes none."""
-    return {package: version(package).partition("+")[0] for package in PACKAGES}
-
-
-def fingerprint() -> str:
-    """A digest of the code that the figures come from."""
-    return digest("\0".join((record.ROOT / name).read_text(encoding="utf-8") for name in SOURCES))
-
-
-def made_by() -> str:
-    """What a line was made by: code and versions."""
-    return ", ".join([fingerprint(), *(f"{name} {number}" for name, number in versions().items())])
-
-
-def why_stale(table: Path = TABLE) -> str:
-    """A sentence when other code or other versions made the stored table; the empty text when it fits."""
-    stored = json.loads(table.read_text(encoding="utf-8"))
-    here = versions()
-    others = [f"{name} {stored['versions'][name]}" for name in here if stored["versions"][name] != here[name]]
-    if stored["made_by"] != fingerprint():
-        others.insert(0, "other code")
-    if not others:
-        return ""
-    return (
-        f"{table.name}, the table of lab 9, was made on {stored['date']} by {', '.join(others)}: "
-        "its figures may have changed. `make results` makes it anew, in a quarter of an hour."
-    )
 
 
 def finished(lines: Path, mark: str) -> dict[Run, dict]:
@@ -131,11 +93,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, help="so many seeds at most; needs --into")
     parser.add_argument("--only", help="runs whose task, model or variant contains this text; needs --into")
     parser.add_argument("--into", type=Path, help="a folder for lines and table, in place of the course's own")
-    parser.add_argument("--stale", action="store_true", help="say whether the stored table is stale, and run nothing")
     chosen = parser.parse_args()
-    if chosen.stale:
-        print(why_stale(TABLE) or "The table of lab 9 is what this code and these versions make.")
-        return
     if (chosen.only or chosen.seeds) and not chosen.into:
         parser.error("--only and --seeds make a part of the table, which must not replace the whole: add --into FOLDER")
     lines, table = (chosen.into / "lines.jsonl", chosen.into / "table.json") if chosen.into else (LINES, TABLE)

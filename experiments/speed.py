@@ -27,6 +27,8 @@ from torch import Tensor, nn
 
 from experiments import made_corpus, record, textbook
 from shared import data, model, training
+from shared.fast import faster
+from shared.scale.on_disk import reviews_on_disk
 
 SPEED = record.HERE / "speed.json"
 CORPUS = record.ROOT / "_build/made"  # made corpora and their tokens; `make clean` removes them
@@ -187,7 +189,8 @@ def train_ours(scale: str, seconds: float, reviews: int = 0) -> dict:
         for batch in data.batches(data.examples_with_distractors(prepared.train, epoch), RECIPE.batch_size, epoch)
     )
     steps = (step(net, optimizer, net(batch.ids, batch.mask)[0], batch.labels) for batch in batches)
-    return {"rate": rate(steps, seconds), "peak": megabytes("VmHWM")}
+    with faster(net):
+        return {"rate": rate(steps, seconds), "peak": megabytes("VmHWM")}
 
 
 def speed_of_training(rounds: int = ROUNDS, seconds: int = 8) -> list[dict]:
@@ -257,7 +260,7 @@ def made_reviews(count: int) -> data.Reviews:
     datasets.config.HF_DATASETS_CACHE = CORPUS
     whole = datasets.Dataset.from_file(str(made_corpus.on_disk(CORPUS, count + 4_000)))
     parts = (range(count), range(count, count + 2_000), range(count + 2_000, count + 4_000))
-    return data.reviews_on_disk(*(whole.select(part) for part in parts), "made")
+    return reviews_on_disk(*(whole.select(part) for part in parts), "made")
 
 
 def prepare(reviews: int) -> dict:

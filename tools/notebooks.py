@@ -32,15 +32,33 @@ SET_UP = """\
 # @title Set-up: finds the course's own code, or installs it
 import importlib
 import importlib.metadata
+import json
 import pathlib
+import subprocess
 import sys
+
+
+def newest_commit():  # an empty text without a network: then what is installed will do
+    question = ["git", "ls-remote", "{url}", "refs/heads/{branch}"]
+    try:
+        return subprocess.run(question, capture_output=True, text=True, timeout=10).stdout[:40]
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+
 
 near = [place for place in ("..", "../..") if pathlib.Path(place, "shared/model.py").is_file()]
 if near:  # a copy of the repository: its code is next door
     sys.path.insert(0, str(pathlib.Path(near[0]).resolve()))
-elif not list(importlib.metadata.distributions(name="towards-self-attention")):  # Colab: once, torch stays as it is
-    %pip install -q git+{url}@{branch}
-    importlib.invalidate_caches()
+else:  # Colab: the course's code alone is installed, torch stays as it is
+    installed = list(importlib.metadata.distributions(name="towards-self-attention"))
+    origin = json.loads(installed[0].read_text("direct_url.json") or "{{}}") if installed else {{}}
+    commit = origin.get("vcs_info", {{}}).get("commit_id")
+    if commit and newest_commit() not in ("", commit):  # the course has changed since it was installed
+        %pip uninstall -q -y towards-self-attention
+        installed = []
+    if not installed:
+        %pip install -q git+{url}@{branch}
+        importlib.invalidate_caches()
 
 found = importlib.util.find_spec("shared")
 if not (found and found.origin and pathlib.Path(found.origin).with_name("model.py").is_file()):

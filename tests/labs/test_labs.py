@@ -300,34 +300,48 @@ def test_the_first_cell_installs_shared_from_the_repository_into_an_empty_place(
     here = [path for path in sys.path if path.endswith("site-packages")]
     (packages / "as-in-colab.pth").write_text("\n".join(here))
 
-    notebook = nbformat.read(notebooks.labs(ROOT)[0].with_suffix(".ipynb"), as_version=4)
+    notebook = notebooks.generate(notebooks.labs(ROOT)[0])
     (set_up,) = [cell for cell in notebooks.code_cells(notebook) if notebooks.is_generated(cell)]
     names = identity.read(ROOT)
     assert f"git+{names['url']}@{names['branch']}" in set_up.source
-    cell = set_up.source.replace(f"git+{names['url']}", f"git+file://{clone}")
-    look = "import shared.data, shared.figures\nprint('FOUND', shared.data.__file__)"
-    (home / "cell.ipy").write_text(f"{cell}\n{look}\n")
+    cell = set_up.source.replace(names["url"], f"file://{clone}").replace(names["branch"], "main")
     # No index and no build environment of its own: the test must not use the network.
     offline = {"PIP_NO_INDEX": "1", "PIP_CONFIG_FILE": os.devnull, "PIP_NO_BUILD_ISOLATION": "0"}
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("PIP_", "PYTHONPATH"))}
-    answer = subprocess.run(
-        [environment / "bin/python", "-m", "IPython", "cell.ipy"],
-        cwd=home,
-        env=kept | offline | {"IPYTHONDIR": str(tmp_path / "ipython")},
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-    found = re.search(r"FOUND (.*)", answer.stdout)
-    assert found, answer.stdout[-2000:] + answer.stderr[-2000:]
-    assert Path(found[1]).is_relative_to(environment)
+
+    def run_the_cell(and_then):
+        (home / "cell.ipy").write_text(f"{cell}\n{and_then}\n")
+        answer = subprocess.run(
+            [environment / "bin/python", "-m", "IPython", "cell.ipy"],
+            cwd=home,
+            env=kept | offline | {"IPYTHONDIR": str(tmp_path / "ipython")},
+            capture_output=True,
+            text=True,
+            timeout=300,
+        )
+        found = re.search(r"FOUND (.*)", answer.stdout)
+        assert found, answer.stdout[-2000:] + answer.stderr[-2000:]
+        return found[1]
+
+    installed = Path(run_the_cell("import shared.data, shared.figures\nprint('FOUND', shared.data.__file__)"))
+    assert installed.is_relative_to(environment)
+
+    # "Restart", and the cell once more: what is installed stays, until the course has changed.
+    look = "import shared\nprint('FOUND', getattr(shared, 'mark', 'none'))"
+    init = installed.with_name("__init__.py")
+    init.write_text("mark = 'installed'")
+    assert run_the_cell(look) == "installed", "installed again, although nothing had changed"
+    (clone / "shared/__init__.py").write_text("mark = 'changed'")
+    subprocess.run(["git", *who, "commit", "-q", "-a", "-m", "changed"], cwd=clone, check=True)
+    assert run_the_cell(look) == "changed", "the course has changed, and the old one is still used"
+    clone.rename(tmp_path / "gone")
+    assert run_the_cell(look) == "changed", "without a network what is installed has to do"
 
 
 def test_an_unrelated_package_named_shared_is_not_taken_for_ours(tmp_path):
     (tmp_path / "shared").mkdir()
     (tmp_path / "shared/__init__.py").touch()
-    set_up = notebooks.SET_UP.format(**identity.read(ROOT)).replace("%pip install", "print")
-    set_up = re.sub(r"print -q.*", "pass", set_up)
+    set_up = re.sub(r"%pip .*", "pass", notebooks.SET_UP.format(**identity.read(ROOT)))
     answer = subprocess.run(
         [sys.executable, "-S", "-c", f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n{set_up}"],
         cwd=tmp_path,

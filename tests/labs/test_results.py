@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from experiments import grid, results
+from experiments import grid, results, table
 
 PART = ["--seeds", "3", "--only", "marked, mean pooling"]
 
@@ -22,7 +22,7 @@ def start(*arguments, **options) -> subprocess.Popen:
     )
 
 
-def table(folder) -> list[dict]:
+def rows_of(folder) -> list[dict]:
     """The results without their CPU seconds, which no two runs share."""
     rows = json.loads((folder / "table.json").read_text())["results"]
     return [{name: value for name, value in row.items() if name != "cpu_seconds"} for row in rows]
@@ -50,9 +50,9 @@ def test_a_killed_run_goes_on_and_ends_with_the_table_of_an_undisturbed_one(tmp_
     output = again.communicate(timeout=300)[0]
     whole.communicate(timeout=300)
     assert f"3 runs, {done} of them done before." in output
-    assert table(killed) == table(undisturbed)
-    assert len(table(killed)) == 3
-    assert len(results.finished(lines, results.made_by())) == 3  # the broken line spoiled none after it
+    assert rows_of(killed) == rows_of(undisturbed)
+    assert len(rows_of(killed)) == 3
+    assert len(results.finished(lines, table.made_by())) == 3  # the broken line spoiled none after it
 
 
 @pytest.mark.parametrize(
@@ -78,16 +78,16 @@ def test_a_damaged_line_in_the_middle_is_named_and_not_used(tmp_path, capsys, da
 
 def test_lines_made_by_other_code_or_other_versions_are_not_used_again(tmp_path, monkeypatch):
     lines, run = tmp_path / "lines.jsonl", grid.all_runs(1)[0]
-    results.append(lines, result(run) | {"made_by": results.made_by()})
-    assert results.finished(lines, results.made_by()) == {run: result(run)}
+    results.append(lines, result(run) | {"made_by": table.made_by()})
+    assert results.finished(lines, table.made_by()) == {run: result(run)}
     with monkeypatch.context() as other_code:
-        other_code.setattr(results, "SOURCES", results.SOURCES[:-1])
-        assert results.finished(lines, results.made_by()) == {}
-    found = results.versions()
-    for package in results.PACKAGES:
+        other_code.setattr(table, "SOURCES", table.SOURCES[:-1])
+        assert results.finished(lines, table.made_by()) == {}
+    found = table.versions()
+    for package in table.PACKAGES:
         with monkeypatch.context() as other:
-            other.setattr(results, "versions", lambda package=package: found | {package: "0.1"})
-            assert results.finished(lines, results.made_by()) == {}
+            other.setattr(table, "versions", lambda package=package: found | {package: "0.1"})
+            assert results.finished(lines, table.made_by()) == {}
 
 
 def test_a_full_disk_ends_with_a_sentence_and_keeps_what_is_finished(tmp_path):
@@ -98,7 +98,7 @@ def test_a_full_disk_ends_with_a_sentence_and_keeps_what_is_finished(tmp_path):
     output = stopped.communicate(timeout=300)[0]
     assert stopped.returncode == 1 and "Traceback" not in output, output
     assert "lines.jsonl cannot be written (File too large). What is finished is kept" in output
-    assert len(results.finished(tmp_path / "lines.jsonl", results.made_by())) == 1
+    assert len(results.finished(tmp_path / "lines.jsonl", table.made_by())) == 1
 
 
 @pytest.mark.parametrize("part", [["--only", "TF-IDF"], ["--seeds", "1"]])
@@ -110,21 +110,21 @@ def test_a_part_of_the_grid_never_replaces_the_whole_table(part, capsys, monkeyp
 
 
 def test_the_stored_table_is_whole_and_says_where_it_comes_from():
-    stored = json.loads(results.TABLE.read_text())
+    stored = json.loads(table.TABLE.read_text())
     found = {grid.Run(row["task"], row["model"], row["variant"], row["seed"]) for row in stored["results"]}
     assert found == set(grid.all_runs())
     assert all(stored[name] for name in ("command", "date", "machine", "versions", "data"))
 
 
 def test_a_table_made_by_other_code_or_versions_is_told_in_a_sentence(tmp_path):
-    table = tmp_path / "table.json"
-    stored = {"date": "2026-01-31", "made_by": results.fingerprint(), "versions": results.versions()}
-    table.write_text(json.dumps(stored))
-    assert results.why_stale(table) == ""
-    table.write_text(json.dumps(stored | {"made_by": "0"}))
-    assert "made on 2026-01-31 by other code: its figures" in results.why_stale(table)
-    table.write_text(json.dumps(stored | {"versions": results.versions() | {"numpy": "0.1"}}))
-    assert "by numpy 0.1: its figures" in results.why_stale(table)
+    path = tmp_path / "table.json"
+    stored = {"date": "2026-01-31", "made_by": table.fingerprint(), "versions": table.versions()}
+    path.write_text(json.dumps(stored))
+    assert table.why_stale(path) == ""
+    path.write_text(json.dumps(stored | {"made_by": "0"}))
+    assert "made on 2026-01-31 by other code: its figures" in table.why_stale(path)
+    path.write_text(json.dumps(stored | {"versions": table.versions() | {"numpy": "0.1"}}))
+    assert "by numpy 0.1: its figures" in table.why_stale(path)
 
 
 def test_a_stale_table_is_told_last_by_make_book_and_make_test(tmp_path, monkeypatch, capsys):

@@ -1,6 +1,4 @@
-"""Claims about positions, masks and the small classifiers."""
-
-import math
+"""Claims about positions, masks, ids and dropout. What the layers compute: test_attention_by_loops.py."""
 
 import numpy as np
 import pytest
@@ -8,44 +6,12 @@ import torch
 
 from shared.model import (
     MAX_TOKENS,
-    AttentionPooling,
-    Dropout,
-    KeyPooling,
-    MarkedSelfAttentionClassifier,
-    MeanPooling,
-    SelfAttentionClassifier,
     TokenFeatures,
     masked_softmax,
     sinusoidal_positions,
 )
 
 VOCABULARY = 30
-MARK = 3
-
-
-def classifiers():
-    torch.manual_seed(0)
-    return [
-        MeanPooling(VOCABULARY),
-        AttentionPooling(VOCABULARY),
-        KeyPooling(VOCABULARY),
-        SelfAttentionClassifier(VOCABULARY),
-        SelfAttentionClassifier(VOCABULARY, value_dim=None),
-        MarkedSelfAttentionClassifier(VOCABULARY, MARK),
-        MarkedSelfAttentionClassifier(VOCABULARY, MARK, constant_query=True),
-    ]
-
-
-def names(model):
-    return type(model).__name__
-
-
-def made_batch(lengths=(7, 4, 2)):
-    torch.manual_seed(1)
-    ids = torch.randint(4, VOCABULARY, (len(lengths), max(lengths)))
-    ids[:, 1] = MARK
-    mask = torch.arange(max(lengths)) < torch.tensor(lengths)[:, None]
-    return ids.masked_fill(~mask, 0), mask
 
 
 def test_positions_are_sines_and_cosines_of_growing_wavelength():
@@ -80,35 +46,6 @@ def test_a_mask_of_the_wrong_kind_or_shape_is_refused(mask, error, message):
         masked_softmax(torch.zeros(2, 3), mask)
 
 
-@pytest.mark.parametrize("model", classifiers(), ids=names)
-def test_padding_changes_no_logit_and_gets_no_weight(model):
-    model.eval()
-    ids, mask = made_batch()
-    logits, weights = model(ids, mask)
-    assert logits.shape == (3,) and weights.shape == ids.shape
-    assert weights.sum(dim=1).allclose(torch.ones(3), atol=1e-5)
-    assert (weights[~mask] == 0).all()
-    for row, length in enumerate(mask.sum(dim=1)):
-        alone, _ = model(ids[row : row + 1, :length], mask[row : row + 1, :length])
-        assert alone.item() == pytest.approx(logits[row].item(), abs=1e-6)
-
-
-@pytest.mark.parametrize("model", classifiers(), ids=names)
-def test_a_row_of_padding_only_gives_numbers_and_finite_gradients(model):
-    ids, mask = made_batch()
-    mask[2] = False
-    logits, weights = model(ids.masked_fill(~mask, 0), mask)
-    assert logits.isfinite().all() and (weights[2] == 0).all()
-    logits.sum().backward()
-    assert all(p.grad is None or p.grad.isfinite().all() for p in model.parameters())
-
-
-@pytest.mark.parametrize("model", classifiers(), ids=names)
-def test_texts_may_be_longer_than_any_seen_in_training(model):
-    ids, mask = made_batch((MAX_TOKENS, 5))
-    assert model(ids, mask)[0].isfinite().all()
-
-
 @pytest.mark.parametrize(
     ("ids", "error", "message"),
     [
@@ -121,55 +58,3 @@ def test_texts_may_be_longer_than_any_seen_in_training(model):
 def test_bad_ids_are_refused_with_a_sentence(ids, error, message):
     with pytest.raises(error, match=message):
         TokenFeatures(VOCABULARY)(ids)
-
-
-@pytest.mark.parametrize("rate", [0.1, 0.3, 0.5, 0.999])
-def test_dropout_drops_its_share_and_lifts_the_rest(rate):
-    torch.manual_seed(0)
-    features = torch.rand(7, 1001, 33, dtype=torch.float64).add(1).requires_grad_()
-    dropped = Dropout(rate)(features)
-    keep = dropped != 0
-    sigma = math.sqrt(rate * (1 - rate) / features.numel())
-    assert abs(keep.double().mean().item() - (1 - rate)) < 5 * sigma + 2**-16
-    assert torch.allclose(dropped[keep], features[keep] / (1 - rate))
-    # Four decisions come from one number: no decision may say anything about one of its neighbours.
-    fate = keep.flatten().double() - keep.double().mean()
-    for distance in range(1, 9):
-        together = (fate[distance:] * fate[:-distance]).mean().item()
-        assert abs(together) < 5 * rate * (1 - rate) / math.sqrt(features.numel())
-    dropped.sum().backward()
-    assert torch.allclose(features.grad, keep.double() / (1 - rate))
-
-
-def test_dropout_repeats_with_a_seed_rests_in_evaluation_and_knows_both_ends():
-    features = torch.randn(3, 5)
-    layer = Dropout(0.3)
-    drawn = []
-    for _ in range(2):
-        torch.manual_seed(4)
-        drawn.append(layer(features))
-    assert drawn[0].equal(drawn[1]) and not drawn[0].equal(layer(features))
-    assert layer.eval()(features) is features and Dropout(0.0)(features) is features
-    assert not Dropout(1.0)(features).any() and Dropout(0.3)(features[:0]).shape == (0, 5)
-    assert Dropout(0.3)(features.bfloat16()).dtype == torch.bfloat16
-
-
-def test_the_averaged_layer_equals_the_average_of_all_rows():
-    torch.manual_seed(2)
-    model = SelfAttentionClassifier(VOCABULARY).eval()
-    ids, mask = made_batch()
-    logits, _ = model(ids, mask)
-    rows, _ = model.attention(model.features(ids), mask)  # (batch, tokens, value_dim)
-    for row, length in enumerate(mask.sum(dim=1)):
-        expected = model.output(rows[row, :length].mean(dim=0))
-        assert logits[row].item() == pytest.approx(expected.item(), abs=1e-5)
-
-
-def test_the_marked_row_equals_that_row_of_the_full_layer():
-    torch.manual_seed(3)
-    model = MarkedSelfAttentionClassifier(VOCABULARY, MARK).eval()
-    ids, mask = made_batch()
-    logits, weights = model(ids, mask)
-    rows, all_weights = model.attention(model.features(ids), mask)
-    assert weights.allclose(all_weights[:, 1], atol=1e-6)  # the mark stands at place 1
-    assert logits.allclose(model.output(rows[:, 1]).squeeze(1), atol=1e-5)

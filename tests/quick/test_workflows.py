@@ -95,3 +95,18 @@ def test_phases_run_alone_after_the_first_and_an_unknown_one_is_named(only, ran)
         assert told.returncode == 2 and "There is no phase d to run alone: there are b, c." in told.stdout
     else:
         assert told.returncode == 0 and re.findall(r"(?m)^did (\w)", told.stdout) == ran.split()
+
+
+def test_the_table_of_what_only_the_nights_find_names_every_file_of_the_nights():
+    table = (ROOT / "tests/README.md").read_text().partition("## What only the nights find")[2]
+    assert set(re.findall(r"^\| `(\w+\.py)`", table, re.MULTILINE)) == {
+        path.name for path in (ROOT / "tests/slow").glob("test_*.py")
+    }
+
+
+def test_every_command_for_contributors_is_one():
+    text = (ROOT / "CONTRIBUTING.md").read_text()
+    targets = set(re.findall(r"`make ([a-z-]+)", text))
+    assert targets and targets <= set(re.findall(r"(?m)^([a-z-]+):", (ROOT / "Makefile").read_text()))
+    paths = re.findall(r"[\w/]+\.(?:py|md|json|yml)\b", text)
+    assert paths and not [path for path in paths if not (ROOT / path).is_file()]

@@ -114,6 +114,7 @@ def test_a_full_disk_ends_with_a_sentence_and_keeps_what_is_finished(tmp_path):
 @pytest.mark.parametrize("part", [["--only", "TF-IDF"], ["--seeds", "1"]])
 def test_a_part_of_the_grid_never_replaces_the_whole_table(part, capsys, monkeypatch):
     monkeypatch.setattr(sys, "argv", ["results", *part])
+    monkeypatch.setattr(results, "finished", lambda *_: pytest.fail("it has begun to run"))
     with pytest.raises(SystemExit):
         results.main()
     assert "add --into FOLDER" in capsys.readouterr().err

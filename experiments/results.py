@@ -13,6 +13,7 @@ import json
 import multiprocessing
 import os
 import platform
+import signal
 import sys
 import threading
 import time
@@ -78,7 +79,8 @@ def unwritten(path: Path, error: OSError) -> str:
 
 
 def leave_with(parent: int) -> None:
-    """Let a worker end itself when its parent was killed: nobody else would ever tell it."""
+    """Let a worker end itself at Ctrl-C without a word, and when its parent was killed: nobody else would tell it."""
+    signal.signal(signal.SIGINT, lambda *_: os._exit(1))
 
     def watch():
         while os.getppid() == parent:

@@ -7,8 +7,6 @@ ratio of the two in one round, its median over the rounds, and the smallest and 
     python -m experiments.speed text training   # these two
 """
 
-import ctypes
-import gc
 import multiprocessing
 import re
 import statistics
@@ -21,7 +19,6 @@ from pathlib import Path
 
 import datasets
 import numpy as np
-import pyarrow
 import torch
 from torch import Tensor, nn
 
@@ -45,26 +42,10 @@ def alone(measurement: Callable[..., dict], **values) -> dict:
     return found
 
 
-def megabytes(kind: str) -> float:
-    """This process's memory: VmRSS now, VmHWM at its peak; nan where the system does not say."""
-    status = Path("/proc/self/status")
-    return int(re.search(rf"{kind}:\s+(\d+)", status.read_text())[1]) * 1024 / 1e6 if status.exists() else float("nan")
-
-
-class Cost:
-    """Seconds, and extra megabytes at the peak, of what runs in a `with` block."""
-
-    def __enter__(self):
-        gc.collect()
-        if Path("/proc/self/clear_refs").exists():
-            pyarrow.default_memory_pool().release_unused()  # memory that is free but still ours would hide a peak
-            ctypes.CDLL("libc.so.6").malloc_trim(0)
-            Path("/proc/self/clear_refs").write_text("5")  # the peak counts from now on
-        self.before, self.start = megabytes("VmRSS"), time.perf_counter()
-        return self
-
-    def __exit__(self, *_):
-        self.seconds, self.megabytes = time.perf_counter() - self.start, megabytes("VmHWM") - self.before
+def peak() -> float:
+    """The most megabytes that this process has held; nan where the system does not say."""
+    status = Path("/proc/self/status")  # getrusage would count what the parent held, too
+    return int(re.search(r"VmHWM:\s+(\d+)", status.read_text())[1]) * 1024 / 1e6 if status.exists() else float("nan")
 
 
 # --- from text to batches ----------------------------------------------------------------------------------------
@@ -81,25 +62,25 @@ def text_by_textbook(reviews: int) -> dict:
     """All batches of the reviews, alone and with a distractor in front, by the textbook pipeline."""
     texts, labels = first_movies(reviews)
     partners = np.random.default_rng(0).integers(0, len(texts), len(texts)).tolist()
-    with Cost() as cost:
-        joined = textbook.join_texts(texts, partners)
-        vocabulary = textbook.build_vocabulary(texts)
-        ids = textbook.encode(joined, vocabulary)
-        examples = sum(len(rows) for rows, _ in textbook.batches(ids, labels * 2))
-    return {"seconds": cost.seconds, "MB": cost.megabytes, "words": len(vocabulary), "examples": examples}
+    start = time.perf_counter()
+    joined = textbook.join_texts(texts, partners)
+    vocabulary = textbook.build_vocabulary(texts)
+    made = textbook.batches(textbook.encode(joined, vocabulary), labels * 2)
+    examples = sum(len(rows) for rows, _ in made)
+    return {"seconds": time.perf_counter() - start, "words": len(vocabulary), "examples": examples}
 
 
 def text_by_ours(reviews: int) -> dict:
     """The same by the course's pipeline, in batches as the labs use them."""
     texts, labels = first_movies(reviews)
     data.tokenize_all(texts[:1])  # loads what is loaded once
-    with Cost() as cost:
-        split = data.Split(texts, labels)
-        vocabulary = data.build_vocabulary(split.tokens)
-        encoded = data.encode(split, vocabulary, drop_unknown=True)
-        made = data.batches(data.examples_with_distractors(encoded, 0), RECIPE.batch_size, seed=0)
-        examples = sum(len(batch.labels) for batch in made)
-    return {"seconds": cost.seconds, "MB": cost.megabytes, "words": len(vocabulary), "examples": examples}
+    start = time.perf_counter()
+    split = data.Split(texts, labels)
+    vocabulary = data.build_vocabulary(split.tokens)
+    encoded = data.encode(split, vocabulary, drop_unknown=True)
+    made = data.batches(data.examples_with_distractors(encoded, 0), RECIPE.batch_size, seed=0)
+    examples = sum(len(batch.labels) for batch in made)
+    return {"seconds": time.perf_counter() - start, "words": len(vocabulary), "examples": examples}
 
 
 def spread(values: list[float]) -> list[float]:
@@ -123,10 +104,8 @@ def text(rounds: int = ROUNDS, reviews: int = 25_000) -> list[dict]:
         ours.append(alone(text_by_ours, reviews=reviews))
     if len({run["words"] for run in book + ours}) != 1:
         raise AssertionError("The pipelines found vocabularies of different size: their times must not be compared.")
-    return [
-        compared(figure, unit, [run[unit] for run in book], [run[unit] for run in ours], target)
-        for figure, unit, target in (("text to batches", "seconds", 12), ("text to batches, extra memory", "MB", 30))
-    ]
+    seconds = ([run["seconds"] for run in runs] for runs in (book, ours))
+    return [compared("text to batches", "seconds", *seconds, 12)]
 
 
 # --- training ----------------------------------------------------------------------------------------------------
@@ -190,7 +169,7 @@ def train_ours(scale: str, seconds: float, reviews: int = 0) -> dict:
     )
     steps = (step(net, optimizer, net(batch.ids, batch.mask)[0], batch.labels) for batch in batches)
     with faster(net):
-        return {"rate": rate(steps, seconds), "peak": megabytes("VmHWM")}
+        return {"rate": rate(steps, seconds), "peak": peak()}
 
 
 def speed_of_training(rounds: int = ROUNDS, seconds: int = 8) -> list[dict]:
@@ -265,9 +244,9 @@ def made_reviews(count: int) -> data.Reviews:
 
 def prepare(reviews: int) -> dict:
     """Seconds and peak memory of preparing made reviews: tokens, vocabulary, ids."""
-    with Cost() as cost:
-        prepared = data.prepare_reviews(made_reviews(reviews))
-    return {"seconds": cost.seconds, "peak": megabytes("VmHWM"), "examples": 2 * len(prepared.train)}
+    start = time.perf_counter()
+    prepared = data.prepare_reviews(made_reviews(reviews))
+    return {"seconds": time.perf_counter() - start, "peak": peak(), "examples": 2 * len(prepared.train)}
 
 
 def growth(sizes: tuple[int, ...] = SIZES, seconds: int = 15) -> list[dict]:

@@ -1,6 +1,7 @@
 """Claims about `make results`: it may be stopped at any moment, trusts no damaged line, and tells a stale table."""
 
 import json
+import os
 import random
 import resource
 import signal
@@ -55,6 +56,15 @@ def test_a_killed_run_goes_on_and_ends_with_the_table_of_an_undisturbed_one(tmp_
     assert len(results.finished(lines, table.made_by())) == 3  # the broken line spoiled none after it
 
 
+def test_ctrl_c_ends_with_a_sentence_and_keeps_what_is_finished(tmp_path):
+    running = start(*PART, "--into", tmp_path, start_new_session=True)
+    while not (tmp_path / "lines.jsonl").exists() and running.poll() is None:
+        time.sleep(0.05)
+    os.killpg(running.pid, signal.SIGINT)  # a terminal sends it to all processes at once
+    output = running.communicate(timeout=60)[0]
+    assert "Stopped. What is finished is kept" in output and "Traceback" not in output, output
+
+
 @pytest.mark.parametrize(
     "damage",
     [
@@ -104,6 +114,7 @@ def test_a_full_disk_ends_with_a_sentence_and_keeps_what_is_finished(tmp_path):
 @pytest.mark.parametrize("part", [["--only", "TF-IDF"], ["--seeds", "1"]])
 def test_a_part_of_the_grid_never_replaces_the_whole_table(part, capsys, monkeypatch):
     monkeypatch.setattr(sys, "argv", ["results", *part])
+    monkeypatch.setattr(results, "finished", lambda *_: pytest.fail("it has begun to run"))
     with pytest.raises(SystemExit):
         results.main()
     assert "add --into FOLDER" in capsys.readouterr().err

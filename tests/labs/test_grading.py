@@ -229,11 +229,12 @@ def test_an_interrupted_grading_leaves_the_old_table_and_no_process(course, tmp_
     edition = student.edition(course / "labs/11_small.md")
     (folder / "hangs.ipynb").write_text(nbformat.writes(answered(edition, "import time\ntime.sleep(600)")))
     (tmp_path / "lab11.csv").write_text("as it was")
-    code = "import pathlib, sys, grade\ngrade.ROOT = pathlib.Path(sys.argv[1])\nsys.exit(grade.main([sys.argv[2]]))"
+    code = "import pathlib, sys, endings, grade\ngrade.ROOT = pathlib.Path(sys.argv[1])\n"
+    code += "endings.run(grade.main, sys.argv[2:], stopped='No table was written.')"
     running = subprocess.Popen(
         [sys.executable, "-c", code, course, folder],
         env={"PATH": "/usr/bin:/bin", "PYTHONPATH": str(small_course.ROOT / "tools")},
-        stdout=subprocess.PIPE, text=True, start_new_session=True,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True,
     )  # fmt: skip
     for _ in range(300):
         time.sleep(0.1)

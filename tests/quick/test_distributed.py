@@ -7,9 +7,9 @@ import pytest
 import torch
 import train_together
 
-from shared import data, training
-from shared.training import __main__ as command
-from shared.training import checkpoints
+from shared import data, model, training
+from shared.scale import __main__ as command
+from shared.scale import checkpoints, fit
 
 
 def alone(**different) -> dict:
@@ -36,6 +36,20 @@ def test_two_processes_have_the_loss_curve_of_one_with_the_same_batches(tmp_path
     assert one["history"][-1]["train_loss"] < 0.5 * one["history"][0]["train_loss"]  # something was learned
     for name, weight in one["weights"].items():
         np.testing.assert_allclose(two["weights"][name], weight, atol=1e-3)
+
+
+def test_one_process_trains_as_the_labs_do_to_the_digit():
+    source = train_together.reviews()
+    examples = data.examples_with_distractors(source, 1)
+    recipe = training.Recipe(2, learning_rate=0.02, batch_size=16)
+    found = []
+    for way in (training.fit, fit.fit):
+        torch.set_num_threads(1)
+        torch.manual_seed(0)
+        net = model.AttentionPooling(source.vocabulary_size)
+        history = way(net, lambda epoch: examples, data.plain_examples(source), recipe, 3, "cpu")
+        found.append((history, history.best_epoch, [p.tolist() for p in net.parameters()]))
+    assert found[0] == found[1]
 
 
 # --- checkpoints -------------------------------------------------------------------------------------------------
@@ -93,6 +107,29 @@ def test_a_checkpoint_of_another_run_is_refused_and_named(whole, tmp_path):
             alone(checkpoint=path)
 
 
+@pytest.mark.parametrize(
+    ("different", "sentence"),
+    [
+        ({"dropout": 0.3}, r"another run, with other dropout: \[0.0\] there, \[0.3\] here"),
+        ({"bfloat16": True}, "another run, with other numbers: float32 there, bfloat16 here"),
+    ],
+)
+def test_a_checkpoint_is_not_continued_in_another_way(whole, tmp_path, different, sentence):
+    path = tmp_path / "run.pt"
+    path.write_bytes(whole)
+    with pytest.raises(ValueError, match=sentence):
+        alone(checkpoint=path, **different)
+    assert path.read_bytes() == whole
+
+
+def test_a_run_may_go_on_for_more_epochs_than_planned_and_not_for_fewer_than_are_done(tmp_path):
+    path = tmp_path / "run.pt"
+    alone(checkpoint=path, epochs=2)
+    with pytest.raises(ValueError, match="has 2 epochs behind it, and this run asks for 1. Ask for 2 or more"):
+        alone(checkpoint=path, epochs=1)
+    assert alone(checkpoint=path, epochs=3) == alone(epochs=3)
+
+
 def test_a_full_disk_ends_the_run_with_a_sentence_and_keeps_the_checkpoint_before(whole, tmp_path):
     path = tmp_path / "run.pt"
     path.write_bytes(whole)
@@ -136,12 +173,12 @@ def test_a_damaged_checkpoint_is_a_sentence_on_the_command_line_too(tmp_path, mo
 
 
 def test_bfloat16_computes_in_bfloat16_and_answers_in_float32():
-    net = command.MODELS["self-attention"](10)
+    inner = command.MODELS["self-attention"](10)
     ids = torch.arange(2, 10).view(2, 4)
-    wanted, _ = net.eval()(ids, ids > 0)
+    wanted, _ = inner.eval()(ids, ids > 0)
     seen = []
-    net.attention.W_query.register_forward_hook(lambda module, given, made: seen.append(made.dtype))
-    command.in_bfloat16(net, torch.device("cpu"))
+    inner.attention.W_query.register_forward_hook(lambda module, given, made: seen.append(made.dtype))
+    net = fit.InBfloat16(inner)
     logits, weights = net(ids, ids > 0)
     assert (seen, logits.dtype, weights.dtype) == ([torch.bfloat16], torch.float32, torch.float32)
     torch.testing.assert_close(logits, wanted, atol=0.02, rtol=0)
@@ -153,8 +190,9 @@ def test_bfloat16_computes_in_bfloat16_and_answers_in_float32():
 # --- steps that a GPU need not wait for --------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("one_epoch", (training.one_epoch, fit.one_epoch), ids=("as in the labs", "as in scale"))
 @pytest.mark.parametrize("kind", command.MODELS)
-def test_no_step_asks_the_device_for_a_number(kind, monkeypatch):
+def test_no_step_asks_the_device_for_a_number(kind, one_epoch, monkeypatch):
     """On the device `meta` there are no numbers, so a step that looks at one fails here as it would wait on a GPU."""
     source = train_together.reviews()
     net = command.MODELS[kind](source.vocabulary_size).to("meta")
@@ -162,5 +200,5 @@ def test_no_step_asks_the_device_for_a_number(kind, monkeypatch):
     monkeypatch.setattr(torch.Tensor, "tolist", lambda tensor: asked.append(tensor.device.type) or [0.0, 0.0])
     optimizer = torch.optim.Adam(net.parameters())
     recipe = training.Recipe(1, 0.01, 16)
-    training._one_epoch(net, data.plain_examples(source), optimizer, recipe, 0, torch.device("meta"))
+    one_epoch(net, data.plain_examples(source), optimizer, recipe, 0, torch.device("meta"))
     assert asked == ["meta"]  # once an epoch

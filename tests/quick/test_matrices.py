@@ -333,6 +333,7 @@ ONE = Matrix([[1.0]], "one")
         (lambda: weighted_sum([1.0], ONE, [2.0]), "not the sum of the weighted values"),
         (lambda: attention_over(["a", "b"], [0.5, 0.6], 0), "add up to 1.1"),
         (lambda: attention_over(["a"], [1.0], 1), "no word with the index 1"),
+        (lambda: attention_over(["a"], [1.0], None), "no word with the index None"),
         (lambda: split_heads(Matrix(np.ones((2, 9)), "x"), 2), "9 columns cannot be shared by 2 heads"),
     ],
 )

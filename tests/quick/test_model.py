@@ -1,14 +1,11 @@
 """Claims about positions, masks, ids and dropout. What the layers compute: test_attention_by_loops.py."""
 
-import math
-
 import numpy as np
 import pytest
 import torch
 
 from shared.model import (
     MAX_TOKENS,
-    Dropout,
     TokenFeatures,
     masked_softmax,
     sinusoidal_positions,
@@ -61,34 +58,3 @@ def test_a_mask_of_the_wrong_kind_or_shape_is_refused(mask, error, message):
 def test_bad_ids_are_refused_with_a_sentence(ids, error, message):
     with pytest.raises(error, match=message):
         TokenFeatures(VOCABULARY)(ids)
-
-
-@pytest.mark.parametrize("rate", [0.1, 0.3, 0.5, 0.999])
-def test_dropout_drops_its_share_and_lifts_the_rest(rate):
-    torch.manual_seed(0)
-    features = torch.rand(7, 1001, 33, dtype=torch.float64).add(1).requires_grad_()
-    dropped = Dropout(rate)(features)
-    keep = dropped != 0
-    sigma = math.sqrt(rate * (1 - rate) / features.numel())
-    assert abs(keep.double().mean().item() - (1 - rate)) < 5 * sigma + 2**-16
-    assert torch.allclose(dropped[keep], features[keep] / (1 - rate))
-    # Four decisions come from one number: no decision may say anything about one of its neighbours.
-    fate = keep.flatten().double() - keep.double().mean()
-    for distance in range(1, 9):
-        together = (fate[distance:] * fate[:-distance]).mean().item()
-        assert abs(together) < 5 * rate * (1 - rate) / math.sqrt(features.numel())
-    dropped.sum().backward()
-    assert torch.allclose(features.grad, keep.double() / (1 - rate))
-
-
-def test_dropout_repeats_with_a_seed_rests_in_evaluation_and_knows_both_ends():
-    features = torch.randn(3, 5)
-    layer = Dropout(0.3)
-    drawn = []
-    for _ in range(2):
-        torch.manual_seed(4)
-        drawn.append(layer(features))
-    assert drawn[0].equal(drawn[1]) and not drawn[0].equal(layer(features))
-    assert layer.eval()(features) is features and Dropout(0.0)(features) is features
-    assert not Dropout(1.0)(features).any() and Dropout(0.3)(features[:0]).shape == (0, 5)
-    assert Dropout(0.3)(features.bfloat16()).dtype == torch.bfloat16

@@ -205,6 +205,8 @@ def test_weights_that_are_all_zero_shade_nothing():
         (lambda: heat_map([[0.0]], row_labels=["a", "b"]), "2 row labels for 1"),
         (lambda: heat_map([[0.0]], column_labels=[]), "0 column labels for 1"),
         (lambda: heat_map([[0.0]], role="colour"), "'colour' has no colour"),
+        (lambda: heat_map([[0.0], [0.0, 1.0]]), "as many in each row"),
+        (lambda: shaded_words(["a"], ["much"]), "needs numbers"),
         (lambda: intervals({}), "0 models"),
         (lambda: intervals({"a": {"plain": (np.nan, 0)}}), "a, plain: mean nan"),
         (lambda: intervals({"a": {"plain": (0.5, -0.1)}}), "half width -0.1"),

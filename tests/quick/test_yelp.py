@@ -1,6 +1,7 @@
 """The real loading code of Yelp, run against a local stand-in for the hub: no network, no Yelp text."""
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -68,3 +69,47 @@ def test_a_hub_that_cannot_be_reached_is_answered_with_what_to_do(tmp_path):
     answer = load("http://127.0.0.1:9", tmp_path)  # port 9: nobody listens
     assert "ConnectionError: Yelp reviews could not be loaded" in answer.stderr
     assert "the bundled film reviews need no network" in answer.stderr
+
+
+def files_of(home, ending: str) -> list:
+    found = [path for path in home.rglob(f"*{ending}") if path.is_file() and path.stat().st_size > 10_000]
+    assert found, f"no {ending} file was kept"
+    return found
+
+
+def test_a_damaged_file_of_the_prepared_reviews_is_not_blamed_on_the_network(hub, tmp_path):
+    assert load(hub.url, tmp_path).returncode == 0
+    for path in files_of(tmp_path, "train.arrow"):
+        path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+    broken = load(hub.url, tmp_path)
+    said = broken.stderr.splitlines()[-1]
+    assert said.startswith("OSError: The Yelp reviews in ") and "Check the network" not in said
+    folder = said.partition("reviews in ")[2].partition(" are damaged")[0]
+    assert "Delete that folder and run again" in said
+    shutil.rmtree(folder)  # what the sentence says helps
+    assert load(hub.url, tmp_path).stdout.splitlines()[0] == "8000 1000 1000"
+
+
+def test_a_damaged_download_is_not_blamed_on_the_network(hub, tmp_path):
+    assert load(hub.url, tmp_path).returncode == 0
+    for path in (tmp_path / "hub").rglob("blobs/*"):
+        if path.stat().st_size > 10_000:
+            path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+    shutil.rmtree(tmp_path / "datasets")
+    said = load(hub.url, tmp_path).stderr.splitlines()[-1]
+    assert said.startswith("OSError: The Yelp reviews in ") and "Check the network" not in said
+    shutil.rmtree(said.partition("reviews in ")[2].partition(" are damaged")[0])
+    assert load(hub.url, tmp_path).stdout.splitlines()[0] == "8000 1000 1000"
+
+
+def test_the_bundled_reviews_need_no_network_and_no_package_of_the_hub():
+    code = (
+        "import socket, sys\n"
+        "def refuse(*_, **__): raise AssertionError('asked for the network')\n"
+        "socket.socket = socket.create_connection = refuse\n"
+        "from shared.data import load_reviews\n"
+        "print(len(load_reviews().train), 'datasets' in sys.modules)"
+    )
+    root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True)
+    assert done.stdout.split() == ["7572", "False"], done.stderr

@@ -1,7 +1,7 @@
 """Trains one of the course's classifiers from the command line: one process, or as many as torchrun starts.
 
-python -m shared.training --model self-attention
-torchrun --nproc-per-node=2 -m shared.training --model self-attention --checkpoint run.pt
+python -m shared.scale --model self-attention
+torchrun --nproc-per-node=2 -m shared.scale --model self-attention --checkpoint run.pt
 """
 
 import argparse
@@ -12,10 +12,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from shared import data, model, training
-from shared.training import processes
+from shared.scale import processes
+from shared.scale.fit import InBfloat16, fit
 
 MODELS = {
     "mean-pooling": model.MeanPooling,
@@ -50,7 +51,7 @@ def probability(text: str) -> float:
 def arguments(given: list[str], recipe: training.Recipe) -> argparse.Namespace:
     """What the command line asks for; bad arguments end the program with a sentence."""
     parser = argparse.ArgumentParser(
-        prog="python -m shared.training",
+        prog="python -m shared.scale",
         description=f"{__doc__.partition(chr(10))[0]} LAB_DATA and LAB_SCALE choose the reviews, as in the labs.",
         allow_abbrev=False,
     )
@@ -67,21 +68,9 @@ def arguments(given: list[str], recipe: training.Recipe) -> argparse.Namespace:
     return parser.parse_args(given)
 
 
-def in_bfloat16(net: nn.Module, device: torch.device) -> None:
-    """Let a model compute its matrix products in bfloat16, and keep weights, softmax and results in float32."""
-    forward = net.forward
-
-    def run(ids: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-        with torch.autocast(device.type, torch.bfloat16):
-            logits, weights = forward(ids, mask)
-        return logits.float(), weights.float()
-
-    net.forward = run
-
-
 def train(given: list[str]) -> None:
     """Train, and print the history and the accuracy on both kinds of test examples."""
-    settings = data.lab_settings()
+    settings = data.start_lab()
     chosen = arguments(given, training.recipe_for(settings))
     recipe = replace(training.recipe_for(settings), epochs=chosen.epochs, batch_size=chosen.batch_size)
     with processes.together():
@@ -94,10 +83,10 @@ def train(given: list[str]) -> None:
                 layer.p = chosen.dropout
         device = training.best_device()
         if chosen.bfloat16:
-            in_bfloat16(net, device)
+            net = InBfloat16(net)
         if rank == 0:
             print(f"{settings}; {chosen.model} on {count} x {device.type}; {recipe}", flush=True)
-        history = training.fit(
+        history = fit(
             net,
             lambda epoch: data.examples_with_distractors(source.train, 1000 * (chosen.seed + 1) + epoch),
             data.examples_with_distractors(source.validation, 1),
@@ -128,7 +117,7 @@ def ending(work: Callable[[], object]) -> int | str:
     except (ValueError, OSError, FloatingPointError) as error:
         return str(error)
     except RuntimeError as error:
-        if not processes.is_loss(error):
+        if not processes.another_was_lost(error):
             raise
         return (
             f"Another process of this run was lost, and the run ends: {error}\n"

@@ -11,7 +11,7 @@ from datetime import timedelta
 import torch
 from torch import Tensor, distributed
 
-__all__ = ["from_first", "is_loss", "of_all", "place", "summed", "together"]
+__all__ = ["another_was_lost", "from_first", "of_all", "place", "summed", "together"]
 
 PATIENCE = timedelta(minutes=3)  # how long a process waits for the others before it calls one of them lost
 
@@ -46,7 +46,7 @@ def from_first(value: object) -> object:
     return values[0]
 
 
-def is_loss(error: RuntimeError) -> bool:
+def another_was_lost(error: RuntimeError) -> bool:
     """Whether an error says that another process did not answer any more."""
     # Gloo's errors have no class of their own when they come through the backward pass.
     return isinstance(error, distributed.DistError) or "gloo" in str(error)

@@ -1,24 +1,22 @@
 """Fit a classifier to examples and measure it: a model and batches in, figures out.
 
 Works for every model whose forward takes `ids` and `mask` and returns `logits` and `weights`, as those of
-`shared.model` do. `python -m shared.training` trains from the command line, on several devices under torchrun.
+`shared.model` do. `shared.scale` trains the same way in several processes, and from checkpoints.
 """
 
 import copy
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import torch
 from scipy import stats
 from torch import nn
-from torch.nn.parallel import DistributedDataParallel
 from tqdm import tqdm
 
 from shared.data import Examples, Settings, batches
-from shared.training import checkpoints, processes
+from shared.fast import faster
 
 __all__ = ["Evaluation", "History", "Recipe", "best_device", "evaluate", "fit", "mean_and_interval", "recipe_for"]
 
@@ -44,16 +42,6 @@ def best_device() -> torch.device:
     return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
-class History(list):
-    """One record an epoch: epoch, train_loss, train_accuracy, validation_loss, validation_accuracy.
-
-    `best_epoch` is the one whose weights the model has now; `interrupted` says that the reader stopped the run.
-    """
-
-    best_epoch: int | None = None
-    interrupted: bool = False
-
-
 @dataclass(frozen=True)
 class Evaluation:
     """A model's figures on some examples; arrays are in the order of the examples."""
@@ -65,6 +53,32 @@ class Evaluation:
     labels: np.ndarray  # (examples,)
 
 
+class History(list):
+    """One record an epoch: epoch, train_loss, train_accuracy, validation_loss, validation_accuracy.
+
+    `best_epoch` is the one whose weights the model has now; `interrupted` says that the reader stopped the run.
+    """
+
+    best_epoch: int | None = None
+    interrupted: bool = False
+
+    def add(self, train_loss: float, train_accuracy: float, validation: Evaluation) -> bool:
+        """Put down an epoch, and say whether it validates best, or as well as the best one before."""
+        self.append(
+            {
+                "epoch": len(self) + 1,
+                "train_loss": train_loss,
+                "train_accuracy": train_accuracy,
+                "validation_loss": validation.loss,
+                "validation_accuracy": validation.accuracy,
+            }
+        )
+        is_best = validation.accuracy >= max(record["validation_accuracy"] for record in self)
+        if is_best:
+            self.best_epoch = len(self)
+        return is_best
+
+
 @torch.no_grad()
 def evaluate(model: nn.Module, examples: Examples, batch_size: int = 256) -> Evaluation:
     """Loss, accuracy, and the share of attention on the labelled review, without dropout."""
@@ -73,10 +87,11 @@ def evaluate(model: nn.Module, examples: Examples, batch_size: int = 256) -> Eva
     device = next(model.parameters()).device
     logits = torch.empty(len(examples), device=device)
     share = torch.empty(len(examples), device=device)
-    for batch in batches(examples, batch_size, device=device):
-        index = torch.from_numpy(batch.index).to(device, non_blocking=True)
-        logits[index], weights = model(batch.ids, batch.mask)
-        share[index] = (weights * batch.labelled).sum(dim=1)
+    with faster(model):
+        for batch in batches(examples, batch_size, device=device):
+            index = torch.from_numpy(batch.index).to(device, non_blocking=True)
+            logits[index], weights = model(batch.ids, batch.mask)
+            share[index] = (weights * batch.labelled).sum(dim=1)
     model.train(was_training)
     labels = torch.from_numpy(examples.labels).to(logits)
     loss = nn.functional.binary_cross_entropy_with_logits(logits, labels).item()
@@ -91,60 +106,33 @@ def fit(
     recipe: Recipe,
     seed: int = 0,
     device: torch.device | str | None = None,
-    checkpoint: Path | str | None = None,
 ) -> History:
     """Train with Adam on binary cross-entropy, and keep the weights of the epoch that validates best.
-
-    In each of several processes that train together, every batch is shared out and the gradients are averaged.
 
     Args:
         training: gives the examples of an epoch, counted from 1, so that each epoch can draw new distractors.
         seed: of dropout and of the order of the batches.
         device: None takes CUDA where there is one.
-        checkpoint: a file written after each epoch; where it exists already, the run continues from it.
 
     Returns:
         The history. A KeyboardInterrupt ends the run early and keeps the epochs done.
 
     Raises:
         FloatingPointError: the loss became NaN or infinite.
-        ValueError: the checkpoint is damaged, or another run's.
-        OSError: the checkpoint could not be written; the one before is kept.
+
+    Source: Adam, Kingma and Ba 2015.
     """
-    rank, count = processes.place()
     device = best_device() if device is None else torch.device(device)
     model.to(device)
     optimizer = torch.optim.Adam(model.parameters(), lr=recipe.learning_rate, fused=True)
-    torch.manual_seed(seed + rank)
+    torch.manual_seed(seed)
     history, best_weights = History(), None
-    if checkpoint is not None:
-        run = {"learning rate": recipe.learning_rate, "batch size": recipe.batch_size, "seed": seed}
-        best_weights = checkpoints.resume(checkpoint, run, model, optimizer, history)
-    together = model if count == 1 else DistributedDataParallel(model)
     try:
-        for epoch in range(len(history) + 1, recipe.epochs + 1):
-            examples = training(epoch)
-            train_loss, train_accuracy = _one_epoch(together, examples, optimizer, recipe, seed * 1000 + epoch, device)
-            if not math.isfinite(train_loss):
-                raise FloatingPointError(
-                    f"The loss became {train_loss} in epoch {epoch}. The usual reasons are a learning rate that is "
-                    f"too large (here {recipe.learning_rate}) and a division by zero in the model; try a tenth of it."
-                )
-            now = evaluate(model, validation)
-            history.append(
-                {
-                    "epoch": epoch,
-                    "train_loss": train_loss,
-                    "train_accuracy": train_accuracy,
-                    "validation_loss": now.loss,
-                    "validation_accuracy": now.accuracy,
-                }
-            )
-            if now.accuracy >= max(record["validation_accuracy"] for record in history):
-                history.best_epoch = epoch
+        for epoch in range(1, recipe.epochs + 1):
+            loss, accuracy = one_epoch(model, training(epoch), optimizer, recipe, seed * 1000 + epoch, device)
+            check_loss(loss, epoch, recipe)
+            if history.add(loss, accuracy, evaluate(model, validation)):
                 best_weights = copy.deepcopy(model.state_dict())
-            if checkpoint is not None:
-                checkpoints.save(checkpoint, run, model, optimizer, history, best_weights)
     except KeyboardInterrupt:
         history.interrupted = True
         print(f"Stopped by you after {len(history)} of {recipe.epochs} epochs; these are kept.")
@@ -153,25 +141,39 @@ def fit(
     return history
 
 
-def _one_epoch(model, examples, optimizer, recipe, seed, device) -> tuple[float, float]:
+def one_epoch(
+    model: nn.Module,
+    examples: Examples,
+    optimizer: torch.optim.Optimizer,
+    recipe: Recipe,
+    seed: int,
+    device: torch.device,
+) -> tuple[float, float]:
     """Train on all examples once; the mean loss and accuracy along the way."""
     model.train()
     total_loss = torch.zeros((), device=device)  # summed where the model is: no waiting for a GPU at each step
     total_right = torch.zeros((), device=device)
-    shares = batches(examples, recipe.batch_size, seed, device, part=processes.place())
-    if processes.place()[0] == 0:
-        shares = tqdm(shares, total=math.ceil(len(examples) / recipe.batch_size), leave=False)
-    for batch in shares:
-        logits, _ = model(batch.ids, batch.mask)
-        # A batch may be too small for all processes; one without a share still takes part in the exchange.
-        loss = nn.functional.binary_cross_entropy_with_logits(logits, batch.labels) if len(logits) else logits.sum()
-        optimizer.zero_grad()
-        (loss * batch.share).backward()
-        optimizer.step()
-        total_loss += loss.detach() * len(batch.labels)
-        total_right += ((logits > 0) == batch.labels.bool()).sum()
-    loss, right = processes.summed(torch.stack([total_loss, total_right])).tolist()
+    steps = math.ceil(len(examples) / recipe.batch_size)
+    with faster(model):
+        for batch in tqdm(batches(examples, recipe.batch_size, seed, device), total=steps, leave=False):
+            logits, _ = model(batch.ids, batch.mask)
+            loss = nn.functional.binary_cross_entropy_with_logits(logits, batch.labels)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            total_loss += loss.detach() * len(batch.labels)
+            total_right += ((logits > 0) == batch.labels.bool()).sum()
+    loss, right = torch.stack([total_loss, total_right]).tolist()
     return loss / len(examples), right / len(examples)
+
+
+def check_loss(loss: float, epoch: int, recipe: Recipe) -> None:
+    """Raise a FloatingPointError with the usual reasons unless the loss is a finite number."""
+    if not math.isfinite(loss):
+        raise FloatingPointError(
+            f"The loss became {loss} in epoch {epoch}. The usual reasons are a learning rate that is "
+            f"too large (here {recipe.learning_rate}) and a division by zero in the model; try a tenth of it."
+        )
 
 
 def mean_and_interval(values: Sequence[float]) -> tuple[float, float]:
@@ -179,6 +181,8 @@ def mean_and_interval(values: Sequence[float]) -> tuple[float, float]:
 
     Raises:
         ValueError: fewer than two values, which have no spread.
+
+    Source: Student 1908, The probable error of a mean.
     """
     values = np.asarray(values, dtype=float)
     if len(values) < 2:

@@ -12,23 +12,29 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from shared.training import processes
+from shared.scale import processes
+from shared.training import History, Recipe
 
 __all__ = ["read", "resume", "save", "write"]
 
 
-def save(path: Path | str, run: dict, model: nn.Module, optimizer, history, best_weights: dict) -> None:
+def save(
+    path: Path | str,
+    recipe: Recipe,
+    seed: int,
+    model: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    history: History,
+    best_weights: dict,
+) -> None:
     """Write all that a run needs to go on after its last epoch; of several processes the first one writes.
-
-    Args:
-        run: what has to be the same for the run that continues, by name.
 
     Raises:
         OSError: the file could not be written; the one before is kept.
     """
     states = processes.of_all(_random_state())
     state = {
-        "run": run | {"processes": len(states), "shapes of weights": _shapes(model)},
+        "run": _run(recipe, seed, model),
         "model": model.state_dict(),
         "best_weights": best_weights,
         "optimizer": optimizer.state_dict(),
@@ -40,28 +46,40 @@ def save(path: Path | str, run: dict, model: nn.Module, optimizer, history, best
         write(Path(path), state)
 
 
-def resume(path: Path | str, run: dict, model: nn.Module, optimizer, history) -> dict | None:
+def resume(
+    path: Path | str,
+    recipe: Recipe,
+    seed: int,
+    model: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    history: History,
+) -> dict | None:
     """Bring model, optimizer, history and random states to where the file left them; the best weights so far.
 
     Without a file nothing happens. Of several processes the first one reads, and tells the others.
 
     Raises:
-        ValueError: the file is damaged, or belongs to another run.
+        ValueError: the file is damaged, belongs to another run, or has more epochs behind it than the recipe has.
     """
     path = Path(path)
-    rank, count = processes.place()
+    rank = processes.place()[0]
     state = processes.from_first(read(path) if rank == 0 and path.exists() else None)
     if state is None:
         return None
-    now = run | {"processes": count, "shapes of weights": _shapes(model)}
-    for name, value in now.items():
-        before = state["run"].get(name)
-        if before != value:
-            detail = "" if isinstance(value, dict) else f": {before} there, {value} here"
+    for name, here in _run(recipe, seed, model).items():
+        there = state["run"].get(name)
+        if there != here:
+            detail = "" if isinstance(here, dict) else f": {there} there, {here} here"
             raise ValueError(
                 f"The checkpoint {path} belongs to another run, with other {name}{detail}. "
                 "Start as before to continue it, or name another file."
             )
+    done = len(state["history"])
+    if recipe.epochs < done:
+        raise ValueError(
+            f"The checkpoint {path} has {done} epochs behind it, and this run asks for {recipe.epochs}. "
+            f"Ask for {done} or more to continue it, or name another file."
+        )
     model.load_state_dict(state["model"])
     optimizer.load_state_dict(state["optimizer"])
     history[:] = state["history"]
@@ -117,5 +135,14 @@ def _random_state() -> dict:
     return state | {"cuda": torch.cuda.get_rng_state()} if torch.cuda.is_available() else state
 
 
-def _shapes(model: nn.Module) -> dict:
-    return {name: list(weight.shape) for name, weight in model.state_dict().items()}
+def _run(recipe: Recipe, seed: int, model: nn.Module) -> dict:
+    """What has to be the same for a run that continues, by name; it may ask for more epochs."""
+    return {
+        "learning rate": recipe.learning_rate,
+        "batch size": recipe.batch_size,
+        "seed": seed,
+        "processes": processes.place()[1],
+        "numbers": getattr(model, "numbers", "float32"),
+        "dropout": [layer.p for layer in model.modules() if isinstance(layer, nn.Dropout)],
+        "shapes of weights": {name: list(weight.shape) for name, weight in model.state_dict().items()},
+    }

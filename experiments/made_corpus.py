@@ -25,8 +25,12 @@ def _words() -> np.ndarray:
     return np.array([word(rank) + letters[rank % 7] + letters[rank % 11] for rank in range(VOCABULARY)], dtype=object)
 
 
-def write(path: Path, reviews: int, seed: int = 0) -> None:
-    """Write so many reviews, columns `text` and `label`, to an Arrow file."""
+def on_disk(folder: Path, reviews: int, seed: int = 0) -> Path:
+    """The Arrow file of so many made reviews, columns `text` and `label`; it is written when it is not there."""
+    path = folder / f"{reviews}.arrow"
+    if path.exists():
+        return path
+    folder.mkdir(parents=True, exist_ok=True)
     random = np.random.default_rng(seed)
     words = _words()
     frequency = 1 / (np.arange(VOCABULARY) + 10)
@@ -47,4 +51,4 @@ def write(path: Path, reviews: int, seed: int = 0) -> None:
             ends = lengths.cumsum().tolist()
             texts = [" ".join(chosen[end - length : end]) for end, length in zip(ends, lengths.tolist(), strict=True)]
             stream.write_batch(pyarrow.record_batch([texts, labels], schema=schema))
-    partial.rename(path)
+    return partial.rename(path)

@@ -1,48 +1,22 @@
-"""Runs the experiments of lab 9, all models x variants x seeds, and writes the table that the lab reads.
+"""What lab 9's table is made of: every model, variant and seed, and how one of them is trained and measured.
 
-The rule: each finished run is one line of _build/results.jsonl, so the tool may be stopped at any moment, even by a
-power cut, and goes on where it was. The table, shared/does_it_help.json, is written in one step when no run is missing,
-with the command, the versions, the machine, the date and a fingerprint of the code that made it. Lines made by other
-code are not used again.
+`experiments/results.py` runs them all.
 """
 
-import argparse
-import ast
-import hashlib
-import json
-import os
-import platform
-import sys
-import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import asdict, dataclass, replace
-from datetime import UTC, datetime
 from functools import cache
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
-os.environ.update(OMP_NUM_THREADS="1", TQDM_DISABLE="1")  # two runs at a time, on a core each
+import numpy as np
+import torch
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import LogisticRegression
+from torch import nn
 
-import notebooks  # noqa: E402  (the number of threads has to be set before what follows)
-import numpy as np  # noqa: E402
-import sklearn  # noqa: E402
-import torch  # noqa: E402
-from sklearn.feature_extraction.text import TfidfVectorizer  # noqa: E402
-from sklearn.linear_model import LogisticRegression  # noqa: E402
-from torch import nn  # noqa: E402
+from shared import data, model, training
 
-from shared import data, model, training  # noqa: E402
-
-LINES = ROOT / "_build" / "results.jsonl"
-TABLE = ROOT / "shared" / "does_it_help.json"  # a part of the package: Colab has no other file of the labs
-SOURCES = ("shared/data.py", "shared/model.py", "shared/training/__init__.py", "tools/results.py")
-SEEDS = 5
-
-
-# --- what is run -------------------------------------------------------------------------------------------------
+SEEDS = {"front": 5, "marked": 5}  # runs of each model and variant of a task
 
 
 @dataclass(frozen=True, order=True)
@@ -129,9 +103,15 @@ GRID = {
 }
 
 
-def all_runs(seeds: int) -> list[Run]:
-    """Every run of the grid, those of the first seed first, so that a stopped run has looked at everything once."""
-    return [Run(*key, variant, seed) for seed in range(seeds) for key, variants in GRID.items() for variant in variants]
+def all_runs(most_seeds: int | None = None) -> list[Run]:
+    """Every run, those of the first seed first, so that a stopped grid has looked at everything once."""
+    return [
+        Run(task, name, variant, seed)
+        for seed in range(max(SEEDS.values()))[:most_seeds]
+        for (task, name), variants in GRID.items()
+        for variant in variants
+        if seed < SEEDS[task]
+    ]
 
 
 # --- one run -----------------------------------------------------------------------------------------------------
@@ -145,7 +125,8 @@ def prepared(scale: str, cut: int | None) -> data.Prepared:
 def part_of(split: data.EncodedReviews, divisor: int, seed: int) -> data.EncodedReviews:
     """A random part of the reviews."""
     rows = np.sort(np.random.default_rng(seed).permutation(len(split))[: len(split) // divisor])
-    return replace(split, starts=split.starts[rows], lengths=split.lengths[rows], labels=split.labels[rows])
+    ids = np.concatenate([split[row] for row in rows])
+    return replace(split, ids=ids, offsets=np.cumsum([0, *split.lengths[rows]]), labels=split.labels[rows])
 
 
 def example_makers(run: Run, source: data.Prepared) -> tuple[Callable, Callable]:
@@ -217,103 +198,3 @@ def network(run: Run, source: data.Prepared, training_examples: Callable, both: 
         "parameters": parameters,
         "outside_embedding": parameters - embedding,
     }
-
-
-# --- lines and table ---------------------------------------------------------------------------------------------
-
-
-def fingerprint() -> str:
-    """A digest of the code that the results depend on; comments and docstrings do not count."""
-    trees = [notebooks.plain(ast.parse((ROOT / name).read_text()), is_module=True) for name in SOURCES]
-    return hashlib.sha256(json.dumps(trees).encode()).hexdigest()[:16]
-
-
-def finished(lines: Path, mark: str) -> dict[Run, dict]:
-    """The results that stand in the file and were made by this code; a last line that broke off is cut away."""
-    if not lines.exists():
-        return {}
-    content = lines.read_bytes()
-    whole = content[: content.rfind(b"\n") + 1]
-    if whole != content:
-        with lines.open("r+b") as file:
-            file.truncate(len(whole))
-    results = {}
-    for line in whole.splitlines():
-        record = json.loads(line)
-        if record.pop("made_by") == mark:
-            results[Run(*(record[name] for name in ("task", "model", "variant", "seed")))] = record
-    return results
-
-
-def append(lines: Path, record: dict) -> None:
-    """Add one line and wait until the disk has it."""
-    lines.parent.mkdir(parents=True, exist_ok=True)
-    with lines.open("ab") as file:
-        file.write(json.dumps(record).encode() + b"\n")
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def write_table(table: Path, results: dict[Run, dict], command: str, mark: str) -> None:
-    """Write the table in one step, in the order of the grid."""
-    content = {
-        "command": command,
-        "date": datetime.now(UTC).date().isoformat(),
-        "machine": f"{platform.machine()}, two runs at a time, one thread each",
-        "versions": {
-            "python": platform.python_version(),
-            "torch": torch.__version__.split("+")[0],
-            "numpy": np.__version__,
-            "scikit-learn": sklearn.__version__,
-        },
-        "data": prepared("quick", data.REVIEW_TOKENS).reviews.citation,
-        "made_by": mark,
-        "results": [results[run] for run in sorted(results, key=lambda run: (*asdict(run).values(),))],
-    }
-    half = table.with_name(f".{table.name}.part")
-    half.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n")
-    os.replace(half, table)
-
-
-def leave_with(parent: int) -> None:
-    """Let a worker end itself when its parent was killed: nobody else would ever tell it."""
-
-    def watch():
-        while os.getppid() == parent:
-            time.sleep(1)
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(description="Run the experiments of lab 9.")
-    parser.add_argument("--seeds", type=int, default=SEEDS)
-    parser.add_argument("--only", default="", help="runs whose task, model or variant contains this text")
-    parser.add_argument("--lines", type=Path, default=LINES)
-    parser.add_argument("--table", type=Path, default=TABLE)
-    chosen = parser.parse_args()
-
-    runs = [run for run in all_runs(chosen.seeds) if chosen.only in f"{run.task}, {run.model}, {run.variant}"]
-    mark = fingerprint()
-    results = finished(chosen.lines, mark)
-    missing = [run for run in runs if run not in results]
-    print(f"{len(runs)} runs, {len(runs) - len(missing)} of them done before.", flush=True)
-    with ProcessPoolExecutor(max_workers=2, initializer=leave_with, initargs=(os.getpid(),)) as pool:
-        waiting = {pool.submit(perform, run): run for run in missing}
-        for number, future in enumerate(as_completed(waiting), 1):
-            run, record = waiting[future], future.result()
-            append(chosen.lines, record | {"made_by": mark})
-            results[run] = record
-            print(f"{number:4} of {len(missing)}  {run.task}, {run.model}, {run.variant}, seed {run.seed}: ", end="")
-            print(f"plain {record['plain']:.3f}, distracted {record['distracted']:.3f}", flush=True)
-    write_table(chosen.table, {run: results[run] for run in runs}, "make results", mark)
-    print(f"The table is {os.path.relpath(chosen.table, ROOT)}.")
-    return 0
-
-
-if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except KeyboardInterrupt:
-        sys.exit("\nStopped. What is finished is kept; run it again to go on.")

@@ -106,9 +106,8 @@ def test_phases_run_alone_after_the_first_and_an_unknown_one_is_named(only, ran)
 
 def test_the_table_of_what_only_the_nights_find_names_every_file_of_the_nights():
     table = (ROOT / "tests/README.md").read_text().partition("## What only the nights find")[2]
-    assert set(re.findall(r"^\| `(\w+\.py)`", table, re.MULTILINE)) == {
-        path.name for path in (ROOT / "tests/slow").glob("test_*.py")
-    }
+    named = set(re.findall(r"^\| `(\w+\.py)`", table, re.MULTILINE))
+    assert {path.name for path in (ROOT / "tests/slow").glob("test_*.py")} <= named
 
 
 def test_every_command_for_contributors_is_one():

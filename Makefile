@@ -49,7 +49,7 @@ quick: python ## check what breaks most often, in a minute and a half: style, la
 
 test: python ## check everything and change nothing: style, site, tests, every cell of every lab (ONLY=labs: a phase)
 	@$(PYTHON) tools/phases.py "environment: $(ENVIRONMENT)" "style: $(STYLE)" "site: $(SITE)" \
-		"tests: $(TESTS) tests/quick tests/labs" "pages: $(TESTS) tests/browser" "labs: $(OURS) tools/check_outputs.py" \
+		"tests: $(TESTS) tests/quick tests/scale tests/labs" "pages: $(TESTS) tests/browser" "labs: $(OURS) tools/check_outputs.py" \
 		"table: $(TABLE)"
 
 test-all: test ## make test, and what takes long and finds little: tests/README.md lists it

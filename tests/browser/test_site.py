@@ -225,6 +225,12 @@ def test_a_page_names_its_icon(name):
     assert [given["href"] for given in built(name).every("link") if given.get("rel") == "icon"]
 
 
+@pytest.mark.parametrize("name", ["labs/05_your_journey", "book/notation"])
+def test_a_page_has_a_link_to_report_an_error_on_it(name):
+    found = [given["href"] for given in built(name).every("a") if "/issues/new" in given.get("href", "")]
+    assert found == [f"{CONFIG['repository']['url']}/issues/new?title=In%20{name}"]
+
+
 @pytest.mark.parametrize("name", PAGES)
 def test_every_heading_can_be_linked(name):
     page = built(name)

@@ -1,13 +1,9 @@
 """Claims about `make results`: it may be stopped at any moment, trusts no damaged line, and tells a stale table."""
 
 import json
-import os
-import random
 import resource
-import signal
 import subprocess
 import sys
-import time
 
 import pytest
 
@@ -23,46 +19,8 @@ def start(*arguments, **options) -> subprocess.Popen:
     )
 
 
-def rows_of(folder) -> list[dict]:
-    """The results without their CPU seconds, which no two runs share."""
-    rows = json.loads((folder / "table.json").read_text())["results"]
-    return [{name: value for name, value in row.items() if name != "cpu_seconds"} for row in rows]
-
-
 def result(run: grid.Run, plain: float = 0.5) -> dict:
     return {"task": run.task, "model": run.model, "variant": run.variant, "seed": run.seed, "plain": plain}
-
-
-def test_a_killed_run_goes_on_and_ends_with_the_table_of_an_undisturbed_one(tmp_path):
-    undisturbed, killed = tmp_path / "undisturbed", tmp_path / "killed"
-    first = start(*PART, "--into", killed)
-    lines = killed / "lines.jsonl"
-    while not lines.exists() and first.poll() is None:
-        time.sleep(0.05)
-    time.sleep(random.random())  # any moment will do: no seed here
-    first.send_signal(signal.SIGKILL)
-    first.wait()
-    done = lines.read_bytes().count(b"\n")
-    assert 1 <= done and not (killed / "table.json").exists(), "killed too late to show anything"
-    with lines.open("a") as file:
-        file.write('{"task": "marked", "mod')  # a line that the power cut broke off
-
-    again, whole = start(*PART, "--into", killed), start(*PART, "--into", undisturbed)
-    output = again.communicate(timeout=300)[0]
-    whole.communicate(timeout=300)
-    assert f"3 runs, {done} of them done before." in output
-    assert rows_of(killed) == rows_of(undisturbed)
-    assert len(rows_of(killed)) == 3
-    assert len(results.finished(lines, table.made_by())) == 3  # the broken line spoiled none after it
-
-
-def test_ctrl_c_ends_with_a_sentence_and_keeps_what_is_finished(tmp_path):
-    running = start(*PART, "--into", tmp_path, start_new_session=True)
-    while not (tmp_path / "lines.jsonl").exists() and running.poll() is None:
-        time.sleep(0.05)
-    os.killpg(running.pid, signal.SIGINT)  # a terminal sends it to all processes at once
-    output = running.communicate(timeout=60)[0]
-    assert "Stopped. What is finished is kept" in output and "Traceback" not in output, output
 
 
 @pytest.mark.parametrize(

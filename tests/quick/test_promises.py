@@ -1,11 +1,7 @@
 """Claims about what a fork may rely on: names that stay, a release that says what it is, a place for errors."""
 
-import re
 import tomllib
 from pathlib import Path
-
-import pytest
-import yaml
 
 from shared import check
 
@@ -27,13 +23,3 @@ def test_the_names_of_checks_stay():
 
 def test_the_changelog_has_the_version_of_the_package():
     assert f"\n## {VERSION}\n" in (ROOT / "CHANGELOG.md").read_text()
-
-
-def test_every_page_of_the_site_has_a_link_to_report_an_error_on_it():
-    site = ROOT / "_build/html"
-    if not site.exists():
-        pytest.skip("there is no site: make test builds it first")
-    url = yaml.safe_load((ROOT / "_config.yml").read_text())["repository"]["url"]
-    for name in ("labs/05_your_journey", "book/notation"):
-        found = re.findall(r'href="([^"]*/issues/new[^"]*)"', (site / f"{name}.html").read_text(encoding="utf-8"))
-        assert found == [f"{url}/issues/new?title=In%20{name}"]

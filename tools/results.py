@@ -38,7 +38,10 @@ from shared import data, model, training  # noqa: E402
 
 LINES = ROOT / "_build" / "results.jsonl"
 TABLE = ROOT / "shared" / "does_it_help.json"  # a part of the package: Colab has no other file of the labs
-SOURCES = ("shared/data.py", "shared/model.py", "shared/fast.py", "shared/training.py", "tools/results.py")
+SOURCES = (
+    *(f"shared/{name}.py" for name in ("reviews", "data", "model", "fast", "training")),
+    "tools/results.py",
+)
 SEEDS = 5
 
 

@@ -95,7 +95,7 @@ def encode(
     reviews = [reviews[row][:cut] for row in rows]
     offsets = offsets_of([len(ids) for ids in reviews])
     return EncodedReviews(
-        np.concatenate(reviews), offsets, np.array(split.labels)[rows], len(vocabulary), tuple(dropped)
+        np.concatenate(reviews), offsets, np.array(split.labels, dtype=np.int64)[rows], len(vocabulary), tuple(dropped)
     )
 
 

@@ -269,10 +269,11 @@ def _load_yelp(scale: str) -> Reviews:
         return Split([text.replace("\\n", " ") for text in dataset["text"]], list(dataset["label"]))
 
     train_size, test_size = (100_000, 20_000) if scale == "full" else (8_000, 2_000)
-    try:  # from here on nothing needs the network
+    try:  # from here on nothing needs the network, and nothing is written
         dataset = builder.as_dataset()
-        train = dataset["train"].shuffle(seed=42).select(range(train_size))
-        held_out = dataset["test"].shuffle(seed=42).select(range(test_size)).train_test_split(test_size=0.5, seed=42)
+        train = dataset["train"].shuffle(seed=42, keep_in_memory=True).select(range(train_size))
+        held_out = dataset["test"].shuffle(seed=42, keep_in_memory=True).select(range(test_size))
+        held_out = held_out.train_test_split(test_size=0.5, seed=42, keep_in_memory=True)
         splits = split(train), split(held_out["train"]), split(held_out["test"])
     except (OSError, pyarrow.ArrowException) as error:
         raise OSError(f"The Yelp reviews in {builder.cache_dir} are damaged ({error}). {damaged}") from error

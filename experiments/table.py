@@ -11,7 +11,10 @@ from pathlib import Path
 from experiments import record
 
 TABLE = record.ROOT / "shared/does_it_help.json"  # a part of the package: Colab has no other file of the labs
-SOURCES = ("shared/data.py", "shared/model.py", "shared/fast.py", "shared/training.py", "experiments/grid.py")
+SOURCES = (
+    *(f"shared/{name}.py" for name in ("reviews", "data", "model", "fast", "training")),
+    "experiments/grid.py",
+)
 PACKAGES = ("torch", "numpy", "scikit-learn")
 
 

@@ -55,7 +55,7 @@ def test_the_lab_on_the_page_runs_and_its_check_names_the_mistake(written):
 def test_texts_of_one_s_own_are_read_by_the_function_on_the_page(tmp_path):
     (function,) = blocks("## Change the data", "python")
     shutil.copytree(ROOT / "shared", tmp_path / "shared", ignore=shutil.ignore_patterns("__pycache__"))
-    module = tmp_path / "shared/data.py"
+    module = tmp_path / "shared/reviews.py"
     text = module.read_text()
     old = re.search(r"(?ms)^def _load_movies\(.*?\n\n\n", text)[0]
     module.write_text(text.replace(old, f"{function}\n\n\n"))

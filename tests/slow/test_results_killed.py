@@ -1,6 +1,7 @@
-"""A killed `make results` goes on where it was, and ends with the table of an undisturbed one."""
+"""A stopped or killed `make results` goes on where it was, and ends with the table of an undisturbed one."""
 
 import json
+import os
 import random
 import signal
 import subprocess
@@ -12,9 +13,10 @@ from experiments import results, table
 PART = ["--seeds", "3", "--only", "marked, mean pooling"]
 
 
-def start(*arguments) -> subprocess.Popen:
+def start(*arguments, **options) -> subprocess.Popen:
     command = [sys.executable, "-m", "experiments.results", *map(str, arguments)]
-    return subprocess.Popen(command, cwd=results.record.ROOT, stdout=subprocess.PIPE, text=True)
+    options |= {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+    return subprocess.Popen(command, cwd=results.record.ROOT, **options)
 
 
 def rows_of(folder) -> list[dict]:
@@ -44,3 +46,12 @@ def test_a_killed_run_goes_on_and_ends_with_the_table_of_an_undisturbed_one(tmp_
     assert rows_of(killed) == rows_of(undisturbed)
     assert len(rows_of(killed)) == 3
     assert len(results.finished(lines, table.made_by())) == 3  # the broken line spoiled none after it
+
+
+def test_ctrl_c_ends_with_a_sentence_and_keeps_what_is_finished(tmp_path):
+    running = start(*PART, "--into", tmp_path, start_new_session=True)
+    while not (tmp_path / "lines.jsonl").exists() and running.poll() is None:
+        time.sleep(0.05)
+    os.killpg(running.pid, signal.SIGINT)  # a terminal sends it to all processes at once
+    output = running.communicate(timeout=60)[0]
+    assert "Stopped. What is finished is kept" in output and "Traceback" not in output, output

@@ -9,7 +9,7 @@ OURS = .venv/bin/python
 ENVIRONMENT = $(PYTHON) tools/environment.py
 SITE = $(OURS) tools/build_site.py
 
-.PHONY: help book serve jupyter labs test jupyter-test student instructor grade links results bench gpu offline pdf clean python environment
+.PHONY: help book serve jupyter labs test portable jupyter-test student instructor grade links results bench gpu offline pdf clean python environment
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -30,6 +30,9 @@ labs: environment ## execute the labs that are stale (LAB=05 for one; AGAIN=1 ex
 test: python ## check everything and change nothing: style, site, tests, every cell of every lab
 	@$(PYTHON) tools/phases.py "environment: $(ENVIRONMENT)" "style: $(OURS) -m ruff check && $(OURS) -m ruff format --check -q" "site: $(SITE)" \
 		"tests: OMP_NUM_THREADS=1 $(OURS) -m pytest -q -n 2 --dist loadfile" "labs: $(OURS) tools/check_outputs.py"
+
+portable: environment ## run the labs as other processors would, and with two threads (LAB=05 for one lab)
+	@$(OURS) tools/portable.py $(LAB)
 
 jupyter-test: environment ## run every lab in a real JupyterLab; make test does so with those changed since
 	@EVERY_LAB=1 $(OURS) -m pytest -q -p no:xdist tests/test_jupyterlab.py

@@ -58,6 +58,9 @@ test-all: test ## make test, and what takes long and finds little: tests/README.
 jupyter-test: environment ## run every lab in a real JupyterLab; make test-all does so with those changed since
 	@EVERY_LAB=1 $(OURS) -m pytest -q -p no:xdist tests/slow/test_jupyterlab.py
 
+portable: environment ## run the labs as other processors would, and with two threads (LAB=05 for one lab)
+	@$(OURS) tools/portable.py $(LAB)
+
 lowest: python ## run labs 1, 5, 7 and 10 on the oldest packages that pyproject.toml admits (with Python 3.11)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' || { \
 		echo "Packages that old exist for Python 3.11 alone: make lowest PYTHON=/path/to/python3.11"; exit 1; }

@@ -8,6 +8,7 @@ import re
 import tempfile
 from pathlib import Path
 
+import compare_numbers
 import nbformat
 import notebooks
 
@@ -15,6 +16,7 @@ import notebooks
 HIDING = {"nbval-skip", "skip-execution"}
 HIDING_COMMENT = re.compile(r"^\s*#\s*(NBVAL_\w+|PYTEST_VALIDATE_IGNORE_OUTPUT)", re.MULTILINE)
 DIRECTIVE = re.compile(r"^\s*(?:`{3,}|~{3,}|:{3,})\{|\{[a-z][a-z:-]*\}`", re.MULTILINE)
+MOST_DIGITS = 5  # significant ones of a printed number: those after them differ from one processor to another
 ADDRESS = re.compile(r"\bat 0x[0-9a-fA-F]{6,}")
 
 
@@ -71,8 +73,8 @@ def output_problems(lab: Path, notebook: nbformat.NotebookNode, remedy: str) -> 
     places = {str(lab.parent.parent.resolve()), str(Path.home()), tempfile.gettempdir()} - {"/"}
     machine = re.compile("|".join(re.escape(place) + r"\b" for place in places) + r"|/site-packages/|ipykernel_\d")
     found = []
-    for number, cell in enumerate(notebooks.code_cells(notebook), start=1):
-        where = f"code cell {number} (`{cell.source.strip().split(chr(10))[0][:50]}`)"
+    for place, cell in enumerate(notebooks.code_cells(notebook), start=1):
+        where = f"code cell {place} (`{cell.source.strip().split(chr(10))[0][:50]}`)"
         if cell.execution_count is None and cell.source.strip():
             found.append(f"{where} was never executed: {remedy}.")
         for output in cell.outputs:
@@ -83,7 +85,20 @@ def output_problems(lab: Path, notebook: nbformat.NotebookNode, remedy: str) -> 
             for kind, text in readable(output).items():
                 if match := machine.search(text) or ADDRESS.search(text):
                     found.append(f"{where} shows `{match[0]}` ({kind}), which differs elsewhere: print less, {remedy}.")
+                for number in long_numbers(kind, text):
+                    found.append(f"{where} prints {number}: round it to {MOST_DIGITS} significant digits, {remedy}.")
     return found
+
+
+def long_numbers(kind: str, text: str) -> list[str]:
+    """Return the printed numbers with a decimal point that have more significant digits than a lab may print."""
+    numbers = [part.strip() for sort, part in compare_numbers.pieces(kind, text) if sort == compare_numbers.NUMBER]
+    return [number for number in numbers if significant_digits(number) > MOST_DIGITS]
+
+
+def significant_digits(number: str) -> int:
+    """Return how many digits a number has from the first that is not zero: 3 for 0.0120 and for 1.20e-5."""
+    return len(re.sub(r"\D", "", number.partition("e")[0]).lstrip("0"))
 
 
 def readable(output: nbformat.NotebookNode) -> dict[str, str]:

@@ -122,8 +122,8 @@ def _matrix(name: str, array) -> np.ndarray:
 
 
 def _rounded(matrix: np.ndarray) -> list[list[float]]:
-    """As Python numbers with nine significant digits, which is all that a float32 holds."""
-    return [[float(f"{x:.9g}") for x in row] for row in matrix]
+    """As Python numbers with seven significant digits: those after them differ from one processor to another."""
+    return [[float(f"{x:.7g}") for x in row] for row in matrix]
 
 
 def _mask(mask, n: int) -> list[list[bool]]:

@@ -234,12 +234,20 @@ def test_a_cell_that_fails_is_named_and_the_notebook_left_alone(made):
         ("```{code-cell} ipython3\n# NBVAL_SKIP\nprint(1)\n```\n", "hides from the checks"),
         ("```{code-cell} ipython3\nprint(object())\n```\n", "differs elsewhere"),
         ("```{code-cell} ipython3\nimport sys\n\nprint('oh', file=sys.stderr)\n```\n", "wrote to stderr"),
+        ("```{code-cell} ipython3\nprint(1 / 7)\n```\n", "round it to 5 significant digits"),
     ],
 )
 def test_what_a_lab_must_not_hold_is_found(lab, text, message):
     replace_in(lab, "Some prose.", text)
     make_labs.bring_up_to_date(lab)
     assert any(message in problem for problem in check_labs.problems(lab))
+
+
+def test_significant_digits_are_counted_and_whole_numbers_are_free():
+    counts = {"0.12345": 5, "-0.0012345": 5, "1.23456": 6, "12.3456e-10": 6, "10.0000": 6, "1,234.56": 6}
+    assert {number: check_labs.significant_digits(number) for number in counts} == counts
+    assert check_labs.long_numbers("text", "22713728 numbers, 2.13.0, 0.12345 and 0.123456") == ["0.123456"]
+    assert check_labs.long_numbers("text/html", "<b data-x='[0.1234567]'>1.23456</b>") == ["1.23456"]
 
 
 # --- nbval -------------------------------------------------------------------------------------------------------

@@ -1,0 +1,301 @@
+"""Measures how far the edge of each claim on trained figures lies from what ten seeds give, and writes bands.md.
+
+The rule: a lab's assert or claim on something it trained has a band whose edge lies three standard deviations or
+more from the mean of ten seeds; else another processor or another PyTorch turns it red one day. Where the lab takes
+the mean of n runs, the deviation of that mean counts: the seeds' deviation by the square root of n.
+
+    python experiments/bands.py 04      train what lab 4 claims something about from ten seeds, minutes
+    python experiments/bands.py         write bands.md from all that was measured
+
+What a lab trains is its own code: its cells run one after the other, with more seeds and without their asserts.
+"""
+
+import ast
+import json
+import os
+import platform
+import sys
+from datetime import date
+from pathlib import Path
+
+os.environ |= {"MPLBACKEND": "Agg", "TQDM_DISABLE": "1"}
+ROOT = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT), str(ROOT / "tools")]
+
+import notebooks  # noqa: E402
+import numpy as np  # noqa: E402
+import torch  # noqa: E402
+
+MEASURED = ROOT / "_build/bands"
+SEEDS = 10
+
+# For each lab: its words for its seeds, and ours; the words in the last cell to run; what ten seeds need besides.
+MORE_SEEDS = {
+    "01": ("seeds = (0, 1, 2)", "seeds = range(10)"),
+    "02": ("for seed in (0, 1, 2)", "for seed in range(10)"),
+    "04": ("SEEDS = (0, 1, 2)", "SEEDS = tuple(range(10))"),
+    "08": ("for seed in (0, 1, 2)", "for seed in range(10)"),
+    "09": ("for s in (10, 11)", "for s in range(10, 20)"),
+    "10": ("batch_size=32), range(5)", "batch_size=32), range(10)"),
+}
+LAST = {
+    "01": "abs(np.mean(share[",
+    "02": "abs(np.mean(gaps[",
+    "03": "0.82 < result",
+    "04": "np.abs(after - before).max()",
+    "08": "copied < learned",
+    "09": "(live_front[0] - live_front[1]).min()",
+    "10": 'np.mean(gains["distracted"])',
+}
+BESIDES = {
+    "01": """
+right = []
+short = distracted.lengths < 130
+for net, _ in attention_runs:
+    result = training.evaluate(net, distracted)
+    right.append(((result.logits > 0) == result.labels)[short].mean())
+""",
+    "03": """
+runs = []
+for seed in range(10):
+    figures_of_seed = []
+    for make in (AttentionPooling, SelfAttentionClassifier):
+        torch.manual_seed(seed)
+        net = make(len(data.vocabulary))
+        fit(net, lambda epoch: examples_with_distractors(data.train, seed=1000 * (seed + 1) + epoch), validation,
+            recipe, seed)
+        each = {kind: evaluate(net, examples) for kind, examples in kinds.items()}
+        figures_of_seed.append([each["plain"].accuracy, each["distracted"].accuracy,
+                                each["distracted"].share_on_labelled])
+    net.eval()
+    examples = kinds["distracted"]
+    batch = make_batch(examples, np.argsort(examples.lengths, kind="stable")[:200])
+    part = batch.mask / batch.mask.sum(dim=1, keepdim=True)
+    with torch.no_grad():
+        rows = net.attention(net.features(batch.ids), batch.mask)[1]
+    average = (part.unsqueeze(2) * rows).sum(dim=1, keepdim=True)
+    moved = (((rows - average).abs().sum(dim=2) / 2 * part).sum(dim=1).mean().item())
+    runs.append([*figures_of_seed[0], *figures_of_seed[1], moved])
+runs = np.array(runs)  # (seeds, 7)
+""",
+    "04": """
+moves, looks_apart, sure_apart, rounding = [], [], [], []
+for seed in SEEDS:
+    net = trained["self-attention"][seed].eval()
+    maps = [attention_of(net, example) for example in range(100)]
+    moves.append(np.mean([0.5 * (rows - mean).abs().sum(dim=1).mean().item() for _, rows, mean, _ in maps]))
+    looks = np.empty(len(distracted))
+    with torch.no_grad():
+        for batch in course_data.batches(distracted, 256):
+            looks[batch.index] = (net(batch.ids, batch.mask)[1] * batch.labelled).sum(dim=1)
+    result = training.evaluate(net, distracted)
+    good = (result.logits > 0) == result.labels
+    looks_apart.append(looks[good].mean() - looks[~good].mean())
+    result = training.evaluate(net, plain)
+    sure, good = 1 / (1 + np.exp(-np.abs(result.logits))), (result.logits > 0) == result.labels
+    sure_apart.append(good[sure >= 0.9].mean() - good[sure < 0.7].mean())
+    nets = {name: trained[name][seed] for name in ("mean pooling", "attention pooling", "self-attention")}
+    nets["the mark's row"] = marked_models["self-attention, the mark's row"][seed]
+    gaps = [np.subtract(right(unpacked(net, rounded(net)), name), right(net, name)) for name, net in nets.items()]
+    rounding.append(np.abs(gaps).max())
+row, one = "self-attention, the mark's row", "attention pooling"
+turns = {name: [np.subtract(*share_on_first(net)) for net in marked_models[name]] for name in (row, one)}
+constant = "control: constant query"
+ratios = {name: [change_of_ratios(net) for net in marked_models[name]] for name in (row, one, constant)}
+front = {name: both[:, 1] for name, both in accuracy.items()}
+alone = {name: both[:, 0] for name, both in accuracy.items()}
+""",
+    "08": """
+learned_of, copied_of = [], []
+for seed in range(10):
+    for net, steps, into in ((LanguageModel, 800, learned_of), (lambda: LanguageModel(causal=False), 400, copied_of)):
+        torch.manual_seed(seed)
+        net = net()
+        train(net, steps)
+        with torch.no_grad():
+            into.append(surprise(net, *cuttings(validation_text, 512, torch.Generator().manual_seed(2))).item())
+below = frequent - np.array(learned_of)
+leak = np.array(learned_of) - np.array(copied_of)
+""",
+    "10": """
+taus, flipped_share = [], []
+for seed in seeds:
+    pooling = runs["frozen, attention pooling"][seed][0].eval()
+    random = np.random.default_rng(0)
+    agreement, flips = [], []
+    with torch.no_grad():
+        for batch in course_data.batches(distracted, batch_size=1):
+            weights = pooling(batch.ids, batch.mask)[1][0]
+            says = pooling.output(pooling.features(batch.ids))[0, :, 0]
+            answer = weights @ says
+            effect = (((answer - weights * says) / (1 - weights)).sigmoid() - answer.sigmoid()).abs()
+            agreement.append(stats.kendalltau(weights, effect).statistic)
+            others = torch.stack([weights[random.permutation(len(weights))] for _ in range(20)]) @ says
+            flips.append(((others > 0) != (answer > 0)).float().mean().item())
+    taus.append(np.mean(agreement))
+    flipped_share.append(np.mean(flips))
+of = {name: {kind: np.array(values) for kind, values in kinds.items()} for name, kinds in accuracy.items()}
+scratch_, mean_, one_, self_ = of
+""",
+}
+
+# For each lab: what is claimed, what gives it for each seed, over how many runs the lab takes the mean, the band.
+CLAIMS = {
+    "01": [
+        ("training loss falls", "[h[0]['train_loss'] - h[-1]['train_loss'] for _, h in mean_runs]", 1, 0, np.inf),
+        ("the same, attention", "[h[0]['train_loss'] - h[-1]['train_loss'] for _, h in attention_runs]", 1, 0, np.inf),
+        ("attention minus mean, distracted", "gains", 3, 0.08, np.inf),
+        ("mean pooling, distracted", "results['mean pooling']['distracted']", 3, 0.66, 0.78),
+        ("attention pooling, distracted", "results['attention pooling']['distracted']", 3, 0.78, 0.90),
+        (
+            "attention minus mean, plain",
+            "np.subtract(results['attention pooling']['plain'], results['mean pooling']['plain'])",
+            3,
+            -0.05,
+            0.05,
+        ),
+        (
+            "attention minus TF-IDF, plain",
+            "np.subtract(results['attention pooling']['plain'], yardstick_accuracy['plain'])",
+            3,
+            -0.05,
+            0.05,
+        ),
+        ("share of weights, mean pooling", "share['mean pooling']", 3, 0.48, 0.52),
+        ("share of weights, attention pooling", "share['attention pooling']", 3, 0.70, 0.90),
+        ("short distracted reviews right", "right", 1, 0.6, np.inf),
+    ],
+    "02": [
+        ("single map, all test reviews", "accuracy['single map']", 1, 0.79, 0.92),
+        ("k = 16 minus single map", "gaps['k = 16']", 3, -0.03, 0.03),
+    ],
+    "03": [
+        ("attention pooling, plain", "runs[:, 0]", 1, 0.82, 0.92),
+        ("attention pooling, distracted", "runs[:, 1]", 1, 0.75, 0.90),
+        ("attention pooling, share on the labelled half", "runs[:, 2]", 1, 0.65, 0.94),
+        ("self-attention, plain", "runs[:, 3]", 1, 0.82, 0.92),
+        ("self-attention, distracted", "runs[:, 4]", 1, 0.75, 0.90),
+        ("self-attention, share on the labelled half", "runs[:, 5]", 1, 0.65, 0.94),
+        ("self-attention minus attention pooling", "runs[:, 4] - runs[:, 1]", 1, -0.07, 0.07),
+        ("weight that would have to move", "runs[:, 6]", 1, 0.05, 0.5),
+    ],
+    "04": [
+        ("attention minus mean, distracted", "front[one] - front['mean pooling']", 3, 0.08, np.inf),
+        ("attention minus TF-IDF, distracted", "front[one] - front['TF-IDF, logistic regression']", 3, 0.08, np.inf),
+        ("TF-IDF, plain", "alone['TF-IDF, logistic regression']", 3, 0.83, np.inf),
+        ("self-attention minus attention pooling", "front['self-attention'] - front[one]", 3, -0.05, 0.05),
+        ("values", "front['self-attention'] - front['self-attention, no values']", 3, -0.06, 0.06),
+        ("attention that a token would move", "moves", 1, -np.inf, 0.25),
+        ("look, right minus wrong", "looks_apart", 1, -0.06, 0.06),
+        ("self-attention, plain, wrong", "1 - alone['self-attention']", 3, 0.08, np.inf),
+        ("gain of the mark's row", "gain[row]", 3, 0.04, np.inf),
+        ("gain of the mark's row, every seed", "gain[row]", 1, 0, np.inf),
+        ("the mark's row, pairs", "pair_accuracy[row]", 3, 0.77, 0.87),
+        ("mean pooling, pairs", "pair_accuracy['mean pooling']", 3, 0.68, 0.77),
+        ("attention pooling, pairs", "pair_accuracy[one]", 3, 0.68, 0.77),
+        ("gain, constant query", "gain['control: constant query']", 3, -0.03, 0.03),
+        ("gain, no positions", "gain['control: no positions']", 3, -0.03, 0.03),
+        ("gain, all rows averaged", "gain['self-attention, all rows averaged']", 3, -0.03, 0.03),
+        ("attention pooling turns", "turns[one]", 3, -0.1, 0.1),
+        ("the mark's row turns", "turns[row]", 3, 0.3, np.inf),
+        ("ratios of the mark's row", "ratios[row]", 1, 1, np.inf),
+        ("ratios of attention pooling", "ratios[one]", 1, -np.inf, 1e-4),
+        ("ratios of the constant query", "ratios['control: constant query']", 1, -np.inf, 1e-4),
+        ("attention pooling changes its answer", "flipped[one][:, 0]", 3, -np.inf, 0.12),
+        ("the mark's row changes its answer", "flipped[row][:, 0]", 3, 0.3, np.inf),
+        ("attention pooling, equal labels", "flipped[one][:, 2]", 1, 0.85, np.inf),
+        ("largest change by rounding", "rounding", 1, -np.inf, 0.01),
+        ("right when sure minus right when not", "sure_apart", 1, 0.1, np.inf),
+    ],
+    "08": [
+        ("whole encoder, distracted", "whole", 3, 0.70, 0.84),
+        ("without residual", "differences['residual']", 3, -np.inf, -0.10),
+        ("without norm", "differences['norm']", 3, -0.06, 0.06),
+        ("without feed-forward", "differences['feed-forward']", 3, -0.06, 0.06),
+        ("surprise below frequencies", "below", 1, 0.6, 1.5),
+        ("surprise without the mask, below", "leak", 1, 1.5, np.inf),
+    ],
+    "09": [
+        ("live: attention minus mean pooling", "live_front[0] - live_front[1]", 1, 0.04, np.inf),
+        ("live: mark's row minus attention pooling", "live_marked[0] - live_marked[1]", 1, 0.03, np.inf),
+    ],
+    "10": [
+        ("frozen: attention minus mean", "attention_over_mean", 5, 0.02, np.inf),
+        ("plain: frozen minus scratch", "of[one_]['plain'] - of[scratch_]['plain']", 5, 0.03, np.inf),
+        ("frozen: self-attention minus attention", "self_over_attention", 5, -np.inf, 0.03),
+        ("distracted: frozen minus scratch", "frozen_over_scratch", 5, -0.08, 0.08),
+        ("weight and effect of removal", "taus", 1, 0.05, 0.8),
+        ("verdicts that a shuffle turns", "flipped_share", 1, 0.02, 0.5),
+        ("gain of words without context", "gains['distracted']", 5, 0.02, np.inf),
+    ],
+}
+
+
+class WithoutAsserts(ast.NodeTransformer):
+    """Ten seeds are here to see whether the claims hold: none of them may stop the run."""
+
+    def visit_Assert(self, node: ast.Assert) -> ast.Pass:
+        return ast.copy_location(ast.Pass(), node)
+
+
+def measure(number: str) -> None:
+    """Run a lab's own code with ten seeds and keep the figure of each seed for each claim."""
+    (lab,) = (lab for lab in notebooks.labs(ROOT) if lab.name.startswith(number))
+    cells = [cell for cell in notebooks.code_cells(notebooks.generate(lab)) if not notebooks.is_generated(cell)]
+    ours, names = MORE_SEEDS.get(number), {"__name__": "lab", "display": print}
+    found = False
+    os.chdir(lab.parent)
+    for cell in cells:
+        source = cell.source
+        if ours and ours[0] in source:
+            source, found = source.replace(*ours), True
+        tree = notebooks.parse_cell(source)
+        exec(compile(WithoutAsserts().visit(tree), lab.name, "exec"), names)
+        if LAST[number] in cell.source:
+            break
+    else:
+        raise SystemExit(f"{lab.name} has no cell with `{LAST[number]}` any more: say in {__file__} where to stop.")
+    if ours and not found:
+        raise SystemExit(f"{lab.name} does not say `{ours[0]}` any more: say in {__file__} where its seeds are.")
+    exec(BESIDES.get(number, ""), names)
+    values = {what: [float(x) for x in eval(how, names)] for what, how, *_ in CLAIMS[number]}
+    short = [what for what, each in values.items() if len(each) != SEEDS]
+    if short:
+        raise SystemExit(f"Not {SEEDS} figures for: {', '.join(short)}.")
+    MEASURED.mkdir(parents=True, exist_ok=True)
+    (MEASURED / f"{number}.json").write_text(json.dumps(values, indent=1))
+
+
+def table() -> str:
+    """Return bands.md: each claim with mean, deviation, edges and how many deviations the nearer edge is away."""
+    lines = [
+        "# Claims on trained figures, from ten seeds",
+        "",
+        f"Made by `python experiments/bands.py 04` for each lab and then `python experiments/bands.py`, {date.today()},",
+        f"{platform.machine()}, torch {torch.__version__.split('+')[0]}. `n`: the lab takes the mean of n runs, so the",
+        "deviation of the seeds counts divided by √n. `away`: how many such deviations lie between the mean of ten",
+        "seeds and the nearer edge; below 3 the band is widened or the claim goes.",
+    ]
+    for number, claims in CLAIMS.items():
+        file = MEASURED / f"{number}.json"
+        if not file.exists():
+            lines += ["", f"## Lab {int(number)}", "", f"Not measured yet: `python experiments/bands.py {number}`."]
+            continue
+        values = json.loads(file.read_text())
+        lines += ["", f"## Lab {int(number)}", "", "| claim | mean | sd | n | band | away |"]
+        lines += ["|---|---|---|---|---|---|"]
+        for what, _, runs, low, high in claims:
+            mean, deviation = np.mean(values[what]), np.std(values[what], ddof=1)
+            with np.errstate(divide="ignore"):
+                away = np.divide(min(mean - low, high - mean), deviation / np.sqrt(runs))
+            band = f"{low:g} to {high:g}".replace("-inf to", "below").replace(" to inf", " or more")
+            verdict = f"{away:.1f}" if away >= 3 else f"**{away:.1f}**"
+            lines.append(f"| {what} | {mean:.4g} | {deviation:.2g} | {runs} | {band} | {verdict} |")
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    for chosen in sys.argv[1:]:
+        measure(chosen.zfill(2))
+    if not sys.argv[1:]:
+        Path(__file__).with_suffix(".md").write_text(table())

@@ -1,0 +1,126 @@
+"""Claims about devices, proved without a GPU: what a layer makes on its way stays on the device of its input.
+
+Twice over. On the device `meta` every operation, forward and backward, is watched for a tensor that lies elsewhere.
+And on the processor, while tensors made without a word about their device go to `meta`: one of them would end the
+computation, or show in its result.
+"""
+
+import inspect
+
+import pytest
+import torch
+import train_together
+from torch import nn
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+
+from shared import data, model, training
+
+WORDS, DIM = 30, 12
+IDS = torch.tensor([[3, 4, 5, 6], [7, 2, 3, 0]])  # the second text has one padded token; 2 is the mark
+MASK = IDS > 0
+FEATURES = torch.randn(2, 4, DIM)
+CAUSAL = torch.ones(4, 4, dtype=torch.bool).tril()
+
+CLASSIFIERS = {
+    "MeanPooling": lambda: model.MeanPooling(WORDS, DIM),
+    "AttentionPooling": lambda: model.AttentionPooling(WORDS, DIM),
+    "KeyPooling": lambda: model.KeyPooling(WORDS, DIM),
+    "SelfAttentionClassifier": lambda: model.SelfAttentionClassifier(WORDS, DIM),
+    "SelfAttentionClassifier without values": lambda: model.SelfAttentionClassifier(WORDS, DIM, value_dim=None),
+    "MarkedSelfAttentionClassifier": lambda: model.MarkedSelfAttentionClassifier(WORDS, 2, DIM),
+    "MarkedSelfAttentionClassifier, constant": lambda: model.MarkedSelfAttentionClassifier(
+        WORDS, 2, DIM, constant_query=True
+    ),
+    "EncoderClassifier": lambda: model.EncoderClassifier(WORDS, DIM),
+}
+LAYERS = {name: (make, (IDS, MASK)) for name, make in CLASSIFIERS.items()} | {
+    "TokenFeatures": (lambda: model.TokenFeatures(WORDS, DIM), (IDS,)),
+    "TokenFeatures without positions": (lambda: model.TokenFeatures(WORDS, DIM, positions=False), (IDS,)),
+    "Dropout": (lambda: model.Dropout(0.3), (FEATURES,)),
+    "SelfAttention": (lambda: model.SelfAttention(DIM, 8, 6), (FEATURES, MASK)),
+    "SelfAttention without values": (lambda: model.SelfAttention(DIM, 8), (FEATURES,)),
+    "MultiHeadSelfAttention": (lambda: model.MultiHeadSelfAttention(DIM, 3), (FEATURES, MASK)),
+    "TransformerBlock": (lambda: model.TransformerBlock(DIM, 3, 20), (FEATURES, MASK)),
+    "TransformerBlock, norm first": (lambda: model.TransformerBlock(DIM, 3, 20, norm_first=True), (FEATURES, MASK)),
+}
+# Two that look at the numbers of a mask, which `meta` has not.
+CAUSAL_LAYERS = {
+    "MultiHeadSelfAttention, causal": (lambda: model.MultiHeadSelfAttention(DIM, 3), (FEATURES, MASK, CAUSAL)),
+    "TransformerBlock, causal": (lambda: model.TransformerBlock(DIM, 3, 20), (FEATURES, MASK, CAUSAL)),
+}
+
+
+class OneDevice(TorchDispatchMode):
+    """Stops at the first operation that takes or gives a tensor of another device than `meta`.
+
+    Tensors without dimensions may lie anywhere: PyTorch lets them meet those of every device.
+    """
+
+    def __torch_dispatch__(self, operation, types, args=(), kwargs=None):
+        result = operation(*args, **(kwargs or {}))
+        for tensor in tree_leaves((args, kwargs, result)):
+            if isinstance(tensor, torch.Tensor) and tensor.dim():
+                assert tensor.is_meta, f"{operation} has a tensor of shape {tuple(tensor.shape)} on {tensor.device}"
+        return result
+
+
+def first_of(result):
+    return result[0] if isinstance(result, tuple) else result
+
+
+def test_every_layer_of_the_course_is_tried():
+    layers = {name for name, kind in vars(model).items() if inspect.isclass(kind) and issubclass(kind, nn.Module)}
+    tried = {name.partition(" ")[0].rstrip(",") for name in LAYERS}
+    assert {name for name in layers if vars(model)[name].__module__.startswith("shared.")} == tried
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_every_operation_of_a_layer_stays_on_its_device(name):
+    make, inputs = LAYERS[name]
+    layer = make().to("meta").train()
+    inputs = [tensor.to("meta") for tensor in inputs]
+    with OneDevice():
+        first_of(layer(*inputs)).sum().backward() if list(layer.parameters()) else layer(*inputs)
+    assert all(parameter.grad is None or parameter.grad.is_meta for parameter in layer.parameters())
+
+
+@pytest.mark.parametrize("name", LAYERS | CAUSAL_LAYERS)
+def test_no_layer_makes_a_tensor_on_the_default_device(name):
+    make, inputs = (LAYERS | CAUSAL_LAYERS)[name]
+    layer = make().train()
+    with torch.device("meta"):
+        result = layer(*inputs)
+        if list(layer.parameters()):
+            first_of(result).sum().backward()
+    for tensor in [*tree_leaves(result), *(parameter.grad for parameter in layer.parameters())]:
+        assert tensor is None or (tensor.device.type == "cpu" and tensor.isfinite().all())
+
+
+def test_masks_follow_their_device():
+    scores = torch.zeros(2, 4, 4, device="meta")
+    assert model.masked_softmax(scores, MASK.to("meta")[:, None]).is_meta
+    assert model.causal_mask(4, device="meta").is_meta
+
+
+@pytest.mark.parametrize("name", CLASSIFIERS)
+def test_training_and_measuring_stay_on_the_device_that_was_asked_for(name, tmp_path):
+    """Two epochs with a checkpoint between them, then the run goes on from it."""
+    source = train_together.reviews()
+    net = CLASSIFIERS[name]()
+    net.features.embedding = nn.Embedding(source.vocabulary_size, DIM)
+    file = tmp_path / "run.pt"
+    with torch.device("meta"):
+        for epochs in (1, 2):
+            recipe = training.Recipe(epochs, 0.01, 16)
+            history = training.fit(
+                net,
+                lambda epoch: data.examples_with_distractors(source, epoch),
+                data.plain_examples(source),
+                recipe,
+                device="cpu",
+                checkpoint=file,
+            )
+        result = training.evaluate(net, data.plain_examples(source))
+    assert len(history) == 2 and 0 <= result.accuracy <= 1
+    assert {tensor.device.type for tensor in net.state_dict().values()} == {"cpu"}

@@ -1,5 +1,8 @@
 # The only interface. Each target makes the environment first when it is missing or its pins changed.
-# Labs are executed and checked with one torch thread each, two at a time: see tools/notebooks.py.
+# Labs and tests run side by side, one torch thread each: tools/machine.py says how many (PROCESSES=2 sets it).
+
+# Texts are UTF-8 here, whatever the machine's own language is.
+export PYTHONUTF8 = 1
 
 ifeq ($(OS),Windows_NT)
 $(error On Windows the course runs in WSL. In PowerShell: wsl --install, then restart, open Ubuntu, \
@@ -14,14 +17,21 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; 
 OURS = .venv/bin/python
 ENVIRONMENT = $(PYTHON) tools/environment.py
 SITE = $(OURS) tools/build_site.py
+# Last, so that nobody misses it: a table that takes a quarter of an hour is told to be stale, and fails nothing.
+TABLE = $(OURS) -m experiments.table
+STYLE = $(OURS) -m ruff check && $(OURS) -m ruff format --check -q
+# Each file stays with one process: its tests share what takes long to make.
+TESTS = OMP_NUM_THREADS=1 $(OURS) -m pytest -q -n auto --dist loadfile
+FRESH = tests/labs/test_labs.py::test_each_lab_is_paired_fresh_and_executed
 
-.PHONY: help book serve jupyter labs test jupyter-test lowest student instructor grade links results bench gpu offline pdf clean python environment
+.PHONY: help book serve jupyter labs quick test test-all portable jupyter-test lowest links student instructor grade \
+	results bench gpu pins offline pdf clean python environment
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 
 book: python ## bring the labs up to date and build the site
-	@$(PYTHON) tools/phases.py "environment: $(ENVIRONMENT)" "labs: $(OURS) tools/make_labs.py" "site: $(SITE)"
+	@$(PYTHON) tools/phases.py "environment: $(ENVIRONMENT)" "labs: $(OURS) tools/make_labs.py" "site: $(SITE)" "table: $(TABLE)"
 	@echo "The site is at $(CURDIR)/_build/html/index.html (open it, or run make serve)."
 
 serve: python ## serve the built site on this machine (PORT=8000 for a port of your choice)
@@ -33,12 +43,20 @@ jupyter: environment ## open JupyterLab on the labs
 labs: environment ## execute the labs that are stale (LAB=05 for one; AGAIN=1 executes it in any case)
 	@$(OURS) tools/make_labs.py $(LAB) $(if $(AGAIN),again)
 
-test: python ## check everything and change nothing: style, site, tests, every cell of every lab
-	@$(PYTHON) tools/phases.py "environment: $(ENVIRONMENT)" "style: $(OURS) -m ruff check && $(OURS) -m ruff format --check -q" "site: $(SITE)" \
-		"tests: OMP_NUM_THREADS=1 $(OURS) -m pytest -q -n 2 --dist loadfile" "labs: $(OURS) tools/check_outputs.py"
+quick: python ## check what breaks most often, in a minute and a half: style, layers, exercises, pages, stale labs
+	@$(PYTHON) tools/phases.py "environment: $(ENVIRONMENT)" "style: $(STYLE)" "site: $(SITE)" \
+		"tests: $(TESTS) tests/quick tests/browser/test_site.py $(FRESH)"
 
-jupyter-test: environment ## run every lab in a real JupyterLab; make test does so with those changed since
-	@EVERY_LAB=1 $(OURS) -m pytest -q -p no:xdist tests/test_jupyterlab.py
+test: python ## check everything and change nothing: style, site, tests, every cell of every lab (ONLY=labs: a phase)
+	@$(PYTHON) tools/phases.py "environment: $(ENVIRONMENT)" "style: $(STYLE)" "site: $(SITE)" \
+		"tests: $(TESTS) tests/quick tests/labs" "pages: $(TESTS) tests/browser" "labs: $(OURS) tools/check_outputs.py" \
+		"table: $(TABLE)"
+
+test-all: test ## make test, and what takes long and finds little: tests/README.md lists it
+	@OMP_NUM_THREADS=1 $(OURS) -m pytest -q -p no:xdist tests/slow
+
+jupyter-test: environment ## run every lab in a real JupyterLab; make test-all does so with those changed since
+	@EVERY_LAB=1 $(OURS) -m pytest -q -p no:xdist tests/slow/test_jupyterlab.py
 
 lowest: python ## run labs 1, 5, 7 and 10 on the oldest packages that pyproject.toml admits (with Python 3.11)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' || { \
@@ -64,13 +82,16 @@ grade: environment ## grade a folder of submitted notebooks (SUBMISSIONS=folder;
 		make grade SUBMISSIONS=handed_in))"
 
 results: environment ## make the long table of lab 9 anew: 15 minutes on two cores; may be stopped and goes on
-	@$(OURS) tools/results.py
+	@$(OURS) -m experiments.results
 
 bench: environment ## the course against its budgets, and its speed against a textbook pipeline: over an hour
-	@$(OURS) benchmarks/course.py; status=$$?; $(OURS) benchmarks/against_textbook.py && $(OURS) benchmarks/page.py && exit $$status
+	@$(OURS) -m experiments.costs; status=$$?; $(OURS) -m experiments.speed && $(OURS) -m experiments.report && exit $$status
 
-gpu: environment ## run labs and training on the CUDA device of this machine, and put the figures on the page of costs
-	@$(OURS) benchmarks/on_gpu.py && $(OURS) benchmarks/page.py
+gpu: environment ## run labs and training on the CUDA device of this machine, and keep the figures in experiments/
+	@$(OURS) -m experiments.gpu && $(OURS) -m experiments.report
+
+pins: environment ## once a year: the newest versions that fit together, into requirements*.txt and constraints.txt
+	@$(OURS) tools/pins.py
 
 offline: python ## zip the built site, to be read without a network
 	@cd _build/html 2>/dev/null || { echo "There is no site yet: run make book first."; exit 1; }
@@ -82,7 +103,7 @@ pdf: environment ## print the whole course to _build/towards-self-attention.pdf,
 
 clean: ## remove the built site and caches; the environment stays (it is the folder .venv)
 	@rm -rf _build build *.egg-info .pytest_cache .ruff_cache .hypothesis
-	@find labs shared tests tools benchmarks \( -name __pycache__ -o -name .ipynb_checkpoints \) -prune -exec rm -rf {} +
+	@find labs shared tests tools experiments \( -name __pycache__ -o -name .ipynb_checkpoints \) -prune -exec rm -rf {} +
 
 environment: python
 	@$(ENVIRONMENT)

@@ -1,1 +1,1 @@
-"""What two labs or more need, in the order in which data flows: data, model, training, figures and check."""
+"""What two labs or more need: `data`, then `model`, then `training`; `figures` and `check` stand beside them."""

@@ -13,7 +13,6 @@ from torch import Tensor, nn
 
 __all__ = [
     "AttentionPooling",
-    "Dropout",
     "EncoderClassifier",
     "KeyPooling",
     "MarkedSelfAttentionClassifier",
@@ -29,7 +28,6 @@ __all__ = [
 ]
 
 MAX_TOKENS = 1024
-WEIGHTS_AT_ONCE = 500_000
 
 
 def sinusoidal_positions(num_tokens: int, dim: int, base: float = 1000.0) -> Tensor:
@@ -57,17 +55,12 @@ def masked_softmax(scores: Tensor, mask: Tensor | None = None) -> Tensor:
     if mask is None:
         return scores.softmax(dim=-1)
     check_mask(mask, scores.shape)
-    # As few passes over the n x n scores as possible, for these passes are most of the time: only a row without any
-    # True needs the product. To ask whether there is one would make the processor wait for a GPU; there the product
-    # is the cheaper way.
-    weights = (scores + hiding(mask, scores.dtype)).softmax(dim=-1)
+    # To add the smallest number hides a place as lab 1's masked_fill does, and spares passes over the n x n scores,
+    # which are most of the time. It is not -inf, of which a row without any True would turn into NaN.
+    hidden = torch.zeros(mask.shape, dtype=scores.dtype, device=mask.device)
+    weights = (scores + hidden.masked_fill(~mask, torch.finfo(scores.dtype).min)).softmax(dim=-1)
+    # Only a row without any True needs the product; but to ask for one would make the processor wait for a GPU.
     return weights if mask.device.type == "cpu" and mask.any(dim=-1).all() else weights * mask
-
-
-def hiding(mask: Tensor, dtype: torch.dtype) -> Tensor:
-    """What to add to scores for their softmax to be masked: 0 where `mask` is True, the smallest number elsewhere."""
-    hidden = torch.zeros(mask.shape, dtype=dtype, device=mask.device)
-    return hidden.masked_fill(~mask, torch.finfo(dtype).min)  # not -inf, of which a whole row would turn into NaN
 
 
 def check_mask(mask: Tensor, shape: torch.Size) -> None:
@@ -80,23 +73,6 @@ def check_mask(mask: Tensor, shape: torch.Size) -> None:
         fits = False
     if not fits:
         raise ValueError(f"The mask has shape {tuple(mask.shape)}; it must broadcast to {tuple(shape)}.")
-
-
-class Dropout(nn.Dropout):
-    """`nn.Dropout` that cuts each random number of 64 bits into four decisions of 16.
-
-    To draw is a step of training that the cores of a processor cannot share: on two cores, decisions drawn one by one
-    take a fifth of the time. The rate is kept to 1/65,536.
-    """
-
-    def forward(self, features: Tensor) -> Tensor:
-        if not self.training or self.p == 0:
-            return features
-        count = features.numel()
-        drawn = torch.empty((count + 3) // 4, dtype=torch.int64, device=features.device).random_(-(2**63), None)
-        sixteen = drawn.view(torch.int16)[:count].view(features.shape)  # from -32,768 to 32,767, all equally likely
-        keep = sixteen >= round(self.p * 2**16) - 2**15
-        return features * keep / (1 - self.p) if self.p < 1 else features * 0
 
 
 class TokenFeatures(nn.Module):
@@ -119,7 +95,7 @@ class TokenFeatures(nn.Module):
         nn.init.normal_(self.embedding.weight, std=std)
         table = sinusoidal_positions(MAX_TOKENS, dim) if positions else torch.zeros(MAX_TOKENS, dim)
         self.register_buffer("positions", table, persistent=False)
-        self.dropout = Dropout(dropout)
+        self.dropout = nn.Dropout(dropout)
 
     def forward(self, ids: Tensor) -> Tensor:
         self._check(ids)
@@ -222,16 +198,10 @@ class SelfAttention(nn.Module):
         Args:
             mask: (batch, tokens) bool, True for a real token; a padded token is looked at by nobody.
         """
-        queries, keys = self.queries_and_keys(features)
-        scores = queries @ keys  # (batch, tokens, tokens)
+        queries = self.W_query(features)  # (batch, tokens, key_dim)
+        keys = self.W_key(features)  # (batch, tokens, key_dim)
+        scores = queries @ keys.transpose(1, 2) / self.divisor  # (batch, tokens, tokens)
         return masked_softmax(scores, None if mask is None else mask.unsqueeze(1))
-
-    def queries_and_keys(self, features: Tensor) -> tuple[Tensor, Tensor]:
-        """Scaled queries (batch, tokens, key_dim) and turned keys (batch, key_dim, tokens); their product: scores."""
-        queries = self.W_query(features) / self.divisor  # (batch, tokens, key_dim), fewer numbers to divide than scores
-        keys = self.W_key(features).transpose(1, 2)  # (batch, key_dim, tokens)
-        # Laid out anew, because the gradient multiplies the n x n scores by the keys: twice as fast this way.
-        return queries, keys.contiguous()
 
     def forward(self, features: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
         weights = self.attend(features, mask)  # (batch, tokens, tokens)
@@ -242,8 +212,8 @@ class SelfAttention(nn.Module):
 class SelfAttentionClassifier(nn.Module):
     """Self-attention, averaged over the tokens, then a linear classifier (labs 3 and 4).
 
-    The average of the rows of A V is the average row of A, times V. So one row of weights a text is enough, and the
-    product of n x n weights with the values is never formed. The returned weights are that average row.
+    The average of the rows of A V is the average row of A, times V. So one row of weights a text is enough; it is what
+    the classifier returns. `shared.fast` has the same, faster, and training uses that one.
     """
 
     def __init__(
@@ -262,18 +232,10 @@ class SelfAttentionClassifier(nn.Module):
 
     def forward(self, ids: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
         features = self.features(ids)  # (batch, tokens, dim)
-        # The share of each row in the average; padded rows have none, so a text of padding only gets weights of 0.
-        share = mask.to(features) / mask.sum(dim=1, keepdim=True).clamp(min=1)  # (batch, tokens)
-        queries, keys = self.attention.queries_and_keys(features)
-        hidden = hiding(mask, queries.dtype).unsqueeze(1)  # (batch, 1, tokens)
-        # On a CPU a few texts at a time, whose n x n weights fit its cache: nearly twice as fast in training.
-        size = 1 + WEIGHTS_AT_ONCE // (1 + ids.shape[1] ** 2) if ids.device.type == "cpu" else len(ids)
-        parts = zip(*(part.split(size) for part in (hidden, queries, keys, share.unsqueeze(2))), strict=True)
-        # Few passes over the n x n numbers: the mask comes in with the product of queries and keys, and the rows are
-        # averaged by a plain multiplication, whose gradient is one too.
-        average_rows = [(torch.baddbmm(h, q, k).softmax(dim=2) * s).sum(dim=1) for h, q, k, s in parts]
-        weights = torch.cat(average_rows)  # (batch, tokens)
-        pooled = self.attention.W_value(weighted_sum(weights, features))  # (batch, value_dim); one value a text to map
+        rows = self.attention.attend(features, mask)  # (batch, tokens, tokens)
+        rows_that_count = mask.to(features) / mask.sum(dim=1, keepdim=True).clamp(min=1)  # (batch, tokens), adding to 1
+        weights = weighted_sum(rows_that_count, rows)  # (batch, tokens)
+        pooled = weighted_sum(weights, self.attention.W_value(features))  # (batch, value_dim)
         return self.output(pooled).squeeze(1), weights
 
 
@@ -438,10 +400,10 @@ class TransformerBlock(nn.Module):
         self.attention = MultiHeadSelfAttention(embed_dim, num_heads)
         self.attention_norm = nn.LayerNorm(embed_dim)
         self.feed_forward = nn.Sequential(
-            nn.Linear(embed_dim, hidden_dim), nn.ReLU(), Dropout(dropout), nn.Linear(hidden_dim, embed_dim)
+            nn.Linear(embed_dim, hidden_dim), nn.ReLU(), nn.Dropout(dropout), nn.Linear(hidden_dim, embed_dim)
         )
         self.feed_forward_norm = nn.LayerNorm(embed_dim)
-        self.dropout = Dropout(dropout)
+        self.dropout = nn.Dropout(dropout)
         self.norm_first = norm_first
 
     def forward(

@@ -1,9 +1,18 @@
-"""A browser for every test that asks for one: the Chromium or Chrome of this machine, driven by Playwright."""
+"""A browser for every test that asks for one: the Chromium or Chrome of this machine, driven by Playwright.
+
+And the number of processes for `pytest -n auto`.
+"""
 
 import os
 import shutil
 
+import machine
 import pytest
+import site_in_browser
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    return machine.processes()
 
 
 @pytest.fixture(scope="session")
@@ -21,3 +30,17 @@ def browser():
         running = playwright.chromium.launch(executable_path=found, args=["--no-sandbox", "--disable-gpu"])
         yield running
         running.close()
+
+
+@pytest.fixture(scope="session")
+def address():
+    """The built site on a server, as readers meet it."""
+    with site_in_browser.served() as address:
+        yield address
+
+
+@pytest.fixture
+def visit(browser):
+    """Opens pages, and closes them after the test."""
+    with site_in_browser.visits(browser) as visit:
+        yield visit

@@ -11,6 +11,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import endings
+
 ROOT = Path(__file__).resolve().parents[1]
 MEMORY = ROOT / "_build/.doctrees"
 WHOLE = MEMORY / "whole"
@@ -25,8 +27,9 @@ def makers() -> str:
 
 def main() -> int:
     """Build the site and return the exit status."""
-    if not WHOLE.exists() or WHOLE.read_text() != makers():
+    if not WHOLE.exists() or WHOLE.read_text("utf-8") != makers():
         shutil.rmtree(MEMORY, ignore_errors=True)
+    MEMORY.mkdir(parents=True, exist_ok=True)  # or say that nothing can be written here
     WHOLE.unlink(missing_ok=True)
     jupyter_book = Path(sys.executable).with_name("jupyter-book")
     book = [jupyter_book, "build", ROOT, "--warningiserror", "--keep-going", "--quiet"]
@@ -34,9 +37,9 @@ def main() -> int:
     if build.returncode:
         print(build.stdout)
         return build.returncode
-    WHOLE.write_text(makers())
+    endings.replace(WHOLE, makers())
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    endings.run(main)

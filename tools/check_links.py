@@ -10,6 +10,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+import endings
+
 ROOT = Path(__file__).resolve().parents[1]
 
 
@@ -23,7 +25,7 @@ def main(root: Path) -> int:
         if report is None:
             print(f"The links could not be checked:\n{run.stdout}")
             return 1
-        links = [json.loads(line) for line in report.read_text().splitlines()]
+        links = [json.loads(line) for line in report.read_text("utf-8").splitlines()]
     links = [link for link in links if link["uri"].startswith("http")]
     silent = {}
     for link in links:
@@ -43,4 +45,4 @@ def reason(info: str) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main(ROOT))
+    endings.run(main, ROOT)

@@ -1,7 +1,8 @@
-"""Executes every cell of every lab again and compares what it gives with the stored output, two labs at a time.
+"""Executes every cell of every lab again and compares what it gives with the stored output.
 
 The rule: nbval compares all cells but those tagged nbval-ignore-output, in the environment in which `make labs`
-executes them. A lab of which not every code cell was compared counts as a failure.
+executes them. A lab of which not every code cell was compared counts as a failure. The last labs come first: they
+take longest, and the short ones fill the gaps.
 """
 
 import subprocess
@@ -10,6 +11,7 @@ import tempfile
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
+import machine
 import notebooks
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -18,12 +20,12 @@ ROOT = Path(__file__).resolve().parents[1]
 def main(root: Path) -> int:
     """Compare all labs below `root`, say what to run for each that differs, and return the exit status."""
     labs = notebooks.labs(root)
-    files = [f"labs/{lab.stem}.ipynb" for lab in labs]
+    files = [f"labs/{lab.stem}.ipynb" for lab in reversed(labs)]
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.xml"
         # --dist loadfile keeps the cells of a lab together and in order, in one kernel.
-        two_at_a_time = ["-n2", "--dist=loadfile", "--maxschedchunk=1"]
-        options = ["-q", "--nbval", "--nbval-current-env", *two_at_a_time, "-p", "no:cacheprovider"]
+        side_by_side = [f"-n{min(machine.processes(), len(labs))}", "--dist=loadfile", "--no-loadscope-reorder"]
+        options = ["-q", "--nbval", "--nbval-current-env", *side_by_side, "-p", "no:cacheprovider"]
         status = subprocess.run(
             [sys.executable, "-m", "pytest", *options, f"--junitxml={report}", *files],
             cwd=root,

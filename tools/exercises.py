@@ -128,7 +128,7 @@ def checks_of(root: Path) -> set[str]:
     """Return the names that `shared.check` offers, read without running it."""
     path = next((p for p in (root / "shared/check/__init__.py", root / "shared/check.py") if p.is_file()), None)
     names = set()
-    for node in ast.parse(path.read_text()).body if path else []:
+    for node in ast.parse(path.read_text("utf-8")).body if path else []:
         if isinstance(node, ast.Import | ast.ImportFrom):
             names |= {alias.asname or alias.name for alias in node.names}
         else:
@@ -168,7 +168,8 @@ def headings(text: str) -> list[re.Match]:
 
 def _line(lab: Path, text: str) -> str:
     """Say where a text stands in the lab: `labs/05_x.md, line 12`."""
-    return f"labs/{lab.name}, line {lab.read_text()[: lab.read_text().find(text)].count(chr(10)) + 1}"
+    before = lab.read_text("utf-8").partition(text)[0]
+    return f"labs/{lab.name}, line {before.count(chr(10)) + 1}"
 
 
 def _exercise(lab: Path, cells: list, place: int, checks: set[str]) -> Exercise:

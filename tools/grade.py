@@ -10,6 +10,7 @@ book/instructors.md.
 import argparse
 import ast
 import csv
+import io
 import json
 import os
 import re
@@ -25,6 +26,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+import endings
 import exercises
 import notebooks
 import psutil
@@ -157,7 +159,7 @@ def run(notebook: Path, root: Path, labs: dict, limits: Limits, stopped: threadi
         (place / "work").mkdir()
         shutil.copyfile(notebook, place / "submission.ipynb")
         shutil.copytree(root / "shared", place / "shared", ignore=shutil.ignore_patterns("__pycache__"))
-        (place / "plan.json").write_text(json.dumps(labs))
+        (place / "plan.json").write_text(json.dumps(labs), "utf-8")
         reader, writer = os.pipe()
         os.set_blocking(reader, False)
         own = {"HOME": str(place / "work"), "TMPDIR": str(place / "work"), "MPLBACKEND": "Agg", MARK: mark}
@@ -292,14 +294,13 @@ def grade(root: Path, folder: Path, number: str, limits: Limits, at_once: int) -
     seen = {outcome["lab"] for own in outcomes.values() for outcome in own} | (set(labs) if number else set())
     columns = {e["name"]: lab for lab in labs if lab in seen for e in labs[lab]["exercises"]}
     table = folder.resolve().with_name(f"{folder.resolve().name}.csv")
-    half = table.with_name(f".{table.name}.part")
-    with open(half, "w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, ["student", *columns, "total", "remark"])
-        writer.writeheader()
-        for student, own in outcomes.items():
-            cells = {"student": student, **row(own, columns)}
-            writer.writerow({name: safe(text) for name, text in cells.items()})
-    os.replace(half, table)
+    lines = io.StringIO(newline="")
+    writer = csv.DictWriter(lines, ["student", *columns, "total", "remark"])
+    writer.writeheader()
+    for student, own in outcomes.items():
+        cells = {"student": student, **row(own, columns)}
+        writer.writerow({name: safe(text) for name, text in cells.items()})
+    endings.replace(table, lines.getvalue())
     return table
 
 
@@ -317,15 +318,12 @@ def main(arguments: list[str]) -> int:
     limits = Limits(given.seconds, min(usual.cell_seconds, given.seconds), given.gigabytes)
     try:
         table = grade(ROOT, given.folder, given.lab, limits, max(1, given.at_once))
-    except (ValueError, OSError) as error:
+    except ValueError as error:
         print(error)
         return 1
-    except KeyboardInterrupt:
-        print("\nStopped. No table was written.")
-        return 130
     print(f"The table is {table}.")
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    endings.run(main, sys.argv[1:], stopped="No table was written.")

@@ -159,7 +159,7 @@ def main(place: Path, pipe: int, seconds: float, bytes_more: int) -> None:
     def send(**finding) -> None:
         os.write(pipe, (json.dumps(finding) + "\n").encode())
 
-    labs = json.loads((place / "plan.json").read_text())
+    labs = json.loads((place / "plan.json").read_text("utf-8"))
     try:
         cells = read(place / "submission.ipynb")
     except ValueError as error:

@@ -17,11 +17,17 @@ def read(root: Path) -> dict[str, str]:
     """Return what templates may name: url, branch, name, site (the published pages) and colab (the repository there).
 
     Two more belong to the student edition: student (where it is published) and colab_student (the same in Colab).
-    Raises ValueError for a student edition that Colab could not open.
+    Raises ValueError for settings that cannot be read, or a student edition that Colab could not open.
     """
-    settings = yaml.safe_load((root / "_config.yml").read_text())
-    url, branch = settings["repository"]["url"].rstrip("/"), settings["repository"]["branch"]
-    owner, name = url.split("/")[-2:]
+    try:
+        settings = yaml.safe_load((root / "_config.yml").read_text("utf-8"))
+        url, branch = settings["repository"]["url"].rstrip("/"), settings["repository"]["branch"]
+        owner, name = url.split("/")[-2:]
+    except (yaml.YAMLError, LookupError, TypeError, AttributeError, ValueError) as error:
+        raise ValueError(
+            "_config.yml has to hold `repository:` with `url: https://github.com/you/your-course` and `branch: main`; "
+            f"it cannot be read so: {error}"
+        ) from None
     student = str(settings.get("student_edition", "student")).strip("/")
     if "://" not in student:
         student = f"{url}/blob/{branch}/{student}"
@@ -51,7 +57,7 @@ def outdated(root: Path) -> dict[Path, str]:
     new_texts = {}
     for path in (root / name for name in FILES):
         if path.is_file():
-            text = path.read_text()
+            text = path.read_text("utf-8")
             if (new_text := MARKED.sub(fill, text)) != text:
                 new_texts[path] = new_text
     return new_texts

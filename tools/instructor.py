@@ -15,6 +15,7 @@ import re
 import sys
 from pathlib import Path
 
+import endings
 import exercises
 import identity
 import make_labs
@@ -149,7 +150,7 @@ def answer(summary: str, text: str) -> list[str]:
 def machine() -> str:
     """Return the processor and how many of its cores this process may use."""
     info = Path("/proc/cpuinfo")
-    models = re.findall(r"^model name\s*: (.+)$", info.read_text(), re.MULTILINE) if info.is_file() else []
+    models = re.findall(r"^model name\s*: (.+)$", info.read_text("utf-8"), re.MULTILINE) if info.is_file() else []
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     return f"{models[0].strip() if models else platform.machine()}, {cores} cores"
 
@@ -162,7 +163,7 @@ def measure(lab: Path) -> dict:
     """
     made_from = hashlib.sha256(json.dumps(notebooks.made_from(lab)).encode()).hexdigest()
     kept = lab.parent.parent / "_build/times" / f"{lab.stem}.json"
-    before = json.loads(kept.read_text()) if kept.is_file() else {}
+    before = json.loads(kept.read_text("utf-8")) if kept.is_file() else {}
     if (before.get("made_from"), before.get("machine")) == (made_from, machine()):
         return before
     print(f"Measuring {lab.stem}: executing it, alone.", flush=True)
@@ -182,8 +183,7 @@ def measure(lab: Path) -> dict:
         "slowest": round(seconds[slowest], 1),
         "slowest_cell": code[slowest].id,
     }
-    kept.parent.mkdir(parents=True, exist_ok=True)
-    make_labs.replace(kept, json.dumps(measured, indent=1) + "\n")
+    endings.replace(kept, json.dumps(measured, indent=1) + "\n")
     return measured
 
 
@@ -245,7 +245,7 @@ def teaching_plan(course: dict[Path, list], times: dict[Path, dict], site: str) 
         advice = " Start it before you talk about it." if time["slowest"] > 20 else ""
         labs.append(heading(lab))
         labs.append(f"All cells run for {runs}; the longest wait, {wait}, is {slow}.{advice}")
-        if said := re.search(r"(?ms)^## What you can now say\n(.*?)(?=^## |\Z)", lab.read_text()):
+        if said := re.search(r"(?ms)^## What you can now say\n(.*?)(?=^## |\Z)", lab.read_text("utf-8")):
             labs += ["At the end students can say:", said[1]]
         if found:
             labs += ["They write:", "\n".join(f"- {e.number}: {e.title} (`check.{e.name}`)" for e in found)]
@@ -264,23 +264,19 @@ All labs together: {total // 60} hours {total % 60} minutes."""
 def main(root: Path) -> int:
     """Write the instructors' kit and return the exit status."""
     folder = root / "_build/instructor"
-    folder.mkdir(parents=True, exist_ok=True)
     try:
         course, site = exercises.read_all(root), identity.read(root)["site"]
-        make_labs.replace(folder / "answer_key.html", answer_key(course, site))
+        endings.replace(folder / "answer_key.html", answer_key(course, site))
         script = GRADE.format(python=sys.executable, script=str(Path(__file__).with_name("grade.py")))
-        make_labs.replace(folder / "grade.py", script)
-        times = {lab: measure(lab) for lab in course}
+        endings.replace(folder / "grade.py", script)
+        times = dict(zip(course, make_labs.side_by_side(measure, course, at_once=1), strict=True))
     except (ValueError, RuntimeError) as error:
         print(error)
         return 1
-    make_labs.replace(folder / "teaching_plan.html", teaching_plan(course, times, site))
+    endings.replace(folder / "teaching_plan.html", teaching_plan(course, times, site))
     print(f"Answer key, teaching plan and grading script are in {folder.relative_to(root)}.")
     return 0
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main(ROOT))
-    except KeyboardInterrupt:
-        sys.exit("\nStopped. Labs that were measured keep their times; make instructor goes on from there.")
+    endings.run(main, ROOT, stopped="Labs that were measured keep their times; make instructor goes on from there.")

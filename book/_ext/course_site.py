@@ -104,8 +104,11 @@ class LettersOfLabs(SphinxTransform):
                 formula["classes"].append("in-a-lab")
 
 
+FEWEST_WORDS = 5  # of a text that says what a picture shows; a file's name or a title has fewer
+
+
 class _Pictures(HTMLParser):
-    """Collects what in a piece of HTML is a picture and has no words."""
+    """Collects what in a piece of HTML is a picture and has no words, or too few to say what it shows."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -118,6 +121,9 @@ class _Pictures(HTMLParser):
         named = given.get("aria-label") or given.get("aria-labelledby") or given.get("aria-hidden") == "true"
         if tag == "svg" and not named:
             self.wordless.append("<svg> without aria-label (or aria-hidden where it only decorates)")
+        words = given.get("alt") if tag == "img" else given.get("aria-label") if tag == "svg" else None
+        if words and len(words.split()) < FEWEST_WORDS:
+            self.wordless.append(f"<{tag}> has the words {words!r}; say in a sentence what it shows")
 
 
 class PageChecks(SphinxPostTransform):
@@ -129,10 +135,13 @@ class PageChecks(SphinxPostTransform):
     def run(self, **kwargs) -> None:
         for image in self.document.findall(nodes.image):
             # MyST-NB names a figure after its file where the cell gives no text.
-            if not image.get("alt", "").strip() or Path(image["alt"]).suffix in {".png", ".svg", ".jpg", ".jpeg"}:
+            words = image.get("alt", "").strip()
+            if not words or Path(words).suffix in {".png", ".svg", ".jpg", ".jpeg"}:
                 logger.warning(
                     "a figure has no alternative text; give its cell `mystnb: {image: {alt: ...}}`", location=image
                 )
+            elif len(words.split()) < FEWEST_WORDS:
+                logger.warning(f"a figure has the words {words!r}; say in a sentence what it shows", location=image)
         for raw in self.document.findall(nodes.raw):
             if raw.get("format") == "html":
                 pictures = _Pictures()

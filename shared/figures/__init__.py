@@ -8,7 +8,6 @@ from .colours import ROLES as ROLES
 from .colours import css_colour as css_colour
 from .colours import role_css as role_css
 from .matrices import Matrix as Matrix
-from .matrices import Picture as Picture
 from .matrices import attention_over as attention_over
 from .matrices import lookup as lookup
 from .matrices import product as product
@@ -16,6 +15,7 @@ from .matrices import side_by_side as side_by_side
 from .matrices import softmax_row as softmax_row
 from .matrices import split_heads as split_heads
 from .matrices import weighted_sum as weighted_sum
+from .picture import Picture as Picture
 from .plots import STYLE as STYLE
 from .plots import curves as curves
 from .plots import heat_map as heat_map

@@ -5,7 +5,7 @@ Figures, formulas, tables, the interactive walk and the site's style sheet all r
 
 # role: (on a light page, on a dark page). The hues are those of Okabe and Ito (Color Universal Design, 2008), darkened
 # or lightened until text in them reads at 4.5:1 on the page, and chosen so that no two collapse for a
-# reader without red or green cones; tests/test_colours.py measures both.
+# reader without red or green cones; tests/quick/test_colours.py measures both.
 ROLES: dict[str, tuple[str, str]] = {
     "features": ("#4d5156", "#d9dbde"),
     "query": ("#0250d5", "#4e9bff"),

@@ -5,41 +5,22 @@ mark what belongs together. Each checks its arithmetic first: a picture that wou
 """
 
 import unicodedata
-from bisect import bisect_right
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
 from html import escape
-from itertools import accumulate
 from typing import Any
 
 import numpy as np
 
+from . import svg
 from .colours import ROLES, css_colour
+from .picture import Picture, numbers
+from .svg import BOLD, FONT, GRID, INK, MUTED, PAPER
 
 MOST_NUMBERS = (12, 10)  # rows and columns up to which the cells carry their numbers; beyond, shades alone
 MOST_CELLS = 40  # rows or columns up to which all are drawn; beyond, the middle is left out
 SHADE = 0.42  # opacity below a number, at most: the number keeps a contrast of 4.5:1 (tests/test_matrices.py)
-LONGEST_LABEL = 120  # pixels
 TOLERANCE = 1e-4  # of the largest entry: float32 differs by less, a wrong formula by more
-FONT = "system-ui,-apple-system,'Segoe UI',Roboto,'Noto Sans',sans-serif"
-BOLD = 1.1  # the marked label is drawn bold, and bold letters are wider
-INK, MUTED, GRID, PAPER = (css_colour(name) for name in ("ink", "muted", "grid", "paper"))
-
-
-@dataclass(frozen=True, repr=False)
-class Picture:
-    """Something to look at: HTML with inline SVG, and the same in words for those who do not see it."""
-
-    html: str
-    alt: str
-
-    def _repr_html_(self) -> str:
-        return self.html
-
-    def __repr__(self) -> str:
-        return self.alt
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -55,8 +36,9 @@ class Matrix:
         full: the magnitude with the deepest shade; by default the largest in the array, for weights 1.
 
     Raises:
-        ValueError: not two dimensions, no entries, NaN or infinity, labels that do not match the shape, no such role.
-        TypeError: values that are not real numbers; one string in place of a list of labels.
+        ValueError: no real numbers, not two dimensions, no entries, NaN or infinity, labels that do not match the
+            shape, no such role.
+        TypeError: one string in place of a list of labels.
     """
 
     values: Any
@@ -69,7 +51,7 @@ class Matrix:
     def __post_init__(self) -> None:
         if self.role not in ROLES:
             raise ValueError(f"{self.role!r} is no role of the course; choose one of {', '.join(ROLES)}.")
-        values = _array(self.values, self.name)
+        values = numbers(self.values, self.name)
         if values.ndim != 2:
             raise ValueError(
                 f"{self.name} has the shape {values.shape}; a matrix has rows and columns. "
@@ -89,9 +71,9 @@ class Matrix:
         rows, columns = self.values.shape
         i, j = np.unravel_index(np.argmax(self.values), self.values.shape)
         parts = [f"{self.name}, {rows} by {columns}"]
-        parts += [f"{kind} {_listed(labels)}" for kind in ("rows", "columns") if (labels := getattr(self, kind))]
-        entry = _numbers(self.values)(self.values[i, j])
-        place = f"row {_place(self.rows, i)}, column {_place(self.columns, j)}"
+        parts += [f"{kind} {svg.listed(labels)}" for kind in ("rows", "columns") if (labels := getattr(self, kind))]
+        entry = svg.written(self.values)(self.values[i, j])
+        place = f"row {svg.place(self.rows, i)}, column {svg.place(self.columns, j)}"
         return "; ".join([*parts, f"largest entry {entry} in {place}"]) + "."
 
 
@@ -130,7 +112,7 @@ def product(left: Matrix, right: Matrix, result: Matrix, row: int = 0, column: i
         _block(right, column=column, sign="×"),
         _block(result, row, column, sign="="),
     ]
-    where = f"row {_place(left.rows, row)} of {left.name}, column {_place(right.columns, column)} of {right.name}"
+    where = f"row {svg.place(left.rows, row)} of {left.name}, column {svg.place(right.columns, column)} of {right.name}"
     note = f"{where}: {terms}"
     alt = f"{left.name} ({a} by {b}) times {right.name} ({b} by {c}) is {result!r} Marked: {note}."
     return Picture(_page(blocks, [left, right, result], note), alt)
@@ -148,17 +130,17 @@ def lookup(table: Matrix, ids: Sequence[int], result: Matrix, row: int = 0) -> P
     Raises:
         ValueError: an id outside the table, a result that is not what the table holds there.
     """
-    numbers = _array(ids, "ids")
-    if numbers.ndim != 1 or not numbers.size or np.any(numbers != np.floor(numbers)):
+    picks = numbers(ids, "ids")
+    if picks.ndim != 1 or not picks.size or np.any(picks != np.floor(picks)):
         raise ValueError(f"ids are one whole number for each token; these are {ids!r}.")
-    numbers = numbers.astype(int)
+    picks = picks.astype(int)
     size = len(table.values)
-    if numbers.min() < 0 or numbers.max() >= size:
-        raise ValueError(f"ids run from {numbers.min()} to {numbers.max()}, the table has the rows 0 to {size - 1}.")
-    row = _index(row, len(numbers), "token of the sentence")
-    _check_equal(result, table.values[numbers], f"{table.name}[ids]")
-    picked = int(numbers[row])
-    note = f"{_place(result.rows, row)} has the id {picked}: row {picked} of {table.name} is copied."
+    if picks.min() < 0 or picks.max() >= size:
+        raise ValueError(f"ids run from {picks.min()} to {picks.max()}, the table has the rows 0 to {size - 1}.")
+    row = _index(row, len(picks), "token of the sentence")
+    _check_equal(result, table.values[picks], f"{table.name}[ids]")
+    picked = int(picks[row])
+    note = f"{svg.place(result.rows, row)} has the id {picked}: row {picked} of {table.name} is copied."
     blocks = [_block(table, row=picked), _block(result, row=row, sign="→")]
     return Picture(_page(blocks, [table, result], note), f"Lookup in {table!r} It gives {result!r} Marked: {note}")
 
@@ -188,11 +170,11 @@ def softmax_row(scores: Any, weights: Any, words: Sequence[Any], asking: int = 0
     cell = max(_cell_width(m) for m in (before, scaled, after))
     blocks = [
         _block(before, cell_width=cell),
-        _block(scaled, cell_width=cell, sign=f"↓ ÷ {_short(scale)}", named_columns=False),
+        _block(scaled, cell_width=cell, sign=f"↓ ÷ {svg.short(scale)}", named_columns=False),
         _block(after, cell_width=cell, sign="↓ softmax", named_columns=False, bars=True),
     ]
-    note = f"The weights add up to {_numbers(after.values)(after.values.sum())}."
-    alt = f"One row through the softmax. {before!r} Divided by {_short(scale)}, then the softmax: {after!r} {note}"
+    note = f"The weights add up to {svg.written(after.values)(after.values.sum())}."
+    alt = f"One row through the softmax. {before!r} Divided by {svg.short(scale)}, then the softmax: {after!r} {note}"
     return Picture(_page(blocks, [before, scaled, after], note, down=True), alt)
 
 
@@ -224,7 +206,7 @@ def weighted_sum(weights: Any, values: Matrix, context: Any, asking: int = 0) ->
         _block(weighted, cell_width=cell, label_width=label),
         _block(total, cell_width=cell, label_width=label, sign="↓ add the rows"),
     ]
-    blocks = [_block(shares), _block(values, sign="×"), _signed("=", _flow(stack, down=True))]
+    blocks = [_block(shares), _block(values, sign="×"), svg.signed("=", svg.flow(stack, down=True))]
     alt = f"{shares!r} Each times its row of {values!r} The weighted rows add up to {total!r}"
     return Picture(_page(blocks, [shares, values, weighted, total]), alt)
 
@@ -245,30 +227,32 @@ def attention_over(words: Sequence[Any], weights: Any, asking: int) -> Picture:
     row = shares.values[0]
     if row.min() < 0 or abs(row.sum() - 1) > TOLERANCE:
         raise ValueError(f"The weights add up to {row.sum():.4f}; attention weights are positive and add up to 1.")
-    show = _numbers(row)
-    names = _numbered(words)
+    show = svg.written(row)
+    names = svg.numbered(words)
     tokens = []
     for i, (name, weight) in enumerate(zip(names, row, strict=True)):
-        text, full = _fit(name, 15)
-        width = round(max(_width(text, 15), _width(show(weight), 12)) + 14)
+        text, full = svg.fit(name, 15)
+        width = round(max(svg.width(text, 15), svg.width(show(weight), 12)) + 14)
         share = weight / row.max()
-        box = f'x="1" y="1" width="{width - 2}" height="28" rx="4"'
+        box, bar = f'x="1" y="1" width="{width - 2}" height="28" rx="4"', 'x="4" y="33"'
         tokens.append(
             f'<svg width="{width}" height="58" aria-hidden="true" style="flex:none">'
-            + f"<rect {box} {_fill('weight', SHADE * share)}/>"
+            + f"<rect {box} {svg.fill('weight', SHADE * share)}/>"
             + f'<rect {box} fill="none" stroke="{INK}" stroke-width="2"/>' * (i == asking)
-            + _text(width / 2, 20, text, 15, title=full, bold=i == asking)
-            + f'<rect x="4" y="33" width="{width - 8}" height="5" rx="2" {_fill("grid", 0.6)}/>'
-            + f'<rect x="4" y="33" width="{_coordinate((width - 8) * share)}" height="5" rx="2" {_fill("weight", 1)}/>'
-            + _text(width / 2, 53, show(weight), 12)
+            + svg.text(width / 2, 20, text, 15, title=full, bold=i == asking)
+            + f'<rect {bar} width="{width - 8}" height="5" rx="2" {svg.fill("grid", 0.6)}/>'
+            + f'<rect {bar} width="{svg.coordinate((width - 8) * share)}" height="5" rx="2" {svg.fill("weight", 1)}/>'
+            + svg.text(width / 2, 53, show(weight), 12)
             + "</svg>"
         )
     alt = f"Attention of “{words[asking]}” over the sentence: " + ", ".join(
         f"{name} {show(weight)}" for name, weight in zip(names, row, strict=True)
     )
-    backwards = sum(_right_to_left(word) for word in words) * 2 > len(words)
-    sentence = _flow(tokens, gap=2, style="direction:rtl;" * backwards)
-    note = f"Framed: {_place(words, asking)}, the word that asks. The largest weight: {_place(words, row.argmax())}."
+    backwards = sum(svg.right_to_left(word) for word in words) * 2 > len(words)
+    sentence = svg.flow(tokens, gap=2, style="direction:rtl;" * backwards)
+    note = (
+        f"Framed: {svg.place(words, asking)}, the word that asks. The largest weight: {svg.place(words, row.argmax())}."
+    )
     return Picture(_page([f'<div role="img" aria-label="{escape(alt)}">{sentence}</div>'], [], note), f"{alt}. {note}")
 
 
@@ -309,18 +293,6 @@ def split_heads(joined: Matrix, num_heads: int) -> Picture:
 # Checks
 
 
-def _array(values: Any, name: str) -> np.ndarray:
-    if hasattr(values, "detach"):  # a torch tensor, wherever it lives; bfloat16 has no numpy type
-        values = values.detach().cpu().double().numpy()
-    try:
-        array = np.asarray(values)
-    except ValueError:
-        raise ValueError(f"{name} has rows of different lengths; a matrix has one number in every cell.") from None
-    if array.dtype.kind not in "biuf":
-        raise TypeError(f"{name} holds {array.dtype}; a picture is drawn from real numbers.")
-    return array.astype(float)
-
-
 def _check_entries(values: np.ndarray, name: str) -> None:
     if not values.size:
         raise ValueError(f"{name} has the shape {values.shape} and no entries; give at least one row and one column.")
@@ -342,7 +314,7 @@ def _check_equal(drawn: Matrix, expected: np.ndarray, what: str) -> None:
 
 
 def _row(vector: Any, name: str) -> np.ndarray:
-    array = _array(vector, name)
+    array = numbers(vector, name)
     if array.ndim != 1:
         raise ValueError(f"{name} has the shape {array.shape}; give one row, such as {name}[1].")
     return array[None, :]  # (1, tokens)
@@ -362,72 +334,16 @@ def _words(labels: Sequence[Any], what: str, count: int | None = None) -> list[s
 
 
 def _index(index: int, count: int, what: str) -> int:
-    if not -count <= index < count:
-        raise ValueError(f"There is no {what} with the index {index}; the first is 0, the last {count - 1}.")
+    if index not in range(-count, count):
+        raise ValueError(f"There is no {what} with the index {index!r}; the first is 0, the last {count - 1}.")
     return int(index) % count
-
-
-# Words and numbers
-
-
-def _numbers(values: np.ndarray) -> Any:
-    """How the numbers of an array are written: whole, with two decimals or, far out, in powers of ten."""
-    largest = float(np.abs(values).max())
-    if np.all(values == np.round(values)) and largest < 1e5:
-        form = ".0f"
-    elif 0.01 <= largest < 100:
-        form = ".2f"
-    elif 100 <= largest < 1e4:
-        form = ".1f"
-    else:
-        form = ".1e"
-
-    def show(value: float) -> str:
-        text = f"{value:{form}}"
-        return text.lstrip("-") if float(text) == 0 else text.replace("-", "−")
-
-    return show
-
-
-def _short(value: float) -> str:
-    root = round(value**2)
-    return f"√{root}" if root > 1 and abs(value - root**0.5) < 1e-6 and value != round(value) else f"{value:.4g}"
-
-
-def _numbered(labels: Sequence[str]) -> list[str]:
-    """Repeated labels get their turn, “the #1”, “the #2”, so that a picture tells them apart."""
-    total, seen = Counter(labels), Counter()
-    numbered = []
-    for label in labels:
-        seen[label] += 1
-        numbered.append(f"{_isolated(label)} #{seen[label]}" if total[label] > 1 else label)
-    return numbered
-
-
-def _right_to_left(text: str) -> bool:
-    return any(unicodedata.bidirectional(c) in ("R", "AL") for c in text)
-
-
-def _isolated(text: str) -> str:
-    """A right-to-left word keeps its own direction and leaves that of its neighbours alone."""
-    return f"\u2068{text}\u2069" if _right_to_left(text) and "\u2068" not in text else text
-
-
-def _place(labels: Sequence[str] | None, index: int) -> str:
-    return f"“{_isolated(_numbered(labels)[index])}”" if labels else str(index)
-
-
-def _listed(labels: Sequence[str]) -> str:
-    if len(labels) > 12:
-        labels = [*labels[:5], "…", *labels[-5:]]
-    return ", ".join(labels)
 
 
 def _sum(left: Matrix, right: Matrix, result: Matrix, row: int, column: int) -> str:
     def bracketed(text: str) -> str:
         return f"({text})" if text.startswith("−") else text
 
-    show_left, show_right, show = (_numbers(m.values) for m in (left, right, result))
+    show_left, show_right, show = (svg.written(m.values) for m in (left, right, result))
     pairs = [(show_left(a), show_right(b)) for a, b in zip(left.values[row], right.values[:, column], strict=True)]
     terms = [f"{bracketed(a)}·{bracketed(b)}" for a, b in pairs]
     if len(terms) > 8:
@@ -439,66 +355,7 @@ def _sum(left: Matrix, right: Matrix, result: Matrix, row: int, column: int) -> 
     return f"{' + '.join(terms)} {'=' if equal else '≈'} {answer}"
 
 
-@cache
-def _em(c: str) -> float:
-    """About how wide a character is, in font sizes; too wide rather than too narrow, whatever font the page has."""
-    if unicodedata.category(c) in ("Mn", "Me", "Cf"):
-        return 0
-    if unicodedata.east_asian_width(c) in "WF" or unicodedata.category(c) == "So":
-        return 1.3
-    if c in "iljtfr.,:;!|'()[] ":
-        return 0.34
-    return 0.9 if c in "mwMW@%—…" else 0.7 if c.isupper() else 0.58
-
-
-def _width(text: str, size: float) -> float:
-    return size * sum(map(_em, text))
-
-
-@lru_cache(1024)
-def _fit(label: str, size: float) -> tuple[str, str | None]:
-    """The label, cut to the longest that is drawn; when cut, the whole of it besides (shown on pointing)."""
-    reach = [size * width for width in accumulate(map(_em, label))]
-    if not reach or reach[-1] <= LONGEST_LABEL:
-        return label, None
-    cut = bisect_right(reach, LONGEST_LABEL - size)
-    while cut and _joins(label, cut):  # never through the middle of an emoji or a letter with its accents
-        cut -= 1
-    return label[:cut] + "…", label
-
-
-def _joins(label: str, cut: int) -> bool:
-    before, after = label[cut - 1], label[cut]
-    return (
-        unicodedata.category(after) in ("Mn", "Me", "Mc")
-        or "\u200d" in (before, after)
-        or "\U0001f3fb" <= after <= "\U0001f3ff"  # skin tones
-        or ("\U0001f1e6" <= before <= "\U0001f1ff" and "\U0001f1e6" <= after <= "\U0001f1ff")  # flags
-    )
-
-
 # Drawing
-
-
-def _coordinate(x: float) -> str:
-    return f"{round(x, 1):g}"
-
-
-def _fill(role: str, opacity: float) -> str:
-    return f'fill="{css_colour(role)}" fill-opacity="{round(opacity, 2):g}"'
-
-
-def _text(
-    x: float, y: float, text: str, size: float, anchor: str = "middle", colour: str = INK, bold: bool = False,
-    turn: int = 0, title: str | None = None, kind: str = "",
-) -> str:  # fmt: skip
-    return (
-        f'<text x="{_coordinate(x)}" y="{_coordinate(y)}" font-size="{size:g}" text-anchor="{anchor}" fill="{colour}"'
-        + ' font-weight="700"' * bold
-        + (f' transform="rotate({turn} {_coordinate(x)} {_coordinate(y)})"' if turn else "")
-        + (f' data-kind="{kind}"' if kind else "")
-        + f">{escape(text)}{f'<title>{escape(title)}</title>' if title else ''}</text>"
-    )
 
 
 def _shaded(m: Matrix) -> bool:
@@ -521,13 +378,13 @@ def _shown(count: int, keep: int | None) -> list[int | None]:
 def _cell_width(m: Matrix) -> float:
     if _shaded(m):
         return 16
-    show = _numbers(m.values)
-    return max(32, round(max(_width(show(v), 13) for v in m.values.flat)) + 6)
+    show = svg.written(m.values)
+    return max(32, round(max(svg.width(show(v), 13) for v in m.values.flat)) + 6)
 
 
 def _label_width(labels: Sequence[str] | None, shaded: bool) -> float:
     size = 11 if shaded else 13
-    longest = max((_width(_fit(label, size)[0], size) for label in _numbered(labels or ())), default=0)
+    longest = max((svg.width(svg.fit(label, size)[0], size) for label in svg.numbered(labels or ())), default=0)
     return 1.1 * longest + 8 if labels else 0  # the label of a marked row is bold, and wider
 
 
@@ -542,9 +399,11 @@ class _Grid:
         self.shaded = _shaded(m)
         self.size, self.height = (11, 16) if self.shaded else (13, 28)
         self.width = cell_width or _cell_width(m)
-        self.row_labels = _numbered(m.rows or ())
-        self.column_labels = _numbered(m.columns or ()) if named_columns else []
-        self.longest = max((_width(_fit(label, self.size)[0], self.size) for label in self.column_labels), default=0)
+        self.row_labels = svg.numbered(m.rows or ())
+        self.column_labels = svg.numbered(m.columns or ()) if named_columns else []
+        self.longest = max(
+            (svg.width(svg.fit(label, self.size)[0], self.size) for label in self.column_labels), default=0
+        )
         self.longest *= 1 if marked_column is None else BOLD
         self.turned = self.longest > self.width - 4
         head = 24 if not self.column_labels else 44 if not self.turned else 36 + 0.87 * self.longest
@@ -561,44 +420,44 @@ class _Grid:
     def labels(self) -> str:
         drawn = []
         for i in self.rows if self.row_labels else ():
-            text, whole = _fit(self.row_labels[i], self.size)
+            text, whole = svg.fit(self.row_labels[i], self.size)
             y = self.y[i] + self.height / 2 + self.size * 0.36
             bold = i == self.marked_row
-            drawn.append(_text(self.left - 8, y, text, self.size, "end", bold=bold, title=whole, kind="row"))
+            drawn.append(svg.text(self.left - 8, y, text, self.size, "end", bold=bold, title=whole, kind="row"))
         anchor, turn, shift = ("start", -60, 3) if self.turned else ("middle", 0, 0)
         for j in self.columns if self.column_labels else ():
-            text, whole = _fit(self.column_labels[j], self.size)
+            text, whole = svg.fit(self.column_labels[j], self.size)
             x, bold = self.x[j] + self.width / 2 + shift, j == self.marked_column
             drawn.append(
-                _text(x, self.top - 6, text, self.size, anchor, bold=bold, turn=turn, title=whole, kind="column")
+                svg.text(x, self.top - 6, text, self.size, anchor, bold=bold, turn=turn, title=whole, kind="column")
             )
         return "".join(drawn)
 
     def cells(self) -> str:
-        show, role, drawn = _numbers(self.m.values), self.m.role, []
+        show, role, drawn = svg.written(self.m.values), self.m.role, []
         for i in self.rows:
             for j in self.columns:
                 value, x, y = float(self.m.values[i, j]), self.x[j], self.y[i]
                 strength = min(1.0, abs(value) / self.full)
                 if not self.shaded:
                     drawn.append(
-                        _box(x, y, self.width, self.height, f'{_fill(role, SHADE * strength)} stroke="{GRID}"')
+                        svg.box(x, y, self.width, self.height, f'{svg.fill(role, SHADE * strength)} stroke="{GRID}"')
                     )
                     bold = (i, j) == (self.marked_row, self.marked_column)
-                    drawn.append(_text(x + self.width / 2, y + 18.5, show(value), 13, bold=bold, kind="cell"))
+                    drawn.append(svg.text(x + self.width / 2, y + 18.5, show(value), 13, bold=bold, kind="cell"))
                     continue
                 inset = 6 if value < 0 else 0  # a thin bar, so that the sign shows without number and colour
-                look = f'{_fill(role, strength)} data-kind="cell"'
-                drawn.append(_box(x, y + inset, self.width, self.height - 2 * inset, look, show(value)))
+                look = f'{svg.fill(role, strength)} data-kind="cell"'
+                drawn.append(svg.box(x, y + inset, self.width, self.height - 2 * inset, look, show(value)))
         if self.shaded:
             drawn.append(self.frame(colour=GRID, thick=1))
         middle = (self.left + self.right) / 2, (self.top + self.bottom) / 2
         for at, j in enumerate(self.across):
             if j is None:
-                drawn.append(_text(self.left + (at + 0.5) * self.width, middle[1] + 4, "⋯", 14, colour=MUTED))
+                drawn.append(svg.text(self.left + (at + 0.5) * self.width, middle[1] + 4, "⋯", 14, colour=MUTED))
         for at, i in enumerate(self.down):
             if i is None:
-                drawn.append(_text(middle[0], self.top + (at + 0.5) * self.height + 4, "⋮", 14, colour=MUTED))
+                drawn.append(svg.text(middle[0], self.top + (at + 0.5) * self.height + 4, "⋮", 14, colour=MUTED))
         return "".join(drawn)
 
     def frame(
@@ -607,7 +466,7 @@ class _Grid:
         """A frame around row i, column j (and the next ones, `span` in all), one cell, or everything."""
         x, width = (self.left, self.right - self.left) if j is None else (self.x[j], self.width * span)
         y, height = (self.top, self.bottom - self.top) if i is None else (self.y[i], self.height)
-        return _box(x, y, width, height, f'fill="none" stroke="{colour}" stroke-width="{thick}"')
+        return svg.box(x, y, width, height, f'fill="none" stroke="{colour}" stroke-width="{thick}"')
 
     def bars(self) -> str:
         """Below a single row: a bar for each cell, 44 pixels for the deepest shade."""
@@ -615,7 +474,7 @@ class _Grid:
         for j in self.columns:
             tall = 44 * min(1.0, abs(float(self.m.values[0, j])) / self.full)
             drawn.append(
-                _box(self.x[j] + 0.2 * self.width, self.bottom + 4, 0.6 * self.width, tall, _fill(self.m.role, 1))
+                svg.box(self.x[j] + 0.2 * self.width, self.bottom + 4, 0.6 * self.width, tall, svg.fill(self.m.role, 1))
             )
         return "".join(drawn)
 
@@ -642,7 +501,7 @@ def _block(
         parts.append(grid.frame(row, column, colour=INK if both else colour))
     parts += [grid.bars()] * bars
     overhang = 0.5 * grid.longest + 9 - grid.width / 2 if grid.turned else 2
-    width = max(grid.right + max(2, overhang), 1.1 * _width(m.name, 14) + _width(shape, 12) + 14)
+    width = max(grid.right + max(2, overhang), 1.1 * svg.width(m.name, 14) + svg.width(shape, 12) + 14)
     height = grid.bottom + (53 if bars else 3)
     missing = [
         f"{count - len(drawn)} of {count} {kind} in the middle are left out ({mark})."
@@ -653,34 +512,16 @@ def _block(
     ]
     least = width * (1 if grid.shaded else 11 / grid.size)  # text shrinks to 11 pixels before the picture scrolls
     reach = f'tabindex="0" role="group" aria-label="{escape(m.name)}, scrolls sideways" ' if least > 280 else ""
+    across, down = svg.coordinate(width), svg.coordinate(height)
     html = (
         f'<div {reach}style="overflow-x:auto;overflow-y:hidden;max-width:100%;flex:none">'
-        f'<svg width="{_coordinate(width)}" viewBox="0 0 {_coordinate(width)} {_coordinate(height)}" role="img" '
+        f'<svg width="{across}" viewBox="0 0 {across} {down}" role="img" '
         f'aria-label="{escape(repr(m))}" style="display:block;height:auto;max-width:100%;min-width:{least:.0f}px">'
         f"{''.join(parts)}</svg>"
         + f'<div style="font-size:12px;color:{MUTED}">{" ".join(missing)}</div>' * bool(missing)
         + "</div>"
     )
-    return _signed(sign, html)
-
-
-def _box(x: float, y: float, width: float, height: float, look: str, title: str = "") -> str:
-    x, y, width, height = map(_coordinate, (x, y, width, height))
-    end = f"><title>{title}</title></rect>" if title else "/>"
-    return f'<rect x="{x}" y="{y}" width="{width}" height="{height}" {look}{end}'
-
-
-def _signed(sign: str, block: str) -> str:
-    """A block with the sign before it: they go to the next line together."""
-    if not sign:
-        return block
-    above = f'<div style="font-size:18px;color:{MUTED};flex:none">{escape(sign)}</div>'
-    return _flow([above, block], down=sign.startswith("↓"))
-
-
-def _flow(blocks: Sequence[str], down: bool = False, gap: int = 10, style: str = "") -> str:
-    direction = "flex-direction:column;align-items:flex-start" if down else "flex-wrap:wrap;align-items:center"
-    return f'<div style="display:flex;{direction};gap:{gap}px;max-width:100%;{style}">{"".join(blocks)}</div>'
+    return svg.signed(sign, html)
 
 
 def _page(blocks: Sequence[str], drawn: Sequence[Matrix], note: str = "", down: bool = False) -> str:
@@ -690,5 +531,5 @@ def _page(blocks: Sequence[str], drawn: Sequence[Matrix], note: str = "", down: 
     text = f'<div style="margin-top:10px;font-size:14px;overflow-wrap:anywhere">{escape(note)}</div>' * bool(note)
     return (
         f'<div style="background:{PAPER};color:{INK};padding:8px;border-radius:6px;'
-        f'font-family:{FONT};line-height:1.4;font-variant-numeric:tabular-nums">{_flow(blocks, down)}{text}</div>'
+        f'font-family:{FONT};line-height:1.4;font-variant-numeric:tabular-nums">{svg.flow(blocks, down)}{text}</div>'
     )

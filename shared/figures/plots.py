@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from .colours import NEUTRALS, ROLES
+from .picture import numbers
 
 __all__ = ["STYLE", "curves", "heat_map", "intervals"]
 
@@ -146,7 +147,7 @@ def heat_map(
     Raises:
         ValueError: not a matrix, no cells, a cell that is not finite, labels that do not match, or an unknown role.
     """
-    matrix = _numbers(matrix)
+    matrix = numbers(matrix)
     if matrix.ndim != 2 or not matrix.size:
         raise ValueError(f"A heat map shows a matrix (rows, columns); this array has the shape {matrix.shape}.")
     if not np.isfinite(matrix).all():
@@ -231,8 +232,3 @@ def intervals(table: Mapping[str, Mapping[str, tuple[float, float]]], *, measure
         axes.spines["left"].set_visible(False)
         axes.margins(x=0.08)
     return figure
-
-
-def _numbers(values) -> np.ndarray:
-    """An array of floats, also from a tensor that still carries gradients."""
-    return np.asarray(values.detach().cpu() if hasattr(values, "detach") else values, dtype=float)

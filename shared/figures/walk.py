@@ -1,33 +1,15 @@
 """The walk: self-attention step by step in the page, for the reader to point at, to follow and to type into.
 
-Python checks the lab's arrays and writes them into one piece of HTML; walk.js, inlined beside them, does the rest.
+Python checks the lab's arrays and writes them into one piece of HTML; walk.js does the rest.
 """
 
-import html
-import json
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 import numpy as np
 
-from .colours import ROLES
+from .picture import Picture, interactive, numbers, place, sentence, still
 
 CONVENTIONS = ("xW", "Wx")
-HERE = Path(__file__).parent
-
-
-class Walk:
-    """What `walk` returns: HTML for a notebook, one line of text for a terminal."""
-
-    def __init__(self, html_text: str, summary: str) -> None:
-        self.html = html_text
-        self.summary = summary
-
-    def _repr_html_(self) -> str:
-        return self.html
-
-    def __repr__(self) -> str:
-        return self.summary
 
 
 def walk(
@@ -43,7 +25,7 @@ def walk(
     W_output=None,
     mask=None,
     vocabulary: Mapping[str, Sequence[float]] | None = None,
-) -> Walk:
+) -> Picture:
     """Self-attention over a sentence as an interactive walk from features to context vectors.
 
     Arrays may be tensors, NumPy arrays or lists. Scores are scaled by the square root of the width of one head's
@@ -67,7 +49,7 @@ def walk(
             mask that leaves a word nothing to look at, a mask together with a vocabulary.
         TypeError: words that are not text.
     """
-    words = _words(words)
+    words = sentence(words)
     n = len(words)
     if convention not in CONVENTIONS:
         raise ValueError(f'convention is {convention!r}; choose "xW" for x @ W or "Wx" for W @ x')
@@ -105,75 +87,33 @@ def walk(
 
     data = {
         "words": words,
-        "features": _numbers(features),
-        **{name: _numbers(matrix) for name, matrix in weights.items()},
-        "W_output": None if W_output is None else _numbers(W_output),
+        "features": _rounded(features),
+        **{name: _rounded(matrix) for name, matrix in weights.items()},
+        "W_output": None if W_output is None else _rounded(W_output),
         "convention": convention,
         "heads": num_heads,
-        "follow": _index(follow, words),
+        "follow": place(follow, words),
         "mask": None if mask is None else _mask(mask, n),
         "vocabulary": None if vocabulary is None else _vocabulary(vocabulary, d),
-        "style": _style(),
     }
     if mask is not None and vocabulary is not None:
         raise ValueError("a mask fits one sentence only; leave out the mask, or the vocabulary that lets readers type")
-    # An attribute survives every notebook; inside '...' only these three characters could end or change it.
-    payload = json.dumps(data, separators=(",", ":"))
-    payload = payload.replace("&", "&amp;").replace("'", "&#39;").replace("<", "&lt;")
-    script = (HERE / "walk.js").read_text(encoding="utf-8")
-    # The attribute keeps JupyterLab from reading letters that are typed into the walk as its own shortcuts.
-    html_text = (
-        f'<div class="attention-walk" data-lm-suppress-shortcuts="true" data-walk=\'{payload}\'>\n'
-        f"{_still(words, features)}</div>\n<script>\n{script}</script>\n"
+    table = still(
+        "Here you can walk through self-attention step by step. The walk needs scripts: in a notebook, run this cell "
+        "to start it. This is its first stage.",
+        "Features: one row of numbers for each word",
+        range(1, d + 1),
+        words,
+        features,
+        digits=0 if (features == features.round()).all() else 2,  # one-hot vectors read better as 0 and 1
     )
-    return Walk(html_text, f"Walk through self-attention: {n} words, {d} features, {num_heads} head(s)")
-
-
-def _style() -> str:
-    rules = [(HERE / "walk.css").read_text(encoding="utf-8")]
-    for role, pair in ROLES.items():
-        for theme, colour in zip(("", ".dark "), pair, strict=True):
-            rules.append(f"{theme}.role-{role} {{ --role: var(--role-{role}, {colour}); }}\n")
-    return "".join(rules)
-
-
-def _still(words: list[str], features: np.ndarray) -> str:
-    """The first stage as a plain table, for a page without scripts and a notebook that is not trusted yet."""
-    numbers = "".join(f'<th scope="col">{j + 1}</th>' for j in range(features.shape[1]))
-    digits = 0 if (features == features.round()).all() else 2  # one-hot vectors read better as 0 and 1
-    rows = "".join(
-        f'<tr><th scope="row">{html.escape(word)}</th>' + "".join(f"<td>{x:.{digits}f}</td>" for x in row) + "</tr>\n"
-        for word, row in zip(words, features, strict=True)
+    return interactive(
+        "walk", data, table, f"Walk through self-attention: {n} words, {d} features, {num_heads} head(s)"
     )
-    return (
-        "<p>Here you can walk through self-attention step by step. The walk needs scripts: in a notebook, run this "
-        "cell to start it. This is its first stage.</p>\n"
-        f'<div style="overflow-x: auto"><table>\n<caption>Features: one row of numbers for each word</caption>\n'
-        f'<thead><tr><th scope="col">word</th>{numbers}</tr></thead>\n<tbody>\n{rows}</tbody></table></div>\n'
-    )
-
-
-def _words(words: Sequence[str]) -> list[str]:
-    if isinstance(words, str):
-        raise TypeError("words is one string; give a list of words, for example sentence.split()")
-    words = list(words)
-    if not words:
-        raise ValueError("there are no words; give a sentence of at least one word")
-    for word in words:
-        if not isinstance(word, str):
-            raise TypeError(f"words hold {word!r}, which is not text; give strings")
-        if not word.strip():
-            raise ValueError(f"words hold {word!r}, which is blank; leave blank words out")
-    return words
 
 
 def _matrix(name: str, array) -> np.ndarray:
-    if hasattr(array, "detach"):  # a tensor, perhaps one that needs gradients or lives on a GPU
-        array = array.detach().cpu()
-    try:
-        matrix = np.asarray(array, dtype=float)
-    except (TypeError, ValueError):
-        raise ValueError(f"{name} is no matrix of numbers; give rows of equal length") from None
+    matrix = numbers(array, name)
     if matrix.ndim != 2 or matrix.size == 0:
         raise ValueError(f"{name} has shape {matrix.shape}; give a matrix with rows and columns")
     if not np.isfinite(matrix).all():
@@ -181,19 +121,9 @@ def _matrix(name: str, array) -> np.ndarray:
     return matrix
 
 
-def _numbers(matrix: np.ndarray) -> list[list[float]]:
+def _rounded(matrix: np.ndarray) -> list[list[float]]:
     """As Python numbers with nine significant digits, which is all that a float32 holds."""
     return [[float(f"{x:.9g}") for x in row] for row in matrix]
-
-
-def _index(follow: str | int, words: list[str]) -> int:
-    if isinstance(follow, str):
-        if follow not in words:
-            raise ValueError(f"follow={follow!r} is not in the sentence; choose one of {', '.join(words)}")
-        return words.index(follow)
-    if not 0 <= follow < len(words):
-        raise ValueError(f"follow={follow} is no index of the {len(words)} words; choose 0 to {len(words) - 1}")
-    return int(follow)
 
 
 def _mask(mask, n: int) -> list[list[bool]]:
@@ -213,11 +143,9 @@ def _vocabulary(vocabulary: Mapping[str, Sequence[float]], d: int) -> list[list]
     if not vocabulary:
         raise ValueError("the vocabulary is empty; give at least one word with its features, or leave it out")
     pairs = []
-    for word, numbers in vocabulary.items():
-        if hasattr(numbers, "detach"):
-            numbers = numbers.detach().cpu()
-        row = _matrix(f"the features of {word!r}", np.asarray(numbers, dtype=float)[None])  # (1, d)
+    for word, features in vocabulary.items():
+        row = _matrix(f"the features of {word!r}", numbers(features, f"the features of {word!r}")[None])  # (1, d)
         if row.shape[1] != d:
             raise ValueError(f"the features of {word!r} are {row.shape[1]} numbers; the sentence has {d} a word")
-        pairs.append([str(word), _numbers(row)[0]])
+        pairs.append([str(word), _rounded(row)[0]])
     return pairs

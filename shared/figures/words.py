@@ -4,37 +4,18 @@ Words and their weights go in; out comes a small piece of HTML that follows the 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from html import escape
 
 import numpy as np
 
 from .colours import css_colour
-from .plots import _numbers
-
-__all__ = ["ShadedWords", "shaded_words"]
+from .picture import Picture, numbers
 
 STEPS = 8  # shades from nothing to the largest weight
 STRONGEST = 5  # words named in the line under the title
 
 
-@dataclass(frozen=True)
-class ShadedWords:
-    """Shaded words: HTML for a notebook, the line of the strongest words as plain text."""
-
-    html: str
-    text: str
-
-    def _repr_html_(self) -> str:
-        return self.html
-
-    def __repr__(self) -> str:
-        return self.text
-
-
-def shaded_words(
-    words: Sequence[str], weights, *, title: str = "", labelled: Sequence[bool] | None = None
-) -> ShadedWords:
+def shaded_words(words: Sequence[str], weights, *, title: str = "", labelled: Sequence[bool] | None = None) -> Picture:
     """Shade each word by its weight: the more attention, the thicker its underline and the darker its ground.
 
     Args:
@@ -47,7 +28,7 @@ def shaded_words(
         ValueError: no words, as many weights or marks as there are words missing, or a weight that is negative or
             not finite.
     """
-    weights = _numbers(weights)
+    weights = numbers(weights, "weights")
     if not len(words):
         raise ValueError("There are no words to shade; give one at least.")
     if weights.shape != (len(words),):
@@ -85,7 +66,7 @@ def shaded_words(
         f'{head}<p style="margin:0 0 .5em;font-size:.9em">{escape(summary)}</p>'
         f'<p style="margin:0;line-height:2">{" ".join(pieces)}</p></div>'
     )
-    return ShadedWords(html, f"{title}\n{summary}" if title else summary)
+    return Picture(html, f"{title}\n{summary}" if title else summary)
 
 
 def _word(word: str, step: int, strong: bool) -> str:

@@ -1,0 +1,60 @@
+"""Keeps what was measured: a JSON file for each script, each part with its date, commit, machine and versions."""
+
+import json
+import os
+import platform
+import subprocess
+import sys
+from collections.abc import Callable
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent
+
+
+def about() -> dict:
+    """When, on what machine, and with what."""
+    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True)
+    info = Path("/proc/cpuinfo")
+    names = (
+        [line.partition(": ")[2] for line in info.read_text().splitlines() if line.startswith("model name")]
+        if info.exists()
+        else []
+    )
+    return {
+        "date": datetime.now(UTC).date().isoformat(),
+        "commit": commit.stdout.strip(),
+        "machine": f"{[*names, platform.machine()][0]}, {os.cpu_count()} cores, {platform.system()}",
+        "python": platform.python_version(),
+        **{package: version(package).partition("+")[0] for package in ("torch", "numpy", "pyarrow")},
+    }
+
+
+def read(path: Path) -> dict:
+    """What lies in a file; nothing when it is not there."""
+    return json.loads(path.read_text()) if path.exists() else {}
+
+
+def write(path: Path, content: dict) -> None:
+    """Write a file in one step: who stops the program never leaves half of one."""
+    half = path.with_name(f".{path.name}.part")
+    try:
+        half.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n")
+        os.replace(half, path)
+    finally:
+        half.unlink(missing_ok=True)
+
+
+def measure(path: Path, command: str, parts: dict[str, Callable[[], dict | list]], chosen: list[str]) -> dict:
+    """Measure the chosen parts, or all; those of the file that were not chosen stay as they were.
+
+    Exits with a sentence when a part is chosen that does not exist.
+    """
+    if unknown := set(chosen) - parts.keys():
+        sys.exit(f"{', '.join(sorted(unknown))} cannot be measured; choose among {', '.join(parts)}.")
+    for name in chosen or parts:
+        found = about() | {"each": parts[name]()}
+        write(path, {"made_by": command} | read(path) | {name: found})
+    return read(path)

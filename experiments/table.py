@@ -1,0 +1,54 @@
+"""The table of lab 9, shared/does_it_help.json: which code and versions it was made by, and whether those are here.
+
+python -m experiments.table      # says when the table is stale; `make book` and `make test` end with it
+"""
+
+import hashlib
+import json
+from importlib.metadata import version
+from pathlib import Path
+
+from experiments import record
+
+TABLE = record.ROOT / "shared/does_it_help.json"  # a part of the package: Colab has no other file of the labs
+SOURCES = ("shared/data.py", "shared/model.py", "shared/fast.py", "shared/training.py", "experiments/grid.py")
+PACKAGES = ("torch", "numpy", "scikit-learn")
+
+
+def digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def versions() -> dict[str, str]:
+    """The packages that the figures come from; `+cpu` behind a version changes none."""
+    return {package: version(package).partition("+")[0] for package in PACKAGES}
+
+
+def fingerprint() -> str:
+    """A digest of the code that the figures come from."""
+    return digest("\0".join((record.ROOT / name).read_text(encoding="utf-8") for name in SOURCES))
+
+
+def made_by() -> str:
+    """What a line was made by: code and versions."""
+    return ", ".join([fingerprint(), *(f"{name} {number}" for name, number in versions().items())])
+
+
+def why_stale(table: Path = TABLE) -> str:
+    """A sentence when other code or other versions made the stored table; the empty text when it fits."""
+    stored = json.loads(table.read_text(encoding="utf-8"))
+    here = versions()
+    others = [f"{name} {stored['versions'][name]}" for name in here if stored["versions"][name] != here[name]]
+    if stored["made_by"] != fingerprint():
+        others.insert(0, "other code")
+    if not others:
+        return ""
+    return (
+        f"{table.name}, the table of lab 9, was made on {stored['date']} by {', '.join(others)}: "
+        "its figures may have changed. `make results` makes it anew, in a quarter of an hour."
+    )
+
+
+if __name__ == "__main__":
+    if sentence := why_stale():
+        print(sentence)

@@ -1,0 +1,109 @@
+"""What every figure needs: numbers from what a lab has at hand, and one way to show HTML as the output of a cell.
+
+A figure that a reader can point at brings its script along, inlined beside its data, so that it also works in Colab
+and in a saved notebook. Scripts that only a page of the site loads lie in book/_static.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+
+import numpy as np
+
+from .colours import ROLES
+
+HERE = Path(__file__).parent
+
+
+@dataclass(frozen=True, repr=False)
+class Picture:
+    """Something to look at: HTML for a notebook, and the same in words for a terminal and those who do not see."""
+
+    html: str
+    alt: str
+
+    def _repr_html_(self) -> str:
+        return self.html
+
+    def __repr__(self) -> str:
+        return self.alt
+
+
+def numbers(values, name: str = "This array") -> np.ndarray:
+    """An array of floats from a tensor wherever it lives, a NumPy array, or lists; ValueError for anything else."""
+    if hasattr(values, "detach"):
+        values = values.detach().cpu().double()  # NumPy knows no bfloat16
+    try:
+        array = np.asarray(values)
+    except ValueError:  # rows of different lengths
+        array = np.array(None)
+    if array.dtype.kind not in "biuf":
+        raise ValueError(
+            f"{name} holds something else than real numbers, or rows of different lengths; "
+            "a figure needs numbers, as many in each row."
+        )
+    return array.astype(float)
+
+
+def sentence(words: Sequence[str]) -> list[str]:
+    """The words of a sentence as a list; ValueError or TypeError, with a sentence, when they are none."""
+    if isinstance(words, str):
+        raise TypeError("words is one string; give a list of words, for example sentence.split()")
+    words = list(words)
+    if not words:
+        raise ValueError("there are no words; give a sentence of at least one word")
+    for word in words:
+        if not isinstance(word, str):
+            raise TypeError(f"words hold {word!r}, which is not text; give strings")
+        if not word.strip():
+            raise ValueError(f"words hold {word!r}, which is blank; leave blank words out")
+    return words
+
+
+def place(follow: str | int, words: list[str]) -> int:
+    """The index of the word that is followed."""
+    if isinstance(follow, str):
+        if follow not in words:
+            raise ValueError(f"follow={follow!r} is not in the sentence; choose one of {', '.join(words)}")
+        return words.index(follow)
+    if follow not in range(len(words)):
+        raise ValueError(f"follow={follow!r} is no index of the {len(words)} words; choose 0 to {len(words) - 1}")
+    return int(follow)
+
+
+def interactive(kind: str, data: dict, table: str, alt: str) -> Picture:
+    """A figure that `kind`.js draws from `data`; where no script runs, `table` stands in for it.
+
+    The style sheet of the walk serves all of them; `kind`.css may add to it.
+    """
+    style = [(HERE / "walk.css").read_text(encoding="utf-8")]
+    for role, pair in ROLES.items():
+        for theme, colour in zip(("", ".dark "), pair, strict=True):
+            style.append(f"{theme}.role-{role} {{ --role: var(--role-{role}, {colour}); }}\n")
+    if kind != "walk":
+        style.append((HERE / f"{kind}.css").read_text(encoding="utf-8"))
+    # An attribute survives every notebook; inside '...' only these three characters could end or change it.
+    payload = json.dumps(data | {"style": "".join(style)}, separators=(",", ":"))
+    payload = payload.replace("&", "&amp;").replace("'", "&#39;").replace("<", "&lt;")
+    script = (HERE / f"{kind}.js").read_text(encoding="utf-8")
+    # The second attribute keeps JupyterLab from reading letters that are typed into the figure as its own shortcuts.
+    return Picture(
+        f'<div class="attention-{kind}" data-lm-suppress-shortcuts="true" data-{kind}=\'{payload}\'>\n'
+        f"{table}</div>\n<script>\n{script}</script>\n",
+        alt,
+    )
+
+
+def still(opening: str, caption: str, columns: Sequence, words: Sequence[str], cells: np.ndarray, digits: int) -> str:
+    """A plain table, a row for each word, for a page without scripts and a notebook that is not trusted yet."""
+    across = "".join(f'<th scope="col">{escape(str(column))}</th>' for column in columns)
+    rows = "".join(
+        f'<tr><th scope="row">{escape(word)}</th>' + "".join(f"<td>{x:.{digits}f}</td>" for x in row) + "</tr>\n"
+        for word, row in zip(words, cells, strict=True)
+    )
+    return (
+        f'<p>{opening}</p>\n<div style="overflow-x: auto"><table>\n<caption>{caption}</caption>\n'
+        f'<thead><tr><th scope="col">word</th>{across}</tr></thead>\n<tbody>\n{rows}</tbody></table></div>\n'
+    )

@@ -1,0 +1,152 @@
+"""The pieces that pictures of matrices are drawn with: numbers and labels as text, boxes, and how blocks flow.
+
+All of it is SVG and HTML as strings, in pixels, without ids, so that many pictures can share a page.
+"""
+
+import unicodedata
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Callable, Sequence
+from functools import cache, lru_cache
+from html import escape
+from itertools import accumulate
+
+import numpy as np
+
+from .colours import css_colour
+
+LONGEST_LABEL = 120  # pixels
+FONT = "system-ui,-apple-system,'Segoe UI',Roboto,'Noto Sans',sans-serif"
+BOLD = 1.1  # the marked label is drawn bold, and bold letters are wider
+INK, MUTED, GRID, PAPER = (css_colour(name) for name in ("ink", "muted", "grid", "paper"))
+
+
+def written(values: np.ndarray) -> Callable[[float], str]:
+    """How the numbers of an array are written: whole, with two decimals or, far out, in powers of ten."""
+    largest = float(np.abs(values).max())
+    if np.all(values == np.round(values)) and largest < 1e5:
+        form = ".0f"
+    elif 0.01 <= largest < 100:
+        form = ".2f"
+    elif 100 <= largest < 1e4:
+        form = ".1f"
+    else:
+        form = ".1e"
+
+    def show(value: float) -> str:
+        text = f"{value:{form}}"
+        return text.lstrip("-") if float(text) == 0 else text.replace("-", "−")
+
+    return show
+
+
+def short(value: float) -> str:
+    root = round(value**2)
+    return f"√{root}" if root > 1 and abs(value - root**0.5) < 1e-6 and value != round(value) else f"{value:.4g}"
+
+
+def numbered(labels: Sequence[str]) -> list[str]:
+    """Repeated labels get their turn, “the #1”, “the #2”, so that a picture tells them apart."""
+    total, seen = Counter(labels), Counter()
+    names = []
+    for label in labels:
+        seen[label] += 1
+        names.append(f"{isolated(label)} #{seen[label]}" if total[label] > 1 else label)
+    return names
+
+
+def right_to_left(text: str) -> bool:
+    return any(unicodedata.bidirectional(c) in ("R", "AL") for c in text)
+
+
+def isolated(text: str) -> str:
+    """A right-to-left word keeps its own direction and leaves that of its neighbours alone."""
+    return f"\u2068{text}\u2069" if right_to_left(text) and "\u2068" not in text else text
+
+
+def place(labels: Sequence[str] | None, index: int) -> str:
+    return f"“{isolated(numbered(labels)[index])}”" if labels else str(index)
+
+
+def listed(labels: Sequence[str]) -> str:
+    if len(labels) > 12:
+        labels = [*labels[:5], "…", *labels[-5:]]
+    return ", ".join(labels)
+
+
+@cache
+def _em(c: str) -> float:
+    """About how wide a character is, in font sizes; too wide rather than too narrow, whatever font the page has."""
+    if unicodedata.category(c) in ("Mn", "Me", "Cf"):
+        return 0
+    if unicodedata.east_asian_width(c) in "WF" or unicodedata.category(c) == "So":
+        return 1.3
+    if c in "iljtfr.,:;!|'()[] ":
+        return 0.34
+    return 0.9 if c in "mwMW@%—…" else 0.7 if c.isupper() else 0.58
+
+
+def width(text: str, size: float) -> float:
+    return size * sum(map(_em, text))
+
+
+@lru_cache(1024)
+def fit(label: str, size: float) -> tuple[str, str | None]:
+    """The label, cut to the longest that is drawn; when cut, the whole of it besides (shown on pointing)."""
+    reach = [size * width for width in accumulate(map(_em, label))]
+    if not reach or reach[-1] <= LONGEST_LABEL:
+        return label, None
+    cut = bisect_right(reach, LONGEST_LABEL - size)
+    while cut and _joins(label, cut):  # never through the middle of an emoji or a letter with its accents
+        cut -= 1
+    return label[:cut] + "…", label
+
+
+def _joins(label: str, cut: int) -> bool:
+    before, after = label[cut - 1], label[cut]
+    return (
+        unicodedata.category(after) in ("Mn", "Me", "Mc")
+        or "\u200d" in (before, after)
+        or "\U0001f3fb" <= after <= "\U0001f3ff"  # skin tones
+        or ("\U0001f1e6" <= before <= "\U0001f1ff" and "\U0001f1e6" <= after <= "\U0001f1ff")  # flags
+    )
+
+
+def coordinate(x: float) -> str:
+    return f"{round(x, 1):g}"
+
+
+def fill(role: str, opacity: float) -> str:
+    return f'fill="{css_colour(role)}" fill-opacity="{round(opacity, 2):g}"'
+
+
+def text(
+    x: float, y: float, text: str, size: float, anchor: str = "middle", colour: str = INK, bold: bool = False,
+    turn: int = 0, title: str | None = None, kind: str = "",
+) -> str:  # fmt: skip
+    return (
+        f'<text x="{coordinate(x)}" y="{coordinate(y)}" font-size="{size:g}" text-anchor="{anchor}" fill="{colour}"'
+        + ' font-weight="700"' * bold
+        + (f' transform="rotate({turn} {coordinate(x)} {coordinate(y)})"' if turn else "")
+        + (f' data-kind="{kind}"' if kind else "")
+        + f">{escape(text)}{f'<title>{escape(title)}</title>' if title else ''}</text>"
+    )
+
+
+def box(x: float, y: float, width: float, height: float, look: str, title: str = "") -> str:
+    x, y, width, height = map(coordinate, (x, y, width, height))
+    end = f"><title>{title}</title></rect>" if title else "/>"
+    return f'<rect x="{x}" y="{y}" width="{width}" height="{height}" {look}{end}'
+
+
+def signed(sign: str, block: str) -> str:
+    """A block with the sign before it: they go to the next line together."""
+    if not sign:
+        return block
+    above = f'<div style="font-size:18px;color:{MUTED};flex:none">{escape(sign)}</div>'
+    return flow([above, block], down=sign.startswith("↓"))
+
+
+def flow(blocks: Sequence[str], down: bool = False, gap: int = 10, style: str = "") -> str:
+    direction = "flex-direction:column;align-items:flex-start" if down else "flex-wrap:wrap;align-items:center"
+    return f'<div style="display:flex;{direction};gap:{gap}px;max-width:100%;{style}">{"".join(blocks)}</div>'

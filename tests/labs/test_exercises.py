@@ -1,0 +1,149 @@
+"""Claims about the exercises as text: whole ones are read, malformed ones refused, and those of the course are true.
+
+For each exercise of the course: the starting cell is "not done yet", the solution correct, and both stand on nothing
+but the lab's import statements.
+"""
+
+from pathlib import Path
+
+import exercises
+import lab_code
+import notebooks
+import pytest
+import small_course
+
+from shared import check
+
+ROOT = Path(__file__).resolve().parents[2]
+COURSE = [(lab, exercise) for lab in notebooks.labs(ROOT) for exercise in exercises.read(lab)]
+
+
+@pytest.fixture
+def lab(tmp_path):
+    return small_course.make(tmp_path)
+
+
+def change(lab, old, new):
+    text = lab.read_text()
+    assert text.count(old) >= 1, old
+    lab.write_text(text.replace(old, new, 1))
+
+
+# --- the exercises of the course ---------------------------------------------------------------------------------
+
+
+def test_no_name_occurs_twice_in_the_course():
+    assert sum(map(len, exercises.read_all(ROOT).values())) == len(COURSE)
+
+
+@pytest.mark.parametrize(("lab", "exercise"), COURSE, ids=[exercise.name for _, exercise in COURSE])
+def test_a_starting_cell_is_not_done_yet_and_its_solution_is_correct(lab, exercise):
+    for code, state in ((exercise.start, "not done yet"), (exercise.solution, "correct")):
+        namespace = lab_code.imports(lab)
+        exec(code, namespace)
+        verdict = eval(exercise.check, namespace | {"check": check})
+        assert verdict.state == state, f"labs/{lab.name}, {exercise.name}: {verdict}"
+
+
+@pytest.mark.parametrize("lab", notebooks.labs(ROOT), ids=lambda lab: lab.stem)
+def test_the_exercises_of_a_lab_are_numbered_in_order(lab):
+    numbers = [exercise.number for exercise in exercises.read(lab)]
+    assert numbers == [f"{int(lab.name[:2])}.{place}" for place in range(1, len(numbers) + 1)]
+
+
+# --- how they are read -------------------------------------------------------------------------------------------
+
+
+def test_an_exercise_is_read_with_all_its_parts(lab):
+    double, linear_map = exercises.read(lab)
+    assert (double.name, double.number, double.title) == ("double", "11.1", "twice")
+    assert double.statement.startswith("Write `double(x)`") and double.statement.endswith("the same shape.")
+    assert double.start == "def double(x):\n    raise NotImplementedError  # your turn"
+    assert double.check == "check.double(double)"
+    assert double.hint == "What is one plus one?"
+    assert double.solution == "def double(x):\n    return x + x  # the secret"
+    assert double.why == "A sum with itself doubles."
+    ids = {cell.id: cell.source for cell in notebooks.generate(lab).cells}
+    assert (ids[double.start_id], ids[double.check_id]) == (double.start, double.check)
+    assert linear_map.number == "11.2" and "project" in linear_map.solution
+
+
+def test_questions_are_read_with_what_they_ask_and_hints_are_none(lab):
+    story, last = exercises.questions(lab)
+    assert (story.section, story.text) == ("A long training", "Which number did it learn?")
+    assert (story.summary, story.answer) == ("Think, then open", "Two, the kept answer.")
+    assert (last.section, last.text, last.answer) == ("Questions", "**1.** Is it?", "Yes, says the secret.")
+
+
+def test_an_exercise_in_the_middle_of_the_story_is_read_too(lab):
+    change(lab, "## Exercises\n\n", "")
+    change(lab, "## What you can now say", "## On we go\n\n```{code-cell} ipython3\nprint(1)\n```\n\n## What")
+    assert [exercise.name for exercise in exercises.read(lab)] == ["double", "linear_map"]
+
+
+def test_a_comment_in_a_statement_s_code_is_no_heading(lab):
+    change(lab, "of the same shape.", "of the same shape:\n\n```python\n# twice\ndouble(x)\n```")
+    assert exercises.read(lab)[0].statement.endswith("```")
+
+
+MALFORMED = [
+    ("### Exercise 11.1: twice\n", "### Twice\n", r"line \d+: exercise `double` has no heading"),
+    ("Write `double(x)`, which takes a tensor of any shape and returns twice the tensor, of the same shape.", "",
+     "says nothing between heading and starting cell"),
+    ("exercise: double", "exercise: 11.1", "needs a name that Python could use"),
+    ("---\nexercise: double\n---\n", "", r"line \d+: the exercise has no starting cell"),
+    ("Which number did it learn?", "```{code-cell} ipython3\ncheck.double(abs)\n```\n\nWell?",
+     r"line \d+: the check has no starting cell right above it"),
+    ("```{code-cell} ipython3\ncheck.double(double)\n```\n", "", r"exercise `double` needs its check right below"),
+    ("check.double(double)", "print(check.double(double))", "needs its check right below"),
+    ("check.double(double)", "check.linear_map(double)", "exercise `double` needs its check"),
+    ("<details><summary>Hint</summary>\n\nWhat is one plus one?\n\n</details>\n\n", "",
+     r"labs/11_small.md, line \d+: exercise `double` has no folded hint"),
+    ("<summary>Hint</summary>\n\n", "<summary>Hint</summary>\n", "has no folded hint"),
+    ("<summary>Solution</summary>", "<summary>Answer</summary>", "exercise `double` has no folded solution"),
+    ("<details><summary>Hint", "A last word.\n\n<details><summary>Hint", "has text between check, hint and solution"),
+    ("```python\ndef double", "```\ndef double", "needs one fence ```python in its solution; there are 0"),
+    ("return x + x  # the secret", "return x +", "has a solution that is no Python"),
+    ("def double(x):\n    return", "def twice(x):\n    return", "checks double, which its solution does not define"),
+    ("exercise: linear_map", "exercise: double", "exercise `double`"),
+    ("## What you can now say\n", "### Exercise 11.3: lost\n\nDo it.\n", "the exercise has no starting cell"),
+    ("- Two is more", "<details><summary>Solution</summary>\n\n```python\n1\n```\n\n</details>\n\n- Two",
+     "a folded solution belongs to no exercise"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("old", "new", "sentence"), MALFORMED, ids=[case[2][-40:] for case in MALFORMED])
+def test_a_malformed_exercise_is_refused_by_file_and_line(lab, old, new, sentence):
+    change(lab, old, new)
+    with pytest.raises(ValueError, match=r"labs/11_small.md, line \d+: ") as refused:
+        exercises.read(lab)
+    refused.match(sentence)
+
+
+def test_a_check_that_does_not_exist_is_named(lab):
+    change(lab.parents[1] / "shared/check/small.py", "double =", "treble =")
+    change(lab.parents[1] / "shared/check/__init__.py", "double as double", "treble as treble")
+    with pytest.raises(ValueError, match=r"line \d+: exercise `double` is checked by `check.double`, which"):
+        exercises.read(lab)
+
+
+def test_one_name_in_two_labs_is_refused(lab):
+    lab.with_name("12_other.md").write_text(small_course.LAB)
+    with pytest.raises(ValueError, match="labs/12_other.md: the exercise `double` is also one of labs/11_small.md"):
+        exercises.read_all(lab.parents[1])
+
+
+def test_one_name_twice_in_a_lab_is_refused(lab):
+    double = small_course.LAB[small_course.LAB.index("### Exercise 11.1") : small_course.LAB.index("### Exercise 11.2")]
+    change(lab, "### Exercise 11.2", double + "### Exercise 11.2")
+    with pytest.raises(ValueError, match="two exercises are called `double`"):
+        exercises.read(lab)
+
+
+def test_an_edit_of_a_check_executes_no_lab_and_one_of_a_layer_does(lab):
+    shared = lab.parents[1] / "shared"
+    before = notebooks.made_from(lab)
+    change(shared / "check/small.py", "You squared x.", "x was squared.")
+    assert notebooks.made_from(lab) == before
+    change(shared / "model.py", "softmax", "sigmoid")
+    assert notebooks.made_from(lab) != before

@@ -1,0 +1,57 @@
+"""Lab 4 as a reader meets it: any text gets an answer."""
+
+import re
+
+import lab_code
+import pytest
+
+from shared import data as course_data
+from shared import model
+
+
+@pytest.fixture
+def answer(capsys):
+    """What the reader gets: the printed sentence and the picture, or None."""
+    judge = lab_code.taught(lab_code.find(4), "judge")["judge"]
+    words = ["<PAD>", "<UNK>", "<SEP>", "<MARK>", "dull", "wonderful", "a", "film"]
+    vocabulary = course_data.Vocabulary(words)
+    net = model.SelfAttentionClassifier(len(vocabulary))
+
+    def ask(text):
+        picture = judge(text, net, vocabulary)
+        return capsys.readouterr().out, picture
+
+    return ask
+
+
+@pytest.mark.parametrize("text", ("", "   ", "10/10 !!!", "<br/><p>"))
+def test_a_text_without_words_gets_a_sentence_and_no_verdict(answer, text):
+    sentence, picture = answer(text)
+    assert "no word" in sentence and "sure" not in sentence and picture is None
+
+
+def test_a_text_of_unknown_words_gets_a_sentence_and_no_verdict(answer):
+    sentence, picture = answer("zxqv blorp")
+    assert "none of these words" in sentence and "sure" not in sentence and picture is None
+
+
+def test_one_word_gets_a_verdict_and_a_warning(answer):
+    sentence, picture = answer("wonderful")
+    assert re.search(r"(positive|negative), .*% sure", sentence) and "few words" in sentence
+    assert "wonderful 1.00" in repr(picture)
+
+
+def test_unknown_words_are_named(answer):
+    assert "1 unknown to the model (zxqv)" in answer("a wonderful zxqv film a dull film")[0]
+
+
+def test_ten_thousand_words_are_cut_and_the_reader_is_told(answer):
+    sentence, picture = answer("dull " * 10_000)
+    assert f"read the first {course_data.REVIEW_TOKENS} of 10,000 words" in sentence
+    assert picture.html.count("dull") <= course_data.REVIEW_TOKENS + 10
+
+
+def test_markup_is_not_read_and_never_reaches_the_page(answer):
+    sentence, picture = answer("<script>alert(1)</script>a <b class='x'>dull</b> film")
+    assert "<script" not in picture.html and "<script" not in sentence
+    assert "film" in picture.html and "class='x'" not in picture.html

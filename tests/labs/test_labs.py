@@ -1,0 +1,392 @@
+"""Claims about labs as files: what makes one stale, what the checks catch, and that the first cell works anywhere.
+
+Most of them are tried on a tiny course of one lab, with a `shared` of one function.
+"""
+
+import ast
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+import check_labs
+import identity
+import make_labs
+import nbformat
+import notebooks
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parents[2]
+TINY = """---
+jupytext:
+  text_representation:
+    extension: .md
+    format_name: myst
+kernelspec:
+  display_name: Python 3
+  language: python
+  name: python3
+---
+
+# Tiny
+
+One number.
+
+```{code-cell} ipython3
+from shared.model import number
+
+print(number())
+```
+
+Some prose.
+
+```{code-cell} ipython3
+print(number() + 1)
+```
+"""
+
+
+@pytest.fixture(scope="session")
+def executed_course(tmp_path_factory):
+    """A course of one lab, executed once for all tests."""
+    root = tmp_path_factory.mktemp("course")
+    for name in ("_config.yml", "requirements.txt", "constraints.txt", "README.md", "pyproject.toml"):
+        shutil.copy(ROOT / name, root)
+    for folder in ("labs", "shared"):
+        (root / folder).mkdir()
+    (root / "shared/__init__.py").touch()
+    (root / "shared/model.py").write_text('def number():\n    """Give it."""\n    return 41\n')
+    (root / "labs/01_tiny.md").write_text(TINY)
+    assert make_labs.bring_up_to_date(root / "labs/01_tiny.md").startswith("executed")
+    return root
+
+
+@pytest.fixture
+def made(executed_course, tmp_path):
+    """The text of the lab in a copy of that course; its notebook lies beside it."""
+    shutil.copytree(executed_course, tmp_path / "course")
+    return tmp_path / "course/labs/01_tiny.md"
+
+
+@pytest.fixture
+def lab(made):
+    """The same without the notebook."""
+    made.with_suffix(".ipynb").unlink()
+    return made
+
+
+def replace_in(path, old, new):
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+
+
+def outputs(lab):
+    return [output.text for cell in notebooks.code_cells(notebooks.read(lab)) for output in cell.outputs]
+
+
+# --- the labs of the course --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("lab", notebooks.labs(ROOT), ids=lambda lab: lab.stem)
+def test_each_lab_is_paired_fresh_and_executed(lab):
+    found = check_labs.problems(lab)
+    assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize("lab", notebooks.labs(ROOT), ids=lambda lab: lab.stem)
+def test_a_cell_that_is_not_compared_is_followed_by_one_that_is(lab):
+    cells = notebooks.code_cells(notebooks.read(lab))
+    assert "nbval-ignore-output" not in cells[-1].metadata.get("tags", []), "the last cell of a lab must be compared"
+
+
+def test_names_and_addresses_follow_the_settings():
+    behind = identity.outdated(ROOT)
+    assert not behind, f"{', '.join(path.name for path in behind)} does not follow _config.yml: run `make labs`."
+
+
+@pytest.mark.parametrize(
+    ("sentence", "followed", "says"),
+    [("two words", 2, "followed is 2; .* 0 to 1"), ("a b", -1, "followed is -1; .* 0 to 1"), (" ", 0, "is empty")],
+)
+def test_a_reader_s_sentence_and_word_that_do_not_fit_are_answered_with_a_sentence(sentence, followed, says):
+    cells = notebooks.code_cells(notebooks.generate(ROOT / "labs/06_when_in_doubt.md"))
+    (code,) = [cell.source for cell in cells if "followed = 1" in cell.source]
+    code = code.replace("When in doubt look intelligent", sentence).replace("followed = 1", f"followed = {followed}")
+    with pytest.raises(ValueError, match=says):
+        exec(code, {})
+
+
+# --- what makes a lab stale --------------------------------------------------------------------------------------
+
+
+def test_a_lab_is_executed_once_and_then_up_to_date(made):
+    assert outputs(made) == ["41\n", "42\n"]
+    assert not check_labs.problems(made)
+    assert make_labs.bring_up_to_date(made) == "up to date"
+
+
+def test_two_executions_give_the_same_file(made):
+    first = made.with_suffix(".ipynb").read_bytes()
+    assert "as you asked" in make_labs.bring_up_to_date(made, again=True)
+    assert made.with_suffix(".ipynb").read_bytes() == first
+
+
+def test_an_edit_of_prose_executes_nothing(made):
+    replace_in(made, "Some prose.", "Better prose.")
+    assert make_labs.bring_up_to_date(made) == "text updated, nothing executed"
+    assert "Better prose." in made.with_suffix(".ipynb").read_text()
+    assert outputs(made) == ["41\n", "42\n"] and not check_labs.problems(made)
+
+
+def test_an_edit_of_the_text_alone_is_found(made):
+    replace_in(made, "Some prose.", "Better prose.")
+    (problem,) = check_labs.problems(made)
+    assert "labs/01_tiny.md was changed since" in problem and "run `make labs LAB=01`" in problem
+
+
+def test_an_edit_of_code_executes_the_lab_again(made):
+    replace_in(made, "number() + 1", "number() + 2")
+    assert any("its code cells" in problem for problem in check_labs.problems(made))
+    assert "its code cells" in make_labs.bring_up_to_date(made)
+    assert outputs(made) == ["41\n", "43\n"]
+
+
+def test_an_edit_in_shared_is_found_and_a_docstring_is_not_one(made):
+    shared = made.parents[1] / "shared/model.py"
+    replace_in(shared, "Give it.", "Give the number.  # a comment changes nothing")
+    assert not check_labs.problems(made)
+    replace_in(shared, "return 41", "return 40")
+    (problem,) = check_labs.problems(made)
+    assert "changed since: shared/model.py" in problem and "run `make labs LAB=01`" in problem
+
+
+def test_data_of_shared_count_where_a_cell_names_them(made):
+    table = made.parents[1] / "shared/table.json"
+    table.write_text("[1]")
+    assert not check_labs.problems(made)
+    replace_in(made, "print(number() + 1)", "print('shared/table.json')")
+    make_labs.bring_up_to_date(made)
+    table.write_text("[2]")
+    assert any("changed since: shared/table.json" in problem for problem in check_labs.problems(made))
+
+
+def test_another_version_of_what_numbers_come_from_is_found_and_one_of_a_tool_is_none(made):
+    root = made.parents[1]
+    pins = notebooks.pins(root)
+    assert {pin.split("==")[0] for pin in pins} == set(notebooks.NUMERICAL), "a package of the list has no pin"
+    replace_in(root / "constraints.txt", "certifi==", "certifi==9.")
+    assert not check_labs.problems(made)
+    replace_in(root / "requirements.txt", "torch==", "torch==1.")
+    assert any("changed since: the pins" in problem for problem in check_labs.problems(made))
+
+
+def test_an_f_string_means_the_same_under_every_python():
+    tree = ast.parse('f"{1:{2}.{3}f}"')
+    as_others_see_it = notebooks.plain(tree)
+    next(node for node in ast.walk(tree) if isinstance(node, ast.JoinedStr)).values.append(ast.Constant(""))
+    assert notebooks.plain(tree) == as_others_see_it
+
+
+def test_a_notebook_edited_by_hand_is_found_and_kept(made):
+    replace_in(made.with_suffix(".ipynb"), "Some prose.", "My own notes.")
+    assert any("changed by hand" in problem for problem in check_labs.problems(made))
+    assert "kept as yours/01_tiny.ipynb" in make_labs.bring_up_to_date(made)
+    assert "My own notes." in (made.parents[1] / "yours/01_tiny.ipynb").read_text()
+    assert not check_labs.problems(made)
+
+
+def test_a_cell_that_was_never_executed_is_found(lab):
+    notebook = notebooks.generate(lab)
+    lab.with_suffix(".ipynb").write_text(notebooks.sign(notebook, notebooks.made_from(lab)))
+    assert any("was never executed" in problem for problem in check_labs.problems(lab))
+
+
+@pytest.mark.parametrize("place", [0, 2], ids=["the generated one", "the last one"])
+def test_one_cell_that_was_never_executed_is_named(made, place):
+    notebook = notebooks.read(made)
+    cell = notebooks.code_cells(notebook)[place]
+    cell.execution_count, cell.outputs = None, []
+    made.with_suffix(".ipynb").write_text(notebooks.sign(notebook, notebooks.made_from(made)))
+    stale, named = check_labs.problems(made)
+    assert "not every cell was executed" in stale and f"code cell {place + 1} (" in named and "run `make labs" in named
+
+
+def test_a_cell_that_fails_is_named_and_the_notebook_left_alone(made):
+    before = made.with_suffix(".ipynb").read_bytes()
+    replace_in(made, "print(number() + 1)", "print(1 / 0)")
+    with pytest.raises(RuntimeError, match=r"(?s)labs/01_tiny.md, line 25.*ZeroDivisionError"):
+        make_labs.bring_up_to_date(made)
+    assert made.with_suffix(".ipynb").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("Some prose.\n\n```{note}\nRead me.\n```", "is a directive"),
+        ("Some prose, see {doc}`book/notation`.", "is a directive or role"),
+        ("```{code-cell} ipython3\n:tags: [nbval-skip]\n\nprint(1)\n```\n", "hides from the checks"),
+        ("```{code-cell} ipython3\n# NBVAL_SKIP\nprint(1)\n```\n", "hides from the checks"),
+        ("```{code-cell} ipython3\nprint(object())\n```\n", "differs elsewhere"),
+        ("```{code-cell} ipython3\nimport sys\n\nprint('oh', file=sys.stderr)\n```\n", "wrote to stderr"),
+    ],
+)
+def test_what_a_lab_must_not_hold_is_found(lab, text, message):
+    replace_in(lab, "Some prose.", text)
+    make_labs.bring_up_to_date(lab)
+    assert any(message in problem for problem in check_labs.problems(lab))
+
+
+# --- nbval -------------------------------------------------------------------------------------------------------
+
+
+def compare_outputs(root):
+    code = "import check_outputs, pathlib, sys; sys.exit(check_outputs.main(pathlib.Path.cwd()))"
+    environment = dict(os.environ, PYTHONPATH=str(ROOT / "tools"))
+    command = [sys.executable, "-c", code]
+    return subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True, timeout=120)
+
+
+def test_nbval_passes_a_true_output_and_turns_red_on_one_changed_digit(made):
+    assert compare_outputs(made.parents[1]).returncode == 0
+    notebook = notebooks.read(made)
+    notebooks.code_cells(notebook)[-1].outputs[0].text = "43\n"
+    # signed again, so that nothing but executing it can tell
+    made.with_suffix(".ipynb").write_text(notebooks.sign(notebook, notebooks.made_from(made)))
+    assert not check_labs.problems(made)
+    answer = compare_outputs(made.parents[1])
+    assert answer.returncode != 0
+    assert "01_tiny: 1 cells give something else" in answer.stdout and "make labs LAB=01 AGAIN=1" in answer.stdout
+
+
+# --- a fork, and the first cell ----------------------------------------------------------------------------------
+
+
+def test_a_fork_changes_one_line_and_executes_nothing(made):
+    root = made.parents[1]
+    url = yaml.safe_load((root / "_config.yml").read_text())["repository"]["url"]
+    replace_in(root / "_config.yml", url, "https://github.com/someone/their-course")
+    assert make_labs.bring_up_to_date(made) == "text updated, nothing executed"
+    behind = identity.outdated(root)
+    assert {path.name for path in behind} == {"README.md", "pyproject.toml"}
+    for text in [*behind.values(), made.with_suffix(".ipynb").read_text()]:
+        assert "someone/their-course" in text
+        assert url.removeprefix("https://github.com/") not in text
+
+
+def test_the_first_cell_installs_shared_from_the_repository_into_an_empty_place(tmp_path):
+    """As in Colab: no checkout near, `shared` not there. A clone on disk stands in for the code host."""
+    clone, home, environment = tmp_path / "clone", tmp_path / "empty", tmp_path / "environment"
+    home.mkdir()
+    files = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\n")
+    for name in filter(None, files):
+        if name.startswith(("shared/", "pyproject", "README", "LICENSE")) and (ROOT / name).is_file():
+            (clone / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, clone / name)
+    who = ["-c", "user.name=test", "-c", "user.email=test@example.org"]
+    for command in (["init", "-q", "-b", "main"], ["add", "."], [*who, "commit", "-q", "-m", "clone"]):
+        subprocess.run(["git", *command], cwd=clone, check=True)
+
+    # A Python of its own that sees the packages of this one, as Colab's sees Colab's, and has no `shared`.
+    venv.create(environment, with_pip=True)
+    packages = next(environment.glob("lib/python*/site-packages"))
+    for old in [*packages.glob("setuptools*"), *packages.glob("*distutils*"), *packages.glob("pkg_resources")]:
+        shutil.rmtree(old) if old.is_dir() else old.unlink()  # older than the one that torch asks for
+    here = [path for path in sys.path if path.endswith("site-packages")]
+    (packages / "as-in-colab.pth").write_text("\n".join(here))
+
+    notebook = notebooks.generate(notebooks.labs(ROOT)[0])
+    (set_up,) = [cell for cell in notebooks.code_cells(notebook) if notebooks.is_generated(cell)]
+    names = identity.read(ROOT)
+    assert f"git+{names['url']}@{names['branch']}" in set_up.source
+    cell = set_up.source.replace(names["url"], f"file://{clone}").replace(names["branch"], "main")
+    # No index and no build environment of its own: the test must not use the network.
+    offline = {"PIP_NO_INDEX": "1", "PIP_CONFIG_FILE": os.devnull, "PIP_NO_BUILD_ISOLATION": "0"}
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("PIP_", "PYTHONPATH"))}
+
+    def run_the_cell(and_then):
+        (home / "cell.ipy").write_text(f"{cell}\n{and_then}\n")
+        answer = subprocess.run(
+            [environment / "bin/python", "-m", "IPython", "cell.ipy"],
+            cwd=home,
+            env=kept | offline | {"IPYTHONDIR": str(tmp_path / "ipython")},
+            capture_output=True,
+            text=True,
+            timeout=300,
+        )
+        found = re.search(r"FOUND (.*)", answer.stdout)
+        assert found, answer.stdout[-2000:] + answer.stderr[-2000:]
+        return found[1]
+
+    installed = Path(run_the_cell("import shared.data, shared.figures\nprint('FOUND', shared.data.__file__)"))
+    assert installed.is_relative_to(environment)
+
+    # "Restart", and the cell once more: what is installed stays, until the course has changed.
+    look = "import shared\nprint('FOUND', getattr(shared, 'mark', 'none'))"
+    init = installed.with_name("__init__.py")
+    init.write_text("mark = 'installed'")
+    assert run_the_cell(look) == "installed", "installed again, although nothing had changed"
+    (clone / "shared/__init__.py").write_text("mark = 'changed'")
+    subprocess.run(["git", *who, "commit", "-q", "-a", "-m", "changed"], cwd=clone, check=True)
+    assert run_the_cell(look) == "changed", "the course has changed, and the old one is still used"
+    clone.rename(tmp_path / "gone")
+    assert run_the_cell(look) == "changed", "without a network what is installed has to do"
+
+
+def test_an_unrelated_package_named_shared_is_not_taken_for_ours(tmp_path):
+    (tmp_path / "shared").mkdir()
+    (tmp_path / "shared/__init__.py").touch()
+    set_up = re.sub(r"%pip .*", "pass", notebooks.SET_UP.format(**identity.read(ROOT)))
+    answer = subprocess.run(
+        [sys.executable, "-S", "-c", f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n{set_up}"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+    assert "another package of that name is in the way" in answer.stderr
+
+
+def test_the_stored_notebooks_are_json_that_repeats_to_the_byte():
+    for lab in notebooks.labs(ROOT):
+        text = lab.with_suffix(".ipynb").read_text()
+        notebook = json.loads(text)
+        assert text == notebooks.sign(nbformat.reads(text, as_version=4), notebook["metadata"]["lab"]["made_from"])
+
+
+# --- what a lab exports for the site -----------------------------------------------------------------------------
+
+
+def test_what_a_lab_exports_reaches_the_site_once_the_lab_comes_to_its_end(lab):
+    exported = lab.parent.parent / "book/_static/weights.bin"
+    exported.parent.mkdir(parents=True)
+    export = "import os\nimport pathlib\n\npathlib.Path(os.environ['LAB_EXPORT'], 'weights.bin').write_text('{}')\n"
+    replace_in(lab, "print(number() + 1)", export.format("first") + "print(number() + 1)")
+    make_labs.bring_up_to_date(lab)
+    assert exported.read_text() == "first"
+    replace_in(lab, "write_text('first')", "write_text('second')")
+    replace_in(lab, "print(number() + 1)", "1 / 0")
+    with pytest.raises(RuntimeError, match="ZeroDivisionError"):
+        make_labs.bring_up_to_date(lab)
+    assert exported.read_text() == "first", "a lab that failed has replaced what the site shows"
+
+
+def test_a_home_that_cannot_be_written_to_leaves_no_complaint_in_a_lab(lab, tmp_path, monkeypatch):
+    home = tmp_path / "home"
+    home.touch()
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))  # for the process that starts the kernel
+    for name in ("MPLCONFIGDIR", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    replace_in(lab, "print(number() + 1)", "import matplotlib.pyplot\n\nprint(number() + 1)")
+    make_labs.bring_up_to_date(lab)
+    assert outputs(lab) == ["41\n", "42\n"]
+
+
+def test_checking_the_labs_exports_nothing(lab, monkeypatch):
+    monkeypatch.setenv("LAB_EXPORT", "somewhere")
+    assert "LAB_EXPORT" not in notebooks.kernel_environment(lab.parent.parent)

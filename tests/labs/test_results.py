@@ -1,0 +1,158 @@
+"""Claims about `make results`: it may be stopped at any moment, trusts no damaged line, and tells a stale table."""
+
+import json
+import os
+import random
+import resource
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from experiments import grid, results, table
+
+PART = ["--seeds", "3", "--only", "marked, mean pooling"]
+
+
+def start(*arguments, **options) -> subprocess.Popen:
+    command = [sys.executable, "-m", "experiments.results", *map(str, arguments)]
+    return subprocess.Popen(
+        command, cwd=results.record.ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **options
+    )
+
+
+def rows_of(folder) -> list[dict]:
+    """The results without their CPU seconds, which no two runs share."""
+    rows = json.loads((folder / "table.json").read_text())["results"]
+    return [{name: value for name, value in row.items() if name != "cpu_seconds"} for row in rows]
+
+
+def result(run: grid.Run, plain: float = 0.5) -> dict:
+    return {"task": run.task, "model": run.model, "variant": run.variant, "seed": run.seed, "plain": plain}
+
+
+def test_a_killed_run_goes_on_and_ends_with_the_table_of_an_undisturbed_one(tmp_path):
+    undisturbed, killed = tmp_path / "undisturbed", tmp_path / "killed"
+    first = start(*PART, "--into", killed)
+    lines = killed / "lines.jsonl"
+    while not lines.exists() and first.poll() is None:
+        time.sleep(0.05)
+    time.sleep(random.random())  # any moment will do: no seed here
+    first.send_signal(signal.SIGKILL)
+    first.wait()
+    done = lines.read_bytes().count(b"\n")
+    assert 1 <= done and not (killed / "table.json").exists(), "killed too late to show anything"
+    with lines.open("a") as file:
+        file.write('{"task": "marked", "mod')  # a line that the power cut broke off
+
+    again, whole = start(*PART, "--into", killed), start(*PART, "--into", undisturbed)
+    output = again.communicate(timeout=300)[0]
+    whole.communicate(timeout=300)
+    assert f"3 runs, {done} of them done before." in output
+    assert rows_of(killed) == rows_of(undisturbed)
+    assert len(rows_of(killed)) == 3
+    assert len(results.finished(lines, table.made_by())) == 3  # the broken line spoiled none after it
+
+
+def test_ctrl_c_ends_with_a_sentence_and_keeps_what_is_finished(tmp_path):
+    running = start(*PART, "--into", tmp_path, start_new_session=True)
+    while not (tmp_path / "lines.jsonl").exists() and running.poll() is None:
+        time.sleep(0.05)
+    os.killpg(running.pid, signal.SIGINT)  # a terminal sends it to all processes at once
+    output = running.communicate(timeout=60)[0]
+    assert "Stopped. What is finished is kept" in output and "Traceback" not in output, output
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda line: line.replace(b"0.5", b"0.6"),
+        lambda line: line[:20] + line[21:],
+        lambda line: b"",
+        lambda line: b"\xff" + line,
+        lambda line: b"[1, 2] 3",
+    ],
+    ids=["a changed digit", "a lost byte", "an empty line", "no text", "no result"],
+)
+def test_a_damaged_line_in_the_middle_is_named_and_not_used(tmp_path, capsys, damage):
+    lines, runs = tmp_path / "lines.jsonl", grid.all_runs(1)[:3]
+    for run in runs:
+        results.append(lines, result(run) | {"made_by": "this"})
+    first, middle, last, _ = lines.read_bytes().split(b"\n")
+    lines.write_bytes(b"\n".join([first, damage(middle), last, b""]))
+    assert results.finished(lines, "this") == {runs[0]: result(runs[0]), runs[2]: result(runs[2])}
+    assert "line 2 is damaged: its run is made again" in capsys.readouterr().out
+
+
+def test_lines_made_by_other_code_or_other_versions_are_not_used_again(tmp_path, monkeypatch):
+    lines, run = tmp_path / "lines.jsonl", grid.all_runs(1)[0]
+    results.append(lines, result(run) | {"made_by": table.made_by()})
+    assert results.finished(lines, table.made_by()) == {run: result(run)}
+    with monkeypatch.context() as other_code:
+        other_code.setattr(table, "SOURCES", table.SOURCES[:-1])
+        assert results.finished(lines, table.made_by()) == {}
+    found = table.versions()
+    for package in table.PACKAGES:
+        with monkeypatch.context() as other:
+            other.setattr(table, "versions", lambda package=package: found | {package: "0.1"})
+            assert results.finished(lines, table.made_by()) == {}
+
+
+def test_a_full_disk_ends_with_a_sentence_and_keeps_what_is_finished(tmp_path):
+    def little_room():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (400, 400))  # one line, and the beginning of another
+
+    stopped = start(*PART, "--into", tmp_path, preexec_fn=little_room)
+    output = stopped.communicate(timeout=300)[0]
+    assert stopped.returncode == 1 and "Traceback" not in output, output
+    assert "lines.jsonl cannot be written (File too large). What is finished is kept" in output
+    assert len(results.finished(tmp_path / "lines.jsonl", table.made_by())) == 1
+
+
+@pytest.mark.parametrize("part", [["--only", "TF-IDF"], ["--seeds", "1"]])
+def test_a_part_of_the_grid_never_replaces_the_whole_table(part, capsys, monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["results", *part])
+    monkeypatch.setattr(results, "finished", lambda *_: pytest.fail("it has begun to run"))
+    with pytest.raises(SystemExit):
+        results.main()
+    assert "add --into FOLDER" in capsys.readouterr().err
+
+
+def test_the_stored_table_is_whole_and_says_where_it_comes_from():
+    stored = json.loads(table.TABLE.read_text())
+    found = {grid.Run(row["task"], row["model"], row["variant"], row["seed"]) for row in stored["results"]}
+    assert found == set(grid.all_runs())
+    assert all(stored[name] for name in ("command", "date", "machine", "versions", "data"))
+
+
+def test_a_table_made_by_other_code_or_versions_is_told_in_a_sentence(tmp_path):
+    path = tmp_path / "table.json"
+    stored = {"date": "2026-01-31", "made_by": table.fingerprint(), "versions": table.versions()}
+    path.write_text(json.dumps(stored))
+    assert table.why_stale(path) == ""
+    path.write_text(json.dumps(stored | {"made_by": "0"}))
+    assert "made on 2026-01-31 by other code: its figures" in table.why_stale(path)
+    path.write_text(json.dumps(stored | {"versions": table.versions() | {"numpy": "0.1"}}))
+    assert "by numpy 0.1: its figures" in table.why_stale(path)
+
+
+def test_a_stale_table_is_told_last_by_make_book_and_make_test(tmp_path, monkeypatch, capsys):
+    table = tmp_path / "table.json"
+    table.write_text(json.dumps({"date": "2026-01-31", "made_by": "0", "versions": results.versions()}))
+    monkeypatch.setattr(results, "TABLE", table)
+    monkeypatch.setattr(sys, "argv", ["results", "--stale"])
+    results.main()
+    assert "by other code" in capsys.readouterr().out
+    for target in ("book", "test"):
+        said = subprocess.run(["make", "-n", target], cwd=results.record.ROOT, capture_output=True, text=True).stdout
+        (phases,) = [line for line in said.replace("\\\n", "").splitlines() if "tools/phases.py" in line]
+        assert phases.rpartition('" "')[2].endswith('-m experiments.results --stale"'), target
+
+
+def test_each_task_may_have_seeds_of_its_own(monkeypatch):
+    monkeypatch.setattr(grid, "SEEDS", {"front": 2, "marked": 4})
+    seeds = {task: {run.seed for run in grid.all_runs() if run.task == task} for task in grid.SEEDS}
+    assert seeds == {"front": {0, 1}, "marked": {0, 1, 2, 3}}
+    assert {run.seed for run in grid.all_runs(1)} == {0}

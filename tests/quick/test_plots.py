@@ -1,0 +1,222 @@
+"""Plots and shaded words: what is drawn is what was given, it can be read, and bad input is answered."""
+
+import re
+
+import matplotlib
+import numpy as np
+import pytest
+import torch
+from matplotlib.colors import to_rgb
+
+from shared.figures import curves, heat_map, intervals, shaded_words
+from shared.figures.colours import NEUTRALS, ROLES
+from shared.figures.plots import PAPER, SERIES, STYLE
+from shared.figures.words import STEPS
+
+matplotlib.use("agg")
+
+
+@pytest.fixture(autouse=True)
+def closed_figures():
+    yield
+    matplotlib.pyplot.close("all")
+
+
+def luminance(colour) -> float:
+    channels = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in to_rgb(colour)]
+    return float(np.dot(channels, (0.2126, 0.7152, 0.0722)))
+
+
+def contrast(one, other) -> float:
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def history(*accuracies: float) -> list[dict]:
+    return [
+        {
+            "epoch": epoch,
+            "train_loss": 1 - accuracy,
+            "train_accuracy": accuracy + 0.05,
+            "validation_loss": 1.1 - accuracy,
+            "validation_accuracy": accuracy,
+        }
+        for epoch, accuracy in enumerate(accuracies, start=1)
+    ]
+
+
+def drawn(axes) -> list[list[float]]:
+    return [np.round(line.get_ydata(), 6).tolist() for line in axes.lines]
+
+
+def texts(figure) -> list[str]:
+    return [text.get_text() for text in figure.findobj(matplotlib.text.Text) if text.get_text()]
+
+
+# --- curves ------------------------------------------------------------------------------------------------------
+
+
+def test_curves_draw_the_recorded_numbers_of_each_epoch():
+    loss, accuracy = curves({"mean pooling": history(0.6, 0.7, 0.75)}).axes
+    assert drawn(accuracy) == [[0.65, 0.75, 0.8], [0.6, 0.7, 0.75]]
+    assert drawn(loss) == [[0.4, 0.3, 0.25], [0.5, 0.4, 0.35]]
+    assert (loss.get_title(loc="left"), accuracy.get_title(loc="left")) == ("loss", "accuracy")
+
+
+def test_several_seeds_are_drawn_with_their_mean():
+    accuracy = curves({"a": [history(0.6, 0.7), history(0.8, 0.9)]}).axes[1]
+    assert [0.7, 0.8] in drawn(accuracy) and [0.6, 0.7] in drawn(accuracy) and [0.8, 0.9] in drawn(accuracy)
+
+
+def test_models_and_parts_are_told_apart_without_colour():
+    figure = curves({"first": history(0.6, 0.7), "second": history(0.6, 0.7)})
+    looks = {(line.get_marker(), line.get_linestyle()) for line in figure.axes[1].lines}
+    assert len(looks) == 4
+    assert {"first", "second", "training", "validation"} <= set(texts(figure))
+
+
+def test_names_at_the_ends_of_equal_curves_do_not_cover_each_other():
+    figure = curves({name: history(0.6, 0.7) for name in "abcde"})
+    figure.draw_without_rendering()
+    heights = sorted(text.get_window_extent().y0 for text in figure.axes[1].texts)
+    assert min(np.diff(heights)) >= STYLE["font.size"] * figure.dpi / 72 * 0.95
+
+
+# --- heat maps ---------------------------------------------------------------------------------------------------
+
+
+def test_a_heat_map_shows_the_given_matrix_with_its_labels():
+    matrix = torch.tensor([[0.25, 0.75], [0.5, 0.5]], requires_grad=True)
+    figure = heat_map(matrix, row_labels=["one", "step"], column_labels=["your", "journey"], title="weights")
+    shown = figure.axes[0].collections[0].get_array()
+    assert np.array_equal(np.asarray(shown), matrix.detach().numpy())
+    assert {"one", "step", "your", "journey", "weights", "0.25", "0.75", "0.50"} <= set(texts(figure))
+
+
+@pytest.mark.parametrize("lowest", [0.0, -1.0])
+@pytest.mark.parametrize("role", ROLES)
+def test_darker_is_always_more(role, lowest):
+    figure = heat_map(np.linspace(lowest, 1, 40).reshape(2, 20), role=role)
+    mesh = figure.axes[0].collections[0]
+    shades = [luminance(colour[:3]) for colour in mesh.to_rgba(np.linspace(lowest, 1, 40))]
+    assert all(later < earlier for earlier, later in zip(shades, shades[1:], strict=False))
+
+
+# --- intervals ---------------------------------------------------------------------------------------------------
+
+
+def test_intervals_draw_means_and_widths_and_write_them_out():
+    figure = intervals({"mean": {"plain": (0.86, 0.01), "distracted": (0.72, 0.0)}, "tf-idf": {"plain": (0.87, 0)}})
+    axes = figure.axes[0]
+    bars = [bar for bar in axes.containers if bar.has_xerr]
+    assert len(axes.containers) == 3 and len(bars) == 1
+    (segment,) = bars[0].lines[2][0].get_segments()
+    assert segment[:, 0] == pytest.approx([0.85, 0.87])
+    assert {"mean", "tf-idf", "plain", "distracted", "0.860 ± 0.010", "0.720", "0.870"} <= set(texts(figure))
+    assert len({bar.lines[0].get_marker() for bar in axes.containers}) == 2
+
+
+# --- on a light and on a dark page -------------------------------------------------------------------------------
+
+
+def test_plots_are_readable_on_their_own_paper_whatever_the_page():
+    for name in ("text.color", "axes.labelcolor", "xtick.color", "ytick.color"):
+        assert contrast(STYLE[name], PAPER) >= 4.5
+    for _, colour in SERIES:
+        assert contrast(colour, PAPER) >= 4.5
+    assert len({marker for marker, _ in SERIES}) == len(SERIES)
+    for figure in (curves({"a": history(0.5, 0.6)}), heat_map([[1.0]]), intervals({"a": {"plain": (0.5, 0.1)}})):
+        assert to_rgb(figure.get_facecolor()) == to_rgb(PAPER) and figure.get_facecolor()[3] == 1
+
+
+@pytest.mark.parametrize("theme", [0, 1])
+def test_a_word_stays_readable_on_the_deepest_shade(theme):
+    html = shaded_words(["word"], [1.0]).html
+    share = int(re.search(r"(\d+)%, transparent", html)[1]) / 100
+    paper, ink = (np.array(to_rgb(NEUTRALS[name][theme])) for name in ("paper", "ink"))
+    ground = share * np.array(to_rgb(ROLES["weight"][theme])) + (1 - share) * paper
+    assert contrast(ink, ground) >= 4.5
+    assert contrast(ROLES["weight"][theme], NEUTRALS["paper"][theme]) >= 3  # the underline
+
+
+# --- shaded words ------------------------------------------------------------------------------------------------
+
+
+def widths(html: str) -> dict[str, float]:
+    return {word: float(width) for width, word in re.findall(r"border-bottom:([\d.]+)px[^>]*>(\w+)<", html)}
+
+
+def test_more_attention_makes_a_thicker_underline():
+    html = shaded_words(["a", "bore", "of", "film"], torch.tensor([0.1, 0.6, 0.0, 0.3])).html
+    width = widths(html)
+    assert width["bore"] == STEPS / 2 > width["film"] > width["a"] > 0
+    assert "of" not in width and ">of<" not in html and " of " in html
+
+
+def test_the_strongest_words_and_the_share_of_the_labelled_review_are_said_in_words():
+    words, weights = ["dull", "fine", "end"], [0.3, 0.6, 0.1]
+    shaded = shaded_words(words, weights, title="label: positive", labelled=[False, True, True])
+    line = "Most attention: fine 0.60, dull 0.30, end 0.10. Share on the labelled review: 0.70."
+    assert repr(shaded) == f"label: positive\n{line}"
+    assert line in shaded._repr_html_() and "label: positive" in shaded._repr_html_()
+
+
+@pytest.mark.parametrize(
+    "labelled, order",
+    [
+        ([False, True], ["one", "▸ labelled review", "two"]),
+        ([True, False], ["▸ labelled review", "one", "◂ labelled review ends", "two"]),
+        ([True, True], ["▸ labelled review", "one", "two"]),
+    ],
+)
+def test_the_labelled_review_is_marked_where_it_begins_and_ends(labelled, order):
+    body = shaded_words(["one", "two"], [0.5, 0.5], labelled=labelled).html.split("<p style=")[-1]
+    assert [piece for piece in re.findall(r">([^<>]+)<", body) if piece.strip()] == order
+
+
+def test_words_and_title_cannot_become_markup():
+    html = shaded_words(["<script>", "&amp;"], [0.9, 0.1], title="<b>").html
+    assert "<script>" not in html and "<b>" not in html.replace("<b style", "")
+    assert "&lt;script&gt;" in html and "&amp;amp;" in html
+
+
+def test_the_same_words_give_the_same_html():
+    assert shaded_words(["a", "b"], [0.2, 0.8]).html == shaded_words(["a", "b"], np.array([0.2, 0.8])).html
+
+
+def test_weights_that_are_all_zero_shade_nothing():
+    shaded = shaded_words(["a", "b"], [0, 0], labelled=[True, False])
+    assert "border-bottom" not in shaded.html and "No word gets any attention." in repr(shaded)
+
+
+# --- bad input ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "draw, says",
+    [
+        (lambda: curves({}), "0 models"),
+        (lambda: curves({str(i): history(0.5) for i in range(6)}), "6 models"),
+        (lambda: curves({"a": []}), "'a' holds no epoch"),
+        (lambda: curves({"a": [history(0.5), []]}), "'a' holds no epoch"),
+        (lambda: heat_map([1.0, 2.0]), r"shape \(2,\)"),
+        (lambda: heat_map(np.zeros((0, 3))), r"shape \(0, 3\)"),
+        (lambda: heat_map([[0.0, np.nan]]), "Row 0, column 1 holds nan"),
+        (lambda: heat_map([[0.0]], row_labels=["a", "b"]), "2 row labels for 1"),
+        (lambda: heat_map([[0.0]], column_labels=[]), "0 column labels for 1"),
+        (lambda: heat_map([[0.0]], role="colour"), "'colour' has no colour"),
+        (lambda: heat_map([[0.0], [0.0, 1.0]]), "as many in each row"),
+        (lambda: shaded_words(["a"], ["much"]), "needs numbers"),
+        (lambda: intervals({}), "0 models"),
+        (lambda: intervals({"a": {"plain": (np.nan, 0)}}), "a, plain: mean nan"),
+        (lambda: intervals({"a": {"plain": (0.5, -0.1)}}), "half width -0.1"),
+        (lambda: shaded_words([], []), "no words"),
+        (lambda: shaded_words(["a"], [0.5, 0.5]), "1 words and weights of shape"),
+        (lambda: shaded_words(["a", "b"], [0.5, np.nan]), "'b' .* is nan"),
+        (lambda: shaded_words(["a", "b"], [-0.5, 1.0]), "'a' .* is -0.5"),
+        (lambda: shaded_words(["a"], [1.0], labelled=[True, False]), "1 words and 2 marks"),
+    ],
+)
+def test_bad_input_is_answered_with_a_sentence(draw, says):
+    with pytest.raises(ValueError, match=says):
+        draw()

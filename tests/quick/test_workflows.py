@@ -1,0 +1,112 @@
+"""Claims about .github/workflows: what only GitHub can run, but a typo, one right too many or a lost target shows."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parents[2]
+FILES = sorted((ROOT / ".github/workflows").glob("*.yml"))
+WORKFLOWS = {path.name: yaml.safe_load(path.read_text()) for path in FILES}
+JOBS = {(file, name): job for file, workflow in WORKFLOWS.items() for name, job in workflow["jobs"].items()}
+STEPS = [(*place, step) for place, job in JOBS.items() for step in job.get("steps", [])]
+# The first major version of each action that runs on Node 24; runners of late 2026 have no older Node.
+NODE_24 = {"checkout": 5, "setup-python": 6, "upload-artifact": 6, "upload-pages-artifact": 5, "deploy-pages": 5}
+
+
+def on(file: str) -> dict:
+    """What starts a workflow. YAML 1.1 reads the bare word `on` as true."""
+    return WORKFLOWS[file][True]
+
+
+def test_only_the_deployment_may_change_the_site_and_no_push_cuts_it_off():
+    rights = {place: job["permissions"] for place, job in JOBS.items() if "permissions" in job}
+    assert rights == {("course.yml", "deploy"): {"pages": "write", "id-token": "write"}}
+    assert all(workflow["permissions"] == {"contents": "read"} for workflow in WORKFLOWS.values())
+    assert JOBS["course.yml", "deploy"]["concurrency"] == {"group": "pages", "cancel-in-progress": False}
+    assert not [file for file, workflow in WORKFLOWS.items() if "concurrency" in workflow], "it would hold deploy, too"
+
+
+@pytest.mark.parametrize("place", JOBS, ids="-".join)
+def test_a_job_has_a_time_limit_or_calls_one_that_has(place):
+    job = JOBS[place]
+    if "uses" in job:
+        assert (ROOT / job["uses"]).is_file() and "workflow_call" in on(Path(job["uses"]).name)
+    else:
+        assert 5 <= job["timeout-minutes"] <= 120
+
+
+def test_every_action_runs_on_node_24():
+    used = [step["uses"] for *_, step in STEPS if "uses" in step]
+    found = [re.fullmatch(r"actions/([\w-]+)@v(\d+)", name) for name in used]
+    assert all(found), used
+    assert not [match[0] for match in found if int(match[2]) < NODE_24[match[1]]]
+
+
+def test_steps_run_targets_and_phases_that_the_makefile_has():
+    makefile = (ROOT / "Makefile").read_text()
+    commands = [step["run"] for *_, step in STEPS if step.get("run", "").startswith("make ")]
+    assert len(commands) >= 5
+    for command in commands:
+        target, *only = command.removeprefix("make ").split(maxsplit=1)
+        recipe = re.search(rf"(?m)^{target}:.*\n((?:\t.*\n)*)", makefile)
+        assert recipe, f"make {target} is not there"
+        for phase in only[0].removeprefix("ONLY=").strip('"').split() if only else []:
+            assert f'"{phase}: ' in recipe[1], f"make {target} has no phase {phase}"
+
+
+def test_the_phases_of_make_test_are_all_checked_on_a_push():
+    makefile = (ROOT / "Makefile").read_text()
+    phases = set(re.findall(r'"(\w+): ', re.search(r"(?m)^test:.*\n((?:\t.*\n)*)", makefile)[1]))
+    runs = " ".join(step.get("run", "") for file, _, step in STEPS if file == "checks.yml")
+    assert phases - {"environment"} == set(re.findall(r"\w+", " ".join(re.findall(r'ONLY=("[^"]*"|\w+)', runs))))
+    assert JOBS["course.yml", "checks"]["uses"] == "./.github/workflows/checks.yml"
+
+
+def test_what_is_kept_of_a_run_comes_from_folders_that_are_there():
+    kept = [path for *_, step in STEPS if "path" in step.get("with", {}) for path in step["with"]["path"].split()]
+    assert kept and not [path for path in kept if path != "_build/html" and not (ROOT / path).parent.is_dir()]
+
+
+def test_the_branch_that_is_published_is_the_one_in_the_settings():
+    (step,) = [step for *_, step in STEPS if step.get("id") == "branch"]
+    command = step["run"].replace(".venv/bin/python", sys.executable).replace('>> "$GITHUB_OUTPUT"', "")
+    branch = yaml.safe_load((ROOT / "_config.yml").read_text())["repository"]["branch"]
+    for ref, publish in (
+        (f"refs/heads/{branch}", "true"),
+        ("refs/heads/another", "false"),
+        ("refs/pull/1/merge", "false"),
+    ):
+        told = subprocess.run(command, shell=True, cwd=ROOT, env={"GITHUB_REF": ref}, capture_output=True, text=True)
+        assert told.stdout == f"publish={publish}\n", told.stderr
+
+
+@pytest.mark.parametrize(("only", "ran"), [("", "a b c"), ("c", "a c"), ("b c", "a b c"), ("d", None)])
+def test_phases_run_alone_after_the_first_and_an_unknown_one_is_named(only, ran):
+    phases = [f"{name}: echo did {name}" for name in "abc"]
+    command = [sys.executable, "tools/phases.py", *phases]
+    told = subprocess.run(
+        command, cwd=ROOT, env={"ONLY": only, "PATH": "/usr/bin:/bin"}, capture_output=True, text=True
+    )
+    if ran is None:
+        assert told.returncode == 2 and "There is no phase d to run alone: there are b, c." in told.stdout
+    else:
+        assert told.returncode == 0 and re.findall(r"(?m)^did (\w)", told.stdout) == ran.split()
+
+
+def test_the_table_of_what_only_the_nights_find_names_every_file_of_the_nights():
+    table = (ROOT / "tests/README.md").read_text().partition("## What only the nights find")[2]
+    assert set(re.findall(r"^\| `(\w+\.py)`", table, re.MULTILINE)) == {
+        path.name for path in (ROOT / "tests/slow").glob("test_*.py")
+    }
+
+
+def test_every_command_for_contributors_is_one():
+    text = (ROOT / "CONTRIBUTING.md").read_text()
+    targets = set(re.findall(r"`make ([a-z-]+)", text))
+    assert targets and targets <= set(re.findall(r"(?m)^([a-z-]+):", (ROOT / "Makefile").read_text()))
+    paths = re.findall(r"[\w/]+\.(?:py|md|json|yml)\b", text)
+    assert paths and not [path for path in paths if not (ROOT / path).is_file()]

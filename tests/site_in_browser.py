@@ -1,0 +1,59 @@
+"""The built site as a browser meets it: served below a path, opened with what went wrong noted, looked at by axe."""
+
+import functools
+import threading
+from contextlib import contextmanager
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+from axe_playwright_python.sync_playwright import Axe
+
+SITE = Path(__file__).resolve().parents[1] / "_build/html"
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    """Serves the site below /some/where: a host may put it under any path."""
+
+    def translate_path(self, path: str) -> str:
+        return super().translate_path(path.removeprefix("/some/where") if path.startswith("/some/where/") else "/none")
+
+    def log_message(self, *_) -> None:
+        pass
+
+
+@contextmanager
+def served():
+    """The site on a server of its own; yields its address."""
+    assert SITE.is_dir(), "the site is not built; run `make book` first"
+    with ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=SITE)) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/some/where"
+        server.shutdown()
+
+
+@contextmanager
+def visits(browser):
+    """Opens an address and returns its page; `page.faults` collects what went wrong, `page.asked` what it fetched."""
+    contexts = []
+
+    def visit(url: str, theme: str = "light", width: int = 1440):
+        size = {"width": width, "height": 900}
+        context = browser.new_context(viewport=size, color_scheme=theme, reduced_motion="reduce")
+        contexts.append(context)
+        page = context.new_page()
+        page.faults, page.asked = [], []
+        page.on("console", lambda m: page.faults.append(m.text) if m.type in ("error", "warning") else None)
+        page.on("pageerror", lambda error: page.faults.append(str(error)))
+        page.on("request", lambda request: page.asked.append(request.url))
+        page.goto(url, wait_until="load")
+        return page
+
+    yield visit
+    for context in contexts:
+        context.close()
+
+
+def axe(page, **options) -> list[str]:
+    """What axe-core finds, one line for each place. It reports violations alone, in half the time."""
+    found = Axe().run(page, options={"resultTypes": ["violations"]} | options).response["violations"]
+    return [f"{fault['id']}: {node['html'][:160]}" for fault in found for node in fault["nodes"][:3]]

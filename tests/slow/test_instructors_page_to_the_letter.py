@@ -1,0 +1,122 @@
+"""Follows book/instructors.md to the letter, in a copy of the repository: what it says to write is written, what it
+says to type is typed.
+"""
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+
+import nbformat
+import notebooks
+import pytest
+from instructors_page import ROOT, blocks, follow
+
+WHO = {f"GIT_{role}_{what}": "test@example.org" for role in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+
+
+def run(root, command):
+    """Type a command in the copy. The environment is this one: nothing is installed."""
+    personal = ("PYTHONPATH", "MAKEFLAGS", "PYTEST_CURRENT_TEST", "PYTEST_ADDOPTS", "PYTEST_XDIST_WORKER")
+    environment = {name: value for name, value in os.environ.items() if name not in personal} | WHO
+    answer = subprocess.run(command, shell=True, cwd=root, env=environment, capture_output=True, text=True, timeout=300)
+    assert answer.returncode == 0, f"{command}\n{answer.stdout[-3000:]}{answer.stderr[-3000:]}"
+    return answer.stdout
+
+
+@pytest.fixture(scope="module")
+def course(tmp_path_factory):
+    """A copy of the repository under git, whose .venv is the environment of this test."""
+    root = tmp_path_factory.mktemp("fork") / "course"
+    listed = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
+    for name in subprocess.run(listed, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines():
+        if (ROOT / name).is_file():
+            (root / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, root / name)
+    python = root / ".venv/bin/python"
+    python.parent.mkdir(parents=True)
+    python.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} "$@"\n')
+    python.chmod(0o755)
+    sign = "import environment; environment.MADE_FROM.write_text(environment.digest())"
+    subprocess.run([sys.executable, "-c", sign], cwd=root / "tools", check=True)
+    # This is about a lab that is added. Labs that wait for their execution are not executed here.
+    for lab in notebooks.labs(root):
+        if notebooks.why_stale(lab):
+            notebook = notebooks.generate(lab)
+            for count, cell in enumerate(notebooks.code_cells(notebook), start=1):
+                cell.execution_count = count
+            lab.with_suffix(".ipynb").write_text(notebooks.sign(notebook, notebooks.made_from(lab)))
+    run(root, "git init -q -b main && git add . && git commit -q -m copy")
+    return root
+
+
+@pytest.fixture(scope="module")
+def added(course):
+    """The copy after "Add a lab in ten minutes"."""
+    follow(course, "## Add a lab in ten minutes", run)
+    return course
+
+
+def test_a_lab_added_by_the_page_is_executed_and_stands_in_the_book(added):
+    lab = added / "labs/11_length.md"
+    notebook = nbformat.read(lab.with_suffix(".ipynb"), as_version=4)
+    assert notebooks.executed_in_order(notebook) and not notebooks.why_stale(lab)
+    page = (added / "_build/html/labs/11_length.html").read_text()
+    assert "Does length matter?" in page and "Exercise 11.1" in page and "tensor([" in page
+    welcome = (added / "_build/html/book/welcome.html").read_text()
+    assert re.search(r'href="[^"]*labs/11_length\.html"', welcome) and "one says it louder" in welcome
+    assert run(added, "git status --porcelain") == "", "the page's commit leaves something behind"
+
+
+def test_the_added_lab_passes_what_make_test_checks(added):
+    names = "11_length or cosine_scores or welcome or double or survives"
+    files = " ".join(
+        [*(f"tests/labs/test_{name}.py" for name in ("labs", "exercises", "editions")), "tests/browser/test_site.py"]
+    )
+    python, environment = ".venv/bin/python -m", "OMP_NUM_THREADS=1"
+    run(added, f"{python} ruff check")
+    said = run(added, f"{environment} {python} pytest -q -p no:cacheprovider {files} -k {shlex.quote(names)}")
+    passed = int(re.search(r"(\d+) passed", said)[1])
+    assert passed >= 15, said
+    said = run(added, f"{environment} {python} pytest -q -p no:cacheprovider --nbval labs/11_length.ipynb")
+    cells = notebooks.code_cells(notebooks.generate(added / "labs/11_length.md"))
+    assert f"{len(cells)} passed" in said, said
+
+
+def test_the_student_edition_is_made_and_published_by_the_page_s_commands(added):
+    follow(added, "## Hand it out without solutions", lambda root, command: command == "git push" or run(root, command))
+    names = run(added, "git ls-files student").splitlines()
+    assert names == sorted(f"student/{lab.stem}.ipynb" for lab in notebooks.labs(added))
+    text = (added / "student/11_length.ipynb").read_text()
+    assert "keepdim" in text and "queries.norm" not in text
+    run(added, ".venv/bin/python -m ruff check")
+
+
+def test_a_lab_left_out_leaves_words_behind_and_no_dead_link(course):
+    contents, welcome = course / "_toc.yml", course / "book/welcome.md"
+    kept = contents.read_text(), welcome.read_text()
+    contents.write_text(re.sub(r"\n.*labs/06_.*", "", kept[0]))
+    welcome.write_text(re.sub(r"\n\[[^\n]*labs/06_.*?\n(?=\n)", "", kept[1], flags=re.S))
+    assert contents.read_text() != kept[0] and welcome.read_text() != kept[1]
+    run(course, "rm -rf _build/html _build/.doctrees && .venv/bin/python tools/build_site.py")
+    assert not (course / "_build/html/labs/06_when_in_doubt.html").exists()
+    pages = [*(course / "_build/html/labs").glob("*.html"), *(course / "_build/html/book").glob("*.html")]
+    assert pages and not [page.name for page in pages if "06_when_in_doubt" in page.read_text()]
+    contents.write_text(kept[0])
+    welcome.write_text(kept[1])
+
+
+def test_a_fork_changes_the_line_that_the_page_shows(course):
+    before = (course / "_config.yml").read_text()
+    (line,) = blocks("## Make it your own", "yaml")
+    old = re.search(r"(?m)^  url: .*$", before)[0]
+    (course / "_config.yml").write_text(before.replace(old, line))
+    executed = run(course, "make labs")
+    assert "executed" not in executed.replace("nothing executed", "")
+    own = line.strip().removeprefix("url: https://github.com/")
+    for lab in notebooks.labs(course):
+        text = lab.with_suffix(".ipynb").read_text()
+        assert f"github/{own}/blob" in text and f"git+https://github.com/{own}@" in text
+    assert old.split("/")[-2] not in (course / "README.md").read_text()

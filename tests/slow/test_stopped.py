@@ -1,0 +1,39 @@
+"""Claims about Ctrl-C while labs run: the tool ends at once with a sentence, and leaves no kernel behind."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import psutil
+import pytest
+import small_course
+
+SLEEPS = "import pathlib, time\n\npathlib.Path('../began').touch()\ntime.sleep(60)\nprint(trained)"
+RUN = """
+import pathlib, sys, endings, {tool}
+{tool}.ROOT = pathlib.Path.cwd()
+if __name__ == "__main__":
+    endings.run({tool}.main, {arguments}, stopped="All is as it was.")
+"""
+
+
+@pytest.mark.parametrize(("tool", "arguments"), [("make_labs", "set(), False"), ("instructor", "instructor.ROOT")])
+def test_ctrl_c_while_a_lab_runs_ends_with_a_sentence_and_no_kernel(tmp_path, tool, arguments):
+    lab = small_course.make(tmp_path)
+    lab.write_text(lab.read_text("utf-8").replace("print(trained)", SLEEPS), "utf-8")
+    (tmp_path / "run.py").write_text(RUN.format(tool=tool, arguments=arguments))
+    running = subprocess.Popen(
+        [sys.executable, "run.py"], cwd=tmp_path, text=True, start_new_session=True,
+        env=dict(os.environ, PYTHONPATH=str(small_course.ROOT / "tools")),
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    )  # fmt: skip
+    while not (tmp_path / "began").exists() and running.poll() is None:
+        time.sleep(0.1)
+    below = psutil.Process(running.pid).children(recursive=True)
+    os.killpg(running.pid, signal.SIGINT)  # as a terminal does
+    said, _ = running.communicate(timeout=20)
+    assert running.returncode and "Stopped. All is as it was." in said and "Traceback" not in said, said
+    assert not psutil.wait_procs(below, timeout=10)[1]
+    assert not lab.with_suffix(".ipynb").exists()

@@ -58,7 +58,7 @@ def hostile(edition):
     for_ever = "import time\nwhile True:\n    try:\n        {}\n    except BaseException:\n        pass"
     asleep = for_ever.format("time.sleep(60)")
     first = {
-        "hangs": (asleep, "did not end within 20 seconds"),
+        "hangs": (asleep, "did not end within 30 seconds"),
         "segfaults": ("import ctypes\nctypes.string_at(0)", "crashed (SIGSEGV)"),
         "leaves": ("import os\nos._exit(0)", "left Python before its end (status 0)"),
         "forks": (
@@ -161,7 +161,7 @@ def table(course, expected):
     (folder / "essay.pdf").write_text("%PDF")
     (folder / "link.ipynb").symlink_to(folder / "solved.ipynb")
     (folder / ".DS_Store").write_text("")
-    path = grade.grade(course, folder, "", grade.Limits(seconds=20, cell_seconds=2, gigabytes=2), at_once=2)
+    path = grade.grade(course, folder, "", grade.Limits(seconds=30, cell_seconds=2, gigabytes=2), at_once=2)
     with open(path, newline="", encoding="utf-8") as file:
         return {line["student"]: line for line in csv.DictReader(file)}
 

@@ -271,8 +271,9 @@ def table() -> str:
     lines = [
         "# Claims on trained figures, from ten seeds",
         "",
-        f"Made by `python experiments/bands.py 04` for each lab and then `python experiments/bands.py`,",
-        f"{date.today()}, {platform.machine()}, torch {torch.__version__.split('+')[0]}. `n`: the lab takes the mean of n runs, so the",
+        "Made by `python experiments/bands.py 04` for each lab and then `python experiments/bands.py`,",
+        f"{date.today()}, {platform.machine()}, torch {torch.__version__.split('+')[0]}.",
+        "`n`: the lab takes the mean of n runs, so the",
         "deviation of the seeds counts divided by √n. `away`: how many such deviations lie between the mean of ten",
         "seeds and the nearer edge; below 3 the band is widened or the claim goes.",
     ]

@@ -39,7 +39,7 @@ def course(tmp_path_factory):
     python.parent.mkdir(parents=True)
     python.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} "$@"\n')
     python.chmod(0o755)
-    sign = "import environment; environment.MADE_FROM.write_text(environment.digest())"
+    sign = "import environment; (environment.VENV / 'made-from').write_text(environment.digest())"
     subprocess.run([sys.executable, "-c", sign], cwd=root / "tools", check=True)
     # This is about a lab that is added. Labs that wait for their execution are not executed here.
     for lab in notebooks.labs(root):

@@ -256,7 +256,9 @@ def _load_yelp(scale: str) -> Reviews:
         builder.download_and_prepare()
     except Exception as error:  # the hub's client has many exceptions; the reader needs one sentence
         reason = f"({type(error).__name__}: {str(error).splitlines()[0] if str(error) else 'no reason given'})"
-        if isinstance(error.__cause__, pyarrow.ArrowException):  # it came, and cannot be read
+        if any(
+            isinstance(each, pyarrow.ArrowException) for each in (error, error.__cause__)
+        ):  # it came, and is damaged
             folder = f"{config.HF_CACHE_HOME}/hub/datasets--fancyzhx--yelp_polarity"
             raise OSError(f"The Yelp reviews in {folder} are damaged {reason}. {damaged}") from error
         raise ConnectionError(
@@ -269,13 +271,14 @@ def _load_yelp(scale: str) -> Reviews:
         return Split([text.replace("\\n", " ") for text in dataset["text"]], list(dataset["label"]))
 
     train_size, test_size = (100_000, 20_000) if scale == "full" else (8_000, 2_000)
-    try:  # from here on nothing needs the network, and nothing is written
+    try:  # from here on nothing needs the network
         dataset = builder.as_dataset()
-        train = dataset["train"].shuffle(seed=42, keep_in_memory=True).select(range(train_size))
-        held_out = dataset["test"].shuffle(seed=42, keep_in_memory=True).select(range(test_size))
-        held_out = held_out.train_test_split(test_size=0.5, seed=42, keep_in_memory=True)
+        train = dataset["train"].shuffle(seed=42).select(range(train_size))
+        held_out = dataset["test"].shuffle(seed=42).select(range(test_size)).train_test_split(test_size=0.5, seed=42)
         splits = split(train), split(held_out["train"]), split(held_out["test"])
     except (OSError, pyarrow.ArrowException) as error:
+        if getattr(error, "errno", None):  # the system's own words, as for a full disk
+            raise
         raise OSError(f"The Yelp reviews in {builder.cache_dir} are damaged ({error}). {damaged}") from error
     return Reviews(
         *splits,

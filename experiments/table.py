@@ -11,7 +11,7 @@ from pathlib import Path
 from experiments import record
 
 TABLE = record.ROOT / "shared/does_it_help.json"  # a part of the package: Colab has no other file of the labs
-SOURCES = ("shared/data.py", "shared/model.py", "shared/fast.py", "shared/training.py", "experiments/grid.py")
+SOURCES = (*sorted((record.ROOT / "shared").glob("*.py")), record.HERE / "grid.py")
 PACKAGES = ("torch", "numpy", "scikit-learn")
 
 
@@ -26,7 +26,7 @@ def versions() -> dict[str, str]:
 
 def fingerprint() -> str:
     """A digest of the code that the figures come from."""
-    return digest("\0".join((record.ROOT / name).read_text(encoding="utf-8") for name in SOURCES))
+    return digest("\0".join(path.read_text(encoding="utf-8") for path in SOURCES))
 
 
 def made_by() -> str:

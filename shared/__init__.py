@@ -1,1 +1,4 @@
-"""What two labs or more need: `data`, then `model`, then `training`; `figures` and `check` stand beside them."""
+"""What two labs or more need: `reviews`, `data`, `model`, `training`, each made of those before it, and what they use:
+
+`fast` layers for training; `figures` and `check` for the labs; `scale` for large data and long runs.
+"""

@@ -11,22 +11,6 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-__all__ = [
-    "AttentionPooling",
-    "EncoderClassifier",
-    "KeyPooling",
-    "MarkedSelfAttentionClassifier",
-    "MeanPooling",
-    "MultiHeadSelfAttention",
-    "SelfAttention",
-    "SelfAttentionClassifier",
-    "TokenFeatures",
-    "TransformerBlock",
-    "causal_mask",
-    "masked_softmax",
-    "sinusoidal_positions",
-]
-
 MAX_TOKENS = 1024
 
 

@@ -18,8 +18,6 @@ from tqdm import tqdm
 from shared.data import Examples, Settings, batches
 from shared.fast import faster
 
-__all__ = ["Evaluation", "History", "Recipe", "best_device", "evaluate", "fit", "mean_and_interval", "recipe_for"]
-
 
 @dataclass(frozen=True)
 class Recipe:

@@ -9,7 +9,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shared import data
+from shared import reviews
 from shared.data import (
     PAD,
     UNK,
@@ -136,7 +136,7 @@ def test_tags_that_never_close_cost_no_time():
 )
 def test_tokenising_all_texts_equals_tokenising_each(texts, at_a_time):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(data, "TEXTS_AT_ONCE", at_a_time)
+        patch.setattr(reviews, "TEXTS_AT_ONCE", at_a_time)
         tokens = tokenize_all(texts)
     assert len(set(tokens.words)) == len(tokens.words)
     for place, text in enumerate(texts):

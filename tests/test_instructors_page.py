@@ -179,7 +179,7 @@ def test_a_fork_changes_the_line_that_the_page_shows(course):
 def test_texts_of_one_s_own_are_read_by_the_function_on_the_page(tmp_path):
     (function,) = [b["text"] for b in BLOCK.finditer(part("## Change the data")) if b["language"] == "python"]
     shutil.copytree(ROOT / "shared", tmp_path / "shared", ignore=shutil.ignore_patterns("__pycache__"))
-    module = tmp_path / "shared/data.py"
+    module = tmp_path / "shared/reviews.py"
     text = module.read_text()
     old = re.search(r"(?ms)^def _load_movies\(.*?\n\n\n", text)[0]
     module.write_text(text.replace(old, f"{function}\n\n\n"))

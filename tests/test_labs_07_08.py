@@ -22,7 +22,7 @@ def written_in(lab: str, *names: str) -> dict:
     defined = {node.name: node for tree in trees for node in tree.body if hasattr(node, "name")}
     missing = [name for name in names if name not in defined]
     assert not missing, f"labs/{lab}.md no longer writes {missing} down"
-    imported = {name: getattr(model, name) for name in model.__all__}
+    imported = {name: value for name, value in vars(model).items() if not name.startswith("_")}
     namespace = imported | {"torch": torch, "nn": nn, "F": F, "math": math}
     for name in names:
         exec(compile(ast.Module([defined[name]], []), f"labs/{lab}.md", "exec"), namespace)

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from filelock import FileLock
 
-from shared.data import TEXTS_AT_ONCE, Reviews, Split, Tokens, tokenize_all
+from shared.reviews import TEXTS_AT_ONCE, Reviews, Split, Tokens, tokenize_all
 
 __all__ = ["kept", "reviews_on_disk"]
 
@@ -56,9 +56,8 @@ def _split(dataset) -> Split:
 
     path = Path(config.HF_DATASETS_CACHE) / "towards-self-attention" / f"{dataset._fingerprint}-{RULE}.tokens"
     found = kept(path, make)
-    return Split(
-        texts, list(dataset["label"]), tokens=Tokens(str(found["words"]).split(), found["ids"], found["offsets"])
-    )
+    tokens = Tokens(found["ids"], found["offsets"], str(found["words"]).split())
+    return Split(texts, list(dataset["label"]), tokens=tokens)
 
 
 def kept(path: Path, make: Callable[[], dict[str, np.ndarray]]) -> dict[str, np.ndarray]:

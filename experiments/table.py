@@ -11,10 +11,7 @@ from pathlib import Path
 from experiments import record
 
 TABLE = record.ROOT / "shared/does_it_help.json"  # a part of the package: Colab has no other file of the labs
-SOURCES = (
-    *(f"shared/{name}.py" for name in ("reviews", "data", "model", "fast", "training")),
-    "experiments/grid.py",
-)
+SOURCES = (*sorted((record.ROOT / "shared").glob("*.py")), record.HERE / "grid.py")
 PACKAGES = ("torch", "numpy", "scikit-learn")
 
 
@@ -29,7 +26,7 @@ def versions() -> dict[str, str]:
 
 def fingerprint() -> str:
     """A digest of the code that the figures come from."""
-    return digest("\0".join((record.ROOT / name).read_text(encoding="utf-8") for name in SOURCES))
+    return digest("\0".join(path.read_text(encoding="utf-8") for path in SOURCES))
 
 
 def made_by() -> str:

@@ -1,19 +1,19 @@
 """Self-checks of the exercises: the reader's code in, advice out.
 
-`check.<exercise>(answer)` returns a `Verdict`; how to add one stands at the head of `harness.py`.
+`check.<exercise>(answer)` returns a `Verdict`; how to add one stands at the head of `exercise.py`.
 """
 
-from .harness import Verdict as Verdict
+from .exercise import Verdict as Verdict
+from .lab_01 import attention_pool as attention_pool
+from .lab_01 import lost_to_the_cut as lost_to_the_cut
+from .lab_01 import masked_mean as masked_mean
 from .lab_10 import breadth as breadth
 from .lab_10 import rollout as rollout
 from .lab_10 import without_head as without_head
 from .labs_1_to_4 import add_queries as add_queries
-from .labs_1_to_4 import attention_pool as attention_pool
 from .labs_1_to_4 import average_early as average_early
 from .labs_1_to_4 import extra_parameters as extra_parameters
-from .labs_1_to_4 import lost_to_the_cut as lost_to_the_cut
 from .labs_1_to_4 import marks_row as marks_row
-from .labs_1_to_4 import masked_mean as masked_mean
 from .labs_1_to_4 import one_matrix as one_matrix
 from .labs_1_to_4 import one_question as one_question
 from .labs_1_to_4 import redundant_key as redundant_key

@@ -1,0 +1,224 @@
+"""Every exercise: its solution is right, right answers are accepted in any style, wrong ones are refused by name.
+
+A wrong answer is the solution edited: as the check knows it, as WRONG lists it, or by a program (a mutant).
+"""
+
+import ast
+import re
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import answers_01_to_04
+import pytest
+import torch
+from mutants import mutants
+from torch import Tensor
+
+from shared import check
+from shared.check import mistakes
+from shared.check.exercise import Case, Exercise
+
+ROOT = Path(__file__).resolve().parents[1]
+COURSE = {name: thing for name, thing in vars(check).items() if isinstance(thing, Exercise)}
+ANSWERS = [answers_01_to_04]
+RIGHT = {name: codes.split("\n---\n") for a in ANSWERS for name, codes in a.RIGHT.items() if name in COURSE}
+WRONG = [wrong for answers in ANSWERS for wrong in answers.WRONG]
+EQUAL = {name: equal for answers in ANSWERS for name, equal in answers.EQUAL.items()}
+UNNAMED = {"raises", "other numbers", "wrong shape", "wrong type", "wrong dtype", "not a number", "returns nothing"}
+
+
+def ask(name: str, answer) -> check.Verdict:
+    begin = time.perf_counter()
+    verdict = COURSE[name](answer)
+    # A second is the promise, a tenth the rule; but the machine that runs the tests may be busy with others.
+    assert time.perf_counter() - begin < 10, "the check took too long"
+    return verdict
+
+
+def defined(name: str, code: str):
+    """The function or class that a cell defines last, among the names that the solution's file knows."""
+    exercise = COURSE[name]
+    names = dict(vars(sys.modules[exercise.solution.__module__]))
+    exec(compile(textwrap.dedent(code), "<cell>", "exec"), names)
+    return names[ast.parse(textwrap.dedent(code)).body[-1].name]
+
+
+@pytest.fixture(scope="module")
+def solutions() -> dict[str, str]:
+    """The folded solution of each exercise in the labs."""
+    found = {}
+    for lab in sorted((ROOT / "labs").glob("*.md")):
+        text = lab.read_text()
+        for start in re.finditer(r"^exercise: (\w+)\n", text, re.MULTILINE):
+            found[start[1]] = re.compile(r"^```python\n(.*?)^```$", re.M | re.S).search(text, start.end())[1]
+    return found
+
+
+# --- the labs and the checks are of one mind ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", COURSE)
+def test_the_solution_of_a_check_is_the_one_folded_in_the_lab(name, solutions):
+    last = ast.parse(solutions[name]).body[-1]
+    folded = "\n".join(solutions[name].split("\n")[last.lineno - 1 :])
+    assert COURSE[name].source.rstrip() == folded.rstrip()
+
+
+def test_every_check_has_the_name_it_is_called_by(solutions):
+    assert {name: exercise.name for name, exercise in COURSE.items()} == {name: name for name in COURSE}
+    assert set(COURSE) <= set(solutions)
+
+
+def test_what_a_check_points_to_is_a_heading_of_the_labs():
+    headings = {
+        f"Lab {int(lab.name[:2])}, “{heading}”"
+        for lab in (ROOT / "labs").glob("*.md")
+        for heading in re.findall(r"^###? (.*)$", lab.read_text().replace("$", ""), re.MULTILINE)
+    }
+    for name, exercise in COURSE.items():
+        for mistake in exercise.mistakes:
+            assert (mistake.see or exercise.see) in headings, (name, mistake.name, mistake.see)
+
+
+# --- one vocabulary ----------------------------------------------------------------------------------------------
+
+
+def test_every_name_of_a_mistake_is_in_the_one_list_and_every_name_of_the_list_is_used():
+    used = {mistake.name for exercise in COURSE.values() for mistake in exercise.mistakes}
+    assert used == set(mistakes.SENTENCES)
+    assert not used & set(mistakes.GENERAL)
+
+
+def test_a_name_the_checks_find_by_themselves_is_in_the_list_too():
+    found = set()
+    for module in (ROOT / "shared/check").glob("*.py"):
+        for node in ast.walk(ast.parse(module.read_text())):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Wrong":
+                if isinstance(node.args[0], ast.Constant):
+                    found.add(node.args[0].value)
+    assert set(mistakes.GENERAL) <= found <= set(mistakes.GENERAL) | set(mistakes.SENTENCES)
+
+
+def test_a_family_of_edits_fits_somewhere_and_an_exercise_s_own_edits_fit_there():
+    for name, exercise in COURSE.items():
+        own = [m for m in exercise.mistakes if not any(m is other for other in FAMILIES)]
+        assert [m.pairs for m in own if not m.edited(exercise.source)] == [], name
+    sources = [exercise.source for exercise in COURSE.values()]
+    assert [m.pairs for m in FAMILIES if not any(m.edited(source) for source in sources)] == []
+
+
+FAMILIES = [m for thing in vars(mistakes).values() if isinstance(thing, list) for m in thing]
+
+
+@pytest.mark.parametrize("name", COURSE)
+def test_an_exercise_knows_eight_mistakes_by_name(name):
+    assert len({mistake.name for mistake, _ in COURSE[name].edited}) >= 8
+
+
+# --- right and wrong answers -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", COURSE)
+def test_the_solution_is_correct(name):
+    assert ask(name, COURSE[name].solution), repr(ask(name, COURSE[name].solution))
+
+
+@pytest.mark.parametrize(
+    "name, code",
+    [(name, code.strip() + "\n") for name in RIGHT for code in RIGHT[name]],
+    ids=lambda text: re.sub(r"(?:.*\n)?(?:def|class) (\w+).*", r"\1", text, flags=re.DOTALL),
+)
+def test_a_right_answer_is_correct_in_any_style(name, code):
+    verdict = ask(name, defined(name, code))
+    assert verdict, repr(verdict)
+
+
+@pytest.mark.parametrize("name", COURSE)
+def test_there_are_three_right_answers_in_odd_styles(name):
+    assert len(RIGHT[name]) >= 3
+
+
+@pytest.mark.parametrize("name", COURSE)
+def test_every_edited_solution_is_refused_by_the_name_of_its_mistake(name):
+    exercise = COURSE[name]
+    for mistake, solution in exercise.edited:
+        verdict = ask(name, solution)
+        assert verdict.mistake == mistake.name, (mistake.pairs, repr(verdict))
+        assert repr(verdict) == f"{mistake.sentence} Read again: {mistake.see or exercise.see}."
+
+
+@pytest.mark.parametrize("wrong", WRONG, ids=lambda wrong: f"{wrong[0]}-{wrong[1]}")
+def test_a_wrong_answer_hears_its_own_mistake(wrong):
+    name, mistake, *texts = wrong
+    code = mistakes.edit(mistake, *texts).edited(COURSE[name].source)
+    verdict = ask(name, defined(name, code))
+    assert (verdict.state, verdict.mistake) == ("wrong", mistake), repr(verdict)
+
+
+# --- mutants -----------------------------------------------------------------------------------------------------
+
+
+def changed(case: Case, seed: int) -> Case:
+    """The same case with other numbers, and its tokens in another order."""
+    inputs = {}
+    random = torch.Generator().manual_seed(seed)
+    for name, value in case.inputs.items():
+        if isinstance(value, Tensor) and value.is_floating_point():
+            value = torch.randn(value.shape, generator=random, dtype=value.dtype)
+        elif isinstance(value, Tensor) and value.dtype == torch.bool:
+            value = value[:, torch.randperm(value.shape[1], generator=random)]
+        inputs[name] = value
+    return Case(inputs, case.sizes)
+
+
+def agree_on_random_inputs(exercise: Exercise, code: str) -> bool:
+    """Whether a mutant gives what the solution gives, on a thousand random inputs; a layer with the same weights."""
+    mutant = exercise.compiled(code)
+    for number in range(1000):
+        case = changed(exercise.cases[number % len(exercise.cases)], number)
+        gave = []
+        for answer in (mutant, exercise.solution):
+            torch.manual_seed(number)
+            if exercise.parts:
+                answer = answer(*case.sizes).double()
+            gave.append(answer(*case.inputs.values()))
+        if not torch.testing.assert_close(*gave, equal_nan=True) is None:
+            return False
+    return True
+
+
+SHARES = {}
+
+
+@pytest.mark.parametrize("name", COURSE)
+def test_twenty_mutants_are_refused_unless_they_are_right_all_the_same(name):
+    exercise, named, refused, accepted = COURSE[name], 0, 0, []
+    for code in mutants(exercise.source):
+        verdict = ask(name, exercise.compiled(code))
+        if verdict:
+            accepted.append(code)
+        else:
+            refused += 1
+            named += verdict.mistake not in UNNAMED
+    SHARES[name] = named, refused
+    print(f"{name}: {named} of {refused} refused by name")
+    unknown = [code for code in accepted if not any(line in code for line in EQUAL.get(name, {}))]
+    assert not unknown, "\n\n".join(unknown)
+
+
+@pytest.mark.parametrize("name, code", [(name, code) for name in EQUAL for code in EQUAL[name]])
+def test_a_mutant_said_to_be_right_agrees_on_a_thousand_random_inputs(name, code):
+    exercise = COURSE[name]
+    whole = [mutant for mutant in mutants(exercise.source) if code in mutant]
+    assert whole, "no mutant has this line"
+    assert all(agree_on_random_inputs(exercise, mutant) for mutant in whole)
+
+
+def test_most_mutants_are_refused_by_name():
+    named, refused = (sum(counts) for counts in zip(*SHARES.values(), strict=True)) if SHARES else (0, 0)
+    print(f"all: {named} of {refused} refused by name")
+    assert not SHARES or named >= 0.7 * refused
+
+

@@ -42,6 +42,8 @@ def agrees(given: Any, other: Any, wanted: Any = None) -> bool:
         parts = wanted if isinstance(wanted, (tuple, list)) else [None] * len(other)
         listed = isinstance(given, (tuple, list)) and len(given) == len(other) == len(parts)
         return listed and all(map(agrees, given, other, parts))
+    if isinstance(given, (tuple, list)):
+        return False
     given, other, wanted = as_tensor(given), as_tensor(other), as_tensor(wanted)
     if given is None or other is None or given.shape != other.shape:
         return False
@@ -92,12 +94,39 @@ def _compare_numbers(given: Any, wanted: float, where: str) -> None:
             raise Wrong("other numbers", f"The number is off: {float(given):.4g} instead of {wanted:.4g} {where}.")
 
 
+def check_shape(given: Tensor, wanted: tuple[int, ...], where: str) -> None:
+    """Raise Wrong when a tensor has another shape."""
+    if given.shape == wanted:
+        return
+    if given.dim() != len(wanted):
+        name = "an axis too many" if given.dim() > len(wanted) else "an axis is missing"
+    else:
+        name = "axes in the wrong order" if sorted(given.shape) == sorted(wanted) else "wrong shape"
+    raise Wrong(name, f"The shape is {tuple(given.shape)} instead of {tuple(wanted)} {where}. Follow the axes.")
+
+
+def relation(pairs: list[tuple[Any, Any]]) -> Wrong | None:
+    """What the first results of all trials have in common with what is wanted: a sign, or a factor."""
+    first = [[value[0] if isinstance(value, (tuple, list)) else value for value in pair] for pair in pairs]
+    numbers = [[as_tensor(value) for value in pair] for pair in first]
+    if any(g is None or w is None or g.shape != w.shape or g.dtype == torch.bool for g, w in numbers):
+        return None
+    given, wanted = (torch.cat([part[place].flatten().double() for part in numbers]) for place in (0, 1))
+    given, wanted = given[~wanted.isnan()], wanted[~wanted.isnan()]
+    factor = ((given @ wanted) / (wanted @ wanted)).item() if len(given) > 1 else math.nan
+    if not (abs(factor) > 1e-3 and torch.allclose(given, factor * wanted, rtol=1e-4, atol=1e-6)):
+        return None
+    if math.isclose(factor, 1, rel_tol=1e-3):
+        return None  # it is another result that is wrong
+    if math.isclose(factor, -1, rel_tol=1e-3):
+        return Wrong("the sign turned round", "All numbers have the wrong sign, and are right but for that.")
+    return Wrong("wrong by a factor", f"All numbers are {factor:.4g} times what they should be, and right but for that.")
+
+
 def _compare_tensors(given: Any, wanted: Tensor, where: str) -> None:
     if not isinstance(given, Tensor) or as_tensor(given) is None:
         raise Wrong("wrong type", f"Your code returns {kind(given)}; the exercise asks for a torch tensor of numbers.")
-    if given.shape != wanted.shape:
-        sentence = f"The shape is {tuple(given.shape)} instead of {tuple(wanted.shape)} {where}. Follow the axes."
-        raise Wrong("wrong shape", sentence)
+    check_shape(given, wanted.shape, where)
     kinds = [(t.dtype.is_floating_point, t.dtype == torch.bool) for t in (given, wanted)]
     if kinds[0] != kinds[1]:
         raise Wrong("wrong dtype", f"The result is a tensor of {given.dtype} instead of {wanted.dtype} {where}.")

@@ -229,7 +229,9 @@ class Exercise:
                 # A square matrix does not say which way round it is kept, unless another case, not square, does.
                 wrong = self._judge(trials, go, turned=True) and self._judge(trials, go)
             if wrong:
-                raise self._named(trials) or self._outside(answer) or wrong
+                if wrong.mistake in ("returns nothing", "wrong type"):
+                    raise self._named(trials) or wrong
+                raise self._named(trials) or self._overlooked(answer) or _related(trials) or wrong
             self._last_look(answer, trials[0], go)
 
     def _trial(self, answer: Any, case: Case, go: Callable, dtype: torch.dtype) -> Trial:
@@ -318,15 +320,21 @@ class Exercise:
         except Exception as error:
             return run.raised(error)
 
-    def _outside(self, answer: Any) -> Wrong | None:
+    def _overlooked(self, answer: Any) -> Wrong | None:
+        """What the code of a wrong answer shows: an argument that it does not use, or something from elsewhere."""
         found = run.outside_data(answer)
-        if not found:
-            return None
-        return Wrong(
-            "a global in place of the argument",
-            f"Your code reads `{found[0]}`, which is none of its arguments but stands elsewhere in the notebook. What "
-            "the answer needs comes in as arguments: use their names.",
-        )
+        if found:
+            return Wrong(
+                "a global in place of the argument",
+                f"Your code reads `{found[0]}`, which is none of its arguments but stands elsewhere in the notebook. "
+                "What the answer needs comes in as arguments: use their names.",
+            )
+        places = [place for place in run.unused(answer) if place not in run.unused(self.solution)]
+        if places:
+            names = inspect.unwrap(getattr(answer, "forward", answer)).__code__.co_varnames
+            sentence = f"Your code never uses its argument `{names[places[0]]}`. What does it say that you need?"
+            return Wrong("an argument is not used", f"{sentence} Read again: {self.see}.")
+        return None
 
 
 class _DtypeTrouble(Exception):
@@ -378,6 +386,12 @@ def _first_wrong(trials: list[Trial]) -> Wrong | None:
         except Wrong as wrong:
             found.append(wrong)
     return min(found, key=lambda wrong: wrong.mistake in ("other numbers", "not a number"), default=None)
+
+
+def _related(trials: list[Trial]) -> Wrong | None:
+    if any(isinstance(trial.given, (Raised, NoneType)) for trial in trials):
+        return None
+    return compare.relation([(trial.given, trial.wanted) for trial in trials])
 
 
 def _same_numbers(trials: list[Trial], outcomes: Iterable) -> bool:

@@ -7,10 +7,17 @@ A name is said once, whatever the exercise; an exercise may put it into words of
 import re
 from dataclasses import dataclass
 
+from .run import Wrong
+
 GENERAL = (
     "a global in place of the argument",
     "a linear map is missing",
     "a part is missing",
+    "an argument is not used",
+    "an axis is missing",
+    "an axis that is not there",
+    "an axis too many",
+    "axes in the wrong order",
     "changed in place",
     "changes its input",
     "cut off from the gradient",
@@ -26,9 +33,12 @@ GENERAL = (
     "parameters created inside forward",
     "raises",
     "returns nothing",
+    "sizes that do not fit",
     "super().__init__() is missing",
+    "the sign turned round",
     "the work left to another function",
     "weights not registered",
+    "wrong by a factor",
     "wrong dtype",
     "wrong shape",
     "wrong type",
@@ -106,6 +116,258 @@ SENTENCES = {
     "distractor, in front.",
     "the window is not used": "Your answer holds for a window of 256 only. Use the argument.",
     "words counted instead of reviews": "This is the share of the labelled reviews' words that is lost. Count reviews.",
+    # biases, maps folded and unfolded
+    "a bias subtracted": "You subtract a bias. Biases are added.",
+    "added in place of multiplied": "You add where the two have to be multiplied.",
+    "biases not counted": "Without biases this is right. With them, the key has k more.",
+    "both biases forgotten": "w is right, but b is zero. The key model has two biases; what do they add to a score?",
+    "divided by an entry of q": "You divide by entries of the query, and one of them may be zero. Only the whole query "
+    "is not: divide by q · q.",
+    "divided by the length of q": "You divide by the length of q, the root of q · q. The query comes in twice, so divide "
+    "by its square.",
+    "divided by the number of entries": "You divide by the number of the query's entries. What has to go is their "
+    "square: q · q.",
+    "each column brings back all of w": "Each column alone would do; together they bring back k times w. Share it among "
+    "the columns.",
+    "multiplied in place of added": "You multiply where the two have to be added.",
+    "multiplied in place of divided": "You multiply by q · q. Divide by it: the query comes in twice.",
+    "not divided by q · q": "The direction is right, the size is not: w comes back multiplied by q · q.",
+    "nothing comes back": "Your K times the query is zero.",
+    "the bias in place of the query": "You multiply with the key's bias. What meets the keys is the query.",
+    "the difference turned round": "You take the key model from the single map. The sign is the other way round: k = 1 "
+    "costs more.",
+    "the key matrix not counted": "The key matrix is missing. It has d rows and k columns.",
+    "the key matrix taken as d by d": "You count a full key matrix. It has d rows and k columns.",
+    "the key matrix is not d times k": "The key matrix has d rows and k columns, so d times k numbers.",
+    "the key's bias forgotten": "Each key carries the key's bias, k numbers that the query meets too. It is missing.",
+    "the key's bias has the wrong width": "The key's bias is added to a key, so it has k numbers.",
+    "the key's bias never met the query": "You add up the key's bias as it stands. A score is a key times the query, and "
+    "the bias is a part of the key.",
+    "the matrix the wrong way round": "The matrix is transposed: K has d rows and k columns, and the query has k numbers. "
+    "(Only nn.Linear keeps its matrix transposed.)",
+    "the product is not summed": "You multiply number by number, and leave the products side by side. Sum them.",
+    "the query entry by entry": "You divide by the query entry by entry. One number is due, the sum of its squares: "
+    "q · q.",
+    "the query forgotten": "You count the key matrix alone. The query has k numbers of its own.",
+    "the query has the wrong width": "The query meets keys, so it has k numbers, and a bias if there are any.",
+    "the query is not undone": "The columns of K hold w as it is. Then the query multiplies it by the sum of its "
+    "entries.",
+    "the query left out of w": "w adds up the columns of K as if the query were all ones. Each column counts as much as "
+    "the query says.",
+    "the query meets itself": "You multiply the query with itself. In b it meets the key's bias.",
+    "the query taken off": "You take the query off the key. The key model has both.",
+    "the query's bias forgotten": "The bias behind the query is missing.",
+    "the single map added": "You add the single map. The question is how many parameters come on top of it: take it "
+    "off.",
+    "the single map has the wrong width": "The single map makes one number of d: it has d, and a bias if there are any.",
+    "the single map not taken off": "This is what the key model has. The question is how many *more* that is than the "
+    "single map's.",
+    "the single map's bias forgotten": "The single map has a bias as well, when the key model has: one number less to "
+    "pay for.",
+    "the single map's bias has the wrong sign": "The single map has d numbers and a bias: add the bias, and take the sum "
+    "off.",
+    "w is a column": "w has an axis too many: a vector of d numbers has the shape (d,).",
+    "w taken for the query": "You multiply with w where the query belongs: the square is that of the query, q · q.",
+    # self-attention
+    "NaN in rows of padding": "A query of padding has nothing to look at: a row of minus infinities, whose softmax is "
+    "NaN. Fill with the smallest number instead, or hide padding from all queries and leave the rows as they are.",
+    "a reshape for a transpose": "The shape is right and the numbers stand in the wrong places: a reshape does not turn "
+    "a matrix. Transpose it.",
+    "a residual connection": "You add what was there before to the output. Such a residual connection comes in lab 8; "
+    "this layer has none.",
+    "averaged over the tokens": "You make one output of all tokens. The layer gives each token an output of its own; "
+    "averaging is the classifier's business.",
+    "d instead of k in the scale": "You divide by √d, the width of the features. A score sums k products, so it is the "
+    "width of the keys that counts.",
+    "d_v instead of k in the scale": "You divide by the root of the values' width. Values take no part in a score: it "
+    "sums k products.",
+    "each token asks only itself": "Each query meets the key of its own token alone. Let it meet all keys of the text: "
+    "one row of scores for each token, a matrix product.",
+    "features brought back": "You bring back the features. The layer brings back values: A (F V).",
+    "keys brought back": "You bring back the keys. They say what a token answers to, and are not what it gives.",
+    "multiplied by the scale": "You multiply by √k. That makes large scores larger; divide.",
+    "no root in the scale": "You divide by k. The variance of a score grows with k, its size with √k.",
+    "no scale": "The scores are not divided by √k, the root of the keys' width.",
+    "no transpose at all": "These two shapes cannot be multiplied as they stand. Ask which axis the two share: it is k, "
+    "the first.",
+    "one matrix for both": "Queries and keys come from the same matrix. Then i asks j as j asks i; there are two "
+    "matrices.",
+    "one matrix for keys and values": "Keys and values come from the same matrix. What a token answers to and what it "
+    "gives are two things.",
+    "one question for all": "All tokens of a text ask the same question, the average one. Each token makes its own.",
+    "only one matrix used": "Only one of the two matrices is in the result. It is a product of both.",
+    "queries and keys exchanged": "Keys ask here, and queries answer. Row i of the scores is what token i asks, so the "
+    "queries stand on the left.",
+    "queries brought back": "You bring back the queries. They say what a token asks, and are not what it gives.",
+    "softmax over the wrong axis": "Your softmax runs down the columns, so the askers compete for a token. Each row must "
+    "sum to 1: the softmax belongs on the last axis.",
+    "the axis of the mask is lost": "The mask has no axis for those who ask, so texts and askers are mixed up. Give it a "
+    "new axis in the middle, (batch, 1, tokens).",
+    "the mask on those who ask": "Your mask hides rows: it says who may ask. It has to hide columns, so that nobody "
+    "looks *at* padding. Give it its new axis in the middle, (batch, 1, tokens).",
+    "the number of texts in the scale": "You divide by the root of the number of texts. A score sums k products, "
+    "whatever the batch.",
+    "the number of tokens in the scale": "You divide by the root of the number of tokens. A score sums k products, "
+    "whatever the length of the text.",
+    "the scale of another matrix's number": "You divide by the root of how many numbers the matrix has. A score sums k "
+    "products: it is the number of its rows.",
+    "the trap of the transposed matrix": "This product is k x k. nn.Linear keeps its matrix transposed, (k, d), so here "
+    "Q is `weight_query.T`; the matrix in the middle is d x d.",
+    "transpose of the wrong axes": "The keys are transposed along the wrong axes. In a batch, axis 0 counts texts and "
+    "must stay: exchange the last two, with `keys.transpose(1, 2)`.",
+    "values made of something else": "Your values are not made of the features. Each of the three maps takes the "
+    "features.",
+    "weighted with the transposed weights": "You multiply with A transposed: each token gives where it should take. Row "
+    "i of A belongs to what token i brings back.",
+    # one question in any width
+    "every column asks": "Each of the k columns alone gives the right scores; together they give k times as much. Share "
+    "it out, or use one column.",
+    "nobody asks": "All weights are equal: the query is zero, or the keys are. The question stands in the query's bias.",
+    "the matrix still asks": "The query's matrix is not zero, and the tokens still ask different questions.",
+    "the scale counted three times": "You divide by k√k. One √k is the layer's own scale; make up for that.",
+    "the scale not undone": "The layer divides the scores by √k, so its weights are flatter than the pooling's. Make up "
+    "for it.",
+    "the scale undone twice": "The scores come out √k times too large: you made up for the division twice, or with k "
+    "where its root is due.",
+    "the sign turned round": "The order is upside down: what the pooling likes most gets the least weight. A sign is "
+    "wrong.",
+    "w left out of the keys": "The keys do not contain w. Each column of W_key asks w's question.",
+    # averages and rows of A
+    "a text taken for a place": "You index the texts with the places. Axis 0 counts texts, axis 1 places: "
+    "`features[torch.arange(batch), place]`.",
+    "all rows averaged": "You average the outputs of all tokens. That drowns the one row that has a reason to ask.",
+    "columns weighted instead of rows": "Your shares stand along the columns of A. They belong to the rows, the tokens "
+    "that ask: (batch, tokens, 1).",
+    "every place in every text": "`[:, place]` takes all places from each text, so the result has an axis too many. Take "
+    "one place from each: `features[torch.arange(batch), place]`.",
+    "one place for all texts": "You read the same place in every text. The mark has a place of its own in each.",
+    "one row read": "You read one row of A. The mean takes all rows of real tokens.",
+    "row means instead of column means": "This is the mean of the values. You left A out, or took the mean of each row "
+    "over its columns, which is the same: every row sums to 1. Column means are the average *of* the rows, how much each "
+    "token is looked at.",
+    "rows of padding counted": "You average over all rows. A padded token asks as well, and nobody may count its answer.",
+    "summed over the columns": "You sum each row of A over its columns. Sum the rows: axis 1.",
+    "the first row read": "You read the row of the first token. The mark stands elsewhere in each text: `place` says "
+    "where.",
+    "the last row read": "You read the row of the last token. The mark stands elsewhere in each text: `place` says "
+    "where.",
+    "the mark's column read": "The mark is asked instead of asking: its key meets the queries of all tokens. Take the "
+    "mark's *query* and all keys.",
+    "the mark's own value": "This is the value of the mark itself. What it brings back is a mixture of all values.",
+    "the weights of the mark's column": "You read a column of A. A column says how much each token looks at the mark; "
+    "the mark's row, where it looks.",
+    # labs 5 and 6
+    "a bias is left in": "The layer has a bias, and x @ W has none: nn.Linear makes one unless you say bias=False.",
+    "added up to one number": "You add up the row. Each word keeps the score that it got.",
+    "all rows in place of one": "This is the whole score matrix. The exercise asks for the row of the word `asking`.",
+    "all words in place of one": "These are the context vectors of all words. The exercise asks for that of the word at "
+    "`place`.",
+    "already summed": "The filtered values are already added up. Leave out the sum.",
+    "always the same word": "The same word asks each time, whatever the argument says. It says which word asks.",
+    "axes of the result swapped": "Everything is there, but the words that are asked stand on the first axis and those "
+    "that ask on the second.",
+    "cannot learn": "The layer's weight cannot learn: its requires_grad is False. An nn.Parameter learns unless told not "
+    "to.",
+    "copied outside no_grad": "PyTorch refuses to write into a parameter while it follows the gradient. Do it inside "
+    "torch.no_grad().",
+    "divided in place of multiplied": "You divide where the two have to be multiplied.",
+    "features and words swapped": "Everything is there, but the features stand in the middle. They are the last axis.",
+    "memory shared": "The layer's weight lies in the memory of W, so training the layer would change W. Copy the "
+    "numbers.",
+    "no new axis": "Two axes cannot hold three things: who asks, who is asked, and the features of the value. Give the "
+    "weights an axis of length 1 at their end.",
+    "no nn.Linear": "What comes back is no nn.Linear. Make one, write the numbers into it, and return the layer.",
+    "no projection": "Features meet here as they are. The word's query meets keys, and W_query and W_key make them.",
+    "not weighted": "Every word receives the plain values. Multiply each value by its weight.",
+    "one place off": "You read the word before the one that asks. Places count from 0, as Python's indices do.",
+    "one word only": "This is the filter of word 0. The exercise asks for all words, on a first axis of their own.",
+    "only for a batch": "Something here takes three axes only, so a single sentence breaks it: an axis counted from the "
+    "front, as in transpose(1, 2), softmax(dim=2) or shape[2]; bmm; or a shape taken apart in three. Count axes from the "
+    "end, and multiply with `@`.",
+    "scaled": "These scores are divided by the square root of d_k. That is the next step; the exercise asks for the "
+    "scores.",
+    "sentences read each other": "All sentences of the batch were put into one long one, so words look into other "
+    "sentences.",
+    "softmax applied": "These are weights: positive, of sum 1. The exercise asks for the scores before the softmax.",
+    "softmax once more": "The weights went through the softmax again. They are weights already.",
+    "softmax over all scores": "The softmax runs over the whole score matrix, so all weights together make 1. Each row "
+    "should: dim=-1.",
+    "the scale divided by the scores": "You divide the root by the scores. Divide the scores by the root.",
+    "the new axis in the wrong place": "The new axis stands in the wrong place. Weights become (tokens, tokens, 1), "
+    "values (1, tokens, d_v).",
+    "values left out": "These are weights alone. Multiply each by the value of the word that is asked.",
+    "values of the word that asks": "At [i, j] stands the value of word i, the word that asks. The value that passes is "
+    "that of word j.",
+    "weights in place of the context": "These are the attention weights. One step is missing: use them to mix the "
+    "values.",
+    "weights transposed": "At [i, j] the value of word j is multiplied by weights[j, i]. The row of word i says what word "
+    "i takes.",
+    "widths of the layer exchanged": "The layer takes d_out numbers and makes d_in. It should take d_in: "
+    "nn.Linear(d_in, d_out).",
+    # a head that looks at the next word
+    "all look at one word": "All words look at the same word. The word to look at depends on the one that asks.",
+    "last word forgotten": "The last word has no clear favourite. It looks at the first word: the sentence is closed to "
+    "a ring.",
+    "looks at itself": "Each word looks at itself: query and key of a word are equal. The key of the next word must fit "
+    "the query.",
+    "looks at the mirrored word": "The first word looks at the last, the second at the last but one. `flip` mirrors the "
+    "sentence; `roll` moves it on.",
+    "looks at the word before": "Each word looks at the word before it. Roll the other way, or exchange the two matrices; "
+    "and in this page's convention the key of word j is column j of W_key.",
+    "no word leads": "Every word shares its weight between two words, or more, alike, so it looks at none of them.",
+    "one word too far": "Each word looks at the word after the next. One step is enough.",
+    "the last word looks elsewhere": "All words look at the next one, but the last looks at itself. It should look at "
+    "the first.",
+    "the lead too small": "The next word leads, but gets less than .9 of the weight: too much is left for the others. "
+    "Make the queries or the keys larger, and remember that the scale divides the scores.",
+    "widths differ": "Queries and keys have different widths. A dot product needs equal ones.",
+    # lab 7
+    "batch and heads joined": "Texts and heads share one axis. Keep two: (batch, num_heads, tokens, head_dim).",
+    "batch and heads swapped": "The heads stand on the first axis. The batch comes first, then the heads.",
+    "batch and tokens swapped": "Texts and tokens changed places. The batch stays in front; heads and tokens are swapped.",
+    "features dealt out in turn": "The features are dealt out in turn: neighbours go to different heads. Head 0 gets the "
+    "first head_dim features.",
+    "first head only": "Only head 0 comes back. All heads have their place.",
+    "heads added up": "The heads are added up, which mixes what they found. Each keeps its own features.",
+    "heads and features swapped": "The heads and the features of a head stand in each other's place, or the features "
+    "before the tokens: the shape is (batch, num_heads, tokens, head_dim).",
+    "heads and tokens not swapped": "Heads and tokens have to change places, after the cut and back before the join. One "
+    "of these swaps is missing, or both: then the heads of one token look at each other, and tokens never meet.",
+    "heads averaged": "The heads are averaged, which mixes what they found. Each keeps its own features.",
+    "heads cut and joined by a plain reshape": "Cut and join are plain reshapes. Each undoes the shape of the other, so "
+    "nothing crashes, but a head gets pieces of several tokens. Cut the last axis, swap heads and tokens, and swap them "
+    "back before the join.",
+    "heads cut by a plain reshape": "A plain reshape has the right shape and the wrong content: it cuts across the "
+    "tokens. Cut the last axis first, then swap heads and tokens.",
+    "heads joined by a plain reshape": "At the join a plain reshape has the right shape and the wrong content: it mixes "
+    "the tokens. Swap heads and tokens first, then join the last two axes.",
+    "heads left apart": "Heads and tokens are swapped, and the last two axes are still two. Join them.",
+    "no mask is not expected": "The mask may be None, for texts without padding. Hide nothing then.",
+    "no output projection": "The heads are joined and W_output is never used. It mixes what the heads bring back.",
+    "not cut at all": "The features come back whole. Cut the last axis into num_heads pieces.",
+    "num_heads not refused": "9 features cannot be shared by 2 heads in equal parts, nor 4 by 8, and the layer does not "
+    "mind. Raise a ValueError.",
+    "num_heads taken for head_dim": "The cut makes pieces of num_heads features each. It should make num_heads pieces.",
+    "one head only": "There is one head, whatever num_heads says: each softmax runs over whole tokens. Cut first.",
+    "refused with another error": "Where num_heads does not divide embed_dim the layer should say so with a ValueError. "
+    "It raises another error.",
+    "refused without a sentence": "The ValueError comes without a word. Say in a sentence that num_heads does not divide "
+    "embed_dim.",
+    "softmax over the heads": "The softmax runs over axis 1, the heads. Each head has a softmax of its own: dim=-1.",
+    "the mask has no default": "Called without a mask the layer raises an error. Give the argument a default: "
+    "mask=None.",
+    "the number of heads in the scale": "You divide by the root of the number of heads. A score sums as many products as "
+    "a head is wide.",
+    "tokens cut in place of features": "You cut the axis of the tokens. The features are axis 2.",
+    "tokens joined in place of features": "The heads stand below each other, as if they were more tokens. Put them side "
+    "by side.",
+    "tokens joined with their features": "Tokens and features became one axis. Join the last two axes only.",
+    "turned before the cut": "The features were turned into columns before the cut, and the reshape then cut across "
+    "them.",
+    "view of a turned tensor": "After the swap the numbers lie scattered in memory, and `view` refuses them. `flatten` "
+    "or `reshape` copies.",
+    "weights returned too": "You return the weights as well. This exercise asks for the output alone.",
+    "wrong axes swapped": "Other axes change places before the join. Heads and tokens should, axes 1 and 2.",
 }
 
 
@@ -136,6 +398,11 @@ class Mistake:
         return source
 
 
+def refused(name: str, see: str) -> Wrong:
+    """A mistake of the list, found by other means than an edit."""
+    return Wrong(name, f"{SENTENCES[name]} Read again: {see}.")
+
+
 def _with_body(source: str, body: str) -> str:
     """A function, or the last method of a class, with another body below its first line and its docstring."""
     head = list(re.finditer(r'( *)def .*\n(?: *""".*"""\n)?', source))[-1]
@@ -145,3 +412,151 @@ def _with_body(source: str, body: str) -> str:
 def edit(name: str, *texts: str | None, see: str | None = None, say: str | None = None) -> Mistake:
     """A mistake that is made by these replacements: old, new, old, new ...; None stands for the whole body (of `forward`)."""
     return Mistake(name, tuple(zip(texts[::2], texts[1::2], strict=True)), see, say)
+
+
+def scales(width: str, see: str, **others: str) -> list[Mistake]:
+    """What goes wrong with a scale `/ math.sqrt(width)`; `others` are the widths that are taken for it, as code."""
+    names = {
+        "features": "d instead of k in the scale",
+        "values": "d_v instead of k in the scale",
+        "tokens": "the number of tokens in the scale",
+        "texts": "the number of texts in the scale",
+    }
+    return [
+        edit("no scale", f" / math.sqrt({width})", "", see=see),
+        edit("no root in the scale", f"math.sqrt({width})", width, see=see),
+        edit("multiplied by the scale", "/ math.sqrt", "* math.sqrt", see=see),
+        edit("the scale divided by the scores", f"scores / math.sqrt({width})", f"math.sqrt({width}) / scores", see=see),
+        *(edit(names[kind], f"sqrt({width})", f"sqrt({other})", see=see) for kind, other in others.items()),
+    ]
+
+
+# --- self-attention as labs 3 and 4 write it ---------------------------------------------------------------------
+
+SCORES = "queries @ keys.transpose(1, 2)"
+SCALE = " / math.sqrt(keys.shape[2])"
+WEIGH = "masked_softmax(scores, mask.unsqueeze(1))"
+HIDDEN = "scores.masked_fill(~mask.unsqueeze(1), {})"
+LOWEST = "torch.finfo(scores.dtype).min"
+
+_LOOKS = "Lab 3, “The layer”"
+_EACH = "Lab 3, “A question for each token”"
+_WHOM = "Lab 3, “Who asks whom”"
+_ROOT = "Lab 3, “Why divide by the square root of k?”"
+_HIDE = "Lab 1, “Two models”"
+_MASK = "Lab 1, “Batches, padding and the mask”"
+
+
+def _weighed(name: str, see: str, *ways: str) -> list[Mistake]:
+    """One mistake in how the scores become weights, made in several ways."""
+    return [edit(name, WEIGH, way, see=see) for way in ways]
+
+
+ATTENTION = [
+    edit("the mask only counted", WEIGH, f"masked_softmax(scores, ({COUNTED}).unsqueeze(1))", see=_MASK),
+    *_weighed(
+        "softmax over the wrong axis",
+        _LOOKS,
+        HIDDEN.format(LOWEST) + ".softmax(dim=1)",
+        HIDDEN.format("-torch.inf") + ".softmax(dim=1)",
+        f"scores.masked_fill(~mask.unsqueeze(2), {LOWEST}).softmax(dim=1)",
+        "scores.masked_fill(~mask.unsqueeze(2), -torch.inf).softmax(dim=1)",
+        "scores.softmax(dim=1)",
+        "masked_softmax(scores.mT, mask.unsqueeze(1)).mT",
+    ),
+    *_weighed(
+        "softmax over the batch",
+        _LOOKS,
+        HIDDEN.format(LOWEST) + ".softmax(dim=0)",
+        HIDDEN.format("-torch.inf") + ".softmax(dim=0)",
+        "scores.softmax(dim=0)",
+    ),
+    edit("no scale", SCALE, "", see=_ROOT),
+    edit("d instead of k in the scale", "math.sqrt(keys.shape[2])", "math.sqrt(features.shape[2])", see=_ROOT),
+    edit("the number of tokens in the scale", "math.sqrt(keys.shape[2])", "math.sqrt(keys.shape[1])", see=_ROOT),
+    edit("the number of texts in the scale", "math.sqrt(keys.shape[2])", "math.sqrt(keys.shape[0])", see=_ROOT),
+    edit("no root in the scale", "math.sqrt(keys.shape[2])", "keys.shape[2]", see=_ROOT),
+    edit("multiplied by the scale", "/ math.sqrt", "* math.sqrt", see=_ROOT),
+    edit("queries and keys exchanged", SCORES, "keys @ queries.transpose(1, 2)", see=_EACH),
+    edit("one matrix for both", "self.W_query(features)", "self.W_key(features)", see=_WHOM),
+    edit("one matrix for both", "self.W_key(features)", "self.W_query(features)", see=_WHOM),
+    edit("one matrix for both", SCORES, "keys @ keys.transpose(1, 2)", see=_WHOM),
+    edit("one matrix for both", SCORES, "queries @ queries.transpose(1, 2)", see=_WHOM),
+    edit("one question for all", SCORES, "queries.mean(dim=1, keepdim=True).expand_as(queries) @ keys.mT", see=_EACH),
+    *(
+        edit("transpose of the wrong axes", "keys.transpose(1, 2)", turned, see=_LOOKS)
+        for turned in (
+            *("keys", "keys.permute(2, 1, 0)", "keys.transpose(0, 1)"),
+            "keys.reshape(keys.shape[0], keys.shape[2], keys.shape[1])",
+        )
+    ),
+    *_weighed("no mask", _LOOKS, "masked_softmax(scores, None)"),
+    *_weighed(
+        "the mask on those who ask",
+        _LOOKS,
+        "masked_softmax(scores, mask.unsqueeze(2))",
+        f"scores.masked_fill(~mask.unsqueeze(2), {LOWEST}).softmax(dim=2)",
+        "scores.masked_fill(~mask.unsqueeze(2), -torch.inf).softmax(dim=2)",
+        "scores.softmax(dim=2) * mask.unsqueeze(2)",
+    ),
+    *_weighed(
+        "the axis of the mask is lost",
+        _LOOKS,
+        "masked_softmax(scores, mask)",
+        f"scores.masked_fill(~mask, {LOWEST}).softmax(dim=2)",
+    ),
+    *_weighed(
+        "mask after the softmax",
+        _HIDE,
+        "scores.softmax(dim=2) * mask.unsqueeze(1)",
+        "scores.softmax(dim=2) * mask.unsqueeze(1) * mask.unsqueeze(2)",
+    ),
+    *_weighed(
+        "the mask the wrong way round",
+        _MASK,
+        "masked_softmax(scores, ~mask.unsqueeze(1))",
+        f"scores.masked_fill(mask.unsqueeze(1), {LOWEST}).softmax(dim=2)",
+        "scores.masked_fill(mask.unsqueeze(1), -torch.inf).softmax(dim=2)",
+        "(scores - 1e9 * mask.unsqueeze(1)).softmax(dim=2)",
+    ),
+    *_weighed(
+        "padding hidden with too small a number",
+        _HIDE,
+        HIDDEN.format("-100.0") + ".softmax(dim=2)",
+        HIDDEN.format("-20.0") + ".softmax(dim=2)",
+        HIDDEN.format("-100.0") + ".softmax(dim=2) * mask.unsqueeze(1)",
+    ),
+    *_weighed(
+        "padding scored zero",
+        _HIDE,
+        "(scores * mask.unsqueeze(1)).softmax(dim=2)",
+        "(scores * mask.unsqueeze(1)).softmax(dim=2) * mask.unsqueeze(1)",
+    ),
+    *_weighed("the mask added as it is", _HIDE, "(scores + mask.unsqueeze(1)).softmax(dim=2)"),
+    *_weighed("no softmax", _HIDE, "scores * mask.unsqueeze(1)", "scores", HIDDEN.format("0")),
+    *_weighed("sigmoid instead of softmax", _HIDE, "scores.sigmoid() * mask.unsqueeze(1)", "scores.sigmoid()"),
+    *_weighed(
+        "NaN in rows of padding",
+        _HIDE,
+        "scores.masked_fill(~(mask.unsqueeze(1) & mask.unsqueeze(2)), -torch.inf).softmax(dim=2)",
+    ),
+    edit("weighted with the transposed weights", "return weights @", "return weights.transpose(1, 2) @", see=_LOOKS),
+    edit("keys brought back", "return weights @ features", "return weights @ keys", see=_LOOKS),
+    edit("keys brought back", "return weights @ values", "return weights @ keys"),
+    edit("queries brought back", "return weights @ features", "return weights @ queries", see=_LOOKS),
+    edit("queries brought back", "return weights @ values", "return weights @ queries"),
+    *(
+        edit("averaged over the tokens", f"weights @ {brought}, weights", f"(weights @ {brought}).{how}(dim=1), weights")
+        for brought in ("features", "values")
+        for how in ("mean", "sum")
+    ),
+    *(
+        edit(name, f"weights @ {brought}, weights", returned.format(brought), see=_LOOKS)
+        for brought in ("features", "values")
+        for name, returned in (
+            ("scores returned instead of weights", "weights @ {}, scores"),
+            ("results in the wrong order", "weights, weights @ {}"),
+            ("weights not used", "{0}, weights"),
+        )
+    ),
+]

@@ -213,6 +213,19 @@ def names(answer: Any) -> set[str]:
     return {name for code in codes(answer) for name in code.co_names}
 
 
+def unused(answer: Any) -> list[int]:
+    """The places of the arguments that a function, or a layer's `forward`, never looks at."""
+    function = inspect.unwrap(getattr(answer, "forward", answer))
+    if not isinstance(function, types.FunctionType):
+        return []
+    code, used = function.__code__, set()
+    for part in codes(function):
+        for i in dis.get_instructions(part):
+            if "LOAD" in i.opname:  # newer versions of Python load two names at once
+                used |= set(i.argval if isinstance(i.argval, tuple) else [i.argval])
+    return [place for place, name in enumerate(code.co_varnames[: code.co_argcount]) if name not in used]
+
+
 def outside_data(answer: Any) -> list[str]:
     """The names of tensors and numbers of the notebook that an answer reads instead of its arguments."""
     functions = [answer] if not inspect.isclass(answer) else vars(answer).values()

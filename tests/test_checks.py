@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 import answers_01_to_04
+import answers_05_to_07
 import pytest
 import torch
 from mutants import mutants
@@ -22,7 +23,7 @@ from shared.check.exercise import Case, Exercise
 
 ROOT = Path(__file__).resolve().parents[1]
 COURSE = {name: thing for name, thing in vars(check).items() if isinstance(thing, Exercise)}
-ANSWERS = [answers_01_to_04]
+ANSWERS = [answers_01_to_04, answers_05_to_07]
 RIGHT = {name: codes.split("\n---\n") for a in ANSWERS for name, codes in a.RIGHT.items() if name in COURSE}
 WRONG = [wrong for answers in ANSWERS for wrong in answers.WRONG]
 EQUAL = {name: equal for answers in ANSWERS for name, equal in answers.EQUAL.items()}
@@ -183,7 +184,7 @@ def agree_on_random_inputs(exercise: Exercise, code: str) -> bool:
             torch.manual_seed(number)
             if exercise.parts:
                 answer = answer(*case.sizes).double()
-            gave.append(answer(*case.inputs.values()))
+            gave.append(exercise._seen(answer(*case.inputs.values()), case.inputs))
         if not torch.testing.assert_close(*gave, equal_nan=True) is None:
             return False
     return True

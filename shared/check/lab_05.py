@@ -215,7 +215,12 @@ batched_attention = Exercise(
     mistakes=[
         *scales(
             *("keys.shape[-1]", SCALE),
-            **{"features": "x.shape[-1]", "values": "values.shape[-1]", "tokens": "x.shape[-2]", "texts": "keys.shape[0]"},
+            **{
+                "features": "x.shape[-1]",
+                "values": "values.shape[-1]",
+                "tokens": "x.shape[-2]",
+                "texts": "keys.shape[0]",
+            },
         ),
         edit("the number of tokens in the scale", "keys.shape[-1]", "keys.shape[1]", see=SCALE),
         edit("no transpose at all", "keys.transpose(-2, -1)", "keys", see=ALL_WORDS),

@@ -217,7 +217,7 @@ many_heads = Exercise(
         batch((2, 5, 6), [3, 4]),
         batch((4, 4, 8), [1, 3, 2, 3], padding_first=True),
         batch((1, 3, 5), [2]),
-        batch((5, 3, 6), [1, 2, 1, 2, 2], scale=30.0),
+        batch((12, 3, 6), [1] * 8 + [2] * 4, scale=12.0),
     ],
     truth=heads_by_loops,
     parts=PARTS,
@@ -241,6 +241,7 @@ many_heads = Exercise(
             for turned in ("keys.permute(3, 2, 1, 0)", "keys.transpose(1, 2)", "keys.transpose(1, 3)")
         ),
         edit("a reshape for a transpose", "keys.transpose(2, 3)", "keys.reshape(*keys.shape[:2], self.head_dim, -1)"),
+        edit("a reshape for a transpose", "keys.transpose(2, 3)", "keys.view(*keys.shape[:2], self.head_dim, -1)"),
         edit("queries and keys exchanged", SCORES, "keys @ queries.transpose(2, 3)"),
         edit("one matrix for both", "self.W_query(features)", "self.W_key(features)"),
         edit("one matrix for both", "self.W_key(features)", "self.W_query(features)"),

@@ -161,9 +161,10 @@ def looked_at(matrices: object, num_words: int) -> Tensor:
         raise Wrong("not a number", sentence)
     weights = scores.softmax(dim=1)  # (num_words, num_words)
     best, second = weights.topk(2, dim=1).values.unbind(1)
-    if ((best - second) < 1e-6).all():
+    alike = (best - second < 1e-6).tolist()
+    if all(alike):
         raise refused("no word leads", MATRIX)
-    if (best < 0.9).tolist() == [False] * (num_words - 1) + [True]:
+    if alike == [False] * (num_words - 1) + [True]:
         raise refused("last word forgotten", MATRIX)
     looks = weights.argmax(dim=1)  # (num_words,)
     if looks.tolist() == [*range(1, num_words), 0] and (best < 0.9).any():

@@ -4,6 +4,7 @@ A wrong answer is the solution edited: as the check knows it, as WRONG lists it,
 """
 
 import ast
+import dataclasses
 import re
 import sys
 import textwrap
@@ -88,7 +89,6 @@ def test_what_a_check_points_to_is_a_heading_of_the_labs():
 def test_every_name_of_a_mistake_is_in_the_one_list_and_every_name_of_the_list_is_used():
     used = {mistake.name for exercise in COURSE.values() for mistake in exercise.mistakes}
     assert used == set(mistakes.SENTENCES)
-    assert not used & set(mistakes.GENERAL)
 
 
 def test_a_name_the_checks_find_by_themselves_is_in_the_list_too():
@@ -101,15 +101,9 @@ def test_a_name_the_checks_find_by_themselves_is_in_the_list_too():
     assert set(mistakes.GENERAL) <= found <= set(mistakes.GENERAL) | set(mistakes.SENTENCES)
 
 
-def test_a_family_of_edits_fits_somewhere_and_an_exercise_s_own_edits_fit_there():
-    for name, exercise in COURSE.items():
-        own = [m for m in exercise.mistakes if not any(m is other for other in FAMILIES)]
-        assert [m.pairs for m in own if not m.edited(exercise.source)] == [], name
-    sources = [exercise.source for exercise in COURSE.values()]
-    assert [m.pairs for m in FAMILIES if not any(m.edited(source) for source in sources)] == []
-
-
-FAMILIES = [m for thing in vars(mistakes).values() if isinstance(thing, list) for m in thing]
+def test_every_edit_fits_its_solution():
+    unfit = [(name, m.pairs) for name, e in COURSE.items() for m in e.mistakes if not m.edited(e.source)]
+    assert unfit == []
 
 
 @pytest.mark.parametrize("name", COURSE)
@@ -173,22 +167,6 @@ def changed(case: Case, seed: int) -> Case:
     return Case(inputs, case.sizes)
 
 
-def agree_on_random_inputs(exercise: Exercise, code: str) -> bool:
-    """Whether a mutant gives what the solution gives, on a thousand random inputs; a layer with the same weights."""
-    mutant = exercise.compiled(code)
-    for number in range(1000):
-        case = changed(exercise.cases[number % len(exercise.cases)], number)
-        gave = []
-        for answer in (mutant, exercise.solution):
-            torch.manual_seed(number)
-            if exercise.parts:
-                answer = answer(*case.sizes).double()
-            gave.append(answer(*case.inputs.values()))
-        if not torch.testing.assert_close(*gave, equal_nan=True) is None:
-            return False
-    return True
-
-
 SHARES = {}
 
 
@@ -211,14 +189,12 @@ def test_twenty_mutants_are_refused_unless_they_are_right_all_the_same(name):
 @pytest.mark.parametrize("name, code", [(name, code) for name in EQUAL for code in EQUAL[name]])
 def test_a_mutant_said_to_be_right_agrees_on_a_thousand_random_inputs(name, code):
     exercise = COURSE[name]
-    whole = [mutant for mutant in mutants(exercise.source) if code in mutant]
-    assert whole, "no mutant has this line"
-    assert all(agree_on_random_inputs(exercise, mutant) for mutant in whole)
+    (mutant,) = [mutant for mutant in mutants(exercise.source) if code in mutant]
+    cases = [changed(exercise.cases[number % len(exercise.cases)], number) for number in range(1000)]
+    assert dataclasses.replace(exercise, cases=cases, also=None)(exercise.compiled(mutant))
 
 
 def test_most_mutants_are_refused_by_name():
     named, refused = (sum(counts) for counts in zip(*SHARES.values(), strict=True)) if SHARES else (0, 0)
     print(f"all: {named} of {refused} refused by name")
     assert not SHARES or named >= 0.7 * refused
-
-

@@ -12,6 +12,7 @@ from .run import Wrong
 GENERAL = (
     "a global in place of the argument",
     "a linear map is missing",
+    "a number in place of a tensor",
     "a part is missing",
     "an argument is not used",
     "an axis is missing",
@@ -246,7 +247,6 @@ SENTENCES = {
     "over its columns, which is the same: every row sums to 1. Column means are the average *of* the rows, how much each "
     "token is looked at.",
     "rows of padding counted": "You average over all rows. A padded token asks as well, and nobody may count its answer.",
-    "summed over the columns": "You sum each row of A over its columns. Sum the rows: axis 1.",
     "the first row read": "You read the row of the first token. The mark stands elsewhere in each text: `place` says "
     "where.",
     "the last row read": "You read the row of the last token. The mark stands elsewhere in each text: `place` says "
@@ -323,111 +323,105 @@ def _weighed(name: str, see: str, *ways: str) -> list[Mistake]:
     return [edit(name, WEIGH, way, see=see) for way in ways]
 
 
-ATTENTION = [
-    edit("the mask only counted", WEIGH, f"masked_softmax(scores, ({COUNTED}).unsqueeze(1))", see=_MASK),
-    *_weighed(
-        "softmax over the wrong axis",
-        _LOOKS,
-        HIDDEN.format(LOWEST) + ".softmax(dim=1)",
-        HIDDEN.format("-torch.inf") + ".softmax(dim=1)",
-        f"scores.masked_fill(~mask.unsqueeze(2), {LOWEST}).softmax(dim=1)",
-        "scores.masked_fill(~mask.unsqueeze(2), -torch.inf).softmax(dim=1)",
-        "scores.softmax(dim=1)",
-        "masked_softmax(scores.mT, mask.unsqueeze(1)).mT",
-    ),
-    *_weighed(
-        "softmax over the batch",
-        _LOOKS,
-        HIDDEN.format(LOWEST) + ".softmax(dim=0)",
-        HIDDEN.format("-torch.inf") + ".softmax(dim=0)",
-        "scores.softmax(dim=0)",
-    ),
-    edit("no scale", SCALE, "", see=_ROOT),
-    edit("d instead of k in the scale", "math.sqrt(keys.shape[2])", "math.sqrt(features.shape[2])", see=_ROOT),
-    edit("the number of tokens in the scale", "math.sqrt(keys.shape[2])", "math.sqrt(keys.shape[1])", see=_ROOT),
-    edit("the number of texts in the scale", "math.sqrt(keys.shape[2])", "math.sqrt(keys.shape[0])", see=_ROOT),
-    edit("no root in the scale", "math.sqrt(keys.shape[2])", "keys.shape[2]", see=_ROOT),
-    edit("multiplied by the scale", "/ math.sqrt", "* math.sqrt", see=_ROOT),
-    edit("queries and keys exchanged", SCORES, "keys @ queries.transpose(1, 2)", see=_EACH),
-    edit("one matrix for both", "self.W_query(features)", "self.W_key(features)", see=_WHOM),
-    edit("one matrix for both", "self.W_key(features)", "self.W_query(features)", see=_WHOM),
-    edit("one matrix for both", SCORES, "keys @ keys.transpose(1, 2)", see=_WHOM),
-    edit("one matrix for both", SCORES, "queries @ queries.transpose(1, 2)", see=_WHOM),
-    edit("one question for all", SCORES, "queries.mean(dim=1, keepdim=True).expand_as(queries) @ keys.mT", see=_EACH),
-    *(
-        edit("transpose of the wrong axes", "keys.transpose(1, 2)", turned, see=_LOOKS)
-        for turned in (
-            *("keys", "keys.permute(2, 1, 0)", "keys.transpose(0, 1)"),
-            "keys.reshape(keys.shape[0], keys.shape[2], keys.shape[1])",
-        )
-    ),
-    *_weighed("no mask", _LOOKS, "masked_softmax(scores, None)"),
-    *_weighed(
-        "the mask on those who ask",
-        _LOOKS,
-        "masked_softmax(scores, mask.unsqueeze(2))",
-        f"scores.masked_fill(~mask.unsqueeze(2), {LOWEST}).softmax(dim=2)",
-        "scores.masked_fill(~mask.unsqueeze(2), -torch.inf).softmax(dim=2)",
-        "scores.softmax(dim=2) * mask.unsqueeze(2)",
-    ),
-    *_weighed(
-        "the axis of the mask is lost",
-        _LOOKS,
-        "masked_softmax(scores, mask)",
-        f"scores.masked_fill(~mask, {LOWEST}).softmax(dim=2)",
-    ),
-    *_weighed(
-        "mask after the softmax",
-        _HIDE,
-        "scores.softmax(dim=2) * mask.unsqueeze(1)",
-        "scores.softmax(dim=2) * mask.unsqueeze(1) * mask.unsqueeze(2)",
-    ),
-    *_weighed(
-        "the mask the wrong way round",
-        _MASK,
-        "masked_softmax(scores, ~mask.unsqueeze(1))",
-        f"scores.masked_fill(mask.unsqueeze(1), {LOWEST}).softmax(dim=2)",
-        "scores.masked_fill(mask.unsqueeze(1), -torch.inf).softmax(dim=2)",
-        "(scores - 1e9 * mask.unsqueeze(1)).softmax(dim=2)",
-    ),
-    *_weighed(
-        "padding hidden with too small a number",
-        _HIDE,
-        HIDDEN.format("-100.0") + ".softmax(dim=2)",
-        HIDDEN.format("-20.0") + ".softmax(dim=2)",
-        HIDDEN.format("-100.0") + ".softmax(dim=2) * mask.unsqueeze(1)",
-    ),
-    *_weighed(
-        "padding scored zero",
-        _HIDE,
-        "(scores * mask.unsqueeze(1)).softmax(dim=2)",
-        "(scores * mask.unsqueeze(1)).softmax(dim=2) * mask.unsqueeze(1)",
-    ),
-    *_weighed("the mask added as it is", _HIDE, "(scores + mask.unsqueeze(1)).softmax(dim=2)"),
-    *_weighed("no softmax", _HIDE, "scores * mask.unsqueeze(1)", "scores", HIDDEN.format("0")),
-    *_weighed("sigmoid instead of softmax", _HIDE, "scores.sigmoid() * mask.unsqueeze(1)", "scores.sigmoid()"),
-    *_weighed(
-        "NaN in rows of padding",
-        _HIDE,
-        "scores.masked_fill(~(mask.unsqueeze(1) & mask.unsqueeze(2)), -torch.inf).softmax(dim=2)",
-    ),
-    edit("weighted with the transposed weights", "return weights @", "return weights.transpose(1, 2) @", see=_LOOKS),
-    edit("keys brought back", "return weights @ features", "return weights @ keys", see=_LOOKS),
-    edit("keys brought back", "return weights @ values", "return weights @ keys"),
-    edit("queries brought back", "return weights @ features", "return weights @ queries", see=_LOOKS),
-    edit("queries brought back", "return weights @ values", "return weights @ queries"),
-    *(
-        edit("averaged over the tokens", f"weights @ {brought}, weights", f"(weights @ {brought}).{how}(dim=1), weights")
-        for brought in ("features", "values")
-        for how in ("mean", "sum")
-    ),
-    *(
-        edit(name, f"weights @ {brought}, weights", returned.format(brought), see=_LOOKS)
-        for brought in ("features", "values")
-        for name, returned in (
-            ("scores returned instead of weights", "weights @ {}, scores"),
-            ("results in the wrong order", "weights, weights @ {}"),
-            ("weights not used", "{0}, weights"),
-        )
-    ),
-]
+def attention(brought: str) -> list[Mistake]:
+    """The mistakes of a layer of self-attention that brings back `features` or `values`."""
+    output = f"weights @ {brought}"
+    return [
+        edit("the mask only counted", WEIGH, f"masked_softmax(scores, ({COUNTED}).unsqueeze(1))", see=_MASK),
+        *_weighed(
+            "softmax over the wrong axis",
+            _LOOKS,
+            HIDDEN.format(LOWEST) + ".softmax(dim=1)",
+            HIDDEN.format("-torch.inf") + ".softmax(dim=1)",
+            f"scores.masked_fill(~mask.unsqueeze(2), {LOWEST}).softmax(dim=1)",
+            "scores.masked_fill(~mask.unsqueeze(2), -torch.inf).softmax(dim=1)",
+            "scores.softmax(dim=1)",
+            "masked_softmax(scores.mT, mask.unsqueeze(1)).mT",
+        ),
+        *_weighed(
+            "softmax over the batch",
+            _LOOKS,
+            HIDDEN.format(LOWEST) + ".softmax(dim=0)",
+            HIDDEN.format("-torch.inf") + ".softmax(dim=0)",
+            "scores.softmax(dim=0)",
+        ),
+        edit("no scale", SCALE, "", see=_ROOT),
+        edit("d instead of k in the scale", "math.sqrt(keys.shape[2])", "math.sqrt(features.shape[2])", see=_ROOT),
+        edit("the number of tokens in the scale", "math.sqrt(keys.shape[2])", "math.sqrt(keys.shape[1])", see=_ROOT),
+        edit("the number of texts in the scale", "math.sqrt(keys.shape[2])", "math.sqrt(keys.shape[0])", see=_ROOT),
+        edit("no root in the scale", "math.sqrt(keys.shape[2])", "keys.shape[2]", see=_ROOT),
+        edit("multiplied by the scale", "/ math.sqrt", "* math.sqrt", see=_ROOT),
+        edit("queries and keys exchanged", SCORES, "keys @ queries.transpose(1, 2)", see=_EACH),
+        edit("one matrix for both", "self.W_query(features)", "self.W_key(features)", see=_WHOM),
+        edit("one matrix for both", "self.W_key(features)", "self.W_query(features)", see=_WHOM),
+        edit("one matrix for both", SCORES, "keys @ keys.transpose(1, 2)", see=_WHOM),
+        edit("one matrix for both", SCORES, "queries @ queries.transpose(1, 2)", see=_WHOM),
+        edit(
+            "one question for all", SCORES, "queries.mean(dim=1, keepdim=True).expand_as(queries) @ keys.mT", see=_EACH
+        ),
+        *(
+            edit("transpose of the wrong axes", "keys.transpose(1, 2)", turned, see=_LOOKS)
+            for turned in (
+                *("keys", "keys.permute(2, 1, 0)", "keys.transpose(0, 1)"),
+                "keys.reshape(keys.shape[0], keys.shape[2], keys.shape[1])",
+            )
+        ),
+        *_weighed("no mask", _LOOKS, "masked_softmax(scores, None)"),
+        *_weighed(
+            "the mask on those who ask",
+            _LOOKS,
+            "masked_softmax(scores, mask.unsqueeze(2))",
+            f"scores.masked_fill(~mask.unsqueeze(2), {LOWEST}).softmax(dim=2)",
+            "scores.masked_fill(~mask.unsqueeze(2), -torch.inf).softmax(dim=2)",
+            "scores.softmax(dim=2) * mask.unsqueeze(2)",
+        ),
+        *_weighed(
+            "the axis of the mask is lost",
+            _LOOKS,
+            "masked_softmax(scores, mask)",
+            f"scores.masked_fill(~mask, {LOWEST}).softmax(dim=2)",
+        ),
+        *_weighed(
+            "mask after the softmax",
+            _HIDE,
+            "scores.softmax(dim=2) * mask.unsqueeze(1)",
+            "scores.softmax(dim=2) * mask.unsqueeze(1) * mask.unsqueeze(2)",
+        ),
+        *_weighed(
+            "the mask the wrong way round",
+            _MASK,
+            "masked_softmax(scores, ~mask.unsqueeze(1))",
+            f"scores.masked_fill(mask.unsqueeze(1), {LOWEST}).softmax(dim=2)",
+            "scores.masked_fill(mask.unsqueeze(1), -torch.inf).softmax(dim=2)",
+            "(scores - 1e9 * mask.unsqueeze(1)).softmax(dim=2)",
+        ),
+        *_weighed(
+            "padding hidden with too small a number",
+            _HIDE,
+            HIDDEN.format("-100.0") + ".softmax(dim=2)",
+            HIDDEN.format("-20.0") + ".softmax(dim=2)",
+            HIDDEN.format("-100.0") + ".softmax(dim=2) * mask.unsqueeze(1)",
+        ),
+        *_weighed(
+            "padding scored zero",
+            _HIDE,
+            "(scores * mask.unsqueeze(1)).softmax(dim=2)",
+            "(scores * mask.unsqueeze(1)).softmax(dim=2) * mask.unsqueeze(1)",
+        ),
+        *_weighed("the mask added as it is", _HIDE, "(scores + mask.unsqueeze(1)).softmax(dim=2)"),
+        *_weighed("no softmax", _HIDE, "scores * mask.unsqueeze(1)", "scores", HIDDEN.format("0")),
+        *_weighed("sigmoid instead of softmax", _HIDE, "scores.sigmoid() * mask.unsqueeze(1)", "scores.sigmoid()"),
+        *_weighed(
+            "NaN in rows of padding",
+            _HIDE,
+            "scores.masked_fill(~(mask.unsqueeze(1) & mask.unsqueeze(2)), -torch.inf).softmax(dim=2)",
+        ),
+        edit("weighted with the transposed weights", output, f"weights.mT @ {brought}", see=_LOOKS),
+        edit("keys brought back", output, "weights @ keys", see=_LOOKS),
+        edit("queries brought back", output, "weights @ queries", see=_LOOKS),
+        edit("averaged over the tokens", output, f"({output}).mean(dim=1)", see=_LOOKS),
+        edit("averaged over the tokens", output, f"({output}).sum(dim=1)", see=_LOOKS),
+        edit("scores returned instead of weights", ", weights\n", ", scores\n", see=_LOOKS),
+        edit("results in the wrong order", f"{output}, weights", f"weights, {output}", see=_LOOKS),
+        edit("weights not used", output, brought, see=_LOOKS),
+    ]

@@ -1,6 +1,6 @@
 """Answers to the exercises of labs 1 to 4: right ones in odd styles, wrong ones that no edit makes, and equal mutants.
 
-RIGHT: by exercise, answers set apart by ---. WRONG: exercise, the name of the mistake, then replacements in the solution
+RIGHT: by exercise, answers set apart by ---. WRONG: exercise, name of the mistake, then replacements in the solution
 (None for its whole body). EQUAL: mutants of a solution that are right all the same, with the reason.
 """
 
@@ -137,6 +137,10 @@ def by_counting(dim, key_dim, bias):
         return sum(p.numel() for layer in layers for p in layer.parameters())
 
     return count(nn.Linear(dim, key_dim, bias), nn.Linear(key_dim, 1, bias)) - count(nn.Linear(dim, 1, bias))
+---
+def as_a_tensor(dim, key_dim, bias):
+    with_bias = (torch.tensor([dim, key_dim]) + int(bias)) @ torch.tensor([0, 1])
+    return dim * key_dim + with_bias + bias * (key_dim - 1) - dim if bias else dim * key_dim + key_dim - dim
 """,
     "one_matrix": """
 def by_einsum(weight_query, weight_key):
@@ -303,7 +307,7 @@ WRONG = [
     ("attention_pool", "a linear map is missing", "self.score", "self.energy"),
     ("attention_pool", "wrong width", "nn.Linear(dim, 1)", "nn.Linear(dim, dim)"),
     ("attention_pool", "wrong by a factor", "features).sum", "2 * features).sum"),
-    ("lost_to_the_cut", "wrong type", "return (", "return str("),
+    ("lost_to_the_cut", "wrong type", "return (distractor >= window).mean()", 'return "none"'),
     ("redundant_key", "wrong type", "return w, b", "return w"),
     ("redundant_key", "the sign turned round", "return w, b", "return -w, b"),
     ("split_the_map", "wrong type", "return", "return [0.0] or"),

@@ -1,8 +1,7 @@
 """The checks of lab 4: the whole layer, an average taken early, and the one row that asks."""
 
-from collections.abc import Callable
-
 import math
+from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
@@ -197,8 +196,8 @@ def reads_one_row(answer: Callable, go: Callable) -> None:
     if multiplications(answer, list(case.inputs.values()), go) > 2 * tokens * tokens * key_dim:
         raise Wrong(
             "all rows computed",
-            "The numbers are right. But the scores of all tokens are formed, tokens x tokens, of which all rows but one "
-            "are thrown away. Make one query, of the mark alone; then the cost grows with n. "
+            "The numbers are right. But the scores of all tokens are formed, tokens x tokens, and all rows but one are "
+            "thrown away. Make one query, of the mark alone; then the cost grows with n. "
             f"Read again: {ALL_COST}.",
         )
 
@@ -239,7 +238,7 @@ marks_row = Exercise(
         edit(
             "the weights of the mark's column",
             None,
-            (WHOLE + f"output[torch.arange(len(place)), place]").replace("weights @", "weights.mT @"),
+            (WHOLE + "output[torch.arange(len(place)), place]").replace("weights @", "weights.mT @"),
         ),
         edit("the mark's own value", OUT, "marks @ W_value"),
         edit("no scale", " / math.sqrt(keys.shape[2])", "", see=ROOT),

@@ -51,7 +51,7 @@ def agrees(given: Any, other: Any, wanted: Any = None) -> bool:
 
 def kind(value: Any) -> str:
     """What a thing is, in words: "a list", "a numpy array"."""
-    if isinstance(value, Tensor):
+    if type(value) in (Tensor, torch.nn.Parameter):
         special = "" if as_tensor(value) is not None else f" {value.layout} {value.dtype} {value.device}"
         return f"a{special} tensor of shape {tuple(value.shape)}".replace("torch.", "")
     if isinstance(value, np.ndarray):

@@ -1,8 +1,10 @@
 """Answers to the exercises of labs 1 to 4: right ones in odd styles, wrong ones that no edit makes, and equal mutants.
 
-RIGHT: by exercise, answers set apart by ---. WRONG: exercise, the name of the mistake, then replacements in the solution
+RIGHT: by exercise, answers set apart by ---. WRONG: exercise, name of the mistake, then replacements in the solution
 (None for its whole body). EQUAL: mutants of a solution that are right all the same, with the reason.
 """
+
+from shared.check import lab_04
 
 RIGHT = {
     "masked_mean": """
@@ -135,6 +137,10 @@ def by_counting(dim, key_dim, bias):
         return sum(p.numel() for layer in layers for p in layer.parameters())
 
     return count(nn.Linear(dim, key_dim, bias), nn.Linear(key_dim, 1, bias)) - count(nn.Linear(dim, 1, bias))
+---
+def as_a_tensor(dim, key_dim, bias):
+    with_bias = (torch.tensor([dim, key_dim]) + int(bias)) @ torch.tensor([0, 1])
+    return dim * key_dim + with_bias + bias * (key_dim - 1) - dim if bias else dim * key_dim + key_dim - dim
 """,
     "one_matrix": """
 def by_einsum(weight_query, weight_key):
@@ -286,5 +292,109 @@ RIGHT["whole_layer"] = STYLES.format(
     brought_by_matrix="features @ self.W_value",
 )
 
-WRONG = []
-EQUAL = {}
+LINEAR = "nn.Linear(dim, key_dim, bias=False)"
+BRING = "return weights @ values"
+ALL_OUTPUTS = "return (row.unsqueeze(2) * values).sum(dim=1)", "return (share.unsqueeze(2) * {}).sum(dim=1)"
+WRONG = [
+    ("masked_mean", "changes its input", "total = (", "features[~mask] = 0; total = ("),
+    ("masked_mean", "an axis too many", "clamp(min=1)", "clamp(min=1)[:, None]"),
+    ("masked_mean", "wrong type", "return total", "return (total", ".clamp(min=1)", ".clamp(min=1)).numpy()"),
+    ("masked_mean", "other numbers", "min=1", "min=2"),
+    ("attention_pool", "returns nothing", "return (weights", "(weights"),
+    ("attention_pool", "returns nothing", ".sum(dim=1), weights", ".sum(dim=1), None"),
+    ("attention_pool", "wrong type", ".sum(dim=1), weights", ".sum(dim=1)"),
+    ("attention_pool", "changed in place", "scores.softmax(dim=1) * mask", "scores.softmax(dim=1); weights *= mask"),
+    ("attention_pool", "a linear map is missing", "self.score", "self.energy"),
+    ("attention_pool", "wrong width", "nn.Linear(dim, 1)", "nn.Linear(dim, dim)"),
+    ("attention_pool", "wrong by a factor", "features).sum", "2 * features).sum"),
+    ("lost_to_the_cut", "wrong type", "return (distractor >= window).mean()", 'return "none"'),
+    ("redundant_key", "wrong type", "return w, b", "return w"),
+    ("redundant_key", "the sign turned round", "return w, b", "return -w, b"),
+    ("split_the_map", "wrong type", "return", "return [0.0] or"),
+    ("split_the_map", "an argument is not used", None, "return torch.ones(6, len(query))"),
+    ("split_the_map", "an axis is missing", "torch.outer(w, query)", "w"),
+    ("extra_parameters", "wrong type", "return key", "return str(key), key"),
+    ("one_matrix", "wrong by a factor", "return", "return 3 *"),
+    ("one_question", "an axis too many", "torch.ones(key_dim)", "torch.ones(key_dim, 1)", "b_query)", "b_query[:, 0])"),
+    ("one_question", "wrong type", "return W_query, b_query", "return W_query"),
+    ("add_queries", "one map for two", f"self.W_query = {LINEAR}", "self.W_query = self.W_key"),
+    ("whole_layer", "one map for two", f"self.W_key = {LINEAR}", "self.W_key = self.W_query"),
+    ("whole_layer", "wrong width", "nn.Linear(dim, value_dim", "nn.Linear(dim, dim"),
+    ("whole_layer", "wrong width", "nn.Linear(dim, key_dim", "nn.Linear(dim, value_dim"),
+    ("whole_layer", "returns nothing", "return weights", "weights"),
+    ("whole_layer", "wrong type", "values, weights\n", "values\n"),
+    ("whole_layer", "drawn anew in each call", BRING, "return nn.functional.dropout(weights, 0.5) @ values"),
+    ("whole_layer", "cut off from the gradient", "mask.unsqueeze(1))", "mask.unsqueeze(1)).detach()"),
+    ("whole_layer", "cut off from the gradient", BRING, "values = values.detach(); return weights @ values"),
+    (
+        "whole_layer",
+        "changed in place",
+        BRING,
+        "weights /= weights.sum(dim=2, keepdim=True) + 0; return weights @ values",
+    ),
+    (
+        "whole_layer",
+        "parameters created inside forward",
+        "self.W_key(features)",
+        "nn.Linear(len(features.mT[0]), 3)(features)",
+    ),
+    (
+        "whole_layer",
+        "weights not registered",
+        f"W_key = {LINEAR}",
+        "W_key = torch.randn(dim, key_dim)",
+        "self.W_key(features)",
+        "features @ self.W_key",
+    ),
+    ("whole_layer", "super().__init__() is missing", "super().__init__()", "pass"),
+    ("whole_layer", "a linear map is missing", "self.W_query", "self.queries"),
+    ("whole_layer", "not a number", "self.W_key(features)", "self.W_key(features) / 0"),
+    ("whole_layer", "other numbers", "math.sqrt(keys.shape[2])", "math.sqrt(keys.shape[2] + 1)"),
+    *(
+        ("average_early", "the average taken late", ALL_OUTPUTS[0], ALL_OUTPUTS[1].format(outputs))
+        for outputs in (
+            "(weights @ values)",
+            "torch.einsum('bij,bjd->bid', weights, values)",
+            "(weights.unsqueeze(3) * values.unsqueeze(1)).sum(dim=2)",
+            "torch.stack([torch.tensordot(A, V, 1) for A, V in zip(weights, values)])",
+            "torch.stack([torch.stack([row @ V for row in A]) for A, V in zip(weights, values)])",
+            "torch.stack([nn.functional.linear(A, V.T) for A, V in zip(weights, values)])",
+            "nn.functional.scaled_dot_product_attention(weights.log(), torch.eye(mask.shape[1]), values, scale=1)",
+        )
+    ),
+    (
+        "average_early",
+        "the average taken late",
+        None,
+        "share = mask / mask.sum(dim=1, keepdim=True)\nreturn torch.einsum('bij,bjd,bi->bd', weights, values, share)",
+    ),
+    ("average_early", "an axis too many", "* values).sum(dim=1)", "* values)"),
+    ("average_early", "wrong by a factor", "return", "return 2 *"),
+    ("marks_row", "all rows computed", None, lab_04.WHOLE + "output[torch.arange(len(place)), place]"),
+    (
+        "marks_row",
+        "all rows computed",
+        None,
+        "maps = (features @ W for W in (W_query, W_key, W_value))\n"
+        "output = nn.functional.scaled_dot_product_attention(*maps, attn_mask=mask.unsqueeze(1))\n"
+        "return output[torch.arange(len(place)), place]",
+    ),
+    ("marks_row", "changes its input", "keys =", "features *= mask.unsqueeze(2); keys ="),
+    ("marks_row", "sizes that do not fit", "keys @ queries.unsqueeze(2)", "keys @ queries[0]"),
+    ("marks_row", "other numbers", "math.sqrt(keys.shape[2])", "math.sqrt(keys.shape[2] + 1)"),
+]
+BIAS = "a bias is allowed: the check works with whatever the map adds"
+EQUAL = {
+    "attention_pool": {"torch.finfo(features.dtype).min": "scores and features have one dtype"},
+    "redundant_key": {"b = query @ b_key + b_query": "a dot product has no order"},
+    "one_matrix": {"key_dim = weight_key.shape[0]": "both matrices have k rows"},
+    "add_queries": {
+        "self.W_query = nn.Linear(dim, key_dim, bias=True)": BIAS,
+        "self.W_key = nn.Linear(dim, key_dim, bias=True)": BIAS,
+    },
+    "whole_layer": {
+        "self.W_query = nn.Linear(dim, key_dim, bias=True)": BIAS,
+        "self.W_key = nn.Linear(dim, key_dim, bias=True)": BIAS,
+        "self.W_value = nn.Linear(dim, value_dim, bias=True)": BIAS,
+    },
+}

@@ -53,7 +53,7 @@ def agrees(given: Any, other: Any, wanted: Any = None) -> bool:
 
 def kind(value: Any) -> str:
     """What a thing is, in words: "a list", "a numpy array"."""
-    if isinstance(value, Tensor):
+    if type(value) in (Tensor, torch.nn.Parameter):
         special = "" if as_tensor(value) is not None else f" {value.layout} {value.dtype} {value.device}"
         return f"a{special} tensor of shape {tuple(value.shape)}".replace("torch.", "")
     if isinstance(value, np.ndarray):
@@ -71,7 +71,9 @@ def compare(given: Any, wanted: Any, where: str) -> None:
         row = isinstance(given, (Tensor, np.ndarray)) and given.ndim == 1 and isinstance(wanted[0], float)
         if not (row or isinstance(given, (tuple, list))) or len(given) != len(wanted):
             has = f"{len(given)} things" if isinstance(given, (tuple, list)) else kind(given)
-            raise Wrong("wrong type", f"Your code returns {has}; the exercise asks for {len(wanted)} results in a tuple.")
+            raise Wrong(
+                "wrong type", f"Your code returns {has}; the exercise asks for {len(wanted)} results in a tuple."
+            )
         for place, (one, other) in enumerate(zip(given, wanted, strict=True), 1):
             if one is None:
                 raise Wrong("returns nothing", f"Result {place} of {len(wanted)} is None. It was asked for, too.")
@@ -120,7 +122,9 @@ def relation(pairs: list[tuple[Any, Any]]) -> Wrong | None:
         return None  # it is another result that is wrong
     if math.isclose(factor, -1, rel_tol=1e-3):
         return Wrong("the sign turned round", "All numbers have the wrong sign, and are right but for that.")
-    return Wrong("wrong by a factor", f"All numbers are {factor:.4g} times what they should be, and right but for that.")
+    return Wrong(
+        "wrong by a factor", f"All numbers are {factor:.4g} times what they should be, and right but for that."
+    )
 
 
 def _compare_tensors(given: Any, wanted: Tensor, where: str) -> None:

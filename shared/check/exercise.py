@@ -25,7 +25,7 @@ it what the check needs to know. Ten minutes, in `shared/check/your_labs.py`:
         mistakes=[
             edit("queries and keys exchanged", "queries @ keys.T", "keys @ queries.T"),
             edit("length left in", None, "return queries @ keys.T", say="No length was divided out."),
-            edit("length left in", "keys / keys.norm(dim=-1, keepdim=True)", "keys", say="The keys kept their length."),
+            edit("length left in", "keys / keys.norm(dim=-1, keepdim=True)", "keys", say="The keys kept theirs."),
         ],
     )
 
@@ -33,15 +33,15 @@ and in `__init__.py` the line `from .your_labs import cosine_scores as cosine_sc
 `check.cosine_scores(cosine_scores)`. `tests/test_checks.py` then holds the solution equal to the lab's, wants it
 accepted, and puts every edited solution to the check, which must refuse it by the name of its mistake.
 
-The truth must not be computed as the solution does it: use loops, or PyTorch's own function. It gets the inputs of a case
-by name; what it fills with NaN may be any number. An edit replaces text of the solution, one pair after the other (None
-for the whole body); `mistakes.py` holds the course's one list of names with their sentences, so look there for a name
-first. An answer has a mistake when it gives what the edited solution gives in all cases; so choose cases in which
-mistakes differ: sizes that differ, padding in front, one token, large scores.
+The truth must not be computed as the solution does it: use loops, or PyTorch's own function. It gets the inputs of a
+case by name; what it fills with NaN may be any number. An edit replaces text of the solution, pair after pair (None
+for the whole body). `mistakes.py` holds the course's one list of names with their sentences: take a name from
+there, or add one. An answer has a mistake when it gives what the edited solution gives, in all cases; so choose cases in
+which mistakes differ: sizes that differ, padding in front, one token, large scores.
 
 For a layer, the solution is its class, and `parts` names its linear maps. Each case says in `sizes` what the class is
-made with; `widths` makes of these the widths of each map. The truth gets the reader's own maps as functions, besides the
-inputs, and the edited solutions work with them too.
+made with; `widths` makes of these the widths of each map. The truth gets the reader's own maps as functions, besides
+the inputs, and the edited solutions work with them too.
 """
 
 import html
@@ -229,7 +229,7 @@ class Exercise:
                 # A square matrix does not say which way round it is kept, unless another case, not square, does.
                 wrong = self._judge(trials, go, turned=True) and self._judge(trials, go)
             if wrong:
-                if wrong.mistake in ("returns nothing", "wrong type"):
+                if wrong.mistake in ("returns nothing", "wrong type", "raises"):
                     raise self._named(trials) or wrong
                 raise self._named(trials) or self._overlooked(answer) or _related(trials) or wrong
             self._last_look(answer, trials[0], go)
@@ -349,7 +349,10 @@ def runner(answer: Any, dtype: torch.dtype) -> Callable:
         nonlocal left
 
         def seeded(*inputs):
-            torch.manual_seed(next(seeds))  # the same weights each time the check is asked, others in each call
+            # torch.manual_seed would keep a traceback of each call for a GPU to come.
+            torch.default_generator.manual_seed(
+                next(seeds)
+            )  # the same weights each time the check is asked, others in each call
             return function(*inputs)
 
         begin = time.monotonic()

@@ -203,7 +203,11 @@ lost_to_the_cut = Exercise(
         edit("a count instead of a share", ".mean()", ".sum()"),
         edit("the share that stays", ">=", "<"),
         edit("the share that stays", ">=", "<="),
-        edit("words counted instead of reviews", None, "return 1 - (window - distractor).clip(0, labelled).sum() / labelled.sum()"),
+        edit(
+            "words counted instead of reviews",
+            None,
+            "return 1 - (window - distractor).clip(0, labelled).sum() / labelled.sum()",
+        ),
         edit("the window is not used", ">= window", ">= 256"),
         edit("one answer for each review", ".mean()", ""),
         edit("only windows filled exactly", ">=", "=="),

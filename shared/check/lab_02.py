@@ -90,7 +90,9 @@ def what_the_query_makes(given: object, w: Tensor, query: Tensor) -> Tensor:
     """What counts in an answer to `split_the_map`: the product of its matrix with the query."""
     shape = (len(w), len(query))
     if not isinstance(given, Tensor):
-        raise Wrong("wrong type", f"Your code returns a {type(given).__name__}; it should be a tensor of shape {shape}.")
+        raise Wrong(
+            "wrong type", f"Your code returns a {type(given).__name__}; it should be a tensor of shape {shape}."
+        )
     if given.shape == shape[::-1] and shape != shape[::-1]:
         raise refused("the matrix the wrong way round", PROOF)
     check_shape(given, shape, "(d, k)")

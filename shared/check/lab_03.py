@@ -8,9 +8,9 @@ import torch
 from torch import Tensor, nn
 
 from ..model import masked_softmax
-from .compare import check_shape
+from .compare import check_shape, kind
 from .exercise import Case, Exercise, draw, real_tokens
-from .mistakes import ATTENTION, edit, refused
+from .mistakes import attention, edit, refused
 from .run import Wrong
 
 EACH = "Lab 3, “A question for each token”"
@@ -115,14 +115,14 @@ def batches(*more: tuple) -> list[Case]:
         texts(narrow, [4, 2, 3, 1], 2, padding_first=True),
         texts(equal, [4, 3, 2, 4], 3),
         texts(small, [1, 1], 4),
-        texts(large, [1, 2] * 5 + [3], 5, scale=30.0),
+        texts(large, [1, 1, 1, 2] * 4 + [3], 5, scale=30.0),
     ]
 
 
 add_queries = Exercise(
     KeyedAttention,
     name="add_queries",
-    cases=batches((6, 3), (4, 7), (5, 2), (4, 4), (5, 3)),
+    cases=batches((6, 3), (4, 7), (5, 2), (4, 4), (8, 2)),
     truth=attention_by_pytorch,
     parts=("W_query", "W_key"),
     widths=lambda dim, key_dim: dict.fromkeys(("W_query", "W_key"), (dim, key_dim)),
@@ -130,7 +130,7 @@ add_queries = Exercise(
     "against PyTorch's scaled_dot_product_attention",
     see=LAYER,
     mistakes=[
-        *ATTENTION,
+        *attention("features"),
         edit(
             "each token asks only itself",
             *("queries @ keys.transpose(1, 2)", "(queries * keys).sum(dim=2)", "mask.unsqueeze(1)", "mask"),
@@ -161,9 +161,13 @@ def how_all_look(given: object, w: Tensor, key_dim: int) -> Tensor:
     """What counts in an answer to `one_question`: the weights that it gives to six tokens."""
     dim = len(w)
     shapes = {"W_query": (dim, key_dim), "b_query": (key_dim,), "W_key": (dim, key_dim)}
-    if not isinstance(given, (tuple, list)) or len(given) != 3 or not all(isinstance(part, Tensor) for part in given):
+    if not isinstance(given, (tuple, list)) or len(given) != 3:
         raise Wrong("wrong type", "Return three tensors in a tuple: W_query, b_query, W_key.")
     for (name, shape), part in zip(shapes.items(), given, strict=True):
+        if not isinstance(part, Tensor):
+            raise Wrong(
+                "a number in place of a tensor", f"{name} is {kind(part)}. It should be a tensor of shape {shape}."
+            )
         check_shape(part, shape, f"of {name} (d = {dim}, k = {key_dim})")
     W_query, b_query, W_key = (part.to(w.dtype) for part in given)
     features = draw(6, dim, seed=7).to(w.dtype)
@@ -192,9 +196,11 @@ one_question = Exercise(
         edit("nobody asks", "torch.ones(key_dim)", "torch.zeros(key_dim)"),
         edit("the matrix still asks", "torch.zeros(len(w), key_dim)", "torch.ones(len(w), key_dim)"),
         edit("the sign turned round", "W_query, b_query, W_key", "W_query, -b_query, W_key"),
-        edit("the matrix the wrong way round", "outer(w, b_query)", "outer(b_query, w)"),
-        edit("the matrix the wrong way round", "zeros(len(w), key_dim)", "zeros(key_dim, len(w))"),
-        edit("results in the wrong order", "W_query, b_query, W_key", "W_key, b_query, W_query"),
+        edit("every column asks", KEY, "math.sqrt(key_dim) * torch.outer(w, b_query)"),
+        edit("nobody asks", "W_query, b_query, W_key", "W_key, b_query, W_query"),
+        edit("nobody asks", KEY, "torch.zeros(len(w), key_dim)"),
+        edit("the matrix still asks", "torch.zeros(len(w), key_dim)", "torch.randn(len(w), key_dim)"),
+        edit("the matrix still asks", "W_query, b_query, W_key", "W_key, b_query, W_key"),
         edit("d instead of k in the scale", "math.sqrt(key_dim)", "math.sqrt(len(w))"),
         edit("the scale counted three times", "math.sqrt(key_dim)", "key_dim**1.5"),
         edit("w left out of the keys", "torch.outer(w, b_query)", "torch.ones(len(w), key_dim)"),

@@ -1,8 +1,7 @@
 """The checks of lab 4: the whole layer, an average taken early, and the one row that asks."""
 
-from collections.abc import Callable
-
 import math
+from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
@@ -10,7 +9,7 @@ from torch import Tensor, nn
 from ..model import masked_softmax
 from .exercise import Case, Exercise, draw, real_tokens
 from .lab_03 import attention_by_pytorch, batches
-from .mistakes import ATTENTION, COUNTED, LOWEST, edit
+from .mistakes import COUNTED, LOWEST, attention, edit
 from .run import Wrong, multiplications
 
 PADDING = "Lab 1, “Batches, padding and the mask”"
@@ -43,7 +42,7 @@ class WholeLayer(nn.Module):
 whole_layer = Exercise(
     WholeLayer,
     name="whole_layer",
-    cases=batches((6, 3, 4), (4, 7, 2), (5, 2, 3), (4, 4, 4), (5, 3, 2)),
+    cases=batches((6, 3, 4), (4, 7, 2), (5, 2, 3), (4, 4, 4), (8, 2, 3)),
     truth=attention_by_pytorch,
     parts=("W_query", "W_key", "W_value"),
     widths=lambda dim, key_dim, value_dim: {
@@ -55,12 +54,11 @@ whole_layer = Exercise(
     "precision, against PyTorch's scaled_dot_product_attention",
     see=VALUES,
     mistakes=[
-        *ATTENTION,
+        *attention("values"),
         edit("d_v instead of k in the scale", "math.sqrt(keys.shape[2])", "math.sqrt(values.shape[2])", see=ROOT),
         edit("features brought back", "weights @ values", "weights @ features"),
         edit("values made of something else", "self.W_value(features)", "self.W_value(keys)"),
         edit("values made of something else", "self.W_value(features)", "self.W_value(queries)"),
-        edit("one matrix for keys and values", "values = self.W_value(features)", "values = keys"),
         edit("one matrix for keys and values", "keys = self.W_key(features)", "keys = self.W_value(features)"),
         *(
             edit("a residual connection", "return weights @ values", f"return {added}")
@@ -140,10 +138,8 @@ average_early = Exercise(
         edit("row means instead of column means", ROW, "share"),
         edit("row means instead of column means", None, "return values.mean(dim=1)"),
         edit("row means instead of column means", None, "return values.sum(dim=1) / mask.sum(dim=1, keepdim=True)"),
-        edit("row means instead of column means", "(share.unsqueeze(2)", "(share.unsqueeze(1)", "weights).sum(dim=1)", "weights).sum(dim=2)"),
-        edit("columns weighted instead of rows", "share.unsqueeze(2)", "share.unsqueeze(1)"),
+        edit("row means instead of column means", "weights).sum(dim=1)", "weights).sum(dim=2)"),
         edit("columns weighted instead of rows", "share.unsqueeze(2)", "share"),
-        edit("summed over the columns", "weights).sum(dim=1)", "weights).sum(dim=2)"),
         edit("summed over the batch", "weights).sum(dim=1)", "weights).sum(dim=0)"),
         edit("summed over the batch", "values).sum(dim=1)", "values).sum(dim=0)"),
         edit("summed over the features", "values).sum(dim=1)", "values).sum(dim=2)"),
@@ -200,8 +196,8 @@ def reads_one_row(answer: Callable, go: Callable) -> None:
     if multiplications(answer, list(case.inputs.values()), go) > 2 * tokens * tokens * key_dim:
         raise Wrong(
             "all rows computed",
-            "The numbers are right. But the scores of all tokens are formed, tokens x tokens, of which all rows but one "
-            "are thrown away. Make one query, of the mark alone; then the cost grows with n. "
+            "The numbers are right. But the scores of all tokens are formed, tokens x tokens, and all rows but one are "
+            "thrown away. Make one query, of the mark alone; then the cost grows with n. "
             f"Read again: {ALL_COST}.",
         )
 
@@ -220,10 +216,11 @@ marks_row = Exercise(
         marked((4, 7, 2), 10, [6, 6], [3, 5]),
         marked((5, 2, 3), 20, [4, 2, 3, 1], [1, 2, 2, 3], padding_first=True),
         marked((4, 4, 4), 30, [4, 3, 2, 4], [1, 2, 0, 3]),
+        marked((3, 2, 2), 40, [1, 1], [0, 0]),
     ],
     truth=row_of_the_mark,
     also=reads_one_row,
-    tried="four batches with the mark at its own place in each text, in double precision, against the whole layer of "
+    tried="five batches with the mark at its own place in each text, in double precision, against the whole layer of "
     "PyTorch; and no n x n matrix was formed",
     see=TWIST,
     mistakes=[
@@ -238,7 +235,11 @@ marks_row = Exercise(
         edit("all rows averaged", None, WHOLE + "output.mean(dim=1)"),
         edit("all rows averaged", None, WHOLE + "(mask.unsqueeze(2) * output).sum(dim=1) / mask.sum(dim=1)[:, None]"),
         edit("the mark's column read", "marks @ W_query", "marks @ W_key", "features @ W_key", "features @ W_query"),
-        edit("the weights of the mark's column", None, (WHOLE + f"output[torch.arange(len(place)), place]").replace("weights @", "weights.mT @")),
+        edit(
+            "the weights of the mark's column",
+            None,
+            (WHOLE + "output[torch.arange(len(place)), place]").replace("weights @", "weights.mT @"),
+        ),
         edit("the mark's own value", OUT, "marks @ W_value"),
         edit("no scale", " / math.sqrt(keys.shape[2])", "", see=ROOT),
         edit("d instead of k in the scale", "math.sqrt(keys.shape[2])", "math.sqrt(features.shape[2])", see=ROOT),

@@ -12,6 +12,7 @@ from .run import Wrong
 GENERAL = (
     "a global in place of the argument",
     "a linear map is missing",
+    "a number in place of a tensor",
     "a part is missing",
     "an argument is not used",
     "an axis is missing",
@@ -50,45 +51,46 @@ COUNTED = "torch.arange(mask.shape[1]) < mask.sum(dim=1, keepdim=True)"
 
 SENTENCES = {
     # means and sums
-    "counted over the batch": "You count how many texts have a real token at each place. Count the real tokens of each "
-    "text: sum the mask over axis 1.",
+    "counted over the batch": "You count how many texts have a real token at each place. Count the real tokens of "
+    "each text: sum the mask over axis 1.",
     "divided by all places": "Padding is out of the sum, but you still divide by the length of the row and not by the "
     "number of real tokens. Short texts come out too small.",
     "divided once too often": "You take the mean of the weighted features. The weights sum to 1 already, so sum them.",
     "mean over the batch": "You average over the texts of the batch. A text must not depend on its neighbours: the "
     "tokens are axis 1.",
-    "mean over the features": "You average over the features of each token. The tokens are axis 1, the features axis 2.",
+    "mean over the features": "You average over the features of each token. The tokens are axis 1, the features axis "
+    "2.",
     "multiplied by the count": "You multiply by the number of real tokens. A mean divides by it.",
     "not divided": "This is a sum over the real tokens, not their mean. Long texts come out too large.",
-    "one count for all texts": "You divide by the real tokens of the whole batch. Each text has a count of its own: sum "
-    "the mask over the tokens only.",
-    "padding left in the mean": "The mean runs over padding too: short texts are pulled towards whatever stands behind "
-    "them.",
+    "one count for all texts": "You divide by the real tokens of the whole batch. Each text has a count of its own: "
+    "sum the mask over the tokens only.",
+    "padding left in the mean": "The mean runs over padding too: short texts are pulled towards whatever stands "
+    "behind them.",
     "padding left in the sum": "You divide by the number of real tokens, but padding is still in the sum.",
     "summed over the batch": "You sum over the texts of the batch. The tokens of one text are summed: axis 1.",
     "summed over the features": "You sum over the features of each token. Sum over the tokens, axis 1.",
-    "the axis of the count is lost": "The counts have the shape (batch,), which lines up with the features and not with "
-    "the texts; where the sizes agree that raises no error. Keep the axis: keepdim=True.",
+    "the axis of the count is lost": "The counts have the shape (batch,), which lines up with the features and not "
+    "with the texts; where the sizes agree that raises no error. Keep the axis: keepdim=True.",
     # masks
     "NaN for a text of padding": "A text of padding only gives NaN, and one NaN spoils the whole model. It comes from "
     "0 / 0, or from the softmax of a row of minus infinities: fill with the smallest number instead, and multiply by "
     "the mask at the end.",
-    "mask after the softmax": "You set the weights of padding to zero after the softmax. It has had its share by then, "
-    "and the weights no longer sum to 1. Hide it in the scores.",
+    "mask after the softmax": "You set the weights of padding to zero after the softmax. It has had its share by "
+    "then, and the weights no longer sum to 1. Hide it in the scores.",
     "no mask": "The mask is not used, so padding takes part.",
     "padding hidden with too small a number": "Padding gets a low score, but a real token may score lower still, and "
     "then padding wins. Fill with the smallest number there is, or with minus infinity.",
-    "padding scored zero": "You give padding the score 0. The softmax takes e to the 0, which is 1: padding still gets "
-    "weight. Use the smallest number there is.",
-    "the mask added as it is": "You add the mask to the scores, so real tokens get 1 more and padding keeps its score. "
-    "What is added to padding must be hugely negative.",
-    "the mask on the wrong axis": "The mask has its new axis in the wrong place. It is (batch, tokens) and must become "
-    "(batch, tokens, 1), so that it says the same for all features of a token.",
-    "the mask only counted": "You count the real tokens of a text and take as many from the front. Padding may stand in "
-    "front, too: ask the mask which tokens are real.",
+    "padding scored zero": "You give padding the score 0. The softmax takes e to the 0, which is 1: padding still "
+    "gets weight. Use the smallest number there is.",
+    "the mask added as it is": "You add the mask to the scores, so real tokens get 1 more and padding keeps its "
+    "score. What is added to padding must be hugely negative.",
+    "the mask on the wrong axis": "The mask has its new axis in the wrong place. It is (batch, tokens) and must "
+    "become (batch, tokens, 1), so that it says the same for all features of a token.",
+    "the mask only counted": "You count the real tokens of a text and take as many from the front. Padding may stand "
+    "in front, too: ask the mask which tokens are real.",
     "the mask the wrong way round": "You take padding for the real tokens. The mask is True where a token is real.",
-    "weight for a text of padding": "A text of padding only should get no weight at all. Multiply by the mask after the "
-    "softmax, too.",
+    "weight for a text of padding": "A text of padding only should get no weight at all. Multiply by the mask after "
+    "the softmax, too.",
     # scores, softmax, weights
     "no softmax": "The scores are used as weights. Without the softmax they can be negative and do not sum to 1.",
     "results in the wrong order": "Both results are right, but in the wrong order: the output first, then the weights.",
@@ -102,15 +104,15 @@ SENTENCES = {
     "weights not used": "The weights are right, but the features are summed or averaged without them.",
     # lab 1
     "a count instead of a share": "This is the number of lost reviews. Divide it by the number of all.",
-    "a full window counted as room": "A distractor that fills the window to its last place leaves no room either. Look "
-    "at the equal sign.",
+    "a full window counted as room": "A distractor that fills the window to its last place leaves no room either. "
+    "Look at the equal sign.",
     "cut reviews counted as lost": "You also count reviews that lose their end only. The question is about those of "
     "which nothing is left.",
     "one answer for each review": "This says for each review whether it is lost. Return one number, the share that is.",
     "only windows filled exactly": "You count distractors that fill the window exactly. A longer one leaves no room "
     "either.",
-    "the reviews compared with each other": "You compare the two reviews. What leaves no room is a distractor as long as "
-    "the window.",
+    "the reviews compared with each other": "You compare the two reviews. What leaves no room is a distractor as long "
+    "as the window.",
     "the share that stays": "This is the share of reviews of which something is left. Take the others.",
     "the two reviews exchanged": "You measure the labelled review. The one that pushes it out of the window is the "
     "distractor, in front.",
@@ -121,112 +123,114 @@ SENTENCES = {
     "added in place of multiplied": "You add where the two have to be multiplied.",
     "biases not counted": "Without biases this is right. With them, the key has k more.",
     "both biases forgotten": "w is right, but b is zero. The key model has two biases; what do they add to a score?",
-    "divided by an entry of q": "You divide by entries of the query, and one of them may be zero. Only the whole query "
-    "is not: divide by q · q.",
-    "divided by the length of q": "You divide by the length of q, the root of q · q. The query comes in twice, so divide "
-    "by its square.",
+    "divided by an entry of q": "You divide by entries of the query, and one of them may be zero. Only the whole "
+    "query is not: divide by q · q.",
+    "divided by the length of q": "You divide by the length of q, the root of q · q. The query comes in twice, so "
+    "divide by its square.",
     "divided by the number of entries": "You divide by the number of the query's entries. What has to go is their "
     "square: q · q.",
-    "each column brings back all of w": "Each column alone would do; together they bring back k times w. Share it among "
-    "the columns.",
+    "each column brings back all of w": "Each column alone would do; together they bring back k times w. Share it "
+    "among the columns.",
     "multiplied in place of added": "You multiply where the two have to be added.",
     "multiplied in place of divided": "You multiply by q · q. Divide by it: the query comes in twice.",
     "not divided by q · q": "The direction is right, the size is not: w comes back multiplied by q · q.",
     "nothing comes back": "Your K times the query is zero.",
     "the bias in place of the query": "You multiply with the key's bias. What meets the keys is the query.",
-    "the difference turned round": "You take the key model from the single map. The sign is the other way round: k = 1 "
-    "costs more.",
+    "the difference turned round": "You take the key model from the single map. The sign is the other way round: k = "
+    "1 costs more.",
     "the key matrix not counted": "The key matrix is missing. It has d rows and k columns.",
     "the key matrix taken as d by d": "You count a full key matrix. It has d rows and k columns.",
     "the key matrix is not d times k": "The key matrix has d rows and k columns, so d times k numbers.",
     "the key's bias forgotten": "Each key carries the key's bias, k numbers that the query meets too. It is missing.",
     "the key's bias has the wrong width": "The key's bias is added to a key, so it has k numbers.",
-    "the key's bias never met the query": "You add up the key's bias as it stands. A score is a key times the query, and "
-    "the bias is a part of the key.",
-    "the matrix the wrong way round": "The matrix is transposed: K has d rows and k columns, and the query has k numbers. "
-    "(Only nn.Linear keeps its matrix transposed.)",
+    "the key's bias never met the query": "You add up the key's bias as it stands. A score is a key times the query, "
+    "and the bias is a part of the key.",
+    "the matrix the wrong way round": "The matrix is transposed: K has d rows and k columns, and the query has k "
+    "numbers. (Only nn.Linear keeps its matrix transposed.)",
     "the product is not summed": "You multiply number by number, and leave the products side by side. Sum them.",
-    "the query entry by entry": "You divide by the query entry by entry. One number is due, the sum of its squares: "
-    "q · q.",
+    "the query entry by entry": "You divide by the query entry by entry. One number is due, the sum of its squares: q "
+    "· q.",
     "the query forgotten": "You count the key matrix alone. The query has k numbers of its own.",
     "the query has the wrong width": "The query meets keys, so it has k numbers, and a bias if there are any.",
     "the query is not undone": "The columns of K hold w as it is. Then the query multiplies it by the sum of its "
     "entries.",
-    "the query left out of w": "w adds up the columns of K as if the query were all ones. Each column counts as much as "
-    "the query says.",
+    "the query left out of w": "w adds up the columns of K as if the query were all ones. Each column counts as much "
+    "as the query says.",
     "the query meets itself": "You multiply the query with itself. In b it meets the key's bias.",
     "the query taken off": "You take the query off the key. The key model has both.",
     "the query's bias forgotten": "The bias behind the query is missing.",
     "the single map added": "You add the single map. The question is how many parameters come on top of it: take it "
     "off.",
-    "the single map has the wrong width": "The single map makes one number of d: it has d, and a bias if there are any.",
+    "the single map has the wrong width": "The single map makes one number of d: it has d, and a bias if there are "
+    "any.",
     "the single map not taken off": "This is what the key model has. The question is how many *more* that is than the "
     "single map's.",
     "the single map's bias forgotten": "The single map has a bias as well, when the key model has: one number less to "
     "pay for.",
-    "the single map's bias has the wrong sign": "The single map has d numbers and a bias: add the bias, and take the sum "
-    "off.",
+    "the single map's bias has the wrong sign": "The single map has d numbers and a bias: add the bias, and take the "
+    "sum off.",
     "w is a column": "w has an axis too many: a vector of d numbers has the shape (d,).",
     "w taken for the query": "You multiply with w where the query belongs: the square is that of the query, q · q.",
     # self-attention
     "NaN in rows of padding": "A query of padding has nothing to look at: a row of minus infinities, whose softmax is "
     "NaN. Fill with the smallest number instead, or hide padding from all queries and leave the rows as they are.",
-    "a reshape for a transpose": "The shape is right and the numbers stand in the wrong places: a reshape does not turn "
-    "a matrix. Transpose it.",
+    "a reshape for a transpose": "The shape is right and the numbers stand in the wrong places: a reshape does not "
+    "turn a matrix. Transpose it.",
     "a residual connection": "You add what was there before to the output. Such a residual connection comes in lab 8; "
     "this layer has none.",
     "averaged over the tokens": "You make one output of all tokens. The layer gives each token an output of its own; "
     "averaging is the classifier's business.",
-    "d instead of k in the scale": "You divide by √d, the width of the features. A score sums k products, so it is the "
-    "width of the keys that counts.",
+    "d instead of k in the scale": "You divide by √d, the width of the features. A score sums k products, so it is "
+    "the width of the keys that counts.",
     "d_v instead of k in the scale": "You divide by the root of the values' width. Values take no part in a score: it "
     "sums k products.",
-    "each token asks only itself": "Each query meets the key of its own token alone. Let it meet all keys of the text: "
-    "one row of scores for each token, a matrix product.",
+    "each token asks only itself": "Each query meets the key of its own token alone. Let it meet all keys of the "
+    "text: one row of scores for each token, a matrix product.",
     "features brought back": "You bring back the features. The layer brings back values: A (F V).",
     "keys brought back": "You bring back the keys. They say what a token answers to, and are not what it gives.",
     "multiplied by the scale": "You multiply by √k. That makes large scores larger; divide.",
     "no root in the scale": "You divide by k. The variance of a score grows with k, its size with √k.",
     "no scale": "The scores are not divided by √k, the root of the keys' width.",
-    "no transpose at all": "These two shapes cannot be multiplied as they stand. Ask which axis the two share: it is k, "
-    "the first.",
+    "no transpose at all": "These two shapes cannot be multiplied as they stand. Ask which axis the two share: it is "
+    "k, the first.",
     "one matrix for both": "Queries and keys come from the same matrix. Then i asks j as j asks i; there are two "
     "matrices.",
     "one matrix for keys and values": "Keys and values come from the same matrix. What a token answers to and what it "
     "gives are two things.",
     "one question for all": "All tokens of a text ask the same question, the average one. Each token makes its own.",
     "only one matrix used": "Only one of the two matrices is in the result. It is a product of both.",
-    "queries and keys exchanged": "Keys ask here, and queries answer. Row i of the scores is what token i asks, so the "
-    "queries stand on the left.",
+    "queries and keys exchanged": "Keys ask here, and queries answer. Row i of the scores is what token i asks, so "
+    "the queries stand on the left.",
     "queries brought back": "You bring back the queries. They say what a token asks, and are not what it gives.",
-    "softmax over the wrong axis": "Your softmax runs down the columns, so the askers compete for a token. Each row must "
-    "sum to 1: the softmax belongs on the last axis.",
-    "the axis of the mask is lost": "The mask has no axis for those who ask, so texts and askers are mixed up. Give it a "
-    "new axis in the middle, (batch, 1, tokens).",
+    "softmax over the wrong axis": "Your softmax runs down the columns, so the askers compete for a token. Each row "
+    "must sum to 1: the softmax belongs on the last axis.",
+    "the axis of the mask is lost": "The mask has no axis for those who ask, so texts and askers are mixed up. Give "
+    "it a new axis in the middle, (batch, 1, tokens).",
     "the mask on those who ask": "Your mask hides rows: it says who may ask. It has to hide columns, so that nobody "
     "looks *at* padding. Give it its new axis in the middle, (batch, 1, tokens).",
     "the number of texts in the scale": "You divide by the root of the number of texts. A score sums k products, "
     "whatever the batch.",
     "the number of tokens in the scale": "You divide by the root of the number of tokens. A score sums k products, "
     "whatever the length of the text.",
-    "the scale of another matrix's number": "You divide by the root of how many numbers the matrix has. A score sums k "
-    "products: it is the number of its rows.",
-    "the trap of the transposed matrix": "This product is k x k. nn.Linear keeps its matrix transposed, (k, d), so here "
-    "Q is `weight_query.T`; the matrix in the middle is d x d.",
+    "the scale of another matrix's number": "You divide by the root of how many numbers the matrix has. A score sums "
+    "k products: it is the number of its rows.",
+    "the trap of the transposed matrix": "This product is k x k. nn.Linear keeps its matrix transposed, (k, d), so "
+    "here Q is `weight_query.T`; the matrix in the middle is d x d.",
     "transpose of the wrong axes": "The keys are transposed along the wrong axes. In a batch, axis 0 counts texts and "
     "must stay: exchange the last two, with `keys.transpose(1, 2)`.",
     "values made of something else": "Your values are not made of the features. Each of the three maps takes the "
     "features.",
-    "weighted with the transposed weights": "You multiply with A transposed: each token gives where it should take. Row "
-    "i of A belongs to what token i brings back.",
+    "weighted with the transposed weights": "You multiply with A transposed: each token gives where it should take. "
+    "Row i of A belongs to what token i brings back.",
     # one question in any width
-    "every column asks": "Each of the k columns alone gives the right scores; together they give k times as much. Share "
-    "it out, or use one column.",
-    "nobody asks": "All weights are equal: the query is zero, or the keys are. The question stands in the query's bias.",
+    "every column asks": "Each of the k columns alone gives the right scores; together they give k times as much. "
+    "Share it out, or use one column.",
+    "nobody asks": "All weights are equal: the query is zero, or the keys are. The question stands in the query's "
+    "bias.",
     "the matrix still asks": "The query's matrix is not zero, and the tokens still ask different questions.",
     "the scale counted three times": "You divide by k√k. One √k is the layer's own scale; make up for that.",
-    "the scale not undone": "The layer divides the scores by √k, so its weights are flatter than the pooling's. Make up "
-    "for it.",
+    "the scale not undone": "The layer divides the scores by √k, so its weights are flatter than the pooling's. Make "
+    "up for it.",
     "the scale undone twice": "The scores come out √k times too large: you made up for the division twice, or with k "
     "where its root is due.",
     "the sign turned round": "The order is upside down: what the pooling likes most gets the least weight. A sign is "
@@ -236,17 +240,17 @@ SENTENCES = {
     "a text taken for a place": "You index the texts with the places. Axis 0 counts texts, axis 1 places: "
     "`features[torch.arange(batch), place]`.",
     "all rows averaged": "You average the outputs of all tokens. That drowns the one row that has a reason to ask.",
-    "columns weighted instead of rows": "Your shares stand along the columns of A. They belong to the rows, the tokens "
-    "that ask: (batch, tokens, 1).",
-    "every place in every text": "`[:, place]` takes all places from each text, so the result has an axis too many. Take "
-    "one place from each: `features[torch.arange(batch), place]`.",
+    "columns weighted instead of rows": "Your shares stand along the columns of A. They belong to the rows, the "
+    "tokens that ask: (batch, tokens, 1).",
+    "every place in every text": "`[:, place]` takes all places from each text, so the result has an axis too many. "
+    "Take one place from each: `features[torch.arange(batch), place]`.",
     "one place for all texts": "You read the same place in every text. The mark has a place of its own in each.",
     "one row read": "You read one row of A. The mean takes all rows of real tokens.",
-    "row means instead of column means": "This is the mean of the values. You left A out, or took the mean of each row "
-    "over its columns, which is the same: every row sums to 1. Column means are the average *of* the rows, how much each "
-    "token is looked at.",
-    "rows of padding counted": "You average over all rows. A padded token asks as well, and nobody may count its answer.",
-    "summed over the columns": "You sum each row of A over its columns. Sum the rows: axis 1.",
+    "row means instead of column means": "This is the mean of the values. You left A out, or took the mean of each "
+    "row over its columns, which is the same: every row sums to 1. Column means are the average *of* the rows, how "
+    "much each token is looked at.",
+    "rows of padding counted": "You average over all rows. A padded token asks as well, and nobody may count its "
+    "answer.",
     "the first row read": "You read the row of the first token. The mark stands elsewhere in each text: `place` says "
     "where.",
     "the last row read": "You read the row of the last token. The mark stands elsewhere in each text: `place` says "
@@ -410,7 +414,7 @@ def _with_body(source: str, body: str) -> str:
 
 
 def edit(name: str, *texts: str | None, see: str | None = None, say: str | None = None) -> Mistake:
-    """A mistake that is made by these replacements: old, new, old, new ...; None stands for the whole body (of `forward`)."""
+    """A mistake made by these replacements: old, new, old, new ...; None stands for the whole body (of `forward`)."""
     return Mistake(name, tuple(zip(texts[::2], texts[1::2], strict=True)), see, say)
 
 
@@ -452,111 +456,105 @@ def _weighed(name: str, see: str, *ways: str) -> list[Mistake]:
     return [edit(name, WEIGH, way, see=see) for way in ways]
 
 
-ATTENTION = [
-    edit("the mask only counted", WEIGH, f"masked_softmax(scores, ({COUNTED}).unsqueeze(1))", see=_MASK),
-    *_weighed(
-        "softmax over the wrong axis",
-        _LOOKS,
-        HIDDEN.format(LOWEST) + ".softmax(dim=1)",
-        HIDDEN.format("-torch.inf") + ".softmax(dim=1)",
-        f"scores.masked_fill(~mask.unsqueeze(2), {LOWEST}).softmax(dim=1)",
-        "scores.masked_fill(~mask.unsqueeze(2), -torch.inf).softmax(dim=1)",
-        "scores.softmax(dim=1)",
-        "masked_softmax(scores.mT, mask.unsqueeze(1)).mT",
-    ),
-    *_weighed(
-        "softmax over the batch",
-        _LOOKS,
-        HIDDEN.format(LOWEST) + ".softmax(dim=0)",
-        HIDDEN.format("-torch.inf") + ".softmax(dim=0)",
-        "scores.softmax(dim=0)",
-    ),
-    edit("no scale", SCALE, "", see=_ROOT),
-    edit("d instead of k in the scale", "math.sqrt(keys.shape[2])", "math.sqrt(features.shape[2])", see=_ROOT),
-    edit("the number of tokens in the scale", "math.sqrt(keys.shape[2])", "math.sqrt(keys.shape[1])", see=_ROOT),
-    edit("the number of texts in the scale", "math.sqrt(keys.shape[2])", "math.sqrt(keys.shape[0])", see=_ROOT),
-    edit("no root in the scale", "math.sqrt(keys.shape[2])", "keys.shape[2]", see=_ROOT),
-    edit("multiplied by the scale", "/ math.sqrt", "* math.sqrt", see=_ROOT),
-    edit("queries and keys exchanged", SCORES, "keys @ queries.transpose(1, 2)", see=_EACH),
-    edit("one matrix for both", "self.W_query(features)", "self.W_key(features)", see=_WHOM),
-    edit("one matrix for both", "self.W_key(features)", "self.W_query(features)", see=_WHOM),
-    edit("one matrix for both", SCORES, "keys @ keys.transpose(1, 2)", see=_WHOM),
-    edit("one matrix for both", SCORES, "queries @ queries.transpose(1, 2)", see=_WHOM),
-    edit("one question for all", SCORES, "queries.mean(dim=1, keepdim=True).expand_as(queries) @ keys.mT", see=_EACH),
-    *(
-        edit("transpose of the wrong axes", "keys.transpose(1, 2)", turned, see=_LOOKS)
-        for turned in (
-            *("keys", "keys.permute(2, 1, 0)", "keys.transpose(0, 1)"),
-            "keys.reshape(keys.shape[0], keys.shape[2], keys.shape[1])",
-        )
-    ),
-    *_weighed("no mask", _LOOKS, "masked_softmax(scores, None)"),
-    *_weighed(
-        "the mask on those who ask",
-        _LOOKS,
-        "masked_softmax(scores, mask.unsqueeze(2))",
-        f"scores.masked_fill(~mask.unsqueeze(2), {LOWEST}).softmax(dim=2)",
-        "scores.masked_fill(~mask.unsqueeze(2), -torch.inf).softmax(dim=2)",
-        "scores.softmax(dim=2) * mask.unsqueeze(2)",
-    ),
-    *_weighed(
-        "the axis of the mask is lost",
-        _LOOKS,
-        "masked_softmax(scores, mask)",
-        f"scores.masked_fill(~mask, {LOWEST}).softmax(dim=2)",
-    ),
-    *_weighed(
-        "mask after the softmax",
-        _HIDE,
-        "scores.softmax(dim=2) * mask.unsqueeze(1)",
-        "scores.softmax(dim=2) * mask.unsqueeze(1) * mask.unsqueeze(2)",
-    ),
-    *_weighed(
-        "the mask the wrong way round",
-        _MASK,
-        "masked_softmax(scores, ~mask.unsqueeze(1))",
-        f"scores.masked_fill(mask.unsqueeze(1), {LOWEST}).softmax(dim=2)",
-        "scores.masked_fill(mask.unsqueeze(1), -torch.inf).softmax(dim=2)",
-        "(scores - 1e9 * mask.unsqueeze(1)).softmax(dim=2)",
-    ),
-    *_weighed(
-        "padding hidden with too small a number",
-        _HIDE,
-        HIDDEN.format("-100.0") + ".softmax(dim=2)",
-        HIDDEN.format("-20.0") + ".softmax(dim=2)",
-        HIDDEN.format("-100.0") + ".softmax(dim=2) * mask.unsqueeze(1)",
-    ),
-    *_weighed(
-        "padding scored zero",
-        _HIDE,
-        "(scores * mask.unsqueeze(1)).softmax(dim=2)",
-        "(scores * mask.unsqueeze(1)).softmax(dim=2) * mask.unsqueeze(1)",
-    ),
-    *_weighed("the mask added as it is", _HIDE, "(scores + mask.unsqueeze(1)).softmax(dim=2)"),
-    *_weighed("no softmax", _HIDE, "scores * mask.unsqueeze(1)", "scores", HIDDEN.format("0")),
-    *_weighed("sigmoid instead of softmax", _HIDE, "scores.sigmoid() * mask.unsqueeze(1)", "scores.sigmoid()"),
-    *_weighed(
-        "NaN in rows of padding",
-        _HIDE,
-        "scores.masked_fill(~(mask.unsqueeze(1) & mask.unsqueeze(2)), -torch.inf).softmax(dim=2)",
-    ),
-    edit("weighted with the transposed weights", "return weights @", "return weights.transpose(1, 2) @", see=_LOOKS),
-    edit("keys brought back", "return weights @ features", "return weights @ keys", see=_LOOKS),
-    edit("keys brought back", "return weights @ values", "return weights @ keys"),
-    edit("queries brought back", "return weights @ features", "return weights @ queries", see=_LOOKS),
-    edit("queries brought back", "return weights @ values", "return weights @ queries"),
-    *(
-        edit("averaged over the tokens", f"weights @ {brought}, weights", f"(weights @ {brought}).{how}(dim=1), weights")
-        for brought in ("features", "values")
-        for how in ("mean", "sum")
-    ),
-    *(
-        edit(name, f"weights @ {brought}, weights", returned.format(brought), see=_LOOKS)
-        for brought in ("features", "values")
-        for name, returned in (
-            ("scores returned instead of weights", "weights @ {}, scores"),
-            ("results in the wrong order", "weights, weights @ {}"),
-            ("weights not used", "{0}, weights"),
-        )
-    ),
-]
+def attention(brought: str) -> list[Mistake]:
+    """The mistakes of a layer of self-attention that brings back `features` or `values`."""
+    output = f"weights @ {brought}"
+    return [
+        edit("the mask only counted", WEIGH, f"masked_softmax(scores, ({COUNTED}).unsqueeze(1))", see=_MASK),
+        *_weighed(
+            "softmax over the wrong axis",
+            _LOOKS,
+            HIDDEN.format(LOWEST) + ".softmax(dim=1)",
+            HIDDEN.format("-torch.inf") + ".softmax(dim=1)",
+            f"scores.masked_fill(~mask.unsqueeze(2), {LOWEST}).softmax(dim=1)",
+            "scores.masked_fill(~mask.unsqueeze(2), -torch.inf).softmax(dim=1)",
+            "scores.softmax(dim=1)",
+            "masked_softmax(scores.mT, mask.unsqueeze(1)).mT",
+        ),
+        *_weighed(
+            "softmax over the batch",
+            _LOOKS,
+            HIDDEN.format(LOWEST) + ".softmax(dim=0)",
+            HIDDEN.format("-torch.inf") + ".softmax(dim=0)",
+            "scores.softmax(dim=0)",
+        ),
+        edit("no scale", SCALE, "", see=_ROOT),
+        edit("d instead of k in the scale", "math.sqrt(keys.shape[2])", "math.sqrt(features.shape[2])", see=_ROOT),
+        edit("the number of tokens in the scale", "math.sqrt(keys.shape[2])", "math.sqrt(keys.shape[1])", see=_ROOT),
+        edit("the number of texts in the scale", "math.sqrt(keys.shape[2])", "math.sqrt(keys.shape[0])", see=_ROOT),
+        edit("no root in the scale", "math.sqrt(keys.shape[2])", "keys.shape[2]", see=_ROOT),
+        edit("multiplied by the scale", "/ math.sqrt", "* math.sqrt", see=_ROOT),
+        edit("queries and keys exchanged", SCORES, "keys @ queries.transpose(1, 2)", see=_EACH),
+        edit("one matrix for both", "self.W_query(features)", "self.W_key(features)", see=_WHOM),
+        edit("one matrix for both", "self.W_key(features)", "self.W_query(features)", see=_WHOM),
+        edit("one matrix for both", SCORES, "keys @ keys.transpose(1, 2)", see=_WHOM),
+        edit("one matrix for both", SCORES, "queries @ queries.transpose(1, 2)", see=_WHOM),
+        edit(
+            "one question for all", SCORES, "queries.mean(dim=1, keepdim=True).expand_as(queries) @ keys.mT", see=_EACH
+        ),
+        *(
+            edit("transpose of the wrong axes", "keys.transpose(1, 2)", turned, see=_LOOKS)
+            for turned in (
+                *("keys", "keys.permute(2, 1, 0)", "keys.transpose(0, 1)"),
+                "keys.reshape(keys.shape[0], keys.shape[2], keys.shape[1])",
+            )
+        ),
+        *_weighed("no mask", _LOOKS, "masked_softmax(scores, None)"),
+        *_weighed(
+            "the mask on those who ask",
+            _LOOKS,
+            "masked_softmax(scores, mask.unsqueeze(2))",
+            f"scores.masked_fill(~mask.unsqueeze(2), {LOWEST}).softmax(dim=2)",
+            "scores.masked_fill(~mask.unsqueeze(2), -torch.inf).softmax(dim=2)",
+            "scores.softmax(dim=2) * mask.unsqueeze(2)",
+        ),
+        *_weighed(
+            "the axis of the mask is lost",
+            _LOOKS,
+            "masked_softmax(scores, mask)",
+            f"scores.masked_fill(~mask, {LOWEST}).softmax(dim=2)",
+        ),
+        *_weighed(
+            "mask after the softmax",
+            _HIDE,
+            "scores.softmax(dim=2) * mask.unsqueeze(1)",
+            "scores.softmax(dim=2) * mask.unsqueeze(1) * mask.unsqueeze(2)",
+        ),
+        *_weighed(
+            "the mask the wrong way round",
+            _MASK,
+            "masked_softmax(scores, ~mask.unsqueeze(1))",
+            f"scores.masked_fill(mask.unsqueeze(1), {LOWEST}).softmax(dim=2)",
+            "scores.masked_fill(mask.unsqueeze(1), -torch.inf).softmax(dim=2)",
+            "(scores - 1e9 * mask.unsqueeze(1)).softmax(dim=2)",
+        ),
+        *_weighed(
+            "padding hidden with too small a number",
+            _HIDE,
+            HIDDEN.format("-100.0") + ".softmax(dim=2)",
+            HIDDEN.format("-20.0") + ".softmax(dim=2)",
+            HIDDEN.format("-100.0") + ".softmax(dim=2) * mask.unsqueeze(1)",
+        ),
+        *_weighed(
+            "padding scored zero",
+            _HIDE,
+            "(scores * mask.unsqueeze(1)).softmax(dim=2)",
+            "(scores * mask.unsqueeze(1)).softmax(dim=2) * mask.unsqueeze(1)",
+        ),
+        *_weighed("the mask added as it is", _HIDE, "(scores + mask.unsqueeze(1)).softmax(dim=2)"),
+        *_weighed("no softmax", _HIDE, "scores * mask.unsqueeze(1)", "scores", HIDDEN.format("0")),
+        *_weighed("sigmoid instead of softmax", _HIDE, "scores.sigmoid() * mask.unsqueeze(1)", "scores.sigmoid()"),
+        *_weighed(
+            "NaN in rows of padding",
+            _HIDE,
+            "scores.masked_fill(~(mask.unsqueeze(1) & mask.unsqueeze(2)), -torch.inf).softmax(dim=2)",
+        ),
+        edit("weighted with the transposed weights", output, f"weights.mT @ {brought}", see=_LOOKS),
+        edit("keys brought back", output, "weights @ keys", see=_LOOKS),
+        edit("queries brought back", output, "weights @ queries", see=_LOOKS),
+        edit("averaged over the tokens", output, f"({output}).mean(dim=1)", see=_LOOKS),
+        edit("averaged over the tokens", output, f"({output}).sum(dim=1)", see=_LOOKS),
+        edit("scores returned instead of weights", ", weights\n", ", scores\n", see=_LOOKS),
+        edit("results in the wrong order", f"{output}, weights", f"weights, {output}", see=_LOOKS),
+        edit("weights not used", output, brought, see=_LOOKS),
+    ]

@@ -4,6 +4,7 @@ import contextlib
 import dis
 import inspect
 import linecache
+import math
 import os
 import random
 import signal
@@ -20,7 +21,7 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.utils._python_dispatch import TorchDispatchMode
+from torch.overrides import TorchFunctionMode
 
 SECONDS = 2.0  # for all the reader's code in one check
 
@@ -235,25 +236,45 @@ def outside_data(answer: Any) -> list[str]:
     return sorted(name for name in loaded if isinstance(around.get(name), data))
 
 
-class Watch(TorchDispatchMode):
-    """Counts the multiplications that PyTorch does underneath, however the reader spells them."""
+class Watch(TorchFunctionMode):
+    """Counts the multiplications of the products that PyTorch is asked for, however the reader spells them."""
 
     def __init__(self):
         super().__init__()
         self.products = 0
 
-    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+    def __torch_function__(self, function, types, args=(), kwargs=None):
         result = function(*args, **(kwargs or {}))
-        name = function.overloadpacket.__name__
-        if name in ("mm", "bmm", "mv", "dot", "addmm", "baddbmm", "addmv"):
-            first = args[-2]
-            self.products += result.numel() * first.shape[-1]
-        elif name in ("mul", "mul_"):
+        name = function.__name__.strip("_")
+        if name == "einsum":
+            self.products += _products_of_einsum(args[0], args[1:] if isinstance(args[1], Tensor) else args[1])
+        elif name in ("mm", "bmm", "matmul", "rmatmul", "mv", "dot", "inner", "linear"):
+            self.products += result.numel() * args[0].shape[-1]
+        elif name in ("addmm", "baddbmm", "addbmm", "addmv"):
+            self.products += result.numel() * args[1].shape[-1]
+        elif name == "tensordot":  # both have what is summed, and the result has all but that
+            self.products += round((args[0].numel() * args[1].numel() * result.numel()) ** 0.5)
+        elif name in ("mul", "rmul", "multiply", "imul"):
             self.products += result.numel()
-        elif name.startswith("_scaled_dot_product"):
+        elif name == "scaled_dot_product_attention":
             queries, keys, values = args[:3]
             self.products += queries[..., 0].numel() * keys.shape[-2] * (keys.shape[-1] + values.shape[-1])
         return result
+
+
+def _products_of_einsum(equation: str, operands: tuple[Tensor, ...]) -> int:
+    """The multiplications of an einsum, taken from left to right as PyTorch does."""
+    terms, _, output = equation.replace(" ", "").partition("->")
+    terms = terms.split(",")
+    sizes = {
+        i: n for term, operand in zip(terms, operands, strict=True) for i, n in zip(term, operand.shape, strict=True)
+    }
+    products, left = 0, set(terms[0])
+    for place in range(1, len(terms)):
+        together = left | set(terms[place])
+        products += math.prod(sizes[i] for i in together)
+        left = together & set("".join([output, *terms[place + 1 :]]))
+    return products
 
 
 def multiplications(answer: Callable, inputs: list, run: Callable) -> int:

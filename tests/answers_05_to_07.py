@@ -345,7 +345,8 @@ WRONG = [
         "batched_attention",
         "only for a batch",
         None,
-        "keys = x @ self.W_key\nbatch, tokens, d_k = keys.shape\nweights = (x @ self.W_query @ keys.mT / math.sqrt(d_k)).softmax(-1)\nreturn weights @ (x @ self.W_value)",
+        "keys = x @ self.W_key\nbatch, tokens, d_k = keys.shape\n"
+        "weights = (x @ self.W_query @ keys.mT / math.sqrt(d_k)).softmax(-1)\nreturn weights @ (x @ self.W_value)",
     ),
     ("batched_attention", "transpose of the wrong axes", "keys.transpose(-2, -1)", "keys.T"),
     (

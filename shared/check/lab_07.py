@@ -223,8 +223,8 @@ many_heads = Exercise(
     parts=PARTS,
     widths=lambda embed_dim, num_heads: dict.fromkeys(PARTS, (embed_dim, embed_dim)),
     also=refuses_uneven_heads,
-    tried="seven batches in double precision, with padding and without, with one head to four, on sizes that differ and "
-    "sizes that agree, with large scores, against loops; and on numbers of heads that do not fit",
+    tried="seven batches in double precision, with padding and without, one head to four, sizes that differ and "
+    "sizes that agree, and large scores, against loops; and numbers of heads that do not fit",
     see=LAYER,
     mistakes=[
         *scales("self.head_dim", ROOT, features="features.shape[2]", tokens="features.shape[1]"),

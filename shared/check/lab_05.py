@@ -214,13 +214,12 @@ batched_attention = Exercise(
     see=BATCH,
     mistakes=[
         *scales(
-            *("keys.shape[-1]", SCALE),
-            **{
-                "features": "x.shape[-1]",
-                "values": "values.shape[-1]",
-                "tokens": "x.shape[-2]",
-                "texts": "keys.shape[0]",
-            },
+            "keys.shape[-1]",
+            SCALE,
+            features="x.shape[-1]",
+            values="values.shape[-1]",
+            tokens="x.shape[-2]",
+            texts="keys.shape[0]",
         ),
         edit("the number of tokens in the scale", "keys.shape[-1]", "keys.shape[1]", see=SCALE),
         edit("no transpose at all", "keys.transpose(-2, -1)", "keys", see=ALL_WORDS),
@@ -251,16 +250,13 @@ batched_attention = Exercise(
                 ("keys.shape[-1]", "keys.shape[2]"),
             )
         ),
-        *(
-            edit("softmax over the wrong axis", "dim=-1", axis, say=say, see=ALL_WORDS)
-            for axis, say in (
-                ("dim=-2", None),
-                (
-                    "dim=1",
-                    "The softmax runs along axis 1. That is right for one sentence; on a batch axis 1 are the "
-                    "words that ask. The last axis is dim=-1.",
-                ),
-            )
+        edit("softmax over the wrong axis", "dim=-1", "dim=-2", see=ALL_WORDS),
+        edit(
+            "softmax over the wrong axis",
+            *("dim=-1", "dim=1"),
+            say="The softmax runs along axis 1. That is right for one sentence; on a batch axis 1 are the words that "
+            "ask. The last axis is dim=-1.",
+            see=ALL_WORDS,
         ),
         edit("softmax over the batch", "dim=-1", "dim=0"),
         edit("softmax over the batch", "dim=-1", "dim=-3"),

@@ -42,6 +42,8 @@ def agrees(given: Any, other: Any, wanted: Any = None) -> bool:
         parts = wanted if isinstance(wanted, (tuple, list)) else [None] * len(other)
         listed = isinstance(given, (tuple, list)) and len(given) == len(other) == len(parts)
         return listed and all(map(agrees, given, other, parts))
+    if isinstance(given, (tuple, list)):
+        return False
     given, other, wanted = as_tensor(given), as_tensor(other), as_tensor(wanted)
     if given is None or other is None or given.shape != other.shape:
         return False

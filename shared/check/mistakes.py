@@ -101,7 +101,7 @@ SENTENCES = {
     "should: the last axis.",
     "squeeze without an axis": "`squeeze()` takes away every axis of size 1, the tokens of one-token texts too. Say "
     "which: `squeeze(2)`.",
-    "weights not used": "The weights are right, but the features are summed or averaged without them.",
+    "weights not used": "The weights are not used: what they should weigh comes back plain, summed or averaged.",
     # lab 1
     "a count instead of a share": "This is the number of lost reviews. Divide it by the number of all.",
     "a full window counted as room": "A distractor that fills the window to its last place leaves no room either. "
@@ -180,19 +180,21 @@ SENTENCES = {
     "this layer has none.",
     "averaged over the tokens": "You make one output of all tokens. The layer gives each token an output of its own; "
     "averaging is the classifier's business.",
-    "d instead of k in the scale": "You divide by √d, the width of the features. A score sums k products, so it is "
-    "the width of the keys that counts.",
-    "d_v instead of k in the scale": "You divide by the root of the values' width. Values take no part in a score: it "
-    "sums k products.",
+    "d instead of k in the scale": "You divide by the root of the features' width. A score sums as many products as "
+    "a key has numbers, so the width of the keys counts.",
+    "d_v instead of k in the scale": "You divide by the root of the values' width. Values take no part in a score: "
+    "the width of the keys counts.",
     "each token asks only itself": "Each query meets the key of its own token alone. Let it meet all keys of the "
     "text: one row of scores for each token, a matrix product.",
-    "features brought back": "You bring back the features. The layer brings back values: A (F V).",
+    "features brought back": "You bring back the features. What a token gives is its value, made of its features by "
+    "the values' matrix.",
     "keys brought back": "You bring back the keys. They say what a token answers to, and are not what it gives.",
-    "multiplied by the scale": "You multiply by √k. That makes large scores larger; divide.",
-    "no root in the scale": "You divide by k. The variance of a score grows with k, its size with √k.",
-    "no scale": "The scores are not divided by √k, the root of the keys' width.",
-    "no transpose at all": "These two shapes cannot be multiplied as they stand. Ask which axis the two share: it is "
-    "k, the first.",
+    "multiplied by the scale": "You multiply by the root of the keys' width. That makes large scores larger; divide.",
+    "no root in the scale": "You divide by the width of the keys. The variance of a score grows with it, the size of "
+    "a score with its root.",
+    "no scale": "The scores are not divided by the root of the keys' width.",
+    "no transpose at all": "You multiply the two as they lie. Transpose one, so that the products are summed over "
+    "the axis that both share, the width of the keys.",
     "one matrix for both": "Queries and keys come from the same matrix. Then i asks j as j asks i; there are two "
     "matrices.",
     "one matrix for keys and values": "Keys and values come from the same matrix. What a token answers to and what it "
@@ -207,11 +209,12 @@ SENTENCES = {
     "the axis of the mask is lost": "The mask has no axis for those who ask, so texts and askers are mixed up. Give "
     "it a new axis in the middle, (batch, 1, tokens).",
     "the mask on those who ask": "Your mask hides rows: it says who may ask. It has to hide columns, so that nobody "
-    "looks *at* padding. Give it its new axis in the middle, (batch, 1, tokens).",
-    "the number of texts in the scale": "You divide by the root of the number of texts. A score sums k products, "
-    "whatever the batch.",
-    "the number of tokens in the scale": "You divide by the root of the number of tokens. A score sums k products, "
-    "whatever the length of the text.",
+    "looks *at* padding. Its new axis stands in front of the tokens: (batch, 1, tokens), with heads (batch, 1, 1, "
+    "tokens).",
+    "the number of texts in the scale": "You divide by the root of the number of texts. A score sums as many "
+    "products as a key has numbers, whatever the batch.",
+    "the number of tokens in the scale": "You divide by the root of the number of tokens. A score sums as many "
+    "products as a key has numbers, whatever the length of the text.",
     "the scale of another matrix's number": "You divide by the root of how many numbers the matrix has. A score sums "
     "k products: it is the number of its rows.",
     "the trap of the transposed matrix": "This product is k x k. nn.Linear keeps its matrix transposed, (k, d), so "
@@ -220,8 +223,8 @@ SENTENCES = {
     "must stay: exchange the last two, with `keys.transpose(1, 2)`.",
     "values made of something else": "Your values are not made of the features. Each of the three maps takes the "
     "features.",
-    "weighted with the transposed weights": "You multiply with A transposed: each token gives where it should take. "
-    "Row i of A belongs to what token i brings back.",
+    "weighted with the transposed weights": "You multiply with the weights transposed: each token gives where it "
+    "should take. Row i says what token i brings back.",
     # one question in any width
     "every column asks": "Each of the k columns alone gives the right scores; together they give k times as much. "
     "Share it out, or use one column.",
@@ -260,6 +263,119 @@ SENTENCES = {
     "the mark's own value": "This is the value of the mark itself. What it brings back is a mixture of all values.",
     "the weights of the mark's column": "You read a column of A. A column says how much each token looks at the mark; "
     "the mark's row, where it looks.",
+    # labs 5 and 6
+    "a bias is left in": "The layer has a bias, and x @ W has none: nn.Linear makes one unless you say bias=False.",
+    "added up to one number": "You add up the row. Each word keeps the score that it got.",
+    "all rows in place of one": "This is the whole score matrix. The exercise asks for the row of the word `asking`.",
+    "all words in place of one": "These are the context vectors of all words. The exercise asks for that of the word "
+    "at `place`.",
+    "already summed": "The filtered values are already added up. Leave out the sum.",
+    "always the same word": "The same word asks each time, whatever the argument says. It says which word asks.",
+    "axes of the result swapped": "Everything is there, but the words that are asked stand on the first axis and those "
+    "that ask on the second.",
+    "cannot learn": "The layer's weight cannot learn: its requires_grad is False. An nn.Parameter learns unless told "
+    "not to.",
+    "copied outside no_grad": "PyTorch refuses to write into a parameter while it follows the gradient. Do it inside "
+    "torch.no_grad().",
+    "divided in place of multiplied": "You divide where the two have to be multiplied.",
+    "features and words swapped": "Everything is there, but the features stand in the middle. They are the last axis.",
+    "memory shared": "The layer's weight lies in the memory of W, so training the layer would change W. Copy the "
+    "numbers.",
+    "no new axis": "Two axes cannot hold three things: who asks, who is asked, and the features of the value. Give the "
+    "weights an axis of length 1 at their end.",
+    "no nn.Linear": "What comes back is no nn.Linear. Make one, write the numbers into it, and return the layer.",
+    "no projection": "Features meet here as they are. The word's query meets keys, and W_query and W_key make them.",
+    "not weighted": "Every word receives the plain values. Multiply each value by its weight.",
+    "one place off": "You read the word before the one that asks. Places count from 0, as Python's indices do.",
+    "one word only": "This is the filter of word 0. The exercise asks for all words, on a first axis of their own.",
+    "only for a batch": "Something here takes three axes only, so a single sentence breaks it: an axis counted from "
+    "the front, as in transpose(1, 2), softmax(dim=2) or shape[2]; bmm; or a shape taken apart in three. Count axes "
+    "from the end, and multiply with `@`.",
+    "scaled": "These scores are divided by the square root of d_k. That is the next step; the exercise asks for the "
+    "scores.",
+    "sentences read each other": "All sentences of the batch were put into one long one, so words look into other "
+    "sentences.",
+    "softmax applied": "These are weights: positive, of sum 1. The exercise asks for the scores before the softmax.",
+    "softmax once more": "The weights went through the softmax again. They are weights already.",
+    "softmax over all scores": "The softmax runs over the whole score matrix, so all weights together make 1. Each row "
+    "should: dim=-1.",
+    "the scale divided by the scores": "You divide the root by the scores. Divide the scores by the root.",
+    "the new axis in the wrong place": "The new axis stands in the wrong place. Weights become (tokens, tokens, 1), "
+    "values (1, tokens, d_v).",
+    "values left out": "These are weights alone. Multiply each by the value of the word that is asked.",
+    "values of the word that asks": "At [i, j] stands the value of word i, the word that asks. The value that passes "
+    "is that of word j.",
+    "weights in place of the context": "These are the attention weights. One step is missing: use them to mix the "
+    "values.",
+    "weights transposed": "At [i, j] the value of word j is multiplied by weights[j, i]. The row of word i says what "
+    "word i takes.",
+    "widths of the layer exchanged": "The layer takes d_out numbers and makes d_in. It should take d_in: "
+    "nn.Linear(d_in, d_out).",
+    # a head that looks at the next word
+    "all look at one word": "All words look at the same word. The word to look at depends on the one that asks.",
+    "last word forgotten": "The last word has no clear favourite. It looks at the first word: the sentence is closed "
+    "to a ring.",
+    "looks at itself": "Each word looks at itself: query and key of a word are equal. The key of the next word must "
+    "fit the query.",
+    "looks at the mirrored word": "The first word looks at the last, the second at the last but one. `flip` mirrors "
+    "the sentence; `roll` moves it on.",
+    "looks at the word before": "Each word looks at the word before it. Roll the other way, or exchange the two "
+    "matrices; and in this page's convention the key of word j is column j of W_key.",
+    "no word leads": "Every word shares its weight between two words, or more, alike, so it looks at none of them.",
+    "one word too far": "Each word looks at the word after the next. One step is enough.",
+    "the last word looks elsewhere": "All words look at the next one, but the last looks at itself. It should look at "
+    "the first.",
+    "the lead too small": "The next word leads, but gets less than .9 of the weight: too much is left for the others. "
+    "Make the queries or the keys larger, and remember that the scale divides the scores.",
+    "widths differ": "Queries and keys have different widths. A dot product needs equal ones.",
+    # lab 7
+    "batch and heads joined": "Texts and heads share one axis. Keep two: (batch, num_heads, tokens, head_dim).",
+    "batch and heads swapped": "The heads stand on the first axis. The batch comes first, then the heads.",
+    "batch and tokens swapped": "Texts and tokens changed places. The batch stays in front; heads and tokens are "
+    "swapped.",
+    "features dealt out in turn": "The features are dealt out in turn: neighbours go to different heads. Head 0 gets "
+    "the first head_dim features.",
+    "first head only": "Only head 0 comes back. All heads have their place.",
+    "heads added up": "The heads are added up, which mixes what they found. Each keeps its own features.",
+    "heads and features swapped": "The heads and the features of a head stand in each other's place, or the features "
+    "before the tokens: the shape is (batch, num_heads, tokens, head_dim).",
+    "heads and tokens not swapped": "Heads and tokens have to change places, after the cut and back before the join. "
+    "One of these swaps is missing, or both: then the heads of one token look at each other, and tokens never meet.",
+    "heads averaged": "The heads are averaged, which mixes what they found. Each keeps its own features.",
+    "heads cut and joined by a plain reshape": "Cut and join are plain reshapes. Each undoes the shape of the other, "
+    "so nothing crashes, but a head gets pieces of several tokens. Cut the last axis, swap heads and tokens, and "
+    "swap them back before the join.",
+    "heads cut by a plain reshape": "A plain reshape has the right shape and the wrong content: it cuts across the "
+    "tokens. Cut the last axis first, then swap heads and tokens.",
+    "heads joined by a plain reshape": "At the join a plain reshape has the right shape and the wrong content: it "
+    "mixes the tokens. Swap heads and tokens first, then join the last two axes.",
+    "heads left apart": "Heads and tokens are swapped, and the last two axes are still two. Join them.",
+    "no mask is not expected": "The mask may be None, for texts without padding. Hide nothing then.",
+    "no output projection": "The heads are joined and W_output is never used. It mixes what the heads bring back.",
+    "not cut at all": "The features come back whole. Cut the last axis into num_heads pieces.",
+    "num_heads not refused": "9 features cannot be shared by 2 heads in equal parts, nor 4 by 8, and the layer does "
+    "not mind. Raise a ValueError.",
+    "num_heads taken for head_dim": "The cut makes pieces of num_heads features each. It should make num_heads pieces.",
+    "one head only": "There is one head, whatever num_heads says: each softmax runs over whole tokens. Cut first.",
+    "refused with another error": "Where num_heads does not divide embed_dim the layer should say so with a "
+    "ValueError. It raises another error.",
+    "refused without a sentence": "The ValueError comes without a word. Say in a sentence that num_heads does not "
+    "divide embed_dim.",
+    "softmax over the heads": "The softmax runs over axis 1, the heads. Each head has a softmax of its own: dim=-1.",
+    "the mask has no default": "Called without a mask the layer raises an error. Give the argument a default: "
+    "mask=None.",
+    "the number of heads in the scale": "You divide by the root of the number of heads. A score sums as many "
+    "products as a head is wide.",
+    "tokens cut in place of features": "You cut the axis of the tokens. The features are axis 2.",
+    "tokens joined in place of features": "The heads stand below each other, as if they were more tokens. Put them "
+    "side by side.",
+    "tokens joined with their features": "Tokens and features became one axis. Join the last two axes only.",
+    "turned before the cut": "The features were turned into columns before the cut, and the reshape then cut across "
+    "them.",
+    "view of a turned tensor": "After the swap the numbers lie scattered in memory, and `view` refuses them. `flatten` "
+    "or `reshape` copies.",
+    "weights returned too": "You return the weights as well. This exercise asks for the output alone.",
+    "wrong axes swapped": "Other axes change places before the join. Heads and tokens should, axes 1 and 2.",
 }
 
 
@@ -304,6 +420,25 @@ def _with_body(source: str, body: str) -> str:
 def edit(name: str, *texts: str | None, see: str | None = None, say: str | None = None) -> Mistake:
     """A mistake made by these replacements: old, new, old, new ...; None stands for the whole body (of `forward`)."""
     return Mistake(name, tuple(zip(texts[::2], texts[1::2], strict=True)), see, say)
+
+
+def scales(width: str, see: str, **others: str) -> list[Mistake]:
+    """What goes wrong with a scale `/ math.sqrt(width)`; `others` are the widths that are taken for it, as code."""
+    names = {
+        "features": "d instead of k in the scale",
+        "values": "d_v instead of k in the scale",
+        "tokens": "the number of tokens in the scale",
+        "texts": "the number of texts in the scale",
+    }
+    return [
+        edit("no scale", f" / math.sqrt({width})", "", see=see),
+        edit("no root in the scale", f"math.sqrt({width})", width, see=see),
+        edit("multiplied by the scale", "/ math.sqrt", "* math.sqrt", see=see),
+        edit(
+            "the scale divided by the scores", f"scores / math.sqrt({width})", f"math.sqrt({width}) / scores", see=see
+        ),
+        *(edit(names[kind], f"sqrt({width})", f"sqrt({other})", see=see) for kind, other in others.items()),
+    ]
 
 
 # --- self-attention as labs 3 and 4 write it ---------------------------------------------------------------------
@@ -363,12 +498,13 @@ def attention(brought: str) -> list[Mistake]:
         edit(
             "one question for all", SCORES, "queries.mean(dim=1, keepdim=True).expand_as(queries) @ keys.mT", see=_EACH
         ),
-        *(
-            edit("transpose of the wrong axes", "keys.transpose(1, 2)", turned, see=_LOOKS)
-            for turned in (
-                *("keys", "keys.permute(2, 1, 0)", "keys.transpose(0, 1)"),
-                "keys.reshape(keys.shape[0], keys.shape[2], keys.shape[1])",
-            )
+        edit("no transpose at all", "keys.transpose(1, 2)", "keys", see=_LOOKS),
+        edit("transpose of the wrong axes", "keys.transpose(1, 2)", "keys.permute(2, 1, 0)", see=_LOOKS),
+        edit("transpose of the wrong axes", "keys.transpose(1, 2)", "keys.transpose(0, 1)", see=_LOOKS),
+        edit(
+            "a reshape for a transpose",
+            *("keys.transpose(1, 2)", "keys.reshape(keys.shape[0], keys.shape[2], keys.shape[1])"),
+            see=_LOOKS,
         ),
         *_weighed("no mask", _LOOKS, "masked_softmax(scores, None)"),
         *_weighed(

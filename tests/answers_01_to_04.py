@@ -359,7 +359,6 @@ WRONG = [
             "torch.stack([torch.tensordot(A, V, 1) for A, V in zip(weights, values)])",
             "torch.stack([torch.stack([row @ V for row in A]) for A, V in zip(weights, values)])",
             "torch.stack([nn.functional.linear(A, V.T) for A, V in zip(weights, values)])",
-            "nn.functional.scaled_dot_product_attention(weights.log(), torch.eye(mask.shape[1]), values, scale=1)",
         )
     ),
     (
@@ -380,7 +379,7 @@ WRONG = [
         "return output[torch.arange(len(place)), place]",
     ),
     ("marks_row", "changes its input", "keys =", "features *= mask.unsqueeze(2); keys ="),
-    ("marks_row", "sizes that do not fit", "keys @ queries.unsqueeze(2)", "keys @ queries[0]"),
+    ("marks_row", "an axis that is not there", "keys @ queries.unsqueeze(2)", "keys @ queries[0]"),
     ("marks_row", "other numbers", "math.sqrt(keys.shape[2])", "math.sqrt(keys.shape[2] + 1)"),
 ]
 BIAS = "a bias is allowed: the check works with whatever the map adds"

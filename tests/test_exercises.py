@@ -155,10 +155,10 @@ def test_a_lab_is_stale_when_its_own_checks_change_and_not_when_others_do(lab):
     package = lab.parents[1] / "shared/check"
     before = notebooks.made_from(lab)
     (package / "other.py").write_text("def other(answer):\n    return None\n")
-    change(package / "__init__.py", "from .harness", "from .other import other as other\nfrom .harness")
-    change(package / "labs_1_to_4.py", "seed", "seeds")
+    change(package / "__init__.py", "from .exercise", "from .other import other as other\nfrom .exercise")
+    change(package / "lab_01.py", "seed", "seeds")
     assert notebooks.made_from(lab) == before
-    for module in ("small.py", "harness.py"):
+    for module in ("small.py", "exercise.py"):
         kept = (package / module).read_text()
         (package / module).write_text(kept + "\nmore = 1\n")
         assert notebooks.made_from(lab) != before, module

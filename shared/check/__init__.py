@@ -3,6 +3,7 @@
 `check.<exercise>(answer)` returns a `Verdict`; how to add one stands at the head of `exercise.py`.
 """
 
+from .exercise import Exercise as Exercise
 from .exercise import Verdict as Verdict
 from .lab_01 import attention_pool as attention_pool
 from .lab_01 import lost_to_the_cut as lost_to_the_cut

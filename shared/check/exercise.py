@@ -35,8 +35,8 @@ accepted, and puts every edited solution to the check, which must refuse it by t
 
 The truth must not be computed as the solution does it: use loops, or PyTorch's own function. It gets the inputs of a
 case by name; what it fills with NaN may be any number. An edit replaces text of the solution, pair after pair (None
-for the whole body). `mistakes.py` holds the course's one list of names with their sentences: take a name from
-there, or add one. An answer has a mistake when it gives what the edited solution gives, in all cases; so choose cases in
+for the whole body). `mistakes.py` holds the course's one list of names with their sentences: take a name from there,
+or add one. An answer has a mistake when it gives what the edited solution gives, in all cases; so choose cases in
 which mistakes differ: sizes that differ, padding in front, one token, large scores.
 
 For a layer, the solution is its class, and `parts` names its linear maps. Each case says in `sizes` what the class is

@@ -278,6 +278,7 @@ SENTENCES = {
     "copied outside no_grad": "PyTorch refuses to write into a parameter while it follows the gradient. Do it inside "
     "torch.no_grad().",
     "divided in place of multiplied": "You divide where the two have to be multiplied.",
+    "exponentials not divided": "The exponentials are not divided by their sum, so they are no shares.",
     "features and words swapped": "Everything is there, but the features stand in the middle. They are the last axis.",
     "memory shared": "The layer's weight lies in the memory of W, so training the layer would change W. Copy the "
     "numbers.",
@@ -299,6 +300,7 @@ SENTENCES = {
     "softmax once more": "The weights went through the softmax again. They are weights already.",
     "softmax over all scores": "The softmax runs over the whole score matrix, so all weights together make 1. Each row "
     "should: dim=-1.",
+    "the scale after the softmax": "You scale the weights. Scale the scores, before the softmax.",
     "the scale divided by the scores": "You divide the root by the scores. Divide the scores by the root.",
     "the new axis in the wrong place": "The new axis stands in the wrong place. Weights become (tokens, tokens, 1), "
     "values (1, tokens, d_v).",
@@ -323,6 +325,8 @@ SENTENCES = {
     "matrices; and in this page's convention the key of word j is column j of W_key.",
     "no word leads": "Every word shares its weight between two words, or more, alike, so it looks at none of them.",
     "one word too far": "Each word looks at the word after the next. One step is enough.",
+    "rolled as one long row": "Without `dims`, `roll` takes the matrix for one long row, and what leaves a row comes "
+    "into the next. Say dims=1.",
     "the last word looks elsewhere": "All words look at the next one, but the last looks at itself. It should look at "
     "the first.",
     "the lead too small": "The next word leads, but gets less than .9 of the weight: too much is left for the others. "
@@ -375,6 +379,8 @@ SENTENCES = {
     "view of a turned tensor": "After the swap the numbers lie scattered in memory, and `view` refuses them. `flatten` "
     "or `reshape` copies.",
     "weights returned too": "You return the weights as well. This exercise asks for the output alone.",
+    "zero times infinity": "False times minus infinity is 0 · ∞, which is NaN. Set the scores of padding with "
+    "`masked_fill`, or add a hugely negative number.",
     "wrong axes swapped": "Other axes change places before the join. Heads and tokens should, axes 1 and 2.",
 }
 

@@ -1,7 +1,7 @@
 """The course's one list of mistakes: a short name for each, which never changes, and the sentence that goes with it.
 
 A name is said once, whatever the exercise; an exercise may put it into words of its own (`say`). What stands in
-`GENERAL` is found by the checks themselves. All others are edits of a solution.
+`GENERAL` is found by looking at an answer, and said where it is found. All others are edits of a solution.
 """
 
 import re
@@ -14,6 +14,7 @@ GENERAL = (
     "a linear map is missing",
     "a number in place of a tensor",
     "a part is missing",
+    "all rows computed",
     "an argument is not used",
     "an axis is missing",
     "an axis that is not there",
@@ -23,6 +24,7 @@ GENERAL = (
     "changes its input",
     "cut off from the gradient",
     "drawn anew in each call",
+    "lead too small",
     "never ends",
     "no gradient",
     "not a class",
@@ -36,6 +38,7 @@ GENERAL = (
     "returns nothing",
     "sizes that do not fit",
     "super().__init__() is missing",
+    "the average taken late",
     "the sign turned round",
     "the work left to another function",
     "weights not registered",

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import answers_01_to_04
 import answers_05_to_07
+import answers_10
 import pytest
 import torch
 from mutants import mutants
@@ -27,7 +28,7 @@ from shared.model import masked_softmax
 
 ROOT = Path(__file__).resolve().parents[1]
 COURSE = {name: thing for name, thing in vars(check).items() if isinstance(thing, Exercise)}
-ANSWERS = [answers_01_to_04, answers_05_to_07]
+ANSWERS = [answers_01_to_04, answers_05_to_07, answers_10]
 RIGHT = {name: codes.split("\n---\n") for a in ANSWERS for name, codes in a.RIGHT.items() if name in COURSE}
 WRONG = [wrong for answers in ANSWERS for wrong in answers.WRONG]
 EQUAL = {name: equal for answers in ANSWERS for name, equal in answers.EQUAL.items()}

@@ -145,21 +145,41 @@ Home.
 """
 CHECKS = '''"""The checks of the small lab."""
 
-from .harness import Case, Exercise, Mistake, draw
+from torch import nn
+
+from .exercise import Case, Exercise, draw
+from .mistakes import edit
+
+
+def double(x):
+    return x + x  # the secret
+
+
+class Map(nn.Module):
+    def __init__(self, d_in, d_out):
+        super().__init__()
+        self.project = nn.Linear(d_in, d_out)
+
+    def forward(self, x):
+        return self.project(x)
+
 
 double = Exercise(
-    name="double",
-    cases=lambda: [Case({"x": draw(3, 2)}), Case({"x": draw(5)})],
-    reference=lambda x: x + x,
-    mistakes=[Mistake("squared", "You squared x.", "Lab 11, “A long training”", lambda x: x * x)],
+    double,
+    cases=[Case({"x": draw(3, 2)}), Case({"x": draw(5)})],
+    truth=lambda x: 2 * x,
+    mistakes=[edit("squared", "x + x", "x * x", say="You squared x.")],
     tried="two tensors",
+    see="Lab 11, “A long training”",
 )
 linear_map = Exercise(
+    Map,
     name="linear_map",
-    cases=lambda: [Case({"x": draw(4, 3)}, sizes=(3, 5))],
-    reference=lambda x, project: project(x),
+    cases=[Case({"x": draw(4, 3)}, sizes=(3, 5))],
+    truth=lambda x, project: project(x),
     mistakes=[],
     tried="one batch",
+    see="Lab 11, “A long training”",
     parts=("project",),
 )
 '''

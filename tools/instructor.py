@@ -27,8 +27,10 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "book/_ext"))
+sys.path[:0] = [str(ROOT), str(ROOT / "book/_ext")]
 import course_site  # noqa: E402  (the book's extension is no package)
+
+from shared import check  # noqa: E402
 
 # Suggestions, as the plan says.
 WORDS_A_MINUTE, MINUTES_A_CELL, MINUTES_AN_EXERCISE, MINUTES_A_QUESTION = 150, 0.5, 10, 2
@@ -126,12 +128,20 @@ def answer_key(course: dict[Path, list], site: str) -> str:
             start, solution = (f"```python\n{code}\n```" for code in (exercise.start, exercise.solution))
             parts += [f"### Exercise {exercise.number}: {exercise.title}", exercise.statement, start]
             parts += [f"*Hint.* {exercise.hint}", *answer("Solution", f"{solution}\n\n{exercise.why}")]
+            if known := getattr(check, exercise.name, None):
+                parts += ["*What the check knows by name:*", mistakes(known)]
         asked = exercises.questions(lab)
         for section in dict.fromkeys(question.section for question in asked):
             parts.append(f"### {section}")
             for question in (question for question in asked if question.section == section):
                 parts += [question.text, *answer(question.summary, question.answer)]
     return page("Towards Self-Attention: answer key", to_html("\n\n".join(parts), site))
+
+
+def mistakes(exercise: check.Exercise) -> str:
+    """Return the mistakes that a check knows, each once, with the words that a student hears."""
+    said = {mistake.name: exercise.sentence(mistake) for mistake in exercise.mistakes}
+    return "\n".join(f"- *{name}*: {sentence}" for name, sentence in said.items())
 
 
 def heading(lab: Path) -> str:

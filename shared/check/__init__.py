@@ -1,36 +1,37 @@
 """Self-checks of the exercises: the reader's code in, advice out.
 
-`check.<exercise>(answer)` returns a `Verdict`; how to add one stands at the head of `harness.py`.
+`check.<exercise>(answer)` returns a `Verdict`; how to add one stands at the head of `exercise.py`.
 """
 
-from .harness import Verdict as Verdict
+from .exercise import Exercise as Exercise
+from .exercise import Verdict as Verdict
+from .lab_01 import attention_pool as attention_pool
+from .lab_01 import lost_to_the_cut as lost_to_the_cut
+from .lab_01 import masked_mean as masked_mean
+from .lab_02 import extra_parameters as extra_parameters
+from .lab_02 import redundant_key as redundant_key
+from .lab_02 import split_the_map as split_the_map
+from .lab_03 import add_queries as add_queries
+from .lab_03 import one_matrix as one_matrix
+from .lab_03 import one_question as one_question
+from .lab_04 import average_early as average_early
+from .lab_04 import marks_row as marks_row
+from .lab_04 import whole_layer as whole_layer
+from .lab_05 import as_layer as as_layer
+from .lab_05 import batched_attention as batched_attention
+from .lab_05 import context_of_one_word as context_of_one_word
+from .lab_06 import all_filters as all_filters
+from .lab_06 import look_at_the_next_word as look_at_the_next_word
+from .lab_06 import scores_of_one_word as scores_of_one_word
+from .lab_07 import cut_into_heads as cut_into_heads
+from .lab_07 import join_heads as join_heads
+from .lab_07 import many_heads as many_heads
 from .lab_10 import breadth as breadth
 from .lab_10 import rollout as rollout
 from .lab_10 import without_head as without_head
-from .labs_1_to_4 import add_queries as add_queries
-from .labs_1_to_4 import attention_pool as attention_pool
-from .labs_1_to_4 import average_early as average_early
-from .labs_1_to_4 import extra_parameters as extra_parameters
-from .labs_1_to_4 import lost_to_the_cut as lost_to_the_cut
-from .labs_1_to_4 import marks_row as marks_row
-from .labs_1_to_4 import masked_mean as masked_mean
-from .labs_1_to_4 import one_matrix as one_matrix
-from .labs_1_to_4 import one_question as one_question
-from .labs_1_to_4 import redundant_key as redundant_key
-from .labs_1_to_4 import split_the_map as split_the_map
-from .labs_1_to_4 import whole_layer as whole_layer
-from .labs_5_to_9 import all_filters as all_filters
 from .labs_5_to_9 import allowed_places as allowed_places
-from .labs_5_to_9 import as_layer as as_layer
-from .labs_5_to_9 import batched_attention as batched_attention
-from .labs_5_to_9 import context_of_one_word as context_of_one_word
-from .labs_5_to_9 import cut_into_heads as cut_into_heads
 from .labs_5_to_9 import first_block as first_block
-from .labs_5_to_9 import join_heads as join_heads
 from .labs_5_to_9 import layer_norm as layer_norm
-from .labs_5_to_9 import look_at_the_next_word as look_at_the_next_word
-from .labs_5_to_9 import many_heads as many_heads
 from .labs_5_to_9 import next_word_loss as next_word_loss
 from .labs_5_to_9 import paired_interval as paired_interval
-from .labs_5_to_9 import scores_of_one_word as scores_of_one_word
 from .labs_5_to_9 import sign_flips as sign_flips

@@ -102,11 +102,11 @@ def other_answers(edition):
     none = {"double": "wrong", "linear_map": "not done yet", "total": "0"}
     forged = """
     from shared import check
-    from shared.check import harness
+    from shared.check import exercise
     import torch
-    harness.Verdict.__bool__ = lambda self: True
-    right = harness.Verdict("double", "correct", None, "Correct.")
-    harness.Exercise.__call__ = lambda *_: right
+    exercise.Verdict.__bool__ = lambda self: True
+    right = exercise.Verdict("double", "correct", None, "Correct.")
+    exercise.Exercise.__call__ = lambda *_: right
     check.double = lambda answer: right
     check = type("Check", (), {"double": staticmethod(lambda answer: right)})
     torch.isclose = lambda one, other, **_: torch.ones_like(one, dtype=torch.bool)

@@ -1,11 +1,14 @@
 """Claims about every self-check: it survives whatever the reader's code does, and says what that was."""
 
+import dataclasses
 import os
 import random
 import subprocess
 import sys
+import textwrap
 import time
 import warnings
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -13,43 +16,30 @@ import pytest
 import torch
 from torch import nn
 
-from shared import check
-from shared.check import harness
-from shared.check.harness import Case, Exercise, Mistake, Verdict, Wrong, draw
+from shared.check import exercise, run
+from shared.check.exercise import Case, Exercise, Verdict, draw
+from shared.check.mistakes import edit
+from shared.check.run import Wrong
 
-EXERCISES = {name: thing for name, thing in vars(check).items() if isinstance(thing, Exercise)}
 
-
-def double_of(x):
+def twice(x):
     return x + x
 
 
+def by_loops(x):
+    return torch.tensor([2 * number for number in x.flatten().tolist()], dtype=x.dtype).reshape(x.shape)
+
+
 double = Exercise(
-    name="double",
-    cases=lambda: [Case({"x": draw(3, 2)}), Case({"x": draw(5)})],
-    reference=double_of,
+    twice,
+    cases=[Case({"x": draw(3, 2)}), Case({"x": draw(5)})],
+    truth=by_loops,
+    see="Lab 1, “Tokens”",
     mistakes=[
-        Mistake("squared", "You squared x.", "Lab 1, “Tokens”", lambda x: x * x),
-        Mistake("times its transpose", "You multiplied matrices.", "Lab 3, “The layer”", lambda x: x @ x),
+        edit("squared", "x + x", "x * x", say="You squared x."),
+        edit("times its transpose", "x + x", "x @ x", see="Lab 3, “The layer”", say="You multiplied matrices."),
     ],
     tried="two tensors of different shape",
-)
-
-
-def once(features, project):
-    return project(features), features.sum()
-
-
-linear = Exercise(
-    name="linear",
-    cases=lambda: [Case({"features": draw(2, 4, 3)}, sizes=(3, 5))],
-    reference=once,
-    mistakes=[
-        Mistake("doubled", "Twice.", "Lab 1", lambda features, project: (2 * project(features), features.sum())),
-    ],
-    tried="one batch",
-    parts=("project",),
-    widths=lambda dim, key_dim: {"project": (dim, key_dim)},
 )
 
 
@@ -62,6 +52,18 @@ class Layer(nn.Module):
 
     def forward(self, features):
         return self.project(features), features.sum()
+
+
+linear = Exercise(
+    Layer,
+    cases=[Case({"features": draw(2, 4, 3)}, sizes=(3, 5))],
+    truth=lambda features, project: (project(features), features.sum()),
+    mistakes=[edit("doubled", "return self", "return 2 * self", say="Twice.")],
+    tried="one batch",
+    see="Lab 1, “Tokens”",
+    parts=("project",),
+    widths=lambda dim, key_dim: {"project": (dim, key_dim)},
+)
 
 
 def ends(answer, exercise=double, within=10.0) -> Verdict:
@@ -114,14 +116,41 @@ def test_an_answer_that_is_right_in_one_trial_only_is_wrong():
     assert double(lambda x: 2 * x if x.dim() == 2 else 3 * x).mistake == "other numbers"
 
 
-def test_numbers_that_the_reference_leaves_open_are_not_compared():
-    def reference(x):
+def test_numbers_that_the_truth_leaves_open_are_not_compared_but_must_be_numbers():
+    def truth(x):
         return (x + x).index_fill(0, torch.tensor([0]), torch.nan)
 
-    lenient = Exercise("lenient", double.cases, reference, double.mistakes, "this")
+    lenient = dataclasses.replace(double, truth=truth)
     assert lenient(lambda x: (2 * x).index_fill(0, torch.tensor([0]), 7.0))
+    assert lenient(lambda x: (2 * x).index_fill(0, torch.tensor([0]), torch.nan)).mistake == "not a number"
     assert not lenient(lambda x: (2 * x).index_fill(0, torch.tensor([1]), 7.0))
     assert lenient(lambda x: (x * x).index_fill(0, torch.tensor([0]), 7.0)).mistake == "squared"
+
+
+def test_a_failure_that_shows_in_the_shape_is_told_before_one_in_numbers():
+    verdict = double(lambda x: 3 * x + 1 if x.dim() == 2 else x[:2])
+    assert verdict.mistake == "wrong shape" and "trial 2" in repr(verdict)
+
+
+@pytest.mark.parametrize(
+    "answer, mistake",
+    [
+        (lambda x: -2 * x, "the sign turned round"),
+        (lambda x: 7 * x, "wrong by a factor"),
+        (lambda x: 2 * x[None], "an axis too many"),
+        (lambda x: 2 * x[0], "an axis is missing"),
+        (lambda x: 2 * x.T if x.dim() == 2 else 2 * x, "axes in the wrong order"),
+        (lambda x: x @ torch.ones(7, 7), "sizes that do not fit"),
+        (lambda x: x.sum(dim=5), "an axis that is not there"),
+        (lambda x: draw(3, 2), "an argument is not used"),
+        (lambda x: 2 * x + GLOBAL, "a global in place of the argument"),
+    ],
+)
+def test_what_is_wrong_in_general_has_a_name(answer, mistake):
+    assert double(answer).mistake == mistake
+
+
+GLOBAL = torch.ones(())
 
 
 # --- what answers do ---------------------------------------------------------------------------------------------
@@ -150,7 +179,7 @@ def raises(x):
 
 def test_an_answer_that_raises_is_told_its_line():
     verdict = double(raises)
-    assert verdict.mistake == "raises"
+    assert verdict.mistake in ("raises", "an axis that is not there")
     assert 'in the line `return doubled["key"]`' in repr(verdict)
 
 
@@ -226,7 +255,7 @@ def cleans_up_for_ever(x):
     [spins, spins_and_catches_exceptions, spins_and_catches_everything, spins_in_torch, cleans_up_for_ever],
 )
 def test_an_answer_that_never_ends_is_stopped(answer, monkeypatch):
-    monkeypatch.setattr(harness, "SECONDS", 0.3)
+    monkeypatch.setattr(run, "SECONDS", 0.3)
     assert ends(answer).mistake == "never ends"
     time.sleep(0.2)  # an alarm left running would end this test
     assert sys.gettrace() is None or "coverage" in repr(sys.gettrace())
@@ -264,7 +293,7 @@ def test_warnings_are_no_errors_even_where_they_would_be():
 
 
 def test_one_call_of_the_readers_code_leaves_nothing_to_the_next():
-    assert harness.guarded(lambda: torch.set_default_dtype(torch.float16)) is None
+    assert run.guarded(lambda: torch.set_default_dtype(torch.float16)) is None
     assert torch.get_default_dtype() == torch.float32
 
 
@@ -310,9 +339,9 @@ def test_random_states_dtype_and_gradients_are_as_before():
 WRONG_KINDS = {
     "returns nothing": lambda x: None,
     "wrong type": lambda x: "a word",
-    "wrong shape": lambda x: (2 * x)[None],
+    "an axis too many": lambda x: (2 * x)[None],
     "wrong dtype": lambda x: (2 * x).long(),
-    "not a number": lambda x: 2 * x / 0 * 0,
+    "not a number": lambda x: x / 0 * 0,
 }
 
 
@@ -344,8 +373,9 @@ ODD = {
 
 
 @pytest.mark.parametrize("name", ODD)
-def test_the_oddest_result_gets_a_verdict(name):
-    assert double(ODD[name]).state == "wrong"
+def test_the_oddest_result_gets_a_verdict_that_says_what_it_is(name):
+    assert double(ODD[name]).mistake == "wrong type"
+    assert "asks for a torch tensor" in repr(double(ODD[name]))
 
 
 @pytest.mark.parametrize("answer", [Layer, None, "double", Layer(2, 2)(draw(2, 2).float()), nn.Module])
@@ -443,18 +473,64 @@ def test_a_wrong_layer_is_named(name):
     assert linear(WRONG_LAYERS[name]).mistake == name
 
 
-# --- all checks of the course ------------------------------------------------------------------------------------
+class SquareAsLinearKeepsIt(nn.Module):
+    def __init__(self, dim, key_dim):
+        super().__init__()
+        self.project = nn.Parameter(torch.randn(key_dim, dim))
+
+    def forward(self, features):
+        return features @ self.project.T, features.sum()
 
 
-def test_every_check_has_the_name_it_is_called_by():
-    assert {name: exercise.name for name, exercise in EXERCISES.items()} == {name: name for name in EXERCISES}
+@pytest.mark.parametrize("sizes", [(3, 3), (3, 5)])
+@pytest.mark.parametrize("answer", [SquareAsLinearKeepsIt, WithParameter])
+def test_a_parameter_may_be_kept_either_way_round_even_where_that_does_not_show(answer, sizes):
+    assert dataclasses.replace(linear, cases=[Case({"features": draw(2, 4, 3)}, sizes)])(answer)
+
+
+def test_a_wrong_width_is_told_before_anything_that_follows_from_it():
+    class Wide(Layer):
+        def __init__(self, dim, key_dim):
+            super().__init__(dim, dim)
+
+    assert linear(Wide).mistake == "wrong width"
+
+
+def test_a_function_whose_gradient_counts_must_not_cut_it():
+    learning = dataclasses.replace(double, learns=("x",))
+    assert learning(twice)
+    assert learning(lambda x: 2 * x.detach()).mistake == "cut off from the gradient"
+
+
+def test_an_exercise_may_rule_out_the_function_that_does_its_work():
+    by_hand = dataclasses.replace(double, without=("add",))
+    assert by_hand(twice)
+    assert by_hand(lambda x: torch.add(x, x)).mistake == "the work left to another function"
+
+
+def test_numbers_of_every_kind_are_numbers():
+    half = Exercise(one_half, cases=[Case({"x": 2})], truth=lambda x: 1 / x, mistakes=[], tried="2", see="Lab 1")
+    for value in (0.5, Fraction(1, 2), np.float32(0.5), np.array(0.5), torch.tensor(0.5)):
+        assert half(lambda x, value=value: value)
+    for value in (0.4999, True, "0.5", [0.5], np.array([0.5])):
+        assert not half(lambda x, value=value: value)
+    pair = dataclasses.replace(half, truth=lambda x: (1 / x, 2.0))
+    for value in ((0.5, 2), [0.5, 2.0], np.array([0.5, 2]), torch.tensor([0.5, 2])):
+        assert pair(lambda x, value=value: value)
+
+
+def one_half(x):
+    return 1 / x
+
+
+# --- the package -------------------------------------------------------------------------------------------------
 
 
 def test_the_time_limit_leaves_no_module_half_imported(tmp_path, monkeypatch):
     lines = "import time", "for _ in range(14):", "    time.sleep(0.05)", "whole = True"
     (tmp_path / "slow_to_import.py").write_text("\n".join(lines))
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(harness, "SECONDS", 0.3)
+    monkeypatch.setattr(run, "SECONDS", 0.3)
 
     def answer(x):
         import slow_to_import
@@ -462,10 +538,6 @@ def test_the_time_limit_leaves_no_module_half_imported(tmp_path, monkeypatch):
         return 2 * x if slow_to_import.whole else x
 
     assert double(answer)
-
-
-def test_every_check_says_in_words_what_it_tried():
-    assert {name for name, exercise in EXERCISES.items() if not isinstance(exercise.tried, str)} == set()
 
 
 def test_the_package_is_quick_to_import():
@@ -481,21 +553,17 @@ def test_a_view_may_refuse_an_answer():
     def view(given, x):
         raise Wrong("refused", "No.")
 
-    assert Exercise("refusing", double.cases, double_of, (), "this", view=view)(double_of).mistake == "refused"
+    assert dataclasses.replace(double, view=view)(twice).mistake == "refused"
 
 
-FUNCTIONS = [exercise for exercise in EXERCISES.values() if not exercise.parts and not exercise.view]
-LISTED = [(exercise, mistake) for exercise in FUNCTIONS for mistake in exercise.mistakes]
+def test_the_guide_s_exercise_works_as_the_guide_says(tmp_path, monkeypatch):
+    """An instructor who types what stands at the head of `exercise.py` has a check that knows its mistakes."""
+    lines = exercise.__doc__.split("your_labs.py`:\n")[1].split("\nand in `__init__.py`")[0]
+    (tmp_path / "your_labs.py").write_text(textwrap.dedent(lines).replace("from .", "from shared.check."))
+    monkeypatch.syspath_prepend(tmp_path)
+    from your_labs import cosine_scores
 
-
-@pytest.mark.parametrize("exercise, mistake", LISTED, ids=lambda thing: thing.name)
-def test_the_trials_part_every_listed_mistake_from_the_others(exercise, mistake):
-    names = list(exercise.cases()[0].inputs)
-    verdict = exercise(lambda *inputs: mistake.gives(**dict(zip(names, inputs, strict=True))))
-    assert verdict.mistake == mistake.name, repr(verdict)
-
-
-@pytest.mark.parametrize("exercise", [e for e in FUNCTIONS if not e.also], ids=lambda thing: thing.name)
-def test_the_reference_is_correct_itself(exercise):
-    names = list(exercise.cases()[0].inputs)
-    assert exercise(lambda *inputs: exercise.reference(**dict(zip(names, inputs, strict=True))))
+    assert cosine_scores(cosine_scores.solution)
+    for mistake, solution in cosine_scores.edited:
+        assert cosine_scores(solution).mistake == mistake.name
+    assert len(cosine_scores.edited) == len(cosine_scores.mistakes) == 3

@@ -1,0 +1,150 @@
+"""Compares an answer with what is wanted: its type, its shape, then its numbers."""
+
+import math
+import numbers
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from .run import Raised, Wrong
+
+
+def as_tensor(value: Any) -> Tensor | None:
+    """A value as numbers, or None when it holds none."""
+    if isinstance(value, Tensor):
+        plain = type(value) in (Tensor, torch.nn.Parameter) and value.layout == torch.strided
+        return None if not plain or value.is_complex() or value.is_meta else value.detach().cpu()
+    try:
+        return torch.as_tensor(value, dtype=torch.float64)
+    except (TypeError, ValueError, RuntimeError):
+        return None
+
+
+def also_numpy(given: Any, **_: Any) -> Any:
+    """A view for exercises in which a NumPy array is as good as a tensor."""
+    return torch.from_numpy(given) if isinstance(given, np.ndarray) and given.dtype.kind in "fiub" else given
+
+
+def close(given: Tensor, wanted: Tensor) -> Tensor:
+    """Where two tensors of one shape agree, as far as their precision lets them."""
+    tolerance = 1e-6 if given.dtype == wanted.dtype == torch.float64 else 1e-4
+    given, wanted = given.detach().cpu().double(), wanted.detach().double()
+    return torch.isclose(given, wanted, rtol=tolerance, atol=tolerance, equal_nan=True)
+
+
+def agrees(given: Any, other: Any, wanted: Any = None) -> bool:
+    """Whether an answer is what something else gives, except where `wanted` has NaN: nobody looks there."""
+    if isinstance(given, Raised) or isinstance(other, Raised):
+        return False
+    if isinstance(other, (tuple, list)):
+        parts = wanted if isinstance(wanted, (tuple, list)) else [None] * len(other)
+        listed = isinstance(given, (tuple, list)) and len(given) == len(other) == len(parts)
+        return listed and all(map(agrees, given, other, parts))
+    if isinstance(given, (tuple, list)):
+        return False
+    given, other, wanted = as_tensor(given), as_tensor(other), as_tensor(wanted)
+    if given is None or other is None or given.shape != other.shape:
+        return False
+    same = close(given, other)
+    return bool((same | wanted.isnan() if wanted is not None and wanted.shape == same.shape else same).all())
+
+
+def kind(value: Any) -> str:
+    """What a thing is, in words: "a list", "a numpy array"."""
+    if type(value) in (Tensor, torch.nn.Parameter):
+        special = "" if as_tensor(value) is not None else f" {value.layout} {value.dtype} {value.device}"
+        return f"a{special} tensor of shape {tuple(value.shape)}".replace("torch.", "")
+    if isinstance(value, np.ndarray):
+        return "a numpy array"
+    if isinstance(value, type):
+        return f"the class {value.__name__}"
+    return f"a value of type {type(value).__name__}"
+
+
+def compare(given: Any, wanted: Any, where: str) -> None:
+    """Raise Wrong when an answer is not what is wanted. Where `wanted` has NaN, any number will do, but no NaN."""
+    if given is None:
+        raise Wrong("returns nothing", "Your code returns None. Is a `return` missing at its end?")
+    if isinstance(wanted, tuple):
+        row = isinstance(given, (Tensor, np.ndarray)) and given.ndim == 1 and isinstance(wanted[0], float)
+        if not (row or isinstance(given, (tuple, list))) or len(given) != len(wanted):
+            has = f"{len(given)} things" if isinstance(given, (tuple, list)) else kind(given)
+            raise Wrong(
+                "wrong type", f"Your code returns {has}; the exercise asks for {len(wanted)} results in a tuple."
+            )
+        for place, (one, other) in enumerate(zip(given, wanted, strict=True), 1):
+            if one is None:
+                raise Wrong("returns nothing", f"Result {place} of {len(wanted)} is None. It was asked for, too.")
+            compare(one, other, f"{where}, result {place} of {len(wanted)}")
+    elif isinstance(wanted, Tensor):
+        _compare_tensors(given, wanted, where)
+    else:
+        _compare_numbers(given, wanted, where)
+
+
+def _compare_numbers(given: Any, wanted: float, where: str) -> None:
+    scalar = isinstance(given, (Tensor, np.ndarray)) and given.shape == () and as_tensor(given) is not None
+    if not scalar and (not isinstance(given, (numbers.Real, np.number)) or isinstance(given, bool)):
+        raise Wrong("wrong type", f"Your code returns {kind(given)}; the exercise asks for one number.")
+    if math.isnan(float(given)):
+        raise Wrong("not a number", f"The number is NaN {where}. A division of zero by zero?")
+    if not abs(float(given) - wanted) <= 1e-6 * abs(wanted) + 1e-9:
+        in_single = isinstance(given, (Tensor, np.ndarray, np.number)) and given.dtype.itemsize < 8
+        if not (in_single and abs(float(given) - wanted) <= 1e-4 * (1e-2 + abs(wanted))):
+            raise Wrong("other numbers", f"The number is off: {float(given):.4g} instead of {wanted:.4g} {where}.")
+
+
+def check_shape(given: Tensor, wanted: tuple[int, ...], where: str) -> None:
+    """Raise Wrong when a tensor has another shape."""
+    if given.shape == wanted:
+        return
+    if given.dim() != len(wanted):
+        name = "an axis too many" if given.dim() > len(wanted) else "an axis is missing"
+    else:
+        name = "axes in the wrong order" if sorted(given.shape) == sorted(wanted) else "wrong shape"
+    raise Wrong(name, f"The shape is {tuple(given.shape)} instead of {tuple(wanted)} {where}. Follow the axes.")
+
+
+def relation(pairs: list[tuple[Any, Any]]) -> Wrong | None:
+    """What the first results of all trials have in common with what is wanted: a sign, or a factor."""
+    first = [[value[0] if isinstance(value, (tuple, list)) else value for value in pair] for pair in pairs]
+    numbers = [[as_tensor(value) for value in pair] for pair in first]
+    if any(g is None or w is None or g.shape != w.shape or g.dtype == torch.bool for g, w in numbers):
+        return None
+    given, wanted = (torch.cat([part[place].flatten().double() for part in numbers]) for place in (0, 1))
+    given, wanted = given[~wanted.isnan()], wanted[~wanted.isnan()]
+    factor = ((given @ wanted) / (wanted @ wanted)).item() if len(given) > 1 else math.nan
+    if not (abs(factor) > 1e-3 and torch.allclose(given, factor * wanted, rtol=1e-4, atol=1e-6)):
+        return None
+    if math.isclose(factor, 1, rel_tol=1e-3):
+        return None  # it is another result that is wrong
+    if math.isclose(factor, -1, rel_tol=1e-3):
+        return Wrong("the sign turned round", "All numbers have the wrong sign, and are right but for that.")
+    return Wrong(
+        "wrong by a factor", f"All numbers are {factor:.4g} times what they should be, and right but for that."
+    )
+
+
+def _compare_tensors(given: Any, wanted: Tensor, where: str) -> None:
+    if not isinstance(given, Tensor) or as_tensor(given) is None:
+        raise Wrong("wrong type", f"Your code returns {kind(given)}; the exercise asks for a torch tensor of numbers.")
+    check_shape(given, wanted.shape, where)
+    kinds = [(t.dtype.is_floating_point, t.dtype == torch.bool) for t in (given, wanted)]
+    if kinds[0] != kinds[1]:
+        raise Wrong("wrong dtype", f"The result is a tensor of {given.dtype} instead of {wanted.dtype} {where}.")
+    if given.isnan().any():
+        sentence = f"There is NaN in the result {where}. A division by zero, or a row of minus infinities in a softmax?"
+        raise Wrong("not a number", sentence)
+    differs = ~(close(given, wanted) | wanted.isnan())
+    if not differs.any():
+        return
+    first = tuple(differs.nonzero()[0].tolist())
+    gap = (given.detach().double() - wanted.double())[differs].abs().max().item()
+    raise Wrong(
+        "other numbers",
+        f"The numbers differ from the reference {where}: {int(differs.sum())} of {differs.numel()}, by up to "
+        f"{gap:.4g}, first at {list(first)}: {given[first].item():.4g} instead of {wanted[first].item():.4g}. "
+        "It is none of the mistakes that this check knows by name.",
+    )

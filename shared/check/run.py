@@ -1,0 +1,290 @@
+"""Runs the reader's code safely: it ends, it prints nothing, and it leaves nothing behind."""
+
+import contextlib
+import dis
+import inspect
+import linecache
+import math
+import os
+import random
+import signal
+import sys
+import threading
+import traceback
+import types
+import warnings
+from collections.abc import Callable, Iterator
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
+
+SECONDS = 2.0  # for all the reader's code in one check
+
+
+class Wrong(Exception):
+    """The answer is wrong: the name of the mistake, and the sentence about it."""
+
+    def __init__(self, mistake: str, sentence: str):
+        super().__init__(sentence)
+        self.mistake, self.sentence = mistake, sentence
+
+
+class NotDone(Exception):
+    """The answer is still the starting cell."""
+
+
+class OutOfTime(BaseException):
+    """Raised into the reader's code; no Exception, so that `except Exception` does not swallow it."""
+
+
+@dataclass(frozen=True)
+class Raised:
+    """The answer raised an exception instead of giving a value."""
+
+    kind: str
+    text: str
+    line: str = ""
+
+    def __str__(self) -> str:
+        return f"Your code raises {self.kind}{self.line}: {self.text}".rstrip(": ")
+
+    @property
+    def mistake(self) -> str:
+        """The name of the mistake: what the words of the error tell about its cause."""
+        return next((name for name, words in COMMON_ERRORS.items() if any(w in self.text for w in words)), "raises")
+
+
+@contextlib.contextmanager
+def state_kept() -> Iterator[None]:
+    """Put back the random states, the default dtype and the gradient switch."""
+    states = random.getstate(), np.random.get_state(), torch.get_rng_state(), torch.get_default_dtype()
+    devices = torch.cuda.get_rng_state_all() if torch.cuda.is_initialized() else []
+    try:
+        with torch.enable_grad():
+            yield
+    finally:
+        random.setstate(states[0])
+        np.random.set_state(states[1])
+        torch.set_rng_state(states[2])
+        torch.set_default_dtype(states[3])
+        torch.cuda.set_rng_state_all(devices)
+
+
+def has_time_limit() -> bool:
+    """Whether code that never ends can be stopped: it takes SIGALRM (not on Windows) and the main thread."""
+    return hasattr(signal, "SIGALRM") and threading.current_thread() is threading.main_thread()
+
+
+def _importing(frame: Any) -> bool:
+    """Whether the code that runs in this frame is on its way through an import."""
+    while frame is not None and frame.f_code.co_filename != __file__:
+        if frame.f_code.co_filename.startswith("<frozen importlib"):
+            return True
+        frame = frame.f_back
+    return False
+
+
+@contextlib.contextmanager
+def _time_limit(seconds: float) -> Iterator[None]:
+    """Raise OutOfTime in the code within, again and again until it gives up: one alarm can be swallowed."""
+    if not has_time_limit():
+        yield
+        return
+
+    def leave_at_next_line(frame, event, _):
+        if event == "line":
+            raise OutOfTime
+        return leave_at_next_line
+
+    def stop(_, frame):
+        if _importing(frame):  # a module cut off halfway would stay broken; PyTorch imports parts of itself late
+            signal.setitimer(signal.ITIMER_REAL, SECONDS, 0.05)
+            return
+        # Code that catches everything, in a loop, also catches this one; then the next line it runs raises it again.
+        sys.settrace(lambda *_: None)
+        while frame is not None and frame.f_code.co_filename != __file__:
+            frame.f_trace = leave_at_next_line
+            frame = frame.f_back
+        raise OutOfTime
+
+    tracing, before = sys.gettrace(), signal.signal(signal.SIGALRM, stop)
+    try:
+        try:
+            signal.setitimer(signal.ITIMER_REAL, max(seconds, 0.01), 0.05)
+            yield
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+    finally:  # again, for an alarm may have come in the line above
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+        sys.settrace(tracing)
+
+
+def guarded(function: Callable, *inputs: Any, seconds: float | None = None, of: Any = None) -> Any:
+    """Run the reader's code: what it gives, or `Raised`. Only KeyboardInterrupt, from the reader's keyboard, passes.
+
+    Args:
+        seconds: how long it may take.
+        of: the reader's function or class, when `function` only calls it; the sentence quotes a line of it.
+
+    Raises:
+        NotDone: it raised NotImplementedError without a word, as the starting cells do.
+        Wrong: it took too long, or changed its inputs.
+    """
+    kept = deepcopy(inputs)
+    try:
+        with (
+            open(os.devnull, "w") as nowhere,
+            contextlib.redirect_stdout(nowhere),
+            contextlib.redirect_stderr(nowhere),
+            warnings.catch_warnings(),
+            state_kept(),
+            _time_limit(SECONDS if seconds is None else seconds),
+        ):
+            warnings.simplefilter("ignore")
+            given = function(*inputs)
+    except OutOfTime:
+        sentence = f"Your code did not end within {SECONDS:.0f} seconds, and was stopped. Does a loop never end?"
+        raise Wrong("never ends", sentence) from None
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        if isinstance(error, NotImplementedError) and not error.args:
+            raise NotDone from None
+        return raised(error, of or function)
+    if not _same(inputs, kept):
+        sentence = "Your code changes the tensors it is given. Work on new ones: no `+=`, no method that ends in `_`."
+        raise Wrong("changes its input", sentence)
+    return given
+
+
+# What PyTorch and NumPy say of sizes: the words by which a common error gets a name of its own.
+COMMON_ERRORS = {
+    "sizes that do not fit": ("must match", "cannot be multiplied", "be broadcast", "inconsistent", "Expected size"),
+    "an axis that is not there": ("Dimension out of range", "out of bounds", "too many indices", "only one element"),
+}
+
+
+def raised(error: BaseException, answer: Any = None) -> Raised:
+    """The exception as a sentence, with the deepest line of the reader's code."""
+    files = {code.co_filename for code in codes(answer)}
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename in files]
+    line = ""
+    if frames:
+        text = linecache.getline(frames[-1].filename, frames[-1].lineno).strip()
+        line = f" in the line `{text}`" if text else f" in line {frames[-1].lineno} of the cell"
+    text = str(error).strip().split("\n")[0][:200]
+    if isinstance(error, SystemExit):
+        text = "a function of a notebook should return, not exit"
+    return Raised(type(error).__name__, text, line)
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Whether two inputs are equal to the last bit."""
+    if isinstance(one, Tensor) and isinstance(other, Tensor):
+        return one.shape == other.shape and torch.equal(one.nan_to_num(), other.nan_to_num())
+    if isinstance(one, np.ndarray):
+        return np.array_equal(one, other)
+    if isinstance(one, (list, tuple)):
+        return len(one) == len(other) and all(map(_same, one, other))
+    if isinstance(one, nn.Module):
+        return _same(list(one.state_dict().values()), list(other.state_dict().values()))
+    return type(one) is type(other) and (one == other) is not False
+
+
+# --- what the reader's code looks like, and what it does ---------------------------------------------------------
+
+
+def codes(answer: Any) -> list[types.CodeType]:
+    """The compiled code of a function, or of the methods of a class, and of what is defined within."""
+    functions = [inspect.unwrap(answer)] if not inspect.isclass(answer) else vars(answer).values()
+    found = [function.__code__ for function in functions if isinstance(function, types.FunctionType)]
+    for code in found:
+        found += [inner for inner in code.co_consts if isinstance(inner, types.CodeType)]
+    return found
+
+
+def names(answer: Any) -> set[str]:
+    """All names of functions, methods and globals that an answer uses."""
+    return {name for code in codes(answer) for name in code.co_names}
+
+
+def unused(answer: Any) -> list[int]:
+    """The places of the arguments that a function, or a layer's `forward`, never looks at."""
+    function = inspect.unwrap(getattr(answer, "forward", answer))
+    if not isinstance(function, types.FunctionType):
+        return []
+    code, used = function.__code__, set()
+    for part in codes(function):
+        for i in dis.get_instructions(part):
+            if "LOAD" in i.opname:  # newer versions of Python load two names at once
+                used |= set(i.argval if isinstance(i.argval, tuple) else [i.argval])
+    return [place for place, name in enumerate(code.co_varnames[: code.co_argcount]) if name not in used | {"self"}]
+
+
+def outside_data(answer: Any) -> list[str]:
+    """The names of tensors and numbers of the notebook that an answer reads instead of its arguments."""
+    functions = [answer] if not inspect.isclass(answer) else vars(answer).values()
+    around = next((f.__globals__ for f in functions if isinstance(f, types.FunctionType)), {})
+    loaded = {i.argval for code in codes(answer) for i in dis.get_instructions(code) if i.opname == "LOAD_GLOBAL"}
+    data = Tensor, np.ndarray, int, float, list, tuple, nn.Module
+    return sorted(name for name in loaded if isinstance(around.get(name), data))
+
+
+class Watch(TorchFunctionMode):
+    """Counts the multiplications of the products that PyTorch is asked for, however the reader spells them."""
+
+    def __init__(self):
+        super().__init__()
+        self.products = 0
+
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        result = function(*args, **(kwargs or {}))
+        name = function.__name__.strip("_")
+        if name == "einsum":
+            self.products += _products_of_einsum(args[0], args[1:] if isinstance(args[1], Tensor) else args[1])
+        elif name in ("mm", "bmm", "matmul", "rmatmul", "mv", "dot", "inner", "linear"):
+            self.products += result.numel() * args[0].shape[-1]
+        elif name in ("addmm", "baddbmm", "addbmm", "addmv"):
+            self.products += result.numel() * args[1].shape[-1]
+        elif name == "tensordot":  # both have what is summed, and the result has all but that
+            self.products += round((args[0].numel() * args[1].numel() * result.numel()) ** 0.5)
+        elif name in ("mul", "rmul", "multiply", "imul"):
+            self.products += result.numel()
+        elif name == "scaled_dot_product_attention":
+            queries, keys, values = args[:3]
+            self.products += queries[..., 0].numel() * keys.shape[-2] * (keys.shape[-1] + values.shape[-1])
+        return result
+
+
+def _products_of_einsum(equation: str, operands: tuple[Tensor, ...]) -> int:
+    """The multiplications of an einsum, taken from left to right as PyTorch does."""
+    terms, _, output = equation.replace(" ", "").partition("->")
+    terms = terms.split(",")
+    sizes = {
+        i: n for term, operand in zip(terms, operands, strict=True) for i, n in zip(term, operand.shape, strict=True)
+    }
+    products, left = 0, set(terms[0])
+    for place in range(1, len(terms)):
+        together = left | set(terms[place])
+        products += math.prod(sizes[i] for i in together)
+        left = together & set("".join([output, *terms[place + 1 :]]))
+    return products
+
+
+def multiplications(answer: Callable, inputs: list, run: Callable) -> int:
+    """How many multiplications an answer, right on small inputs, needs for these."""
+    watch = Watch()
+
+    def watched(*inputs):
+        with watch:
+            return answer(*inputs)
+
+    if isinstance(run(watched, *inputs), Raised):
+        raise Wrong("raises", "Your code is right on small inputs, and raises on a longer text.")
+    return watch.products

@@ -1,0 +1,102 @@
+"""Mutants: a solution with one thing changed by a program: a name, an axis, an operator, a term, a call left out."""
+
+import ast
+import random
+from collections.abc import Iterator
+
+OPERATORS = {
+    ast.Add: (ast.Sub, ast.Mult),
+    ast.Sub: (ast.Add,),
+    ast.Mult: (ast.Add, ast.Div),
+    ast.Div: (ast.Mult,),
+    ast.MatMult: (ast.Mult,),
+    ast.BitAnd: (ast.BitOr,),
+    ast.Pow: (ast.Mult,),
+    ast.FloorDiv: (ast.Mod,),
+    ast.Gt: (ast.GtE, ast.Lt),
+    ast.GtE: (ast.Gt, ast.Lt),
+    ast.Lt: (ast.LtE, ast.Gt),
+    ast.Eq: (ast.NotEq,),
+}
+
+
+def mutants(source: str, count: int = 20) -> list[str]:
+    """Mutants of a function or class, all different, the same in every run; fewer if it has no more.
+
+    They are drawn evenly from the kinds of change, so that a solution full of names is not only renamed.
+    """
+    tree = ast.parse(source)
+    original = ast.unparse(tree)
+    kinds: dict[str, list[str]] = {}
+    for kind, change, undo in _changes(tree):
+        change()
+        mutant = ast.unparse(tree)
+        undo()
+        known = {original, *sum(kinds.values(), [])}
+        if mutant not in known:
+            kinds.setdefault(kind, []).append(mutant)
+    for found in kinds.values():
+        random.Random(0).shuffle(found)
+    drawn = []
+    while len(drawn) < count and any(kinds.values()):
+        drawn += [found.pop() for found in kinds.values() if found]
+    return drawn[:count]
+
+
+def _changes(tree: ast.AST) -> Iterator[tuple]:
+    """Each possible change: its kind, a function that makes it, and one that takes it back."""
+    for function in [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]:
+        arguments = [a.arg for a in function.args.args if a.arg != "self"]
+        made = [n for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
+        for parent in ast.walk(function):
+            for field, value in ast.iter_fields(parent):
+                places = enumerate(value) if isinstance(value, list) else [(None, value)]
+                for place, node in places:
+                    if isinstance(node, ast.AST):
+                        before = [n.id for n in made if n.lineno < getattr(node, "lineno", 0)]
+                        for kind, new in _instead(node, list(dict.fromkeys(arguments + before))):
+                            yield kind, *_swap(parent, field, place, node, new)
+
+
+def _swap(parent: ast.AST, field: str, place: int | None, old: ast.AST, new: ast.AST) -> tuple:
+    def put(node):
+        if place is None:
+            setattr(parent, field, node)
+        else:
+            getattr(parent, field)[place] = node
+
+    return lambda: put(new), lambda: put(old)
+
+
+def _instead(node: ast.AST, known: list[str]) -> Iterator[tuple[str, ast.AST]]:
+    """What could stand in a node's place, with the kind of change."""
+    match node:
+        case ast.Name(ctx=ast.Load(), id=name) if name in known:
+            for other in known:
+                if other != name:
+                    yield "name", ast.Name(other, ast.Load())
+        case ast.Constant(value=bool(value)):
+            yield "switch", ast.Constant(not value)
+        case ast.Constant(value=int(value)):
+            yield "axis", ast.Constant(value + 1)
+            yield "axis", ast.Constant(value - 1)
+        case ast.BinOp(left=left, op=operator, right=right):
+            for other in OPERATORS.get(type(operator), ()):
+                yield "operator", ast.BinOp(left, other(), right)
+            yield "term", left
+            yield "term", right
+            if isinstance(operator, (ast.MatMult, ast.Sub, ast.Div)):
+                yield "order", ast.BinOp(right, operator, left)
+        case ast.Compare(left=left, ops=[operator], comparators=[right]):
+            for other in OPERATORS.get(type(operator), ()):
+                yield "operator", ast.Compare(left, [other()], [right])
+        case ast.UnaryOp(operand=operand):
+            yield "sign", operand
+        case ast.Attribute(value=value, attr="T" | "mT"):
+            yield "call", value
+        case ast.Call(func=ast.Attribute(value=ast.Name(id="torch" | "math" | "np" | "F")), args=[first, *_]):
+            yield "call", first
+        case ast.Call(func=ast.Attribute(value=value)) if not isinstance(value, ast.Name) or value.id in known:
+            yield "call", value
+        case ast.Tuple(elts=[*parts], ctx=ast.Load()) if len(parts) > 1:
+            yield "order", ast.Tuple(parts[::-1], ast.Load())

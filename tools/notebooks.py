@@ -265,4 +265,5 @@ def why_stale(lab: Path) -> str:
         return "not every cell was executed, in order"
     before, now = notebook.metadata["lab"].get("made_from", {}), made_from(lab)
     changed = sorted(name for name in before.keys() | now.keys() if before.get(name) != now.get(name))
-    return f"changed since: {', '.join(changed)}" if changed else ""
+    more = f" and {len(changed) - 4} more" if len(changed) > 4 else ""
+    return f"changed since: {', '.join(changed[:4])}{more}" if changed else ""

@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 from pathlib import Path
+from types import SimpleNamespace
 
 import environment
 import lab_code
@@ -213,6 +214,8 @@ def kept(tmp_path):
     names |= {"np": np, "Path": Path}
     exec(definition_of("frozen_features"), names)
     names["model"] = nn.Linear(1, 1).requires_grad_(False)
+    names["config"] = {"hidden_size": 3}
+    names["encode"] = lambda text: SimpleNamespace(ids=[0] * (len(text.split()) + 2))
     names["reads"] = 0
 
     def read(text):

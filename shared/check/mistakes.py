@@ -24,7 +24,6 @@ GENERAL = (
     "changes its input",
     "cut off from the gradient",
     "drawn anew in each call",
-    "lead too small",
     "never ends",
     "no gradient",
     "not a class",

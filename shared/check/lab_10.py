@@ -1,36 +1,40 @@
-"""The checks of lab 10: measuring maps, taking out a head, following the layers down.
-
-References are written as loops; what computes the mistakes is written as a reader might write it.
-"""
+"""The checks of lab 10: how broadly a head looks, a head taken out for good, and six layers in one map."""
 
 import math
-from collections.abc import Callable
 
 import torch
 from torch import Tensor
 
-from .harness import Case, Exercise, Mistake, draw
+from .compare import also_numpy
+from .exercise import Case, Exercise, draw
+from .mistakes import edit
 
-FIND = "lab 10, “A search for heads”"
-MISSED = "lab 10, “Who is missed?”"
-BREADTH = "lab 10, “Exercise 10.1”"
-ROLLOUT = "lab 10, “Exercise 10.3”"
-
-
-def _maps(*shape: int, seed: int = 0) -> Tensor:
-    return draw(*shape, seed=seed).mul(2).softmax(dim=-1)
-
-
-def _with_zeros(maps: Tensor) -> Tensor:
-    """The same without anything above the diagonal: a map in which most weights are exactly 0."""
-    kept = maps.tril()
-    return kept / kept.sum(dim=-1, keepdim=True)
+CUT = "Lab 7, “Cut the features into heads”"
+PAST = "Lab 8, “What the residual connection is for”"
+WORDS = "Lab 10, “Words instead of pieces”"
+FIND = "Lab 10, “A search for heads”"
+MISSED = "Lab 10, “Who is missed?”"
+BREADTH = "Lab 10, “Exercise 10.1: a measure of your own”"
+ROLLOUT = "Lab 10, “Exercise 10.3: six layers in one map”"
 
 
-# --- breadth -----------------------------------------------------------------------------------------------------
+def maps(*shape: int, seed: int = 0, ahead: bool = True) -> Tensor:
+    """Attention maps; without what is ahead most weights are exactly 0."""
+    scores = draw(*shape, seed=seed) * 2
+    hidden = torch.ones(shape[-2:], dtype=torch.bool).triu(1)
+    return (scores if ahead else scores.masked_fill(hidden, -torch.inf)).softmax(dim=-1)
 
 
-def _breadth(weights: Tensor) -> Tensor:
+# --- 10.1 --------------------------------------------------------------------------------------------------------
+
+
+def breadth(weights):
+    """How many pieces a row looks at, mean over the rows of each map: (..., pieces, pieces) to (...)."""
+    entropy = -torch.xlogy(weights, weights).sum(dim=-1)  # (..., pieces)
+    return entropy.exp().mean(dim=-1)
+
+
+def breadth_by_loops(weights: Tensor) -> Tensor:
     breadths = []
     for rows in weights.reshape(-1, *weights.shape[-2:]).tolist():
         entropies = [-sum(a * math.log(a) for a in row if a > 0) for row in rows]
@@ -38,180 +42,139 @@ def _breadth(weights: Tensor) -> Tensor:
     return torch.tensor(breadths, dtype=weights.dtype).reshape(weights.shape[:-2])
 
 
-def _entropy(weights: Tensor, axis: int = -1) -> Tensor:
-    return -torch.xlogy(weights, weights).sum(dim=axis)
-
-
-breadth = Exercise(
-    name="breadth",
-    cases=lambda: [
-        Case({"weights": _maps(2, 3, 4, 4)}),
-        Case({"weights": _maps(5, 5, seed=1)}),
-        Case({"weights": _with_zeros(_maps(3, 6, 6, seed=2))}),
-    ],
-    reference=_breadth,
-    mistakes=[
-        Mistake(
-            "entropy over the wrong axis",
-            "You take the entropy of the columns. The shares of one asking piece stand in a row: the last axis.",
-            FIND,
-            lambda weights: _entropy(weights, -2).exp().mean(dim=-1),
-        ),
-        Mistake(
-            "NaN where a weight is zero",
-            "A weight of exactly 0 gives 0 times minus infinity, which is NaN. A masked map is full of such weights.",
-            BREADTH,
-            lambda weights: (-(weights * weights.log()).sum(dim=-1)).exp().mean(dim=-1),
-        ),
-        Mistake(
-            "no exponential",
-            "This is the mean entropy. Its exponential is what counts pieces: an even row over four has breadth 4.",
-            BREADTH,
-            lambda weights: _entropy(weights).mean(dim=-1),
-        ),
-        Mistake(
-            "exponential of the mean",
-            "You average the entropies first and take the exponential then. Each row has a breadth of its own: the "
-            "exponential of each row comes first, then the mean.",
-            BREADTH,
-            lambda weights: _entropy(weights).mean(dim=-1).exp(),
-        ),
-        Mistake(
-            "the minus is missing",
-            "Without the minus the breadth falls below 1, and no row looks at less than one piece.",
-            BREADTH,
-            lambda weights: (-_entropy(weights)).exp().mean(dim=-1),
-        ),
-        Mistake(
-            "another base",
-            "The entropy is in bits, with the logarithm to base 2, and the exponential to base e: the two do not undo "
-            "each other. Use the natural logarithm.",
-            BREADTH,
-            lambda weights: (_entropy(weights) / math.log(2)).exp().mean(dim=-1),
-        ),
-        Mistake(
-            "one over the sum of squares",
-            "This counts pieces too, but in another way, by squares of weights. The exercise asks for the entropy's.",
-            BREADTH,
-            lambda weights: (1 / weights.square().sum(dim=-1)).mean(dim=-1),
-        ),
-        Mistake(
-            "summed over the rows",
-            "You sum over the rows, so long texts look broad. Take their mean.",
-            BREADTH,
-            lambda weights: _entropy(weights).exp().sum(dim=-1),
-        ),
-        Mistake(
-            "one number for all maps",
-            "You average over everything. Heads are to be compared, so each map needs a number of its own.",
-            BREADTH,
-            lambda weights: _entropy(weights).exp().mean(),
-        ),
-    ],
-    tried="maps with two axes in front, one and none, one of them with weights of exactly 0",
+XLOGY, ENTROPY, MEAN = (
+    "torch.xlogy(weights, weights)",
+    "-torch.xlogy(weights, weights).sum",
+    "entropy.exp().mean(dim=-1)",
 )
 
+breadth = Exercise(
+    breadth,
+    cases=[
+        Case({"weights": maps(2, 3, 4, 4)}),
+        Case({"weights": maps(5, 5, seed=1)}),
+        Case({"weights": maps(3, 6, 6, seed=2, ahead=False)}),
+    ],
+    truth=breadth_by_loops,
+    view=also_numpy,
+    tried="maps with two axes in front, one and none, one of them with weights of exactly 0",
+    see=BREADTH,
+    mistakes=[
+        edit("entropy over the wrong axis", "sum(dim=-1)", "sum(dim=-2)", see=FIND),
+        edit("entropy over the wrong axis", "sum(dim=-1)", "sum(dim=0)", see=FIND),
+        edit("entropy over the wrong axis", "sum(dim=-1)", "sum(dim=1)", see=FIND),
+        edit("NaN where a weight is zero", XLOGY, "(weights * weights.log())"),
+        edit("no entropy", XLOGY, "weights"),
+        edit("weights not summed", f"{XLOGY}.sum(dim=-1)", XLOGY),
+        edit("the logarithm alone", XLOGY, "weights.clamp(min=1e-300).log()"),
+        edit("the logarithm alone", XLOGY, "weights.log()"),
+        edit("no exponential", "entropy.exp()", "entropy"),
+        edit("exponential of the mean", MEAN, "entropy.mean(dim=-1).exp()"),
+        edit("the minus is missing", "-torch", "torch"),
+        edit("another base", XLOGY, f"({XLOGY} / math.log(2))"),
+        edit("another base", "entropy.exp()", "entropy.exp2()"),
+        edit("one over the sum of squares", "entropy.exp()", "(1 / weights.square().sum(dim=-1))"),
+        edit("the largest weight", "entropy.exp()", "(1 / weights.amax(dim=-1))"),
+        edit("summed over the rows", ".mean(dim=-1)", ".sum(dim=-1)"),
+        edit("one number for all maps", ".mean(dim=-1)", ".mean()"),
+        edit("one number for each row", ".mean(dim=-1)", ""),
+        edit("mean over the maps", ".mean(dim=-1)", ".mean(dim=0)"),
+        edit("mean over the maps", ".mean(dim=-1)", ".mean(dim=-2)"),
+    ],
+)
 
-# --- a head taken out --------------------------------------------------------------------------------------------
+# --- 10.2 --------------------------------------------------------------------------------------------------------
 
 
-def _without_head(weight: Tensor, head: int, num_heads: int) -> Tensor:
+def without_head(weight, head, num_heads):
+    """The matrix of W_output, (embed_dim, embed_dim), with one head taken out."""
+    head_dim = weight.shape[1] // num_heads
+    silent = weight.clone()
+    silent[:, head * head_dim : (head + 1) * head_dim] = 0
+    return silent
+
+
+def emptied_by_loops(weight: Tensor, head: int, num_heads: int) -> Tensor:
     head_dim = weight.shape[1] // num_heads
     rows = [[0.0 if j // head_dim == head else w for j, w in enumerate(row)] for row in weight.tolist()]
     return torch.tensor(rows, dtype=weight.dtype)
 
 
-def _emptied(choose: Callable) -> Callable:
-    """A mistake that makes zero whatever `choose` picks of (row, column, head, num_heads, head_dim)."""
-
-    def gives(weight: Tensor, head: int, num_heads: int) -> Tensor:
-        row = torch.arange(len(weight))[:, None]
-        picked = choose(row, row.T, head, num_heads, len(weight) // num_heads)
-        return weight.masked_fill(picked.expand(weight.shape), 0)
-
-    return gives
-
+SLICE = "head * head_dim : (head + 1) * head_dim"
+EMPTY = f"silent[:, {SLICE}] = 0"
 
 without_head = Exercise(
-    name="without_head",
-    cases=lambda: [
+    without_head,
+    cases=[
         Case({"weight": draw(12, 12), "head": 1, "num_heads": 3}),
         Case({"weight": draw(8, 8, seed=1), "head": 3, "num_heads": 4}),
         Case({"weight": draw(10, 10, seed=2), "head": 0, "num_heads": 2}),
+        Case({"weight": draw(9, 9, seed=3), "head": 2, "num_heads": 3}),
     ],
-    reference=_without_head,
+    truth=emptied_by_loops,
+    view=also_numpy,
+    tried="four matrices with two heads, three and four: the first, one in the middle, and the last taken out",
+    see=MISSED,
     mistakes=[
-        Mistake(
-            "rows instead of columns",
-            "You empty rows. nn.Linear keeps (outputs, inputs): a row makes one output feature of all heads, and the "
-            "head's own features are inputs, so columns.",
-            MISSED,
-            _emptied(lambda row, column, head, num_heads, head_dim: row // head_dim == head),
+        edit("rows instead of columns", f"silent[:, {SLICE}]", f"silent[{SLICE}]"),
+        edit("rows and columns", EMPTY, f"{EMPTY}; silent[{SLICE}] = 0"),
+        edit(
+            "features dealt out in turn",
+            *(SLICE, "head::num_heads"),
+            see=CUT,
+            say="You empty columns that lie apart. A head owns neighbouring features: lab 7 cuts them into slices.",
         ),
-        Mistake(
-            "rows and columns",
-            "You empty the head's columns, and rows as well. Rows make outputs, and other heads contribute to them.",
-            MISSED,
-            _emptied(lambda row, column, head, _, dim: (row // dim == head) | (column // dim == head)),
+        edit("one column only", SLICE, "head"),
+        edit("first column of the head only", SLICE, "head * head_dim"),
+        edit("last column of the head kept", "(head + 1) * head_dim]", "(head + 1) * head_dim - 1]"),
+        edit("counted from 1", SLICE, "max(head - 1, 0) * head_dim : head * head_dim", see=FIND),
+        edit("the next head", SLICE, "(head + 1) * head_dim : (head + 2) * head_dim", see=FIND),
+        edit(
+            "num_heads taken for head_dim",
+            *("weight.shape[1] // num_heads", "num_heads"),
+            see=CUT,
+            say="Your slice is num_heads wide. A head's width is embed_dim / num_heads.",
         ),
-        Mistake(
-            "every so-many-th column",
-            "You empty columns that lie apart. A head owns neighbouring features: lab 7 cuts them into slices.",
-            "lab 7, “Cut the features into heads”",
-            _emptied(lambda row, column, head, num_heads, head_dim: column % num_heads == head),
-        ),
-        Mistake(
-            "one column only",
-            "You empty one column. A head owns head_dim of them.",
-            MISSED,
-            _emptied(lambda row, column, head, num_heads, head_dim: column == head),
-        ),
-        Mistake(
-            "first column of the head only",
-            "You empty the first column of the head. It owns head_dim of them.",
-            MISSED,
-            _emptied(lambda row, column, head, num_heads, head_dim: column == head * head_dim),
-        ),
-        Mistake(
-            "counted from 1",
-            "You take out the head before the one asked for. Heads are counted from 0.",
-            FIND,
-            _emptied(lambda row, column, head, num_heads, head_dim: column // head_dim == head - 1),
-        ),
-        Mistake(
-            "slices of num_heads columns",
-            "Your slice is num_heads wide. A head's width is embed_dim / num_heads.",
-            "lab 7, “Cut the features into heads”",
-            _emptied(lambda row, column, head, num_heads, head_dim: column // num_heads == head),
-        ),
-        Mistake(
+        edit("columns counted from the head's number", SLICE, "head : head + head_dim"),
+        edit("columns counted from the head's number", "head * head_dim", "head"),
+        edit("all up to this head", SLICE, ": (head + 1) * head_dim"),
+        edit("all from this head on", SLICE, "head * head_dim :"),
+        edit("all heads", SLICE, ":"),
+        edit(
             "all heads but this one",
-            "You keep this head and take out all others.",
-            MISSED,
-            _emptied(lambda row, column, head, num_heads, head_dim: column // head_dim != head),
+            *("silent = weight.clone()", "silent = torch.zeros_like(weight)"),
+            *("] = 0", f"] = weight[:, {SLICE}]"),
         ),
-        Mistake(
-            "only the block on the diagonal",
-            "You empty a square block. The head's features go into every output, so all rows of its columns.",
-            MISSED,
-            _emptied(lambda row, column, head, _, dim: (row // dim == head) & (column // dim == head)),
-        ),
-        Mistake(
+        edit("only the block on the diagonal", "[:, ", f"[{SLICE}, "),
+        edit(
             "the columns cut away",
-            "You cut the columns out, and the matrix no longer fits what the heads bring. Make them zero.",
-            MISSED,
-            lambda weight, head, num_heads: weight[:, torch.arange(len(weight)) // (len(weight) // num_heads) != head],
+            EMPTY,
+            "silent = torch.cat([silent[:, : head * head_dim], silent[:, (head + 1) * head_dim :]], dim=1)",
         ),
+        edit("this head's columns alone", "return silent", f"return weight[:, {SLICE}]"),
+        edit("nothing taken out", "return silent", "return weight"),
+        edit("nothing taken out", EMPTY, ""),
+        edit("another number than zero", "] = 0", "] = 1"),
+        edit("another number than zero", "] = 0", "] = -1"),
+        edit("added in place of multiplied", "head * head_dim", "head + head_dim", see=CUT),
+        edit("added in place of multiplied", "(head + 1) * head_dim", "head + 1 + head_dim", see=CUT),
     ],
-    tried="three matrices with 2, 3 and 4 heads",
 )
 
+# --- 10.3 --------------------------------------------------------------------------------------------------------
 
-# --- rollout -----------------------------------------------------------------------------------------------------
+
+def rollout(weights):
+    """All layers as one map: (layers, heads, pieces, pieces) to (pieces, pieces)."""
+    identity = torch.eye(weights.shape[-1], dtype=weights.dtype)
+    mixed = identity
+    for layer in weights.mean(dim=1):  # (pieces, pieces)
+        mixed = (layer + identity) / 2 @ mixed
+    return mixed
 
 
-def _rollout(weights: Tensor) -> Tensor:
-    layers, heads, n, _ = weights.shape
+def rollout_by_loops(weights: Tensor) -> Tensor:
+    _, heads, n, _ = weights.shape
     mixed = [[float(i == j) for j in range(n)] for i in range(n)]
     for layer in weights.tolist():
         step = [[(sum(h[i][j] for h in layer) / heads + (i == j)) / 2 for j in range(n)] for i in range(n)]
@@ -219,101 +182,48 @@ def _rollout(weights: Tensor) -> Tensor:
     return torch.tensor(mixed, dtype=weights.dtype)
 
 
-def _rolled(
-    weights: Tensor,
-    heads: Callable = lambda weights: weights.mean(dim=1),
-    residual: Callable = lambda layer, identity: (layer + identity) / 2,
-    multiply: Callable = lambda layer, mixed: layer @ mixed,
-) -> Tensor:
-    """The solution with one step exchanged."""
-    identity = torch.eye(weights.shape[-1], dtype=weights.dtype)
-    mixed = identity
-    for layer in heads(weights):
-        mixed = multiply(residual(layer, identity), mixed)
-    return mixed
-
+STEP, OF_HEADS = "(layer + identity) / 2 @ mixed", "weights.mean(dim=1)"
+PAST_LEFT_OUT = "The residual connection is missing: half of what leaves a layer went past the attention."
 
 rollout = Exercise(
-    name="rollout",
-    cases=lambda: [
-        Case({"weights": _maps(3, 2, 4, 4)}),
-        Case({"weights": _maps(2, 4, 5, 5, seed=1)}),
-        Case({"weights": _maps(4, 1, 3, 3, seed=2)}),
+    rollout,
+    cases=[
+        Case({"weights": maps(3, 2, 4, 4)}),
+        Case({"weights": maps(2, 4, 5, 5, seed=1)}),
+        Case({"weights": maps(4, 1, 3, 3, seed=2)}),
+        Case({"weights": maps(3, 3, 3, 3, seed=3)}),
     ],
-    reference=_rollout,
+    truth=rollout_by_loops,
+    view=also_numpy,
+    tried="four texts with 2, 3 and 4 layers, and one to four heads",
+    see=ROLLOUT,
     mistakes=[
-        Mistake(
-            "layers in the wrong order",
-            "You multiply the first layer last. What a layer mixes is what the layer below gave, so each later map "
-            "stands on the left.",
-            ROLLOUT,
-            lambda weights: _rolled(weights, multiply=lambda layer, mixed: mixed @ layer),
-        ),
-        Mistake(
-            "no residual connection",
-            "The residual connection is missing: half of what leaves a layer went past the attention.",
-            "lab 8, “What the residual connection is for”",
-            lambda weights: _rolled(weights, residual=lambda layer, identity: layer),
-        ),
-        Mistake(
-            "the identity added, not averaged",
-            "You add the identity matrix and do not halve the sum, so rows sum to 2 and more with every layer.",
-            ROLLOUT,
-            lambda weights: _rolled(weights, residual=lambda layer, identity: layer + identity),
-        ),
-        Mistake(
-            "heads summed",
-            "You sum the maps of the heads. Their mean is again a map whose rows sum to 1.",
-            ROLLOUT,
-            lambda weights: _rolled(weights, heads=lambda weights: weights.sum(dim=1)),
-        ),
-        Mistake(
-            "the largest head",
-            "You take the largest weight of any head. The exercise asks for the mean over the heads.",
-            ROLLOUT,
-            lambda weights: _rolled(weights, heads=lambda weights: weights.amax(dim=1)),
-        ),
-        Mistake(
-            "layers averaged",
-            "You average the layers. Each stands on the one below, so they are multiplied.",
-            ROLLOUT,
-            lambda weights: (weights.mean(dim=(0, 1)) + torch.eye(weights.shape[-1], dtype=weights.dtype)) / 2,
-        ),
-        Mistake(
-            "element by element",
-            "You multiply the maps number by number. Mixtures of mixtures are a matrix product, `@`.",
-            ROLLOUT,
-            lambda weights: _times_each(weights),
-        ),
-        Mistake(
-            "the maps turned",
-            "Your maps are transposed: rows ask, columns answer, and rows sum to 1.",
-            "lab 10, “Words instead of pieces”",
-            lambda weights: _rolled(weights.transpose(-2, -1)),
-        ),
-        Mistake(
-            "the result turned",
-            "Your result is transposed: its rows are the last layer's pieces, its columns the words that went in.",
-            ROLLOUT,
-            lambda weights: _rolled(weights).T,
-        ),
-        Mistake(
-            "the last layer only",
-            "This is the last layer alone. Follow the mixing through all of them.",
-            ROLLOUT,
-            lambda weights: _rolled(weights[-1:]),
-        ),
-        Mistake(
-            "the first layer left out",
-            "One layer is missing at the bottom. Start from the identity matrix and go through all layers.",
-            ROLLOUT,
-            lambda weights: _rolled(weights[1:]),
-        ),
+        edit("layers in the wrong order", STEP, "mixed @ ((layer + identity) / 2)"),
+        edit("no residual connection", STEP, "layer @ mixed", see=PAST, say=PAST_LEFT_OUT),
+        edit("no residual connection", "(layer + identity) / 2", "layer / 2", see=PAST, say=PAST_LEFT_OUT),
+        edit("no residual connection", STEP, "mixed @ layer", see=PAST, say=PAST_LEFT_OUT),
+        edit("no attention", "(layer + identity)", "identity"),
+        edit("the identity added, not averaged", "(layer + identity) / 2 @", "(layer + identity) @"),
+        edit("the identity added, not averaged", STEP, "layer @ mixed + mixed"),
+        edit("multiplied in place of divided", "/ 2", "* 2", say="You double the sum. Its half is the average."),
+        edit("the identity taken off", "layer + identity", "layer - identity", see=PAST),
+        edit("multiplied in place of added", "layer + identity", "layer * identity", see=PAST),
+        edit("the residual connection of the first pieces", STEP, "(layer @ mixed + identity) / 2", see=PAST),
+        edit("heads summed", "mean(dim=1)", "sum(dim=1)"),
+        edit("the largest head", "mean(dim=1)", "amax(dim=1)"),
+        edit("first head only", OF_HEADS, "weights[:, 0]", say="You follow head 0. Take the mean over the heads."),
+        edit("mean over the wrong axis", "mean(dim=1)", "mean(dim=0)"),
+        edit("mean over the wrong axis", "mean(dim=1)", "mean(dim=2)"),
+        edit("mean over the wrong axis", "mean(dim=1)", "mean(dim=3)"),
+        edit("layers averaged", "return mixed", "return (weights.mean(dim=(0, 1)) + identity) / 2"),
+        edit("layers averaged", "return mixed", "return weights.mean(dim=(0, 1))"),
+        edit("element by element", "mixed = identity", "mixed = torch.ones_like(identity)", "2 @", "2 *"),
+        edit("element by element", "2 @", "2 *"),
+        edit("the maps turned", OF_HEADS, f"{OF_HEADS}.transpose(1, 2)", see=WORDS),
+        edit("the result turned", "return mixed", "return mixed.T"),
+        edit("the last layer only", "/ 2 @ mixed", "/ 2"),
+        edit("the first layer left out", OF_HEADS, f"{OF_HEADS}[1:]"),
+        edit("the last layer left out", OF_HEADS, f"{OF_HEADS}[:-1]"),
+        edit("the first layer only", "    return", "        break\n    return"),
     ],
-    tried="three texts with 2, 3 and 4 layers",
 )
-
-
-def _times_each(weights: Tensor) -> Tensor:
-    layers = (weights.mean(dim=1) + torch.eye(weights.shape[-1], dtype=weights.dtype)) / 2
-    return layers.prod(dim=0)

@@ -423,38 +423,173 @@ SENTENCES = {
     "one head too far": "You take out the head after the one asked for. Heads are counted from 0.",
     "one number for all maps": "You average over everything. Heads are to be compared, so each map needs a number of "
     "its own.",
-    "one over the sum of squares": "This counts pieces too, but in another way, by squares of weights. The exercise "
-    "asks for the entropy's.",
-    "only the block on the diagonal": "You empty a square block. The head's features go into every output, so all "
-    "rows of its columns.",
-    "only the head comes back": "These are the columns of the head. Return the whole matrix, with those columns at "
-    "zero.",
-    "rows and columns": "You empty the head's columns, and rows as well. Rows make outputs, and other heads "
-    "contribute to them.",
-    "rows instead of columns": "You empty rows. nn.Linear keeps (outputs, inputs): a row makes one output feature of "
-    "all heads, and the head's own features are inputs, so columns.",
-    "slices of num_heads columns": "Your slice is num_heads wide. A head's width is embed_dim / num_heads.",
-    "summed over the rows": "You sum over the rows, so long texts look broad. Take their mean.",
-    "the columns cut away": "You cut the columns out, and the matrix no longer fits what the heads bring. Make them "
-    "zero.",
-    "the entropy is not summed": "There is one number for each weight. The entropy of a row is their sum.",
-    "the first head only": "You follow the first head alone. Take the mean of the heads of each layer.",
-    "the first layer left out": "One layer is missing at the bottom. Start from the identity matrix and go through "
-    "all layers.",
-    "the identity added, not averaged": "You add the identity matrix and do not halve the sum, so rows sum to 2 and "
-    "more with every layer.",
-    "the identity alone": "You take the identity alone. Half of what leaves a layer is what its attention mixes.",
-    "the identity subtracted": "You subtract the identity. What goes past the attention is added to what it mixes.",
-    "the largest head": "You take the largest weight of any head. The exercise asks for the mean over the heads.",
-    "the last layer only": "This is the last layer alone. Follow the mixing through all of them.",
-    "the layers not mixed": "This is the identity, with which you start. Multiply by each layer in turn.",
-    "the maps turned": "Your maps are transposed: rows ask, columns answer, and rows sum to 1.",
-    "the minus is missing": "Without the minus the breadth falls below 1, and no row looks at less than one piece.",
-    "the result turned": "Your result is transposed: its rows are the last layer's pieces, its columns the words that "
-    "went in.",
-    "the slice does not start at the head": "The slice starts at column `head`. The columns of a head start at head * "
-    "head_dim.",
-    "what was mixed added, not the identity": "You add what was mixed so far. What goes past a layer is the identity.",
+    # lab 8
+    "True where hidden": "True and False are swapped. In this course True is where a token may look.",
+    "another word taken for padding": "The word that you leave out is not the padding. Padding is 0: ignore_index=0.",
+    "attention left out": "The attention is never used, so no token reads another.",
+    "axes mixed by a reshape": "`F.cross_entropy` wants the words' axis second, and a reshape does not bring it "
+    "there. Flatten batch and places, or use transpose(1, 2).",
+    "axis not kept": "Mean or variance lost its last axis, so it lines up with the features and not with the tokens. "
+    "Where the sizes agree that raises no error: keepdim=True.",
+    "bits in place of nats": "The logarithm has base 2. Nats take the natural one.",
+    "both cut at the same end": "Scores and words lose the same end, so nothing is shifted. The scores lose their "
+    "last place, the words their first.",
+    "divided by the scale": "You divide by the scale. The normalised features are multiplied by it.",
+    "either in place of both": "One of the two conditions is enough to be seen. Both must hold: `&`, not `|`.",
+    "eps forgotten": "eps takes no part. Where all features of a token are equal the variance is 0, and 0 / 0 is not "
+    "a number.",
+    "eps outside the root": "eps is added to the standard deviation. Add it to the variance, under the root.",
+    "eps taken off": "You take eps off the variance, which may then fall below 0. Add it.",
+    "feed-forward layer first": "The feed-forward layer stands before the attention. Attention comes first.",
+    "feed-forward layer left out": "The feed-forward layer is never used.",
+    "feed-forward layer reads the attended features": "The feed-forward layer gets what comes out of the attention. "
+    "It gets the normalised sum.",
+    "feed-forward layer reads the first features": "The feed-forward layer gets the features from the very beginning. "
+    "It gets what the first half gives.",
+    "feed-forward layer reads the sum before its norm": "The feed-forward layer gets the first sum as it was before "
+    "its norm. It gets the normalised one.",
+    "first features added again": "The second sum adds the features from the very beginning. What goes into the "
+    "feed-forward layer is added to what comes out of it.",
+    "first text only": "Only the first text of the batch is judged. The mean runs over all of them.",
+    "hidden_dim is not used": "The width between the two maps of the feed-forward layer is not hidden_dim. Use the "
+    "argument: whoever makes the block chooses it.",
+    "itself forbidden": "No token may look at itself. The diagonal belongs to the triangle.",
+    "last word only": "Only the last place that has a next word is judged. All of them are: one pass trains on all "
+    "places at once.",
+    "looks ahead": "Each token sees what comes after it, and not what came before. Rows ask: row i needs the columns "
+    "up to i, the lower triangle.",
+    "mean not subtracted": "The features keep their mean. Subtract it first: the variance is about it, and what is "
+    "divided is the distance from it.",
+    "mean of the texts' means": "Each text is averaged first, so a word of a short text counts more. Average over all "
+    "words of the batch.",
+    "no norm after the attention": "The first sum is not normalised.",
+    "no norm after the feed-forward layer": "The second sum is not normalised.",
+    "no norm at all": "Neither sum is normalised.",
+    "no residual around the attention": "What comes out of the attention replaces the features. Add it to them.",
+    "no residual around the feed-forward layer": "What comes out of the feed-forward layer replaces the features. Add "
+    "it to them.",
+    "no residual connection": "Each part replaces the features. Add what comes out to what went in, twice.",
+    "norm before each part": "This is the block of the lab: it normalises what goes into each part. Here the sum is "
+    "normalised.",
+    "norm inside the sum": "The norm is applied to what comes out of each part, before the sum. Here the sum is "
+    "normalised.",
+    "norms swapped": "The two norms stand in each other's place. attention_norm follows the attention.",
+    "not averaged": "There is one number for each place. The exercise asks for their mean over all words that are not "
+    "padding.",
+    "not divided by the spread": "The features lose their mean and keep their spread. Divide by the standard "
+    "deviation.",
+    "not shifted": "Each place is judged by the word that stands there, which the model has seen. It must guess the "
+    "next one.",
+    "num_heads is not used": "The attention has another number of heads than num_heads says. Use the argument.",
+    "one norm used twice": "One norm serves both sums. Each sum has its own, which learns its own scale and shift.",
+    "only one of the two cut": "Scores and words no longer match: only one of the two is cut. The scores lose their "
+    "last place, the words their first.",
+    "only one of the two flattened": "Scores and words no longer match: only one of the two is flattened. Flatten "
+    "both, batch and places.",
+    "order forgotten": "Padding is hidden, and every token sees what comes after it.",
+    "over everything": "One mean, or one variance, serves all features of all tokens. Each token has its own.",
+    "over the batch": "Mean or variance runs over axis 0, so the texts of a batch change each other. They belong to "
+    "one token.",
+    "over the tokens": "Mean or variance runs over the tokens, each feature for itself. They belong to one token: the "
+    "last axis.",
+    "over the whole text": "One mean, or one variance, serves a whole text. Each token has its own.",
+    "padding on both sides": "Padded tokens may not ask either, so whole rows are False. Only the columns of padding "
+    "have to go.",
+    "pair not taken apart": "The attention gives two things, the attended features and the weights. Only the first is "
+    "added.",
+    "perplexity in place of surprise": "This is the exponential of the surprise, called perplexity. The exercise asks "
+    "for nats.",
+    "root forgotten": "The features are divided by the variance. Divide by its square root, the standard deviation.",
+    "sample variance": "The variance divides by dim - 1, as PyTorch's `var` and `std` do by themselves. Here it is "
+    "the plain mean of the squared distances: unbiased=False.",
+    "scale and shift exchanged": "Scale and shift stand in each other's place. The features are multiplied by the "
+    "scale, and the shift is added.",
+    "scale and shift forgotten": "The features are normalised, and neither scaled nor shifted.",
+    "scale forgotten": "The features are normalised and shifted, but not scaled.",
+    "shift forgotten": "The features are normalised and scaled, but not shifted.",
+    "shifted after flattening": "You flatten first and shift then, so the last place of a text is judged by the first "
+    "word of the next text. Shift within each text, then flatten.",
+    "shifted before the scale": "The shift is added before the scale, and so gets scaled itself. First times scale, "
+    "then plus shift.",
+    "shifted in a ring": "`roll` brings the first word of a text to its end, and the last scores are judged by it. "
+    "Cut instead.",
+    "shifted the wrong way": "Each place is judged by the word *before* it. The scores lose their last place, the "
+    "words their first.",
+    "squares forgotten": "The mean of the distances themselves is 0. The variance is the mean of their squares.",
+    "squares not averaged": "Each feature is divided by its own distance from the mean. The variance is the mean of "
+    "the squares, one number for each token.",
+    "sum added before its norm": "The second sum adds the first sum as it was before its norm. What goes into the "
+    "feed-forward layer is added to what comes out of it.",
+    "texts cut in place of places": "You cut the axis of the texts. The places are axis 1.",
+    "the mean added": "You add the mean to the features. Subtract it.",
+    "the next word seen": "Each token sees one word too far: the next one, which it should guess. The triangle ends "
+    "on the diagonal.",
+    "the shift taken off": "You take the shift off. Add it.",
+    "weights in place of the features": "The attention gives two things, and you take the second, its weights. The "
+    "first are the attended features.",
+    "words and scores exchanged": "`F.cross_entropy` takes the scores first, then the words that came.",
+    "words' axis last": "`F.cross_entropy` wants the words' axis second; here the places stand there. When there are "
+    "as many places as known words it raises no error. Flatten batch and places.",
+    # lab 9
+    "Student's t": "This is the p-value of Student's t. The exercise counts sign patterns and supposes nothing about "
+    "the spread.",
+    "added in place of subtracted": "You add the two models. The question is how much one is better than the other.",
+    "divided by n in place of its root": "The spread is divided by n. The mean of n differences varies by the square "
+    "root of n less.",
+    "divided by the root of n - 1": "The one that is taken off n belongs into the spread, ddof=1, and into the "
+    "degrees of freedom. The mean of n differences varies by the square root of n less.",
+    "ends in place of mean and half": "These are the two ends of the interval. Return its middle and half its width.",
+    "equal means lost to rounding": "Some means that equal the measured one differ from it in the last digit, and "
+    "fall out. Allow for 1e-12: `>= abs(measured) - 1e-12`.",
+    "half the width forgotten": "Only one number comes back: the mean difference. Half the width belongs behind it.",
+    "half the width is negative": "Half the width is negative. A width is not.",
+    "mean forgotten": "Only one number comes back: half the width. The mean difference belongs in front of it.",
+    "mean over the patterns": "You average over the patterns, one number for each seed. Each pattern has a mean of "
+    "its own, over the seeds: axis 1.",
+    "measured pattern left out of all": "The measured pattern was taken out before counting. It is one of the "
+    "patterns.",
+    "measured pattern not counted": "Means *farther* from 0 are counted. The measured pattern is one of all, and it "
+    "is as far as itself: `>=`.",
+    "multiplied by the root of n": "You multiply by the square root of n. A mean of n varies less than one "
+    "difference: divide.",
+    "normal in place of t": "The quantile is that of the normal distribution, about 1.96. The spread is measured from "
+    "a few seeds, and Student's t pays for that.",
+    "one answer for each pattern": "This says for each pattern whether it is as far from 0. Return one number, the "
+    "share that is.",
+    "one model only": "Only one of the two models is in this number. Take the differences first, seed by seed, and "
+    "their spread.",
+    "one side doubled": "One side is counted and doubled. Where the measured mean is 0 the sides share patterns, and "
+    "the share passes 1, or has to be cut. Compare sizes.",
+    "pairing lost": "The width comes from the spread of each model by itself, so the luck that both share is still in "
+    "it. Take the differences seed by seed first.",
+    "root of n forgotten": "This is the spread of single differences. A mean of n varies less: divide by the square "
+    "root of n.",
+    "second minus first": "The sign is turned around: the exercise asks for first - second.",
+    "sign lost": "The sign is lost, so a loss counts as a gain. Keep it; the interval says which way.",
+    "sign of the measured mean kept": "Sizes are compared with the measured mean as it is. It may be negative, and "
+    "then every pattern counts.",
+    "signs counted, not means": "This is the sign test: it only counts how many differences are positive. Here their "
+    "sizes count as well.",
+    "signs without the differences": "You average the signs. Multiply the differences by them first.",
+    "spread divided by n": "The standard deviation divides by n, as NumPy's does by itself. From few seeds that is "
+    "too small: ddof=1.",
+    "sums compared with a mean": "You compare sums with the measured mean. Compare like with like.",
+    "the allowance too large": "What you allow for rounding is so large that means count that are truly nearer to 0. "
+    "Rounding is in the last digit: 1e-12 is enough.",
+    "the measured mean is not used": "The means are compared with a fixed number. Compare them with the mean that you "
+    "measured.",
+    "the other share": "This is the share of patterns whose mean is *nearer* to 0. The exercise asks for those at "
+    "least as far.",
+    "the patterns are not used": "Your patterns turn no sign. Multiply the differences by each of them.",
+    "the quantile forgotten": "This is the standard error. Half the width is the quantile times as much.",
+    "the quantile of five seeds": "2.78 is the quantile for five seeds. It depends on how many there are.",
+    "the spread forgotten": "The spread of the differences is not in the width. Half the width is the quantile times "
+    "their standard deviation, over the root of n.",
+    "variance in place of the spread": "You take the variance. The spread is its square root, the standard deviation.",
+    "whole width": "The second number is the whole width of the interval. Return half of it, what stands behind ±.",
+    "wrong degrees of freedom": "The degrees of freedom of the quantile are not n - 1. The mean has used one up, and "
+    "differences count once each.",
+    "zeros in place of minus signs": "Your patterns leave differences out. They should turn their signs: 1 and -1.",
 }
 
 

@@ -414,8 +414,6 @@ SENTENCES = {
     "no entropy": "There is no entropy in your result. It is the sum of -a log a over the shares a of a row.",
     "no exponential": "This is the mean entropy. Its exponential is what counts pieces: an even row over four has "
     "breadth 4.",
-    "no residual connection": "The residual connection is missing: half of what leaves a layer went past the "
-    "attention.",
     "not averaged over the rows": "There is one number for each row. Take the mean over the rows of each map.",
     "not set to zero": "The columns of the head hold another number than 0, so the head still contributes.",
     "nothing is taken out": "The matrix comes back as it was: the slice is empty, or nothing is set to zero.",

@@ -26,12 +26,12 @@ from .lab_06 import scores_of_one_word as scores_of_one_word
 from .lab_07 import cut_into_heads as cut_into_heads
 from .lab_07 import join_heads as join_heads
 from .lab_07 import many_heads as many_heads
+from .lab_08 import allowed_places as allowed_places
+from .lab_08 import first_block as first_block
+from .lab_08 import layer_norm as layer_norm
+from .lab_08 import next_word_loss as next_word_loss
 from .lab_10 import breadth as breadth
 from .lab_10 import rollout as rollout
 from .lab_10 import without_head as without_head
-from .labs_5_to_9 import allowed_places as allowed_places
-from .labs_5_to_9 import first_block as first_block
-from .labs_5_to_9 import layer_norm as layer_norm
-from .labs_5_to_9 import next_word_loss as next_word_loss
 from .labs_5_to_9 import paired_interval as paired_interval
 from .labs_5_to_9 import sign_flips as sign_flips

@@ -414,8 +414,6 @@ SENTENCES = {
     "no entropy": "There is no entropy in your result. It is the sum of -a log a over the shares a of a row.",
     "no exponential": "This is the mean entropy. Its exponential is what counts pieces: an even row over four has "
     "breadth 4.",
-    "no residual connection": "The residual connection is missing: half of what leaves a layer went past the "
-    "attention.",
     "not averaged over the rows": "There is one number for each row. Take the mean over the rows of each map.",
     "not set to zero": "The columns of the head hold another number than 0, so the head still contributes.",
     "nothing is taken out": "The matrix comes back as it was: the slice is empty, or nothing is set to zero.",
@@ -455,6 +453,103 @@ SENTENCES = {
     "the slice does not start at the head": "The slice starts at column `head`. The columns of a head start at head * "
     "head_dim.",
     "what was mixed added, not the identity": "You add what was mixed so far. What goes past a layer is the identity.",
+    # lab 8
+    "True where hidden": "True and False are swapped. In this course True is where a token may look.",
+    "another word taken for padding": "The word that you leave out is not the padding. Padding is 0: ignore_index=0.",
+    "attention left out": "The attention is never used, so no token reads another.",
+    "axes mixed by a reshape": "`F.cross_entropy` wants the words' axis second, and a reshape does not bring it "
+    "there. Flatten batch and places, or use transpose(1, 2).",
+    "axis not kept": "Mean or variance lost its last axis, so it lines up with the features and not with the tokens. "
+    "Where the sizes agree that raises no error: keepdim=True.",
+    "bits in place of nats": "The logarithm has base 2. Nats take the natural one.",
+    "both cut at the same end": "Scores and words lose the same end, so nothing is shifted. The scores lose their last "
+    "place, the words their first.",
+    "divided by the scale": "You divide by the scale. The normalised features are multiplied by it.",
+    "either in place of both": "One of the two conditions is enough to be seen. Both must hold: `&`, not `|`.",
+    "eps forgotten": "eps takes no part. Where all features of a token are equal the variance is 0, and 0 / 0 is not a "
+    "number.",
+    "eps outside the root": "eps is added to the standard deviation. Add it to the variance, under the root.",
+    "eps taken off": "You take eps off the variance, which may then fall below 0. Add it.",
+    "feed-forward layer first": "The feed-forward layer stands before the attention. Attention comes first.",
+    "feed-forward layer left out": "The feed-forward layer is never used.",
+    "feed-forward layer reads the first features": "The feed-forward layer gets the features from the very beginning. "
+    "It gets what the first half gives.",
+    "feed-forward layer reads the sum before its norm": "The feed-forward layer gets the first sum as it was before "
+    "its norm. It gets the normalised one.",
+    "first features added again": "The second sum adds the features from the very beginning. What goes into the "
+    "feed-forward layer is added to what comes out of it.",
+    "first text only": "Only the first text of the batch is judged. The mean runs over all of them.",
+    "hidden_dim is not used": "The width between the two maps of the feed-forward layer is not hidden_dim. Use the "
+    "argument: whoever makes the block chooses it.",
+    "itself forbidden": "No token may look at itself. The diagonal belongs to the triangle.",
+    "last word only": "Only the last place that has a next word is judged. All of them are: one pass trains on all "
+    "places at once.",
+    "looks ahead": "Each token sees what comes after it, and not what came before. Rows ask: row i needs the columns "
+    "up to i, the lower triangle.",
+    "mean not subtracted": "The features keep their mean. Subtract it first: the variance is about it, and what is "
+    "divided is the distance from it.",
+    "mean of the texts' means": "Each text is averaged first, so a word of a short text counts more. Average over all "
+    "words of the batch.",
+    "no norm after the attention": "The first sum is not normalised.",
+    "no norm after the feed-forward layer": "The second sum is not normalised.",
+    "no norm at all": "Neither sum is normalised.",
+    "no residual around the attention": "What comes out of the attention replaces the features. Add it to them.",
+    "no residual around the feed-forward layer": "What comes out of the feed-forward layer replaces the features. Add "
+    "it to them.",
+    "no residual connection": "Each part replaces the features. Add what comes out to what went in, twice.",
+    "norm before each part": "This is the block of the lab: it normalises what goes into each part. Here the sum is "
+    "normalised.",
+    "norm inside the sum": "The norm is applied to what comes out of each part, before the sum. Here the sum is "
+    "normalised.",
+    "norms swapped": "The two norms stand in each other's place. attention_norm follows the attention.",
+    "not averaged": "There is one number for each place. The exercise asks for their mean over all words that are not "
+    "padding.",
+    "not divided by the spread": "The features lose their mean and keep their spread. Divide by the standard "
+    "deviation.",
+    "not shifted": "Each place is judged by the word that stands there, which the model has seen. It must guess the "
+    "next one.",
+    "num_heads is not used": "The attention has another number of heads than num_heads says. Use the argument.",
+    "one norm used twice": "One norm serves both sums. Each sum has its own, which learns its own scale and shift.",
+    "only one of the two cut": "Scores and words no longer match: only one of the two is cut. The scores lose their "
+    "last place, the words their first.",
+    "order forgotten": "Padding is hidden, and every token sees what comes after it.",
+    "over everything": "One mean, or one variance, serves all features of all tokens. Each token has its own.",
+    "over the batch": "Mean or variance runs over axis 0, so the texts of a batch change each other. They belong to "
+    "one token.",
+    "over the tokens": "Mean or variance runs over the tokens, each feature for itself. They belong to one token: the "
+    "last axis.",
+    "over the whole text": "One mean, or one variance, serves a whole text. Each token has its own.",
+    "padding on both sides": "Padded tokens may not ask either, so whole rows are False. Only the columns of padding "
+    "have to go.",
+    "pair not taken apart": "The attention gives two things, the attended features and the weights. Only the first is "
+    "added.",
+    "perplexity in place of surprise": "This is the exponential of the surprise, called perplexity. The exercise asks "
+    "for nats.",
+    "root forgotten": "The features are divided by the variance. Divide by its square root, the standard deviation.",
+    "sample variance": "The variance divides by dim - 1, as PyTorch's `var` and `std` do by themselves. Here it is the "
+    "plain mean of the squared distances: unbiased=False.",
+    "scale and shift exchanged": "Scale and shift stand in each other's place. The features are multiplied by the "
+    "scale, and the shift is added.",
+    "scale and shift forgotten": "The features are normalised, and neither scaled nor shifted.",
+    "scale forgotten": "The features are normalised and shifted, but not scaled.",
+    "shift forgotten": "The features are normalised and scaled, but not shifted.",
+    "shifted after flattening": "You flatten first and shift then, so the last place of a text is judged by the first "
+    "word of the next text. Shift within each text, then flatten.",
+    "shifted before the scale": "The shift is added before the scale, and so gets scaled itself. First times scale, "
+    "then plus shift.",
+    "shifted in a ring": "`roll` brings the first word of a text to its end, and the last scores are judged by it. Cut "
+    "instead.",
+    "shifted the wrong way": "Each place is judged by the word *before* it. The scores lose their last place, the "
+    "words their first.",
+    "sum added before its norm": "The second sum adds the first sum as it was before its norm. What goes into the "
+    "feed-forward layer is added to what comes out of it.",
+    "the next word seen": "Each token sees one word too far: the next one, which it should guess. The triangle ends on "
+    "the diagonal.",
+    "the shift taken off": "You take the shift off. Add it.",
+    "weights in place of the features": "The attention gives two things, and you take the second, its weights. The "
+    "first are the attended features.",
+    "words' axis last": "`F.cross_entropy` wants the words' axis second; here the places stand there. When there are "
+    "as many places as known words it raises no error. Flatten batch and places.",
 }
 
 

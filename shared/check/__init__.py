@@ -30,8 +30,8 @@ from .lab_08 import allowed_places as allowed_places
 from .lab_08 import first_block as first_block
 from .lab_08 import layer_norm as layer_norm
 from .lab_08 import next_word_loss as next_word_loss
+from .lab_09 import paired_interval as paired_interval
+from .lab_09 import sign_flips as sign_flips
 from .lab_10 import breadth as breadth
 from .lab_10 import rollout as rollout
 from .lab_10 import without_head as without_head
-from .labs_5_to_9 import paired_interval as paired_interval
-from .labs_5_to_9 import sign_flips as sign_flips

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from ..model import MultiHeadSelfAttention
 from .exercise import Case, Exercise, draw, real_tokens
 from .mistakes import edit, refused
+from .run import Wrong
 
 CUT = "Lab 7, “Cut the features into heads”"
 HIDES = "Lab 7, “What a mask hides”"
@@ -64,11 +65,13 @@ allowed_places = Exercise(
                 see=HIDES,
                 say="Padding can be looked at: the mask is not used. Its columns must be False.",
             )
-            for way in ("causal.expand(len(mask), -1, -1)", "causal")
+            for way in ("causal.expand(len(mask), -1, -1)", "causal", "causal & causal[:, None, :]")
         ),
         edit("order forgotten", BOTH, "mask[:, None, :].expand(-1, num_tokens, -1)"),
         edit("order forgotten", BOTH, "mask[:, None, :]"),
         edit("order forgotten", ".tril()", ""),
+        edit("order forgotten", "causal &", "mask &"),
+        edit("order forgotten", "causal &", "mask[:, :, None] &"),
         edit("the mask on those who ask", "mask[:, None, :]", "mask[:, :, None]", see=HIDES),
         edit("padding on both sides", BOTH, f"{BOTH} & mask[:, :, None]", see=HIDES),
         edit("either in place of both", "&", "|"),
@@ -170,6 +173,14 @@ layer_norm = Exercise(
             *("centred / torch", "centred * torch"),
             say="You multiply by the standard deviation. Divide by it, and each token comes to variance 1.",
         ),
+        edit("squares forgotten", "(centred**2)", "centred"),
+        edit("squares not averaged", SQUARES, "centred**2"),
+        edit("the mean added", f"features - {MEAN}", f"features + {MEAN}"),
+        edit(
+            "the sign turned round",
+            *(f"features - {MEAN}", f"{MEAN} - features"),
+            say="You take the features off their mean. Take the mean off the features.",
+        ),
         edit("not divided by the spread", f"centred / {ROOT}", "centred"),
     ],
 )
@@ -199,10 +210,14 @@ def block_by_pytorch(
     feed_forward_norm: nn.Module,
     mask: Tensor | None = None,
 ) -> Tensor:
-    """PyTorch's own layer with the same weights; what a padded place gives is nobody's business: NaN."""
-    first, last = feed_forward[0], feed_forward[-1]
+    """PyTorch's own layer with the same weights, a text at a time; what a padded place gives is nobody's business."""
+    width, first, last = features.shape[2], feed_forward[0], feed_forward[-1]
+    made_for = {attention.W_query.in_features, first.in_features, last.out_features}
+    if made_for != {width} or first.out_features != last.in_features:
+        sentence = f"The parts do not fit each other: features of width {width} come in, and the same width goes out."
+        raise Wrong("wrong width", sentence)
     theirs = nn.TransformerEncoderLayer(
-        attention.W_query.in_features,
+        width,
         attention.num_heads,
         first.out_features,
         dropout=0.0,
@@ -220,8 +235,11 @@ def block_by_pytorch(
         (theirs.linear2, last),
     ):
         part.load_state_dict(own.state_dict())
-    output = theirs(features, src_key_padding_mask=None if mask is None else ~mask)
-    return output if mask is None else output.masked_fill(~mask[:, :, None], math.nan)
+    output = torch.full_like(features, math.nan)
+    for text, tokens in enumerate(features):  # its own mask would make PyTorch import for seconds
+        real = slice(None) if mask is None else mask[text]
+        output[text, real] = theirs(tokens[real][None])[0]
+    return output
 
 
 def takes_its_sizes(answer: Callable, go: Callable) -> None:
@@ -299,6 +317,24 @@ first_block = Exercise(
         edit("feed-forward layer left out", OUTPUT, "self.feed_forward_norm(features)", see=THINKS),
         edit("attention left out", "features + attended", "features"),
         edit("attention left out", "        features = self.attention_norm(features + attended)", "       "),
+        *(
+            edit(
+                name,
+                *(plus, plus.replace("+", operator)),
+                say=f"You {verb} where what comes out of a part has to be added.",
+                see=RESIDUAL,
+            )
+            for name, operator, verb in (
+                ("multiplied in place of added", "*", "multiply"),
+                ("subtracted in place of added", "-", "subtract"),
+            )
+            for plus in ("features + attended", "features + self")
+        ),
+        edit(
+            "feed-forward layer reads the attended features",
+            "self.feed_forward(features)",
+            "self.feed_forward(attended)",
+        ),
         edit("pair not taken apart", "attended, _ = ", "attended = "),
         edit("weights in place of the features", "attended, _ = ", "_, attended = "),
         edit("no mask", "(features, mask)  #", "(features)  #", see=HIDES),
@@ -363,6 +399,14 @@ next_word_loss = Exercise(
         edit("shifted after flattening", SAID, "scores.flatten(0, 1)[:-1]", CAME, "ids.flatten()[1:]"),
         edit("only one of the two cut", "[:, :-1]", ""),
         edit("only one of the two cut", "[:, 1:]", ""),
+        edit("only one of the two cut", "[:, :-1]", "[:, :-2]"),
+        edit("only one of the two cut", "[:, 1:]", "[:, 2:]"),
+        edit("only one of the two flattened", ".flatten(0, 1)", ""),
+        edit("only one of the two flattened", ".flatten()", ""),
+        edit("words and scores exchanged", "(said, came", "(came, said"),
+        edit("texts cut in place of places", "scores[:, :-1]", "scores[:-1]"),
+        edit("texts cut in place of places", "ids[:, 1:]", "ids[1:]"),
+        edit("texts cut in place of places", "scores[:, :-1]", "scores[:-1]", "ids[:, 1:]", "ids[1:]"),
         edit("both cut at the same end", "[:, :-1]", "[:, 1:]"),
         edit("both cut at the same end", "[:, 1:]", "[:, :-1]"),
         edit("padding left in the mean", ", ignore_index=0", "", say=GUESSED),

@@ -462,16 +462,18 @@ SENTENCES = {
     "axis not kept": "Mean or variance lost its last axis, so it lines up with the features and not with the tokens. "
     "Where the sizes agree that raises no error: keepdim=True.",
     "bits in place of nats": "The logarithm has base 2. Nats take the natural one.",
-    "both cut at the same end": "Scores and words lose the same end, so nothing is shifted. The scores lose their last "
-    "place, the words their first.",
+    "both cut at the same end": "Scores and words lose the same end, so nothing is shifted. The scores lose their "
+    "last place, the words their first.",
     "divided by the scale": "You divide by the scale. The normalised features are multiplied by it.",
     "either in place of both": "One of the two conditions is enough to be seen. Both must hold: `&`, not `|`.",
-    "eps forgotten": "eps takes no part. Where all features of a token are equal the variance is 0, and 0 / 0 is not a "
-    "number.",
+    "eps forgotten": "eps takes no part. Where all features of a token are equal the variance is 0, and 0 / 0 is not "
+    "a number.",
     "eps outside the root": "eps is added to the standard deviation. Add it to the variance, under the root.",
     "eps taken off": "You take eps off the variance, which may then fall below 0. Add it.",
     "feed-forward layer first": "The feed-forward layer stands before the attention. Attention comes first.",
     "feed-forward layer left out": "The feed-forward layer is never used.",
+    "feed-forward layer reads the attended features": "The feed-forward layer gets what comes out of the attention. "
+    "It gets the normalised sum.",
     "feed-forward layer reads the first features": "The feed-forward layer gets the features from the very beginning. "
     "It gets what the first half gives.",
     "feed-forward layer reads the sum before its norm": "The feed-forward layer gets the first sum as it was before "
@@ -512,6 +514,8 @@ SENTENCES = {
     "one norm used twice": "One norm serves both sums. Each sum has its own, which learns its own scale and shift.",
     "only one of the two cut": "Scores and words no longer match: only one of the two is cut. The scores lose their "
     "last place, the words their first.",
+    "only one of the two flattened": "Scores and words no longer match: only one of the two is flattened. Flatten "
+    "both, batch and places.",
     "order forgotten": "Padding is hidden, and every token sees what comes after it.",
     "over everything": "One mean, or one variance, serves all features of all tokens. Each token has its own.",
     "over the batch": "Mean or variance runs over axis 0, so the texts of a batch change each other. They belong to "
@@ -526,8 +530,8 @@ SENTENCES = {
     "perplexity in place of surprise": "This is the exponential of the surprise, called perplexity. The exercise asks "
     "for nats.",
     "root forgotten": "The features are divided by the variance. Divide by its square root, the standard deviation.",
-    "sample variance": "The variance divides by dim - 1, as PyTorch's `var` and `std` do by themselves. Here it is the "
-    "plain mean of the squared distances: unbiased=False.",
+    "sample variance": "The variance divides by dim - 1, as PyTorch's `var` and `std` do by themselves. Here it is "
+    "the plain mean of the squared distances: unbiased=False.",
     "scale and shift exchanged": "Scale and shift stand in each other's place. The features are multiplied by the "
     "scale, and the shift is added.",
     "scale and shift forgotten": "The features are normalised, and neither scaled nor shifted.",
@@ -537,19 +541,86 @@ SENTENCES = {
     "word of the next text. Shift within each text, then flatten.",
     "shifted before the scale": "The shift is added before the scale, and so gets scaled itself. First times scale, "
     "then plus shift.",
-    "shifted in a ring": "`roll` brings the first word of a text to its end, and the last scores are judged by it. Cut "
-    "instead.",
+    "shifted in a ring": "`roll` brings the first word of a text to its end, and the last scores are judged by it. "
+    "Cut instead.",
     "shifted the wrong way": "Each place is judged by the word *before* it. The scores lose their last place, the "
     "words their first.",
+    "squares forgotten": "The mean of the distances themselves is 0. The variance is the mean of their squares.",
+    "squares not averaged": "Each feature is divided by its own distance from the mean. The variance is the mean of "
+    "the squares, one number for each token.",
     "sum added before its norm": "The second sum adds the first sum as it was before its norm. What goes into the "
     "feed-forward layer is added to what comes out of it.",
-    "the next word seen": "Each token sees one word too far: the next one, which it should guess. The triangle ends on "
-    "the diagonal.",
+    "texts cut in place of places": "You cut the axis of the texts. The places are axis 1.",
+    "the mean added": "You add the mean to the features. Subtract it.",
+    "the next word seen": "Each token sees one word too far: the next one, which it should guess. The triangle ends "
+    "on the diagonal.",
     "the shift taken off": "You take the shift off. Add it.",
     "weights in place of the features": "The attention gives two things, and you take the second, its weights. The "
     "first are the attended features.",
+    "words and scores exchanged": "`F.cross_entropy` takes the scores first, then the words that came.",
     "words' axis last": "`F.cross_entropy` wants the words' axis second; here the places stand there. When there are "
     "as many places as known words it raises no error. Flatten batch and places.",
+    # lab 9
+    "Student's t": "This is the p-value of Student's t. The exercise counts sign patterns and supposes nothing about "
+    "the spread.",
+    "added in place of subtracted": "You add the two models. The question is how much one is better than the other.",
+    "divided by n in place of its root": "The spread is divided by n. The mean of n differences varies by the square "
+    "root of n less.",
+    "divided by the root of n - 1": "The one that is taken off n belongs into the spread, ddof=1, and into the "
+    "degrees of freedom. The mean of n differences varies by the square root of n less.",
+    "ends in place of mean and half": "These are the two ends of the interval. Return its middle and half its width.",
+    "equal means lost to rounding": "Some means that equal the measured one differ from it in the last digit, and "
+    "fall out. Allow for 1e-12: `>= abs(measured) - 1e-12`.",
+    "half the width forgotten": "Only one number comes back: the mean difference. Half the width belongs behind it.",
+    "half the width is negative": "Half the width is negative. A width is not.",
+    "mean forgotten": "Only one number comes back: half the width. The mean difference belongs in front of it.",
+    "mean over the patterns": "You average over the patterns, one number for each seed. Each pattern has a mean of "
+    "its own, over the seeds: axis 1.",
+    "measured pattern left out of all": "The measured pattern was taken out before counting. It is one of the "
+    "patterns.",
+    "measured pattern not counted": "Means *farther* from 0 are counted. The measured pattern is one of all, and it "
+    "is as far as itself: `>=`.",
+    "multiplied by the root of n": "You multiply by the square root of n. A mean of n varies less than one "
+    "difference: divide.",
+    "normal in place of t": "The quantile is that of the normal distribution, about 1.96. The spread is measured from "
+    "a few seeds, and Student's t pays for that.",
+    "one answer for each pattern": "This says for each pattern whether it is as far from 0. Return one number, the "
+    "share that is.",
+    "one model only": "Only one of the two models is in this number. Take the differences first, seed by seed, and "
+    "their spread.",
+    "one side doubled": "One side is counted and doubled. Where the measured mean is 0 the sides share patterns, and "
+    "the share passes 1, or has to be cut. Compare sizes.",
+    "pairing lost": "The width comes from the spread of each model by itself, so the luck that both share is still in "
+    "it. Take the differences seed by seed first.",
+    "root of n forgotten": "This is the spread of single differences. A mean of n varies less: divide by the square "
+    "root of n.",
+    "second minus first": "The sign is turned around: the exercise asks for first - second.",
+    "sign lost": "The sign is lost, so a loss counts as a gain. Keep it; the interval says which way.",
+    "sign of the measured mean kept": "Sizes are compared with the measured mean as it is. It may be negative, and "
+    "then every pattern counts.",
+    "signs counted, not means": "This is the sign test: it only counts how many differences are positive. Here their "
+    "sizes count as well.",
+    "signs without the differences": "You average the signs. Multiply the differences by them first.",
+    "spread divided by n": "The standard deviation divides by n, as NumPy's does by itself. From few seeds that is "
+    "too small: ddof=1.",
+    "sums compared with a mean": "You compare sums with the measured mean. Compare like with like.",
+    "the allowance too large": "What you allow for rounding is so large that means count that are truly nearer to 0. "
+    "Rounding is in the last digit: 1e-12 is enough.",
+    "the measured mean is not used": "The means are compared with a fixed number. Compare them with the mean that you "
+    "measured.",
+    "the other share": "This is the share of patterns whose mean is *nearer* to 0. The exercise asks for those at "
+    "least as far.",
+    "the patterns are not used": "Your patterns turn no sign. Multiply the differences by each of them.",
+    "the quantile forgotten": "This is the standard error. Half the width is the quantile times as much.",
+    "the quantile of five seeds": "2.78 is the quantile for five seeds. It depends on how many there are.",
+    "the spread forgotten": "The spread of the differences is not in the width. Half the width is the quantile times "
+    "their standard deviation, over the root of n.",
+    "variance in place of the spread": "You take the variance. The spread is its square root, the standard deviation.",
+    "whole width": "The second number is the whole width of the interval. Return half of it, what stands behind ±.",
+    "wrong degrees of freedom": "The degrees of freedom of the quantile are not n - 1. The mean has used one up, and "
+    "differences count once each.",
+    "zeros in place of minus signs": "Your patterns leave differences out. They should turn their signs: 1 and -1.",
+    # lab 10
 }
 
 

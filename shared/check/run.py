@@ -165,8 +165,21 @@ def guarded(function: Callable, *inputs: Any, seconds: float | None = None, of: 
 
 # What PyTorch and NumPy say of sizes: the words by which a common error gets a name of its own.
 COMMON_ERRORS = {
-    "sizes that do not fit": ("must match", "cannot be multiplied", "be broadcast", "inconsistent", "Expected size"),
-    "an axis that is not there": ("Dimension out of range", "out of bounds", "too many indices", "only one element"),
+    "sizes that do not fit": (
+        "must match",
+        "cannot be multiplied",
+        "be broadcast",
+        "inconsistent",
+        "Expected size",
+        "to match target",
+    ),
+    "an axis that is not there": (
+        "Dimension out of range",
+        "tuple index out of range",
+        "out of bounds",
+        "too many indices",
+        "only one element",
+    ),
 }
 
 
@@ -210,8 +223,15 @@ def codes(answer: Any) -> list[types.CodeType]:
 
 
 def names(answer: Any) -> set[str]:
-    """All names of functions, methods and globals that an answer uses."""
-    return {name for code in codes(answer) for name in code.co_names}
+    """All names of functions, methods and globals that an answer uses, except itself; an alias counts by what it is."""
+    functions = [answer] if not inspect.isclass(answer) else vars(answer).values()
+    around = next((f.__globals__ for f in functions if isinstance(f, types.FunctionType)), {})
+    found = set()
+    for code in codes(answer):
+        for i in dis.get_instructions(code):
+            if i.argval in code.co_names and not (i.opname == "LOAD_GLOBAL" and around.get(i.argval) is answer):
+                found |= {i.argval, getattr(around.get(i.argval), "__name__", i.argval)}
+    return found
 
 
 def unused(answer: Any) -> list[int]:

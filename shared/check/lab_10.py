@@ -164,6 +164,7 @@ def rollout_by_loops(weights: Tensor) -> Tensor:
     return torch.tensor(mixed, dtype=weights.dtype)
 
 
+WITHOUT_RESIDUAL = "The residual connection is missing: half of what leaves a layer went past the attention."
 STEP = "(layer + identity) / 2 @ mixed"
 
 rollout = Exercise(
@@ -180,12 +181,7 @@ rollout = Exercise(
     mistakes=[
         edit("layers in the wrong order", STEP, "mixed @ ((layer + identity) / 2)"),
         edit("layers in the wrong order", "weights.mean(dim=1)", "weights.mean(dim=1).flip(0)"),
-        edit(
-            "no residual connection",
-            *(STEP, "layer @ mixed"),
-            see=RESIDUAL,
-            say="The residual connection is missing: half of what leaves a layer went past the attention.",
-        ),
+        edit("no residual connection", STEP, "layer @ mixed", see=RESIDUAL, say=WITHOUT_RESIDUAL),
         edit("the identity added, not averaged", "/ 2 @", "@"),
         edit("halved without the residual connection", "(layer + identity) / 2", "layer / 2", see=RESIDUAL),
         edit("the identity alone", "(layer + identity) / 2", "identity / 2", see=RESIDUAL),

@@ -421,6 +421,38 @@ SENTENCES = {
     "one head too far": "You take out the head after the one asked for. Heads are counted from 0.",
     "one number for all maps": "You average over everything. Heads are to be compared, so each map needs a number of "
     "its own.",
+    "one over the sum of squares": "This counts pieces too, but in another way, by squares of weights. The exercise "
+    "asks for the entropy's.",
+    "only the block on the diagonal": "You empty a square block. The head's features go into every output, so all "
+    "rows of its columns.",
+    "only the head comes back": "These are the columns of the head. Return the whole matrix, with those columns at "
+    "zero.",
+    "rows and columns": "You empty the head's columns, and rows as well. Rows make outputs, and other heads "
+    "contribute to them.",
+    "rows instead of columns": "You empty rows. nn.Linear keeps (outputs, inputs): a row makes one output feature of "
+    "all heads, and the head's own features are inputs, so columns.",
+    "slices of num_heads columns": "Your slice is num_heads wide. A head's width is embed_dim / num_heads.",
+    "summed over the rows": "You sum over the rows, so long texts look broad. Take their mean.",
+    "the columns cut away": "You cut the columns out, and the matrix no longer fits what the heads bring. Make them "
+    "zero.",
+    "the entropy is not summed": "There is one number for each weight. The entropy of a row is their sum.",
+    "the first head only": "You follow the first head alone. Take the mean of the heads of each layer.",
+    "the first layer left out": "One layer is missing at the bottom. Start from the identity matrix and go through "
+    "all layers.",
+    "the identity added, not averaged": "You add the identity matrix and do not halve the sum, so rows sum to 2 and "
+    "more with every layer.",
+    "the identity alone": "You take the identity alone. Half of what leaves a layer is what its attention mixes.",
+    "the identity subtracted": "You subtract the identity. What goes past the attention is added to what it mixes.",
+    "the largest head": "You take the largest weight of any head. The exercise asks for the mean over the heads.",
+    "the last layer only": "This is the last layer alone. Follow the mixing through all of them.",
+    "the layers not mixed": "This is the identity, with which you start. Multiply by each layer in turn.",
+    "the maps turned": "Your maps are transposed: rows ask, columns answer, and rows sum to 1.",
+    "the minus is missing": "Without the minus the breadth falls below 1, and no row looks at less than one piece.",
+    "the result turned": "Your result is transposed: its rows are the last layer's pieces, its columns the words that "
+    "went in.",
+    "the slice does not start at the head": "The slice starts at column `head`. The columns of a head start at head * "
+    "head_dim.",
+    "what was mixed added, not the identity": "You add what was mixed so far. What goes past a layer is the identity.",
     # lab 8
     "True where hidden": "True and False are swapped. In this course True is where a token may look.",
     "another word taken for padding": "The word that you leave out is not the padding. Padding is 0: ignore_index=0.",
@@ -588,6 +620,7 @@ SENTENCES = {
     "wrong degrees of freedom": "The degrees of freedom of the quantile are not n - 1. The mean has used one up, and "
     "differences count once each.",
     "zeros in place of minus signs": "Your patterns leave differences out. They should turn their signs: 1 and -1.",
+    # lab 10
 }
 
 

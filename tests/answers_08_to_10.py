@@ -264,7 +264,8 @@ WRONG = [
         "layer_norm",
         "sample variance",
         None,
-        "centred = features - features.mean(-1, True)\nreturn centred / (features.std(-1, keepdim=True) ** 2 + eps) ** 0.5 * scale + shift",
+        "spread = features.std(-1, keepdim=True)\n"
+        "return (features - features.mean(-1, True)) / (spread**2 + eps) ** 0.5 * scale + shift",
     ),
     (
         "layer_norm",
@@ -277,7 +278,7 @@ WRONG = [
     ("layer_norm", "other numbers", "+ shift", "+ shift + 0.01"),
     ("layer_norm", "returns nothing", "return centred", "centred"),
     ("layer_norm", "changes its input", "centred = features - ", "centred = features.sub_(0.5) - "),
-    ("first_block", "weights returned too", _OUTPUT, f"{_OUTPUT}, attended"),
+    ("first_block", "weights returned too", _OUTPUT, f"{_OUTPUT}, _"),
     (
         "first_block",
         "hidden_dim is not used",
@@ -295,14 +296,7 @@ WRONG = [
         "self.feed_forward_norm = self.attention_norm",
     ),
     ("first_block", "super().__init__() is missing", "        super().__init__()\n", ""),
-    (
-        "first_block",
-        "raises",
-        "(attended)",
-        "(attention)",
-        "self.feed_forward(features)",
-        "self.feed_forward(self.attention)",
-    ),
+    ("first_block", "raises", "+ self.feed_forward(features)", "+ self.feed_forward(self.attention)"),
     ("first_block", "returns nothing", "return self", "self"),
     ("first_block", "cut off from the gradient", "features + attended", "features + attended.detach()"),
     ("first_block", "drawn anew in each call", "features + attended", "features + F.dropout(attended)"),
@@ -367,9 +361,10 @@ WRONG = [
         "sign_flips",
         "one side doubled",
         None,
-        "means = [np.mean(np.multiply(signs, differences)) for signs in product((1, -1), repeat=len(differences))]\nreturn 2 * np.mean(np.array(means) >= abs(np.mean(differences)) - 1e-12)",
+        "means = [np.mean(signs * differences) for signs in map(np.array, product((1, -1), repeat=len(differences)))]\n"
+        "return 2 * np.mean(np.array(means) >= abs(np.mean(differences)) - 1e-12)",
     ),
-    ("sign_flips", "other numbers", None, "return 0.05"),
+    ("sign_flips", "an argument is not used", None, "return 0.05"),
     ("sign_flips", "wrong type", "return np.mean", 'return "%.2f" % np.mean'),
     ("sign_flips", "returns nothing", "return np", "np"),
     ("breadth", "other numbers", "entropy.exp()", "(entropy.exp() + 0.01)"),

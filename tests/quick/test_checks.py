@@ -13,7 +13,8 @@ from pathlib import Path
 
 import answers_01_to_04
 import answers_05_to_07
-import answers_10
+import answers_08_to_10
+import numpy as np
 import pytest
 import torch
 from mutants import mutants
@@ -24,11 +25,11 @@ from shared.check import mistakes
 from shared.check.compare import agrees
 from shared.check.exercise import Case, Exercise
 from shared.check.layer import part_of, with_parts
-from shared.model import masked_softmax
+from shared.model import TransformerBlock, masked_softmax
 
 ROOT = Path(__file__).resolve().parents[2]
 COURSE = {name: thing for name, thing in vars(check).items() if isinstance(thing, Exercise)}
-ANSWERS = [answers_01_to_04, answers_05_to_07, answers_10]
+ANSWERS = [answers_01_to_04, answers_05_to_07, answers_08_to_10]
 RIGHT = {name: codes.split("\n---\n") for a in ANSWERS for name, codes in a.RIGHT.items() if name in COURSE}
 WRONG = [wrong for answers in ANSWERS for wrong in answers.WRONG]
 EQUAL = {name: equal for answers in ANSWERS for name, equal in answers.EQUAL.items()}
@@ -46,7 +47,8 @@ def ask(name: str, answer) -> check.Verdict:
 def defined(name: str, code: str):
     """The function or class that a cell defines last, among the names that the solution's file knows."""
     exercise = COURSE[name]
-    names = {"masked_softmax": masked_softmax} | vars(sys.modules[exercise.solution.__module__])
+    more = {"masked_softmax": masked_softmax, "TransformerBlock": TransformerBlock, "nn": torch.nn, "np": np}
+    names = more | vars(sys.modules[exercise.solution.__module__])
     exec(compile(textwrap.dedent(code), "<cell>", "exec"), names)
     return names[ast.parse(textwrap.dedent(code)).body[-1].name]
 
@@ -167,6 +169,8 @@ def changed(case: Case, seed: int) -> Case:
             value = torch.randn(value.shape, generator=random, dtype=value.dtype)
         elif isinstance(value, Tensor) and value.dtype == torch.bool:
             value = value[:, torch.randperm(value.shape[1], generator=random)]
+        elif isinstance(value, np.ndarray) and value.dtype.kind == "f":
+            value = 0.03 * torch.randn(value.shape, generator=random, dtype=torch.float64).numpy()
         inputs[name] = value
     return Case(inputs, case.sizes)
 

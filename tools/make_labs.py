@@ -72,6 +72,7 @@ def bring_up_to_date(lab: Path, again: bool = False) -> str:
     """Bring one lab up to date and return what was done. Raises RuntimeError when a cell fails."""
     target = lab.with_suffix(".ipynb")
     notebook, old = notebooks.generate(lab), notebooks.read(lab)
+    inputs = notebooks.made_from(lab)  # now: an edit during the execution makes the lab stale again
     reason = notebooks.why_stale(lab) or ("as you asked" if again else "")
     kept = ""
     if old is not None and notebooks.changed_by_hand(old):
@@ -89,7 +90,7 @@ def bring_up_to_date(lab: Path, again: bool = False) -> str:
         for cell, before in zip(notebooks.code_cells(notebook), notebooks.code_cells(old), strict=True):
             cell.outputs, cell.execution_count = before.outputs, before.execution_count
         done = "up to date"
-    text = notebooks.sign(notebook, notebooks.made_from(lab))
+    text = notebooks.sign(notebook, inputs)
     if not target.exists() or text != target.read_text("utf-8"):
         endings.replace(target, text)
         done = done if reason else "text updated, nothing executed"

@@ -157,6 +157,18 @@ def test_an_edit_of_code_executes_the_lab_again(made):
     assert outputs(made) == ["41\n", "43\n"]
 
 
+def test_an_edit_while_a_lab_runs_makes_it_stale_again(made, monkeypatch):
+    execute = make_labs.execute
+
+    def edited_meanwhile(lab, *arguments):
+        execute(lab, *arguments)
+        replace_in(lab, "number() + 1", "number() + 2")
+
+    monkeypatch.setattr(make_labs, "execute", edited_meanwhile)
+    make_labs.bring_up_to_date(made, again=True)
+    assert any("its code cells" in problem for problem in check_labs.problems(made))
+
+
 def test_an_edit_in_shared_is_found_and_a_docstring_is_not_one(made):
     shared = made.parents[1] / "shared/model.py"
     replace_in(shared, "Give it.", "Give the number.  # a comment changes nothing")

@@ -60,6 +60,8 @@ context_of_one_word = Exercise(
         edit("no softmax", SOFT, "scores / math.sqrt(len(query))", see=SCALE),
         edit("no softmax", SOFT, "scores", see=SCALE),
         edit("sigmoid instead of softmax", SOFT, "torch.sigmoid(scores / math.sqrt(len(query)))", see=SCALE),
+        edit("the scale after the softmax", SOFT, "torch.softmax(scores, dim=0) / math.sqrt(len(query))", see=SCALE),
+        edit("exponentials not divided", SOFT, "torch.exp(scores / math.sqrt(len(query)))", see=SCALE),
         edit("weights in place of the context", "weights @ values", "weights"),
         edit(
             "queries and keys exchanged", "[place] @ W_query", "[place] @ W_key", "inputs @ W_key", "inputs @ W_query"
@@ -269,6 +271,10 @@ batched_attention = Exercise(
         edit("no softmax", WEIGHTS, SCALED, see=SCALE),
         edit("no softmax", WEIGHTS, "scores", see=SCALE),
         edit("sigmoid instead of softmax", WEIGHTS, f"torch.sigmoid({SCALED})", see=SCALE),
+        edit(
+            "the scale after the softmax", WEIGHTS, "torch.softmax(scores, -1) / math.sqrt(keys.shape[-1])", see=SCALE
+        ),
+        edit("exponentials not divided", WEIGHTS, f"torch.exp({SCALED})", see=SCALE),
         edit("queries and keys exchanged", SCORES, "keys @ queries.transpose(-2, -1)", see=ALL_WORDS),
         edit("one matrix for both", "queries = x @ self.W_query", "queries = x @ self.W_key", see=ONE_WORD),
         edit("one matrix for both", "keys = x @ self.W_key", "keys = x @ self.W_query", see=ONE_WORD),

@@ -265,6 +265,9 @@ many_heads = Exercise(
         edit("no softmax", HIDE, "scores * mask[:, None, None, :]", SOFT, "scores"),
         edit("no softmax", SOFT, "scores"),
         edit("no softmax", "if mask is not None:", "if False:", SOFT, "scores"),
+        edit(
+            "the scale after the softmax", " / math.sqrt(self.head_dim)", "", SOFT, f"{SOFT} / math.sqrt(self.head_dim)"
+        ),
         edit("sigmoid instead of softmax", SOFT, "scores.sigmoid()"),
         edit("weights not used", "weights @ values", "values"),
         edit("weighted with the transposed weights", "(weights @", "(weights.transpose(2, 3) @"),
@@ -304,8 +307,11 @@ many_heads = Exercise(
         edit("the mask the wrong way round", "~mask", "mask", 'float("-inf")', "-1e9", see=HIDES),
         edit("padding scored zero", 'float("-inf")', "0.0", see=HIDES),
         edit("the mask added as it is", HIDE, "scores + mask[:, None, None, :]", see=HIDES),
-        edit("padding hidden with too small a number", 'float("-inf")', "-100.0", see=HIDES),
-        edit("padding hidden with too small a number", 'float("-inf")', "-20.0", see=HIDES),
+        *(
+            edit("padding hidden with too small a number", 'float("-inf")', number, see=HIDES)
+            for number in ("-100.0", "-50.0", "-20.0", "-10.0")
+        ),
+        edit("zero times infinity", HIDE, 'scores + ~mask[:, None, None, :] * float("-inf")', see=HIDES),
         *(
             edit(
                 "the axis of the mask is lost",
@@ -344,6 +350,15 @@ many_heads = Exercise(
             see=CUT,
         ),
         edit("view of a turned tensor", ".flatten(2)", ".view(*features.shape)"),
+        *(
+            edit(
+                "not cut at all",
+                *(f"self.cut(self.{name}(features))", f"self.{name}(features)"),
+                say="Queries, keys and values are all cut into heads. One of them is not.",
+                see=CUT,
+            )
+            for name in ("W_query", "W_key", "W_value")
+        ),
         edit("one head only", "head_dim = num_heads, embed_dim // num_heads", "head_dim = 1, embed_dim", see=CUT),
         edit(
             "num_heads taken for head_dim",

@@ -24,7 +24,6 @@ GENERAL = (
     "changes its input",
     "cut off from the gradient",
     "drawn anew in each call",
-    "lead too small",
     "never ends",
     "no gradient",
     "not a class",
@@ -183,8 +182,8 @@ SENTENCES = {
     "this layer has none.",
     "averaged over the tokens": "You make one output of all tokens. The layer gives each token an output of its own; "
     "averaging is the classifier's business.",
-    "d instead of k in the scale": "You divide by the root of the features' width. A score sums as many products as "
-    "a key has numbers, so the width of the keys counts.",
+    "d instead of k in the scale": "You divide by the root of the features' width. A score sums as many products as a "
+    "key has numbers, so the width of the keys counts.",
     "d_v instead of k in the scale": "You divide by the root of the values' width. Values take no part in a score: "
     "the width of the keys counts.",
     "each token asks only itself": "Each query meets the key of its own token alone. Let it meet all keys of the "
@@ -196,8 +195,8 @@ SENTENCES = {
     "no root in the scale": "You divide by the width of the keys. The variance of a score grows with it, the size of "
     "a score with its root.",
     "no scale": "The scores are not divided by the root of the keys' width.",
-    "no transpose at all": "You multiply the two as they lie. Transpose one, so that the products are summed over "
-    "the axis that both share, the width of the keys.",
+    "no transpose at all": "You multiply the two as they lie. Transpose one, so that the products are summed over the "
+    "axis that both share, the width of the keys.",
     "one matrix for both": "Queries and keys come from the same matrix. Then i asks j as j asks i; there are two "
     "matrices.",
     "one matrix for keys and values": "Keys and values come from the same matrix. What a token answers to and what it "
@@ -214,8 +213,8 @@ SENTENCES = {
     "the mask on those who ask": "Your mask hides rows: it says who may ask. It has to hide columns, so that nobody "
     "looks *at* padding. Its new axis stands in front of the tokens: (batch, 1, tokens), with heads (batch, 1, 1, "
     "tokens).",
-    "the number of texts in the scale": "You divide by the root of the number of texts. A score sums as many "
-    "products as a key has numbers, whatever the batch.",
+    "the number of texts in the scale": "You divide by the root of the number of texts. A score sums as many products "
+    "as a key has numbers, whatever the batch.",
     "the number of tokens in the scale": "You divide by the root of the number of tokens. A score sums as many "
     "products as a key has numbers, whatever the length of the text.",
     "the scale of another matrix's number": "You divide by the root of how many numbers the matrix has. A score sums "
@@ -274,18 +273,19 @@ SENTENCES = {
     "at `place`.",
     "already summed": "The filtered values are already added up. Leave out the sum.",
     "always the same word": "The same word asks each time, whatever the argument says. It says which word asks.",
-    "axes of the result swapped": "Everything is there, but the words that are asked stand on the first axis and those "
-    "that ask on the second.",
+    "axes of the result swapped": "Everything is there, but the words that are asked stand on the first axis and "
+    "those that ask on the second.",
     "cannot learn": "The layer's weight cannot learn: its requires_grad is False. An nn.Parameter learns unless told "
     "not to.",
     "copied outside no_grad": "PyTorch refuses to write into a parameter while it follows the gradient. Do it inside "
     "torch.no_grad().",
     "divided in place of multiplied": "You divide where the two have to be multiplied.",
+    "exponentials not divided": "The exponentials are not divided by their sum, so they are no shares.",
     "features and words swapped": "Everything is there, but the features stand in the middle. They are the last axis.",
     "memory shared": "The layer's weight lies in the memory of W, so training the layer would change W. Copy the "
     "numbers.",
-    "no new axis": "Two axes cannot hold three things: who asks, who is asked, and the features of the value. Give the "
-    "weights an axis of length 1 at their end.",
+    "no new axis": "Two axes cannot hold three things: who asks, who is asked, and the features of the value. Give "
+    "the weights an axis of length 1 at their end.",
     "no nn.Linear": "What comes back is no nn.Linear. Make one, write the numbers into it, and return the layer.",
     "no projection": "Features meet here as they are. The word's query meets keys, and W_query and W_key make them.",
     "not weighted": "Every word receives the plain values. Multiply each value by its weight.",
@@ -302,6 +302,7 @@ SENTENCES = {
     "softmax once more": "The weights went through the softmax again. They are weights already.",
     "softmax over all scores": "The softmax runs over the whole score matrix, so all weights together make 1. Each row "
     "should: dim=-1.",
+    "the scale after the softmax": "You scale the weights. Scale the scores, before the softmax.",
     "the scale divided by the scores": "You divide the root by the scores. Divide the scores by the root.",
     "the new axis in the wrong place": "The new axis stands in the wrong place. Weights become (tokens, tokens, 1), "
     "values (1, tokens, d_v).",
@@ -326,6 +327,8 @@ SENTENCES = {
     "matrices; and in this page's convention the key of word j is column j of W_key.",
     "no word leads": "Every word shares its weight between two words, or more, alike, so it looks at none of them.",
     "one word too far": "Each word looks at the word after the next. One step is enough.",
+    "rolled as one long row": "Without `dims`, `roll` takes the matrix for one long row, and what leaves a row comes "
+    "into the next. Say dims=1.",
     "the last word looks elsewhere": "All words look at the next one, but the last looks at itself. It should look at "
     "the first.",
     "the lead too small": "The next word leads, but gets less than .9 of the weight: too much is left for the others. "
@@ -346,8 +349,8 @@ SENTENCES = {
     "One of these swaps is missing, or both: then the heads of one token look at each other, and tokens never meet.",
     "heads averaged": "The heads are averaged, which mixes what they found. Each keeps its own features.",
     "heads cut and joined by a plain reshape": "Cut and join are plain reshapes. Each undoes the shape of the other, "
-    "so nothing crashes, but a head gets pieces of several tokens. Cut the last axis, swap heads and tokens, and "
-    "swap them back before the join.",
+    "so nothing crashes, but a head gets pieces of several tokens. Cut the last axis, swap heads and tokens, and swap "
+    "them back before the join.",
     "heads cut by a plain reshape": "A plain reshape has the right shape and the wrong content: it cuts across the "
     "tokens. Cut the last axis first, then swap heads and tokens.",
     "heads joined by a plain reshape": "At the join a plain reshape has the right shape and the wrong content: it "
@@ -367,18 +370,89 @@ SENTENCES = {
     "softmax over the heads": "The softmax runs over axis 1, the heads. Each head has a softmax of its own: dim=-1.",
     "the mask has no default": "Called without a mask the layer raises an error. Give the argument a default: "
     "mask=None.",
-    "the number of heads in the scale": "You divide by the root of the number of heads. A score sums as many "
-    "products as a head is wide.",
+    "the number of heads in the scale": "You divide by the root of the number of heads. A score sums as many products "
+    "as a head is wide.",
     "tokens cut in place of features": "You cut the axis of the tokens. The features are axis 2.",
     "tokens joined in place of features": "The heads stand below each other, as if they were more tokens. Put them "
     "side by side.",
     "tokens joined with their features": "Tokens and features became one axis. Join the last two axes only.",
     "turned before the cut": "The features were turned into columns before the cut, and the reshape then cut across "
     "them.",
-    "view of a turned tensor": "After the swap the numbers lie scattered in memory, and `view` refuses them. `flatten` "
-    "or `reshape` copies.",
+    "view of a turned tensor": "After the swap the numbers lie scattered in memory, and `view` refuses them. "
+    "`flatten` or `reshape` copies.",
     "weights returned too": "You return the weights as well. This exercise asks for the output alone.",
+    "zero times infinity": "False times minus infinity is 0 · ∞, which is NaN. Set the scores of padding with "
+    "`masked_fill`, or add a hugely negative number.",
     "wrong axes swapped": "Other axes change places before the join. Heads and tokens should, axes 1 and 2.",
+    # lab 10
+    "NaN where a weight is zero": "A weight of exactly 0 gives 0 times minus infinity, which is NaN. A masked map is "
+    "full of such weights.",
+    "all heads but this one": "You keep this head and take out all others.",
+    "another base": "The entropy is in bits, with the logarithm to base 2, and the exponential to base e: the two do "
+    "not undo each other. Use the natural logarithm.",
+    "averaged over the layers, not the heads": "You average the layers, and then go through the heads. Axis 0 counts "
+    "layers, axis 1 heads.",
+    "element by element": "You multiply the maps number by number. Mixtures of mixtures are a matrix product, `@`.",
+    "entropy over the wrong axis": "You take the entropy of the columns. The shares of one asking piece stand in a "
+    "row: the last axis.",
+    "every so-many-th column": "You empty columns that lie apart. A head owns neighbouring features: lab 7 cuts them "
+    "into slices.",
+    "exponential of the mean": "You average the entropies first and take the exponential then. Each row has a breadth "
+    "of its own: the exponential of each row comes first, then the mean.",
+    "first column of the head only": "You empty the first column of the head. It owns head_dim of them.",
+    "halved without the residual connection": "You halve the map and leave out the other half: what went past the "
+    "attention, the identity.",
+    "heads counted from 1": "You take out the head before the one asked for. Heads are counted from 0.",
+    "heads summed": "You sum the maps of the heads. Their mean is again a map whose rows sum to 1.",
+    "layers added up": "You add the layers. Each stands on the one below, so they are multiplied.",
+    "layers averaged": "You average the layers. Each stands on the one below, so they are multiplied.",
+    "layers in the wrong order": "You multiply the first layer last. What a layer mixes is what the layer below gave, "
+    "so each later map stands on the left.",
+    "mean over the wrong axis": "You average over an axis in front. The rows of each map are averaged: the last axis "
+    "that is left.",
+    "more than one head": "You empty more than one head. It owns head_dim columns, from head * head_dim on.",
+    "no entropy": "There is no entropy in your result. It is the sum of -a log a over the shares a of a row.",
+    "no exponential": "This is the mean entropy. Its exponential is what counts pieces: an even row over four has "
+    "breadth 4.",
+    "not averaged over the rows": "There is one number for each row. Take the mean over the rows of each map.",
+    "not set to zero": "The columns of the head hold another number than 0, so the head still contributes.",
+    "nothing is taken out": "The matrix comes back as it was: the slice is empty, or nothing is set to zero.",
+    "one column only": "You empty one column. A head owns head_dim of them.",
+    "one head too far": "You take out the head after the one asked for. Heads are counted from 0.",
+    "one number for all maps": "You average over everything. Heads are to be compared, so each map needs a number of "
+    "its own.",
+    "one over the sum of squares": "This counts pieces too, but in another way, by squares of weights. The exercise "
+    "asks for the entropy's.",
+    "only the block on the diagonal": "You empty a square block. The head's features go into every output, so all "
+    "rows of its columns.",
+    "only the head comes back": "These are the columns of the head. Return the whole matrix, with those columns at "
+    "zero.",
+    "rows and columns": "You empty the head's columns, and rows as well. Rows make outputs, and other heads "
+    "contribute to them.",
+    "rows instead of columns": "You empty rows. nn.Linear keeps (outputs, inputs): a row makes one output feature of "
+    "all heads, and the head's own features are inputs, so columns.",
+    "slices of num_heads columns": "Your slice is num_heads wide. A head's width is embed_dim / num_heads.",
+    "summed over the rows": "You sum over the rows, so long texts look broad. Take their mean.",
+    "the columns cut away": "You cut the columns out, and the matrix no longer fits what the heads bring. Make them "
+    "zero.",
+    "the entropy is not summed": "There is one number for each weight. The entropy of a row is their sum.",
+    "the first head only": "You follow the first head alone. Take the mean of the heads of each layer.",
+    "the first layer left out": "One layer is missing at the bottom. Start from the identity matrix and go through "
+    "all layers.",
+    "the identity added, not averaged": "You add the identity matrix and do not halve the sum, so rows sum to 2 and "
+    "more with every layer.",
+    "the identity alone": "You take the identity alone. Half of what leaves a layer is what its attention mixes.",
+    "the identity subtracted": "You subtract the identity. What goes past the attention is added to what it mixes.",
+    "the largest head": "You take the largest weight of any head. The exercise asks for the mean over the heads.",
+    "the last layer only": "This is the last layer alone. Follow the mixing through all of them.",
+    "the layers not mixed": "This is the identity, with which you start. Multiply by each layer in turn.",
+    "the maps turned": "Your maps are transposed: rows ask, columns answer, and rows sum to 1.",
+    "the minus is missing": "Without the minus the breadth falls below 1, and no row looks at less than one piece.",
+    "the result turned": "Your result is transposed: its rows are the last layer's pieces, its columns the words that "
+    "went in.",
+    "the slice does not start at the head": "The slice starts at column `head`. The columns of a head start at head * "
+    "head_dim.",
+    "what was mixed added, not the identity": "You add what was mixed so far. What goes past a layer is the identity.",
     # lab 8
     "True where hidden": "True and False are swapped. In this course True is where a token may look.",
     "another word taken for padding": "The word that you leave out is not the padding. Padding is 0: ignore_index=0.",
@@ -547,73 +621,6 @@ SENTENCES = {
     "differences count once each.",
     "zeros in place of minus signs": "Your patterns leave differences out. They should turn their signs: 1 and -1.",
     # lab 10
-    "NaN where a weight is zero": "A weight of exactly 0 gives 0 times minus infinity, which is NaN. A masked map is "
-    "full of such weights.",
-    "all from this head on": "You empty this head and all behind it. Its slice ends at (head + 1) * head_dim.",
-    "all heads": "You empty the whole matrix. Only one head is taken out.",
-    "all heads but this one": "You keep this head and take out all others.",
-    "all up to this head": "You empty this head and all before it. Its slice begins at head * head_dim.",
-    "another base": "Logarithm and exponential have different bases, 2 and e, so the two do not undo each other. Use "
-    "the natural ones.",
-    "another number than zero": "You fill in a number that is not zero, so something is heard in the place of the "
-    "head.",
-    "columns counted from the head's number": "Your slice begins at the column `head`. The heads before this one own "
-    "head_dim columns each.",
-    "counted from 1": "You take out the head before the one asked for. Heads are counted from 0.",
-    "element by element": "You multiply the maps number by number. Mixtures of mixtures are a matrix product, `@`.",
-    "entropy over the wrong axis": "Your entropy does not run along the rows. The shares of one asking piece stand in "
-    "a row: the last axis.",
-    "exponential of the mean": "You average the entropies first and take the exponential then. Each row has a breadth "
-    "of its own: the exponential of each row comes first, then the mean.",
-    "first column of the head only": "You empty the first column of the head. It owns head_dim of them.",
-    "heads summed": "You sum the maps of the heads. Their mean is again a map whose rows sum to 1.",
-    "last column of the head kept": "The last column of the head stays. The end of a slice does not count itself.",
-    "layers averaged": "You average the layers. Each stands on the one below, so they are multiplied.",
-    "layers in the wrong order": "You multiply the first layer last. What a layer mixes is what the layer below gave, "
-    "so each later map stands on the left.",
-    "mean over the maps": "You average over maps. Each map has a breadth of its own, the mean over its rows.",
-    "mean over the wrong axis": "You average over another axis than the heads. They are axis 1.",
-    "no attention": "The maps are not used. Half of what leaves a layer came through attention.",
-    "no entropy": "You sum the weights, which gives 1 for each row. The entropy sums a ln a.",
-    "no exponential": "This is the mean entropy. Its exponential is what counts pieces: an even row over four has "
-    "breadth 4.",
-    "nothing taken out": "The matrix comes back as it was. Make the head's columns zero, in the one that you return.",
-    "one column only": "You empty one column. A head owns head_dim of them.",
-    "one number for all maps": "You average over everything. Heads are to be compared, so each map needs a number of "
-    "its own.",
-    "one number for each row": "There is one number for each row. The breadth of a map is their mean.",
-    "one over the sum of squares": "This counts pieces too, but in another way, by squares of weights. The exercise "
-    "asks for the entropy's.",
-    "only the block on the diagonal": "You empty a square block. The head's features go into every output, so all "
-    "rows of its columns.",
-    "rows and columns": "You empty the head's columns, and rows as well. Rows make outputs, and other heads "
-    "contribute to them.",
-    "rows instead of columns": "You empty rows. nn.Linear keeps (outputs, inputs): a row makes one output feature of "
-    "all heads, and the head's own features are inputs, so columns.",
-    "summed over the rows": "You sum over the rows, so long texts look broad. Take their mean.",
-    "the columns cut away": "You cut the columns out, and the matrix no longer fits what the heads bring. Make them "
-    "zero.",
-    "the first layer left out": "One layer is missing at the bottom. Start from the identity matrix and go through "
-    "all layers.",
-    "the first layer only": "This is the first layer alone. Follow the mixing through all of them.",
-    "the identity added, not averaged": "You add the identity matrix and do not halve the sum, so rows sum to 2 and "
-    "more with every layer.",
-    "the identity taken off": "You take the identity matrix off. What went past the attention is added.",
-    "the largest head": "You take the largest weight of any head. The exercise asks for the mean over the heads.",
-    "the largest weight": "This goes by the largest weight of a row alone. The entropy takes all of them.",
-    "the last layer left out": "One layer is missing at the top. Go through all layers.",
-    "the last layer only": "This is the last layer alone. Follow the mixing through all of them.",
-    "the logarithm alone": "You sum the logarithms. Each counts as much as its weight: a ln a.",
-    "the maps turned": "Your maps are transposed: rows ask, columns answer, and rows sum to 1.",
-    "the minus is missing": "Without the minus the breadth falls below 1, and no row looks at less than one piece.",
-    "the next head": "You take out the head after the one asked for. Its slice begins at head * head_dim.",
-    "the residual connection of the first pieces": "You add the words that went in at every layer. What goes past a "
-    "layer is what the layer below gave.",
-    "the result turned": "Your result is transposed: its rows are the last layer's pieces, its columns the words that "
-    "went in.",
-    "this head's columns alone": "You return the columns of this head. Return the whole matrix, without what it says "
-    "there.",
-    "weights not summed": "The terms a ln a of a row are not summed. The entropy is one number for each row.",
 }
 
 

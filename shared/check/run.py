@@ -244,7 +244,7 @@ def unused(answer: Any) -> list[int]:
         for i in dis.get_instructions(part):
             if "LOAD" in i.opname:  # newer versions of Python load two names at once
                 used |= set(i.argval if isinstance(i.argval, tuple) else [i.argval])
-    return [place for place, name in enumerate(code.co_varnames[: code.co_argcount]) if name not in used]
+    return [place for place, name in enumerate(code.co_varnames[: code.co_argcount]) if name not in used | {"self"}]
 
 
 def outside_data(answer: Any) -> list[str]:

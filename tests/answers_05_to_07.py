@@ -388,7 +388,7 @@ WRONG = [
         "10 * math.sqrt(num_words) * torch.eye(num_words)",
         "20 * torch.eye(num_words).roll(1, dims=1)",
     ),
-    ("look_at_the_next_word", "the lead too small", "10 * math.sqrt(num_words)", "2"),
+    ("look_at_the_next_word", "lead too small", "10 * math.sqrt(num_words)", "2"),
     ("look_at_the_next_word", "wrong shape", "return W_query, W_key", "return W_query[:, 1:], W_key"),
     ("look_at_the_next_word", "wrong type", "return W_query, W_key", "return W_query"),
     ("look_at_the_next_word", "other numbers", "roll(1, dims=1)", "roll(num_words // 2, dims=1)"),

@@ -169,7 +169,7 @@ def looked_at(matrices: object, num_words: int) -> Tensor:
         raise refused("last word forgotten", MATRIX)
     looks = weights.argmax(dim=1)  # (num_words,)
     if looks.tolist() == [*range(1, num_words), 0] and (best < 0.9).any():
-        raise refused("the lead too small", MATRIX)
+        raise refused("lead too small", MATRIX)
     return looks
 
 
@@ -193,9 +193,9 @@ look_at_the_next_word = Exercise(
         edit("no word leads", ROLLED, "torch.ones(num_words, num_words)"),
         edit("no word leads", ROLLED, "torch.zeros(num_words, num_words)"),
         edit("no word leads", "10 *", "-10 *"),
-        edit("the lead too small", "10 * math.sqrt(num_words) * ", ""),
-        edit("the lead too small", "10 * math.sqrt(num_words) * ", "3 * "),
-        edit("the lead too small", "10 *", "1 *"),
+        edit("lead too small", "10 * math.sqrt(num_words) * ", ""),
+        edit("lead too small", "10 * math.sqrt(num_words) * ", "3 * "),
+        edit("lead too small", "10 *", "1 *"),
         edit("looks at the mirrored word", ROLLED, "torch.eye(num_words).flip(1)"),
         edit("widths differ", "return W_query", "return W_query[:-1]"),
     ],

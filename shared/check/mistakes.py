@@ -331,7 +331,7 @@ SENTENCES = {
     "into the next. Say dims=1.",
     "the last word looks elsewhere": "All words look at the next one, but the last looks at itself. It should look at "
     "the first.",
-    "the lead too small": "The next word leads, but gets less than .9 of the weight: too much is left for the others. "
+    "lead too small": "The next word leads, but gets less than .9 of the weight: too much is left for the others. "
     "Make the queries or the keys larger, and remember that the scale divides the scores.",
     "widths differ": "Queries and keys have different widths. A dot product needs equal ones.",
     # lab 7

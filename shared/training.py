@@ -78,7 +78,7 @@ class History(list):
 
 
 @torch.no_grad()
-def evaluate(model: nn.Module, examples: Examples, batch_size: int = 256) -> Evaluation:
+def evaluate(model: nn.Module, examples: Examples, batch_size: int = 128) -> Evaluation:
     """Loss, accuracy, and the share of attention on the labelled review, without dropout."""
     was_training = model.training
     model.eval()

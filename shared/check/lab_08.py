@@ -189,24 +189,18 @@ layer_norm = Exercise(
 
 
 # The lab breaks its lines earlier.
-# fmt: off
 class FirstBlock(nn.Module):
     def __init__(self, embed_dim, num_heads, hidden_dim):
         super().__init__()
         self.attention = MultiHeadSelfAttention(embed_dim, num_heads)  # gives the attended features and the weights
         self.attention_norm = nn.LayerNorm(embed_dim)
-        self.feed_forward = nn.Sequential(
-            nn.Linear(embed_dim, hidden_dim), nn.ReLU(), nn.Linear(hidden_dim, embed_dim)
-        )
+        self.feed_forward = nn.Sequential(nn.Linear(embed_dim, hidden_dim), nn.ReLU(), nn.Linear(hidden_dim, embed_dim))
         self.feed_forward_norm = nn.LayerNorm(embed_dim)
 
     def forward(self, features, mask=None):  # (batch, tokens, embed_dim), (batch, tokens)
         attended, _ = self.attention(features, mask)  # (batch, tokens, embed_dim)
         features = self.attention_norm(features + attended)  # (batch, tokens, embed_dim)
         return self.feed_forward_norm(features + self.feed_forward(features))
-
-
-# fmt: on
 
 
 def block_by_pytorch(

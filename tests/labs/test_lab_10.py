@@ -324,13 +324,12 @@ def test_an_environment_without_the_model_is_whole_and_says_what_is_missing(monk
 
     def pip(command, **options):
         commands.append([str(part) for part in command])
-        return subprocess.CompletedProcess(command, 1 if environment.MODEL in command else 0)
+        return subprocess.CompletedProcess(command, 1 if environment.MODEL in command else 0, "", "")
 
-    (tmp_path / ".venv").mkdir()
-    monkeypatch.setattr(environment, "MADE_FROM", tmp_path / ".venv/made-from")
+    monkeypatch.setattr(environment, "VENV", tmp_path / ".venv")
     monkeypatch.setattr(subprocess, "run", pip)
     environment.make()
-    assert environment.MADE_FROM.read_text() == environment.digest()
+    assert (tmp_path / ".venv/made-from").read_text() == environment.digest()
     assert "--no-deps" in commands[-1] and not any("--no-deps" in command for command in commands[:-1])
     assert "all other labs do without it" in capsys.readouterr().out
 

@@ -96,17 +96,14 @@ def test_a_table_made_by_other_code_or_versions_is_told_in_a_sentence(tmp_path):
     assert "by numpy 0.1: its figures" in table.why_stale(path)
 
 
-def test_a_stale_table_is_told_last_by_make_book_and_make_test(tmp_path, monkeypatch, capsys):
-    table = tmp_path / "table.json"
-    table.write_text(json.dumps({"date": "2026-01-31", "made_by": "0", "versions": results.versions()}))
-    monkeypatch.setattr(results, "TABLE", table)
-    monkeypatch.setattr(sys, "argv", ["results", "--stale"])
-    results.main()
-    assert "by other code" in capsys.readouterr().out
+def test_a_stale_table_is_told_last_by_make_book_and_make_test(tmp_path):
+    stored = tmp_path / "table.json"
+    stored.write_text(json.dumps({"date": "2026-01-31", "made_by": "0", "versions": table.versions()}))
+    assert "by other code" in table.why_stale(stored)
     for target in ("book", "test"):
         said = subprocess.run(["make", "-n", target], cwd=results.record.ROOT, capture_output=True, text=True).stdout
         (phases,) = [line for line in said.replace("\\\n", "").splitlines() if "tools/phases.py" in line]
-        assert phases.rpartition('" "')[2].endswith('-m experiments.results --stale"'), target
+        assert phases.rpartition('" "')[2].endswith('-m experiments.table"'), target
 
 
 def test_each_task_may_have_seeds_of_its_own(monkeypatch):

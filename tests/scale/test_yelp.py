@@ -110,6 +110,6 @@ def test_the_bundled_reviews_need_no_network_and_no_package_of_the_hub():
         "from shared.data import load_reviews\n"
         "print(len(load_reviews().train), 'datasets' in sys.modules)"
     )
-    root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    root = Path(__file__).resolve().parents[2]
     done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True)
     assert done.stdout.split() == ["7572", "False"], done.stderr

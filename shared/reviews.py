@@ -196,7 +196,7 @@ def load_reviews(source: str = "movies", scale: str = "quick") -> Reviews:
     """
     Settings(source, scale)
     reviews = _load_movies(scale) if source == "movies" else _load_yelp(scale)
-    pyarrow.default_memory_pool().release_unused()  # Arrow keeps what it once had: 150 megabytes, where a Binder has 1,000
+    pyarrow.default_memory_pool().release_unused()  # Arrow keeps what it once had: 150 megabytes
     return reviews
 
 

@@ -22,7 +22,7 @@ myst:
 # What each lab takes
 
 From opening a lab to its last output, with two labs at a time on two processor cores, starting Python included.
-No lab needs a GPU. Minutes on your machine differ, all by about the same factor.
+The last column is its memory. No lab needs a GPU. Minutes on your machine differ, all by about the same factor.
 
 """
 
@@ -50,7 +50,7 @@ def times(labs: dict | None) -> str:
             title = re.search("^# (.+)$", (record.ROOT / f"labs/{name}.md").read_text(), re.MULTILINE)[1]
             link = f"[{int(name[:2])}. {title}](../labs/{name}.ipynb)"
             rows.append([link, f"{lab['seconds'] / 60:.1f}", f"{lab['megabytes'] / 1000:.1f}"])
-    body = table(["Lab", "Minutes", "Memory (GB)"], rows)
+    body = table(["Lab", "Minutes", "GB"], rows)
     return f"{READERS}```{{table}}\n:class: figures\n\n{body}```\n\n*{where(labs)}*\n"
 
 

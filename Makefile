@@ -43,7 +43,7 @@ jupyter: environment ## open JupyterLab on the labs
 labs: environment ## execute the labs that are stale (LAB=05 for one; AGAIN=1 executes it in any case)
 	@$(OURS) tools/make_labs.py $(LAB) $(if $(AGAIN),again)
 
-quick: python ## check what breaks most often, in minutes: style, layers, exercises, pages, stale labs
+quick: python ## check what breaks most often, in a minute and a half: style, layers, exercises, pages, stale labs
 	@$(PYTHON) tools/phases.py "environment: $(ENVIRONMENT)" "style: $(STYLE)" "site: $(SITE)" \
 		"tests: $(TESTS) tests/quick tests/browser/test_site.py $(FRESH)"
 

@@ -1,0 +1,261 @@
+"""What lab 10 claims about a published model, with more seeds and controls than the lab has room for.
+
+    python experiments/claims/lab_10.py             all parts, some minutes of one core; parts that are done are kept
+    python experiments/claims/lab_10.py bites       one part, made anew
+
+Each part writes its figures into lab_10.json beside this file. The model and its helpers are the lab's own: its cells
+run first, as far as a part needs them.
+"""
+
+import ast
+import json
+import os
+import sys
+from contextlib import redirect_stdout
+from io import StringIO
+from pathlib import Path
+
+os.environ |= {"MPLBACKEND": "Agg", "TQDM_DISABLE": "1"}
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+
+import jupytext  # noqa: E402
+import numpy as np  # noqa: E402
+import torch  # noqa: E402
+import torch.nn.functional as F  # noqa: E402
+from IPython.core.inputtransformer2 import TransformerManager  # noqa: E402
+from scipy import stats  # noqa: E402
+from sklearn.linear_model import LogisticRegression  # noqa: E402
+from sklearn.pipeline import make_pipeline  # noqa: E402
+from sklearn.preprocessing import StandardScaler  # noqa: E402
+
+from shared.training import mean_and_interval  # noqa: E402
+
+torch.set_num_threads(1)
+MADE = Path(__file__).with_suffix(".json")
+
+
+def lab(needs: str) -> dict:
+    """Run the cells of lab 10 that define what a part needs: all up to the first with `needs`; its names."""
+    cells = jupytext.read(ROOT / "labs/10_in_the_wild.md").cells
+    names = {"__name__": "lab", "display": print}
+    os.chdir(ROOT / "labs")
+    for cell in cells:
+        if cell.cell_type != "code":
+            continue
+        tree = ast.parse(TransformerManager().transform_cell(cell.source))
+        with redirect_stdout(StringIO()):
+            exec(compile(tree, "lab 10", "exec"), names)
+        if needs in cell.source:
+            return names
+    raise SystemExit(f"Lab 10 has no cell with `{needs}` any more.")
+
+
+def rounded(value):
+    """Figures to five digits, in whatever they lie."""
+    if isinstance(value, dict):
+        return {str(key): rounded(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [rounded(each) for each in value]
+    return float(f"{float(value):.5g}")
+
+
+# --- who bites: is the role of a noun in its features? --------------------------------------------------------------
+
+NOUNS = """dog man cat woman horse boy girl wolf king queen teacher doctor farmer soldier bear lion nurse tiger driver
+singer monkey goat thief priest""".split()
+VERBS = {
+    **{verb: verb for verb in "chased kicked helped hit followed called pushed feared loved watched heard caught".split()},
+    "bit": "bitten", "saw": "seen", "drew": "drawn", "chose": "chosen",
+}  # fmt: skip
+
+
+def bites() -> dict:
+    """A linear probe for "this noun is the one who does it", on nouns and verbs that it has not seen.
+
+    Half of the sentences are active and half passive, and either noun is asked: neither the place alone nor the voice
+    alone tells the role, so a probe on features that hold only these is at .5.
+    """
+    names = lab("def all_states")
+    right, means = [], []
+    for seed in range(10):
+        random = np.random.default_rng(seed)
+        nouns, verbs = random.permutation(NOUNS), random.permutation(sorted(VERBS))
+        parts = {"train": (nouns[:16], verbs[:12], 300), "test": (nouns[16:], verbs[12:], 100)}
+        features, roles = {}, {}
+        for part, (its_nouns, its_verbs, number) in parts.items():
+            states, does = [], []
+            for _ in range(number):
+                one, other = random.choice(its_nouns, 2, replace=False)
+                verb = str(random.choice(its_verbs))
+                for text, first_does in (
+                    (f"The {one} {verb} the {other}.", True),
+                    (f"The {one} was {VERBS[verb]} by the {other}.", False),
+                ):
+                    pieces = names["encode"](text).tokens
+                    every = names["all_states"](text)  # (layers + 1, pieces, dim)
+                    states += [every[:, pieces.index(one)], every[:, pieces.index(other)]]
+                    does += [first_does, not first_does]
+            features[part], roles[part] = torch.stack(states).numpy(), np.array(does)
+        right.append(
+            [
+                make_pipeline(StandardScaler(), LogisticRegression(C=0.01, max_iter=2000))
+                .fit(features["train"][:, layer], roles["train"])
+                .score(features["test"][:, layer], roles["test"])
+                for layer in range(features["train"].shape[1])
+            ]
+        )
+    # The mean over the pieces: for two nouns, which of them does it? Verbs unseen, orders and voices in balance.
+    for seed in range(10):
+        random = np.random.default_rng(100 + seed)
+        one, other = random.choice(NOUNS, 2, replace=False)
+        vectors, does, of_verb = [], [], []
+        for place, verb in enumerate(sorted(VERBS)):
+            for a, b in ((one, other), (other, one)):
+                for text, first_does in (
+                    (f"The {a} {verb} the {b}.", True),
+                    (f"The {a} was {VERBS[verb]} by the {b}.", False),
+                ):
+                    vectors.append(names["vector"](text).numpy())
+                    does.append(first_does == (a == one))
+                    of_verb.append(place)
+        vectors, does, of_verb = np.array(vectors), np.array(does), np.array(of_verb)
+        scores = []
+        for fold in range(4):
+            test = of_verb % 4 == fold
+            probe = make_pipeline(StandardScaler(), LogisticRegression(C=0.01, max_iter=2000))
+            scores.append(probe.fit(vectors[~test], does[~test]).score(vectors[test], does[test]))
+        means.append(np.mean(scores))
+    layers = [mean_and_interval(each) for each in np.transpose(right)]
+    return {
+        "seeds": 10,
+        "right on unseen nouns and verbs, before layer 0 and after each layer": layers,
+        "mean over the pieces, which of two known nouns, unseen verbs": mean_and_interval(means),
+    }
+
+
+# --- heads found: share and argmax, marks in and apart --------------------------------------------------------------
+
+
+def search() -> dict:
+    """Each find on fresh sentences, by the yardstick it was found with and by two others."""
+    names = lab("print(len(fresh)")
+    aims = dict(names["aims"])
+    aims["itself"] = lambda ids: torch.eye(len(ids), dtype=torch.bool)
+    aims["same piece, here or elsewhere"] = lambda ids: ids[None, :] == ids[:, None]
+    out = {}
+    for name, aim in aims.items():
+        found = names["shares"](names["searched"], aim)
+        fresh, even, most, apart = [], [], [], []  # each one entry a text
+        for ids, maps in names["fresh"]:
+            _, target, weights = names["aimed_rows"](ids, maps, aim)  # (asking, pieces), (layers, heads, asking, pieces)
+            if not len(target):
+                continue
+            fresh.append((target * weights).sum(dim=-1).mean(dim=-1))
+            even.append(target.float().mean())
+            most.append(target[range(len(target)), weights.argmax(dim=-1)].float().mean(dim=-1))
+            inner, hit = weights[..., 1:-1], target[:, 1:-1]
+            apart.append(hit[range(len(hit)), inner.argmax(dim=-1)].float().mean(dim=-1))
+        fresh, most, apart = torch.stack(fresh), torch.stack(most), torch.stack(apart)  # (texts, layers, heads)
+        mean = fresh.mean(dim=0)
+        for head in names["best"](found, 2):
+            out[f"{name} {head}"] = {
+                "texts": len(fresh),
+                "share where it was found": found[head],
+                "share on fresh texts": mean_and_interval(fresh[(..., *head)]),
+                "evenly spread attention would give": np.mean(even),
+                "rank on fresh texts": int((mean > mean[head]).sum()) + 1,
+                "looks most there": mean_and_interval(most[(..., *head)]),
+                "looks most there, marks apart": mean_and_interval(apart[(..., *head)]),
+            }
+        best = names["best"](mean, 1)[0]
+        out[f"{name}: best on fresh texts"] = [*best, mean[best]]
+    return out
+
+
+# --- heads switched off: alone, in groups, by zero and by their mean ------------------------------------------------
+
+
+def ablation() -> dict:
+    """Both yardsticks (how far cosines move, the lead on the examination) for single heads and for groups."""
+    names = lab("whole = examine()")
+    model, heads = names["model"], [(layer, head) for layer in range(6) for head in range(12)]
+    whole, lead = names["examine"](), lambda cosines: (cosines[:, 0] - cosines[:, 1]).numpy()
+
+    # What each head brings back on average, over the pieces of 200 other sentences.
+    sums, count = [torch.zeros(384) for _ in model.layers], 0
+    hooks = [
+        layer.attention.W_output.register_forward_pre_hook(
+            lambda module, inputs, place=place: sums[place].add_(inputs[0].sum(dim=(0, 1)))
+        )
+        for place, layer in enumerate(model.layers)
+    ]
+    for text in names["openings"]:
+        count += len(names["read"](text)[0])
+    for hook in hooks:
+        hook.remove()
+    means = [each / count for each in sums]
+
+    def examine(heads_off, fill):
+        hooks = []
+        for layer, head in heads_off:
+
+            def replace(module, inputs, layer=layer, head=head):
+                joined = inputs[0].unflatten(2, (12, -1)).clone()
+                joined[:, :, head] = means[layer].view(12, -1)[head] if fill == "mean" else 0
+                return joined.flatten(2)
+
+            hooks.append(model.layers[layer].attention.W_output.register_forward_pre_hook(replace))
+        cosines = names["examine"]()
+        for hook in hooks:
+            hook.remove()
+        return cosines
+
+    out = {"whole: lead": mean_and_interval(lead(whole)), "half an interval of the lead, median head": 0}
+    for fill in ("zero", "mean"):
+        alone = {head: examine([head], fill) - whole for head in heads}  # (quartets, 3) each
+        moved = {head: alone[head].abs().mean().item() for head in heads}
+        changes = {head: lead(whole + alone[head]) - lead(whole) for head in heads}
+        p = np.array([stats.ttest_1samp(changes[head], 0).pvalue for head in heads])
+        ranked = np.sort(p) * np.arange(len(p), 0, -1)  # Holm: the smallest times 72, the next times 71, ...
+        order = sorted(heads, key=moved.get)
+        each = {
+            "p below .05": (p < 0.05).sum(),
+            "smallest p": p.min(),
+            "heads left by Holm": int((np.maximum.accumulate(ranked) < 0.05).sum()),
+            "moves cosines most": [[*head, moved[head]] for head in order[:-6:-1]],
+            "moves cosines least": [[*head, moved[head]] for head in order[:5]],
+        }
+        out["half an interval of the lead, median head"] = np.median([mean_and_interval(c)[1] for c in changes.values()])
+        random = np.random.default_rng(0)
+        groups = {"36 least": [order[:36]], "36 most": [order[36:]], "72": [order]}
+        for size in (2, 6, 12, 36):
+            groups[f"{size} at random, 20 draws"] = [
+                [heads[place] for place in random.permutation(72)[:size]] for _ in range(20)
+            ]
+        for name, draws in groups.items():
+            joint = [(examine(group, fill) - whole).numpy() for group in draws]
+            added = [sum(alone[head] for head in group).numpy() for group in draws]
+            leads = [mean_and_interval(lead(torch.from_numpy(each_) + whole) - lead(whole)) for each_ in joint]
+            each[name] = {
+                "cosines move": np.mean([np.abs(j).mean() for j in joint]),
+                "sum of the single moves, signs kept": np.mean([np.abs(a).mean() for a in added]),
+                "correlation of both": np.mean([np.corrcoef(j.ravel(), a.ravel())[0, 1] for j, a in zip(joint, added)]),
+                "change of the lead": np.mean([mean for mean, _ in leads]),
+                "half its interval": np.mean([half for _, half in leads]),
+                "rank correlation with the grades": np.mean(
+                    [names["rank_correlation"](whole + torch.from_numpy(j)) for j in joint]
+                ),
+            }
+        out[fill] = each
+    return out
+
+
+PARTS = {part.__name__: part for part in (bites, search, ablation)}
+
+if __name__ == "__main__":
+    made = json.loads(MADE.read_text()) if MADE.exists() else {}
+    for part in sys.argv[1:] or [name for name in PARTS if name not in made]:
+        made[part] = rounded(PARTS[part]())
+        MADE.write_text(json.dumps(made, indent=1) + "\n")
+        print(part, json.dumps(made[part], indent=1))

@@ -12,6 +12,8 @@ import json
 import os
 import sys
 from contextlib import redirect_stdout
+from dataclasses import replace
+from functools import partial
 from io import StringIO
 from pathlib import Path
 
@@ -22,13 +24,14 @@ sys.path.insert(0, str(ROOT))
 import jupytext  # noqa: E402
 import numpy as np  # noqa: E402
 import torch  # noqa: E402
-import torch.nn.functional as F  # noqa: E402
 from IPython.core.inputtransformer2 import TransformerManager  # noqa: E402
 from scipy import stats  # noqa: E402
 from sklearn.linear_model import LogisticRegression  # noqa: E402
 from sklearn.pipeline import make_pipeline  # noqa: E402
 from sklearn.preprocessing import StandardScaler  # noqa: E402
+from torch import nn  # noqa: E402
 
+from shared import data, model, training  # noqa: E402
 from shared.training import mean_and_interval  # noqa: E402
 
 torch.set_num_threads(1)
@@ -65,8 +68,8 @@ def rounded(value):
 NOUNS = """dog man cat woman horse boy girl wolf king queen teacher doctor farmer soldier bear lion nurse tiger driver
 singer monkey goat thief priest""".split()
 VERBS = {
-    **{verb: verb for verb in "chased kicked helped hit followed called pushed feared loved watched heard caught".split()},
-    "bit": "bitten", "saw": "seen", "drew": "drawn", "chose": "chosen",
+    **{verb: verb for verb in "chased kicked helped hit followed called pushed feared loved watched heard".split()},
+    "bit": "bitten", "saw": "seen", "ate": "eaten", "drew": "drawn", "chose": "chosen",
 }  # fmt: skip
 
 
@@ -148,7 +151,9 @@ def search() -> dict:
         found = names["shares"](names["searched"], aim)
         fresh, even, most, apart = [], [], [], []  # each one entry a text
         for ids, maps in names["fresh"]:
-            _, target, weights = names["aimed_rows"](ids, maps, aim)  # (asking, pieces), (layers, heads, asking, pieces)
+            _, target, weights = names["aimed_rows"](
+                ids, maps, aim
+            )  # (asking, pieces), (layers, heads, asking, pieces)
             if not len(target):
                 continue
             fresh.append((target * weights).sum(dim=-1).mean(dim=-1))
@@ -179,16 +184,18 @@ def search() -> dict:
 def ablation() -> dict:
     """Both yardsticks (how far cosines move, the lead on the examination) for single heads and for groups."""
     names = lab("whole = examine()")
-    model, heads = names["model"], [(layer, head) for layer in range(6) for head in range(12)]
+    encoder, heads = names["model"], [(layer, head) for layer in range(6) for head in range(12)]
     whole, lead = names["examine"](), lambda cosines: (cosines[:, 0] - cosines[:, 1]).numpy()
 
     # What each head brings back on average, over the pieces of 200 other sentences.
-    sums, count = [torch.zeros(384) for _ in model.layers], 0
+    sums, count = [torch.zeros(384) for _ in encoder.layers], 0
+
+    def add_up(module, inputs, of_layer):  # returns nothing, so the layer goes on as it would
+        of_layer += inputs[0].sum(dim=(0, 1))
+
     hooks = [
-        layer.attention.W_output.register_forward_pre_hook(
-            lambda module, inputs, place=place: sums[place].add_(inputs[0].sum(dim=(0, 1)))
-        )
-        for place, layer in enumerate(model.layers)
+        layer.attention.W_output.register_forward_pre_hook(partial(add_up, of_layer=of_layer))
+        for layer, of_layer in zip(encoder.layers, sums, strict=True)
     ]
     for text in names["openings"]:
         count += len(names["read"](text)[0])
@@ -200,12 +207,12 @@ def ablation() -> dict:
         hooks = []
         for layer, head in heads_off:
 
-            def replace(module, inputs, layer=layer, head=head):
+            def fill_in(module, inputs, layer=layer, head=head):
                 joined = inputs[0].unflatten(2, (12, -1)).clone()
                 joined[:, :, head] = means[layer].view(12, -1)[head] if fill == "mean" else 0
                 return joined.flatten(2)
 
-            hooks.append(model.layers[layer].attention.W_output.register_forward_pre_hook(replace))
+            hooks.append(encoder.layers[layer].attention.W_output.register_forward_pre_hook(fill_in))
         cosines = names["examine"]()
         for hook in hooks:
             hook.remove()
@@ -226,7 +233,9 @@ def ablation() -> dict:
             "moves cosines most": [[*head, moved[head]] for head in order[:-6:-1]],
             "moves cosines least": [[*head, moved[head]] for head in order[:5]],
         }
-        out["half an interval of the lead, median head"] = np.median([mean_and_interval(c)[1] for c in changes.values()])
+        out["half an interval of the lead, median head"] = np.median(
+            [mean_and_interval(c)[1] for c in changes.values()]
+        )
         random = np.random.default_rng(0)
         groups = {"36 least": [order[:36]], "36 most": [order[36:]], "72": [order]}
         for size in (2, 6, 12, 36):
@@ -240,7 +249,9 @@ def ablation() -> dict:
             each[name] = {
                 "cosines move": np.mean([np.abs(j).mean() for j in joint]),
                 "sum of the single moves, signs kept": np.mean([np.abs(a).mean() for a in added]),
-                "correlation of both": np.mean([np.corrcoef(j.ravel(), a.ravel())[0, 1] for j, a in zip(joint, added)]),
+                "correlation of both": np.mean(
+                    [np.corrcoef(j.ravel(), a.ravel())[0, 1] for j, a in zip(joint, added, strict=True)]
+                ),
                 "change of the lead": np.mean([mean for mean, _ in leads]),
                 "half its interval": np.mean([half for _, half in leads]),
                 "rank correlation with the grades": np.mean(
@@ -251,7 +262,137 @@ def ablation() -> dict:
     return out
 
 
-PARTS = {part.__name__: part for part in (bites, search, ablation)}
+# --- frozen features and own words at equal data, both tasks --------------------------------------------------------
+
+KEPT = ROOT / "_build/claims_lab_10_frozen.json"  # a line a run, so that a stopped run goes on
+WAYS = {("front", name): (200, 860, 2300) for name in ("mean", "attention", "self-attention")}
+WAYS |= {("marked", name): (860, 2300) for name in ("attention", "mark's row")}
+
+
+class FrozenFeatures(nn.Module):
+    """The lab's, with two learned vectors more: for `<SEP>` and `<MARK>`, the last two ids."""
+
+    def __init__(self, table, dim=16, dropout=0.3):
+        super().__init__()
+        self.register_buffer("table", table, persistent=False)
+        self.narrow, self.marks = nn.Linear(table.shape[1], dim), nn.Embedding(2, dim)
+        nn.init.normal_(self.marks.weight, std=0.1)
+        self.register_buffer("positions", model.sinusoidal_positions(1024, dim), persistent=False)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, ids):
+        mark = ids - len(self.table)  # (batch, pieces), 0 and 1 for <SEP> and <MARK>
+        features = self.narrow(self.table[ids.clamp(max=len(self.table) - 1)].float())  # (batch, pieces, dim)
+        features = torch.where(mark[:, :, None] < 0, features, self.marks(mark.clamp(min=0)))
+        return self.dropout(features + self.positions[: ids.shape[1]])
+
+
+def one_run(task, name, parts, marks, table, seed) -> dict:
+    """Train one classifier with the lab's recipe, on frozen features (`table`) or own words (None); its figures."""
+    separator, mark = marks
+
+    def plain(part):
+        return data.plain_examples(parts[part], mark if task == "marked" else data.PAD)
+
+    def distracted(part, seed):
+        ways = (True, mark, separator) if task == "marked" else ()
+        return data.distracted_examples(parts[part], seed, *ways)
+
+    torch.manual_seed(seed)
+    words = parts["train"].vocabulary_size if table is None else 2
+    if name == "mark's row":
+        net = model.MarkedSelfAttentionClassifier(words, mark)
+    else:
+        net = {
+            "mean": model.MeanPooling,
+            "attention": model.AttentionPooling,
+            "self-attention": model.SelfAttentionClassifier,
+        }[name](words)
+    if table is not None:
+        net.features = FrozenFeatures(table)
+    training.fit(
+        net,
+        lambda epoch: plain("train") + distracted("train", 1000 * (seed + 1) + epoch),
+        plain("validation") + distracted("validation", 1),
+        training.Recipe(epochs=6, learning_rate=0.005, batch_size=32),
+        seed,
+    )
+    right, opposite, share, swapped = [], [], [], []
+    for draw in range(50, 53):
+        examples = distracted("test", draw)
+        result = training.evaluate(net, examples)
+        good = (result.logits > 0) == result.labels
+        differ = examples.reviews.labels[examples.distractor] != examples.labels
+        right.append(good.mean())
+        opposite.append(good[differ].mean())
+        share.append(result.share_on_labelled)
+        other_order = replace(examples, distractor_first=~examples.distractor_first)
+        swapped.append(training.evaluate(net, other_order).share_on_labelled)
+    return {
+        "plain": training.evaluate(net, plain("test")).accuracy,
+        "distracted": np.mean(right),
+        "opposite labels": np.mean(opposite),
+        "share on labelled": np.mean(share),
+        "share on labelled, halves swapped": np.mean(swapped),
+    }
+
+
+def frozen() -> dict:
+    """The same reviews of at most 100 words, read by the frozen model or learned from scratch; five seeds."""
+    names = lab("def frozen_features")
+    random, chosen = np.random.default_rng(0), {}
+    for part, size in {"train": 2300, "validation": 210, "test": None}.items():
+        split = getattr(names["reviews"], part)
+        rows = random.permutation(np.flatnonzero(split.tokens.lengths <= 100))[:size]
+        chosen[part] = data.Split([split.texts[row] for row in rows], [split.labels[row] for row in rows])
+    features, offsets = names["frozen_features"](
+        [text for part in chosen.values() for text in part.texts], ROOT / "_build/features"
+    )
+    bounds = np.cumsum([0, *(len(split) for split in chosen.values())])
+    features = torch.from_numpy(features)
+    pieces = features[1 : 1 + offsets[bounds[1]]].float()  # those of the training reviews
+    directions = torch.linalg.eigh((pieces - pieces.mean(dim=0)).T @ (pieces - pieces.mean(dim=0))).eigenvectors
+    tables = {"all 384": features, "64 components": features.float() @ directions[:, -64:]}
+    size = len(features) + 2
+
+    def reviews_of(part, first, last):
+        ids = np.arange(offsets[first], offsets[last], dtype=np.int32) + 1
+        return data.EncodedReviews(
+            ids, offsets[first : last + 1] - offsets[first], np.array(chosen[part].labels)[: last - first], size
+        )
+
+    kept = json.loads(KEPT.read_text()) if KEPT.exists() else {}
+    for (task, name), numbers in WAYS.items():
+        for number in numbers:
+            for words in ("own words", "64 components", *(["all 384"] if (task, number) == ("front", 860) else [])):
+                if words == "own words":
+                    train = data.Split(chosen["train"].texts[:number], chosen["train"].labels[:number])
+                    vocabulary = data.build_vocabulary(train.tokens, special=(data.SEPARATOR, data.MARK))
+                    splits = chosen | {"train": train}
+                    parts = {part: data.encode(split, vocabulary, drop_unknown=True) for part, split in splits.items()}
+                    marks, table = (vocabulary.id(data.SEPARATOR), vocabulary.id(data.MARK)), None
+                else:
+                    ends = {"train": (0, number), "validation": bounds[1:3], "test": bounds[2:4]}
+                    parts = {part: reviews_of(part, *end) for part, end in ends.items()}
+                    marks, table = (size - 2, size - 1), tables[words]
+                for seed in range(5):
+                    key = f"{task}, {name}, {number}, {words}, seed {seed}"
+                    if key not in kept:
+                        kept[key] = rounded(one_run(task, name, parts, marks, table, seed))
+                        KEPT.write_text(json.dumps(kept))
+    out = {}
+    for key in dict.fromkeys(key.rsplit(", ", 1)[0] for key in kept):
+        runs = [kept[f"{key}, seed {seed}"] for seed in range(5)]
+        out[key] = {what: mean_and_interval([run[what] for run in runs]) for what in runs[0]}
+        own = key.rsplit(", ", 1)[0] + ", own words"
+        if own != key:
+            for what in ("plain", "distracted"):
+                gaps = [run[what] - kept[f"{own}, seed {seed}"][what] for seed, run in enumerate(runs)]
+                out[key][f"{what}, more than own words"] = mean_and_interval(gaps)
+    return out
+
+
+PARTS = {part.__name__: part for part in (bites, search, ablation, frozen)}
 
 if __name__ == "__main__":
     made = json.loads(MADE.read_text()) if MADE.exists() else {}

@@ -397,6 +397,7 @@ PARTS = {part.__name__: part for part in (bites, search, ablation, frozen)}
 if __name__ == "__main__":
     made = json.loads(MADE.read_text()) if MADE.exists() else {}
     for part in sys.argv[1:] or [name for name in PARTS if name not in made]:
-        made[part] = rounded(PARTS[part]())
-        MADE.write_text(json.dumps(made, indent=1) + "\n")
-        print(part, json.dumps(made[part], indent=1))
+        figures = rounded(PARTS[part]())
+        made = json.loads(MADE.read_text()) if MADE.exists() else {}
+        MADE.write_text(json.dumps(made | {part: figures}, indent=1) + "\n")
+        print(part, json.dumps(figures, indent=1))

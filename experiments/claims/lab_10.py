@@ -67,72 +67,80 @@ def rounded(value):
 
 NOUNS = """dog man cat woman horse boy girl wolf king queen teacher doctor farmer soldier bear lion nurse tiger driver
 singer monkey goat thief priest""".split()
-VERBS = {
-    **{verb: verb for verb in "chased kicked helped hit followed called pushed feared loved watched heard".split()},
-    "bit": "bitten", "saw": "seen", "ate": "eaten", "drew": "drawn", "chose": "chosen",
-}  # fmt: skip
+VERBS = """bitten chased kicked helped hit followed called pushed feared loved watched heard seen drawn chosen
+eaten""".split()
+
+
+def both_voices(one, other, verb):
+    """The same places for both nouns; in the second sentence the other one does it."""
+    return f"The {one} has just {verb} the {other}.", f"The {one} was {verb} by the {other}."
+
+
+def probe():
+    """A logistic regression on features of unit variance."""
+    return make_pipeline(StandardScaler(), LogisticRegression(C=0.01, max_iter=2000))
 
 
 def bites() -> dict:
     """A linear probe for "this noun is the one who does it", on nouns and verbs that it has not seen.
 
-    Half of the sentences are active and half passive, and either noun is asked: neither the place alone nor the voice
-    alone tells the role, so a probe on features that hold only these is at .5.
+    Half of the sentences are active and half passive, either noun is asked, and the nouns stand at the same places:
+    neither the place alone nor the voice alone tells the role, so a probe on features that hold only these is at .5.
     """
     names = lab("def all_states")
-    right, means = [], []
+    right, unbalanced, means = [], [], []
     for seed in range(10):
         random = np.random.default_rng(seed)
-        nouns, verbs = random.permutation(NOUNS), random.permutation(sorted(VERBS))
-        parts = {"train": (nouns[:16], verbs[:12], 300), "test": (nouns[16:], verbs[12:], 100)}
-        features, roles = {}, {}
-        for part, (its_nouns, its_verbs, number) in parts.items():
-            states, does = [], []
+        nouns, verbs = random.permutation(NOUNS), random.permutation(VERBS)
+        sides = {}
+        for part, its_nouns, its_verbs, number in (
+            ("train", nouns[:16], verbs[:12], 200),
+            ("test", nouns[16:], verbs[12:], 100),
+        ):
+            texts = []
             for _ in range(number):
                 one, other = random.choice(its_nouns, 2, replace=False)
-                verb = str(random.choice(its_verbs))
-                for text, first_does in (
-                    (f"The {one} {verb} the {other}.", True),
-                    (f"The {one} was {VERBS[verb]} by the {other}.", False),
-                ):
-                    pieces = names["encode"](text).tokens
-                    every = names["all_states"](text)  # (layers + 1, pieces, dim)
-                    states += [every[:, pieces.index(one)], every[:, pieces.index(other)]]
-                    does += [first_does, not first_does]
-            features[part], roles[part] = torch.stack(states).numpy(), np.array(does)
+                texts += both_voices(one, other, random.choice(its_verbs))
+            states = names["all_states"](*texts)[:, :, [2, 7]]  # (layers + 1, texts, 2, dim)
+            active = np.arange(len(texts)) % 2 == 0
+            sides[part] = states.numpy(), np.stack([active, ~active], axis=1)
+        (train, train_does), (test, test_does) = sides["train"], sides["test"]
         right.append(
             [
-                make_pipeline(StandardScaler(), LogisticRegression(C=0.01, max_iter=2000))
-                .fit(features["train"][:, layer], roles["train"])
-                .score(features["test"][:, layer], roles["test"])
-                for layer in range(features["train"].shape[1])
+                probe().fit(a.reshape(-1, 384), train_does.ravel()).score(b.reshape(-1, 384), test_does.ravel())
+                for a, b in zip(train, test, strict=True)
             ]
+        )
+        # Active sentences alone: the place tells the role, and a probe needs nothing else.
+        unbalanced.append(
+            probe()
+            .fit(train[0, ::2].reshape(-1, 384), train_does[::2].ravel())
+            .score(test[0, ::2].reshape(-1, 384), test_does[::2].ravel())
         )
     # The mean over the pieces: for two nouns, which of them does it? Verbs unseen, orders and voices in balance.
     for seed in range(10):
-        random = np.random.default_rng(100 + seed)
-        one, other = random.choice(NOUNS, 2, replace=False)
-        vectors, does, of_verb = [], [], []
-        for place, verb in enumerate(sorted(VERBS)):
-            for a, b in ((one, other), (other, one)):
-                for text, first_does in (
-                    (f"The {a} {verb} the {b}.", True),
-                    (f"The {a} was {VERBS[verb]} by the {b}.", False),
-                ):
-                    vectors.append(names["vector"](text).numpy())
-                    does.append(first_does == (a == one))
-                    of_verb.append(place)
-        vectors, does, of_verb = np.array(vectors), np.array(does), np.array(of_verb)
-        scores = []
-        for fold in range(4):
-            test = of_verb % 4 == fold
-            probe = make_pipeline(StandardScaler(), LogisticRegression(C=0.01, max_iter=2000))
-            scores.append(probe.fit(vectors[~test], does[~test]).score(vectors[test], does[test]))
-        means.append(np.mean(scores))
-    layers = [mean_and_interval(each) for each in np.transpose(right)]
+        one, other = np.random.default_rng(100 + seed).choice(NOUNS, 2, replace=False)
+        texts = [
+            text for verb in VERBS for a, b in ((one, other), (other, one)) for text in both_voices(a, b, verb)
+        ]  # one does it in the first and the last of four
+        vectors = names["all_states"](*texts)[-1].mean(dim=1).numpy()  # (texts, dim)
+        does, of_verb = np.arange(len(texts)) % 4 % 3 == 0, np.arange(len(texts)) // 4
+        means.append(
+            np.mean(
+                [
+                    probe()
+                    .fit(vectors[of_verb % 4 != fold], does[of_verb % 4 != fold])
+                    .score(vectors[of_verb % 4 == fold], does[of_verb % 4 == fold])
+                    for fold in range(4)
+                ]
+            )
+        )
     return {
         "seeds": 10,
-        "right on unseen nouns and verbs, before layer 0 and after each layer": layers,
+        "right on unseen nouns and verbs, before layer 0 and after each layer": [
+            mean_and_interval(each) for each in np.transpose(right)
+        ],
+        "active sentences alone, before layer 0": np.mean(unbalanced),
         "mean over the pieces, which of two known nouns, unseen verbs": mean_and_interval(means),
     }
 
@@ -265,8 +273,16 @@ def ablation() -> dict:
 # --- frozen features and own words at equal data, both tasks --------------------------------------------------------
 
 KEPT = ROOT / "_build/claims_lab_10_frozen.json"  # a line a run, so that a stopped run goes on
-WAYS = {("front", name): (200, 860, 2300) for name in ("mean", "attention", "self-attention")}
-WAYS |= {("marked", name): (860, 2300) for name in ("attention", "mark's row")}
+WAYS = [  # task, classifier, training reviews; the decisive ones first
+    ("front", "attention", 860),
+    ("front", "attention", 1720),
+    ("front", "mean", 860),
+    ("front", "self-attention", 860),
+    ("marked", "mark's row", 1720),
+    ("marked", "attention", 1720),
+    ("front", "mean", 1720),
+    ("front", "self-attention", 1720),
+]
 
 
 class FrozenFeatures(nn.Module):
@@ -341,7 +357,7 @@ def frozen() -> dict:
     """The same reviews of at most 100 words, read by the frozen model or learned from scratch; five seeds."""
     names = lab("def frozen_features")
     random, chosen = np.random.default_rng(0), {}
-    for part, size in {"train": 2300, "validation": 210, "test": None}.items():
+    for part, size in {"train": 1720, "validation": 210, "test": None}.items():
         split = getattr(names["reviews"], part)
         rows = random.permutation(np.flatnonzero(split.tokens.lengths <= 100))[:size]
         chosen[part] = data.Split([split.texts[row] for row in rows], [split.labels[row] for row in rows])
@@ -362,24 +378,24 @@ def frozen() -> dict:
         )
 
     kept = json.loads(KEPT.read_text()) if KEPT.exists() else {}
-    for (task, name), numbers in WAYS.items():
-        for number in numbers:
-            for words in ("own words", "64 components", *(["all 384"] if (task, number) == ("front", 860) else [])):
-                if words == "own words":
-                    train = data.Split(chosen["train"].texts[:number], chosen["train"].labels[:number])
-                    vocabulary = data.build_vocabulary(train.tokens, special=(data.SEPARATOR, data.MARK))
-                    splits = chosen | {"train": train}
-                    parts = {part: data.encode(split, vocabulary, drop_unknown=True) for part, split in splits.items()}
-                    marks, table = (vocabulary.id(data.SEPARATOR), vocabulary.id(data.MARK)), None
-                else:
-                    ends = {"train": (0, number), "validation": bounds[1:3], "test": bounds[2:4]}
-                    parts = {part: reviews_of(part, *end) for part, end in ends.items()}
-                    marks, table = (size - 2, size - 1), tables[words]
-                for seed in range(5):
-                    key = f"{task}, {name}, {number}, {words}, seed {seed}"
-                    if key not in kept:
-                        kept[key] = rounded(one_run(task, name, parts, marks, table, seed))
-                        KEPT.write_text(json.dumps(kept))
+    for task, name, number in WAYS:
+        for words in ("own words", "64 components", *(["all 384"] if number == 860 else [])):
+            if words == "own words":
+                train = data.Split(chosen["train"].texts[:number], chosen["train"].labels[:number])
+                vocabulary = data.build_vocabulary(train.tokens, special=(data.SEPARATOR, data.MARK))
+                splits = chosen | {"train": train}
+                parts = {part: data.encode(split, vocabulary, drop_unknown=True) for part, split in splits.items()}
+                marks, table = (vocabulary.id(data.SEPARATOR), vocabulary.id(data.MARK)), None
+            else:
+                ends = {"train": (0, number), "validation": bounds[1:3], "test": bounds[2:4]}
+                parts = {part: reviews_of(part, *end) for part, end in ends.items()}
+                marks, table = (size - 2, size - 1), tables[words]
+            for seed in range(5):
+                key = f"{task}, {name}, {number}, {words}, seed {seed}"
+                if key not in kept:
+                    kept[key] = rounded(one_run(task, name, parts, marks, table, seed))
+                    KEPT.parent.mkdir(exist_ok=True)
+                    KEPT.write_text(json.dumps(kept))
     out = {}
     for key in dict.fromkeys(key.rsplit(", ", 1)[0] for key in kept):
         runs = [kept[f"{key}, seed {seed}"] for seed in range(5)]

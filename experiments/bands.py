@@ -46,7 +46,7 @@ LAST = {
     "04": "np.abs(after - before).max()",
     "08": "copied < learned",
     "09": "(live_front[0] - live_front[1]).min()",
-    "10": 'np.mean(gains["distracted"])',
+    "10": "np.mean(gains[",
 }
 BESIDES = {
     "01": """
@@ -135,8 +135,7 @@ for seed in seeds:
             flips.append(((others > 0) != (answer > 0)).float().mean().item())
     taus.append(np.mean(agreement))
     flipped_share.append(np.mean(flips))
-of = {name: {kind: np.array(values) for kind, values in kinds.items()} for name, kinds in accuracy.items()}
-scratch_, mean_, one_, self_ = of
+roles = np.array([role_probe(seed) for seed in range(10)])  # (seeds, layers + 1)
 """,
 }
 
@@ -221,13 +220,17 @@ CLAIMS = {
         ("live: mark's row minus attention pooling", "live_marked[0] - live_marked[1]", 1, 0.03, np.inf),
     ],
     "10": [
+        ("role of a noun, before the layers", "roles[:, 0]", 3, 0.4, 0.6),
+        ("role of a noun, after layer 2", "roles[:, 3]", 3, 0.8, np.inf),
+        ("role of a noun, after the last layer", "roles[:, -1]", 3, 0.6, np.inf),
+        ("role of a noun, layer 2 minus the last", "roles[:, 3] - roles[:, -1]", 3, 0, np.inf),
         ("frozen: attention minus mean", "attention_over_mean", 5, 0.02, np.inf),
-        ("plain: frozen minus scratch", "of[one_]['plain'] - of[scratch_]['plain']", 5, 0.03, np.inf),
+        ("plain: frozen minus own words", "plain_gain", 5, 0.02, np.inf),
         ("frozen: self-attention minus attention", "self_over_attention", 5, -np.inf, 0.03),
-        ("distracted: frozen minus scratch", "frozen_over_scratch", 5, -0.08, 0.08),
+        ("distracted: frozen minus own words", "frozen_over_own", 5, -0.08, 0.08),
         ("weight and effect of removal", "taus", 1, 0.05, 0.8),
         ("verdicts that a shuffle turns", "flipped_share", 1, 0.02, 0.5),
-        ("gain of words without context", "gains['distracted']", 5, 0.02, np.inf),
+        ("gain of words without context", 'gains["distracted, attention\'s weights"]', 5, 0.02, np.inf),
     ],
 }
 

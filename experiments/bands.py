@@ -46,7 +46,7 @@ LAST = {
     "04": "np.abs(after - before).max()",
     "08": "copied < learned",
     "09": "(live_front[0] - live_front[1]).min()",
-    "10": "np.mean(gains[",
+    "10": "halves > weights - 0.03",
 }
 BESIDES = {
     "01": """

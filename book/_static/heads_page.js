@@ -133,7 +133,8 @@
 
   let file = null, worker = null, ticket = 0;
   let sentence = null;                                       // { text, words, maps: one Float32Array a layer }
-  let head = [3, 1], pinned = null, hovered = null;          // a word that is followed: { looks: true or false, word }
+  // A word that is followed: { looks: true or false, word }. At first it is "it" in the sentence that stands there.
+  let head = [3, 1], pinned = { looks: true, word: 9 }, hovered = null;
 
   const named = new Map(Array.from(at("found").querySelectorAll("[data-head]"), (button) => [button.dataset.head, button]));
   const nameOf = (layer, number) => named.get(`${layer}.${number}`)?.textContent;
@@ -160,6 +161,7 @@
   }
 
   function readAddress() {
+    if (!location.hash) return false;
     const parts = new URLSearchParams(location.hash.slice(1)), asked = (parts.get("head") ?? "").split(".").map(Number);
     if (parts.has("sentence")) at("text").value = parts.get("sentence");
     if (maps[asked[0]]?.[asked[1]]) head = asked;
@@ -179,7 +181,7 @@
     canvas.getContext("2d").putImageData(picture, 0, 0);
   }
 
-  // Arrow keys go from button to button; Tab reaches the one that `current` names, and leaves.
+  // Arrow keys go from button to button; Tab reaches one of them, and leaves.
   function arrows(box, buttonAt, choose, isTurned = () => false) {
     box.addEventListener("keydown", (event) => {
       const move = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
@@ -458,7 +460,7 @@
     at("results").hidden = false;
     at("still").hidden = true;
     await run();
-    if (focused) at("text").focus({ preventScroll: true });
+    if (focused) maps[head[0]][head[1]].focus({ preventScroll: true }); // not the text: a phone would open its keyboard
   }
   at("load").addEventListener("click", load);
 

@@ -296,6 +296,25 @@ def test_maps_and_features_are_the_lab_s_within_the_bound_that_the_page_states(f
     assert torch.cat(tops).float().mean() > 0.97, "the word that gets most is another one too often"
 
 
+@needs_the_model
+def test_sixty_words_take_a_phone_less_than_three_seconds(functions):
+    # Seconds of this thread, so that nobody else's work counts; a middling phone has a quarter of this machine.
+    session = functions.context.new_cdp_session(functions)
+    session.send("Performance.enable", {"timeDomain": "threadTicks"})
+
+    def spent() -> float:
+        return next(
+            m["value"] for m in session.send("Performance.getMetrics")["metrics"] if m["name"] == "TaskDuration"
+        )
+
+    taken = []
+    for _ in range(3):
+        before = spent()
+        functions.evaluate("text => { encoded(text, false); }", SIXTY_WORDS)
+        taken.append(spent() - before)
+    assert 4 * min(taken) < 3
+
+
 # --- loading
 
 

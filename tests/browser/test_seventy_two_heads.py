@@ -407,6 +407,7 @@ def test_the_page_works_from_a_disk(start):
     reader = start(SITE.as_uri()).load()
     assert reader.files() == ["about.js", "lab_10.png", "model.safetensors.js", "words.bin.js"]
     assert reader.page.faults == [] and "13 words" in reader.told("note")
+    assert reader.told("told").startswith("“it” looks most at “animal”"), "the famous picture stands there at first"
 
 
 # --- what a reader does
@@ -421,11 +422,11 @@ def test_a_head_shows_the_lab_s_weights_for_the_word_that_is_followed(reader, la
     text = SENTENCES[0]
     reader.type(text).wait()
     words, maps = lab.maps_of_words(text)
-    it = words.index("it")
+    animal = words.index("animal")
     reader.page.get_by_role("button", name="it, by place", exact=True).click()
     assert pressed(reader) == "Layer 3, head 1: it, by place" and "Layer 3, head 1" in reader.told("title")
-    for column, row in (("from", maps[3, 1, it]), ("to", maps[3, 1, :, it])):
-        reader.page.locator(f"#heads-{column} button").nth(it).click()
+    for column, row in (("from", maps[3, 1, animal]), ("to", maps[3, 1, :, animal])):
+        reader.page.locator(f"#heads-{column} button").nth(animal).click()
         other = reader.page.locator("#heads-to button" if column == "from" else "#heads-from button")
         shares = [float(share) for share in other.evaluate_all("all => all.map(each => each.dataset.share)")]
         assert torch.allclose(torch.tensor(shares), row, atol=WEIGHT_BOUND)

@@ -65,13 +65,13 @@
 
   function fromScript(name) {
     return new Promise((resolve, reject) => {
-      globalThis.arrived = (_, base64) => {
+      globalThis.arrived = (base64) => {
         const text = atob(base64), data = new Uint8Array(text.length);
         for (let n = 0; n < text.length; n++) data[n] = text.charCodeAt(n);
         resolve(data.buffer);
       };
       const script = make("script", { src: `../_static/published_model/${name}.js` });
-      script.addEventListener("load", () => { script.remove(); reject(new Error("The file beside this page is damaged.")); });
+      script.addEventListener("load", () => reject(new Error("The file beside this page is damaged."))); // if it has not arrived
       script.addEventListener("error", () => reject(new Error("The file beside this page is missing.")));
       document.head.append(script);
     });

@@ -16,7 +16,8 @@ globalThis.headsModel = () => {
   const SPACE = /\p{White_Space}/u;
   const ACCENT = /\p{Mn}/u;
   const PUNCTUATION = /[!-/:-@[-`{-~]|\p{P}/u;
-  const CHINESE = /[\u4E00-\u9FFF\u3400-\u4DBF\u{20000}-\u{2A6DF}\u{2A700}-\u{2B73F}\u{2B740}-\u{2B81F}\u{2B920}-\u{2CEAF}\uF900-\uFAFF\u{2F800}-\u{2FA1F}]/u;
+  const CHINESE =                                            // each of them is a word
+    /[\u3400-\u4DBF\u4E00-\u9FFF\uF900-\uFAFF\u{20000}-\u{2A6DF}\u{2A700}-\u{2B81F}\u{2B920}-\u{2CEAF}\u{2F800}-\u{2FA1F}]/u;
 
   // The words of a text, each as it was typed and as the model reads it: lower case, no accents, punctuation apart.
   function wordsOf(text) {
@@ -157,8 +158,8 @@ globalThis.headsModel = () => {
   function gelu(x) {
     for (let n = 0; n < x.length; n++) {
       const z = Math.abs(x[n]) * Math.SQRT1_2, t = 1 / (1 + 0.3275911 * z);
-      const polynomial = t * (0.254829592 + t * (-0.284496736 + t * (1.421413741 + t * (-1.453152027 + t * 1.061405429))));
-      const above = 0.5 * polynomial * Math.exp(-z * z);     // the share beyond |x|
+      const factor = 0.254829592 + t * (-0.284496736 + t * (1.421413741 + t * (-1.453152027 + t * 1.061405429)));
+      const above = 0.5 * t * factor * Math.exp(-z * z);     // the share beyond |x|
       x[n] *= x[n] > 0 ? 1 - above : above;
     }
     return x;
@@ -188,8 +189,8 @@ globalThis.headsModel = () => {
     return { maps, joined };
   }
 
-  // words (pieces, DIM): the embeddings of a sentence's pieces. Yields the maps (HEADS, pieces, pieces) of each layer as
-  // soon as they are known, so that nobody waits for what comes after the last; returns the features (pieces, DIM).
+  // words (pieces, DIM): the embeddings of a sentence's pieces. Yields the maps (HEADS, pieces, pieces) of each layer
+  // as soon as they are known, so that nobody waits for what follows the last; returns the features (pieces, DIM).
   function* encode(all, words) {
     let features = addAndNorm(words, all.places, all["norm.weight"], all["norm.bias"]); // (pieces, DIM)
     for (let layer = 0; layer < LAYERS; layer++) {

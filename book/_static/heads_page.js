@@ -28,8 +28,10 @@
   // ---- the files: from the browser's cache, from the site, or, on a disk, from scripts beside the page -------------
 
   const fromDisk = location.protocol === "file:";
-  const address = (name) => new URL(`../_static/published_model/${name}?${about[name].digest.slice(0, 16)}`, location.href).href;
-  const store = async () => { try { return await caches.open(STORE); } catch { return null; } }; // a plain http host has none
+  const version = (name) => `?${about[name].digest.slice(0, 16)}`;
+  const address = (name) => new URL(`../_static/published_model/${name}${version(name)}`, location.href).href;
+  // A page from a disk or from a host without https has no cache.
+  const store = async () => { try { return await caches.open(STORE); } catch { return null; } };
 
   async function kept(key) {
     const answer = await (await store())?.match(key);
@@ -71,7 +73,7 @@
         resolve(data.buffer);
       };
       const script = make("script", { src: `../_static/published_model/${name}.js` });
-      script.addEventListener("load", () => reject(new Error("The file beside this page is damaged."))); // if it has not arrived
+      script.addEventListener("load", () => reject(new Error("The file beside this page is damaged.")));
       script.addEventListener("error", () => reject(new Error("The file beside this page is missing.")));
       document.head.append(script);
     });
@@ -92,18 +94,19 @@
   let everyWord = null;                                      // or the whole table
 
   async function fetchBlock(number) {
-    const first = number * BLOCK, last = Math.min(first + BLOCK, about["words.bin"].bytes) - 1;
+    const { bytes } = about["words.bin"], first = number * BLOCK, end = Math.min(first + BLOCK, bytes);
     const key = `${address("words.bin")}&block=${number}`, found = await kept(key);
     if (found) { blocks.set(number, new Int8Array(found)); return; }
-    // no-store: a browser lets one request for a part wait for the other in its own cache
-    const answer = await fetch(address("words.bin"), { headers: { Range: `bytes=${first}-${last}` }, cache: "no-store" });
+    // no-store: in the browser's own cache one request for a part would wait for the other
+    const headers = { Range: `bytes=${first}-${end - 1}` };
+    const answer = await fetch(address("words.bin"), { headers, cache: "no-store" });
     if (answer.status !== 206) {
-      const data = await checked("words.bin", await bytesOf(answer, about["words.bin"].bytes, arriving("words.bin")));
+      const data = await checked("words.bin", await bytesOf(answer, bytes, arriving("words.bin")));
       everyWord = new Int8Array(data);
       await keep(address("words.bin"), data);
       return;
     }
-    const data = await bytesOf(answer, last - first + 1);
+    const data = await bytesOf(answer, end - first);
     blocks.set(number, new Int8Array(data));
     await keep(key, data);
   }
@@ -116,13 +119,14 @@
       const found = fromDisk ? await whole("words.bin") : await kept(address("words.bin"));
       if (found) everyWord = new Int8Array(found);
     }
-    const missing = everyWord ? [] : [...new Set(ids.map((id) => Math.floor(id * DIM / BLOCK)))].filter((n) => !blocks.has(n));
+    const blockOf = (id) => Math.floor(id * DIM / BLOCK);
+    const missing = everyWord ? [] : [...new Set(ids.map(blockOf))].filter((block) => !blocks.has(block));
     missing.sort((a, b) => a - b);                           // the order of the words is nobody's business
     if (missing.length) await fetchBlock(missing.shift());   // its answer tells whether parts are to be had
     if (!everyWord) await Promise.all(missing.map(fetchBlock));
     const result = new Float32Array(ids.length * DIM);
     ids.forEach((id, row) => {
-      const table = everyWord ?? blocks.get(Math.floor(id * DIM / BLOCK)), step = file.steps[id];
+      const table = everyWord ?? blocks.get(blockOf(id)), step = file.steps[id];
       const begin = everyWord ? id * DIM : id * DIM % BLOCK;
       for (let i = 0; i < DIM; i++) result[row * DIM + i] = table[begin + i] * step;
     });
@@ -136,7 +140,7 @@
   // A word that is followed: { looks: true or false, word }. At first it is "it" in the sentence that stands there.
   let head = [3, 1], pinned = { looks: true, word: 9 }, hovered = null;
 
-  const named = new Map(Array.from(at("found").querySelectorAll("[data-head]"), (button) => [button.dataset.head, button]));
+  const named = new Map(Array.from(at("found").children, (button) => [button.dataset.head, button]));
   const nameOf = (layer, number) => named.get(`${layer}.${number}`)?.textContent;
   const titleOf = (layer, number) => {
     const name = nameOf(layer, number);
@@ -248,13 +252,17 @@
     const counts = (i, j) => !word || (word.looks ? i : j) === word.word;
     const paths = Array.from({ length: SHADES + 1 }, () => "");
     for (let i = 0; i < n; i++) {
-      for (let j = 0; j < n; j++) if (counts(i, j)) paths[Math.round(SHADES * map[i * n + j])] += `M0 ${i + 0.5}L100 ${j + 0.5}`;
+      for (let j = 0; j < n; j++) {
+        if (counts(i, j)) paths[Math.round(SHADES * map[i * n + j])] += `M0 ${i + 0.5}L100 ${j + 0.5}`;
+      }
     }
-    at("lines").replaceChildren(...paths.flatMap((path, shade) => (shade && path
-      ? [make("svg:path", { d: path, "stroke-width": 1 + shade * 0.75, "stroke-opacity": 0.3 + 0.7 * shade / SHADES })] : [])));
+    const line = (d, shade) =>
+      make("svg:path", { d, "stroke-width": 1 + 0.75 * shade, "stroke-opacity": 0.3 + 0.7 * shade / SHADES });
+    at("lines").replaceChildren(...paths.flatMap((path, shade) => (shade && path ? [line(path, shade)] : [])));
     lists.forEach((list, column) => list.forEach((button, row) => {
       const own = word && word.word === row && word.looks === (column === 0);
-      const weight = word && word.looks === (column === 1) ? map[word.looks ? word.word * n + row : row * n + word.word] : null;
+      const across = word && word.looks === (column === 1);  // these words get, or give, what the followed one tells
+      const weight = across ? map[word.looks ? word.word * n + row : row * n + word.word] : null;
       button.setAttribute("aria-pressed", String(Boolean(own)));
       button.tabIndex = own || (!word && column === 0 && row === 0) ? 0 : -1;
       button.style.setProperty("--share", weight ?? 0);
@@ -280,10 +288,12 @@
     const weights = word.looks ? map.subarray(word.word * n, (word.word + 1) * n)
       : Float32Array.from({ length: n }, (_, i) => map[i * n + word.word]);
     const [first, second, third] = strongest(weights).filter((each) => weights[each] >= 0.005);
-    const share = (each, before) => (each === undefined ? [] : [before, ...quoted(each), ` ${weights[each].toFixed(2)}`]);
+    const share = (each, before) =>
+      (each === undefined ? [] : [before, ...quoted(each), ` ${weights[each].toFixed(2)}`]);
     if (first === undefined) return ["No word looks at ", ...quoted(word.word), " here."];
-    return [...(word.looks ? [...quoted(word.word), " looks most at "] : ["Most of all "]), ...share(first, ""),
-      ...(word.looks ? [] : [" looks at ", ...quoted(word.word)]), ...share(second, ", then "), ...share(third, ", then "), "."];
+    const most = word.looks ? [...quoted(word.word), ...share(first, " looks most at ")]
+      : [...share(first, "Most of all "), " looks at ", ...quoted(word.word)];
+    return [...most, ...share(second, ", then "), ...share(third, ", then "), "."];
   }
 
   function showTable(map) {
@@ -293,8 +303,9 @@
       const row = map.subarray(i * n, (i + 1) * n), [first, second] = strongest(row);
       let given = 0;
       for (let k = 0; k < n; k++) given += map[k * n + i] / n;
-      const cells = [first, second].flatMap((j) => (j === undefined ? ["", ""] : [shown(sentence.words[j]), row[j].toFixed(2)]));
-      return make("tr", {}, make("th", { scope: "row" }, shown(word)), ...[...cells, given.toFixed(2)].map((text) => make("td", {}, text)));
+      const cells = [first, second].flatMap((j) => [shown(sentence.words[j]), row[j].toFixed(2)]);
+      cells.push(given.toFixed(2));
+      return make("tr", {}, make("th", { scope: "row" }, shown(word)), ...cells.map((text) => make("td", {}, text)));
     }));
   }
 
@@ -369,16 +380,21 @@
   function problemOf(text, cut) {
     if (cut.words.length === 2) return "There is no word in this text. Type a sentence.";
     if (cut.ids.length > MOST_PIECES) {
-      return `The text has ${cut.ids.length} pieces with its two marks; this page shows at most ${MOST_PIECES}. Type a shorter one.`;
+      return `The text has ${cut.ids.length} pieces with its two marks; this page shows at most ${MOST_PIECES}. ` +
+        "Type a shorter one.";
     }
     return "";
   }
 
   function remarks({ words, ids, pieces, starts, unknown }) {
     const said = [`${many(words.length - 2, "word")}, ${many(ids.length, "piece")} with the two marks.`];
-    const split = words.findIndex((_, word) => (starts[word + 1] ?? ids.length) - starts[word] > 1);
-    if (split >= 0) said.push(`The model reads \u201c${shown(words[split])}\u201d as ${pieces.slice(starts[split], starts[split + 1]).slice(0, 8).join(" ")}.`);
-    if (unknown.length) said.push(`Unknown to it: ${[...new Set(unknown)].slice(0, 3).map(shown).join(" ")}. It reads [UNK] there.`);
+    const split = words.findIndex((_, word) => starts[word + 1] - starts[word] > 1);
+    if (split >= 0) {
+      const read = pieces.slice(starts[split], starts[split + 1]).slice(0, 8).join(" ");
+      said.push(`The model reads \u201c${shown(words[split])}\u201d as ${read}.`);
+    }
+    const strange = [...new Set(unknown)].slice(0, 3).map(shown).join(" ");
+    if (strange) said.push(`Unknown to it: ${strange}. It reads [UNK] there.`);
     return said.join(" ");
   }
 
@@ -391,7 +407,10 @@
   async function run() {
     if (!file) return;
     const text = at("text").value, mine = ++ticket;
-    if (text.length > LONGEST) return fail(`The text has ${text.length.toLocaleString("en")} signs; this page takes at most ${LONGEST.toLocaleString("en")}. Type a shorter one.`);
+    if (text.length > LONGEST) {
+      const [has, most] = [text.length, LONGEST].map((count) => count.toLocaleString("en"));
+      return fail(`The text has ${has} signs; this page takes at most ${most}. Type a shorter one.`);
+    }
     const cut = model.tokenize(text, file.ids), problem = problemOf(text, cut);
     if (problem) return fail(problem);
     let words;
@@ -472,7 +491,7 @@
     for (const key of keys) bytes += (await (await room.match(key)).blob()).size;
     at("clear").hidden = !bytes;
     at("kept").textContent = bytes ? `This browser keeps ${megabytes(bytes)} MB of the model, for the next time.`
-      : fromDisk ? "The model lies on this disk; the browser keeps nothing of it." : "This browser keeps nothing of the model.";
+      : "This browser keeps nothing of the model.";
   }
   async function forget() {
     try { await caches.delete(STORE); } catch { /* as above */ }
@@ -484,13 +503,14 @@
     readAddress();
     if (!about) {
       at("load").hidden = true;
-      progress("This copy of the site was built where the package of the model was missing, so there is nothing to load. Lab 10 shows the picture for its own sentence.");
+      progress("This copy of the site was built where the package of the model was missing, so there is nothing to " +
+        "load. Lab 10 shows the picture for its own sentence.");
       return;
     }
     at("load").textContent = `Load the model (${megabytes(about["model.safetensors"].bytes)} MB)`;
-    const room = await store(), digests = Object.values(about).map(({ digest }) => digest.slice(0, 16));
+    const room = await store(), versions = Object.keys(about).map(version);
     for (const { url } of room ? await room.keys() : []) {   // what an older site has left
-      if (!digests.some((digest) => url.includes(`?${digest}`))) await room.delete(url);
+      if (!versions.some((each) => url.includes(each))) await room.delete(url);
     }
     await showKept();
     if (await kept(address("model.safetensors"))) load();    // it is here already: nothing to ask for

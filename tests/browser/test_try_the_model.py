@@ -96,7 +96,8 @@ def test_the_shares_of_right_answers_are_those_of_the_rounded_models(about, nets
 
 @pytest.mark.parametrize("name", [name for name in PAGES if name != PAGE])
 def test_no_other_page_loads_any_of_it(name):
-    assert not [address for address in loads(built(name)) if "try_the_model" in address]
+    # the page of the 72 heads wears the same style
+    assert not [address for address in loads(built(name)) if re.search(r"try_the_model(?!\.css)", address)]
 
 
 def test_the_page_itself_loads_no_weights_before_it_is_asked_to():

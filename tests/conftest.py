@@ -11,6 +11,7 @@ import pytest
 import site_in_browser
 
 
+@pytest.hookimpl(optionalhook=True)  # make test-all runs without xdist
 def pytest_xdist_auto_num_workers() -> int:
     return machine.processes()
 

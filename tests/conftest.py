@@ -11,7 +11,7 @@ import pytest
 import site_in_browser
 
 
-@pytest.hookimpl(optionalhook=True)  # make test-all runs without xdist
+@pytest.hookimpl(optionalhook=True)  # `make test-all` runs without xdist
 def pytest_xdist_auto_num_workers() -> int:
     return machine.processes()
 
@@ -45,3 +45,18 @@ def visit(browser):
     """Opens pages, and closes them after the test."""
     with site_in_browser.visits(browser) as visit:
         yield visit
+
+
+@pytest.fixture
+def show(visit):
+    """Opens a page of figures with the site's colours; after the test it must have complained and asked for nothing."""
+    pages = []
+
+    def show(*figures, theme="light", **settings):
+        pages.append(visit("about:blank", theme, **{"width": 1000} | settings))
+        pages[-1].set_content(site_in_browser.page_of(figures, theme))
+        return pages[-1]
+
+    yield show
+    for page in pages:
+        assert page.faults == [] and page.asked in ([], ["about:blank"])

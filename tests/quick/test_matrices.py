@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 import torch
-from test_colours import contrast
+from test_colours import contrast, mixed
 
 from shared.figures.colours import NEUTRALS, ROLES
 from shared.figures.matrices import (
@@ -119,11 +119,10 @@ def attention(words, dim, d_k, d_v, seed):
 def generated():
     random = np.random.default_rng(6)
     cases = []
-    for n in (*range(2, 12), 13, 15, 17, 20, 22, 25, 29, 33, 37, 40):
+    for n in (2, 3, 5, 8, 11, 17, 40):
         words = [str(w) for w in random.choice(HARD_WORDS, n)]
         dim, d_k, d_v = (int(w) for w in random.choice([1, 2, 3, 5, 8, 10, 11, 16, 32, 41, 64], 3))
         cases.append(pytest.param(words, dim, d_k, d_v, id=f"{n} words, {dim}, {d_k}, {d_v}"))
-    assert len(cases) == 20
     return cases
 
 
@@ -189,34 +188,20 @@ def pictures(words, dim, d_k, d_v):
 
 
 @pytest.mark.parametrize(("words", "dim", "d_k", "d_v"), SENTENCES)
-def test_every_picture_shows_the_numbers_and_labels_of_its_arrays(words, dim, d_k, d_v):
-    for draw, expected in pictures(words, dim, d_k, d_v).values():
-        for svg, (values, rows, columns) in zip(read_svgs(draw()._repr_html_()), expected, strict=True):
+def test_every_picture_shows_the_numbers_and_labels_of_its_arrays_each_time_the_same(words, dim, d_k, d_v):
+    for name, (draw, expected) in pictures(words, dim, d_k, d_v).items():
+        html = draw()._repr_html_()
+        assert not re.search(r"<style|<script|\sid=|\sclass=", html)
+        for svg, (values, rows, columns) in zip(read_svgs(html), expected, strict=True):
             assert_drawn(svg, values, rows, columns)
-
-
-@pytest.mark.parametrize(("words", "dim", "d_k", "d_v"), SENTENCES)
-def test_the_filter_over_the_sentence_shows_every_word_with_its_weight(words, dim, d_k, d_v):
+        start = time.process_time()  # this process alone: other work on the machine does not count
+        assert draw()._repr_html_() == html
+        if dim == 5:
+            assert (seconds := time.process_time() - start) <= 0.1, f"{name} took {seconds:.3f} s"
     a = attention(words, dim, d_k, d_v, seed=1)
-    svgs = read_svgs(attention_over(words, a["weights"][1], 1)._repr_html_())
-    texts = [svg.findall("text") for svg in svgs]
+    texts = [svg.findall("text") for svg in read_svgs(attention_over(words, a["weights"][1], 1)._repr_html_())]
     assert [whole(name) for name, _ in texts] == numbered(words)
     np.testing.assert_allclose([number(share.text) for _, share in texts], a["weights"][1], atol=0.00501)
-
-
-@pytest.mark.parametrize(("words", "dim", "d_k", "d_v"), SENTENCES)
-def test_two_runs_draw_the_same_bytes(words, dim, d_k, d_v):
-    for draw, _ in pictures(words, dim, d_k, d_v).values():
-        first, again = draw(), draw()
-        assert first._repr_html_() == again._repr_html_() and repr(first) == repr(again)
-
-
-def test_a_picture_of_the_lab_takes_at_most_a_tenth_of_a_second():
-    for name, (draw, _) in pictures("When in doubt look intelligent".split(), 5, 3, 3).items():
-        draw()._repr_html_()  # the first one fills caches
-        start = time.process_time()  # this process alone: other work on the machine does not count
-        draw()._repr_html_()
-        assert (seconds := time.process_time() - start) <= 0.1, f"{name} took {seconds:.3f} s"
 
 
 def test_a_product_marks_the_row_the_column_and_the_cell_that_belong_together():
@@ -285,19 +270,10 @@ def test_the_alternative_text_names_shapes_labels_and_the_largest_entry():
     assert (svg.get("role"), svg.get("aria-label")) == ("img", in_words)
 
 
-def test_a_picture_brings_no_id_no_style_sheet_and_no_script():
-    for draw, _ in pictures("one two one".split(), 5, 3, 3).values():
-        assert not re.search(r"<style|<script|\sid=|\sclass=", draw()._repr_html_())
-
-
 @pytest.mark.parametrize("theme", [0, 1], ids=["light", "dark"])
 @pytest.mark.parametrize("role", ROLES)
 def test_a_number_reads_on_the_deepest_shade_below_it(role, theme):
-    def mixed(over, under):
-        top, below = (np.array([int(c[i : i + 2], 16) for i in (1, 3, 5)]) for c in (over, under))
-        return "#" + "".join(f"{c:02x}" for c in np.round(SHADE * top + (1 - SHADE) * below).astype(int))
-
-    ground = mixed(ROLES[role][theme], NEUTRALS["paper"][theme])
+    ground = mixed(ROLES[role][theme], NEUTRALS["paper"][theme], SHADE)
     assert contrast(NEUTRALS["ink"][theme], ground) >= 4.5
 
 

@@ -73,11 +73,6 @@ def test_the_phases_of_make_test_are_all_checked_on_a_push():
     assert JOBS["course.yml", "checks"]["uses"] == "./.github/workflows/checks.yml"
 
 
-def test_what_is_kept_of_a_run_comes_from_folders_that_are_there():
-    kept = [path for *_, step in STEPS if "path" in step.get("with", {}) for path in step["with"]["path"].split()]
-    assert kept and not [path for path in kept if path != "_build/html" and not (ROOT / path).parent.is_dir()]
-
-
 def test_the_branch_that_is_published_is_the_one_in_the_settings():
     (step,) = [step for *_, step in STEPS if step.get("id") == "branch"]
     command = step["run"].replace(".venv/bin/python", sys.executable).replace('>> "$GITHUB_OUTPUT"', "")
@@ -108,11 +103,3 @@ def test_the_table_of_what_only_the_nights_find_names_every_file_of_the_nights()
     table = (ROOT / "tests/README.md").read_text().partition("## What only the nights find")[2]
     named = set(re.findall(r"^\| `(\w+\.py)`", table, re.MULTILINE))
     assert {path.name for path in (ROOT / "tests/slow").glob("test_*.py")} <= named
-
-
-def test_every_command_for_contributors_is_one():
-    text = (ROOT / "CONTRIBUTING.md").read_text()
-    targets = set(re.findall(r"`make ([a-z-]+)", text))
-    assert targets and targets <= set(re.findall(r"(?m)^([a-z-]+):", (ROOT / "Makefile").read_text()))
-    paths = re.findall(r"[\w/]+\.(?:py|md|json|yml)\b", text)
-    assert paths and not [path for path in paths if not (ROOT / path).is_file()]

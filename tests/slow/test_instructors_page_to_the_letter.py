@@ -12,7 +12,7 @@ import sys
 import nbformat
 import notebooks
 import pytest
-from instructors_page import ROOT, blocks, follow
+from instructors_page import ROOT, follow
 
 WHO = {f"GIT_{role}_{what}": "test@example.org" for role in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
 
@@ -106,17 +106,3 @@ def test_a_lab_left_out_leaves_words_behind_and_no_dead_link(course):
     assert pages and not [page.name for page in pages if "06_when_in_doubt" in page.read_text()]
     contents.write_text(kept[0])
     welcome.write_text(kept[1])
-
-
-def test_a_fork_changes_the_line_that_the_page_shows(course):
-    before = (course / "_config.yml").read_text()
-    (line,) = blocks("## Make it your own", "yaml")
-    old = re.search(r"(?m)^  url: .*$", before)[0]
-    (course / "_config.yml").write_text(before.replace(old, line))
-    executed = run(course, "make labs")
-    assert "executed" not in executed.replace("nothing executed", "")
-    own = line.strip().removeprefix("url: https://github.com/")
-    for lab in notebooks.labs(course):
-        text = lab.with_suffix(".ipynb").read_text()
-        assert f"github/{own}/blob" in text and f"git+https://github.com/{own}@" in text
-    assert old.split("/")[-2] not in (course / "README.md").read_text()

@@ -21,7 +21,7 @@ SITE = $(OURS) tools/build_site.py
 TABLE = $(OURS) -m experiments.table
 STYLE = $(OURS) -m ruff check && $(OURS) -m ruff format --check -q
 # Each file stays with one process: its tests share what takes long to make.
-TESTS = OMP_NUM_THREADS=1 $(OURS) -m pytest -q -n auto --dist loadfile
+TESTS = OMP_NUM_THREADS=1 $(OURS) -m pytest -q -n auto --dist loadfile -p no:nbval
 FRESH = tests/labs/test_labs.py::test_each_lab_is_paired_fresh_and_executed
 
 .PHONY: help book serve jupyter labs quick test test-all portable jupyter-test lowest links student instructor grade \

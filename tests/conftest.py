@@ -5,10 +5,14 @@ And the number of processes for `pytest -n auto`.
 
 import os
 import shutil
+import sys
 
 import machine
 import pytest
 import site_in_browser
+
+# What checks notebooks would build a grammar of addresses, which takes as long as importing PyTorch; none is checked.
+sys.modules.setdefault("rfc3987_syntax", None)
 
 
 @pytest.hookimpl(optionalhook=True)  # `make test-all` runs without xdist

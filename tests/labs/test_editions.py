@@ -154,7 +154,7 @@ def test_the_plan_s_times_are_measured_and_kept_until_the_lab_changes(kit, capsy
     change(lab, "time.sleep(1.5)", "1 / 0")
     assert instructor.main(kit.parents[1]) == 1
     said = capsys.readouterr().out
-    assert "Measuring 11_small" in said and "labs/11_small.md, line" in said
+    assert "labs/11_small.md, line" in said
     assert (kit / "teaching_plan.html").read_text() == plan
 
 

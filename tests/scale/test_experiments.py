@@ -5,7 +5,6 @@ import re
 import numpy as np
 import pytest
 import torch
-import train_together
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -88,30 +87,6 @@ def test_a_made_corpus_has_the_lengths_it_is_said_to_have(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["3000.arrow"]
 
 
-def test_every_part_of_speed_runs_on_a_small_corpus_and_can_be_shown(tmp_path, monkeypatch, movies):
-    texts, labels = movies
-    small = data.Reviews(*(data.Split(texts[start::3], labels[start::3]) for start in range(3)), "small")
-    monkeypatch.setattr(speed.data, "load_reviews", lambda *_: small)
-    monkeypatch.setattr(speed.data, "read_movies", lambda: movies)
-    monkeypatch.setattr(speed, "CORPUS", tmp_path)
-    monkeypatch.setattr(speed, "alone", lambda measurement, **values: measurement(**values))
-    threads = torch.get_num_threads()
-    try:
-        found = {
-            "text": speed.text(rounds=1, reviews=200),
-            "training": speed.speed_of_training(rounds=1, seconds=0.01),
-            "accuracy": speed.accuracy(seeds=1),
-            "growth": speed.growth(sizes=(200,), seconds=0.01),
-        }
-    finally:
-        torch.set_num_threads(threads)
-    assert speed.text_by_textbook(200)["examples"] == speed.text_by_ours(200)["examples"] == 400
-    assert all(0 <= line["plain"][0] <= 1 for line in found["accuracy"])
-    assert found["growth"][0]["examples"] == 400
-    shown = report.tables({"speed": {name: record.about() | {"each": lines} for name, lines in found.items()}})
-    assert "| 400 |" in shown
-
-
 def test_a_ratio_is_that_of_one_round_and_its_spread_that_of_all():
     line = speed.compared("speed", "seconds", [10, 20, 40], [1, 1, 10], 12)
     assert line["times_better"] == [10, 4, 20]
@@ -183,14 +158,3 @@ def test_the_fused_attention_that_is_timed_gives_the_logits_of_the_course():
     ids = torch.randint(2, 20, (5, 12))
     mask = torch.arange(12) < torch.tensor([12, 1, 5, 7, 12])[:, None]
     torch.testing.assert_close(fused(ids, mask)[0], net(ids, mask)[0], atol=1e-5, rtol=0)
-
-
-def test_what_a_gpu_run_measures_can_be_shown():
-    """The whole measurement on a processor with a tiny corpus; only the memory of the device stays 0."""
-    source = train_together.reviews()
-    prepared = data.Prepared(None, data.Vocabulary(["word"] * source.vocabulary_size), *[source] * 3)
-    rows = gpu.training(prepared, torch.device("cpu"), 16, 2)
-    assert [row["numbers"] for row in rows] == ["float32", "bfloat16"] * 4
-    assert all(row["examples_a_second"] > 0 for row in rows)
-    shown = report.tables({"gpu": {"training": record.about() | {"each": rows}}})
-    assert f"| self-attention, PyTorch's fused | float32 | {rows[4]['examples_a_second']:,} | 0 |" in shown

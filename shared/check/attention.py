@@ -61,24 +61,61 @@ def attention_by_pytorch(
     return tuple(rows.masked_fill(~mask[:, :, None], torch.nan) for rows in found)
 
 
+def family(table: str, **words: str) -> list[Mistake]:
+    """A table in which words in capitals stand for the code or the section of one exercise."""
+    for word, meant in words.items():
+        table = table.replace(word, meant)
+    return edits(table)
+
+
 def scaling(width: str, see: str, scores: str = "scores", **others: str) -> list[Mistake]:
     """What goes wrong with `scores / math.sqrt(width)`; `others` are the widths that are taken for it, as code."""
     names = {"features": "d instead of k", "values": "d_v instead of k", "heads": "the number of heads"}
     names |= {"tokens": "the number of tokens", "texts": "the number of texts"}
-    return edits(f"""
-{see}
-no scale: / math.sqrt({width}) =>
-no root in the scale: math.sqrt({width}) => {width}
+    taken = [f"{names[other]} in the scale: sqrt(WIDTH) => sqrt({code})\n" for other, code in others.items()]
+    table = """SEE
+no scale: / math.sqrt(WIDTH) =>
+no root in the scale: math.sqrt(WIDTH) => WIDTH
 multiplied by the scale: / math.sqrt => * math.sqrt
-the scale divided by the scores: {scores} / math.sqrt({width}) => math.sqrt({width}) / ({scores})
-""") + edits(
-        "\n".join(
-            [see] + [f"{names[kind]} in the scale: sqrt({width}) => sqrt({taken})" for kind, taken in others.items()]
-        )
-    )
+the scale divided by the scores: SCORES / math.sqrt(WIDTH) => math.sqrt(WIDTH) / (SCORES)
+"""
+    return family(table + "".join(taken), SEE=see, SCORES=scores, WIDTH=width)
 
 
-def weighing(weigh: str, scores: str, mask: str, axis: int, see: dict[str, str], asking: str = "") -> list[Mistake]:
+WEIGHING = """SEE_HIDE
+mask after the softmax: WEIGH => SCORES.softmax(AXIS) * MASK
+padding hidden with too small a number: WEIGH => SCORES.masked_fill(~MASK, -10.0).softmax(AXIS) ||
+    SCORES.masked_fill(~MASK, -20.0).softmax(AXIS) || SCORES.masked_fill(~MASK, -20.0).softmax(AXIS) * MASK ||
+    SCORES.masked_fill(~MASK, -50.0).softmax(AXIS) || SCORES.masked_fill(~MASK, -10.0).softmax(AXIS) * MASK ||
+    SCORES.masked_fill(~MASK, -100.0).softmax(AXIS) || SCORES.masked_fill(~MASK, -100.0).softmax(AXIS) * MASK
+padding scored zero: WEIGH => (SCORES * MASK).softmax(AXIS) || (SCORES * MASK).softmax(AXIS) * MASK
+the mask added as it is: WEIGH => (SCORES + MASK).softmax(AXIS) || (SCORES + MASK).softmax(AXIS) * MASK
+no softmax: WEIGH => SCORES * MASK || SCORES
+sigmoid instead of softmax: WEIGH => SCORES.sigmoid() * MASK || SCORES.sigmoid()
+SEE_MASK
+no mask: WEIGH => SCORES.softmax(AXIS)
+the mask the wrong way round: WEIGH => SCORES.masked_fill(MASK, -1e30).softmax(AXIS) ||
+    SCORES.masked_fill(MASK, -torch.inf).softmax(AXIS) || SCORES.masked_fill(MASK, -1e30).softmax(AXIS) * ~MASK ||
+    (SCORES - 1e9 * MASK).softmax(AXIS)
+SEE_SOFTMAX
+softmax over the batch: WEIGH => SCORES.masked_fill(~MASK, -1e30).softmax(0) ||
+    SCORES.masked_fill(~MASK, -1e30).softmax(0) * MASK || SCORES.masked_fill(~MASK, -torch.inf).softmax(0) ||
+    SCORES.softmax(0) || SCORES.softmax(0) * MASK
+"""
+ASKING = """SEE_SOFTMAX
+softmax over the wrong axis: WEIGH => SCORES.masked_fill(~MASK, -1e30).softmax(DOWN) ||
+    SCORES.masked_fill(~MASK, -torch.inf).softmax(DOWN) || SCORES.masked_fill(~ASKS, -1e30).softmax(DOWN) ||
+    SCORES.masked_fill(~ASKS, -torch.inf).softmax(DOWN) || SCORES.softmax(DOWN) ||
+    (SCORES.mT.masked_fill(~MASK, -1e30).softmax(AXIS) * MASK).mT
+the mask on those who ask: WEIGH => SCORES.masked_fill(~ASKS, -1e30).softmax(AXIS) || SCORES.softmax(AXIS) * ASKS ||
+    SCORES.masked_fill(~ASKS, -1e30).softmax(AXIS) * ASKS || SCORES.masked_fill(~ASKS, -torch.inf).softmax(AXIS)
+SEE_HIDE
+mask after the softmax: WEIGH => SCORES.softmax(AXIS) * MASK * ASKS
+NaN in rows of padding: WEIGH => SCORES.masked_fill(~(MASK & ASKS), -torch.inf).softmax(AXIS)
+"""
+
+
+def weighing(weigh: str, scores: str, mask: str, axis: int, see: dict[str, str], asks: str = "") -> list[Mistake]:
     """What goes wrong where scores become weights.
 
     Args:
@@ -86,69 +123,34 @@ def weighing(weigh: str, scores: str, mask: str, axis: int, see: dict[str, str],
         scores: the scores as code, not yet masked.
         mask: the mask as code, with the axes of the scores.
         axis: of the softmax.
-        see: the sections that explain the mask ("mask"), what it must hide ("hide") and the softmax ("softmax").
-        asking: where a text asks itself, the mask over those who ask, as code.
+        see: the sections that explain the mask ("MASK"), what it must hide ("HIDE") and the softmax ("SOFTMAX").
+        asks: where all tokens ask, the mask of those who do, as code.
     """
-    hidden = f"{scores}.masked_fill(~{mask}, {{}}).softmax(dim={axis})"
-    small = [hidden.format(number) + after for number in (-10.0, -20.0, -50.0, -100.0) for after in ("", f" * {mask}")]
-    softmax = f"{scores}.softmax(dim={axis})"
-    found = f"""
-{see["hide"]}
-mask after the softmax: {weigh} => {softmax} * {mask}
-padding hidden with too small a number: {weigh} => {" || ".join(small)}
-padding scored zero: {weigh} => ({scores} * {mask}).softmax(dim={axis}) ||
-    ({scores} * {mask}).softmax(dim={axis}) * {mask}
-the mask added as it is: {weigh} => ({scores} + {mask}).softmax(dim={axis}) ||
-    ({scores} + {mask}).softmax(dim={axis}) * {mask}
-no softmax: {weigh} => {scores} * {mask} || {scores}
-sigmoid instead of softmax: {weigh} => {scores}.sigmoid() * {mask} || {scores}.sigmoid()
-{see["mask"]}
-no mask: {weigh} => {softmax}
-the mask the wrong way round: {weigh} => {scores}.masked_fill({mask}, -1e30).softmax(dim={axis}) ||
-    {scores}.masked_fill({mask}, -torch.inf).softmax(dim={axis}) ||
-    ({scores} - 1e9 * {mask}).softmax(dim={axis}) || {scores}.masked_fill({mask}, -1e30).softmax(dim={axis}) * ~{mask}
-{see["softmax"]}
-softmax over the batch: {weigh} => {scores}.masked_fill(~{mask}, -1e30).softmax(dim=0) ||
-    {scores}.masked_fill(~{mask}, -1e30).softmax(dim=0) * {mask} || {scores}.softmax(dim=0) * {mask} ||
-    {scores}.masked_fill(~{mask}, -torch.inf).softmax(dim=0) || {scores}.softmax(dim=0)
-"""
-    if not asking:
-        return edits(found)
-    down = f"softmax(dim={axis - 1})"
-    return edits(f"""{found}
-softmax over the wrong axis: {weigh} => {scores}.masked_fill(~{mask}, -1e30).{down} ||
-    {scores}.masked_fill(~{mask}, -torch.inf).{down} || {scores}.masked_fill(~{mask}, -torch.inf).{down}.nan_to_num() ||
-    {scores}.masked_fill(~{asking}, -1e30).{down} || {scores}.masked_fill(~{asking}, -torch.inf).{down} ||
-    {scores}.{down} || ({scores}.mT.masked_fill(~{mask}, -1e30).softmax(dim={axis}) * {mask}).mT
-the mask on those who ask: {weigh} => {scores}.masked_fill(~{asking}, -1e30).softmax(dim={axis}) * {asking} ||
-    {scores}.masked_fill(~{asking}, -1e30).softmax(dim={axis}) || {softmax} * {asking} ||
-    {scores}.masked_fill(~{asking}, -torch.inf).softmax(dim={axis})
-{see["hide"]}
-mask after the softmax: {weigh} => {softmax} * {mask} * {asking}
-NaN in rows of padding: {weigh} => {scores}.masked_fill(~({mask} & {asking}), -torch.inf).softmax(dim={axis})
-""")
+    words = {f"SEE_{word}": section for word, section in see.items()}
+    words |= {"SCORES": scores, "MASK": mask, "AXIS": str(axis), "DOWN": str(axis - 1), "ASKS": asks, "WEIGH": weigh}
+    return family(WEIGHING + (ASKING if asks else ""), **words)
 
 
 def mixing(features: str, turned: str, brought: str, **see: str) -> list[Mistake]:
     """What goes wrong in a layer of `queries @ keys.turned` and `weights @ brought`.
 
-    `see` has the sections that explain who asks (`asks`), the two matrices (`whom`), the product of all with all
-    (`product`), and what is brought back (`back`).
+    `see` has the sections that explain who asks (`EACH`), the two matrices (`WHOM`), the product of all with all
+    (`PRODUCT`), and what is brought back (`BACK`).
     """
-    output = f"weights @ {brought}"
-    return edits(f"""
-{see["asks"]}
-queries and keys exchanged: queries @ keys.{turned} => keys @ queries.{turned}
-{see["whom"]}
-one matrix for both: queries @ keys => keys @ keys || queries @ keys => queries @ queries
-{see["product"]}
-no transpose at all: keys.{turned} => keys
-a reshape for a transpose: keys.{turned} => keys.reshape(*keys.shape[:-2], keys.shape[-1], keys.shape[-2])
-{see["back"]}
-weighted with the transposed weights: {output} => weights.mT @ {brought}
-keys brought back: {output} => weights @ keys
-queries brought back: {output} => weights @ queries
-weights not used: {output} => {brought}
-averaged over the tokens: {output} => ({output}).mean(dim=-2) || ({output}).sum(dim=-2)
-a residual connection: {output} => {output} + {brought} || {output} + {features}
-""")
+    table = """SEE_EACH
+queries and keys exchanged: queries @ keys.TURNED => keys @ queries.TURNED
+SEE_WHOM
+one matrix for both: queries @ keys => keys @ keys || queries @ queries
+SEE_PRODUCT
+no transpose at all: keys.TURNED => keys
+a reshape for a transpose: keys.TURNED => keys.reshape(*keys.shape[:-2], keys.shape[-1], keys.shape[-2])
+SEE_BACK
+weighted with the transposed weights: weights @ BROUGHT => weights.mT @ BROUGHT
+keys brought back: weights @ BROUGHT => weights @ keys
+queries brought back: weights @ BROUGHT => weights @ queries
+weights not used: weights @ BROUGHT => BROUGHT
+averaged over the tokens: weights @ BROUGHT => (weights @ BROUGHT).mean(dim=-2) || (weights @ BROUGHT).sum(dim=-2)
+a residual connection: weights @ BROUGHT => weights @ BROUGHT + BROUGHT || weights @ BROUGHT + FEATURES
+"""
+    sections = {f"SEE_{word}": section for word, section in see.items()}
+    return family(table, **sections, TURNED=turned, BROUGHT=brought, FEATURES=features)

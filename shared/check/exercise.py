@@ -1,37 +1,9 @@
 """What an exercise is: a solution, cases, the truth, and mistakes that are edits of the solution.
 
-To add an exercise, write its solution into a file of this package, exactly as it stands folded in the lab, and below
-it what the check needs to know. Ten minutes, in `shared/check/your_labs.py`:
-
-    import torch
-    from torch.nn import functional as F
-
-    from .exercise import Case, Exercise, draw
-    from .mistakes import edits
-
-
-    def cosine_scores(queries, keys):
-        queries = queries / queries.norm(dim=-1, keepdim=True)
-        keys = keys / keys.norm(dim=-1, keepdim=True)
-        return queries @ keys.T
-
-
-    cosine_scores = Exercise(
-        cosine_scores,
-        cases=[Case({"queries": draw(4, 3), "keys": draw(5, 3, seed=1)})],
-        truth=lambda queries, keys: F.cosine_similarity(queries[:, None], keys[None], dim=-1),
-        tried="four queries and five keys",
-        see="Lab 11, “Does length matter?”",
-        mistakes=edits(\"""
-            queries and keys exchanged: queries @ keys.T => keys @ queries.T
-            length left in: => return queries @ keys.T || keys / keys.norm(dim=-1, keepdim=True) => keys
-        \"""),
-        say={"length left in": "The length of queries or of keys was not divided out."},
-    )
-
-and in `__init__.py` the line `from .your_labs import cosine_scores as cosine_scores`. The lab calls
-`check.cosine_scores(cosine_scores)`. `tests/quick/test_checks.py` then holds the solution equal to the lab's, wants it
-accepted, and puts every edited solution to the check, which must refuse it by the name of its mistake.
+To add one, write its solution into a file of this package, exactly as it stands folded in the lab, and below it what
+the check needs to know: `book/instructors.md` does it from the lab's text to the last test. `test_checks.py` then holds
+the solution equal to the lab's, wants it accepted, and puts every edited solution to the check, which must refuse it
+by the name of its mistake.
 
 The truth must not be computed as the solution does it: use loops, or PyTorch's own function. It gets the inputs of a
 case by name; what it fills with NaN may be any number. How a mistake is written stands at the head of `mistakes.py`.

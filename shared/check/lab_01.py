@@ -8,9 +8,8 @@ from .attention import COUNTED, PADDING, TWO_MODELS, attend, real_tokens, texts,
 from .exercise import Case, Exercise
 from .mistakes import edits
 
-# --- 1.1 ---------------------------------------------------------------------------------------------------------
 
-
+# --- 1.1 ---
 def masked_mean(features, mask):
     """The mean of the real tokens of each text, (batch, dim)."""
     total = (features * mask.unsqueeze(2)).sum(dim=1)  # (batch, dim)
@@ -62,9 +61,8 @@ masked_mean = Exercise(
     """),
 )
 
-# --- 1.2 ---------------------------------------------------------------------------------------------------------
 
-
+# --- 1.2 ---
 class AttentionPool(nn.Module):
     def __init__(self, dim):
         super().__init__()
@@ -84,7 +82,7 @@ def pool_by_pytorch(features, mask, score):
 
 
 FILL, LOWEST = "scores.masked_fill(~mask, torch.finfo(scores.dtype).min)", "torch.finfo(scores.dtype).min"
-SECTIONS = {"hide": TWO_MODELS, "mask": PADDING, "softmax": TWO_MODELS}
+SECTIONS = {"HIDE": TWO_MODELS, "MASK": PADDING, "SOFTMAX": TWO_MODELS}
 SOFT, SUMMED = "scores.softmax(dim=1) * mask", "(weights.unsqueeze(2) * features).sum"
 
 attention_pool = Exercise(
@@ -120,9 +118,8 @@ attention_pool = Exercise(
     """),
 )
 
-# --- 1.3 ---------------------------------------------------------------------------------------------------------
 
-
+# --- 1.3 ---
 def lost_to_the_cut(labelled, distractor, window):
     """The share of labelled reviews of which nothing is left."""
     return (distractor >= window).mean()

@@ -9,9 +9,8 @@ from .mistakes import Wrong, edits
 
 PROOF = "Lab 2, “The proof on a trained model”"
 
-# --- 2.1 ---------------------------------------------------------------------------------------------------------
 
-
+# --- 2.1 ---
 def redundant_key(W_key, b_key, query, b_query):
     """The single map of a key model: w (dim,) and b ()."""
     w = W_key @ query  # (dim,)
@@ -66,9 +65,8 @@ redundant_key = Exercise(
     """),
 )
 
-# --- 2.2 ---------------------------------------------------------------------------------------------------------
 
-
+# --- 2.2 ---
 def split_the_map(w, query):
     """A key matrix (dim, key_dim) that brings w back."""
     return torch.outer(w, query) / (query @ query)  # (dim, key_dim)
@@ -115,9 +113,8 @@ split_the_map = Exercise(
     """),
 )
 
-# --- 2.3 ---------------------------------------------------------------------------------------------------------
 
-
+# --- 2.3 ---
 def extra_parameters(dim, key_dim, bias):
     """Parameters of key and query, minus the single map's."""
     single = dim + bias

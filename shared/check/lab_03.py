@@ -16,9 +16,8 @@ WHO = "Lab 3, “Who asks whom”"
 LAYER = "Lab 3, “The layer”"
 ONCE_MORE = "Lab 3, “One query for all, once more”"
 
-# --- 3.1 ---------------------------------------------------------------------------------------------------------
 
-
+# --- 3.1 ---
 def one_matrix(weight_query, weight_key):
     """M (dim, dim), so that F M F^T are the scaled scores."""
     key_dim = weight_query.shape[0]
@@ -60,9 +59,8 @@ one_matrix = Exercise(
     + scaling("key_dim", ROOT, PRODUCT),
 )
 
-# --- 3.2 ---------------------------------------------------------------------------------------------------------
 
-
+# --- 3.2 ---
 class KeyedAttention(nn.Module):
     def __init__(self, dim, key_dim):
         super().__init__()
@@ -84,9 +82,9 @@ def layer(brought: str, **widths: str) -> list[Mistake]:
     """The mistakes of the layers of labs 3 and 4; `brought` is what the weights bring back."""
     widths |= {"features": "features.shape[2]", "tokens": "keys.shape[1]", "texts": "keys.shape[0]"}
     known = scaling("keys.shape[2]", ROOT, SCORES, **widths)
-    known += mixing("features", "transpose(1, 2)", brought, asks=EACH, whom=WHO, product=LAYER, back=LAYER)
-    sections = {"hide": TWO_MODELS, "mask": PADDING, "softmax": LAYER}
-    known += weighing(WEIGH, "scores", "mask.unsqueeze(1)", 2, sections, asking="mask.unsqueeze(2)")
+    known += mixing("features", "transpose(1, 2)", brought, EACH=EACH, WHOM=WHO, PRODUCT=LAYER, BACK=LAYER)
+    sections = {"HIDE": TWO_MODELS, "MASK": PADDING, "SOFTMAX": LAYER}
+    known += weighing(WEIGH, "scores", "mask.unsqueeze(1)", 2, sections, asks="mask.unsqueeze(2)")
     return known + edits(f"""
         {EACH}
         one question for all: {SCORES} => queries.mean(dim=1, keepdim=True).expand_as(queries) @ keys.mT
@@ -121,9 +119,8 @@ add_queries = Exercise(
     """),
 )
 
-# --- 3.3 ---------------------------------------------------------------------------------------------------------
 
-
+# --- 3.3 ---
 def one_question(w, key_dim):
     """W_query, b_query and W_key that ask w's question."""
     W_query = torch.zeros(len(w), key_dim)

@@ -27,9 +27,8 @@ EARLY = "Lab 4, “One average, taken early”"
 TWIST = "Lab 4, “The twist: a task that one query cannot solve”"
 ALL_COST = "Lab 4, “What it costs”"
 
-# --- 4.1 ---------------------------------------------------------------------------------------------------------
 
-
+# --- 4.1 ---
 class WholeLayer(nn.Module):
     def __init__(self, dim, key_dim, value_dim):
         super().__init__()
@@ -64,9 +63,8 @@ whole_layer = Exercise(
     """),
 )
 
-# --- 4.2 ---------------------------------------------------------------------------------------------------------
 
-
+# --- 4.2 ---
 def average_early(weights, values, mask):
     """The mean output of real tokens, (batch, value_dim)."""
     share = mask / mask.sum(dim=1, keepdim=True)  # (batch, tokens), padded rows do not count
@@ -132,9 +130,8 @@ average_early = Exercise(
     """),
 )
 
-# --- 4.3 ---------------------------------------------------------------------------------------------------------
 
-
+# --- 4.3 ---
 def marks_row(features, mask, place, W_query, W_key, W_value):
     """The output at one place of each text, (batch, value_dim)."""
     marks = features[torch.arange(len(place)), place]  # (batch, dim)
@@ -220,6 +217,6 @@ marks_row = Exercise(
     + scaling("keys.shape[2]", ROOT, "(keys @ queries.unsqueeze(2)).squeeze(2)", **WIDTHS)
     + weighing(
         *("masked_softmax(scores, mask)", "scores", "mask", 1),
-        {"hide": TWO_MODELS, "mask": PADDING, "softmax": TWIST},
+        {"HIDE": TWO_MODELS, "MASK": PADDING, "SOFTMAX": TWIST},
     ),
 )

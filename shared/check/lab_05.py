@@ -16,9 +16,8 @@ ALL_WORDS = "Lab 5, “All words at once”"
 CLASSES = "Lab 5, “Two classes, one function”"
 BATCH = "Lab 5, “A batch, and a bug”"
 
-# --- 5.1 ---------------------------------------------------------------------------------------------------------
 
-
+# --- 5.1 ---
 def context_of_one_word(place, inputs, W_query, W_key, W_value):
     """The context vector of the word at `place`, (d_v,)."""
     query = inputs[place] @ W_query  # (d_k,)
@@ -79,9 +78,8 @@ context_of_one_word = Exercise(
     """),
 )
 
-# --- 5.2 ---------------------------------------------------------------------------------------------------------
 
-
+# --- 5.2 ---
 def as_layer(W):
     """An nn.Linear without bias whose output is x @ W."""
     d_in, d_out = W.shape
@@ -136,9 +134,8 @@ as_layer = Exercise(
     """),
 )
 
-# --- 5.3 ---------------------------------------------------------------------------------------------------------
 
-
+# --- 5.3 ---
 class BatchedAttention(nn.Module):
     def __init__(self, d_in, d_k, d_v):
         super().__init__()
@@ -181,7 +178,7 @@ batched_attention = Exercise(
     see=BATCH,
     mistakes=scaling("keys.shape[-1]", SCALE, **WIDTHS)
     + edits(unweighed(WEIGHTS, SCALED, "math.sqrt(keys.shape[-1])"))
-    + mixing("x", "transpose(-2, -1)", "values", asks=ALL_WORDS, whom=ONE_WORD, product=ALL_WORDS, back=CONTEXT)
+    + mixing("x", "transpose(-2, -1)", "values", EACH=ALL_WORDS, WHOM=ONE_WORD, PRODUCT=ALL_WORDS, BACK=CONTEXT)
     + edits(f"""
         transpose of the wrong axes [batch]: keys.transpose(-2, -1) => keys.permute(*reversed(range(keys.dim()))) ||
             keys.transpose(0, 2) || keys.transpose(0, 1) || keys.transpose(-3, -1) || keys.transpose(-3, -2) || keys.t()

@@ -11,9 +11,8 @@ from .mistakes import Wrong, edits
 
 MATRIX = "Lab 6, “The whole score matrix”"
 
-# --- 6.1 ---------------------------------------------------------------------------------------------------------
 
-
+# --- 6.1 ---
 def scores_of_one_word(asking, embedded, W_query, W_key):
     """The scores of the word `asking` with all words, (tokens,)."""
     query = W_query @ embedded[asking]  # (d_k,)
@@ -66,9 +65,8 @@ scores_of_one_word = Exercise(
     """),
 )
 
-# --- 6.2 ---------------------------------------------------------------------------------------------------------
 
-
+# --- 6.2 ---
 def all_filters(weights, values):
     """Each value times each weight, (tokens that ask, tokens that are asked, d_v)."""
     return weights[:, :, None] * values[None, :, :]  # (tokens, tokens, 1) * (1, tokens, d_v)
@@ -112,9 +110,8 @@ all_filters = Exercise(
     """),
 )
 
-# --- 6.3 ---------------------------------------------------------------------------------------------------------
 
-
+# --- 6.3 ---
 def look_at_the_next_word(num_words):
     """W_query and W_key, each (d_k, num_words), with which each word looks at the next one."""
     W_query = 10 * math.sqrt(num_words) * torch.eye(num_words)  # large, and the scale divides by the root again

@@ -14,9 +14,8 @@ from .run import Raised
 CUT = "Lab 7, “Cut the features into heads”"
 LAYER = "Lab 7, “The layer”"
 
-# --- 7.1 ---------------------------------------------------------------------------------------------------------
 
-
+# --- 7.1 ---
 def cut_into_heads(projected, num_heads):
     """Cut the features of each token into heads, (batch, num_heads, tokens, head_dim)."""
     cut = projected.unflatten(2, (num_heads, -1))  # (batch, tokens, num_heads, head_dim)
@@ -52,9 +51,8 @@ cut_into_heads = Exercise(
     """),
 )
 
-# --- 7.2 ---------------------------------------------------------------------------------------------------------
 
-
+# --- 7.2 ---
 def join_heads(heads):
     """Put the heads of each token side by side, (batch, tokens, num_heads * head_dim)."""
     return heads.transpose(1, 2).flatten(2)  # (batch, tokens, num_heads, head_dim), then the last two in one
@@ -86,9 +84,8 @@ join_heads = Exercise(
     """),
 )
 
-# --- 7.3 ---------------------------------------------------------------------------------------------------------
 
-
+# --- 7.3 ---
 class ManyHeads(nn.Module):
     def __init__(self, embed_dim, num_heads):
         super().__init__()

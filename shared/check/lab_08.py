@@ -14,9 +14,8 @@ from .mistakes import Wrong, edits
 BLOCK = "Lab 8, “The block”"
 WRITING = "Lab 8, “Writing instead of reading”"
 
-# --- 8.1 ---------------------------------------------------------------------------------------------------------
 
-
+# --- 8.1 ---
 def allowed_places(mask):
     """True where a token may look, (batch, tokens that ask, tokens that are asked)."""
     num_tokens = mask.shape[1]
@@ -63,9 +62,8 @@ allowed_places = Exercise(
     """),
 )
 
-# --- 8.2 ---------------------------------------------------------------------------------------------------------
 
-
+# --- 8.2 ---
 def layer_norm(features, scale, shift, eps=1e-5):
     """Each token brought to mean 0 and variance 1, then scaled and shifted, (..., dim)."""
     centred = features - features.mean(dim=-1, keepdim=True)  # (..., dim)
@@ -132,10 +130,8 @@ layer_norm = Exercise(
     """),
 )
 
-# --- 8.3 ---------------------------------------------------------------------------------------------------------
 
-
-# The lab breaks its lines earlier.
+# --- 8.3 --- (the lab breaks its lines earlier)
 class FirstBlock(nn.Module):
     def __init__(self, embed_dim, num_heads, hidden_dim):
         super().__init__()
@@ -239,9 +235,8 @@ first_block = Exercise(
     """),
 )
 
-# --- 8.4 ---------------------------------------------------------------------------------------------------------
 
-
+# --- 8.4 ---
 def next_word_loss(scores, ids):
     """The average surprise at the next word, a tensor without axes."""
     said = scores[:, :-1].flatten(0, 1)  # (batch * (tokens - 1), known_words)

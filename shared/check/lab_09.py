@@ -8,9 +8,8 @@ from scipy import stats
 from .exercise import Case, Exercise
 from .mistakes import edits
 
-# --- 9.1 ---------------------------------------------------------------------------------------------------------
 
-
+# --- 9.1 ---
 def paired_interval(first, second):
     """Mean of first - second, and half the width of its 95% interval."""
     differences = np.asarray(first) - np.asarray(second)  # (seeds,)
@@ -85,9 +84,8 @@ paired_interval = Exercise(
     """),
 )
 
-# --- 9.2 ---------------------------------------------------------------------------------------------------------
 
-
+# --- 9.2 ---
 def sign_flips(differences):
     """Share of all sign patterns whose mean is at least as far from 0 as the measured one."""
     differences = np.asarray(differences)  # (seeds,)

@@ -20,9 +20,7 @@ def with_zeros(weights: Tensor) -> Tensor:
     return kept / kept.sum(dim=-1, keepdim=True)
 
 
-# --- 10.1 --------------------------------------------------------------------------------------------------------
-
-
+# --- 10.1 ---
 def breadth(weights):
     """How many pieces a row looks at, mean over the rows of each map: (..., pieces, pieces) to (...)."""
     entropy = -torch.xlogy(weights, weights).sum(dim=-1)  # (..., pieces)
@@ -68,9 +66,8 @@ breadth = Exercise(
     """),
 )
 
-# --- 10.2 --------------------------------------------------------------------------------------------------------
 
-
+# --- 10.2 ---
 def without_head(weight, head, num_heads):
     """The matrix of W_output, (embed_dim, embed_dim), with one head taken out."""
     head_dim = weight.shape[1] // num_heads
@@ -125,9 +122,8 @@ without_head = Exercise(
     """),
 )
 
-# --- 10.3 --------------------------------------------------------------------------------------------------------
 
-
+# --- 10.3 ---
 def rollout(weights):
     """All layers as one map: (layers, heads, pieces, pieces) to (pieces, pieces)."""
     identity = torch.eye(weights.shape[-1], dtype=weights.dtype)

@@ -24,9 +24,6 @@ RIGHT = {
                 if real.any():
                     weights[row, real] = torch.softmax(self.score(features[row, real])[:, 0], dim=0)
             return torch.stack([sum(w * f for w, f in zip(*pair)) for pair in zip(weights, features)]), weights
-        by adding: => hidden = torch.zeros(mask.shape, dtype=features.dtype).masked_fill(~mask, -torch.inf)
-            weights = nn.functional.softmax(self.score(features).flatten(1) + hidden, dim=1).nan_to_num()
-            return torch.bmm(weights[:, None], features).squeeze(1), weights
     """,
     "lost_to_the_cut": """
         by a loop: => return sum(int(length) >= window for length in distractor) / len(distractor)
@@ -35,11 +32,6 @@ RIGHT = {
     """,
     "redundant_key": """
         by einsum: => return torch.einsum("dk,k->d", W_key, query), torch.einsum("k,k->", b_key, query) + b_query
-        by layers: => key, ask = nn.Linear(*W_key.shape), nn.Linear(len(query), 1)
-            with torch.no_grad():
-                key.weight.copy_(W_key.T), key.bias.copy_(b_key), ask.weight.copy_(query[None]), ask.bias.copy_(b_query)
-            nothing = ask(key(torch.zeros(len(W_key))))
-            return (ask(key(torch.eye(len(W_key)))) - nothing).squeeze(1), nothing.squeeze(0)
         a list: => return [(W_key * query).sum(1), (b_key * query).sum() + b_query]
         a number: => return W_key @ query, (b_key @ query + b_query).item()
     """,
@@ -106,13 +98,8 @@ RIGHT = {
         by einsum: => scores = torch.einsum("d,dk,nj,jk->n", inputs[place], W_query, inputs, W_key)
             scores = scores * W_key.size(1) ** -0.5
             return torch.einsum("n,nd,dv->v", scores.softmax(-1), inputs, W_value)
-        picked of all: => scores = (inputs @ W_query) @ (inputs @ W_key).T
-            return (torch.softmax(scores / W_key.shape[1] ** 0.5, dim=-1) @ (inputs @ W_value))[place]
     """,
     "as_layer": """
-        a new parameter: => layer = nn.Linear(W.shape[0], W.shape[1], bias=False)
-            layer.weight = nn.Parameter(W.T.clone())
-            return layer
         entry by entry: => layer = nn.Linear(len(W), len(W[0]), bias=False)
             for i, row in enumerate(W):
                 for j, number in enumerate(row):
@@ -138,9 +125,6 @@ RIGHT = {
         by PyTorch, with biases: nn.Parameter(torch.rand(d_in, d_k)) => nn.Linear(d_in, d_k) &&
             nn.Parameter(torch.rand(d_in, d_v)) => nn.Linear(d_in, d_v) &&
             => return nn.functional.scaled_dot_product_attention(self.W_query(x), self.W_key(x), self.W_value(x))
-        by movedim: => powers = x @ self.W_query @ (x @ self.W_key).movedim(-1, -2) / len(self.W_key[0]) ** 0.5
-            powers = torch.exp(powers)
-            return powers / powers.sum(-1, keepdim=True) @ (x @ self.W_value)
     """,
     "scores_of_one_word": """
         by loops: => query = W_query @ embedded[asking]
@@ -180,19 +164,9 @@ RIGHT = {
     "join_heads": """
         with cat: => return torch.cat(heads.unbind(1), dim=-1)
         with view: => return heads.permute(0, 2, 1, 3).contiguous().view(heads.shape[0], heads.shape[2], -1)
-        by loops: => joined = torch.zeros(len(heads), heads.shape[2], heads.shape[1], heads.shape[3])
-            for head in range(heads.shape[1]):
-                joined[:, :, head] = heads[:, head]
-            return joined.flatten(-2)
         with einsum: => return torch.einsum("bhtj->bthj", heads).flatten(-2)
     """,
     "many_heads": """
-        by PyTorch: (f"{num_heads} heads cannot share {embed_dim} features in equal parts.") => ("does not fit") &&
-            => maps = (self.W_query, self.W_key, self.W_value)
-            heads = (one(features).view(*features.shape[:2], self.num_heads, -1).transpose(1, 2) for one in maps)
-            allowed = None if mask is None else mask[:, None, None, :]
-            heads = nn.functional.scaled_dot_product_attention(*heads, attn_mask=allowed)
-            return self.W_output(heads.transpose(1, 2).reshape(features.shape))
         by PyTorch's whole layer: if embed_dim % num_heads => if num_heads * (embed_dim // num_heads) != embed_dim &&
             => maps = (self.W_query, self.W_key, self.W_value)
             x = features.transpose(0, 1)
@@ -239,12 +213,8 @@ RIGHT = {
             return allowed
         not the upper triangle: => return ~torch.ones(len(mask), *[mask.shape[1]] * 2).triu(1).bool() & mask[:, None]
         the repeated mask cut: => return mask[:, None].expand(-1, mask.shape[1], -1).tril()
-        a product: => places = torch.arange(mask.shape[1])
-            return ((places[:, None] >= places).int() * mask[:, None].int()).bool()
     """,
     "layer_norm": """
-        by var_mean: => variance, mean = torch.var_mean(features, dim=-1, correction=0, keepdim=True)
-            return (features - mean) * torch.rsqrt(variance + eps) * scale + shift
         it calls itself, which is no other function's work: => if features.dim() > 1:
                 return torch.stack([layer_norm(token, scale, shift, eps) for token in features])
             mean = sum(features) / len(features)
@@ -289,8 +259,6 @@ RIGHT = {
             return (surprise * real).sum() / real.sum()
         words' axis second: => return F.cross_entropy(scores[:, :-1].transpose(1, 2), ids[:, 1:], ignore_index=0)
         picked by a mask: => return F.cross_entropy(scores[:, :-1][ids[:, 1:] > 0], ids[:, 1:][ids[:, 1:] > 0])
-        by a module: => judge = nn.CrossEntropyLoss(ignore_index=0)
-            return judge(scores[:, :-1].reshape(-1, scores.shape[-1]), ids[:, 1:].reshape(-1))
     """,
     "paired_interval": """
         by loops: => differences = [float(a) - float(b) for a, b in zip(first, second, strict=True)]
@@ -306,11 +274,6 @@ RIGHT = {
             return d.mean(), torch.tensor(stats.t.ppf(0.975, len(d) - 1)) * d.std() / len(d) ** 0.5
     """,
     "sign_flips": """
-        by bits: => n, total, hits = len(differences), abs(sum(differences)), 0
-            for number in range(2**n):
-                signed = [d if number >> place & 1 else -d for place, d in enumerate(differences)]
-                hits += abs(sum(signed)) > total - 1e-10
-            return hits / 2**n
         by scipy: => how = dict(permutation_type="samples", n_resamples=np.inf, alternative="two-sided")
             return stats.permutation_test((differences,), np.mean, **how).pvalue
         a fraction: => from fractions import Fraction
@@ -337,8 +300,6 @@ RIGHT = {
             return torch.cat(heads, dim=1)
         with a gate: => gate = (torch.arange(num_heads) != head).to(weight)
             return weight * gate.repeat_interleave(weight.shape[1] // num_heads)
-        the heads on an axis: => heads = weight.unflatten(1, (num_heads, -1))
-            return heads.masked_fill((torch.arange(num_heads) == head)[:, None], 0).flatten(1)
         in numpy: => kept = np.arange(weight.shape[1]) // (weight.shape[1] // num_heads) != head
             return weight.numpy() * kept
     """,
@@ -349,10 +310,6 @@ RIGHT = {
             for layer in weights:
                 mixed = torch.einsum("hij,jk->ik", layer, mixed) / (2 * len(layer)) + mixed / 2
             return mixed
-        from the last layer down: => steps = list((weights.mean(1) + torch.eye(weights.size(2)).to(weights)) / 2)
-            while len(steps) > 1:
-                steps[-2:] = [steps[-1] @ steps[-2]]
-            return steps[0]
         in numpy: => mixed = np.eye(weights.shape[-1])
             for layer in weights.numpy().mean(axis=1):
                 mixed = 0.5 * layer @ mixed + 0.5 * mixed

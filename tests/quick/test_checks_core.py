@@ -5,7 +5,6 @@ import os
 import random
 import subprocess
 import sys
-import textwrap
 import time
 import warnings
 from fractions import Fraction
@@ -16,9 +15,11 @@ import pytest
 import torch
 from torch import nn
 
-from shared.check import exercise, run
+from shared.check import run
 from shared.check.exercise import Case, Exercise, Verdict, draw
 from shared.check.mistakes import Wrong, edits
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def twice(x):
@@ -393,9 +394,8 @@ def test_an_exercise_may_ask_for_a_gradient_rule_out_a_function_and_refuse_by_a_
 def test_the_package_is_quick_to_import():
     heavy = ("sklearn", "matplotlib", "pandas", "datasets", "transformers", "IPython", "sympy")
     code = f"import sys, shared.check; print([name for name in {heavy} if name in sys.modules])"
-    root = Path(__file__).resolve().parents[2]
-    environment = os.environ | {"PYTHONPATH": str(root)}
-    found = subprocess.run([sys.executable, "-c", code], cwd=root, env=environment, capture_output=True, text=True)
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    found = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True)
     assert found.stdout.strip() == "[]", found.stdout + found.stderr
 
 
@@ -405,9 +405,10 @@ def test_a_mistake_that_does_not_fit_its_solution_says_so():
 
 
 def test_the_guide_s_exercise_works_as_the_guide_says(tmp_path, monkeypatch):
-    """An instructor who types what stands at the head of `exercise.py` has a check that knows its mistakes."""
-    lines = exercise.__doc__.split("your_labs.py`:\n")[1].split("\nand in `__init__.py`")[0]
-    (tmp_path / "your_labs.py").write_text(textwrap.dedent(lines).replace("from .", "from shared.check."))
+    """An instructor who types what stands in the guide has a check that knows its mistakes."""
+    guide = (ROOT / "book/instructors.md").read_text()
+    lines = guide.split("<!-- write shared/check/your_labs.py -->\n```python\n")[1].split("```")[0]
+    (tmp_path / "your_labs.py").write_text(lines.replace("from .", "from shared.check."))
     monkeypatch.syspath_prepend(tmp_path)
     from your_labs import cosine_scores
 

@@ -3,27 +3,9 @@
 WRONG = {
     "attention_pool": """
         returns nothing: return (weights => (weights || .sum(dim=1), weights => .sum(dim=1), None
-        wrong type: .sum(dim=1), weights => .sum(dim=1)
         changed in place: scores.softmax(dim=1) * mask => scores.softmax(dim=1); weights *= mask
         a linear map is missing: self.score => self.energy
         wrong width: nn.Linear(dim, 1) => nn.Linear(dim, dim)
-        wrong by a factor: features).sum => 2 * features).sum
-    """,
-    "lost_to_the_cut": """
-        wrong type: return (distractor >= window).mean() => return "none"
-    """,
-    "masked_mean": """
-        changes its input: total = ( => features[~mask] = 0; total = (
-        an axis too many: clamp(min=1) => clamp(min=1)[:, None]
-        wrong type: return total => return (total && .clamp(min=1) => .clamp(min=1)).numpy()
-        other numbers: min=1 => min=2
-    """,
-    "extra_parameters": """
-        wrong type: return key => return str(key), key
-    """,
-    "redundant_key": """
-        wrong type: return w, b => return w
-        the sign turned round: return w, b => return -w, b
     """,
     "split_the_map": """
         wrong type: return => return [0.0] or
@@ -32,9 +14,6 @@ WRONG = {
     """,
     "add_queries": """
         one map for two: self.W_query = nn.Linear(dim, key_dim, bias=False) => self.W_query = self.W_key
-    """,
-    "one_matrix": """
-        wrong by a factor: return => return 3 *
     """,
     "one_question": """
         an axis too many: torch.ones(key_dim) => torch.ones(key_dim, 1) && b_query) => b_query[:, 0])
@@ -48,8 +27,6 @@ WRONG = {
             share.unsqueeze(2) * torch.stack([torch.stack([row @ V for row in A]) for A, V in zip(weights, values)]) ||
             share.unsqueeze(2) * torch.stack([nn.functional.linear(A, V.T) for A, V in zip(weights, values)]) ||
             => return torch.einsum('bij,bjd,bi->bd', weights, values, mask / mask.sum(dim=1, keepdim=True))
-        an axis too many: * values).sum(dim=1) => * values)
-        wrong by a factor: return => return 2 *
     """,
     "marks_row": """
         all rows computed: => queries, keys = features @ W_query, features @ W_key
@@ -58,9 +35,6 @@ WRONG = {
             maps = (features @ W for W in (W_query, W_key, W_value))
             output = nn.functional.scaled_dot_product_attention(*maps, attn_mask=mask.unsqueeze(1))
             return output[torch.arange(len(place)), place]
-        changes its input: keys = => features *= mask.unsqueeze(2); keys =
-        an axis that is not there: keys @ queries.unsqueeze(2) => keys @ queries[0]
-        other numbers: math.sqrt(keys.shape[2]) => math.sqrt(keys.shape[2] + 1)
     """,
     "whole_layer": """
         one map for two: self.W_key = nn.Linear(dim, key_dim, bias=False) => self.W_key = self.W_query
@@ -82,23 +56,11 @@ WRONG = {
     """,
     "as_layer": """
         weights not registered: return => del layer.weight; layer.weight = W.T.clone().requires_grad_(); return
-        a reshape for a transpose: W.T => W.view(-1, len(W))
-        other numbers: layer.weight.copy_(W.T) => pass
-        copied outside no_grad: with torch.no_grad(): => if True:
-        raises: nn.Linear(d_in, d_out => nn.Linear(W.shape
     """,
     "batched_attention": """
-        drawn anew in each call: weights @ values => nn.functional.dropout(weights, 0.5) @ values
-        changed in place: torch.softmax(scores / math.sqrt(keys.shape[-1]), dim=-1) =>
-            (scores / math.sqrt(keys.shape[-1])).exp(); weights /= weights.sum(dim=-1, keepdim=True)
-        cut off from the gradient: weights @ values => weights.detach() @ values || (weights @ values).detach()
         wrong width: torch.rand(d_in, d_v) => torch.rand(d_in, d_k)
-        weights not registered: nn.Parameter(torch.rand(d_in, d_k)) => torch.rand(d_in, d_k)
         parameters created inside forward: queries = =>
             self.__init__(x.shape[-1], self.W_key.shape[1], self.W_value.shape[1]); queries =
-        a linear map is missing: W_query => query
-        one map for two: self.W_key = nn.Parameter(torch.rand(d_in, d_k)) => self.W_key = self.W_query
-        super().__init__() is missing: super().__init__() =>
         only for a batch: => keys = x @ self.W_key
             batch, tokens, d_k = keys.shape
             weights = (x @ self.W_query @ keys.mT / math.sqrt(d_k)).softmax(-1)
@@ -106,18 +68,8 @@ WRONG = {
         transpose of the wrong axes: keys.transpose(-2, -1) => keys.T
         a reshape for a transpose: keys.transpose(-2, -1) => keys.view(x.shape[:-2] + (keys.shape[-1], -1))
     """,
-    "context_of_one_word": """
-        an axis too many: return weights @ values => return (weights @ values)[None]
-        changes its input: keys = => inputs *= 2; keys =
-        never ends: => while True: pass
-    """,
     "all_filters": """
         values of the word that asks: => return torch.einsum("ij,iv->ijv", weights, values)
-        weights transposed: => return torch.einsum("ji,jv->ijv", weights, values)
-        axes of the result swapped: => return torch.einsum("ij,jv->jiv", weights, values)
-        already summed: => return torch.einsum("ij,jv->iv", weights, values)
-        not weighted: => return torch.stack([values] * len(weights))
-        sizes that do not fit: * => @
     """,
     "look_at_the_next_word": """
         not a number: dims=1) => dims=1).log()
@@ -136,17 +88,9 @@ WRONG = {
         heads cut by a plain reshape: => batch, tokens, width = projected.shape
             return projected.view(batch, num_heads, tokens, width // num_heads)
         features dealt out in turn: => return torch.stack([projected[..., i::num_heads] for i in range(num_heads)], 1)
-        batch and heads swapped: => return torch.stack(projected.chunk(num_heads, dim=2))
-        other numbers: cut.transpose(1, 2) => cut.transpose(1, 2).flip(1)
-        an axis that is not there: cut.transpose(1, 2) => cut.transpose(1, 4)
     """,
     "join_heads": """
         heads and tokens not swapped: => return heads.reshape(*heads.shape[:2], -1)
-        features dealt out in turn: => return torch.stack(heads.unbind(1), dim=-1).flatten(2)
-        tokens joined in place of features: => return torch.cat(list(heads.unbind(1)), dim=1)
-        view of a turned tensor: => return heads.permute(0, 2, 1, 3).view(heads.shape[0], heads.shape[2], -1)
-        other numbers: heads.transpose => heads.flip(1).transpose
-        an axis that is not there: flatten(2) => flatten(4)
     """,
     "many_heads": """
         wrong type: => return self.W_output(features), mask
@@ -154,23 +98,15 @@ WRONG = {
         no mask is not expected: mask=None => mask && if mask is not None: => if True:
         refused with another error: raise => assert False  #
         num_heads not refused: if embed_dim % num_heads => if embed_dim < num_heads
-        one map for two: self.W_key = nn.Linear(embed_dim, embed_dim) => self.W_key = self.W_query
-        cut off from the gradient: scores / math.sqrt => scores.detach() / math.sqrt
         weights not registered: self.W_key = nn.Linear(embed_dim, embed_dim) =>
             object.__setattr__(self, "W_key", nn.Linear(embed_dim, embed_dim))
-        parameters created inside forward: queries = => self.__init__(features.shape[2], self.num_heads); queries =
-        wrong width: self.W_key = nn.Linear(embed_dim, embed_dim) => self.W_key = nn.Linear(embed_dim, self.head_dim)
         other numbers: (weights @ values) => (weights @ values + values)
-        view of a turned tensor: .flatten(2) => .view(len(features), features.shape[1], -1)
         transpose of the wrong axes: keys.transpose(2, 3) => keys.T
         a reshape for a transpose: keys.transpose(2, 3) => keys.view(*keys.shape[:2], keys.shape[3], keys.shape[2])
     """,
     "allowed_places": """
         wrong dtype: causal & mask[:, None, :] => (causal & mask[:, None, :]).float()
-        looks ahead: causal & => causal.T &
         no mask: return causal & mask[:, None, :] => return causal.repeat(len(mask), 1, 1)
-        other numbers: causal & => (causal ^ causal.tril(-2)) &
-        changes its input: causal = => mask[:, 0] = True; causal =
     """,
     "first_block": """
         hidden_dim is not used: hidden_dim), nn => 2 * embed_dim), nn && nn.Linear(hidden => nn.Linear(2 * embed
@@ -179,11 +115,6 @@ WRONG = {
             nn.Linear(embed_dim, embed_dim)
         a part is missing: self.attention_norm => self.first_norm
         one map for two: forward_norm = nn.LayerNorm(embed_dim) => forward_norm = self.attention_norm
-        super().__init__() is missing: super().__init__() =>
-        raises: + self.feed_forward(features) => + self.feed_forward(self.attention)
-        cut off from the gradient: features + attended => features + attended.detach()
-        drawn anew in each call: features + attended => features + F.dropout(attended)
-        other numbers: self.feed_forward(features) => 2 * self.feed_forward(features)
     """,
     "layer_norm": """
         the work left to another function: => return F.layer_norm(features, scale.shape, scale, shift, eps) ||
@@ -196,9 +127,6 @@ WRONG = {
         eps outside the root: => spread = features.std(-1, keepdim=True) + eps
             return (features - features.mean(-1, True)) / spread * scale + shift
         over everything: => return F.layer_norm(features, features.shape, eps=eps) * scale + shift
-        an axis that is not there: dim=-1 => dim=3
-        other numbers: + shift => + shift + 0.01
-        changes its input: centred = features - => centred = features.sub_(0.5) -
     """,
     "next_word_loss": """
         cut off from the gradient: index=0) => index=0).detach() || said = scores => said = scores.data ||
@@ -211,8 +139,6 @@ WRONG = {
             return sum(F.cross_entropy(said, came, ignore_index=0) for said, came in pairs) / len(ids)
         last word only: => return F.cross_entropy(scores[:, -2], ids[:, -1], ignore_index=0)
         sizes that do not fit: said, came => said[:-1], came
-        other numbers: index=0) => index=0) + 1
-        an axis too many: index=0) => index=0)[None]
     """,
     "paired_interval": """
         the work left to another function:
@@ -221,31 +147,23 @@ WRONG = {
             from shared import training; return training.mean_and_interval(np.subtract(first, second))
         pairing lost: => half = np.ptp(stats.ttest_ind(first, second).confidence_interval(0.95)) / 2
             return np.mean(first) - np.mean(second), half
-        wrong type: => return f"{np.mean(first) - np.mean(second):.3f}"
         sign lost: => d = abs(first - second)
             return d.mean(), stats.t.ppf(0.975, len(d) - 1) * stats.sem(d)
-        other numbers: quantile * => 1.1 * quantile *
     """,
     "sign_flips": """
         the allowance too large: differences.mean()) - 1e-12 => differences.mean()) * 0.98
         one side doubled: => patterns = np.array(list(product((1, -1), repeat=len(differences))))
             return 2 * np.mean((patterns * differences).mean(1) >= abs(np.mean(differences)) - 1e-12)
         an argument is not used: => return 0.05
-        wrong type: return np.mean => return "%.2f" % np.mean
     """,
     "breadth": """
-        other numbers: entropy.exp() => (entropy.exp() + 0.01)
-        changes its input: entropy = => weights += 1e-9; entropy =
         one number for all maps: .mean(dim=-1) => .mean().item()
     """,
     "rollout": """
-        an axis is missing: return mixed => return mixed[0]
-        other numbers: / 2 @ => / 2.01 @
         element by element: 2 @ mixed => 2 * (mixed if mixed is not identity else 1)
     """,
     "without_head": """
         changes its input: weight.clone() => weight
         raises: weight.shape[1] // num_heads => weight.shape[1] / num_heads
-        other numbers: ] = 0 => ] = 1e-3
     """,
 }

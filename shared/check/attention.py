@@ -84,10 +84,9 @@ the scale divided by the scores: SCORES / math.sqrt(WIDTH) => math.sqrt(WIDTH) /
 
 WEIGHING = """SEE_HIDE
 mask after the softmax: WEIGH => SCORES.softmax(AXIS) * MASK
-padding hidden with too small a number: WEIGH => SCORES.masked_fill(~MASK, -10.0).softmax(AXIS) ||
-    SCORES.masked_fill(~MASK, -20.0).softmax(AXIS) || SCORES.masked_fill(~MASK, -20.0).softmax(AXIS) * MASK ||
-    SCORES.masked_fill(~MASK, -50.0).softmax(AXIS) || SCORES.masked_fill(~MASK, -10.0).softmax(AXIS) * MASK ||
-    SCORES.masked_fill(~MASK, -100.0).softmax(AXIS) || SCORES.masked_fill(~MASK, -100.0).softmax(AXIS) * MASK
+padding hidden with too small a number: WEIGH => SCORES.masked_fill(~MASK, -20.0).softmax(AXIS) ||
+    SCORES.masked_fill(~MASK, -20.0).softmax(AXIS) * MASK || SCORES.masked_fill(~MASK, -100.0).softmax(AXIS) ||
+    SCORES.masked_fill(~MASK, -100.0).softmax(AXIS) * MASK
 padding scored zero: WEIGH => (SCORES * MASK).softmax(AXIS) || (SCORES * MASK).softmax(AXIS) * MASK
 the mask added as it is: WEIGH => (SCORES + MASK).softmax(AXIS) || (SCORES + MASK).softmax(AXIS) * MASK
 no softmax: WEIGH => SCORES * MASK || SCORES
@@ -98,17 +97,15 @@ the mask the wrong way round: WEIGH => SCORES.masked_fill(MASK, -1e30).softmax(A
     SCORES.masked_fill(MASK, -torch.inf).softmax(AXIS) || SCORES.masked_fill(MASK, -1e30).softmax(AXIS) * ~MASK ||
     (SCORES - 1e9 * MASK).softmax(AXIS)
 SEE_SOFTMAX
-softmax over the batch: WEIGH => SCORES.masked_fill(~MASK, -1e30).softmax(0) ||
-    SCORES.masked_fill(~MASK, -1e30).softmax(0) * MASK || SCORES.masked_fill(~MASK, -torch.inf).softmax(0) ||
-    SCORES.softmax(0) || SCORES.softmax(0) * MASK
+softmax over the batch: WEIGH => SCORES.masked_fill(~MASK, -1e30).softmax(0) || SCORES.softmax(0) ||
+    SCORES.softmax(0) * MASK
 """
 ASKING = """SEE_SOFTMAX
 softmax over the wrong axis: WEIGH => SCORES.masked_fill(~MASK, -1e30).softmax(DOWN) ||
     SCORES.masked_fill(~MASK, -torch.inf).softmax(DOWN) || SCORES.masked_fill(~ASKS, -1e30).softmax(DOWN) ||
-    SCORES.masked_fill(~ASKS, -torch.inf).softmax(DOWN) || SCORES.softmax(DOWN) ||
-    (SCORES.mT.masked_fill(~MASK, -1e30).softmax(AXIS) * MASK).mT
+    SCORES.softmax(DOWN)
 the mask on those who ask: WEIGH => SCORES.masked_fill(~ASKS, -1e30).softmax(AXIS) || SCORES.softmax(AXIS) * ASKS ||
-    SCORES.masked_fill(~ASKS, -1e30).softmax(AXIS) * ASKS || SCORES.masked_fill(~ASKS, -torch.inf).softmax(AXIS)
+    SCORES.masked_fill(~ASKS, -torch.inf).softmax(AXIS)
 SEE_HIDE
 mask after the softmax: WEIGH => SCORES.softmax(AXIS) * MASK * ASKS
 NaN in rows of padding: WEIGH => SCORES.masked_fill(~(MASK & ASKS), -torch.inf).softmax(AXIS)

@@ -111,7 +111,7 @@ average_early = Exercise(
         padding left in the sum: {SHARE} => (1 / mask.sum(dim=1, keepdim=True)).expand(mask.shape)
         not divided: / mask.sum(dim=1, keepdim=True) => || {ROW} => weights.sum(dim=1)
         one count for all texts: mask.sum(dim=1, keepdim=True) => mask.sum()
-        counted over the batch: mask.sum(dim=1, keepdim=True) => mask.sum(dim=0) || mask.sum(dim=1 => mask.sum(dim=0
+        counted over the batch: mask.sum(dim=1, keepdim=True) => mask.sum(dim=0)
         the axis of the count is lost: dim=1, keepdim=True => dim=1
         row means instead of column means: {ROW} => weights.mean(dim=2) || share || => return values.mean(dim=1) ||
             return values.sum(dim=1) / mask.sum(dim=1, keepdim=True) || weights).sum(dim=1) => weights).sum(dim=2)
@@ -119,7 +119,7 @@ average_early = Exercise(
         summed over the batch: weights).sum(dim=1) => weights).sum(dim=0) || values).sum(dim=1) => values).sum(dim=0)
         summed over the features: values).sum(dim=1) => values).sum(dim=2)
         one row read: {ROW} => weights[:, 0] || weights[:, -1]
-        divided once too often: values).sum(dim=1 => values).mean(dim=1 || weights).sum(dim=1 => weights).mean(dim=1
+        divided once too often: values).sum(dim=1 => values).mean(dim=1
         multiplied by the count: mask / mask => mask * mask
         {VALUES}
         rows of padding counted: {ROW} => weights.mean(dim=1)

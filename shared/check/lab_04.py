@@ -144,7 +144,7 @@ def marks_row(features, mask, place, W_query, W_key, W_value):
 
 def row_of_the_mark(features, mask, place, W_query, W_key, W_value):
     """The whole layer by PyTorch, then one row of it."""
-    output, _ = attention_by_pytorch(features, mask, *(W.T.__rmatmul__ for W in (W_query.T, W_key.T, W_value.T)))
+    output, _ = attention_by_pytorch(features, mask, *(W.__rmatmul__ for W in (W_query, W_key, W_value)))
     return torch.stack([rows[at] for rows, at in zip(output, place.tolist(), strict=True)])
 
 

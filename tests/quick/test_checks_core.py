@@ -108,6 +108,13 @@ def test_a_mistake_that_raises_is_named_when_the_answer_raises_alike():
     assert verdict.mistake == "times its transpose" and "Lab 3, “The layer”" in repr(verdict)
 
 
+def test_an_error_of_that_kind_is_not_enough_beside_right_numbers():
+    """PyTorch raises RuntimeError for all sorts of reasons."""
+    rows = dataclasses.replace(double, mistakes=edits("squared: x + x => x + x.view(len(x))"))
+    assert rows(lambda x: x + x.view(len(x))).mistake == "squared"
+    assert rows(lambda x: 2 * x if x.dim() == 1 else x @ x).mistake == "sizes that do not fit"
+
+
 def test_an_unknown_mistake_says_where_and_by_how_much():
     def answer(x):
         result = 2 * x

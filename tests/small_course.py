@@ -148,7 +148,7 @@ CHECKS = '''"""The checks of the small lab."""
 from torch import nn
 
 from .exercise import Case, Exercise, draw
-from .mistakes import edit
+from .mistakes import edits
 
 
 def double(x):
@@ -168,7 +168,8 @@ double = Exercise(
     double,
     cases=[Case({"x": draw(3, 2)}), Case({"x": draw(5)})],
     truth=lambda x: 2 * x,
-    mistakes=[edit("squared", "x + x", "x * x", say="You squared x.")],
+    mistakes=edits("squared: x + x => x * x"),
+    say={"squared": "You squared x."},
     tried="two tensors",
     see="Lab 11, “A long training”",
 )

@@ -3,35 +3,14 @@
 `check.<exercise>(answer)` returns a `Verdict`; how to add one stands at the head of `exercise.py`.
 """
 
-from .exercise import Exercise as Exercise
-from .exercise import Verdict as Verdict
-from .lab_01 import attention_pool as attention_pool
-from .lab_01 import lost_to_the_cut as lost_to_the_cut
-from .lab_01 import masked_mean as masked_mean
-from .lab_02 import extra_parameters as extra_parameters
-from .lab_02 import redundant_key as redundant_key
-from .lab_02 import split_the_map as split_the_map
-from .lab_03 import add_queries as add_queries
-from .lab_03 import one_matrix as one_matrix
-from .lab_03 import one_question as one_question
-from .lab_04 import average_early as average_early
-from .lab_04 import marks_row as marks_row
-from .lab_04 import whole_layer as whole_layer
-from .lab_05 import as_layer as as_layer
-from .lab_05 import batched_attention as batched_attention
-from .lab_05 import context_of_one_word as context_of_one_word
-from .lab_06 import all_filters as all_filters
-from .lab_06 import look_at_the_next_word as look_at_the_next_word
-from .lab_06 import scores_of_one_word as scores_of_one_word
-from .lab_07 import cut_into_heads as cut_into_heads
-from .lab_07 import join_heads as join_heads
-from .lab_07 import many_heads as many_heads
-from .lab_08 import allowed_places as allowed_places
-from .lab_08 import first_block as first_block
-from .lab_08 import layer_norm as layer_norm
-from .lab_08 import next_word_loss as next_word_loss
-from .lab_09 import paired_interval as paired_interval
-from .lab_09 import sign_flips as sign_flips
-from .lab_10 import breadth as breadth
-from .lab_10 import rollout as rollout
-from .lab_10 import without_head as without_head
+from .exercise import Exercise, Verdict
+from .lab_01 import attention_pool, lost_to_the_cut, masked_mean
+from .lab_02 import extra_parameters, redundant_key, split_the_map
+from .lab_03 import add_queries, one_matrix, one_question
+from .lab_04 import average_early, marks_row, whole_layer
+from .lab_05 import as_layer, batched_attention, context_of_one_word
+from .lab_06 import all_filters, look_at_the_next_word, scores_of_one_word
+from .lab_07 import cut_into_heads, join_heads, many_heads
+from .lab_08 import allowed_places, first_block, layer_norm, next_word_loss
+from .lab_09 import paired_interval, sign_flips
+from .lab_10 import breadth, rollout, without_head

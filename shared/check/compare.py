@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from .run import Raised, Wrong
+from .mistakes import Wrong
 
 
 def as_tensor(value: Any) -> Tensor | None:
@@ -37,8 +37,6 @@ def close(given: Tensor, wanted: Tensor) -> Tensor:
 
 def agrees(given: Any, other: Any, wanted: Any = None) -> bool:
     """Whether an answer is what something else gives, except where `wanted` has NaN: nobody looks there."""
-    if isinstance(given, Raised) or isinstance(other, Raised):
-        return False
     if isinstance(other, (tuple, list)):
         parts = wanted if isinstance(wanted, (tuple, list)) else [None] * len(other)
         listed = isinstance(given, (tuple, list)) and len(given) == len(other) == len(parts)
@@ -59,25 +57,21 @@ def kind(value: Any) -> str:
         return f"a{special} tensor of shape {tuple(value.shape)}".replace("torch.", "")
     if isinstance(value, np.ndarray):
         return "a numpy array"
-    if isinstance(value, type):
-        return f"the class {value.__name__}"
-    return f"a value of type {type(value).__name__}"
+    return f"the class {value.__name__}" if isinstance(value, type) else f"a value of type {type(value).__name__}"
 
 
 def compare(given: Any, wanted: Any, where: str) -> None:
     """Raise Wrong when an answer is not what is wanted. Where `wanted` has NaN, any number will do, but no NaN."""
     if given is None:
-        raise Wrong("returns nothing", "Your code returns None. Is a `return` missing at its end?")
+        raise Wrong("returns nothing")
     if isinstance(wanted, tuple):
         row = isinstance(given, (Tensor, np.ndarray)) and given.ndim == 1 and isinstance(wanted[0], float)
         if not (row or isinstance(given, (tuple, list))) or len(given) != len(wanted):
             has = f"{len(given)} things" if isinstance(given, (tuple, list)) else kind(given)
-            raise Wrong(
-                "wrong type", f"Your code returns {has}; the exercise asks for {len(wanted)} results in a tuple."
-            )
+            raise Wrong("wrong type [results]", kind=has, count=len(wanted))
         for place, (one, other) in enumerate(zip(given, wanted, strict=True), 1):
             if one is None:
-                raise Wrong("returns nothing", f"Result {place} of {len(wanted)} is None. It was asked for, too.")
+                raise Wrong("returns nothing [in part]", place=place, count=len(wanted))
             compare(one, other, f"{where}, result {place} of {len(wanted)}")
     elif isinstance(wanted, Tensor):
         _compare_tensors(given, wanted, where)
@@ -88,13 +82,13 @@ def compare(given: Any, wanted: Any, where: str) -> None:
 def _compare_numbers(given: Any, wanted: float, where: str) -> None:
     scalar = isinstance(given, (Tensor, np.ndarray)) and given.shape == () and as_tensor(given) is not None
     if not scalar and (not isinstance(given, (numbers.Real, np.number)) or isinstance(given, bool)):
-        raise Wrong("wrong type", f"Your code returns {kind(given)}; the exercise asks for one number.")
+        raise Wrong("wrong type [number]", kind=kind(given))
     if math.isnan(float(given)):
-        raise Wrong("not a number", f"The number is NaN {where}. A division of zero by zero?")
+        raise Wrong("not a number [one]", where=where)
     if not abs(float(given) - wanted) <= 1e-6 * abs(wanted) + 1e-9:
         in_single = isinstance(given, (Tensor, np.ndarray, np.number)) and given.dtype.itemsize < 8
         if not (in_single and abs(float(given) - wanted) <= 1e-4 * (1e-2 + abs(wanted))):
-            raise Wrong("other numbers", f"The number is off: {float(given):.4g} instead of {wanted:.4g} {where}.")
+            raise Wrong("other numbers [one]", given=float(given), wanted=float(wanted), where=where)
 
 
 def check_shape(given: Tensor, wanted: tuple[int, ...], where: str) -> None:
@@ -105,7 +99,24 @@ def check_shape(given: Tensor, wanted: tuple[int, ...], where: str) -> None:
         name = "an axis too many" if given.dim() > len(wanted) else "an axis is missing"
     else:
         name = "axes in the wrong order" if sorted(given.shape) == sorted(wanted) else "wrong shape"
-    raise Wrong(name, f"The shape is {tuple(given.shape)} instead of {tuple(wanted)} {where}. Follow the axes.")
+    raise Wrong(name, given=tuple(given.shape), wanted=tuple(wanted), where=where)
+
+
+def _compare_tensors(given: Any, wanted: Tensor, where: str) -> None:
+    if not isinstance(given, Tensor) or as_tensor(given) is None:
+        raise Wrong("wrong type", kind=kind(given))
+    check_shape(given, wanted.shape, where)
+    kinds = [(t.dtype.is_floating_point, t.dtype == torch.bool) for t in (given, wanted)]
+    if kinds[0] != kinds[1]:
+        raise Wrong("wrong dtype", given=given.dtype, wanted=wanted.dtype, where=where)
+    if given.isnan().any():
+        raise Wrong("not a number", where=where)
+    differs = ~(close(given, wanted) | wanted.isnan())
+    if differs.any():
+        first = tuple(differs.nonzero()[0].tolist())
+        gap = (given.detach().double() - wanted.double())[differs].abs().max().item()
+        words = {"count": int(differs.sum()), "all": differs.numel(), "gap": gap, "first": list(first)}
+        raise Wrong("other numbers", **words, given=given[first].item(), wanted=wanted[first].item(), where=where)
 
 
 def relation(pairs: list[tuple[Any, Any]]) -> Wrong | None:
@@ -122,30 +133,5 @@ def relation(pairs: list[tuple[Any, Any]]) -> Wrong | None:
     if math.isclose(factor, 1, rel_tol=1e-3):
         return None  # it is another result that is wrong
     if math.isclose(factor, -1, rel_tol=1e-3):
-        return Wrong("the sign turned round", "All numbers have the wrong sign, and are right but for that.")
-    return Wrong(
-        "wrong by a factor", f"All numbers are {factor:.4g} times what they should be, and right but for that."
-    )
-
-
-def _compare_tensors(given: Any, wanted: Tensor, where: str) -> None:
-    if not isinstance(given, Tensor) or as_tensor(given) is None:
-        raise Wrong("wrong type", f"Your code returns {kind(given)}; the exercise asks for a torch tensor of numbers.")
-    check_shape(given, wanted.shape, where)
-    kinds = [(t.dtype.is_floating_point, t.dtype == torch.bool) for t in (given, wanted)]
-    if kinds[0] != kinds[1]:
-        raise Wrong("wrong dtype", f"The result is a tensor of {given.dtype} instead of {wanted.dtype} {where}.")
-    if given.isnan().any():
-        sentence = f"There is NaN in the result {where}. A division by zero, or a row of minus infinities in a softmax?"
-        raise Wrong("not a number", sentence)
-    differs = ~(close(given, wanted) | wanted.isnan())
-    if not differs.any():
-        return
-    first = tuple(differs.nonzero()[0].tolist())
-    gap = (given.detach().double() - wanted.double())[differs].abs().max().item()
-    raise Wrong(
-        "other numbers",
-        f"The numbers differ from the reference {where}: {int(differs.sum())} of {differs.numel()}, by up to "
-        f"{gap:.4g}, first at {list(first)}: {given[first].item():.4g} instead of {wanted[first].item():.4g}. "
-        "It is none of the mistakes that this check knows by name.",
-    )
+        return Wrong("the sign turned round [everywhere]")
+    return Wrong("wrong by a factor", factor=factor)

@@ -1,81 +1,68 @@
 """The checks of lab 1: means without padding, attention pooling, and what a cut throws away."""
 
-import math
-from collections.abc import Callable
-
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import nn
 
-from .exercise import Case, Exercise, draw, real_tokens
-from .mistakes import COUNTED, edit
-
-PADDING = "Lab 1, “Batches, padding and the mask”"
-TWO_MODELS = "Lab 1, “Two models”"
-DISTRACTORS = "Lab 1, “Distractors”"
-
-# --- 1.1 ---------------------------------------------------------------------------------------------------------
+from .attention import COUNTED, PADDING, TWO_MODELS, attend, real_tokens, texts, weighing
+from .exercise import Case, Exercise
+from .mistakes import edits
 
 
+# --- 1.1 ---
 def masked_mean(features, mask):
     """The mean of the real tokens of each text, (batch, dim)."""
     total = (features * mask.unsqueeze(2)).sum(dim=1)  # (batch, dim)
     return total / mask.sum(dim=1, keepdim=True).clamp(min=1)
 
 
-def mean_by_loops(features: Tensor, mask: Tensor) -> Tensor:
-    means = torch.zeros(features.shape[0], features.shape[2], dtype=features.dtype)
-    for text, (tokens, real) in enumerate(zip(features, mask, strict=True)):
-        if real.any():
-            means[text] = tokens[real].mean(dim=0)
-    return means
+def mean_by_loops(features, mask):
+    return torch.stack(
+        [tokens[real].sum(dim=0) / max(real.sum(), 1) for tokens, real in zip(features, mask, strict=True)]
+    )
 
 
-SUM, COUNT = "total = (features * mask.unsqueeze(2)).sum(dim=1)", "mask.sum(dim=1, keepdim=True).clamp(min=1)"
+COUNT = "mask.sum(dim=1, keepdim=True).clamp(min=1)"
+BATCHES = [
+    texts((4,), real_tokens([5, 3, 1])),
+    texts((2,), real_tokens([6, 6]), 1),
+    texts((3,), real_tokens([4, 0, 2], padding_first=True), 2),
+    texts((4,), real_tokens([4, 3, 2, 1]), 3),
+]
 
 masked_mean = Exercise(
     masked_mean,
-    cases=[
-        Case({"features": draw(3, 5, 4), "mask": real_tokens([5, 3, 1])}),
-        Case({"features": draw(2, 6, 2, seed=1), "mask": real_tokens([6, 6])}),
-        Case({"features": draw(3, 4, 3, seed=2), "mask": real_tokens([4, 0, 2]).flip(1)}),
-        Case({"features": draw(4, 4, 4, seed=3), "mask": real_tokens([4, 3, 2, 1])}),
-    ],
+    cases=BATCHES,
     truth=mean_by_loops,
     tried="four batches in double precision: with padding behind and in front, without, and with a text of padding "
     "only",
     see=TWO_MODELS,
-    mistakes=[
-        edit("padding left in the mean", None, "return features.mean(dim=1)", see=PADDING),
-        edit("padding left in the sum", " * mask.unsqueeze(2)", "", see=PADDING),
-        edit("padding left in the sum", " * mask.unsqueeze(2)", "", ".clamp(min=1)", "", see=PADDING),
-        edit("divided by all places", COUNT, "mask.shape[1]"),
-        edit("not divided", f" / {COUNT}", ""),
-        edit("one count for all texts", COUNT, "mask.sum()"),
-        edit("the mask the wrong way round", SUM, f"mask = ~mask; {SUM}", see=PADDING),
-        edit("the mask the wrong way round", SUM, f"mask = ~mask; {SUM}", ".clamp(min=1)", "", see=PADDING),
-        edit("the mask the wrong way round", "mask.unsqueeze(2)", "(~mask).unsqueeze(2)", see=PADDING),
-        edit("mean over the batch", None, "return features.mean(dim=0)"),
-        edit("mean over the batch", "sum(dim=1)", "sum(dim=0)", COUNT, "mask.sum(dim=0)[:, None].clamp(min=1)"),
-        edit("mean over the batch", "sum(dim=1)", "sum(dim=0)", COUNT, "mask.sum(dim=0)[:, None]"),
-        edit("mean over the batch", "sum(dim=1)", "sum(dim=0)"),
-        edit("mean over the features", None, "return features.mean(dim=2)"),
-        edit("mean over the features", "sum(dim=1)", "sum(dim=2)"),
-        edit("mean over the features", None, "return (features * mask.unsqueeze(2)).mean(dim=2)"),
-        edit("counted over the batch", "mask.sum(dim=1, keepdim=True)", "mask.sum(dim=0).unsqueeze(1)"),
-        edit("counted over the batch", "mask.sum(dim=1", "mask.sum(dim=0"),
-        edit("the axis of the count is lost", "mask.sum(dim=1, keepdim=True)", "mask.sum(dim=1)"),
-        edit("the mask on the wrong axis", "mask.unsqueeze(2)", "mask.unsqueeze(1)"),
-        edit("the mask on the wrong axis", "mask.unsqueeze(2)", "mask"),
-        edit("NaN for a text of padding", ".clamp(min=1)", ""),
-        edit("multiplied by the count", f"/ {COUNT}", f"* {COUNT}"),
-        edit("the mask only counted", SUM, f"mask = {COUNTED}; {SUM}", see=PADDING),
-    ],
+    mistakes=edits(f"""
+        divided by all places: {COUNT} => mask.shape[1]
+        not divided: / {COUNT} =>
+        one count for all texts: {COUNT} => mask.sum()
+        mean over the batch: => return features.mean(dim=0) || sum(dim=1) => sum(dim=0) ||
+            sum(dim=1) => sum(dim=0) && {COUNT} => mask.sum(dim=0)[:, None].clamp(min=1) ||
+            sum(dim=1) => sum(dim=0) && {COUNT} => mask.sum(dim=0)[:, None]
+        mean over the features: => return features.mean(dim=2) || return (features * mask.unsqueeze(2)).mean(dim=2) ||
+            sum(dim=1) => sum(dim=2)
+        counted over the batch: mask.sum(dim=1, keepdim=True) => mask.sum(dim=0).unsqueeze(1) ||
+            mask.sum(dim=1 => mask.sum(dim=0
+        the axis of the count is lost: mask.sum(dim=1, keepdim=True) => mask.sum(dim=1)
+        the mask on the wrong axis: mask.unsqueeze(2) => mask.unsqueeze(1) || mask
+        NaN for a text of padding: .clamp(min=1) =>
+        multiplied by the count: / {COUNT} => * {COUNT}
+        {PADDING}
+        padding left in the mean: => return features.mean(dim=1)
+        padding left in the sum: * mask.unsqueeze(2) => || * mask.unsqueeze(2) => && .clamp(min=1) =>
+        the mask the wrong way round: total = => mask = ~mask; total = || mask.unsqueeze(2) => (~mask).unsqueeze(2) ||
+            total = => mask = ~mask; total = && .clamp(min=1) =>
+        the mask only counted: total = => mask = {COUNTED}; total =
+    """),
 )
 
-# --- 1.2 ---------------------------------------------------------------------------------------------------------
 
-
+# --- 1.2 ---
 class AttentionPool(nn.Module):
     def __init__(self, dim):
         super().__init__()
@@ -88,129 +75,87 @@ class AttentionPool(nn.Module):
         return (weights.unsqueeze(2) * features).sum(dim=1), weights
 
 
-def pool_by_loops(features: Tensor, mask: Tensor, score: Callable) -> tuple[Tensor, Tensor]:
-    weights = torch.zeros(mask.shape, dtype=features.dtype)  # (batch, tokens)
-    for text, real in enumerate(mask):
-        scores = [score(token[None]).item() for token in features[text, real]]
-        exponentials = [math.exp(score - max(scores)) for score in scores]
-        weights[text, real] = torch.tensor([e / sum(exponentials) for e in exponentials], dtype=features.dtype)
-    pooled = [sum(w * f for w, f in zip(*pair, strict=True)) for pair in zip(weights, features, strict=True)]
-    return torch.stack(pooled), weights
+def pool_by_pytorch(features, mask, score):
+    """One query, of which each score is a key; a text of padding only gives zeros."""
+    found = attend(torch.ones(len(features), 1, 1), score(features), features, mask, scale=1.0)
+    return tuple(rows.squeeze(1).nan_to_num() for rows in found)
 
 
-FILL = "scores.masked_fill(~mask, torch.finfo(scores.dtype).min)"
+FILL, LOWEST = "scores.masked_fill(~mask, torch.finfo(scores.dtype).min)", "torch.finfo(scores.dtype).min"
+SECTIONS = {"HIDE": TWO_MODELS, "MASK": PADDING, "SOFTMAX": TWO_MODELS}
 SOFT, SUMMED = "scores.softmax(dim=1) * mask", "(weights.unsqueeze(2) * features).sum"
 
 attention_pool = Exercise(
     AttentionPool,
     name="attention_pool",
     cases=[
-        Case({"features": draw(3, 5, 4), "mask": real_tokens([5, 3, 1])}, sizes=(4,)),
-        Case({"features": draw(2, 6, 3, seed=1), "mask": real_tokens([6, 6])}, sizes=(3,)),
-        Case({"features": draw(3, 4, 2, seed=2), "mask": real_tokens([4, 0, 2]).flip(1)}, sizes=(2,)),
-        Case({"features": draw(4, 4, 4, seed=3), "mask": real_tokens([4, 3, 2, 1])}, sizes=(4,)),
-        Case({"features": draw(2, 1, 3, seed=4), "mask": real_tokens([1, 1])}, sizes=(3,)),
-        Case({"features": 250 * draw(12, 3, 3, seed=5), "mask": real_tokens([1, 2] * 5 + [1, 3])}, sizes=(3,)),
+        *BATCHES,
+        texts((3,), real_tokens([1, 1]), 4),
+        texts((3,), real_tokens([1, 2] * 5 + [1, 3]), 5, scale=250.0),
     ],
-    truth=pool_by_loops,
+    truth=pool_by_pytorch,
     parts=("score",),
     widths=lambda dim: {"score": (dim, 1)},
     tried="six batches in double precision, with padding, without, with a text of padding only, with texts of one "
-    "token and with large scores, against loops",
+    "token and with large scores, against PyTorch's scaled_dot_product_attention",
     see=TWO_MODELS,
-    mistakes=[
-        edit("softmax over the batch", "softmax(dim=1)", "softmax(dim=0)"),
-        edit("softmax over the batch", SOFT, "scores.softmax(dim=0)"),
-        edit("softmax over the batch", FILL, "scores", SOFT, "scores.softmax(dim=0)"),
-        edit("softmax over the batch", FILL, "scores", "softmax(dim=1)", "softmax(dim=0)"),
-        edit("no mask", FILL, "scores", SOFT, "scores.softmax(dim=1)", see=PADDING),
-        edit("mask after the softmax", FILL, "scores"),
-        edit("the mask the wrong way round", "masked_fill(~mask", "masked_fill(mask", see=PADDING),
-        edit("the mask the wrong way round", "(~mask", "(mask", " * mask", "", see=PADDING),
-        edit("the mask the wrong way round", "(~mask", "(mask", " * mask", " * ~mask", see=PADDING),
-        edit("the mask the wrong way round", "~mask, torch.finfo(scores.dtype).min", "mask, -torch.inf", see=PADDING),
-        edit(
-            "the mask the wrong way round",
-            *("~mask, torch.finfo(scores.dtype).min", "mask, -torch.inf", " * mask", ""),
-            see=PADDING,
-        ),
-        edit("padding scored zero", FILL, "scores * mask"),
-        edit("padding scored zero", FILL, "scores * mask", SOFT, "scores.softmax(dim=1)"),
-        edit("the mask added as it is", FILL, "scores + mask"),
-        edit("the mask added as it is", FILL, "scores + mask", SOFT, "scores.softmax(dim=1)"),
-        edit("padding hidden with too small a number", "torch.finfo(scores.dtype).min", "-100.0"),
-        edit("padding hidden with too small a number", "torch.finfo(scores.dtype).min", "-100.0", " * mask", ""),
-        edit("padding hidden with too small a number", "torch.finfo(scores.dtype).min", "-20.0"),
-        edit("padding hidden with too small a number", "torch.finfo(scores.dtype).min", "-20.0", " * mask", ""),
-        edit("no softmax", SOFT, "scores * mask"),
-        edit("no softmax", FILL, "scores", SOFT, "scores"),
-        edit("no softmax", SOFT, "scores"),
-        edit("sigmoid instead of softmax", "scores.softmax(dim=1)", "scores.sigmoid()"),
-        edit("divided once too often", ".sum(dim=1), weights", ".mean(dim=1), weights"),
-        edit("weights not used", SUMMED, "features.mean"),
-        edit("weights not used", SUMMED, "features.sum"),
-        edit("weights not used", SUMMED, "(mask.unsqueeze(2) * features).sum"),
-        edit("weights not used", f"{SUMMED}(dim=1)", f"(mask.unsqueeze(2) * features).sum(dim=1) / {COUNT}"),
-        edit("summed over the features", "features).sum(dim=1)", "features).sum(dim=2)"),
-        edit("summed over the batch", "features).sum(dim=1)", "features).sum(dim=0)"),
-        edit("scores returned instead of weights", "dim=1), weights", "dim=1), scores"),
-        edit("scores returned instead of weights", "dim=1), weights", "dim=1), self.score(features).squeeze(2)"),
-        edit("results in the wrong order", f"return {SUMMED}(dim=1), weights", f"return weights, {SUMMED}(dim=1)"),
-        edit("squeeze without an axis", "squeeze(2)", "squeeze()"),
-        edit("NaN for a text of padding", "torch.finfo(scores.dtype).min", "-torch.inf"),
-        edit("NaN for a text of padding", "torch.finfo(scores.dtype).min", "-torch.inf", " * mask", ""),
-        edit("weight for a text of padding", SOFT, "scores.softmax(dim=1)"),
-        edit("the mask only counted", "scores = scores.m", f"mask = {COUNTED}; scores = scores.m", see=PADDING),
-    ],
+    mistakes=weighing(SOFT, "self.score(features).squeeze(2)", "mask", 1, SECTIONS)
+    + edits(f"""
+        no softmax: {SOFT} => scores
+        divided once too often: .sum(dim=1), weights => .mean(dim=1), weights
+        weights not used: {SUMMED} => features.mean || features.sum || (mask.unsqueeze(2) * features).sum ||
+            {SUMMED}(dim=1) => (mask.unsqueeze(2) * features).sum(dim=1) / {COUNT}
+        summed over the features: features).sum(dim=1) => features).sum(dim=2)
+        summed over the batch: features).sum(dim=1) => features).sum(dim=0)
+        scores returned instead of weights: dim=1), weights => dim=1), scores || dim=1), self.score(features).squeeze(2)
+        results in the wrong order: {SUMMED}(dim=1), weights => weights, {SUMMED}(dim=1)
+        squeeze without an axis: squeeze(2) => squeeze()
+        NaN for a text of padding: {LOWEST} => -torch.inf || {LOWEST} => -torch.inf && * mask =>
+        weight for a text of padding: {SOFT} => scores.softmax(dim=1)
+        {PADDING}
+        the mask the wrong way round: ~mask => mask || ~mask, {LOWEST} => mask, -torch.inf
+        the mask only counted: scores = scores.m => mask = {COUNTED}; scores = scores.m
+    """),
 )
 
-# --- 1.3 ---------------------------------------------------------------------------------------------------------
 
-
+# --- 1.3 ---
 def lost_to_the_cut(labelled, distractor, window):
     """The share of labelled reviews of which nothing is left."""
     return (distractor >= window).mean()
 
 
-def lost_by_lists(labelled: np.ndarray, distractor: np.ndarray, window: int) -> float:
-    lost = 0
-    for own, before in zip(labelled.tolist(), distractor.tolist(), strict=True):
-        joined = ["distractor"] * before + ["labelled"] * own
-        lost += "labelled" not in joined[:window]
-    return lost / len(labelled)
+def lost_by_lists(labelled, distractor, window):
+    joined = [["distractor"] * before + ["labelled"] * own for own, before in zip(labelled, distractor, strict=True)]
+    return sum("labelled" not in words[:window] for words in joined) / len(joined)
 
 
-def _lengths(seed: int, longest: int, size: int) -> np.ndarray:
-    return np.random.default_rng(seed).integers(1, longest, size)
+def lengths(longest: tuple[int, int], size: int, window: int) -> Case:
+    random = np.random.default_rng(size)
+    labelled, distractor = (random.integers(1, up_to, size) for up_to in longest)
+    return Case({"labelled": labelled, "distractor": distractor, "window": window})
 
 
 lost_to_the_cut = Exercise(
     lost_to_the_cut,
     cases=[
         Case({"labelled": np.array([4, 5, 20, 1, 8]), "distractor": np.array([3, 10, 12, 9, 10]), "window": 10}),
-        Case({"labelled": _lengths(2, 90, 40), "distractor": _lengths(1, 90, 40), "window": 50}),
-        Case({"labelled": _lengths(4, 300, 200), "distractor": _lengths(3, 900, 200), "window": 256}),
+        lengths((90, 90), 40, 50),
+        lengths((300, 900), 200, 256),
     ],
     truth=lost_by_lists,
     tried="windows of 10, 50 and 256 tokens, one of them filled to its last place, against lists of words",
-    see=DISTRACTORS,
-    mistakes=[
-        edit("a full window counted as room", ">=", ">"),
-        edit("cut reviews counted as lost", "(distractor >=", "(distractor + labelled >"),
-        edit("cut reviews counted as lost", "(distractor >=", "(distractor + labelled >="),
-        edit("the two reviews exchanged", "(distractor", "(labelled"),
-        edit("the two reviews exchanged", "(distractor >=", "(labelled >"),
-        edit("a count instead of a share", ".mean()", ".sum()"),
-        edit("the share that stays", ">=", "<"),
-        edit("the share that stays", ">=", "<="),
-        edit(
-            "words counted instead of reviews",
-            None,
-            "return 1 - (window - distractor).clip(0, labelled).sum() / labelled.sum()",
-        ),
-        edit("the window is not used", ">= window", ">= 256"),
-        edit("one answer for each review", ".mean()", ""),
-        edit("only windows filled exactly", ">=", "=="),
-        edit("the reviews compared with each other", ">= window", ">= labelled"),
-    ],
+    see="Lab 1, “Distractors”",
+    mistakes=edits("""
+        a full window counted as room: >= => >
+        cut reviews counted as lost: (distractor >= => (distractor + labelled > || (distractor + labelled >=
+        the two reviews exchanged: (distractor => (labelled || (distractor >= => (labelled >
+        a count instead of a share: .mean() => .sum()
+        the share that stays: >= => < || <=
+        words counted instead of reviews: => return 1 - (window - distractor).clip(0, labelled).sum() / labelled.sum()
+        the window is not used: >= window => >= 256
+        one answer for each review: .mean() =>
+        only windows filled exactly: >= => ==
+        the reviews compared with each other: >= window => >= labelled
+    """),
 )

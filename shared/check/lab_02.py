@@ -5,16 +5,12 @@ from torch import Tensor, nn
 
 from .compare import check_shape
 from .exercise import Case, Exercise, draw
-from .mistakes import edit, refused
-from .run import Wrong
+from .mistakes import Wrong, edits
 
-TO_TWO = "Lab 2, “From one map to two”"
 PROOF = "Lab 2, “The proof on a trained model”"
-COST = "Lab 2, “What the split costs”"
-
-# --- 2.1 ---------------------------------------------------------------------------------------------------------
 
 
+# --- 2.1 ---
 def redundant_key(W_key, b_key, query, b_query):
     """The single map of a key model: w (dim,) and b ()."""
     w = W_key @ query  # (dim,)
@@ -22,19 +18,15 @@ def redundant_key(W_key, b_key, query, b_query):
     return w, b
 
 
-def map_by_asking(W_key: Tensor, b_key: Tensor, query: Tensor, b_query: Tensor) -> tuple[Tensor, Tensor]:
+def map_by_asking(W_key, b_key, query, b_query):
     """The single map found by asking the key model: its scores for no features, and for each feature alone."""
-
-    def score(features):
-        keys = [sum(f * W_key[row, column] for row, f in enumerate(features)) for column in range(W_key.shape[1])]
-        return sum((key + b) * q for key, b, q in zip(keys, b_key, query, strict=True)) + b_query
-
-    dim = W_key.shape[0]
-    bias = score([0.0] * dim)
-    return torch.stack([score([float(i == j) for j in range(dim)]) - bias for i in range(dim)]), bias
+    features = torch.cat([torch.zeros(1, len(W_key)), torch.eye(len(W_key))])  # (1 + dim, dim)
+    keys = nn.functional.linear(features, W_key.T, b_key)
+    nothing, *each = nn.functional.linear(keys, query[None], b_query[None]).squeeze(1)
+    return torch.stack(each) - nothing, nothing
 
 
-def with_b_as_tensor(given: object, W_key: Tensor, **_) -> object:
+def with_b_as_tensor(given, W_key, **_):
     """The answer as it is, but that a plain number may stand for `b`."""
     if isinstance(given, (tuple, list)) and len(given) == 2 and type(given[1]) in (int, float):
         return given[0], torch.tensor(given[1], dtype=W_key.dtype)
@@ -53,48 +45,40 @@ redundant_key = Exercise(
     view=with_b_as_tensor,
     tried="key models of four shapes with biases, k below d, above d, 1 and equal to d, in double precision, feature "
     "by feature",
-    see=TO_TWO,
-    mistakes=[
-        edit("the key's bias forgotten", "b_key @ query + b_query", "b_query", see=PROOF),
-        edit("the query's bias forgotten", " + b_query", "", see=PROOF),
-        edit("both biases forgotten", "b_key @ query + b_query", "torch.zeros(())", see=PROOF),
-        edit("the key's bias never met the query", "b_key @ query", "b_key.sum()"),
-        edit("the key's bias never met the query", "b_key @ query", "b_key.mean()"),
-        edit("the key's bias never met the query", "b_key @ query", "b_key"),
-        edit("the query left out of w", "= W_key @ query", "= W_key.sum(dim=1)"),
-        edit("the query left out of w", "= W_key @ query", "= W_key"),
-        edit("the product is not summed", "= W_key @ query", "= W_key * query"),
-        edit("the product is not summed", "b_key @ query", "b_key * query"),
-        edit("the matrix the wrong way round", "= W_key @ query", "= W_key.T @ query"),
-        edit("the matrix the wrong way round", "= W_key @ query", "= query @ W_key"),
-        edit("w is a column", "= W_key @ query", "= W_key @ query[:, None]"),
-        edit("the bias in place of the query", "= W_key @ query", "= W_key @ b_key"),
-        edit("the bias in place of the query", "= b_key @ query", "= b_key @ b_key"),
-        edit("the query meets itself", "b_key @ query", "query @ query"),
-        edit("results in the wrong order", "return w, b", "return b, w"),
-        edit("a bias subtracted", "query + b_query", "query - b_query"),
-        edit("added in place of multiplied", "W_key @ query", "W_key + query"),
-        edit("multiplied in place of added", "query + b_query", "query * b_query"),
-    ],
+    see="Lab 2, “From one map to two”",
+    mistakes=edits(f"""
+        the key's bias never met the query: b_key @ query => b_key.sum() || b_key.mean() || b_key
+        the query left out of w: = W_key @ query => = W_key.sum(dim=1) || = W_key
+        the product is not summed: = W_key @ query => = W_key * query || b_key @ query => b_key * query
+        the matrix the wrong way round: = W_key @ query => = W_key.T @ query || = query @ W_key
+        w is a column: = W_key @ query => = W_key @ query[:, None]
+        the bias in place of the query: = W_key @ query => = W_key @ b_key || = b_key @ query => = b_key @ b_key
+        the query meets itself: b_key @ query => query @ query
+        results in the wrong order: return w, b => return b, w
+        a bias subtracted: query + b_query => query - b_query
+        added in place of multiplied: W_key @ query => W_key + query
+        multiplied in place of added: query + b_query => query * b_query
+        {PROOF}
+        the key's bias forgotten: b_key @ query + b_query => b_query
+        the query's bias forgotten: + b_query =>
+        both biases forgotten: b_key @ query + b_query => torch.zeros(())
+    """),
 )
 
-# --- 2.2 ---------------------------------------------------------------------------------------------------------
 
-
+# --- 2.2 ---
 def split_the_map(w, query):
     """A key matrix (dim, key_dim) that brings w back."""
     return torch.outer(w, query) / (query @ query)  # (dim, key_dim)
 
 
-def what_the_query_makes(given: object, w: Tensor, query: Tensor) -> Tensor:
+def what_the_query_makes(given, w, query):
     """What counts in an answer to `split_the_map`: the product of its matrix with the query."""
     shape = (len(w), len(query))
     if not isinstance(given, Tensor):
-        raise Wrong(
-            "wrong type", f"Your code returns a {type(given).__name__}; it should be a tensor of shape {shape}."
-        )
+        raise Wrong("wrong type [key matrix]", kind=type(given).__name__, shape=shape)
     if given.shape == shape[::-1] and shape != shape[::-1]:
-        raise refused("the matrix the wrong way round", PROOF)
+        raise Wrong("the matrix the wrong way round", see=PROOF)
     check_shape(given, shape, "(d, k)")
     return (given * query).sum(dim=1)
 
@@ -112,29 +96,25 @@ split_the_map = Exercise(
     tried="queries of 3, 1 and 9 random numbers and one with zeros, for maps of 6, by multiplying your K with the "
     "query",
     see=PROOF,
-    mistakes=[
-        edit("not divided by q · q", f" / {SQUARE}", ""),
-        edit("divided by the length of q", SQUARE, "query.norm()"),
-        edit("each column brings back all of w", SQUARE, "(query @ query) * len(query)"),
-        edit("the query is not undone", SPLIT, "w[:, None].repeat(1, len(query))"),
-        edit("the query is not undone", SPLIT, "w[:, None].repeat(1, len(query)) / len(query)"),
-        edit("divided by an entry of q", SPLIT, "torch.outer(w, (torch.arange(len(query)) == 0) / query[0])"),
-        edit("divided by an entry of q", SPLIT, "w[:, None] / query / len(query)"),
-        edit("nothing comes back", "torch.outer(w, query)", "torch.zeros(len(w), len(query))"),
-        edit("the matrix the wrong way round", "outer(w, query)", "outer(query, w)"),
-        edit("multiplied in place of divided", f"/ {SQUARE}", f"* {SQUARE}"),
-        edit("divided by the number of entries", SQUARE, "len(query)"),
-        edit("w taken for the query", SQUARE, "(w @ query)"),
-        edit("w taken for the query", SQUARE, "(query @ w)"),
-        edit("w taken for the query", SQUARE, "(w @ w)"),
-        edit("the query entry by entry", SQUARE, "query"),
-        edit("the query entry by entry", SQUARE, "(query * query)"),
-    ],
+    mistakes=edits(f"""
+        not divided by q · q: / {SQUARE} =>
+        divided by the length of q: {SQUARE} => query.norm()
+        each column brings back all of w: {SQUARE} => {SQUARE} * len(query)
+        the query is not undone: {SPLIT} => w[:, None].repeat(1, len(query)) ||
+            w[:, None].repeat(1, len(query)) / len(query)
+        divided by an entry of q: {SPLIT} => torch.outer(w, (torch.arange(len(query)) == 0) / query[0]) ||
+            w[:, None] / query / len(query)
+        nothing comes back: torch.outer(w, query) => torch.zeros(len(w), len(query))
+        the matrix the wrong way round: outer(w, query) => outer(query, w)
+        multiplied in place of divided: / {SQUARE} => * {SQUARE}
+        divided by the number of entries: {SQUARE} => len(query)
+        w taken for the query: {SQUARE} => (w @ query) || (query @ w) || (w @ w)
+        the query entry by entry: {SQUARE} => query || (query * query)
+    """),
 )
 
-# --- 2.3 ---------------------------------------------------------------------------------------------------------
 
-
+# --- 2.3 ---
 def extra_parameters(dim, key_dim, bias):
     """Parameters of key and query, minus the single map's."""
     single = dim + bias
@@ -143,7 +123,7 @@ def extra_parameters(dim, key_dim, bias):
     return key + query - single
 
 
-def by_counting_modules(dim: int, key_dim: int, bias: bool) -> int:
+def by_counting_modules(dim, key_dim, bias):
     def count(*layers):
         return sum(parameter.numel() for layer in layers for parameter in layer.parameters())
 
@@ -161,38 +141,30 @@ extra_parameters = Exercise(
     ],
     truth=by_counting_modules,
     tried="four pairs of d and k, with and without biases, by counting real modules",
-    see=COST,
-    mistakes=[
-        edit("the query forgotten", "key + query - single", "key - single"),
-        edit("the query forgotten", "key + query - single", "key - single + bias"),
-        edit("biases not counted", "single =", "bias = 0; single ="),
-        edit("the single map's bias forgotten", "single = dim + bias", "single = dim"),
-        edit("the query's bias forgotten", "query = key_dim + bias", "query = key_dim"),
-        edit("the key's bias has the wrong width", "bias * key_dim", "bias * dim"),
-        edit("the key's bias has the wrong width", "bias * key_dim", "bias"),
-        edit("the query has the wrong width", "query = key_dim", "query = dim"),
-        edit("the query has the wrong width", "query = key_dim", "query = bias"),
-        edit("the single map not taken off", " - single", ""),
-        edit("the key matrix not counted", "key + query - single", "query - single"),
-        edit("the key matrix not counted", "dim * key_dim + ", ""),
-        edit("the key matrix taken as d by d", "dim * key_dim", "dim * dim"),
-        edit("the key matrix taken as d by d", "dim * key_dim + bias * key_dim", "dim * dim + bias * dim"),
-        edit("the key matrix taken as d by d", "single =", "key_dim = dim; single ="),
-        edit("the key matrix taken as d by d", None, "return dim * dim + bias * dim"),
-        *(
-            edit("the key matrix is not d times k", "dim * key_dim", wrong)
-            for wrong in ("key_dim * key_dim", "(dim + key_dim)", "dim / key_dim", "dim", "key_dim")
-        ),
-        edit("the difference turned round", "key + query - single", "single - key - query"),
-        edit("the single map added", "- single", "+ single"),
-        edit("the query taken off", "key + query", "key - query"),
-        edit("the single map's bias has the wrong sign", "single = dim + bias", "single = dim - bias"),
-        edit("the single map has the wrong width", "single = dim + bias", "single = bias"),
-        edit("a bias subtracted", "key_dim + bias * key_dim", "key_dim - bias * key_dim"),
-        edit("a bias subtracted", "query = key_dim + bias", "query = key_dim - bias"),
-        edit("multiplied in place of added", "query = key_dim + bias", "query = key_dim * bias"),
-        edit("multiplied in place of added", "single = dim + bias", "single = dim * bias"),
-        edit("multiplied in place of added", "key_dim + bias * key_dim", "key_dim * bias * key_dim"),
-        edit("multiplied in place of added", "key + query", "key * query"),
-    ],
+    see="Lab 2, “What the split costs”",
+    mistakes=edits("""
+        the query forgotten: key + query - single => key - single || key - single + bias
+        biases not counted: single = => bias = 0; single =
+        the single map's bias forgotten: single = dim + bias => single = dim
+        the query's bias forgotten: query = key_dim + bias => query = key_dim
+        the key's bias has the wrong width: bias * key_dim => bias * dim || bias
+        the query has the wrong width: query = key_dim => query = dim || query = bias
+        the single map not taken off: - single =>
+        the key matrix not counted: key + query - single => query - single || dim * key_dim + =>
+        the key matrix taken as d by d: dim * key_dim => dim * dim ||
+            dim * key_dim + bias * key_dim => dim * dim + bias * dim || single = => key_dim = dim; single = ||
+            => return dim * dim + bias * dim
+        the key matrix is not d times k: dim * key_dim => key_dim * key_dim || (dim + key_dim) || dim / key_dim ||
+            dim || key_dim
+        the difference turned round: key + query - single => single - key - query
+        the single map added: - single => + single
+        the query taken off: key + query => key - query
+        the single map's bias has the wrong sign: single = dim + bias => single = dim - bias
+        the single map has the wrong width: single = dim + bias => single = bias
+        a bias subtracted: key_dim + bias * key_dim => key_dim - bias * key_dim ||
+            query = key_dim + bias => query = key_dim - bias
+        multiplied in place of added: query = key_dim + bias => query = key_dim * bias ||
+            single = dim + bias => single = dim * bias || key_dim + bias * key_dim => key_dim * bias * key_dim ||
+            key + query => key * query
+    """),
 )

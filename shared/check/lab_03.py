@@ -1,41 +1,32 @@
 """The checks of lab 3: one matrix for queries and keys, a query for each token, one question for all."""
 
 import math
-from collections.abc import Callable
-from functools import partial
 
 import torch
 from torch import Tensor, nn
 
 from ..model import masked_softmax
+from .attention import COUNTED, PADDING, ROOT, TWO_MODELS, attention_by_pytorch, batches, mixing, scaling, weighing
 from .compare import check_shape, kind
-from .exercise import Case, Exercise, draw, real_tokens
-from .mistakes import attention, edit, refused
-from .run import Wrong
+from .exercise import Case, Exercise, draw
+from .mistakes import Mistake, Wrong, edits
 
 EACH = "Lab 3, “A question for each token”"
-THREE_WAYS = "Lab 3, “Three ways to one matrix”"
 WHO = "Lab 3, “Who asks whom”"
 LAYER = "Lab 3, “The layer”"
 ONCE_MORE = "Lab 3, “One query for all, once more”"
-ROOT = "Lab 3, “Why divide by the square root of k?”"
-
-# --- 3.1 ---------------------------------------------------------------------------------------------------------
 
 
+# --- 3.1 ---
 def one_matrix(weight_query, weight_key):
     """M (dim, dim), so that F M F^T are the scaled scores."""
     key_dim = weight_query.shape[0]
     return weight_query.T @ weight_key / math.sqrt(key_dim)  # (dim, dim)
 
 
-def middle_by_loops(weight_query: Tensor, weight_key: Tensor) -> Tensor:
-    key_dim, dim = weight_query.shape
-    middle = torch.empty(dim, dim, dtype=weight_query.dtype)
-    for asks in range(dim):
-        for answers in range(dim):
-            middle[asks, answers] = sum(q[asks] * k[answers] for q, k in zip(weight_query, weight_key, strict=True))
-    return middle / math.sqrt(key_dim)
+def middle_by_loops(weight_query, weight_key):
+    entries = [[sum(q * k) / len(q) ** 0.5 for k in weight_key.unbind(1)] for q in weight_query.unbind(1)]
+    return torch.tensor(entries, dtype=weight_query.dtype)
 
 
 PRODUCT = "weight_query.T @ weight_key"
@@ -48,34 +39,28 @@ one_matrix = Exercise(
     ],
     truth=middle_by_loops,
     tried="four pairs of random matrices, k below, above and equal to d, in double precision, entry by entry",
-    see=THREE_WAYS,
-    mistakes=[
-        edit("no scale", " / math.sqrt(key_dim)", "", see=ROOT),
-        edit("d instead of k in the scale", "shape[0]", "shape[1]", see=ROOT),
-        edit("no root in the scale", "math.sqrt(key_dim)", "key_dim", see=ROOT),
-        edit("multiplied by the scale", "/ math", "* math", see=ROOT),
-        edit("queries and keys exchanged", PRODUCT, "weight_key.T @ weight_query"),
-        edit("queries and keys exchanged", PRODUCT, "weight_key.T @ weight_query", " / math.sqrt(key_dim)", ""),
-        edit("the trap of the transposed matrix", PRODUCT, "weight_query @ weight_key.T"),
-        edit("the trap of the transposed matrix", PRODUCT, "weight_query @ weight_key.T", "shape[0]", "shape[1]"),
-        edit("the trap of the transposed matrix", PRODUCT, "weight_query @ weight_key.T", " / math.sqrt(key_dim)", ""),
-        edit("no transpose at all", "weight_query.T", "weight_query"),
-        edit("no transpose at all", PRODUCT, "weight_query @ weight_key", " / math.sqrt(key_dim)", ""),
-        edit("one matrix for both", PRODUCT, "weight_query.T @ weight_query", see=WHO),
-        edit("one matrix for both", PRODUCT, "weight_key.T @ weight_key", see=WHO),
-        edit("a reshape for a transpose", "weight_query.T", "weight_query.reshape(weight_query.shape[::-1])"),
-        edit("a reshape for a transpose", "weight_query.T", "weight_query.view(weight_query.shape[::-1])"),
-        edit("the product is not summed", PRODUCT, "weight_query * weight_key"),
-        edit("the product is not summed", PRODUCT, "weight_query.T * weight_key"),
-        edit("only one matrix used", f"{PRODUCT} /", "weight_query.T /"),
-        edit("only one matrix used", f"{PRODUCT} /", "weight_key /"),
-        edit("the scale of another matrix's number", "weight_query.shape[0]", "weight_query.numel()"),
-    ],
+    see="Lab 3, “Three ways to one matrix”",
+    mistakes=edits(f"""
+        queries and keys exchanged: {PRODUCT} => weight_key.T @ weight_query ||
+            {PRODUCT} => weight_key.T @ weight_query && / math.sqrt(key_dim) =>
+        the trap of the transposed matrix: {PRODUCT} => weight_query @ weight_key.T ||
+            {PRODUCT} => weight_query @ weight_key.T && shape[0] => shape[1] ||
+            {PRODUCT} => weight_query @ weight_key.T && / math.sqrt(key_dim) =>
+        no transpose at all: weight_query.T => weight_query || weight_query.T => weight_query && / math.sqrt(key_dim) =>
+        a reshape for a transpose: weight_query.T => weight_query.reshape(weight_query.shape[::-1])
+        the product is not summed: {PRODUCT} => weight_query * weight_key || weight_query.T * weight_key
+        only one matrix used: {PRODUCT} / => weight_query.T / || weight_key /
+        the scale of another matrix's number: weight_query.shape[0] => weight_query.numel()
+        {ROOT}
+        d instead of k in the scale: shape[0] => shape[1]
+        {WHO}
+        one matrix for both: {PRODUCT} => weight_query.T @ weight_query || weight_key.T @ weight_key
+    """)
+    + scaling("key_dim", ROOT, PRODUCT),
 )
 
-# --- 3.2 ---------------------------------------------------------------------------------------------------------
 
-
+# --- 3.2 ---
 class KeyedAttention(nn.Module):
     def __init__(self, dim, key_dim):
         super().__init__()
@@ -90,34 +75,31 @@ class KeyedAttention(nn.Module):
         return weights @ features, weights
 
 
-def attention_by_pytorch(
-    features: Tensor, mask: Tensor, W_query: Callable, W_key: Callable, W_value: Callable = lambda features: features
-) -> tuple[Tensor, Tensor]:
-    """PyTorch's own attention. Values of the unit matrix bring back the weights; rows of padding are left open."""
-    queries, keys, values = W_query(features), W_key(features), W_value(features)
-    unit = torch.eye(features.shape[1], dtype=features.dtype).expand(len(features), -1, -1)
-    attend = partial(nn.functional.scaled_dot_product_attention, queries, keys, attn_mask=mask[:, None, :])
-    return tuple(attend(brought).masked_fill(~mask[:, :, None], torch.nan) for brought in (values, unit))
+SCORES, WEIGH = "queries @ keys.transpose(1, 2)", "masked_softmax(scores, mask.unsqueeze(1))"
 
 
-def texts(sizes: tuple, lengths: list[int], seed: int, padding_first: bool = False, scale: float = 1.0) -> Case:
-    """A batch of texts for a layer made with these sizes, of which the first is the width of the features."""
-    mask = real_tokens(lengths).flip(1) if padding_first else real_tokens(lengths)
-    return Case({"features": scale * draw(*mask.shape, sizes[0], seed=seed), "mask": mask}, sizes)
+def layer(brought: str, **widths: str) -> list[Mistake]:
+    """The mistakes of the layers of labs 3 and 4; `brought` is what the weights bring back."""
+    widths |= {"features": "features.shape[2]", "tokens": "keys.shape[1]", "texts": "keys.shape[0]"}
+    known = scaling("keys.shape[2]", ROOT, SCORES, **widths)
+    known += mixing("features", "transpose(1, 2)", brought, EACH=EACH, WHOM=WHO, PRODUCT=LAYER, BACK=LAYER)
+    sections = {"HIDE": TWO_MODELS, "MASK": PADDING, "SOFTMAX": LAYER}
+    known += weighing(WEIGH, "scores", "mask.unsqueeze(1)", 2, sections, asks="mask.unsqueeze(2)")
+    return known + edits(f"""
+        {EACH}
+        one question for all: {SCORES} => queries.mean(dim=1, keepdim=True).expand_as(queries) @ keys.mT
+        {LAYER}
+        transpose of the wrong axes: keys.transpose(1, 2) => keys.permute(2, 1, 0) || keys.transpose(0, 1)
+        the axis of the mask is lost: {WEIGH} => masked_softmax(scores, mask) ||
+            scores.masked_fill(~mask, -1e30).softmax(dim=2)
+        scores returned instead of weights: {brought}, weights => {brought}, scores
+        results in the wrong order: weights @ {brought}, weights => weights, weights @ {brought}
+        {PADDING}
+        the mask only counted: {WEIGH} => masked_softmax(scores, ({COUNTED}).unsqueeze(1))
+    """)
 
 
-def batches(*more: tuple) -> list[Case]:
-    """Batches that tell mistakes apart: other widths, padding in front, all sizes equal, one token, large scores."""
-    small, wide, narrow, equal, large = more
-    return [
-        texts(small, [5, 3, 1], 0),
-        texts(wide, [6, 6], 1),
-        texts(narrow, [4, 2, 3, 1], 2, padding_first=True),
-        texts(equal, [4, 3, 2, 4], 3),
-        texts(small, [1, 1], 4),
-        texts(large, [1, 1, 1, 2] * 4 + [3], 5, scale=30.0),
-    ]
-
+ALONE = f"{SCORES} => (queries * keys).sum(dim=2) && mask.unsqueeze(1) => mask && weights @ features =>"
 
 add_queries = Exercise(
     KeyedAttention,
@@ -129,26 +111,16 @@ add_queries = Exercise(
     tried="six batches, with padding and without, k below and above d, one token, large scores, in double precision, "
     "against PyTorch's scaled_dot_product_attention",
     see=LAYER,
-    mistakes=[
-        *attention("features"),
-        edit(
-            "each token asks only itself",
-            *("queries @ keys.transpose(1, 2)", "(queries * keys).sum(dim=2)", "mask.unsqueeze(1)", "mask"),
-            *("weights @ features", "(weights.unsqueeze(2) * features).sum(dim=1)"),
-            see=EACH,
-        ),
-        edit(
-            "each token asks only itself",
-            *("queries @ keys.transpose(1, 2)", "(queries * keys).sum(dim=2)", "mask.unsqueeze(1)", "mask"),
-            *("weights @ features", "weights.unsqueeze(2) * features"),
-            see=EACH,
-        ),
-    ],
+    mistakes=layer("features")
+    + edits(f"""
+        {EACH}
+        each token asks only itself: {ALONE} (weights.unsqueeze(2) * features).sum(dim=1) ||
+            {ALONE} weights.unsqueeze(2) * features
+    """),
 )
 
-# --- 3.3 ---------------------------------------------------------------------------------------------------------
 
-
+# --- 3.3 ---
 def one_question(w, key_dim):
     """W_query, b_query and W_key that ask w's question."""
     W_query = torch.zeros(len(w), key_dim)
@@ -157,27 +129,25 @@ def one_question(w, key_dim):
     return W_query, b_query, W_key
 
 
-def how_all_look(given: object, w: Tensor, key_dim: int) -> Tensor:
+def how_all_look(given, w, key_dim):
     """What counts in an answer to `one_question`: the weights that it gives to six tokens."""
     dim = len(w)
     shapes = {"W_query": (dim, key_dim), "b_query": (key_dim,), "W_key": (dim, key_dim)}
     if not isinstance(given, (tuple, list)) or len(given) != 3:
-        raise Wrong("wrong type", "Return three tensors in a tuple: W_query, b_query, W_key.")
+        raise Wrong("wrong type [question]")
     for (name, shape), part in zip(shapes.items(), given, strict=True):
         if not isinstance(part, Tensor):
-            raise Wrong(
-                "a number in place of a tensor", f"{name} is {kind(part)}. It should be a tensor of shape {shape}."
-            )
+            raise Wrong("a number in place of a tensor", name=name, kind=kind(part), shape=shape)
         check_shape(part, shape, f"of {name} (d = {dim}, k = {key_dim})")
     W_query, b_query, W_key = (part.to(w.dtype) for part in given)
     features = draw(6, dim, seed=7).to(w.dtype)
     weights = ((features @ W_query + b_query) @ (features @ W_key).T / math.sqrt(key_dim)).softmax(dim=1)
     if W_query.any() and not torch.allclose(weights, weights[:1].expand_as(weights), atol=1e-6):
-        raise refused("the matrix still asks", ONCE_MORE)
+        raise Wrong("the matrix still asks", see=ONCE_MORE)
     return weights
 
 
-KEY = "torch.outer(w, b_query) / math.sqrt(key_dim)"
+ALL = "W_query, b_query, W_key"
 
 one_question = Exercise(
     one_question,
@@ -189,20 +159,17 @@ one_question = Exercise(
     view=how_all_look,
     tried="k equal to d, below it, 1 and above it, on six random tokens: each row is the pooling's",
     see=ONCE_MORE,
-    mistakes=[
-        edit("the scale not undone", "math.sqrt(key_dim)", "key_dim"),
-        edit("the scale undone twice", KEY, "torch.outer(w, b_query)"),
-        edit("every column asks", "/ math.sqrt(key_dim)", "* math.sqrt(key_dim)"),
-        edit("nobody asks", "torch.ones(key_dim)", "torch.zeros(key_dim)"),
-        edit("the matrix still asks", "torch.zeros(len(w), key_dim)", "torch.ones(len(w), key_dim)"),
-        edit("the sign turned round", "W_query, b_query, W_key", "W_query, -b_query, W_key"),
-        edit("every column asks", KEY, "math.sqrt(key_dim) * torch.outer(w, b_query)"),
-        edit("nobody asks", "W_query, b_query, W_key", "W_key, b_query, W_query"),
-        edit("nobody asks", KEY, "torch.zeros(len(w), key_dim)"),
-        edit("the matrix still asks", "torch.zeros(len(w), key_dim)", "torch.randn(len(w), key_dim)"),
-        edit("the matrix still asks", "W_query, b_query, W_key", "W_key, b_query, W_key"),
-        edit("d instead of k in the scale", "math.sqrt(key_dim)", "math.sqrt(len(w))"),
-        edit("the scale counted three times", "math.sqrt(key_dim)", "key_dim**1.5"),
-        edit("w left out of the keys", "torch.outer(w, b_query)", "torch.ones(len(w), key_dim)"),
-    ],
+    mistakes=edits(f"""
+        the scale not undone: math.sqrt(key_dim) => key_dim
+        the scale undone twice: / math.sqrt(key_dim) =>
+        every column asks: / math.sqrt => * math.sqrt
+        nobody asks: torch.ones(key_dim) => torch.zeros(key_dim) || {ALL} => W_key, b_query, W_query ||
+            torch.outer(w, b_query) => torch.zeros(len(w), key_dim)
+        the matrix still asks: torch.zeros(len(w), key_dim) => torch.ones(len(w), key_dim) ||
+            torch.randn(len(w), key_dim) || {ALL} => W_key, b_query, W_key
+        the sign turned round: {ALL} => W_query, -b_query, W_key
+        d instead of k in the scale: math.sqrt(key_dim) => math.sqrt(len(w))
+        the scale counted three times: math.sqrt(key_dim) => key_dim**1.5
+        w left out of the keys: torch.outer(w, b_query) => torch.ones(len(w), key_dim)
+    """),
 )

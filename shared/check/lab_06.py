@@ -7,20 +7,12 @@ import torch
 from torch import Tensor
 
 from .exercise import Case, Exercise, draw
-from .mistakes import edit, refused
-from .run import Wrong
+from .mistakes import Wrong, edits
 
-THREE = "Lab 6, “Query, key and value of one word”"
-ONE_SCORE = "Lab 6, “One score is one dot product”"
-ROW = "Lab 6, “A row of scores”"
 MATRIX = "Lab 6, “The whole score matrix”"
-SOFTMAX = "Lab 6, “Scaled and through the softmax”"
-ALL_VECTORS = "Lab 6, “All context vectors”"
-FILTER = "Lab 6, “The filter applied to the values”"
-
-# --- 6.1 ---------------------------------------------------------------------------------------------------------
 
 
+# --- 6.1 ---
 def scores_of_one_word(asking, embedded, W_query, W_key):
     """The scores of the word `asking` with all words, (tokens,)."""
     query = W_query @ embedded[asking]  # (d_k,)
@@ -28,7 +20,7 @@ def scores_of_one_word(asking, embedded, W_query, W_key):
     return keys @ query  # (tokens,)
 
 
-def scores_by_pairs(asking: int, embedded: Tensor, W_query: Tensor, W_key: Tensor) -> Tensor:
+def scores_by_pairs(asking, embedded, W_query, W_key):
     query = W_query @ embedded[asking]
     return torch.stack([(query * (W_key @ word)).sum() for word in embedded])
 
@@ -46,55 +38,42 @@ scores_of_one_word = Exercise(
     truth=scores_by_pairs,
     tried="four sentences in double precision, with d_k smaller than embedding_dim, larger, and equal to it, pair by "
     "pair",
-    see=ROW,
-    mistakes=[
-        *(
-            edit(
-                *("the matrix the wrong way round", *texts),
-                say=f"{which} not transposed. When d_k equals embedding_dim that raises no error. A weight matrix acts "
-                "from the left here, W @ x; where the words stand as rows it is x @ W.T.",
-                see=THREE,
-            )
-            for which, *texts in (
-                ("Both matrices are", QUERY, "embedded[asking] @ W_query", "W_key.T", "W_key"),
-                ("W_query is", QUERY, "embedded[asking] @ W_query"),
-                ("W_key is", "W_key.T", "W_key"),
-            )
-        ),
-        edit("a reshape for a transpose", "W_key.T", "W_key.reshape(W_key.shape[::-1])"),
-        edit("queries and keys exchanged", "W_query @", "W_key @", "W_key.T", "W_query.T", see=MATRIX),
-        edit("one matrix for both", "W_query @", "W_key @", see=THREE),
-        edit("one matrix for both", "W_key.T", "W_query.T", see=THREE),
-        edit("no transpose at all", "keys @ query", "query @ keys"),
-        edit("scaled", "keys @ query", "keys @ query / math.sqrt(len(query))", see=SOFTMAX),
-        edit("scaled", "keys @ query", "keys @ query / math.sqrt(embedded.shape[1])", see=SOFTMAX),
-        edit("softmax applied", "keys @ query", "(keys @ query).softmax(dim=0)", see=SOFTMAX),
-        edit("softmax applied", "keys @ query", "(keys @ query / math.sqrt(len(query))).softmax(dim=0)", see=SOFTMAX),
-        edit("no projection", QUERY, "embedded[asking]", KEYS, "embedded", see=ONE_SCORE),
-        edit("no projection", QUERY, "embedded[asking]", see=ONE_SCORE),
-        edit("no projection", KEYS, "embedded", see=ONE_SCORE),
-        edit("always the same word", "[asking]", "[0]"),
-        edit("always the same word", "[asking]", "[-1]"),
-        edit("one place off", "[asking]", "[asking - 1]"),
-        edit("all rows in place of one", QUERY, "W_query @ embedded.T"),
-        edit("all rows in place of one", QUERY, "embedded @ W_query.T", "keys @ query", "query @ keys.T"),
-        edit("the product is not summed", "keys @ query", "keys * query"),
-        edit("added up to one number", "keys @ query", "(keys @ query).sum()"),
-    ],
+    see="Lab 6, “A row of scores”",
+    mistakes=edits(f"""
+        a reshape for a transpose: W_key.T => W_key.reshape(W_key.shape[::-1])
+        no transpose at all: keys @ query => query @ keys
+        always the same word: [asking] => [0] || [-1]
+        one place off: [asking] => [asking - 1]
+        all rows in place of one: {QUERY} => W_query @ embedded.T ||
+            {QUERY} => embedded @ W_query.T && keys @ query => query @ keys.T
+        the product is not summed: keys @ query => keys * query
+        added up to one number: keys @ query => (keys @ query).sum()
+        Lab 6, “Query, key and value of one word”
+        the matrix the wrong way round [both]: {QUERY} => embedded[asking] @ W_query && W_key.T => W_key
+        the matrix the wrong way round [W_query]: {QUERY} => embedded[asking] @ W_query
+        the matrix the wrong way round [W_key]: W_key.T => W_key
+        one matrix for both: W_query @ => W_key @ || W_key.T => W_query.T
+        {MATRIX}
+        queries and keys exchanged: W_query @ => W_key @ && W_key.T => W_query.T
+        Lab 6, “Scaled and through the softmax”
+        scaled: keys @ query => keys @ query / math.sqrt(len(query)) || keys @ query / math.sqrt(embedded.shape[1])
+        softmax applied: keys @ query => (keys @ query).softmax(dim=0) ||
+            (keys @ query / math.sqrt(len(query))).softmax(dim=0)
+        Lab 6, “One score is one dot product”
+        no projection: {QUERY} => embedded[asking] && {KEYS} => embedded || {QUERY} => embedded[asking] ||
+            {KEYS} => embedded
+    """),
 )
 
-# --- 6.2 ---------------------------------------------------------------------------------------------------------
 
-
+# --- 6.2 ---
 def all_filters(weights, values):
     """Each value times each weight, (tokens that ask, tokens that are asked, d_v)."""
     return weights[:, :, None] * values[None, :, :]  # (tokens, tokens, 1) * (1, tokens, d_v)
 
 
-def filters_by_loops(weights: Tensor, values: Tensor) -> Tensor:
-    return torch.stack(
-        [torch.stack([weight * value for weight, value in zip(row, values, strict=True)]) for row in weights]
-    )
+def filters_by_loops(weights, values):
+    return torch.stack([torch.stack([w * value for w, value in zip(row, values, strict=True)]) for row in weights])
 
 
 def filters(tokens: int, d_v: int) -> Case:
@@ -108,35 +87,31 @@ all_filters = Exercise(
     cases=[filters(4, 4), filters(5, 3), filters(2, 6), filters(1, 2)],
     truth=filters_by_loops,
     tried="four sentences in double precision, one of them with as many values as words",
-    see=FILTER,
-    mistakes=[
-        edit("values of the word that asks", SPREAD, "values[:, None, :]"),
-        edit("weights transposed", "weights[", "weights.T["),
-        edit("axes of the result swapped", "weights[", "weights.T[", SPREAD, "values[:, None, :]"),
-        edit("axes of the result swapped", None, "return values[:, :, None] * weights.T[:, None, :]"),
-        edit("features and words swapped", None, "return weights[:, None, :] * values.T[None, :, :]"),
-        edit("the new axis in the wrong place", LIFTED, "weights[:, None, :]"),
-        edit("the new axis in the wrong place", LIFTED, "weights[None, :, :]"),
-        edit("the new axis in the wrong place", SPREAD, "values[:, :, None]"),
-        edit("no new axis", LIFTED, "weights", SPREAD, "values"),
-        edit("already summed", None, "return weights @ values", see=ALL_VECTORS),
-        edit("already summed", None, "return (weights[:, :, None] * values).sum(dim=0)", see=ALL_VECTORS),
-        edit("already summed", None, "return weights.T @ values", see=ALL_VECTORS),
-        edit("one word only", None, "return weights[0][:, None] * values"),
-        edit("softmax once more", "weights[", "weights.softmax(dim=1)[", see=SOFTMAX),
-        edit("not weighted", None, "return values.expand(len(weights), *values.shape)"),
-        edit("not weighted", None, f"return {SPREAD}"),
-        edit("values left out", None, f"return {LIFTED}.expand(-1, -1, values.shape[1])"),
-        edit("values left out", None, f"return {LIFTED}"),
-        edit("added in place of multiplied", "*", "+"),
-        edit("divided in place of multiplied", "*", "/"),
-        edit("divided in place of multiplied", None, f"return {SPREAD} / {LIFTED}"),
-    ],
+    see="Lab 6, “The filter applied to the values”",
+    mistakes=edits(f"""
+        values of the word that asks: {SPREAD} => values[:, None, :]
+        weights transposed: weights[ => weights.T[
+        axes of the result swapped: weights[ => weights.T[ && {SPREAD} => values[:, None, :] ||
+            => return values[:, :, None] * weights.T[:, None, :]
+        features and words swapped: => return weights[:, None, :] * values.T[None, :, :]
+        the new axis in the wrong place: {LIFTED} => weights[:, None, :] || weights[None, :, :] ||
+            {SPREAD} => values[:, :, None]
+        no new axis: {LIFTED} => weights && {SPREAD} => values
+        one word only: => return weights[0][:, None] * values
+        not weighted: => return values.expand(len(weights), *values.shape) || return {SPREAD}
+        values left out: => return {LIFTED}.expand(-1, -1, values.shape[1]) || return {LIFTED}
+        added in place of multiplied: * => +
+        divided in place of multiplied: * => / || => return {SPREAD} / {LIFTED}
+        Lab 6, “All context vectors”
+        already summed: => return weights @ values || return ({LIFTED} * values).sum(dim=0) ||
+            return weights.T @ values
+        Lab 6, “Scaled and through the softmax”
+        softmax once more: weights[ => weights.softmax(dim=1)[
+    """),
 )
 
-# --- 6.3 ---------------------------------------------------------------------------------------------------------
 
-
+# --- 6.3 ---
 def look_at_the_next_word(num_words):
     """W_query and W_key, each (d_k, num_words), with which each word looks at the next one."""
     W_query = 10 * math.sqrt(num_words) * torch.eye(num_words)  # large, and the scale divides by the root again
@@ -144,32 +119,31 @@ def look_at_the_next_word(num_words):
     return W_query, W_key
 
 
-def looked_at(matrices: object, num_words: int) -> Tensor:
+def looked_at(matrices, num_words):
     """What counts in an answer to `look_at_the_next_word`: where each word looks, (num_words,)."""
     if not isinstance(matrices, (tuple, list)) or len(matrices) != 2:
-        raise Wrong("wrong type", "Return two matrices, `return W_query, W_key`.")
+        raise Wrong("wrong type [two matrices]")
     matrices = [torch.as_tensor(matrix) if isinstance(matrix, np.ndarray) else matrix for matrix in matrices]
     for name, matrix in zip(("W_query", "W_key"), matrices, strict=True):
         if not isinstance(matrix, Tensor) or matrix.dim() != 2 or matrix.shape[1] != num_words:
-            shape = f"shape {tuple(matrix.shape)}" if isinstance(matrix, Tensor) else f"type {type(matrix).__name__}"
-            raise Wrong("wrong shape", f"{name} has {shape} for {num_words} words; it must be (d_k, {num_words}).")
+            kind = f"shape {tuple(matrix.shape)}" if isinstance(matrix, Tensor) else f"type {type(matrix).__name__}"
+            raise Wrong("wrong shape [words]", name=name, kind=kind, num_words=num_words)
     W_query, W_key = (matrix.detach().double() for matrix in matrices)
     if len(W_query) != len(W_key):
-        raise refused("widths differ", MATRIX)
+        raise Wrong("widths differ", see=MATRIX)
     scores = W_query.T @ W_key / math.sqrt(len(W_key))  # (num_words, num_words), for words that are one-hot
     if scores.isnan().any():
-        sentence = "Some scores are NaN: an infinite entry of one matrix meets a zero of the other. Use finite numbers."
-        raise Wrong("not a number", sentence)
+        raise Wrong("not a number [scores]")
     weights = scores.softmax(dim=1)  # (num_words, num_words)
     best, second = weights.topk(2, dim=1).values.unbind(1)
     alike = (best - second < 1e-6).tolist()
     if all(alike):
-        raise refused("no word leads", MATRIX)
+        raise Wrong("no word leads", see=MATRIX)
     if alike == [False] * (num_words - 1) + [True]:
-        raise refused("last word forgotten", MATRIX)
+        raise Wrong("last word forgotten", see=MATRIX)
     looks = weights.argmax(dim=1)  # (num_words,)
     if looks.tolist() == [*range(1, num_words), 0] and (best < 0.9).any():
-        raise refused("lead too small", MATRIX)
+        raise Wrong("lead too small", see=MATRIX)
     return looks
 
 
@@ -182,21 +156,18 @@ look_at_the_next_word = Exercise(
     view=looked_at,
     tried="sentences of five, three and eight words, by their scaled scores and the softmax",
     see=MATRIX,
-    mistakes=[
-        edit("looks at the word before", "roll(1", "roll(-1"),
-        edit("looks at itself", ".roll(1, dims=1)", ""),
-        edit("the last word looks elsewhere", ROLLED, f"{ROLLED}; W_key[:, 0] = 0; W_key[-1, -1] = 9"),
-        edit("last word forgotten", ROLLED, f"{ROLLED}; W_key[:, 0] = 0"),
-        edit("rolled as one long row", "roll(1, dims=1)", "roll(1)"),
-        edit("one word too far", "roll(1", "roll(2"),
-        edit("all look at one word", ONES, "torch.ones(1, num_words)", ROLLED, "99 * torch.eye(num_words)[:1]"),
-        edit("no word leads", ROLLED, "torch.ones(num_words, num_words)"),
-        edit("no word leads", ROLLED, "torch.zeros(num_words, num_words)"),
-        edit("no word leads", "10 *", "-10 *"),
-        edit("lead too small", "10 * math.sqrt(num_words) * ", ""),
-        edit("lead too small", "10 * math.sqrt(num_words) * ", "3 * "),
-        edit("lead too small", "10 *", "1 *"),
-        edit("looks at the mirrored word", ROLLED, "torch.eye(num_words).flip(1)"),
-        edit("widths differ", "return W_query", "return W_query[:-1]"),
-    ],
+    mistakes=edits(f"""
+        looks at the word before: roll(1 => roll(-1
+        looks at itself: .roll(1, dims=1) =>
+        the last word looks elsewhere: {ROLLED} => {ROLLED}; W_key[:, 0] = 0; W_key[-1, -1] = 9
+        last word forgotten: {ROLLED} => {ROLLED}; W_key[:, 0] = 0
+        rolled as one long row: roll(1, dims=1) => roll(1)
+        one word too far: roll(1 => roll(2
+        all look at one word: {ONES} => torch.ones(1, num_words) && {ROLLED} => 99 * torch.eye(num_words)[:1]
+        no word leads: {ROLLED} => torch.ones(num_words, num_words) || torch.zeros(num_words, num_words) ||
+            10 * => -10 *
+        lead too small: 10 * math.sqrt(num_words) * => || 3 * || 10 * => 1 *
+        looks at the mirrored word: {ROLLED} => torch.eye(num_words).flip(1)
+        widths differ: return W_query => return W_query[:-1]
+    """),
 )

@@ -1,28 +1,21 @@
 """The checks of lab 8: who may look at whom, layer normalisation, the first block, and the loss of a language model."""
 
 import math
-from collections.abc import Callable
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import nn
 
 from ..model import MultiHeadSelfAttention
-from .exercise import Case, Exercise, draw, real_tokens
-from .mistakes import edit, refused
-from .run import Wrong
+from .attention import real_tokens, texts
+from .exercise import Case, Exercise, draw
+from .mistakes import Wrong, edits
 
-CUT = "Lab 7, “Cut the features into heads”"
-HIDES = "Lab 7, “What a mask hides”"
 BLOCK = "Lab 8, “The block”"
-RESIDUAL = "Lab 8, “What the residual connection is for”"
-NORM = "Lab 8, “What layer normalisation is for”"
-THINKS = "Lab 8, “What the feed-forward layer is for”"
 WRITING = "Lab 8, “Writing instead of reading”"
 
-# --- 8.1 ---------------------------------------------------------------------------------------------------------
 
-
+# --- 8.1 ---
 def allowed_places(mask):
     """True where a token may look, (batch, tokens that ask, tokens that are asked)."""
     num_tokens = mask.shape[1]
@@ -30,7 +23,7 @@ def allowed_places(mask):
     return causal & mask[:, None, :]  # (tokens, tokens) & (batch, 1, tokens)
 
 
-def places_by_loops(mask: Tensor) -> Tensor:
+def places_by_loops(mask):
     places = range(mask.shape[1])
     return torch.tensor([[[bool(row[j]) and j <= i for j in places] for i in places] for row in mask])
 
@@ -52,47 +45,25 @@ allowed_places = Exercise(
     truth=places_by_loops,
     tried="padding at the end, at the beginning and in the middle, a text that is nothing else, and texts of one token",
     see=WRITING,
-    mistakes=[
-        edit("looks ahead", ".tril()", ".triu()"),
-        edit("looks ahead", ".tril()", ".triu(1)"),
-        edit("the next word seen", ".tril()", ".tril(1)"),
-        edit("itself forbidden", ".tril()", ".tril(-1)"),
-        *(
-            edit(
-                "no mask",
-                BOTH,
-                way,
-                see=HIDES,
-                say="Padding can be looked at: the mask is not used. Its columns must be False.",
-            )
-            for way in ("causal.expand(len(mask), -1, -1)", "causal", "causal & causal[:, None, :]")
-        ),
-        edit("order forgotten", BOTH, "mask[:, None, :].expand(-1, num_tokens, -1)"),
-        edit("order forgotten", BOTH, "mask[:, None, :]"),
-        edit("order forgotten", ".tril()", ""),
-        edit("order forgotten", "causal &", "mask &"),
-        edit("order forgotten", "causal &", "mask[:, :, None] &"),
-        edit("the mask on those who ask", "mask[:, None, :]", "mask[:, :, None]", see=HIDES),
-        edit("padding on both sides", BOTH, f"{BOTH} & mask[:, :, None]", see=HIDES),
-        edit("either in place of both", "&", "|"),
-        edit("True where hidden", BOTH, f"~({BOTH})"),
-        edit("the mask the wrong way round", "& mask", "& ~mask", see=HIDES),
-        *(
-            edit(
-                "the axis of the mask is lost",
-                *("mask[:, None, :]", way),
-                say="The mask (batch, tokens) is laid over the triangle as if texts were tokens. Give it an axis of "
-                "length 1 for the tokens that ask.",
-                see=HIDES,
-            )
-            for way in ("mask", "mask[None]")
-        ),
-    ],
+    mistakes=edits(f"""
+        looks ahead: .tril() => .triu() || .triu(1)
+        the next word seen: .tril() => .tril(1)
+        itself forbidden: .tril() => .tril(-1)
+        order forgotten: {BOTH} => mask[:, None, :].expand(-1, num_tokens, -1) || mask[:, None, :] || .tril() => ||
+            causal & => mask & || mask[:, :, None] &
+        either in place of both: & => |
+        True where hidden: {BOTH} => ~({BOTH})
+        Lab 7, “What a mask hides”
+        no mask [triangle]: {BOTH} => causal.expand(len(mask), -1, -1) || causal || causal & causal[:, None, :]
+        the mask on those who ask: mask[:, None, :] => mask[:, :, None]
+        padding on both sides: {BOTH} => {BOTH} & mask[:, :, None]
+        the mask the wrong way round: & mask => & ~mask
+        the axis of the mask is lost [triangle]: mask[:, None, :] => mask || mask[None]
+    """),
 )
 
-# --- 8.2 ---------------------------------------------------------------------------------------------------------
 
-
+# --- 8.2 ---
 def layer_norm(features, scale, shift, eps=1e-5):
     """Each token brought to mean 0 and variance 1, then scaled and shifted, (..., dim)."""
     centred = features - features.mean(dim=-1, keepdim=True)  # (..., dim)
@@ -108,14 +79,8 @@ def to_be_normalised(*shape: int, eps: float) -> Case:
 
 MEAN, SQUARES = "features.mean(dim=-1, keepdim=True)", "(centred**2).mean(dim=-1, keepdim=True)"
 ROOT, SCALED = "torch.sqrt(variance + eps)", "centred / torch.sqrt(variance + eps) * scale + shift"
-SAMPLE = SQUARES, "features.var(dim=-1, keepdim=True)"  # what those write who take `var` as it is
-MEAN_LOST, SQUARES_LOST = (MEAN, "features.mean(dim=-1)"), (SQUARES, "(centred**2).mean(dim=-1)")
-AXES = {
-    "over the tokens": ("-2", "1"),
-    "over the batch": ("0",),
-    "over the whole text": ("(-2, -1)",),
-    "over everything": ("tuple(range(features.dim()))",),
-}
+SAMPLE = f"{SQUARES} => features.var(dim=-1, keepdim=True)"  # what those write who take `var` as it is
+LOST = f"{MEAN} => features.mean(dim=-1)"
 
 layer_norm = Exercise(
     layer_norm,
@@ -128,67 +93,45 @@ layer_norm = Exercise(
     truth=lambda features, scale, shift, eps: F.layer_norm(features, scale.shape, scale, shift, eps),
     without=("layer_norm", "LayerNorm", "native_layer_norm"),
     tried="features with a batch and without, a large eps and small ones, and tokens whose features are all equal",
-    see=NORM,
-    mistakes=[
-        edit("sample variance", *SAMPLE),
-        *(
-            edit("axis not kept", *lost)
-            for lost in (
-                (*MEAN_LOST, *SQUARES_LOST),
-                MEAN_LOST,
-                SQUARES_LOST,
-                (*MEAN_LOST, SQUARES, "features.var(dim=-1)"),
-                (*MEAN_LOST, SQUARES, "features.var(dim=-1, unbiased=False)"),
-                (*MEAN_LOST, *SAMPLE),
-                (SQUARES, "features.var(dim=-1)"),
-                (SQUARES, "features.var(dim=-1, unbiased=False)"),
-            )
-        ),
-        edit("eps outside the root", ROOT, "(torch.sqrt(variance) + eps)"),
-        edit("eps outside the root", ROOT, "(torch.sqrt(variance) + eps)", *SAMPLE),
-        edit("eps forgotten", "variance + eps", "variance"),
-        edit("eps forgotten", "variance + eps", "variance", *SAMPLE),
-        edit("eps taken off", "variance + eps", "variance - eps"),
-        edit("root forgotten", ROOT, "(variance + eps)"),
-        edit("root forgotten", ROOT, "(variance + eps)", *SAMPLE),
-        edit("mean not subtracted", "return centred /", "return features /"),
-        edit("mean not subtracted", f"features - {MEAN}", "features"),
-        edit("mean not subtracted", "return centred /", "return features /", *SAMPLE),
-        *(edit(name, "dim=-1", f"dim={axis}") for name, axes in AXES.items() for axis in axes),
-        *(
-            edit(name, text, text.replace("-1", axis))
-            for name, axes in AXES.items()
-            for axis in axes
-            for text in (MEAN, SQUARES)
-        ),
-        edit("scale and shift forgotten", " * scale + shift", ""),
-        edit("scale forgotten", " * scale", ""),
-        edit("shift forgotten", " + shift", ""),
-        edit("shifted before the scale", SCALED, f"(centred / {ROOT} + shift) * scale"),
-        edit("scale and shift exchanged", "* scale + shift", "* shift + scale"),
-        edit("divided by the scale", "* scale", "/ scale"),
-        edit("the shift taken off", "+ shift", "- shift"),
-        edit(
-            "multiplied in place of divided",
-            *("centred / torch", "centred * torch"),
-            say="You multiply by the standard deviation. Divide by it, and each token comes to variance 1.",
-        ),
-        edit("squares forgotten", "(centred**2)", "centred"),
-        edit("squares not averaged", SQUARES, "centred**2"),
-        edit("the mean added", f"features - {MEAN}", f"features + {MEAN}"),
-        edit(
-            "the sign turned round",
-            *(f"features - {MEAN}", f"{MEAN} - features"),
-            say="You take the features off their mean. Take the mean off the features.",
-        ),
-        edit("not divided by the spread", f"centred / {ROOT}", "centred"),
-    ],
+    see="Lab 8, “What layer normalisation is for”",
+    mistakes=edits(f"""
+        sample variance: {SAMPLE}
+        axis not kept: {LOST} || {SQUARES} => (centred**2).mean(dim=-1) || features.var(dim=-1) ||
+            features.var(dim=-1, unbiased=False) || {LOST} && {SQUARES} => (centred**2).mean(dim=-1) ||
+            {LOST} && {SQUARES} => features.var(dim=-1) || {LOST} && {SAMPLE} ||
+            {LOST} && {SQUARES} => features.var(dim=-1, unbiased=False)
+        eps outside the root: {ROOT} => (torch.sqrt(variance) + eps) || {ROOT} => (variance**0.5 + eps) && {SAMPLE}
+        eps forgotten: variance + eps => variance || variance + eps => variance && {SAMPLE}
+        eps taken off: variance + eps => variance - eps
+        root forgotten: {ROOT} => (variance + eps) || {ROOT} => (variance + eps) && {SAMPLE}
+        mean not subtracted: return centred => return features || features - {MEAN} => features ||
+            return centred => return features && {SAMPLE}
+        over the tokens: dim=-1 => dim=-2 || dim=1 || features.mean(dim=-1 => features.mean(dim=-2 ||
+            features.mean(dim=1 || 2).mean(dim=-1 => 2).mean(dim=-2 || 2).mean(dim=1
+        over the batch: dim=-1 => dim=0 || features.mean(dim=-1 => features.mean(dim=0 ||
+            2).mean(dim=-1 => 2).mean(dim=0
+        over the whole text: dim=-1 => dim=(-2, -1) || features.mean(dim=-1 => features.mean(dim=(-2, -1) ||
+            2).mean(dim=-1 => 2).mean(dim=(-2, -1)
+        over everything: dim=-1 => dim=tuple(range(features.dim())) || {MEAN} => features.mean() ||
+            {SQUARES} => (centred**2).mean()
+        scale and shift forgotten: * scale + shift =>
+        scale forgotten: * scale =>
+        shift forgotten: + shift =>
+        shifted before the scale: {SCALED} => (centred / {ROOT} + shift) * scale
+        scale and shift exchanged: * scale + shift => * shift + scale
+        divided by the scale: * scale => / scale
+        the shift taken off: + shift => - shift
+        multiplied in place of divided [spread]: centred / torch => centred * torch
+        squares forgotten: (centred**2) => centred
+        squares not averaged: {SQUARES} => centred**2
+        the mean added: features - {MEAN} => features + {MEAN}
+        the sign turned round [mean]: features - {MEAN} => {MEAN} - features
+        not divided by the spread: centred / {ROOT} => centred
+    """),
 )
 
-# --- 8.3 ---------------------------------------------------------------------------------------------------------
 
-
-# The lab breaks its lines earlier.
+# --- 8.3 --- (the lab breaks its lines earlier)
 class FirstBlock(nn.Module):
     def __init__(self, embed_dim, num_heads, hidden_dim):
         super().__init__()
@@ -203,39 +146,21 @@ class FirstBlock(nn.Module):
         return self.feed_forward_norm(features + self.feed_forward(features))
 
 
-def block_by_pytorch(
-    features: Tensor,
-    attention: nn.Module,
-    attention_norm: nn.Module,
-    feed_forward: nn.Module,
-    feed_forward_norm: nn.Module,
-    mask: Tensor | None = None,
-) -> Tensor:
+def block_by_pytorch(features, attention, attention_norm, feed_forward, feed_forward_norm, mask=None):
     """PyTorch's own layer with the same weights, a text at a time; what a padded place gives is nobody's business."""
     width, first, last = features.shape[2], feed_forward[0], feed_forward[-1]
     made_for = {attention.W_query.in_features, first.in_features, last.out_features}
     if made_for != {width} or first.out_features != last.in_features:
-        sentence = f"The parts do not fit each other: features of width {width} come in, and the same width goes out."
-        raise Wrong("wrong width", sentence)
-    theirs = nn.TransformerEncoderLayer(
-        width,
-        attention.num_heads,
-        first.out_features,
-        dropout=0.0,
-        batch_first=True,
-        dtype=features.dtype,
-    ).eval()
+        raise Wrong("wrong width [block]", width=width)
+    sizes = {"d_model": width, "nhead": attention.num_heads, "dim_feedforward": first.out_features}
+    theirs = nn.TransformerEncoderLayer(**sizes, dropout=0.0, batch_first=True, dtype=features.dtype).eval()
     maps = attention.W_query, attention.W_key, attention.W_value
-    theirs.self_attn.in_proj_weight.copy_(torch.cat([linear.weight for linear in maps]))
-    theirs.self_attn.in_proj_bias.copy_(torch.cat([linear.bias for linear in maps]))
-    theirs.self_attn.out_proj.load_state_dict(attention.W_output.state_dict())
-    for part, own in (
-        (theirs.norm1, attention_norm),
-        (theirs.norm2, feed_forward_norm),
-        (theirs.linear1, first),
-        (theirs.linear2, last),
-    ):
-        part.load_state_dict(own.state_dict())
+    parts = {"self_attn.out_proj": attention.W_output, "norm1": attention_norm, "norm2": feed_forward_norm}
+    parts |= {"linear1": first, "linear2": last}
+    weights = {f"{part}.{name}": value for part in parts for name, value in parts[part].state_dict().items()}
+    weights["self_attn.in_proj_weight"] = torch.cat([linear.weight for linear in maps])
+    weights["self_attn.in_proj_bias"] = torch.cat([linear.bias for linear in maps])
+    theirs.load_state_dict(weights)
     output = torch.full_like(features, math.nan)
     for text, tokens in enumerate(features):  # its own mask would make PyTorch import for seconds
         real = slice(None) if mask is None else mask[text]
@@ -243,33 +168,28 @@ def block_by_pytorch(
     return output
 
 
-def takes_its_sizes(answer: Callable, go: Callable) -> None:
-    made = go(answer, 8, 4, 20)
+def takes_its_sizes(answer, run):
+    made = run(answer, 8, 4, 20)
     if made.attention.num_heads != 4:
-        raise refused("num_heads is not used", BLOCK)
+        raise Wrong("num_heads is not used", see=BLOCK)
     if made.feed_forward[0].out_features != 20:
-        raise refused("hidden_dim is not used", BLOCK)
+        raise Wrong("hidden_dim is not used", see=BLOCK)
 
 
-def halves(name: str, first: str, second: str = "self.feed_forward_norm(y + think(y))", see: str = BLOCK):
-    """A mistake in what the block does: y from x (the features), the attention and its norm, then the result."""
-    body = f"""x, think = features, self.feed_forward
-attend = lambda features: self.attention(features, mask)[0]
-y = {first}
-return {second}"""
-    return edit(name, None, body, see=see)
-
-
-FIRST_HALF = "self.attention_norm(x + attend(x))"
+# The block once more in short, for what goes wrong in its two halves: from x, the features, to y, then the result.
+Y = (
+    "x, think, norm_1, norm_2 = features, self.feed_forward, self.attention_norm, self.feed_forward_norm; "
+    "attend = lambda features: self.attention(features, mask)[0]; y ="
+)
 OUTPUT = "self.feed_forward_norm(features + self.feed_forward(features))"
 
 first_block = Exercise(
     FirstBlock,
     name="first_block",
     cases=[
-        Case({"features": draw(2, 4, 6), "mask": real_tokens([4, 2])}, sizes=(6, 2, 12)),
+        texts((6, 2, 12), real_tokens([4, 2])),
         Case({"features": draw(1, 3, 4)}, sizes=(4, 4, 4)),
-        Case({"features": draw(3, 5, 8), "mask": real_tokens([1, 5, 3]).flip(1)}, sizes=(8, 1, 10)),
+        texts((8, 1, 10), real_tokens([1, 5, 3], padding_first=True)),
         Case({"features": draw(2, 1, 4, seed=1), "mask": None}, sizes=(4, 2, 7)),
     ],
     truth=block_by_pytorch,
@@ -277,79 +197,46 @@ first_block = Exercise(
     also=takes_its_sizes,
     tried="four batches, with padding and without, against PyTorch's own layer with the same weights; and its sizes",
     see=BLOCK,
-    mistakes=[
-        halves("no residual around the attention", "self.attention_norm(attend(x))", see=RESIDUAL),
-        halves(
-            "no residual around the feed-forward layer", FIRST_HALF, "self.feed_forward_norm(think(y))", see=RESIDUAL
-        ),
-        halves(
-            "no residual connection",
-            *("self.attention_norm(attend(x))", "self.feed_forward_norm(think(y))"),
-            see=RESIDUAL,
-        ),
-        halves("norm before each part", "x + attend(self.attention_norm(x))", "y + think(self.feed_forward_norm(y))"),
-        halves("norm inside the sum", "x + self.attention_norm(attend(x))", "y + self.feed_forward_norm(think(y))"),
-        halves("no norm after the attention", "x + attend(x)"),
-        halves("no norm after the feed-forward layer", FIRST_HALF, "y + think(y)"),
-        halves("no norm at all", "x + attend(x)", "y + think(y)"),
-        halves("norms swapped", "self.feed_forward_norm(x + attend(x))", "self.attention_norm(y + think(y))"),
-        halves("one norm used twice", FIRST_HALF, "self.attention_norm(y + think(y))"),
-        halves("one norm used twice", "self.feed_forward_norm(x + attend(x))"),
-        halves("first features added again", FIRST_HALF, "self.feed_forward_norm(x + think(y))", see=RESIDUAL),
-        halves(
-            "sum added before its norm",
-            *("x + attend(x)", "self.feed_forward_norm(y + think(self.attention_norm(y)))"),
-            see=RESIDUAL,
-        ),
-        halves(
-            "feed-forward layer reads the sum before its norm",
-            *("x + attend(x)", "self.feed_forward_norm(self.attention_norm(y) + think(y))"),
-        ),
-        halves("feed-forward layer reads the first features", FIRST_HALF, "self.feed_forward_norm(y + think(x))"),
-        halves(
-            "feed-forward layer first",
-            *("self.attention_norm(x + think(x))", "self.feed_forward_norm(y + attend(y))"),
-        ),
-        halves(
-            "feed-forward layer first",
-            *("self.feed_forward_norm(x + think(x))", "self.attention_norm(y + attend(y))"),
-        ),
-        edit("feed-forward layer left out", OUTPUT, "features", see=THINKS),
-        edit("feed-forward layer left out", OUTPUT, "self.feed_forward_norm(features)", see=THINKS),
-        edit("attention left out", "features + attended", "features"),
-        edit("attention left out", "        features = self.attention_norm(features + attended)", "       "),
-        *(
-            edit(
-                name,
-                *(plus, plus.replace("+", operator)),
-                say=f"You {verb} where what comes out of a part has to be added.",
-                see=RESIDUAL,
-            )
-            for name, operator, verb in (
-                ("multiplied in place of added", "*", "multiply"),
-                ("subtracted in place of added", "-", "subtract"),
-            )
-            for plus in ("features + attended", "features + self")
-        ),
-        edit(
-            "feed-forward layer reads the attended features",
-            "self.feed_forward(features)",
-            "self.feed_forward(attended)",
-        ),
-        edit("pair not taken apart", "attended, _ = ", "attended = "),
-        edit("weights in place of the features", "attended, _ = ", "_, attended = "),
-        edit("no mask", "(features, mask)  #", "(features)  #", see=HIDES),
-        edit("the mask the wrong way round", "(features, mask)  #", "(features, ~mask)  #", see=HIDES),
-        edit("the mask has no default", "mask=None", "mask", see=HIDES),
-        edit("weights returned too", OUTPUT, f"{OUTPUT}, _"),
-        edit("hidden_dim is not used", "hidden_dim), nn", "4 * embed_dim), nn", "Linear(hidden", "Linear(4 * embed"),
-        edit("num_heads is not used", "(embed_dim, num_heads)  #", "(embed_dim, 1)  #"),
-    ],
+    mistakes=edits(f"""
+        norm before each part: => {Y} x + attend(norm_1(x)); return y + think(norm_2(y))
+        norm inside the sum: => {Y} x + norm_1(attend(x)); return y + norm_2(think(y))
+        no norm after the attention: => {Y} x + attend(x); return norm_2(y + think(y))
+        no norm after the feed-forward layer: => {Y} norm_1(x + attend(x)); return y + think(y)
+        no norm at all: => {Y} x + attend(x); return y + think(y)
+        norms swapped: => {Y} norm_2(x + attend(x)); return norm_1(y + think(y))
+        one norm used twice: => {Y} norm_1(x + attend(x)); return norm_1(y + think(y)) ||
+            {Y} norm_2(x + attend(x)); return norm_2(y + think(y))
+        feed-forward layer reads the sum before its norm: => {Y} x + attend(x); return norm_2(norm_1(y) + think(y))
+        feed-forward layer reads the first features: => {Y} norm_1(x + attend(x)); return norm_2(y + think(x))
+        feed-forward layer first: => {Y} norm_1(x + think(x)); return norm_2(y + attend(y)) ||
+            {Y} norm_2(x + think(x)); return norm_1(y + attend(y))
+        attention left out: features + attended => features || features = self.attention_norm(features + attended) =>
+        feed-forward layer reads the attended features: self.feed_forward(features) => self.feed_forward(attended)
+        pair not taken apart: attended, _ = => attended =
+        weights in place of the features: attended, _ = => _, attended =
+        weights returned too: {OUTPUT} => {OUTPUT}, _
+        hidden_dim is not used: hidden_dim), nn => 4 * embed_dim), nn && Linear(hidden => Linear(4 * embed
+        num_heads is not used: (embed_dim, num_heads)  # => (embed_dim, 1)  #
+        Lab 8, “What the residual connection is for”
+        no residual around the attention: => {Y} norm_1(attend(x)); return norm_2(y + think(y))
+        no residual around the feed-forward layer: => {Y} norm_1(x + attend(x)); return norm_2(think(y))
+        no residual connection: => {Y} norm_1(attend(x)); return norm_2(think(y))
+        first features added again: => {Y} norm_1(x + attend(x)); return norm_2(x + think(y))
+        sum added before its norm: => {Y} x + attend(x); return norm_2(y + think(norm_1(y)))
+        multiplied in place of added [block]: features + attended => features * attended ||
+            features + self => features * self
+        subtracted in place of added: features + attended => features - attended || features + self => features - self
+        Lab 8, “What the feed-forward layer is for”
+        feed-forward layer left out: {OUTPUT} => features || self.feed_forward_norm(features)
+        Lab 7, “What a mask hides”
+        no mask: (features, mask)  # => (features)  #
+        the mask the wrong way round: (features, mask)  # => (features, ~mask)  #
+        the mask has no default: mask=None => mask
+    """),
 )
 
-# --- 8.4 ---------------------------------------------------------------------------------------------------------
 
-
+# --- 8.4 ---
 def next_word_loss(scores, ids):
     """The average surprise at the next word, a tensor without axes."""
     said = scores[:, :-1].flatten(0, 1)  # (batch * (tokens - 1), known_words)
@@ -357,13 +244,10 @@ def next_word_loss(scores, ids):
     return F.cross_entropy(said, came, ignore_index=0)
 
 
-def mean_surprise(scores: Tensor, ids: Tensor) -> Tensor:
-    """Place by place, in plain numbers."""
-    surprises = []
-    for said, words in zip(scores.tolist(), ids.tolist(), strict=True):
-        pairs = [(row, word) for row, word in zip(said[:-1], words[1:], strict=True) if word != 0]
-        surprises += [math.log(sum(map(math.exp, row))) - row[word] for row, word in pairs]
-    return torch.tensor(sum(surprises) / len(surprises), dtype=scores.dtype)
+def mean_surprise(scores, ids):
+    """Place by place, by logarithms of shares."""
+    places = [(text, place) for text, words in enumerate(ids) for place, word in enumerate(words[1:]) if word]
+    return -sum(scores[text, place].softmax(0)[ids[text, place + 1]].log() for text, place in places) / len(places)
 
 
 def read_and_said(batch: int, tokens: int, known_words: int, lengths: list[int], seed: int = 0) -> Case:
@@ -375,10 +259,6 @@ def read_and_said(batch: int, tokens: int, known_words: int, lengths: list[int],
 SAID, CAME = "scores[:, :-1].flatten(0, 1)", "ids[:, 1:].flatten()"
 LOSS = "F.cross_entropy(said, came, ignore_index=0)"
 EACH = 'F.cross_entropy(said, came, ignore_index=0, reduction="none")'
-TURNED = "scores[:, :-1].transpose(1, 2)"
-SUMMED = "This is the sum of all surprises. Divide by the number of words that were guessed."
-JUDGED = "Padding adds no surprise, but it is counted in the number of words that you divide by."
-GUESSED = "Padding counts as a word to be guessed. Leave it out: ignore_index=0."
 
 next_word_loss = Exercise(
     next_word_loss,
@@ -392,52 +272,30 @@ next_word_loss = Exercise(
     tried="three batches of texts of different lengths, one of them with as many places to judge as known words, and "
     "with the gradient",
     see=WRITING,
-    mistakes=[
-        edit("not shifted", "[:, :-1]", "", "[:, 1:]", ""),
-        edit("shifted the wrong way", SAID, "scores[:, 1:].flatten(0, 1)", CAME, "ids[:, :-1].flatten()"),
-        edit("shifted in a ring", "[:, :-1]", "", "ids[:, 1:]", "ids.roll(-1, dims=1)"),
-        edit("shifted in a ring", "[:, :-1]", "", "ids[:, 1:]", "ids.roll(-1)"),
-        edit("shifted after flattening", SAID, "scores.flatten(0, 1)[:-1]", CAME, "ids.flatten()[1:]"),
-        edit("only one of the two cut", "[:, :-1]", ""),
-        edit("only one of the two cut", "[:, 1:]", ""),
-        edit("only one of the two cut", "[:, :-1]", "[:, :-2]"),
-        edit("only one of the two cut", "[:, 1:]", "[:, 2:]"),
-        edit("only one of the two flattened", ".flatten(0, 1)", ""),
-        edit("only one of the two flattened", ".flatten()", ""),
-        edit("words and scores exchanged", "(said, came", "(came, said"),
-        edit("texts cut in place of places", "scores[:, :-1]", "scores[:-1]"),
-        edit("texts cut in place of places", "ids[:, 1:]", "ids[1:]"),
-        edit("texts cut in place of places", "scores[:, :-1]", "scores[:-1]", "ids[:, 1:]", "ids[1:]"),
-        edit("both cut at the same end", "[:, :-1]", "[:, 1:]"),
-        edit("both cut at the same end", "[:, 1:]", "[:, :-1]"),
-        edit("padding left in the mean", ", ignore_index=0", "", say=GUESSED),
-        edit("divided by all places", LOSS, f"{EACH}.mean()", say=JUDGED),
-        edit("divided by all places", LOSS, f"{EACH}.sum() / ids.numel()", say=JUDGED),
-        edit(
-            "softmax once more",
-            *("return", "said = said.softmax(dim=-1)\n    return"),
-            say="The scores went through a softmax before the cross entropy, which does one itself.",
-        ),
-        edit("not divided", LOSS, f"{EACH}.sum()", say=SUMMED),
-        edit(
-            "mean of the texts' means",
-            *(LOSS, f"({EACH}.view(len(ids), -1).sum(dim=1) / (ids[:, 1:] != 0).sum(dim=1)).mean()"),
-        ),
-        edit("words' axis last", ".flatten(0, 1)", "", ".flatten()", ""),
-        edit(
-            "axes mixed by a reshape", SAID, "scores[:, :-1].reshape(len(ids), scores.shape[2], -1)", CAME, "ids[:, 1:]"
-        ),
-        edit(
-            "the sign turned round",
-            *(LOSS, f"-{LOSS}"),
-            say="The number is negative: the mean log probability. Surprise is minus that.",
-        ),
-        edit("perplexity in place of surprise", LOSS, f"{LOSS}.exp()"),
-        edit("bits in place of nats", LOSS, f"{LOSS} / math.log(2)"),
-        edit("not averaged", LOSS, EACH),
-        edit("not averaged", SAID, TURNED, ".flatten()", "", LOSS, EACH),
-        edit("last word only", "[:, :-1]", "[:, -2:-1]", "[:, 1:]", "[:, -1:]"),
-        edit("first text only", SAID, "scores[0, :-1]", CAME, "ids[0, 1:]"),
-        edit("another word taken for padding", "ignore_index=0", "ignore_index=1"),
-    ],
+    mistakes=edits(f"""
+        not shifted: [:, :-1] => && [:, 1:] =>
+        shifted the wrong way: {SAID} => scores[:, 1:].flatten(0, 1) && {CAME} => ids[:, :-1].flatten()
+        shifted in a ring: [:, :-1] => && ids[:, 1:] => ids.roll(-1, 1) || [:, :-1] => && ids[:, 1:] => ids.roll(-1)
+        shifted after flattening: {SAID} => scores.flatten(0, 1)[:-1] && {CAME} => ids.flatten()[1:]
+        only one of the two cut: [:, :-1] => || [:, 1:] => || [:, :-1] => [:, :-2] || [:, 1:] => [:, 2:]
+        only one of the two flattened: .flatten(0, 1) => || .flatten() =>
+        words and scores exchanged: (said, came => (came, said
+        texts cut in place of places: scores[:, :-1] => scores[:-1] || ids[:, 1:] => ids[1:] ||
+            scores[:, :-1] => scores[:-1] && ids[:, 1:] => ids[1:]
+        both cut at the same end: [:, :-1] => [:, 1:] || [:, 1:] => [:, :-1]
+        padding left in the mean [loss]: , ignore_index=0 =>
+        divided by all places [loss]: {LOSS} => {EACH}.mean() || {EACH}.sum() / ids.numel()
+        softmax once more [loss]: (said => (said.softmax(dim=-1)
+        not divided [loss]: {LOSS} => {EACH}.sum()
+        mean of the texts' means: {LOSS} => ({EACH}.view(len(ids), -1).sum(dim=1) / (ids[:, 1:] != 0).sum(dim=1)).mean()
+        words' axis last: .flatten(0, 1) => && .flatten() =>
+        axes mixed by a reshape: {SAID} => scores[:, :-1].reshape(len(ids), scores.shape[2], -1) && {CAME} => ids[:, 1:]
+        the sign turned round [loss]: {LOSS} => -{LOSS}
+        perplexity in place of surprise: {LOSS} => {LOSS}.exp()
+        bits in place of nats: {LOSS} => {LOSS} / math.log(2)
+        not averaged: {LOSS} => {EACH} || {SAID} => scores[:, :-1].transpose(1, 2) && .flatten() => && {LOSS} => {EACH}
+        last word only: [:, :-1] => [:, -2:-1] && [:, 1:] => [:, -1:]
+        first text only: {SAID} => scores[0, :-1] && {CAME} => ids[0, 1:]
+        another word taken for padding: ignore_index=0 => ignore_index=1
+    """),
 )

@@ -8,7 +8,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from .run import Raised, Wrong
+from .compare import kind
+from .mistakes import Wrong
+from .run import Raised
 
 Widths = dict[str, tuple[int, int]]
 
@@ -25,6 +27,16 @@ class Map:
     __rmatmul__ = __call__
 
 
+def check_kind(answer: Any, layer: bool) -> None:
+    """Raise Wrong unless the answer is what the exercise asks for: a layer's class, or a function."""
+    if layer and not inspect.isclass(answer):
+        raise Wrong("not a class", kind=kind(answer))
+    if layer and not issubclass(answer, nn.Module):
+        raise Wrong("not a layer", name=answer.__name__)
+    if not layer and (inspect.isclass(answer) or not callable(answer)):
+        raise Wrong("not a function", kind=kind(answer))
+
+
 def disturbed(layer: nn.Module) -> nn.Module:
     """The same layer, every parameter moved a little: zeros, ones and equal norms would hide mistakes."""
     with torch.no_grad():
@@ -34,17 +46,13 @@ def disturbed(layer: nn.Module) -> nn.Module:
     return layer
 
 
-def part_of(layer: nn.Module, name: str, widths: tuple[int, int] | None, turned: bool) -> Any:
+def part_of(layer: nn.Module, name: str, widths: tuple[int, int] | None, turned: bool = False) -> Any:
     """The layer's own linear map. `turned`: a square nn.Parameter is kept as nn.Linear keeps it, (out, in)."""
     part = getattr(layer, name, None)
     registered = {id(parameter) for parameter in layer.parameters()}
     if isinstance(part, Tensor):
         if id(part) not in registered:
-            raise Wrong(
-                "weights not registered",
-                f"{name} is a plain tensor: no optimizer would find it among the layer's parameters. "
-                "Make it an nn.Linear, or wrap it in nn.Parameter(...).",
-            )
+            raise Wrong("weights not registered", name=name)
         matrix = part.detach()
         if matrix.dim() == 1:
             matrix = matrix[:, None]  # (dim, 1)
@@ -53,36 +61,31 @@ def part_of(layer: nn.Module, name: str, widths: tuple[int, int] | None, turned:
         return Map(lambda x: x @ matrix)
     if isinstance(part, nn.Linear):
         if id(part.weight) not in registered:
-            sentence = f"{name} is not among the layer's parameters. Set it in `__init__` as `self.{name} = ...`."
-            raise Wrong("weights not registered", sentence)
+            raise Wrong("weights not registered [layer]", name=name)
         return Map(part)
     if isinstance(part, nn.Module):
         return part  # a part that is a layer of its own: truth and mistakes call it as the reader does
     have = ", ".join(sorted({n.split(".")[0] for n, _ in layer.named_parameters()})) or "no parameters at all"
-    if widths is None:
-        sentence = f"The layer needs a part called {name}, made in `__init__`; it has {have}."
-        raise Wrong("a part is missing", sentence)
-    raise Wrong(
-        "a linear map is missing",
-        f"The layer needs an nn.Linear (or a matrix, nn.Parameter) called {name}, made in `__init__`; it has {have}.",
-    )
+    raise Wrong("a linear map is missing" if widths else "a part is missing", name=name, have=have)
 
 
 def check_maps(layer: nn.Module, parts: tuple[str, ...], widths: Widths, sizes: tuple) -> None:
-    """Raise Wrong when the linear maps of a layer are of wrong widths, or one map serves twice."""
+    """Raise Wrong when a part of a layer is missing, of wrong width, or serves twice."""
+    for name in parts:
+        part_of(layer, name, widths.get(name))
     maps = {name: getattr(layer, name) for name in parts}
     for name, (width_in, width_out) in widths.items():
-        part = maps[name]
-        shape = (part.in_features, part.out_features) if isinstance(part, nn.Linear) else None
-        if isinstance(part, Tensor) and part.dim() == 2:
+        part, shape = maps[name], None
+        if isinstance(part, nn.Linear):
+            shape = part.in_features, part.out_features
+        elif isinstance(part, Tensor) and part.dim() == 2:
             shape = tuple(part.shape) if part.shape[0] == width_in else tuple(part.shape[::-1])
         if shape not in (None, (width_in, width_out)):
-            sentence = f"{name} makes {shape[1]} numbers of {shape[0]}; it should make {width_out} of {width_in}"
-            raise Wrong("wrong width", f"{sentence}, in a layer made with the sizes {sizes}.")
+            words = {"made": shape[1], "given": shape[0], "wanted": width_out, "width_in": width_in, "sizes": sizes}
+            raise Wrong("wrong width", name=name, **words)
     for one, other in itertools.combinations(maps, 2):
         if maps[one] is maps[other]:
-            sentence = f"{one} and {other} are one and the same map, so they could never learn different things."
-            raise Wrong("one map for two", f"{sentence} Make one for each.")
+            raise Wrong("one map for two", one=one, other=other)
 
 
 def with_parts(layer: nn.Module, parts: dict[str, Any]) -> nn.Module:
@@ -96,28 +99,15 @@ def with_parts(layer: nn.Module, parts: dict[str, Any]) -> nn.Module:
 
 def check_gradient(given: Any, wanted: Any, parts: dict[str, Any], run: Callable) -> None:
     """Raise Wrong when what an answer gives, right as it is, could not teach each of `parts`."""
-    first = given[0] if isinstance(given, (tuple, list)) else given
-    if not isinstance(first, Tensor) or not first.requires_grad:
-        raise Wrong(
-            "cut off from the gradient",
-            f"The numbers are right, but no gradient reaches {' or '.join(parts)} from them, so nothing would learn. "
-            "Leave out `detach()`, `.data`, `.item()` and `no_grad()`, and build no new tensor from numbers.",
-        )
     found = unreached(given, wanted, parts, run)
     if isinstance(found, Raised) and "inplace" in found.text:
-        raise Wrong(
-            "changed in place",
-            "The numbers are right, but a tensor that the gradient needs is changed in place, by a line such as "
-            "`weights *= mask`. Make a new one: `weights = weights * mask`.",
-        )
+        raise Wrong("changed in place")
     if isinstance(found, Raised):
-        raise Wrong("no gradient", f"The numbers are right, but their gradient cannot be computed. {found}")
+        raise Wrong("no gradient", raised=found)
+    if found == list(parts):
+        raise Wrong("cut off from the gradient", parts=" or ".join(parts))
     if found:
-        raise Wrong(
-            "cut off from the gradient",
-            f"The numbers are right, but no gradient reaches {found[0]}, so it would never learn. Leave out "
-            "`detach()`, `.data`, `.item()`, `float()` and `no_grad()` on the way from it.",
-        )
+        raise Wrong("cut off from the gradient [one part]", part=found[0])
 
 
 def unreached(given: Any, wanted: Any, parts: dict[str, Any], run: Callable) -> list[str] | Raised:
@@ -133,16 +123,3 @@ def unreached(given: Any, wanted: Any, parts: dict[str, Any], run: Callable) -> 
         return found
     reached = {id(weight) for weight, gradient in zip(learning, found, strict=True) if gradient is not None}
     return [name for name, own in weights.items() if not any(id(weight) in reached for weight in own)]
-
-
-def check_kind(answer: Any, layer: bool, kind: Callable[[Any], str]) -> None:
-    """Raise Wrong unless the answer is what the exercise asks for: a layer's class, or a function."""
-    if layer and not inspect.isclass(answer):
-        hint = "Hand over the class itself, without parentheses behind its name."
-        raise Wrong("not a class", f"The check was given {kind(answer)}, and needs a class. {hint}")
-    if layer and not issubclass(answer, nn.Module):
-        name = answer.__name__
-        raise Wrong("not a layer", f"{name} is no nn.Module. Begin it with `class {name}(nn.Module):`.")
-    if not layer and (inspect.isclass(answer) or not callable(answer)):
-        hint = "Hand over the function itself, without calling it."
-        raise Wrong("not a function", f"The check was given {kind(answer)}, and needs a function. {hint}")

@@ -1,6 +1,7 @@
 """Mutants: a solution with one thing changed by a program: a name, an axis, an operator, a term, a call left out."""
 
 import ast
+import itertools
 import random
 from collections.abc import Iterator
 
@@ -18,12 +19,14 @@ OPERATORS = {
     ast.Lt: (ast.LtE, ast.Gt),
     ast.Eq: (ast.NotEq,),
 }
+TWINS = {"sum": ("mean", "amax"), "mean": ("sum", "amax"), "exp": ("log",), "tril": ("triu",), "ones": ("zeros",)}
 
 
 def mutants(source: str, count: int = 20) -> list[str]:
     """Mutants of a function or class, all different, the same in every run; fewer if it has no more.
 
-    They are drawn evenly from the kinds of change, so that a solution full of names is not only renamed.
+    They are drawn evenly from the kinds of change, so that a solution full of names is not only renamed. Rare kinds
+    help out where a solution is short.
     """
     tree = ast.parse(source)
     original = ast.unparse(tree)
@@ -37,10 +40,10 @@ def mutants(source: str, count: int = 20) -> list[str]:
             kinds.setdefault(kind, []).append(mutant)
     for found in kinds.values():
         random.Random(0).shuffle(found)
-    drawn = []
+    drawn, rare = [], kinds.pop("rare", [])
     while len(drawn) < count and any(kinds.values()):
         drawn += [found.pop() for found in kinds.values() if found]
-    return drawn[:count]
+    return [*drawn, *rare][:count]
 
 
 def _changes(tree: ast.AST) -> Iterator[tuple]:
@@ -54,7 +57,8 @@ def _changes(tree: ast.AST) -> Iterator[tuple]:
                 for place, node in places:
                     if isinstance(node, ast.AST):
                         before = [n.id for n in made if n.lineno < getattr(node, "lineno", 0)]
-                        for kind, new in _instead(node, list(dict.fromkeys(arguments + before))):
+                        known = list(dict.fromkeys(arguments + before))
+                        for kind, new in itertools.chain(_instead(node, known), _rarely_instead(node, known)):
                             yield kind, *_swap(parent, field, place, node, new)
 
 
@@ -100,3 +104,15 @@ def _instead(node: ast.AST, known: list[str]) -> Iterator[tuple[str, ast.AST]]:
             yield "call", value
         case ast.Tuple(elts=[*parts], ctx=ast.Load()) if len(parts) > 1:
             yield "order", ast.Tuple(parts[::-1], ast.Load())
+
+
+def _rarely_instead(node: ast.AST, known: list[str]) -> Iterator[tuple[str, ast.AST]]:
+    """What else could stand there: another reduction, new axes elsewhere, a name with its sign turned."""
+    match node:
+        case ast.Attribute(value=value, attr=attr) if attr in TWINS:
+            yield from (("rare", ast.Attribute(value, twin, ast.Load())) for twin in TWINS[attr])
+        case ast.Tuple(elts=parts, ctx=ast.Load()):
+            yield from (("rare", ast.Tuple(list(other), ast.Load())) for other in itertools.permutations(parts))
+        case ast.Name(ctx=ast.Load(), id=name) if name in known:
+            yield "rare", ast.UnaryOp(ast.USub(), node)
+            yield "rare", ast.UnaryOp(ast.Invert(), node)

@@ -6,33 +6,27 @@ A wrong answer is the solution edited: as the check knows it, as WRONG lists it,
 import ast
 import re
 import sys
-import textwrap
 import time
 from functools import cache
 from pathlib import Path
 
-import answers_01_to_04
-import answers_05_to_07
-import answers_08_to_10
 import numpy as np
 import pytest
 import torch
 from mutants import mutants
+from right_answers import EQUAL, RIGHT
 from torch import Tensor
+from wrong_answers import WRONG
 
 from shared import check
-from shared.check import mistakes
 from shared.check.compare import agrees
 from shared.check.exercise import Case, Exercise
 from shared.check.layer import part_of, with_parts
-from shared.model import TransformerBlock, masked_softmax
+from shared.check.mistakes import SENTENCES, edits
+from shared.model import masked_softmax
 
 ROOT = Path(__file__).resolve().parents[2]
 COURSE = {name: thing for name, thing in vars(check).items() if isinstance(thing, Exercise)}
-ANSWERS = [answers_01_to_04, answers_05_to_07, answers_08_to_10]
-RIGHT = {name: codes.split("\n---\n") for a in ANSWERS for name, codes in a.RIGHT.items() if name in COURSE}
-WRONG = [wrong for answers in ANSWERS for wrong in answers.WRONG]
-EQUAL = {name: equal for answers in ANSWERS for name, equal in answers.EQUAL.items()}
 UNNAMED = {"raises", "other numbers", "wrong shape", "wrong type", "wrong dtype", "not a number", "returns nothing"}
 
 
@@ -44,13 +38,18 @@ def ask(name: str, answer) -> check.Verdict:
     return verdict
 
 
+def answers(tables: dict[str, str]) -> list:
+    """A parameter for each edit of the tables: the exercise, what the edit is called, and the edited solution."""
+    found = [(name, edit) for name in tables if name in COURSE for edit in edits(tables[name])]
+    return [pytest.param(name, edit.name, edit, id=f"{name}-{edit.name}") for name, edit in found]
+
+
 def defined(name: str, code: str):
-    """The function or class that a cell defines last, among the names that the solution's file knows."""
-    exercise = COURSE[name]
-    more = {"masked_softmax": masked_softmax, "TransformerBlock": TransformerBlock, "nn": torch.nn, "np": np}
-    names = more | vars(sys.modules[exercise.solution.__module__])
-    exec(compile(textwrap.dedent(code), "<cell>", "exec"), names)
-    return names[ast.parse(textwrap.dedent(code)).body[-1].name]
+    """The function or class that a cell defines, among the names that the solution's file knows."""
+    more = {"masked_softmax": masked_softmax, "torch": torch, "nn": torch.nn, "np": np}
+    names = more | vars(sys.modules[COURSE[name].solution.__module__])
+    exec(compile(code, "<cell>", "exec"), names)
+    return names[ast.parse(code).body[-1].name]
 
 
 @pytest.fixture(scope="module")
@@ -72,11 +71,7 @@ def test_the_solution_of_a_check_is_the_one_folded_in_the_lab(name, solutions):
     last = ast.parse(solutions[name]).body[-1]
     folded = "\n".join(solutions[name].split("\n")[last.lineno - 1 :])
     assert COURSE[name].source.rstrip() == folded.rstrip()
-
-
-def test_every_check_has_the_name_it_is_called_by(solutions):
-    assert {name: exercise.name for name, exercise in COURSE.items()} == {name: name for name in COURSE}
-    assert set(COURSE) <= set(solutions)
+    assert COURSE[name].name == name
 
 
 def test_what_a_check_points_to_is_a_heading_of_the_labs():
@@ -93,28 +88,21 @@ def test_what_a_check_points_to_is_a_heading_of_the_labs():
 # --- one vocabulary ----------------------------------------------------------------------------------------------
 
 
-def test_every_name_of_a_mistake_is_in_the_one_list_and_every_name_of_the_list_is_used():
-    files = "".join(module.read_text() for module in (ROOT / "shared/check").glob("lab_*.py"))
-    used = set(re.findall(r'refused\("(.*?)"', files)) | {m.name for e in COURSE.values() for m in e.mistakes}
-    own_words = {m.name for exercise in COURSE.values() for m in exercise.mistakes if m.say}
-    assert used - own_words <= set(mistakes.SENTENCES) <= used
+def test_every_sentence_is_said_by_an_exercise_or_where_a_mistake_is_found():
+    files = "".join(module.read_text() for module in (ROOT / "shared/check").glob("*.py"))
+    said = {mistake.key for exercise in COURSE.values() for mistake in exercise.mistakes}
+    assert [key for key in SENTENCES if key not in said and f'"{key}"' not in files] == []
 
 
-def test_a_name_the_checks_find_by_themselves_is_in_the_list_too():
-    files = [module.read_text() for module in (ROOT / "shared/check").glob("*.py") if module.name != "mistakes.py"]
-    raised = set(re.findall(r'Wrong\(\s*"(.*?)"', "".join(files)))
-    assert raised <= set(mistakes.GENERAL) | set(mistakes.SENTENCES)
-    assert [name for name in mistakes.GENERAL if f'"{name}"' not in "".join(files)] == []
-
-
-def test_every_edit_fits_its_solution():
-    unfit = [(name, m.pairs) for name, e in COURSE.items() for m in e.mistakes if not m.edited(e.source)]
-    assert unfit == []
+def test_a_mistake_found_by_looking_at_the_answer_has_a_sentence():
+    files = "".join(module.read_text() for module in (ROOT / "shared/check").glob("*.py"))
+    assert set(re.findall(r'Wrong\(\s*"(.*?)"', files)) <= set(SENTENCES)
 
 
 @pytest.mark.parametrize("name", RIGHT)
-def test_an_exercise_knows_eight_mistakes_by_name(name):
+def test_an_exercise_knows_eight_mistakes_and_three_right_answers(name):
     assert len({mistake.name for mistake, _ in COURSE[name].edited}) >= 8
+    assert len(edits(RIGHT[name])) >= 3
 
 
 # --- right and wrong answers -------------------------------------------------------------------------------------
@@ -125,19 +113,10 @@ def test_the_solution_is_correct(name):
     assert ask(name, COURSE[name].solution), repr(ask(name, COURSE[name].solution))
 
 
-@pytest.mark.parametrize(
-    "name, code",
-    [(name, code.strip() + "\n") for name in RIGHT for code in RIGHT[name]],
-    ids=lambda text: re.sub(r"(?:.*\n)?(?:def|class) (\w+).*", r"\1", text, flags=re.DOTALL),
-)
-def test_a_right_answer_is_correct_in_any_style(name, code):
-    verdict = ask(name, defined(name, code))
+@pytest.mark.parametrize("name, style, edit", answers(RIGHT))
+def test_a_right_answer_is_correct_in_any_style(name, style, edit):
+    verdict = ask(name, defined(name, edit.edited(COURSE[name].source)))
     assert verdict, repr(verdict)
-
-
-@pytest.mark.parametrize("name", RIGHT)
-def test_there_are_three_right_answers_in_odd_styles(name):
-    assert len(RIGHT[name]) >= 3
 
 
 @pytest.mark.parametrize("name", COURSE)
@@ -146,14 +125,12 @@ def test_every_edited_solution_is_refused_by_the_name_of_its_mistake(name):
     for mistake, solution in exercise.edited:
         verdict = ask(name, solution)
         assert verdict.mistake == mistake.name, (mistake.pairs, repr(verdict))
-        assert repr(verdict) == f"{mistake.sentence} Read again: {mistake.see or exercise.see}."
+        assert repr(verdict) == exercise.sentence(mistake)
 
 
-@pytest.mark.parametrize("wrong", WRONG, ids=lambda wrong: f"{wrong[0]}-{wrong[1]}")
-def test_a_wrong_answer_hears_its_own_mistake(wrong):
-    name, mistake, *texts = wrong
-    code = mistakes.edit(mistake, *texts).edited(COURSE[name].source)
-    verdict = ask(name, defined(name, code))
+@pytest.mark.parametrize("name, mistake, edit", answers(WRONG))
+def test_a_wrong_answer_hears_its_own_mistake(name, mistake, edit):
+    verdict = ask(name, defined(name, edit.edited(COURSE[name].source)))
     assert (verdict.state, verdict.mistake) == ("wrong", mistake), repr(verdict)
 
 
@@ -207,7 +184,7 @@ def test_a_mutant_said_to_be_right_agrees_on_a_thousand_random_inputs(name, code
         answer, solution = mutant, exercise.solution
         if exercise.parts:  # the solution with the mutant's linear maps
             answer, widths = mutant(*case.sizes).double(), exercise.widths(*case.sizes)
-            parts = {part: part_of(answer, part, widths.get(part), turned=False) for part in exercise.parts}
+            parts = {part: part_of(answer, part, widths.get(part)) for part in exercise.parts}
             solution = with_parts(solution(*case.sizes), parts)
         for number in range(-(-1000 // len(exercise.cases))):
             inputs = changed(case, number).inputs

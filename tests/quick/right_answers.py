@@ -1,0 +1,373 @@
+"""Right answers in odd styles, as edits of the solution, mostly another body; and mutants that are right anyway."""
+
+RIGHT = {
+    "masked_mean": """
+        by loops: => means = []
+            for text, real in zip(features, mask):
+                kept = [token for token, is_real in zip(text, real) if is_real]
+                means.append(sum(kept) / len(kept) if kept else torch.zeros(features.shape[2]))
+            return torch.stack(means)
+        by einsum: => return torch.einsum("btd,bt->bd", features, mask.to(features)) / mask.sum(1).clamp(min=1)[:, None]
+        in single precision: => share = mask.float() / mask.float().sum(dim=1, keepdim=True).clamp(min=1)
+            return (share.unsqueeze(1) @ features).squeeze(1)
+        by nanmean: => return features.masked_fill(~mask[..., None], torch.nan).nanmean(dim=1).nan_to_num()
+    """,
+    "attention_pool": """
+        a vector: nn.Linear(dim, 1) => nn.Parameter(torch.randn(dim)) && => e = (features @ self.score).exp() * mask
+            weights = e / e.sum(dim=1, keepdim=True).clamp(min=1e-300)
+            return (weights[:, None] @ features)[:, 0], weights
+        a constant, and a matrix lying:
+            nn.Linear(dim, 1) => nn.Parameter(torch.randn(1, dim)); self.one = nn.Parameter(torch.ones(()), False) &&
+            self.score(features) => self.one * nn.functional.linear(features, self.score)
+        by loops: nn.Linear(dim, 1) => nn.Linear(dim, 1, bias=False) && => weights = torch.zeros(mask.shape)
+            for row, real in enumerate(mask):
+                if real.any():
+                    weights[row, real] = torch.softmax(self.score(features[row, real])[:, 0], dim=0)
+            return torch.stack([sum(w * f for w, f in zip(*pair)) for pair in zip(weights, features)]), weights
+    """,
+    "lost_to_the_cut": """
+        by a loop: => return sum(int(length) >= window for length in distractor) / len(distractor)
+        by what is left: => return ((window - distractor).clip(0, labelled) == 0).mean()
+        by torch: => return (torch.from_numpy(distractor) >= window).float().mean()
+    """,
+    "redundant_key": """
+        by einsum: => return torch.einsum("dk,k->d", W_key, query), torch.einsum("k,k->", b_key, query) + b_query
+        a list: => return [(W_key * query).sum(1), (b_key * query).sum() + b_query]
+        a number: => return W_key @ query, (b_key @ query + b_query).item()
+    """,
+    "split_the_map": """
+        one column: => K = torch.zeros(len(w), len(query))
+            place = query.abs().argmax()
+            K[:, place] = w / query[place]
+            return K
+        bent: => K = torch.randn(len(w), len(query))
+            return K + torch.outer(w - K @ query, query) / query.dot(query)
+        by the pseudoinverse: => return w[:, None] @ torch.linalg.pinv(query[:, None])
+    """,
+    "extra_parameters": """
+        by a formula: => return dim * key_dim + key_dim - dim + (key_dim if bias else 0)
+        by counting: => count = lambda *layers: sum(p.numel() for layer in layers for p in layer.parameters())
+            return count(nn.Linear(dim, key_dim, bias), nn.Linear(key_dim, 1, bias)) - count(nn.Linear(dim, 1, bias))
+        a tensor: => return torch.tensor([dim, 1 + int(bias), -1]) @ torch.tensor([key_dim, key_dim, dim])
+    """,
+    "one_matrix": """
+        by einsum: => return torch.einsum("ka,kb->ab", weight_query, weight_key) * len(weight_key) ** -0.5
+        by asking: => unit = torch.eye(weight_query.shape[1])
+            queries, keys = nn.functional.linear(unit, weight_query), nn.functional.linear(unit, weight_key)
+            return queries @ keys.mT / math.sqrt(keys.shape[1])
+        by loops: => return sum(map(torch.outer, weight_query, weight_key)) / math.sqrt(len(weight_key))
+    """,
+    "one_question": """
+        one column: => W_key, b_query = torch.zeros(len(w), key_dim), torch.zeros(key_dim)
+            W_key[:, 0], b_query[0] = w, math.sqrt(key_dim)
+            return torch.zeros(len(w), key_dim), b_query, W_key
+        root in the bias: => b_query = torch.full((key_dim,), key_dim**-0.5)
+            return torch.zeros(len(w), key_dim), b_query, w[:, None].expand(-1, key_dim)
+        random query: => b_query = torch.randn(key_dim)
+            W_key = math.sqrt(key_dim) * torch.outer(w, b_query) / (b_query @ b_query)
+            return [0 * w[:, None] * b_query, b_query, W_key]
+    """,
+    "average_early": """
+        by einsum: => share = mask.to(weights) / mask.sum(1, keepdim=True)
+            return torch.einsum("bi,bij,bjd->bd", share, weights, values)
+        by loops: => return torch.stack([A[real].mean(0) @ V for A, V, real in zip(weights, values, mask)])
+        in single precision: => share = mask.float() / mask.float().sum(dim=1, keepdim=True)
+            return (share.unsqueeze(1) @ weights @ values).squeeze(1)
+        by two einsums: => row = torch.einsum("bi,bij->bj", mask / mask.sum(1, keepdim=True), weights)
+            return torch.einsum("bj,bjd->bjd", row, values).sum(dim=1)
+    """,
+    "marks_row": """
+        by einsum: => query = torch.einsum("bd,dk->bk", features[range(len(place)), place], W_query)
+            scores = torch.einsum("bk,btk->bt", query, features @ W_key) * W_key.shape[1] ** -0.5
+            weights = scores.masked_fill(~mask, -torch.inf).softmax(-1)
+            return torch.einsum("bt,btv->bv", weights, features @ W_value)
+        by PyTorch: => marks = features.gather(1, place[:, None, None].expand(-1, 1, features.shape[2]))
+            attend = nn.functional.scaled_dot_product_attention
+            return attend(marks @ W_query, features @ W_key, features @ W_value, attn_mask=mask[:, None])[:, 0]
+        one-hot places, in single precision: features[torch.arange(len(place)), place] =>
+            (nn.functional.one_hot(place, features.shape[1]).float().unsqueeze(1) @ features).squeeze(1)
+    """,
+    "context_of_one_word": """
+        by loops: => query = [sum(x * w for x, w in zip(inputs[place], column)) for column in W_query.T]
+            scores = [sum(q * k for q, k in zip(query, row @ W_key)) / len(query) ** 0.5 for row in inputs]
+            powers = [math.exp(score) for score in scores]
+            return sum(power / sum(powers) * (row @ W_value) for power, row in zip(powers, inputs))
+        by PyTorch: => queries = inputs[None, place, None] @ W_query
+            attend = nn.functional.scaled_dot_product_attention
+            return attend(queries, (inputs @ W_key)[None], (inputs @ W_value)[None])[0, 0]
+        by einsum: => scores = torch.einsum("d,dk,nj,jk->n", inputs[place], W_query, inputs, W_key)
+            scores = scores * W_key.size(1) ** -0.5
+            return torch.einsum("n,nd,dv->v", scores.softmax(-1), inputs, W_value)
+    """,
+    "as_layer": """
+        entry by entry: => layer = nn.Linear(len(W), len(W[0]), bias=False)
+            for i, row in enumerate(W):
+                for j, number in enumerate(row):
+                    layer.weight.data[j, i] = number
+            return layer
+        from a state: => layer = nn.Linear(*W.shape, bias=False)
+            layer.load_state_dict({"weight": W.T})
+            return layer
+        gradient off and on: => layer = nn.Linear(*W.shape, bias=False).requires_grad_(False)
+            layer.weight[:] = W.mT
+            return layer.requires_grad_()
+    """,
+    "batched_attention": """
+        by loops: => if x.dim() == 3: return torch.stack([self(sentence) for sentence in x])
+            queries, keys, values = x @ self.W_query, x @ self.W_key, x @ self.W_value
+            rows = []
+            for query in queries:
+                powers = torch.stack([torch.exp(query @ key / math.sqrt(len(key))) for key in keys])
+                rows.append(sum(power * value for power, value in zip(powers, values)) / powers.sum())
+            return torch.stack(rows)
+        matrices lying: (d_in, d_k) => (d_k, d_in) && (d_in, d_v) => (d_v, d_in) &&
+            @ self.W_query => @ self.W_query.T && @ self.W_key => @ self.W_key.T && @ self.W_value => @ self.W_value.T
+        by PyTorch, with biases: nn.Parameter(torch.rand(d_in, d_k)) => nn.Linear(d_in, d_k) &&
+            nn.Parameter(torch.rand(d_in, d_v)) => nn.Linear(d_in, d_v) &&
+            => return nn.functional.scaled_dot_product_attention(self.W_query(x), self.W_key(x), self.W_value(x))
+    """,
+    "scores_of_one_word": """
+        by loops: => query = W_query @ embedded[asking]
+            return torch.tensor([sum(a * b for a, b in zip(query, W_key @ x)) for x in embedded])
+        a row of the matrix: => return ((embedded @ W_query.T) @ (embedded @ W_key.T).T)[asking]
+        by einsum: => return torch.einsum("kd,d,kc,nc->n", W_query, embedded[asking], W_key, embedded)
+        other names: (asking, embedded, W_query, W_key) => (i, x, Q, K) && => linear = torch.nn.functional.linear
+            return linear(linear(x[i], Q), linear(x, K))
+    """,
+    "all_filters": """
+        by loops: => result = torch.zeros(*weights.shape, values.shape[1])
+            for i, row in enumerate(weights):
+                for j, weight in enumerate(row):
+                    result[i, j] = weight * values[j]
+            return result
+        by einsum: => return torch.einsum("ij,jv->ijv", weights, values)
+        by diagonal matrices: => return torch.stack([torch.diag(row) @ values for row in weights])
+    """,
+    "look_at_the_next_word": """
+        queries rolled: => return 99 * torch.eye(num_words).roll(1, 0), torch.eye(num_words)
+        integers in a list: => unit = torch.eye(num_words, dtype=torch.long)
+            return [50 * unit, unit.roll(1, 1)]
+        words on a circle, the query turned by a step: => step = 2 * math.pi / num_words
+            angle = step * torch.arange(num_words)
+            query = torch.stack([torch.cos(angle + step), torch.sin(angle + step)])
+            return 20 * query, 20 * torch.stack([torch.cos(angle), torch.sin(angle)])
+        by numpy: => return 30 * np.eye(num_words), np.roll(np.eye(num_words), 1, axis=1)
+        parameters: => unit = torch.eye(num_words)
+            return torch.nn.Parameter(8 * unit), torch.nn.Parameter(8 * unit.roll(-1, 0))
+    """,
+    "cut_into_heads": """
+        with view: => batch, tokens, embed_dim = projected.shape
+            return projected.view(batch, tokens, num_heads, embed_dim // num_heads).transpose(1, 2)
+        by chunks: => return torch.stack(projected.chunk(num_heads, dim=-1), dim=1)
+        turned first: => return projected.mT.reshape(len(projected), num_heads, -1, projected.shape[1]).mT
+    """,
+    "join_heads": """
+        with cat: => return torch.cat(heads.unbind(1), dim=-1)
+        with view: => return heads.permute(0, 2, 1, 3).contiguous().view(heads.shape[0], heads.shape[2], -1)
+        with einsum: => return torch.einsum("bhtj->bthj", heads).flatten(-2)
+    """,
+    "many_heads": """
+        by PyTorch's whole layer: if embed_dim % num_heads => if num_heads * (embed_dim // num_heads) != embed_dim &&
+            => maps = (self.W_query, self.W_key, self.W_value)
+            x = features.transpose(0, 1)
+            output, _ = nn.functional.multi_head_attention_forward(
+                *(x, x, x, x.shape[2], self.num_heads),
+                torch.cat([one.weight for one in maps]),
+                torch.cat([one.bias for one in maps]),
+                *(None, None, False, 0.0),
+                *(self.W_output.weight, self.W_output.bias),
+                key_padding_mask=None if mask is None else ~mask,
+            )
+            return output.transpose(0, 1)
+        parameters, and a loop over heads:
+            nn.Linear(embed_dim, embed_dim) => nn.Parameter(torch.randn(embed_dim, embed_dim)) &&
+            => Ws = self.W_query, self.W_key, self.W_value
+            brought = []
+            for queries, keys, values in zip(*((features @ W).chunk(self.num_heads, -1) for W in Ws)):
+                scores = torch.einsum("bik,bjk->bij", queries, keys) * keys.shape[-1] ** -0.5
+                if mask is not None:
+                    scores = scores + torch.where(mask, 0.0, -1e30)[:, None, :]
+                brought.append(torch.einsum("bij,bjv->biv", torch.softmax(scores, -1), values))
+            return torch.cat(brought, -1) @ self.W_output
+        refuses when it is called, and hides by sharing out again: if embed_dim % num_heads: => if False: &&
+            (embed_dim, embed_dim) => (embed_dim, embed_dim, bias=False) && => if features.shape[2] % self.num_heads:
+                raise ValueError(f"头数 {self.num_heads} 不能整除 {features.shape[2]}。")
+            maps = self.W_query, self.W_key, self.W_value
+            queries, keys, values = (torch.stack(one(features).chunk(self.num_heads, 2), 1) for one in maps)
+            weights = (queries @ keys.mT / math.sqrt(keys.shape[3])).softmax(-1)
+            if mask is not None:
+                weights = weights * mask[:, None, None]
+                weights = weights / weights.sum(-1, keepdim=True).clamp(min=1e-300)
+            return self.W_output(torch.cat((weights @ values).unbind(1), 2))
+        matrices lying, and the smallest number: (f"{num_heads} heads cannot => (embed_dim, num_heads) #" &&
+            nn.Linear(embed_dim, embed_dim) => nn.Parameter(torch.randn(embed_dim, embed_dim)) &&
+            float("-inf") => torch.finfo(scores.dtype).min && self.W_query(features) => features @ self.W_query.T &&
+            self.W_key(features) => features @ self.W_key.T && self.W_value(features) => features @ self.W_value.T &&
+            self.W_output(joined) => joined @ self.W_output.T
+    """,
+    "allowed_places": """
+        by loops: => allowed = torch.zeros(len(mask), mask.shape[1], mask.shape[1], dtype=torch.bool)
+            for i in range(mask.shape[1]):
+                for j in range(i + 1):
+                    allowed[:, i, j] = mask[:, j]
+            return allowed
+        not the upper triangle: => return ~torch.ones(len(mask), *[mask.shape[1]] * 2).triu(1).bool() & mask[:, None]
+        the repeated mask cut: => return mask[:, None].expand(-1, mask.shape[1], -1).tril()
+    """,
+    "layer_norm": """
+        it calls itself, which is no other function's work: => if features.dim() > 1:
+                return torch.stack([layer_norm(token, scale, shift, eps) for token in features])
+            mean = sum(features) / len(features)
+            variance = sum((x - mean) ** 2 for x in features) / len(features)
+            spread = (variance + eps) ** 0.5
+            return torch.stack([(x - mean) / spread * a + b for x, a, b in zip(features, scale, shift)])
+        by the mean of squares: => mean = features.mean(-1, True)
+            spread = ((features**2).mean(-1, True) - mean**2 + eps).sqrt()
+            return torch.addcmul(shift, (features - mean) / spread, scale)
+        turned: => turned = features.movedim(-1, 0)
+            normal = (turned - turned.mean(0)) / (turned.var(0, unbiased=False) + eps).pow(0.5)
+            return normal.movedim(0, -1) * scale + shift
+    """,
+    "first_block": """
+        by hand: => total = features + self.attention(features, mask)[0]
+            spread, mean = torch.var_mean(total, -1, unbiased=False, keepdim=True)
+            first = (total - mean) / (spread + 1e-5).sqrt() * self.attention_norm.weight + self.attention_norm.bias
+            hidden = torch.clamp(first @ self.feed_forward[0].weight.T + self.feed_forward[0].bias, min=0)
+            thought = F.linear(hidden, self.feed_forward[2].weight, self.feed_forward[2].bias)
+            norm = self.feed_forward_norm
+            return F.layer_norm(first + thought, norm.normalized_shape, norm.weight, norm.bias, norm.eps)
+        token by token: => output, (attended, _) = [], self.attention(features, mask)
+            for token, add in zip(features.flatten(0, 1), attended.flatten(0, 1), strict=True):
+                token = self.attention_norm(token + add)
+                output.append(self.feed_forward_norm(token + self.feed_forward(token)))
+            return torch.stack(output).view(features.shape)
+        in a loop: => steps = [(lambda x: self.attention(x, mask)[0], self.attention_norm)]
+            for part, norm in steps + [(self.feed_forward, self.feed_forward_norm)]:
+                features = norm(torch.add(part(features), features))
+            return features
+    """,
+    "next_word_loss": """
+        by loops: => total, count = 0.0, 0
+            for text, words in zip(scores, ids, strict=True):
+                for place in range(len(words) - 1):
+                    if words[place + 1] != 0:
+                        total = total - text[place].softmax(0)[words[place + 1]].log()
+                        count += 1
+            return total / count
+        by gather: => surprise = -scores[:, :-1].log_softmax(-1).gather(2, ids[:, 1:, None]).squeeze(2)
+            real = (ids[:, 1:] != 0).to(surprise)
+            return (surprise * real).sum() / real.sum()
+        words' axis second: => return F.cross_entropy(scores[:, :-1].transpose(1, 2), ids[:, 1:], ignore_index=0)
+        picked by a mask: => return F.cross_entropy(scores[:, :-1][ids[:, 1:] > 0], ids[:, 1:][ids[:, 1:] > 0])
+    """,
+    "paired_interval": """
+        by loops: => differences = [float(a) - float(b) for a, b in zip(first, second, strict=True)]
+            n, mean = len(differences), sum(differences) / len(differences)
+            variance = sum((d - mean) ** 2 for d in differences) / (n - 1)
+            return [mean, stats.t.isf(0.025, n - 1) * (variance / n) ** 0.5]
+        by scipy: => d = first - second
+            low, high = stats.t.interval(0.95, len(d) - 1, d.mean(), stats.sem(d))
+            return float(d.mean()), float(high - low) / 2
+        an array: => d = np.subtract(first, second)
+            return np.array([d.mean(), d.std(ddof=1) / d.size**0.5 * -stats.t.ppf(0.025, d.size - 1)])
+        in torch: => d = torch.as_tensor(first) - torch.as_tensor(second)
+            return d.mean(), torch.tensor(stats.t.ppf(0.975, len(d) - 1)) * d.std() / len(d) ** 0.5
+    """,
+    "sign_flips": """
+        by scipy: => how = dict(permutation_type="samples", n_resamples=np.inf, alternative="two-sided")
+            return stats.permutation_test((differences,), np.mean, **how).pvalue
+        a fraction: => from fractions import Fraction
+            patterns = list(product((1, -1), repeat=len(differences)))
+            means = [abs(np.multiply(pattern, differences).mean()) for pattern in patterns]
+            return Fraction(sum(mean >= abs(differences.mean()) - 1e-12 for mean in means), len(patterns))
+        doubled and cut: => patterns = np.array(list(product([1, -1], repeat=len(differences))))
+            return min(1.0, 2 * np.mean(patterns @ differences >= abs(sum(differences)) - 1e-12))
+        a tensor: => signs = torch.cartesian_prod(*[torch.tensor([1.0, -1.0])] * len(differences))
+            differences = torch.as_tensor(differences)
+            return ((signs * differences).sum(1).abs() >= differences.sum().abs() - 1e-12).double().mean()
+    """,
+    "breadth": """
+        with where: => logs = torch.where(weights > 0, weights, 1.0).log()
+            return (-torch.einsum("...ij,...ij->...i", weights, logs)).exp().mean(-1)
+        by entr: => return torch.special.entr(weights).sum(-1).exp().mean(-1)
+        in numpy: => from scipy.special import entr
+            return np.asarray(np.exp(entr(weights.numpy()).sum(-1)).mean(-1))
+        in bits: => return torch.exp2(-(weights * torch.log2(weights.clamp(min=1e-300))).sum(-1)).mean(-1)
+    """,
+    "without_head": """
+        in chunks: => heads = list(weight.chunk(num_heads, dim=1))
+            heads[head] = torch.zeros_like(heads[head])
+            return torch.cat(heads, dim=1)
+        with a gate: => gate = (torch.arange(num_heads) != head).to(weight)
+            return weight * gate.repeat_interleave(weight.shape[1] // num_heads)
+        in numpy: => kept = np.arange(weight.shape[1]) // (weight.shape[1] // num_heads) != head
+            return weight.numpy() * kept
+    """,
+    "rollout": """
+        by multi_dot: => eye = torch.eye(weights.shape[-1]).to(weights)
+            return torch.linalg.multi_dot([*(0.5 * weights.mean(1) + 0.5 * eye).flip(0), eye])
+        by einsum: => mixed = torch.eye(weights.shape[-1]).to(weights)
+            for layer in weights:
+                mixed = torch.einsum("hij,jk->ik", layer, mixed) / (2 * len(layer)) + mixed / 2
+            return mixed
+        in numpy: => mixed = np.eye(weights.shape[-1])
+            for layer in weights.numpy().mean(axis=1):
+                mixed = 0.5 * layer @ mixed + 0.5 * mixed
+            return mixed
+    """,
+}
+
+PARAMETERS = "nn.Linear(dim, key_dim, bias=False) => nn.Parameter(torch.randn(dim, key_dim))"
+LAYERS = """
+        biases, and -inf: dim, key_dim, bias=False => dim, key_dim && masked_softmax(scores, mask.unsqueeze(1)) =>
+            scores.masked_fill(~mask[:, None], float("-inf")).softmax(-1)
+        by loops: => weights = torch.zeros(*mask.shape, mask.shape[1])
+            for b in range(len(mask)):
+                real = [i for i in range(mask.shape[1]) if mask[b, i]]
+                for i in real:
+                    scores = [self.W_query(features[b, i]) @ self.W_key(features[b, j]) for j in real]
+                    weights[b, i, real] = (torch.stack(scores) / math.sqrt(self.W_key.out_features)).softmax(0)
+            return weights @ BROUGHT, weights
+        by PyTorch: => q, k, unit = self.W_query(features), self.W_key(features), torch.eye(mask.shape[1])
+            attend = nn.functional.scaled_dot_product_attention
+            outputs = attend(q, k, BROUGHT, attn_mask=mask[:, None])
+            return outputs, attend(q, k, unit.expand(len(mask), -1, -1), attn_mask=mask[:, None])
+        both masks: mask.unsqueeze(1) => mask[:, None] & mask[:, :, None]
+"""
+BY_PARAMETERS = f"""
+        by parameters: {PARAMETERS} MORE && => q, k = features @ self.W_query, features @ self.W_key
+            scores = torch.einsum("bik,bjk->bij", q, k) / math.sqrt(q.size(-1))
+            weights = nn.functional.softmax(scores + torch.where(mask, 0.0, -1e9)[:, None], dim=-1)
+            return torch.einsum("bij,bjv->biv", weights, BROUGHT), weights
+"""
+RIGHT["add_queries"] = (LAYERS + BY_PARAMETERS.replace("MORE", "")).replace("BROUGHT", "features")
+VALUES = "&& nn.Linear(dim, value_dim, bias=False) => nn.Parameter(torch.randn(dim, value_dim))"
+RIGHT["whole_layer"] = LAYERS.replace("BROUGHT", "self.W_value(features)")
+RIGHT["whole_layer"] += BY_PARAMETERS.replace("MORE", VALUES).replace("BROUGHT", "features @ self.W_value")
+
+BIAS = "a bias is allowed: the check works with whatever the map adds"
+LARGE = "the 1 at each word is as far above the 0 elsewhere as .9 of the weight needs, and more"
+EQUAL = {  # mutants by what stands in them, with the reason why they are right
+    "attention_pool": {"torch.finfo(features.dtype).min": "scores and features have one dtype"},
+    "redundant_key": {"b = query @ b_key + b_query": "a dot product has no order"},
+    "one_matrix": {"key_dim = weight_key.shape[0]": "both matrices have k rows"},
+    "add_queries": {f"self.W_{name} = nn.Linear(dim, key_dim, bias=True)": BIAS for name in ("query", "key")},
+    "whole_layer": {
+        "self.W_query = nn.Linear(dim, key_dim, bias=True)": BIAS,
+        "self.W_key = nn.Linear(dim, key_dim, bias=True)": BIAS,
+        "self.W_value = nn.Linear(dim, value_dim, bias=True)": BIAS,
+    },
+    "context_of_one_word": {"dim=-1)": "the scores of one word have one axis, the first and the last"},
+    "look_at_the_next_word": {
+        "9 * math.sqrt(num_words)": LARGE,
+        "(10 + math.sqrt(num_words)) * torch": LARGE,
+        "10 * num_words * torch": LARGE,
+    },
+    "paired_interval": {"np.sqrt(len(second))": "both models have the same seeds"},
+    "sign_flips": {
+        "differences = differences": "what comes in is an array",
+        "np.abs(means) > abs(differences.mean()) - 1e-12": "no mean is nearer to 0 by exactly 1e-12",
+        "patterns = list(product([1, -1]": "NumPy makes an array of the list when it multiplies",
+    },
+    "without_head": {"weight.shape[0] // num_heads": "the matrix is square"},
+}

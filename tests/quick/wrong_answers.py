@@ -1,0 +1,169 @@
+"""Wrong answers as edits of the solution, with the names that they must hear, besides the mistakes of the checks."""
+
+WRONG = {
+    "attention_pool": """
+        returns nothing: return (weights => (weights || .sum(dim=1), weights => .sum(dim=1), None
+        changed in place: scores.softmax(dim=1) * mask => scores.softmax(dim=1); weights *= mask
+        a linear map is missing: self.score => self.energy
+        wrong width: nn.Linear(dim, 1) => nn.Linear(dim, dim)
+    """,
+    "split_the_map": """
+        wrong type: return => return [0.0] or
+        an argument is not used: => return torch.ones(6, len(query))
+        an axis is missing: torch.outer(w, query) => w
+    """,
+    "add_queries": """
+        one map for two: self.W_query = nn.Linear(dim, key_dim, bias=False) => self.W_query = self.W_key
+    """,
+    "one_question": """
+        an axis too many: torch.ones(key_dim) => torch.ones(key_dim, 1) && b_query) => b_query[:, 0])
+        wrong type: return W_query, b_query => return W_query
+    """,
+    "average_early": """
+        the average taken late: row.unsqueeze(2) * values => share.unsqueeze(2) * (weights @ values) ||
+            share.unsqueeze(2) * torch.einsum('bij,bjd->bid', weights, values) ||
+            share.unsqueeze(2) * (weights.unsqueeze(3) * values.unsqueeze(1)).sum(dim=2) ||
+            share.unsqueeze(2) * torch.stack([torch.tensordot(A, V, 1) for A, V in zip(weights, values)]) ||
+            share.unsqueeze(2) * torch.stack([torch.stack([row @ V for row in A]) for A, V in zip(weights, values)]) ||
+            share.unsqueeze(2) * torch.stack([nn.functional.linear(A, V.T) for A, V in zip(weights, values)]) ||
+            => return torch.einsum('bij,bjd,bi->bd', weights, values, mask / mask.sum(dim=1, keepdim=True))
+    """,
+    "marks_row": """
+        all rows computed: => queries, keys = features @ W_query, features @ W_key
+            weights = masked_softmax(queries @ keys.mT / math.sqrt(keys.shape[2]), mask.unsqueeze(1))
+            return (weights @ (features @ W_value))[torch.arange(len(place)), place] ||
+            maps = (features @ W for W in (W_query, W_key, W_value))
+            output = nn.functional.scaled_dot_product_attention(*maps, attn_mask=mask.unsqueeze(1))
+            return output[torch.arange(len(place)), place]
+    """,
+    "whole_layer": """
+        one map for two: self.W_key = nn.Linear(dim, key_dim, bias=False) => self.W_key = self.W_query
+        wrong width: nn.Linear(dim, value_dim => nn.Linear(dim, dim ||
+            nn.Linear(dim, key_dim => nn.Linear(dim, value_dim
+        returns nothing: return weights => weights
+        wrong type: values, weights => values
+        drawn anew in each call: return weights @ values => return nn.functional.dropout(weights, 0.5) @ values
+        cut off from the gradient: mask.unsqueeze(1)) => mask.unsqueeze(1)).detach() ||
+            return weights @ values => values = values.detach(); return weights @ values
+        changed in place: return weights => weights /= weights.sum(dim=2, keepdim=True) + 0; return weights
+        parameters created inside forward: self.W_key(features) => nn.Linear(len(features.mT[0]), 3)(features)
+        weights not registered: W_key = nn.Linear(dim, key_dim, bias=False) => W_key = torch.randn(dim, key_dim) &&
+            self.W_key(features) => features @ self.W_key
+        super().__init__() is missing: super().__init__() => pass
+        a linear map is missing: self.W_query => self.queries
+        not a number: self.W_key(features) => self.W_key(features) / 0
+        other numbers: math.sqrt(keys.shape[2]) => math.sqrt(keys.shape[2] + 1)
+    """,
+    "as_layer": """
+        weights not registered: return => del layer.weight; layer.weight = W.T.clone().requires_grad_(); return
+    """,
+    "batched_attention": """
+        wrong width: torch.rand(d_in, d_v) => torch.rand(d_in, d_k)
+        parameters created inside forward: queries = =>
+            self.__init__(x.shape[-1], self.W_key.shape[1], self.W_value.shape[1]); queries =
+        only for a batch: => keys = x @ self.W_key
+            batch, tokens, d_k = keys.shape
+            weights = (x @ self.W_query @ keys.mT / math.sqrt(d_k)).softmax(-1)
+            return weights @ (x @ self.W_value)
+        transpose of the wrong axes: keys.transpose(-2, -1) => keys.T
+        a reshape for a transpose: keys.transpose(-2, -1) => keys.view(x.shape[:-2] + (keys.shape[-1], -1))
+    """,
+    "all_filters": """
+        values of the word that asks: => return torch.einsum("ij,iv->ijv", weights, values)
+    """,
+    "look_at_the_next_word": """
+        not a number: dims=1) => dims=1).log()
+        looks at the word before: return W_query, W_key => return 9 * W_key, W_query
+        lead too small: 10 * math.sqrt(num_words) => 2
+        wrong shape: return W_query, W_key => return W_query[:, 1:], W_key
+        wrong type: return W_query, W_key => return W_query
+        other numbers: roll(1, dims=1) => roll(num_words // 2, dims=1)
+    """,
+    "scores_of_one_word": """
+        queries and keys exchanged: => return ((embedded @ W_query.T) @ (embedded @ W_key.T).T)[:, asking] ||
+            return W_key @ embedded[asking] @ (embedded @ W_query.T).T
+        an axis too many: return keys @ query => return query[None] @ keys.T
+    """,
+    "cut_into_heads": """
+        heads cut by a plain reshape: => batch, tokens, width = projected.shape
+            return projected.view(batch, num_heads, tokens, width // num_heads)
+        features dealt out in turn: => return torch.stack([projected[..., i::num_heads] for i in range(num_heads)], 1)
+    """,
+    "join_heads": """
+        heads and tokens not swapped: => return heads.reshape(*heads.shape[:2], -1)
+    """,
+    "many_heads": """
+        wrong type: => return self.W_output(features), mask
+        the mask has no default: class ManyHeads => class Mine && mask=None => mask
+        no mask is not expected: mask=None => mask && if mask is not None: => if True:
+        refused with another error: raise => assert False  #
+        num_heads not refused: if embed_dim % num_heads => if embed_dim < num_heads
+        weights not registered: self.W_key = nn.Linear(embed_dim, embed_dim) =>
+            object.__setattr__(self, "W_key", nn.Linear(embed_dim, embed_dim))
+        other numbers: (weights @ values) => (weights @ values + values)
+        transpose of the wrong axes: keys.transpose(2, 3) => keys.T
+        a reshape for a transpose: keys.transpose(2, 3) => keys.view(*keys.shape[:2], keys.shape[3], keys.shape[2])
+    """,
+    "allowed_places": """
+        wrong dtype: causal & mask[:, None, :] => (causal & mask[:, None, :]).float()
+        no mask: return causal & mask[:, None, :] => return causal.repeat(len(mask), 1, 1)
+    """,
+    "first_block": """
+        hidden_dim is not used: hidden_dim), nn => 2 * embed_dim), nn && nn.Linear(hidden => nn.Linear(2 * embed
+        num_heads is not used: Attention(embed_dim, num_heads) => Attention(embed_dim, embed_dim)
+        wrong width: nn.Linear(hidden_dim, embed_dim) => nn.Linear(hidden_dim, hidden_dim) ||
+            nn.Linear(embed_dim, embed_dim)
+        a part is missing: self.attention_norm => self.first_norm
+        one map for two: forward_norm = nn.LayerNorm(embed_dim) => forward_norm = self.attention_norm
+    """,
+    "layer_norm": """
+        the work left to another function: => return F.layer_norm(features, scale.shape, scale, shift, eps) ||
+            return torch.layer_norm(features, scale.shape, scale, shift, eps) ||
+            norm = torch.nn.LayerNorm(len(scale), eps, elementwise_affine=False)
+            return norm(features) * scale + shift ||
+            own = F.layer_norm; return own(features, scale.shape, scale, shift, eps)
+        sample variance: => spread = features.std(-1, keepdim=True)
+            return (features - features.mean(-1, True)) / (spread**2 + eps) ** 0.5 * scale + shift
+        eps outside the root: => spread = features.std(-1, keepdim=True) + eps
+            return (features - features.mean(-1, True)) / spread * scale + shift
+        over everything: => return F.layer_norm(features, features.shape, eps=eps) * scale + shift
+    """,
+    "next_word_loss": """
+        cut off from the gradient: index=0) => index=0).detach() || said = scores => said = scores.data ||
+            return F.cross_entropy(said, came, ignore_index=0) =>
+            return torch.tensor(F.cross_entropy(said, came, ignore_index=0).item(), dtype=scores.dtype)
+        wrong type: index=0) => index=0).item()
+        shifted after flattening: => said, came = scores.flatten(0, 1)[:-1], ids.flatten()[1:]
+            return F.cross_entropy(said, came, ignore_index=0)
+        mean of the texts' means: => pairs = [(text[:-1], words[1:]) for text, words in zip(scores, ids)]
+            return sum(F.cross_entropy(said, came, ignore_index=0) for said, came in pairs) / len(ids)
+        last word only: => return F.cross_entropy(scores[:, -2], ids[:, -1], ignore_index=0)
+        sizes that do not fit: said, came => said[:-1], came
+    """,
+    "paired_interval": """
+        the work left to another function:
+            => from shared.training import mean_and_interval; return mean_and_interval(np.subtract(first, second)) ||
+            from shared.training import mean_and_interval as short; return short(np.subtract(first, second)) ||
+            from shared import training; return training.mean_and_interval(np.subtract(first, second))
+        pairing lost: => half = np.ptp(stats.ttest_ind(first, second).confidence_interval(0.95)) / 2
+            return np.mean(first) - np.mean(second), half
+        sign lost: => d = abs(first - second)
+            return d.mean(), stats.t.ppf(0.975, len(d) - 1) * stats.sem(d)
+    """,
+    "sign_flips": """
+        the allowance too large: differences.mean()) - 1e-12 => differences.mean()) * 0.98
+        one side doubled: => patterns = np.array(list(product((1, -1), repeat=len(differences))))
+            return 2 * np.mean((patterns * differences).mean(1) >= abs(np.mean(differences)) - 1e-12)
+        an argument is not used: => return 0.05
+    """,
+    "breadth": """
+        one number for all maps: .mean(dim=-1) => .mean().item()
+    """,
+    "rollout": """
+        element by element: 2 @ mixed => 2 * (mixed if mixed is not identity else 1)
+    """,
+    "without_head": """
+        changes its input: weight.clone() => weight
+        raises: weight.shape[1] // num_heads => weight.shape[1] / num_heads
+    """,
+}

@@ -310,3 +310,10 @@ def test_what_makes_or_dresses_a_page_makes_the_build_forget_when_it_changed(tmp
     changed.write_text("a = 2")
     build_site.main()
     assert remembered == [False, True, False]
+
+
+def test_the_welcome_picture_is_what_its_script_draws():
+    run = [sys.executable, "-c", "from tools.site_picture import picture; print(picture(), end='')"]
+    drawn = subprocess.run(run, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    sentence = "book/_static/course.svg is stale; run `python -m tools.site_picture`"
+    assert drawn == (ROOT / "book" / "_static" / "course.svg").read_text(), sentence

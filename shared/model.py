@@ -444,9 +444,7 @@ class LanguageModel(nn.Module):
         causal: False leaves the causal mask out, and the answer can be read off the input.
     """
 
-    def __init__(
-        self, known_words: int, causal: bool = True, dim: int = 64, num_heads: int = 4, num_blocks: int = 2
-    ):
+    def __init__(self, known_words: int, causal: bool = True, dim: int = 64, num_heads: int = 4, num_blocks: int = 2):
         super().__init__()
         self.causal = causal
         self.features = TokenFeatures(known_words, dim, dropout=0.0)

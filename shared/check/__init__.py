@@ -35,7 +35,7 @@ from .lab_09 import sign_flips as sign_flips
 from .lab_10 import breadth as breadth
 from .lab_10 import rollout as rollout
 from .lab_10 import without_head as without_head
-from .lab_11 import cached_step as cached_step
-from .lab_11 import mend_the_blocks as mend_the_blocks
-from .lab_11 import merge as merge
-from .lab_11 import peak_for_each_block as peak_for_each_block
+from .lab_12 import cached_step as cached_step
+from .lab_12 import mend_the_blocks as mend_the_blocks
+from .lab_12 import merge as merge
+from .lab_12 import peak_for_each_block as peak_for_each_block

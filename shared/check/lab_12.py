@@ -1,4 +1,4 @@
-"""The checks of lab 11: merging running softmaxes, attention in blocks, a step with a cache, an experiment."""
+"""The checks of lab 12: merging running softmaxes, attention in blocks, a step with a cache, an experiment."""
 
 import math
 
@@ -12,12 +12,12 @@ from .exercise import Case, Exercise, draw
 from .mistakes import edit
 from .run import Wrong
 
-RUNNING = "Lab 11, “A softmax that cannot look ahead”"
-BLOCKS = "Lab 11, “In blocks”"
-CACHE = "Lab 11, “Writing with a memory”"
+RUNNING = "Lab 12, “A softmax that cannot look ahead”"
+BLOCKS = "Lab 12, “In blocks”"
+CACHE = "Lab 12, “Writing with a memory”"
 ROOT = "Lab 3, “Why divide by the square root of k?”"
 
-# --- 11.1 --------------------------------------------------------------------------------------------------------
+# --- 12.1 --------------------------------------------------------------------------------------------------------
 
 
 def merge(first, second):
@@ -88,7 +88,7 @@ merge = Exercise(
     ],
 )  # fmt: skip
 
-# --- 11.2 --------------------------------------------------------------------------------------------------------
+# --- 12.2 --------------------------------------------------------------------------------------------------------
 
 
 def mend_the_blocks(queries, keys, values, mask, block=4):
@@ -162,7 +162,7 @@ mend_the_blocks = Exercise(
     ],
 )  # fmt: skip
 
-# --- 11.3 --------------------------------------------------------------------------------------------------------
+# --- 12.3 --------------------------------------------------------------------------------------------------------
 
 
 def cached_step(query, key, value, keys, values):
@@ -216,7 +216,7 @@ cached_step = Exercise(
     ],
 )  # fmt: skip
 
-# --- 11.4 --------------------------------------------------------------------------------------------------------
+# --- 12.4 --------------------------------------------------------------------------------------------------------
 
 
 def peak_for_each_block(attention, num_tokens, sizes):
@@ -254,7 +254,7 @@ peak_for_each_block = Exercise(
     truth=needed,
     view=in_order,
     tried="a function of which it is known how much memory it takes, with five sizes",
-    see="Lab 11, “Exercise 11.4: an experiment on the size of a block”",
+    see="Lab 12, “Exercise 12.4: an experiment on the size of a block”",
     mistakes=[
         edit("the inputs counted too", MEASURED, "attention(*(torch.randn(num_tokens, 16) for _ in range(3)), block=size)", say="The three inputs are made while the memory is counted. Make them before."),
         edit("one size for all", "block=size", "block=sizes[0]", say="All measurements are of the first size."),

@@ -14,3 +14,5 @@ from .lab_07 import cut_into_heads, join_heads, many_heads
 from .lab_08 import allowed_places, first_block, layer_norm, next_word_loss
 from .lab_09 import paired_interval, sign_flips
 from .lab_10 import breadth, rollout, without_head
+from .lab_11 import follow_score, mend_the_game, with_and_without
+from .lab_12 import cached_step, mend_the_blocks, merge, peak_for_each_block

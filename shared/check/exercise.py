@@ -32,7 +32,7 @@ from types import NoneType
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from . import compare, layer, run
 from .mistakes import SENTENCES, Mistake, NotDone, Wrong
@@ -325,7 +325,7 @@ def _cast(value: Any, dtype: torch.dtype) -> Any:
     """An input of its own for each run, floats in the precision of the trial."""
     if isinstance(value, Tensor) and not value.requires_grad:
         return value.to(dtype, copy=True) if value.is_floating_point() else value.clone()
-    return value if isinstance(value, (Tensor, nn.Module)) else deepcopy(value)
+    return value if isinstance(value, Tensor) else deepcopy(value)
 
 
 def _first_wrong(trials: list[Trial]) -> Wrong | None:

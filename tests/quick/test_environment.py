@@ -1,8 +1,11 @@
 """Claims about the environment: what `make` refuses to empty, what it says of pip's failures, what the lists hold."""
 
 import ast
+import errno
 import os
 import re
+import runpy
+import shutil
 import subprocess
 import sys
 from importlib import metadata
@@ -88,6 +91,21 @@ def test_a_folder_that_somebody_else_made_is_refused_and_kept(course):
     with pytest.raises(SystemExit, match="is a folder that make did not make"):
         environment.make()
     assert (course / ".venv/pyvenv.cfg").read_text() == "home = elsewhere"
+
+
+def test_in_a_checkout_where_nothing_can_be_written_the_folder_is_named(tmp_path, monkeypatch):
+    for name in environment.LISTS:
+        (tmp_path / name).touch()
+    tool = tmp_path / "tools/environment.py"
+    tool.parent.mkdir()
+    shutil.copy(environment.__file__, tool)
+
+    def refuse(path, **options):
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS), str(path))
+
+    monkeypatch.setattr(Path, "mkdir", refuse)
+    with pytest.raises(SystemExit, match=r"\.venv: Read-only file system\. Mend that and run this again"):
+        runpy.run_path(str(tool), run_name="__main__")
 
 
 # --- what pip's failures mean ------------------------------------------------------------------------------------

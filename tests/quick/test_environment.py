@@ -185,6 +185,11 @@ def test_every_package_takes_every_python_that_make_takes(python):
     assert not refusing, f"not for Python {python}: {refusing}"
 
 
+def test_binder_starts_what_it_is_given_and_lets_it_give_memory_back():
+    command = [ROOT / "binder/start", "sh", "-c", "echo $0 $MALLOC_MMAP_THRESHOLD_", "lab"]
+    assert subprocess.run(command, capture_output=True, text=True).stdout == "lab 1000000\n"
+
+
 def test_make_on_windows_says_at_once_what_to_do():
     answer = subprocess.run(["make", "OS=Windows_NT", "book"], cwd=ROOT, capture_output=True, text=True)
     assert answer.returncode and "the course runs in WSL" in answer.stderr and "wsl --install" in answer.stderr
@@ -192,7 +197,7 @@ def test_make_on_windows_says_at_once_what_to_do():
 
 def test_a_checkout_on_windows_has_the_same_bytes(tmp_path):
     """Git for Windows turns line endings unless .gitattributes says no; digests and scripts would not survive that."""
-    text = [*environment.LISTS, "binder/postBuild", "Makefile", "shared/model.py"]
+    text = [*environment.LISTS, "binder/postBuild", "binder/start", "Makefile", "shared/model.py"]
     git = ["git", "-C", tmp_path, "-c", "core.autocrlf=true"]
     subprocess.run([*git, "init", "-q"], check=True)
     for name in [*text, ".gitattributes"]:

@@ -12,6 +12,7 @@ import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 import compare_numbers
+import endings
 import machine
 import notebooks
 
@@ -61,4 +62,4 @@ def main(root: Path) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(ROOT))
+    endings.run(main, ROOT)

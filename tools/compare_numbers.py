@@ -27,7 +27,11 @@ from collections.abc import Iterator
 from decimal import Decimal
 
 import pytest
-from nbval.plugin import IPyNbCell
+
+if __name__ == "__main__":  # here, since pytest itself wants to be the first that imports nbval
+    sys.exit(pytest.main(["-p", "compare_numbers", *sys.argv[1:]]))
+
+from nbval.plugin import IPyNbCell  # noqa: E402
 
 SHARE = 0.05  # of an output's printed numbers that may differ in their last place
 PART = Decimal("0.00001")  # of the largest number of its kind
@@ -217,7 +221,3 @@ def pytest_runtest_call(item: pytest.Item):
     if isinstance(item, IPyNbCell) and item.cell.source.strip() and item.cell.execution_count is None:
         item.raise_cell_error(f"never executed, so nothing is stored: run `make labs LAB={item.path.name[:2]} AGAIN=1`")
     return result
-
-
-if __name__ == "__main__":
-    sys.exit(pytest.main(["-p", "compare_numbers", *sys.argv[1:]]))

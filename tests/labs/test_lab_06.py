@@ -30,6 +30,13 @@ def test_the_lab_agrees_with_the_published_walkthrough():
     assert outscored == ["starts", "with", "one", "step"]
 
 
+@pytest.mark.parametrize("size", [-1, 0, 2.5])
+@pytest.mark.parametrize("sizes", ["{}, 3, 3", "5, {}, 3", "5, 3, {}"])
+def test_a_size_that_no_matrix_has_gets_a_sentence(size, sizes):
+    with pytest.raises(ValueError, match=f"A size is {size}; choose whole numbers"):
+        run_lab(sizes=sizes.format(size))
+
+
 @pytest.mark.parametrize(
     "sentence", ["one two", "the cat saw the other cat", "שלום <b>&amp; 東京 👩‍👩‍👧‍👦 naïve !", "w " * 40]
 )

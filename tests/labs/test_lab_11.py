@@ -8,7 +8,7 @@ import torch
 from shared.model import MultiHeadSelfAttention, causal_mask
 
 LAB = lab_code.find(11)
-FUNCTIONS = ("draw_pairs", "share_right", "two_heads", "silenced", "draw_repeating")
+FUNCTIONS = ("draw_pairs", "two_heads", "silenced", "draw_repeating")
 
 
 def game() -> dict:

@@ -250,3 +250,7 @@ def test_nbval_turns_red_on_each_planted_fault_alone_and_says_what_to_do(nbval_r
     assert len(red) == bool(messages), nbval_report
     for message in messages:
         assert message in nbval_report
+
+
+def test_pytest_warns_of_nothing_where_the_labs_are_compared(nbval_report):
+    assert "warning" not in nbval_report, nbval_report

@@ -1,8 +1,11 @@
 """Claims about the environment: what `make` refuses to empty, what it says of pip's failures, what the lists hold."""
 
 import ast
+import errno
 import os
 import re
+import runpy
+import shutil
 import subprocess
 import sys
 from importlib import metadata
@@ -90,6 +93,21 @@ def test_a_folder_that_somebody_else_made_is_refused_and_kept(course):
     assert (course / ".venv/pyvenv.cfg").read_text() == "home = elsewhere"
 
 
+def test_in_a_checkout_where_nothing_can_be_written_the_folder_is_named(tmp_path, monkeypatch):
+    for name in environment.LISTS:
+        (tmp_path / name).touch()
+    tool = tmp_path / "tools/environment.py"
+    tool.parent.mkdir()
+    shutil.copy(environment.__file__, tool)
+
+    def refuse(path, **options):
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS), str(path))
+
+    monkeypatch.setattr(Path, "mkdir", refuse)
+    with pytest.raises(SystemExit, match=r"\.venv: Read-only file system\. Mend that and run this again"):
+        runpy.run_path(str(tool), run_name="__main__")
+
+
 # --- what pip's failures mean ------------------------------------------------------------------------------------
 
 
@@ -160,6 +178,11 @@ def test_every_package_takes_every_python_that_make_takes():
         assert not refused, f"{pin} is not for Python {refused}"  # 3.11.2 is that of Debian 12
 
 
+def test_binder_starts_what_it_is_given_and_lets_it_give_memory_back():
+    command = [ROOT / "binder/start", "sh", "-c", "echo $0 $MALLOC_MMAP_THRESHOLD_", "lab"]
+    assert subprocess.run(command, capture_output=True, text=True).stdout == "lab 1000000\n"
+
+
 def test_make_on_windows_says_at_once_what_to_do():
     answer = subprocess.run(["make", "OS=Windows_NT", "book"], cwd=ROOT, capture_output=True, text=True)
     assert answer.returncode and "the course runs in WSL" in answer.stderr and "wsl --install" in answer.stderr
@@ -167,7 +190,7 @@ def test_make_on_windows_says_at_once_what_to_do():
 
 def test_a_checkout_on_windows_has_the_same_bytes(tmp_path):
     """Git for Windows turns line endings unless .gitattributes says no; digests and scripts would not survive that."""
-    text = [*environment.LISTS, "binder/postBuild", "Makefile", "shared/model.py"]
+    text = [*environment.LISTS, "binder/postBuild", "binder/start", "Makefile", "shared/model.py"]
     git = ["git", "-C", tmp_path, "-c", "core.autocrlf=true"]
     subprocess.run([*git, "init", "-q"], check=True)
     for name in [*text, ".gitattributes"]:

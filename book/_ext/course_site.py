@@ -8,6 +8,7 @@ import base64
 import gzip
 import re
 import sys
+from html import escape
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -126,8 +127,90 @@ class _Pictures(HTMLParser):
             self.wordless.append(f"<{tag}> has the words {words!r}; say in a sentence what it shows")
 
 
+# ------------------------------------------------------------------------------------------ what a cell prints
+
+BRACKETS = re.compile(r"\s*\[[\s\d\[-]|.*(?:tensor|array)\(")  # arrays line up, too, and are no table
+
+
+def gutters(lines: list[str]) -> list[tuple[int, int]]:
+    """Where columns that were printed with spaces part: places that are blank in every line.
+
+    A single blank place parts words, too. So it counts only where all lines leave more room, or most of them do and
+    all go on right behind it.
+    """
+    width = max(map(len, lines))
+    blank = "".join("01"[all(line[place : place + 1] in ("", " ") for line in lines)] for place in range(width))
+    begin = min(len(line) - len(line.lstrip()) for line in lines)
+    # Two spaces or more; two before a number are its padding, as in "k =  4".
+    wide = [set() for _ in lines]
+    for places, line in zip(wide, lines, strict=True):
+        for run in re.finditer(r"(?<=\S)(?<![a-z=](?=  \d)) {2,}(?=\S)", line):
+            places.update(range(*run.span()))
+    found = []
+    for start, end in (run.span() for run in re.finditer("1+", blank)):
+        on = [line for line in lines if len(line) > end]
+        room = sum(not places.isdisjoint(range(start, end)) for places in wide)
+        alike = all(line[end] != " " for line in on)
+        single = end - start == 1 and not (room > len(lines) / 2 and alike) and room < len(on)
+        if start > begin and room and 2 * len(on) >= len(lines) and not single:
+            found.append((start, end))
+    return found
+
+
+def printed_table(lines: list[str]) -> str:
+    """Lines with common gutters as an HTML table; ValueError where they have none."""
+    places = gutters(lines)
+    if not places:
+        raise ValueError("these lines hold no columns")
+    edges = [0, *(end for _, end in places), None]
+    rows = [[line[left:right].rstrip() for left, right in zip(edges, edges[1:], strict=False)] for line in lines]
+    columns = list(zip(*(row[1:] for row in rows), strict=True))
+
+    def heads(column: tuple[str, ...]) -> bool:  # words above numbers
+        return not re.search(r"\d", column[0]) and all(re.search(r"\d", each) for each in column[1:] if each)
+
+    headed = not rows[0][0].strip() or (len(rows) > 2 and all(map(heads, columns)))
+
+    def cell(text: str, row: int, column: int) -> str:
+        tag, scope = ("th", ' scope="col"') if headed and row == 0 else ("td", "") if column else ("th", ' scope="row"')
+        tag, scope = (tag, scope) if text.strip() else ("td", "")  # a heading of nothing is none
+        indent = len(text) - len(text.lstrip()) if column == 0 else 0
+        style = f' style="padding-left: {indent}ch"' if indent else ""
+        words = re.sub(r" ± ", " ±\N{NO-BREAK SPACE}", text.strip())
+        return f"<{tag}{scope}{style}>{escape(words, quote=False)}</{tag}>"
+
+    html = ["<tr>" + "\n".join(cell(text, i, j) for j, text in enumerate(row)) + "</tr>" for i, row in enumerate(rows)]
+    head = f"<thead>{html[0]}</thead>\n" if headed else ""
+    return f'<table class="printed">{head}<tbody>{chr(10).join(html[headed:])}</tbody></table>'
+
+
+def printed(text: str) -> str:
+    """What a cell printed, as HTML: lines that wrap with a hanging indent, and a table where columns were printed."""
+    parts: list[tuple[bool, list[str]]] = []  # (is it a table, its lines)
+    lines = [line.rstrip() for line in text.rstrip("\n").split("\n")]
+    while lines:
+        size = 0
+        while size < len(lines) and lines[size].strip() and not BRACKETS.match(lines[size]):
+            if not gutters(lines[: size + 1]):
+                break
+            size += 1
+        if size > 1:
+            parts.append((True, lines[:size]))
+        else:
+            size = 1
+            if not parts or parts[-1][0]:
+                parts.append((False, []))
+            parts[-1][1].append(lines[0])
+        lines = lines[size:]
+    html = ""
+    for is_table, lines in parts:
+        wrapped = "".join(f"<samp>{escape(line, quote=False)}\n</samp>" for line in lines)
+        html += printed_table(lines) if is_table else f"<pre>{wrapped}</pre>"
+    return f'<div class="output printed">{html}</div>'
+
+
 class PageChecks(SphinxPostTransform):
-    """Every picture has words, and every table scrolls inside itself."""
+    """Every picture has words, every table scrolls inside itself, and what was printed fits a phone."""
 
     default_priority = 900  # after MyST-NB has chosen which output of a cell the page shows
     formats = ("html",)
@@ -148,6 +231,9 @@ class PageChecks(SphinxPostTransform):
                 pictures.feed(raw.astext())
                 for fault in pictures.wordless:
                     logger.warning(f"a picture has no words: {fault}", location=raw)
+        for block in list(self.document.findall(nodes.literal_block)):
+            if {"output", "stream"} <= set(block["classes"]) or {"output", "text_plain"} <= set(block["classes"]):
+                block.replace_self(nodes.raw("", printed(block.astext()), format="html"))
         for table in list(self.document.findall(nodes.table)):
             frame = nodes.container(classes=["scroll"])
             table.replace_self(frame)

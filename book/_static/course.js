@@ -70,7 +70,7 @@ if (navigator.clipboard) {
 }
 
 // What scrolls inside itself can be reached and scrolled by keyboard, and only while it does scroll.
-const scrollers = document.querySelectorAll("pre, .scroll, div.math, p:has(math), .cell_output:has(> img), .cell_output > .output");
+const scrollers = document.querySelectorAll("pre, .scroll, div.math, p:has(math), .cell_output > .output");
 const names = { PRE: "Code or text" };
 const watch = new ResizeObserver((entries) => {
   for (const { target } of entries) {

@@ -16,6 +16,10 @@ import endings
 ROOT = Path(__file__).resolve().parents[1]
 MEMORY = ROOT / "_build/.doctrees"
 WHOLE = MEMORY / "whole"
+HOMELESS = """
+  WARNING: this site has no home yet. _config.yml still says OWNER where the repository's address belongs, so every
+  page says so on top, and its buttons for Colab and Binder are left out. Write your address there and build again.
+"""
 
 
 def makers() -> str:
@@ -38,6 +42,8 @@ def main() -> int:
         print(build.stdout)
         return build.returncode
     endings.replace(WHOLE, makers())
+    if "/OWNER/" in (ROOT / "_config.yml").read_text("utf-8"):
+        print(HOMELESS)
     return 0
 
 

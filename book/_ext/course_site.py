@@ -6,8 +6,10 @@ that would show as an error.
 
 import base64
 import gzip
+import json
 import re
 import sys
+import unicodedata
 from html import escape
 from html.parser import HTMLParser
 from pathlib import Path
@@ -277,6 +279,7 @@ def add_context(app: Sphinx, pagename: str, templatename: str, context: dict, do
     options = app.config.html_theme_options
     context["html_baseurl"] = app.config.html_baseurl
     context["repository"] = options["repository_url"].rstrip("/")
+    context["homeless"] = "OWNER" in context["repository"].split("/")
     owner_and_name = context["repository"].removeprefix("https://github.com/")
     if pagename.startswith("labs/"):
         branch, launch, notebook = options["repository_branch"], options["launch_buttons"], f"{pagename}.ipynb"
@@ -324,6 +327,7 @@ def add_pages(app: Sphinx):
     # A browser that is told of no icon asks the host's root for one, and reports that it is missing.
     logo = base64.b64encode((Path(app.srcdir) / app.config.html_favicon).read_bytes()).decode()
     yield "404", {"title": "There is no page here", "icon": f"data:image/svg+xml;base64,{logo}"}, "404.html"
+    yield "search", {}, "search.html"
 
 
 def write_colours(app: Sphinx, exception: Exception | None) -> None:
@@ -332,6 +336,47 @@ def write_colours(app: Sphinx, exception: Exception | None) -> None:
             f".role-{role} {{ color: var(--role-{role}); }}\n" for role in COLOURS.ROLES
         )
         (Path(app.outdir) / "_static" / "roles.css").write_text(sheet, encoding="utf-8")
+
+
+# ------------------------------------------------------------------------------------------------------ the search
+
+
+def no_stock_search(app: Sphinx) -> None:
+    """Sphinx's own search knows neither quotes nor signs, forgives nothing and ends at a page: ours stands in search.js."""
+    app.builder.search = False
+
+
+def words_of(node: nodes.Node) -> str:
+    """The text of a node as a reader sees it, formulas with their letters, on one line."""
+
+    def greek(match: re.Match) -> str:
+        try:
+            return unicodedata.lookup(f"GREEK SMALL LETTER {match[1]}")
+        except KeyError:
+            return match[1]
+
+    def text(leaf: nodes.Node) -> str:
+        if isinstance(leaf.parent, (nodes.math, nodes.math_block)):
+            return re.sub(r"[{}^_&]|\\\\|\\textcolor{.*?}", " ", re.sub(r"\\([a-z]+)", greek, leaf.astext()))
+        return re.sub(r"<(script|style|svg).*?</\1>|<[^>]+>", " ", leaf.astext(), flags=re.DOTALL)
+
+    return " ".join(" ".join(text(leaf) for leaf in node.findall(nodes.Text)).split())
+
+
+def write_search(app: Sphinx, exception: Exception | None) -> None:
+    """All that can be searched, section by section, as a script: a page from a disk may read no other file."""
+    if exception is not None or app.builder.format != "html":
+        return
+    pages = []
+    for page in (page for part in course_map(app) for page in part["pages"]):
+        sections = []
+        for section in app.env.get_doctree(page["name"]).findall(nodes.section):
+            title, *rest = section.children
+            own = [words_of(child) for child in rest if not isinstance(child, nodes.section)]
+            sections.append([section["ids"][0], title.astext(), " ".join(filter(None, own))])
+        pages.append([page["name"], page["title"], sections])
+    script = json.dumps(pages, ensure_ascii=False, separators=(",", ":"))
+    (Path(app.outdir) / "searchindex.js").write_text(f"globalThis.courseIndex = {script};\n", encoding="utf-8")
 
 
 # ------------------------------------------------------------------------------------------- the models to try
@@ -361,9 +406,11 @@ def setup(app: Sphinx) -> dict:
     app.add_post_transform(PageChecks)
     app.add_post_transform(LabsLeftOut)
     app.connect("config-inited", set_base)
+    app.connect("builder-inited", no_stock_search)
     app.connect("html-page-context", add_context)
     app.connect("html-collect-pages", add_pages)
     app.connect("build-finished", write_colours)
+    app.connect("build-finished", write_search)
     app.connect("doctree-read", say_size)
     app.connect("build-finished", write_weights)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -198,6 +198,10 @@ def test_every_launch_link_names_a_file_of_the_repository(name):
     links = [given.get("href", "") for given in built(name).every("a")]
     colab = f"{CONFIG['launch_buttons']['colab_url']}/github/{url}/blob/{branch}/"
     binder = f"{CONFIG['launch_buttons']['binderhub_url']}/v2/gh/{url}/{branch}?urlpath=lab/tree/"
+    if "OWNER" in url:
+        assert not [link for link in links if "OWNER" in link or link.startswith((colab, binder))], "it leads nowhere"
+        assert "This copy of the course has no home yet" in built(name).text
+        return
     for start in (colab, binder):
         files = {link.removeprefix(start) for link in links if link.startswith(start)}
         assert files == {f"{name}.ipynb"}, f"{name} has no single launch link that begins with {start}: {files}"
@@ -228,6 +232,9 @@ def test_a_page_names_its_icon(name):
 @pytest.mark.parametrize("name", ["labs/05_your_journey", "book/notation"])
 def test_a_page_has_a_link_to_report_an_error_on_it(name):
     found = [given["href"] for given in built(name).every("a") if "/issues/new" in given.get("href", "")]
+    if "OWNER" in CONFIG["repository"]["url"]:
+        assert found == [], "a link that leads nowhere"
+        return
     assert found == [f"{CONFIG['repository']['url']}/issues/new?title=In%20{name}"]
 
 
@@ -257,7 +264,7 @@ def test_a_figure_comes_late_and_into_room_that_is_kept(name):
 
 def test_the_welcome_page_speaks_of_every_lab_in_the_course():
     links = [given for given in built(TOC["root"]).every("a") if "reference" in given.get("class", "")]
-    stems = [Path(given["href"]).stem for given in links]
+    stems = dict.fromkeys(Path(given["href"]).stem for given in links)  # the button to start leads to the first of them
     assert [f"labs/{stem}" for stem in stems if f"labs/{stem}" in LABS] == LABS
 
 

@@ -178,12 +178,18 @@ def printed_table(lines: list[str]) -> str:
         tag, scope = (tag, scope) if text.strip() else ("td", "")  # a heading of nothing is none
         indent = len(text) - len(text.lstrip()) if column == 0 else 0
         style = f' style="padding-left: {indent}ch"' if indent else ""
-        words = re.sub(r" ± ", " ±\N{NO-BREAK SPACE}", text.strip())
-        return f"<{tag}{scope}{style}>{escape(words, quote=False)}</{tag}>"
+        return f"<{tag}{scope}{style}>{escape(text.strip(), quote=False)}</{tag}>"
 
     html = ["<tr>" + "\n".join(cell(text, i, j) for j, text in enumerate(row)) + "</tr>" for i, row in enumerate(rows)]
     head = f"<thead>{html[0]}</thead>\n" if headed else ""
     return f'<table class="printed">{head}<tbody>{chr(10).join(html[headed:])}</tbody></table>'
+
+
+def printed_line(line: str) -> str:
+    """A line that goes on, where it must wrap, below its first number, or else a little to the right."""
+    indent = len(re.match(r"\s*(?:(?:tensor|array)\()?\[*", line)[0]) or 2
+    style = f' style="--indent: {indent}ch"' if indent != 2 and len(line) > 30 else ""
+    return f"<samp{style}>{escape(line, quote=False)}\n</samp>"
 
 
 def printed(text: str) -> str:
@@ -206,9 +212,13 @@ def printed(text: str) -> str:
         lines = lines[size:]
     html = ""
     for is_table, lines in parts:
-        wrapped = "".join(f"<samp>{escape(line, quote=False)}\n</samp>" for line in lines)
-        html += printed_table(lines) if is_table else f"<pre>{wrapped}</pre>"
-    return f'<div class="output printed">{html}</div>'
+        html += printed_table(lines) if is_table else f"<pre>{''.join(map(printed_line, lines))}</pre>"
+    return f'<div class="output printed">{together(html)}</div>'
+
+
+def together(html: str) -> str:
+    """No line ends with the sign before an interval."""
+    return html.replace(" ± ", " ±\N{NO-BREAK SPACE}")
 
 
 class PageChecks(SphinxPostTransform):
@@ -227,12 +237,14 @@ class PageChecks(SphinxPostTransform):
                 )
             elif len(words.split()) < FEWEST_WORDS:
                 logger.warning(f"a figure has the words {words!r}; say in a sentence what it shows", location=image)
-        for raw in self.document.findall(nodes.raw):
+        for raw in list(self.document.findall(nodes.raw)):
             if raw.get("format") == "html":
                 pictures = _Pictures()
                 pictures.feed(raw.astext())
                 for fault in pictures.wordless:
                     logger.warning(f"a picture has no words: {fault}", location=raw)
+                if 'class="dataframe"' in raw.astext():
+                    raw.replace_self(nodes.raw("", together(raw.astext()), format="html", classes=raw["classes"]))
         for block in list(self.document.findall(nodes.literal_block)):
             if {"output", "stream"} <= set(block["classes"]) or {"output", "text_plain"} <= set(block["classes"]):
                 block.replace_self(nodes.raw("", printed(block.astext()), format="html"))

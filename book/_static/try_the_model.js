@@ -372,8 +372,8 @@
     children.push(make("svg:path", { class: "now" }));
     for (const _ of cards) children.push(...MEASURES.map((measure) => make("svg:circle", { class: measure, r: 4.5 })));
     svg.setAttribute("width", width);
-    svg.setAttribute("height", y(1, 0) + 8);
-    svg.setAttribute("viewBox", `0 0 ${width} ${y(1, 0) + 8}`); // paper is narrower than most windows
+    svg.setAttribute("height", y(1, 0) + 18);
+    svg.setAttribute("viewBox", `0 0 ${width} ${y(1, 0) + 18}`); // paper is narrower than most windows
     svg.replaceChildren(...children);
     slide.style.marginLeft = `${gutter - EDGE}px`;
     slide.style.width = `${right - gutter + 2 * EDGE}px`;

@@ -354,7 +354,7 @@ def write_colours(app: Sphinx, exception: Exception | None) -> None:
 
 
 def no_stock_search(app: Sphinx) -> None:
-    """Sphinx's own search knows neither quotes nor signs, forgives nothing and ends at a page: ours stands in search.js."""
+    """Sphinx's search knows no quotes and no signs, forgives nothing and ends at a page: search.js does all four."""
     app.builder.search = False
 
 

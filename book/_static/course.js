@@ -59,6 +59,7 @@ function look() {
     if (place === here) place.link.setAttribute("aria-current", "location");
     else place.link.removeAttribute("aria-current");
   }
+  document.getElementById("here").textContent = here?.link.textContent ?? "";
   if (!here) return;
   const place = { page: nameOf(location.href), hash: here.link.hash, name: here.link.textContent };
   try { if (place.page.startsWith("labs/")) localStorage.setItem("place", JSON.stringify(place)); } catch { /* as above */ }

@@ -14,6 +14,7 @@ from pathlib import Path
 import endings
 
 ROOT = Path(__file__).resolve().parents[1]
+CONFIG = ROOT / "_config.yml"
 MEMORY = ROOT / "_build/.doctrees"
 WHOLE = MEMORY / "whole"
 HOMELESS = """
@@ -42,7 +43,7 @@ def main() -> int:
         print(build.stdout)
         return build.returncode
     endings.replace(WHOLE, makers())
-    if "/OWNER/" in (ROOT / "_config.yml").read_text("utf-8"):
+    if "/OWNER/" in CONFIG.read_text("utf-8"):
         print(HOMELESS)
     return 0
 

@@ -197,12 +197,11 @@ def printed(text: str) -> str:
     parts: list[tuple[bool, list[str]]] = []  # (is it a table, its lines)
     lines = [line.rstrip() for line in text.rstrip("\n").split("\n")]
     while lines:
-        size = 0
-        while size < len(lines) and lines[size].strip() and not BRACKETS.match(lines[size]):
-            if not gutters(lines[: size + 1]):
-                break
-            size += 1
-        if size > 1:
+        stop = (i for i, line in enumerate(lines) if not line.strip() or BRACKETS.match(line))
+        size = next(stop, len(lines))
+        while size > 1 and not gutters(lines[:size]):
+            size -= 1
+        if size > 1 and len(lines[0]) > gutters(lines[:size])[0][1]:
             parts.append((True, lines[:size]))
         else:
             size = 1
@@ -387,7 +386,8 @@ def write_search(app: Sphinx, exception: Exception | None) -> None:
             own = [words_of(child) for child in rest if not isinstance(child, nodes.section)]
             sections.append([section["ids"][0], title.astext(), " ".join(filter(None, own))])
         pages.append([page["name"], page["title"], sections])
-    script = json.dumps(pages, ensure_ascii=False, separators=(",", ":"))
+    # An address in the text must not look like one that the script would ask.
+    script = json.dumps(pages, ensure_ascii=False, separators=(",", ":")).replace("://", r"\u003a//")
     (Path(app.outdir) / "searchindex.js").write_text(f"globalThis.courseIndex = {script};\n", encoding="utf-8")
 
 

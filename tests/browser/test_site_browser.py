@@ -128,7 +128,7 @@ def test_search_works_from_a_stick(visit, stick):
     page.wait_for_url("**/welcome.html")
     page.locator("#find").fill("softmax")
     page.keyboard.press("Enter")
-    page.locator(f'#search-results a[href*="{LABS[0]}.html"]').click()
+    page.locator(f'#search-results a[href*="{LABS[0]}.html"]').first.click()
     page.wait_for_url("**/01_recap_attention.html*")
     assert page.faults == []
 

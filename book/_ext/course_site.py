@@ -304,6 +304,10 @@ def add_context(app: Sphinx, pagename: str, templatename: str, context: dict, do
         # The corner of a table is a heading of nothing.
         for corner in ("<th></th>", '<th class="head"><p></p></th>'):
             context["body"] = context["body"].replace(corner, "<td></td>")
+        # Where a list explains the labs, each has its number.
+        context["body"] = re.sub(
+            r'<dt>(?=<a [^>]*href="[^"]*labs/0?(\d+)_)', r'<dt><span class="number">\1</span> ', context["body"]
+        )
         context["body"] = make_lazy(app, context["body"])
         # No line begins with the comma behind a formula, or ends with the bracket before it.
         context["body"] = WITH_MARKS.sub(r'<span class="together">\g<0></span>', context["body"])

@@ -126,7 +126,7 @@ def open_page(browser):
         page.goto(f"{address}/{PAGE}.html")
         if models:
             page.locator("#try-load").click()
-            page.wait_for_selector("#try-cards .verdict strong")
+            page.wait_for_selector("#try-cards .verdict strong", state="attached")
         return page
 
     yield start

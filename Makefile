@@ -21,7 +21,7 @@ SITE = $(OURS) tools/build_site.py
 TABLE = $(OURS) -m experiments.table
 STYLE = $(OURS) -m ruff check && $(OURS) -m ruff format --check -q
 # Each file stays with one process: its tests share what takes long to make.
-TESTS = OMP_NUM_THREADS=1 $(OURS) -m pytest -q -n auto --dist loadfile
+TESTS = OMP_NUM_THREADS=1 $(OURS) -m pytest -q -n auto --dist loadfile -p no:nbval
 FRESH = tests/labs/test_labs.py::test_each_lab_is_paired_fresh_and_executed
 
 .PHONY: help book serve jupyter labs quick test test-all portable jupyter-test lowest links student instructor grade \
@@ -35,7 +35,8 @@ book: python ## bring the labs up to date and build the site
 	@echo "The site is at $(CURDIR)/_build/html/index.html (open it, or run make serve)."
 
 serve: python ## serve the built site on this machine (PORT=8000 for a port of your choice)
-	@$(PYTHON) tools/serve.py $(PORT)
+	@test -f _build/html/index.html || { echo "There is no site yet: run make book first."; exit 1; }
+	@$(PYTHON) -m http.server $(or $(PORT),0) --bind 127.0.0.1 --directory _build/html
 
 jupyter: environment ## open JupyterLab on the labs
 	@$(OURS) -m jupyterlab --LabApp.default_url=/lab/tree/labs $$([ $$(id -u) != 0 ] || echo --allow-root)
@@ -72,7 +73,10 @@ lowest: python ## run labs 1, 5, 7 and 10 on the oldest packages that pyproject.
 		_build/lowest/bin/jupyter execute $(foreach lab,01 05 07 10,$(wildcard labs/$(lab)_*.ipynb))
 
 links: environment ## try the links to other sites; what does not answer is listed and fails nothing
-	@$(OURS) tools/check_links.py
+	@rm -rf _build/links && mkdir -p _build/links
+	@$(OURS:python=jupyter-book) build . -q --builder linkcheck --path-output _build/links > _build/links/said 2>&1; \
+		test -f _build/links/_build/html/output.txt || { cat _build/links/said; exit 1; }
+	@grep -E "\[(broken|timeout)\]" _build/links/_build/html/output.txt || echo "All links to other sites answer."
 
 student: environment ## write the notebooks without solutions into _build/student
 	@$(OURS) tools/student.py

@@ -5,12 +5,17 @@ And the number of processes for `pytest -n auto`.
 
 import os
 import shutil
+import sys
 
 import machine
 import pytest
 import site_in_browser
 
+# What checks notebooks would build a grammar of addresses, which takes as long as importing PyTorch; none is checked.
+sys.modules.setdefault("rfc3987_syntax", None)
 
+
+@pytest.hookimpl(optionalhook=True)  # `make test-all` runs without xdist
 def pytest_xdist_auto_num_workers() -> int:
     return machine.processes()
 
@@ -44,3 +49,18 @@ def visit(browser):
     """Opens pages, and closes them after the test."""
     with site_in_browser.visits(browser) as visit:
         yield visit
+
+
+@pytest.fixture
+def show(visit):
+    """Opens a page of figures with the site's colours; after the test it must have complained and asked for nothing."""
+    pages = []
+
+    def show(*figures, theme="light", **settings):
+        pages.append(visit("about:blank", theme, **{"width": 1000} | settings))
+        pages[-1].set_content(site_in_browser.page_of(figures, theme))
+        return pages[-1]
+
+    yield show
+    for page in pages:
+        assert page.faults == [] and page.asked in ([], ["about:blank"])

@@ -8,6 +8,8 @@ from pathlib import Path
 
 from axe_playwright_python.sync_playwright import Axe
 
+from shared.figures.colours import role_css
+
 SITE = Path(__file__).resolve().parents[1] / "_build/html"
 
 
@@ -33,17 +35,25 @@ def served():
 
 @contextmanager
 def visits(browser):
-    """Opens an address and returns its page; `page.faults` collects what went wrong, `page.asked` what it fetched."""
+    """Opens an address and returns its page.
+
+    `page.faults` collects what went wrong, dialogs among it, and `page.asked` what it fetched.
+    """
     contexts = []
 
-    def visit(url: str, theme: str = "light", width: int = 1440):
-        size = {"width": width, "height": 900}
-        context = browser.new_context(viewport=size, color_scheme=theme, reduced_motion="reduce")
+    def visit(url: str, theme: str = "light", width: int = 1440, scripts: bool = True, motion: str = "reduce"):
+        context = browser.new_context(
+            viewport={"width": width, "height": 900},
+            color_scheme=theme,
+            reduced_motion=motion,
+            java_script_enabled=scripts,
+        )
         contexts.append(context)
         page = context.new_page()
         page.faults, page.asked = [], []
         page.on("console", lambda m: page.faults.append(m.text) if m.type in ("error", "warning") else None)
         page.on("pageerror", lambda error: page.faults.append(str(error)))
+        page.on("dialog", lambda dialog: (page.faults.append(f"dialog: {dialog.message}"), dialog.dismiss()))
         page.on("request", lambda request: page.asked.append(request.url))
         page.goto(url, wait_until="load")
         return page
@@ -51,6 +61,16 @@ def visits(browser):
     yield visit
     for context in contexts:
         context.close()
+
+
+def page_of(figures: list, theme: str) -> str:
+    """A page of the course's figures in the site's colours."""
+    body = "\n<p>text</p>\n".join(each._repr_html_() for each in figures)
+    return (
+        f'<!doctype html><html lang="en" data-theme="{theme}"><meta charset="utf-8"><title>Figures</title>'
+        f"<style>{role_css()} body {{ background: var(--role-paper); color: var(--role-ink) }}</style>"
+        f"<main><h1>Figures</h1>{body}</main></html>"
+    )
 
 
 def axe(page, **options) -> list[str]:

@@ -197,3 +197,10 @@ def make(root: Path) -> Path:
     lab = root / "labs/11_small.md"
     lab.write_text(LAB)
     return lab
+
+
+def change(path: Path, old: str, new: str) -> None:
+    """Put one text in the place of another, once; the old one must be there."""
+    text = path.read_text("utf-8")
+    assert old in text, old
+    path.write_text(text.replace(old, new, 1), "utf-8")

@@ -5,23 +5,21 @@ import random
 import re
 import time
 from hashlib import sha256
-from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 from safetensors import safe_open
-from site_in_browser import axe
-from test_site import PAGES, SITE, built, loads
+from site_in_browser import SITE, axe, visits
+from test_site import PAGES, ROOT, built, loads
 
 from shared import data as course_data
 from shared import model, training
 
-ROOT = Path(__file__).resolve().parents[2]
 FILE = ROOT / "book" / "_static" / "try_the_model.safetensors"
 PAGE = "book/try_the_model"
 SIDE_BY_SIDE = ("mean pooling", "attention pooling", "self-attention")
-REVIEWS = 200
+REVIEWS = 60
 
 
 # ------------------------------------------------------------------------------------------------ the file of weights
@@ -60,94 +58,56 @@ def nets(about):
     return made
 
 
-def test_the_models_are_small_in_both_forms():
-    script = SITE / "_static" / "try_the_model.weights.js"
-    assert FILE.stat().st_size < 1_500_000 and script.stat().st_size < 1_500_000
-    size = f"{FILE.stat().st_size / 1e6:.1f} MB"
-    assert f"Load the models ({size})" in built(PAGE).text and "WEIGHTS_SIZE" not in built(PAGE).text
-
-
-def test_the_site_has_the_file_of_the_repository():
+def test_the_file_is_small_and_the_one_that_the_committed_lab_wrote():
     assert (SITE / "_static" / FILE.name).read_bytes() == FILE.read_bytes(), "the site is older: run `make book`"
-
-
-def test_the_file_is_the_one_that_the_committed_lab_wrote():
-    notebook = (ROOT / "labs" / "04_values.ipynb").read_text()
-    told = re.search(r"SHA-256 begins with ([0-9a-f]{16})", notebook)
-    assert told, "lab 4 has not exported its models yet: run `make labs LAB=04 AGAIN=1`"
+    assert FILE.stat().st_size < 1_500_000 > (SITE / "_static" / "try_the_model.weights.js").stat().st_size
+    assert f"Load the models ({FILE.stat().st_size / 1e6:.1f} MB)" in built(PAGE).text
+    told = re.search(r"SHA-256 begins with ([0-9a-f]{16})", (ROOT / "labs" / "04_values.ipynb").read_text())
     digest = sha256(FILE.read_bytes()).hexdigest()[:16]
-    assert digest == told[1], f"{FILE.name} is not what lab 4 wrote last: run `make labs LAB=04 AGAIN=1`"
+    assert told and digest == told[1], f"{FILE.name} is not what lab 4 wrote last: run `make labs LAB=04 AGAIN=1`"
 
 
-def test_the_file_knows_the_words_of_the_lab(about, data):
+def test_the_words_and_the_shares_of_right_answers_are_those_of_the_rounded_models(about, nets, data):
     assert about["words"].split(" ") == data.vocabulary.words
-
-
-def test_the_shares_of_right_answers_are_those_of_the_rounded_models(about, nets, data):
-    mark, separator = data.vocabulary.id("<MARK>"), data.vocabulary.id("<SEP>")
-    pairs = [course_data.distracted_examples(data.test, seed, True, mark, separator) for seed in (100, 101, 102)]
-    together = [course_data.plain_examples(data.test), course_data.distracted_examples(data.test, seed=2)]
-    marked = [course_data.plain_examples(data.test, mark), sum(pairs[1:], pairs[0])]
     for name, net in nets.items():
-        tests = marked if name == "the mark's row" else together
-        measured = [training.evaluate(net, examples).accuracy for examples in tests]
-        assert about["right"][name] == pytest.approx(measured, abs=0.002), name
+        mark = data.vocabulary.id("<MARK>") if name == "the mark's row" else course_data.PAD
+        measured = training.evaluate(net, course_data.plain_examples(data.test, mark)).accuracy
+        assert about["right"][name][0] == pytest.approx(measured, abs=0.002), name
 
 
-@pytest.mark.parametrize("name", [name for name in PAGES if name != PAGE])
-def test_no_other_page_loads_any_of_it(name):
-    assert not [address for address in loads(built(name)) if "try_the_model" in address]
-
-
-def test_the_page_itself_loads_no_weights_before_it_is_asked_to():
-    assert not [address for address in loads(built(PAGE)) if "weights" in address or "safetensors" in address]
+def test_no_page_loads_any_of_it_before_it_is_asked_to():
+    for name in PAGES:
+        word = "weights" if name == PAGE else "try_the_model"
+        assert not [address for address in loads(built(name)) if word in address or "safetensors" in address], name
 
 
 # ---------------------------------------------------------------------------------------------------- in a browser
 
 
-@pytest.fixture(scope="module")
-def open_page(browser):
-    """Opens the built page, as from a server or as from a disk; collects faults, requests and dialogs."""
-    contexts = []
-
-    def start(address="http://course.test", models=True, theme="light", width=1440, **settings):
-        size = {"width": width, "height": 900}
-        context = browser.new_context(viewport=size, color_scheme=theme, **{"reduced_motion": "reduce"} | settings)
-        contexts.append(context)
-        page = context.new_page()
-        page.faults, page.asked, page.dialogs = [], [], []
-        page.on("console", lambda said: page.faults.append(said.text) if said.type in ("error", "warning") else None)
-        page.on("pageerror", lambda error: page.faults.append(str(error)))
-        page.on("dialog", lambda dialog: (page.dialogs.append(dialog.message), dialog.dismiss()))
-        page.on("request", lambda request: page.asked.append(request.url))
-        served = SITE.as_posix()
-        context.route("http://course.test/**", lambda r: r.fulfill(path=served + r.request.url.split("course.test")[1]))
-        page.goto(f"{address}/{PAGE}.html")
-        if models:
-            page.locator("#try-load").click()
-            page.wait_for_selector("#try-cards .verdict strong", state="attached")
-        return page
-
-    yield start
-    for context in contexts:
-        context.close()
-
-
-@pytest.fixture(scope="module")
-def functions(open_page):
-    """A page whose own functions answer, with the file of weights read into `file`."""
-    page = open_page(models=False)
-    page.evaluate(
-        """async () => { globalThis.file = tryTheModel.read(
-             await (await fetch("../_static/try_the_model.safetensors")).arrayBuffer()); }"""
-    )
+def load(page):
+    page.locator("#try-load").click()
+    page.wait_for_selector("#try-cards .chosen .verdict strong")
     return page
 
 
 @pytest.fixture
-def page(open_page):
-    return open_page()
+def page(visit, address):
+    """The page with its models loaded; it must have complained of nothing in the end."""
+    page = load(visit(f"{address}/{PAGE}.html"))
+    yield page
+    assert page.faults == []
+
+
+@pytest.fixture(scope="module")
+def functions(browser, address):
+    """A page whose own functions answer, with the file of weights read into `file`."""
+    with visits(browser) as visit:
+        page = visit(f"{address}/{PAGE}.html")
+        page.evaluate(
+            """async () => { globalThis.file = tryTheModel.read(
+                 await (await fetch("../_static/try_the_model.safetensors")).arrayBuffer()); }"""
+        )
+        yield page
 
 
 ODD = [
@@ -167,13 +127,12 @@ ODD = [
     "nul\0in\0side \x00 <b\0>c</b\0>",
     "\u05e9\u05dc\u05d5\u05dd \u202eabc\u202c \u0645\u0631\u062d\u0628\u0627",
     "\U0001f469\u200d\U0001f52c yes \U0001f600no \U0001d400\U0001d41a",
-    "<img src=x onerror=alert(1)> <script>alert(2)</script>",
     "__proto__ constructor toString hasOwnProperty",
     "&lt;b&gt; &amp; ${1} {{x}}",
 ]
 
 
-def test_words_are_cut_as_the_course_cuts_them(functions, data):
+def test_words_are_cut_as_the_course_cuts_them_and_open_tags_cost_no_time(functions, data):
     draw = random.Random(0)
     pieces = [*"abzAZ<>/!? \n\t'\"=0\0\u0130\u212a\u2028\u00df\U0001f600", "<b", "</b>", "<br />"]
     mixed = ["".join(draw.choices(pieces, k=draw.randrange(40))) for _ in range(3000)]
@@ -181,9 +140,6 @@ def test_words_are_cut_as_the_course_cuts_them(functions, data):
     found = functions.evaluate("texts => texts.map(tryTheModel.tokenize)", texts)
     for text, words in zip(texts, found, strict=True):
         assert words == course_data.tokenize(text), ascii(text)
-
-
-def test_many_tags_left_open_are_cut_in_no_time(functions):
     took = "text => { const start = performance.now(); tryTheModel.tokenize(text); return performance.now() - start; }"
     assert functions.evaluate(took, "<a" * 200_000) < 1000, "each open tag is searched to the end of the text"
 
@@ -209,20 +165,27 @@ def assert_agrees(net, examples, answers):
     torch.testing.assert_close(torch.tensor([answer["logit"] for answer in answers]), logits, **close)
     torch.testing.assert_close(torch.tensor([answer["positive"] for answer in answers]), logits.sigmoid(), **close)
     for row, answer in enumerate(answers):
-        found = torch.tensor(answer["weights"])
-        torch.testing.assert_close(found, weights[row, batch.mask[row]], **close)
+        torch.testing.assert_close(torch.tensor(answer["weights"]), weights[row, batch.mask[row]], **close)
 
 
 @pytest.mark.parametrize("name", SIDE_BY_SIDE)
-@pytest.mark.parametrize("behind", [False, True], ids=["alone", "behind another"])
-def test_the_page_agrees_with_pytorch_on_200_test_reviews(functions, nets, data, name, behind):
+def test_the_page_agrees_with_pytorch_on_test_reviews_alone_and_behind_others(functions, nets, data, name):
     texts = data.reviews.test.texts
-    examples = course_data.distracted_examples(data.test, seed=5) if behind else course_data.plain_examples(data.test)
-    asked = [[texts[other] if behind else "", texts[own]] for own, other in enumerate(examples.distractor[:REVIEWS])]
-    assert_agrees(nets[name], examples, functions.evaluate(JUDGE, [name, asked]))
+    for examples in (course_data.plain_examples(data.test), course_data.distracted_examples(data.test, seed=5)):
+        others = examples.distractor[:REVIEWS]
+        asked = [[texts[other] if other >= 0 else "", texts[own]] for own, other in enumerate(others)]
+        assert_agrees(nets[name], examples, functions.evaluate(JUDGE, [name, asked]))
+    # Longer reviews are cut to their share of the window.
+    long = " ".join(texts[:5])
+    answer = functions.evaluate(JUDGE, [name, [[long, long]]])[0]
+    both = torch.tensor([2 * data.vocabulary.encode(long)[:128]])
+    with torch.no_grad():
+        logit, weights = nets[name](both, torch.ones_like(both, dtype=torch.bool))
+    assert answer["logit"] == pytest.approx(logit.item(), abs=1e-4)
+    assert len(answer["weights"]) == weights.shape[1] == 256
 
 
-def test_the_mark_s_row_agrees_with_pytorch_on_200_pairs(functions, nets, data):
+def test_the_mark_s_row_agrees_with_pytorch_on_pairs(functions, nets, data):
     texts, mark, separator = data.reviews.test.texts, data.vocabulary.id("<MARK>"), data.vocabulary.id("<SEP>")
     examples = course_data.distracted_examples(data.test, 5, True, mark, separator)
     asked = []
@@ -234,47 +197,34 @@ def test_the_mark_s_row_agrees_with_pytorch_on_200_pairs(functions, nets, data):
     assert_agrees(nets["the mark's row"], examples, functions.evaluate(JUDGE_MARKED, asked))
 
 
-def test_longer_reviews_are_cut_to_their_share_of_the_window(functions, nets, data):
-    long = " ".join(data.reviews.test.texts[:5])
-    ids = data.vocabulary.encode(long)[:128]
-    for name in SIDE_BY_SIDE:
-        answer = functions.evaluate(JUDGE, [name, [[long, long]]])[0]
-        both = torch.tensor([ids + ids])
-        with torch.no_grad():
-            logit, weights = nets[name](both, torch.ones_like(both, dtype=torch.bool))
-        assert answer["logit"] == pytest.approx(logit.item(), abs=1e-4)
-        assert len(answer["weights"]) == weights.shape[1] == 256
-
-
 # -------------------------------------------------------------------------------------------------- what a reader does
 
 
-@pytest.mark.parametrize("address", ["http://course.test", SITE.as_uri()], ids=["served", "from a disk"])
-def test_the_models_load_when_asked_for_and_from_nowhere_else(open_page, address):
-    page = open_page(address, models=False)
+@pytest.mark.parametrize("from_disk", [False, True], ids=["served", "from a disk"])
+def test_the_models_load_when_asked_for_by_keyboard_and_from_nowhere_else(visit, address, from_disk):
+    address = SITE.as_uri() if from_disk else address
+    page = visit(f"{address}/{PAGE}.html")
     assert not [url for url in page.asked if "weights" in url or "safetensors" in url]
-    page.get_by_role("button", name="Load the models").click()
+    page.locator("#try-load").focus()
+    page.keyboard.press("Enter")
     page.wait_for_selector("#try-cards .verdict strong")
-    form = "try_the_model.safetensors" if address.startswith("http") else "try_the_model.weights.js"
+    assert page.evaluate("document.activeElement.id") == "try-slide", "the button is gone, and the focus with it"
+    form = "try_the_model.weights.js" if from_disk else "try_the_model.safetensors"
     assert [url for url in page.asked if "weights" in url or "safetensors" in url] == [f"{address}/_static/{form}"]
     assert [url for url in page.asked if not url.startswith((address, "data:", "blob:"))] == []
     assert page.faults == []
 
 
-@pytest.mark.parametrize("body", [b"", b"\0" * 40, FILE.read_bytes()[:900_000]], ids=["empty", "zeros", "cut short"])
-def test_a_damaged_file_gets_a_sentence_and_another_try(open_page, body):
-    page = open_page(models=False)
-    page.context.route("**/*.safetensors", lambda route: route.fulfill(body=body))
-    page.locator("#try-load").click()
-    page.wait_for_function("document.getElementById('try-load-told').textContent.includes('did not arrive')")
-    assert page.locator("#try-cards .verdict strong").count() == 0
-    page.context.unroute("**/*.safetensors")
-    page.locator("#try-load").click()
-    page.wait_for_selector("#try-cards .verdict strong")
-
-
-def answers(page):
-    return page.locator("#try-cards .verdict").all_inner_texts()
+def test_a_damaged_file_gets_a_sentence_and_another_try(visit, address):
+    page = visit(f"{address}/{PAGE}.html")
+    for body in (b"", b"\0" * 40, FILE.read_bytes()[:900_000]):
+        page.context.route("**/*.safetensors", lambda route, request, body=body: route.fulfill(body=body))
+        page.evaluate("document.getElementById('try-load-told').textContent = ''")
+        page.locator("#try-load").click()
+        page.wait_for_function("document.getElementById('try-load-told').textContent.includes('did not arrive')")
+        assert page.locator("#try-cards .verdict strong").count() == 0
+        page.context.unroute("**/*.safetensors")
+    load(page)
 
 
 def type_in(page, text):
@@ -283,40 +233,37 @@ def type_in(page, text):
     page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
 
-def test_the_cards_say_what_pytorch_says(page, nets, data):
-    text = data.reviews.test.texts[3]
-    type_in(page, text)
-    ids = torch.tensor([data.vocabulary.encode(text)[:128]])
-    for name, told in zip(SIDE_BY_SIDE, answers(page), strict=True):
-        with torch.no_grad():
-            positive = nets[name](ids, torch.ones_like(ids, dtype=torch.bool))[0].sigmoid().item()
-        assert told.startswith("positive" if positive > 0.5 else "negative")
-        sure = max(positive, 1 - positive)
-        assert "more than 99%" in told if sure > 0.99 else f"{100 * sure:.0f}% sure" in told
-
-
-def test_the_slider_puts_words_in_front_by_keyboard_and_says_so(page, nets, data):
-    slider, before = page.locator("#try-slide"), answers(page)
+def test_cards_and_slider_say_what_pytorch_says(page, nets, data):
+    type_in(page, data.reviews.test.texts[3])
+    alone = page.locator("#try-cards .verdict").all_inner_texts()
+    slider = page.locator("#try-slide")
     slider.focus()
     page.keyboard.press("End")
-    front = page.locator("#try-front input:checked").get_attribute("data-text")
-    front, own = course_data.tokenize(front), course_data.tokenize(page.locator("#try-own").input_value())
     page.wait_for_function("document.querySelectorAll('#try-cards small').length === 6")
+    front = course_data.tokenize(page.locator("#try-front input:checked").get_attribute("data-text"))
+    own = course_data.tokenize(data.reviews.test.texts[3])[:128]
     assert slider.get_attribute("aria-valuetext") == f"{len(front)} of {len(front)} words in front"
-    assert answers(page) != before
-    ids = torch.tensor([[data.vocabulary.id(word) for word in [*front, *own]]])
+    behind = page.locator("#try-cards .verdict").all_inner_texts()
     for place, name in enumerate(SIDE_BY_SIDE):
-        with torch.no_grad():
-            weights = nets[name](ids, torch.ones_like(ids, dtype=torch.bool))[1][0]
+        for words, told in ((own, alone[place]), ([*front, *own], behind[place])):
+            ids = torch.tensor([[data.vocabulary.id(word) for word in words]])
+            with torch.no_grad():
+                logit, weights = nets[name](ids, torch.ones_like(ids, dtype=torch.bool))
+            positive = logit.sigmoid().item()
+            assert told.startswith("positive" if positive > 0.5 else "negative")
+            sure = max(positive, 1 - positive)
+            assert "more than 99%" in told if sure > 0.99 else f"{100 * sure:.0f}% sure" in told
         said = page.locator("#try-cards .share").nth(place).inner_text()
-        assert said.startswith(f"{100 * weights[len(front) :].sum().item():.0f}% of its attention is on your review")
+        share = weights[0, len(front) :].sum().item()
+        assert said.startswith(f"{100 * share:.0f}% of its attention is on your review")
         shown = page.locator("#try-cards .words").nth(place).locator(".w")
         assert shown.all_inner_texts() == [*front, *own]
         shades = shown.evaluate_all("words => words.map(word => Number(word.style.getPropertyValue('--s')))")
-        exact = weights.numpy() * len(weights)
+        exact = weights[0].numpy() * len(ids[0])
         assert np.abs(np.array(shades) - exact.clip(max=8)).max() <= 0.51, "a shade is the weight in fair shares"
+        assert (len(set(shades)) > 1) == (name != "mean pooling")
     page.keyboard.press("ArrowLeft")
-    page.wait_for_function("document.querySelector('#try-slide').ariaValueText.startsWith('125')")
+    page.wait_for_function(f"document.querySelector('#try-slide').ariaValueText.startsWith('{len(front) - 1}')")
 
 
 def test_a_reader_s_own_words_can_stand_in_front(page):
@@ -332,16 +279,10 @@ def test_a_reader_s_own_words_can_stand_in_front(page):
     page.wait_for_function("document.querySelectorAll('#try-cards small').length === 6")
     assert page.locator("#try-cards .words").first.locator(".w").all_inner_texts()[:3] == ["an", "awful", "kettle"]
     assert page.locator("#try-mark-words .w").all_inner_texts()[:4] == ["<SEP>", "an", "awful", "kettle"]
-    assert page.faults == [] and page.locator("#try b[onclick]").count() == 0
+    assert page.locator("#try b[onclick]").count() == 0
     page.get_by_role("radio", name="a love letter").check(force=True)
     page.locator("#try-front-text").wait_for()
     assert not page.locator("#try-front-words").is_visible()
-
-
-def test_mean_pooling_alone_shades_all_words_alike(page):
-    shades = "words => new Set(words.map(word => word.style.getPropertyValue('--s'))).size"
-    cards = page.locator("#try-cards .words").all()
-    assert [card.locator(".w").evaluate_all(shades) > 1 for card in cards] == [False, True, True]
 
 
 def test_the_numbers_stand_as_tables(page):
@@ -355,16 +296,14 @@ def test_the_numbers_stand_as_tables(page):
     for column in (2, 3, 4):
         assert sum(float(row[column].rstrip("%")) for row in words) == pytest.approx(100, abs=1)
     assert curve[0][:2] == ["how positive", "0"] and curve[-1][0] == "attention on your review"
-    assert page.locator("#try-numbers th[scope=row]").count() == len(words) + len(curve)
-    last = [f"{row[3]}" for row in curve if row[0].startswith("attention")][0]
+    last = [row[3] for row in curve if row[0].startswith("attention")][0]
     assert last == "100%", "with nothing in front all attention is on the review"
 
 
 def test_the_mark_turns_the_head(page):
     words = page.locator("#try-mark-words .w")
-    before = words.all_inner_texts()
+    before, said = words.all_inner_texts(), page.locator("#try-mark-share").inner_text()
     assert before[0] == "<SEP>" and before.count("<MARK>") == 1
-    said = page.locator("#try-mark-share").inner_text()
     page.get_by_role("radio", name="the first review").check(force=True)
     page.wait_for_function("document.querySelector('#try-mark-words .w').textContent === '<MARK>'")
     after = words.all_inner_texts()
@@ -385,22 +324,23 @@ SENTENCES = {
 }
 
 
-@pytest.mark.parametrize("text", SENTENCES, ids=lambda text: ascii(text[:20]))
-def test_an_odd_text_is_answered_with_a_sentence(page, text):
-    type_in(page, text)
-    assert page.locator("#try-note").inner_text().startswith(SENTENCES[text])
+def test_an_odd_text_is_answered_with_a_sentence(page):
     spoken = "document.getElementById('try-said').textContent"
-    page.wait_for_function(f"{spoken} !== ''")
-    judged = page.locator("#try-cards .verdict").first.is_visible()
-    assert judged == ("no word" not in SENTENCES[text] and "none of" not in SENTENCES[text])
-    assert judged == page.locator("#try-mark-verdict").is_visible()
-    assert ("sure" in page.evaluate(spoken)) == judged, "what is spoken is what is seen"
-    type_in(page, "a wonderful film, moving and funny from the first minute on")
-    assert page.locator("#try-cards .verdict").first.is_visible()
+    for text, sentence in SENTENCES.items():
+        page.wait_for_function(f"{spoken} !== ''")
+        page.evaluate(f"{spoken} = ''")
+        type_in(page, text)
+        assert page.locator("#try-note").inner_text().startswith(sentence)
+        page.wait_for_function(f"{spoken} !== ''")
+        judged = page.locator("#try-cards .verdict").first.is_visible()
+        assert judged == ("no word" not in sentence and "none of" not in sentence)
+        assert judged == page.locator("#try-mark-verdict").is_visible()
+        assert ("sure" in page.evaluate(spoken)) == judged, "what is spoken is what is seen"
+        type_in(page, "a wonderful film, moving and funny from the first minute on")
+        assert page.locator("#try-cards .verdict").first.is_visible()
 
 
 HARMFUL = [
-    "<img src=x onerror=alert(1)>",
     "<img src=x onerror=alert(1)> a <b>fine</b> film </textarea><script>alert(1)</script>",
     "\U0001f469\u200d\U0001f52c a fine film \U0001f600",
     "\u202eabc \u05e9\u05dc\u05d5\u05dd a fine film \u0645\u0631\u062d\u0628\u0627",
@@ -412,20 +352,19 @@ HARMFUL = [
 ]
 
 
-@pytest.mark.parametrize("text", HARMFUL, ids=lambda text: ascii(text)[:24])
-def test_what_a_reader_types_stays_text_and_never_holds_the_page_up(page, text):
+def test_what_a_reader_types_stays_text_and_never_holds_the_page_up(page):
     pictures = page.locator("img").count()
     page.locator("#try-slide").fill("126")
-    started = time.monotonic()
-    type_in(page, text)
-    assert time.monotonic() - started < 3, "the page stood still"
-    shown = page.locator("#try-cards .words").last.locator(".w").all_inner_texts()
-    words = course_data.tokenize(text) if ">" in text else re.findall("[a-z]+", text)
-    if {"a", "fine", "film"} & set(words):
-        assert shown[126:] == [word if len(word) < 25 else f"{word[:23]}\u2026" for word in words[:128]]
-    assert page.dialogs == [] and page.faults == []
-    assert page.locator("img").count() == pictures and page.locator("#try img, #try script").count() == 0
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    for text in HARMFUL:
+        started = time.monotonic()
+        type_in(page, text)
+        assert time.monotonic() - started < 3, f"the page stood still at {text[:24]!a}"
+        shown = page.locator("#try-cards .words").last.locator(".w").all_inner_texts()
+        words = course_data.tokenize(text) if ">" in text else re.findall("[a-z]+", text)
+        if {"a", "fine", "film"} & set(words):
+            assert shown[126:] == [word if len(word) < 25 else f"{word[:23]}\u2026" for word in words[:128]]
+        assert page.locator("img").count() == pictures and page.locator("#try img, #try script").count() == 0
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
 def test_what_is_found_is_spoken_once_the_reader_rests(page):
@@ -443,11 +382,14 @@ def test_what_is_found_is_spoken_once_the_reader_rests(page):
 
 
 @pytest.mark.parametrize(("theme", "width"), [("dark", 360), ("light", 1440)])
-def test_axe_finds_nothing_and_the_page_never_scrolls_sideways(open_page, theme, width):
-    page = open_page(theme=theme, width=width)
-    page.locator("#try-slide").fill("90")
+def test_axe_finds_nothing_and_the_page_never_scrolls_sideways(visit, address, theme, width):
+    page = load(visit(f"{address}/{PAGE}.html", theme, width))
+    page.locator("#try-slide").fill("9")
+    if theme == "dark":
+        assert axe(page) == []
     page.get_by_text("All of it in numbers").click()
-    assert axe(page) == []
+    if theme == "light":  # so many cells: their contrast would take it long
+        assert axe(page, rules={"color-contrast": {"enabled": False}}) == []
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     small = page.evaluate("""() => [...document.querySelectorAll("#try button, .chips label, #try-slide, summary")]
         .filter(e => e.checkVisibility()).map(e => [e.textContent, e.getBoundingClientRect()])
@@ -455,7 +397,11 @@ def test_axe_finds_nothing_and_the_page_never_scrolls_sideways(open_page, theme,
     assert small == [], "targets below 24 pixels"
 
 
-def test_the_keyboard_reaches_everything(page):
+@pytest.mark.parametrize("motion", ["reduce", "no-preference"])
+def test_the_keyboard_reaches_everything_and_nothing_moves_for_who_asks_for_less_motion(visit, address, motion):
+    page = load(visit(f"{address}/{PAGE}.html", motion=motion))
+    times = page.evaluate("getComputedStyle(document.querySelector('#try-cards .w')).transitionDuration")
+    assert (set(times.split(", ")) == {"0s"}) == (motion == "reduce")
     page.locator("#try-own").focus()
     reached = []
     for _ in range(14):
@@ -465,36 +411,14 @@ def test_the_keyboard_reaches_everything(page):
         assert wanted in reached, f"Tab never reached {wanted}: {reached}"
 
 
-def test_the_focus_goes_on_to_the_slider_when_the_button_is_gone(open_page):
-    page = open_page(models=False)
-    page.locator("#try-load").focus()
-    page.keyboard.press("Enter")
-    page.wait_for_selector("#try-cards .verdict strong")
-    assert page.evaluate("document.activeElement.id") == "try-slide"
-
-
-@pytest.mark.parametrize("motion", ["reduce", "no-preference"])
-def test_nothing_moves_for_readers_who_ask_for_less_motion(open_page, motion):
-    page = open_page(reduced_motion=motion)
-    times = page.evaluate("getComputedStyle(document.querySelector('#try-cards .w')).transitionDuration")
-    assert (set(times.split(", ")) == {"0s"}) == (motion == "reduce")
-
-
-def test_the_verdicts_print_and_the_buttons_do_not(page):
-    page.emulate_media(media="print")
-    assert page.locator("#try-cards .verdict").first.is_visible() and page.locator("#try-own").is_visible()
-    assert not page.locator("#try-slide").is_visible() and not page.locator("#try-examples").is_visible()
-    assert not page.locator(".on-paper").is_visible()
-
-
-def test_models_that_were_never_loaded_leave_a_sentence_on_paper(open_page):
-    page = open_page(models=False)
+def test_on_paper_stand_the_verdicts_or_a_sentence_and_without_scripts_where_the_models_are(visit, address):
+    page = visit(f"{address}/{PAGE}.html")
     assert not page.locator(".on-paper").is_visible()
     page.emulate_media(media="print")
     assert page.locator(".on-paper").is_visible() and not page.locator(".try").first.is_visible()
-
-
-def test_without_scripts_the_page_says_where_the_models_are(open_page):
-    page = open_page(models=False, java_script_enabled=False)
-    assert "this page needs JavaScript" in page.locator("noscript").inner_text()
-    assert page.locator("noscript").is_visible()
+    page.emulate_media(media="screen")
+    load(page).emulate_media(media="print")
+    assert page.locator("#try-cards .verdict").first.is_visible() and page.locator("#try-own").is_visible()
+    assert not any(page.locator(each).is_visible() for each in ("#try-slide", "#try-examples", ".on-paper"))
+    still = visit(f"{address}/{PAGE}.html", scripts=False).locator("noscript")
+    assert "this page needs JavaScript" in still.inner_text() and still.is_visible()

@@ -15,6 +15,7 @@ import small_course
 from shared import check
 
 ROOT = Path(__file__).resolve().parents[2]
+change = small_course.change
 COURSE = [(lab, exercise) for lab in notebooks.labs(ROOT) for exercise in exercises.read(lab)]
 
 
@@ -23,17 +24,7 @@ def lab(tmp_path):
     return small_course.make(tmp_path)
 
 
-def change(lab, old, new):
-    text = lab.read_text()
-    assert text.count(old) >= 1, old
-    lab.write_text(text.replace(old, new, 1))
-
-
 # --- the exercises of the course ---------------------------------------------------------------------------------
-
-
-def test_no_name_occurs_twice_in_the_course():
-    assert sum(map(len, exercises.read_all(ROOT).values())) == len(COURSE)
 
 
 @pytest.mark.parametrize(("lab", "exercise"), COURSE, ids=[exercise.name for _, exercise in COURSE])
@@ -45,10 +36,9 @@ def test_a_starting_cell_is_not_done_yet_and_its_solution_is_correct(lab, exerci
         assert verdict.state == state, f"labs/{lab.name}, {exercise.name}: {verdict}"
 
 
-@pytest.mark.parametrize("lab", notebooks.labs(ROOT), ids=lambda lab: lab.stem)
-def test_the_exercises_of_a_lab_are_numbered_in_order(lab):
-    numbers = [exercise.number for exercise in exercises.read(lab)]
-    assert numbers == [f"{int(lab.name[:2])}.{place}" for place in range(1, len(numbers) + 1)]
+def test_the_exercises_of_a_lab_are_numbered_in_order_and_no_name_occurs_twice():
+    for lab, found in exercises.read_all(ROOT).items():
+        assert [e.number for e in found] == [f"{int(lab.name[:2])}.{place}" for place in range(1, len(found) + 1)]
 
 
 # --- how they are read -------------------------------------------------------------------------------------------
@@ -75,15 +65,12 @@ def test_questions_are_read_with_what_they_ask_and_hints_are_none(lab):
     assert (last.section, last.text, last.answer) == ("Questions", "**1.** Is it?", "Yes, says the secret.")
 
 
-def test_an_exercise_in_the_middle_of_the_story_is_read_too(lab):
+def test_an_exercise_in_the_middle_of_the_story_is_read_too_and_a_comment_in_code_is_no_heading(lab):
     change(lab, "## Exercises\n\n", "")
     change(lab, "## What you can now say", "## On we go\n\n```{code-cell} ipython3\nprint(1)\n```\n\n## What")
-    assert [exercise.name for exercise in exercises.read(lab)] == ["double", "linear_map"]
-
-
-def test_a_comment_in_a_statement_s_code_is_no_heading(lab):
     change(lab, "of the same shape.", "of the same shape:\n\n```python\n# twice\ndouble(x)\n```")
-    assert exercises.read(lab)[0].statement.endswith("```")
+    double, linear_map = exercises.read(lab)
+    assert double.statement.endswith("```") and linear_map.name == "linear_map"
 
 
 MALFORMED = [

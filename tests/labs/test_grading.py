@@ -6,7 +6,7 @@ the tests look at its table.
 
 import csv
 import json
-import signal
+import os
 import subprocess
 import sys
 import time
@@ -18,118 +18,110 @@ import pytest
 import small_course
 import student
 
-SOLUTIONS = {
-    "double": "def double(x):\n    return x + x",
-    "linear_map": """class Map(nn.Module):
+DOUBLE = "def double(x):\n    return x + x"
+MAP = """class Map(nn.Module):
     def __init__(self, d_in, d_out):
         super().__init__()
         self.project = nn.Linear(d_in, d_out)
 
     def forward(self, x):
-        return self.project(x)""",
-}
-RAISES = "def double(x):\n    return {}[x]"
-BOTH = {"double": "correct", "linear_map": "correct", "total": "2", "remark": ""}
+        return self.project(x)"""
+SOLVED = {"double": DOUBLE, "linear_map": MAP}
+FORGED = """
+from shared import check
+from shared.check import exercise
+import torch
+exercise.Verdict.__bool__ = lambda self: True
+right = exercise.Verdict("double", "correct", None, "Correct.")
+exercise.Exercise.__call__ = lambda *_: right
+check.double = lambda answer: right
+check = type("Check", (), {"double": staticmethod(lambda answer: right)})
+torch.isclose = lambda one, other, **_: torch.ones_like(one, dtype=torch.bool)
+"""
+HARMLESS = [
+    "print('correct ' * 10**7)",
+    "x = bytearray(8 * 10**9)",
+    "import sys\nsys.exit()",
+    "name = input('Your name? ')\nprint(trained)",
+    "import threading, time\nthreading.Thread(target=time.sleep, args=(600,)).start()",
+    "import os\nos.fork()",
+    "%matplotlib inline\n!pip install torch",
+    "while True:\n    pass",
+]
+ASLEEP = "import time\nwhile True:\n    try:\n        {}\n    except BaseException:\n        pass"
 
 
-def answered(edition, first="", last="", **answers):
+def answered(edition, *first, last="", **answers):
     """The notebook with answers in place of starting cells, and code in new cells before all others and at the end."""
     notebook = nbformat.reads(nbformat.writes(edition), as_version=4)
     for cell in notebook.cells:
         if cell.metadata.get("exercise") in answers:
             cell.source = answers[cell.metadata["exercise"]]
-    notebook.cells.insert(0, nbformat.v4.new_code_cell(first))
+    notebook.cells[:0] = [nbformat.v4.new_code_cell(code) for code in first]
     notebook.cells.append(nbformat.v4.new_code_cell(last))
-    return notebook
+    return nbformat.writes(notebook)
 
 
-def as_colab_saves_it(notebook):
+def as_colab_saves_it(text):
     """Cells without ids and without metadata of ours: they were opened and saved by a program that drops both."""
-    notebook = json.loads(nbformat.writes(notebook))
-    notebook["nbformat_minor"] = 0
+    notebook = json.loads(text) | {"nbformat_minor": 0}
     for cell in notebook["cells"]:
         cell.pop("id", None)
         cell["metadata"] = {}
     return json.dumps(notebook)
 
 
-# What each student hands in, and what the row has to say: the two exercises, the total, and a part of the remark.
-def hostile(edition):
-    for_ever = "import time\nwhile True:\n    try:\n        {}\n    except BaseException:\n        pass"
-    asleep = for_ever.format("time.sleep(60)")
-    first = {
-        "hangs": (asleep, "did not end within 30 seconds"),
-        "segfaults": ("import ctypes\nctypes.string_at(0)", "crashed (SIGSEGV)"),
-        "leaves": ("import os\nos._exit(0)", "left Python before its end (status 0)"),
-        "forks": (
-            "import os\n" + for_ever.format("os.fork() or (os.setsid(), time.sleep(60))"),
-            "more than 20 processes",
-        ),
-        "fills": (for_ever.format("open(f'{time.monotonic_ns()}.txt', 'w').write('x')"), "filled its folder"),
-        "gulps": (
-            "import subprocess, sys\ntake = 'x = bytearray(b\"1\") * 10**9; input()'\n"
-            "for _ in range(4):\n"
-            "    subprocess.Popen([sys.executable, '-c', take], stdin=subprocess.PIPE)\n" + asleep,
-            "more than 2 GB of memory",
-        ),
-    }
-    stopped = {"double": "stopped", "linear_map": "stopped", "total": "0"}
-    found = {name: (answered(edition, code, **SOLUTIONS), stopped, remark) for name, (code, remark) in first.items()}
-    missing = {"double": "missing", "linear_map": "missing", "total": "0"}
-    found["text"] = ("hello", missing, "no notebook that can be read")
-    found["deep"] = ("[" * 100_000, missing, "no notebook that can be read")
-    found["other course"] = (nbformat.v4.new_notebook(), missing, "holds no exercise")
-    harmless = {
-        "floods the screen": "print('correct ' * 10**7)",
-        "asks for too much memory": "x = bytearray(8 * 10**9)",
-        "exits": "import sys\nsys.exit()",
-        "asks, and wants the lab's variables": "name = input('Your name? ')\nprint(trained)",
-        "leaves a thread": "import threading, time\nthreading.Thread(target=time.sleep, args=(600,)).start()",
-        "forks once": "import os\nos.fork()",
-        "magics": "%matplotlib inline\n!pip install torch",
-        "dawdles": "while True:\n    pass",
-    }
-    found |= {name: (answered(edition, code, **SOLUTIONS), BOTH, "") for name, code in harmless.items()}
-    found["was saved elsewhere"] = (as_colab_saves_it(answered(edition, **SOLUTIONS)), BOTH, "")
-    return found
-
-
-def other_answers(edition):
-    squared = SOLUTIONS | {"double": "def double(x):\n    return x * x"}
-    boasts = "def double(x):\n    print('correct')\n    return 'correct'"
-    half = {"double": "correct", "linear_map": "not done yet", "total": "1"}
-    wrong = {"double": "wrong", "linear_map": "correct", "total": "1"}
-    none = {"double": "wrong", "linear_map": "not done yet", "total": "0"}
-    forged = """
-    from shared import check
-    from shared.check import exercise
-    import torch
-    exercise.Verdict.__bool__ = lambda self: True
-    right = exercise.Verdict("double", "correct", None, "Correct.")
-    exercise.Exercise.__call__ = lambda *_: right
-    check.double = lambda answer: right
-    check = type("Check", (), {"double": staticmethod(lambda answer: right)})
-    torch.isclose = lambda one, other, **_: torch.ones_like(one, dtype=torch.bool)
-    """.replace("\n    ", "\n")
-    helper = answered(edition, "def two():\n    return 2", double="double = lambda x: two() * x")
-    helped = {"double": SOLUTIONS["double"].replace("x + x", "Course.factor * x")}
-    late = answered(edition, **SOLUTIONS, last="import os\nos._exit(3)")
-    return {
-        "as handed out": (edition, {"double": "not done yet", "linear_map": "not done yet", "total": "0"}, ""),
-        "solved": (answered(edition, **SOLUTIONS), BOTH, ""),
-        "half": (answered(edition, double=SOLUTIONS["double"]), half, ""),
-        "squares": (answered(edition, **squared), wrong, "double: squared"),
-        "no Python": (answered(edition, **SOLUTIONS | {"double": "def double(x:"}), wrong, "double: SyntaxError"),
-        "raises": (answered(edition, **SOLUTIONS | {"double": RAISES}), wrong, "double: Your code raises KeyError"),
-        "a function of her own": (helper, half, ""),
-        "a class of the lab": (answered(edition, **helped), half, ""),
-        "times it": (answered(edition, double="%%time\n" + SOLUTIONS["double"]), half, ""),
-        "says correct": (answered(edition, double=boasts), none, "wrong type"),
-        "forges": (answered(edition, forged, double="def double(x):\n    return x"), none, "double: "),
-        "forges in the answer": (answered(edition, double="def double(x):\n    return x\n" + forged), none, "double: "),
-        "crashes at the end": (late, BOTH, "status 3"),
-        "never ends": (answered(edition, double="def double(x):\n    while True:\n        pass"), none, "never ends"),
-    }  # fmt: skip
+# What each student hands in, and what the row has to say: the two exercises, and a part of the remark.
+SUBMISSIONS = {
+    "as handed out": (lambda e: answered(e), "not done yet", "not done yet", ""),
+    "harmless": (lambda e: answered(e, *HARMLESS, **SOLVED), "correct", "correct", ""),
+    "=HYPERLINK(1)": (lambda e: as_colab_saves_it(answered(e, **SOLVED)), "correct", "correct", ""),
+    "squares": (
+        lambda e: answered(e, double="def double(x):\n    return x * x", linear_map="class Map(:"),
+        "wrong", "wrong", "double: squared; linear_map: SyntaxError",
+    ),
+    "raises": (
+        lambda e: answered(e, double="def double(x):\n    return {}[x]", linear_map=f"%%time\n{MAP}"),
+        "wrong", "correct", "double: Your code raises KeyError",
+    ),
+    "never ends": (
+        lambda e: answered(e, "def two():\n    return 2", double="double = lambda x: two() * x",
+                           linear_map=MAP.replace("return", "while True:\n            pass\n        return")),
+        "correct", "wrong", "never ends",
+    ),
+    "the lab's class": (
+        lambda e: answered(e, double=DOUBLE.replace("x + x", "Course.factor * x"), last="import os\nos._exit(3)"),
+        "correct", "not done yet", "status 3",
+    ),
+    "says correct": (
+        lambda e: answered(e, double="def double(x):\n    print('correct')\n    return 'correct'"),
+        "wrong", "not done yet", "wrong type",
+    ),
+    "forges": (
+        lambda e: answered(e, FORGED, double=f"def double(x):\n    return x\n{FORGED}"),
+        "wrong", "not done yet", "double: ",
+    ),
+    "hangs": (
+        lambda e: answered(e, ASLEEP.format("time.sleep(60)"), **SOLVED),
+        "stopped", "stopped", "did not end within 30 seconds",
+    ),
+    "segfaults": (
+        lambda e: answered(e, double=DOUBLE, linear_map="import ctypes\nctypes.string_at(0)"),
+        "correct", "stopped", "crashed (SIGSEGV)",
+    ),
+    "forks": (
+        lambda e: answered(e, ASLEEP.format("import os; os.fork() or (os.setsid(), time.sleep(60))"), **SOLVED),
+        "stopped", "stopped", "more than 20 processes",
+    ),
+    "text": (lambda e: "hello", "missing", "missing", "no notebook that can be read"),
+    "deep": (lambda e: "[" * 100_000, "missing", "missing", "no notebook that can be read"),
+    "other course": (
+        lambda e: nbformat.writes(nbformat.v4.new_notebook()), "missing", "missing", "holds no exercise",
+    ),
+    "essay": (None, "missing", "missing", "is no notebook"),
+    "link": (None, "missing", "missing", "is no notebook"),
+    "empty": (None, "missing", "missing", "no notebook"),
+}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -138,69 +130,38 @@ def course(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def expected(course):
-    edition = student.edition(course / "labs/11_small.md")
-    return hostile(edition) | other_answers(edition)
-
-
-@pytest.fixture(scope="module")
-def table(course, expected):
+def table(course):
     """The rows of the table by student, graded once."""
+    edition = student.edition(course / "labs/11_small.md")
     folder = course / "handed in"
     folder.mkdir()
-    for name, (notebook, _, _) in expected.items():
-        text = notebook if isinstance(notebook, str) else nbformat.writes(notebook)
-        (folder / f"{name}.ipynb").write_text(text)
-    solved = nbformat.writes(expected["solved"][0])
-    (folder / "=HYPERLINK(1)").mkdir()
-    (folder / "=HYPERLINK(1)/small.ipynb").write_text(solved)
-    (folder / "twice").mkdir()
-    (folder / "twice/a.ipynb").write_text(solved)
-    (folder / "twice/b.ipynb").write_text(solved)
+    for name, (notebook, *_) in SUBMISSIONS.items():
+        if notebook:
+            (folder / name).mkdir()
+            (folder / name / "small.ipynb").write_text(notebook(edition))
     (folder / "empty").mkdir()
     (folder / "essay.pdf").write_text("%PDF")
-    (folder / "link.ipynb").symlink_to(folder / "solved.ipynb")
+    (folder / "link.ipynb").symlink_to(folder / "forges/small.ipynb")
     (folder / ".DS_Store").write_text("")
     path = grade.grade(course, folder, "", grade.Limits(seconds=30, cell_seconds=2, gigabytes=2), at_once=2)
     with open(path, newline="", encoding="utf-8") as file:
-        return {line["student"]: line for line in csv.DictReader(file)}
+        return {line["student"].removeprefix("'"): line for line in csv.DictReader(file)}
 
 
-NAMES = [*hostile(nbformat.v4.new_notebook()), *other_answers(nbformat.v4.new_notebook())]
+@pytest.mark.parametrize("name", SUBMISSIONS)
+def test_a_submission_gets_its_row_whatever_it_does(table, name):
+    _, double, linear_map, remark = SUBMISSIONS[name]
+    row = table[name]
+    assert (row["double"], row["linear_map"]) == (double, linear_map), row["remark"]
+    assert row["total"] == str([double, linear_map].count("correct"))
+    assert remark in row["remark"] and (remark or not row["remark"])
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_a_submission_gets_its_row_whatever_it_does(table, expected, name):
-    _, wanted, remark = expected[name]
-    row = dict(table[name])
-    said = row.pop("remark")
-    del row["student"]
-    assert row == {column: value for column, value in wanted.items() if column != "remark"}, said
-    assert remark in said and (remark or not said)
+def test_the_table_has_one_row_a_student_and_one_column_an_exercise_and_nothing_goes_on(table):
+    assert set(table) == set(SUBMISSIONS)
+    assert list(table["squares"]) == ["student", "double", "linear_map", "total", "remark"]
+    assert table["=HYPERLINK(1)"]["student"] == "'=HYPERLINK(1)", "a spreadsheet would calculate that name"
 
-
-def test_the_table_has_one_row_a_student_and_one_column_an_exercise(table, expected):
-    assert set(table) == {*expected, "'=HYPERLINK(1)", "twice", "empty", "essay", "link"}
-    assert list(table["solved"]) == ["student", "double", "linear_map", "total", "remark"]
-
-
-def test_a_name_that_a_spreadsheet_would_calculate_is_a_text_in_the_table(table):
-    assert {column: table["'=HYPERLINK(1)"][column] for column in BOTH} == BOTH
-    assert grade.safe(" \t=1+1\n") == "'=1+1" and grade.safe("@SUM(A1)")[0] == "'" and grade.safe("-1")[0] == "'"
-    assert grade.safe("Ada Łukasz O'Neil") == "Ada Łukasz O'Neil"
-    assert "\x1b" not in grade.safe("\x1b[2Jgone") and "\n" not in grade.safe("two\nlines")
-    assert grade.safe("caf\udce9") == "caf?"
-
-
-@pytest.mark.parametrize(
-    ("student", "remark"),
-    [("twice", "more than one"), ("empty", "no notebook"), ("essay", "is no notebook"), ("link", "is no notebook")],
-)
-def test_what_cannot_be_graded_says_why(table, student, remark):
-    assert table[student]["total"] == "0" and remark in table[student]["remark"]
-
-
-def test_nothing_of_a_submission_goes_on_after_its_row_is_written(table):
     def left(process):
         try:
             return grade.MARK in process.environ()
@@ -208,6 +169,39 @@ def test_nothing_of_a_submission_goes_on_after_its_row_is_written(table):
             return False
 
     assert not [process for process in psutil.process_iter() if left(process)]
+
+
+def test_nothing_that_a_spreadsheet_would_calculate_or_break_stands_in_a_cell():
+    assert grade.safe(" \t=1+1\n") == "'=1+1" and grade.safe("@SUM(A1)")[0] == "'" and grade.safe("-1")[0] == "'"
+    assert grade.safe("Ada Łukasz O'Neil") == "Ada Łukasz O'Neil" and grade.safe("caf\udce9") == "caf?"
+    assert "\x1b" not in grade.safe("\x1b[2Jgone") and "\n" not in grade.safe("two\nlines")
+
+
+def test_of_two_notebooks_of_one_lab_none_counts():
+    outcome = {"lab": "11_small", "findings": {"double": ("correct", "")}, "remark": ""}
+    row = grade.row([outcome, outcome], {"double": "11_small"})
+    assert row["total"] == "0" and "more than one notebook of 11_small" in row["remark"]
+
+
+@pytest.mark.parametrize(
+    ("take", "told"),
+    [
+        ("[subprocess.Popen([sys.executable, '-c', 'input()'], stdin=-1) for _ in range(21)]", "20 processes"),
+        ("x = bytearray(b'1') * 12 * 10**8", "0.1 GB of memory"),
+        ("[open(f'{number}', 'w') for number in range(600)]; [open(f'x{n}', 'w') for n in range(1500)]", "its folder"),
+    ],
+)
+def test_what_takes_too_much_is_seen_and_ended_with_all_it_started(tmp_path, take, told):
+    code = f"import subprocess, sys\n{take}\nprint('taken', flush=True)\ninput()"
+    process = subprocess.Popen(
+        [sys.executable, "-c", code], cwd=tmp_path, env=os.environ | {grade.MARK: "ours"}, text=True,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True,
+    )  # fmt: skip
+    process.stdout.readline()
+    assert told in grade.excess("ours", tmp_path, gigabytes=0.1)
+    grade.end(process, "ours")
+    time.sleep(0.05)
+    assert not grade.family("ours")
 
 
 @pytest.mark.parametrize(
@@ -221,29 +215,3 @@ def test_a_folder_or_lab_that_is_not_there_gets_a_sentence_and_no_table(course, 
     with pytest.raises(ValueError, match=sentence):
         grade.grade(course, folder, number, grade.Limits(), 1)
     assert not folder.with_suffix(".csv").exists()
-
-
-def test_an_interrupted_grading_leaves_the_old_table_and_no_process(course, tmp_path):
-    folder = tmp_path / "lab11"
-    folder.mkdir()
-    edition = student.edition(course / "labs/11_small.md")
-    (folder / "hangs.ipynb").write_text(nbformat.writes(answered(edition, "import time\ntime.sleep(600)")))
-    (tmp_path / "lab11.csv").write_text("as it was")
-    code = "import pathlib, sys, endings, grade\ngrade.ROOT = pathlib.Path(sys.argv[1])\n"
-    code += "endings.run(grade.main, sys.argv[2:], stopped='No table was written.')"
-    running = subprocess.Popen(
-        [sys.executable, "-c", code, course, folder],
-        env={"PATH": "/usr/bin:/bin", "PYTHONPATH": str(small_course.ROOT / "tools")},
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True,
-    )  # fmt: skip
-    for _ in range(300):
-        time.sleep(0.1)
-        below = psutil.Process(running.pid).children()
-        if below:
-            break
-    running.send_signal(signal.SIGINT)
-    said, _ = running.communicate(timeout=30)
-    assert below and "No table was written" in said
-    assert not any(process.is_running() for process in below)
-    assert (tmp_path / "lab11.csv").read_text() == "as it was"
-    assert [path.name for path in tmp_path.iterdir() if path.suffix == ".part"] == []

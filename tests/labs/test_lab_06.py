@@ -33,7 +33,7 @@ def test_the_lab_agrees_with_the_published_walkthrough():
 @pytest.mark.parametrize(
     "sentence", ["one two", "the cat saw the other cat", "שלום <b>&amp; 東京 👩‍👩‍👧‍👦 naïve !", "w " * 40]
 )
-@pytest.mark.parametrize("sizes", ["5, 3, 3", "1, 1, 1", "64, 64, 16"])
+@pytest.mark.parametrize("sizes", ["1, 1, 1", "64, 64, 16"])
 def test_the_lab_is_right_for_any_sentence_and_any_sizes(sentence, sizes):
     lab = run_lab(sentence, sizes)
     table, *projections = (lab[name].double().numpy() for name in ("table", "W_query", "W_key", "W_value"))

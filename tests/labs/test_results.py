@@ -1,22 +1,11 @@
 """Claims about `make results`: it may be stopped at any moment, trusts no damaged line, and tells a stale table."""
 
 import json
-import resource
-import subprocess
 import sys
 
 import pytest
 
 from experiments import grid, results, table
-
-PART = ["--seeds", "3", "--only", "marked, mean pooling"]
-
-
-def start(*arguments, **options) -> subprocess.Popen:
-    command = [sys.executable, "-m", "experiments.results", *map(str, arguments)]
-    return subprocess.Popen(
-        command, cwd=results.record.ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **options
-    )
 
 
 def result(run: grid.Run, plain: float = 0.5) -> dict:
@@ -58,17 +47,6 @@ def test_lines_made_by_other_code_or_other_versions_are_not_used_again(tmp_path,
             assert results.finished(lines, table.made_by()) == {}
 
 
-def test_a_full_disk_ends_with_a_sentence_and_keeps_what_is_finished(tmp_path):
-    def little_room():
-        resource.setrlimit(resource.RLIMIT_FSIZE, (400, 400))  # one line, and the beginning of another
-
-    stopped = start(*PART, "--into", tmp_path, preexec_fn=little_room)
-    output = stopped.communicate(timeout=300)[0]
-    assert stopped.returncode == 1 and "Traceback" not in output, output
-    assert "lines.jsonl cannot be written (File too large). What is finished is kept" in output
-    assert len(results.finished(tmp_path / "lines.jsonl", table.made_by())) == 1
-
-
 @pytest.mark.parametrize("part", [["--only", "TF-IDF"], ["--seeds", "1"]])
 def test_a_part_of_the_grid_never_replaces_the_whole_table(part, capsys, monkeypatch):
     monkeypatch.setattr(sys, "argv", ["results", *part])
@@ -94,20 +72,3 @@ def test_a_table_made_by_other_code_or_versions_is_told_in_a_sentence(tmp_path):
     assert "made on 2026-01-31 by other code: its figures" in table.why_stale(path)
     path.write_text(json.dumps(stored | {"versions": table.versions() | {"numpy": "0.1"}}))
     assert "by numpy 0.1: its figures" in table.why_stale(path)
-
-
-def test_a_stale_table_is_told_last_by_make_book_and_make_test(tmp_path):
-    stored = tmp_path / "table.json"
-    stored.write_text(json.dumps({"date": "2026-01-31", "made_by": "0", "versions": table.versions()}))
-    assert "by other code" in table.why_stale(stored)
-    for target in ("book", "test"):
-        said = subprocess.run(["make", "-n", target], cwd=results.record.ROOT, capture_output=True, text=True).stdout
-        (phases,) = [line for line in said.replace("\\\n", "").splitlines() if "tools/phases.py" in line]
-        assert phases.rpartition('" "')[2].endswith('-m experiments.table"'), target
-
-
-def test_each_task_may_have_seeds_of_its_own(monkeypatch):
-    monkeypatch.setattr(grid, "SEEDS", {"front": 2, "marked": 4})
-    seeds = {task: {run.seed for run in grid.all_runs() if run.task == task} for task in grid.SEEDS}
-    assert seeds == {"front": {0, 1}, "marked": {0, 1, 2, 3}}
-    assert {run.seed for run in grid.all_runs(1)} == {0}

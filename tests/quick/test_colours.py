@@ -37,6 +37,12 @@ def contrast(a: str, b: str) -> float:
     return (high + 0.05) / (low + 0.05)
 
 
+def mixed(over: str, under: str, share: float) -> str:
+    """A colour laid over another with this share."""
+    top, below = (np.array([int(c[i : i + 2], 16) for i in (1, 3, 5)]) for c in (over, under))
+    return "#" + "".join(f"{c:02x}" for c in np.round(share * top + (1 - share) * below).astype(int))
+
+
 @pytest.mark.parametrize("theme", [0, 1], ids=["light", "dark"])
 @pytest.mark.parametrize("sight", SIGHT)
 def test_any_two_roles_stay_apart(theme, sight):

@@ -93,17 +93,10 @@ def test_a_folder_that_somebody_else_made_is_refused_and_kept(course):
 # --- what pip's failures mean ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("wanted", "pinned", "sentence"),
-    [
-        ("no-such-package==1", "no-such-package==2", "cannot be installed together.*The network is not the reason"),
-        ("no-such-package==1", "", "Is the network there"),
-    ],
-)
-def test_a_conflict_of_versions_is_not_blamed_on_the_network(course, wanted, pinned, sentence):
-    (course / "requirements.txt").write_text(wanted)
-    (course / "constraints.txt").write_text(pinned)
-    with pytest.raises(SystemExit, match=f"(?s){sentence}"):
+def test_a_conflict_of_versions_is_not_blamed_on_the_network(course):
+    (course / "requirements.txt").write_text("no-such-package==1")
+    (course / "constraints.txt").write_text("no-such-package==2")
+    with pytest.raises(SystemExit, match="(?s)cannot be installed together.*The network is not the reason"):
         environment.make()
 
 
@@ -156,15 +149,15 @@ def test_the_readers_list_brings_all_that_labs_and_shared_import():
     assert not missing, f"{missing} would be missing on Binder: put them into requirements.txt"
 
 
-@pytest.mark.parametrize("python", ["3.11.2", "3.12.0", "3.13.0", "3.14.0"])
-def test_every_package_takes_every_python_that_make_takes(python):
-    """3.11.2 is that of Debian 12."""
+def test_every_package_takes_every_python_that_make_takes():
     pins = [line.split("==")[0] for line in (ROOT / "constraints.txt").read_text().splitlines() if "==" in line]
-    installed = {re.sub("[-_.]+", "-", item.name).lower(): item for item in metadata.distributions()}
-    found = [installed[name] for name in (re.sub("[-_.]+", "-", pin).lower() for pin in pins) if name in installed]
-    accepted = {item.name: item.metadata.get("Requires-Python") or "" for item in found}
-    refusing = {name: asks for name, asks in accepted.items() if python not in SpecifierSet(asks)}
-    assert not refusing, f"not for Python {python}: {refusing}"
+    for pin in pins:
+        try:
+            accepted = SpecifierSet(metadata.metadata(pin).get("Requires-Python") or "")
+        except metadata.PackageNotFoundError:
+            continue  # another system's
+        refused = [python for python in ("3.11.2", "3.12.0", "3.13.0", "3.14.0") if python not in accepted]
+        assert not refused, f"{pin} is not for Python {refused}"  # 3.11.2 is that of Debian 12
 
 
 def test_make_on_windows_says_at_once_what_to_do():

@@ -14,7 +14,7 @@ from shared.model import (
     causal_mask,
 )
 
-few = settings(max_examples=20, deadline=None, derandomize=True)
+few = settings(max_examples=15, deadline=None, derandomize=True)
 precisions = pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float32, 1e-5), (torch.float64, 1e-10)])
 
 
@@ -65,32 +65,6 @@ def close(ours, theirs, tolerance, what):
 
 
 # --- agreement with PyTorch --------------------------------------------------------------------------------------
-
-
-@precisions
-@few
-@given(case=cases())
-def test_the_heads_agree_with_scaled_dot_product_attention(case, dtype, tolerance):
-    num_heads, features, mask, attention_mask = case
-    torch.manual_seed(0)
-    layer = MultiHeadSelfAttention(features.shape[2], num_heads).to(dtype)
-    ours_in, theirs_in = (features.to(dtype).clone().requires_grad_() for _ in range(2))
-    output, _ = layer(ours_in, mask, attention_mask)
-
-    allowed = mask[:, None, None, :]
-    if attention_mask is not None:
-        allowed = allowed & (attention_mask[:, None] if attention_mask.dim() == 3 else attention_mask)
-    batch, tokens, dim = features.shape
-    queries, keys, values = (
-        linear(theirs_in).view(batch, tokens, num_heads, -1).transpose(1, 2)
-        for linear in (layer.W_query, layer.W_key, layer.W_value)
-    )
-    heads = nn.functional.scaled_dot_product_attention(queries, keys, values, attn_mask=allowed)
-    expected = layer.W_output(heads.transpose(1, 2).reshape(batch, tokens, dim))
-    close(output, expected, tolerance, "the output")
-    for result in (output, expected):
-        result[mask].square().sum().backward()
-    close(ours_in.grad, theirs_in.grad, tolerance, "the gradient of the features")
 
 
 @precisions
@@ -172,42 +146,6 @@ def test_a_padded_token_never_changes_the_output_elsewhere(case, norm_first):
     assert weights.masked_select(~mask[:, None, None, :]).count_nonzero() == 0, "a padded token got attention"
 
 
-@few
-@given(case=cases(), data=st.data())
-def test_with_the_causal_mask_a_later_token_never_changes_an_earlier_output(case, data):
-    num_heads, features, mask, _ = case
-    torch.manual_seed(0)
-    block = TransformerBlock(features.shape[2], num_heads, 5, dropout=0).double()
-    tokens = features.shape[1]
-    place = data.draw(st.integers(0, tokens - 1), label="place")
-    other = features.clone()
-    other[:, place:] = torch.randn_like(other[:, place:])
-    before, weights = block(features, mask, causal_mask(tokens))
-    after, _ = block(other, mask, causal_mask(tokens))
-    assert torch.equal(before[:, :place], after[:, :place]), f"token {place} changed the output of an earlier one"
-    assert weights.triu(1).count_nonzero() == 0, "a token looked at a later one"
-
-
-@few
-@given(case=cases())
-def test_the_weights_of_each_head_and_real_token_add_up_to_one(case):
-    num_heads, features, mask, attention_mask = case
-    _, weights = MultiHeadSelfAttention(features.shape[2], num_heads).double()(features, mask, attention_mask)
-    sums = weights.sum(dim=3).transpose(1, 2)[mask]  # (real tokens, num_heads)
-    torch.testing.assert_close(sums, torch.ones_like(sums))
-
-
-def test_head_h_sees_only_its_own_slice_of_the_queries():
-    torch.manual_seed(0)
-    layer, features = MultiHeadSelfAttention(12, 3), torch.randn(2, 5, 12)
-    _, before = layer(features)
-    with torch.no_grad():
-        layer.W_query.weight[4:8] += 1  # rows 4 to 7 make the queries of head 1
-    _, after = layer(features)
-    changed = (before != after).flatten(2).any(dim=2).any(dim=0)
-    assert changed.tolist() == [False, True, False]
-
-
 def test_a_text_of_padding_alone_gets_zero_weights_and_finite_gradients():
     torch.manual_seed(0)
     features = torch.randn(2, 4, 6, requires_grad=True)
@@ -220,19 +158,6 @@ def test_a_text_of_padding_alone_gets_zero_weights_and_finite_gradients():
         output.sum().backward()
         assert features.grad.isfinite().all()
         assert features.grad[1].count_nonzero() == 0
-
-
-def test_the_encoder_classifies_and_its_padding_does_not_matter():
-    torch.manual_seed(0)
-    model = EncoderClassifier(30, dim=8, num_heads=2, num_blocks=2).eval()
-    ids = torch.randint(2, 30, (3, 6))
-    mask = torch.arange(6) < torch.tensor([[6], [4], [0]])
-    logits, weights = model(ids, mask)
-    assert logits.shape == (3,) and weights.shape == (3, 6)
-    torch.testing.assert_close(weights.sum(dim=1), torch.tensor([1.0, 1.0, 0.0]))
-    alone, _ = model(ids[1:2, :4], mask[1:2, :4])
-    torch.testing.assert_close(logits[1:2], alone)
-    assert logits.isfinite().all()
 
 
 # --- bad input gets a sentence -----------------------------------------------------------------------------------

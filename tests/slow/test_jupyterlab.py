@@ -8,7 +8,6 @@ import hashlib
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 import time
@@ -192,17 +191,3 @@ def test_answers_are_folded_and_open(run):
 
 def test_the_browser_had_nothing_to_complain_of(run):
     assert run[0].faults == []
-
-
-def test_a_lab_runs_when_its_text_is_not_the_one_last_seen(tmp_path):
-    shutil.copy(ROOT / "_config.yml", tmp_path)
-    labs = [tmp_path / "labs" / f"{name}.md" for name in ("01_one", "02_two", *EVERY_TIME)]
-    labs[0].parent.mkdir()
-    for lab in labs:
-        lab.write_text("# A lab\n\nProse.\n")
-    seen = {lab.stem: digest(lab) for lab in labs}
-    assert to_run(labs, seen, every=False) == labs[2:]
-    labs[1].write_text("# A lab\n\nOther prose.\n")
-    assert to_run(labs, seen, every=False) == labs[1:]
-    assert to_run(labs, seen, every=True) == labs
-    assert to_run(labs, {}, every=False) == labs

@@ -1,8 +1,9 @@
-"""A stopped or killed `make results` goes on where it was, and ends with the table of an undisturbed one."""
+"""A stopped or killed `make results` goes on where it was, and a full disk ends it with a sentence."""
 
 import json
 import os
 import random
+import resource
 import signal
 import subprocess
 import sys
@@ -55,3 +56,14 @@ def test_ctrl_c_ends_with_a_sentence_and_keeps_what_is_finished(tmp_path):
     os.killpg(running.pid, signal.SIGINT)  # a terminal sends it to all processes at once
     output = running.communicate(timeout=60)[0]
     assert "Stopped. What is finished is kept" in output and "Traceback" not in output, output
+
+
+def test_a_full_disk_ends_with_a_sentence_and_keeps_what_is_finished(tmp_path):
+    def little_room():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (400, 400))  # one line, and the beginning of another
+
+    stopped = start(*PART, "--into", tmp_path, preexec_fn=little_room)
+    output = stopped.communicate(timeout=300)[0]
+    assert stopped.returncode == 1 and "Traceback" not in output, output
+    assert "lines.jsonl cannot be written (File too large). What is finished is kept" in output
+    assert len(results.finished(tmp_path / "lines.jsonl", table.made_by())) == 1

@@ -1,4 +1,4 @@
-"""Claims about Ctrl-C while labs run: the tool ends at once with a sentence, and leaves no kernel behind."""
+"""Claims about Ctrl-C while labs or submissions run: the tool ends with a sentence, and leaves no process behind."""
 
 import os
 import signal
@@ -6,9 +6,11 @@ import subprocess
 import sys
 import time
 
+import nbformat
 import psutil
 import pytest
 import small_course
+import student
 
 SLEEPS = "import pathlib, time\n\npathlib.Path('../began').touch()\ntime.sleep(60)\nprint(trained)"
 RUN = """
@@ -37,3 +39,27 @@ def test_ctrl_c_while_a_lab_runs_ends_with_a_sentence_and_no_kernel(tmp_path, to
     assert running.returncode and "Stopped. All is as it was." in said and "Traceback" not in said, said
     assert not psutil.wait_procs(below, timeout=10)[1]
     assert not lab.with_suffix(".ipynb").exists()
+
+
+def test_ctrl_c_while_submissions_run_leaves_the_old_table_and_no_process(tmp_path):
+    lab = small_course.make(tmp_path / "course")
+    edition = student.edition(lab)
+    edition.cells.insert(0, nbformat.v4.new_code_cell("import time\ntime.sleep(600)"))
+    (tmp_path / "lab11").mkdir()
+    nbformat.write(edition, tmp_path / "lab11/hangs.ipynb")
+    (tmp_path / "lab11.csv").write_text("as it was")
+    arguments = ["../lab11"]
+    (lab.parents[1] / "run.py").write_text(RUN.format(tool="grade", arguments=arguments))
+    running = subprocess.Popen(
+        [sys.executable, "run.py"], cwd=lab.parents[1], text=True, start_new_session=True,
+        env=dict(os.environ, PYTHONPATH=str(small_course.ROOT / "tools")),
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    )  # fmt: skip
+    while not (below := psutil.Process(running.pid).children()) and running.poll() is None:
+        time.sleep(0.1)
+    running.send_signal(signal.SIGINT)
+    said, _ = running.communicate(timeout=30)
+    assert "Stopped. All is as it was." in said and "Traceback" not in said, said
+    assert not any(process.is_running() for process in below)
+    assert (tmp_path / "lab11.csv").read_text() == "as it was"
+    assert [path.name for path in tmp_path.iterdir() if path.suffix == ".part"] == []

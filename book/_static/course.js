@@ -88,9 +88,10 @@ if (forget) {
   forget.addEventListener("click", async () => {
     try {
       for (const key of Object.keys(localStorage)) {
-        if (["theme", "labs read", "place", "code"].includes(key) || key.startsWith("course ")) localStorage.removeItem(key);
+        // Other pages of the same host may keep things of their own.
+        if (["theme", "labs read", "place", "code"].includes(key)) localStorage.removeItem(key);
       }
-      for (const name of globalThis.caches ? await caches.keys() : []) if (name.startsWith("course")) await caches.delete(name);
+      await globalThis.caches?.delete("published model");
       forget.textContent = "Forgotten";
     } catch {
       forget.textContent = "The browser keeps nothing for this page";

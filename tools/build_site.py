@@ -14,8 +14,13 @@ from pathlib import Path
 import endings
 
 ROOT = Path(__file__).resolve().parents[1]
+CONFIG = ROOT / "_config.yml"
 MEMORY = ROOT / "_build/.doctrees"
 WHOLE = MEMORY / "whole"
+HOMELESS = """
+  WARNING: this site has no home yet. _config.yml still says OWNER where the repository's address belongs, so every
+  page says so on top, and its buttons for Colab and Binder are left out. Write your address there and build again.
+"""
 
 
 def makers() -> str:
@@ -38,6 +43,8 @@ def main() -> int:
         print(build.stdout)
         return build.returncode
     endings.replace(WHOLE, makers())
+    if "/OWNER/" in CONFIG.read_text("utf-8"):
+        print(HOMELESS)
     return 0
 
 

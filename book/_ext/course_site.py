@@ -6,8 +6,11 @@ that would show as an error.
 
 import base64
 import gzip
+import json
 import re
 import sys
+import unicodedata
+from html import escape
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -126,8 +129,99 @@ class _Pictures(HTMLParser):
             self.wordless.append(f"<{tag}> has the words {words!r}; say in a sentence what it shows")
 
 
+# ------------------------------------------------------------------------------------------ what a cell prints
+
+BRACKETS = re.compile(r"\s*\[[\s\d\[-]|.*(?:tensor|array)\(")  # arrays line up, too, and are no table
+
+
+def gutters(lines: list[str]) -> list[tuple[int, int]]:
+    """Where columns that were printed with spaces part: places that are blank in every line.
+
+    A single blank place parts words, too. So it counts only where all lines leave more room, or most of them do and
+    all go on right behind it.
+    """
+    width = max(map(len, lines))
+    blank = "".join("01"[all(line[place : place + 1] in ("", " ") for line in lines)] for place in range(width))
+    begin = min(len(line) - len(line.lstrip()) for line in lines)
+    # Two spaces or more; two before a number are its padding, as in "k =  4".
+    wide = [set() for _ in lines]
+    for places, line in zip(wide, lines, strict=True):
+        for run in re.finditer(r"(?<=\S)(?<![a-z=](?=  \d)) {2,}(?=\S)", line):
+            places.update(range(*run.span()))
+    found = []
+    for start, end in (run.span() for run in re.finditer("1+", blank)):
+        on = [line for line in lines if len(line) > end]
+        room = sum(not places.isdisjoint(range(start, end)) for places in wide)
+        alike = all(line[end] != " " for line in on)
+        single = end - start == 1 and not (room > len(lines) / 2 and alike) and room < len(on)
+        if start > begin and room and 2 * len(on) >= len(lines) and not single:
+            found.append((start, end))
+    return found
+
+
+def printed_table(lines: list[str]) -> str:
+    """Lines with common gutters as an HTML table; ValueError where they have none."""
+    places = gutters(lines)
+    if not places:
+        raise ValueError("these lines hold no columns")
+    edges = [0, *(end for _, end in places), None]
+    rows = [[line[left:right].rstrip() for left, right in zip(edges, edges[1:], strict=False)] for line in lines]
+    columns = list(zip(*(row[1:] for row in rows), strict=True))
+
+    def heads(column: tuple[str, ...]) -> bool:  # words above numbers
+        return not re.search(r"\d", column[0]) and all(re.search(r"\d", each) for each in column[1:] if each)
+
+    headed = not rows[0][0].strip() or (len(rows) > 2 and all(map(heads, columns)))
+
+    def cell(text: str, row: int, column: int) -> str:
+        tag, scope = ("th", ' scope="col"') if headed and row == 0 else ("td", "") if column else ("th", ' scope="row"')
+        tag, scope = (tag, scope) if text.strip() else ("td", "")  # a heading of nothing is none
+        indent = len(text) - len(text.lstrip()) if column == 0 else 0
+        style = f' style="padding-left: {indent}ch"' if indent else ""
+        return f"<{tag}{scope}{style}>{escape(text.strip(), quote=False)}</{tag}>"
+
+    html = ["<tr>" + "\n".join(cell(text, i, j) for j, text in enumerate(row)) + "</tr>" for i, row in enumerate(rows)]
+    head = f"<thead>{html[0]}</thead>\n" if headed else ""
+    return f'<table class="printed">{head}<tbody>{chr(10).join(html[headed:])}</tbody></table>'
+
+
+def printed_line(line: str) -> str:
+    """A line that goes on, where it must wrap, below its first number, or else a little to the right."""
+    indent = len(re.match(r"\s*(?:(?:tensor|array)\()?\[*", line)[0]) or 2
+    style = f' style="--indent: {indent}ch"' if indent != 2 and len(line) > 30 else ""
+    return f"<samp{style}>{escape(line, quote=False)}\n</samp>"
+
+
+def printed(text: str) -> str:
+    """What a cell printed, as HTML: lines that wrap with a hanging indent, and a table where columns were printed."""
+    parts: list[tuple[bool, list[str]]] = []  # (is it a table, its lines)
+    lines = [line.rstrip() for line in text.rstrip("\n").split("\n")]
+    while lines:
+        stop = (i for i, line in enumerate(lines) if not line.strip() or BRACKETS.match(line))
+        size = next(stop, len(lines))
+        while size > 1 and not gutters(lines[:size]):
+            size -= 1
+        if size > 1 and len(lines[0]) > gutters(lines[:size])[0][1]:
+            parts.append((True, lines[:size]))
+        else:
+            size = 1
+            if not parts or parts[-1][0]:
+                parts.append((False, []))
+            parts[-1][1].append(lines[0])
+        lines = lines[size:]
+    html = ""
+    for is_table, lines in parts:
+        html += printed_table(lines) if is_table else f"<pre>{''.join(map(printed_line, lines))}</pre>"
+    return f'<div class="output printed">{together(html)}</div>'
+
+
+def together(html: str) -> str:
+    """No line ends with the sign before an interval."""
+    return html.replace(" ± ", " ±\N{NO-BREAK SPACE}")
+
+
 class PageChecks(SphinxPostTransform):
-    """Every picture has words, and every table scrolls inside itself."""
+    """Every picture has words, every table scrolls inside itself, and what was printed fits a phone."""
 
     default_priority = 900  # after MyST-NB has chosen which output of a cell the page shows
     formats = ("html",)
@@ -142,12 +236,17 @@ class PageChecks(SphinxPostTransform):
                 )
             elif len(words.split()) < FEWEST_WORDS:
                 logger.warning(f"a figure has the words {words!r}; say in a sentence what it shows", location=image)
-        for raw in self.document.findall(nodes.raw):
+        for raw in list(self.document.findall(nodes.raw)):
             if raw.get("format") == "html":
                 pictures = _Pictures()
                 pictures.feed(raw.astext())
                 for fault in pictures.wordless:
                     logger.warning(f"a picture has no words: {fault}", location=raw)
+                if 'class="dataframe"' in raw.astext():
+                    raw.replace_self(nodes.raw("", together(raw.astext()), format="html", classes=raw["classes"]))
+        for block in list(self.document.findall(nodes.literal_block)):
+            if {"output", "stream"} <= set(block["classes"]) or {"output", "text_plain"} <= set(block["classes"]):
+                block.replace_self(nodes.raw("", printed(block.astext()), format="html"))
         for table in list(self.document.findall(nodes.table)):
             frame = nodes.container(classes=["scroll"])
             table.replace_self(frame)
@@ -191,6 +290,7 @@ def add_context(app: Sphinx, pagename: str, templatename: str, context: dict, do
     options = app.config.html_theme_options
     context["html_baseurl"] = app.config.html_baseurl
     context["repository"] = options["repository_url"].rstrip("/")
+    context["homeless"] = "OWNER" in context["repository"].split("/")
     owner_and_name = context["repository"].removeprefix("https://github.com/")
     if pagename.startswith("labs/"):
         branch, launch, notebook = options["repository_branch"], options["launch_buttons"], f"{pagename}.ipynb"
@@ -204,6 +304,10 @@ def add_context(app: Sphinx, pagename: str, templatename: str, context: dict, do
         # The corner of a table is a heading of nothing.
         for corner in ("<th></th>", '<th class="head"><p></p></th>'):
             context["body"] = context["body"].replace(corner, "<td></td>")
+        # Where a list explains the labs, each has its number.
+        context["body"] = re.sub(
+            r'<dt>(?=<a [^>]*href="[^"]*labs/0?(\d+)_)', r'<dt><span class="number">\1</span> ', context["body"]
+        )
         context["body"] = make_lazy(app, context["body"])
         # No line begins with the comma behind a formula, or ends with the bracket before it.
         context["body"] = WITH_MARKS.sub(r'<span class="together">\g<0></span>', context["body"])
@@ -238,6 +342,7 @@ def add_pages(app: Sphinx):
     # A browser that is told of no icon asks the host's root for one, and reports that it is missing.
     logo = base64.b64encode((Path(app.srcdir) / app.config.html_favicon).read_bytes()).decode()
     yield "404", {"title": "There is no page here", "icon": f"data:image/svg+xml;base64,{logo}"}, "404.html"
+    yield "search", {}, "search.html"
 
 
 def write_colours(app: Sphinx, exception: Exception | None) -> None:
@@ -246,6 +351,48 @@ def write_colours(app: Sphinx, exception: Exception | None) -> None:
             f".role-{role} {{ color: var(--role-{role}); }}\n" for role in COLOURS.ROLES
         )
         (Path(app.outdir) / "_static" / "roles.css").write_text(sheet, encoding="utf-8")
+
+
+# ------------------------------------------------------------------------------------------------------ the search
+
+
+def no_stock_search(app: Sphinx) -> None:
+    """Sphinx's search knows no quotes and no signs, forgives nothing and ends at a page: search.js does all four."""
+    app.builder.search = False
+
+
+def words_of(node: nodes.Node) -> str:
+    """The text of a node as a reader sees it, formulas with their letters, on one line."""
+
+    def greek(match: re.Match) -> str:
+        try:
+            return unicodedata.lookup(f"GREEK SMALL LETTER {match[1]}")
+        except KeyError:
+            return match[1]
+
+    def text(leaf: nodes.Node) -> str:
+        if isinstance(leaf.parent, (nodes.math, nodes.math_block)):
+            return re.sub(r"[{}^_&]|\\\\|\\textcolor{.*?}", " ", re.sub(r"\\([a-z]+)", greek, leaf.astext()))
+        return re.sub(r"<(script|style|svg).*?</\1>|<[^>]+>", " ", leaf.astext(), flags=re.DOTALL)
+
+    return " ".join(" ".join(text(leaf) for leaf in node.findall(nodes.Text)).split())
+
+
+def write_search(app: Sphinx, exception: Exception | None) -> None:
+    """All that can be searched, section by section, as a script: a page from a disk may read no other file."""
+    if exception is not None or app.builder.format != "html":
+        return
+    pages = []
+    for page in (page for part in course_map(app) for page in part["pages"]):
+        sections = []
+        for section in app.env.get_doctree(page["name"]).findall(nodes.section):
+            title, *rest = section.children
+            own = [words_of(child) for child in rest if not isinstance(child, nodes.section)]
+            sections.append([section["ids"][0], title.astext(), " ".join(filter(None, own))])
+        pages.append([page["name"], page["title"], sections])
+    # An address in the text must not look like one that the script would ask.
+    script = json.dumps(pages, ensure_ascii=False, separators=(",", ":")).replace("://", r"\u003a//")
+    (Path(app.outdir) / "searchindex.js").write_text(f"globalThis.courseIndex = {script};\n", encoding="utf-8")
 
 
 # ------------------------------------------------------------------------------------------- the models to try
@@ -275,9 +422,11 @@ def setup(app: Sphinx) -> dict:
     app.add_post_transform(PageChecks)
     app.add_post_transform(LabsLeftOut)
     app.connect("config-inited", set_base)
+    app.connect("builder-inited", no_stock_search)
     app.connect("html-page-context", add_context)
     app.connect("html-collect-pages", add_pages)
     app.connect("build-finished", write_colours)
+    app.connect("build-finished", write_search)
     app.connect("doctree-read", say_size)
     app.connect("build-finished", write_weights)
     app.setup_extension("published_model")

@@ -1,5 +1,5 @@
-// What a page does beyond standing there: its theme, the labs read so far, its copy buttons, scrolling by keyboard,
-// closing the contents.
+// What a page does beyond standing there: its theme, the labs read so far, the place in the page, code that folds,
+// copy buttons, scrolling by keyboard, closing the contents.
 // Everything is readable without it.
 
 const said = (words) => { document.getElementById("said").textContent = words; };
@@ -45,6 +45,96 @@ if (document.querySelector(".steps")) {
   }).observe(document.querySelector(".turn"));
 }
 
+// Where the reader is: the bar says how far down, the contents mark the section, and the place is kept for next time.
+const bar = document.querySelector(".bar");
+const places = Array.from(document.querySelectorAll("#contents .sections a"), (link) =>
+  ({ link, heading: document.getElementById(decodeURIComponent(link.hash.slice(1))) }));
+let looking = false;
+function look() {
+  looking = false;
+  const below = root.scrollHeight - innerHeight;
+  bar.style.setProperty("--read", below > 0 ? Math.min(1, scrollY / below).toFixed(4) : 1);
+  const here = places.findLast(({ heading }) => heading.getBoundingClientRect().top < innerHeight / 3);
+  for (const place of places) {
+    if (place === here) place.link.setAttribute("aria-current", "location");
+    else place.link.removeAttribute("aria-current");
+  }
+  document.getElementById("here").textContent = here?.link.textContent ?? "";
+  if (!here) return;
+  const place = { page: nameOf(location.href), hash: here.link.hash, name: here.link.textContent };
+  try { if (place.page.startsWith("labs/")) localStorage.setItem("place", JSON.stringify(place)); } catch { /* as above */ }
+}
+const lookSoon = () => { if (!looking) requestAnimationFrame(look); looking = true; };
+addEventListener("scroll", lookSoon, { passive: true });
+addEventListener("resize", lookSoon);
+
+// The welcome page leads back to where the reader was.
+const start = document.querySelector(".start p");
+if (start) {
+  let place = null;
+  try { place = JSON.parse(localStorage.getItem("place")); } catch { /* as above */ }
+  if (typeof place?.page === "string" && /^labs\/\d\w+\.html$/.test(place.page)) {
+    const link = document.createElement("a");
+    link.href = `${courseRoot}${place.page}${place.hash}`;
+    link.textContent = `Go on where you were: lab ${parseInt(place.page.slice(5))}, \u201c${place.name}\u201d`;
+    start.append(" ", link);
+  }
+}
+
+// What this browser keeps, and one button that clears it.
+const forget = document.getElementById("forget");
+if (forget) {
+  forget.hidden = false;
+  forget.addEventListener("click", async () => {
+    try {
+      for (const key of Object.keys(localStorage)) {
+        // Other pages of the same host may keep things of their own.
+        if (["theme", "labs read", "place", "code"].includes(key)) localStorage.removeItem(key);
+      }
+      await globalThis.caches?.delete("published model").catch(() => {}); // a page from a disk has none
+      forget.textContent = "Forgotten";
+    } catch {
+      forget.textContent = "The browser keeps nothing for this page";
+    }
+    said(forget.textContent);
+  });
+}
+
+// Code folds, one cell or all of them; results stay. Unfolded it is as the page was delivered.
+const inputs = Array.from(document.querySelectorAll(".cell_input")).filter((input) => !input.closest("details"));
+const launch = document.querySelector(".launch");
+if (launch && inputs.length) {
+  const item = document.createElement("li"), button = document.createElement("button");
+  button.type = "button";
+  button.id = "fold";
+  const isFolded = () => document.querySelector("details.code") !== null;
+  const fold = (folded) => {
+    for (const input of inputs) {
+      const around = input.closest("details.code");
+      if (folded && !around) {
+        const details = document.createElement("details"), summary = document.createElement("summary");
+        const lines = input.querySelector("pre").textContent.trimEnd().split("\n").length;
+        details.className = "code";
+        summary.textContent = `Code, ${lines} line${lines === 1 ? "" : "s"}`;
+        input.before(details);
+        details.append(summary, input);
+      } else if (!folded && around) around.replaceWith(input);
+    }
+    button.textContent = folded ? "Unfold code" : "Fold code";
+  };
+  button.addEventListener("click", () => {
+    fold(!isFolded());
+    try { localStorage.setItem("code", isFolded() ? "folded" : ""); } catch { /* as above */ }
+    lookSoon();
+  });
+  let kept = null;
+  try { kept = localStorage.getItem("code"); } catch { /* as above */ }
+  fold(kept === "folded");
+  item.append(button);
+  launch.append(item);
+}
+look();
+
 // Copy: code is stored without prompts, so its text is what to copy.
 if (navigator.clipboard) {
   for (const block of document.querySelectorAll(".highlight")) {
@@ -70,7 +160,7 @@ if (navigator.clipboard) {
 }
 
 // What scrolls inside itself can be reached and scrolled by keyboard, and only while it does scroll.
-const scrollers = document.querySelectorAll("pre, .scroll, div.math, p:has(math), .cell_output:has(> img), .cell_output > .output");
+const scrollers = document.querySelectorAll("pre, .scroll, div.math, p:has(math), .cell_output > .output");
 const names = { PRE: "Code or text" };
 const watch = new ResizeObserver((entries) => {
   for (const { target } of entries) {
@@ -101,22 +191,3 @@ const contents = document.getElementById("contents");
 contents.addEventListener("click", (event) => {
   if (event.target.closest('a[href^="#"]') && contents.matches(":popover-open")) contents.hidePopover();
 });
-
-// How many pages a search found is said aloud, too, and in the course's words: it has no categories, and no "page(s)".
-const results = document.getElementById("search-results");
-if (results) {
-  Object.assign(Documentation.TRANSLATIONS, {
-    "Search Results": "Found",
-    "Search finished, found ${resultCount} page(s) matching the search query.":
-      "Pages and sections found: ${resultCount}.",
-    ["Your search did not match any documents. Please make sure that all words are spelled correctly and that " +
-      "you've selected enough categories."]: "No page holds all of these words. Try fewer, or another spelling.",
-  });
-  new MutationObserver(() => said(results.querySelector(".search-summary")?.textContent || ""))
-    .observe(results, { childList: true, subtree: true, characterData: true });
-}
-
-// Search results quote the pages they found, which a browser refuses to read over file://.
-if (location.protocol === "file:" && typeof DOCUMENTATION_OPTIONS !== "undefined") {
-  DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
-}

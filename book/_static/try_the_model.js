@@ -197,9 +197,9 @@
 
   // The three models side by side, each with the line that stands for it in the chart.
   const SIDE_BY_SIDE = [
-    ["mean pooling", "Mean pooling", "Every word counts the same.", "2 5"],
-    ["attention pooling", "Attention pooling", "One learned question, put to every word.", "9 5"],
-    ["self-attention", "Self-attention", "Every word asks all the others; here is the average.", ""],
+    ["mean pooling", "Mean pooling", "Every word counts the same.", "2 5", "mean"],
+    ["attention pooling", "Attention pooling", "One learned question, put to every word.", "9 5", "pooling"],
+    ["self-attention", "Self-attention", "Every word asks all the others; here is the average.", "", "self-att."],
   ];
 
   let file = null, words = [], frontWords = [], mostInFront = 0, curve = [];
@@ -238,15 +238,27 @@
     };
     const meter = make("div", { class: "meter", "aria-hidden": "true" },
       make("span", {}, "negative"), make("div", {}, part.dot), make("span", {}, "positive"));
+    // The strip below the slider: the verdict in short, and on a phone whose words are shown.
+    part.short = make("span", { class: "short" });
+    const radio = make("input", { type: "radio", name: "whose", value: name });
+    at("strip").append(make("label", {}, radio, make("span", {}, line.cloneNode(true), make("b", {}, title), part.short)));
+    radio.addEventListener("change", () => choose(name));
     const id = `try-card-${name.replace(" ", "-")}`;
-    at("cards").append(make("section", { class: "card", "aria-labelledby": id },
+    at("cards").append(make("section", { class: "card", "data-name": name, "aria-labelledby": id },
       make("h3", { id }, line, ` ${title}`), make("p", { class: "how" }, how),
       part.verdict, meter, part.share, part.bar, part.words, part.most, part.record));
     return { name, ...part };
   });
 
+  function choose(name) {
+    for (const card of at("cards").children) card.classList.toggle("chosen", card.dataset.name === name);
+    for (const radio of at("strip").querySelectorAll("input")) radio.checked = radio.value === name;
+  }
+  choose("self-attention");
+
   function showVerdict(part, positive) {
     const [side, sure] = verdict(positive);
+    part.short?.replaceChildren(side, make("br"), sure.replace("more than ", "> ").replace(" sure", ""));
     part.verdict.replaceChildren(strong(side), `, ${sure}`);
     part.dot.style.left = `${100 * positive}%`;
   }
@@ -302,7 +314,8 @@
 
   // -- the chart: verdict and attention for every number of words in front
 
-  const GUTTER = 68, EDGE = 11, PANEL = 104, GAP = 40;
+  const EDGE = 11, PANEL = 104, GAP = 40;
+  let gutter = 68, right = 0;                                // where the curves begin and end
   const MEASURES = ["positive", "share"];                    // one panel each
 
   let sweeps = 0;
@@ -329,18 +342,27 @@
   }
 
   function drawChart() {
-    const width = Math.max(200, at("plot").clientWidth), right = width - EDGE;
-    const x = (count) => GUTTER + (right - GUTTER) * (mostInFront ? count / mostInFront : 0);
+    const width = Math.max(200, at("plot").clientWidth), narrow = width < 500;
+    gutter = narrow ? EDGE : 68;
+    right = width - (narrow ? 58 : 122);
+    const x = (count) => gutter + (right - gutter) * (mostInFront ? count / mostInFront : 0);
     const y = (panel, value) => 22 + panel * (PANEL + GAP) + (1 - value) * PANEL;
     const children = [];
     const panels = [["positive", "negative", "Verdict"], ["100%", "0%", "Attention on your review"]];
     panels.forEach(([high, low, title], panel) => {
       for (const [value, look] of [[0, "rule"], [0.5, "rule half"], [1, "rule"]]) {
-        children.push(make("svg:path", { class: look, d: `M${GUTTER} ${y(panel, value)}H${right}` }));
+        children.push(make("svg:path", { class: look, d: `M${gutter} ${y(panel, value)}H${right}` }));
       }
-      children.push(make("svg:text", { class: "title", x: GUTTER, y: y(panel, 1) - 7 }, title));
-      children.push(make("svg:text", { x: GUTTER - 8, y: y(panel, 1) + 5, "text-anchor": "end" }, high));
-      children.push(make("svg:text", { x: GUTTER - 8, y: y(panel, 0) + 4, "text-anchor": "end" }, low));
+      children.push(make("svg:text", { class: "title", x: gutter, y: y(panel, 1) - 7 }, title));
+      const [side, up, down] = narrow ? [width, -7, 15] : [gutter - 8, 5, 4]; // on a phone, in the corners to the right
+      children.push(make("svg:text", { x: side, y: y(panel, 1) + up, "text-anchor": "end" }, high));
+      children.push(make("svg:text", { x: side, y: y(panel, 0) + down, "text-anchor": "end" }, low));
+      // Each line's name at its end, names pushed apart until none covers another.
+      const ends = SIDE_BY_SIDE.map(([, title, , , brief], which) =>
+        ({ name: narrow ? brief : title, at: y(panel, curve.at(-1).models[which][MEASURES[panel]]) })).sort((a, b) => a.at - b.at);
+      ends.forEach((end, i) => { if (i) end.at = Math.max(end.at, ends[i - 1].at + 15); });
+      const over = Math.max(0, ends.at(-1).at - y(panel, 0) + 2);
+      for (const { name, at } of ends) children.push(make("svg:text", { class: "name-of-line", x: right + 7, y: at - over + 4 }, name));
     });
     SIDE_BY_SIDE.forEach(([, , , dashes], which) => MEASURES.forEach((measure, panel) => {
       const point = ({ count, models }) => `${x(count).toFixed(1)},${y(panel, models[which][measure]).toFixed(1)}`;
@@ -350,11 +372,11 @@
     children.push(make("svg:path", { class: "now" }));
     for (const _ of cards) children.push(...MEASURES.map((measure) => make("svg:circle", { class: measure, r: 4.5 })));
     svg.setAttribute("width", width);
-    svg.setAttribute("height", y(1, 0) + 8);
-    svg.setAttribute("viewBox", `0 0 ${width} ${y(1, 0) + 8}`); // paper is narrower than most windows
+    svg.setAttribute("height", y(1, 0) + 18);
+    svg.setAttribute("viewBox", `0 0 ${width} ${y(1, 0) + 18}`); // paper is narrower than most windows
     svg.replaceChildren(...children);
-    slide.style.marginLeft = `${GUTTER - EDGE}px`;
-    slide.style.width = `${right - GUTTER + 2 * EDGE}px`;
+    slide.style.marginLeft = `${gutter - EDGE}px`;
+    slide.style.width = `${right - gutter + 2 * EDGE}px`;
     showPlace(x, y);
     svg.showPlace = () => showPlace(x, y);
   }
@@ -434,6 +456,7 @@
     svg.showPlace?.();
     showTables();
     if (markMoved) return say(`${marked.verdict.textContent}. ${marked.share.textContent}`);
+    keep();
     say(SIDE_BY_SIDE.map(([, title], i) => {
       const behind = slide.value === "0" ? "" : `, ${percent(cards[i].onOwn)} of its attention on your review`;
       return `${title}: ${verdict(cards[i].positive).join(", ")}${behind}.`;
@@ -472,7 +495,7 @@
   svg.addEventListener("pointermove", (event) => { if (event.buttons) pull(event); });
   function pull(event) {
     const box = svg.getBoundingClientRect();
-    const along = (event.clientX - box.left - GUTTER) / (box.width - GUTTER - EDGE);
+    const along = (event.clientX - box.left - gutter) / (right - gutter);
     slide.value = Math.round(along * mostInFront);
     moved(slide);
   }
@@ -534,6 +557,8 @@
     for (const card of cards) card.record.textContent = record(card.name, "behind another one");
     at("mark-record").textContent = record("the mark's row", "in such pairs");
     changed();
+    if (kept.has("words")) slide.value = kept.get("words");
+    kept.delete("words");
     sweepNow();
     if (focused) slide.focus({ preventScroll: true });
   });
@@ -545,6 +570,26 @@
     if (!obstacle(file, words)) sweep();
   }
 
+  // The address holds texts and slider once the reader has changed them, so that they can be shared. What stands behind
+  // the # never goes to a server.
+  const fronts = Array.from(at("front").querySelectorAll("input"));
+  let touched = false;
+  for (const event of ["input", "change", "click"]) root.addEventListener(event, ({ target }) => { touched ||= target !== at("load"); });
+
+  function keep() {
+    if (!touched) return;
+    const front = fronts.findIndex((radio) => radio.checked);
+    const state = new URLSearchParams({ own: own.value.slice(0, 2000), front, words: slide.value });
+    if (fronts[front] === at("front-own")) state.set("text", at("front-words").value.slice(0, 2000));
+    try { history.replaceState(null, "", `#${state}`); } catch { /* some browsers limit how often */ }
+  }
+
+  const kept = new URLSearchParams(location.hash.slice(1));
+  if (kept.has("own")) {
+    own.value = kept.get("own");
+    if (fronts[kept.get("front")]) fronts[kept.get("front")].checked = true;
+    at("front-words").value = kept.get("text") ?? "";
+  }
   own.value ||= at("examples").querySelector("button").dataset.text; // unless the browser kept what stood here
   changed();
 })();

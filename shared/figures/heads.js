@@ -33,6 +33,34 @@
     return svg;
   }
 
+  const ROW = 24, WIDE = 300, NAMES = 96;                    // pixels: a word's line, the whole figure, its names
+
+  // The chosen head, large: every word on the left looks along its lines at the words on the right.
+  function lines(words, map, follow) {
+    const svg = document.createElementNS(SVG, "svg");
+    const draw = (tag, attributes, text = "") => {
+      const element = document.createElementNS(SVG, tag);
+      for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+      element.append(text);
+      svg.append(element);
+    };
+    const y = (i) => ROW * (i + 0.5);
+    svg.setAttribute("viewBox", `0 0 ${WIDE} ${ROW * words.length}`);
+    svg.setAttribute("aria-hidden", "true");                 // the sentence and the table say the same
+    map.forEach((row, i) => row.forEach((w, j) => {
+      if (w < 50 && i !== follow || w < 10) return;          // what nobody could see
+      draw("line", { x1: NAMES + 4, y1: y(i), x2: WIDE - NAMES - 4, y2: y(j), "data-row": i,
+        "stroke-width": (i === follow ? 1.5 + 5 * w / 1000 : 1), "stroke-opacity": (i === follow ? 1 : 0.3) * (0.15 + 0.85 * w / 1000) });
+    }));
+    words.forEach((word, i) => {
+      const name = Array.from(word).length > 11 ? `${Array.from(word).slice(0, 10).join("")}\u2026` : word;
+      const look = i === follow ? { "font-weight": 700, "data-row": i } : { "data-row": i };
+      draw("text", { x: NAMES, y: y(i) + 5, "text-anchor": "end", ...look }, name);
+      draw("text", { x: WIDE - NAMES, y: y(i) + 5, "font-weight": map[follow][i] >= 100 ? 700 : 400 }, name);
+    });
+    return svg;
+  }
+
   function start(host) {
     const data = JSON.parse(host.dataset.heads);
     const { words, weights } = data;
@@ -55,6 +83,11 @@
         make("th", { scope: "row" }, make("span", { class: "spoken" }, "layer "), l),
         row.map((button) => make("td", {}, button))))));
 
+    const large = make("div", { class: "lines role-weight" });
+    large.addEventListener("click", (event) => {             // a word on the left, or one of its lines
+      const { row } = event.target.dataset;
+      if (row !== undefined) { state.follow = +row; show(); }
+    });
     const chips = words.map((word, i) => {
       const radio = make("input", { type: "radio", name: "follow", value: i });
       radio.addEventListener("change", () => { state.follow = i; show(); });
@@ -80,6 +113,8 @@
       said.replaceChildren(make("strong", {}, `Layer ${state.layer}, head ${state.head}. `), ...quoted(words[state.follow]),
         " looks most at ", ...quoted(words[first]), `: ${share(row[first])}`,
         ...(second === undefined ? ["."] : [", then at ", ...quoted(words[second]), `: ${share(row[second])}.`]));
+      large.replaceChildren(lines(words, map, state.follow));
+      if (!all.open) return;                                 // hundreds of cells that nobody may ask for
       const cell = (w) => {
         const td = make("td", {}, share(w));
         td.style.setProperty("--share", w / 1000);
@@ -104,8 +139,9 @@
     });
 
     const all = make("details", { class: "numbers" }, make("summary", {}, "All numbers of this head"), numbers);
+    all.addEventListener("toggle", show);
     const figure = make("section", { class: "walk", "aria-label": `The attention of every head: ${about}` },
-      make("div", { class: "maps" }, grid), sentence, said, all);
+      make("div", { class: "maps" }, grid), sentence, said, large, all);
     const root = host.attachShadow({ mode: "open" });
     root.append(make("style", {}, data.style), figure);
 

@@ -510,7 +510,7 @@ def _block(
         )
         if len(drawn) < count
     ]
-    least = width * (1 if grid.shaded else 11 / grid.size)  # text shrinks to 11 pixels before the picture scrolls
+    least = width * (1 if grid.shaded else 10 / grid.size)  # text shrinks to 10 pixels before the picture scrolls
     reach = f'tabindex="0" role="group" aria-label="{escape(m.name)}, scrolls sideways" ' if least > 280 else ""
     across, down = svg.coordinate(width), svg.coordinate(height)
     html = (

@@ -201,7 +201,7 @@
           data.mask ? " What the mask hides becomes \u2212\u221e." : ""] },
       { name: "Weights", left: scaled, sign: "softmax \u2192", result: weights, from: (i) => ({ left: [i, null] }),
         text: ["The softmax makes each row positive, with the sum 1. ", me, " looks most at ", quoted(words[top]),
-          `: ${long(weights.cells[follow][top])} of its attention.`] },
+          `: ${long(weights.cells[follow][top])} of its attention.`], across: top },
       { name: "Context", left: weights, sign: "\u00d7", right: values, result: context, from: rowOf,
         text: [me, " receives of every word\u2019s value as much as its weights say. The sum is its context."] },
     ];
@@ -302,7 +302,7 @@
 
     function draw() {
       list = stages(data, state);
-      const { name, text, left, right, result, sign } = list[state.stage];
+      const { name, text, left, right, result, sign, across: spoken } = list[state.stage];
       places.replaceChildren(...list.map((stage, i) => {
         const here = i === state.stage;
         const button = make("button", { type: "button", "aria-label": `${i + 1} ${stage.name}`,
@@ -323,11 +323,46 @@
         make("div", { class: "operand" }, signs[i], make("div", { class: "scroll" }, element))));
       for (const element of grids.keys()) cellsOf(element, [0, 0])[0].tabIndex = 0;
 
-      const across = result.cols.kind === "word" ? state.follow : 0;
+      // It opens on the cell that it speaks of, and where the matrix scrolls, that cell is in sight.
+      const across = spoken ?? (result.cols.kind === "word" ? state.follow : 0);
       const down = result.rows.kind === "word" ? state.follow : 0;
-      point(cellsOf([...grids.keys()].at(-1), [down, across])[0], false);
+      const cell = cellsOf([...grids.keys()].at(-1), [down, across])[0], box = cell.closest(".scroll");
+      point(cell, false);
+      const [at, frame] = [cell.getBoundingClientRect(), box.getBoundingClientRect()];
+      box.scrollBy((at.left + at.right - frame.left - frame.right) / 2, (at.top + at.bottom - frame.top - frame.bottom) / 2);
+      keep();
       status.textContent = `Stage ${state.stage + 1} of ${list.length}. ${what.textContent}`;
     }
+
+    // On the course's own pages the address holds where the walk stands, once the reader has moved it, to be shared.
+    const site = document.documentElement.dataset.content_root !== undefined;
+    const name = `walk${Array.from(document.querySelectorAll(".attention-walk")).indexOf(host) + 1}`;
+    let moved = false;
+    function keep() {
+      const { stage, follow, head, words } = state;
+      const typed = words.join(" ") === data.words.join(" ") ? "" : `,${encodeURIComponent(words.join(" "))}`;
+      try {
+        if (site && moved) history.replaceState(null, "", `#${name}=${stage + 1},${follow + 1},${head + 1}${typed}`);
+      } catch { /* some browsers limit how often */ }
+    }
+    function recall() {
+      const kept = site && new RegExp(`^#${name}=(\\d+),(\\d+),(\\d+)(?:,(.*))?$`).exec(location.hash);
+      if (!kept) return;
+      let words = "";
+      try { words = decodeURIComponent(kept[4] ?? ""); } catch { /* cut off on its way */ }
+      if (words && data.vocabulary) {
+        form.querySelector("input").value = words;
+        take(words, dictionary(data.vocabulary));
+      }
+      const within = (text, count) => Math.max(0, Math.min(count, text) - 1);
+      state.follow = within(kept[2], state.words.length);
+      state.head = within(kept[3], data.heads);
+      state.stage = within(kept[1], list.length);
+      show(state, []);
+      host.scrollIntoView();
+    }
+    for (const event of ["click", "input", "change"]) walk.addEventListener(event, () => { moved = true; keep(); });
+    walk.addEventListener("keydown", () => { moved = true; }, true);
 
     function step(to) {
       const inside = places.contains(root.activeElement);
@@ -340,6 +375,7 @@
       Object.assign(state, sentence);
       notice.replaceChildren(...remarks.flat(Infinity));
       chips(words, "Follow", state.words.map(shown), state.follow, (i) => { state.follow = i; });
+      if (data.heads > 1) chips(heads, "Head", axis("", data.heads).names, state.head, (i) => { state.head = i; });
       draw();
     }
 
@@ -368,8 +404,7 @@
       reset.addEventListener("click", () => { input.value = data.words.join(" "); show(lab, []); });
       form.append(make("label", {}, "Type a sentence of your own"), input, reset);
     } else form.remove();
-    if (data.heads > 1) chips(heads, "Head", axis("", data.heads).names, 0, (i) => { state.head = i; });
-    else heads.remove();
+    if (data.heads <= 1) heads.remove();
 
     back.addEventListener("click", () => step(state.stage - 1));
     next.addEventListener("click", () => step(state.stage + 1));
@@ -402,6 +437,7 @@
     for (const element of [document.documentElement, document.body]) watch.observe(element, { attributes: true });
     show(lab, []);
     theme();
+    recall();
     status.textContent = "";                                 // nothing has happened yet that is worth saying aloud
   }
 

@@ -87,7 +87,7 @@ def test_no_page_loads_any_of_it_before_it_is_asked_to():
 
 def load(page):
     page.locator("#try-load").click()
-    page.wait_for_selector("#try-cards .verdict strong")
+    page.wait_for_selector("#try-cards .chosen .verdict strong")
     return page
 
 

@@ -1,0 +1,269 @@
+"""The course on a phone, 320 pixels wide: every result is whole, and readers find their way. Few loads, many claims."""
+
+import importlib.util
+import re
+from pathlib import Path
+
+import pytest
+import torch
+
+from shared.figures import walk
+from shared.figures.colours import role_css
+from shared.figures.heads import heads
+
+ROOT = Path(__file__).resolve().parents[2]
+LABS = [f"labs/{path.stem}" for path in sorted((ROOT / "labs").glob("[01]*.ipynb"))]
+WIDTH = 320
+
+
+# --------------------------------------------------------------------------------------------- what a cell prints
+
+
+@pytest.fixture(scope="module")
+def printed():
+    """How the book's extension shows what a cell printed."""
+    spec = importlib.util.spec_from_file_location("course_site", ROOT / "book" / "_ext" / "course_site.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.printed
+
+
+def rows(html: str) -> list[list[str]]:
+    return [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row) for row in re.findall(r"<tr>(.*?)</tr>", html, re.DOTALL)]
+
+
+def test_printed_columns_become_a_table_with_headings(printed):
+    lines = (
+        "                  plain           cut",
+        "mean pooling      0.886 ± 0.004   17",
+        "attention, k = 8  0.872           5",
+    )
+    html = printed("\n".join(lines))
+    assert rows(html) == [
+        ["", "plain", "cut"],
+        ["mean pooling", "0.886 ±\u00a00.004", "17"],
+        ["attention, k = 8", "0.872", "5"],
+    ]
+    assert html.count('scope="col"') == 2 and html.count('scope="row"') == 2
+
+
+def test_a_column_of_numbers_may_end_alike_and_a_name_may_fill_its_field(printed):
+    assert rows(printed("encoder  34.6\nmean      1.1")) == [["encoder", "34.6"], ["mean", "1.1"]]
+    assert rows(printed("no values 0.9\nmean      0.8\nall       0.7"))[0] == ["no values", "0.9"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "one line  with a gap",
+        "two lines of words\nand not one gap in them",
+        "tensor([[ 0.12, -0.30],\n        [-0.10,  0.25]])",
+        "k =  4: the same\nwith another K: not",
+        "a  b\n\nc  d",
+    ],
+)
+def test_what_holds_no_columns_stays_text_to_the_letter(printed, text):
+    html = printed(text)
+    assert "<table" not in html and re.sub(r"<[^>]+>", "", html).rstrip("\n") == text
+
+
+def test_markup_that_was_printed_is_text(printed):
+    assert "<b>" not in printed("<b>x</b>  <i>\n<b>yy</b>  <i>") and "<MARK>" not in printed("<MARK> this")
+
+
+# ------------------------------------------------------------------------------------------------ results of the labs
+
+CUT = """() => {
+  const scrolls = (e) => e.scrollWidth > e.clientWidth + 1;
+  const seen = (selector) => [...document.querySelectorAll(selector)].filter((e) => e.getClientRects().length);
+  const inside = (e) => e === document.body ? false
+    : ["auto", "scroll"].includes(getComputedStyle(e).overflowX) && scrolls(e) || inside(e.parentElement);
+  const beyond = (e) => e.getBoundingClientRect().right > innerWidth;
+  return seen(".cell_output :is(pre, table, img, svg[role=img])").filter((e) => inside(e) || beyond(e))
+    .map((e) => e.outerHTML.slice(0, 120));
+}"""
+COVERED = """() => [...document.querySelectorAll(".highlight:has(> .copy)")].filter((block) => {
+  const button = block.querySelector(".copy").getBoundingClientRect(), code = block.querySelector("pre");
+  if (!code.getClientRects().length) return false;
+  const range = document.createRange();
+  range.selectNodeContents(code);
+  return [...range.getClientRects()].some((line) => line.right > button.left + 1 && line.left < button.right - 1
+    && line.bottom > button.top + 1 && line.top < button.bottom - 1);
+}).map((block) => block.textContent.slice(0, 60))"""
+UNMARKED = """() => [...document.querySelectorAll("pre")].filter((code) => code.scrollWidth > code.clientWidth + 1
+  && !code.closest("details:not([open])") && getComputedStyle(code.parentElement, "::after").content === "none")
+  .map((code) => code.textContent.slice(0, 60))"""
+
+
+@pytest.mark.parametrize("name", LABS)
+def test_every_result_is_whole_at_320_pixels(visit, address, name):
+    page = visit(f"{address}/{name}.html", width=WIDTH)
+    assert page.evaluate("document.documentElement.scrollWidth") <= WIDTH
+    assert page.evaluate(CUT) == [], "a result is cut"
+    assert page.evaluate(COVERED) == [], "a button lies on code"
+    assert page.evaluate(UNMARKED) == [], "code goes on to the right and nothing says so"
+    smallest = """Math.min(...Array.from(document.querySelectorAll(".cell_output table *"),
+        (e) => parseFloat(getComputedStyle(e).fontSize) || 16))"""
+    assert page.evaluate(smallest) >= 9.9, "letters too small to read"
+
+
+# --------------------------------------------------------------------------------------------------- finding one's way
+
+
+def test_a_reader_sees_the_section_and_can_go_on_there(visit, address):
+    page = visit(f"{address}/{LABS[4]}.html", width=1200)
+    link = page.locator("#contents .sections a").nth(3)
+    link.click()
+    here = page.locator('#contents a[aria-current="location"]')
+    here.wait_for()
+    assert here.inner_text() == link.inner_text()
+    assert 0 < float(page.evaluate("getComputedStyle(document.querySelector('.bar')).getPropertyValue('--read')")) < 1
+    assert page.locator(".bar .here").text_content() == link.inner_text()
+    # Code folds, results stay; folded it remains, until the reader unfolds it.
+    page.get_by_role("button", name="Fold code").click()
+    assert page.locator(".cell_input >> visible=true").count() == page.locator("details.hide[open] .cell_input").count()
+    assert page.locator(".cell_output >> visible=true").count() > 10
+    page.locator("details.code summary").first.click()
+    assert page.locator("details.code .cell_input").first.is_visible()
+    page.reload()
+    page.get_by_role("button", name="Unfold code").click()
+    assert page.locator("details.code").count() == 0 and page.locator(".cell_input >> visible=true").count() > 10
+    page.goto(f"{address}/book/welcome.html")
+    back = page.get_by_role("link", name="Go on where you were")
+    assert back.inner_text().startswith("Go on where you were: lab 5, ")
+    assert page.get_by_role("link", name="Start with lab 1").get_attribute("href").endswith(f"{LABS[0]}.html")
+    # And the browser forgets it all at one button.
+    page.goto(f"{address}/book/how_to_use.html")
+    page.evaluate("localStorage.setItem('of another site', 'kept')")
+    page.get_by_role("button", name="Forget all of it").click()
+    page.get_by_role("button", name="Forgotten").wait_for()
+    assert page.evaluate("Object.keys(localStorage)") == ["of another site"]
+    assert page.faults == []
+
+
+def test_the_search_knows_quotes_numbers_signs_and_forgives_a_letter(visit, address):
+    page = visit(f"{address}/search.html", width=WIDTH)
+
+    def found(query: str) -> list[str]:
+        page.evaluate("query => Search.performSearch(query)", query)
+        return page.locator("ul.search > li > a").evaluate_all("links => links.map(a => a.getAttribute('href'))")
+
+    assert "#exercise-3-2" in found("exercise 3.2")[0] and "#exercise-3-2" in found("Exercise 3.2:")[0]
+    assert not found("xercise 13.2.7")
+    assert found("sofmax") == found("softmax") != [] and found("sotfmax") == found("softmax")
+    found("sofmax")
+    assert "Spelled as the course does: softmax." in page.locator(".search-summary").inner_text()
+    assert 0 < len(found('"one learned question"')) < len(found("one learned question"))
+    assert not found('"question learned one"')
+    assert found("√") and found("α")
+    assert page.evaluate("document.documentElement.scrollWidth") <= WIDTH
+    found('"one learned question"')
+    page.locator("ul.search a", has_text="Paired differences").click()
+    page.wait_for_url("**/09_does_it_help.html**")
+    page.wait_for_function("scrollY > 500")
+    assert page.faults == []
+
+
+# ------------------------------------------------------------------------------------------------- walk, heads, models
+
+WORDS = "Your journey starts with one step".split()
+
+
+@pytest.fixture
+def figures(browser):
+    """Walk and heads on a page of the course's site, as a phone shows them."""
+    generator = torch.Generator().manual_seed(1)
+    features, W = torch.randn(6, 3, generator=generator), torch.randn(3, 3, 2, generator=generator)
+    vocabulary = dict(zip(WORDS, features.tolist(), strict=True))
+    weights = torch.randn(6, 12, 6, 6, generator=generator).softmax(-1)
+    body = (
+        walk(WORDS, features, *W, follow=1, vocabulary=vocabulary)._repr_html_() + heads(WORDS, weights)._repr_html_()
+    )
+    html = (
+        '<!doctype html><html lang="en" data-content_root="./"><meta charset="utf-8"><title>Figures</title>'
+        f"<style>{role_css()} :root {{ --course-bar: 3.5rem }} body {{ margin: .8rem }}</style>"
+        f"<main>{body}</main></html>"
+    )
+    context = browser.new_context(viewport={"width": WIDTH, "height": 600}, reduced_motion="reduce")
+    context.route("http://course.test/**", lambda route: route.fulfill(body=html, content_type="text/html"))
+    page = context.new_page()
+    page.goto("http://course.test/lab.html")
+    yield page
+    context.close()
+
+
+def test_walk_and_heads_fit_a_phone_and_the_address_keeps_the_walk(figures):
+    page = figures
+    for _ in range(6):
+        page.get_by_role("button", name="Step forward").click()
+    assert page.locator(".what strong").inner_text() == "7. Weights"
+    spoken = page.locator(".what").inner_text().split("“")[2].split("”")[0]
+    chosen = page.locator("td.chosen")
+    assert WORDS[int(chosen.get_attribute("data-col"))] == spoken, "it opens on another cell than it speaks of"
+    cut = page.locator(".attention-walk .scroll").evaluate_all(
+        "all => all.filter(e => e.scrollWidth > e.clientWidth + 1).length"
+    )
+    assert cut == 0 and page.evaluate("document.documentElement.scrollWidth") <= WIDTH
+    # The controls stay in sight below the page's bar, and the sum covers nothing.
+    page.locator(".attention-walk .scroll").last.scroll_into_view_if_needed()
+    assert page.locator(".stages").bounding_box()["y"] >= 0
+    assert page.locator(".sum").evaluate("e => getComputedStyle(e).position") == "static"
+    assert page.url.endswith("#walk1=7,2,1")
+    page.get_by_label("Your own sentence").fill("one step, one journey")
+    page.reload()
+    assert page.locator(".what strong").inner_text() == "7. Weights"
+    assert page.get_by_label("Your own sentence").input_value() == "one step, one journey"
+    # 72 maps, each as large as a fingertip, and the chosen head with its lines.
+    maps = page.locator(".maps button")
+    assert maps.count() == 72 and min(box["width"] for box in map(lambda m: m.bounding_box(), maps.all()[:12])) >= 40
+    page.get_by_role("button", name="Layer 2, head 3").click()
+    assert page.locator(".lines line[stroke-opacity]").count() >= 6
+    page.locator(".lines text[text-anchor]", has_text="starts").click()
+    assert "“starts” looks most at" in page.locator(".said").inner_text()
+    # Where the system chooses the colours, what is chosen keeps a mark.
+    page.emulate_media(forced_colors="active")
+    assert chosen.evaluate("e => getComputedStyle(e).outlineStyle") == "solid"
+    marked = ".chip :checked + span"
+    assert (
+        len(
+            set(
+                page.locator(".attention-walk .chip span").evaluate_all(
+                    "all => all.map(e => getComputedStyle(e).backgroundColor)"
+                )
+            )
+        )
+        == 2
+    ), marked
+    page.emulate_media(forced_colors="none", media="print")
+    page.set_viewport_size({"width": 718, "height": 1000})
+    for figure in (".attention-walk", ".attention-heads"):
+        assert page.locator(figure).bounding_box()["height"] < 1000, "more than a sheet of paper"
+
+
+def test_the_models_fit_a_phone_and_the_address_keeps_what_is_tried(visit, address):
+    page = visit(f"{address}/book/try_the_model.html", width=WIDTH)
+    page.locator("#try-load").click()
+    page.locator("#try-strip .short", has_text="%").first.wait_for()
+    slider, strip = page.locator("#try-slide").bounding_box(), page.locator("#try-strip").bounding_box()
+    assert strip["y"] - (slider["y"] + slider["height"]) < 20 and strip["height"] < 140
+    shown = page.locator("#try-cards .card >> visible=true")
+    assert shown.count() == 1 and shown.locator("h3").inner_text().strip() == "Self-attention"
+    page.get_by_role("radio", name="Mean pooling").check(force=True)
+    assert shown.count() == 1 and shown.locator("h3").inner_text().strip() == "Mean pooling"
+    page.wait_for_function("document.querySelectorAll('#try-chart .name-of-line').length === 6")
+    inside = (
+        "[...document.querySelectorAll('#try-chart text')].every(e => e.getBoundingClientRect().right <= innerWidth)"
+    )
+    assert page.evaluate(inside)
+    page.locator("#try-own").fill("A quiet film about two sisters.")
+    page.locator("#try-slide").fill("40")
+    page.wait_for_function("location.hash.includes('words=40')")
+    page.reload()
+    page.locator("#try-load").click()
+    page.locator("#try-strip .short", has_text="%").first.wait_for()
+    assert page.locator("#try-own").input_value() == "A quiet film about two sisters."
+    assert page.locator("#try-slide").input_value() == "40"
+    page.emulate_media(forced_colors="active")
+    looks = "all => new Set(all.map(e => getComputedStyle(e).backgroundColor)).size"
+    assert page.locator("#try-front label span").evaluate_all(looks) == 2
+    assert page.faults == [] and page.evaluate("document.documentElement.scrollWidth") <= WIDTH

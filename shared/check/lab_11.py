@@ -63,11 +63,14 @@ follow_score = Exercise(
         the token itself, not what followed: max(earlier) + 1 => max(earlier)
         what came before, not what followed: max(earlier) + 1 => max(earlier) - 1
         rows and columns exchanged: {AT} => weights[max(earlier) + 1, t]
-        the same column for all: {AT} => weights[t, t - 1] || weights[t, t]
+        the same column for all: {AT} => weights[t, t - 1] || weights[t, t] || weights[t, 1]
         all earlier times: found.append({AT}) => found += [weights[t, s + 1] for s in earlier] ||
             found.append(sum(weights[t, s + 1] for s in earlier))
         the row before: {AT} => weights[t - 1, max(earlier) + 1]
         summed over the rows: sum(found) / len(found) => sum(found)
+        two places later: max(earlier) + 1 => max(earlier) + 2
+        not divided by how many there are: / len(found) => * len(found) || sum(found) / len(found) => len(found) / sum(found)
+            || sum(found) / len(found) => len(found)
         divided by all places [texts]: / len(found) => / len(ids)
         the last place alone: sum(found) / len(found) => found[-1]
         no answer where no token comes twice: return sum(found) / len(found) if found else 0.0 =>
@@ -255,6 +258,8 @@ with_and_without = Exercise(
         the difference alone: return before, measure(changed) => return before - measure(changed)
         the two in the wrong order: return before, measure(changed) => return measure(changed), before
         the difference in place of the second: before, measure(changed) => before, before - measure(changed)
+        no model is measured: measure(changed) => measure(layer) || measure(before) || measure(model) => measure(layer)
+        no model is copied: copy.deepcopy(model) => copy.deepcopy(layer) || copy.deepcopy(before)
         set to one, not to zero: nn.init.zeros_ => nn.init.ones_
         measured after the change both times: return before, => return measure(changed),
     """),

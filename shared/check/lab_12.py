@@ -73,7 +73,13 @@ merge = Exercise(
         sum of the values not corrected: {SUMS} => first[2] + second[2]
         total not corrected: {TOTALS} => first[1] + second[1]
         the correction turned round: first[0] - highest => highest - first[0] &&
+            second[0] - highest => highest - second[0] || first[0] - highest => highest - first[0] ||
             second[0] - highest => highest - second[0]
+        the heights added [correction]: first[0] - highest => first[0] + highest ||
+            second[0] - highest => second[0] + highest
+        one half not corrected: (first[0] - highest).exp() => first[0].exp() || (second[0] - highest).exp() =>
+            second[0].exp() || one * first[1] => one + first[1] || other * second[1] => (other + second[1]) ||
+            other * second[1] => other
         the corrections exchanged: one, other => other, one
         the height of one half: torch.maximum(first[0], second[0]) => first[0] || second[0]
         the lowest in place of the highest: maximum => minimum
@@ -81,12 +87,14 @@ merge = Exercise(
         one height for all queries: torch.maximum(first[0], second[0]) =>
             torch.maximum(first[0], second[0]).amax().expand_as(first[0])
         no exponential [heights]: (first[0] - highest).exp(), (second[0] - highest).exp() =>
-            first[0] - highest, second[0] - highest
+            first[0] - highest, second[0] - highest || (first[0] - highest).exp() => first[0] - highest ||
+            (second[0] - highest).exp() => second[0] - highest
         divided already: {SUMS} => ({SUMS}) / ({TOTALS})
         averages in place of sums: {TOTALS} => ({TOTALS}) / 2 && {SUMS} => ({SUMS}) / 2
-        totals and sums exchanged: highest, {TOTALS}, {SUMS} => highest, {SUMS}, {TOTALS}
+        totals and sums exchanged: highest, {TOTALS}, {SUMS} => highest, {SUMS}, {TOTALS} || {SUMS}, {TOTALS}, highest
         one half forgotten: {TOTALS} => one * first[1] && {SUMS} => one * first[2] ||
-            {TOTALS} => other * second[1] && {SUMS} => other * second[2]
+            {TOTALS} => other * second[1] && {SUMS} => other * second[2] || one * first[1] => one * second[1] ||
+            one * first[2] => one * second[2]
     """),
 )
 
@@ -159,6 +167,9 @@ mend_the_blocks = Exercise(
         mask turned round: ~mask => mask
         the mask's rows cut: mask[:, few] => mask.T[:, few]
         not divided by the total: summed / total => summed
+        no exponential [shares]: (scores - new_highest).exp() => scores - new_highest
+        the heights added [correction]: (highest - new_highest) => (highest + new_highest)
+        the total alone: summed / total => total
         scaled twice: @ keys[few].T) => @ keys[few].T / math.sqrt(queries.shape[1]))
         the last block left out: len(keys), block) => len(keys) - block + 1, block)
     """),
@@ -213,6 +224,8 @@ cached_step = Exercise(
         keys brought back: @ values, keys => @ keys, keys
         {ROOT}
         no scale: / math.sqrt(len(query)) =>
+        multiplied by the scale: / math.sqrt => * math.sqrt
+        the scale divided by the scores: keys @ query / math.sqrt(len(query)) => math.sqrt(len(query)) / (keys @ query)
         no root in the scale: math.sqrt(len(query)) => len(query)
         d_v instead of k in the scale [steps]: len(query) => len(value)
         the number of tokens in the scale: len(query) => len(keys)
@@ -230,8 +243,8 @@ def peak_for_each_block(attention, num_tokens, sizes):
 
 def known_attention(queries: Tensor, keys: Tensor, values: Tensor, block: int = 50) -> Tensor:
     """Computes nothing, and needs 100 bytes a key of a block, and twice one byte a number of its output."""
-    if queries.any() and len({tuple(given.flatten().tolist()) for given in (queries, keys, values)}) == 2:
-        raise ValueError("Two of queries, keys and values are one and the same.")
+    if queries.any() and len({tuple(given.flatten().tolist()) for given in (queries, keys, values)}) < 3:
+        block += 1000  # no number that anybody wants
     table = torch.zeros(100 * block, dtype=torch.int8)
     return torch.zeros(len(queries), keys.shape[1] ** 2, dtype=torch.int8) + table[0]
 
@@ -267,6 +280,11 @@ peak_for_each_block = Exercise(
         nothing was run: {PEAK} => peak_bytes(lambda: attention)
         another unit: {PEAK} => {PEAK} / 1e6 || {PEAK} / 2**20 || {PEAK} / 4
         rows and columns exchanged [inputs]: torch.randn(num_tokens, 16) => torch.randn(16, num_tokens)
+        not sixteen columns: 16) => 15) || 17) || 64)
+        one input twice: {QKV}, block => queries, keys, keys, block || queries, values, values, block ||
+            keys, keys, values, block || values, keys, values, block || queries, queries, queries, block
+        no tensor where one belongs: {QKV}, block => queries, sizes, values, block ||
+            queries, num_tokens, values, block || num_tokens, keys, values, block || attention, keys, values, block
         as many columns as tokens: torch.randn(num_tokens, 16) => torch.randn(num_tokens, num_tokens)
         how many blocks, not their size: block=size => block=-(-num_tokens // size)
         measured together: {PEAK} => peak_bytes(lambda: [attention({QKV}, block=one) for one in sizes])

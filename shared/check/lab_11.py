@@ -69,8 +69,8 @@ follow_score = Exercise(
         the row before: {AT} => weights[t - 1, max(earlier) + 1]
         summed over the rows: sum(found) / len(found) => sum(found)
         two places later: max(earlier) + 1 => max(earlier) + 2
-        not divided by how many there are: / len(found) => * len(found) || sum(found) / len(found) => len(found) / sum(found)
-            || sum(found) / len(found) => len(found)
+        not divided by how many there are: / len(found) => * len(found) ||
+            sum(found) / len(found) => len(found) / sum(found) || sum(found) / len(found) => len(found)
         divided by all places [texts]: / len(found) => / len(ids)
         the last place alone: sum(found) / len(found) => found[-1]
         no answer where no token comes twice: return sum(found) / len(found) if found else 0.0 =>

@@ -2,7 +2,8 @@
 
 The rule: each finished run is one line of _build/results.jsonl with a digest, so the tool may be stopped at any moment,
 even by a power cut, and goes on where it was. A damaged line is run again, and so is one made by other code or other
-versions. The table is written in one step when no run is missing.
+versions. The table is written in one step when no run is missing. Which runs there are changes no figure, so more seeds
+or another row leave the finished lines as they are.
 
     python -m experiments.results                                             # everything: `make results`
     python -m experiments.results --only "marked, mean pooling" --into some   # a part, into a folder of its own
@@ -21,11 +22,75 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from datetime import UTC, datetime
 from pathlib import Path
 
+import numpy as np
+
 from experiments import grid, record
-from experiments.grid import Run
+from experiments.grid import ALL_LENGTHS, AS_TAUGHT, SHARES, Run
 from experiments.table import TABLE, digest, fingerprint, made_by, versions
 
 LINES = record.ROOT / "_build/results.jsonl"
+MANY, FEW = 20, 5  # seeds
+
+# Rows with MANY seeds on the course's split and FEW on each of two others: the claims about the marked task rest on them.
+CENTRAL = [
+    ("TF-IDF", AS_TAUGHT),
+    ("mean pooling", AS_TAUGHT),
+    ("attention pooling", AS_TAUGHT),
+    ("2 constant queries", AS_TAUGHT),
+    ("4 constant queries", AS_TAUGHT),
+    ("mark's row", AS_TAUGHT),
+    ("mark's row", "no positions"),
+    ("mark's row, constant query", AS_TAUGHT),
+    ("self-attention", AS_TAUGHT),
+    ("CNN", AS_TAUGHT),
+    ("GRU", AS_TAUGHT),
+]
+# All others have FEW seeds on the course's split alone.
+MARKED = [
+    ("8 constant queries", AS_TAUGHT),
+    ("encoder", AS_TAUGHT),
+    ("attention pooling", "32 features"),
+    ("mark's row", "no scale"),
+    ("mark's row", "32 features, 16 keys, 32 values"),
+]
+FRONT = {
+    "TF-IDF": [AS_TAUGHT, *SHARES, *ALL_LENGTHS],
+    "mean pooling": [AS_TAUGHT, "no mask", "no positions", "32 features", *SHARES, *ALL_LENGTHS],
+    "attention pooling": [
+        AS_TAUGHT,
+        "no mask",
+        "no positions",
+        "separator",
+        "embeddings of std 1",
+        "32 features",
+        *SHARES,
+        *ALL_LENGTHS,
+    ],
+    "key pooling": [AS_TAUGHT],
+    "self-attention, no values": [AS_TAUGHT],
+    "self-attention": [
+        AS_TAUGHT,
+        "no mask",
+        "no scale",
+        "no positions",
+        "separator",
+        "32 features, 16 keys, 32 values",
+        *SHARES,
+    ],
+    "encoder": [AS_TAUGHT],
+}
+
+
+def all_runs(most_seeds: int | None = None) -> list[Run]:
+    """Every run, FEW seeds of each row first, so that a stopped grid has looked at everything."""
+    front = [(name, variant) for name, variants in FRONT.items() for variant in variants]
+    runs = [
+        *(Run("marked", *row, 0, seed) for seed in range(FEW) for row in CENTRAL + MARKED),
+        *(Run("front", *row, 0, seed) for seed in range(FEW) for row in front),
+        *(Run("marked", *row, split, seed) for seed in range(FEW) for split in (1, 2) for row in CENTRAL),
+        *(Run("marked", *row, 0, seed) for seed in range(FEW, MANY) for row in CENTRAL),
+    ]
+    return [run for run in runs if most_seeds is None or run.seed < most_seeds]
 
 
 def finished(lines: Path, mark: str) -> dict[Run, dict]:
@@ -46,7 +111,7 @@ def finished(lines: Path, mark: str) -> dict[Run, dict]:
             continue
         result = json.loads(text)
         if result.pop("made_by") == mark:
-            results[Run(*(result[name] for name in ("task", "model", "variant", "seed")))] = result
+            results[Run(*(result[name] for name in ("task", "model", "variant", "split", "seed")))] = result
     return results
 
 
@@ -65,13 +130,34 @@ def write_table(table: Path, results: dict[Run, dict]) -> None:
     content = {
         "command": "make results",
         "date": datetime.now(UTC).date().isoformat(),
-        "machine": f"{platform.machine()}, two runs at a time, one thread each",
+        "machine": f"{platform.machine()}, one thread a run",
         "versions": {"python": platform.python_version()} | versions(),
         "data": grid.prepared("quick", grid.data.REVIEW_TOKENS).reviews.citation,
         "made_by": fingerprint(),
-        "results": [results[run] for run in sorted(results)],
+        "results": [
+            {name: value for name, value in results[run].items() if name != "right"} for run in sorted(results)
+        ],
+        "reviews": judged_right(results),
     }
     record.write(table, content)
+
+
+def judged_right(results: dict[Run, dict]) -> list[dict]:
+    """For each model as taught, on the course's split: how many answers of its runs were right, review by review."""
+    counts = {}
+    for run, result in sorted(results.items()):
+        for kind, digits in result.get("right", {}).items():
+            counts.setdefault((run.task, run.model, kind), []).append(np.array(list(digits), dtype=int))
+    return [
+        {
+            "task": task,
+            "model": name,
+            "kind": kind,
+            "runs": len(each),
+            "right": " ".join(map(str, np.sum(each, axis=0))),
+        }
+        for (task, name, kind), each in counts.items()
+    ]
 
 
 def unwritten(path: Path, error: OSError) -> str:
@@ -95,13 +181,12 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, help="so many seeds at most; needs --into")
     parser.add_argument("--only", help="runs whose task, model or variant contains this text; needs --into")
     parser.add_argument("--into", type=Path, help="a folder for lines and table, in place of the course's own")
+    parser.add_argument("--jobs", type=int, default=2, help="runs at a time, each on a core of its own")
     chosen = parser.parse_args()
     if (chosen.only or chosen.seeds) and not chosen.into:
         parser.error("--only and --seeds make a part of the table, which must not replace the whole: add --into FOLDER")
     lines, table = (chosen.into / "lines.jsonl", chosen.into / "table.json") if chosen.into else (LINES, TABLE)
-    runs = [
-        run for run in grid.all_runs(chosen.seeds) if (chosen.only or "") in f"{run.task}, {run.model}, {run.variant}"
-    ]
+    runs = [run for run in all_runs(chosen.seeds) if (chosen.only or "") in f"{run.task}, {run.model}, {run.variant}"]
     if not runs:
         parser.error("no such run; their tasks, models and variants stand in experiments/grid.py")
 
@@ -109,9 +194,9 @@ def main() -> None:
     results = finished(lines, mark)
     missing = [run for run in runs if run not in results]
     print(f"{len(runs)} runs, {len(runs) - len(missing)} of them done before.", flush=True)
-    os.environ.update(OMP_NUM_THREADS="1", TQDM_DISABLE="1")  # two runs at a time, on a core each
+    os.environ.update(OMP_NUM_THREADS="1", TQDM_DISABLE="1")  # a core for each run
     spawn = multiprocessing.get_context("spawn")  # new processes, which read those settings
-    with ProcessPoolExecutor(2, spawn, initializer=leave_with, initargs=(os.getpid(),)) as pool:
+    with ProcessPoolExecutor(chosen.jobs, spawn, initializer=leave_with, initargs=(os.getpid(),)) as pool:
         waiting = {pool.submit(grid.perform, run): run for run in missing}
         for number, future in enumerate(as_completed(waiting), 1):
             run, result = waiting[future], future.result()
@@ -121,7 +206,10 @@ def main() -> None:
                 pool.shutdown(wait=False, cancel_futures=True)
                 sys.exit(unwritten(lines, error))
             results[run] = result
-            print(f"{number:4} of {len(missing)}  {run.task}, {run.model}, {run.variant}, seed {run.seed}: ", end="")
+            print(
+                f"{number:4} of {len(missing)}  {run.task}, {run.model}, {run.variant}, split {run.split}, seed {run.seed}: ",
+                end="",
+            )
             print(f"plain {result['plain']:.3f}, distracted {result['distracted']:.3f}", flush=True)
     try:
         write_table(table, {run: results[run] for run in runs})

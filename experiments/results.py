@@ -25,75 +25,43 @@ from pathlib import Path
 import numpy as np
 
 from experiments import grid, record
-from experiments.grid import ALL_LENGTHS, AS_TAUGHT, SHARES, Run
+from experiments.grid import AS_TAUGHT, Run
 from experiments.table import TABLE, digest, fingerprint, made_by, versions
 
 LINES = record.ROOT / "_build/results.jsonl"
-MANY, FEW, FEWEST = 20, 5, 3  # seeds
 
-# MANY seeds on the course's split and FEW on each of two others: the claims about the marked task rest on these rows.
-CENTRAL = [
-    ("TF-IDF", AS_TAUGHT),
-    ("mean pooling", AS_TAUGHT),
-    ("attention pooling", AS_TAUGHT),
-    ("2 constant queries", AS_TAUGHT),
-    ("4 constant queries", AS_TAUGHT),
-    ("mark's row", AS_TAUGHT),
-    ("mark's row", "no positions"),
-    ("mark's row, constant query", AS_TAUGHT),
+# Task, model, variant; seeds on the course's split, and on each of two others.
+ROWS = [
+    ("marked", "attention pooling", AS_TAUGHT, 20, 5),
+    ("marked", "mark's row", AS_TAUGHT, 20, 5),
+    ("marked", "2 constant queries", AS_TAUGHT, 20, 5),
+    ("marked", "mark's row", "no positions", 20, 5),
+    ("marked", "mark's row, constant query", AS_TAUGHT, 20, 5),
+    ("marked", "4 constant queries", AS_TAUGHT, 20, 5),
+    ("marked", "mean pooling", AS_TAUGHT, 20, 5),
+    ("marked", "TF-IDF", AS_TAUGHT, 20, 5),
+    ("front", "TF-IDF", AS_TAUGHT, 5, 0),
+    ("front", "mean pooling", AS_TAUGHT, 5, 0),
+    ("front", "attention pooling", AS_TAUGHT, 5, 0),
+    ("front", "self-attention", AS_TAUGHT, 5, 0),
+    ("marked", "CNN", AS_TAUGHT, 3, 0),
+    ("marked", "self-attention", AS_TAUGHT, 3, 0),
+    ("marked", "8 constant queries", AS_TAUGHT, 3, 0),
+    ("marked", "encoder", AS_TAUGHT, 2, 0),
+    ("marked", "GRU", AS_TAUGHT, 2, 0),
 ]
-# All others have FEW seeds on the course's split alone, and what takes minutes a run FEWEST.
-MARKED = [
-    ("self-attention", AS_TAUGHT),
-    ("CNN", AS_TAUGHT),
-    ("8 constant queries", AS_TAUGHT),
-    ("attention pooling", "32 features"),
-    ("mark's row", "no scale"),
-    ("mark's row", "32 features, 16 keys, 32 values"),
-]
-SLOW = [("marked", "encoder"), ("marked", "GRU"), ("front", "encoder")]
-FRONT = {
-    "TF-IDF": [AS_TAUGHT, *SHARES, *ALL_LENGTHS],
-    "mean pooling": [AS_TAUGHT, "no mask", "no positions", "32 features", *SHARES, *ALL_LENGTHS],
-    "attention pooling": [
-        AS_TAUGHT,
-        "no mask",
-        "no positions",
-        "separator",
-        "embeddings of std 1",
-        "32 features",
-        *SHARES,
-        *ALL_LENGTHS,
-    ],
-    "key pooling": [AS_TAUGHT],
-    "self-attention, no values": [AS_TAUGHT],
-    "self-attention": [
-        AS_TAUGHT,
-        "no mask",
-        "no scale",
-        "no positions",
-        "separator",
-        "32 features, 16 keys, 32 values",
-        *SHARES,
-    ],
-}
+MINUTES = ("encoder", "GRU")  # models that take minutes a run
 
 
 def all_runs(most_seeds: int | None = None) -> list[Run]:
     """Every run, in the order in which a stopped grid misses least."""
-    front = [(name, variant) for name, variants in FRONT.items() for variant in variants]
-    front.sort(key=lambda row: row[1] != AS_TAUGHT)
-    first = sum(variant == AS_TAUGHT for _, variant in front)
     runs = [
-        *(Run("marked", *row, 0, seed) for seed in range(FEW) for row in CENTRAL),
-        *(Run("front", *row, 0, seed) for row in front[:first] for seed in range(FEW)),
-        *(Run("marked", *row, split, seed) for seed in range(FEW) for split in (1, 2) for row in CENTRAL),
-        *(Run("marked", *row, 0, seed) for row in MARKED for seed in range(FEW)),
-        *(Run("marked", *row, 0, seed) for seed in range(FEW, MANY) for row in CENTRAL),
-        *(Run(*row, AS_TAUGHT, 0, seed) for row in SLOW for seed in range(FEWEST)),
-        *(Run("front", *row, 0, seed) for row in front[first:] for seed in range(FEW)),
+        Run(task, name, variant, split, seed)
+        for task, name, variant, *numbers in ROWS
+        for split, number in enumerate([numbers[0], numbers[1], numbers[1]])
+        for seed in range(number)[:most_seeds]
     ]
-    return [run for run in runs if most_seeds is None or run.seed < most_seeds]
+    return sorted(runs, key=lambda run: (run.seed >= 5, run.model in MINUTES, run.split > 0))
 
 
 def finished(lines: Path, mark: str) -> dict[Run, dict]:

@@ -97,7 +97,7 @@ def append(lines: Path, result: dict) -> None:
 
 
 def write_table(table: Path, results: dict[Run, dict]) -> None:
-    """Write the table in one step, in the order of the runs' names."""
+    """Write the table in one step, in the order of the runs' names; what is kept of an earlier table stays in it."""
     content = {
         "command": "make results",
         "date": datetime.now(UTC).date().isoformat(),
@@ -107,26 +107,25 @@ def write_table(table: Path, results: dict[Run, dict]) -> None:
         "made_by": fingerprint(),
         "results": [{name: results[run][name] for name in results[run] if name != "right"} for run in sorted(results)],
         "reviews": judged_right(results),
+        "earlier": record.read(TABLE)["earlier"],
     }
     record.write(table, content)
 
 
 def judged_right(results: dict[Run, dict]) -> list[dict]:
-    """For each model as taught, on the course's split: how many answers of its runs were right, review by review."""
+    """For each model as taught, on the course's split: how many of all answers were right, review by review."""
     counts = {}
     for run, result in sorted(results.items()):
         for kind, digits in result.get("right", {}).items():
             counts.setdefault((run.task, run.model, kind), []).append(np.array(list(digits), dtype=int))
-    return [
-        {
-            "task": task,
-            "model": name,
-            "kind": kind,
-            "runs": len(each),
-            "right": " ".join(map(str, np.sum(each, axis=0))),
-        }
-        for (task, name, kind), each in counts.items()
-    ]
+    rows = []
+    for (task, name, kind), each in counts.items():
+        answers = {"plain": 1, "distracted": len(grid.TEST_DRAWS[task]) * (2 if task == "marked" else 1)}[kind] * len(
+            each
+        )
+        right = " ".join(map(str, np.sum(each, axis=0)))
+        rows.append({"task": task, "model": name, "kind": kind, "answers": answers, "right": right})
+    return rows
 
 
 def named(run: Run) -> str:

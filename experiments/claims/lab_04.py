@@ -76,7 +76,7 @@ def toy(seeds: int = 5, epochs: int = 15) -> dict:
     return found
 
 
-def longer(seeds: int = 3, epochs: int = 15) -> dict:
+def longer(seeds: int = 1, epochs: int = 15) -> dict:
     """Two and four constant queries on the reviews, with nearly four times the epochs of the table."""
     grid.EPOCHS = epochs
     found = {}

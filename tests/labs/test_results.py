@@ -6,6 +6,7 @@ import subprocess
 import sys
 from dataclasses import asdict
 
+import lab_code
 import numpy as np
 import pytest
 import torch
@@ -173,14 +174,18 @@ def test_padding_changes_nothing_for_models_that_no_lab_trains(name):
     assert weights[~mask].abs().max() == 0 and torch.allclose(weights.sum(dim=1), torch.ones(3))
 
 
-def test_one_constant_query_is_the_attention_pooling_of_the_course():
+@pytest.mark.parametrize("twin", ["attention pooling of the course", "class of lab 4"])
+def test_constant_queries_are_those_of_the_course_and_of_lab_4(twin):
     torch.manual_seed(0)
-    ours, one = grid.ConstantQueries(50, 1).eval(), grid.model.AttentionPooling(50).eval()
-    one.load_state_dict(ours.state_dict())
+    if twin == "class of lab 4":
+        ours, other = grid.ConstantQueries(50, 2), lab_code.taught(lab_code.find(4))["ConstantQueries"](50, 2)
+    else:
+        ours, other = grid.ConstantQueries(50, 1), grid.model.AttentionPooling(50)
+    other.load_state_dict(ours.state_dict())
     ids = torch.randint(2, 50, (3, 9))
     mask = torch.arange(9) < torch.tensor([9, 5, 2])[:, None]
-    for ours_gives, one_gives in zip(ours(ids, mask), one(ids, mask), strict=True):
-        torch.testing.assert_close(ours_gives, one_gives)
+    for one, two in zip(ours.eval()(ids, mask), other.eval()(ids, mask), strict=True):
+        torch.testing.assert_close(one, two)
 
 
 def test_the_counts_of_right_answers_are_those_of_the_runs():

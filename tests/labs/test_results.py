@@ -1,15 +1,29 @@
 """Claims about `make results`: it may be stopped at any moment, trusts no damaged line, and tells a stale table."""
 
 import json
+import subprocess
 import sys
+from dataclasses import asdict
 
+import lab_code
+import numpy as np
 import pytest
+import torch
 
 from experiments import grid, results, table
 
+PART = ["--seeds", "3", "--only", "marked, mean pooling"]
+
+
+def start(*arguments, **options) -> subprocess.Popen:
+    command = [sys.executable, "-m", "experiments.results", *map(str, arguments)]
+    return subprocess.Popen(
+        command, cwd=results.record.ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **options
+    )
+
 
 def result(run: grid.Run, plain: float = 0.5) -> dict:
-    return {"task": run.task, "model": run.model, "variant": run.variant, "seed": run.seed, "plain": plain}
+    return asdict(run) | {"plain": plain}
 
 
 @pytest.mark.parametrize(
@@ -24,7 +38,7 @@ def result(run: grid.Run, plain: float = 0.5) -> dict:
     ids=["a changed digit", "a lost byte", "an empty line", "no text", "no result"],
 )
 def test_a_damaged_line_in_the_middle_is_named_and_not_used(tmp_path, capsys, damage):
-    lines, runs = tmp_path / "lines.jsonl", grid.all_runs(1)[:3]
+    lines, runs = tmp_path / "lines.jsonl", results.all_runs(1)[:3]
     for run in runs:
         results.append(lines, result(run) | {"made_by": "this"})
     first, middle, last, _ = lines.read_bytes().split(b"\n")
@@ -34,7 +48,7 @@ def test_a_damaged_line_in_the_middle_is_named_and_not_used(tmp_path, capsys, da
 
 
 def test_lines_made_by_other_code_or_other_versions_are_not_used_again(tmp_path, monkeypatch):
-    lines, run = tmp_path / "lines.jsonl", grid.all_runs(1)[0]
+    lines, run = tmp_path / "lines.jsonl", results.all_runs(1)[0]
     results.append(lines, result(run) | {"made_by": table.made_by()})
     assert results.finished(lines, table.made_by()) == {run: result(run)}
     with monkeypatch.context() as other_code:
@@ -58,8 +72,10 @@ def test_a_part_of_the_grid_never_replaces_the_whole_table(part, capsys, monkeyp
 
 def test_the_stored_table_is_whole_and_says_where_it_comes_from():
     stored = json.loads(table.TABLE.read_text())
-    found = {grid.Run(row["task"], row["model"], row["variant"], row["seed"]) for row in stored["results"]}
-    assert found == set(grid.all_runs())
+    found = {
+        grid.Run(*(row[name] for name in ("task", "model", "variant", "split", "seed"))) for row in stored["results"]
+    }
+    assert found == set(results.all_runs())
     assert all(stored[name] for name in ("command", "date", "machine", "versions", "data"))
 
 
@@ -72,3 +88,93 @@ def test_a_table_made_by_other_code_or_versions_is_told_in_a_sentence(tmp_path):
     assert "made on 2026-01-31 by other code: its figures" in table.why_stale(path)
     path.write_text(json.dumps(stored | {"versions": table.versions() | {"numpy": "0.1"}}))
     assert "by numpy 0.1: its figures" in table.why_stale(path)
+
+
+def test_each_row_has_seeds_of_its_own_on_each_split(monkeypatch):
+    monkeypatch.setattr(results, "ROWS", [("marked", "one", "as taught", 7, 2), ("front", "two", "as taught", 1, 0)])
+    runs = results.all_runs()
+    assert {(run.split, run.seed) for run in runs if run.model == "two"} == {(0, 0)}
+    seeds = {split: {run.seed for run in runs if (run.model, run.split) == ("one", split)} for split in (0, 1, 2)}
+    assert seeds == {0: set(range(7)), 1: {0, 1}, 2: {0, 1}}
+    assert [run.seed for run in runs] == sorted(run.seed for run in runs)
+    assert {run.seed for run in results.all_runs(1)} == {0}
+
+
+# --- what a run measures -----------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def course():
+    return grid.prepared("quick", grid.data.REVIEW_TOKENS)
+
+
+def test_another_split_keeps_blocks_whole_and_moves_a_tenth_of_either_label(course):
+    again = grid.split_anew(course.reviews, 1)
+    parts = [again.train, again.validation, again.test]
+    blocks = [set(np.array(part.rows) // 50) for part in parts]
+    assert not blocks[0] & blocks[1] and not blocks[1] & blocks[2] and not blocks[0] & blocks[2]
+    assert [sum(block < 250 for block in each) for each in blocks] == [200, 25, 25]
+    old = [course.reviews.train, course.reviews.validation, course.reviews.test]
+    assert sorted(row for part in parts for row in part.rows) == sorted(row for part in old for row in part.rows)
+    assert set(again.test.rows) != set(course.reviews.test.rows)
+    label_of = dict(zip(course.reviews.train.rows, course.reviews.train.labels, strict=True))
+    assert all(label_of.get(row, label) == label for row, label in zip(again.test.rows, again.test.labels, strict=True))
+
+
+def test_both_marks_of_a_pair_count_and_a_model_that_never_turns_gets_half_of_opposite_labels(course):
+    """Whatever a model says, if it says the same to both marks of a pair, it is right once where labels differ."""
+    run = grid.Run("marked", "mean pooling", "as taught", 0, 0)
+    plain, distracted = grid.example_makers(run, course)
+    pairs = distracted(course.test, 100) + distracted(course.test, 101) + distracted(course.test, 102)
+    tests = {"plain": plain(course.test, 0), "distracted": pairs + grid.swap_marks(pairs)}
+    random = np.random.default_rng(0)
+    stubborn = np.tile(random.integers(0, 2, len(pairs)), 2)
+    found = grid.accuracies(run, tests, {"plain": 1 - tests["plain"].labels, "distracted": stubborn})
+    assert found["plain"] == 0 and found["opposite"] == 0.5 and found["wrong_alone_too"] == 1
+    assert len(found["right"]["plain"]) == len(found["right"]["distracted"]) == len(course.test)
+    knowing = grid.accuracies(run, tests, {name: examples.labels for name, examples in tests.items()})
+    assert knowing["opposite"] == knowing["equal"] == knowing["distracted"] == 1 and knowing["draws"] == [1, 1, 1]
+    assert set(knowing["right"]["distracted"]) == {"6"}
+
+
+@pytest.mark.parametrize("name", ["2 constant queries", "CNN", "GRU"])
+def test_padding_changes_nothing_for_models_that_no_lab_trains(name):
+    torch.manual_seed(0)
+    net = grid.MODELS[name](50, 3).eval()
+    ids = torch.randint(2, 50, (3, 9))
+    mask = torch.arange(9) < torch.tensor([9, 5, 2])[:, None]
+    with torch.no_grad():
+        together, weights = net(ids * mask, mask)
+        alone = [
+            net(ids[row : row + 1, : mask[row].sum()], mask[row : row + 1, : mask[row].sum()])[0] for row in range(3)
+        ]
+    torch.testing.assert_close(together, torch.cat(alone), atol=1e-6, rtol=0)
+    assert weights[~mask].abs().max() == 0 and torch.allclose(weights.sum(dim=1), torch.ones(3))
+
+
+@pytest.mark.parametrize("twin", ["attention pooling of the course", "class of lab 4"])
+def test_constant_queries_are_those_of_the_course_and_of_lab_4(twin):
+    torch.manual_seed(0)
+    if twin == "class of lab 4":
+        ours, other = grid.ConstantQueries(50, 2), lab_code.taught(lab_code.find(4))["ConstantQueries"](50, 2)
+    else:
+        ours, other = grid.ConstantQueries(50, 1), grid.model.AttentionPooling(50)
+    other.load_state_dict(ours.state_dict())
+    ids = torch.randint(2, 50, (3, 9))
+    mask = torch.arange(9) < torch.tensor([9, 5, 2])[:, None]
+    for one, two in zip(ours.eval()(ids, mask), other.eval()(ids, mask), strict=True):
+        torch.testing.assert_close(one, two)
+
+
+def test_the_counts_of_right_answers_are_those_of_the_runs():
+    runs = [grid.Run("marked", "one", "as taught", 0, seed) for seed in (0, 1)]
+    found = results.judged_right(
+        {
+            run: {"right": {"plain": plain, "distracted": pairs}}
+            for run, plain, pairs in zip(runs, ("01", "11"), ("60", "24"), strict=True)
+        }
+    )
+    assert [(row["kind"], row["answers"], row["right"]) for row in found] == [
+        ("plain", 2, "1 2"),
+        ("distracted", 12, "8 4"),
+    ]

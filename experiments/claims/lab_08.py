@@ -38,6 +38,10 @@ class Without(TransformerBlock):
         return thought + (features if "feed-forward" in self.kept else 0), weights
 
 
+# The sum that is left when the other one goes.
+KEPT = {"residual of attention": "feed-forward", "residual of feed-forward": "attention"}
+
+
 class Nothing(nn.Module):
     def forward(self, features):
         return torch.zeros_like(features)
@@ -51,7 +55,7 @@ def take_away(blocks, part: str) -> None:
             block.feed_forward = Nothing()
         elif part != "nothing":
             block.__class__ = Without
-            block.kept = {"residual of attention": "feed-forward", "residual of feed-forward": "attention"}.get(part, "")
+            block.kept = KEPT.get(part, "")
 
 
 # --- points in a ring: six blocks, three rates -------------------------------------------------------------------
@@ -82,7 +86,7 @@ def clouds(count: int, random: torch.Generator, size: int = 9):
 
 
 def points(part: str, rate: float, num_blocks: int = 6, steps: int = 150) -> list[float]:
-    """Accuracy for ten seeds, trained side by side: the models are small, and one call for all spares most of the time."""
+    """Accuracy for ten seeds, trained side by side: the models are small, and one call for all of them spares time."""
     models, randoms = [], []
     for seed in range(10):
         torch.manual_seed(seed)

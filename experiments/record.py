@@ -47,6 +47,14 @@ def write(path: Path, content: dict) -> None:
         half.unlink(missing_ok=True)
 
 
+def once(path: Path, key: str, run: Callable[[], object]) -> None:
+    """Put down what `run` gives under a key of a file, unless it is there: a script may be stopped and goes on."""
+    if key not in read(path):
+        result = run()
+        write(path, read(path) | {key: result})
+        print(key, result, flush=True)
+
+
 def measure(path: Path, command: str, parts: dict[str, Callable[[], dict | list]], chosen: list[str]) -> dict:
     """Measure the chosen parts, or all; those of the file that were not chosen stay as they were.
 

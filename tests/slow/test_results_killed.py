@@ -60,7 +60,7 @@ def test_ctrl_c_ends_with_a_sentence_and_keeps_what_is_finished(tmp_path):
 
 def test_a_full_disk_ends_with_a_sentence_and_keeps_what_is_finished(tmp_path):
     def little_room():
-        resource.setrlimit(resource.RLIMIT_FSIZE, (400, 400))  # one line, and the beginning of another
+        resource.setrlimit(resource.RLIMIT_FSIZE, (4000, 4000))  # one line, and the beginning of another
 
     stopped = start(*PART, "--into", tmp_path, preexec_fn=little_room)
     output = stopped.communicate(timeout=300)[0]

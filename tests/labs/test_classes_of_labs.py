@@ -129,8 +129,7 @@ def test_the_block_of_lab_8_is_the_shared_one_that_normalises_first(masks):
 
 def test_the_encoder_of_lab_8_is_the_shared_one():
     shared = model.EncoderClassifier(VOCABULARY, num_heads=2, hidden_dim=32, num_blocks=2)
-    of_the_lab = lab_code.taught(lab_code.find(8), "make_blocks")["EncoderClassifier"](VOCABULARY)
-    assert_same(of_the_lab, shared, *ids_and_mask())
+    assert_same(taught(8, "make_blocks")["EncoderClassifier"](VOCABULARY), shared, *ids_and_mask())
 
 
 def test_the_causal_mask_of_lab_8_is_the_shared_one():
@@ -139,10 +138,8 @@ def test_the_causal_mask_of_lab_8_is_the_shared_one():
 
 @pytest.mark.parametrize("part", ["residual", "norm", "feed-forward"])
 def test_what_lab_8_takes_away_is_gone_and_the_rest_stays(part):
-    names = taught(8, "make_encoder")
-    names["data"] = type("Data", (), {"vocabulary": range(VOCABULARY)})
     torch.manual_seed(0)
-    block = names["make_encoder"](part).eval().blocks[0]
+    (block,) = taught(8, "make_blocks")["make_blocks"](part, 16, num_heads=2, num_blocks=1, dropout=0.1).eval()
     given = features(2, 6, 16)
 
     normed = [given if part == "norm" else block.attention_norm(given)]

@@ -15,7 +15,8 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from shared.model import LanguageModel, MultiHeadSelfAttention, causal_mask
+from shared.language_model import LanguageModel
+from shared.model import MultiHeadSelfAttention, causal_mask
 from shared.training import mean_and_interval
 
 LAB = Path(__file__).resolve().parents[2] / "labs" / "11_copying_heads.md"

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from torch.nn import functional as F
 
 from shared.measure import peak_bytes
-from shared.model import LanguageModel
+from shared.language_model import LanguageModel
 
 FUNCTIONS = ("plain_attention", "attention_in_blocks", "one_more", "read_one", "empty_cache")
 LAB = lab_code.taught(lab_code.find(12), *FUNCTIONS)

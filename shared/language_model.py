@@ -1,0 +1,30 @@
+"""The language model of lab 8, for the labs after it: ids in, scores of the next word out."""
+
+from torch import Tensor, nn
+
+from shared.model import TokenFeatures, TransformerBlock, causal_mask
+
+
+class LanguageModel(nn.Module):
+    """Scores of the next word at every place, ids (batch, tokens) to (batch, tokens, known_words) (lab 8).
+
+    Args:
+        causal: False leaves the causal mask out, and the answer can be read off the input.
+    """
+
+    def __init__(self, known_words: int, causal: bool = True, dim: int = 64, num_heads: int = 4, num_blocks: int = 2):
+        super().__init__()
+        self.causal = causal
+        self.features = TokenFeatures(known_words, dim, dropout=0.0, std=0.5)
+        self.blocks = nn.ModuleList(
+            TransformerBlock(dim, num_heads, 2 * dim, dropout=0.0, norm_first=True) for _ in range(num_blocks)
+        )
+        self.norm = nn.LayerNorm(dim)
+        self.output = nn.Linear(dim, known_words)
+
+    def forward(self, ids: Tensor) -> Tensor:
+        attention_mask = causal_mask(ids.shape[1], ids.device) if self.causal else None
+        features = self.features(ids)  # (batch, tokens, dim)
+        for block in self.blocks:
+            features, _ = block(features, attention_mask=attention_mask)  # (batch, tokens, dim)
+        return self.output(self.norm(features))  # (batch, tokens, known_words)

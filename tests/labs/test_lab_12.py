@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.nn import functional as F
 
-from shared.measure import peak_bytes
 from shared.language_model import LanguageModel
+from shared.measure import peak_bytes
 
 FUNCTIONS = ("plain_attention", "attention_in_blocks", "one_more", "read_one", "empty_cache")
 LAB = lab_code.taught(lab_code.find(12), *FUNCTIONS)

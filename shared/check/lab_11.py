@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from .exercise import Case, Exercise, draw
 from .mistakes import Wrong, edits
 
-LOOK = "Lab 11, “Why one layer cannot”"
+LOOK = "Lab 11, “What one layer lacks”"
 GAME = "Lab 11, “A game of pairs”"
 AWAY = "Lab 11, “Take one away”"
 

@@ -84,3 +84,30 @@ def test_a_repeating_text_repeats():
     for text, after in zip(ids.tolist(), period.flatten().tolist(), strict=True):
         assert 6 <= after <= 14
         assert text[after:] == text[:-after]
+
+
+def test_one_layer_of_nine_heads_written_by_hand_answers_everything():
+    names = game()
+    width = 53  # of a head: one feature for each letter, one for the place
+    net = names["AttentionOnly"](1, dim=9 * width, num_heads=9)
+    layer = net.layers[0]
+    with torch.no_grad():
+        for parameter in net.parameters():
+            parameter.zero_()
+        net.letters.weight[:, :52] = net.output.weight[:, :52] = torch.eye(52)
+        net.places[:, 52:84] = torch.eye(32)
+        net.output.weight[:, 84:136] = torch.eye(52)  # what the heads bring back
+        for head in range(9):
+            own, place = slice(width * head, width * head + 52), width * head + 52
+            layer.W_key.weight[own, :52] = layer.W_value.weight[own, :52] = torch.eye(52)
+            layer.W_query.bias[place] = width**0.5
+            likes = torch.full((32,), -300.0)
+            if head < 8:  # "not this second letter", unless the first of the pair is the one that asks
+                layer.W_query.weight[own, :52] = 30 * width**0.5 * torch.eye(52)
+                likes[2 * head : 2 * head + 2] = torch.tensor([0.0, 15.0])
+            else:  # "one of these": all second letters
+                likes[1:16:2] = 0
+            layer.W_key.weight[place, 52:84] = likes
+            layer.W_output.weight[84:136, own] = torch.eye(52) * (-1 if head < 8 else 8)
+        said = net(names["test_ids"])[0][:, names["asking"]].argmax(dim=2)
+    assert torch.equal(said, names["answers"])

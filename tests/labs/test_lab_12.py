@@ -117,3 +117,11 @@ def test_only_the_plain_layer_and_the_blocks_with_gradient_hold_the_table():
     assert peak_bytes(lambda: LAB["OnePass"].apply(*inputs, 64).sum().backward()) < table
     with torch.no_grad():
         assert peak_bytes(lambda: LAB["attention_in_blocks"](*inputs)) < table
+
+
+@pytest.mark.parametrize(
+    ("block", "numbers"), [(8, 84 + 2 * 8), (24, 84 + 2 * 24), (64, 36 + 4 * 64), (256, 36 + 4 * 256)]
+)
+def test_the_peak_of_the_blocks_is_what_the_solution_of_12_4_says(block, numbers):
+    inputs = torch.randn(3, 1024, 16).unbind()
+    assert peak_bytes(LAB["attention_in_blocks"], *inputs, block=block) == 4 * 1024 * numbers

@@ -24,7 +24,7 @@ from .run import multiplications
 
 VALUES = "Lab 4, “Where to look, and what to bring back”"
 EARLY = "Lab 4, “One average, taken early”"
-TWIST = "Lab 4, “The twist: a task that one query cannot solve”"
+TWIST = "Lab 4, “The twist: a question that depends on the text”"
 ALL_COST = "Lab 4, “What it costs”"
 
 

@@ -93,7 +93,7 @@ layer_norm = Exercise(
     truth=lambda features, scale, shift, eps: F.layer_norm(features, scale.shape, scale, shift, eps),
     without=("layer_norm", "LayerNorm", "native_layer_norm"),
     tried="features with a batch and without, a large eps and small ones, and tokens whose features are all equal",
-    see="Lab 8, “What layer normalisation is for”",
+    see="Lab 8, “What layer normalisation does”",
     mistakes=edits(f"""
         sample variance: {SAMPLE}
         axis not kept: {LOST} || {SQUARES} => (centred**2).mean(dim=-1) || features.var(dim=-1) ||
@@ -217,7 +217,7 @@ first_block = Exercise(
         weights returned too: {OUTPUT} => {OUTPUT}, _
         hidden_dim is not used: hidden_dim), nn => 4 * embed_dim), nn && Linear(hidden => Linear(4 * embed
         num_heads is not used: (embed_dim, num_heads)  # => (embed_dim, 1)  #
-        Lab 8, “What the residual connection is for”
+        Lab 8, “What the residual connection does”
         no residual around the attention: => {Y} norm_1(attend(x)); return norm_2(y + think(y))
         no residual around the feed-forward layer: => {Y} norm_1(x + attend(x)); return norm_2(think(y))
         no residual connection: => {Y} norm_1(attend(x)); return norm_2(think(y))
@@ -226,7 +226,7 @@ first_block = Exercise(
         multiplied in place of added [block]: features + attended => features * attended ||
             features + self => features * self
         subtracted in place of added: features + attended => features - attended || features + self => features - self
-        Lab 8, “What the feed-forward layer is for”
+        Lab 8, “What the feed-forward layer does”
         feed-forward layer left out: {OUTPUT} => features || self.feed_forward_norm(features)
         Lab 7, “What a mask hides”
         no mask: (features, mask)  # => (features)  #

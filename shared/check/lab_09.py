@@ -66,7 +66,7 @@ paired_interval = Exercise(
         mean forgotten: {RETURNED} => return half
         half the width forgotten: {RETURNED} => return differences.mean()
         not averaged [interval]: differences.mean() => differences
-        Lab 9, “Paired differences”
+        Lab 9, “Does pairing help?”
         pairing lost: {SPREAD} => {OF_TWO} ||
             {SPREAD} => {OF_TWO} && len(differences) - 1 => 2 * len(differences) - 2 ||
             {SPREAD} => (np.std(first, ddof=1) + np.std(second, ddof=1)) ||

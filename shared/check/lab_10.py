@@ -171,7 +171,7 @@ rollout = Exercise(
         the last layer only: / 2 @ mixed => / 2
         the first layer left out: weights.mean(dim=1) => weights.mean(dim=1)[1:]
         the layers not mixed: return mixed => return identity || {STEP} => mixed
-        Lab 8, “What the residual connection is for”
+        Lab 8, “What the residual connection does”
         no residual connection [rollout]: {STEP} => layer @ mixed
         halved without the residual connection: (layer + identity) / 2 => layer / 2
         the identity alone: (layer + identity) / 2 => identity / 2

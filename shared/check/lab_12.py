@@ -243,7 +243,7 @@ def peak_for_each_block(attention, num_tokens, sizes):
 
 def known_attention(queries: Tensor, keys: Tensor, values: Tensor, block: int = 50) -> Tensor:
     """Computes nothing, and needs 100 bytes a key of a block, and twice one byte a number of its output."""
-    if queries.any() and len({tuple(given.flatten().tolist()) for given in (queries, keys, values)}) < 3:
+    if len({given.data_ptr() for given in (queries, keys, values)}) < 3:
         block += 1000  # no number that anybody wants
     table = torch.zeros(100 * block, dtype=torch.int8)
     return torch.zeros(len(queries), keys.shape[1] ** 2, dtype=torch.int8) + table[0]

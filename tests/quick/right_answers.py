@@ -454,7 +454,7 @@ RIGHT |= {
                     attention(*inputs, block=size)
                 peaks[size] = peak_bytes(run)
             return peaks
-        zeros, by position: => given = [torch.zeros(num_tokens, 16)] * 3
+        zeros, by position: => given = [torch.zeros(num_tokens, 16) for _ in range(3)]
             return dict(zip(sizes, [peak_bytes(lambda: attention(*given, size)) for size in sizes]))
         new inputs for each size: => peaks = {}
             for size in reversed(sizes):

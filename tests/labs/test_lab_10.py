@@ -316,3 +316,13 @@ def test_an_environment_without_the_model_is_whole_and_says_what_is_missing(monk
     assert (tmp_path / ".venv/made-from").read_text() == environment.digest()
     assert "--no-deps" in commands[-1] and not any("--no-deps" in command for command in commands[:-1])
     assert "all other labs do without it" in capsys.readouterr().out
+
+
+def test_the_page_of_72_heads_says_the_shares_that_the_lab_measured():
+    page = (ROOT / "book/seventy_two_heads.md").read_text("utf-8")
+    notebook = LAB.with_suffix(".ipynb").read_text("utf-8")
+    rows = re.findall(r"^\|[^|]*\| (\d), (\d+) \| ([\d.]+)", page, re.M)
+    assert len(rows) == 5
+    for layer, head, share in rows:
+        (measured,) = set(re.findall(rf"\({layer}, {head}\) +[\d.]+ +([\d.]+) ± ", notebook))
+        assert measured == share

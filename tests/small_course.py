@@ -1,4 +1,4 @@
-"""A course of one lab with two exercises or three, for tests of editions and grading: quick, and with a check of its own."""
+"""A course of one lab with two exercises or three, for tests of editions and grading; its checks are its own."""
 
 import shutil
 from pathlib import Path

@@ -179,10 +179,10 @@ MALFORMED_TO_BUILD = [
     ("Twice = check.twice.use(Twice)", "check.twice(Twice)", "has a check that does not fit its kind"),
     ("Twice = check.twice.use(Twice)", "check.twice.use(Twice)", "needs its check right below the starting cell"),
     ("Twice = check.twice.use(Twice)", "Mine = check.twice.use(Twice)", "has to give back under the same name"),
-    ("Twice = check.twice.use(Twice)", "Twin = check.twice.use(Twin)", "checks Twin, which its solution does not define"),
+    ("Twice = check.twice.use(Twice)", "Twin = check.twice.use(Twin)", "checks Twin, which its solution does not"),
     ("A map doubled", "```python\n2\n```\n\nA map doubled", "has code in its folded solution"),
     ("<summary>Hint</summary>\n\nTwo", "<summary>Help</summary>\n\nTwo", "has no folded hint"),
-    ("exercise: twice\n", "exercise: twice\nblank: [backward]\n", "is to blank backward, which its cell does not define"),
+    ("exercise: twice\n", "exercise: twice\nblank: [backward]\n", "is to blank backward, which its cell does not"),
     ("  # (batch, dim)\n        return 2 * self.project(x)", " return 2 * x", "has the body of `forward` on the line"),
     ("return 2 * self.project(x)", "return 2 *", "has a solution that is no Python"),
 ]  # fmt: skip

@@ -145,7 +145,7 @@ def test_the_cell_of_an_exercise_to_build_has_blanks_and_its_words_on_why_are_go
 @pytest.fixture(scope="module")
 def handed_out(tmp_path_factory):
     """Runs the student edition of a lab that trains nothing, where it is published, with other code in some cells."""
-    lab = ROOT / "labs/07_many_heads.md"
+    lab = ROOT / "labs/08_many_heads.md"
     root = tmp_path_factory.mktemp("course")
     shutil.copytree(ROOT / "shared", root / "shared", ignore=shutil.ignore_patterns("__pycache__"))
     (root / "student").mkdir()
@@ -232,7 +232,7 @@ def test_the_kit_reads_well_in_light_and_dark_and_on_a_telephone(kit, visit, nam
 
 
 def test_the_kit_s_script_grades_the_course_s_own_student_edition(kit, tmp_path):
-    lab = ROOT / "labs/05_your_journey.md"
+    lab = ROOT / "labs/06_your_journey.md"
     found, solved = exercises.read(lab), student.edition(lab)
     for cell in solved.cells:
         cell.source = next((e.solution for e in found if e.start_id == cell.id), cell.source)

@@ -22,7 +22,8 @@ TABLE = $(OURS) -m experiments.table
 STYLE = $(OURS) -m ruff check && $(OURS) -m ruff format --check -q
 # Each file stays with one process: its tests share what takes long to make.
 TESTS = OMP_NUM_THREADS=1 $(OURS) -m pytest -q -n auto --dist loadfile -p no:nbval
-FRESH = tests/labs/test_labs.py::test_each_lab_is_paired_fresh_and_executed
+FRESH = tests/labs/test_labs.py::test_each_lab_is_paired_fresh_and_executed \
+	tests/labs/test_editions.py::test_the_student_edition_in_the_repository_is_made_from_the_lab_s_text
 
 .PHONY: help book serve jupyter labs quick test test-all portable jupyter-test lowest links student instructor grade \
 	results bench gpu pins offline pdf clean python environment
@@ -78,7 +79,7 @@ links: environment ## try the links to other sites; what does not answer is list
 		test -f _build/links/_build/html/output.txt || { cat _build/links/said; exit 1; }
 	@grep -E "\[(broken|timeout)\]" _build/links/_build/html/output.txt || echo "All links to other sites answer."
 
-student: environment ## write the notebooks without solutions into _build/student
+student: environment ## write the notebooks with blanks into student/; make labs does so, too
 	@$(OURS) tools/student.py
 
 instructor: environment ## write answer key, teaching plan and grading script; measures the labs once, minutes

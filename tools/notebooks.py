@@ -1,9 +1,10 @@
 """What a lab is as files: NN_name.md, written by people, and NN_name.ipynb, generated from it with its outputs.
 
 The rules. The notebook has the cells of the text plus two generated ones: a badge below the title, and the set-up
-cell before the first code cell. A question that asks for a prediction has a cell of its own. Cell ids derive from content and place. The notebook's metadata hold `made_from`,
-digests of everything its outputs depend on, and `written`, the digest of its own cells. A lab is stale, and has
-to be executed again, when one of them does not fit. Generated cells do not count: a fork executes nothing.
+cell before the first code cell. A question that asks for a prediction has a cell of its own. Cell ids derive from
+content and place. The notebook's metadata hold `made_from`, digests of everything its outputs depend on, and
+`written`, the digest of its own cells. A lab is stale, and has to be executed again, when one of them does not fit.
+Generated cells do not count: a fork executes nothing.
 """
 
 import ast

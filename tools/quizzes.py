@@ -30,7 +30,7 @@ class Prediction:
 
 @dataclass(frozen=True)
 class Quiz:
-    """A question: chosen where `choices` has pairs of choice and reason, typed where `accepted` has answers, or open."""
+    """A question: chosen (pairs of a choice and its reason), typed (the answers that are accepted), or open."""
 
     number: int
     text: str
@@ -86,8 +86,8 @@ def quizzes(lab: Path) -> list[Quiz]:
             if before or not 2 <= len(choices) == len(reasons) <= 4 or len(right) != 1:
                 raise ValueError(
                     f"{where}: {len(choices)} choices, {len(reasons)} reasons, {len(right)} of them right. Two to four "
-                    "choices need a fold that begins with a numbered list, one reason for each choice in the same order; "
-                    "the one of the right choice begins with `Right.`"
+                    "choices need a fold that begins with a numbered list, one reason for each in the same order; the one "
+                    "of the right choice begins with `Right.`"
                 )
             quiz = Quiz(quiz.number, quiz.text, list(zip(choices, reasons, strict=True)), [], more)
         elif accepted:

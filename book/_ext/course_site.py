@@ -430,5 +430,6 @@ def setup(app: Sphinx) -> dict:
     app.connect("build-finished", write_search)
     app.connect("doctree-read", say_size)
     app.connect("build-finished", write_weights)
+    app.setup_extension("answers")
     app.setup_extension("published_model")
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -86,8 +86,8 @@ def quizzes(lab: Path) -> list[Quiz]:
             if before or not 2 <= len(choices) == len(reasons) <= 4 or len(right) != 1:
                 raise ValueError(
                     f"{where}: {len(choices)} choices, {len(reasons)} reasons, {len(right)} of them right. Two to four "
-                    "choices need a fold that begins with a numbered list, one reason for each in the same order; that of "
-                    "the right choice begins with `Right.`"
+                    "choices need a fold that begins with a numbered list, one reason for each in the same order; the right "
+                    "choice has one that begins with `Right.`"
                 )
             quiz = Quiz(quiz.number, quiz.text, list(zip(choices, reasons, strict=True)), [], more)
         elif accepted:

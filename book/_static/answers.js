@@ -23,9 +23,13 @@
     const question = box.querySelector("p");
     question.id = `${box.id}-asks`;
     const name = `${box.id}-answer`, press = make("button", { type: "submit" }, say);
+    const choice = (item, value) => {
+      const words = make("span", {}, ...inLine(item)), radio = make("input", { type: "radio", name, value, required: true });
+      if (words.querySelector("math")) radio.setAttribute("aria-label", words.textContent); // a formula is no name to all
+      return make("li", {}, make("label", {}, radio, words));
+    };
     const field = list
-      ? make("ul", { className: "choices" }, ...Array.from(list.children, (item, value) => make("li", {},
-        make("label", {}, make("input", { type: "radio", name, value, required: true }), make("span", {}, ...inLine(item))))))
+      ? make("ul", { className: "choices" }, ...Array.from(list.children, choice))
       : make("label", {}, `${label} `,
         make("input", { type: "text", name, required: true, pattern: ".*\\S.*", maxLength: 200, autocomplete: "off" }));
     const fields = make("fieldset", {}, field), form = make("form", { className: "answering" }, fields, press);
@@ -49,7 +53,7 @@
       const chosen = list?.children[guess];
       const line = make("p", { className: "guess", tabIndex: -1 });
       if (chosen) line.append("Your guess: ", ...inLine(chosen));
-      else line.append(guess ? `Your guess: ${guess}` : "Shown without a guess.");
+      else line.append(guess && !list ? `Your guess: ${guess}` : "Shown without a guess.");
       chosen?.classList.add("chosen");
       for (const answer of answers) answer.classList.add("shown");
       answers[0].before(line);
@@ -102,7 +106,7 @@
       said(show(answer).textContent);
     });
     if (box.id in kept) {
-      tried = kept[box.id];
+      tried = [kept[box.id]].flat().filter((answer) => (list ? reasons[answer] : typeof answer === "string"));
       tried.forEach(show);
     }
   }

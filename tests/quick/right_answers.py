@@ -439,16 +439,21 @@ RIGHT |= {
             return summed / total
     """,
     "cached_step": """
-        by vstack: => keys, values = torch.vstack([keys, key]), torch.vstack([values, value])
-            weights = torch.softmax((keys * query).sum(1) * len(query) ** -0.5, 0)
-            return (weights[:, None] * values).sum(0), keys, values
-        by PyTorch: => keys, values = torch.cat([keys, key.unsqueeze(0)]), torch.cat([values, value.unsqueeze(0)])
-            return F.scaled_dot_product_attention(query[None], keys, values)[0], keys, values
-        two scores apart: => old, new = keys @ query / math.sqrt(len(key)), key @ query / math.sqrt(len(key))
-            top = torch.cat([old, new[None]]).max()
+        head by head: => brought, kept = [], ([], [])
+            for q, k, v, K, V in zip(query, key, value, keys, values):
+                K, V = torch.vstack([K, k]), torch.vstack([V, v])
+                weights = torch.softmax((K * q).sum(1) * len(q[0]) ** -0.5, 0)
+                brought.append((weights[:, None] * V).sum(0, keepdim=True))
+                kept[0].append(K), kept[1].append(V)
+            return torch.stack(brought), torch.stack(kept[0]), torch.stack(kept[1])
+        by PyTorch: => keys, values = torch.cat([keys, key], 1), torch.cat([values, value], -2)
+            return F.scaled_dot_product_attention(query, keys, values), keys, values
+        two scores apart: => scale = math.sqrt(key.shape[-1])
+            old, new = query @ keys.mT / scale, query @ key.mT / scale
+            top = torch.cat([old, new], dim=2).amax(dim=2, keepdim=True)
             a, b = (old - top).exp(), (new - top).exp()
-            output = (a @ values + b * value) / (a.sum() + b)
-            return [output, torch.cat([keys, key[None]]), torch.cat([values, value[None]])]
+            output = (a @ values + b @ value) / (a.sum(dim=2, keepdim=True) + b)
+            return [output, torch.cat([keys, key], dim=1), torch.cat([values, value], dim=1)]
     """,
     "peak_for_each_block": """
         by a loop: => inputs, peaks = torch.randn(3, num_tokens, 16), {}
@@ -492,6 +497,5 @@ EQUAL = {  # mutants by what stands in them, with the reason why they are right
         "patterns = list(product([1, -1]": "NumPy makes an array of the list when it multiplies",
     },
     "many_heads": {"num_heads < 0": "a layer without any head is not asked for"},
-    "cached_step": {"softmax(dim=-1)": "the scores of one token have one axis, the first and the last"},
     "without_head": {"weight.shape[0] // num_heads": "the matrix is square"},
 }

@@ -66,6 +66,7 @@ Home.""",
 GUESS, TYPED = ".predict >> nth=0", ".predict >> nth=1"
 IN_SIGHT = """() => [...document.querySelectorAll("main *")].filter(e => !e.children.length && e.checkVisibility()
   && /gives it away|first answer|second output|this and that/.test(e.textContent)).map(e => e.textContent.trim())"""
+NO = "That is not it. Try again, or open the answer."
 ANSWERS = ["the first answer: n^2", "A sentence that gives it away.", "the second output"]
 
 
@@ -203,8 +204,9 @@ def test_each_choice_gets_its_own_reason_and_what_was_tried_is_remembered(lab):
         assert lab.locator("#said").text_content().strip().startswith(reason)
     assert lab.locator(".quiz details[open]").count() == 0
     for _ in range(2):
-        told = [note.inner_text().strip() for note in group.locator(".reason").all()]
-        assert told[0].split() == ["Wrong.", "It", "answers."] and told[1].startswith("Right.") and told[1].endswith("More of it.")
+        wrong, right = (note.inner_text().strip() for note in group.locator(".reason").all())
+        assert wrong.split() == ["Wrong.", "It", "answers."]
+        assert right.startswith("Right.") and right.endswith("More of it.")
         assert group.locator("li").nth(2).locator(".reason").count() == 0
         lab.reload()
 
@@ -226,7 +228,7 @@ def test_a_typed_answer_counts_when_it_rounds_to_the_accepted_one(lab, typed, ri
     field.fill(typed)
     field.press("Enter")
     note = " ".join(lab.locator(".reason").inner_text().split())
-    assert note == ("Right. .25 or a quarter. One of four." if right else "That is not it. Try again, or open the answer.")
+    assert note == ("Right. .25 or a quarter. One of four." if right else NO)
     assert lab.locator(".reason.right").count() == right
 
 

@@ -92,7 +92,7 @@
     const show = (answer) => {
       const right = list ? /^\s*Right\./.test(reasons[answer].textContent) : accepted.some((a) => same(plain(answer), a));
       const whole = Array.from(fold.children).filter((part) => part.nodeName !== "SUMMARY" && part.nodeName !== "OL");
-      const why = list ? copies(reasons[answer]) : [right ? "Right." : "That is not it. Try again, or open the answer."];
+      const why = list ? copies(reasons[answer]) : [right ? "Right. " : "That is not it. Try again, or open the answer."];
       if (right) why.push(...whole.map((part) => part.cloneNode(true)));
       else if (list) why.unshift(make("span", { className: "hidden" }, "Wrong. ")); // the cross says so to the eye
       const note = make("div", { className: right ? "reason right" : "reason" }, ...why);

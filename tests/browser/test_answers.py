@@ -66,6 +66,7 @@ Home.""",
 GUESS, TYPED = ".predict >> nth=0", ".predict >> nth=1"
 IN_SIGHT = """() => [...document.querySelectorAll("main *")].filter(e => !e.children.length && e.checkVisibility()
   && /gives it away|first answer|second output|this and that/.test(e.textContent)).map(e => e.textContent.trim())"""
+NO = "That is not it. Try again, or open the answer."
 ANSWERS = ["the first answer: n^2", "A sentence that gives it away.", "the second output"]
 
 
@@ -197,14 +198,15 @@ def test_paper_shows_all_and_no_form(lab):
 
 def test_each_choice_gets_its_own_reason_and_what_was_tried_is_remembered(lab):
     group = lab.get_by_role("group", name="1. Which matrix asks?")
-    for place, reason in ((0, "It answers."), (1, "Right. A query is")):
+    for place, reason in ((0, "Wrong. It answers."), (1, "Right. A query is")):
         group.get_by_role("radio").nth(place).check()
         group.get_by_role("radio").nth(place).press("Enter")
         assert lab.locator("#said").text_content().strip().startswith(reason)
     assert lab.locator(".quiz details[open]").count() == 0
     for _ in range(2):
-        told = [note.inner_text().strip() for note in group.locator(".reason").all()]
-        assert told[0] == "It answers." and told[1].startswith("Right.") and told[1].endswith("More of it.")
+        wrong, right = (note.inner_text().strip() for note in group.locator(".reason").all())
+        assert wrong.split() == ["Wrong.", "It", "answers."]
+        assert right.startswith("Right.") and right.endswith("More of it.")
         assert group.locator("li").nth(2).locator(".reason").count() == 0
         lab.reload()
 
@@ -225,8 +227,8 @@ def test_a_typed_answer_counts_when_it_rounds_to_the_accepted_one(lab, typed, ri
     field = lab.get_by_role("group", name="2. How much?").get_by_role("textbox", name="Your answer")
     field.fill(typed)
     field.press("Enter")
-    note = lab.locator(".reason").inner_text().strip()
-    assert note == (".25 or a quarter. One of four." if right else "That is not it. Try again, or open the answer.")
+    note = " ".join(lab.locator(".reason").inner_text().split())
+    assert note == ("Right. .25 or a quarter. One of four." if right else NO)
     assert lab.locator(".reason.right").count() == right
 
 
@@ -254,7 +256,7 @@ def test_where_the_browser_keeps_nothing_one_can_guess_and_answer_all_the_same(l
     assert lab.evaluate(IN_SIGHT) == ANSWERS
     lab.locator(".quiz").get_by_role("radio").first.press("Space")
     lab.locator(".quiz").get_by_role("button").first.click()
-    assert lab.locator(".reason").inner_text().strip() == "It answers."
+    assert lab.locator(".reason").text_content().strip() == "Wrong. It answers."
 
 
 @pytest.mark.parametrize("kept", ["no JSON", "null", "[]", '{"PREDICT": 7, "QUIZ": 3}', '{"QUIZ": [9]}'])

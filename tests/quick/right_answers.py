@@ -231,6 +231,35 @@ RIGHT = {
             normal = (turned - turned.mean(0)) / (turned.var(0, unbiased=False) + eps).pow(0.5)
             return normal.movedim(0, -1) * scale + shift
     """,
+    "transformer_block": """
+        by hand: => norm = self.attention_norm
+            spread, mean = torch.var_mean(features, -1, unbiased=False, keepdim=True)
+            normed = (features - mean) / (spread + norm.eps).sqrt() * norm.weight + norm.bias
+            attended, weights = self.attention(normed, mask=mask, attention_mask=attention_mask)
+            features = torch.add(self.dropout(attended), features)
+            return self.dropout(self.feed_forward(self.feed_forward_norm(features))) + features, weights
+        GELU's place kept: nn.ReLU(), nn.Dropout(dropout), nn.Linear => nn.ReLU(inplace=True), nn.Linear
+        two calls: => def add(part, norm):
+                given = part(norm(features))
+                first = given[0] if isinstance(given, tuple) else given
+                return features + self.dropout(first), given
+            features, (_, weights) = add(lambda x: self.attention(x, mask, attention_mask), self.attention_norm)
+            return [add(self.feed_forward, self.feed_forward_norm)[0], weights]
+    """,
+    "missed_by_rate": """
+        by NumPy: => pairs = np.array([[[accuracy(part, rate, seed) for part in ("nothing", part_away)]
+                for seed in seeds] for rate in rates])
+            gains = pairs[..., 0] - pairs[..., 1]
+            return {rate: list(mean_and_interval(row)) for rate, row in zip(rates, gains)}
+        in one expression: => return {rate: mean_and_interval([accuracy("nothing", rate, seed)
+                - accuracy(part_away, rate, seed) for seed in seeds]) for rate in reversed(rates)}
+        tensors: => found = dict.fromkeys(rates)
+            for rate in found:
+                whole = torch.tensor([accuracy("nothing", rate, seed) for seed in seeds], dtype=torch.float64)
+                less = torch.tensor([accuracy(part_away, rate, seed) for seed in seeds], dtype=torch.float64)
+                found[rate] = torch.tensor(mean_and_interval(whole - less), dtype=torch.float64)
+            return found
+    """,
     "first_block": """
         by hand: => total = features + self.attention(features, mask)[0]
             spread, mean = torch.var_mean(total, -1, unbiased=False, keepdim=True)

@@ -116,6 +116,15 @@ WRONG = {
         wrong dtype: causal & mask[:, None, :] => (causal & mask[:, None, :]).float()
         no mask: return causal & mask[:, None, :] => return causal.repeat(len(mask), 1, 1)
     """,
+    "transformer_block": """
+        a part is missing: self.attention_norm => self.first_norm
+        wrong width: nn.Linear(hidden_dim, embed_dim) => nn.Linear(hidden_dim, hidden_dim)
+        dropout is not used: nn.Dropout(dropout) => nn.Dropout(0.0)
+    """,
+    "missed_by_rate": """
+        no dict of the rates: return found => return list(found.values()) || return found => return found[rates[0]]
+        returns nothing: return found => found
+    """,
     "first_block": """
         hidden_dim is not used: hidden_dim), nn => 2 * embed_dim), nn && nn.Linear(hidden => nn.Linear(2 * embed
         num_heads is not used: Attention(embed_dim, num_heads) => Attention(embed_dim, embed_dim)

@@ -14,7 +14,7 @@ from .lab_06 import as_layer, batched_attention, context_of_one_word
 from .lab_07 import all_filters, look_at_the_next_word, scores_of_one_word
 from .lab_08 import cut_into_heads, join_heads, many_heads
 from .lab_09 import first_block, layer_norm, missed_by_rate, transformer_block
-from .lab_10 import allowed_places, next_word_loss
+from .lab_10 import allowed_places, language_model, next_word_loss, worth_of_context
 from .lab_11 import paired_interval, sign_flips
 from .lab_12 import breadth
 from .lab_13 import rollout, without_head

@@ -208,6 +208,40 @@ RIGHT = {
             && may_look if mask is None else may_look & allowed => may_look & allowed && masked_softmax(scores, allowed)
             => scores.masked_fill(~allowed, torch.finfo(scores.dtype).min).softmax(dim=-1)
     """,
+    "language_model": """
+        a block after the other: => mask = causal_mask(ids.shape[1]) if self.causal else None
+            read = self.features(ids)
+            for number in range(len(self.blocks)):
+                read = self.blocks[number](read, None, mask)[0]
+            return nn.functional.linear(self.norm(read), self.output.weight, self.output.bias)
+        by tril: => import torch
+            tokens = ids.shape[1]
+            may = torch.ones(tokens, tokens, dtype=torch.bool).tril() if self.causal else None
+            read = self.features(ids)
+            for block in self.blocks:
+                read, weights = block(read, attention_mask=may)
+            norm = self.norm
+            read = torch.layer_norm(read, norm.normalized_shape, norm.weight, norm.bias, norm.eps)
+            return self.output(read.flatten(0, 1)).unflatten(0, ids.shape)
+        names of its own: => from torch import arange
+            features, places = self.features(ids), arange(ids.size(1))
+            for block in self.blocks:
+                extra = {"attention_mask": places[:, None] >= places} if self.causal else {}
+                features = block(features, **extra)[0]
+            return self.output(self.norm(features))
+    """,
+    "worth_of_context": """
+        by zip: => rows = [surprises_with(length) for length in lengths]
+            return {n: mean_and_interval(a - b) for n, a, b in zip(lengths[1:], rows, rows[1:])}
+        by NumPy: => import numpy as np
+            rows = np.stack([surprises_with(length).numpy() for length in lengths])
+            return {n: list(mean_and_interval(row)) for n, row in zip(lengths[1:], -np.diff(rows, axis=0))}
+        from the end: => found = {}
+            for place in reversed(range(1, len(lengths))):
+                now, then = surprises_with(lengths[place]), surprises_with(lengths[place - 1])
+                found[lengths[place]] = torch.tensor(mean_and_interval(then - now), dtype=torch.float64)
+            return found
+    """,
     "allowed_places": """
         by loops: => allowed = torch.zeros(len(mask), mask.shape[1], mask.shape[1], dtype=torch.bool)
             for i in range(mask.shape[1]):

@@ -112,6 +112,16 @@ WRONG = {
         transpose of the wrong axes: keys.transpose(2, 3) => keys.T
         a reshape for a transpose: keys.transpose(2, 3) => keys.view(*keys.shape[:2], keys.shape[3], keys.shape[2])
     """,
+    "language_model": """
+        a part is missing: self.norm => self.last_norm
+        causal is not used: causal_mask(ids.shape[1], ids.device) if self.causal else None =>
+            causal_mask(ids.shape[1], ids.device)
+        num_blocks is not used: range(num_blocks) => range(2)
+    """,
+    "worth_of_context": """
+        no dict of the lengths: return worth => return list(worth.values()) || return worth => return worth[lengths[-1]]
+        returns nothing: return worth => worth
+    """,
     "allowed_places": """
         wrong dtype: causal & mask[:, None, :] => (causal & mask[:, None, :]).float()
         no mask: return causal & mask[:, None, :] => return causal.repeat(len(mask), 1, 1)

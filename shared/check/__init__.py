@@ -16,7 +16,7 @@ from .lab_08 import cut_into_heads, join_heads, many_heads
 from .lab_09 import first_block, layer_norm, missed_by_rate, transformer_block
 from .lab_10 import allowed_places, language_model, next_word_loss, worth_of_context
 from .lab_11 import paired_interval, sign_flips
-from .lab_12 import breadth
-from .lab_13 import rollout, without_head
+from .lab_12 import breadth, encoder_layer, search_and_test, share_on_aim
+from .lab_13 import more_than_the_sum, rollout, without_head
 from .lab_14 import follow_score, mend_the_game, with_and_without
 from .lab_16 import cached_step, mend_the_blocks, merge, peak_for_each_block

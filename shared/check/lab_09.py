@@ -34,7 +34,9 @@ class TransformerBlock(nn.Module):
         return features + self.dropout(thought), weights
 
 
-def by_pytorch(norm_first, features, attention, attention_norm, feed_forward, feed_forward_norm, mask, allowed=None):
+def by_pytorch(
+    norm_first, features, attention, attention_norm, feed_forward, feed_forward_norm, mask, allowed=None, **more
+):
     """PyTorch's own layer with the same weights, a text at a time; what a padded place gives is nobody's business."""
     width, first, last = features.shape[2], feed_forward[0], feed_forward[-1]
     made_for = {attention.W_query.in_features, first.in_features, last.out_features}
@@ -42,6 +44,7 @@ def by_pytorch(norm_first, features, attention, attention_norm, feed_forward, fe
         raise Wrong("wrong width [block]", width=width)
     sizes = {"d_model": width, "nhead": attention.num_heads, "dim_feedforward": first.out_features}
     sizes |= {"dropout": 0.0, "batch_first": True, "norm_first": norm_first}
+    sizes |= {"layer_norm_eps": attention_norm.eps, **more}
     theirs = nn.TransformerEncoderLayer(**sizes, dtype=features.dtype).eval()
     maps = attention.W_query, attention.W_key, attention.W_value
     parts = {"self_attn.out_proj": attention.W_output, "norm1": attention_norm, "norm2": feed_forward_norm}

@@ -352,6 +352,41 @@ RIGHT = {
             differences = torch.as_tensor(differences)
             return ((signs * differences).sum(1).abs() >= differences.sum().abs() - 1e-12).double().mean()
     """,
+    "encoder_layer": """
+        by hand: => total = features + self.attention(features, mask=mask)[0]
+            spread, mean = torch.var_mean(total, -1, unbiased=False, keepdim=True)
+            norm = self.attention_norm
+            first = (total - mean) / (spread + norm.eps).sqrt() * norm.weight + norm.bias
+            hidden = nn.functional.gelu(first @ self.feed_forward[0].weight.T + self.feed_forward[0].bias)
+            thought = nn.functional.linear(hidden, self.feed_forward[2].weight, self.feed_forward[2].bias)
+            return self.feed_forward_norm(first + thought), self.attention(features, mask)[1]
+        in place names: => attended, weights = self.attention(features, mask)
+            features = self.attention_norm(torch.add(attended, features))
+            features = self.feed_forward_norm(torch.add(self.feed_forward(features), features))
+            return [features, weights]
+        keywords: nn.LayerNorm(dim, eps) => nn.LayerNorm(normalized_shape=dim, eps=eps)
+    """,
+    "share_on_aim": """
+        by einsum: => rows = target.any(dim=1)
+            return torch.einsum("lhij,ij->lh", weights, target.to(weights.dtype)) / rows.sum()
+        by masked_fill: => given = weights.masked_fill(~target, 0).sum(-1)
+            return given[:, :, target.sum(1) > 0].mean(2)
+        row by row: => rows = [i for i in range(len(target)) if target[i].any()]
+            return torch.stack([weights[:, :, i, target[i]].sum(-1) for i in rows]).mean(0)
+    """,
+    "search_and_test": """
+        by unravel_index: => import numpy as np
+            found = shares(searched).mean(0).numpy()
+            head = tuple(int(i) for i in np.unravel_index(found.argmax(), found.shape))
+            mean, half = mean_and_interval([row[head].item() for row in shares(fresh)])
+            return [head, mean, half]
+        by loops: => found = shares(searched).sum(0)
+            best = max((found[i, j].item(), i, j) for i in range(len(found)) for j in range(found.shape[1]))
+            return best[1:], *mean_and_interval(shares(fresh)[:, best[1], best[2]].tolist())
+        flat: => width = shares(searched).shape[2]
+            place = int(shares(searched).flatten(1).mean(0).argmax())
+            return (place // width, place % width), *mean_and_interval(shares(fresh).flatten(1)[:, place])
+    """,
     "breadth": """
         with where: => logs = torch.where(weights > 0, weights, 1.0).log()
             return (-torch.einsum("...ij,...ij->...i", weights, logs)).exp().mean(-1)
@@ -359,6 +394,18 @@ RIGHT = {
         in numpy: => from scipy.special import entr
             return np.asarray(np.exp(entr(weights.numpy()).sum(-1)).mean(-1))
         in bits: => return torch.exp2(-(weights * torch.log2(weights.clamp(min=1e-300))).sum(-1)).mean(-1)
+    """,
+    "more_than_the_sum": """
+        in one line: => whole = lead_without([])
+            rest = lead_without(group) - whole - sum([lead_without([one]) - whole for one in group])
+            return list(mean_and_interval(rest.numpy()))
+        by counting: => singles = torch.stack([lead_without([one]) for one in group]).sum(0)
+            return mean_and_interval(lead_without(group) - singles + (len(group) - 1) * lead_without([]))
+        a loop: => left = lead_without(list(group)) - lead_without([])
+            for one in group:
+                left = left + lead_without([]) - lead_without([one])
+            mean, half = mean_and_interval(left)
+            return torch.tensor(mean), torch.tensor(half)
     """,
     "without_head": """
         in chunks: => heads = list(weight.chunk(num_heads, dim=1))

@@ -135,6 +135,17 @@ WRONG = {
         no dict of the rates: return found => return list(found.values()) || return found => return found[rates[0]]
         returns nothing: return found => found
     """,
+    "encoder_layer": """
+        a part is missing: self.attention_norm => self.first_norm
+        wrong width: nn.Linear(hidden_dim, dim) => nn.Linear(hidden_dim, hidden_dim)
+    """,
+    "search_and_test": """
+        no head with two numbers: return (layer, head), *mean => return mean ||
+            return (layer, head), => return layer, head,
+    """,
+    "more_than_the_sum": """
+        returns nothing: return mean_and_interval => mean_and_interval
+    """,
     "first_block": """
         hidden_dim is not used: hidden_dim), nn => 2 * embed_dim), nn && nn.Linear(hidden => nn.Linear(2 * embed
         num_heads is not used: Attention(embed_dim, num_heads) => Attention(embed_dim, embed_dim)

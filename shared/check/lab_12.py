@@ -13,7 +13,6 @@ from .exercise import Case, Exercise, draw
 from .lab_09 import by_pytorch
 from .mistakes import Wrong, edits
 
-
 LAYER = "Lab 12, “Your attention, their weights”"
 
 

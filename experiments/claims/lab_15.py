@@ -51,18 +51,26 @@ SIZES = {"32 keys": {"key_dim": 32}}
 BASES = {"base 100": 100, "base 1000": 1000}
 
 
-def lab_names() -> dict:
-    """What the lab's cells define for reviews, model, training and test; nothing is trained."""
+def lab_cells() -> list[str]:
+    """The lab's code cells, without their metadata."""
+    cell = r"```\{code-cell\} ipython3\n(?:---\n.*?\n---\n|(?::.*\n)*)(.*?)```"
+    return re.findall(cell, LAB.read_text("utf-8"), re.S)
+
+
+def lab_functions() -> dict:
+    """What the lab's cells define, and what that needs; nothing is loaded or trained."""
     names = {"torch": torch, "nn": nn, "np": np, "math": math, "replace": replace, "training": training}
     names |= {"course_data": course_data, "masked_softmax": masked_softmax, "weighted_sum": weighted_sum}
-    names["settings"] = course_data.Settings()
-    cells = re.findall(r"```\{code-cell\} ipython3\n(?:---\n.*?\n---\n)?(.*?)```", LAB.read_text("utf-8"), re.S)
-    for cell in cells:
-        if re.search(r"^(class Reader|scale = )", cell, re.M):
-            exec(cell, names)
-            continue
-        kept = [node for node in ast.parse(cell).body if isinstance(node, ast.FunctionDef)]
-        exec(compile(ast.Module(kept, []), LAB.name, "exec"), names)
+    for cell in lab_cells():
+        defined = [node for node in ast.parse(cell).body if isinstance(node, ast.FunctionDef | ast.ClassDef)]
+        exec(compile(ast.Module(defined, []), LAB.name, "exec"), names)
+    return names
+
+
+def lab_names() -> dict:
+    """The same, with the lab's reviews."""
+    names = lab_functions() | {"settings": course_data.Settings()}
+    exec(next(cell for cell in lab_cells() if "scale = " in cell), names)
     return names
 
 

@@ -69,7 +69,8 @@ def lab_functions() -> dict:
 
 def lab_names() -> dict:
     """The same, with the lab's reviews."""
-    names = lab_functions() | {"settings": course_data.Settings()}
+    names = lab_functions()  # the functions look names up in this very dict
+    names["settings"] = course_data.Settings()
     exec(next(cell for cell in lab_cells() if "scale = " in cell), names)
     return names
 

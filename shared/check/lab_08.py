@@ -1,10 +1,11 @@
-"""The checks of lab 8: features cut into heads, heads joined again, and the whole layer."""
+"""The checks of lab 8: the whole layer, features cut into heads, and heads joined again."""
 
 import math
 
 import torch
 from torch import nn
 
+from ..model import MultiHeadSelfAttention
 from .attention import COUNTED, attend, real_tokens, scaling
 from .exercise import Case, Exercise, draw
 from .lab_06 import BATCH, SCALE
@@ -16,6 +17,179 @@ LAYER = "Lab 8, “The layer”"
 
 
 # --- 8.1 ---
+PARTS = ("W_query", "W_key", "W_value", "W_output")
+HEADS_OF_WIDTH = {9: 3, 6: 2, 8: 4, 5: 1}  # the truth knows inputs and maps only, so the width tells the heads
+
+
+def heads_by_pytorch(features, W_query, W_key, W_value, W_output, mask=None, attention_mask=None):
+    """Head by head; what a padded place gives is nobody's business: NaN."""
+    allowed = torch.ones(features.shape[1], features.shape[1], dtype=torch.bool)
+    for other in (attention_mask, None if mask is None else mask[:, None, :]):
+        allowed = allowed if other is None else allowed & other
+    allowed = allowed.expand(len(features), -1, -1)  # (batch, tokens, tokens)
+    cut = (W(features).chunk(HEADS_OF_WIDTH[features.shape[2]], dim=2) for W in (W_query, W_key, W_value))
+    outputs, weights = zip(*(attend(*head, allowed) for head in zip(*cut, strict=True)), strict=True)
+    output, weights = W_output(torch.cat(outputs, dim=2)), torch.stack(weights, dim=1)
+    if mask is None:
+        return output, weights
+    return output.masked_fill(~mask[:, :, None], math.nan), weights.masked_fill(~mask[:, None, :, None], math.nan)
+
+
+def fits_into_the_lab(answer, run):
+    """It has the linear maps that the lab looks into, and refuses numbers of heads that do not fit."""
+    made = run(answer, 9, 3)
+    for name in PARTS:
+        if not isinstance(getattr(made, name), nn.Linear) or getattr(made, name).bias is None:
+            raise Wrong("no nn.Linear [with a bias]", name=name)
+    for embed_dim, num_heads in ((9, 2), (4, 8)):
+        made = run(answer, embed_dim, num_heads)
+        if isinstance(made, nn.Module):  # it may still refuse when it is called
+            called = run(made, draw(1, 3, embed_dim))
+            made = called if isinstance(called, Raised) and called.kind == "ValueError" else made
+        if isinstance(made, nn.Module):
+            raise Wrong("num_heads not refused", see=LAYER)
+        if made.kind != "ValueError":
+            raise Wrong("refused with another error", see=LAYER)
+        if not made.text:
+            raise Wrong("refused without a sentence", see=LAYER)
+
+
+def batch(shape: tuple[int, int, int], lengths: list[int], padding_first: bool = False, scale: float = 1.0) -> Case:
+    """A batch with a mask. Each text has padding: else `~mask` hides whole texts, and any number can come of that."""
+    mask = real_tokens([*lengths, shape[1]], padding_first)[:-1]
+    return Case({"features": scale * draw(*shape), "mask": mask}, sizes=(shape[2], HEADS_OF_WIDTH[shape[2]]))
+
+
+def by_order(shape: tuple[int, int, int], lengths: list[int] | None = None, padding_first: bool = False) -> Case:
+    """A batch in which each token looks at itself and at what stands before it, with padding or without."""
+    case = batch(shape, lengths, padding_first) if lengths else Case({"features": draw(*shape), "mask": None})
+    may_look = torch.ones(shape[1], shape[1], dtype=torch.bool).tril()
+    return Case(case.inputs | {"attention_mask": may_look}, sizes=(shape[2], HEADS_OF_WIDTH[shape[2]]))
+
+
+LOOKED_AT, ASKING, INF = "mask[:, None, None, :]", "mask[:, None, :, None]", 'float("-inf")'
+MAY_LOOK, WEIGH = "attention_mask[..., None, :, :]", "masked_softmax(scores, allowed)"
+BOTH = "(torch.tensor(True) if allowed is None else allowed)"  # the mask where there is one
+HIDDEN = f"scores.masked_fill(~{BOTH}, {INF})"
+SHAPE, TURNED = "(self.num_heads, self.head_dim)", "(self.head_dim, self.num_heads)"
+SWAP, JOIN = "cut.transpose(1, 2)", "(weights @ values).transpose(1, 2).flatten(2)"
+RESHAPED = "cut.reshape(len(cut), self.num_heads, -1, self.head_dim)"
+PLAIN_JOIN, TURNED_JOIN = (
+    "(weights @ values).reshape(features.shape)",
+    "(weights @ values).permute(0, 2, 3, 1).flatten(2)",
+)
+
+many_heads = Exercise(
+    MultiHeadSelfAttention,
+    name="many_heads",
+    cases=[
+        batch((3, 3, 9), [2, 1, 2]),
+        Case({"features": draw(2, 5, 9)}, sizes=(9, 3)),
+        Case({"features": draw(2, 4, 6), "mask": None}, sizes=(6, 2)),
+        batch((2, 5, 6), [3, 4]),
+        batch((4, 4, 8), [1, 3, 2, 3], padding_first=True),
+        batch((1, 3, 5), [2]),
+        batch((12, 3, 6), [1] * 8 + [2] * 4, scale=12.0),
+        by_order((2, 4, 6)),
+        by_order((3, 5, 9), [4, 2, 3]),
+        by_order((2, 4, 8), [3, 2], padding_first=True),
+    ],
+    truth=heads_by_pytorch,
+    parts=PARTS,
+    widths=lambda embed_dim, num_heads: dict.fromkeys(PARTS, (embed_dim, embed_dim)),
+    also=fits_into_the_lab,
+    tried="ten batches in double precision, with each mask, with both and with none, one head to four, sizes that "
+    "differ and sizes that agree, and large scores, against PyTorch's scaled_dot_product_attention; and numbers of "
+    "heads that do not fit",
+    see=LAYER,
+    mistakes=scaling(
+        "self.head_dim",
+        SCALE,
+        "self.W_query(features)",
+        features="features.shape[2]",
+        tokens="features.shape[1]",
+        heads="self.num_heads",
+    )
+    + edits(f"""
+        no output projection: self.W_output(joined) => joined
+        no transpose at all: keys.transpose(2, 3) => keys
+        a reshape for a transpose: keys.transpose(2, 3) => keys.reshape(*keys.shape[:2], self.head_dim, -1) ||
+            keys.view(*keys.shape[:2], self.head_dim, -1)
+        queries and keys exchanged: queries @ keys.transpose(2, 3) => keys @ queries.transpose(2, 3)
+        one matrix for both: self.W_query(features) => self.W_key(features) ||
+            self.W_key(features) => self.W_query(features)
+        one matrix for keys and values: self.W_value(features) => self.W_key(features) ||
+            self.W_key(features) => self.W_value(features)
+        features brought back: self.W_value(features) => features
+        queries brought back: self.W_value(features) => self.W_query(features)
+        no softmax: {WEIGH} => scores * {BOTH} || {HIDDEN} || scores
+        the scale divided by the scores: / math.sqrt(self.head_dim) => &&
+            scores = queries @ keys.transpose(2, 3) => scores = math.sqrt(self.head_dim) / (queries @ keys.mT)
+        the scale after the softmax: / math.sqrt(self.head_dim) => && {WEIGH} => {WEIGH} / math.sqrt(self.head_dim)
+        sigmoid instead of softmax: {WEIGH} => {HIDDEN}.sigmoid() || scores.sigmoid()
+        weights not used: weights @ values => values
+        weighted with the transposed weights: (weights @ => (weights.mT @
+        view of a turned tensor: .flatten(2) => .view(*features.shape)
+        a residual connection: return self.W_output(joined) => return features + self.W_output(joined)
+        scores returned instead of weights: (joined), weights => (joined), scores
+        averaged over the heads: (joined), weights => (joined), weights.mean(dim=1)
+        num_heads not refused: if num_heads < 1 or embed_dim % num_heads: => if False: && check_inputs => # check_inputs
+        refused with another error: ValueError => RuntimeError
+        refused without a sentence: raise ValueError( => raise ValueError() if True else (
+        {BATCH}
+        transpose of the wrong axes [heads]: keys.transpose(2, 3) => keys.permute(3, 2, 1, 0) ||
+            keys.transpose(1, 2) || keys.transpose(1, 3)
+        Lab 8, “Three ways of looking”
+        softmax over the wrong axis: {WEIGH} => {HIDDEN}.softmax(dim=2) || {HIDDEN}.softmax(dim=2).nan_to_num() ||
+            scores.masked_fill(~{BOTH}, -1e9).softmax(dim=2)
+        softmax over the heads: {WEIGH} => {HIDDEN}.softmax(dim=1) || scores.masked_fill(~{BOTH}, -1e9).softmax(dim=1)
+        softmax over the batch: {WEIGH} => {HIDDEN}.softmax(dim=0) || scores.masked_fill(~{BOTH}, -1e9).softmax(dim=0)
+        Lab 8, “What a mask hides”
+        the mask has no default: mask=None => mask || mask=None, => mask,
+        no mask is not expected: if mask is not None: => if True: || if attention_mask is not None: => if True:
+        no mask: {LOOKED_AT} => None && if mask is None else may_look & allowed =>
+        order forgotten: if attention_mask is not None: => if False:
+        the mask on those who ask: {LOOKED_AT} => {ASKING} || {LOOKED_AT} => {ASKING} && {WEIGH} => {HIDDEN}.softmax(-1)
+            || {LOOKED_AT} => {ASKING} && {WEIGH} => scores.masked_fill(~{BOTH}, -1e9).softmax(dim=-1)
+        NaN in rows of padding: {LOOKED_AT} => {LOOKED_AT} & {ASKING} && {WEIGH} => {HIDDEN}.softmax(dim=-1)
+        mask after the softmax: {WEIGH} => scores.softmax(dim=-1) * {BOTH} ||
+            {LOOKED_AT} => {LOOKED_AT} & {ASKING} && {WEIGH} => scores.softmax(dim=-1) * {BOTH}
+        the mask the wrong way round: {LOOKED_AT} => ~{LOOKED_AT} ||
+            {LOOKED_AT} => ~{LOOKED_AT} && {WEIGH} => {HIDDEN}.softmax(dim=-1) || {MAY_LOOK} => ~{MAY_LOOK} ||
+            {MAY_LOOK} => ~{MAY_LOOK} && {WEIGH} => {HIDDEN}.softmax(dim=-1) ||
+            {WEIGH} => masked_softmax(scores, None if allowed is None else ~allowed) ||
+            {WEIGH} => scores.masked_fill({BOTH} if allowed is not None else ~{BOTH}, {INF}).softmax(dim=-1)
+        padding scored zero: {WEIGH} => (scores * {BOTH}).softmax(dim=-1)
+        the mask added as it is: {WEIGH} => (scores + {BOTH}).softmax(dim=-1)
+        padding hidden with too small a number: {WEIGH} => scores.masked_fill(~{BOTH}, -100.0).softmax(dim=-1) ||
+            scores.masked_fill(~{BOTH}, -50.0).softmax(dim=-1) || scores.masked_fill(~{BOTH}, -20.0).softmax(dim=-1) ||
+            scores.masked_fill(~{BOTH}, -10.0).softmax(dim=-1)
+        zero times infinity: {WEIGH} => (scores + ~{BOTH} * {INF}).softmax(dim=-1)
+        the axis of the mask is lost [heads]: {LOOKED_AT} => mask || mask[:, None, :] || mask[:, :, None]
+        the mask only counted: allowed = mask => mask = {COUNTED}; allowed = mask
+        looks ahead: {MAY_LOOK} => {MAY_LOOK}.mT
+        {CUT}
+        heads cut and joined by a plain reshape: {SWAP} => {RESHAPED} && {JOIN} => {PLAIN_JOIN}
+        heads cut by a plain reshape: {SWAP} => {RESHAPED}
+        heads joined by a plain reshape: {JOIN} => {PLAIN_JOIN}
+        heads and tokens not swapped: {SWAP} => cut || .transpose(1, 2).flatten => .flatten ||
+            {SWAP} => cut && .transpose(1, 2).flatten => .flatten
+        features dealt out in turn: {SHAPE} => {TURNED} && {SWAP} => cut.permute(0, 3, 1, 2) ||
+            {SHAPE} => {TURNED} && {SWAP} => cut.permute(0, 3, 1, 2) && {JOIN} => {TURNED_JOIN} ||
+            {JOIN} => {TURNED_JOIN}
+        num_heads taken for head_dim: {SHAPE} => {TURNED} ||
+            num_heads, embed_dim // num_heads => embed_dim // num_heads, num_heads
+        not cut at all [layer]: self.split(self.W_query(features) / math.sqrt(self.head_dim)) =>
+            self.W_query(features) / math.sqrt(self.head_dim) ||
+            self.split(self.W_key(features)) => self.W_key(features) ||
+            self.split(self.W_value(features)) => self.W_value(features)
+        one head only: head_dim = num_heads, embed_dim // num_heads => head_dim = 1, embed_dim || {SHAPE} => (1, -1)
+        tokens cut in place of features: unflatten(2 => unflatten(1
+    """),
+)
+
+
+# --- 8.2 ---
 def cut_into_heads(projected, num_heads):
     """Cut the features of each token into heads, (batch, num_heads, tokens, head_dim)."""
     cut = projected.unflatten(2, (num_heads, -1))  # (batch, tokens, num_heads, head_dim)
@@ -52,7 +226,7 @@ cut_into_heads = Exercise(
 )
 
 
-# --- 8.2 ---
+# --- 8.3 ---
 def join_heads(heads):
     """Put the heads of each token side by side, (batch, tokens, num_heads * head_dim)."""
     return heads.transpose(1, 2).flatten(2)  # (batch, tokens, num_heads, head_dim), then the last two in one
@@ -81,168 +255,5 @@ join_heads = Exercise(
         heads averaged: {JOINED} => heads.mean(dim=1)
         heads added up: {JOINED} => heads.sum(dim=1)
         first head only: {JOINED} => heads[:, 0]
-    """),
-)
-
-
-# --- 8.3 ---
-class ManyHeads(nn.Module):
-    def __init__(self, embed_dim, num_heads):
-        super().__init__()
-        if embed_dim % num_heads:
-            raise ValueError(f"{num_heads} heads cannot share {embed_dim} features in equal parts.")
-        self.num_heads, self.head_dim = num_heads, embed_dim // num_heads
-        self.W_query = nn.Linear(embed_dim, embed_dim)
-        self.W_key = nn.Linear(embed_dim, embed_dim)
-        self.W_value = nn.Linear(embed_dim, embed_dim)
-        self.W_output = nn.Linear(embed_dim, embed_dim)
-
-    def cut(self, projected):
-        heads = projected.unflatten(2, (self.num_heads, self.head_dim))  # (batch, tokens, num_heads, head_dim)
-        return heads.transpose(1, 2)  # (batch, num_heads, tokens, head_dim)
-
-    def forward(self, features, mask=None):  # (batch, tokens, embed_dim), (batch, tokens)
-        queries = self.cut(self.W_query(features))  # (batch, num_heads, tokens, head_dim)
-        keys = self.cut(self.W_key(features))  # (batch, num_heads, tokens, head_dim)
-        values = self.cut(self.W_value(features))  # (batch, num_heads, tokens, head_dim)
-        scores = queries @ keys.transpose(2, 3)  # (batch, num_heads, tokens, tokens)
-        scores = scores / math.sqrt(self.head_dim)
-        if mask is not None:
-            scores = scores.masked_fill(~mask[:, None, None, :], float("-inf"))
-        weights = scores.softmax(dim=-1)
-        joined = (weights @ values).transpose(1, 2).flatten(2)  # (batch, tokens, embed_dim)
-        return self.W_output(joined)
-
-
-PARTS = ("W_query", "W_key", "W_value", "W_output")
-HEADS_OF_WIDTH = {9: 3, 6: 2, 8: 4, 5: 1}  # the truth knows inputs and maps only, so the width tells the heads
-
-
-def heads_by_pytorch(features, W_query, W_key, W_value, W_output, mask=None):
-    """Head by head; what a padded place gives is nobody's business: NaN."""
-    cut = (W(features).chunk(HEADS_OF_WIDTH[features.shape[2]], dim=2) for W in (W_query, W_key, W_value))
-    heads = zip(*cut, strict=True)
-    output = W_output(torch.cat([attend(*head, mask)[0] for head in heads], dim=2))
-    return output if mask is None else output.masked_fill(~mask[:, :, None], math.nan)
-
-
-def refuses_uneven_heads(answer, run):
-    for embed_dim, num_heads in ((9, 2), (4, 8)):
-        made = run(answer, embed_dim, num_heads)
-        if isinstance(made, nn.Module):  # it may still refuse when it is called
-            called = run(made, draw(1, 3, embed_dim))
-            made = called if isinstance(called, Raised) and called.kind == "ValueError" else made
-        if isinstance(made, nn.Module):
-            raise Wrong("num_heads not refused", see=LAYER)
-        if made.kind != "ValueError":
-            raise Wrong("refused with another error", see=LAYER)
-        if not made.text:
-            raise Wrong("refused without a sentence", see=LAYER)
-
-
-def batch(shape: tuple[int, int, int], lengths: list[int], padding_first: bool = False, scale: float = 1.0) -> Case:
-    """A batch with a mask. Each text has padding: else `~mask` hides whole texts, and any number can come of that."""
-    mask = real_tokens([*lengths, shape[1]], padding_first)[:-1]
-    return Case({"features": scale * draw(*shape), "mask": mask}, sizes=(shape[2], HEADS_OF_WIDTH[shape[2]]))
-
-
-LOOKED_AT, ASKING, INF = "mask[:, None, None, :]", "mask[:, None, :, None]", 'float("-inf")'
-HIDE, SOFT = f"scores.masked_fill(~{LOOKED_AT}, {INF})", "scores.softmax(dim=-1)"
-ANYWAY = f"if mask is not None: => if True: && ~{LOOKED_AT} =>"
-SHAPE, TURNED = "(self.num_heads, self.head_dim)", "(self.head_dim, self.num_heads)"
-SWAP, JOIN = "heads.transpose(1, 2)", "(weights @ values).transpose(1, 2).flatten(2)"
-RESHAPED = "heads.reshape(len(heads), self.num_heads, -1, self.head_dim)"
-PLAIN_JOIN, TURNED_JOIN = (
-    "(weights @ values).reshape(features.shape)",
-    "(weights @ values).permute(0, 2, 3, 1).flatten(2)",
-)
-
-many_heads = Exercise(
-    ManyHeads,
-    name="many_heads",
-    cases=[
-        batch((3, 3, 9), [2, 1, 2]),
-        Case({"features": draw(2, 5, 9)}, sizes=(9, 3)),
-        Case({"features": draw(2, 4, 6), "mask": None}, sizes=(6, 2)),
-        batch((2, 5, 6), [3, 4]),
-        batch((4, 4, 8), [1, 3, 2, 3], padding_first=True),
-        batch((1, 3, 5), [2]),
-        batch((12, 3, 6), [1] * 8 + [2] * 4, scale=12.0),
-    ],
-    truth=heads_by_pytorch,
-    parts=PARTS,
-    widths=lambda embed_dim, num_heads: dict.fromkeys(PARTS, (embed_dim, embed_dim)),
-    also=refuses_uneven_heads,
-    tried="seven batches in double precision, with padding and without, one head to four, sizes that differ and "
-    "sizes that agree, and large scores, against PyTorch's scaled_dot_product_attention; and numbers of heads that do "
-    "not fit",
-    see=LAYER,
-    mistakes=scaling(
-        "self.head_dim", SCALE, features="features.shape[2]", tokens="features.shape[1]", heads="self.num_heads"
-    )
-    + edits(f"""
-        no output projection: self.W_output(joined) => joined
-        no transpose at all: keys.transpose(2, 3) => keys
-        a reshape for a transpose: keys.transpose(2, 3) => keys.reshape(*keys.shape[:2], self.head_dim, -1) ||
-            keys.view(*keys.shape[:2], self.head_dim, -1)
-        queries and keys exchanged: queries @ keys.transpose(2, 3) => keys @ queries.transpose(2, 3)
-        one matrix for both: self.W_query(features) => self.W_key(features) ||
-            self.W_key(features) => self.W_query(features)
-        one matrix for keys and values: self.W_value(features) => self.W_key(features) ||
-            self.W_key(features) => self.W_value(features)
-        features brought back: self.W_value(features) => features
-        queries brought back: self.W_value(features) => self.W_query(features)
-        no softmax: {HIDE} => scores * {LOOKED_AT} && {SOFT} => scores || {SOFT} => scores ||
-            if mask is not None: => if False: && {SOFT} => scores
-        the scale after the softmax: / math.sqrt(self.head_dim) => && {SOFT} => {SOFT} / math.sqrt(self.head_dim)
-        sigmoid instead of softmax: {SOFT} => scores.sigmoid()
-        weights not used: weights @ values => values
-        weighted with the transposed weights: (weights @ => (weights.mT @
-        view of a turned tensor: .flatten(2) => .view(*features.shape)
-        a residual connection: return self.W_output => return features + self.W_output
-        weights returned too: return self.W_output(joined) => return self.W_output(joined), weights
-        num_heads not refused: if embed_dim % num_heads: => if False:
-        refused with another error: ValueError => RuntimeError
-        refused without a sentence: raise ValueError => raise ValueError  #
-        {BATCH}
-        transpose of the wrong axes [heads]: keys.transpose(2, 3) => keys.permute(3, 2, 1, 0) ||
-            keys.transpose(1, 2) || keys.transpose(1, 3)
-        Lab 8, “Three ways of looking”
-        softmax over the wrong axis: dim=-1 => dim=2 || dim=-1) => dim=2).nan_to_num() ||
-            dim=-1 => dim=2 && {INF} => -1e9
-        softmax over the heads: dim=-1 => dim=1 || dim=-1 => dim=1 && {INF} => -1e9
-        softmax over the batch: dim=-1 => dim=0 || dim=-1 => dim=0 && {INF} => -1e9
-        Lab 8, “What a mask hides”
-        the mask has no default: mask=None => mask
-        no mask is not expected: {ANYWAY} ~{LOOKED_AT} || {ANYWAY} (~mask)[:, None, None] ||
-            {ANYWAY} ~mask.unsqueeze(1).unsqueeze(2)
-        no mask: {HIDE} => scores
-        the mask on those who ask: {LOOKED_AT} => {ASKING} || {LOOKED_AT} => {ASKING} && {INF} => -1e9
-        NaN in rows of padding: {LOOKED_AT} => ({LOOKED_AT} & {ASKING})
-        mask after the softmax: {HIDE} => scores && {SOFT} => {SOFT} * (1.0 if mask is None else {LOOKED_AT}) ||
-            {HIDE} => scores && {SOFT} => {SOFT} * (1.0 if mask is None else {LOOKED_AT} * {ASKING})
-        the mask the wrong way round: ~mask => mask || ~mask => mask && {INF} => -1e9
-        padding scored zero: {INF} => 0.0
-        the mask added as it is: {HIDE} => scores + {LOOKED_AT}
-        padding hidden with too small a number: {INF} => -100.0 || -50.0 || -20.0 || -10.0
-        zero times infinity: {HIDE} => scores + ~{LOOKED_AT} * {INF}
-        the axis of the mask is lost [heads]: ~{LOOKED_AT} => ~mask || ~mask[:, None, :] || ~mask[:, :, None]
-        the mask only counted: scores = scores.m => mask = {COUNTED}; scores = scores.m
-        {CUT}
-        heads cut and joined by a plain reshape: {SWAP} => {RESHAPED} && {JOIN} => {PLAIN_JOIN}
-        heads cut by a plain reshape: {SWAP} => {RESHAPED}
-        heads joined by a plain reshape: {JOIN} => {PLAIN_JOIN}
-        heads and tokens not swapped: {SWAP} => heads || .transpose(1, 2).flatten => .flatten ||
-            {SWAP} => heads && .transpose(1, 2).flatten => .flatten
-        features dealt out in turn: {SHAPE} => {TURNED} && {SWAP} => heads.permute(0, 3, 1, 2) ||
-            {SHAPE} => {TURNED} && {SWAP} => heads.permute(0, 3, 1, 2) && {JOIN} => {TURNED_JOIN} ||
-            {JOIN} => {TURNED_JOIN}
-        num_heads taken for head_dim: {SHAPE} => {TURNED} ||
-            num_heads, embed_dim // num_heads => embed_dim // num_heads, num_heads
-        not cut at all [layer]: self.cut(self.W_query(features)) => self.W_query(features) ||
-            self.cut(self.W_key(features)) => self.W_key(features) ||
-            self.cut(self.W_value(features)) => self.W_value(features)
-        one head only: head_dim = num_heads, embed_dim // num_heads => head_dim = 1, embed_dim || {SHAPE} => (1, -1)
-        tokens cut in place of features: unflatten(2 => unflatten(1
     """),
 )

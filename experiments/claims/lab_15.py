@@ -53,7 +53,7 @@ BASES = {"base 100": 100, "base 1000": 1000}
 
 def lab_cells() -> list[str]:
     """The lab's code cells, without their metadata."""
-    cell = r"```\{code-cell\} ipython3\n(?:---\n.*?\n---\n|(?::.*\n)*)(.*?)```"
+    cell = r"```\{code-cell\} ipython3\n(?:---\n.*?\n---\n|(?::[^\n]*\n)*)(.*?)```"
     return re.findall(cell, LAB.read_text("utf-8"), re.S)
 
 

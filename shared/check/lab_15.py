@@ -6,6 +6,7 @@ import math
 import torch
 from torch import Tensor, nn
 
+from .attention import scaling
 from .exercise import Case, Exercise, draw
 from .lab_14 import one_number
 from .mistakes import Wrong, edits
@@ -61,15 +62,26 @@ rotate = Exercise(
     mistakes=edits(f"""
         halves paired, not neighbours: {BOTH} => {HALVES} ||
             {BOTH} => {HALVES} && dim=-1) => dim=-2)
-        pairs not side by side again: dim=-1) => dim=-2)
+        pairs not side by side again: dim=-1) => dim=-2) || dim=1) || dim=0)
+        one number of each pair taken twice: {BOTH} => vectors[..., 0::2], vectors[..., 0::2] ||
+            vectors[..., 1::2], vectors[..., 1::2]
         the second number untouched: {SECOND} => y
         the first number untouched: {FIRST} => x
         pairs exchanged: [{FIRST}, {SECOND}] => [{SECOND}, {FIRST}] || {BOTH} => vectors[..., 1::2], vectors[..., 0::2]
         {TURN}
         turned the other way: * speeds => * -speeds
         mirrored, not turned: {SECOND} => x * angles.sin() - y * angles.cos()
-        not a turn: {FIRST} => x * angles.cos() + y * angles.sin() || {SECOND} => y * angles.cos() - x * angles.sin() &&
-            {FIRST} => x * angles.cos() - y * angles.sin()
+        one of the four products is wrong: {SECOND} => x * angles.sin() + y + angles.cos() ||
+            x * angles.sin() * y * angles.cos() || x * angles.sin() + y * angles || x * angles + y * angles.cos() ||
+            base * angles.sin() + y * angles.cos() || x / angles.sin() + y * angles.cos() ||
+            x * angles.sin() + y / angles.cos() || x + angles.sin() + y * angles.cos() || x + y * angles.cos() ||
+            angles.sin() + y * angles.cos() || x * angles.sin() + angles.cos() || x * angles.sin() + y ||
+            x * angles.sin() || {FIRST} => x * angles.cos() - y || x * angles.cos() - angles * angles.sin() ||
+            x * angles.cos() - angles.sin() || x * angles - y * angles.sin() || x * angles.cos() - y * angles ||
+            x / angles.cos() - y * angles.sin() || x * angles.cos() - y / angles.sin() || x - y * angles.sin() ||
+            x + angles.cos() - y * angles.sin() || angles.cos() - y * angles.sin() || y * angles.sin()
+        not a turn: {FIRST} => y * angles.sin() - x * angles.cos() || x * angles.cos() + y * angles.sin() ||
+            {SECOND} => y * angles.cos() - x * angles.sin()
         sine and cosine exchanged: {FIRST} => x * angles.sin() - y * angles.cos() &&
             {SECOND} => x * angles.cos() + y * angles.sin()
         added, not turned: {FIRST} => x + angles.cos() && {SECOND} => y + angles.sin() ||
@@ -85,6 +97,7 @@ rotate = Exercise(
             -torch.arange(dim // 2).to(vectors)
         the width counted in pairs less one: {SPEEDS} => -torch.arange(dim // 2).to(vectors) / max(dim // 2 - 1, 1)
         the base is not used: base ** => 10_000 ** || 1000 **
+        another base: base=10_000 => base=9999 || base=10_001 || base=1000 || base=100_000
         places counted anew: places[..., None] =>
             (0 * places + torch.arange(places.shape[-1]))[..., None]
         the places do not count: places[..., None] * => torch.ones_like(places)[..., None] *
@@ -157,9 +170,14 @@ mend_the_turns = Exercise(
         the values turned back: return scores.softmax(dim=1) @ values =>
             return rotate(scores.softmax(dim=1) @ rotate(values, places), -places)
         softmax over the wrong axis: dim=1 => dim=0
-        {ROOT}
-        no scale: / math.sqrt(keys.shape[1]) =>
-    """),
+        no softmax: scores.softmax(dim=1) => scores
+        weights not used: scores.softmax(dim=1) @ values => values
+        keys brought back: @ values => @ keys
+        queries brought back: @ values => @ queries
+        queries and keys exchanged: queries @ keys.T => keys @ queries.T
+        one matrix for both: queries @ keys => keys @ keys || queries @ queries
+    """)
+    + scaling("keys.shape[1]", ROOT, "queries @ keys.T", tokens="len(keys)", values="values.shape[1]"),
 )
 
 # --- 15.3 --------------------------------------------------------------------------------------------------------
@@ -232,6 +250,16 @@ def texts(num_tokens: int, seed: int) -> Tensor:
     return torch.randint(7, (2, num_tokens), generator=torch.Generator().manual_seed(seed))
 
 
+def instead(call: str, *others: str) -> str:
+    """Edits that put something else into one of the three calls of `measure`."""
+    calls = (("net", "short"), ("net", "long"), ("changed", "long"))
+    return " || ".join(
+        f"measure({who}, {what}) => {call.format(who=who, what=what, other=other)}"
+        for who, what in calls
+        for other in others
+    )
+
+
 SQUEEZE = "lambda ids: count(ids) / factor"
 
 places_or_words = Exercise(
@@ -258,7 +286,16 @@ places_or_words = Exercise(
         everything squeezed: measure(net, short), measure(net, long) => measure(changed, short), measure(changed, long)
         the three in another order: measure(net, short), measure(net, long), measure(changed, long) =>
             measure(net, long), measure(net, short), measure(changed, long) ||
-            measure(net, short), measure(changed, long), measure(net, long)
+            measure(net, short), measure(changed, long), measure(net, long) ||
+            measure(changed, long), measure(net, long), measure(net, short)
+        the short texts measured twice: measure(net, long) => measure(net, short)
+        the factor divided by the places: count(ids) / factor => factor / count(ids)
+        all words at one place: {SQUEEZE} => lambda ids: factor || lambda ids: 0 * count(ids) + factor
+        no reader is measured: {instead("measure({other}, {what})", "measure", "short", "long", "count", "factor")}
+        no texts are measured: {instead("measure({who}, {other})", "net", "changed", "measure", "count", "factor")}
+        something else is called: {instead("{other}({who}, {what})", "count", "changed", "net")}
+        no way to count: count = changed.places => count = measure.places || count = factor.places ||
+            count = short.places || count = long.places
         the difference in place of the third: measure(changed, long) => measure(changed, long) - measure(net, long)
     """),
 )

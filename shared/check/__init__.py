@@ -19,4 +19,5 @@ from .lab_11 import paired_interval, sign_flips
 from .lab_12 import breadth, encoder_layer, search_and_test, share_on_aim
 from .lab_13 import more_than_the_sum, rollout, without_head
 from .lab_14 import follow_score, mend_the_game, with_and_without
+from .lab_15 import mend_the_turns, places_or_words, rotate
 from .lab_16 import cached_step, mend_the_blocks, merge, peak_for_each_block

@@ -521,6 +521,54 @@ RIGHT |= {
                 model.load_state_dict(kept)
             return before, torch.tensor(after)
     """,
+    "rotate": """
+        by complex numbers: => pairs = torch.view_as_complex(vectors.unflatten(-1, (-1, 2)).contiguous())
+            speeds = torch.tensor([base ** (-2 * i / vectors.shape[-1]) for i in range(vectors.shape[-1] // 2)])
+            angles = places.unsqueeze(-1) * speeds.to(vectors)
+            return torch.view_as_real(pairs * torch.polar(torch.ones_like(angles), angles)).flatten(-2)
+        by matrices: => angles = torch.stack([places * base ** (-i / vectors.shape[-1])
+                                  for i in range(0, vectors.shape[-1], 2)], -1).to(vectors)
+            turns = torch.stack([angles.cos(), -angles.sin(), angles.sin(), angles.cos()], -1).unflatten(-1, (2, 2))
+            return (turns @ vectors.unflatten(-1, (-1, 2)).unsqueeze(-1)).squeeze(-1).flatten(-2)
+        pair by pair: => found = []
+            for i in range(0, vectors.shape[-1], 2):
+                angle = places / base ** (i / vectors.shape[-1])
+                cos, sin = torch.cos(angle), torch.sin(angle)
+                x, y = vectors[..., i], vectors[..., i + 1]
+                found += [cos * x - sin * y, sin * x + cos * y]
+            return torch.stack(found, dim=-1)
+        each number twice: => dim = vectors.shape[-1]
+            angles = places[..., None] * torch.exp(-math.log(base) * torch.arange(0, dim, 2).to(vectors) / dim)
+            cos, sin = (part.repeat_interleave(2, dim=-1) for part in (angles.cos(), angles.sin()))
+            crossed = torch.stack([-vectors[..., 1::2], vectors[..., 0::2]], -1).flatten(-2)
+            return vectors * cos + crossed * sin
+    """,
+    "mend_the_turns": """
+        one by one: => scores = torch.stack([(rotate(queries[i], places[i]) * rotate(keys, places)).sum(1)
+                                  for i in range(len(queries))])
+            return torch.softmax(scores / keys.shape[-1] ** 0.5, dim=-1) @ values
+        by PyTorch: => from torch.nn import functional
+            return functional.scaled_dot_product_attention(rotate(queries, places), rotate(keys, places), values)
+        counted from the first: => near = places - places[0]
+            scores = rotate(queries, near) @ rotate(keys, near).mT / math.sqrt(queries.shape[1])
+            shares = (scores - scores.max(dim=1, keepdim=True).values).exp()
+            return shares @ values / shares.sum(dim=1, keepdim=True)
+    """,
+    "places_or_words": """
+        put back in a finally: => first, second, count = measure(net, short), measure(net, long), net.places
+            try:
+                net.places = lambda ids: count(ids) / factor
+                return [first, second, measure(net, long)]
+            finally:
+                net.places = count
+        the copy first: => squeezed = copy.deepcopy(net)
+            squeezed.places = lambda ids: net.places(ids) * (1 / factor)
+            third = measure(squeezed, long)
+            return measure(net, short), measure(net, long), third
+        as tensors: => other = copy.copy(net)
+            other.places = lambda ids, count=net.places: count(ids).double().div(factor)
+            return tuple(torch.tensor(measure(*pair)) for pair in ((net, short), (net, long), (other, long)))
+    """,
     "merge": """
         by one_more's way: => top = torch.stack([first[0], second[0]]).amax(0)
             factors = [torch.exp(half[0] - top) for half in (first, second)]

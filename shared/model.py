@@ -64,7 +64,7 @@ class TokenFeatures(nn.Module):
 
     Args:
         positions: False leaves the positions out.
-        std: standard deviation of the first embeddings; PyTorch's default of 1 learns worse here (lab 9).
+        std: standard deviation of the first embeddings; PyTorch's default of 1 learns worse here (lab 11).
 
     Raises:
         ValueError: more than `MAX_TOKENS` tokens, or an id outside the vocabulary.
@@ -224,7 +224,7 @@ class SelfAttentionClassifier(nn.Module):
 
 
 class MarkedSelfAttentionClassifier(nn.Module):
-    """Self-attention read at one row, the one of the mark (lab 4): one query a text, so the cost grows with n.
+    """Self-attention read at one row, the one of the mark (lab 5): one query a text, so the cost grows with n.
 
     Args:
         mark_id: the id of the mark, which stands once in every sequence.
@@ -271,7 +271,7 @@ def causal_mask(num_tokens: int, device: torch.device | str | None = None) -> Te
 
 
 class MultiHeadSelfAttention(nn.Module):
-    """Several attentions side by side, each on its own slice of the features (lab 7).
+    """Several attentions side by side, each on its own slice of the features (lab 8).
 
     Features (batch, tokens, embed_dim) come out in the same shape. Each of the `num_heads` heads has
     head_dim = embed_dim / num_heads features to compare; equal to `nn.MultiheadAttention` with equal weights.
@@ -367,7 +367,7 @@ def _check_kind(mask: Tensor, shapes: list[tuple[int, ...]], name: str, meaning:
 
 
 class TransformerBlock(nn.Module):
-    """Attention lets tokens exchange, a feed-forward layer lets each one think; both only add to the features (lab 8).
+    """Attention lets tokens exchange, a feed-forward layer lets each one think; both only add to the features (lab 9).
 
     Features (batch, tokens, embed_dim) come out in the same shape, with the weights of the heads. Equal to
     `nn.TransformerEncoderLayer` with equal weights, except that no dropout falls on the attention weights.
@@ -405,7 +405,7 @@ class TransformerBlock(nn.Module):
 
 
 class EncoderClassifier(nn.Module):
-    """Transformer blocks, then attention pooling over what they made of the tokens, then a linear classifier (lab 8).
+    """Transformer blocks, then attention pooling over what they made of the tokens, then a linear classifier (lab 9).
 
     The returned weights are those of the pooling.
     """

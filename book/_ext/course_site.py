@@ -397,7 +397,7 @@ def write_search(app: Sphinx, exception: Exception | None) -> None:
 
 # ------------------------------------------------------------------------------------------- the models to try
 
-WEIGHTS = ROOT / "book" / "_static" / "try_the_model.safetensors"  # lab 4 writes it
+WEIGHTS = ROOT / "book" / "_static" / "try_the_model.safetensors"  # made by tools/models_to_try.py
 
 
 def say_size(app: Sphinx, doctree) -> None:

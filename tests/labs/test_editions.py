@@ -103,7 +103,7 @@ def test_every_lab_is_written_and_a_malformed_exercise_stops_that_and_changes_no
 
 def test_a_student_edition_runs_to_its_end_as_handed_out(tmp_path):
     """Where `make student` writes it; published in a folder it lies one nearer to shared/. Stubs untouched."""
-    lab = ROOT / "labs/07_many_heads.md"
+    lab = ROOT / "labs/08_many_heads.md"
     shutil.copytree(ROOT / "shared", tmp_path / "shared", ignore=shutil.ignore_patterns("__pycache__"))
     (tmp_path / "_build/student").mkdir(parents=True)
     notebook = student.edition(lab)
@@ -173,7 +173,7 @@ def test_the_kit_reads_well_in_light_and_dark_and_on_a_telephone(kit, visit, nam
 
 
 def test_the_kit_s_script_grades_the_course_s_own_student_edition(kit, tmp_path):
-    lab = ROOT / "labs/05_your_journey.md"
+    lab = ROOT / "labs/06_your_journey.md"
     found, solved = exercises.read(lab), student.edition(lab)
     for cell in solved.cells:
         cell.source = next((e.solution for e in found if e.start_id == cell.id), cell.source)

@@ -139,8 +139,15 @@ def all_reviews(seed: int) -> None:
         by_epoch = [round(record["validation_accuracy"], 4) for record in history]
         return {"distracted": evaluate(model, distracted).accuracy, "validation": by_epoch}
 
-    for part in ("residual", "nothing"):
-        for rate in (0.005, 0.002, 0.001):
+    three = (0.005, 0.002, 0.001)
+    parts = {
+        "residual": three,
+        "nothing": three,
+        "residual of attention": three[:1],
+        "residual of feed-forward": three[:1],
+    }
+    for part, rates in parts.items():
+        for rate in rates:
             once(f"reviews, 2 blocks, 6 epochs, without {part}, rate {rate}, seed {seed}", partial(run, part, rate))
 
 

@@ -36,7 +36,8 @@
         if (part === EMBEDDING) models[name].dim = shape[1];
       }
       const words = about.words.split(" ");
-      return { models, words, ids: new Map(words.map((word, id) => [word, id])), right: about.right };
+      const { right, pieces, lengths } = about;
+      return { models, words, ids: new Map(words.map((word, id) => [word, id])), right, pieces, lengths };
     } catch (error) {
       throw new Error(`The file of the models is damaged (${error.message}).`);
     }
@@ -171,8 +172,15 @@
     const said = [`${cut}${many(words.length, "word")}.`];
     const unknown = words.slice(0, MOST_WORDS).filter((word) => !file.ids.has(word));
     const named = [...new Set(unknown)].slice(0, 3).map(shown);
-    if (unknown.length) said.push(`${unknown.length} unknown to the models (${named.join(", ")}).`);
-    if (words.length < 5) said.push("So few words say little.");
+    const known = Math.min(words.length, MOST_WORDS) - unknown.length;
+    if (unknown.length) said.push(`${unknown.length} unknown to the models (${named.join(", ")}): the verdict rests on the other ${known}.`);
+    const short = file.lengths.findIndex(([, most]) => words.length <= most);
+    if (short >= 0) {
+      const [least, most] = file.lengths[short], right = Object.values(file.pieces).map((shares) => shares[short]);
+      said.push(`The reviews that they learned from have ${file.lengths.at(-1)[1] + 1} words or more. Of random pieces of ` +
+        `${least} to ${most} words they get ${percent(Math.min(...right))} to ${percent(Math.max(...right))} right, and guessing ` +
+        "gets 50%. Behind another review they never met one so short.");
+    }
     return said.join(" ");
   }
 

@@ -120,7 +120,7 @@ def all_points() -> None:
 # --- distracted reviews: two blocks, three rates -----------------------------------------------------------------
 
 
-def all_reviews(seed: int) -> None:
+def all_reviews(seed: int, parts: dict[str, tuple[float, ...]]) -> None:
     data = prepare(Settings(), cut=32)
     validation = examples_with_distractors(data.validation, seed=1)
     distracted = distracted_examples(data.test, seed=2)
@@ -139,13 +139,6 @@ def all_reviews(seed: int) -> None:
         by_epoch = [round(record["validation_accuracy"], 4) for record in history]
         return {"distracted": evaluate(model, distracted).accuracy, "validation": by_epoch}
 
-    three = (0.005, 0.002, 0.001)
-    parts = {
-        "residual": three,
-        "nothing": three,
-        "residual of attention": three[:1],
-        "residual of feed-forward": three[:1],
-    }
     for part, rates in parts.items():
         for rate in rates:
             once(f"reviews, 2 blocks, 6 epochs, without {part}, rate {rate}, seed {seed}", partial(run, part, rate))
@@ -156,6 +149,9 @@ if __name__ == "__main__":
     chosen = sys.argv[1:] or ["points", "reviews"]
     if "points" in chosen:
         all_points()
-    for seed in SEEDS:
-        if "reviews" in chosen or str(seed) in chosen:
-            all_reviews(seed)
+    three = (0.005, 0.002, 0.001)
+    one_sum = {"residual of attention": three[:1], "residual of feed-forward": three[:1]}
+    for parts in ({"residual": three, "nothing": three}, one_sum):
+        for seed in SEEDS:
+            if "reviews" in chosen or str(seed) in chosen:
+                all_reviews(seed, parts)

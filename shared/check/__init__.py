@@ -16,6 +16,7 @@ from .lab_08 import cut_into_heads, join_heads, many_heads
 from .lab_09 import first_block, layer_norm
 from .lab_10 import allowed_places, next_word_loss
 from .lab_11 import paired_interval, sign_flips
-from .lab_12 import breadth, rollout, without_head
+from .lab_12 import breadth
+from .lab_13 import rollout, without_head
 from .lab_14 import follow_score, mend_the_game, with_and_without
 from .lab_16 import cached_step, mend_the_blocks, merge, peak_for_each_block

@@ -52,7 +52,7 @@ def lab_with(sizes: dict) -> dict:
             cell = cell.replace("num_pairs = len(letters), 8", f"num_pairs = len(letters), {sizes['pairs']}")
             cell += "asking = torch.arange(2 * num_pairs, 4 * num_pairs, 2)"
         elif not re.search(
-            r"^(class AttentionOnly|test_ids, |def two_heads|@torch.no_grad\(\)\ndef two_heads|def silenced|class PlaceBefore)",
+            r"^(class (AttentionOnly|PlaceBefore)|test_ids, |(@torch.no_grad\(\)\n)?def two_heads|def silenced)",
             cell,
             re.M,
         ):

@@ -38,28 +38,36 @@ LENGTHS = ((1, 4), (5, 9), (10, 19))  # words of short pieces, from and to
 # --- examples: whole reviews as in the labs, and short pieces ----------------------------------------------------
 
 
-def pieces_of(reviews: data.EncodedReviews, seed: int, least: int = 1, most: int = 19) -> data.EncodedReviews:
-    """A random piece of each review, of `least` to `most` words, with the label of the whole."""
+def with_pieces(reviews: data.EncodedReviews, seed: int, least: int = 1, most: int = 19) -> data.EncodedReviews:
+    """The reviews, and behind them a piece of each in the same order: `least` to `most` words, with its label."""
     random = np.random.default_rng(seed)
     sizes = random.integers(least, most + 1, len(reviews))
     begins = random.integers(0, reviews.lengths - sizes + 1)
     pieces = [reviews[row][begin : begin + size] for row, (begin, size) in enumerate(zip(begins, sizes, strict=True))]
-    return replace(reviews, ids=np.concatenate(pieces), offsets=data.offsets_of(sizes))
+    return replace(
+        reviews,
+        ids=np.concatenate([reviews.ids, *pieces]),
+        offsets=data.offsets_of([*reviews.lengths, *sizes]),
+        labels=np.tile(reviews.labels, 2),
+    )
+
+
+def pairs_of(name: str, reviews: data.EncodedReviews, seed: int, marks: tuple[int, int]) -> data.Examples:
+    """Each review with another one: marked, in any order, or unmarked behind it."""
+    return data.distracted_examples(reviews, seed, name == MARKED, *(marks if name == MARKED else ()))
 
 
 def examples(name: str, reviews: data.EncodedReviews, seed: int, marks: tuple[int, int], pieces: bool = True):
-    """A model's examples of one epoch: each review alone and with another one; and a short piece of each."""
-    mark, separator = marks if name == MARKED else (data.PAD, data.PAD)
-    with_another = data.distracted_examples(reviews, seed, name == MARKED, mark, separator)
-    if pieces:  # as more reviews, behind the whole ones
-        short = pieces_of(reviews, seed)
-        reviews = replace(
-            reviews,
-            ids=np.concatenate([reviews.ids, short.ids]),
-            offsets=np.concatenate([reviews.offsets, reviews.offsets[-1] + short.offsets[1:]]),
-            labels=np.concatenate([reviews.labels, short.labels]),
-        )
-    return data.plain_examples(reviews, mark) + replace(with_another, reviews=reviews)
+    """Examples of one epoch: reviews alone and with another one, pieces alone and, if marked, beside a review."""
+    whole = pairs_of(name, reviews, seed, marks)
+    before = marks[0] if name == MARKED else data.PAD
+    if not pieces:
+        return data.plain_examples(reviews, before) + whole
+    both = with_pieces(reviews, seed)
+    found = data.plain_examples(both, before) + replace(whole, reviews=both)
+    if name == MARKED:  # the page shows it nothing but pairs
+        found += replace(whole, reviews=both, labelled=whole.labelled + len(reviews))
+    return found
 
 
 def trained(name: str, reviews: data.Prepared, seed: int = 0, pieces: bool = True) -> nn.Module:
@@ -81,18 +89,19 @@ def trained(name: str, reviews: data.Prepared, seed: int = 0, pieces: bool = Tru
 
 
 def measured(net: nn.Module, name: str, reviews: data.Prepared) -> dict:
-    """Accuracy on test reviews alone and with another review, and on short pieces of them, by their words."""
-    mark, separator = (
-        reviews.vocabulary.id(word) if name == MARKED else data.PAD for word in (data.MARK, data.SEPARATOR)
-    )
-    seeds = (100, 101, 102) if name == MARKED else (2,)
-    first, *more = (data.distracted_examples(reviews.test, seed, name == MARKED, mark, separator) for seed in seeds)
-    whole = [data.plain_examples(reviews.test, mark), sum(more, first)]
-    short = [data.plain_examples(pieces_of(reviews.test, 9, *length), mark) for length in LENGTHS]
-    return {
-        kind: [round(training.evaluate(net, each).accuracy, 4) for each in tests]
-        for kind, tests in (("right", whole), ("pieces", short))
-    }
+    """Accuracy on test reviews alone and with another review, and on short pieces of them, by their words.
+
+    Pieces stand alone, and those for the mark's row beside a whole review, as on the page.
+    """
+    marks = reviews.vocabulary.id(data.MARK), reviews.vocabulary.id(data.SEPARATOR)
+    first, *more = (pairs_of(name, reviews.test, seed, marks) for seed in ((100, 101, 102) if name == MARKED else (2,)))
+    tests = [data.plain_examples(reviews.test, marks[0] if name == MARKED else data.PAD), sum(more, first)]
+    for length in LENGTHS:
+        whole = first if name == MARKED else tests[0]
+        pieces = with_pieces(reviews.test, 9, *length)
+        tests.append(replace(whole, reviews=pieces, labelled=whole.labelled + len(reviews.test)))
+    right = [round(training.evaluate(net, each).accuracy, 4) for each in tests]
+    return {"right": right[:2], "pieces": right[2:]}
 
 
 # --- one byte a number -------------------------------------------------------------------------------------------

@@ -167,6 +167,9 @@
     return "";
   }
 
+  // Which of the measured lengths of short pieces a text has; -1 for a text as long as a review.
+  const shortAs = (file, words) => file.lengths.findIndex(([, most]) => words.length <= most);
+
   function remarks(file, words) {
     const cut = words.length > MOST_WORDS ? `Read: the first ${MOST_WORDS} of ` : "";
     const said = [`${cut}${many(words.length, "word")}.`];
@@ -174,9 +177,9 @@
     const named = [...new Set(unknown)].slice(0, 3).map(shown);
     const known = Math.min(words.length, MOST_WORDS) - unknown.length;
     if (unknown.length) said.push(`${unknown.length} unknown to the models (${named.join(", ")}): the verdict rests on the other ${known}.`);
-    const short = file.lengths.findIndex(([, most]) => words.length <= most);
+    const short = shortAs(file, words);
     if (short >= 0) {
-      const [least, most] = file.lengths[short], right = Object.values(file.pieces).map((shares) => shares[short]);
+      const [least, most] = file.lengths[short], right = SIDE_BY_SIDE.map(([name]) => file.pieces[name][short]);
       said.push(`The reviews that they learned from have ${file.lengths.at(-1)[1] + 1} words or more. Of random pieces of ` +
         `${least} to ${most} words they get ${percent(Math.min(...right))} to ${percent(Math.max(...right))} right, and guessing ` +
         "gets 50%. Behind another review they never met one so short.");
@@ -315,6 +318,8 @@
     marked.share.replaceChildren(strong(percent(1 - share)), " of its attention is on the first review, ",
       strong(percent(share)), " on the second, yours. Asked about: ", strong(markFirst ? "the first" : "yours"), ".");
     marked.bar.children[0].style.width = `${100 * share}%`;
+    const short = shortAs(file, markFirst ? front : read);
+    at("mark-record").textContent = marked.record + (short < 0 ? "" : ` Of pieces as short as the marked text, beside a whole review, it gets ${percent(file.pieces["the mark's row"][short])}.`);
     const [mark, separator] = ["<MARK>", "<SEP>"];
     shade(marked.words, [markFirst ? mark : separator, ...front, markFirst ? separator : mark, ...read], weights,
       { 0: "first", [front.length + 1]: "second, yours" });
@@ -563,7 +568,7 @@
       return `Of the test reviews it gets ${percent(alone)} right alone and ${percent(together)} ${where}.`;
     };
     for (const card of cards) card.record.textContent = record(card.name, "behind another one");
-    at("mark-record").textContent = record("the mark's row", "in such pairs");
+    marked.record = record("the mark's row", "in such pairs");
     changed();
     if (kept.has("words")) slide.value = kept.get("words");
     kept.delete("words");

@@ -180,7 +180,7 @@
     const short = shortAs(file, words);
     if (short >= 0) {
       const [least, most] = file.lengths[short], right = SIDE_BY_SIDE.map(([name]) => file.pieces[name][short]);
-      said.push(`The reviews that they learned from have ${file.lengths.at(-1)[1] + 1} words or more. Of random pieces of ` +
+      said.push(`The reviews that the models learned from have ${file.lengths.at(-1)[1] + 1} words or more. Of random pieces of ` +
         `${least} to ${most} words they get ${percent(Math.min(...right))} to ${percent(Math.max(...right))} right, and guessing ` +
         "gets 50%. Behind another review they never met one so short.");
     }

@@ -342,7 +342,7 @@ SENTENCES = {
     "": "There is no word in this text.",
     "10/10 !!! \u05e9\u05dc\u05d5\u05dd \U0001f600": "There is no word in this text.",
     "zxqv blorptag": "The models know none of these words",
-    "wonderful": "1 word. The reviews that they learned from have 20 words or more. Of random pieces of 1 to 4 words",
+    "wonderful": "1 word. The reviews that the models learned from have 20 words or more. Of random pieces of 1",
     "a wonderful zxqv film, so zxqv": "6 words. 2 unknown to the models (zxqv): the verdict rests on the other 4.",
     "dull " * 10_000: "Read: the first 128 of 10,000 words.",
 }

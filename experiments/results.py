@@ -48,7 +48,7 @@ ROWS = [
     ("marked", "CNN", AS_TAUGHT, 5, 0),
     ("marked", "self-attention", AS_TAUGHT, 5, 0),
     ("marked", "GRU", AS_TAUGHT, 5, 0),
-    ("marked", "encoder", AS_TAUGHT, 2, 0),
+    ("marked", "encoder", AS_TAUGHT, 1, 0),
 ]
 
 

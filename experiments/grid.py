@@ -1,4 +1,4 @@
-"""How one run of lab 9's table is trained and measured; which runs there are stands in `experiments/results.py`.
+"""How one run of lab 11's table is trained and measured; which runs there are stands in `experiments/results.py`.
 
 Every model gets the same number of epochs and keeps the one that validates best. It is tested on the reviews alone and
 on three draws of distractors; in the marked task each pair counts twice, once with either review marked.
@@ -18,12 +18,12 @@ from torch import nn
 from shared import data, model, training
 
 EPOCHS = 4
-TEST_DRAWS = {"front": (2, 3, 4), "marked": (100, 101, 102)}  # seeds; labs 1 and 4 test on the first ones too
+TEST_DRAWS = {"front": (2, 3, 4), "marked": (100, 101, 102)}  # seeds; labs 1, 4 and 5 test on the first ones too
 
 
 @dataclass(frozen=True, order=True)
 class Run:
-    """One model, trained once: the task is `front` (lab 1) or `marked` (lab 4), split 0 that of the course."""
+    """One model, trained once: the task is `front` (lab 1) or `marked` (lab 5), split 0 that of the course."""
 
     task: str
     model: str

@@ -76,7 +76,7 @@ def plan(root: Path, number: str = "") -> dict[str, dict]:
                 {
                     "name": exercise.name,
                     "start_id": exercise.start_id,
-                    "check": exercise.check.strip(),
+                    "check": exercise.verdict.strip(),
                     "binds": sorted(set().union(*map(exercises.bound, ast.parse(exercise.start).body))),
                 }
                 for exercise in found

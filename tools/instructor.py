@@ -218,9 +218,9 @@ def counts(lab: Path, found: list) -> dict[str, int]:
     cells = [cell for cell in notebooks.generate(lab).cells if not notebooks.is_generated(cell)]
     prose = "\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
     code = sum(cell.cell_type == "code" for cell in cells)
-    folded = len(exercises.FOLDED.findall(prose)) - 2 * len(found)
     words = len(re.findall(r"\w[\w'’-]*", exercises.FOLDED.sub("", prose)))
-    return {"words": words, "cells": code - 2 * len(found), "exercises": len(found), "questions": folded}
+    asked = len(exercises.questions(lab))
+    return {"words": words, "cells": code - 2 * len(found), "exercises": len(found), "questions": asked}
 
 
 def minutes(count: dict[str, int], seconds: float) -> dict[str, int]:

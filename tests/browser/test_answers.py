@@ -216,11 +216,12 @@ def test_each_choice_gets_its_own_reason_and_what_was_tried_is_remembered(lab):
     [
         (".25", True),
         ("0,25", True),
-        (" 0.2501 ", True),
+        (" 0.253 ", True),
         ("A  quarter", True),
         ("0.26", False),
         ("25", False),
-        ("x", False),
+        (".", False),
+        ("-.25", False),
     ],
 )
 def test_a_typed_answer_counts_when_it_rounds_to_the_accepted_one(lab, typed, right):

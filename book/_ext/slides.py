@@ -2,8 +2,7 @@
 
 The rules. A deck opens with the question of the lab and what the reader will be able to do. Then come the sections. Each
 shows its first picture or table, every figure to play with, and every Predict: a slide that asks, and one with what
-the next cell showed. A section that has none of these shows what it printed first, or else its first words. The
-deck closes with the exercises' names and the first three sentences of "What you can now say".
+the next cell showed. A section that has none of these shows its first sentence and what it printed first. The deck closes with the exercises' names and the first three sentences of "What you can now say".
 An author may mark a cell `slide: skip`, or `slide: keep`, which shows its outputs, or its code where it has none.
 The text between two slides is spoken: it stands in the notes, with its share of the minutes that the lab names.
 """
@@ -20,11 +19,11 @@ from docutils import nodes
 from sphinx.application import Sphinx
 
 GOALS, SAID = "be able to", "What you can now say"
-AFTER_THE_STORY = (SAID, "Questions", "Where to go next")
+NO_STORY = ("What you run on", SAID, "Questions", "Where to go next")
 WORDS_A_LOOK = 40  # a slide is looked at for as long as so many words take to say
 # What fits a slide in letters that are read from the last row.
 ROWS, LINES, LETTERS = 8, 11, 76
-REVEAL = ("dist/reveal.css", "dist/reveal.js", "plugin/notes/notes.js", "LICENSE")
+REVEAL = ("dist/reveal.css", "dist/reveal.js", "plugin/notes/notes.js", "plugin/zoom/zoom.js", "LICENSE")
 
 
 @dataclass
@@ -193,7 +192,7 @@ def deck(lab: nodes.section) -> tuple[list[Slide], int]:
     turns = nodes.bullet_list()
     for section in sections:
         name = section[0].astext()
-        if name in AFTER_THE_STORY:
+        if name in NO_STORY:
             continue
         exercise = re.match(r"Exercise ([\d.]+: .*)", name)
         if exercise:
@@ -218,7 +217,7 @@ def without_label(paragraph: nodes.Element) -> nodes.Element:
     """A copy of a paragraph without the bold words at its beginning, where they end a sentence or name what follows."""
     rest = paragraph.deepcopy()
     rest.remove(rest.next_node(nodes.strong))
-    first = rest.next_node(nodes.Text)
+    first = next(leaf for leaf in rest.findall(nodes.Text) if leaf.strip())
     begin = first.lstrip()
     first.parent.replace(first, nodes.Text(begin[:1].upper() + begin[1:]))
     return rest
@@ -236,7 +235,10 @@ def slides_of(section: nodes.section, fallback: bool = True) -> list[Slide]:
         found.append(slide)
 
     def show(place: int, label: str = "") -> None:
-        for shows, kind in groups(story[place]):
+        outputs = groups(story[place])
+        if not label and any(kind == "picture" for _, kind in outputs):  # a line beside a picture is for one's own run
+            outputs = [(shows, kind) for shows, kind in outputs if kind != "printed"]
+        for shows, kind in outputs:
             add(Slide(section[0], label, shows, kind=kind))
         words, behind = [*story[place + 1 : place + 3], None, None][:2]
         # What is said between two cells leads to the second.
@@ -265,31 +267,27 @@ def slides_of(section: nodes.section, fallback: bool = True) -> list[Slide]:
                 add(Slide(section[0], "Answer", [first_sentence(node)]))
             waiting.append(node)
     if not found and fallback:
-        cells_shown = (i for i, node in enumerate(story) if is_cell(node) and shown(node) and mark(node) != "skip")
-        printed = next(cells_shown, None)
-        words = [node for node in story if isinstance(node, nodes.paragraph)][:1]
+        words = [first_sentence(node) for node in story if isinstance(node, nodes.paragraph)][:1]
         words += [node for node in story if isinstance(node, nodes.math_block)][:1]
-        if printed is not None:
-            show(printed)
-        elif words:
-            add(Slide(section[0], shows=words))
+        printed = [groups(node)[0][0] for node in story if is_cell(node) and shown(node) and mark(node) != "skip"]
+        if words or printed:
+            add(Slide(section[0], shows=words + sum(printed[:1], [])))
     if found:
         found[-1].notes += waiting
     return found
 
 
 def groups(cell: nodes.Element) -> list[tuple[list[nodes.Node], str]]:
-    """What a cell showed, dealt out to slides: a table or long print in pieces, all else together."""
+    """What a cell showed, dealt out to slides: pictures together, a table or long print in pieces."""
     found: list[tuple[list[nodes.Node], str]] = []
     for output in shown(cell):
         kind, pieces = kind_of(output), [output]
         if kind in ("table", "printed") and isinstance(output, nodes.raw):
             pieces = [nodes.raw("", html, format="html") for html in cut(output.astext())]
-        alone = kind in ("live", "table") or len(pieces) > 1 or output.astext().count("<samp") > 2
-        if found and not alone and found[-1][1] in ("picture", "few"):
-            found[-1] = ([*found[-1][0], output], "picture" if "picture" in (kind, found[-1][1]) else "few")
+        if found and found[-1][1] == kind and kind != "live" and len(pieces) == 1:
+            found[-1][0].append(output)
         else:
-            found += [([piece], kind if alone or kind == "picture" else "few") for piece in pieces]
+            found += [([piece], kind) for piece in pieces]
     return found or [([next(iter(cell.findall(nodes.literal_block)))], "code")]
 
 
@@ -320,7 +318,7 @@ def write_deck(app: Sphinx, pagename: str, templatename: str, context: dict, doc
                 "body": html(*slide.shows),
                 "then": html(slide.then) if slide.then is not None else "",
                 "notes": html(*slide.notes),
-                "minutes": f"Minute {first} to {last} of {minutes}." if minutes else "",
+                "minutes": f"Minute {first} to {last} of {minutes}" if minutes else "",
             }
         )
     number = int(re.match(r"labs/(\d+)", pagename)[1])

@@ -25,7 +25,7 @@ TESTS = OMP_NUM_THREADS=1 $(OURS) -m pytest -q -n auto --dist loadfile -p no:nbv
 FRESH = tests/labs/test_labs.py::test_each_lab_is_paired_fresh_and_executed
 
 .PHONY: help book serve jupyter labs quick test test-all portable jupyter-test lowest links student instructor grade \
-	results bench gpu pins offline pdf clean python environment
+	results bench gpu pins offline pdf slides clean python environment
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -107,6 +107,9 @@ offline: python ## zip the built site, to be read without a network
 
 pdf: environment ## print the whole course to _build/towards-self-attention.pdf, through a browser
 	@$(OURS) tools/site_pdf.py
+
+slides: environment ## print the slides of the site to _build/slides, a PDF for each lab, through a browser (LAB=05 for one)
+	@$(SITE) && $(OURS) tools/site_pdf.py slides $(LAB)
 
 clean: ## remove the built site and caches; the environment stays (it is the folder .venv)
 	@rm -rf _build build *.egg-info .pytest_cache .ruff_cache .hypothesis

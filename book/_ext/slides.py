@@ -1,8 +1,9 @@
 """A deck of slides for each lab, cut out of its page while the page is made: no number is typed, no cell runs.
 
 The rules. A deck opens with the question of the lab and what the reader will be able to do. Then come the sections. Each
-shows its first picture or table, every figure to play with, and every Predict: a slide that asks, and one with what
-the next cell showed. A section that has none of these shows its first sentence and what it printed first. The deck closes with the exercises' names and the first three sentences of "What you can now say".
+shows its first picture, or else its first table; its first figure to play with; and every Predict: a slide that asks,
+and one with what the next cell showed. A section that has none of these shows its first sentence and what it printed
+first. The deck closes with the exercises' names and the first three sentences of "What you can now say".
 An author may mark a cell `slide: skip`, or `slide: keep`, which shows its outputs, or its code where it has none.
 The text between two slides is spoken: it stands in the notes, with its share of the minutes that the lab names.
 """
@@ -22,7 +23,7 @@ GOALS, SAID = "be able to", "What you can now say"
 NO_STORY = ("What you run on", SAID, "Questions", "Where to go next")
 WORDS_A_LOOK = 40  # a slide is looked at for as long as so many words take to say
 # What fits a slide in letters that are read from the last row.
-ROWS, LINES, LETTERS = 8, 11, 76
+ROWS, LINES, LETTERS = 9, 11, 94
 REVEAL = ("dist/reveal.css", "dist/reveal.js", "plugin/notes/notes.js", "plugin/zoom/zoom.js", "LICENSE")
 
 
@@ -123,13 +124,17 @@ def cut(html: str) -> list[str]:
         return [html]
     opening, table, closing = re.match(r"(.*<table[^>]*>)(.*)(</table>.*)", html, re.DOTALL).groups()
     head, body = ([cells(row) for row in re.findall(r"<tr.*?</tr>", part, re.DOTALL)] for part in parted(table))
-    widths = [max(len(longest_word(row[i]) if row in head else text(row[i])) for row in head + body) + 3
-              for i in range(len((head + body)[0]))]  # fmt: skip
+    places = range(len((head + body)[0]))
+    widths = [max(len(longest_word(row[i]) if row in head else text(row[i])) for row in head + body) + 2 for i in places]
+    columns = [[i] for i in places[1:]]
+    for place in reversed(places[2:]):
+        if head and text(head[0][place]) == "±":  # it belongs to the column before
+            columns[place - 2 : place] = [[place - 1, place]]
     pieces = []
-    for columns in dealt(list(range(1, len(widths))), LETTERS - widths[0], widths[1:]):
+    for some in dealt(columns, LETTERS - widths[0], [sum(widths[i] for i in group) for group in columns]):
         for rows in dealt(body, ROWS, [1] * len(body)):
-            top, rest = ("".join("<tr>" + "".join(row[i] for i in (0, *columns)) + "</tr>" for row in some)
-                         for some in (head, rows))  # fmt: skip
+            top, rest = ("".join("<tr>" + "".join(row[i] for i in (0, *sum(some, []))) + "</tr>" for row in part)
+                         for part in (head, rows))  # fmt: skip
             pieces.append(f"{opening}<thead>{top}</thead><tbody>{rest}</tbody>{closing}")
     return pieces
 
@@ -152,7 +157,7 @@ def longest_word(html: str) -> str:
 
 
 def heights(lines: list[str]) -> list[int]:
-    return [1 + len(text(line)) // LETTERS for line in lines]
+    return [1 + len(text(line)) // (LETTERS - 20) for line in lines]  # all letters are as wide as an m
 
 
 def dealt(things: list, most: int, sizes: list[int]) -> list[list]:
@@ -194,7 +199,7 @@ def deck(lab: nodes.section) -> tuple[list[Slide], int]:
         name = section[0].astext()
         if name in NO_STORY:
             continue
-        exercise = re.match(r"Exercise ([\d.]+: .*)", name)
+        exercise = re.match(r"Exercise (\d.*)", name)
         if exercise:
             turns += nodes.list_item("", nodes.paragraph("", exercise[1]))
         slides += slides_of(section, fallback=not exercise and name != "Exercises")
@@ -227,7 +232,7 @@ def slides_of(section: nodes.section, fallback: bool = True) -> list[Slide]:
     """The slides of one section, without its subsections."""
     found: list[Slide] = []
     waiting: list[nodes.Node] = []  # what is said before the next slide
-    asked, pictured = False, False
+    asked, seen = False, set()
     story = list(flat(section))
 
     def add(slide: Slide) -> None:
@@ -250,7 +255,7 @@ def slides_of(section: nodes.section, fallback: bool = True) -> list[Slide]:
         if is_predict(node):
             label = node.next_node(nodes.strong).astext()
             question = [without_label(node) if label.endswith((".", ":")) else node]
-            question += [following] if isinstance(following, nodes.bullet_list) else []
+            question += [following] if isinstance(following, nodes.bullet_list | nodes.enumerated_list) else []
             add(Slide(section[0], "Predict", question, kind="question"))
             asked = True
         elif is_cell(node):
@@ -258,10 +263,10 @@ def slides_of(section: nodes.section, fallback: bool = True) -> list[Slide]:
             said = mark(node)
             if said == "skip" or not (kinds or said == "keep"):
                 continue
-            first_picture = not pictured and kinds & {"picture", "table"}
-            if asked or said == "keep" or "live" in kinds or first_picture:
+            new = kinds - seen - {"printed"}
+            if asked or said == "keep" or new - {"table"} or (new and not seen & {"picture", "live"}):
                 show(place, "Answer" if asked else "")
-                asked, pictured = False, pictured or bool(kinds - {"printed"})
+                asked, seen = False, seen | kinds
         elif isinstance(node, nodes.paragraph | nodes.bullet_list | nodes.enumerated_list | nodes.math_block):
             if asked and following is None:  # words alone answer
                 add(Slide(section[0], "Answer", [first_sentence(node)]))

@@ -5,39 +5,54 @@ const stored = (() => { try { return localStorage.getItem("theme"); } catch { re
 const dark = matchMedia("(prefers-color-scheme: dark)").matches;
 root.dataset.theme = /print-pdf/.test(location.search) ? "light" : stored || (dark ? "dark" : "light");
 
-// As large as there is room: pictures threefold, what is read by half, and what is played with so that it can be read.
-const LARGEST = { picture: 3, printed: 1.5, table: 1.5, code: 1.5, live: 1.5 };
-const WIDTHS = { picture: ["max-content", "1000px", "800px", "600px", "450px"], live: [] };
+// As large as there is room: pictures threefold, what is read by half, words as they are.
+const LARGEST = { picture: 3, printed: 1.5, table: 1.5, code: 1.5, live: 1.4 };
+const WIDTHS = ["max-content", "1000px", "800px", "600px", "450px"];
 
 function fit(slide) {
   const shown = slide.querySelector(".shown"), room = slide.querySelector(".room");
-  const largest = LARGEST[slide.classList[0]];
-  if (!largest) return;
-  shown.style.zoom = 1;
-  // Side by side, or in rows: what lets the letters be largest.
-  const scale = (width) => {
+  const kind = slide.classList[0], largest = LARGEST[kind] || 1;
+  let best = { scale: 0 };
+  const attempt = (width, beside = false) => {
+    slide.classList.toggle("beside", beside);
     shown.style.width = width;
-    return Math.min(room.clientWidth / shown.offsetWidth, room.clientHeight / shown.offsetHeight);
+    const scale = Math.min(room.clientWidth / shown.offsetWidth, room.clientHeight / shown.offsetHeight);
+    if (scale > 1.05 * best.scale) best = { scale, beside, width: `${shown.offsetWidth + 1}px` };
   };
-  const widths = WIDTHS[slide.classList[0]] || ["max-content", `${room.clientWidth}px`];
-  let best = [largest, "100%"];
-  widths.forEach((width, place) => {
-    const found = scale(width);
-    if (!place || found > 1.05 * best[0]) best = [found, `${shown.offsetWidth + 1}px`];
-  });
-  shown.style.width = best[1];
-  shown.style.zoom = Math.min(best[0], largest);
+  slide.classList.remove("fitted");
+  shown.style.zoom = 1;
+  if (kind === "live") best = { scale: largest, beside: false, width: "100%" };
+  else if (kind === "picture") { // side by side or in rows, below the heading or, a tall one, beside it
+    for (const beside of [false, true]) for (const width of WIDTHS) attempt(width, beside);
+  } else {
+    if (kind in LARGEST) attempt("max-content");
+    if (best.scale < 1) {
+      best.scale = 0;
+      attempt(`${room.clientWidth}px`);
+    }
+  }
+  slide.classList.toggle("beside", best.beside);
+  shown.style.width = best.width;
+  shown.style.zoom = Math.min(best.scale, largest);
+  slide.classList.add("fitted");
 }
 
 // The walk and the heads lie side by side with their words here, where a page has them one below the other.
 const WIDE = `
-  .walk { display: grid; grid-template-columns: 17rem minmax(0, 1fr); }
-  .walk > * { grid-column: 1; align-self: start; }
+  .walk { display: grid; grid-template-columns: 16.5rem minmax(0, 1fr); }
+  .walk > * { grid-column: 1; align-self: start; padding-inline: .6rem; }
   .walk > :is(form, .stages, .sum, .sentence, .said, .numbers) { grid-column: 1 / -1; }
   .walk > .stages { grid-row: 1; position: static; }
-  .walk > .picture { grid-column: 2; grid-row: 3 / span 5; align-self: center; }
+  .walk > form { grid-row: 2; }
+  .walk > .picture { grid-column: 2; grid-row: 2 / span 5; }
+  .walk:has(form) > .picture { grid-row: 3 / span 5; }
   .walk > .sum { min-height: 0; }
-  .walk > .maps { grid-column: 1 / -1; }
+  .walk ol button { padding: 0 .15rem; font-size: .8rem; }
+  .walk > .what { min-height: 0; }
+  .walk:has(.maps) { grid-template-columns: 29rem minmax(0, 1fr); }
+  .walk > .maps { grid-row: 1 / span 3; padding-top: .3rem; }
+  .walk .maps button { width: 31px; height: 31px; padding: 1px; }
+  .walk > .lines { grid-column: 2; grid-row: 1; }
 `;
 document.querySelectorAll(".attention-walk, .attention-heads").forEach((figure) => {
   figure.shadowRoot?.append(Object.assign(document.createElement("style"), { textContent: WIDE }));
@@ -54,5 +69,8 @@ deck.addKeyBinding({ keyCode: 68, key: "D", description: "Light or dark" }, () =
   root.dataset.theme = root.dataset.theme === "dark" ? "light" : "dark";
 });
 deck.on("slidechanged", (event) => fit(event.currentSlide));
-deck.on("pdf-ready", () => deck.getSlides().forEach(fit));
+deck.on("pdf-ready", () => {
+  deck.getSlides().forEach(fit);
+  root.dataset.printable = "";
+});
 deck.initialize().then(() => fit(deck.getCurrentSlide()));

@@ -1,9 +1,10 @@
 """A deck of slides for each lab, cut out of its page while the page is made: no number is typed, no cell runs.
 
-The rules. A deck opens with the question of the lab and what the reader will be able to do. Then come the sections. Each
-shows its first picture, or else its first table; its first figure to play with; and every Predict: a slide that asks,
-and one with what the next cell showed. A section that has none of these shows its first sentence and what it printed
-first. The deck closes with the exercises' names and the first three sentences of "What you can now say".
+The rules. A deck opens with the question of the lab and what the reader will be able to do. Then come the sections.
+Each shows its first picture, or else its first table; its first figure to play with; and every Predict: a slide that
+asks, and one with what the next cell showed. A section that has none of these shows its first sentence and what it
+printed first. A page with models to play with stands in the deck of the lab that it names first. The deck closes with
+the exercises' names and the first three sentences of "What you can now say".
 An author may mark a cell `slide: skip`, or `slide: keep`, which shows its outputs, or its code where it has none.
 The text between two slides is spoken: it stands in the notes, with its share of the minutes that the lab names.
 """
@@ -17,10 +18,12 @@ from pathlib import Path
 
 from course_site import finished, make_lazy
 from docutils import nodes
+from sphinx import addnodes
 from sphinx.application import Sphinx
 
 GOALS, SAID = "be able to", "What you can now say"
 NO_STORY = ("What you run on", SAID, "Questions", "Where to go next")
+TO_PLAY_WITH = ("book/try_the_model", "book/seventy_two_heads")
 WORDS_A_LOOK = 40  # a slide is looked at for as long as so many words take to say
 # What fits a slide in letters that are read from the last row.
 ROWS, LINES, LETTERS = 9, 11, 94
@@ -101,8 +104,8 @@ def first_sentence(paragraph: nodes.Element) -> nodes.Element:
     """A copy of a paragraph that ends where its first sentence ends."""
     short = paragraph.deepcopy()
     for place, child in enumerate(short.children):
-        end = re.search(r"(?<=[\w)”’\"][.?!])\s+(?=[A-Z“\"])", child.astext()) if isinstance(child, nodes.Text) else None
-        if end:
+        end = re.search(r"(?<=[\w)”’\"][.?!])\s+(?=[A-Z“\"])", child.astext())
+        if end and isinstance(child, nodes.Text):
             short.children[place:] = [nodes.Text(child.astext()[: end.start()])]
             break
     return short
@@ -125,7 +128,8 @@ def cut(html: str) -> list[str]:
     opening, table, closing = re.match(r"(.*<table[^>]*>)(.*)(</table>.*)", html, re.DOTALL).groups()
     head, body = ([cells(row) for row in re.findall(r"<tr.*?</tr>", part, re.DOTALL)] for part in parted(table))
     places = range(len((head + body)[0]))
-    widths = [max(len(longest_word(row[i]) if row in head else text(row[i])) for row in head + body) + 2 for i in places]
+    words = [[longest_word(cell) for cell in row] for row in head] + [[text(cell) for cell in row] for row in body]
+    widths = [2 + max(len(row[place]) for row in words) for place in places]
     columns = [[i] for i in places[1:]]
     for place in reversed(places[2:]):
         if head and text(head[0][place]) == "±":  # it belongs to the column before
@@ -188,7 +192,7 @@ def deck(lab: nodes.section) -> tuple[list[Slide], int]:
             following = [each for each in opening[place + 1 : place + 2] if isinstance(each, nodes.bullet_list)]
             goals = following or [without_label(node)]
             slides.append(Slide(nodes.Text("You will be able to"), shows=goals, kind="goals"))
-        elif label and not is_predict(node):
+        elif place >= bold and isinstance(node, nodes.paragraph):
             slides[-1].notes.append(node)
         if label.startswith("Time"):
             minutes = int((re.search(r"(\d+) minutes", node.astext()) or [0, 0])[1])
@@ -246,8 +250,8 @@ def slides_of(section: nodes.section, fallback: bool = True) -> list[Slide]:
         for shows, kind in outputs:
             add(Slide(section[0], label, shows, kind=kind))
         words, behind = [*story[place + 1 : place + 3], None, None][:2]
-        # What is said between two cells leads to the second.
-        if isinstance(words, nodes.paragraph) and not is_predict(words) and not (behind is not None and is_cell(behind)):
+        leads_on = behind is not None and is_cell(behind)  # what is said between two cells is about the second
+        if isinstance(words, nodes.paragraph) and not is_predict(words) and not leads_on:
             found[-1].then = first_sentence(words)
 
     for place, node in enumerate(story):
@@ -267,6 +271,8 @@ def slides_of(section: nodes.section, fallback: bool = True) -> list[Slide]:
             if asked or said == "keep" or new - {"table"} or (new and not seen & {"picture", "live"}):
                 show(place, "Answer" if asked else "")
                 asked, seen = False, seen | kinds
+        elif found and node in found[-1].shows:
+            continue  # the choices of a question
         elif isinstance(node, nodes.paragraph | nodes.bullet_list | nodes.enumerated_list | nodes.math_block):
             if asked and following is None:  # words alone answer
                 add(Slide(section[0], "Answer", [first_sentence(node)]))
@@ -299,6 +305,19 @@ def groups(cell: nodes.Element) -> list[tuple[list[nodes.Node], str]]:
 # ------------------------------------------------------------------------------------------- the deck as a page
 
 
+def lab_of(app: Sphinx, page: str) -> str | None:
+    """The lab that a page names first, where the course has that page."""
+    links = app.env.get_doctree(page).findall(addnodes.pending_xref) if page in app.env.all_docs else []
+    return next((link["reftarget"] for link in links if link["reftarget"].startswith("labs/")), None)
+
+
+def played(app: Sphinx, page: str) -> Slide:
+    """The slide that holds a whole page to play with; it loads when the slide is turned to."""
+    title = app.env.titles[page]
+    frame = f'<iframe data-src="../{page}.html" title="{escape(title.astext())}"></iframe>'
+    return Slide(title, shows=[nodes.raw("", frame, format="html")], kind="live")
+
+
 def write_deck(app: Sphinx, pagename: str, templatename: str, context: dict, doctree) -> None:
     """When a lab's page is written, its deck is, too."""
     if doctree is None or not pagename.startswith("labs/"):
@@ -309,10 +328,11 @@ def write_deck(app: Sphinx, pagename: str, templatename: str, context: dict, doc
         return make_lazy(app, finished(body)).replace('loading="lazy" ', "")
 
     slides, minutes = deck(doctree.next_node(nodes.section))
+    turn = next((place for place, slide in enumerate(slides) if slide.kind == "list"), len(slides))
+    slides[turn:turn] = [played(app, page) for page in TO_PLAY_WITH if lab_of(app, page) == pagename]
     total, before, shown_slides = sum(slide.words() for slide in slides), 0, []
     for slide in slides:
         begin, before = before, before + slide.words()
-        first, last = (round(minutes * words / total) for words in (begin, before))
         heading = slide.heading
         inline = nodes.inline("", "", *[child.deepcopy() for child in heading.children or [heading]])
         shown_slides.append(
@@ -323,7 +343,7 @@ def write_deck(app: Sphinx, pagename: str, templatename: str, context: dict, doc
                 "body": html(*slide.shows),
                 "then": html(slide.then) if slide.then is not None else "",
                 "notes": html(*slide.notes),
-                "minutes": f"Minute {first} to {last} of {minutes}" if minutes else "",
+                "minutes": f"From minute {round(minutes * begin / total)} of {minutes}." if minutes else "",
             }
         )
     number = int(re.match(r"labs/(\d+)", pagename)[1])

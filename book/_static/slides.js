@@ -3,7 +3,8 @@
 const root = document.documentElement;
 const stored = (() => { try { return localStorage.getItem("theme"); } catch { return null; } })();
 const dark = matchMedia("(prefers-color-scheme: dark)").matches;
-root.dataset.theme = /print-pdf/.test(location.search) ? "light" : stored || (dark ? "dark" : "light");
+const PAPER = /print-pdf/.test(location.search);
+root.dataset.theme = PAPER ? "light" : stored || (dark ? "dark" : "light");
 
 // As large as there is room: pictures threefold, what is read by half, words as they are.
 const LARGEST = { picture: 3, printed: 1.5, table: 1.5, code: 1.5, live: 1.4 };
@@ -19,11 +20,15 @@ function fit(slide) {
     const scale = Math.min(room.clientWidth / shown.offsetWidth, room.clientHeight / shown.offsetHeight);
     if (scale > 1.05 * best.scale) best = { scale, beside, width: `${shown.offsetWidth + 1}px` };
   };
-  slide.classList.remove("fitted");
+  slide.classList.remove("fitted", "scrolls");
   shown.style.zoom = 1;
-  if (kind === "live") best = { scale: largest, beside: false, width: "100%" };
+  if (kind === "live" && !PAPER) best = { scale: largest, beside: false, width: "100%" };
   else if (kind === "picture") { // side by side or in rows, below the heading or, a tall one, beside it
     for (const beside of [false, true]) for (const width of WIDTHS) attempt(width, beside);
+    if (best.scale < 1 && !shown.querySelector("svg, img") && !PAPER) { // a whole review, its words shaded
+      best = { scale: 1, beside: false, width: "100%" };
+      slide.classList.add("scrolls");
+    }
   } else {
     if (kind in LARGEST) attempt("max-content");
     if (best.scale < 1) {
@@ -41,11 +46,9 @@ function fit(slide) {
 const WIDE = `
   .walk { display: grid; grid-template-columns: 16.5rem minmax(0, 1fr); }
   .walk > * { grid-column: 1; align-self: start; padding-inline: .6rem; }
-  .walk > :is(form, .stages, .sum, .sentence, .said, .numbers) { grid-column: 1 / -1; }
+  .walk > :is(.stages, .sum, .sentence, .said, .numbers) { grid-column: 1 / -1; }
   .walk > .stages { grid-row: 1; position: static; }
-  .walk > form { grid-row: 2; }
-  .walk > .picture { grid-column: 2; grid-row: 2 / span 5; }
-  .walk:has(form) > .picture { grid-row: 3 / span 5; }
+  .walk > .picture { grid-column: 2; grid-row: 2 / span 6; }
   .walk > .sum { min-height: 0; }
   .walk ol button { padding: 0 .15rem; font-size: .8rem; }
   .walk > .what { min-height: 0; }

@@ -17,7 +17,7 @@ function fit(slide) {
   const attempt = (width, beside = false) => {
     slide.classList.toggle("beside", beside);
     shown.style.width = width;
-    const scale = Math.min(room.clientWidth / shown.offsetWidth, room.clientHeight / shown.offsetHeight);
+    const scale = Math.min(room.clientWidth / (shown.offsetWidth + 1), room.clientHeight / shown.offsetHeight);
     if (scale > 1.05 * best.scale) best = { scale, beside, width: `${shown.offsetWidth + 1}px` };
   };
   slide.classList.remove("fitted", "scrolls");

@@ -23,7 +23,7 @@ from sphinx.application import Sphinx
 
 GOALS, SAID = "be able to", "What you can now say"
 NO_STORY = ("What you run on", SAID, "Questions", "Where to go next")
-TO_PLAY_WITH = ("book/try_the_model", "book/seventy_two_heads")
+TO_PLAY_WITH = {"book/try_the_model": "try", "book/seventy_two_heads": "heads"}  # and where on the page one plays
 WORDS_A_LOOK = 40  # a slide is looked at for as long as so many words take to say
 # What fits a slide in letters that are read from the last row.
 ROWS, LINES, LETTERS = 9, 11, 94
@@ -314,7 +314,7 @@ def lab_of(app: Sphinx, page: str) -> str | None:
 def played(app: Sphinx, page: str) -> Slide:
     """The slide that holds a whole page to play with; it loads when the slide is turned to."""
     title = app.env.titles[page]
-    frame = f'<iframe data-src="../{page}.html" title="{escape(title.astext())}"></iframe>'
+    frame = f'<iframe data-src="../{page}.html#{TO_PLAY_WITH[page]}" title="{escape(title.astext())}"></iframe>'
     return Slide(title, shows=[nodes.raw("", frame, format="html")], kind="live")
 
 

@@ -30,7 +30,7 @@ function fit(slide) {
       slide.classList.add("scrolls");
     }
   } else {
-    if (kind in LARGEST) attempt("max-content");
+    if (kind in LARGEST && kind !== "live") attempt("max-content");
     if (best.scale < 1) {
       best.scale = 0;
       attempt(`${room.clientWidth}px`);
@@ -63,7 +63,7 @@ document.querySelectorAll(".attention-walk, .attention-heads").forEach((figure) 
 
 const deck = new Reveal({
   width: 1280, height: 720, margin: 0, center: false, display: "flex", hash: true, slideNumber: "c/t", transition: "none",
-  backgroundTransition: "none", pdfSeparateFragments: false, plugins: [RevealNotes, RevealZoom],
+  backgroundTransition: "none", pdfSeparateFragments: false, pdfMaxPagesPerSlide: 1, plugins: [RevealNotes, RevealZoom],
   // Keys that are pressed in a figure are the figure's; a presenter's PageDown goes on.
   keyboardCondition: (event) => event.key.startsWith("Page")
     || !event.composedPath().some((node) => node.matches?.(".attention-walk, .attention-heads")),

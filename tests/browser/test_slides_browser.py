@@ -85,3 +85,6 @@ def test_paper_has_a_page_for_each_slide(visit, address, name):
     printed = page.pdf(prefer_css_page_size=True)
     assert len(re.findall(rb"/Type\s*/Page\b", printed)) == page.locator(".slides section").count()
     assert page.evaluate("document.documentElement.dataset.theme") == "light"
+    picture = page.locator("section.picture").first
+    assert picture.locator("h2").bounding_box()["x"] > 40, "no margin"
+    assert picture.locator(".shown").evaluate("shown => parseFloat(shown.style.zoom)") > 1, "not as large as it fits"

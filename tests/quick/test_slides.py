@@ -41,6 +41,12 @@ Before the picture.
 
 It looks left. The second sentence is spoken.
 
+<details><summary>Why?</summary>
+
+The secret.
+
+</details>
+
 ```python
 "picture two"
 ```
@@ -69,12 +75,6 @@ print("four maps")
 ```python
 check.layer(layer)
 ```
-
-<details><summary>Solution</summary>
-
-The secret.
-
-</details>
 
 ## Marked
 

@@ -120,13 +120,15 @@ def cut(html: str) -> list[str]:
     Rows are dealt out evenly, and so are columns; every piece has the headings of both.
     """
     if "<table" not in html:
-        opening, lines, closing = re.match(r"(.*?)((?:<samp.*?</samp>)*)(</pre>.*)", html, re.DOTALL).groups()
-        lines = re.findall("<samp.*?</samp>", lines, re.DOTALL)
-        return [opening + "".join(some) + closing for some in dealt(lines, LINES, heights(lines))]
+        lines = re.findall("<samp.*?</samp>", html, re.DOTALL)
+        opening, closing = html.partition("<samp")[0], html.rpartition("</samp>")[2]
+        return [opening + "".join(some) + closing for some in dealt(lines, LINES, heights(lines)) if lines] or [html]
     if html.count("<table") > 1 or "span=" in html:
         return [html]
     opening, table, closing = re.match(r"(.*<table[^>]*>)(.*)(</table>.*)", html, re.DOTALL).groups()
     head, body = ([cells(row) for row in re.findall(r"<tr.*?</tr>", part, re.DOTALL)] for part in parted(table))
+    if len({len(row) for row in head + body}) != 1:
+        return [html]
     places = range(len((head + body)[0]))
     words = [[longest_word(cell) for cell in row] for row in head] + [[text(cell) for cell in row] for row in body]
     widths = [2 + max(len(row[place]) for row in words) for place in places]
@@ -210,8 +212,9 @@ def deck(lab: nodes.section) -> tuple[list[Slide], int]:
     if turns.children:
         slides.append(Slide(nodes.Text("Your turn"), shows=[turns], kind="list"))
     said = next((section for section in sections if section[0].astext() == SAID), None)
-    if said is not None:
-        sentences = said.next_node(nodes.bullet_list).deepcopy()
+    sentences = said.next_node(nodes.bullet_list) if said is not None else None
+    if sentences is not None:
+        sentences = sentences.deepcopy()
         sentences.children = sentences.children[:3]
         slides.append(Slide(nodes.Text("Three sentences to remember"), shows=[sentences], kind="list"))
     return slides, minutes
@@ -225,10 +228,11 @@ def starts_bold(node: nodes.Node) -> bool:
 def without_label(paragraph: nodes.Element) -> nodes.Element:
     """A copy of a paragraph without the bold words at its beginning, where they end a sentence or name what follows."""
     rest = paragraph.deepcopy()
-    rest.remove(rest.next_node(nodes.strong))
-    first = next(leaf for leaf in rest.findall(nodes.Text) if leaf.strip())
-    begin = first.lstrip()
-    first.parent.replace(first, nodes.Text(begin[:1].upper() + begin[1:]))
+    strong = rest.next_node(nodes.strong)
+    strong.parent.remove(strong)
+    for first in [leaf for leaf in rest.findall(nodes.Text) if leaf.strip()][:1]:
+        begin = first.lstrip()
+        first.parent.replace(first, nodes.Text(begin[:1].upper() + begin[1:]))
     return rest
 
 

@@ -97,6 +97,7 @@ check.layer(layer)
 
 **1.** Is it?
 """
+SETTINGS = {"report_level": 5, "doctitle_xform": False, "nb_execution_mode": "off"}
 MARKS = {'"picture three"': "skip", '"picture four"': "keep"}
 
 
@@ -113,9 +114,13 @@ def deck() -> tuple[list, int]:
                 if printed
                 else [nbformat.v4.new_output("display_data", shown)]
             )
-    settings = {"report_level": 5, "doctitle_xform": False, "nb_execution_mode": "off"}
-    document = publish_doctree(nbformat.writes(notebook), parser=Parser(), settings_overrides=settings)
-    return slides.deck(document.next_node(nodes.section))
+    return slides.deck(page(notebook))
+
+
+def page(notebook: nbformat.NotebookNode) -> nodes.section:
+    """The section that is a notebook's page."""
+    document = publish_doctree(nbformat.writes(notebook), parser=Parser(), settings_overrides=SETTINGS)
+    return document.next_node(nodes.section)
 
 
 def text(slide) -> str:
@@ -210,3 +215,18 @@ def test_many_printed_lines_are_dealt_out():
     pieces = slides.cut(f'<div class="output printed"><pre>{lines}</pre></div>')
     assert len(pieces) == 3 and all(piece.endswith("</pre></div>") for piece in pieces)
     assert re.findall(r"line (\d+)", "".join(pieces)) == [str(i) for i in range(30)]
+
+
+@pytest.mark.parametrize("html", [
+    "<table><tr><td>1</td></tr><tr><td>2</td><td>3</td></tr></table>",
+    '<table><tr><td colspan="2">1</td></tr></table>',
+    "<pre>no lines</pre>",
+])  # fmt: skip
+def test_what_has_no_rows_and_columns_stays_as_it_is(html):
+    assert slides.cut(html) == [html]
+
+
+def test_a_lab_that_says_little_has_a_deck_all_the_same():
+    little = "# Short\n\n## What you can now say\n\nNothing.\n\n## Ask\n\n**Predict.**\n"
+    pages, minutes = slides.deck(page(jupytext.reads(little, fmt="md")))
+    assert [slide.kind for slide in pages] == ["title", "question"] and minutes == 0

@@ -26,7 +26,7 @@ FRESH = tests/labs/test_labs.py::test_each_lab_is_paired_fresh_and_executed \
 	tests/labs/test_editions.py::test_the_student_edition_in_the_repository_is_made_from_the_lab_s_text
 
 .PHONY: help book serve jupyter labs quick test test-all portable jupyter-test lowest links student instructor quiz grade \
-	results bench gpu pins offline pdf clean python environment
+	results bench gpu pins offline pdf slides clean python environment
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -111,6 +111,9 @@ offline: python ## zip the built site, to be read without a network
 
 pdf: environment ## print the whole course to _build/towards-self-attention.pdf, through a browser
 	@$(OURS) tools/site_pdf.py
+
+slides: environment ## print the slides of the site to _build/slides, a PDF for each lab, through a browser (LAB=05 for one)
+	@$(SITE) && $(OURS) tools/site_pdf.py slides $(LAB)
 
 clean: ## remove the built site and caches; the environment stays (it is the folder .venv)
 	@rm -rf _build build *.egg-info .pytest_cache .ruff_cache .hypothesis

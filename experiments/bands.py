@@ -35,15 +35,15 @@ MORE_SEEDS = {
     "01": ("seeds = (0, 1, 2)", "seeds = range(10)"),
     "02": ("for seed in (0, 1, 2)", "for seed in range(10)"),
     "04": ("SEEDS = (0, 1)", "SEEDS = tuple(range(10))"),
-    "10": ("batch_size=32), range(5)", "batch_size=32), range(10)"),
+    "12": ("batch_size=32), range(5)", "batch_size=32), range(10)"),
 }
 LAST = {
     "01": "abs(np.mean(share[",
     "02": "abs(np.mean(gaps[",
     "03": "0.82 < result",
     "04": "np.abs(after - before).max()",
-    "09": "min(gains) > 0.04",
-    "10": "halves > weights - 0.03",
+    "11": "min(gains) > 0.04",
+    "12": "halves > weights - 0.03",
 }
 BESIDES = {
     "03": """
@@ -88,10 +88,10 @@ ratios = {name: [change_of_ratios(net) for net in marked_models[name]] for name 
 front = {name: both[:, 1] for name, both in accuracy.items()}
 on_opposite = {name: every[..., opposite].mean(axis=(1, 2)) for name, every in right_answers.items()}
 """,
-    "09": """
+    "11": """
 every = {line: np.array([live(*makers, seed=seed)[1] for seed in range(10)]) for line, makers in four.items()}
 """,
-    "10": """
+    "12": """
 taus, flipped_share = [], []
 for seed in seeds:
     pooling = runs["frozen, attention pooling"][seed][0].eval()
@@ -173,7 +173,7 @@ CLAIMS = {
         ("largest change by rounding", "rounding", 1, -np.inf, 0.01),
         ("right when sure minus right when not", "sure_apart", 1, 0.1, np.inf),
     ],
-    "09": [
+    "11": [
         (
             "live: attention minus mean pooling",
             "every['front', 'attention pooling'] - every['front', 'mean pooling']",
@@ -189,7 +189,7 @@ CLAIMS = {
             np.inf,
         ),
     ],
-    "10": [
+    "12": [
         ("role of a noun, before the layers", "roles[:, 0]", 3, 0.4, 0.6),
         ("role of a noun, after layer 2", "roles[:, 3]", 3, 0.8, np.inf),
         ("role of a noun, after the last layer", "roles[:, -1]", 3, 0.55, np.inf),

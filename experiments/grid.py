@@ -1,4 +1,4 @@
-"""How one run of lab 9's table is trained and measured; which runs there are stands in `experiments/results.py`.
+"""How one run of lab 11's table is trained and measured; which runs there are stands in `experiments/results.py`.
 
 Every model gets the same number of epochs and keeps the one that validates best. It is tested on the reviews alone and
 on three draws of distractors; in the marked task each pair counts twice, once with either review marked.

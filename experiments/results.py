@@ -1,4 +1,4 @@
-"""Runs the grid of lab 9 and writes the table that the lab reads, shared/does_it_help.json.
+"""Runs the grid of lab 11 and writes the table that the lab reads, shared/does_it_help.json.
 
 The rule: each finished run is one line of _build/results.jsonl with a digest, so the tool may be stopped at any moment,
 even by a power cut, and goes on where it was. A damaged line is run again, and so is one made by other code or other
@@ -146,7 +146,7 @@ def leave_with(parent: int) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m experiments.results", description="Run the experiments of lab 9.")
+    parser = argparse.ArgumentParser(prog="python -m experiments.results", description="Run the experiments of lab 11.")
     parser.add_argument("--seeds", type=int, help="so many seeds at most; needs --into")
     parser.add_argument("--only", help="runs whose task, model or variant contains this text; needs --into")
     parser.add_argument("--into", type=Path, help="a folder for lines and table, in place of the course's own")

@@ -1,4 +1,4 @@
-"""The table of lab 9, shared/does_it_help.json: which code and versions it was made by, and whether those are here.
+"""The table of lab 11, shared/does_it_help.json: which code and versions it was made by, and whether those are here.
 
 python -m experiments.table      # says when the table is stale; `make book` and `make test` end with it
 """
@@ -45,7 +45,7 @@ def why_stale(table: Path = TABLE) -> str:
     if not others:
         return ""
     return (
-        f"{table.name}, the table of lab 9, was made on {stored['date']} by {', '.join(others)}: "
+        f"{table.name}, the table of lab 11, was made on {stored['date']} by {', '.join(others)}: "
         "its figures may have changed. `make results` makes it anew, in a quarter of an hour."
     )
 

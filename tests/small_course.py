@@ -1,4 +1,4 @@
-"""A course of one lab with two exercises, for tests of editions and grading: quick, and with a check of its own."""
+"""A course of one lab with two exercises or three, for tests of editions and grading; its checks are its own."""
 
 import shutil
 from pathlib import Path
@@ -143,6 +143,51 @@ Yes, says the secret.
 
 Home.
 """
+BUILD = """## A layer
+
+### Exercise 11.1 (build): a layer that doubles
+
+Write `Twice(dim)`; `forward(x)` takes (batch, dim) through an `nn.Linear` named `project`, and gives twice that.
+
+```{code-cell} ipython3
+---
+exercise: twice
+---
+class Twice(nn.Module):
+    \"""A linear map, doubled: (batch, dim) to (batch, dim).\"""
+
+    def __init__(self, dim):
+        super().__init__()
+        # the open secret
+        self.project = nn.Linear(dim, dim)
+
+    def forward(self, x):  # (batch, dim)
+        return 2 * self.project(x)
+```
+
+```{code-cell} ipython3
+Twice = check.twice.use(Twice)
+```
+
+<details><summary>Hint</summary>
+
+Two times one.
+
+</details>
+
+<details><summary>Solution</summary>
+
+A map doubled is a map; that is the why of it.
+
+</details>
+
+The layer at work:
+
+```{code-cell} ipython3
+print(Twice(3)(torch.ones(2, 3)).shape)
+```
+
+"""
 CHECKS = '''"""The checks of the small lab."""
 
 from torch import nn
@@ -164,6 +209,30 @@ class Map(nn.Module):
         return self.project(x)
 
 
+class Twice(nn.Module):
+    """A linear map, doubled: (batch, dim) to (batch, dim)."""
+
+    def __init__(self, dim):
+        super().__init__()
+        # the open secret
+        self.project = nn.Linear(dim, dim)
+
+    def forward(self, x):  # (batch, dim)
+        return 2 * self.project(x)
+
+
+twice = Exercise(
+    Twice,
+    name="twice",
+    cases=[Case({"x": draw(4, 3)}, sizes=(3,))],
+    truth=lambda x, project: project(x) + project(x),
+    parts=("project",),
+    widths=lambda dim: {"project": (dim, dim)},
+    mistakes=edits("not doubled: 2 * self => self"),
+    say={"not doubled": "You did not double it."},
+    tried="one batch",
+    see="Lab 11, “A layer”",
+)
 double = Exercise(
     double,
     cases=[Case({"x": draw(3, 2)}), Case({"x": draw(5)})],
@@ -194,9 +263,18 @@ def make(root: Path) -> Path:
     shutil.copytree(ROOT / "shared", root / "shared", ignore=shutil.ignore_patterns("__pycache__"))
     (root / "shared/check/small.py").write_text(CHECKS)
     with open(root / "shared/check/__init__.py", "a") as file:
-        file.write("\nfrom .small import double as double, linear_map as linear_map\n")
+        file.write("\nfrom .small import double as double, linear_map as linear_map, twice as twice\n")
     lab = root / "labs/11_small.md"
     lab.write_text(LAB)
+    return lab
+
+
+def make_to_build(root: Path) -> Path:
+    """Write the course with a lesson's own class as its first exercise, and return its one lab."""
+    lab = make(root)
+    change(lab, "## Exercises\n", BUILD + "## Exercises\n")
+    change(lab, "### Exercise 11.2: a", "### Exercise 11.3 (experiment): a")
+    change(lab, "### Exercise 11.1: twice", "### Exercise 11.2 (debug): twice")
     return lab
 
 

@@ -1,8 +1,13 @@
 """Reads the exercises and the folded questions out of a lab's text, and refuses one that is not whole.
 
-The rule: a heading `### Exercise 2.1: title` with the statement below it, a starting cell with the metadata
+The rule: a heading `### Exercise 2.1 (debug): title` with the statement below it, a starting cell with the metadata
 `exercise: name`, a cell with the one call `check.name(...)`, a folded "Hint", and a folded "Solution" with one
 Python fence that replaces the starting cell. Nothing else stands between. A name occurs once in the course.
+
+Where the heading says (build), the cell is the lesson's own and complete: it is the solution. Below it stands
+`Name = check.name.use(Name)`, so that the lab goes on with what the reader wrote. The starting cell is the same
+without the bodies of its functions, or of those that the cell's metadata list as `blank: [forward]`. A "Solution" may
+be left out; it holds words alone.
 """
 
 import ast
@@ -12,7 +17,8 @@ from pathlib import Path
 
 import notebooks
 
-EXERCISE = re.compile(r"^### Exercise (?P<number>\d+\.\d+): (?P<title>.+)$", re.MULTILINE)
+KINDS = ("build", "debug", "experiment")
+EXERCISE = re.compile(r"^### Exercise (?P<number>\d+\.\d+)(?: \((?P<kind>.*?)\))?: (?P<title>.+)$", re.MULTILINE)
 FOLDED = re.compile(
     r"^<details>\s*<summary>(?P<summary>.*?)</summary>\n\n(?P<text>.*?)\n\n</details>[ \t]*$", re.MULTILINE | re.DOTALL
 )
@@ -21,14 +27,19 @@ FENCE = re.compile(r"^```python\n(?P<code>.*?)\n```[ \t]*$", re.MULTILINE | re.D
 
 @dataclass(frozen=True)
 class Exercise:
-    """One exercise of a lab. `start_id` and `check_id` are the ids of its two cells."""
+    """One exercise of a lab. `start_id` and `check_id` are the ids of its two cells.
+
+    `check` is the check's whole cell, and `verdict` the call in it that says how good an answer is.
+    """
 
     name: str
     number: str
+    kind: str
     title: str
     statement: str
     start: str
     check: str
+    verdict: str
     hint: str
     solution: str
     why: str
@@ -147,17 +158,50 @@ def bound(node: ast.AST) -> set[str]:
 
 
 def called_check(source: str) -> str:
-    """Return the name of the check that is all a cell calls, or the empty text."""
+    """Return the name of the check that is all a cell calls, by `check.name(...)` or `Name = check.name.use(Name)`.
+
+    The empty text is returned for any other cell.
+    """
     try:
         body = ast.parse(source).body
     except SyntaxError:
         return ""
-    if len(body) != 1 or not isinstance(body[0], ast.Expr) or not isinstance(body[0].value, ast.Call):
-        return ""
-    match body[0].value.func:
-        case ast.Attribute(value=ast.Name(id="check"), attr=name):
+    match body:
+        case [ast.Expr(ast.Call(ast.Attribute(ast.Name("check"), name)))]:
+            return name
+        case [ast.Assign(value=ast.Call(ast.Attribute(ast.Attribute(ast.Name("check"), name), "use")))]:
             return name
     return ""
+
+
+def blanked(source: str, only: list[str] | None = None) -> str:
+    """Return the code of a cell with the bodies of its functions, or of those named, left to the student.
+
+    Signatures and docstrings stay, and so does the call with which an `__init__` begins.
+    Raises ValueError, the end of a sentence, where there is nothing to leave out.
+    """
+    lines, inside = source.split("\n"), []
+    for node in ast.parse(source).body:
+        inside += node.body if isinstance(node, ast.ClassDef) else [node]
+    functions = [node for node in inside if isinstance(node, ast.FunctionDef)]
+    if unknown := set(only or []) - {function.name for function in functions}:
+        raise ValueError(f"is to blank {', '.join(sorted(unknown))}, which its cell does not define.")
+    chosen = [function for function in functions if not only or function.name in only]
+    if not chosen:
+        raise ValueError("has no function in its cell whose body a student could write.")
+    for function in reversed(chosen):
+        kept = int(ast.get_docstring(function) is not None)
+        kept += ast.unparse(function.body[kept:][:1]) == "super().__init__()"
+        if kept == len(function.body):
+            continue  # there is nothing else in it
+        begin = function.body[kept].lineno - 1
+        if lines[begin][: function.body[kept].col_offset].strip():
+            raise ValueError(f"has the body of `{function.name}` on the line of its `def`: give it lines of its own.")
+        while not lines[begin - 1].partition("#")[0].strip():
+            begin -= 1  # what a comment above the body says is part of the solution
+        indent = " " * function.body[kept].col_offset
+        lines[begin : function.end_lineno] = [f"{indent}raise NotImplementedError  # your turn"]
+    return "\n".join(lines)
 
 
 def headings(text: str) -> list[re.Match]:
@@ -191,6 +235,25 @@ def _exercise(lab: Path, cells: list, place: int, checks: set[str]) -> Exercise:
     if not statement:
         raise refuse("says nothing between heading and starting cell: write what is asked, with the expected shapes.")
 
+    kind = heading["kind"] or ""
+    if heading["kind"] is not None and kind not in KINDS:
+        raise refuse(f"is of no kind called ({kind}): its heading may say {', '.join(f'({kind})' for kind in KINDS)}.")
+
+    check = cells[place + 1] if place + 1 < len(cells) else None
+    form = f"`Name = check.{name}.use(Name)`" if kind == "build" else f"`check.{name}(...)`"
+    if check is None or check.cell_type != "code" or called_check(check.source) != name:
+        raise refuse(f"needs its check right below the starting cell: a cell with {form} alone.")
+    if name not in checks:
+        raise refuse(f"is checked by `check.{name}`, which shared/check does not have.", notebooks.line_of(lab, check))
+    (call,) = ast.parse(check.source).body
+    if isinstance(call, ast.Assign) != (kind == "build"):
+        raise refuse(f"has a check that does not fit its kind: it needs {form}, or another kind in its heading.")
+    asked = [node.id for node in ast.walk(call.value) if isinstance(node, ast.Name) and node.id != "check"]
+    if kind == "build":
+        given_back = [node.id for node in ast.walk(call.targets[0]) if isinstance(node, ast.Name)]
+        if not asked or given_back != asked:
+            raise refuse(f"has to give back under the same name what its check takes: {form}.")
+
     check = cells[place + 1] if place + 1 < len(cells) else None
     if check is None or check.cell_type != "code" or called_check(check.source) != name:
         raise refuse(f"needs its check right below the starting cell: a cell with `check.{name}(...)` alone.")
@@ -198,37 +261,49 @@ def _exercise(lab: Path, cells: list, place: int, checks: set[str]) -> Exercise:
         raise refuse(f"is checked by `check.{name}`, which shared/check does not have.", notebooks.line_of(lab, check))
 
     text = cells[place + 2].source if place + 2 < len(cells) and cells[place + 2].cell_type == "markdown" else ""
-    folds = list(FOLDED.finditer(text))[:2]
+    folds, wanted = list(FOLDED.finditer(text))[:2], ["Hint", "Solution"]
     at = notebooks.line_of(lab, check)
-    for number, wanted in enumerate(("Hint", "Solution")):
-        if len(folds) <= number or folds[number]["summary"] != wanted:
-            order = "right below the check" if wanted == "Hint" else "right below the hint"
-            raise refuse(f"has no folded {wanted.lower()} {order}: `<details><summary>{wanted}</summary>`.", at)
-    if text[: folds[0].start()].strip() or text[folds[0].end() : folds[1].start()].strip():
+    if kind == "build" and [fold["summary"] for fold in folds[1:]] != ["Solution"]:
+        folds, wanted = folds[:1], ["Hint"]  # the solution is the cell; the fold may say why
+    for number, summary in enumerate(wanted):
+        if len(folds) <= number or folds[number]["summary"] != summary:
+            order = "right below the check" if summary == "Hint" else "right below the hint"
+            raise refuse(f"has no folded {summary.lower()} {order}: `<details><summary>{summary}</summary>`.", at)
+    ends = [0, *(fold.end() for fold in folds)]
+    if any(text[end : fold.start()].strip() for end, fold in zip(ends, folds, strict=False)):
         raise refuse("has text between check, hint and solution: move it into the statement.", at)
-    fences = FENCE.findall(folds[1]["text"])
-    if len(fences) != 1:
+    told = folds[1]["text"] if len(folds) > 1 else ""
+    fences = FENCE.findall(told)
+    if kind == "build" and fences:
+        raise refuse("has code in its folded solution; the solution is the exercise's own cell.", at)
+    if kind != "build" and len(fences) != 1:
         raise refuse(f"needs one fence ```python in its solution; there are {len(fences)}.", at)
-    for code, what in ((cell.source, "starting cell"), (fences[0], "solution")):
+    codes = {"solution": cell.source} if kind == "build" else {"starting cell": cell.source, "solution": fences[0]}
+    for what, code in codes.items():
         try:
-            ast.parse(code)
+            names = set().union(*map(bound, ast.parse(code).body))
         except SyntaxError as error:
             raise refuse(f"has a {what} that is no Python: {error.msg} in its line {error.lineno}.", at) from None
-    names = [set().union(*map(bound, ast.parse(code).body)) for code in (cell.source, fences[0])]
-    asked = {n.id for n in ast.walk(ast.parse(check.source)) if isinstance(n, ast.Name)} - {"check"}
-    for have, what in zip(names, ("starting cell", "solution"), strict=True):
-        if not asked <= have:
-            raise refuse(f"checks {', '.join(sorted(asked - have))}, which its {what} does not define.", at)
+        if not set(asked) <= names:
+            raise refuse(f"checks {', '.join(sorted(set(asked) - names))}, which its {what} does not define.", at)
+    start = cell.source
+    if kind == "build":
+        try:
+            start = blanked(cell.source, cell.metadata.get("blank"))
+        except ValueError as error:
+            raise refuse(str(error)) from None
     return Exercise(
         name=name,
         number=heading["number"],
+        kind=kind,
         title=heading["title"].strip(),
         statement=statement,
-        start=cell.source,
+        start=start,
         check=check.source,
+        verdict=f"check.{name}({asked[0]})" if kind == "build" else check.source,
         hint=folds[0]["text"].strip(),
-        solution=fences[0],
-        why=FENCE.sub("", folds[1]["text"]).strip(),
+        solution=codes["solution"],
+        why=FENCE.sub("", told).strip(),
         start_id=cell.id,
         check_id=check.id,
     )

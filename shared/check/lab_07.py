@@ -1,248 +1,173 @@
-"""The checks of lab 7: features cut into heads, heads joined again, and the whole layer."""
+"""The checks of lab 7: a row of scores, the filters of all words, and a head that looks at the next word."""
 
 import math
 
+import numpy as np
 import torch
-from torch import nn
+from torch import Tensor
 
-from .attention import COUNTED, attend, real_tokens, scaling
 from .exercise import Case, Exercise, draw
-from .lab_05 import BATCH, SCALE
 from .mistakes import Wrong, edits
-from .run import Raised
 
-CUT = "Lab 7, “Cut the features into heads”"
-LAYER = "Lab 7, “The layer”"
+MATRIX = "Lab 7, “The whole score matrix”"
 
 
 # --- 7.1 ---
-def cut_into_heads(projected, num_heads):
-    """Cut the features of each token into heads, (batch, num_heads, tokens, head_dim)."""
-    cut = projected.unflatten(2, (num_heads, -1))  # (batch, tokens, num_heads, head_dim)
-    return cut.transpose(1, 2)  # (batch, num_heads, tokens, head_dim)
+def scores_of_one_word(asking, embedded, W_query, W_key):
+    """The scores of the word `asking` with all words, (tokens,)."""
+    query = W_query @ embedded[asking]  # (d_k,)
+    keys = embedded @ W_key.T  # (tokens, d_k)
+    return keys @ query  # (tokens,)
 
 
-SWAP = "cut.transpose(1, 2)"
+def scores_by_pairs(asking, embedded, W_query, W_key):
+    query = W_query @ embedded[asking]
+    return torch.stack([(query * (W_key @ word)).sum() for word in embedded])
 
-cut_into_heads = Exercise(
-    cut_into_heads,
-    cases=[
-        Case({"projected": draw(*shape), "num_heads": num_heads})
-        for shape, num_heads in (((3, 3, 9), 3), ((2, 5, 6), 2), ((1, 4, 8), 4), ((2, 3, 5), 1), ((4, 1, 6), 3))
-    ],
-    truth=lambda projected, num_heads: torch.stack(projected.chunk(num_heads, dim=2), dim=1),
-    tried="five batches in double precision, with one head to four, and one with as many heads as tokens and features "
-    "in a head, slice by slice",
-    see=CUT,
+
+def words(asking: int, tokens: int, dim: int, d_k: int) -> Case:
+    matrices = {"W_query": draw(d_k, dim, seed=1), "W_key": draw(d_k, dim, seed=2)}
+    return Case({"asking": asking, "embedded": draw(tokens, dim)} | matrices)
+
+
+QUERY, KEYS = "W_query @ embedded[asking]", "embedded @ W_key.T"
+
+scores_of_one_word = Exercise(
+    scores_of_one_word,
+    cases=[words(2, 4, 4, 4), words(1, 5, 5, 3), words(3, 6, 2, 4), words(0, 1, 3, 2)],
+    truth=scores_by_pairs,
+    tried="four sentences in double precision, with d_k smaller than embedding_dim, larger, and equal to it, pair by "
+    "pair",
+    see="Lab 7, “A row of scores”",
     mistakes=edits(f"""
-        heads cut by a plain reshape: {SWAP} => projected.reshape(len(cut), num_heads, cut.shape[1], -1)
-        features dealt out in turn: (num_heads, -1) => (-1, num_heads) && {SWAP} => cut.permute(0, 3, 1, 2)
-        heads and tokens not swapped: {SWAP} => cut
-        num_heads taken for head_dim: (num_heads, -1) => (-1, num_heads) ||
-            (num_heads, -1) => (-1, num_heads) && {SWAP} => cut
-        heads and features swapped: {SWAP} => cut.permute(0, 2, 3, 1) || cut.transpose(2, 3) || cut.transpose(1, 3)
-        batch and heads swapped: {SWAP} => cut.permute(2, 0, 1, 3) || cut.transpose(0, 2)
-        batch and tokens swapped: {SWAP} => cut.transpose(0, 1) || cut.permute(1, 2, 0, 3)
-        batch and heads joined: {SWAP} => {SWAP}.flatten(0, 1)
-        turned before the cut: => return projected.mT.reshape(len(projected), num_heads, projected.shape[1], -1)
-        first head only: {SWAP} => cut[:, :, 0] || cut[:, :, :1].transpose(1, 2)
-        tokens cut in place of features: unflatten(2 => unflatten(1 || unflatten(2 => unflatten(1 && {SWAP} => cut
-        not cut at all: => return projected
+        a reshape for a transpose: W_key.T => W_key.reshape(W_key.shape[::-1])
+        no transpose at all: keys @ query => query @ keys
+        always the same word: [asking] => [0] || [-1]
+        one place off: [asking] => [asking - 1]
+        all rows in place of one: {QUERY} => W_query @ embedded.T ||
+            {QUERY} => embedded @ W_query.T && keys @ query => query @ keys.T
+        the product is not summed: keys @ query => keys * query
+        added up to one number: keys @ query => (keys @ query).sum()
+        Lab 7, “Query, key and value of one word”
+        the matrix the wrong way round [both]: {QUERY} => embedded[asking] @ W_query && W_key.T => W_key
+        the matrix the wrong way round [W_query]: {QUERY} => embedded[asking] @ W_query
+        the matrix the wrong way round [W_key]: W_key.T => W_key
+        one matrix for both: W_query @ => W_key @ || W_key.T => W_query.T
+        {MATRIX}
+        queries and keys exchanged: W_query @ => W_key @ && W_key.T => W_query.T
+        Lab 7, “Scaled and through the softmax”
+        scaled: keys @ query => keys @ query / math.sqrt(len(query)) || keys @ query / math.sqrt(embedded.shape[1])
+        softmax applied: keys @ query => (keys @ query).softmax(dim=0) ||
+            (keys @ query / math.sqrt(len(query))).softmax(dim=0)
+        Lab 7, “One score is one dot product”
+        no projection: {QUERY} => embedded[asking] && {KEYS} => embedded || {QUERY} => embedded[asking] ||
+            {KEYS} => embedded
     """),
 )
 
 
 # --- 7.2 ---
-def join_heads(heads):
-    """Put the heads of each token side by side, (batch, tokens, num_heads * head_dim)."""
-    return heads.transpose(1, 2).flatten(2)  # (batch, tokens, num_heads, head_dim), then the last two in one
+def all_filters(weights, values):
+    """Each value times each weight, (tokens that ask, tokens that are asked, d_v)."""
+    return weights[:, :, None] * values[None, :, :]  # (tokens, tokens, 1) * (1, tokens, d_v)
 
 
-JOINED = "heads.transpose(1, 2).flatten(2)"
+def filters_by_loops(weights, values):
+    return torch.stack([torch.stack([w * value for w, value in zip(row, values, strict=True)]) for row in weights])
 
-join_heads = Exercise(
-    join_heads,
-    cases=[Case({"heads": draw(*shape)}) for shape in ((3, 3, 3, 3), (2, 4, 5, 3), (1, 2, 3, 4), (2, 1, 4, 5))],
-    truth=lambda heads: torch.cat([heads[:, head] for head in range(heads.shape[1])], dim=2),
-    tried="four batches in double precision, with one head to four, and one in which all sizes agree",
-    see=CUT,
+
+def filters(tokens: int, d_v: int) -> Case:
+    return Case({"weights": draw(tokens, tokens, seed=1).softmax(dim=1), "values": draw(tokens, d_v, seed=2)})
+
+
+LIFTED, SPREAD = "weights[:, :, None]", "values[None, :, :]"
+
+all_filters = Exercise(
+    all_filters,
+    cases=[filters(4, 4), filters(5, 3), filters(2, 6), filters(1, 2)],
+    truth=filters_by_loops,
+    tried="four sentences in double precision, one of them with as many values as words",
+    see="Lab 7, “The filter applied to the values”",
     mistakes=edits(f"""
-        heads joined by a plain reshape: {JOINED} => heads.reshape(heads.shape[0], heads.shape[2], -1)
-        heads and tokens not swapped [join]: .transpose(1, 2) =>
-        features dealt out in turn [join]: {JOINED} => heads.permute(0, 2, 3, 1).flatten(2)
-        wrong axes swapped: {JOINED} => heads.transpose(2, 3).reshape(heads.shape[0], heads.shape[2], -1) ||
-            heads.transpose(2, 3).flatten(2) || heads.transpose(1, 3).flatten(2) ||
-            heads.transpose(0, 1).flatten(2) || heads.transpose(0, 2).flatten(2)
-        tokens joined in place of features: {JOINED} => heads.flatten(1, 2) || .flatten(2) => .flatten(1, 2)
-        tokens joined with their features: .flatten(2) => .flatten(1)
-        heads left apart: .flatten(2) => || .flatten(3)
-        {LAYER}
-        view of a turned tensor: .flatten(2) => .view(heads.shape[0], heads.shape[2], -1)
-        heads averaged: {JOINED} => heads.mean(dim=1)
-        heads added up: {JOINED} => heads.sum(dim=1)
-        first head only: {JOINED} => heads[:, 0]
+        values of the word that asks: {SPREAD} => values[:, None, :]
+        weights transposed: weights[ => weights.T[
+        axes of the result swapped: weights[ => weights.T[ && {SPREAD} => values[:, None, :] ||
+            => return values[:, :, None] * weights.T[:, None, :]
+        features and words swapped: => return weights[:, None, :] * values.T[None, :, :]
+        the new axis in the wrong place: {LIFTED} => weights[:, None, :] || weights[None, :, :] ||
+            {SPREAD} => values[:, :, None]
+        no new axis: {LIFTED} => weights && {SPREAD} => values
+        one word only: => return weights[0][:, None] * values
+        not weighted: => return values.expand(len(weights), *values.shape) || return {SPREAD}
+        values left out: => return {LIFTED}.expand(-1, -1, values.shape[1]) || return {LIFTED}
+        added in place of multiplied: * => +
+        divided in place of multiplied: * => / || => return {SPREAD} / {LIFTED}
+        Lab 7, “All context vectors”
+        already summed: => return weights @ values || return ({LIFTED} * values).sum(dim=0) ||
+            return weights.T @ values
+        Lab 7, “Scaled and through the softmax”
+        softmax once more: weights[ => weights.softmax(dim=1)[
     """),
 )
 
 
 # --- 7.3 ---
-class ManyHeads(nn.Module):
-    def __init__(self, embed_dim, num_heads):
-        super().__init__()
-        if embed_dim % num_heads:
-            raise ValueError(f"{num_heads} heads cannot share {embed_dim} features in equal parts.")
-        self.num_heads, self.head_dim = num_heads, embed_dim // num_heads
-        self.W_query = nn.Linear(embed_dim, embed_dim)
-        self.W_key = nn.Linear(embed_dim, embed_dim)
-        self.W_value = nn.Linear(embed_dim, embed_dim)
-        self.W_output = nn.Linear(embed_dim, embed_dim)
-
-    def cut(self, projected):
-        heads = projected.unflatten(2, (self.num_heads, self.head_dim))  # (batch, tokens, num_heads, head_dim)
-        return heads.transpose(1, 2)  # (batch, num_heads, tokens, head_dim)
-
-    def forward(self, features, mask=None):  # (batch, tokens, embed_dim), (batch, tokens)
-        queries = self.cut(self.W_query(features))  # (batch, num_heads, tokens, head_dim)
-        keys = self.cut(self.W_key(features))  # (batch, num_heads, tokens, head_dim)
-        values = self.cut(self.W_value(features))  # (batch, num_heads, tokens, head_dim)
-        scores = queries @ keys.transpose(2, 3)  # (batch, num_heads, tokens, tokens)
-        scores = scores / math.sqrt(self.head_dim)
-        if mask is not None:
-            scores = scores.masked_fill(~mask[:, None, None, :], float("-inf"))
-        weights = scores.softmax(dim=-1)
-        joined = (weights @ values).transpose(1, 2).flatten(2)  # (batch, tokens, embed_dim)
-        return self.W_output(joined)
+def look_at_the_next_word(num_words):
+    """W_query and W_key, each (d_k, num_words), with which each word looks at the next one."""
+    W_query = 10 * math.sqrt(num_words) * torch.eye(num_words)  # large, and the scale divides by the root again
+    W_key = torch.eye(num_words).roll(1, dims=1)  # the key of word i + 1 is 1 at i
+    return W_query, W_key
 
 
-PARTS = ("W_query", "W_key", "W_value", "W_output")
-HEADS_OF_WIDTH = {9: 3, 6: 2, 8: 4, 5: 1}  # the truth knows inputs and maps only, so the width tells the heads
+def looked_at(matrices, num_words):
+    """What counts in an answer to `look_at_the_next_word`: where each word looks, (num_words,)."""
+    if not isinstance(matrices, (tuple, list)) or len(matrices) != 2:
+        raise Wrong("wrong type [two matrices]")
+    matrices = [torch.as_tensor(matrix) if isinstance(matrix, np.ndarray) else matrix for matrix in matrices]
+    for name, matrix in zip(("W_query", "W_key"), matrices, strict=True):
+        if not isinstance(matrix, Tensor) or matrix.dim() != 2 or matrix.shape[1] != num_words:
+            kind = f"shape {tuple(matrix.shape)}" if isinstance(matrix, Tensor) else f"type {type(matrix).__name__}"
+            raise Wrong("wrong shape [words]", name=name, kind=kind, num_words=num_words)
+    W_query, W_key = (matrix.detach().double() for matrix in matrices)
+    if len(W_query) != len(W_key):
+        raise Wrong("widths differ", see=MATRIX)
+    scores = W_query.T @ W_key / math.sqrt(len(W_key))  # (num_words, num_words), for words that are one-hot
+    if scores.isnan().any():
+        raise Wrong("not a number [scores]")
+    weights = scores.softmax(dim=1)  # (num_words, num_words)
+    best, second = weights.topk(2, dim=1).values.unbind(1)
+    alike = (best - second < 1e-6).tolist()
+    if all(alike):
+        raise Wrong("no word leads", see=MATRIX)
+    if alike == [False] * (num_words - 1) + [True]:
+        raise Wrong("last word forgotten", see=MATRIX)
+    looks = weights.argmax(dim=1)  # (num_words,)
+    if looks.tolist() == [*range(1, num_words), 0] and (best < 0.9).any():
+        raise Wrong("lead too small", see=MATRIX)
+    return looks
 
 
-def heads_by_pytorch(features, W_query, W_key, W_value, W_output, mask=None):
-    """Head by head; what a padded place gives is nobody's business: NaN."""
-    cut = (W(features).chunk(HEADS_OF_WIDTH[features.shape[2]], dim=2) for W in (W_query, W_key, W_value))
-    heads = zip(*cut, strict=True)
-    output = W_output(torch.cat([attend(*head, mask)[0] for head in heads], dim=2))
-    return output if mask is None else output.masked_fill(~mask[:, :, None], math.nan)
+ONES, ROLLED = "10 * math.sqrt(num_words) * torch.eye(num_words)", "torch.eye(num_words).roll(1, dims=1)"
 
-
-def refuses_uneven_heads(answer, run):
-    for embed_dim, num_heads in ((9, 2), (4, 8)):
-        made = run(answer, embed_dim, num_heads)
-        if isinstance(made, nn.Module):  # it may still refuse when it is called
-            called = run(made, draw(1, 3, embed_dim))
-            made = called if isinstance(called, Raised) and called.kind == "ValueError" else made
-        if isinstance(made, nn.Module):
-            raise Wrong("num_heads not refused", see=LAYER)
-        if made.kind != "ValueError":
-            raise Wrong("refused with another error", see=LAYER)
-        if not made.text:
-            raise Wrong("refused without a sentence", see=LAYER)
-
-
-def batch(shape: tuple[int, int, int], lengths: list[int], padding_first: bool = False, scale: float = 1.0) -> Case:
-    """A batch with a mask. Each text has padding: else `~mask` hides whole texts, and any number can come of that."""
-    mask = real_tokens([*lengths, shape[1]], padding_first)[:-1]
-    return Case({"features": scale * draw(*shape), "mask": mask}, sizes=(shape[2], HEADS_OF_WIDTH[shape[2]]))
-
-
-LOOKED_AT, ASKING, INF = "mask[:, None, None, :]", "mask[:, None, :, None]", 'float("-inf")'
-HIDE, SOFT = f"scores.masked_fill(~{LOOKED_AT}, {INF})", "scores.softmax(dim=-1)"
-ANYWAY = f"if mask is not None: => if True: && ~{LOOKED_AT} =>"
-SHAPE, TURNED = "(self.num_heads, self.head_dim)", "(self.head_dim, self.num_heads)"
-SWAP, JOIN = "heads.transpose(1, 2)", "(weights @ values).transpose(1, 2).flatten(2)"
-RESHAPED = "heads.reshape(len(heads), self.num_heads, -1, self.head_dim)"
-PLAIN_JOIN, TURNED_JOIN = (
-    "(weights @ values).reshape(features.shape)",
-    "(weights @ values).permute(0, 2, 3, 1).flatten(2)",
-)
-
-many_heads = Exercise(
-    ManyHeads,
-    name="many_heads",
-    cases=[
-        batch((3, 3, 9), [2, 1, 2]),
-        Case({"features": draw(2, 5, 9)}, sizes=(9, 3)),
-        Case({"features": draw(2, 4, 6), "mask": None}, sizes=(6, 2)),
-        batch((2, 5, 6), [3, 4]),
-        batch((4, 4, 8), [1, 3, 2, 3], padding_first=True),
-        batch((1, 3, 5), [2]),
-        batch((12, 3, 6), [1] * 8 + [2] * 4, scale=12.0),
-    ],
-    truth=heads_by_pytorch,
-    parts=PARTS,
-    widths=lambda embed_dim, num_heads: dict.fromkeys(PARTS, (embed_dim, embed_dim)),
-    also=refuses_uneven_heads,
-    tried="seven batches in double precision, with padding and without, one head to four, sizes that differ and "
-    "sizes that agree, and large scores, against PyTorch's scaled_dot_product_attention; and numbers of heads that do "
-    "not fit",
-    see=LAYER,
-    mistakes=scaling(
-        "self.head_dim", SCALE, features="features.shape[2]", tokens="features.shape[1]", heads="self.num_heads"
-    )
-    + edits(f"""
-        no output projection: self.W_output(joined) => joined
-        no transpose at all: keys.transpose(2, 3) => keys
-        a reshape for a transpose: keys.transpose(2, 3) => keys.reshape(*keys.shape[:2], self.head_dim, -1) ||
-            keys.view(*keys.shape[:2], self.head_dim, -1)
-        queries and keys exchanged: queries @ keys.transpose(2, 3) => keys @ queries.transpose(2, 3)
-        one matrix for both: self.W_query(features) => self.W_key(features) ||
-            self.W_key(features) => self.W_query(features)
-        one matrix for keys and values: self.W_value(features) => self.W_key(features) ||
-            self.W_key(features) => self.W_value(features)
-        features brought back: self.W_value(features) => features
-        queries brought back: self.W_value(features) => self.W_query(features)
-        no softmax: {HIDE} => scores * {LOOKED_AT} && {SOFT} => scores || {SOFT} => scores ||
-            if mask is not None: => if False: && {SOFT} => scores
-        the scale after the softmax: / math.sqrt(self.head_dim) => && {SOFT} => {SOFT} / math.sqrt(self.head_dim)
-        sigmoid instead of softmax: {SOFT} => scores.sigmoid()
-        weights not used: weights @ values => values
-        weighted with the transposed weights: (weights @ => (weights.mT @
-        view of a turned tensor: .flatten(2) => .view(*features.shape)
-        a residual connection: return self.W_output => return features + self.W_output
-        weights returned too: return self.W_output(joined) => return self.W_output(joined), weights
-        num_heads not refused: if embed_dim % num_heads: => if False:
-        refused with another error: ValueError => RuntimeError
-        refused without a sentence: raise ValueError => raise ValueError  #
-        {BATCH}
-        transpose of the wrong axes [heads]: keys.transpose(2, 3) => keys.permute(3, 2, 1, 0) ||
-            keys.transpose(1, 2) || keys.transpose(1, 3)
-        Lab 7, “Three ways of looking”
-        softmax over the wrong axis: dim=-1 => dim=2 || dim=-1) => dim=2).nan_to_num() ||
-            dim=-1 => dim=2 && {INF} => -1e9
-        softmax over the heads: dim=-1 => dim=1 || dim=-1 => dim=1 && {INF} => -1e9
-        softmax over the batch: dim=-1 => dim=0 || dim=-1 => dim=0 && {INF} => -1e9
-        Lab 7, “What a mask hides”
-        the mask has no default: mask=None => mask
-        no mask is not expected: {ANYWAY} ~{LOOKED_AT} || {ANYWAY} (~mask)[:, None, None] ||
-            {ANYWAY} ~mask.unsqueeze(1).unsqueeze(2)
-        no mask: {HIDE} => scores
-        the mask on those who ask: {LOOKED_AT} => {ASKING} || {LOOKED_AT} => {ASKING} && {INF} => -1e9
-        NaN in rows of padding: {LOOKED_AT} => ({LOOKED_AT} & {ASKING})
-        mask after the softmax: {HIDE} => scores && {SOFT} => {SOFT} * (1.0 if mask is None else {LOOKED_AT}) ||
-            {HIDE} => scores && {SOFT} => {SOFT} * (1.0 if mask is None else {LOOKED_AT} * {ASKING})
-        the mask the wrong way round: ~mask => mask || ~mask => mask && {INF} => -1e9
-        padding scored zero: {INF} => 0.0
-        the mask added as it is: {HIDE} => scores + {LOOKED_AT}
-        padding hidden with too small a number: {INF} => -100.0 || -50.0 || -20.0 || -10.0
-        zero times infinity: {HIDE} => scores + ~{LOOKED_AT} * {INF}
-        the axis of the mask is lost [heads]: ~{LOOKED_AT} => ~mask || ~mask[:, None, :] || ~mask[:, :, None]
-        the mask only counted: scores = scores.m => mask = {COUNTED}; scores = scores.m
-        {CUT}
-        heads cut and joined by a plain reshape: {SWAP} => {RESHAPED} && {JOIN} => {PLAIN_JOIN}
-        heads cut by a plain reshape: {SWAP} => {RESHAPED}
-        heads joined by a plain reshape: {JOIN} => {PLAIN_JOIN}
-        heads and tokens not swapped: {SWAP} => heads || .transpose(1, 2).flatten => .flatten ||
-            {SWAP} => heads && .transpose(1, 2).flatten => .flatten
-        features dealt out in turn: {SHAPE} => {TURNED} && {SWAP} => heads.permute(0, 3, 1, 2) ||
-            {SHAPE} => {TURNED} && {SWAP} => heads.permute(0, 3, 1, 2) && {JOIN} => {TURNED_JOIN} ||
-            {JOIN} => {TURNED_JOIN}
-        num_heads taken for head_dim: {SHAPE} => {TURNED} ||
-            num_heads, embed_dim // num_heads => embed_dim // num_heads, num_heads
-        not cut at all [layer]: self.cut(self.W_query(features)) => self.W_query(features) ||
-            self.cut(self.W_key(features)) => self.W_key(features) ||
-            self.cut(self.W_value(features)) => self.W_value(features)
-        one head only: head_dim = num_heads, embed_dim // num_heads => head_dim = 1, embed_dim || {SHAPE} => (1, -1)
-        tokens cut in place of features: unflatten(2 => unflatten(1
+look_at_the_next_word = Exercise(
+    look_at_the_next_word,
+    cases=[Case({"num_words": n}) for n in (5, 3, 8)],
+    truth=lambda num_words: torch.tensor([*range(1, num_words), 0]),
+    view=looked_at,
+    tried="sentences of five, three and eight words, by their scaled scores and the softmax",
+    see=MATRIX,
+    mistakes=edits(f"""
+        looks at the word before: roll(1 => roll(-1
+        looks at itself: .roll(1, dims=1) =>
+        the last word looks elsewhere: {ROLLED} => {ROLLED}; W_key[:, 0] = 0; W_key[-1, -1] = 9
+        last word forgotten: {ROLLED} => {ROLLED}; W_key[:, 0] = 0
+        rolled as one long row: roll(1, dims=1) => roll(1)
+        one word too far: roll(1 => roll(2
+        all look at one word: {ONES} => torch.ones(1, num_words) && {ROLLED} => 99 * torch.eye(num_words)[:1]
+        no word leads: {ROLLED} => torch.ones(num_words, num_words) || torch.zeros(num_words, num_words) ||
+            10 * => -10 *
+        lead too small: 10 * math.sqrt(num_words) * => || 3 * || 10 * => 1 *
+        looks at the mirrored word: {ROLLED} => torch.eye(num_words).flip(1)
+        widths differ: return W_query => return W_query[:-1]
     """),
 )

@@ -1,301 +1,259 @@
-"""The checks of lab 8: who may look at whom, layer normalisation, the first block, and the loss of a language model."""
+"""The checks of lab 8: the whole layer, features cut into heads, and heads joined again."""
 
 import math
 
 import torch
-import torch.nn.functional as F
 from torch import nn
 
 from ..model import MultiHeadSelfAttention
-from .attention import real_tokens, texts
+from .attention import COUNTED, attend, real_tokens, scaling
 from .exercise import Case, Exercise, draw
+from .lab_06 import BATCH, SCALE
 from .mistakes import Wrong, edits
+from .run import Raised
 
-BLOCK = "Lab 8, “The block”"
-WRITING = "Lab 8, “Writing instead of reading”"
+CUT = "Lab 8, “Cut the features into heads”"
+LAYER = "Lab 8, “The layer”"
 
 
 # --- 8.1 ---
-def allowed_places(mask):
-    """True where a token may look, (batch, tokens that ask, tokens that are asked)."""
-    num_tokens = mask.shape[1]
-    causal = torch.ones(num_tokens, num_tokens, dtype=torch.bool).tril()  # (tokens, tokens)
-    return causal & mask[:, None, :]  # (tokens, tokens) & (batch, 1, tokens)
+PARTS = ("W_query", "W_key", "W_value", "W_output")
+HEADS_OF_WIDTH = {9: 3, 6: 2, 8: 4, 5: 1}  # the truth knows inputs and maps only, so the width tells the heads
 
 
-def places_by_loops(mask):
-    places = range(mask.shape[1])
-    return torch.tensor([[[bool(row[j]) and j <= i for j in places] for i in places] for row in mask])
+def heads_by_pytorch(features, W_query, W_key, W_value, W_output, mask=None, attention_mask=None):
+    """Head by head; what a padded place gives is nobody's business: NaN."""
+    allowed = torch.ones(features.shape[1], features.shape[1], dtype=torch.bool)
+    for other in (attention_mask, None if mask is None else mask[:, None, :]):
+        allowed = allowed if other is None else allowed & other
+    allowed = allowed.expand(len(features), -1, -1)  # (batch, tokens, tokens)
+    cut = (W(features).chunk(HEADS_OF_WIDTH[features.shape[2]], dim=2) for W in (W_query, W_key, W_value))
+    outputs, weights = zip(*(attend(*head, allowed) for head in zip(*cut, strict=True)), strict=True)
+    output, weights = W_output(torch.cat(outputs, dim=2)), torch.stack(weights, dim=1)
+    if mask is None:
+        return output, weights
+    return output.masked_fill(~mask[:, :, None], math.nan), weights.masked_fill(~mask[:, None, :, None], math.nan)
 
 
-BOTH = "causal & mask[:, None, :]"
+def fits_into_the_lab(answer, run):
+    """It has the linear maps that the lab looks into, and refuses numbers of heads that do not fit."""
+    made = run(answer, 9, 3)
+    for name in PARTS:
+        if not isinstance(getattr(made, name), nn.Linear) or getattr(made, name).bias is None:
+            raise Wrong("no nn.Linear [with a bias]", name=name)
+    for embed_dim, num_heads in ((9, 2), (4, 8)):
+        made = run(answer, embed_dim, num_heads)
+        if isinstance(made, nn.Module):  # it may still refuse when it is called
+            called = run(made, draw(1, 3, embed_dim))
+            made = called if isinstance(called, Raised) and called.kind == "ValueError" else made
+        if isinstance(made, nn.Module):
+            raise Wrong("num_heads not refused", see=LAYER)
+        if made.kind != "ValueError":
+            raise Wrong("refused with another error", see=LAYER)
+        if not made.text:
+            raise Wrong("refused without a sentence", see=LAYER)
 
-allowed_places = Exercise(
-    allowed_places,
+
+def batch(shape: tuple[int, int, int], lengths: list[int], padding_first: bool = False, scale: float = 1.0) -> Case:
+    """A batch with a mask. Each text has padding: else `~mask` hides whole texts, and any number can come of that."""
+    mask = real_tokens([*lengths, shape[1]], padding_first)[:-1]
+    return Case({"features": scale * draw(*shape), "mask": mask}, sizes=(shape[2], HEADS_OF_WIDTH[shape[2]]))
+
+
+def by_order(shape: tuple[int, int, int], lengths: list[int] | None = None, padding_first: bool = False) -> Case:
+    """A batch in which each token looks at itself and at what stands before it, with padding or without."""
+    case = batch(shape, lengths, padding_first) if lengths else Case({"features": draw(*shape), "mask": None})
+    may_look = torch.ones(shape[1], shape[1], dtype=torch.bool).tril()
+    return Case(case.inputs | {"attention_mask": may_look}, sizes=(shape[2], HEADS_OF_WIDTH[shape[2]]))
+
+
+LOOKED_AT, ASKING, INF = "mask[:, None, None, :]", "mask[:, None, :, None]", 'float("-inf")'
+MAY_LOOK, WEIGH = "attention_mask[..., None, :, :]", "masked_softmax(scores, allowed)"
+BOTH = "(torch.tensor(True) if allowed is None else allowed)"  # the mask where there is one
+HIDDEN = f"scores.masked_fill(~{BOTH}, {INF})"
+SHAPE, TURNED = "(self.num_heads, self.head_dim)", "(self.head_dim, self.num_heads)"
+SWAP, JOIN = "cut.transpose(1, 2)", "(weights @ values).transpose(1, 2).flatten(2)"
+RESHAPED = "cut.reshape(len(cut), self.num_heads, -1, self.head_dim)"
+PLAIN_JOIN, TURNED_JOIN = (
+    "(weights @ values).reshape(features.shape)",
+    "(weights @ values).permute(0, 2, 3, 1).flatten(2)",
+)
+
+many_heads = Exercise(
+    MultiHeadSelfAttention,
+    name="many_heads",
     cases=[
-        Case({"mask": torch.tensor(rows, dtype=torch.bool)})
-        for rows in (
-            [[1, 1, 0], [0, 1, 1], [1, 1, 1]],
-            [[1, 1, 1, 1, 0], [0, 0, 1, 1, 1]],
-            [[1, 1, 0, 1]],
-            [[0, 0], [1, 0], [0, 1]],
-            [[1], [0]],
-        )
+        batch((3, 3, 9), [2, 1, 2]),
+        Case({"features": draw(2, 5, 9)}, sizes=(9, 3)),
+        Case({"features": draw(2, 4, 6), "mask": None}, sizes=(6, 2)),
+        batch((2, 5, 6), [3, 4]),
+        batch((4, 4, 8), [1, 3, 2, 3], padding_first=True),
+        batch((1, 3, 5), [2]),
+        batch((12, 3, 6), [1] * 8 + [2] * 4, scale=12.0),
+        by_order((2, 4, 6)),
+        by_order((3, 5, 9), [4, 2, 3]),
+        by_order((2, 4, 8), [3, 2], padding_first=True),
     ],
-    truth=places_by_loops,
-    tried="padding at the end, at the beginning and in the middle, a text that is nothing else, and texts of one token",
-    see=WRITING,
-    mistakes=edits(f"""
-        looks ahead: .tril() => .triu() || .triu(1)
-        the next word seen: .tril() => .tril(1)
-        itself forbidden: .tril() => .tril(-1)
-        order forgotten: {BOTH} => mask[:, None, :].expand(-1, num_tokens, -1) || mask[:, None, :] || .tril() => ||
-            causal & => mask & || mask[:, :, None] &
-        either in place of both: & => |
-        True where hidden: {BOTH} => ~({BOTH})
-        Lab 7, “What a mask hides”
-        no mask [triangle]: {BOTH} => causal.expand(len(mask), -1, -1) || causal || causal & causal[:, None, :]
-        the mask on those who ask: mask[:, None, :] => mask[:, :, None]
-        padding on both sides: {BOTH} => {BOTH} & mask[:, :, None]
-        the mask the wrong way round: & mask => & ~mask
-        the axis of the mask is lost [triangle]: mask[:, None, :] => mask || mask[None]
+    truth=heads_by_pytorch,
+    parts=PARTS,
+    widths=lambda embed_dim, num_heads: dict.fromkeys(PARTS, (embed_dim, embed_dim)),
+    also=fits_into_the_lab,
+    tried="ten batches in double precision, with each mask, with both and with none, one head to four, sizes that "
+    "differ and sizes that agree, and large scores, against PyTorch's scaled_dot_product_attention; and numbers of "
+    "heads that do not fit",
+    see=LAYER,
+    mistakes=scaling(
+        "self.head_dim",
+        SCALE,
+        "self.W_query(features)",
+        features="features.shape[2]",
+        tokens="features.shape[1]",
+        heads="self.num_heads",
+    )
+    + edits(f"""
+        no output projection: self.W_output(joined) => joined
+        no transpose at all: keys.transpose(2, 3) => keys
+        a reshape for a transpose: keys.transpose(2, 3) => keys.reshape(*keys.shape[:2], self.head_dim, -1) ||
+            keys.view(*keys.shape[:2], self.head_dim, -1)
+        queries and keys exchanged: queries @ keys.transpose(2, 3) => keys @ queries.transpose(2, 3)
+        one matrix for both: self.W_query(features) => self.W_key(features) ||
+            self.W_key(features) => self.W_query(features)
+        one matrix for keys and values: self.W_value(features) => self.W_key(features) ||
+            self.W_key(features) => self.W_value(features)
+        features brought back: self.W_value(features) => features
+        queries brought back: self.W_value(features) => self.W_query(features)
+        no softmax: {WEIGH} => scores * {BOTH} || {HIDDEN} || scores
+        the scale divided by the scores: / math.sqrt(self.head_dim) => &&
+            scores = queries @ keys.transpose(2, 3) => scores = math.sqrt(self.head_dim) / (queries @ keys.mT)
+        the scale after the softmax: / math.sqrt(self.head_dim) => && {WEIGH} => {WEIGH} / math.sqrt(self.head_dim)
+        sigmoid instead of softmax: {WEIGH} => {HIDDEN}.sigmoid() || scores.sigmoid()
+        weights not used: weights @ values => values
+        weighted with the transposed weights: (weights @ => (weights.mT @
+        view of a turned tensor: .flatten(2) => .view(*features.shape)
+        a residual connection: return self.W_output(joined) => return features + self.W_output(joined)
+        scores returned instead of weights: (joined), weights => (joined), scores
+        averaged over the heads: (joined), weights => (joined), weights.mean(dim=1)
+        num_heads not refused: if num_heads < 1 or embed_dim % num_heads: => if False: && check_inputs => # check_inputs
+        refused with another error: ValueError => RuntimeError
+        refused without a sentence: raise ValueError( => raise ValueError() if True else (
+        {BATCH}
+        transpose of the wrong axes [heads]: keys.transpose(2, 3) => keys.permute(3, 2, 1, 0) ||
+            keys.transpose(1, 2) || keys.transpose(1, 3)
+        Lab 8, “Three ways of looking”
+        softmax over the wrong axis: {WEIGH} => {HIDDEN}.softmax(dim=2) || {HIDDEN}.softmax(dim=2).nan_to_num() ||
+            scores.masked_fill(~{BOTH}, -1e9).softmax(dim=2)
+        softmax over the heads: {WEIGH} => {HIDDEN}.softmax(dim=1) || scores.masked_fill(~{BOTH}, -1e9).softmax(dim=1)
+        softmax over the batch: {WEIGH} => {HIDDEN}.softmax(dim=0) || scores.masked_fill(~{BOTH}, -1e9).softmax(dim=0)
+        Lab 8, “What a mask hides”
+        the mask has no default: mask=None => mask || mask=None, => mask,
+        no mask is not expected: if mask is not None: => if True: || if attention_mask is not None: => if True:
+        no mask: {LOOKED_AT} => None && if mask is None else may_look & allowed =>
+        order forgotten: if attention_mask is not None: => if False:
+        the mask on those who ask: {LOOKED_AT} => {ASKING} || {LOOKED_AT} => {ASKING} && {WEIGH} => {HIDDEN}.softmax(-1)
+            || {LOOKED_AT} => {ASKING} && {WEIGH} => scores.masked_fill(~{BOTH}, -1e9).softmax(dim=-1)
+        NaN in rows of padding: {LOOKED_AT} => {LOOKED_AT} & {ASKING} && {WEIGH} => {HIDDEN}.softmax(dim=-1)
+        mask after the softmax: {WEIGH} => scores.softmax(dim=-1) * {BOTH} ||
+            {LOOKED_AT} => {LOOKED_AT} & {ASKING} && {WEIGH} => scores.softmax(dim=-1) * {BOTH}
+        the mask the wrong way round: {LOOKED_AT} => ~{LOOKED_AT} ||
+            {LOOKED_AT} => ~{LOOKED_AT} && {WEIGH} => {HIDDEN}.softmax(dim=-1) || {MAY_LOOK} => ~{MAY_LOOK} ||
+            {MAY_LOOK} => ~{MAY_LOOK} && {WEIGH} => {HIDDEN}.softmax(dim=-1) ||
+            {WEIGH} => masked_softmax(scores, None if allowed is None else ~allowed) ||
+            {WEIGH} => scores.masked_fill({BOTH} if allowed is not None else ~{BOTH}, {INF}).softmax(dim=-1)
+        padding scored zero: {WEIGH} => (scores * {BOTH}).softmax(dim=-1)
+        the mask added as it is: {WEIGH} => (scores + {BOTH}).softmax(dim=-1)
+        padding hidden with too small a number: {WEIGH} => scores.masked_fill(~{BOTH}, -100.0).softmax(dim=-1) ||
+            scores.masked_fill(~{BOTH}, -50.0).softmax(dim=-1) || scores.masked_fill(~{BOTH}, -20.0).softmax(dim=-1) ||
+            scores.masked_fill(~{BOTH}, -10.0).softmax(dim=-1)
+        zero times infinity: {WEIGH} => (scores + ~{BOTH} * {INF}).softmax(dim=-1)
+        the axis of the mask is lost [heads]: {LOOKED_AT} => mask || mask[:, None, :] || mask[:, :, None]
+        the mask only counted: allowed = mask => mask = {COUNTED}; allowed = mask
+        looks ahead: {MAY_LOOK} => {MAY_LOOK}.mT
+        {CUT}
+        heads cut and joined by a plain reshape: {SWAP} => {RESHAPED} && {JOIN} => {PLAIN_JOIN}
+        heads cut by a plain reshape: {SWAP} => {RESHAPED}
+        heads joined by a plain reshape: {JOIN} => {PLAIN_JOIN}
+        heads and tokens not swapped: {SWAP} => cut || .transpose(1, 2).flatten => .flatten ||
+            {SWAP} => cut && .transpose(1, 2).flatten => .flatten
+        features dealt out in turn: {SHAPE} => {TURNED} && {SWAP} => cut.permute(0, 3, 1, 2) ||
+            {SHAPE} => {TURNED} && {SWAP} => cut.permute(0, 3, 1, 2) && {JOIN} => {TURNED_JOIN} ||
+            {JOIN} => {TURNED_JOIN}
+        num_heads taken for head_dim: {SHAPE} => {TURNED} ||
+            num_heads, embed_dim // num_heads => embed_dim // num_heads, num_heads
+        not cut at all [layer]: self.split(self.W_query(features) / math.sqrt(self.head_dim)) =>
+            self.W_query(features) / math.sqrt(self.head_dim) ||
+            self.split(self.W_key(features)) => self.W_key(features) ||
+            self.split(self.W_value(features)) => self.W_value(features)
+        one head only: head_dim = num_heads, embed_dim // num_heads => head_dim = 1, embed_dim || {SHAPE} => (1, -1)
+        tokens cut in place of features: unflatten(2 => unflatten(1
     """),
 )
 
 
 # --- 8.2 ---
-def layer_norm(features, scale, shift, eps=1e-5):
-    """Each token brought to mean 0 and variance 1, then scaled and shifted, (..., dim)."""
-    centred = features - features.mean(dim=-1, keepdim=True)  # (..., dim)
-    variance = (centred**2).mean(dim=-1, keepdim=True)  # (..., 1)
-    return centred / torch.sqrt(variance + eps) * scale + shift
+def cut_into_heads(projected, num_heads):
+    """Cut the features of each token into heads, (batch, num_heads, tokens, head_dim)."""
+    cut = projected.unflatten(2, (num_heads, -1))  # (batch, tokens, num_heads, head_dim)
+    return cut.transpose(1, 2)  # (batch, num_heads, tokens, head_dim)
 
 
-def to_be_normalised(*shape: int, eps: float) -> Case:
-    features = draw(*shape, seed=1) * 2 + 3
-    features[..., 0, :] = 1.5  # a token whose features are all equal
-    return Case({"features": features, "scale": draw(shape[-1], seed=2), "shift": draw(shape[-1], seed=3), "eps": eps})
+SWAP = "cut.transpose(1, 2)"
 
-
-MEAN, SQUARES = "features.mean(dim=-1, keepdim=True)", "(centred**2).mean(dim=-1, keepdim=True)"
-ROOT, SCALED = "torch.sqrt(variance + eps)", "centred / torch.sqrt(variance + eps) * scale + shift"
-SAMPLE = f"{SQUARES} => features.var(dim=-1, keepdim=True)"  # what those write who take `var` as it is
-LOST = f"{MEAN} => features.mean(dim=-1)"
-
-layer_norm = Exercise(
-    layer_norm,
+cut_into_heads = Exercise(
+    cut_into_heads,
     cases=[
-        to_be_normalised(4, 4, 4, eps=0.1),
-        to_be_normalised(3, 5, eps=1e-5),
-        to_be_normalised(2, 3, 6, eps=0.5),
-        to_be_normalised(2, 1, 3, eps=1e-3),
+        Case({"projected": draw(*shape), "num_heads": num_heads})
+        for shape, num_heads in (((3, 3, 9), 3), ((2, 5, 6), 2), ((1, 4, 8), 4), ((2, 3, 5), 1), ((4, 1, 6), 3))
     ],
-    truth=lambda features, scale, shift, eps: F.layer_norm(features, scale.shape, scale, shift, eps),
-    without=("layer_norm", "LayerNorm", "native_layer_norm"),
-    tried="features with a batch and without, a large eps and small ones, and tokens whose features are all equal",
-    see="Lab 8, “What layer normalisation does”",
+    truth=lambda projected, num_heads: torch.stack(projected.chunk(num_heads, dim=2), dim=1),
+    tried="five batches in double precision, with one head to four, and one with as many heads as tokens and features "
+    "in a head, slice by slice",
+    see=CUT,
     mistakes=edits(f"""
-        sample variance: {SAMPLE}
-        axis not kept: {LOST} || {SQUARES} => (centred**2).mean(dim=-1) || features.var(dim=-1) ||
-            features.var(dim=-1, unbiased=False) || {LOST} && {SQUARES} => (centred**2).mean(dim=-1) ||
-            {LOST} && {SQUARES} => features.var(dim=-1) || {LOST} && {SAMPLE} ||
-            {LOST} && {SQUARES} => features.var(dim=-1, unbiased=False)
-        eps outside the root: {ROOT} => (torch.sqrt(variance) + eps) || {ROOT} => (variance**0.5 + eps) && {SAMPLE}
-        eps forgotten: variance + eps => variance || variance + eps => variance && {SAMPLE}
-        eps taken off: variance + eps => variance - eps
-        root forgotten: {ROOT} => (variance + eps) || {ROOT} => (variance + eps) && {SAMPLE}
-        mean not subtracted: return centred => return features || features - {MEAN} => features ||
-            return centred => return features && {SAMPLE}
-        over the tokens: dim=-1 => dim=-2 || dim=1 || features.mean(dim=-1 => features.mean(dim=-2 ||
-            features.mean(dim=1 || 2).mean(dim=-1 => 2).mean(dim=-2 || 2).mean(dim=1
-        over the batch: dim=-1 => dim=0 || features.mean(dim=-1 => features.mean(dim=0 ||
-            2).mean(dim=-1 => 2).mean(dim=0
-        over the whole text: dim=-1 => dim=(-2, -1) || features.mean(dim=-1 => features.mean(dim=(-2, -1) ||
-            2).mean(dim=-1 => 2).mean(dim=(-2, -1)
-        over everything: dim=-1 => dim=tuple(range(features.dim())) || {MEAN} => features.mean() ||
-            {SQUARES} => (centred**2).mean()
-        scale and shift forgotten: * scale + shift =>
-        scale forgotten: * scale =>
-        shift forgotten: + shift =>
-        shifted before the scale: {SCALED} => (centred / {ROOT} + shift) * scale
-        scale and shift exchanged: * scale + shift => * shift + scale
-        divided by the scale: * scale => / scale
-        the shift taken off: + shift => - shift
-        multiplied in place of divided [spread]: centred / torch => centred * torch
-        squares forgotten: (centred**2) => centred
-        squares not averaged: {SQUARES} => centred**2
-        the mean added: features - {MEAN} => features + {MEAN}
-        the sign turned round [mean]: features - {MEAN} => {MEAN} - features
-        not divided by the spread: centred / {ROOT} => centred
+        heads cut by a plain reshape: {SWAP} => projected.reshape(len(cut), num_heads, cut.shape[1], -1)
+        features dealt out in turn: (num_heads, -1) => (-1, num_heads) && {SWAP} => cut.permute(0, 3, 1, 2)
+        heads and tokens not swapped: {SWAP} => cut
+        num_heads taken for head_dim: (num_heads, -1) => (-1, num_heads) ||
+            (num_heads, -1) => (-1, num_heads) && {SWAP} => cut
+        heads and features swapped: {SWAP} => cut.permute(0, 2, 3, 1) || cut.transpose(2, 3) || cut.transpose(1, 3)
+        batch and heads swapped: {SWAP} => cut.permute(2, 0, 1, 3) || cut.transpose(0, 2)
+        batch and tokens swapped: {SWAP} => cut.transpose(0, 1) || cut.permute(1, 2, 0, 3)
+        batch and heads joined: {SWAP} => {SWAP}.flatten(0, 1)
+        turned before the cut: => return projected.mT.reshape(len(projected), num_heads, projected.shape[1], -1)
+        first head only: {SWAP} => cut[:, :, 0] || cut[:, :, :1].transpose(1, 2)
+        tokens cut in place of features: unflatten(2 => unflatten(1 || unflatten(2 => unflatten(1 && {SWAP} => cut
+        not cut at all: => return projected
     """),
 )
 
 
-# --- 8.3 --- (the lab breaks its lines earlier)
-class FirstBlock(nn.Module):
-    def __init__(self, embed_dim, num_heads, hidden_dim):
-        super().__init__()
-        self.attention = MultiHeadSelfAttention(embed_dim, num_heads)  # gives the attended features and the weights
-        self.attention_norm = nn.LayerNorm(embed_dim)
-        self.feed_forward = nn.Sequential(nn.Linear(embed_dim, hidden_dim), nn.ReLU(), nn.Linear(hidden_dim, embed_dim))
-        self.feed_forward_norm = nn.LayerNorm(embed_dim)
-
-    def forward(self, features, mask=None):  # (batch, tokens, embed_dim), (batch, tokens)
-        attended, _ = self.attention(features, mask)  # (batch, tokens, embed_dim)
-        features = self.attention_norm(features + attended)  # (batch, tokens, embed_dim)
-        return self.feed_forward_norm(features + self.feed_forward(features))
+# --- 8.3 ---
+def join_heads(heads):
+    """Put the heads of each token side by side, (batch, tokens, num_heads * head_dim)."""
+    return heads.transpose(1, 2).flatten(2)  # (batch, tokens, num_heads, head_dim), then the last two in one
 
 
-def block_by_pytorch(features, attention, attention_norm, feed_forward, feed_forward_norm, mask=None):
-    """PyTorch's own layer with the same weights, a text at a time; what a padded place gives is nobody's business."""
-    width, first, last = features.shape[2], feed_forward[0], feed_forward[-1]
-    made_for = {attention.W_query.in_features, first.in_features, last.out_features}
-    if made_for != {width} or first.out_features != last.in_features:
-        raise Wrong("wrong width [block]", width=width)
-    sizes = {"d_model": width, "nhead": attention.num_heads, "dim_feedforward": first.out_features}
-    theirs = nn.TransformerEncoderLayer(**sizes, dropout=0.0, batch_first=True, dtype=features.dtype).eval()
-    maps = attention.W_query, attention.W_key, attention.W_value
-    parts = {"self_attn.out_proj": attention.W_output, "norm1": attention_norm, "norm2": feed_forward_norm}
-    parts |= {"linear1": first, "linear2": last}
-    weights = {f"{part}.{name}": value for part in parts for name, value in parts[part].state_dict().items()}
-    weights["self_attn.in_proj_weight"] = torch.cat([linear.weight for linear in maps])
-    weights["self_attn.in_proj_bias"] = torch.cat([linear.bias for linear in maps])
-    theirs.load_state_dict(weights)
-    output = torch.full_like(features, math.nan)
-    for text, tokens in enumerate(features):  # its own mask would make PyTorch import for seconds
-        real = slice(None) if mask is None else mask[text]
-        output[text, real] = theirs(tokens[real][None])[0]
-    return output
+JOINED = "heads.transpose(1, 2).flatten(2)"
 
-
-def takes_its_sizes(answer, run):
-    made = run(answer, 8, 4, 20)
-    if made.attention.num_heads != 4:
-        raise Wrong("num_heads is not used", see=BLOCK)
-    if made.feed_forward[0].out_features != 20:
-        raise Wrong("hidden_dim is not used", see=BLOCK)
-
-
-# The block once more in short, for what goes wrong in its two halves: from x, the features, to y, then the result.
-Y = (
-    "x, think, norm_1, norm_2 = features, self.feed_forward, self.attention_norm, self.feed_forward_norm; "
-    "attend = lambda features: self.attention(features, mask)[0]; y ="
-)
-OUTPUT = "self.feed_forward_norm(features + self.feed_forward(features))"
-
-first_block = Exercise(
-    FirstBlock,
-    name="first_block",
-    cases=[
-        texts((6, 2, 12), real_tokens([4, 2])),
-        Case({"features": draw(1, 3, 4)}, sizes=(4, 4, 4)),
-        texts((8, 1, 10), real_tokens([1, 5, 3], padding_first=True)),
-        Case({"features": draw(2, 1, 4, seed=1), "mask": None}, sizes=(4, 2, 7)),
-    ],
-    truth=block_by_pytorch,
-    parts=("attention", "attention_norm", "feed_forward", "feed_forward_norm"),
-    also=takes_its_sizes,
-    tried="four batches, with padding and without, against PyTorch's own layer with the same weights; and its sizes",
-    see=BLOCK,
+join_heads = Exercise(
+    join_heads,
+    cases=[Case({"heads": draw(*shape)}) for shape in ((3, 3, 3, 3), (2, 4, 5, 3), (1, 2, 3, 4), (2, 1, 4, 5))],
+    truth=lambda heads: torch.cat([heads[:, head] for head in range(heads.shape[1])], dim=2),
+    tried="four batches in double precision, with one head to four, and one in which all sizes agree",
+    see=CUT,
     mistakes=edits(f"""
-        norm before each part: => {Y} x + attend(norm_1(x)); return y + think(norm_2(y))
-        norm inside the sum: => {Y} x + norm_1(attend(x)); return y + norm_2(think(y))
-        no norm after the attention: => {Y} x + attend(x); return norm_2(y + think(y))
-        no norm after the feed-forward layer: => {Y} norm_1(x + attend(x)); return y + think(y)
-        no norm at all: => {Y} x + attend(x); return y + think(y)
-        norms swapped: => {Y} norm_2(x + attend(x)); return norm_1(y + think(y))
-        one norm used twice: => {Y} norm_1(x + attend(x)); return norm_1(y + think(y)) ||
-            {Y} norm_2(x + attend(x)); return norm_2(y + think(y))
-        feed-forward layer reads the sum before its norm: => {Y} x + attend(x); return norm_2(norm_1(y) + think(y))
-        feed-forward layer reads the first features: => {Y} norm_1(x + attend(x)); return norm_2(y + think(x))
-        feed-forward layer first: => {Y} norm_1(x + think(x)); return norm_2(y + attend(y)) ||
-            {Y} norm_2(x + think(x)); return norm_1(y + attend(y))
-        attention left out: features + attended => features || features = self.attention_norm(features + attended) =>
-        feed-forward layer reads the attended features: self.feed_forward(features) => self.feed_forward(attended)
-        pair not taken apart: attended, _ = => attended =
-        weights in place of the features: attended, _ = => _, attended =
-        weights returned too: {OUTPUT} => {OUTPUT}, _
-        hidden_dim is not used: hidden_dim), nn => 4 * embed_dim), nn && Linear(hidden => Linear(4 * embed
-        num_heads is not used: (embed_dim, num_heads)  # => (embed_dim, 1)  #
-        Lab 8, “What the residual connection does”
-        no residual around the attention: => {Y} norm_1(attend(x)); return norm_2(y + think(y))
-        no residual around the feed-forward layer: => {Y} norm_1(x + attend(x)); return norm_2(think(y))
-        no residual connection: => {Y} norm_1(attend(x)); return norm_2(think(y))
-        first features added again: => {Y} norm_1(x + attend(x)); return norm_2(x + think(y))
-        sum added before its norm: => {Y} x + attend(x); return norm_2(y + think(norm_1(y)))
-        multiplied in place of added [block]: features + attended => features * attended ||
-            features + self => features * self
-        subtracted in place of added: features + attended => features - attended || features + self => features - self
-        Lab 8, “What the feed-forward layer does”
-        feed-forward layer left out: {OUTPUT} => features || self.feed_forward_norm(features)
-        Lab 7, “What a mask hides”
-        no mask: (features, mask)  # => (features)  #
-        the mask the wrong way round: (features, mask)  # => (features, ~mask)  #
-        the mask has no default: mask=None => mask
-    """),
-)
-
-
-# --- 8.4 ---
-def next_word_loss(scores, ids):
-    """The average surprise at the next word, a tensor without axes."""
-    said = scores[:, :-1].flatten(0, 1)  # (batch * (tokens - 1), known_words)
-    came = ids[:, 1:].flatten()  # (batch * (tokens - 1),)
-    return F.cross_entropy(said, came, ignore_index=0)
-
-
-def mean_surprise(scores, ids):
-    """Place by place, by logarithms of shares."""
-    places = [(text, place) for text, words in enumerate(ids) for place, word in enumerate(words[1:]) if word]
-    return -sum(scores[text, place].softmax(0)[ids[text, place + 1]].log() for text, place in places) / len(places)
-
-
-def read_and_said(batch: int, tokens: int, known_words: int, lengths: list[int], seed: int = 0) -> Case:
-    random = torch.Generator().manual_seed(seed)
-    ids = torch.randint(1, known_words, (batch, tokens), generator=random)
-    return Case({"scores": draw(batch, tokens, known_words), "ids": ids * real_tokens(lengths)})
-
-
-SAID, CAME = "scores[:, :-1].flatten(0, 1)", "ids[:, 1:].flatten()"
-LOSS = "F.cross_entropy(said, came, ignore_index=0)"
-EACH = 'F.cross_entropy(said, came, ignore_index=0, reduction="none")'
-
-next_word_loss = Exercise(
-    next_word_loss,
-    cases=[
-        read_and_said(3, 6, 5, [6, 2, 4]),
-        read_and_said(2, 6, 9, [6, 3]),
-        read_and_said(4, 3, 7, [3, 2, 3, 2], seed=1),
-    ],
-    truth=mean_surprise,
-    learns=("scores",),
-    tried="three batches of texts of different lengths, one of them with as many places to judge as known words, and "
-    "with the gradient",
-    see=WRITING,
-    mistakes=edits(f"""
-        not shifted: [:, :-1] => && [:, 1:] =>
-        shifted the wrong way: {SAID} => scores[:, 1:].flatten(0, 1) && {CAME} => ids[:, :-1].flatten()
-        shifted in a ring: [:, :-1] => && ids[:, 1:] => ids.roll(-1, 1) || [:, :-1] => && ids[:, 1:] => ids.roll(-1)
-        shifted after flattening: {SAID} => scores.flatten(0, 1)[:-1] && {CAME} => ids.flatten()[1:]
-        only one of the two cut: [:, :-1] => || [:, 1:] => || [:, :-1] => [:, :-2] || [:, 1:] => [:, 2:]
-        only one of the two flattened: .flatten(0, 1) => || .flatten() =>
-        words and scores exchanged: (said, came => (came, said
-        texts cut in place of places: scores[:, :-1] => scores[:-1] || ids[:, 1:] => ids[1:] ||
-            scores[:, :-1] => scores[:-1] && ids[:, 1:] => ids[1:]
-        both cut at the same end: [:, :-1] => [:, 1:] || [:, 1:] => [:, :-1]
-        padding left in the mean [loss]: , ignore_index=0 =>
-        divided by all places [loss]: {LOSS} => {EACH}.mean() || {EACH}.sum() / ids.numel()
-        softmax once more [loss]: (said => (said.softmax(dim=-1)
-        not divided [loss]: {LOSS} => {EACH}.sum()
-        mean of the texts' means: {LOSS} => ({EACH}.view(len(ids), -1).sum(dim=1) / (ids[:, 1:] != 0).sum(dim=1)).mean()
-        words' axis last: .flatten(0, 1) => && .flatten() =>
-        axes mixed by a reshape: {SAID} => scores[:, :-1].reshape(len(ids), scores.shape[2], -1) && {CAME} => ids[:, 1:]
-        the sign turned round [loss]: {LOSS} => -{LOSS}
-        perplexity in place of surprise: {LOSS} => {LOSS}.exp()
-        bits in place of nats: {LOSS} => {LOSS} / math.log(2)
-        not averaged: {LOSS} => {EACH} || {SAID} => scores[:, :-1].transpose(1, 2) && .flatten() => && {LOSS} => {EACH}
-        last word only: [:, :-1] => [:, -2:-1] && [:, 1:] => [:, -1:]
-        first text only: {SAID} => scores[0, :-1] && {CAME} => ids[0, 1:]
-        another word taken for padding: ignore_index=0 => ignore_index=1
+        heads joined by a plain reshape: {JOINED} => heads.reshape(heads.shape[0], heads.shape[2], -1)
+        heads and tokens not swapped [join]: .transpose(1, 2) =>
+        features dealt out in turn [join]: {JOINED} => heads.permute(0, 2, 3, 1).flatten(2)
+        wrong axes swapped: {JOINED} => heads.transpose(2, 3).reshape(heads.shape[0], heads.shape[2], -1) ||
+            heads.transpose(2, 3).flatten(2) || heads.transpose(1, 3).flatten(2) ||
+            heads.transpose(0, 1).flatten(2) || heads.transpose(0, 2).flatten(2)
+        tokens joined in place of features: {JOINED} => heads.flatten(1, 2) || .flatten(2) => .flatten(1, 2)
+        tokens joined with their features: .flatten(2) => .flatten(1)
+        heads left apart: .flatten(2) => || .flatten(3)
+        {LAYER}
+        view of a turned tensor: .flatten(2) => .view(heads.shape[0], heads.shape[2], -1)
+        heads averaged: {JOINED} => heads.mean(dim=1)
+        heads added up: {JOINED} => heads.sum(dim=1)
+        first head only: {JOINED} => heads[:, 0]
     """),
 )

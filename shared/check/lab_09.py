@@ -1,152 +1,187 @@
-"""The checks of lab 9: the interval of a paired difference, and what five seeds can say."""
+"""The checks of lab 9: layer normalisation, and the first block."""
 
-from itertools import product
+import math
 
-import numpy as np
-from scipy import stats
+import torch
+import torch.nn.functional as F
+from torch import nn
 
-from .exercise import Case, Exercise
-from .mistakes import edits
+from ..model import MultiHeadSelfAttention
+from .attention import real_tokens, texts
+from .exercise import Case, Exercise, draw
+from .mistakes import Wrong, edits
+
+BLOCK = "Lab 9, “The block”"
 
 
 # --- 9.1 ---
-def paired_interval(first, second):
-    """Mean of first - second, and half the width of its 95% interval."""
-    differences = np.asarray(first) - np.asarray(second)  # (seeds,)
-    quantile = stats.t.ppf(0.975, len(differences) - 1)
-    half = quantile * differences.std(ddof=1) / np.sqrt(len(differences))
-    return differences.mean(), half
+def layer_norm(features, scale, shift, eps=1e-5):
+    """Each token brought to mean 0 and variance 1, then scaled and shifted, (..., dim)."""
+    centred = features - features.mean(dim=-1, keepdim=True)  # (..., dim)
+    variance = (centred**2).mean(dim=-1, keepdim=True)  # (..., 1)
+    return centred / torch.sqrt(variance + eps) * scale + shift
 
 
-def interval_by_scipy(first, second):
-    low, high = stats.ttest_rel(first, second).confidence_interval(0.95)
-    return float(low + high) / 2, float(high - low) / 2
+def to_be_normalised(*shape: int, eps: float) -> Case:
+    features = draw(*shape, seed=1) * 2 + 3
+    features[..., 0, :] = 1.5  # a token whose features are all equal
+    return Case({"features": features, "scale": draw(shape[-1], seed=2), "shift": draw(shape[-1], seed=3), "eps": eps})
 
 
-def two_models(seeds: int, shared_luck: float, seed: int, means: tuple = (0.81, 0.80)) -> Case:
-    random = np.random.default_rng(seed)
-    luck = shared_luck * random.normal(size=seeds)
-    first, second = (mean + luck + 0.01 * random.normal(size=seeds) for mean in means)
-    return Case({"first": first, "second": second})
+MEAN, SQUARES = "features.mean(dim=-1, keepdim=True)", "(centred**2).mean(dim=-1, keepdim=True)"
+ROOT, SCALED = "torch.sqrt(variance + eps)", "centred / torch.sqrt(variance + eps) * scale + shift"
+SAMPLE = f"{SQUARES} => features.var(dim=-1, keepdim=True)"  # what those write who take `var` as it is
+LOST = f"{MEAN} => features.mean(dim=-1)"
 
-
-PAIRS, QUANTILE = "np.asarray(first) - np.asarray(second)", "stats.t.ppf(0.975, len(differences) - 1)"
-SPREAD, RETURNED = "differences.std(ddof=1)", "return differences.mean(), half"
-OF_TWO = "np.sqrt(np.var(first, ddof=1) + np.var(second, ddof=1))"
-
-paired_interval = Exercise(
-    paired_interval,
+layer_norm = Exercise(
+    layer_norm,
     cases=[
-        two_models(5, 0.02, 0),
-        two_models(3, 0.05, 1),
-        two_models(9, 0.01, 2),
-        two_models(4, 0.02, 4, means=(0.80, 0.81)),
+        to_be_normalised(4, 4, 4, eps=0.1),
+        to_be_normalised(3, 5, eps=1e-5),
+        to_be_normalised(2, 3, 6, eps=0.5),
+        to_be_normalised(2, 1, 3, eps=1e-3),
     ],
-    truth=interval_by_scipy,
-    without=("mean_and_interval",),
-    tried="three, four, five and nine seeds that share more luck or less, the better model first or last",
-    see="Lab 9, “Exercise 9.1: the interval of a paired difference”",
+    truth=lambda features, scale, shift, eps: F.layer_norm(features, scale.shape, scale, shift, eps),
+    without=("layer_norm", "LayerNorm", "native_layer_norm"),
+    tried="features with a batch and without, a large eps and small ones, and tokens whose features are all equal",
+    see="Lab 9, “What layer normalisation does”",
     mistakes=edits(f"""
-        spread divided by n: ddof=1 => || ddof=0
-        the spread forgotten: * {SPREAD} => || {SPREAD} => differences
-        added in place of multiplied [interval]: quantile * {SPREAD} => (quantile + {SPREAD})
-        divided in place of multiplied [interval]: quantile * {SPREAD} => quantile / {SPREAD}
-        variance in place of the spread: differences.std => differences.var
-        root of n forgotten: / np.sqrt(len(differences)) =>
-        divided by n in place of its root: np.sqrt(len(differences)) => len(differences)
-        divided by the root of n - 1: np.sqrt(len(differences)) => np.sqrt(len(differences) - 1)
-        multiplied by the root of n: / np.sqrt => * np.sqrt
-        one side only [quantile]: 0.975 => 0.95
-        whole width: , half => , 2 * half
-        ends in place of mean and half: {RETURNED} => return differences.mean() - half, differences.mean() + half
-        results in the wrong order [interval]: {RETURNED} => return half, differences.mean()
-        second minus first: {PAIRS} => np.asarray(second) - np.asarray(first) ||
-            {RETURNED} => return -differences.mean(), half
-        half the width is negative: , half => , -half
-        mean forgotten: {RETURNED} => return half
-        half the width forgotten: {RETURNED} => return differences.mean()
-        not averaged [interval]: differences.mean() => differences
-        Lab 9, “Does pairing help?”
-        pairing lost: {SPREAD} => {OF_TWO} ||
-            {SPREAD} => {OF_TWO} && len(differences) - 1 => 2 * len(differences) - 2 ||
-            {SPREAD} => (np.std(first, ddof=1) + np.std(second, ddof=1)) ||
-            abs(np.std(first, ddof=1) - np.std(second, ddof=1))
-        one model only: {SPREAD} => np.std(first, ddof=1) || np.std(second, ddof=1) || {PAIRS} => np.asarray(first) ||
-            np.asarray(second)
-        added in place of subtracted: (first) - => (first) +
-        sign lost: {PAIRS} => np.abs({PAIRS}) || {RETURNED} => return abs(differences.mean()), half
-        Lab 9, “All models, first task”
-        normal in place of t: {QUANTILE} => stats.norm.ppf(0.975) || 1.96
-        the quantile of five seeds: {QUANTILE} => stats.t.ppf(0.975, 4) || 2.78 || 2.776
-        the quantile forgotten: quantile * =>
-        wrong degrees of freedom: len(differences) - 1) => len(differences)) || len(differences) - 2) ||
-            2 * len(differences) - 2)
+        sample variance: {SAMPLE}
+        axis not kept: {LOST} || {SQUARES} => (centred**2).mean(dim=-1) || features.var(dim=-1) ||
+            features.var(dim=-1, unbiased=False) || {LOST} && {SQUARES} => (centred**2).mean(dim=-1) ||
+            {LOST} && {SQUARES} => features.var(dim=-1) || {LOST} && {SAMPLE} ||
+            {LOST} && {SQUARES} => features.var(dim=-1, unbiased=False)
+        eps outside the root: {ROOT} => (torch.sqrt(variance) + eps) || {ROOT} => (variance**0.5 + eps) && {SAMPLE}
+        eps forgotten: variance + eps => variance || variance + eps => variance && {SAMPLE}
+        eps taken off: variance + eps => variance - eps
+        root forgotten: {ROOT} => (variance + eps) || {ROOT} => (variance + eps) && {SAMPLE}
+        mean not subtracted: return centred => return features || features - {MEAN} => features ||
+            return centred => return features && {SAMPLE}
+        over the tokens: dim=-1 => dim=-2 || dim=1 || features.mean(dim=-1 => features.mean(dim=-2 ||
+            features.mean(dim=1 || 2).mean(dim=-1 => 2).mean(dim=-2 || 2).mean(dim=1
+        over the batch: dim=-1 => dim=0 || features.mean(dim=-1 => features.mean(dim=0 ||
+            2).mean(dim=-1 => 2).mean(dim=0
+        over the whole text: dim=-1 => dim=(-2, -1) || features.mean(dim=-1 => features.mean(dim=(-2, -1) ||
+            2).mean(dim=-1 => 2).mean(dim=(-2, -1)
+        over everything: dim=-1 => dim=tuple(range(features.dim())) || {MEAN} => features.mean() ||
+            {SQUARES} => (centred**2).mean()
+        scale and shift forgotten: * scale + shift =>
+        scale forgotten: * scale =>
+        shift forgotten: + shift =>
+        shifted before the scale: {SCALED} => (centred / {ROOT} + shift) * scale
+        scale and shift exchanged: * scale + shift => * shift + scale
+        divided by the scale: * scale => / scale
+        the shift taken off: + shift => - shift
+        multiplied in place of divided [spread]: centred / torch => centred * torch
+        squares forgotten: (centred**2) => centred
+        squares not averaged: {SQUARES} => centred**2
+        the mean added: features - {MEAN} => features + {MEAN}
+        the sign turned round [mean]: features - {MEAN} => {MEAN} - features
+        not divided by the spread: centred / {ROOT} => centred
     """),
 )
 
 
-# --- 9.2 ---
-def sign_flips(differences):
-    """Share of all sign patterns whose mean is at least as far from 0 as the measured one."""
-    differences = np.asarray(differences)  # (seeds,)
-    patterns = np.array(list(product([1, -1], repeat=len(differences))))  # (2 ** seeds, seeds)
-    means = (patterns * differences).mean(axis=1)  # (2 ** seeds,)
-    return np.mean(np.abs(means) >= abs(differences.mean()) - 1e-12)
+# --- 9.2 --- (the lab breaks its lines earlier)
+class FirstBlock(nn.Module):
+    def __init__(self, embed_dim, num_heads, hidden_dim):
+        super().__init__()
+        self.attention = MultiHeadSelfAttention(embed_dim, num_heads)  # gives the attended features and the weights
+        self.attention_norm = nn.LayerNorm(embed_dim)
+        self.feed_forward = nn.Sequential(nn.Linear(embed_dim, hidden_dim), nn.ReLU(), nn.Linear(hidden_dim, embed_dim))
+        self.feed_forward_norm = nn.LayerNorm(embed_dim)
+
+    def forward(self, features, mask=None):  # (batch, tokens, embed_dim), (batch, tokens)
+        attended, _ = self.attention(features, mask)  # (batch, tokens, embed_dim)
+        features = self.attention_norm(features + attended)  # (batch, tokens, embed_dim)
+        return self.feed_forward_norm(features + self.feed_forward(features))
 
 
-def share_by_halves(differences):
-    """Add one difference after the other, with both signs: the list of all sums doubles each time."""
-    sums = [0.0]
-    for difference in map(float, differences):
-        sums = [total + step for total in sums for step in (difference, -difference)]
-    measured = abs(sum(map(float, differences)))
-    return sum(abs(total) >= measured - 1e-9 for total in sums) / len(sums)
+def block_by_pytorch(features, attention, attention_norm, feed_forward, feed_forward_norm, mask=None):
+    """PyTorch's own layer with the same weights, a text at a time; what a padded place gives is nobody's business."""
+    width, first, last = features.shape[2], feed_forward[0], feed_forward[-1]
+    made_for = {attention.W_query.in_features, first.in_features, last.out_features}
+    if made_for != {width} or first.out_features != last.in_features:
+        raise Wrong("wrong width [block]", width=width)
+    sizes = {"d_model": width, "nhead": attention.num_heads, "dim_feedforward": first.out_features}
+    theirs = nn.TransformerEncoderLayer(**sizes, dropout=0.0, batch_first=True, dtype=features.dtype).eval()
+    maps = attention.W_query, attention.W_key, attention.W_value
+    parts = {"self_attn.out_proj": attention.W_output, "norm1": attention_norm, "norm2": feed_forward_norm}
+    parts |= {"linear1": first, "linear2": last}
+    weights = {f"{part}.{name}": value for part in parts for name, value in parts[part].state_dict().items()}
+    weights["self_attn.in_proj_weight"] = torch.cat([linear.weight for linear in maps])
+    weights["self_attn.in_proj_bias"] = torch.cat([linear.bias for linear in maps])
+    theirs.load_state_dict(weights)
+    output = torch.full_like(features, math.nan)
+    for text, tokens in enumerate(features):  # its own mask would make PyTorch import for seconds
+        real = slice(None) if mask is None else mask[text]
+        output[text, real] = theirs(tokens[real][None])[0]
+    return output
 
 
-COUNT = "np.mean(np.abs(means) >= abs(differences.mean()) - 1e-12)"
-MEANS = "(patterns * differences).mean(axis=1)"
-ALLOWED = " - 1e-12"
+def takes_its_sizes(answer, run):
+    made = run(answer, 8, 4, 20)
+    if made.attention.num_heads != 4:
+        raise Wrong("num_heads is not used", see=BLOCK)
+    if made.feed_forward[0].out_features != 20:
+        raise Wrong("hidden_dim is not used", see=BLOCK)
 
-sign_flips = Exercise(
-    sign_flips,
+
+# The block once more in short, for what goes wrong in its two halves: from x, the features, to y, then the result.
+Y = (
+    "x, think, norm_1, norm_2 = features, self.feed_forward, self.attention_norm, self.feed_forward_norm; "
+    "attend = lambda features: self.attention(features, mask)[0]; y ="
+)
+OUTPUT = "self.feed_forward_norm(features + self.feed_forward(features))"
+
+first_block = Exercise(
+    FirstBlock,
+    name="first_block",
     cases=[
-        Case({"differences": np.array(differences)})
-        for differences in (
-            [0.02, 0.03, -0.01, 0.05, 0.01],
-            [-0.03, -0.02, 0.01, -0.04],
-            [0.01, 0.02, 0.03, 0.02, 0.05, 0.04, -0.06],
-            [0.04, 0.01],
-            [0.03, -0.01, -0.02],
-            [0.02, -0.005, 0.0004],  # with the last sign turned the mean is .0003 nearer to 0
-            [-0.02, 0.005, -0.00002],  # and here .00001
-        )
+        texts((6, 2, 12), real_tokens([4, 2])),
+        Case({"features": draw(1, 3, 4)}, sizes=(4, 4, 4)),
+        texts((8, 1, 10), real_tokens([1, 5, 3], padding_first=True)),
+        Case({"features": draw(2, 1, 4, seed=1), "mask": None}, sizes=(4, 2, 7)),
     ],
-    truth=share_by_halves,
-    tried="two, three, four, five and seven differences of both signs, some of them far smaller than others",
-    see="Lab 9, “Exercise 9.2: what five seeds can say”",
+    truth=block_by_pytorch,
+    parts=("attention", "attention_norm", "feed_forward", "feed_forward_norm"),
+    also=takes_its_sizes,
+    tried="four batches, with padding and without, against PyTorch's own layer with the same weights; and its sizes",
+    see=BLOCK,
     mistakes=edits(f"""
-        the allowance too large: 1e-12 => 1e-2 || 1e-3 || 1e-4 || 2e-5
-        one side only [above]: np.abs(means) >= abs(differences.mean()) => means >= differences.mean()
-        one side only: np.abs(means) => means || -means || means * np.sign(differences.mean())
-        one side doubled: {COUNT} => 2 * np.mean(means >= abs(differences.mean()) - 1e-12)
-        equal means lost to rounding: - 1e-12 => ||
-            - 1e-12 => && {MEANS} => patterns @ differences / len(differences) ||
-            - 1e-12 => && {MEANS} => (patterns * differences).sum(axis=1) / len(differences)
-        measured pattern not counted: >= abs(differences.mean()) - 1e-12 => > abs(differences.mean()) + 1e-12 ||
-            - 1e-12 => + 1e-12
-        a count instead of a share [patterns]: np.mean(np.abs => np.sum(np.abs
-        the other share: >= => < || >= abs(differences.mean()) - 1e-12 => <= abs(differences.mean()) + 1e-12
-        sign of the measured mean kept: abs(differences.mean()) => differences.mean()
-        Student's t: {COUNT} => stats.ttest_1samp(differences, 0).pvalue
-        signs counted, not means: {COUNT} => stats.binomtest(int((differences > 0).sum()), len(differences)).pvalue
-        measured pattern left out of all: {COUNT} => ({COUNT} * len(patterns) - 1) / (len(patterns) - 1) ||
-            ({COUNT} * len(patterns) - 1) / len(patterns)
-        mean over the patterns: axis=1 => axis=0
-        the measured mean is not used: abs(differences.mean()) - 1e-12 => 1e-12
-        sums compared with a mean: {MEANS} => (patterns * differences).sum(axis=1)
-        one answer for each pattern: np.mean(np.abs(means) => (np.abs(means)
-        the patterns are not used: (patterns * differences) => (differences * np.ones_like(patterns))
-        signs without the differences: (patterns * differences) => patterns
-        zeros in place of minus signs: [1, -1] => [1, 0]
+        norm before each part: => {Y} x + attend(norm_1(x)); return y + think(norm_2(y))
+        norm inside the sum: => {Y} x + norm_1(attend(x)); return y + norm_2(think(y))
+        no norm after the attention: => {Y} x + attend(x); return norm_2(y + think(y))
+        no norm after the feed-forward layer: => {Y} norm_1(x + attend(x)); return y + think(y)
+        no norm at all: => {Y} x + attend(x); return y + think(y)
+        norms swapped: => {Y} norm_2(x + attend(x)); return norm_1(y + think(y))
+        one norm used twice: => {Y} norm_1(x + attend(x)); return norm_1(y + think(y)) ||
+            {Y} norm_2(x + attend(x)); return norm_2(y + think(y))
+        feed-forward layer reads the sum before its norm: => {Y} x + attend(x); return norm_2(norm_1(y) + think(y))
+        feed-forward layer reads the first features: => {Y} norm_1(x + attend(x)); return norm_2(y + think(x))
+        feed-forward layer first: => {Y} norm_1(x + think(x)); return norm_2(y + attend(y)) ||
+            {Y} norm_2(x + think(x)); return norm_1(y + attend(y))
+        attention left out: features + attended => features || features = self.attention_norm(features + attended) =>
+        feed-forward layer reads the attended features: self.feed_forward(features) => self.feed_forward(attended)
+        pair not taken apart: attended, _ = => attended =
+        weights in place of the features: attended, _ = => _, attended =
+        weights returned too: {OUTPUT} => {OUTPUT}, _
+        hidden_dim is not used: hidden_dim), nn => 4 * embed_dim), nn && Linear(hidden => Linear(4 * embed
+        num_heads is not used: (embed_dim, num_heads)  # => (embed_dim, 1)  #
+        Lab 9, “What the residual connection does”
+        no residual around the attention: => {Y} norm_1(attend(x)); return norm_2(y + think(y))
+        no residual around the feed-forward layer: => {Y} norm_1(x + attend(x)); return norm_2(think(y))
+        no residual connection: => {Y} norm_1(attend(x)); return norm_2(think(y))
+        first features added again: => {Y} norm_1(x + attend(x)); return norm_2(x + think(y))
+        sum added before its norm: => {Y} x + attend(x); return norm_2(y + think(norm_1(y)))
+        multiplied in place of added [block]: features + attended => features * attended ||
+            features + self => features * self
+        subtracted in place of added: features + attended => features - attended || features + self => features - self
+        Lab 9, “What the feed-forward layer does”
+        feed-forward layer left out: {OUTPUT} => features || self.feed_forward_norm(features)
+        Lab 8, “What a mask hides”
+        no mask: (features, mask)  # => (features)  #
+        the mask the wrong way round: (features, mask)  # => (features, ~mask)  #
+        the mask has no default: mask=None => mask
     """),
 )

@@ -1,182 +1,125 @@
-"""The checks of lab 10: measuring maps, taking out a head, following the layers down."""
+"""The checks of lab 10: who may look at whom, and the loss of a language model."""
 
-import math
+import math  # noqa: F401 - a mistake below is in bits
 
 import torch
-from torch import Tensor
+import torch.nn.functional as F
 
-from .compare import also_numpy
+from .attention import real_tokens
 from .exercise import Case, Exercise, draw
 from .mistakes import edits
 
-
-def maps(*shape: int, seed: int = 0) -> Tensor:
-    return draw(*shape, seed=seed).mul(2).softmax(dim=-1)
-
-
-def with_zeros(weights: Tensor) -> Tensor:
-    """The same without anything above the diagonal: a map in which most weights are exactly 0."""
-    kept = weights.tril()
-    return kept / kept.sum(dim=-1, keepdim=True)
+WRITING = "Lab 10, “Writing instead of reading”"
 
 
 # --- 10.1 ---
-def breadth(weights):
-    """How many pieces a row looks at, mean over the rows of each map: (..., pieces, pieces) to (...)."""
-    entropy = -torch.xlogy(weights, weights).sum(dim=-1)  # (..., pieces)
-    return entropy.exp().mean(dim=-1)
+def allowed_places(mask):
+    """True where a token may look, (batch, tokens that ask, tokens that are asked)."""
+    num_tokens = mask.shape[1]
+    causal = torch.ones(num_tokens, num_tokens, dtype=torch.bool).tril()  # (tokens, tokens)
+    return causal & mask[:, None, :]  # (tokens, tokens) & (batch, 1, tokens)
 
 
-def breadth_by_loops(weights):
-    breadths = []
-    for rows in weights.reshape(-1, *weights.shape[-2:]).tolist():
-        entropies = [-sum(a * math.log(a) for a in row if a > 0) for row in rows]
-        breadths.append(sum(map(math.exp, entropies)) / len(rows))
-    return torch.tensor(breadths, dtype=weights.dtype).reshape(weights.shape[:-2])
+def places_by_loops(mask):
+    places = range(mask.shape[1])
+    return torch.tensor([[[bool(row[j]) and j <= i for j in places] for i in places] for row in mask])
 
 
-XLOGY = "torch.xlogy(weights, weights)"
+BOTH = "causal & mask[:, None, :]"
 
-breadth = Exercise(
-    breadth,
+allowed_places = Exercise(
+    allowed_places,
     cases=[
-        Case({"weights": maps(2, 3, 4, 4)}),
-        Case({"weights": maps(5, 5, seed=1)}),
-        Case({"weights": with_zeros(maps(3, 6, 6, seed=2))}),
+        Case({"mask": torch.tensor(rows, dtype=torch.bool)})
+        for rows in (
+            [[1, 1, 0], [0, 1, 1], [1, 1, 1]],
+            [[1, 1, 1, 1, 0], [0, 0, 1, 1, 1]],
+            [[1, 1, 0, 1]],
+            [[0, 0], [1, 0], [0, 1]],
+            [[1], [0]],
+        )
     ],
-    truth=breadth_by_loops,
-    view=also_numpy,
-    tried="maps with two axes in front, one and none, one of them with weights of exactly 0",
-    see="Lab 10, “Exercise 10.1: a measure of your own”",
+    truth=places_by_loops,
+    tried="padding at the end, at the beginning and in the middle, a text that is nothing else, and texts of one token",
+    see=WRITING,
     mistakes=edits(f"""
-        mean over the wrong axis: mean(dim=-1) => mean(dim=-2) || mean(dim=0)
-        NaN where a weight is zero: {XLOGY} => (weights * weights.log())
-        no exponential: entropy.exp() => entropy
-        exponential of the mean: entropy.exp().mean(dim=-1) => entropy.mean(dim=-1).exp()
-        not averaged over the rows: .mean(dim=-1) =>
-        the minus is missing: -torch => torch || -torch => torch && entropy.exp() => entropy
-        another base: {XLOGY} => ({XLOGY} / math.log(2))
-        one over the sum of squares: entropy.exp() => (1 / (weights**2).sum(dim=-1))
-        no entropy: -{XLOGY}.sum(dim=-1) => weights || {XLOGY} => weights
-        the entropy is not summed: weights).sum(dim=-1) => weights)
-        summed over the rows: mean(dim=-1) => sum(dim=-1)
-        one number for all maps: mean(dim=-1) => mean() || weights).sum(dim=-1) => weights).sum()
-        Lab 10, “A search for heads”
-        entropy over the wrong axis: weights).sum(dim=-1) => weights).sum(dim=-2) || weights).sum(dim=0)
+        looks ahead: .tril() => .triu() || .triu(1)
+        the next word seen: .tril() => .tril(1)
+        itself forbidden: .tril() => .tril(-1)
+        order forgotten: {BOTH} => mask[:, None, :].expand(-1, num_tokens, -1) || mask[:, None, :] || .tril() => ||
+            causal & => mask & || mask[:, :, None] &
+        either in place of both: & => |
+        True where hidden: {BOTH} => ~({BOTH})
+        Lab 8, “What a mask hides”
+        no mask [triangle]: {BOTH} => causal.expand(len(mask), -1, -1) || causal || causal & causal[:, None, :]
+        the mask on those who ask: mask[:, None, :] => mask[:, :, None]
+        padding on both sides: {BOTH} => {BOTH} & mask[:, :, None]
+        the mask the wrong way round: & mask => & ~mask
+        the axis of the mask is lost [triangle]: mask[:, None, :] => mask || mask[None]
     """),
 )
 
 
 # --- 10.2 ---
-def without_head(weight, head, num_heads):
-    """The matrix of W_output, (embed_dim, embed_dim), with one head taken out."""
-    head_dim = weight.shape[1] // num_heads
-    silent = weight.clone()
-    silent[:, head * head_dim : (head + 1) * head_dim] = 0
-    return silent
+def next_word_loss(scores, ids):
+    """The average surprise at the next word, a tensor without axes."""
+    said = scores[:, :-1].flatten(0, 1)  # (batch * (tokens - 1), known_words)
+    came = ids[:, 1:].flatten()  # (batch * (tokens - 1),)
+    return F.cross_entropy(said, came, ignore_index=0)
 
 
-def emptied_by_loops(weight, head, num_heads):
-    head_dim = weight.shape[1] // num_heads
-    rows = [[0.0 if j // head_dim == head else w for j, w in enumerate(row)] for row in weight.tolist()]
-    return torch.tensor(rows, dtype=weight.dtype)
+def mean_surprise(scores, ids):
+    """Place by place, by logarithms of shares."""
+    places = [(text, place) for text, words in enumerate(ids) for place, word in enumerate(words[1:]) if word]
+    return -sum(scores[text, place].softmax(0)[ids[text, place + 1]].log() for text, place in places) / len(places)
 
 
-SILENT, ROWS = "silent[:, head * head_dim : (head + 1) * head_dim]", "silent[head * head_dim : (head + 1) * head_dim]"
+def read_and_said(batch: int, tokens: int, known_words: int, lengths: list[int], seed: int = 0) -> Case:
+    random = torch.Generator().manual_seed(seed)
+    ids = torch.randint(1, known_words, (batch, tokens), generator=random)
+    return Case({"scores": draw(batch, tokens, known_words), "ids": ids * real_tokens(lengths)})
 
-without_head = Exercise(
-    without_head,
+
+SAID, CAME = "scores[:, :-1].flatten(0, 1)", "ids[:, 1:].flatten()"
+LOSS = "F.cross_entropy(said, came, ignore_index=0)"
+EACH = 'F.cross_entropy(said, came, ignore_index=0, reduction="none")'
+
+next_word_loss = Exercise(
+    next_word_loss,
     cases=[
-        Case({"weight": draw(12, 12), "head": 1, "num_heads": 3}),
-        Case({"weight": draw(8, 8, seed=1), "head": 3, "num_heads": 4}),
-        Case({"weight": draw(10, 10, seed=2), "head": 0, "num_heads": 2}),
+        read_and_said(3, 6, 5, [6, 2, 4]),
+        read_and_said(2, 6, 9, [6, 3]),
+        read_and_said(4, 3, 7, [3, 2, 3, 2], seed=1),
     ],
-    truth=emptied_by_loops,
-    view=also_numpy,
-    tried="three matrices with 2, 3 and 4 heads",
-    see="Lab 10, “Who is missed?”",
+    truth=mean_surprise,
+    learns=("scores",),
+    tried="three batches of texts of different lengths, one of them with as many places to judge as known words, and "
+    "with the gradient",
+    see=WRITING,
     mistakes=edits(f"""
-        rows instead of columns: {SILENT} => {ROWS}
-        rows and columns: {SILENT} = 0 => {SILENT} = 0; {ROWS} = 0
-        one column only: {SILENT} => silent[:, head]
-        first column of the head only: {SILENT} => silent[:, head * head_dim]
-        more than one head: (head + 1) => (head + 2) || head * head_dim : (head => : (head ||
-            : (head + 1) * head_dim => : || weight.shape[1] // num_heads => weight.shape[1]
-        the slice does not start at the head: head * head_dim : => head : ||
-            head * head_dim : (head + 1) * head_dim => head : head + head_dim
-        nothing is taken out: (head + 1) => head || {SILENT} = 0 => pass || (head + 1) => (head - 1)
-        all heads but this one: {SILENT} = 0 => kept = {SILENT}.clone(); silent.zero_(); {SILENT} = kept
-        only the block on the diagonal: silent[:, => silent[head * head_dim : (head + 1) * head_dim,
-        not set to zero: ] = 0 => ] = 1 || ] = -1
-        only the head comes back: {SILENT} = 0 => silent = {SILENT}
-        the columns cut away: {SILENT} = 0 =>
-            silent = torch.cat([silent[:, : head * head_dim], silent[:, (head + 1) * head_dim :]], dim=1)
-        Lab 7, “Cut the features into heads”
-        every so-many-th column: {SILENT} => silent[:, head::num_heads]
-        slices of num_heads columns: // num_heads => // (weight.shape[1] // num_heads) ||
-            weight.shape[1] // num_heads => num_heads
-        Lab 10, “A search for heads”
-        heads counted from 1: {SILENT} => silent[:, max(head - 1, 0) * head_dim : head * head_dim] ||
-            head * head_dim : (head + 1) => (head - 1) * head_dim : head
-        one head too far: head * head_dim : (head + 1) => (head + 1) * head_dim : (head + 2)
-    """),
-)
-
-
-# --- 10.3 ---
-def rollout(weights):
-    """All layers as one map: (layers, heads, pieces, pieces) to (pieces, pieces)."""
-    identity = torch.eye(weights.shape[-1], dtype=weights.dtype)
-    mixed = identity
-    for layer in weights.mean(dim=1):  # (pieces, pieces)
-        mixed = (layer + identity) / 2 @ mixed
-    return mixed
-
-
-def rollout_by_loops(weights):
-    layers, heads, n, _ = weights.shape
-    mixed = [[float(i == j) for j in range(n)] for i in range(n)]
-    for layer in weights.tolist():
-        step = [[(sum(h[i][j] for h in layer) / heads + (i == j)) / 2 for j in range(n)] for i in range(n)]
-        mixed = [[sum(step[i][k] * mixed[k][j] for k in range(n)) for j in range(n)] for i in range(n)]
-    return torch.tensor(mixed, dtype=weights.dtype)
-
-
-STEP = "(layer + identity) / 2 @ mixed"
-
-rollout = Exercise(
-    rollout,
-    cases=[
-        Case({"weights": maps(3, 2, 4, 4)}),
-        Case({"weights": maps(2, 4, 5, 5, seed=1)}),
-        Case({"weights": maps(4, 1, 3, 3, seed=2)}),
-    ],
-    truth=rollout_by_loops,
-    view=also_numpy,
-    tried="three texts with 2, 3 and 4 layers",
-    see="Lab 10, “Exercise 10.3: six layers in one map”",
-    mistakes=edits(f"""
-        layers in the wrong order: {STEP} => mixed @ ((layer + identity) / 2) ||
-            weights.mean(dim=1) => weights.mean(dim=1).flip(0)
-        the identity added, not averaged: / 2 @ => @
-        what was mixed added, not the identity: layer + identity => layer + mixed
-        heads summed: mean(dim=1) => sum(dim=1)
-        the largest head: mean(dim=1) => amax(dim=1)
-        the first head only: weights.mean(dim=1) => weights[:, 0]
-        averaged over the layers, not the heads: mean(dim=1) => mean(dim=0)
-        layers averaged: return mixed => return (weights.mean(dim=(0, 1)) + identity) / 2
-        layers added up: / 2 @ mixed => / 2 + mixed
-        element by element: / 2 @ => / 2 * || mixed = identity => mixed = 1 && / 2 @ => / 2 *
-        the result turned: return mixed => return mixed.T
-        the last layer only: / 2 @ mixed => / 2
-        the first layer left out: weights.mean(dim=1) => weights.mean(dim=1)[1:]
-        the layers not mixed: return mixed => return identity || {STEP} => mixed
-        Lab 8, “What the residual connection does”
-        no residual connection [rollout]: {STEP} => layer @ mixed
-        halved without the residual connection: (layer + identity) / 2 => layer / 2
-        the identity alone: (layer + identity) / 2 => identity / 2
-        the identity subtracted: layer + identity => layer - identity
-        Lab 10, “Words instead of pieces”
-        the maps turned: weights.mean(dim=1) => weights.mean(dim=1).mT
+        not shifted: [:, :-1] => && [:, 1:] =>
+        shifted the wrong way: {SAID} => scores[:, 1:].flatten(0, 1) && {CAME} => ids[:, :-1].flatten()
+        shifted in a ring: [:, :-1] => && ids[:, 1:] => ids.roll(-1, 1) || [:, :-1] => && ids[:, 1:] => ids.roll(-1)
+        shifted after flattening: {SAID} => scores.flatten(0, 1)[:-1] && {CAME} => ids.flatten()[1:]
+        only one of the two cut: [:, :-1] => || [:, 1:] => || [:, :-1] => [:, :-2] || [:, 1:] => [:, 2:]
+        only one of the two flattened: .flatten(0, 1) => || .flatten() =>
+        words and scores exchanged: (said, came => (came, said
+        texts cut in place of places: scores[:, :-1] => scores[:-1] || ids[:, 1:] => ids[1:] ||
+            scores[:, :-1] => scores[:-1] && ids[:, 1:] => ids[1:]
+        both cut at the same end: [:, :-1] => [:, 1:] || [:, 1:] => [:, :-1]
+        padding left in the mean [loss]: , ignore_index=0 =>
+        divided by all places [loss]: {LOSS} => {EACH}.mean() || {EACH}.sum() / ids.numel()
+        softmax once more [loss]: (said => (said.softmax(dim=-1)
+        not divided [loss]: {LOSS} => {EACH}.sum()
+        mean of the texts' means: {LOSS} => ({EACH}.view(len(ids), -1).sum(dim=1) / (ids[:, 1:] != 0).sum(dim=1)).mean()
+        words' axis last: .flatten(0, 1) => && .flatten() =>
+        axes mixed by a reshape: {SAID} => scores[:, :-1].reshape(len(ids), scores.shape[2], -1) && {CAME} => ids[:, 1:]
+        the sign turned round [loss]: {LOSS} => -{LOSS}
+        perplexity in place of surprise: {LOSS} => {LOSS}.exp()
+        bits in place of nats: {LOSS} => {LOSS} / math.log(2)
+        not averaged: {LOSS} => {EACH} || {SAID} => scores[:, :-1].transpose(1, 2) && .flatten() => && {LOSS} => {EACH}
+        last word only: [:, :-1] => [:, -2:-1] && [:, 1:] => [:, -1:]
+        first text only: {SAID} => scores[0, :-1] && {CAME} => ids[0, 1:]
+        another word taken for padding: ignore_index=0 => ignore_index=1
     """),
 )

@@ -1,266 +1,152 @@
-"""The checks of lab 11: a score for heads, a game that gave its answers away, an experiment that leaves no trace."""
+"""The checks of lab 11: the interval of a paired difference, and what five seeds can say."""
 
-import copy
+from itertools import product
 
-import torch
-from torch import Tensor, nn
+import numpy as np
+from scipy import stats
 
-from .exercise import Case, Exercise, draw
-from .mistakes import Wrong, edits
-
-LOOK = "Lab 11, “What one layer lacks”"
-GAME = "Lab 11, “A game of pairs”"
-AWAY = "Lab 11, “Take one away”"
-
-# --- 11.1 --------------------------------------------------------------------------------------------------------
+from .exercise import Case, Exercise
+from .mistakes import edits
 
 
-def follow_score(weights, ids):
-    """The mean weight on the token that followed the last time."""
-    found = []
-    for t in range(len(ids)):
-        earlier = [s for s in range(t) if ids[s] == ids[t]]
-        if earlier:
-            found.append(weights[t, max(earlier) + 1])
-    return sum(found) / len(found) if found else 0.0
+# --- 11.1 ---
+def paired_interval(first, second):
+    """Mean of first - second, and half the width of its 95% interval."""
+    differences = np.asarray(first) - np.asarray(second)  # (seeds,)
+    quantile = stats.t.ppf(0.975, len(differences) - 1)
+    half = quantile * differences.std(ddof=1) / np.sqrt(len(differences))
+    return differences.mean(), half
 
 
-def by_a_dictionary(weights, ids):
-    last, total, times = {}, 0.0, 0
-    for t, letter in enumerate(ids.tolist()):
-        if letter in last:
-            total, times = total + weights[t, last[letter] + 1].item(), times + 1
-        last[letter] = t
-    return torch.tensor(total / max(times, 1), dtype=weights.dtype)
+def interval_by_scipy(first, second):
+    low, high = stats.ttest_rel(first, second).confidence_interval(0.95)
+    return float(low + high) / 2, float(high - low) / 2
 
 
-def one_number(given, **_):
-    """A float is as good as a tensor without axes."""
-    return torch.tensor(float(given)) if isinstance(given, (int, float)) else given
+def two_models(seeds: int, shared_luck: float, seed: int, means: tuple = (0.81, 0.80)) -> Case:
+    random = np.random.default_rng(seed)
+    luck = shared_luck * random.normal(size=seeds)
+    first, second = (mean + luck + 0.01 * random.normal(size=seeds) for mean in means)
+    return Case({"first": first, "second": second})
 
 
-def text(*ids: int, seed: int = 0) -> Case:
-    weights = draw(len(ids), len(ids), seed=seed).mul(2).softmax(dim=1)
-    return Case({"weights": weights, "ids": torch.tensor(ids)})
+PAIRS, QUANTILE = "np.asarray(first) - np.asarray(second)", "stats.t.ppf(0.975, len(differences) - 1)"
+SPREAD, RETURNED = "differences.std(ddof=1)", "return differences.mean(), half"
+OF_TWO = "np.sqrt(np.var(first, ddof=1) + np.var(second, ddof=1))"
 
-
-AT = "weights[t, max(earlier) + 1]"
-
-follow_score = Exercise(
-    follow_score,
+paired_interval = Exercise(
+    paired_interval,
     cases=[
-        text(3, 1, 4, 1, 5, 3, 1, 6),
-        text(2, 2, 7, 2, 9, 7, seed=1),
-        text(0, 1, 2, 3, seed=2),
-        text(5, 6, 5, seed=3),
+        two_models(5, 0.02, 0),
+        two_models(3, 0.05, 1),
+        two_models(9, 0.01, 2),
+        two_models(4, 0.02, 4, means=(0.80, 0.81)),
     ],
-    truth=by_a_dictionary,
-    view=one_number,
-    tried="texts in which letters come once, twice and three times, also side by side",
-    see=LOOK,
+    truth=interval_by_scipy,
+    without=("mean_and_interval",),
+    tried="three, four, five and nine seeds that share more luck or less, the better model first or last",
+    see="Lab 11, “Exercise 11.1: the interval of a paired difference”",
     mistakes=edits(f"""
-        the first time, not the last: max(earlier) => min(earlier)
-        the token itself, not what followed: max(earlier) + 1 => max(earlier)
-        what came before, not what followed: max(earlier) + 1 => max(earlier) - 1
-        rows and columns exchanged: {AT} => weights[max(earlier) + 1, t]
-        the same column for all: {AT} => weights[t, t - 1] || weights[t, t] || weights[t, 1]
-        all earlier times: found.append({AT}) => found += [weights[t, s + 1] for s in earlier] ||
-            found.append(sum(weights[t, s + 1] for s in earlier))
-        the row before: {AT} => weights[t - 1, max(earlier) + 1]
-        summed over the rows: sum(found) / len(found) => sum(found)
-        two places later: max(earlier) + 1 => max(earlier) + 2
-        not divided by how many there are: / len(found) => * len(found) ||
-            sum(found) / len(found) => len(found) / sum(found) || sum(found) / len(found) => len(found)
-        divided by all places [texts]: / len(found) => / len(ids)
-        the last place alone: sum(found) / len(found) => found[-1]
-        no answer where no token comes twice: return sum(found) / len(found) if found else 0.0 =>
-            return sum(found) / len(found)
-        later places taken for earlier ones: range(t) if => range(len(ids) - 1) if s != t and
-        other letters in place of the same: == ids[t] => != ids[t]
+        spread divided by n: ddof=1 => || ddof=0
+        the spread forgotten: * {SPREAD} => || {SPREAD} => differences
+        added in place of multiplied [interval]: quantile * {SPREAD} => (quantile + {SPREAD})
+        divided in place of multiplied [interval]: quantile * {SPREAD} => quantile / {SPREAD}
+        variance in place of the spread: differences.std => differences.var
+        root of n forgotten: / np.sqrt(len(differences)) =>
+        divided by n in place of its root: np.sqrt(len(differences)) => len(differences)
+        divided by the root of n - 1: np.sqrt(len(differences)) => np.sqrt(len(differences) - 1)
+        multiplied by the root of n: / np.sqrt => * np.sqrt
+        one side only [quantile]: 0.975 => 0.95
+        whole width: , half => , 2 * half
+        ends in place of mean and half: {RETURNED} => return differences.mean() - half, differences.mean() + half
+        results in the wrong order [interval]: {RETURNED} => return half, differences.mean()
+        second minus first: {PAIRS} => np.asarray(second) - np.asarray(first) ||
+            {RETURNED} => return -differences.mean(), half
+        half the width is negative: , half => , -half
+        mean forgotten: {RETURNED} => return half
+        half the width forgotten: {RETURNED} => return differences.mean()
+        not averaged [interval]: differences.mean() => differences
+        Lab 11, “Does pairing help?”
+        pairing lost: {SPREAD} => {OF_TWO} ||
+            {SPREAD} => {OF_TWO} && len(differences) - 1 => 2 * len(differences) - 2 ||
+            {SPREAD} => (np.std(first, ddof=1) + np.std(second, ddof=1)) ||
+            abs(np.std(first, ddof=1) - np.std(second, ddof=1))
+        one model only: {SPREAD} => np.std(first, ddof=1) || np.std(second, ddof=1) || {PAIRS} => np.asarray(first) ||
+            np.asarray(second)
+        added in place of subtracted: (first) - => (first) +
+        sign lost: {PAIRS} => np.abs({PAIRS}) || {RETURNED} => return abs(differences.mean()), half
+        Lab 11, “All models, first task”
+        normal in place of t: {QUANTILE} => stats.norm.ppf(0.975) || 1.96
+        the quantile of five seeds: {QUANTILE} => stats.t.ppf(0.975, 4) || 2.78 || 2.776
+        the quantile forgotten: quantile * =>
+        wrong degrees of freedom: len(differences) - 1) => len(differences)) || len(differences) - 2) ||
+            2 * len(differences) - 2)
     """),
 )
 
-# --- 11.2 --------------------------------------------------------------------------------------------------------
+
+# --- 11.2 ---
+def sign_flips(differences):
+    """Share of all sign patterns whose mean is at least as far from 0 as the measured one."""
+    differences = np.asarray(differences)  # (seeds,)
+    patterns = np.array(list(product([1, -1], repeat=len(differences))))  # (2 ** seeds, seeds)
+    means = (patterns * differences).mean(axis=1)  # (2 ** seeds,)
+    return np.mean(np.abs(means) >= abs(differences.mean()) - 1e-12)
 
 
-def mend_the_game(num_texts, num_pairs, num_letters, random):
-    """Texts of pairs shown and pairs asked, (num_texts, 4 num_pairs)."""
-    first = torch.rand(num_texts, num_letters, generator=random).argsort(dim=1)[:, :num_pairs]
-    second = torch.randint(num_letters, (num_texts, num_pairs), generator=random)
-    shown = torch.stack([first, second], dim=2)  # (num_texts, num_pairs, 2)
-    order = torch.rand(num_texts, num_pairs, generator=random).argsort(dim=1)  # (num_texts, num_pairs)
-    asked = shown.gather(1, order[:, :, None].expand(-1, -1, 2))  # (num_texts, num_pairs, 2)
-    return torch.cat([shown, asked], dim=1).flatten(1)
+def share_by_halves(differences):
+    """Add one difference after the other, with both signs: the list of all sums doubles each time."""
+    sums = [0.0]
+    for difference in map(float, differences):
+        sums = [total + step for total in sums for step in (difference, -difference)]
+    measured = abs(sum(map(float, differences)))
+    return sum(abs(total) >= measured - 1e-9 for total in sums) / len(sums)
 
 
-def game_kept(given, num_texts, num_pairs, num_letters, random):
-    """The rules of the game, one after the other; 1.0 when all are kept."""
-    if not isinstance(given, Tensor) or given.shape != (num_texts, 4 * num_pairs):
-        return given
-    shown, asked = given.view(num_texts, 2, num_pairs, 2).unbind(1)  # (num_texts, num_pairs, 2)
-    if given.is_floating_point() or given.min() < 0 or given.max() >= num_letters:
-        raise Wrong("no letters", GAME)
-    same = asked[:, :, None, 0] == shown[:, None, :, 0]  # (num_texts, asked, shown)
-    if (shown[:, :, None, 0] == shown[:, None, :, 0]).sum() > num_texts * num_pairs:
-        raise Wrong("first letters that come twice", GAME)
-    if (same.sum(2) != 1).any() or (same.sum(1) != 1).any():
-        raise Wrong("not the pairs that were shown", GAME)
-    order = same.int().argmax(2)  # (num_texts, num_pairs)
-    if not torch.equal(asked[..., 1], shown[..., 1].gather(1, order)):
-        raise Wrong("pairs torn apart", GAME)
-    if (shown[..., 1] == shown[:1, :, 1]).all() or (shown[..., 0] == shown[:1, :, 0]).all():
-        raise Wrong("all texts are alike", GAME)
-    if (order == torch.arange(num_pairs)).all():
-        raise Wrong("asked in the order of showing", GAME)
-    if (order == order[:1]).all():
-        raise Wrong("one order for all texts", GAME)
-    if ((order - order[:, :1]) % num_pairs == torch.arange(num_pairs)).all():
-        raise Wrong("the order only turned round the circle", GAME)
-    if (order[:, 0] == order[0, 0]).all() or (order[:, -1] == order[0, -1]).all():
-        raise Wrong("a question at a fixed place", GAME)
-    if ((shown[..., 1] - shown[..., 0]) % num_letters).unique().numel() < num_letters / 4:
-        raise Wrong("the second letter follows from the first", GAME)
-    return torch.tensor(1.0)
+COUNT = "np.mean(np.abs(means) >= abs(differences.mean()) - 1e-12)"
+MEANS = "(patterns * differences).mean(axis=1)"
+ALLOWED = " - 1e-12"
 
-
-def kept(**_):
-    return torch.tensor(1.0)
-
-
-FIRST, ORDER, SECOND = (
-    "torch.rand(num_texts, num_letters, generator=random).argsort(dim=1)[:, :num_pairs]",
-    "torch.rand(num_texts, num_pairs, generator=random).argsort(dim=1)",
-    "torch.randint(num_letters, (num_texts, num_pairs), generator=random)",
-)
-
-mend_the_game = Exercise(
-    mend_the_game,
+sign_flips = Exercise(
+    sign_flips,
     cases=[
-        Case(
-            {"num_texts": texts, "num_pairs": pairs, "num_letters": letters, "random": torch.Generator().manual_seed(1)}
+        Case({"differences": np.array(differences)})
+        for differences in (
+            [0.02, 0.03, -0.01, 0.05, 0.01],
+            [-0.03, -0.02, 0.01, -0.04],
+            [0.01, 0.02, 0.03, 0.02, 0.05, 0.04, -0.06],
+            [0.04, 0.01],
+            [0.03, -0.01, -0.02],
+            [0.02, -0.005, 0.0004],  # with the last sign turned the mean is .0003 nearer to 0
+            [-0.02, 0.005, -0.00002],  # and here .00001
         )
-        for texts, pairs, letters in ((200, 8, 52), (100, 5, 30))
     ],
-    truth=kept,
-    view=game_kept,
-    tried="200 texts of eight pairs and 100 of five",
-    see=GAME,
+    truth=share_by_halves,
+    tried="two, three, four, five and seven differences of both signs, some of them far smaller than others",
+    see="Lab 11, “Exercise 11.2: what five seeds can say”",
     mistakes=edits(f"""
-        one order for all texts: {ORDER} => torch.randperm(num_pairs, generator=random).expand(num_texts, -1) ||
-            torch.arange(num_pairs).flip(0).expand(num_texts, -1)
-        asked in the order of showing: asked], => shown],
-        the order only turned round the circle: {ORDER} =>
-            (torch.arange(num_pairs) + torch.randint(num_pairs, (num_texts, 1), generator=random)) % num_pairs
-        a question at a fixed place: {ORDER} => torch.cat([torch.zeros(num_texts, 1, dtype=torch.long),
-            1 + torch.rand(num_texts, num_pairs - 1, generator=random).argsort(dim=1)], dim=1)
-        pairs torn apart: [:, :, None].expand(-1, -1, 2) => [:, :, None].expand(-1, -1, 2).clone() &&
-            return => asked[..., 1] = shown[..., 1]; return
-        not the pairs that were shown: {ORDER} => torch.randint(num_pairs, (num_texts, num_pairs), generator=random)
-        first letters that come twice: {FIRST} =>
-            torch.randint(num_letters, (num_texts, num_pairs), generator=random)
-        all texts are alike: {SECOND} => torch.arange(num_pairs).expand(num_texts, -1)
-        the second letter follows from the first: {SECOND} => (first + 1) % num_letters
-        no letters: dim=1).flatten(1) => dim=1).flatten(1) + num_letters
-    """),
-)
-
-# --- 11.3 --------------------------------------------------------------------------------------------------------
-
-
-def with_and_without(model, layer, measure):
-    """What `measure` says of the model, and of the model with one layer silenced."""
-    before = measure(model)
-    changed = copy.deepcopy(model)
-    nn.init.zeros_(changed.layers[layer].W_output.weight)
-    nn.init.zeros_(changed.layers[layer].W_output.bias)
-    return before, measure(changed)
-
-
-class Layer(nn.Module):
-    def __init__(self, dim):
-        super().__init__()
-        self.W_output = nn.Linear(dim, dim)
-
-
-class Model(nn.Module):
-    """Adds up what its layers say of ones, each layer in its own scale."""
-
-    def __init__(self, num_layers, dim, seed):
-        super().__init__()
-        self.layers = nn.ModuleList(Layer(dim) for _ in range(num_layers))
-        for number, layer in enumerate(self.layers):
-            layer.W_output.weight.data = draw(dim, dim, seed=seed + number)
-            layer.W_output.bias.data = draw(dim, seed=seed + number + 50)
-
-    def forward(self):
-        ones = torch.ones(self.layers[0].W_output.in_features, dtype=torch.float64)
-        return sum((n + 1) * layer.W_output(ones) for n, layer in enumerate(self.layers))  # (dim,)
-
-
-def said(model):
-    with torch.no_grad():
-        return (model() ** 2).sum().item()
-
-
-def counted(model, layer, measure):
-    whole, rest = [0.0] * 3, [0.0] * 3
-    for number, one in enumerate(model.layers):
-        for row, (weights, bias) in enumerate(
-            zip(one.W_output.weight.tolist(), one.W_output.bias.tolist(), strict=True)
-        ):
-            whole[row] += (number + 1) * (sum(weights) + bias)
-            rest[row] += (number != layer) * (number + 1) * (sum(weights) + bias)
-    return tuple(torch.tensor(sum(x**2 for x in added)) for added in (whole, rest))
-
-
-def two_numbers(given, **_):
-    return tuple(map(one_number, given)) if isinstance(given, (tuple, list)) else given
-
-
-def leaves_no_trace(answer, go):
-    model = Model(2, 3, seed=9)
-    whole = said(model)
-
-    def fails_on_another(given):
-        if said(given) != whole:
-            raise ArithmeticError("measured on a silenced model")
-        return whole
-
-    go(lambda: answer(model, 0, fails_on_another))
-    if said(model) != whole:
-        raise Wrong("the model is left changed by a failure", AWAY)
-
-
-WEIGHT, BIAS = (
-    "nn.init.zeros_(changed.layers[layer].W_output.weight)",
-    "nn.init.zeros_(changed.layers[layer].W_output.bias)",
-)
-
-with_and_without = Exercise(
-    with_and_without,
-    cases=[
-        Case({"model": Model(n, 3, seed=n), "layer": layer, "measure": said}) for n, layer in ((2, 0), (3, 2), (4, 1))
-    ],
-    truth=counted,
-    view=two_numbers,
-    also=leaves_no_trace,
-    tried="models of 2, 3 and 4 layers, and a measure that fails",
-    see=AWAY,
-    mistakes=edits(f"""
-        the bias is left: {BIAS} => pass
-        the matrix is left: {WEIGHT} => pass
-        measured twice without a change: measure(changed) => measure(model)
-        all layers silenced: {WEIGHT} => [nn.init.zeros_(p) for one in changed.layers for p in one.parameters()]
-        another layer silenced: changed.layers[layer] => changed.layers[layer - 1] || changed.layers[0] ||
-            changed.layers[-1]
-        all layers but this one: {WEIGHT} => [nn.init.zeros_(p) for n, one in enumerate(changed.layers) if n != layer
-            for p in one.parameters()] && {BIAS} => pass
-        the difference alone: return before, measure(changed) => return before - measure(changed)
-        the two in the wrong order: return before, measure(changed) => return measure(changed), before
-        the difference in place of the second: before, measure(changed) => before, before - measure(changed)
-        no model is measured: measure(changed) => measure(layer) || measure(before) || measure(model) => measure(layer)
-        no model is copied: copy.deepcopy(model) => copy.deepcopy(layer) || copy.deepcopy(before)
-        set to one, not to zero: nn.init.zeros_ => nn.init.ones_
-        measured after the change both times: return before, => return measure(changed),
+        the allowance too large: 1e-12 => 1e-2 || 1e-3 || 1e-4 || 2e-5
+        one side only [above]: np.abs(means) >= abs(differences.mean()) => means >= differences.mean()
+        one side only: np.abs(means) => means || -means || means * np.sign(differences.mean())
+        one side doubled: {COUNT} => 2 * np.mean(means >= abs(differences.mean()) - 1e-12)
+        equal means lost to rounding: - 1e-12 => ||
+            - 1e-12 => && {MEANS} => patterns @ differences / len(differences) ||
+            - 1e-12 => && {MEANS} => (patterns * differences).sum(axis=1) / len(differences)
+        measured pattern not counted: >= abs(differences.mean()) - 1e-12 => > abs(differences.mean()) + 1e-12 ||
+            - 1e-12 => + 1e-12
+        a count instead of a share [patterns]: np.mean(np.abs => np.sum(np.abs
+        the other share: >= => < || >= abs(differences.mean()) - 1e-12 => <= abs(differences.mean()) + 1e-12
+        sign of the measured mean kept: abs(differences.mean()) => differences.mean()
+        Student's t: {COUNT} => stats.ttest_1samp(differences, 0).pvalue
+        signs counted, not means: {COUNT} => stats.binomtest(int((differences > 0).sum()), len(differences)).pvalue
+        measured pattern left out of all: {COUNT} => ({COUNT} * len(patterns) - 1) / (len(patterns) - 1) ||
+            ({COUNT} * len(patterns) - 1) / len(patterns)
+        mean over the patterns: axis=1 => axis=0
+        the measured mean is not used: abs(differences.mean()) - 1e-12 => 1e-12
+        sums compared with a mean: {MEANS} => (patterns * differences).sum(axis=1)
+        one answer for each pattern: np.mean(np.abs(means) => (np.abs(means)
+        the patterns are not used: (patterns * differences) => (differences * np.ones_like(patterns))
+        signs without the differences: (patterns * differences) => patterns
+        zeros in place of minus signs: [1, -1] => [1, 0]
     """),
 )

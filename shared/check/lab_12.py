@@ -1,294 +1,182 @@
-"""The checks of lab 12: merging running softmaxes, attention in blocks, a step with a cache, an experiment."""
+"""The checks of lab 12: measuring maps, taking out a head, following the layers down."""
 
 import math
 
 import torch
 from torch import Tensor
-from torch.nn import functional as F
 
-from shared.measure import peak_bytes
-
+from .compare import also_numpy
 from .exercise import Case, Exercise, draw
-from .mistakes import Wrong, edits
-
-RUNNING = "Lab 12, “A softmax that cannot look ahead”"
-BLOCKS = "Lab 12, “In blocks”"
-CACHE = "Lab 12, “Writing with a memory”"
-ROOT = "Lab 3, “Why divide by the square root of k?”"
-
-# --- 12.1 --------------------------------------------------------------------------------------------------------
+from .mistakes import edits
 
 
-def merge(first, second):
-    """Two running softmaxes, each (highest, total, summed), as one."""
-    highest = torch.maximum(first[0], second[0])  # (n, 1)
-    one, other = (first[0] - highest).exp(), (second[0] - highest).exp()  # (n, 1)
-    return highest, one * first[1] + other * second[1], one * first[2] + other * second[2]
+def maps(*shape: int, seed: int = 0) -> Tensor:
+    return draw(*shape, seed=seed).mul(2).softmax(dim=-1)
 
 
-def half(scores: Tensor, values: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """What one machine reports of scores (n, words) and values (words, value_dim)."""
-    if not scores.shape[1]:
-        return torch.full((len(scores), 1), -math.inf), torch.zeros(len(scores), 1), scores @ values
-    highest = scores.amax(dim=1, keepdim=True)  # (n, 1)
-    shares = (scores - highest).exp()  # (n, words)
-    return highest, shares.sum(dim=1, keepdim=True), shares @ values
+def with_zeros(weights: Tensor) -> Tensor:
+    """The same without anything above the diagonal: a map in which most weights are exactly 0."""
+    kept = weights.tril()
+    return kept / kept.sum(dim=-1, keepdim=True)
 
 
-def two_halves(n: int, words: tuple[int, int], value_dim: int, high: float = 0.0, seed: int = 0) -> Case:
-    """`high` is added to all scores of the second half."""
-    scores, values = draw(n, sum(words), seed=seed), draw(sum(words), value_dim, seed=seed + 1)
-    parts = zip((scores[:, : words[0]], scores[:, words[0] :] + high), values.split(words), strict=True)
-    return Case({name: half(*part) for name, part in zip(("first", "second"), parts, strict=True)})
+# --- 12.1 ---
+def breadth(weights):
+    """How many pieces a row looks at, mean over the rows of each map: (..., pieces, pieces) to (...)."""
+    entropy = -torch.xlogy(weights, weights).sum(dim=-1)  # (..., pieces)
+    return entropy.exp().mean(dim=-1)
 
 
-def merged_by_numbers(first: tuple, second: tuple) -> tuple[Tensor, ...]:
-    highest, total, summed = [], [], []
-    for row in range(len(first[0])):
-        heights = [part[0][row].item() for part in (first, second)]
-        top = max(heights)
-        factors = [math.exp(height - top) for height in heights]
-        highest.append([top])
-        total.append([sum(f * part[1][row].item() for f, part in zip(factors, (first, second), strict=True))])
-        sums = zip(first[2][row].tolist(), second[2][row].tolist(), strict=True)
-        summed.append([sum(f * one for f, one in zip(factors, pair, strict=True)) for pair in sums])
-    return tuple(torch.tensor(part) for part in (highest, total, summed))
+def breadth_by_loops(weights):
+    breadths = []
+    for rows in weights.reshape(-1, *weights.shape[-2:]).tolist():
+        entropies = [-sum(a * math.log(a) for a in row if a > 0) for row in rows]
+        breadths.append(sum(map(math.exp, entropies)) / len(rows))
+    return torch.tensor(breadths, dtype=weights.dtype).reshape(weights.shape[:-2])
 
 
-TOTALS, SUMS = "one * first[1] + other * second[1]", "one * first[2] + other * second[2]"
+XLOGY = "torch.xlogy(weights, weights)"
 
-merge = Exercise(
-    merge,
+breadth = Exercise(
+    breadth,
     cases=[
-        two_halves(3, (2, 4), 2),
-        two_halves(5, (3, 1), 5, high=800.0, seed=2),
-        two_halves(2, (0, 3), 4, seed=4),
-        two_halves(4, (3, 0), 3, seed=6),
+        Case({"weights": maps(2, 3, 4, 4)}),
+        Case({"weights": maps(5, 5, seed=1)}),
+        Case({"weights": with_zeros(maps(3, 6, 6, seed=2))}),
     ],
-    truth=merged_by_numbers,
-    tried="halves of equal and of very different height, and with either half empty",
-    see=RUNNING,
+    truth=breadth_by_loops,
+    view=also_numpy,
+    tried="maps with two axes in front, one and none, one of them with weights of exactly 0",
+    see="Lab 12, “Exercise 12.1: a measure of your own”",
     mistakes=edits(f"""
-        no correction: {TOTALS} => first[1] + second[1] && {SUMS} => first[2] + second[2]
-        sum of the values not corrected: {SUMS} => first[2] + second[2]
-        total not corrected: {TOTALS} => first[1] + second[1]
-        the correction turned round: first[0] - highest => highest - first[0] &&
-            second[0] - highest => highest - second[0] || first[0] - highest => highest - first[0] ||
-            second[0] - highest => highest - second[0]
-        the heights added [correction]: first[0] - highest => first[0] + highest ||
-            second[0] - highest => second[0] + highest
-        one half not corrected: (first[0] - highest).exp() => first[0].exp() || (second[0] - highest).exp() =>
-            second[0].exp() || one * first[1] => one + first[1] || other * second[1] => (other + second[1]) ||
-            other * second[1] => other
-        the corrections exchanged: one, other => other, one
-        the height of one half: torch.maximum(first[0], second[0]) => first[0] || second[0]
-        the lowest in place of the highest: maximum => minimum
-        the heights added: torch.maximum(first[0], second[0]) => (first[0] + second[0])
-        one height for all queries: torch.maximum(first[0], second[0]) =>
-            torch.maximum(first[0], second[0]).amax().expand_as(first[0])
-        no exponential [heights]: (first[0] - highest).exp(), (second[0] - highest).exp() =>
-            first[0] - highest, second[0] - highest || (first[0] - highest).exp() => first[0] - highest ||
-            (second[0] - highest).exp() => second[0] - highest
-        divided already: {SUMS} => ({SUMS}) / ({TOTALS})
-        averages in place of sums: {TOTALS} => ({TOTALS}) / 2 && {SUMS} => ({SUMS}) / 2
-        totals and sums exchanged: highest, {TOTALS}, {SUMS} => highest, {SUMS}, {TOTALS} || {SUMS}, {TOTALS}, highest
-        one half forgotten: {TOTALS} => one * first[1] && {SUMS} => one * first[2] ||
-            {TOTALS} => other * second[1] && {SUMS} => other * second[2] || one * first[1] => one * second[1] ||
-            one * first[2] => one * second[2]
+        mean over the wrong axis: mean(dim=-1) => mean(dim=-2) || mean(dim=0)
+        NaN where a weight is zero: {XLOGY} => (weights * weights.log())
+        no exponential: entropy.exp() => entropy
+        exponential of the mean: entropy.exp().mean(dim=-1) => entropy.mean(dim=-1).exp()
+        not averaged over the rows: .mean(dim=-1) =>
+        the minus is missing: -torch => torch || -torch => torch && entropy.exp() => entropy
+        another base: {XLOGY} => ({XLOGY} / math.log(2))
+        one over the sum of squares: entropy.exp() => (1 / (weights**2).sum(dim=-1))
+        no entropy: -{XLOGY}.sum(dim=-1) => weights || {XLOGY} => weights
+        the entropy is not summed: weights).sum(dim=-1) => weights)
+        summed over the rows: mean(dim=-1) => sum(dim=-1)
+        one number for all maps: mean(dim=-1) => mean() || weights).sum(dim=-1) => weights).sum()
+        Lab 12, “A search for heads”
+        entropy over the wrong axis: weights).sum(dim=-1) => weights).sum(dim=-2) || weights).sum(dim=0)
     """),
 )
 
-# --- 12.2 --------------------------------------------------------------------------------------------------------
+
+# --- 12.2 ---
+def without_head(weight, head, num_heads):
+    """The matrix of W_output, (embed_dim, embed_dim), with one head taken out."""
+    head_dim = weight.shape[1] // num_heads
+    silent = weight.clone()
+    silent[:, head * head_dim : (head + 1) * head_dim] = 0
+    return silent
 
 
-def mend_the_blocks(queries, keys, values, mask, block=4):
-    """Attention in blocks, (n, value_dim)."""
-    highest = torch.full((len(queries), 1), torch.finfo(queries.dtype).min)  # (n, 1)
-    total = torch.zeros(len(queries), 1)  # (n, 1)
-    summed = torch.zeros(len(queries), values.shape[1])  # (n, value_dim)
-    for start in range(0, len(keys), block):
-        few = slice(start, start + block)
-        scores = (queries @ keys[few].T).masked_fill(~mask[:, few], -math.inf)  # (n, block)
-        new_highest = torch.maximum(highest, scores.amax(dim=1, keepdim=True))  # (n, 1)
-        correction = (highest - new_highest).exp()  # (n, 1)
-        shares = (scores - new_highest).exp()  # (n, block)
-        total = total * correction + shares.sum(dim=1, keepdim=True)
-        summed = summed * correction + shares @ values[few]
-        highest = new_highest
-    return summed / total
+def emptied_by_loops(weight, head, num_heads):
+    head_dim = weight.shape[1] // num_heads
+    rows = [[0.0 if j // head_dim == head else w for j, w in enumerate(row)] for row in weight.tolist()]
+    return torch.tensor(rows, dtype=weight.dtype)
 
 
-def in_blocks(n: int, key_dim: int, value_dim: int, size: float = 1.0, less: float = 0.0, seed: int = 0, hidden=()):
-    """Scores `size` times as large, and `less` than they were; row 2 may not look at the `hidden` columns."""
-    mask = draw(n, n, seed=seed + 3) > -1  # most may be looked at
-    mask |= torch.eye(n, dtype=torch.bool)
-    if hidden:
-        mask[2] = True
-        mask[2, list(hidden)] = False
-    queries, keys = size * draw(n, key_dim, seed=seed), draw(n, key_dim, seed=seed + 1)
-    if less:
-        queries[:, 0], keys[:, 0] = less, -1
-    return Case({"queries": queries, "keys": keys, "values": draw(n, value_dim, seed=seed + 2), "mask": mask})
+SILENT, ROWS = "silent[:, head * head_dim : (head + 1) * head_dim]", "silent[head * head_dim : (head + 1) * head_dim]"
 
-
-def by_pytorch(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
-    return F.scaled_dot_product_attention(queries, keys, values, mask, scale=1.0)
-
-
-START, SO_FAR = "torch.finfo(queries.dtype).min", "torch.maximum(highest, scores.amax(dim=1, keepdim=True))"
-
-mend_the_blocks = Exercise(
-    mend_the_blocks,
+without_head = Exercise(
+    without_head,
     cases=[
-        in_blocks(10, 3, 2),
-        in_blocks(3, 2, 4, seed=10),
-        in_blocks(9, 4, 3, hidden=(0, 1, 2, 3), seed=20),
-        in_blocks(12, 5, 2, size=400.0, seed=30),
-        in_blocks(6, 3, 2, less=2000.0, seed=40),
+        Case({"weight": draw(12, 12), "head": 1, "num_heads": 3}),
+        Case({"weight": draw(8, 8, seed=1), "head": 3, "num_heads": 4}),
+        Case({"weight": draw(10, 10, seed=2), "head": 0, "num_heads": 2}),
     ],
-    truth=by_pytorch,
-    tried="3 to 12 tokens in blocks of 4, a first block all hidden from one query, scores far apart and far below 0",
-    see=BLOCKS,
+    truth=emptied_by_loops,
+    view=also_numpy,
+    tried="three matrices with 2, 3 and 4 heads",
+    see="Lab 12, “Who is missed?”",
     mistakes=edits(f"""
-        more than one fault is left: {START} => -math.inf && {SO_FAR} => scores.amax(dim=1, keepdim=True) &&
-            summed * correction => summed || summed * correction => summed && {START} => -math.inf
-        sum of the values not corrected: summed * correction => summed
-        total not corrected: total * correction => total
-        no correction [blocks]: total * correction => total && summed * correction => summed
-        the height starts at minus infinity: {START} => -math.inf
-        the height of the block alone: {SO_FAR} => scores.amax(dim=1, keepdim=True) ||
-            {SO_FAR} => scores.amax(dim=1, keepdim=True) && {START} => -math.inf
-        the height starts at 0: {START} => 0.0
-        the correction turned round: (highest - new_highest) => (new_highest - highest)
-        shares corrected too: + shares @ => + correction * shares @ && + shares.sum => + correction * shares.sum
-        the new height is not kept: highest = new_highest => pass
-        one height for all queries: scores.amax(dim=1, keepdim=True) => scores.amax()
-        mask forgotten [blocks]: .masked_fill(~mask[:, few], -math.inf) =>
-        mask turned round: ~mask => mask
-        the mask's rows cut: mask[:, few] => mask.T[:, few]
-        not divided by the total: summed / total => summed
-        no exponential [shares]: (scores - new_highest).exp() => scores - new_highest
-        the heights added [correction]: (highest - new_highest) => (highest + new_highest)
-        the total alone: summed / total => total
-        scaled twice: @ keys[few].T) => @ keys[few].T / math.sqrt(queries.shape[1]))
-        the last block left out: len(keys), block) => len(keys) - block + 1, block)
+        rows instead of columns: {SILENT} => {ROWS}
+        rows and columns: {SILENT} = 0 => {SILENT} = 0; {ROWS} = 0
+        one column only: {SILENT} => silent[:, head]
+        first column of the head only: {SILENT} => silent[:, head * head_dim]
+        more than one head: (head + 1) => (head + 2) || head * head_dim : (head => : (head ||
+            : (head + 1) * head_dim => : || weight.shape[1] // num_heads => weight.shape[1]
+        the slice does not start at the head: head * head_dim : => head : ||
+            head * head_dim : (head + 1) * head_dim => head : head + head_dim
+        nothing is taken out: (head + 1) => head || {SILENT} = 0 => pass || (head + 1) => (head - 1)
+        all heads but this one: {SILENT} = 0 => kept = {SILENT}.clone(); silent.zero_(); {SILENT} = kept
+        only the block on the diagonal: silent[:, => silent[head * head_dim : (head + 1) * head_dim,
+        not set to zero: ] = 0 => ] = 1 || ] = -1
+        only the head comes back: {SILENT} = 0 => silent = {SILENT}
+        the columns cut away: {SILENT} = 0 =>
+            silent = torch.cat([silent[:, : head * head_dim], silent[:, (head + 1) * head_dim :]], dim=1)
+        Lab 8, “Cut the features into heads”
+        every so-many-th column: {SILENT} => silent[:, head::num_heads]
+        slices of num_heads columns: // num_heads => // (weight.shape[1] // num_heads) ||
+            weight.shape[1] // num_heads => num_heads
+        Lab 12, “A search for heads”
+        heads counted from 1: {SILENT} => silent[:, max(head - 1, 0) * head_dim : head * head_dim] ||
+            head * head_dim : (head + 1) => (head - 1) * head_dim : head
+        one head too far: head * head_dim : (head + 1) => (head + 1) * head_dim : (head + 2)
     """),
 )
 
-# --- 12.3 --------------------------------------------------------------------------------------------------------
+
+# --- 12.3 ---
+def rollout(weights):
+    """All layers as one map: (layers, heads, pieces, pieces) to (pieces, pieces)."""
+    identity = torch.eye(weights.shape[-1], dtype=weights.dtype)
+    mixed = identity
+    for layer in weights.mean(dim=1):  # (pieces, pieces)
+        mixed = (layer + identity) / 2 @ mixed
+    return mixed
 
 
-def cached_step(query, key, value, keys, values):
-    """The output of the newest token, and the keys and values kept for the next."""
-    keys = torch.cat([keys, key[None]])  # (tokens + 1, key_dim)
-    values = torch.cat([values, value[None]])  # (tokens + 1, value_dim)
-    scores = keys @ query / math.sqrt(len(query))  # (tokens + 1,)
-    return scores.softmax(dim=0) @ values, keys, values
+def rollout_by_loops(weights):
+    layers, heads, n, _ = weights.shape
+    mixed = [[float(i == j) for j in range(n)] for i in range(n)]
+    for layer in weights.tolist():
+        step = [[(sum(h[i][j] for h in layer) / heads + (i == j)) / 2 for j in range(n)] for i in range(n)]
+        mixed = [[sum(step[i][k] * mixed[k][j] for k in range(n)) for j in range(n)] for i in range(n)]
+    return torch.tensor(mixed, dtype=weights.dtype)
 
 
-def one_step(tokens: int, key_dim: int, value_dim: int, seed: int = 0) -> Case:
-    shapes = {"query": (key_dim,), "key": (key_dim,), "value": (value_dim,)}
-    shapes |= {"keys": (tokens, key_dim), "values": (tokens, value_dim)}
-    return Case({name: 2 * draw(*shape, seed=seed + n) for n, (name, shape) in enumerate(shapes.items())})
+STEP = "(layer + identity) / 2 @ mixed"
 
-
-def step_by_loops(query: Tensor, key: Tensor, value: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor, ...]:
-    all_keys, all_values = [*keys.tolist(), key.tolist()], [*values.tolist(), value.tolist()]
-    scores = [sum(a * b for a, b in zip(query.tolist(), one, strict=True)) / len(query) ** 0.5 for one in all_keys]
-    shares = [math.exp(score - max(scores)) for score in scores]
-    columns = zip(*all_values, strict=True)
-    output = [sum(s * v for s, v in zip(shares, column, strict=True)) / sum(shares) for column in columns]
-    return torch.tensor(output), torch.tensor(all_keys), torch.tensor(all_values)
-
-
-cached_step = Exercise(
-    cached_step,
-    cases=[one_step(4, 3, 2), one_step(0, 5, 3, seed=10), one_step(6, 4, 4, seed=20), one_step(1, 2, 6, seed=30)],
-    truth=step_by_loops,
-    tried="texts of which 0, 1, 4 and 6 tokens were kept",
-    see=CACHE,
-    mistakes=edits(f"""
-        the newest token left out: => weights = (keys @ query / math.sqrt(len(query))).softmax(dim=0)
-            return weights @ values, torch.cat([keys, key[None]]), torch.cat([values, value[None]])
-        the newest token alone: keys @ query => keys[-1:] @ query && @ values, keys => @ values[-1:], keys
-        no softmax: scores.softmax(dim=0) => scores
-        the newest token put in front: [keys, key[None]] => [key[None], keys] && [values, value[None]] =>
-            [value[None], values]
-        keys and values in two orders: [keys, key[None]] => [key[None], keys] ||
-            [values, value[None]] => [value[None], values]
-        the query kept in place of the key: key[None] => query[None]
-        nothing new is kept: @ values, keys, values => @ values, keys[:-1], values[:-1]
-        only the newest is kept: @ values, keys, values => @ values, keys[-1:], values[-1:]
-        keys and values exchanged [steps]: @ values, keys, values => @ values, values, keys
-        the output alone: @ values, keys, values => @ values
-        keys brought back: @ values, keys => @ keys, keys
-        {ROOT}
-        no scale: / math.sqrt(len(query)) =>
-        multiplied by the scale: / math.sqrt => * math.sqrt
-        the scale divided by the scores: keys @ query / math.sqrt(len(query)) => math.sqrt(len(query)) / (keys @ query)
-        no root in the scale: math.sqrt(len(query)) => len(query)
-        d_v instead of k in the scale [steps]: len(query) => len(value)
-        the number of tokens in the scale: len(query) => len(keys)
-    """),
-)
-
-# --- 12.4 --------------------------------------------------------------------------------------------------------
-
-
-def peak_for_each_block(attention, num_tokens, sizes):
-    """Size of a block -> the most bytes alive at once."""
-    queries, keys, values = (torch.randn(num_tokens, 16) for _ in range(3))
-    return {size: peak_bytes(attention, queries, keys, values, block=size) for size in sizes}
-
-
-def known_attention(queries: Tensor, keys: Tensor, values: Tensor, block: int = 50) -> Tensor:
-    """Computes nothing, and needs 100 bytes a key of a block, and twice one byte a number of its output."""
-    if len({given.data_ptr() for given in (queries, keys, values)}) < 3:
-        block += 1000  # no number that anybody wants
-    table = torch.zeros(100 * block, dtype=torch.int8)
-    return torch.zeros(len(queries), keys.shape[1] ** 2, dtype=torch.int8) + table[0]
-
-
-def needed(attention: object, num_tokens: int, sizes: list[int]) -> Tensor:
-    return torch.tensor([100.0 * size + 2 * num_tokens * 16**2 for size in sizes])
-
-
-def in_order(given: object, attention: object, num_tokens: int, sizes: list[int]) -> object:
-    """The bytes of a dict in the order of the sizes."""
-    if not isinstance(given, dict) or set(given) != set(sizes):
-        raise Wrong("no dict of the sizes", sizes=sizes)
-    return torch.tensor([float(given[size]) for size in sizes])
-
-
-PEAK = "peak_bytes(attention, queries, keys, values, block=size)"
-QKV = "queries, keys, values"
-
-peak_for_each_block = Exercise(
-    peak_for_each_block,
+rollout = Exercise(
+    rollout,
     cases=[
-        Case({"attention": known_attention, "num_tokens": 10, "sizes": [1, 2, 8]}),
-        Case({"attention": known_attention, "num_tokens": 7, "sizes": [64, 4]}),
+        Case({"weights": maps(3, 2, 4, 4)}),
+        Case({"weights": maps(2, 4, 5, 5, seed=1)}),
+        Case({"weights": maps(4, 1, 3, 3, seed=2)}),
     ],
-    truth=needed,
-    view=in_order,
-    tried="a function of which it is known how much memory it takes, with five sizes",
-    see="Lab 12, “Exercise 12.4: an experiment on the size of a block”",
+    truth=rollout_by_loops,
+    view=also_numpy,
+    tried="three texts with 2, 3 and 4 layers",
+    see="Lab 12, “Exercise 12.3: six layers in one map”",
     mistakes=edits(f"""
-        the inputs counted too: {PEAK} =>
-            peak_bytes(lambda: attention(*(torch.randn(num_tokens, 16) for _ in range(3)), block=size))
-        one size for all: block=size => block=sizes[0] || , block=size =>
-        nothing was run: {PEAK} => peak_bytes(lambda: attention)
-        another unit: {PEAK} => {PEAK} / 1e6 || {PEAK} / 2**20 || {PEAK} / 4
-        rows and columns exchanged [inputs]: torch.randn(num_tokens, 16) => torch.randn(16, num_tokens)
-        not sixteen columns: 16) => 15) || 17) || 64)
-        one input twice: {QKV}, block => queries, keys, keys, block || queries, values, values, block ||
-            keys, keys, values, block || values, keys, values, block || queries, queries, queries, block
-        no tensor where one belongs: {QKV}, block => queries, sizes, values, block ||
-            queries, num_tokens, values, block || num_tokens, keys, values, block || attention, keys, values, block
-        as many columns as tokens: torch.randn(num_tokens, 16) => torch.randn(num_tokens, num_tokens)
-        how many blocks, not their size: block=size => block=-(-num_tokens // size)
-        measured together: {PEAK} => peak_bytes(lambda: [attention({QKV}, block=one) for one in sizes])
-        each block of another size: block=size => block=size - 1
-        run twice, and both kept: {PEAK} => peak_bytes(lambda: [attention({QKV}, block=size) for _ in range(2)])
+        layers in the wrong order: {STEP} => mixed @ ((layer + identity) / 2) ||
+            weights.mean(dim=1) => weights.mean(dim=1).flip(0)
+        the identity added, not averaged: / 2 @ => @
+        what was mixed added, not the identity: layer + identity => layer + mixed
+        heads summed: mean(dim=1) => sum(dim=1)
+        the largest head: mean(dim=1) => amax(dim=1)
+        the first head only: weights.mean(dim=1) => weights[:, 0]
+        averaged over the layers, not the heads: mean(dim=1) => mean(dim=0)
+        layers averaged: return mixed => return (weights.mean(dim=(0, 1)) + identity) / 2
+        layers added up: / 2 @ mixed => / 2 + mixed
+        element by element: / 2 @ => / 2 * || mixed = identity => mixed = 1 && / 2 @ => / 2 *
+        the result turned: return mixed => return mixed.T
+        the last layer only: / 2 @ mixed => / 2
+        the first layer left out: weights.mean(dim=1) => weights.mean(dim=1)[1:]
+        the layers not mixed: return mixed => return identity || {STEP} => mixed
+        Lab 9, “What the residual connection does”
+        no residual connection [rollout]: {STEP} => layer @ mixed
+        halved without the residual connection: (layer + identity) / 2 => layer / 2
+        the identity alone: (layer + identity) / 2 => identity / 2
+        the identity subtracted: layer + identity => layer - identity
+        Lab 12, “Words instead of pieces”
+        the maps turned: weights.mean(dim=1) => weights.mean(dim=1).mT
     """),
 )

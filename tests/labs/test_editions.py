@@ -13,6 +13,7 @@ import instructor
 import make_labs
 import nbformat
 import notebooks
+import planted
 import pytest
 import small_course
 import student
@@ -38,9 +39,10 @@ def text_of(notebook):
 @pytest.mark.parametrize("lab", LABS, ids=lambda lab: lab.stem)
 def test_a_student_edition_holds_no_solution_no_answer_and_no_output_and_keeps_all_else(lab):
     notebook = student.edition(lab)
-    text = text_of(notebook)
-    for exercise in exercises.read(lab):
-        assert exercise.solution not in text and exercise.why not in text, f"{exercise.name} can be read"
+    text, found = text_of(notebook), exercises.read(lab)
+    for exercise in found:
+        assert exercise.solution not in text, f"{exercise.name} can be read"
+        assert not exercise.why or exercise.why not in text, f"{exercise.name}: why can be read"
         assert exercise.hint in text and exercise.start in text and exercise.check in text
     last = [question for question in exercises.questions(lab) if question.section == "Questions"]
     assert not [question.text for question in last if question.answer in text]
@@ -52,11 +54,27 @@ def test_a_student_edition_holds_no_solution_no_answer_and_no_output_and_keeps_a
     assert len(set(ids)) == len(ids) and all(re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", id) for id in ids)
     before = notebooks.generate(lab)
     assert [id for id in ids if "-part-" not in id] == [cell.id for cell in before.cells]
-    assert notebooks.code_cells(notebook) == notebooks.code_cells(before)
+    starts = {exercise.start_id: exercise.start for exercise in found}
+    for now, was in zip(notebooks.code_cells(notebook), notebooks.code_cells(before), strict=True):
+        assert now == was | {"source": starts.get(was.id, was.source)}
 
     names = identity.read(ROOT)
     assert f"]({names['colab']}/student/{lab.stem}.ipynb)" in text
     assert f"{names['colab']}/labs" not in text and f"{names['site']}/labs" not in text and "../labs" not in text
+
+
+@pytest.mark.parametrize("lab", LABS, ids=lambda lab: lab.stem)
+def test_the_student_edition_in_the_repository_is_made_from_the_lab_s_text(lab):
+    file = student.file_of(lab)
+    fresh = file.is_file() and file.read_text("utf-8") == student.text_of(lab)
+    assert fresh, f"student/{file.name} is not what labs/{lab.name} makes: run `make student`."
+    assert file.stat().st_size < 200_000, "a notebook without outputs is small"
+
+
+def test_the_student_edition_in_the_repository_has_no_lab_that_the_course_has_not():
+    assert {path.stem for path in (ROOT / "student").glob("*.ipynb")} == {lab.stem for lab in LABS}, (
+        "run `make student`"
+    )
 
 
 @pytest.mark.parametrize(
@@ -75,7 +93,7 @@ def test_a_place_that_colab_cannot_open_is_refused(lab, capsys):
     change(lab.parents[1] / "_config.yml", "student_edition: student", "student_edition: https://example.org/class")
     assert student.main(lab.parents[1]) == 1
     assert "https://github.com/you/your-class/blob/main" in capsys.readouterr().out
-    assert not (lab.parents[1] / "_build/student").exists()
+    assert not (lab.parents[1] / "student").exists()
 
 
 def test_where_a_solution_stood_there_is_a_place_to_write(lab):
@@ -91,7 +109,9 @@ def test_where_a_solution_stood_there_is_a_place_to_write(lab):
 def test_every_lab_is_written_and_a_malformed_exercise_stops_that_and_changes_nothing(lab, capsys):
     plain = small_course.LAB[: small_course.LAB.index("## Exercises")]
     lab.with_name("12_plain.md").write_text(plain.replace("# Small", "# Plain"))
-    written = lab.parents[1] / "_build/student"
+    written = lab.parents[1] / "student"
+    written.mkdir()
+    (written / "10_gone.ipynb").write_text("a lab of before")
     assert student.main(lab.parents[1]) == 0
     assert sorted(path.name for path in written.iterdir()) == ["11_small.ipynb", "12_plain.ipynb"]
     before = (written / "11_small.ipynb").read_bytes()
@@ -101,19 +121,58 @@ def test_every_lab_is_written_and_a_malformed_exercise_stops_that_and_changes_no
     assert (written / "11_small.ipynb").read_bytes() == before
 
 
-def test_a_student_edition_runs_to_its_end_as_handed_out(tmp_path):
-    """Where `make student` writes it; published in a folder it lies one nearer to shared/. Stubs untouched."""
-    lab = ROOT / "labs/07_many_heads.md"
-    shutil.copytree(ROOT / "shared", tmp_path / "shared", ignore=shutil.ignore_patterns("__pycache__"))
-    (tmp_path / "_build/student").mkdir(parents=True)
+def test_a_lab_brings_its_student_edition_with_it_and_keeps_one_that_somebody_worked_in(lab, monkeypatch, capsys):
+    monkeypatch.setattr(make_labs, "bring_up_to_date", lambda *_: "executed")
+    monkeypatch.setattr(make_labs.check_labs, "problems", lambda _: [])
+    written, kept = (lab.parents[1] / folder / "11_small.ipynb" for folder in ("student", "yours/student"))
+    assert make_labs.attempt(lab, False) and written.read_text() == student.text_of(lab)
+    change(lab, "A lab as short", "A lab just as short")
+    assert make_labs.attempt(lab, False) and "just as short" in written.read_text() and not kept.exists()
+    change(written, "your turn", "my answer")
+    assert make_labs.attempt(lab, False) and "my answer" not in written.read_text() and "my answer" in kept.read_text()
+    assert "is kept as yours/student/11_small.ipynb" in capsys.readouterr().out
+
+
+def test_the_cell_of_an_exercise_to_build_has_blanks_and_its_words_on_why_are_gone(tmp_path):
+    lab = small_course.make_to_build(tmp_path)
     notebook = student.edition(lab)
-    make_labs.execute(tmp_path / "_build/student" / lab.name, notebook)
-    said = {cell.id: [output.get("data") for output in cell.outputs] for cell in notebooks.code_cells(notebook)}
-    found = exercises.read(lab)
-    assert found
+    text = text_of(notebook)
+    assert "open secret" not in text and "2 * self.project" not in text and "that is the why" not in text
+    assert "The layer at work:" in text and "Two times one." in text and "Twice = check.twice.use(Twice)" in text
+    assert text_of(notebooks.generate(lab)).count("2 * self.project") == 1, "one source, and no second copy"
+
+
+@pytest.fixture(scope="module")
+def handed_out(tmp_path_factory):
+    """Runs the student edition of a lab that trains nothing, where it is published, with other code in some cells."""
+    lab = ROOT / "labs/08_many_heads.md"
+    root = tmp_path_factory.mktemp("course")
+    shutil.copytree(ROOT / "shared", root / "shared", ignore=shutil.ignore_patterns("__pycache__"))
+    (root / "student").mkdir()
+
+    def run(**written):
+        notebook = planted.edition(lab, written)
+        make_labs.execute(root / "student" / lab.name, notebook)
+        return exercises.read(lab), planted.said(notebook), planted.calls(notebook)
+
+    return run
+
+
+def test_a_student_edition_runs_to_its_end_as_handed_out_and_uses_the_course_s_code(handed_out):
+    found, said, calls = handed_out()
     for exercise in found:
-        (value,) = said[exercise.check_id]
-        assert value["text/plain"].startswith("Not done yet"), exercise.name
+        assert said[exercise.check_id].startswith("Not done yet"), exercise.name
+        goes_on = "Until it is right, the lab goes on with the course's" in said[exercise.check_id]
+        assert goes_on == (exercise.kind == "build")
+    assert not calls, "an answer that is not right was used"
+
+
+def test_the_cells_of_a_lab_call_the_class_that_the_reader_wrote(handed_out):
+    found, _, _ = built = handed_out(many_heads=None)
+    (exercise,) = [exercise for exercise in found if exercise.name == "many_heads"]
+    _, said, calls = built
+    assert "The lab goes on with your `MultiHeadSelfAttention`." in said[exercise.check_id]
+    assert calls["many_heads"] > 50, "the lab tries fifty random layers"
 
 
 # --- the instructors' kit ----------------------------------------------------------------------------------------
@@ -173,7 +232,7 @@ def test_the_kit_reads_well_in_light_and_dark_and_on_a_telephone(kit, visit, nam
 
 
 def test_the_kit_s_script_grades_the_course_s_own_student_edition(kit, tmp_path):
-    lab = ROOT / "labs/05_your_journey.md"
+    lab = ROOT / "labs/06_your_journey.md"
     found, solved = exercises.read(lab), student.edition(lab)
     for cell in solved.cells:
         cell.source = next((e.solution for e in found if e.start_id == cell.id), cell.source)

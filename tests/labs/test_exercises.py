@@ -1,7 +1,7 @@
 """Claims about the exercises as text: whole ones are read, malformed ones refused, and those of the course are true.
 
 For each exercise of the course: the starting cell is "not done yet", the solution correct, and both stand on nothing
-but the lab's import statements.
+but the lab's import statements and what its readers built before.
 """
 
 from pathlib import Path
@@ -30,10 +30,16 @@ def lab(tmp_path):
 @pytest.mark.parametrize(("lab", "exercise"), COURSE, ids=[exercise.name for _, exercise in COURSE])
 def test_a_starting_cell_is_not_done_yet_or_has_its_fault_and_its_solution_is_correct(lab, exercise):
     handed_out = "not done yet" if "NotImplementedError" in exercise.start else "wrong"  # a fault to be found
+    assert handed_out == "not done yet" or exercise.kind != "build"
     for code, state in ((exercise.start, handed_out), (exercise.solution, "correct")):
-        namespace = lab_code.imports(lab)
+        namespace = lab_code.imports(lab) | {"check": check}
+        for built in exercises.read(lab):
+            if built.start_id == exercise.start_id:
+                break
+            if built.kind == "build":
+                exec(built.solution, namespace)
         exec(code, namespace)
-        verdict = eval(exercise.check, namespace | {"check": check})
+        verdict = eval(exercise.verdict, namespace)
         assert verdict.state == state, f"labs/{lab.name}, {exercise.name}: {verdict}"
 
 
@@ -43,6 +49,72 @@ def test_the_exercises_of_a_lab_are_numbered_in_order_and_no_name_occurs_twice()
 
 
 # --- how they are read -------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def to_build(tmp_path):
+    return small_course.make_to_build(tmp_path)
+
+
+def test_an_exercise_to_build_is_the_lesson_s_own_cell_and_starts_without_the_bodies_of_its_functions(to_build):
+    twice, double, linear_map = exercises.read(to_build)
+    assert (twice.kind, double.kind, linear_map.kind) == ("build", "debug", "experiment")
+    ids = {cell.id: cell.source for cell in notebooks.generate(to_build).cells}
+    assert ids[twice.start_id] == twice.solution and "2 * self.project(x)" in twice.solution
+    assert ids[twice.check_id] == twice.check == "Twice = check.twice.use(Twice)"
+    assert (twice.verdict, double.verdict) == ("check.twice(Twice)", "check.double(double)")
+    assert (twice.hint, twice.why) == ("Two times one.", "A map doubled is a map; that is the why of it.")
+    assert (
+        twice.start
+        == '''class Twice(nn.Module):
+    """A linear map, doubled: (batch, dim) to (batch, dim)."""
+
+    def __init__(self, dim):
+        super().__init__()
+        raise NotImplementedError  # your turn
+
+    def forward(self, x):  # (batch, dim)
+        raise NotImplementedError  # your turn'''
+    )
+
+
+def test_the_words_on_why_may_be_left_out_and_the_story_goes_on_right_below_the_hint(to_build):
+    text = to_build.read_text()
+    why = text[text.index("<details><summary>Solution</summary>\n\nA map") : text.index("The layer at work")]
+    change(to_build, why, "")
+    change(to_build, "The layer at work:", "<details><summary>Think</summary>\n\nWell?\n\n</details>\n\nAt work:")
+    assert exercises.read(to_build)[0].why == ""
+    assert [question.summary for question in exercises.questions(to_build)] == ["Think, then open", "Think", "Answer"]
+
+
+def test_a_cell_may_say_which_of_its_functions_are_left_to_the_student(to_build):
+    change(to_build, "exercise: twice\n", "exercise: twice\nblank: [forward]\n")
+    start = exercises.read(to_build)[0].start
+    assert "self.project = nn.Linear(dim, dim)" in start and start.count("your turn") == 1
+
+
+def test_two_names_go_in_and_come_back(to_build):
+    change(to_build, "Twice = check.twice.use(Twice)", "Twice, helped = check.twice.use(Twice, helped)")
+    change(to_build, "class Twice(nn", "def helped(x):\n    return 2 * x\n\n\nclass Twice(nn")
+    assert exercises.read(to_build)[0].verdict == "check.twice(Twice)"
+
+
+@pytest.mark.parametrize(
+    ("code", "left"),
+    [
+        (
+            "@cache\ndef f(a,\n      b=1):  # (n,)\n    # how\n    c = a\n\n    return c\n\n\nn = 2",
+            "@cache\ndef f(a,\n      b=1):  # (n,)\n    raise NotImplementedError  # your turn\n\n\nn = 2",
+        ),
+        (
+            'def f(a):\n    """Say.\n\n    More.\n    """\n\n    # why\n    def g():\n        return a\n    return g',
+            'def f(a):\n    """Say.\n\n    More.\n    """\n    raise NotImplementedError  # your turn',
+        ),
+        ("class A:\n    b = 1\n    def c(self):\n        'C.'", "class A:\n    b = 1\n    def c(self):\n        'C.'"),
+    ],
+)
+def test_signatures_docstrings_and_the_comments_on_their_lines_stay_and_all_else_is_left_out(code, left):
+    assert exercises.blanked(code) == left
 
 
 def test_an_exercise_is_read_with_all_its_parts(lab):
@@ -98,6 +170,30 @@ MALFORMED = [
     ("- Two is more", "<details><summary>Solution</summary>\n\n```python\n1\n```\n\n</details>\n\n- Two",
      "a folded solution belongs to no exercise"),
 ]  # fmt: skip
+
+
+MALFORMED_TO_BUILD = [
+    ("11.1 (build)", "11.1 (mend)", r"is of no kind called \(mend\): its heading may say \(build\), \(debug\)"),
+    ("11.1 (build)", "11.1 (debug)", "has a check that does not fit its kind"),
+    ("11.1 (build)", "11.1", "has a check that does not fit its kind"),
+    ("Twice = check.twice.use(Twice)", "check.twice(Twice)", "has a check that does not fit its kind"),
+    ("Twice = check.twice.use(Twice)", "check.twice.use(Twice)", "needs its check right below the starting cell"),
+    ("Twice = check.twice.use(Twice)", "Mine = check.twice.use(Twice)", "has to give back under the same name"),
+    ("Twice = check.twice.use(Twice)", "Twin = check.twice.use(Twin)", "checks Twin, which its solution does not"),
+    ("A map doubled", "```python\n2\n```\n\nA map doubled", "has code in its folded solution"),
+    ("<summary>Hint</summary>\n\nTwo", "<summary>Help</summary>\n\nTwo", "has no folded hint"),
+    ("exercise: twice\n", "exercise: twice\nblank: [backward]\n", "is to blank backward, which its cell does not"),
+    ("  # (batch, dim)\n        return 2 * self.project(x)", " return 2 * x", "has the body of `forward` on the line"),
+    ("return 2 * self.project(x)", "return 2 *", "has a solution that is no Python"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("old", "new", "sentence"), MALFORMED_TO_BUILD, ids=[f"{c[1]}" for c in MALFORMED_TO_BUILD])
+def test_a_malformed_exercise_to_build_is_refused_by_file_and_line(to_build, old, new, sentence):
+    change(to_build, old, new)
+    with pytest.raises(ValueError, match=r"labs/11_small.md, line \d+: ") as refused:
+        exercises.read(to_build)
+    refused.match(sentence)
 
 
 @pytest.mark.parametrize(("old", "new", "sentence"), MALFORMED, ids=[case[2][-40:] for case in MALFORMED])

@@ -30,15 +30,15 @@ def written(tmp_path_factory):
 
 
 def test_the_lab_on_the_page_is_whole_and_listed_and_its_solution_stays_out_of_the_student_edition(written):
-    lab = written / "labs/11_length.md"
+    lab = written / "labs/17_length.md"
     (exercise,) = exercises.read(lab)
     assert exercise.solution not in "\n".join(cell.source for cell in student.edition(lab).cells)
-    assert "file: labs/11_length.ipynb" in (written / "_toc.yml").read_text()
-    assert "(../labs/11_length.ipynb)" in (written / "book/welcome.md").read_text()
+    assert "file: labs/17_length.ipynb" in (written / "_toc.yml").read_text()
+    assert "(../labs/17_length.ipynb)" in (written / "book/welcome.md").read_text()
 
 
 def test_the_lab_on_the_page_runs_and_its_check_names_the_mistake(written):
-    lab = written / "labs/11_length.md"
+    lab = written / "labs/17_length.md"
     (exercise,) = exercises.read(lab)
     mistake = "cosine_scores = lambda queries, keys: queries @ keys.T"
     answers = [exercise.start, exercise.solution, mistake]

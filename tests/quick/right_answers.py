@@ -167,43 +167,46 @@ RIGHT = {
         with einsum: => return torch.einsum("bhtj->bthj", heads).flatten(-2)
     """,
     "many_heads": """
-        by PyTorch's whole layer: if embed_dim % num_heads => if num_heads * (embed_dim // num_heads) != embed_dim &&
-            => maps = (self.W_query, self.W_key, self.W_value)
+        by PyTorch's whole layer: if num_heads < 1 or embed_dim % num_heads =>
+            if num_heads * (embed_dim // num_heads) != embed_dim && => maps = (self.W_query, self.W_key, self.W_value)
             x = features.transpose(0, 1)
-            output, _ = nn.functional.multi_head_attention_forward(
+            output, weights = nn.functional.multi_head_attention_forward(
                 *(x, x, x, x.shape[2], self.num_heads),
                 torch.cat([one.weight for one in maps]),
                 torch.cat([one.bias for one in maps]),
                 *(None, None, False, 0.0),
                 *(self.W_output.weight, self.W_output.bias),
-                key_padding_mask=None if mask is None else ~mask,
+                key_padding_mask=torch.zeros(features.shape[:2]).bool() if mask is None else ~mask,
+                attn_mask=None if attention_mask is None else ~attention_mask,
+                average_attn_weights=False,
             )
-            return output.transpose(0, 1)
-        parameters, and a loop over heads:
-            nn.Linear(embed_dim, embed_dim) => nn.Parameter(torch.randn(embed_dim, embed_dim)) &&
-            => Ws = self.W_query, self.W_key, self.W_value
-            brought = []
-            for queries, keys, values in zip(*((features @ W).chunk(self.num_heads, -1) for W in Ws)):
+            return output.transpose(0, 1).nan_to_num(), weights.nan_to_num()
+        a loop over heads: => maps = self.W_query, self.W_key, self.W_value
+            brought, looked = [], []
+            for queries, keys, values in zip(*(one(features).chunk(self.num_heads, -1) for one in maps)):
                 scores = torch.einsum("bik,bjk->bij", queries, keys) * keys.shape[-1] ** -0.5
                 if mask is not None:
                     scores = scores + torch.where(mask, 0.0, -1e30)[:, None, :]
-                brought.append(torch.einsum("bij,bjv->biv", torch.softmax(scores, -1), values))
-            return torch.cat(brought, -1) @ self.W_output
-        refuses when it is called, and hides by sharing out again: if embed_dim % num_heads: => if False: &&
-            (embed_dim, embed_dim) => (embed_dim, embed_dim, bias=False) && => if features.shape[2] % self.num_heads:
+                if attention_mask is not None:
+                    scores = scores + torch.where(attention_mask, 0.0, -1e30)
+                looked.append(torch.softmax(scores, -1))
+                brought.append(torch.einsum("bij,bjv->biv", looked[-1], values))
+            return self.W_output(torch.cat(brought, -1)), torch.stack(looked, 1)
+        refuses when it is called, and hides by sharing out again: if num_heads < 1 or embed_dim % num_heads: =>
+            if False: && => if features.shape[2] % self.num_heads:
                 raise ValueError(f"头数 {self.num_heads} 不能整除 {features.shape[2]}。")
             maps = self.W_query, self.W_key, self.W_value
             queries, keys, values = (torch.stack(one(features).chunk(self.num_heads, 2), 1) for one in maps)
             weights = (queries @ keys.mT / math.sqrt(keys.shape[3])).softmax(-1)
-            if mask is not None:
-                weights = weights * mask[:, None, None]
-                weights = weights / weights.sum(-1, keepdim=True).clamp(min=1e-300)
-            return self.W_output(torch.cat((weights @ values).unbind(1), 2))
-        matrices lying, and the smallest number: (f"{num_heads} heads cannot => (embed_dim, num_heads) #" &&
-            nn.Linear(embed_dim, embed_dim) => nn.Parameter(torch.randn(embed_dim, embed_dim)) &&
-            float("-inf") => torch.finfo(scores.dtype).min && self.W_query(features) => features @ self.W_query.T &&
-            self.W_key(features) => features @ self.W_key.T && self.W_value(features) => features @ self.W_value.T &&
-            self.W_output(joined) => joined @ self.W_output.T
+            for hidden in (mask if mask is None else mask[:, None, None], attention_mask):
+                if hidden is not None:
+                    weights = weights * hidden
+                    weights = weights / weights.sum(-1, keepdim=True).clamp(min=1e-300)
+            return self.W_output(torch.cat((weights @ values).unbind(1), 2)), weights
+        the smallest number, and the scores divided: / math.sqrt(self.head_dim) => && check_inputs => # check_inputs &&
+            keys.transpose(2, 3) => keys.mT / math.sqrt(self.head_dim) && allowed = None => allowed = torch.tensor(True)
+            && may_look if mask is None else may_look & allowed => may_look & allowed && masked_softmax(scores, allowed)
+            => scores.masked_fill(~allowed, torch.finfo(scores.dtype).min).softmax(dim=-1)
     """,
     "allowed_places": """
         by loops: => allowed = torch.zeros(len(mask), mask.shape[1], mask.shape[1], dtype=torch.bool)
@@ -488,6 +491,7 @@ EQUAL = {  # mutants by what stands in them, with the reason why they are right
         "np.abs(means) > abs(differences.mean()) - 1e-12": "no mean is nearer to 0 by exactly 1e-12",
         "patterns = list(product([1, -1]": "NumPy makes an array of the list when it multiplies",
     },
+    "many_heads": {"num_heads < 0": "a layer without any head is not asked for"},
     "cached_step": {"softmax(dim=-1)": "the scores of one token have one axis, the first and the last"},
     "without_head": {"weight.shape[0] // num_heads": "the matrix is square"},
 }

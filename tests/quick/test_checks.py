@@ -4,12 +4,15 @@ A wrong answer is the solution edited: as the check knows it, as WRONG lists it,
 """
 
 import ast
+import inspect
 import re
 import sys
+import textwrap
 import time
 from functools import cache
 from pathlib import Path
 
+import exercises
 import numpy as np
 import pytest
 import torch
@@ -52,26 +55,27 @@ def defined(name: str, code: str):
     return names[ast.parse(code).body[-1].name]
 
 
-@pytest.fixture(scope="module")
-def solutions() -> dict[str, str]:
-    """The folded solution of each exercise in the labs."""
-    found = {}
-    for lab in sorted((ROOT / "labs").glob("*.md")):
-        text = lab.read_text()
-        for start in re.finditer(r"^exercise: (\w+)\n", text, re.MULTILINE):
-            found[start[1]] = re.compile(r"^```python\n(.*?)^```$", re.M | re.S).search(text, start.end())[1]
-    return found
-
-
 # --- the labs and the checks are of one mind ---------------------------------------------------------------------
 
 
+@pytest.fixture(scope="module")
+def of_the_labs() -> dict[str, exercises.Exercise]:
+    """The exercises as they stand in the labs."""
+    return {exercise.name: exercise for found in exercises.read_all(ROOT).values() for exercise in found}
+
+
 @pytest.mark.parametrize("name", COURSE)
-def test_the_solution_of_a_check_is_the_one_folded_in_the_lab(name, solutions):
-    last = ast.parse(solutions[name]).body[-1]
-    folded = "\n".join(solutions[name].split("\n")[last.lineno - 1 :])
-    assert COURSE[name].source.rstrip() == folded.rstrip()
+def test_the_solution_of_a_check_stands_in_the_lab_letter_for_letter(name, of_the_labs):
+    """In the cell of an exercise to build, below the check of any other. Each name that the check takes is there."""
+    exercise, lines = of_the_labs[name], of_the_labs[name].solution.split("\n")
+    nodes = {node.name: node for node in ast.parse(exercise.solution).body if hasattr(node, "name")}
+    for thing in (COURSE[name].solution, *COURSE[name].besides):
+        node = nodes[thing.__name__]
+        in_the_lab = "\n".join(lines[node.lineno - 1 : node.end_lineno])
+        assert textwrap.dedent(inspect.getsource(thing)).rstrip() == in_the_lab
     assert COURSE[name].name == name
+    taken = [thing.__name__ for thing in (COURSE[name].solution, *COURSE[name].besides)]
+    assert exercise.kind != "build" or exercise.check == f"{', '.join(taken)} = check.{name}.use({', '.join(taken)})"
 
 
 def test_what_a_check_points_to_is_a_heading_of_the_labs():

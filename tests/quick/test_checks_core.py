@@ -103,6 +103,45 @@ def test_a_notebook_shows_the_sentence_as_a_paragraph_and_code_as_code():
     assert "<code>shown = double(lambda x: x[&quot;&lt;b&gt;&quot;])._repr_html_()</code>" in shown
 
 
+def shown(monkeypatch, use) -> tuple[object, str, str]:
+    """What `use` returns, and what a notebook shows of it, as plain text and as HTML."""
+    found = []
+    monkeypatch.setattr("IPython.display.display", found.append)
+    returned = use()
+    (verdict,) = found
+    return returned, repr(verdict), verdict._repr_html_()
+
+
+def test_a_lab_goes_on_with_what_the_reader_wrote_when_it_is_right_and_else_with_the_course_s(monkeypatch):
+    class Mine(Layer):
+        pass
+
+    class Wrong(Layer):
+        def forward(self, features):
+            return 2 * self.project(features), features.sum()
+
+    class Start(Layer):
+        def forward(self, features):
+            raise NotImplementedError
+
+    returned, text, page = shown(monkeypatch, lambda: linear.use(Mine))
+    assert returned is Mine and text == f"{linear(Mine).sentence}\nThe lab goes on with your `Layer`."
+    assert page.endswith("<br>The lab goes on with your <code>Layer</code>.</p>") and page.count("<p>") == 1
+    for answer, says in ((Wrong, "Twice."), (Start, "Not done yet: write your answer"), (None, "a class")):
+        returned, text, _ = shown(monkeypatch, lambda answer=answer: linear.use(answer))
+        assert returned is Layer and says in text
+        assert text.endswith("\nUntil it is right, the lab goes on with the course's `Layer`.")
+
+
+def test_what_a_cell_defines_besides_is_used_with_it_or_not_at_all(monkeypatch):
+    both = dataclasses.replace(double, besides=(Layer,))
+    mine = lambda x: 2 * x  # noqa: E731
+    returned, text, _ = shown(monkeypatch, lambda: both.use(mine, "my layer"))
+    assert returned == (mine, "my layer") and text.endswith("The lab goes on with your `twice` and `Layer`.")
+    returned, _, _ = shown(monkeypatch, lambda: both.use(lambda x: x, "my layer"))
+    assert returned == (twice, Layer)
+
+
 def test_a_mistake_that_raises_is_named_when_the_answer_raises_alike():
     verdict = double(lambda x: torch.matmul(x, x))
     assert verdict.mistake == "times its transpose" and "Lab 3, “The layer”" in repr(verdict)

@@ -93,13 +93,21 @@ WRONG = {
         heads and tokens not swapped: => return heads.reshape(*heads.shape[:2], -1)
     """,
     "many_heads": """
-        wrong type: => return self.W_output(features), mask
-        the mask has no default: class ManyHeads => class Mine && mask=None => mask
-        no mask is not expected: mask=None => mask && if mask is not None: => if True:
-        refused with another error: raise => assert False  #
-        num_heads not refused: if embed_dim % num_heads => if embed_dim < num_heads
+        wrong type: return self.W_output(joined), weights => return self.W_output(joined)
+        the mask has no default: class MultiHeadSelfAttention => class Mine && mask=None => mask
+        no mask is not expected: mask=None, => mask, && if mask is not None: => if True:
+        refused with another error: raise ValueError( => assert False, (
+        num_heads not refused: if num_heads < 1 or embed_dim % num_heads => if embed_dim < num_heads &&
+            check_inputs => # check_inputs
         weights not registered: self.W_key = nn.Linear(embed_dim, embed_dim) =>
             object.__setattr__(self, "W_key", nn.Linear(embed_dim, embed_dim))
+        no nn.Linear: nn.Linear(embed_dim, embed_dim) => nn.Linear(embed_dim, embed_dim, bias=False) ||
+            self.W_value = nn.Linear(embed_dim, embed_dim) =>
+            self.W_value = nn.Parameter(torch.randn(embed_dim, embed_dim)) && self.W_value(features) =>
+            features @ self.W_value
+        no mask: check_inputs => # check_inputs && masked_softmax(scores, allowed) =>
+            masked_softmax(scores, None if attention_mask is None else attention_mask[..., None, :, :])
+        order forgotten: check_inputs => attention_mask = None; check_inputs
         other numbers: (weights @ values) => (weights @ values + values)
         transpose of the wrong axes: keys.transpose(2, 3) => keys.T
         a reshape for a transpose: keys.transpose(2, 3) => keys.view(*keys.shape[:2], keys.shape[3], keys.shape[2])

@@ -61,13 +61,13 @@ def added(course):
 
 
 def test_a_lab_added_by_the_page_is_executed_and_stands_in_the_book(added):
-    lab = added / "labs/11_length.md"
+    lab = added / "labs/17_length.md"
     notebook = nbformat.read(lab.with_suffix(".ipynb"), as_version=4)
     assert notebooks.executed_in_order(notebook) and not check_labs.problems(lab)
-    page = (added / "_build/html/labs/11_length.html").read_text()
-    assert "Does length matter?" in page and "Exercise 11.1" in page and "tensor([" in page
+    page = (added / "_build/html/labs/17_length.html").read_text()
+    assert "Does length matter?" in page and "Exercise 17.1" in page and "tensor([" in page
     welcome = (added / "_build/html/book/welcome.html").read_text()
-    assert re.search(r'href="[^"]*labs/11_length\.html"', welcome) and "one says it louder" in welcome
+    assert re.search(r'href="[^"]*labs/17_length\.html"', welcome) and "one says it louder" in welcome
     assert run(added, "git status --porcelain") == "", "the page's commit leaves something behind"
 
 
@@ -75,7 +75,7 @@ def test_the_student_edition_is_made_and_published_by_the_page_s_commands(added)
     follow(added, "## Hand it out without solutions", lambda root, command: command == "git push" or run(root, command))
     names = run(added, "git ls-files student").splitlines()
     assert names == sorted(f"student/{lab.stem}.ipynb" for lab in notebooks.labs(added))
-    text = (added / "student/11_length.ipynb").read_text()
+    text = (added / "student/17_length.ipynb").read_text()
     assert "keepdim" in text and "queries.norm" not in text
     run(added, ".venv/bin/python -m ruff check")
 
@@ -87,8 +87,8 @@ def test_a_lab_left_out_leaves_words_behind_and_no_dead_link(course):
     welcome.write_text(re.sub(r"\n\[[^\n]*labs/06_.*?\n(?=\n)", "", kept[1], flags=re.S))
     assert contents.read_text() != kept[0] and welcome.read_text() != kept[1]
     run(course, "rm -rf _build/html _build/.doctrees && .venv/bin/python tools/build_site.py")
-    assert not (course / "_build/html/labs/06_when_in_doubt.html").exists()
+    assert not (course / "_build/html/labs/07_when_in_doubt.html").exists()
     pages = [*(course / "_build/html/labs").glob("*.html"), *(course / "_build/html/book").glob("*.html")]
-    assert pages and not [page.name for page in pages if "06_when_in_doubt" in page.read_text()]
+    assert pages and not [page.name for page in pages if "07_when_in_doubt" in page.read_text()]
     contents.write_text(kept[0])
     welcome.write_text(kept[1])

@@ -21,7 +21,7 @@ from mdit_py_plugins.dollarmath import dollarmath_plugin
 
 ROOT = Path(__file__).resolve().parents[2]
 SEEN = Path(__file__).with_name("jupyterlab_seen.json")
-EVERY_TIME = ("05_your_journey", "06_when_in_doubt")  # matrices, the walk, and no training
+EVERY_TIME = ("06_your_journey", "07_when_in_doubt")  # matrices, the walk, and no training
 EVERY_LAB = os.environ.get("EVERY_LAB") == "1"
 RAW = re.compile(r":::|\{[a-z][a-z:-]*\}`|\$|\*\*|<details|<summary")
 

@@ -1,9 +1,9 @@
-"""What lab 10 claims about a published model, with more seeds and controls than the lab has room for.
+"""What lab 12 claims about a published model, with more seeds and controls than the lab has room for.
 
-    python -m experiments.claims.lab_10             all parts, some minutes of one core; parts that are done are kept
-    python -m experiments.claims.lab_10 bites       one part, made anew
+    python -m experiments.claims.lab_12             all parts, some minutes of one core; parts that are done are kept
+    python -m experiments.claims.lab_12 bites       one part, made anew
 
-Each part writes its figures into lab_10.json beside this file. The model and its helpers are the lab's own: its cells
+Each part writes its figures into lab_12.json beside this file. The model and its helpers are the lab's own: its cells
 run first, as far as a part needs them.
 """
 
@@ -39,8 +39,8 @@ MADE = Path(__file__).with_suffix(".json")
 
 
 def lab(needs: str) -> dict:
-    """Run the cells of lab 10 that define what a part needs: all up to the first with `needs`; its names."""
-    cells = jupytext.read(ROOT / "labs/10_in_the_wild.md").cells
+    """Run the cells of lab 12 that define what a part needs: all up to the first with `needs`; its names."""
+    cells = jupytext.read(ROOT / "labs/12_a_published_model.md").cells
     names = {"__name__": "lab", "display": print}
     os.chdir(ROOT / "labs")
     for cell in cells:
@@ -48,10 +48,10 @@ def lab(needs: str) -> dict:
             continue
         tree = ast.parse(TransformerManager().transform_cell(cell.source))
         with redirect_stdout(StringIO()):
-            exec(compile(tree, "lab 10", "exec"), names)
+            exec(compile(tree, "lab 12", "exec"), names)
         if needs in cell.source:
             return names
-    raise SystemExit(f"Lab 10 has no cell with `{needs}` any more.")
+    raise SystemExit(f"Lab 12 has no cell with `{needs}` any more.")
 
 
 def rounded(value):
@@ -272,8 +272,8 @@ def ablation() -> dict:
 
 # --- frozen features and own words at equal data, both tasks --------------------------------------------------------
 
-KEPT = ROOT / "_build/claims_lab_10_frozen.json"  # a line a run, so that a stopped run goes on
-WAYS = [  # task, classifier, training reviews; lab 10 trains the other classifiers itself
+KEPT = ROOT / "_build/claims_lab_12_frozen.json"  # a line a run, so that a stopped run goes on
+WAYS = [  # task, classifier, training reviews; lab 12 trains the other classifiers itself
     ("front", "attention", 860),
     ("marked", "mark's row", 1720),
     ("marked", "attention", 1720),
@@ -411,6 +411,6 @@ if __name__ == "__main__":
     for part in sys.argv[1:] or [name for name in PARTS if name not in made]:
         figures = rounded(PARTS[part]())
         made = json.loads(MADE.read_text()) if MADE.exists() else {}
-        made = {"made_by": "python -m experiments.claims.lab_10"} | made | {part: figures}
+        made = {"made_by": "python -m experiments.claims.lab_12"} | made | {part: figures}
         MADE.write_text(json.dumps(made, indent=1) + "\n")
         print(part, json.dumps(figures, indent=1))

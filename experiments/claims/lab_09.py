@@ -1,9 +1,9 @@
-"""What lab 8 claims about residual connections, norm and feed-forward layer, with more seeds.
+"""What lab 9 claims about residual connections, norm and feed-forward layer, with more seeds.
 
-    python -m experiments.claims.lab_08              all runs, seed by seed; may be stopped and goes on
-    python -m experiments.claims.lab_08 points       one part: points or reviews
+    python -m experiments.claims.lab_09              all runs, seed by seed; may be stopped and goes on
+    python -m experiments.claims.lab_09 points       one part: points or reviews
 
-What is made stays in lab_08.json beside this file; delete an entry there to make it anew.
+What is made stays in lab_09.json beside this file; delete an entry there to make it anew.
 """
 
 import os
@@ -27,7 +27,7 @@ once = partial(record.once, MADE)
 
 
 class Without(TransformerBlock):
-    """The block of lab 8 without the sum around attention, around the feed-forward layer, or around both."""
+    """The block of lab 9 without the sum around attention, around the feed-forward layer, or around both."""
 
     kept = ""
 

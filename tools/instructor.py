@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parents[1]
 WORDS_A_MINUTE, MINUTES_A_CELL, MINUTES_AN_EXERCISE, MINUTES_A_QUESTION = 150, 0.5, 10, 2
 OUTCOMES = re.compile(r"^\*\*(?:You will|What you will) be able to(?: do)?\*\*(.+?)(?=\n\*\*|\n```|\n#)", re.M | re.S)
 OTTER = "otter-grader[grading]==7.0.0"
-TEST = '''\
+TEST = """\
 OK_FORMAT = False
 
 from otter.test_files import test_case
@@ -42,7 +42,7 @@ def as_in_the_notebook():
 @test_case(name="{name}: inputs that no notebook has", hidden=True)
 def for_other_inputs():
     check("{lab}", "{name}", others=True)
-'''
+"""
 GENERATE = """
 import os, sys
 sys.path[0] = ".."  # where the plugin is found as otter will find it, files.otter_answers
@@ -68,13 +68,20 @@ def answer_key(root: Path, course: dict[Path, list]) -> str:
     from shared import check
     from shared.check.mistakes import SENTENCES
 
-    parts = ["# Answer key", "Every exercise with its solution, every folded question with its answer. Not for students."]
+    parts = [
+        "# Answer key",
+        "Every exercise with its solution, every folded question with its answer. Not for students.",
+    ]
     said = dict(SENTENCES)
     for lab, found in course.items():
         parts.append(f"## {title_of(lab)}")
         for exercise in found:
             parts += [f"### Exercise {exercise.number}: {exercise.title}", exercise.statement]
-            parts += [f"**Hint.** {exercise.hint}", f"**Solution.**\n\n```python\n{exercise.solution}\n```", exercise.why]
+            parts += [
+                f"**Hint.** {exercise.hint}",
+                f"**Solution.**\n\n```python\n{exercise.solution}\n```",
+                exercise.why,
+            ]
             known = getattr(check, exercise.name)
             said |= known.say
             if names := list(dict.fromkeys(mistake.name for mistake in known.mistakes)):
@@ -158,7 +165,11 @@ def build(root: Path, folder: Path, pages: dict[str, str]) -> None:
     config["exclude_patterns"] = []
     endings.replace(source / "_config.yml", yaml.safe_dump(config))
     first, *others = pages
-    toc = {"format": "jb-book", "root": first, "parts": [{"caption": "More", "chapters": [{"file": n} for n in others]}]}
+    toc = {
+        "format": "jb-book",
+        "root": first,
+        "parts": [{"caption": "More", "chapters": [{"file": n} for n in others]}],
+    }
     endings.replace(source / "_toc.yml", yaml.safe_dump(toc))
     command = [Path(sys.executable).with_name("jupyter-book"), "build", source, "--path-output", source, "--quiet"]
     made = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
@@ -197,7 +208,9 @@ def main(root: Path) -> int:
         build(root, folder, {"answer_key": answer_key(root, course), "teaching_plan": teaching_plan(root, course)})
         print(f"Answer key and teaching plan are in {(folder / 'pages/_build/html').relative_to(root)}.")
         if importlib.util.find_spec("otter"):
-            print(f"{len(autograders(root, folder / 'otter'))} autograders are in {(folder / 'otter').relative_to(root)}.")
+            print(
+                f"{len(autograders(root, folder / 'otter'))} autograders are in {(folder / 'otter').relative_to(root)}."
+            )
         else:
             print(f'No autograders, for otter is not here: .venv/bin/pip install "{OTTER}" -c constraints.txt')
     except (ValueError, RuntimeError) as error:

@@ -100,7 +100,12 @@ def run(place: Path, seconds: float, gigabytes: float) -> str:
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # a process that leaves its parent becomes a child of this one
     threads = {name: "1" for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")}
-    environment = {"PATH": os.environ.get("PATH", ""), "LANG": "C.UTF-8", "CUDA_VISIBLE_DEVICES": "", "MPLBACKEND": "Agg"}
+    environment = {
+        "PATH": os.environ.get("PATH", ""),
+        "LANG": "C.UTF-8",
+        "CUDA_VISIBLE_DEVICES": "",
+        "MPLBACKEND": "Agg",
+    }
     work = {"HOME": str(place / "work"), "TMPDIR": str(place / "work")}
     process = subprocess.Popen(
         [*alone(), sys.executable, "-I", place / "grade_worker.py", place],
@@ -204,6 +209,7 @@ def exercises(course: bytes) -> dict:
     zipfile.ZipFile(io.BytesIO(course)).extractall(own)
     sys.path.insert(0, own)
     import torch
+
     from shared import check
     from shared.check import exercise
 
@@ -222,6 +228,7 @@ def draw(course: bytes, name: str) -> list[dict]:
     """Return the trials of an exercise: inputs, and for a layer its parts, which stand in for those of an answer."""
     exercise, trials = exercises(course)[name], []
     import torch
+
     from shared.check import layer
 
     for case in exercise.cases:
@@ -241,7 +248,10 @@ def draw(course: bytes, name: str) -> list[dict]:
 @cache
 def for_worker(course: bytes, names: tuple[str, ...]) -> bytes:
     """Return the trials as a worker gets them: without inputs that cannot be sent, which it takes from its own cases."""
-    sent = {name: [{"inputs": trial["inputs"], "weights": trial["weights"]} for trial in draw(course, name)] for name in names}
+    sent = {
+        name: [{"inputs": trial["inputs"], "weights": trial["weights"]} for trial in draw(course, name)]
+        for name in names
+    }
     for trial in (trial for trials in sent.values() for trial in trials):
         try:
             pickle.dumps(trial["inputs"])
@@ -257,7 +267,9 @@ def right(course: bytes, place: Path, name: str) -> bool:
     try:
         given = torch.load(io.BytesIO(content(place / f"found/{name}.pt")), weights_only=True)
         pairs = list(zip(draw(course, name), given, strict=True))
-        return any(all(agrees(exercises(course)[name], trial, own, turned) for trial, own in pairs) for turned in (False, True))
+        return any(
+            all(agrees(exercises(course)[name], trial, own, turned) for trial, own in pairs) for turned in (False, True)
+        )
     except Exception:  # a file that is no file of PyTorch's raises whatever it likes
         return False
 
@@ -265,6 +277,7 @@ def right(course: bytes, place: Path, name: str) -> bool:
 def agrees(exercise: object, trial: dict, given: dict, turned: bool) -> bool:
     """Say whether what an answer gave in one trial is right. `turned`: a square matrix of its own stands as (out, in)."""
     import torch
+
     from shared.check import compare, layer
 
     parts = {}

@@ -156,7 +156,7 @@ def made_from(lab: Path) -> dict[str, str]:
     files = [
         path
         for path in sorted((root / "shared").rglob("*.*"))
-        if (path.suffix in (".py", ".js", ".css") or (path.is_file() and path.name in named))
+        if (path.suffix in (".py", ".js", ".css", ".csv") or (path.is_file() and path.name in named))
         and not path.is_relative_to(root / "shared/check")
     ]
     cells = [[meaning(cell.source), "raises-exception" in cell.metadata.get("tags", [])] for cell in code]

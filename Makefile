@@ -25,7 +25,7 @@ TESTS = OMP_NUM_THREADS=1 $(OURS) -m pytest -q -n auto --dist loadfile -p no:nbv
 FRESH = tests/labs/test_labs.py::test_each_lab_is_paired_fresh_and_executed \
 	tests/labs/test_editions.py::test_the_student_edition_in_the_repository_is_made_from_the_lab_s_text
 
-.PHONY: help book serve jupyter labs quick test test-all portable jupyter-test lowest links student instructor grade \
+.PHONY: help book serve jupyter labs quick test test-all portable jupyter-test lowest links student instructor quiz grade \
 	results bench gpu pins offline pdf clean python environment
 
 help: ## print this list
@@ -84,6 +84,9 @@ student: environment ## write the notebooks with blanks into student/; make labs
 
 instructor: environment ## write answer key, teaching plan and grading script; measures the labs once, minutes
 	@$(OURS) tools/instructor.py
+
+quiz: environment ## write the questions of all labs for Moodle and Canvas into _build/quizzes
+	@$(OURS) tools/export_quizzes.py
 
 grade: environment ## grade a folder of submitted notebooks (SUBMISSIONS=folder; LAB=05 for one lab alone)
 	@$(OURS) tools/grade.py $(if $(LAB),--lab $(LAB)) "$(or $(SUBMISSIONS),$(error Say which folder: \

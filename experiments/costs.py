@@ -21,14 +21,13 @@ from experiments import record
 COSTS = record.HERE / "costs.json"
 
 # On two cores: seconds and megabytes of a lab, and seconds of what all labs, or a command, may take.
-LAB = {"seconds": 120, "megabytes": 2000}
-LONG_LABS = {number: {"seconds": 180, "megabytes": 2000} for number in ("01", "04", "08", "10")}
+LAB = {"seconds": 90, "megabytes": 2000}
 WHOLE = {"all labs": 12 * 60, "make book": 30, "make book after an edit": 10, "make test": 9 * 60}
 
 
 def budget(name: str) -> dict[str, int]:
     """What a lab, as `04_values`, or a command may take."""
-    return {"seconds": WHOLE[name]} if name in WHOLE else LONG_LABS.get(name[:2], LAB)
+    return {"seconds": WHOLE[name]} if name in WHOLE else LAB
 
 
 def measured(command: list[str], folder: Path) -> dict:

@@ -111,9 +111,9 @@ class Prepared:
 
 
 def prepare(settings: Settings, cut: int | None = REVIEW_TOKENS) -> Prepared:
-    """Load reviews, build the vocabulary from the training split, and encode all splits (lab 1, step by step).
+    """Load reviews, build the vocabulary from the training split, and encode all splits (lab 0, step by step).
 
-    The vocabulary holds the special tokens `<SEP>` and `<MARK>` too, which lab 4 puts in front of reviews.
+    The vocabulary holds the special tokens `<SEP>` and `<MARK>` too, which lab 5 puts in front of reviews.
     """
     return prepare_reviews(load_reviews(settings.source, settings.scale), cut)
 
@@ -232,7 +232,7 @@ def examples_with_distractors(reviews: EncodedReviews, seed: int) -> Examples:
 
 
 def marked_examples(reviews: EncodedReviews, vocabulary: Vocabulary, seed: int) -> Examples:
-    """The task of lab 4: `<MARK>` stands before the review that counts, `<SEP>` before the distractor, in any order.
+    """The task of lab 5: `<MARK>` stands before the review that counts, `<SEP>` before the distractor, in any order.
 
     Raises:
         ValueError: the vocabulary has no `<MARK>` and `<SEP>`.

@@ -1,4 +1,4 @@
-"""The language model of lab 9, for the labs after it: ids in, scores of the next word out."""
+"""The language model of lab 10, for the labs after it: ids in, scores of the next word out."""
 
 from torch import Tensor, nn
 
@@ -6,7 +6,7 @@ from shared.model import TokenFeatures, TransformerBlock, causal_mask
 
 
 class LanguageModel(nn.Module):
-    """Scores of the next word at every place, ids (batch, tokens) to (batch, tokens, known_words) (lab 9).
+    """Scores of the next word at every place, ids (batch, tokens) to (batch, tokens, known_words) (lab 10).
 
     Args:
         causal: False leaves the causal mask out, and the answer can be read off the input.

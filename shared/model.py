@@ -224,7 +224,7 @@ class SelfAttentionClassifier(nn.Module):
 
 
 class MarkedSelfAttentionClassifier(nn.Module):
-    """Self-attention read at one row, the one of the mark (lab 4): one query a text, so the cost grows with n.
+    """Self-attention read at one row, the one of the mark (lab 5): one query a text, so the cost grows with n.
 
     Args:
         mark_id: the id of the mark, which stands once in every sequence.

@@ -24,10 +24,10 @@ class Quiet(SimpleHTTPRequestHandler):
 
 
 @contextmanager
-def served():
+def served(site: Path = SITE):
     """The site on a server of its own; yields its address."""
-    assert SITE.is_dir(), "the site is not built; run `make book` first"
-    with ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=SITE)) as server:
+    assert site.is_dir(), "the site is not built; run `make book` first"
+    with ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=site)) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}/some/where"
         server.shutdown()
@@ -35,13 +35,20 @@ def served():
 
 @contextmanager
 def visits(browser):
-    """Opens an address and returns its page.
+    """Opens an address and returns its page, with all that answers a prediction in sight unless `covered`.
 
     `page.faults` collects what went wrong, dialogs among it, and `page.asked` what it fetched.
     """
     contexts = []
 
-    def visit(url: str, theme: str = "light", width: int = 1440, scripts: bool = True, motion: str = "reduce"):
+    def visit(
+        url: str,
+        theme: str = "light",
+        width: int = 1440,
+        scripts: bool = True,
+        motion: str = "reduce",
+        covered: bool = False,
+    ):
         context = browser.new_context(
             viewport={"width": width, "height": 900},
             color_scheme=theme,
@@ -56,6 +63,8 @@ def visits(browser):
         page.on("dialog", lambda dialog: (page.faults.append(f"dialog: {dialog.message}"), dialog.dismiss()))
         page.on("request", lambda request: page.asked.append(request.url))
         page.goto(url, wait_until="load")
+        if not covered:
+            page.evaluate("delete document.documentElement.dataset.covers")
         return page
 
     yield visit

@@ -4,9 +4,6 @@ The rule: a stale lab is executed once, in a fresh kernel, as many side by side 
 its outputs. A notebook is replaced in one step, and only by an execution that came to its end. One that somebody
 changed by hand is kept in yours/ first. The lab's student edition follows; nothing executes it. Called with numbers,
 as in `make_labs.py 05`, it leaves the other labs alone; with `again` it executes labs that are not stale, too.
-
-What a lab exports for the site's pages (weights), it writes into the folder that LAB_EXPORT names. That is set here
-alone; the files move to book/_static once the lab has come to its end.
 """
 
 import copy
@@ -15,7 +12,6 @@ import multiprocessing
 import re
 import signal
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ProcessPoolExecutor
@@ -34,10 +30,8 @@ import student
 ROOT = Path(__file__).resolve().parents[1]
 
 
-def execute(lab: Path, notebook: nbformat.NotebookNode, exports: str = "", timed: bool = False) -> None:
-    """Execute a notebook in place; what it exports goes into the folder `exports`, or nowhere.
-
-    `timed` keeps in each cell's metadata when it began and ended.
+def execute(lab: Path, notebook: nbformat.NotebookNode, timed: bool = False) -> None:
+    """Execute a notebook in place; `timed` keeps in each cell's metadata when it began and ended.
 
     Raises RuntimeError with a message that names the cell and shows what went wrong.
     """
@@ -52,8 +46,7 @@ def execute(lab: Path, notebook: nbformat.NotebookNode, exports: str = "", timed
         resources={"metadata": {"path": str(lab.parent)}},
     )
     try:
-        folder = {"LAB_EXPORT": exports} if exports else {}
-        client.execute(env=notebooks.kernel_environment(lab.parent.parent) | folder)
+        client.execute(env=notebooks.kernel_environment(lab.parent.parent))
     except (nbclient.exceptions.CellExecutionError, nbclient.exceptions.DeadKernelError) as error:
         code = notebooks.code_cells(notebook)
         count = next((i for i, cell in enumerate(code) if cell.execution_count is None), len(code))
@@ -82,10 +75,7 @@ def bring_up_to_date(lab: Path, again: bool = False) -> str:
         kept = f"; the changed notebook is kept as yours/{target.name}"
     if reason:
         start = time.monotonic()
-        with tempfile.TemporaryDirectory() as exports:
-            execute(lab, notebook, exports)
-            for file in sorted(Path(exports).iterdir()):
-                endings.replace(lab.parent.parent / "book/_static" / file.name, file.read_bytes())
+        execute(lab, notebook)
         done = f"executed in {time.monotonic() - start:.0f} s ({reason}{kept})"
     else:
         for cell, before in zip(notebooks.code_cells(notebook), notebooks.code_cells(old), strict=True):

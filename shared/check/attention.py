@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from .exercise import Case, draw
 from .mistakes import Mistake, edits
 
-PADDING = "Lab 1, “Batches, padding and the mask”"
+PADDING = "Lab 0, “Batches, padding and the mask”"
 TWO_MODELS = "Lab 1, “Two models”"
 ROOT = "Lab 3, “Why divide by the square root of k?”"
 

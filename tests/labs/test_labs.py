@@ -344,27 +344,6 @@ def test_an_unrelated_package_named_shared_is_not_taken_for_ours(tmp_path):
     assert "another package of that name is in the way" in answer.stderr
 
 
-# --- what a lab exports for the site -----------------------------------------------------------------------------
-
-
-def test_what_a_lab_exports_reaches_the_site_once_the_lab_comes_to_its_end(lab, monkeypatch):
-    exported = lab.parent.parent / "book/_static/weights.bin"
-    exported.parent.mkdir(parents=True)
-    export = "import os\nimport pathlib\n\npathlib.Path(os.environ['LAB_EXPORT'], 'weights.bin').write_text('{}')\n"
-    replace_in(lab, "print(number() + 1)", export.format("first") + "print(number() + 1)")
-    make_labs.bring_up_to_date(lab)
-    assert exported.read_text() == "first"
-
-    def half(lab, notebook, exports):
-        Path(exports, "weights.bin").write_text("second")
-        raise RuntimeError
-
-    monkeypatch.setattr(make_labs, "execute", half)
-    with pytest.raises(RuntimeError):
-        make_labs.bring_up_to_date(lab, again=True)
-    assert exported.read_text() == "first", "a lab that failed has replaced what the site shows"
-
-
 def test_a_home_that_cannot_be_written_to_leaves_no_complaint_in_a_lab(lab, tmp_path, monkeypatch):
     home = tmp_path / "home"
     home.touch()
@@ -375,8 +354,3 @@ def test_a_home_that_cannot_be_written_to_leaves_no_complaint_in_a_lab(lab, tmp_
     replace_in(lab, "print(number() + 1)", "import matplotlib.pyplot\n\nprint(number() + 1)")
     make_labs.bring_up_to_date(lab)
     assert outputs(lab) == ["41\n", "42\n"]
-
-
-def test_checking_the_labs_exports_nothing(lab, monkeypatch):
-    monkeypatch.setenv("LAB_EXPORT", "somewhere")
-    assert "LAB_EXPORT" not in notebooks.kernel_environment(lab.parent.parent)

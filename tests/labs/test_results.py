@@ -153,11 +153,11 @@ def test_padding_changes_nothing_for_models_that_no_lab_trains(name):
     assert weights[~mask].abs().max() == 0 and torch.allclose(weights.sum(dim=1), torch.ones(3))
 
 
-@pytest.mark.parametrize("twin", ["attention pooling of the course", "class of lab 4"])
-def test_constant_queries_are_those_of_the_course_and_of_lab_4(twin):
+@pytest.mark.parametrize("twin", ["attention pooling of the course", "class of lab 5"])
+def test_constant_queries_are_those_of_the_course_and_of_lab_5(twin):
     torch.manual_seed(0)
-    if twin == "class of lab 4":
-        ours, other = grid.ConstantQueries(50, 2), lab_code.taught(lab_code.find(4))["ConstantQueries"](50, 2)
+    if twin == "class of lab 5":
+        ours, other = grid.ConstantQueries(50, 2), lab_code.taught(lab_code.find(5))["ConstantQueries"](50, 2)
     else:
         ours, other = grid.ConstantQueries(50, 1), grid.model.AttentionPooling(50)
     other.load_state_dict(ours.state_dict())

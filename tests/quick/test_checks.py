@@ -148,7 +148,7 @@ def changed(case: Case, seed: int) -> Case:
     for name, value in case.inputs.items():
         if isinstance(value, Tensor) and value.is_floating_point():
             value = torch.randn(value.shape, generator=random, dtype=value.dtype)
-        elif isinstance(value, Tensor) and value.dtype == torch.bool:
+        elif isinstance(value, Tensor) and value.dtype == torch.bool and name != "attention_mask":
             value = value[:, torch.randperm(value.shape[1], generator=random)]
         elif isinstance(value, np.ndarray) and value.dtype.kind == "f":
             value = 0.03 * torch.randn(value.shape, generator=random, dtype=torch.float64).numpy()

@@ -107,7 +107,7 @@ def test_a_file_of_figures_keeps_the_parts_that_were_not_measured(tmp_path):
 @pytest.mark.parametrize(
     ("part", "name", "found", "sentence"),
     [
-        ("labs", "02_keys", (121, 1, 0), "02_keys: 121 seconds, and its budget is 120."),
+        ("labs", "02_keys", (91, 1, 0), "02_keys: 91 seconds, and its budget is 90."),
         ("labs", "02_keys", (1, 2001, 0), "02_keys: 2001 megabytes, and its budget is 2000."),
         ("labs", "02_keys", (1, 1, 3), "02_keys: failed with status 3."),
         ("test", "make test", (541, 1, 0), "make test: 541 seconds, and its budget is 540."),

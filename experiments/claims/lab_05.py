@@ -1,7 +1,7 @@
-"""What lab 4 says about constant queries, and the runs behind it that are too long for the lab; writes lab_04.json.
+"""What lab 5 says about constant queries, and the runs behind it that are too long for the lab; writes lab_05.json.
 
-python -m experiments.claims.lab_04             # all of it, some five minutes of one core
-python -m experiments.claims.lab_04 toy         # one part
+python -m experiments.claims.lab_05             # all of it, some five minutes of one core
+python -m experiments.claims.lab_05 toy         # one part
 """
 
 import os
@@ -90,4 +90,4 @@ def longer(seeds: int = 1, epochs: int = 15) -> dict:
 PARTS = {"lengths": lengths, "toy": toy, "longer": longer}
 
 if __name__ == "__main__":
-    record.measure(FILE, "python -m experiments.claims.lab_04", PARTS, sys.argv[1:])
+    record.measure(FILE, "python -m experiments.claims.lab_05", PARTS, sys.argv[1:])

@@ -1,0 +1,76 @@
+"""Marks predictions and questions on the labs' pages, so that answers.js can ask them. CONTRIBUTING.md has the rule.
+
+What answers a prediction is what cells print and what is said from there to the next heading or prediction.
+"""
+
+import hashlib
+import itertools
+import re
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.transforms import SphinxTransform
+
+
+def begins(node: nodes.Node, bold: str) -> bool:
+    """Say whether a node is a paragraph that begins with these words (a regular expression) in bold."""
+    said = (child for child in node if child.astext()) if isinstance(node, nodes.paragraph) else iter(())
+    first = next(said, None)
+    return isinstance(first, nodes.strong) and re.fullmatch(bold, first.astext()) is not None
+
+
+def predicts(node: nodes.Node) -> bool:
+    """Say whether a node asks for a prediction."""
+    return begins(node, r"Predict\.")
+
+
+def box(parts: list[nodes.Node], classes: list[str], name: str = "") -> nodes.container:
+    """Put siblings into a box, where they stand."""
+    made = nodes.container(classes=classes, ids=[name] if name else [])
+    parts[0].parent.insert(parts[0].parent.index(parts[0]), made)
+    for part in parts:
+        part.parent.remove(part)
+        made += part
+    return made
+
+
+def name_of(kind: str, parts: list[nodes.Node]) -> str:
+    """A name that comes from what is asked: a browser keeps answers by it, and a new question is asked anew."""
+    asked = " ".join(part.astext() for part in parts)
+    return f"{kind}-{hashlib.sha256(asked.encode()).hexdigest()[:8]}"
+
+
+class Predictions(SphinxTransform):
+    default_priority = 500
+
+    def apply(self, **kwargs) -> None:
+        for question in [*filter(predicts, self.document.findall(nodes.paragraph))]:
+            behind = question.parent[question.parent.index(question) + 1 :]
+            size = int(bool(behind) and isinstance(behind[0], nodes.bullet_list | nodes.enumerated_list))
+            name = name_of("predict", [question, *behind[:size]])
+            box([question, *behind[:size]], ["predict"], name)
+            answer = itertools.takewhile(lambda n: not (isinstance(n, nodes.section) or predicts(n)), behind[size:])
+            for is_cell, run in itertools.groupby([*answer], lambda node: "cell" in node.get("classes", [])):
+                classes = ["answer", f"to-{name}"]
+                if is_cell:  # its code stays in sight
+                    for part in (part for cell in run for part in cell if "cell_output" in part["classes"]):
+                        part["classes"] += classes
+                else:
+                    box([*run], [*classes, "prose"])
+
+
+class Questions(SphinxTransform):
+    default_priority = 500
+
+    def apply(self, **kwargs) -> None:
+        for section in [s for s in self.document.findall(nodes.section) if s[0].astext() == "Questions"]:
+            starts = [place for place, node in enumerate(section) if begins(node, r"\d+\.")]
+            for parts in [section[start:end] for start, end in itertools.pairwise([*starts, len(section)])]:
+                asked = itertools.takewhile(lambda node: not node.astext().startswith("<details"), parts)
+                box(parts, ["quiz"], name_of("quiz", [*asked]))
+
+
+def setup(app: Sphinx) -> dict:
+    app.add_transform(Predictions)
+    app.add_transform(Questions)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

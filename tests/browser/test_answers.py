@@ -1,0 +1,286 @@
+"""Predictions and questions on the page: covered, guessed, answered, kept, forgotten; and whole without a script."""
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+import site_in_browser
+from site_in_browser import axe
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = "labs/03_guess.html"
+CELLS = [
+    "# A lab to guess in",
+    "Before.\n\n**Predict.** How many scores have $n$ words?\n\n- $2n$, two each\n- $n^2$",
+    ("print('code in sight')", "the first answer: n^2"),
+    "A sentence that gives it away.\n\n| a | b |\n| --- | --- |\n| 1 | 2 |",
+    ("print('second')", "the second output"),
+    "**Predict.** Which two?\n\n1. this\n2. that",
+    ("print('third')", "this and that"),
+    "## Another section\n\nNot covered.",
+    ("print('free')", "free output"),
+    """## Questions
+
+**1.** Which matrix *asks*?
+
+- `W_key`
+- `W_query`, $W_q$
+- all three
+
+<details>
+<summary>Answer</summary>
+
+1. It answers.
+2. Right. A query is $x W_q$.
+3. Two of them answer.
+
+More of it.
+
+</details>
+
+**2.** How much? Type a number.
+
+<details><summary>Answer</summary>
+
+**.25** or **a quarter**. One of four.
+
+</details>
+
+**3.** What would change your mind?
+
+<details><summary>Answer</summary>
+
+Think.
+
+</details>
+
+## Where to go next
+
+Home.""",
+]
+
+GUESS, TYPED = ".predict >> nth=0", ".predict >> nth=1"
+IN_SIGHT = """() => [...document.querySelectorAll("main *")].filter(e => !e.children.length && e.checkVisibility()
+  && /gives it away|first answer|second output|this and that/.test(e.textContent)).map(e => e.textContent.trim())"""
+ANSWERS = ["the first answer: n^2", "A sentence that gives it away.", "the second output"]
+
+
+def build(folder: Path) -> Path:
+    """Build the site of one lab with predictions and questions, and the page that forgets; return its folder."""
+    for name in ("book/_ext", "book/_theme", "book/_static", "shared/figures"):
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("_config.yml", "book/references.bib", "book/how_to_use.md"):
+        shutil.copy(ROOT / name, folder / name)
+    extension = folder / "book/_ext/course_site.py"  # the model of 22 MB is not needed here
+    extension.write_text(extension.read_text("utf-8").replace('app.setup_extension("published_model")', ""), "utf-8")
+    page = folder / "book/how_to_use.md"
+    page.write_text(re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", page.read_text("utf-8")), "utf-8")  # pages that are not here
+    lab = f"labs/{Path(PAGE).stem}"
+    (folder / "_toc.yml").write_text(
+        f"format: jb-book\nroot: book/how_to_use\nparts:\n  - caption: Labs\n    chapters:\n      - file: {lab}.ipynb\n"
+    )
+    language = {"language_info": {"name": "python", "pygments_lexer": "ipython3"}}
+    notebook = nbformat.v4.new_notebook(cells=[cell(given) for given in CELLS], metadata=language)
+    (folder / "labs").mkdir()
+    nbformat.write(notebook, folder / f"{lab}.ipynb")
+    run = [Path(sys.executable).with_name("jupyter-book"), "build", ".", "-W", "--keep-going", "-q"]
+    built = subprocess.run(run, cwd=folder, capture_output=True, text=True)
+    assert built.returncode == 0, built.stdout + built.stderr
+    return folder / "_build/html"
+
+
+def cell(given: str | tuple[str, str]) -> nbformat.NotebookNode:
+    if isinstance(given, str):
+        return nbformat.v4.new_markdown_cell(given)
+    code, printed = given
+    output = nbformat.v4.new_output("stream", name="stdout", text=printed)
+    return nbformat.v4.new_code_cell(code, outputs=[output], execution_count=1)
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """The address of a small site: one lab, and the page that forgets."""
+    folder = tmp_path_factory.mktemp("course")
+    (folder / "book").mkdir()
+    with site_in_browser.served(build(folder)) as address:
+        yield address
+
+
+@pytest.fixture
+def lab(visit, site):
+    """The lab as a reader meets it; afterwards nothing must have gone wrong."""
+    page = visit(f"{site}/{PAGE}", covered=True)
+    yield page
+    assert page.faults == []
+
+
+# --- predictions ---------------------------------------------------------------------------------------------------
+
+
+def test_what_answers_a_prediction_is_covered_and_code_and_other_sections_are_not(lab):
+    assert lab.evaluate(IN_SIGHT) == []
+    assert [code.is_visible() for code in lab.locator(".cell_input").all()] == [True] * 4
+    assert lab.get_by_text("Not covered.").is_visible() and lab.get_by_text("free output").is_visible()
+    assert not lab.locator(".answer").get_by_role("table").count()  # nor does a screen reader meet it
+
+
+def test_a_choice_uncovers_its_own_answers_stands_beside_them_and_is_remembered(lab):
+    group = lab.get_by_role("group", name="Predict. How many scores")
+    group.get_by_role("radio").nth(1).check()
+    assert lab.evaluate(IN_SIGHT) == []  # choosing is not yet saying so
+    group.get_by_role("radio").nth(1).press("Enter")
+    for _ in range(2):
+        assert lab.evaluate(IN_SIGHT) == ANSWERS
+        line = lab.locator(".guess")
+        assert line.text_content() == "Your guess: n2"
+        assert line.evaluate("e => e.nextElementSibling.textContent.includes('the first answer')")
+        assert lab.locator(".predict li.chosen").count() == 1 and not lab.locator(GUESS).get_by_role("button").count()
+        lab.reload()
+
+
+def test_the_focus_goes_to_the_guess_which_is_read_out_and_the_answer_follows(lab):
+    lab.get_by_role("radio").first.focus()
+    lab.keyboard.press("Space")
+    for key in ("Tab", "Enter"):
+        lab.keyboard.press(key)
+    assert lab.evaluate("document.activeElement.className") == "guess"
+    assert lab.locator(".guess").bounding_box()["y"] < 900
+    lab.keyboard.press("Tab")
+    follows = "document.querySelector('.guess').compareDocumentPosition(document.activeElement) === 4"
+    assert lab.evaluate(follows)
+
+
+def test_a_guess_is_typed_and_an_empty_one_is_none(lab):
+    box = lab.locator(TYPED)
+    for empty in ("", "   "):
+        box.get_by_role("textbox", name="Your guess").fill(empty)
+        lab.keyboard.press("Enter")
+        assert lab.evaluate(IN_SIGHT) == []
+    hostile = "<img src=x onerror=alert(1)> \u202eא"
+    box.get_by_role("textbox").fill(hostile)
+    lab.keyboard.press("Enter")
+    lab.reload()
+    assert lab.evaluate(IN_SIGHT) == ["this and that"] and lab.locator("img[src=x]").count() == 0
+    assert lab.locator(".guess").text_content() == f"Your guess: {hostile}"
+
+
+def test_who_does_not_guess_presses_show_me(lab):
+    lab.get_by_role("button", name="Show me").first.click()
+    assert lab.evaluate(IN_SIGHT) == ANSWERS and lab.locator(".guess").inner_text() == "Shown without a guess."
+    lab.reload()
+    assert lab.evaluate(IN_SIGHT) == ANSWERS
+
+
+@pytest.mark.parametrize("broken", ["no scripts at all", "the script does not come"])
+def test_without_the_script_all_can_be_read(visit, site, broken):
+    page = visit(f"{site}/{PAGE}", scripts=broken != "no scripts at all", covered=True)
+    if broken != "no scripts at all":
+        page.route("**/answers.js", lambda route: route.abort())
+        page.reload()
+    assert page.evaluate(IN_SIGHT) == [*ANSWERS, "this and that"]
+    assert page.get_by_role("button", name="Show me").count() == 0
+
+
+def test_paper_shows_all_and_no_form(lab):
+    lab.emulate_media(media="print")
+    assert lab.evaluate(IN_SIGHT) == [*ANSWERS, "this and that"]
+    assert lab.locator("main form >> visible=true").locator("button, input").locator("visible=true").count() == 0
+    assert lab.get_by_text("two each").is_visible()
+
+
+# --- questions -----------------------------------------------------------------------------------------------------
+
+
+def test_each_choice_gets_its_own_reason_and_what_was_tried_is_remembered(lab):
+    group = lab.get_by_role("group", name="1. Which matrix asks?")
+    for place, reason in ((0, "It answers."), (1, "Right. A query is")):
+        group.get_by_role("radio").nth(place).check()
+        group.get_by_role("radio").nth(place).press("Enter")
+        assert lab.locator("#said").text_content().strip().startswith(reason)
+    assert lab.locator(".quiz details[open]").count() == 0
+    for _ in range(2):
+        told = [note.inner_text().strip() for note in group.locator(".reason").all()]
+        assert told[0] == "It answers." and told[1].startswith("Right.") and told[1].endswith("More of it.")
+        assert group.locator("li").nth(2).locator(".reason").count() == 0
+        lab.reload()
+
+
+@pytest.mark.parametrize(
+    ("typed", "right"),
+    [
+        (".25", True),
+        ("0,25", True),
+        (" 0.2501 ", True),
+        ("A  quarter", True),
+        ("0.26", False),
+        ("25", False),
+        ("x", False),
+    ],
+)
+def test_a_typed_answer_counts_when_it_rounds_to_the_accepted_one(lab, typed, right):
+    field = lab.get_by_role("group", name="2. How much?").get_by_role("textbox", name="Your answer")
+    field.fill(typed)
+    field.press("Enter")
+    note = lab.locator(".reason").inner_text().strip()
+    assert note == (".25 or a quarter. One of four." if right else "That is not it. Try again, or open the answer.")
+    assert lab.locator(".reason.right").count() == right
+
+
+def test_an_open_question_keeps_its_fold_and_has_no_form(lab):
+    assert lab.locator(".quiz").count() == 3 and lab.locator(".quiz form").count() == 2
+    lab.get_by_text("Answer", exact=True).nth(2).click()
+    assert lab.get_by_text("Think.").is_visible()
+
+
+# --- both ----------------------------------------------------------------------------------------------------------
+
+
+def test_one_button_forgets_guesses_and_answers(lab, site):
+    lab.get_by_role("button", name="Show me").first.click()
+    lab.goto(f"{site}/book/how_to_use.html")
+    lab.get_by_role("button", name="Forget all of it").click()
+    lab.goto(f"{site}/{PAGE}")
+    assert lab.evaluate(IN_SIGHT) == []
+
+
+def test_where_the_browser_keeps_nothing_one_can_guess_and_answer_all_the_same(lab):
+    lab.add_init_script("Object.defineProperty(window, 'localStorage', { get() { throw new Error('blocked'); } })")
+    lab.reload()
+    lab.get_by_role("button", name="Show me").first.click()
+    assert lab.evaluate(IN_SIGHT) == ANSWERS
+    lab.locator(".quiz").get_by_role("radio").first.press("Space")
+    lab.locator(".quiz").get_by_role("button").first.click()
+    assert lab.locator(".reason").inner_text().strip() == "It answers."
+
+
+@pytest.mark.parametrize("kept", ["no JSON", "null", "[]", '{"PREDICT": 7, "QUIZ": 3}', '{"QUIZ": [9]}'])
+def test_what_was_kept_and_makes_no_sense_is_as_good_as_nothing(lab, kept):
+    for name, box in (("PREDICT", GUESS), ("QUIZ", ".quiz >> nth=0")):
+        kept = kept.replace(name, lab.locator(box).get_attribute("id"))
+    lab.evaluate("kept => localStorage.setItem('answers', kept)", kept)
+    lab.reload()
+    lab.locator(".quiz").get_by_role("radio").first.check()
+    lab.locator(".quiz").get_by_role("button").first.click()
+    assert lab.locator(".reason").count() == 1
+
+
+@pytest.mark.parametrize(("theme", "width"), [("dark", 320), ("light", 1280)])
+def test_axe_finds_nothing_before_and_after_and_nothing_scrolls_sideways(visit, site, theme, width):
+    page = visit(f"{site}/{PAGE}", theme, width, covered=True)
+    for _ in range(2):
+        assert axe(page) == [] and page.evaluate("document.documentElement.scrollWidth") <= width
+        page.locator(GUESS).get_by_role("radio").first.check()
+        page.locator(GUESS).get_by_role("button").first.click()
+        for place in (0, 1):
+            page.locator(".quiz").get_by_role("radio").nth(place).check()
+            page.locator(".quiz").get_by_role("button").first.click()
+        page.locator(".predict").get_by_role("textbox").fill("word " * 40)
+        page.keyboard.press("Enter")
+        if not page.locator(GUESS).get_by_role("radio").count():
+            break
+    assert axe(page) == [] and page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.faults == []

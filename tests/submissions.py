@@ -4,6 +4,7 @@ The rule: a submission is named by what it does. It says which of the three exer
 remark has to hold. `hand_in` writes them; `look` is the quick look at them, in a process of its own.
 """
 
+import csv
 import json
 import os
 import subprocess
@@ -12,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import nbformat
+import psutil
 import small_course
 import student
 
@@ -275,3 +277,29 @@ def look(course: Path, folder: Path, *arguments: str, alone: bool = True, timeou
         [sys.executable, "-c", code, str(folder), *arguments], cwd=course, env=environment, text=True, timeout=timeout,
         capture_output=True, start_new_session=True,
     )  # fmt: skip
+
+
+def rows(folder: Path) -> dict[str, dict[str, str]]:
+    """The rows of a folder's table by student."""
+    with open(folder.with_name(f"{folder.name}.csv"), newline="", encoding="utf-8-sig") as file:
+        return {line["student"].removeprefix("'"): line for line in csv.DictReader(file)}
+
+
+def hold(name: str, row: dict[str, str]) -> None:
+    """Raise AssertionError unless a submission got its points, no more, and its remark."""
+    submission = EVERY[name]
+    assert tuple(e for e in ALL if row[f"{e} (1)"] != "0") == submission.right, row
+    assert submission.remark in row["remark"], row
+    assert row["total"] == str(len(submission.right))
+
+
+def left_behind() -> list[psutil.Process]:
+    """Processes that a submission started, and that live: each runs, or ran, in a folder made for judging."""
+    found = []
+    for process in psutil.process_iter():
+        try:
+            if "judged-" in " ".join([*process.cmdline(), process.environ().get("TMPDIR", "")]):
+                found.append(process)
+        except psutil.Error:
+            continue
+    return found

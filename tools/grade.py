@@ -44,7 +44,7 @@ SAID = {
 
 def plan(root: Path) -> dict[str, dict]:
     """Return for each lab what the worker needs to know of it. Raises ValueError for a malformed exercise."""
-    return {lab.stem: of_lab(lab, found) for lab, found in exercises.read_all(root).items() if found}
+    return {lab.stem: of_lab(lab, found) for lab, found in exercises.taught(root).items() if found}
 
 
 def of_lab(lab: Path, found: list) -> dict:

@@ -204,7 +204,7 @@ def main(root: Path) -> int:
     """Write the instructors' kit and return the exit status."""
     folder = root / "_build/instructor"
     try:
-        course = exercises.read_all(root)
+        course = exercises.taught(root)
         build(root, folder, {"answer_key": answer_key(root, course), "teaching_plan": teaching_plan(root, course)})
         print(f"Answer key and teaching plan are in {(folder / 'pages/_build/html').relative_to(root)}.")
         if importlib.util.find_spec("otter"):

@@ -79,6 +79,13 @@ def labs(root: Path) -> list[Path]:
     return sorted((root / "labs").glob("[0-9][0-9]_*.md"))
 
 
+def taught(root: Path) -> list[Path]:
+    """Return the texts of the labs that the course's list of pages names; where there is no list, of all."""
+    contents = root / "_toc.yml"
+    named = contents.read_text("utf-8") if contents.is_file() else None
+    return [lab for lab in labs(root) if named is None or re.search(rf"(?m)^[^#\n]*\blabs/{lab.stem}\b", named)]
+
+
 def kernel_environment(root: Path) -> dict[str, str]:
     """Return the environment in which labs are executed and checked: the defaults, on one thread, without bars."""
     personal = ("LAB_DATA", "LAB_SCALE", "PYTHONPATH", "PYTHONSTARTUP", "MPLBACKEND")

@@ -83,15 +83,15 @@ def write(lab: Path, text: str) -> str:
 
 
 def tidy(root: Path) -> None:
-    """Remove the student edition of labs that the course no longer has."""
-    for left in set((root / "student").glob("[0-9][0-9]_*.ipynb")) - set(map(file_of, notebooks.labs(root))):
+    """Remove the student edition of labs that the course does not have, or leaves out."""
+    for left in set((root / "student").glob("[0-9][0-9]_*.ipynb")) - set(map(file_of, notebooks.taught(root))):
         left.unlink()
 
 
 def main(root: Path) -> int:
-    """Write the student edition of every lab and return the exit status."""
+    """Write the student edition of every lab that _toc.yml names and return the exit status."""
     try:
-        course = exercises.read_all(root)
+        course = exercises.taught(root)
         texts = {lab: text_of(lab) for lab in course}
     except ValueError as error:
         print(error)

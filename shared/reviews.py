@@ -47,7 +47,11 @@ class Settings:
                 )
 
     def __str__(self):
-        what = {"movies": "IMDB film reviews, bundled", "yelp": "Yelp reviews, from the hub", "own": "shared/reviews.csv"}
+        what = {
+            "movies": "IMDB film reviews, bundled",
+            "yelp": "Yelp reviews, from the hub",
+            "own": "shared/reviews.csv",
+        }
         return f"data: {self.source} ({what[self.source]}); scale: {self.scale}"
 
 
@@ -75,7 +79,9 @@ class _AssertionsSpoken(ast.NodeTransformer):
     def visit_Assert(self, node: ast.Assert) -> ast.If:
         said = ast.Constant(f"Not so on these data: {ast.unparse(node.test)}")
         spoken = ast.Expr(ast.Call(ast.Name("print", ast.Load()), [said], []))
-        return ast.fix_missing_locations(ast.copy_location(ast.If(ast.UnaryOp(ast.Not(), node.test), [spoken], []), node))
+        return ast.fix_missing_locations(
+            ast.copy_location(ast.If(ast.UnaryOp(ast.Not(), node.test), [spoken], []), node)
+        )
 
 
 # --- text to tokens ----------------------------------------------------------------------------------------------
@@ -277,7 +283,9 @@ def _load_own() -> Reviews:
     with OWN.open(encoding="utf-8-sig") as file:
         table = pandas.read_csv(file, keep_default_na=False).sample(frac=1, random_state=42)  # in random order
     if missing := {"text", "label"} - set(table.columns):
-        raise ValueError(f"shared/reviews.csv has no column {' and '.join(sorted(missing))}: name its columns text,label.")
+        raise ValueError(
+            f"shared/reviews.csv has no column {' and '.join(sorted(missing))}: name its columns text,label."
+        )
     if len(table) < 100:
         raise ValueError(f"shared/reviews.csv has {len(table)} rows; training, validation and test take 100 at least.")
     table = table.drop_duplicates("text")

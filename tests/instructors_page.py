@@ -22,11 +22,6 @@ def part(heading: str) -> str:
     return below[: following.start()] if following else below
 
 
-def blocks(heading: str, language: str) -> list[str]:
-    """Return the texts of a part's blocks in a language; the empty one is that of commands."""
-    return [block["text"] for block in BLOCK.finditer(part(heading)) if block["language"] == language]
-
-
 def follow(root: Path, heading: str, run: Callable = lambda root, command: None) -> None:
     """Do what a part of the page says, in a copy of the repository, block by block; `run` types a command there."""
     for block in BLOCK.finditer(part(heading)):

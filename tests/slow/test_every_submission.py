@@ -52,7 +52,9 @@ def test_without_namespaces_a_run_that_was_ended_goes_on_and_harms_no_other_row(
     assert table["rewrites its course"]["double (1)"] == "0"
 
 
-@pytest.mark.skipif(not importlib.util.find_spec("otter"), reason="otter-grader is not installed: instructors alone need it")
+@pytest.mark.skipif(
+    not importlib.util.find_spec("otter"), reason="otter-grader is not installed: instructors alone need it"
+)
 @pytest.mark.parametrize("name", [*HOSTILE, "all right", "squared", "answers in new cells below the stubs"])
 def test_otter_gives_points_for_what_is_right_alone(course, autograder, tmp_path, name):
     submissions.hand_in(course, tmp_path / "in", [name])

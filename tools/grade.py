@@ -112,7 +112,7 @@ def submissions(folder: Path) -> dict[str, list[Path]]:
         inside, folders = [entry], [entry]
         if entry.is_dir() and not entry.is_symlink():
             inside = []
-            for depth in range(5):  # some nest more folders than Python can follow
+            for _ in range(5):  # some nest more folders than Python can follow
                 entries = [path for place in folders for path in sorted(place.iterdir())[:1000]]
                 folders = [path for path in entries if path.is_dir() and not path.is_symlink() and path.name[0] != "."]
                 inside += [path for path in entries if path.suffix == ".ipynb" and path not in folders]
@@ -172,7 +172,7 @@ def row(outcomes: list[judge.Judged], columns: dict[str, tuple[str, int]]) -> di
 
 
 def safe(text: str) -> str:
-    """Return a text as a cell of a table: one line, not too long, and nothing a spreadsheet would calculate or split."""
+    """Return a text as a cell of a table: one line, not long, and nothing a spreadsheet would calculate or split."""
     text = text.encode(errors="replace").decode()
     text = "".join(letter if letter.isprintable() else " " for letter in text).replace(";", ",")
     text = re.sub(r"\s+", " ", text).strip()[:500]
@@ -191,7 +191,7 @@ def table(rows: list[dict[str, str]], columns: dict[str, tuple[str, int]], delim
 
 
 def grade(root: Path, folder: Path, number: str, names: dict[str, str], seconds: float, gigabytes: float) -> tuple:
-    """Judge what lies in a folder and return the columns and rows of the table; what is known of each goes to a file beside it.
+    """Judge what lies in a folder and return the table's columns and rows; what is known is kept in a file beside it.
 
     Raises ValueError for a folder without submissions, or a lab without exercises.
     """

@@ -102,19 +102,22 @@ def run(tree: ast.Module, namespace: dict, seconds: float) -> BaseException | No
 
 def judged(exercise: dict, answer: object, error: BaseException | None, checks: object, seconds: float) -> dict:
     """Return what the course's check says of an answer: the state, the mistake's name, the sentence."""
-    if isinstance(error, OutOfTime):
-        sentence = f"The cell of the answer did not end within {seconds:.0f} seconds."
-        return {"state": "wrong", "mistake": "never ends", "sentence": sentence}
-    if answer is None and error and not isinstance(error, NotImplementedError):
-        return {"state": "wrong", "mistake": "raises", "sentence": f"The cell raises {type(error).__name__}: {error}"}
-    if answer is None:
-        return {"state": "not done yet", "mistake": None, "sentence": "Nothing is there yet."}
-    check = getattr(checks, exercise["name"])
-    if getattr(answer, "__module__", "").split(".")[0] == "shared":
-        sentence = "This is the course's own, and no answer to the exercise."
-        return {"state": "wrong", "mistake": "the course's own", "sentence": sentence}
-    verdict = check(answer)
-    return {"state": verdict.state, "mistake": verdict.mistake, "sentence": verdict.sentence}
+    state, mistake, sentence = "wrong", "raises", "It raises an error that cannot be told."
+    try:
+        if answer is not None and getattr(answer, "__module__", "").split(".")[0] == "shared":
+            mistake, sentence = "the course's own", "This is the course's own, and no answer to the exercise."
+        elif answer is not None:
+            verdict = getattr(checks, exercise["name"])(answer)
+            state, mistake, sentence = verdict.state, verdict.mistake, verdict.sentence
+        elif isinstance(error, OutOfTime):
+            mistake, sentence = "never ends", f"The cell of the answer did not end within {seconds:.0f} seconds."
+        elif error is None or isinstance(error, NotImplementedError):
+            state, mistake, sentence = "not done yet", None, "Nothing is there yet."
+        else:
+            sentence = f"The cell raises {type(error).__name__}: {error}"
+    except BaseException:  # some errors raise others when they are to be told
+        pass
+    return {"state": state, "mistake": mistake, "sentence": sentence}
 
 
 def outputs(check: object, answer: object, trials: list) -> list:
@@ -245,7 +248,7 @@ def main(place: Path) -> None:
             for exercise in answered:
                 look(exercise, namespace, error)
         for exercise in lab["exercises"]:
-            if exercise["name"] in met:
+            if exercise["name"] in met and namespace.get(exercise["answer"]) is not None:
                 look(exercise, namespace)  # what it needs may stand further down
         tried = [e for e in lab["exercises"] if any(answers(c, e) and c["source"] != e["start"] for c in cells)]
         if all(found.get(exercise["name"]) == "correct" for exercise in tried):

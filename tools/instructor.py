@@ -110,7 +110,7 @@ def counts(lab: Path, found: list) -> dict[str, int]:
 
 
 def minutes(count: dict[str, int], seconds: float) -> dict[str, int]:
-    """Return suggested minutes: to read and predict, for exercises, for questions; and all with the waiting, in fives."""
+    """Return suggested minutes: to read and predict, for exercises, for questions; and all, waiting too, in fives."""
     read = count["words"] / WORDS_A_MINUTE + count["cells"] * MINUTES_A_CELL
     solve, talk = count["exercises"] * MINUTES_AN_EXERCISE, count["questions"] * MINUTES_A_QUESTION
     total = read + seconds / 60 + solve + talk
@@ -181,7 +181,7 @@ def build(root: Path, folder: Path, pages: dict[str, str]) -> None:
 
 
 def autograders(root: Path, folder: Path) -> list[str]:
-    """Write an autograder for each lab with exercises, and return their names. Raises RuntimeError with otter's words."""
+    """Write an autograder for each lab with exercises, and return their names. Raises RuntimeError."""
     labs = grade.plan(root)
     shutil.rmtree(folder, ignore_errors=True)
     endings.replace(folder / "files/course.zip", grade.pack(root, labs))

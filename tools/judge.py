@@ -23,6 +23,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import warnings
 import zipfile
 from copy import deepcopy
 from dataclasses import dataclass, field
@@ -96,7 +97,7 @@ def judge(notebook: bytes, course: bytes, lab: str = "", seconds: float = 60, gi
 
 
 def run(place: Path, seconds: float, gigabytes: float) -> str:
-    """Run the worker in `place` within its limits, end all that it started, and say what ended it early, if anything."""
+    """Run the worker within its limits, end all that it started, and say what ended it early, if anything."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # a process that leaves its parent becomes a child of this one
     threads = {name: "1" for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")}
@@ -124,9 +125,9 @@ def run(place: Path, seconds: float, gigabytes: float) -> str:
         end(process)
     if reason or process.returncode == 0 and (place / "found/end.json").exists():
         return reason
-    crashed = {-number for number in signal.Signals} | {128 + number for number in signal.Signals}  # said by unshare
-    if process.returncode in crashed:
-        return f"it crashed ({signal.Signals(process.returncode % 128 if process.returncode > 0 else -process.returncode).name})"
+    number = -process.returncode if process.returncode < 0 else process.returncode - 128  # said by unshare
+    if number in set(signal.Signals):
+        return f"it crashed ({signal.Signals(number).name})"
     return f"it left Python before its end (status {process.returncode})"
 
 
@@ -247,7 +248,7 @@ def draw(course: bytes, name: str) -> list[dict]:
 
 @cache
 def for_worker(course: bytes, names: tuple[str, ...]) -> bytes:
-    """Return the trials as a worker gets them: without inputs that cannot be sent, which it takes from its own cases."""
+    """Return the trials as a worker gets them. Inputs that cannot be sent it takes from its own cases."""
     sent = {
         name: [{"inputs": trial["inputs"], "weights": trial["weights"]} for trial in draw(course, name)]
         for name in names
@@ -265,7 +266,9 @@ def right(course: bytes, place: Path, name: str) -> bool:
     import torch
 
     try:
-        given = torch.load(io.BytesIO(content(place / f"found/{name}.pt")), weights_only=True)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            given = torch.load(io.BytesIO(content(place / f"found/{name}.pt")), weights_only=True)
         pairs = list(zip(draw(course, name), given, strict=True))
         return any(
             all(agrees(exercises(course)[name], trial, own, turned) for trial, own in pairs) for turned in (False, True)
@@ -275,7 +278,7 @@ def right(course: bytes, place: Path, name: str) -> bool:
 
 
 def agrees(exercise: object, trial: dict, given: dict, turned: bool) -> bool:
-    """Say whether what an answer gave in one trial is right. `turned`: a square matrix of its own stands as (out, in)."""
+    """Say whether an answer is right in one trial. `turned`: a square matrix of its own stands as (out, in)."""
     import torch
 
     from shared.check import compare, layer

@@ -9,6 +9,7 @@ import json
 import os
 import subprocess
 import sys
+import textwrap
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -34,6 +35,7 @@ MAP = """class Map(nn.Module):
     def forward(self, x):
         y = self.project(x)
         return y"""
+TWICE_IN_THE_LAB = small_course.BUILD.split("exercise: twice\n---\n")[1].split("\n```")[0]
 SOLVED = {"twice": TWICE, "double": DOUBLE, "linear_map": MAP}
 ALL = tuple(SOLVED)
 WRONG = "def double(x):\n    return x"
@@ -97,7 +99,16 @@ HONEST = {
     "a lambda": solved(double="double = lambda x: 2 * x"),
     "answers in new cells below the stubs": Submission(ALL, changed=below_the_stubs),
     "answers alone, without any mark": Submission(ALL, answers=SOLVED, changed=without_marks),
-    "a helper in a cell further down": solved(double="def double(x):\n    return plus(x, x)", last=["def plus(a, b):\n    return a + b"]),
+    "a helper in a cell further down": solved(
+        double="""
+            def double(x):
+                return plus(x, x)
+        """,
+        last=["""
+            def plus(a, b):
+                return a + b
+        """],
+    ),
     "a layer over two cells": solved(
         linear_map=MAP.partition("\n    def forward")[0],
         last=["def forward(self, x):\n    return self.project(x)\nMap.forward = forward"],
@@ -109,22 +120,49 @@ HONEST = {
     "slow experiments of its own": solved("import time\ntime.sleep(100)", "time.sleep(100)", last=["time.sleep(100)"]),
     "a slow experiment in the cell of an answer": solved(double=f"{DOUBLE}\nimport time\ntime.sleep(100)"),
     "an experiment that fails": solved("1 / 0", "print(trained)", "model = undefined"),
-    "magics, a question, a shell": solved("%matplotlib inline\n!pip install torch", "%%time\nx = 1", "name = input('?')"),
+    "magics, a question, a shell": solved(
+        """
+            %matplotlib inline
+            !pip install torch
+        """,
+        """
+            %%time
+            x = 1
+        """,
+        "name = input('?')",
+    ),
     "prints ten megabytes": solved("print('correct ' * 10**7)"),
     "a magic above an answer": solved(double=f"%%time\n{DOUBLE}"),
     "leaves a thread": solved("import threading, time\nthreading.Thread(target=time.sleep, args=(600,)).start()"),
     "calls a variable check": solved("check = 3\nshared = 4"),
     "without a bias": solved(linear_map=MAP.replace("d_out)\n\n", "d_out, bias=False)\n\n")),
     "right, then broken further down": solved(last=["def double(x):\n    return 0"]),
-    "squared": solved(double="def double(x):\n    return x * x", right=("twice", "linear_map"), remark="double: squared"),
+    "squared": solved(
+        double="""
+            def double(x):
+                return x * x
+        """,
+        right=("twice", "linear_map"),
+        remark="double: squared",
+    ),
     "an error": solved(double="def double(x):\n    return {}[x]", right=("twice", "linear_map"), remark="KeyError"),
-    "no Python": solved(linear_map="class Map(:", right=("twice", "double"), remark="linear_map: raises (The cell raises S"),
+    "no Python": solved(
+        linear_map="class Map(:",
+        right=("twice", "double"),
+        remark="linear_map: raises (The cell raises S",
+    ),
     "never ends": solved(
-        double="def double(x):\n    while True:\n        pass", right=("twice", "linear_map"), remark="double: never ends"
+        double="""
+            def double(x):
+                while True:
+                    pass
+        """,
+        right=("twice", "linear_map"),
+        remark="double: never ends",
     ),
     "not doubled": solved(twice=TWICE.replace(" * 2", ""), right=("double", "linear_map"), remark="twice: not doubled"),
     "the lab itself": Submission(
-        ("twice",), "twice: letter for letter the course's", {"twice": small_course.BUILD.split("exercise: twice\n---\n")[1].split("\n```")[0]}
+        ("twice",), "twice: letter for letter the course's", {"twice": TWICE_IN_THE_LAB}
     ),
     "=HYPERLINK(1)": solved(),
     "Łukasz; O'Neil 😀": solved(),
@@ -132,11 +170,21 @@ HONEST = {
 
 HOSTILE = {
     "says correct": wrong(double="def double(x):\n    print('correct')\n    return 'correct'"),
-    "forges the verdict": wrong(FORGE, double=f"{WRONG}\n{FORGE}", remark="double: wrong for other inputs"),
+    "forges the verdict": wrong(FORGE, double=f"{WRONG}\nclass Forge:\n" + textwrap.indent(FORGE, "    ")),
     "forges it while it is judged": wrong(
-        double="def double(x):\n    import shared.check.exercise as e\n    e.compare.compare = lambda *_: None\n    return x"
+        double="""
+            def double(x):
+                import shared.check.exercise as e
+                e.compare.compare = lambda *_: None
+                return x
+        """,
     ),
-    "forges the comparison": wrong("import torch\ntorch.isclose = lambda a, *_, **__: torch.ones_like(a, dtype=torch.bool)"),
+    "forges the comparison": wrong(
+        """
+            import torch
+            torch.isclose = lambda a, *_, **__: torch.ones_like(a, dtype=torch.bool)
+        """,
+    ),
     "knows the cases by heart": wrong(
         "from shared import check",
         double="known = [case.inputs['x'] for case in check.double.cases]\ndef double(x):\n"
@@ -152,36 +200,113 @@ HOSTILE = {
     ),
     "writes its own finding": wrong(
         last=[FOUND + "for name in ('twice', 'double', 'linear_map'):\n"
-              "    (found / f'{name}.json').write_text(json.dumps({'state': 'correct'}))"],
+              "    (found / f'{name}.json').write_text(json.dumps({'state': 'correct'}))\nimport os\nos._exit(0)"],
         remark="double: wrong for other inputs",
     ),
     "writes what it gave, too": wrong(
-        last=[FOUND + "import torch\n(found / 'double.json').write_text(json.dumps({'state': 'correct'}))\n"
-              "torch.save([{'gives': torch.zeros(3, 2)}, {'gives': torch.zeros(5)}], found / 'double.pt')\nimport os\nos._exit(0)"],
+        last=["""
+            import json, pathlib
+            found = pathlib.Path('../found')
+            import torch
+            (found / 'double.json').write_text(json.dumps({'state': 'correct'}))
+            torch.save([{'gives': torch.zeros(3, 2)}, {'gives': torch.zeros(5)}], found / 'double.pt')
+            import os
+            os._exit(0)
+        """],
     ),
     "a pickle that runs code": wrong(
-        last=[FOUND + "import os, pickle\nclass Run:\n    def __reduce__(self):\n        return os.system, ('kill $PPID',)\n"
-              "(found / 'double.json').write_text(json.dumps({'state': 'correct'}))\n"
-              "(found / 'double.pt').write_bytes(pickle.dumps([Run(), Run()]))\nos._exit(0)"],
+        last=["""
+            import json, pathlib
+            found = pathlib.Path('../found')
+            import os, pickle
+            class Run:
+                def __reduce__(self):
+                    return os.system, ('kill $PPID',)
+            (found / 'double.json').write_text(json.dumps({'state': 'correct'}))
+            (found / 'double.pt').write_bytes(pickle.dumps([Run(), Run()]))
+            os._exit(0)
+        """],
     ),
-    "a number for a finding": wrong(last=[FOUND + "for n in ('lab', 'end', 'double'):\n    (found / f'{n}.json').write_text('5')\nimport os\nos._exit(0)"], remark=""),
-    "a finding that is deep": wrong(last=[FOUND + "(found / 'double.json').write_text('[' * 10**5)\nimport os\nos._exit(0)"], remark=""),
-    "a pipe for a finding": wrong(
-        last=[FOUND + "import os\n(found / 'double.json').unlink()\nos.mkfifo(found / 'double.json')\nos._exit(0)"], remark=""
-    ),
-    "a device for a finding": wrong(
-        last=[FOUND + "import os\n(found / 'double.json').unlink()\n(found / 'double.json').symlink_to('/dev/zero')\nos._exit(0)"],
+    "a number for a finding": wrong(
+        last=["""
+            import json, pathlib
+            found = pathlib.Path('../found')
+            for n in ('lab', 'end', 'double'):
+                (found / f'{n}.json').write_text('5')
+            import os
+            os._exit(0)
+        """],
         remark="",
     ),
-    "a huge finding": wrong(last=[FOUND + "import os\nos.truncate(found / 'double.json', 90_000_000)\nos._exit(0)"], remark=""),
+    "a finding that is deep": wrong(
+        last=["""
+            import json, pathlib
+            found = pathlib.Path('../found')
+            (found / 'double.json').write_text('[' * 10**5)
+            import os
+            os._exit(0)
+        """],
+        remark="",
+    ),
+    "a pipe for a finding": wrong(
+        last=["""
+            import json, pathlib
+            found = pathlib.Path('../found')
+            import os
+            (found / 'double.json').unlink()
+            os.mkfifo(found / 'double.json')
+            os._exit(0)
+        """],
+        remark="",
+    ),
+    "a device for a finding": wrong(
+        last=["""
+            import json, pathlib
+            found = pathlib.Path('../found')
+            import os
+            (found / 'double.json').unlink()
+            (found / 'double.json').symlink_to('/dev/zero')
+            os._exit(0)
+        """],
+        remark="",
+    ),
+    "a huge finding": wrong(
+        last=["""
+            import json, pathlib
+            found = pathlib.Path('../found')
+            import os
+            os.truncate(found / 'double.json', 90_000_000)
+            os._exit(0)
+        """],
+        remark="",
+    ),
     "a finding full of formulas": wrong(
-        last=[FOUND + "(found / 'double.json').write_text(json.dumps({'state': 'wrong', 'mistake': '=1+1;=2\\n\\x1b[2J'}))\nimport os\nos._exit(0)"],
+        last=[FOUND + """
+said = json.dumps({'state': 'wrong', 'mistake': '=1+1;=2\\n\\x1b[2J'})
+(found / 'double.json').write_text(said)
+import os
+os._exit(0)"""],
         remark="double: =1+1,=2",
     ),
-    "says another lab": wrong(last=[FOUND + "(found / 'lab.json').write_text('\"../../etc\"')\nimport os\nos._exit(0)"], remark=""),
+    "says another lab": wrong(
+        last=["""
+            import json, pathlib
+            found = pathlib.Path('../found')
+            (found / 'lab.json').write_text('"../../etc"')
+            import os
+            os._exit(0)
+        """],
+        remark="",
+    ),
     "deletes what was found": wrong(last=["import shutil\nshutil.rmtree('../found')"], remark=""),
     "deletes its folder": solved(last=["import os, shutil\nshutil.rmtree(os.getcwd())"]),
-    "rewrites its course": wrong("import pathlib\nfor path in pathlib.Path('..').rglob('*.py'):\n    path.write_text('')"),
+    "rewrites its course": wrong(
+        """
+            import pathlib
+            for path in pathlib.Path('..').rglob('*.py'):
+                path.write_text('')
+        """,
+    ),
     "kills its parent": solved("import os\nos.kill(os.getppid(), 9)", remark="-"),
     "kills whoever it can": solved("import os\nos.kill(-1, 9)", remark="-"),
     "kills all it sees": solved(
@@ -193,28 +318,106 @@ HOSTILE = {
     "exits": solved("import sys\nsys.exit()", "raise KeyboardInterrupt", "raise BaseException"),
     "segfaults": wrong("import ctypes\nctypes.string_at(0)", remark="crashed (SIGSEGV)"),
     "aborts": wrong("import os\nos.abort()", remark=""),
-    "stops itself": wrong("import os, signal\nos.kill(os.getpid(), signal.SIGSTOP)\n" + ASLEEP.format("time.sleep(60)"), remark="did not end within"),
+    "stops itself": wrong(
+        """
+            import os, signal
+            os.kill(os.getpid(), signal.SIGSTOP)
+            import time
+            while True:
+                try:
+                    time.sleep(60)
+                except BaseException:
+                    pass
+        """,
+        remark="did not end within",
+    ),
     "hangs": wrong(ASLEEP.format("time.sleep(60)"), remark="did not end within"),
-    "turns the alarm off": wrong("import signal\nsignal.setitimer(signal.ITIMER_REAL, 0)\nwhile True:\n    pass", remark="did not end within"),
-    "forks": wrong(ASLEEP.format("import os; os.fork() or (os.setsid(), time.sleep(60))"), remark="more than 20 processes"),
+    "turns the alarm off": wrong(
+        """
+            import signal
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            while True:
+                pass
+        """,
+        remark="did not end within",
+    ),
+    "forks": wrong(
+        """
+            import time
+            while True:
+                try:
+                    import os; os.fork() or (os.setsid(), time.sleep(60))
+                except BaseException:
+                    pass
+        """,
+        remark="more than 20 processes",
+    ),
     "forks and goes on": solved("import os\nos.fork()"),
     "leaves a process behind": solved(LATER.format("time.sleep(300)")),
     "takes memory": solved("x = bytearray(20 * 10**9)"),
     "takes memory in processes": wrong(
-        "import os, time\nfor _ in range(4):\n    if not os.fork():\n        x = bytearray(b'1') * 15 * 10**8\n        time.sleep(60)\ntime.sleep(60)",
+        """
+            import os, time
+            for _ in range(4):
+                if not os.fork():
+                    x = bytearray(b'1') * 15 * 10**8
+                    time.sleep(60)
+            time.sleep(60)
+        """,
         remark="GB of memory",
     ),
     "fills the disk": wrong(
-        "import time\nfor n in range(9):\n    open(str(n), 'wb').write(bytes(9 * 10**7))\ntime.sleep(60)", remark="filled its folder"
+        """
+            import time
+            for n in range(9):
+                open(str(n), 'wb').write(bytes(9 * 10**7))
+            time.sleep(60)
+        """,
+        remark="filled its folder",
     ),
     "nests folders": solved("import os\nfor _ in range(1500):\n    os.mkdir('x')\n    os.chdir('x')"),
-    "makes a thousand folders": wrong("import os, time\nfor n in range(3000):\n    os.mkdir(str(n))\ntime.sleep(60)", remark="filled its folder"),
+    "makes a thousand folders": wrong(
+        """
+            import os, time
+            for n in range(3000):
+                os.mkdir(str(n))
+            time.sleep(60)
+        """,
+        remark="filled its folder",
+    ),
     "recurses": solved("def f():\n    return f()\nf()", "x = 10 ** 10 ** 9"),
     "an error that cannot be said": solved(
-        double="class E(Exception):\n    def __str__(self):\n        raise self\ndef double(x):\n    raise E", right=("twice", "linear_map"), remark="double: "
+        double="""
+            class E(Exception):
+                def __str__(self):
+                    raise self
+            def double(x):
+                raise E
+        """,
+        right=("twice", "linear_map"),
+        remark="double: ",
     ),
-    "closes every file": wrong("import os\nfor n in range(100):\n    try:\n        os.close(n)\n    except OSError:\n        pass", remark=""),
-    "is not there to be asked": wrong(double="class Double:\n    @property\n    def __module__(self):\n        raise SystemExit\ndouble = Double()", remark=""),
+    "closes every file": wrong(
+        """
+            import os
+            for n in range(100):
+                try:
+                    os.close(n)
+                except OSError:
+                    pass
+        """,
+        remark="",
+    ),
+    "is not there to be asked": wrong(
+        double="""
+            class Double:
+                @property
+                def __module__(self):
+                    raise SystemExit
+            double = Double()
+        """,
+        remark="",
+    ),
 }  # fmt: skip
 
 FILES = {
@@ -244,9 +447,9 @@ def text_of(submission, edition):
     notebook = nbformat.reads(nbformat.writes(edition), as_version=4)
     for cell in notebook.cells:
         if cell.metadata.get("exercise") in submission.answers:
-            cell.source = submission.answers[cell.metadata["exercise"]]
-    notebook.cells[:0] = map(nbformat.v4.new_code_cell, submission.first)
-    notebook.cells += map(nbformat.v4.new_code_cell, submission.last)
+            cell.source = textwrap.dedent(submission.answers[cell.metadata["exercise"]]).strip()
+    notebook.cells[:0] = [nbformat.v4.new_code_cell(textwrap.dedent(code).strip()) for code in submission.first]
+    notebook.cells += [nbformat.v4.new_code_cell(textwrap.dedent(code).strip()) for code in submission.last]
     plain = json.loads(nbformat.writes(notebook))
     if submission.changed:
         plain["cells"] = submission.changed(plain["cells"])

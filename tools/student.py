@@ -1,9 +1,10 @@
 """Writes the student edition of every lab to `student/`: the same notebooks without solutions and answers.
 
 The rule: the cell of an exercise to build loses the bodies of its functions. Each folded solution, and each folded
-answer below `## Questions`, becomes a cell to write in, between comments that mark it for otter-grader. No cell has an output. All other cells stay as they are, with
-their ids, checks and hints too. The button leads to where the student edition is published (`student_edition` in
-_config.yml), and nothing in it to the site's page of the lab. A notebook that somebody worked in is kept in yours/.
+answer below `## Questions`, becomes a cell to write in, between comments that mark it for otter-grader. No cell has an
+output. All other cells stay as they are, with their ids, checks and hints too. The button leads to where the student
+edition is published (`student_edition` in _config.yml), and nothing in it to the site's page of the lab. A notebook
+that somebody worked in is kept in yours/.
 """
 
 import re

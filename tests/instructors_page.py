@@ -1,6 +1,6 @@
 """The page for instructors as something to follow: its blocks are written where it says, its commands typed.
 
-The rule: a comment above a block says what to do with it, `<!-- write FILE -->`, `append FILE`, or `list FILE`, which
+The rule: a comment above a block says what to do with it, `<!-- write FILE -->`, `append FILE`, `set FILE`, which replaces the line with this key, or `list FILE`, which
 adds it below the labs that the file lists. A block without a language holds commands. The words around may change.
 """
 
@@ -31,6 +31,8 @@ def follow(root: Path, heading: str, run: Callable = lambda root, command: None)
             path.write_text(text)
         elif block["what"] == "append":
             path.write_text(path.read_text() + text)
+        elif block["what"] == "set":
+            path.write_text(re.sub(rf"(?m)^{block['text'].partition(':')[0]}:.*$", block["text"], path.read_text()))
         elif block["what"] == "list":
             here = path.read_text()
             last = here.rindex("labs/")

@@ -31,6 +31,13 @@ def written(tmp_path_factory):
     return root
 
 
+def test_a_fork_is_called_as_its_owner_says(written):
+    import identity
+
+    follow(written, "## Make it your own")
+    assert identity.read(written)["url"] == "https://github.com/your-name/your-course"
+
+
 def test_the_lab_on_the_page_is_whole_and_listed_and_its_solution_stays_out_of_the_student_edition(written):
     lab = written / "labs/17_length.md"
     (exercise,) = exercises.read(lab)

@@ -1,7 +1,8 @@
 """The page for instructors as something to follow: its blocks are written where it says, its commands typed.
 
-The rule: a comment above a block says what to do with it, `<!-- write FILE -->`, `append FILE`, `set FILE`, which replaces the line with this key, or `list FILE`, which
-adds it below the labs that the file lists. A block without a language holds commands. The words around may change.
+The rule: a comment above a block says what to do with it, `<!-- write FILE -->`, `append FILE`, `set FILE`, which puts
+it in place of the line with its key, or `list FILE`, which adds it below the labs that the file lists. A block without
+a language holds commands. The words around may change.
 """
 
 import re

@@ -307,11 +307,11 @@ os._exit(0)"""],
                 path.write_text('')
         """,
     ),
-    "kills its parent": solved("import os\nos.kill(os.getppid(), 9)", remark="-"),
-    "kills whoever it can": solved("import os\nos.kill(-1, 9)", remark="-"),
+    "kills its parent": solved("import os\nos.kill(os.getppid(), 9)"),
+    "kills whoever it can": solved("import os\nos.kill(-1, 9)"),
     "kills all it sees": solved(
         "import os, psutil\nfor process in psutil.process_iter():\n    if process.pid != os.getpid():\n"
-        "        try:\n            process.kill()\n        except Exception:\n            pass", remark="-"
+        "        try:\n            process.kill()\n        except Exception:\n            pass"
     ),
     "leaves Python": wrong("import os\nos._exit(0)", remark="left Python"),
     "leaves Python with a number": wrong("import os\nos._exit(3)", remark="status 3"),

@@ -165,6 +165,7 @@ def row(outcomes: list[judge.Judged], columns: dict[str, tuple[str, int]]) -> di
                 remarks[-1] += f" ({best['sentence']})"
         elif own and best["mistake"]:
             remarks.append(f"{name}: {best['mistake']}")  # right, and worth a look
+    remarks += [] if outcomes else ["no notebook in this folder"]
     labs = [outcome.lab for outcome in outcomes if outcome.lab]
     remarks += [f"{labs.count(lab)} notebooks of {lab}, the better answer counts" for lab in sorted(set(labs))
                 if labs.count(lab) > 1]  # fmt: skip

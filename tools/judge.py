@@ -102,7 +102,7 @@ def run(place: Path, seconds: float, gigabytes: float) -> str:
         ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # a process that leaves its parent becomes a child of this one
     threads = {name: "1" for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")}
     environment = {
-        "PATH": os.environ.get("PATH", ""),
+        "PATH": os.environ.get("PATH", os.defpath),
         "LANG": "C.UTF-8",
         "CUDA_VISIBLE_DEVICES": "",
         "MPLBACKEND": "Agg",

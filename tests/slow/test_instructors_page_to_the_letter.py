@@ -22,7 +22,8 @@ def run(root, command):
     """Type a command in the fork. The environment is this one: nothing is installed."""
     personal = ("PYTHONPATH", "MAKEFLAGS", "PYTEST_CURRENT_TEST", "PYTEST_ADDOPTS", "PYTEST_XDIST_WORKER")
     environment = {name: value for name, value in os.environ.items() if name not in personal} | WHO
-    answer = subprocess.run(command, shell=True, cwd=root, env=environment, capture_output=True, text=True, timeout=3000)
+    told = {"cwd": root, "env": environment, "capture_output": True, "text": True, "timeout": 3000}
+    answer = subprocess.run(command, shell=True, **told)
     assert answer.returncode == 0, f"{command}\n{answer.stdout[-3000:]}{answer.stderr[-3000:]}"
     return answer.stdout
 

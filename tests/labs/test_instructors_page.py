@@ -86,7 +86,7 @@ def test_one_file_switches_every_lab_to_data_of_one_s_own_and_a_failed_claim_is_
     ("table", "sentence"),
     [
         ("review,label\n" + OWN, "no column text"),
-        ("text,label\ngood,1", "takes 100 at least"),
+        ("text,label\ngood,1", "take 100 at least"),
         ("text,label\n" + OWN.replace(",1", ",5"), "a label is 0"),
         (None, "There is no shared/reviews.csv"),
     ],
@@ -106,6 +106,8 @@ def test_make_clean_keeps_what_was_measured_and_what_instructors_and_students_ha
     for name in [*kept, "_build/html/index.html", "_build/.doctrees/a", "build/lib/a", "labs/__pycache__/a.pyc"]:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("")
+    for folder in ("shared", "tests", "tools", "experiments"):
+        (tmp_path / folder).mkdir()
     shutil.copy(ROOT / "Makefile", tmp_path)
     subprocess.run(["make", "clean"], cwd=tmp_path, check=True, capture_output=True)
     left = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()}

@@ -208,7 +208,10 @@ def grade(root: Path, folder: Path, number: str, names: dict[str, str], seconds:
     course = pack(root, labs)
     limits = [lab, seconds, gigabytes, hashlib.sha256(course).hexdigest()]
     file = folder.resolve().with_name(f"{folder.resolve().name}.judged.json")
-    kept = json.loads(file.read_text("utf-8")) if file.is_file() else {}
+    try:
+        kept = json.loads(file.read_text("utf-8")) if file.is_file() else {}
+    except ValueError:
+        raise ValueError(f"{file} is damaged: delete it, and all of them are judged anew.") from None
 
     def judged(student: str, notebook: bytes | str) -> judge.Judged:
         if isinstance(notebook, str):

@@ -83,7 +83,8 @@ def judge(notebook: bytes, course: bytes, lab: str = "", seconds: float = 60, gi
             verdict = said(place, name, dict)
             if verdict.get("state") not in ("correct", "wrong", "not done yet"):
                 verdict = {"state": "stopped" if judged.remark else "missing"}
-            verdict = {part: str(verdict.get(part) or "")[:1000] for part in ("state", "mistake", "sentence")}
+            words = {part: verdict.get(part) for part in ("state", "mistake", "sentence")}
+            verdict = {part: word[:1000] if isinstance(word, str) else "" for part, word in words.items()}
             if verdict["state"] == "correct" and not right(course, place, name):
                 verdict |= {"state": "wrong", "mistake": "wrong for other inputs"}
                 verdict["sentence"] = "Right for the inputs of the check in the notebook, and wrong for other inputs."

@@ -43,14 +43,24 @@ def as_in_the_notebook():
 def for_other_inputs():
     check("{lab}", "{name}", others=True)
 """
+# Otter's image has an empty file where a plugin's loading wants JSON, so what starts there mends that first.
 GENERATE = """
-import os, sys
+import os, sys, zipfile
 sys.path[0] = ".."  # where the plugin is found as otter will find it, files.otter_answers
 from otter.generate import main
 version = f"{sys.version_info.major}.{sys.version_info.minor}"
 kept = dict(config="../otter_config.json", requirements="../requirements.txt", python_version=version)
 for lab in sys.argv[1:]:
     main(tests_dir=f"../{lab}", output_path=f"../{lab}.zip", files=sorted(os.listdir()), **kept)
+    with zipfile.ZipFile(f"../{lab}.zip") as made:
+        content = {name: made.read(name) for name in made.namelist()}
+    mend = "from pathlib import Path\\n"
+    mend += "about = Path(__file__).resolve().parents[1] / 'submission_metadata.json'\\n"
+    mend += "about.stat().st_size or about.write_text('{}')\\n"
+    content["run_otter.py"] = mend.encode() + content["run_otter.py"]
+    with zipfile.ZipFile(f"../{lab}.zip", "w") as mended:
+        for name, text in content.items():
+            mended.writestr(name, text)
 """
 
 

@@ -65,6 +65,13 @@ def wrong(*first, last=(), remark="double: ", double=WRONG):
     return Submission((), remark, {"double": double}, list(first), list(last))
 
 
+def finds(*lines, remark=""):
+    """A wrong answer that writes into the folder of findings, and leaves before anything is written over it."""
+    begin = ["import json, os, pathlib, pickle, torch", "RIGHT = json.dumps({'state': 'correct'})"]
+    begin += ["found = pathlib.Path('../found')", "double, given = found / 'double.json', found / 'double.pt'"]
+    return wrong(last=["\n".join([*begin, *lines, "os._exit(0)"])], remark=remark)
+
+
 def without_marks(cells):
     """As a program leaves them that knows neither ids nor our metadata."""
     for cell in cells:
@@ -90,7 +97,6 @@ right = exercise.Verdict("double", "correct", None, "Correct.")
 exercise.Exercise.__call__ = lambda *_: right
 check.double = lambda answer: right
 """
-FOUND = "import json, pathlib\nfound = pathlib.Path('../found')\n"
 LATER = "import os, time\nif not os.fork():\n    os.setsid()\n    if not os.fork():\n        {}\n        os._exit(0)"
 
 HONEST = {
@@ -198,106 +204,24 @@ HOSTILE = {
         double="class Right:\n    __module__ = 'x'\n    def __call__(self, x):\n        return self\n"
         "    def __eq__(self, other):\n        return True\ndouble = Right()"
     ),
-    "writes its own finding": wrong(
-        last=[FOUND + "for name in ('twice', 'double', 'linear_map'):\n"
-              "    (found / f'{name}.json').write_text(json.dumps({'state': 'correct'}))\nimport os\nos._exit(0)"],
+    "writes its own finding": finds("double.write_text(RIGHT)", remark="double: wrong for other inputs"),
+    "writes what it gave, too": finds(
+        "double.write_text(RIGHT)", "torch.save([{'gives': torch.zeros(3, 2)}, {'gives': torch.zeros(5)}], given)",
         remark="double: wrong for other inputs",
     ),
-    "writes what it gave, too": wrong(
-        last=["""
-            import json, pathlib
-            found = pathlib.Path('../found')
-            import torch
-            (found / 'double.json').write_text(json.dumps({'state': 'correct'}))
-            torch.save([{'gives': torch.zeros(3, 2)}, {'gives': torch.zeros(5)}], found / 'double.pt')
-            import os
-            os._exit(0)
-        """],
+    "a pickle that runs code": finds(
+        "class Run:", "    def __reduce__(self):", "        return os.system, ('kill $PPID',)",
+        "double.write_text(RIGHT)", "given.write_bytes(pickle.dumps([Run(), Run()]))",
     ),
-    "a pickle that runs code": wrong(
-        last=["""
-            import json, pathlib
-            found = pathlib.Path('../found')
-            import os, pickle
-            class Run:
-                def __reduce__(self):
-                    return os.system, ('kill $PPID',)
-            (found / 'double.json').write_text(json.dumps({'state': 'correct'}))
-            (found / 'double.pt').write_bytes(pickle.dumps([Run(), Run()]))
-            os._exit(0)
-        """],
+    "a number for a finding": finds("[(found / f'{n}.json').write_text('5') for n in ('lab', 'end', 'double')]"),
+    "a finding that is deep": finds("double.write_text('[' * 10**5)"),
+    "a pipe for a finding": finds("double.unlink()", "os.mkfifo(double)"),
+    "a device for a finding": finds("double.unlink()", "double.symlink_to('/dev/zero')"),
+    "a huge finding": finds("os.truncate(double, 90_000_000)"),
+    "a finding full of formulas": finds(
+        r"double.write_text(json.dumps({'state': 'wrong', 'mistake': '=1+1;=2\n\x1b[2J'}))", remark="double: =1+1,=2"
     ),
-    "a number for a finding": wrong(
-        last=["""
-            import json, pathlib
-            found = pathlib.Path('../found')
-            for n in ('lab', 'end', 'double'):
-                (found / f'{n}.json').write_text('5')
-            import os
-            os._exit(0)
-        """],
-        remark="",
-    ),
-    "a finding that is deep": wrong(
-        last=["""
-            import json, pathlib
-            found = pathlib.Path('../found')
-            (found / 'double.json').write_text('[' * 10**5)
-            import os
-            os._exit(0)
-        """],
-        remark="",
-    ),
-    "a pipe for a finding": wrong(
-        last=["""
-            import json, pathlib
-            found = pathlib.Path('../found')
-            import os
-            (found / 'double.json').unlink()
-            os.mkfifo(found / 'double.json')
-            os._exit(0)
-        """],
-        remark="",
-    ),
-    "a device for a finding": wrong(
-        last=["""
-            import json, pathlib
-            found = pathlib.Path('../found')
-            import os
-            (found / 'double.json').unlink()
-            (found / 'double.json').symlink_to('/dev/zero')
-            os._exit(0)
-        """],
-        remark="",
-    ),
-    "a huge finding": wrong(
-        last=["""
-            import json, pathlib
-            found = pathlib.Path('../found')
-            import os
-            os.truncate(found / 'double.json', 90_000_000)
-            os._exit(0)
-        """],
-        remark="",
-    ),
-    "a finding full of formulas": wrong(
-        last=[FOUND + """
-said = json.dumps({'state': 'wrong', 'mistake': '=1+1;=2\\n\\x1b[2J'})
-(found / 'double.json').write_text(said)
-import os
-os._exit(0)"""],
-        remark="double: =1+1,=2",
-    ),
-    "says another lab": wrong(
-        last=["""
-            import json, pathlib
-            found = pathlib.Path('../found')
-            (found / 'lab.json').write_text('"../../etc"')
-            import os
-            os._exit(0)
-        """],
-        remark="",
-    ),
+    "says another lab": finds("(found / 'lab.json').write_text(json.dumps('../../etc'))"),
     "deletes what was found": wrong(last=["import shutil\nshutil.rmtree('../found')"], remark=""),
     "deletes its folder": solved(last=["import os, shutil\nshutil.rmtree(os.getcwd())"]),
     "rewrites its course": wrong(

@@ -50,7 +50,9 @@ def edition(lab: Path) -> nbformat.NotebookNode:
             solution = after_check and fold["summary"] == "Solution"
             if solution or section == "Questions":
                 asked = cell.source[start : fold.start()].strip()
-                pieces += [f"{BEGIN}\n\n{asked}", WHY if solution else ANSWER, END]
+                head = max((heading.end() for heading in exercises.headings(asked)), default=0)
+                asked = f"{asked[:head]}\n\n{BEGIN}\n\n{asked[head:].strip()}"
+                pieces += [asked, WHY if solution else ANSWER, END]
                 start = fold.end()
         for heading in exercises.headings(cell.source[start:]):
             section = heading[0].lstrip("# ")

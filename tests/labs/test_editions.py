@@ -96,7 +96,9 @@ def test_where_a_solution_stood_there_is_a_place_to_write(lab):
     cells = [cell.source for cell in student.edition(lab).cells]
     assert cells.count(student.WHY) == 2 and cells.count(student.ANSWER) == 1
     assert cells.index(student.WHY) == cells.index("check.double(double)") + 2
-    assert cells[cells.index(student.ANSWER) - 1].endswith("**1.** Is it?")
+    asked, _, ended = cells[cells.index(student.ANSWER) - 1 :][:3]
+    assert asked.endswith(f"## Questions\n\n{student.BEGIN}\n\n**1.** Is it?") and ended == student.END
+    assert "\n".join(cells).count(student.BEGIN) == cells.count(student.END) == 3
     text = "\n".join(cells)
     assert "secret" not in text and "the kept answer" in text, "the story's own folds stay, solutions go"
     assert re.search(r"\]\(https://[^)]*/book/notation\.html\)", text)

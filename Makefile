@@ -82,14 +82,15 @@ links: environment ## try the links to other sites; what does not answer is list
 student: environment ## write the notebooks with blanks into student/; make labs does so, too
 	@$(OURS) tools/student.py
 
-instructor: environment ## write answer key, teaching plan and grading script; measures the labs once, minutes
+instructor: environment ## write answer key, teaching plan, and, where otter-grader is installed, its autograders
 	@$(OURS) tools/instructor.py
 
 quiz: environment ## write the questions of all labs for Moodle and Canvas into _build/quizzes
 	@$(OURS) tools/export_quizzes.py
 
-grade: environment ## grade a folder of submitted notebooks (SUBMISSIONS=folder; LAB=05 for one lab alone)
-	@$(OURS) tools/grade.py $(if $(LAB),--lab $(LAB)) "$(or $(SUBMISSIONS),$(error Say which folder: \
+grade: environment ## look through a folder of submitted notebooks (SUBMISSIONS=folder; LAB=05, ROSTER=table, DELIMITER=";")
+	@$(OURS) tools/grade.py $(if $(LAB),--lab $(LAB)) $(if $(ROSTER),--roster "$(ROSTER)") \
+		$(if $(DELIMITER),--delimiter "$(DELIMITER)") "$(or $(SUBMISSIONS),$(error Say which folder: \
 		make grade SUBMISSIONS=handed_in))"
 
 results: environment ## make the long table of lab 11 anew: 15 minutes on two cores; may be stopped and goes on
@@ -115,8 +116,9 @@ pdf: environment ## print the whole course to _build/towards-self-attention.pdf,
 slides: environment ## print the slides of the site to _build/slides, a PDF for each lab, through a browser (LAB=05 for one)
 	@$(SITE) && $(OURS) tools/site_pdf.py slides $(LAB)
 
-clean: ## remove the built site and caches; the environment stays (it is the folder .venv)
-	@rm -rf _build build *.egg-info .pytest_cache .ruff_cache .hypothesis
+clean: ## remove the built site and caches; environment, student edition, instructors' kit and measured times stay
+	@find _build -mindepth 1 -maxdepth 1 ! -name instructor ! -name times -exec rm -rf {} + 2>/dev/null || true
+	@rm -rf build *.egg-info .pytest_cache .ruff_cache .hypothesis
 	@find labs shared tests tools experiments \( -name __pycache__ -o -name .ipynb_checkpoints \) -prune -exec rm -rf {} +
 
 environment: python

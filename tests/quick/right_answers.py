@@ -12,18 +12,58 @@ RIGHT = {
             return (share.unsqueeze(1) @ features).squeeze(1)
         by nanmean: => return features.masked_fill(~mask[..., None], torch.nan).nanmean(dim=1).nan_to_num()
     """,
+    "masked_softmax": """
+        by exponentials: => top = scores.masked_fill(~mask, -torch.inf).amax(dim=1, keepdim=True).nan_to_num(neginf=0.0)
+            e = (scores - top).masked_fill(~mask, 0.0).exp() * mask
+            return e / e.sum(dim=1, keepdim=True).clamp(min=1e-300)
+        by loops: => rows = []
+            for row, real in zip(scores, mask):
+                weights = torch.zeros(len(row))
+                if real.any():
+                    weights[real] = torch.softmax(row[real], dim=0)
+                rows.append(weights)
+            return torch.stack(rows)
+        minus infinity, put right: => weights = scores.masked_fill(~mask, float("-inf")).softmax(-1)
+            return torch.where(mask, weights, 0.0)
+        shared out again: => weights = torch.exp(torch.log_softmax(scores - 1e6 * ~mask, dim=1)) * mask
+            return weights / weights.sum(dim=1, keepdim=True).clamp(min=1e-30)
+    """,
     "attention_pool": """
-        a vector: nn.Linear(dim, 1) => nn.Parameter(torch.randn(dim)) && => e = (features @ self.score).exp() * mask
-            weights = e / e.sum(dim=1, keepdim=True).clamp(min=1e-300)
-            return (weights[:, None] @ features)[:, 0], weights
-        a constant, and a matrix lying:
-            nn.Linear(dim, 1) => nn.Parameter(torch.randn(1, dim)); self.one = nn.Parameter(torch.ones(()), False) &&
-            self.score(features) => self.one * nn.functional.linear(features, self.score)
-        by loops: nn.Linear(dim, 1) => nn.Linear(dim, 1, bias=False) && => weights = torch.zeros(mask.shape)
+        by hand: => features = self.features(ids)
+            scores = features @ self.score.weight[0] + self.score.bias
+            weights = scores.masked_fill(~mask, -1e30).softmax(dim=1) * mask
+            return (weights[:, None] @ features)[:, 0] @ self.output.weight[0] + self.output.bias, weights
+        each token has its say first: => features = self.features(ids)
+            weights = masked_softmax(self.score(features)[..., 0], mask)
+            said = (features @ self.output.weight.T).squeeze(2)
+            return (weights * said).sum(dim=1) + self.output.bias, weights
+        by loops: => features = self.features(ids)
+            weights = torch.zeros(mask.shape)
             for row, real in enumerate(mask):
                 if real.any():
                     weights[row, real] = torch.softmax(self.score(features[row, real])[:, 0], dim=0)
-            return torch.stack([sum(w * f for w, f in zip(*pair)) for pair in zip(weights, features)]), weights
+            pooled = torch.stack([sum(w * f for w, f in zip(*pair)) for pair in zip(weights, features)])
+            return self.output(pooled).flatten(), weights
+    """,
+    "effect_of": """
+        by a list: => copies = [copy.deepcopy(model) for model in models]
+            for one in copies:
+                change(one)
+            return mean_and_interval([measure(b) - measure(a) for a, b in zip(models, copies)])
+        by scipy: => after = []
+            for model in copy.deepcopy(models):
+                change(model)
+                after.append(measure(model))
+            differences = np.array(after) - np.array([measure(model) for model in models])
+            return differences.mean(), stats.t.ppf(0.975, len(models) - 1) * stats.sem(differences)
+        put back by the state: => differences = []
+            for model in models:
+                kept, before = copy.deepcopy(model.state_dict()), measure(model)
+                change(model)
+                differences.append(measure(model) - before)
+                model.load_state_dict(kept)
+            mean, half = mean_and_interval(differences)
+            return [mean, half]
     """,
     "lost_to_the_cut": """
         by a loop: => return sum(int(length) >= window for length in distractor) / len(distractor)
@@ -467,7 +507,7 @@ RIGHT |= {
 BIAS = "a bias is allowed: the check works with whatever the map adds"
 LARGE = "the 1 at each word is as far above the 0 elsewhere as .9 of the weight needs, and more"
 EQUAL = {  # mutants by what stands in them, with the reason why they are right
-    "attention_pool": {"torch.finfo(features.dtype).min": "scores and features have one dtype"},
+    "masked_softmax": {"finfo((-scores).dtype)": "a tensor and its negative have one dtype"},
     "redundant_key": {"b = query @ b_key + b_query": "a dot product has no order"},
     "one_matrix": {"key_dim = weight_key.shape[0]": "both matrices have k rows"},
     "add_queries": {f"self.W_{name} = nn.Linear(dim, key_dim, bias=True)": BIAS for name in ("query", "key")},

@@ -1,11 +1,24 @@
 """Wrong answers as edits of the solution, with the names that they must hear, besides the mistakes of the checks."""
 
 WRONG = {
+    "masked_softmax": """
+        returns nothing: return scores.softmax => scores.softmax
+        changes its input: scores = scores.masked_fill( => scores.masked_fill_(
+        mask after the softmax: => weights = torch.softmax(scores, dim=-1)
+            return weights.masked_fill(~mask, 0)
+    """,
     "attention_pool": """
-        returns nothing: return (weights => (weights || .sum(dim=1), weights => .sum(dim=1), None
-        changed in place: scores.softmax(dim=1) * mask => scores.softmax(dim=1); weights *= mask
+        returns nothing: return self.output => self.output
+        changed in place: weights = masked_softmax(scores, mask) =>
+            weights = masked_softmax(scores, mask).exp().log(); weights *= mask
         a linear map is missing: self.score => self.energy
-        wrong width: nn.Linear(dim, 1) => nn.Linear(dim, dim)
+        a part is missing: self.features => self.tokens
+        wrong width: self.score = nn.Linear(dim, 1) => self.score = nn.Linear(dim, dim)
+        no nn.Linear: nn.Linear(dim, 1) => nn.Linear(dim, 1, bias=False)
+    """,
+    "effect_of": """
+        changes its input: copy.deepcopy(model) => model || copy.deepcopy(model) => copy.copy(model)
+        wrong type: mean_and_interval(differences) => mean_and_interval(differences)[0]
     """,
     "split_the_map": """
         wrong type: return => return [0.0] or

@@ -1,4 +1,4 @@
-"""The checks of lab 1: a softmax with a mask, attention pooling, a mean without padding, and an effect with an interval."""
+"""The checks of lab 1: a softmax with a mask, attention pooling, a mean without padding, an effect with an interval."""
 
 import copy
 
@@ -69,8 +69,8 @@ masked_softmax = Exercise(
         weight for a text of padding: * mask =>
         {PADDING}
         no mask: {ANEW} scores.softmax(dim=1)
-        the mask the wrong way round: ~mask => mask || ~mask => mask && * mask => || ~mask => mask && * mask => * ~mask ||
-            ~mask, {LOWEST} => mask, -torch.inf
+        the mask the wrong way round: ~mask => mask || ~mask => mask && * mask => || ~mask => mask && * mask =>
+            * ~mask || ~mask, {LOWEST} => mask, -torch.inf
         the mask only counted: scores = scores.m => mask = {COUNTED}; scores = scores.m
     """),
 )

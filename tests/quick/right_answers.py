@@ -90,13 +90,6 @@ RIGHT = {
             return count(nn.Linear(dim, key_dim, bias), nn.Linear(key_dim, 1, bias)) - count(nn.Linear(dim, 1, bias))
         a tensor: => return torch.tensor([dim, 1 + int(bias), -1]) @ torch.tensor([key_dim, key_dim, dim])
     """,
-    "one_matrix": """
-        by einsum: => return torch.einsum("ka,kb->ab", weight_query, weight_key) * len(weight_key) ** -0.5
-        by asking: => unit = torch.eye(weight_query.shape[1])
-            queries, keys = nn.functional.linear(unit, weight_query), nn.functional.linear(unit, weight_key)
-            return queries @ keys.mT / math.sqrt(keys.shape[1])
-        by loops: => return sum(map(torch.outer, weight_query, weight_key)) / math.sqrt(len(weight_key))
-    """,
     "one_question": """
         one column: => W_key, b_query = torch.zeros(len(w), key_dim), torch.zeros(key_dim)
             W_key[:, 0], b_query[0] = w, math.sqrt(key_dim)
@@ -380,12 +373,44 @@ BY_PARAMETERS = f"""
             weights = nn.functional.softmax(scores + torch.where(mask, 0.0, -1e9)[:, None], dim=-1)
             return torch.einsum("bij,bjv->biv", weights, BROUGHT), weights
 """
-RIGHT["add_queries"] = (LAYERS + BY_PARAMETERS.replace("MORE", "")).replace("BROUGHT", "features")
+RIGHT["add_queries"] = LAYERS.replace("BROUGHT", "features").replace(
+    "dim, key_dim, bias=False => dim, key_dim &&", "keys = self.W_key(features) => keys = self.W_key(features) + 0 &&"
+)
 VALUES = "&& nn.Linear(dim, value_dim, bias=False) => nn.Parameter(torch.randn(dim, value_dim))"
 RIGHT["whole_layer"] = LAYERS.replace("BROUGHT", "self.W_value(features)")
 RIGHT["whole_layer"] += BY_PARAMETERS.replace("MORE", VALUES).replace("BROUGHT", "features @ self.W_value")
 
 RIGHT |= {
+    "looked_at": """
+        by PyTorch: => unit = torch.eye(mask.shape[1]).expand(len(mask), -1, -1)
+            rows = nn.functional.scaled_dot_product_attention(
+                features @ W_query, features @ W_key, unit, attn_mask=mask[:, None].clone())
+            return (rows.nan_to_num() * mask[:, :, None]).sum(1) / mask.sum(1, keepdim=True).clamp(min=1)
+        by loops: => found = torch.zeros(mask.shape)
+            for text, (f, real) in enumerate(zip(features, mask)):
+                if real.any():
+                    f = f[real]
+                    weights = (f @ W_query @ (f @ W_key).T / W_key.shape[1] ** 0.5).softmax(-1)
+                    found[text, real] = weights.mean(0)
+            return found
+        by einsum: => scores = torch.einsum("bid,dk,bjc,ck->bij", features, W_query, features, W_key)
+            weights = masked_softmax(scores * len(W_key.T) ** -0.5, mask[:, None])
+            return torch.einsum("bi,bij->bj", mask / mask.sum(1, keepdim=True).clamp(min=1), weights)
+    """,
+    "sweep": """
+        by a loop: => found = {}
+            for k in widths:
+                numbers = []
+                for seed in seeds:
+                    numbers.append(measure(k, seed))
+                found[k] = list(mean_and_interval(numbers))
+            return found
+        by scipy: => rows = {k: torch.tensor([measure(k, s) for s in seeds], dtype=torch.float64) for k in widths}
+            t = stats.t.isf(0.025, len(seeds) - 1)
+            return {k: (row.mean(), t * row.std() / len(row) ** 0.5) for k, row in rows.items()}
+        all seeds of the last width first: => numbers = {(s, k): measure(k, s) for s in seeds for k in reversed(widths)}
+            return {k: mean_and_interval([numbers[s, k] for s in seeds]) for k in reversed(widths)}
+    """,
     "follow_score": """
         by a dictionary: => last, found = {}, []
             for t, letter in enumerate(ids.tolist()):
@@ -509,8 +534,6 @@ LARGE = "the 1 at each word is as far above the 0 elsewhere as .9 of the weight 
 EQUAL = {  # mutants by what stands in them, with the reason why they are right
     "masked_softmax": {"finfo((-scores).dtype)": "a tensor and its negative have one dtype"},
     "redundant_key": {"b = query @ b_key + b_query": "a dot product has no order"},
-    "one_matrix": {"key_dim = weight_key.shape[0]": "both matrices have k rows"},
-    "add_queries": {f"self.W_{name} = nn.Linear(dim, key_dim, bias=True)": BIAS for name in ("query", "key")},
     "whole_layer": {
         "self.W_query = nn.Linear(dim, key_dim, bias=True)": BIAS,
         "self.W_key = nn.Linear(dim, key_dim, bias=True)": BIAS,

@@ -26,7 +26,16 @@ WRONG = {
         an axis is missing: torch.outer(w, query) => w
     """,
     "add_queries": """
-        one map for two: self.W_query = nn.Linear(dim, key_dim, bias=False) => self.W_query = self.W_key
+        one map for two: self.W_key = nn.Linear(dim, key_dim, bias=bias) => self.W_key = self.W_query
+        the bias does not follow the argument: bias=bias => bias=False || bias=False => bias=True
+        no nn.Linear: nn.Linear(dim, key_dim, bias=bias) => nn.Sequential(nn.Linear(dim, key_dim, bias=bias))
+    """,
+    "looked_at": """
+        rows of padding counted: return (share.unsqueeze(2) * weights).sum(dim=1) => return weights.mean(dim=1)
+    """,
+    "sweep": """
+        no dict of the sizes: => return [mean_and_interval([measure(k, seed) for seed in seeds]) for k in widths]
+        no pair for each width: => return {k: mean_and_interval([measure(k, s) for s in seeds])[0] for k in widths}
     """,
     "one_question": """
         an axis too many: torch.ones(key_dim) => torch.ones(key_dim, 1) && b_query) => b_query[:, 0])

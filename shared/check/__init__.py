@@ -6,7 +6,7 @@
 from .exercise import Exercise, Verdict
 from .lab_00 import lost_to_the_cut
 from .lab_01 import attention_pool, effect_of, masked_mean, masked_softmax
-from .lab_02 import extra_parameters, redundant_key, split_the_map
+from .lab_02 import key_pooling, redundant_key, slope, split_the_map
 from .lab_03 import add_queries, looked_at, one_question, sweep
 from .lab_04 import average_early, whole_layer
 from .lab_05 import marks_row

@@ -84,11 +84,31 @@ RIGHT = {
             return K + torch.outer(w - K @ query, query) / query.dot(query)
         by the pseudoinverse: => return w[:, None] @ torch.linalg.pinv(query[:, None])
     """,
-    "extra_parameters": """
-        by a formula: => return dim * key_dim + key_dim - dim + (key_dim if bias else 0)
-        by counting: => count = lambda *layers: sum(p.numel() for layer in layers for p in layer.parameters())
-            return count(nn.Linear(dim, key_dim, bias), nn.Linear(key_dim, 1, bias)) - count(nn.Linear(dim, 1, bias))
-        a tensor: => return torch.tensor([dim, 1 + int(bias), -1]) @ torch.tensor([key_dim, key_dim, dim])
+    "key_pooling": """
+        by hand: => features = self.features(ids)
+            keys = torch.nn.functional.linear(features, self.W_key.weight, self.W_key.bias)
+            scores = keys @ self.query.weight[0] + (0 if self.query.bias is None else self.query.bias)
+            weights = scores.masked_fill(~mask, -1e30).softmax(dim=1) * mask
+            return self.output((weights[:, None] @ features)[:, 0])[:, 0], weights
+        the brackets moved: => features = self.features(ids)
+            w = self.W_key.weight.T @ self.query.weight[0]
+            weights = masked_softmax(features @ w, mask)
+            return self.output(weighted_sum(weights, features)).flatten(), weights
+        each token has its say first: => features = self.features(ids)
+            weights = masked_softmax(self.query(self.W_key(features))[..., 0], mask)
+            said = (features @ self.output.weight.T).squeeze(2)
+            return (weights * said).sum(dim=1) + self.output.bias, weights
+    """,
+    "slope": """
+        by scipy: => found = [stats.linregress(np.log(sizes), np.log([measure(x, s) for x in sizes])) for s in seeds]
+            return mean_and_interval([line.slope for line in found])
+        by least squares: => x = torch.tensor(sizes, dtype=torch.float64).log()
+            y = torch.tensor([[measure(size, seed) for seed in seeds] for size in sizes], dtype=torch.float64).log()
+            x = x - x.mean()
+            slopes = x @ y / (x @ x)
+            return slopes.mean(), stats.t.ppf(0.975, len(slopes) - 1) * slopes.std() / len(slopes) ** 0.5
+        in bits: => rows = [[np.log2(measure(size, seed)) for size in sizes] for seed in seeds]
+            return list(mean_and_interval([np.polyfit(np.log2(sizes), row, 1)[0] for row in rows]))
     """,
     "one_question": """
         one column: => W_key, b_query = torch.zeros(len(w), key_dim), torch.zeros(key_dim)

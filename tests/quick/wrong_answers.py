@@ -20,6 +20,16 @@ WRONG = {
         changes its input: copy.deepcopy(model) => model || copy.deepcopy(model) => copy.copy(model)
         wrong type: mean_and_interval(differences) => mean_and_interval(differences)[0]
     """,
+    "key_pooling": """
+        wrong width: self.query = nn.Linear(key_dim, 1 => self.query = nn.Linear(key_dim, key_dim
+        a part is missing: self.features => self.tokens
+        the bias does not follow the argument: bias=bias => bias=True || bias: bool = True => bias: bool = False
+        no nn.Linear: self.query = nn.Linear(key_dim, 1, bias=bias) =>
+            self.query = nn.Parameter(torch.randn(key_dim, 1)) && self.query(keys) => (keys @ self.query)
+    """,
+    "slope": """
+        wrong type: mean_and_interval(slopes) => mean_and_interval(slopes)[0]
+    """,
     "split_the_map": """
         wrong type: return => return [0.0] or
         an argument is not used: => return torch.ones(6, len(query))

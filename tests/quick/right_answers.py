@@ -70,6 +70,48 @@ RIGHT = {
         by what is left: => return ((window - distractor).clip(0, labelled) == 0).mean()
         by torch: => return (torch.from_numpy(distractor) >= window).float().mean()
     """,
+    "encode_batch": """
+        sorted words: => counts = Counter([word for text in train for word in text])
+            kept = sorted(word for word, count in counts.items() if count >= min_count)
+            longest = max(map(len, texts))
+            rows = [[kept.index(w) + 2 if w in kept else 1 for w in text] for text in texts]
+            rows = [row + [0] * (longest - len(row)) for row in rows]
+            return torch.tensor(rows), torch.tensor([[place < len(text) for place in range(longest)] for text in texts])
+        padded by PyTorch: => said = [word for text in train for word in text]
+            number = {word: 2 + place for place, word in enumerate(set(said)) if said.count(word) >= min_count}
+            rows = [torch.tensor([number.get(word, 1) for word in text]) for text in texts]
+            ids = torch.nn.utils.rnn.pad_sequence(rows, batch_first=True)
+            return [ids, ids > 0]
+        in single steps: => counts = {}
+            for text in train:
+                for word in text:
+                    counts[word] = counts.get(word, 0) + 1
+            known = [word for word in counts if counts[word] > min_count - 1]
+            lengths = torch.tensor([len(text) for text in texts])
+            mask = torch.arange(int(lengths.max())) < lengths[:, None]
+            ids = torch.zeros(mask.shape, dtype=torch.long)
+            ids[mask] = torch.tensor([10 + known.index(w) if w in known else 1 for text in texts for w in text])
+            return ids, mask
+    """,
+    "unknown_by_size": """
+        by ranks: => said = Counter([word for text in train for word in text]).most_common()
+            rank = {word: place for place, (word, _) in enumerate(said)}
+            of_text = [np.array([rank.get(word, 10**9) for word in text]) for text in texts]
+            return {size: mean_and_interval([(ranks >= size).mean() for ranks in of_text]) for size in sizes}
+        by loops: => counts, found = Counter(), {}
+            for text in train:
+                counts.update(text)
+            for size in sizes:
+                known, shares = dict(counts.most_common(size)), []
+                for text in texts:
+                    shares.append(sum(1 for word in text if word not in known) / len(text))
+                found[size] = list(mean_and_interval(shares))
+            return found
+        by scipy: => counts = Counter(sum(train, []))
+            shares = {n: [1 - np.isin(t, [w for w, _ in counts.most_common(n)]).mean() for t in texts] for n in sizes}
+            t = stats.t.ppf(0.975, len(texts) - 1)
+            return {size: (np.mean(some), t * stats.sem(some)) for size, some in shares.items()}
+    """,
     "redundant_key": """
         by einsum: => return torch.einsum("dk,k->d", W_key, query), torch.einsum("k,k->", b_key, query) + b_query
         a list: => return [(W_key * query).sum(1), (b_key * query).sum() + b_query]

@@ -1,6 +1,14 @@
 """Wrong answers as edits of the solution, with the names that they must hear, besides the mistakes of the checks."""
 
 WRONG = {
+    "encode_batch": """
+        unknown words are hidden: number.get(word, 1) => number[word] if word in number else 1 && ids != 0 => 1 < ids
+        wrong dtype: dtype=torch.long => dtype=torch.float32
+    """,
+    "unknown_by_size": """
+        no dict of the sizes: return found => return list(found.values())
+        no pair for each size: return found => return {size: pair[0] for size, pair in found.items()}
+    """,
     "masked_softmax": """
         returns nothing: return scores.softmax => scores.softmax
         changes its input: scores = scores.masked_fill( => scores.masked_fill_(

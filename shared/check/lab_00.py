@@ -175,9 +175,9 @@ SHARES = "[np.mean([word not in known for word in text]) for text in texts]"
 unknown_by_size = Exercise(
     unknown_by_size,
     cases=[
-        sentences("a a a b b c/a b c a d/e b a", "a b c d/f f/a/b e e", sizes=[1, 2, 4]),
+        sentences("a a a b b c/a b c a d/e b a", "a b c d/f f/a/b e e", sizes=[1, 2, 3]),
         sentences("x y x/x z x z y y x/w z x y", "w w z/q x y y z/y", sizes=[3, 1]),
-        sentences("m m m n n o o o o/p m", "n m/o p p q r", sizes=[2, 3, 1, 5]),
+        sentences("m m m n n o o o o o/p m", "n m/o p p q r", sizes=[2, 3, 1, 5]),
     ],
     truth=shares_by_rank,
     view=table_of_sizes,

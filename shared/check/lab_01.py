@@ -178,6 +178,7 @@ masked_mean = Exercise(
     "only",
     see=TWO_MODELS,
     mistakes=edits(f"""
+        the fault is still there [mean]: {COUNT} => mask.sum(dim=1)
         divided by all places: {COUNT} => mask.shape[1]
         not divided: / {COUNT} =>
         one count for all texts: {COUNT} => mask.sum()

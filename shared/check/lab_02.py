@@ -174,7 +174,8 @@ redundant_key = Exercise(
     "by feature",
     see=SPLIT_IN_TWO,
     mistakes=edits(f"""
-        the key's bias never met the query: b_key @ query => b_key.sum() || b_key.mean() || b_key
+        the fault is still there [fold]: b_key @ query => b_key.sum()
+        the key's bias never met the query: b_key @ query => b_key.mean() || b_key
         the query left out of w: = W_key @ query => = W_key.sum(dim=1) || = W_key
         the product is not summed: = W_key @ query => = W_key * query || b_key @ query => b_key * query
         the matrix the wrong way round: = W_key @ query => = W_key.T @ query || = query @ W_key

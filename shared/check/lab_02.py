@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from ..model import KeyPooling
 from ..training import mean_and_interval
-from .attention import COUNTED, PADDING, TWO_MODELS
+from .attention import COUNTED, PADDING
 from .compare import check_shape
 from .exercise import Case, Exercise, draw
 from .lab_01 import MASKS, of_ids, pool_by_pytorch
@@ -29,7 +29,7 @@ def fits_into_the_lab(answer, run):
     for bias in (True, False):
         made = run(lambda bias=bias: answer(9, bias=bias, positions=False))
         if isinstance(made, Raised) or made.features.positions.any():
-            raise Wrong("settings not handed on", see=TWO_MODELS)
+            raise Wrong("settings not handed on", see=SPLIT_IN_TWO)
         for name in PARTS:
             part = getattr(made, name)
             if not isinstance(part, nn.Linear):

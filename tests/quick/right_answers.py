@@ -12,23 +12,105 @@ RIGHT = {
             return (share.unsqueeze(1) @ features).squeeze(1)
         by nanmean: => return features.masked_fill(~mask[..., None], torch.nan).nanmean(dim=1).nan_to_num()
     """,
+    "masked_softmax": """
+        by exponentials: => top = scores.masked_fill(~mask, -torch.inf).amax(dim=1, keepdim=True).nan_to_num(neginf=0.0)
+            e = (scores - top).masked_fill(~mask, 0.0).exp() * mask
+            return e / e.sum(dim=1, keepdim=True).clamp(min=1e-300)
+        by loops: => rows = []
+            for row, real in zip(scores, mask):
+                weights = torch.zeros(len(row))
+                if real.any():
+                    weights[real] = torch.softmax(row[real], dim=0)
+                rows.append(weights)
+            return torch.stack(rows)
+        minus infinity, put right: => weights = scores.masked_fill(~mask, float("-inf")).softmax(-1)
+            return torch.where(mask, weights, 0.0)
+        shared out again: => weights = torch.exp(torch.log_softmax(scores - 1e6 * ~mask, dim=1)) * mask
+            return weights / weights.sum(dim=1, keepdim=True).clamp(min=1e-30)
+    """,
     "attention_pool": """
-        a vector: nn.Linear(dim, 1) => nn.Parameter(torch.randn(dim)) && => e = (features @ self.score).exp() * mask
-            weights = e / e.sum(dim=1, keepdim=True).clamp(min=1e-300)
-            return (weights[:, None] @ features)[:, 0], weights
-        a constant, and a matrix lying:
-            nn.Linear(dim, 1) => nn.Parameter(torch.randn(1, dim)); self.one = nn.Parameter(torch.ones(()), False) &&
-            self.score(features) => self.one * nn.functional.linear(features, self.score)
-        by loops: nn.Linear(dim, 1) => nn.Linear(dim, 1, bias=False) && => weights = torch.zeros(mask.shape)
+        by hand: => features = self.features(ids)
+            scores = features @ self.score.weight[0] + self.score.bias
+            weights = scores.masked_fill(~mask, -1e30).softmax(dim=1) * mask
+            return (weights[:, None] @ features)[:, 0] @ self.output.weight[0] + self.output.bias, weights
+        each token has its say first: => features = self.features(ids)
+            weights = masked_softmax(self.score(features)[..., 0], mask)
+            said = (features @ self.output.weight.T).squeeze(2)
+            return (weights * said).sum(dim=1) + self.output.bias, weights
+        by loops: => features = self.features(ids)
+            weights = torch.zeros(mask.shape)
             for row, real in enumerate(mask):
                 if real.any():
                     weights[row, real] = torch.softmax(self.score(features[row, real])[:, 0], dim=0)
-            return torch.stack([sum(w * f for w, f in zip(*pair)) for pair in zip(weights, features)]), weights
+            pooled = torch.stack([sum(w * f for w, f in zip(*pair)) for pair in zip(weights, features)])
+            return self.output(pooled).flatten(), weights
+    """,
+    "effect_of": """
+        by a list: => copies = [copy.deepcopy(model) for model in models]
+            for one in copies:
+                change(one)
+            return mean_and_interval([measure(b) - measure(a) for a, b in zip(models, copies)])
+        by scipy: => after = []
+            for model in copy.deepcopy(models):
+                change(model)
+                after.append(measure(model))
+            differences = np.array(after) - np.array([measure(model) for model in models])
+            return differences.mean(), stats.t.ppf(0.975, len(models) - 1) * stats.sem(differences)
+        put back by the state: => differences = []
+            for model in models:
+                kept, before = copy.deepcopy(model.state_dict()), measure(model)
+                change(model)
+                differences.append(measure(model) - before)
+                model.load_state_dict(kept)
+            mean, half = mean_and_interval(differences)
+            return [mean, half]
     """,
     "lost_to_the_cut": """
         by a loop: => return sum(int(length) >= window for length in distractor) / len(distractor)
         by what is left: => return ((window - distractor).clip(0, labelled) == 0).mean()
         by torch: => return (torch.from_numpy(distractor) >= window).float().mean()
+    """,
+    "encode_batch": """
+        sorted words: => counts = Counter([word for text in train for word in text])
+            kept = sorted(word for word, count in counts.items() if count >= min_count)
+            longest = max(map(len, texts))
+            rows = [[kept.index(w) + 2 if w in kept else 1 for w in text] for text in texts]
+            rows = [row + [0] * (longest - len(row)) for row in rows]
+            return torch.tensor(rows), torch.tensor([[place < len(text) for place in range(longest)] for text in texts])
+        padded by PyTorch: => said = [word for text in train for word in text]
+            number = {word: 2 + place for place, word in enumerate(set(said)) if said.count(word) >= min_count}
+            rows = [torch.tensor([number.get(word, 1) for word in text]) for text in texts]
+            ids = torch.nn.utils.rnn.pad_sequence(rows, batch_first=True)
+            return [ids, ids > 0]
+        in single steps: => counts = {}
+            for text in train:
+                for word in text:
+                    counts[word] = counts.get(word, 0) + 1
+            known = [word for word in counts if counts[word] > min_count - 1]
+            lengths = torch.tensor([len(text) for text in texts])
+            mask = torch.arange(int(lengths.max())) < lengths[:, None]
+            ids = torch.zeros(mask.shape, dtype=torch.long)
+            ids[mask] = torch.tensor([10 + known.index(w) if w in known else 1 for text in texts for w in text])
+            return ids, mask
+    """,
+    "unknown_by_size": """
+        by ranks: => said = Counter([word for text in train for word in text]).most_common()
+            rank = {word: place for place, (word, _) in enumerate(said)}
+            of_text = [np.array([rank.get(word, 10**9) for word in text]) for text in texts]
+            return {size: mean_and_interval([(ranks >= size).mean() for ranks in of_text]) for size in sizes}
+        by loops: => counts, found = Counter(), {}
+            for text in train:
+                counts.update(text)
+            for size in sizes:
+                known, shares = dict(counts.most_common(size)), []
+                for text in texts:
+                    shares.append(sum(1 for word in text if word not in known) / len(text))
+                found[size] = list(mean_and_interval(shares))
+            return found
+        by scipy: => counts = Counter(sum(train, []))
+            shares = {n: [1 - np.isin(t, [w for w, _ in counts.most_common(n)]).mean() for t in texts] for n in sizes}
+            t = stats.t.ppf(0.975, len(texts) - 1)
+            return {size: (np.mean(some), t * stats.sem(some)) for size, some in shares.items()}
     """,
     "redundant_key": """
         by einsum: => return torch.einsum("dk,k->d", W_key, query), torch.einsum("k,k->", b_key, query) + b_query
@@ -44,18 +126,31 @@ RIGHT = {
             return K + torch.outer(w - K @ query, query) / query.dot(query)
         by the pseudoinverse: => return w[:, None] @ torch.linalg.pinv(query[:, None])
     """,
-    "extra_parameters": """
-        by a formula: => return dim * key_dim + key_dim - dim + (key_dim if bias else 0)
-        by counting: => count = lambda *layers: sum(p.numel() for layer in layers for p in layer.parameters())
-            return count(nn.Linear(dim, key_dim, bias), nn.Linear(key_dim, 1, bias)) - count(nn.Linear(dim, 1, bias))
-        a tensor: => return torch.tensor([dim, 1 + int(bias), -1]) @ torch.tensor([key_dim, key_dim, dim])
+    "key_pooling": """
+        by hand: => features = self.features(ids)
+            keys = torch.nn.functional.linear(features, self.W_key.weight, self.W_key.bias)
+            scores = keys @ self.query.weight[0] + (0 if self.query.bias is None else self.query.bias)
+            weights = scores.masked_fill(~mask, -1e30).softmax(dim=1) * mask
+            return self.output((weights[:, None] @ features)[:, 0])[:, 0], weights
+        the brackets moved: => features = self.features(ids)
+            w = self.W_key.weight.T @ self.query.weight[0]
+            weights = masked_softmax(features @ w, mask)
+            return self.output(weighted_sum(weights, features)).flatten(), weights
+        each token has its say first: => features = self.features(ids)
+            weights = masked_softmax(self.query(self.W_key(features))[..., 0], mask)
+            said = (features @ self.output.weight.T).squeeze(2)
+            return (weights * said).sum(dim=1) + self.output.bias, weights
     """,
-    "one_matrix": """
-        by einsum: => return torch.einsum("ka,kb->ab", weight_query, weight_key) * len(weight_key) ** -0.5
-        by asking: => unit = torch.eye(weight_query.shape[1])
-            queries, keys = nn.functional.linear(unit, weight_query), nn.functional.linear(unit, weight_key)
-            return queries @ keys.mT / math.sqrt(keys.shape[1])
-        by loops: => return sum(map(torch.outer, weight_query, weight_key)) / math.sqrt(len(weight_key))
+    "slope": """
+        by scipy: => found = [stats.linregress(np.log(sizes), np.log([measure(x, s) for x in sizes])) for s in seeds]
+            return mean_and_interval([line.slope for line in found])
+        by least squares: => x = torch.tensor(sizes, dtype=torch.float64).log()
+            y = torch.tensor([[measure(size, seed) for seed in seeds] for size in sizes], dtype=torch.float64).log()
+            x = x - x.mean()
+            slopes = x @ y / (x @ x)
+            return slopes.mean(), stats.t.ppf(0.975, len(slopes) - 1) * slopes.std() / len(slopes) ** 0.5
+        in bits: => rows = [[np.log2(measure(size, seed)) for size in sizes] for seed in seeds]
+            return list(mean_and_interval([np.polyfit(np.log2(sizes), row, 1)[0] for row in rows]))
     """,
     "one_question": """
         one column: => W_key, b_query = torch.zeros(len(w), key_dim), torch.zeros(key_dim)
@@ -453,12 +548,44 @@ BY_PARAMETERS = f"""
             weights = nn.functional.softmax(scores + torch.where(mask, 0.0, -1e9)[:, None], dim=-1)
             return torch.einsum("bij,bjv->biv", weights, BROUGHT), weights
 """
-RIGHT["add_queries"] = (LAYERS + BY_PARAMETERS.replace("MORE", "")).replace("BROUGHT", "features")
+RIGHT["add_queries"] = LAYERS.replace("BROUGHT", "features").replace(
+    "dim, key_dim, bias=False => dim, key_dim &&", "keys = self.W_key(features) => keys = self.W_key(features) + 0 &&"
+)
 VALUES = "&& nn.Linear(dim, value_dim, bias=False) => nn.Parameter(torch.randn(dim, value_dim))"
 RIGHT["whole_layer"] = LAYERS.replace("BROUGHT", "self.W_value(features)")
 RIGHT["whole_layer"] += BY_PARAMETERS.replace("MORE", VALUES).replace("BROUGHT", "features @ self.W_value")
 
 RIGHT |= {
+    "looked_at": """
+        by PyTorch: => unit = torch.eye(mask.shape[1]).expand(len(mask), -1, -1)
+            rows = nn.functional.scaled_dot_product_attention(
+                features @ W_query, features @ W_key, unit, attn_mask=mask[:, None].clone())
+            return (rows.nan_to_num() * mask[:, :, None]).sum(1) / mask.sum(1, keepdim=True).clamp(min=1)
+        by loops: => found = torch.zeros(mask.shape)
+            for text, (f, real) in enumerate(zip(features, mask)):
+                if real.any():
+                    f = f[real]
+                    weights = (f @ W_query @ (f @ W_key).T / W_key.shape[1] ** 0.5).softmax(-1)
+                    found[text, real] = weights.mean(0)
+            return found
+        by einsum: => scores = torch.einsum("bid,dk,bjc,ck->bij", features, W_query, features, W_key)
+            weights = masked_softmax(scores * len(W_key.T) ** -0.5, mask[:, None])
+            return torch.einsum("bi,bij->bj", mask / mask.sum(1, keepdim=True).clamp(min=1), weights)
+    """,
+    "sweep": """
+        by a loop: => found = {}
+            for k in widths:
+                numbers = []
+                for seed in seeds:
+                    numbers.append(measure(k, seed))
+                found[k] = list(mean_and_interval(numbers))
+            return found
+        by scipy: => rows = {k: torch.tensor([measure(k, s) for s in seeds], dtype=torch.float64) for k in widths}
+            t = stats.t.isf(0.025, len(seeds) - 1)
+            return {k: (row.mean(), t * row.std() / len(row) ** 0.5) for k, row in rows.items()}
+        all seeds of the last width first: => numbers = {(s, k): measure(k, s) for s in seeds for k in reversed(widths)}
+            return {k: mean_and_interval([numbers[s, k] for s in seeds]) for k in reversed(widths)}
+    """,
     "follow_score": """
         by a dictionary: => last, found = {}, []
             for t, letter in enumerate(ids.tolist()):
@@ -633,10 +760,11 @@ RIGHT |= {
 BIAS = "a bias is allowed: the check works with whatever the map adds"
 LARGE = "the 1 at each word is as far above the 0 elsewhere as .9 of the weight needs, and more"
 EQUAL = {  # mutants by what stands in them, with the reason why they are right
-    "attention_pool": {"torch.finfo(features.dtype).min": "scores and features have one dtype"},
+    "encode_batch": dict.fromkeys(
+        ("'<PAD>': 1", "'<UNK>': 2", "'<PAD>': -1", "'<UNK>': 0"), "no text holds these words, so nobody looks them up"
+    ),
+    "masked_softmax": {"finfo((-scores).dtype)": "a tensor and its negative have one dtype"},
     "redundant_key": {"b = query @ b_key + b_query": "a dot product has no order"},
-    "one_matrix": {"key_dim = weight_key.shape[0]": "both matrices have k rows"},
-    "add_queries": {f"self.W_{name} = nn.Linear(dim, key_dim, bias=True)": BIAS for name in ("query", "key")},
     "whole_layer": {
         "self.W_query = nn.Linear(dim, key_dim, bias=True)": BIAS,
         "self.W_key = nn.Linear(dim, key_dim, bias=True)": BIAS,

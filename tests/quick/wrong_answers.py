@@ -1,11 +1,42 @@
 """Wrong answers as edits of the solution, with the names that they must hear, besides the mistakes of the checks."""
 
 WRONG = {
+    "encode_batch": """
+        unknown words are hidden: number.get(word, 1) => number[word] if word in number else 1 && ids != 0 => 1 < ids
+        wrong dtype: dtype=torch.long => dtype=torch.float32
+    """,
+    "unknown_by_size": """
+        no dict of the sizes: return found => return list(found.values())
+        no pair for each size: return found => return {size: pair[0] for size, pair in found.items()}
+    """,
+    "masked_softmax": """
+        returns nothing: return scores.softmax => scores.softmax
+        changes its input: scores = scores.masked_fill( => scores.masked_fill_(
+        mask after the softmax: => weights = torch.softmax(scores, dim=-1)
+            return weights.masked_fill(~mask, 0)
+    """,
     "attention_pool": """
-        returns nothing: return (weights => (weights || .sum(dim=1), weights => .sum(dim=1), None
-        changed in place: scores.softmax(dim=1) * mask => scores.softmax(dim=1); weights *= mask
+        returns nothing: return self.output => self.output
+        changed in place: weights = masked_softmax(scores, mask) =>
+            weights = masked_softmax(scores, mask).exp().log(); weights *= mask
         a linear map is missing: self.score => self.energy
-        wrong width: nn.Linear(dim, 1) => nn.Linear(dim, dim)
+        a part is missing: self.features => self.tokens
+        wrong width: self.score = nn.Linear(dim, 1) => self.score = nn.Linear(dim, dim)
+        no nn.Linear: nn.Linear(dim, 1) => nn.Linear(dim, 1, bias=False)
+    """,
+    "effect_of": """
+        changes its input: copy.deepcopy(model) => model || copy.deepcopy(model) => copy.copy(model)
+        wrong type: mean_and_interval(differences) => mean_and_interval(differences)[0]
+    """,
+    "key_pooling": """
+        wrong width: self.query = nn.Linear(key_dim, 1 => self.query = nn.Linear(key_dim, key_dim
+        a part is missing: self.features => self.tokens
+        the bias does not follow the argument: bias=bias => bias=True || bias: bool = True => bias: bool = False
+        no nn.Linear: self.query = nn.Linear(key_dim, 1, bias=bias) =>
+            self.query = nn.Parameter(torch.randn(key_dim, 1)) && self.query(keys) => (keys @ self.query)
+    """,
+    "slope": """
+        wrong type: mean_and_interval(slopes) => mean_and_interval(slopes)[0]
     """,
     "split_the_map": """
         wrong type: return => return [0.0] or
@@ -13,7 +44,16 @@ WRONG = {
         an axis is missing: torch.outer(w, query) => w
     """,
     "add_queries": """
-        one map for two: self.W_query = nn.Linear(dim, key_dim, bias=False) => self.W_query = self.W_key
+        one map for two: self.W_key = nn.Linear(dim, key_dim, bias=bias) => self.W_key = self.W_query
+        the bias does not follow the argument: bias=bias => bias=False || bias=False => bias=True
+        no nn.Linear: nn.Linear(dim, key_dim, bias=bias) => nn.Sequential(nn.Linear(dim, key_dim, bias=bias))
+    """,
+    "looked_at": """
+        rows of padding counted: return (share.unsqueeze(2) * weights).sum(dim=1) => return weights.mean(dim=1)
+    """,
+    "sweep": """
+        no dict of the sizes: => return [mean_and_interval([measure(k, seed) for seed in seeds]) for k in widths]
+        no pair for each width: => return {k: mean_and_interval([measure(k, s) for s in seeds])[0] for k in widths}
     """,
     "one_question": """
         an axis too many: torch.ones(key_dim) => torch.ones(key_dim, 1) && b_query) => b_query[:, 0])

@@ -8,7 +8,7 @@ from .lab_00 import lost_to_the_cut
 from .lab_01 import attention_pool, masked_mean
 from .lab_02 import extra_parameters, redundant_key, split_the_map
 from .lab_03 import add_queries, one_matrix, one_question
-from .lab_04 import average_early, whole_layer
+from .lab_04 import average_early, look_away, whole_layer
 from .lab_05 import marks_row
 from .lab_06 import as_layer, batched_attention, context_of_one_word
 from .lab_07 import all_filters, look_at_the_next_word, scores_of_one_word

@@ -344,9 +344,25 @@ BY_PARAMETERS = f"""
             return torch.einsum("bij,bjv->biv", weights, BROUGHT), weights
 """
 RIGHT["add_queries"] = (LAYERS + BY_PARAMETERS.replace("MORE", "")).replace("BROUGHT", "features")
-VALUES = "&& nn.Linear(dim, value_dim, bias=False) => nn.Parameter(torch.randn(dim, value_dim))"
-RIGHT["whole_layer"] = LAYERS.replace("BROUGHT", "self.W_value(features)")
-RIGHT["whole_layer"] += BY_PARAMETERS.replace("MORE", VALUES).replace("BROUGHT", "features @ self.W_value")
+RIGHT["whole_layer"] = LAYERS.replace("BROUGHT", "self.W_value(features)").replace(
+    "biases, and -inf: dim, key_dim, bias=False => dim, key_dim && ", "with -inf: "
+)
+RIGHT["whole_layer"] += """
+        the scale on the queries, by einsum: {SCORES} => torch.einsum("bik,bjk->bij", queries / keys.size(-1) ** 0.5, keys)
+""".replace("{SCORES}", "queries @ keys.transpose(1, 2) / math.sqrt(keys.shape[2])")
+RIGHT["look_away"] = """
+        by the keys: W_query.weight => W_key.weight
+        put back: => kept, before = net.attention.W_query.weight.data.clone(), right(net)
+            net.attention.W_query.weight.data.zero_()
+            after = right(net)
+            net.attention.W_query.weight.data = kept
+            d = np.asarray(before, dtype=int) - np.asarray(after, dtype=int)
+            return [d.mean(), stats_t(len(d)) * d.std(ddof=1) / len(d) ** 0.5]
+        in torch: => away = copy.deepcopy(net)
+            away.attention.W_query.weight.data *= 0
+            d = torch.from_numpy(right(net)).double() - torch.from_numpy(right(away)).double()
+            return training.mean_and_interval(d.numpy())
+""".replace("stats_t(len(d))", "training.stats.t.ppf(0.975, len(d) - 1)")
 
 RIGHT |= {
     "follow_score": """
@@ -474,10 +490,9 @@ EQUAL = {  # mutants by what stands in them, with the reason why they are right
     "redundant_key": {"b = query @ b_key + b_query": "a dot product has no order"},
     "one_matrix": {"key_dim = weight_key.shape[0]": "both matrices have k rows"},
     "add_queries": {f"self.W_{name} = nn.Linear(dim, key_dim, bias=True)": BIAS for name in ("query", "key")},
-    "whole_layer": {
-        "self.W_query = nn.Linear(dim, key_dim, bias=True)": BIAS,
-        "self.W_key = nn.Linear(dim, key_dim, bias=True)": BIAS,
-        "self.W_value = nn.Linear(dim, value_dim, bias=True)": BIAS,
+    "look_away": {
+        "right(net) - right(away).astype(float)": "bool less float is float",
+        "right(net).astype(float) - right(away)\n": "float less bool is float",
     },
     "context_of_one_word": {"dim=-1)": "the scores of one word have one axis, the first and the last"},
     "look_at_the_next_word": {

@@ -36,16 +36,27 @@ WRONG = {
             output = nn.functional.scaled_dot_product_attention(*maps, attn_mask=mask.unsqueeze(1))
             return output[torch.arange(len(place)), place]
     """,
+    "look_away": """
+        changes its input: copy.deepcopy(net) => net
+        the sign turned round: => away = copy.deepcopy(net)
+            nn.init.zeros_(away.attention.W_key.weight)
+            return training.mean_and_interval(1.0 * right(away) - 1.0 * right(net))
+    """,
     "whole_layer": """
+        no nn.Linear: value_dim, bias=False => value_dim || dim, key_dim, bias=False => dim, key_dim
+        the weights alone cannot be had: attend => look
+        attend and forward disagree: weights = self.attend(features, mask) =>
+            weights = masked_softmax(self.W_query(features) @ self.W_key(features).mT / self.W_key.out_features**0.5,
+                mask.unsqueeze(1)) && / math.sqrt(keys.shape[2]) =>
         one map for two: self.W_key = nn.Linear(dim, key_dim, bias=False) => self.W_key = self.W_query
         wrong width: nn.Linear(dim, value_dim => nn.Linear(dim, dim ||
             nn.Linear(dim, key_dim => nn.Linear(dim, value_dim
-        returns nothing: return weights => weights
+        returns nothing: return weights @ => weights @
         wrong type: values, weights => values
         drawn anew in each call: return weights @ values => return nn.functional.dropout(weights, 0.5) @ values
         cut off from the gradient: mask.unsqueeze(1)) => mask.unsqueeze(1)).detach() ||
             return weights @ values => values = values.detach(); return weights @ values
-        changed in place: return weights => weights /= weights.sum(dim=2, keepdim=True) + 0; return weights
+        changed in place: return weights @ => weights /= weights.sum(dim=2, keepdim=True) + 0; return weights @
         parameters created inside forward: self.W_key(features) => nn.Linear(len(features.mT[0]), 3)(features)
         weights not registered: W_key = nn.Linear(dim, key_dim, bias=False) => W_key = torch.randn(dim, key_dim) &&
             self.W_key(features) => features @ self.W_key

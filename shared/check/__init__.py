@@ -9,7 +9,7 @@ from .lab_01 import attention_pool, masked_mean
 from .lab_02 import extra_parameters, redundant_key, split_the_map
 from .lab_03 import add_queries, one_matrix, one_question
 from .lab_04 import average_early, look_away, whole_layer
-from .lab_05 import marks_row
+from .lab_05 import gains_by_places, marked_classifier, marks_row
 from .lab_06 import as_layer, batched_attention, context_of_one_word
 from .lab_07 import all_filters, look_at_the_next_word, scores_of_one_word
 from .lab_08 import cut_into_heads, join_heads, many_heads

@@ -76,6 +76,38 @@ RIGHT = {
         by two einsums: => row = torch.einsum("bi,bij->bj", mask / mask.sum(1, keepdim=True), weights)
             return torch.einsum("bj,bjd->bjd", row, values).sum(dim=1)
     """,
+    "marked_classifier": """
+        by gather: weighted_sum((ids == self.mark_id).to(features), features) =>
+            features[torch.arange(len(ids)), (ids == self.mark_id).int().argmax(dim=1)]
+        by einsum: => features = self.features(ids)
+            scores = torch.einsum("bk,btk->bt", self.ask(ids, features), self.attention.W_key(features))
+            weights = (scores / self.attention.W_key.out_features**0.5).masked_fill(~mask, -torch.inf).softmax(-1)
+            values = self.attention.W_value(features)
+            return self.output(torch.einsum("bt,btv->bv", weights, values))[:, 0], weights
+        by PyTorch: => x = self.features(ids)
+            inputs = self.ask(ids, x)[:, None], self.attention.W_key(x)
+            attend, unit = nn.functional.scaled_dot_product_attention, torch.eye(ids.shape[1]).to(x)
+            pooled = attend(*inputs, self.attention.W_value(x), attn_mask=mask[:, None])[:, 0]
+            return self.output(pooled).flatten(), attend(*inputs, unit.expand(len(x), -1, -1), attn_mask=mask[:, None])[:, 0]
+        values mapped once: weighted_sum(weights, self.attention.W_value(features)) =>
+            self.attention.W_value(weighted_sum(weights, features))
+    """,
+    "gains_by_places": """
+        in a comprehension: => base = np.array([train(False, False, seed) for seed in seeds])
+            return {(q, k): training.mean_and_interval([train(q, k, s) for s in seeds] - base)
+                for q in (True, False) for k in (True, False) if q or k}
+        by scipy: => from scipy import stats
+            found = {}
+            for kind in ((True, True), (True, False), (False, True)):
+                interval = stats.ttest_rel([train(*kind, s) for s in seeds], [train(False, False, s) for s in seeds])
+                low, high = interval.confidence_interval()
+                found[kind] = [(low + high) / 2, (high - low) / 2]
+            return found
+        a table first: => kinds = [(q, k) for q in (False, True) for k in (False, True)]
+            runs = {kind: [train(*kind, seed) for seed in seeds] for kind in kinds}
+            gains = {kind: np.subtract(runs[kind], runs[False, False]) for kind in kinds[1:]}
+            return {kind: np.array(training.mean_and_interval(gain)) for kind, gain in gains.items()}
+    """,
     "marks_row": """
         by einsum: => query = torch.einsum("bd,dk->bk", features[range(len(place)), place], W_query)
             scores = torch.einsum("bk,btk->bt", query, features @ W_key) * W_key.shape[1] ** -0.5
@@ -490,6 +522,8 @@ EQUAL = {  # mutants by what stands in them, with the reason why they are right
     "redundant_key": {"b = query @ b_key + b_query": "a dot product has no order"},
     "one_matrix": {"key_dim = weight_key.shape[0]": "both matrices have k rows"},
     "add_queries": {f"self.W_{name} = nn.Linear(dim, key_dim, bias=True)": BIAS for name in ("query", "key")},
+    "marked_classifier": {"mark_id, dim=17": "the starting cell has the sizes"},
+    "gains_by_places": {"in ((False, True), (True, False), (True, True))": "a dict has no order that counts"},
     "look_away": {
         "right(net) - right(away).astype(float)": "bool less float is float",
         "right(net).astype(float) - right(away)\n": "float less bool is float",

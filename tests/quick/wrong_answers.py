@@ -28,6 +28,24 @@ WRONG = {
             share.unsqueeze(2) * torch.stack([nn.functional.linear(A, V.T) for A, V in zip(weights, values)]) ||
             => return torch.einsum('bij,bjd,bi->bd', weights, values, mask / mask.sum(dim=1, keepdim=True))
     """,
+    "marked_classifier": """
+        all rows computed: => features = self.features(ids)
+            output, rows = self.attention(features, mask)
+            is_mark = ids == self.mark_id
+            return self.output(output[is_mark])[:, 0], rows[is_mark]
+        the query is not asked for: self.ask(ids, features).unsqueeze(2) =>
+            self.attention.W_query(features[torch.arange(len(ids)), (ids == self.mark_id).int().argmax(1)]).unsqueeze(2)
+        an axis too many: self.output(pooled).squeeze(1) => self.output(pooled)
+        returns nothing: return self.output => self.output
+        cut off from the gradient: self.output(pooled) => self.output(pooled.detach())
+    """,
+    "gains_by_places": """
+        no dict of the three kinds: return found => return list(found.values())
+        no pair of mean and half: training.mean_and_interval(gains) => np.mean(gains)
+        pairing lost: train(False, False, seed) for seed in seeds] => train(False, False, seed + 0) for seed in seeds] &&
+            training.mean_and_interval(gains) => (np.mean(gains), math.hypot(*(training.mean_and_interval(
+                [train(*kind, s) for s in seeds])[1] for kind in ((query_place, key_place), (False, False)))))
+    """,
     "marks_row": """
         all rows computed: => queries, keys = features @ W_query, features @ W_key
             weights = masked_softmax(queries @ keys.mT / math.sqrt(keys.shape[2]), mask.unsqueeze(1))

@@ -15,7 +15,7 @@ from .lab_07 import all_filters, look_at_the_next_word, scores_of_one_word
 from .lab_08 import cut_into_heads, join_heads, many_heads
 from .lab_09 import first_block, layer_norm
 from .lab_10 import allowed_places, next_word_loss
-from .lab_11 import paired_interval, sign_flips
+from .lab_11 import mend_the_comparison, paired_interval, sign_flips, told_before
 from .lab_12 import breadth
 from .lab_13 import rollout, without_head
 from .lab_14 import follow_score, mend_the_game, with_and_without

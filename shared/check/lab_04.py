@@ -10,8 +10,7 @@ from torch import nn
 from .. import training
 from ..model import SelfAttention as CourseLayer
 from ..model import masked_softmax
-from .attention import COUNTED, PADDING, ROOT, TWO_MODELS, attention_by_pytorch, batches, real_tokens
-from .attention import scaling, weighing
+from .attention import COUNTED, PADDING, ROOT, TWO_MODELS, attention_by_pytorch, batches, real_tokens, scaling, weighing
 from .exercise import Case, Exercise, draw
 from .mistakes import Wrong, edits
 from .run import Raised, multiplications

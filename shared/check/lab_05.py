@@ -241,7 +241,9 @@ def planted(query_place, key_place, seed):
 
 def gains_by_hand(train, seeds):
     table = np.array([[train(q, k, seed) for q, k in ((0, 0), (1, 1), (1, 0), (0, 1))] for seed in seeds])
-    return tuple(number for column in (1, 2, 3) for number in training.mean_and_interval(table[:, column] - table[:, 0]))
+    return tuple(
+        number for column in (1, 2, 3) for number in training.mean_and_interval(table[:, column] - table[:, 0])
+    )
 
 
 KINDS = ((True, True), (True, False), (False, True))

@@ -88,7 +88,8 @@ RIGHT = {
             inputs = self.ask(ids, x)[:, None], self.attention.W_key(x)
             attend, unit = nn.functional.scaled_dot_product_attention, torch.eye(ids.shape[1]).to(x)
             pooled = attend(*inputs, self.attention.W_value(x), attn_mask=mask[:, None])[:, 0]
-            return self.output(pooled).flatten(), attend(*inputs, unit.expand(len(x), -1, -1), attn_mask=mask[:, None])[:, 0]
+            weights = attend(*inputs, unit.expand(len(x), -1, -1), attn_mask=mask[:, None])[:, 0]
+            return self.output(pooled).flatten(), weights
         values mapped once: weighted_sum(weights, self.attention.W_value(features)) =>
             self.attention.W_value(weighted_sum(weights, features))
     """,
@@ -295,6 +296,45 @@ RIGHT = {
         words' axis second: => return F.cross_entropy(scores[:, :-1].transpose(1, 2), ids[:, 1:], ignore_index=0)
         picked by a mask: => return F.cross_entropy(scores[:, :-1][ids[:, 1:] > 0], ids[:, 1:][ids[:, 1:] > 0])
     """,
+    "mend_the_comparison": """
+        in a function of its own: => def tested(name, seed):
+                return measure(max(train(name, seed), key=lambda net: measure(net, "validation")), "test")
+            return training.mean_and_interval([tested(first, seed) - tested(second, seed) for seed in seeds])
+        by argmax: => runs = np.zeros((2, len(seeds)))
+            for row, name in enumerate([first, second]):
+                for column, seed in enumerate(seeds):
+                    nets = train(name, seed)
+                    runs[row, column] = measure(nets[np.argmax([measure(net, "validation") for net in nets])], "test")
+            return training.mean_and_interval(runs[0] - runs[1])
+        by scipy: => found = []
+            for name in (first, second):
+                runs = [train(name, seed) for seed in seeds]
+                best = [sorted(run, key=lambda net: -measure(net, "validation"))[0] for run in runs]
+                found.append([measure(net, "test") for net in best])
+            if found[0] == found[1]:
+                return 0.0, 0.0
+            low, high = stats.ttest_rel(*found).confidence_interval()
+            return np.array([low + high, high - low]) / 2
+    """,
+    "told_before": """
+        by the ends: => d = np.array([train(first, seed) for seed in seeds]) - [train(second, seed) for seed in seeds]
+            mean, half = training.mean_and_interval(d)
+            low, high = mean - half, mean + half
+            if low > -band and high < band:
+                word = "close"
+            elif low <= 0 <= high:
+                word = "undecided"
+            else:
+                word = "higher" if low > 0 else "lower"
+            return [mean, half, word]
+        by a table: => mean, half = training.mean_and_interval([train(first, s) - train(second, s) for s in seeds])
+            holds = {"close": max(mean + half, half - mean) < band, "higher": mean > half, "lower": -mean > half}
+            return mean, half, next((word for word in holds if holds[word]), "undecided")
+        by scipy: => low, high = stats.ttest_rel([train(first, s) for s in seeds],
+                [train(second, s) for s in seeds]).confidence_interval()
+            word = "higher" if low > 0 else "lower" if high < 0 else "undecided"
+            return (low + high) / 2, (high - low) / 2, "close" if -band < low and high < band else word
+    """,
     "paired_interval": """
         by loops: => differences = [float(a) - float(b) for a, b in zip(first, second, strict=True)]
             n, mean = len(differences), sum(differences) / len(differences)
@@ -380,7 +420,7 @@ RIGHT["whole_layer"] = LAYERS.replace("BROUGHT", "self.W_value(features)").repla
     "biases, and -inf: dim, key_dim, bias=False => dim, key_dim && ", "with -inf: "
 )
 RIGHT["whole_layer"] += """
-        the scale on the queries, by einsum: {SCORES} => torch.einsum("bik,bjk->bij", queries / keys.size(-1) ** 0.5, keys)
+        the scale on the queries, by einsum: {SCORES} => torch.einsum("bik,bjk->bij", queries / keys.size(2)**0.5, keys)
 """.replace("{SCORES}", "queries @ keys.transpose(1, 2) / math.sqrt(keys.shape[2])")
 RIGHT["look_away"] = """
         by the keys: W_query.weight => W_key.weight
@@ -534,6 +574,7 @@ EQUAL = {  # mutants by what stands in them, with the reason why they are right
         "(10 + math.sqrt(num_words)) * torch": LARGE,
         "10 * num_words * torch": LARGE,
     },
+    "told_before": {"abs(mean) + half <= band": "no interval ends on the band to the last digit"},
     "paired_interval": {"np.sqrt(len(second))": "both models have the same seeds"},
     "sign_flips": {
         "differences = differences": "what comes in is an array",

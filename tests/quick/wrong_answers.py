@@ -42,8 +42,7 @@ WRONG = {
     "gains_by_places": """
         no dict of the three kinds: return found => return list(found.values())
         no pair of mean and half: training.mean_and_interval(gains) => np.mean(gains)
-        pairing lost: train(False, False, seed) for seed in seeds] => train(False, False, seed + 0) for seed in seeds] &&
-            training.mean_and_interval(gains) => (np.mean(gains), math.hypot(*(training.mean_and_interval(
+        pairing lost: training.mean_and_interval(gains) => (np.mean(gains), math.hypot(*(training.mean_and_interval(
                 [train(*kind, s) for s in seeds])[1] for kind in ((query_place, key_place), (False, False)))))
     """,
     "marks_row": """
@@ -176,6 +175,19 @@ WRONG = {
             return sum(F.cross_entropy(said, came, ignore_index=0) for said, came in pairs) / len(ids)
         last word only: => return F.cross_entropy(scores[:, -2], ids[:, -1], ignore_index=0)
         sizes that do not fit: said, came => said[:-1], came
+    """,
+    "mend_the_comparison": """
+        chosen on the test reviews: => def best(name, seed):
+                return max(measure(net, "test") for net in train(name, seed))
+            return training.mean_and_interval([best(first, seed) - best(second, seed) for seed in seeds])
+    """,
+    "told_before": """
+        no mean, half and verdict: return mean, half, "close" => return mean, half, "equal"
+        higher by the mean alone: => gains = [train(first, seed) - train(second, seed) for seed in seeds]
+            mean, half = training.mean_and_interval(gains)
+            if abs(mean) + half < band:
+                return mean, half, "close"
+            return mean, half, "higher" if mean > 0 else "lower" if -mean > half else "undecided"
     """,
     "paired_interval": """
         the work left to another function:

@@ -171,6 +171,39 @@ RIGHT = {
         by two einsums: => row = torch.einsum("bi,bij->bj", mask / mask.sum(1, keepdim=True), weights)
             return torch.einsum("bj,bjd->bjd", row, values).sum(dim=1)
     """,
+    "marked_classifier": """
+        by gather: weighted_sum((ids == self.mark_id).to(features), features) =>
+            features[torch.arange(len(ids)), (ids == self.mark_id).int().argmax(dim=1)]
+        by einsum: => features = self.features(ids)
+            scores = torch.einsum("bk,btk->bt", self.ask(ids, features), self.attention.W_key(features))
+            weights = (scores / self.attention.W_key.out_features**0.5).masked_fill(~mask, -torch.inf).softmax(-1)
+            values = self.attention.W_value(features)
+            return self.output(torch.einsum("bt,btv->bv", weights, values))[:, 0], weights
+        by PyTorch: => x = self.features(ids)
+            inputs = self.ask(ids, x)[:, None], self.attention.W_key(x)
+            attend, unit = nn.functional.scaled_dot_product_attention, torch.eye(ids.shape[1]).to(x)
+            pooled = attend(*inputs, self.attention.W_value(x), attn_mask=mask[:, None])[:, 0]
+            weights = attend(*inputs, unit.expand(len(x), -1, -1), attn_mask=mask[:, None])[:, 0]
+            return self.output(pooled).flatten(), weights
+        values mapped once: weighted_sum(weights, self.attention.W_value(features)) =>
+            self.attention.W_value(weighted_sum(weights, features))
+    """,
+    "gains_by_places": """
+        in a comprehension: => base = np.array([train(False, False, seed) for seed in seeds])
+            return {(q, k): training.mean_and_interval([train(q, k, s) for s in seeds] - base)
+                for q in (True, False) for k in (True, False) if q or k}
+        by scipy: => from scipy import stats
+            found = {}
+            for kind in ((True, True), (True, False), (False, True)):
+                interval = stats.ttest_rel([train(*kind, s) for s in seeds], [train(False, False, s) for s in seeds])
+                low, high = interval.confidence_interval()
+                found[kind] = [(low + high) / 2, (high - low) / 2]
+            return found
+        a table first: => kinds = [(q, k) for q in (False, True) for k in (False, True)]
+            runs = {kind: [train(*kind, seed) for seed in seeds] for kind in kinds}
+            gains = {kind: np.subtract(runs[kind], runs[False, False]) for kind in kinds[1:]}
+            return {kind: np.array(training.mean_and_interval(gain)) for kind, gain in gains.items()}
+    """,
     "marks_row": """
         by einsum: => query = torch.einsum("bd,dk->bk", features[range(len(place)), place], W_query)
             scores = torch.einsum("bk,btk->bt", query, features @ W_key) * W_key.shape[1] ** -0.5
@@ -421,6 +454,45 @@ RIGHT = {
         words' axis second: => return F.cross_entropy(scores[:, :-1].transpose(1, 2), ids[:, 1:], ignore_index=0)
         picked by a mask: => return F.cross_entropy(scores[:, :-1][ids[:, 1:] > 0], ids[:, 1:][ids[:, 1:] > 0])
     """,
+    "mend_the_comparison": """
+        in a function of its own: => def tested(name, seed):
+                return measure(max(train(name, seed), key=lambda net: measure(net, "validation")), "test")
+            return training.mean_and_interval([tested(first, seed) - tested(second, seed) for seed in seeds])
+        by argmax: => runs = np.zeros((2, len(seeds)))
+            for row, name in enumerate([first, second]):
+                for column, seed in enumerate(seeds):
+                    nets = train(name, seed)
+                    runs[row, column] = measure(nets[np.argmax([measure(net, "validation") for net in nets])], "test")
+            return training.mean_and_interval(runs[0] - runs[1])
+        by scipy: => found = []
+            for name in (first, second):
+                runs = [train(name, seed) for seed in seeds]
+                best = [sorted(run, key=lambda net: -measure(net, "validation"))[0] for run in runs]
+                found.append([measure(net, "test") for net in best])
+            if found[0] == found[1]:
+                return 0.0, 0.0
+            low, high = stats.ttest_rel(*found).confidence_interval()
+            return np.array([low + high, high - low]) / 2
+    """,
+    "told_before": """
+        by the ends: => d = np.array([train(first, seed) for seed in seeds]) - [train(second, seed) for seed in seeds]
+            mean, half = training.mean_and_interval(d)
+            low, high = mean - half, mean + half
+            if low > -band and high < band:
+                word = "close"
+            elif low <= 0 <= high:
+                word = "undecided"
+            else:
+                word = "higher" if low > 0 else "lower"
+            return [mean, half, word]
+        by a table: => mean, half = training.mean_and_interval([train(first, s) - train(second, s) for s in seeds])
+            holds = {"close": max(mean + half, half - mean) < band, "higher": mean > half, "lower": -mean > half}
+            return mean, half, next((word for word in holds if holds[word]), "undecided")
+        by scipy: => low, high = stats.ttest_rel([train(first, s) for s in seeds],
+                [train(second, s) for s in seeds]).confidence_interval()
+            word = "higher" if low > 0 else "lower" if high < 0 else "undecided"
+            return (low + high) / 2, (high - low) / 2, "close" if -band < low and high < band else word
+    """,
     "paired_interval": """
         by loops: => differences = [float(a) - float(b) for a, b in zip(first, second, strict=True)]
             n, mean = len(differences), sum(differences) / len(differences)
@@ -551,9 +623,25 @@ BY_PARAMETERS = f"""
 RIGHT["add_queries"] = LAYERS.replace("BROUGHT", "features").replace(
     "dim, key_dim, bias=False => dim, key_dim &&", "keys = self.W_key(features) => keys = self.W_key(features) + 0 &&"
 )
-VALUES = "&& nn.Linear(dim, value_dim, bias=False) => nn.Parameter(torch.randn(dim, value_dim))"
-RIGHT["whole_layer"] = LAYERS.replace("BROUGHT", "self.W_value(features)")
-RIGHT["whole_layer"] += BY_PARAMETERS.replace("MORE", VALUES).replace("BROUGHT", "features @ self.W_value")
+RIGHT["whole_layer"] = LAYERS.replace("BROUGHT", "self.W_value(features)").replace(
+    "biases, and -inf: dim, key_dim, bias=False => dim, key_dim && ", "with -inf: "
+)
+RIGHT["whole_layer"] += """
+        the scale on the queries, by einsum: {SCORES} => torch.einsum("bik,bjk->bij", queries / keys.size(2)**0.5, keys)
+""".replace("{SCORES}", "queries @ keys.transpose(1, 2) / math.sqrt(keys.shape[2])")
+RIGHT["look_away"] = """
+        by the keys: W_query.weight => W_key.weight
+        put back: => kept, before = net.attention.W_query.weight.data.clone(), right(net)
+            net.attention.W_query.weight.data.zero_()
+            after = right(net)
+            net.attention.W_query.weight.data = kept
+            d = np.asarray(before, dtype=int) - np.asarray(after, dtype=int)
+            return [d.mean(), stats_t(len(d)) * d.std(ddof=1) / len(d) ** 0.5]
+        in torch: => away = copy.deepcopy(net)
+            away.attention.W_query.weight.data *= 0
+            d = torch.from_numpy(right(net)).double() - torch.from_numpy(right(away)).double()
+            return training.mean_and_interval(d.numpy())
+""".replace("stats_t(len(d))", "training.stats.t.ppf(0.975, len(d) - 1)")
 
 RIGHT |= {
     "looked_at": """
@@ -765,10 +853,11 @@ EQUAL = {  # mutants by what stands in them, with the reason why they are right
     ),
     "masked_softmax": {"finfo((-scores).dtype)": "a tensor and its negative have one dtype"},
     "redundant_key": {"b = query @ b_key + b_query": "a dot product has no order"},
-    "whole_layer": {
-        "self.W_query = nn.Linear(dim, key_dim, bias=True)": BIAS,
-        "self.W_key = nn.Linear(dim, key_dim, bias=True)": BIAS,
-        "self.W_value = nn.Linear(dim, value_dim, bias=True)": BIAS,
+    "marked_classifier": {"mark_id, dim=17": "the starting cell has the sizes"},
+    "gains_by_places": {"in ((False, True), (True, False), (True, True))": "a dict has no order that counts"},
+    "look_away": {
+        "right(net) - right(away).astype(float)": "bool less float is float",
+        "right(net).astype(float) - right(away)\n": "float less bool is float",
     },
     "context_of_one_word": {"dim=-1)": "the scores of one word have one axis, the first and the last"},
     "look_at_the_next_word": {
@@ -776,6 +865,7 @@ EQUAL = {  # mutants by what stands in them, with the reason why they are right
         "(10 + math.sqrt(num_words)) * torch": LARGE,
         "10 * num_words * torch": LARGE,
     },
+    "told_before": {"abs(mean) + half <= band": "no interval ends on the band to the last digit"},
     "paired_interval": {"np.sqrt(len(second))": "both models have the same seeds"},
     "sign_flips": {
         "differences = differences": "what comes in is an array",

@@ -68,6 +68,23 @@ WRONG = {
             share.unsqueeze(2) * torch.stack([nn.functional.linear(A, V.T) for A, V in zip(weights, values)]) ||
             => return torch.einsum('bij,bjd,bi->bd', weights, values, mask / mask.sum(dim=1, keepdim=True))
     """,
+    "marked_classifier": """
+        all rows computed: => features = self.features(ids)
+            output, rows = self.attention(features, mask)
+            is_mark = ids == self.mark_id
+            return self.output(output[is_mark])[:, 0], rows[is_mark]
+        the query is not asked for: self.ask(ids, features).unsqueeze(2) =>
+            self.attention.W_query(features[torch.arange(len(ids)), (ids == self.mark_id).int().argmax(1)]).unsqueeze(2)
+        an axis too many: self.output(pooled).squeeze(1) => self.output(pooled)
+        returns nothing: return self.output => self.output
+        cut off from the gradient: self.output(pooled) => self.output(pooled.detach())
+    """,
+    "gains_by_places": """
+        no dict of the three kinds: return found => return list(found.values())
+        no pair of mean and half: training.mean_and_interval(gains) => np.mean(gains)
+        pairing lost: training.mean_and_interval(gains) => (np.mean(gains), math.hypot(*(training.mean_and_interval(
+                [train(*kind, s) for s in seeds])[1] for kind in ((query_place, key_place), (False, False)))))
+    """,
     "marks_row": """
         all rows computed: => queries, keys = features @ W_query, features @ W_key
             weights = masked_softmax(queries @ keys.mT / math.sqrt(keys.shape[2]), mask.unsqueeze(1))
@@ -76,16 +93,27 @@ WRONG = {
             output = nn.functional.scaled_dot_product_attention(*maps, attn_mask=mask.unsqueeze(1))
             return output[torch.arange(len(place)), place]
     """,
+    "look_away": """
+        changes its input: copy.deepcopy(net) => net
+        the sign turned round: => away = copy.deepcopy(net)
+            nn.init.zeros_(away.attention.W_key.weight)
+            return training.mean_and_interval(1.0 * right(away) - 1.0 * right(net))
+    """,
     "whole_layer": """
+        no nn.Linear: value_dim, bias=False => value_dim || dim, key_dim, bias=False => dim, key_dim
+        the weights alone cannot be had: attend => look
+        attend and forward disagree: weights = self.attend(features, mask) =>
+            weights = masked_softmax(self.W_query(features) @ self.W_key(features).mT / self.W_key.out_features**0.5,
+                mask.unsqueeze(1)) && / math.sqrt(keys.shape[2]) =>
         one map for two: self.W_key = nn.Linear(dim, key_dim, bias=False) => self.W_key = self.W_query
         wrong width: nn.Linear(dim, value_dim => nn.Linear(dim, dim ||
             nn.Linear(dim, key_dim => nn.Linear(dim, value_dim
-        returns nothing: return weights => weights
+        returns nothing: return weights @ => weights @
         wrong type: values, weights => values
         drawn anew in each call: return weights @ values => return nn.functional.dropout(weights, 0.5) @ values
         cut off from the gradient: mask.unsqueeze(1)) => mask.unsqueeze(1)).detach() ||
             return weights @ values => values = values.detach(); return weights @ values
-        changed in place: return weights => weights /= weights.sum(dim=2, keepdim=True) + 0; return weights
+        changed in place: return weights @ => weights /= weights.sum(dim=2, keepdim=True) + 0; return weights @
         parameters created inside forward: self.W_key(features) => nn.Linear(len(features.mT[0]), 3)(features)
         weights not registered: W_key = nn.Linear(dim, key_dim, bias=False) => W_key = torch.randn(dim, key_dim) &&
             self.W_key(features) => features @ self.W_key
@@ -217,6 +245,19 @@ WRONG = {
             return sum(F.cross_entropy(said, came, ignore_index=0) for said, came in pairs) / len(ids)
         last word only: => return F.cross_entropy(scores[:, -2], ids[:, -1], ignore_index=0)
         sizes that do not fit: said, came => said[:-1], came
+    """,
+    "mend_the_comparison": """
+        chosen on the test reviews: => def best(name, seed):
+                return max(measure(net, "test") for net in train(name, seed))
+            return training.mean_and_interval([best(first, seed) - best(second, seed) for seed in seeds])
+    """,
+    "told_before": """
+        no mean, half and verdict: return mean, half, "close" => return mean, half, "equal"
+        higher by the mean alone: => gains = [train(first, seed) - train(second, seed) for seed in seeds]
+            mean, half = training.mean_and_interval(gains)
+            if abs(mean) + half < band:
+                return mean, half, "close"
+            return mean, half, "higher" if mean > 0 else "lower" if -mean > half else "undecided"
     """,
     "paired_interval": """
         the work left to another function:

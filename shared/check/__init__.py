@@ -12,7 +12,7 @@ from .lab_04 import average_early, look_away, whole_layer
 from .lab_05 import gains_by_places, marked_classifier, marks_row
 from .lab_06 import as_layer, batched_attention, context_of_one_word
 from .lab_07 import all_filters, look_at_the_next_word, scores_of_one_word
-from .lab_08 import cut_into_heads, join_heads, many_heads
+from .lab_08 import many_heads, mend_the_heads, worth_of_a_head
 from .lab_09 import first_block, layer_norm, missed_by_rate, transformer_block
 from .lab_10 import allowed_places, language_model, next_word_loss, worth_of_context
 from .lab_11 import mend_the_comparison, paired_interval, sign_flips, told_before

@@ -283,16 +283,41 @@ RIGHT = {
         parameters: => unit = torch.eye(num_words)
             return torch.nn.Parameter(8 * unit), torch.nn.Parameter(8 * unit.roll(-1, 0))
     """,
-    "cut_into_heads": """
-        with view: => batch, tokens, embed_dim = projected.shape
-            return projected.view(batch, tokens, num_heads, embed_dim // num_heads).transpose(1, 2)
-        by chunks: => return torch.stack(projected.chunk(num_heads, dim=-1), dim=1)
-        turned first: => return projected.mT.reshape(len(projected), num_heads, -1, projected.shape[1]).mT
+    "mend_the_heads": """
+        all heads at once: => q, k, v = (part.unflatten(2, (num_heads, -1)).mT.mT.transpose(1, 2)
+                       for part in (queries, keys, values))
+            scores = q @ k.mT * q.shape[3] ** -0.5
+            scores = torch.where(mask[:, None, None, :], scores, torch.finfo(scores.dtype).min)
+            return (torch.softmax(scores, -1) @ v).transpose(1, 2).reshape(queries.shape)
+        by PyTorch, head by head: => attend, brought = nn.functional.scaled_dot_product_attention, []
+            for q, k, v in zip(*(part.chunk(num_heads, -1) for part in (queries, keys, values))):
+                brought.append(attend(q, k, v, attn_mask=mask[:, None]))
+            return torch.cat(brought, -1)
+        text by text, real tokens only: => head_dim = queries.shape[2] // num_heads
+            result = torch.zeros_like(queries)
+            for text, real in enumerate(mask):
+                for start in range(0, queries.shape[2], head_dim):
+                    own = slice(start, start + head_dim)
+                    scores = queries[text, :, own] @ keys[text, real, own].T / head_dim**0.5
+                    result[text, :, own] = scores.softmax(-1) @ values[text, real, own]
+            return result
+        columns asked by name: slice(head * head_dim, (head + 1) * head_dim) => torch.arange(head * head_dim, (head + 1) * head_dim)
     """,
-    "join_heads": """
-        with cat: => return torch.cat(heads.unbind(1), dim=-1)
-        with view: => return heads.permute(0, 2, 1, 3).contiguous().view(heads.shape[0], heads.shape[2], -1)
-        with einsum: => return torch.einsum("bhtj->bthj", heads).flatten(-2)
+    "worth_of_a_head": """
+        by numpy: => wide = np.array([share_left(8, 1, seed) for seed in seeds])
+            narrow = np.array([share_left(2, 2, seed) for seed in seeds])
+            gains = wide - narrow
+            return gains.mean(), 2.776 * gains.std(ddof=1) / np.sqrt(5)
+        by a loop, in a list: => total, gains = 0.0, []
+            for seed in seeds:
+                gains.append(share_left(embed_dim=8, num_heads=1, seed=seed))
+                gains[-1] -= share_left(embed_dim=2, num_heads=2, seed=seed)
+            mean = sum(gains) / len(gains)
+            spread = (sum((gain - mean) ** 2 for gain in gains) / (len(gains) - 1)) ** 0.5
+            return [mean, 2.776 * spread / len(gains) ** 0.5]
+        as tensors: => runs = torch.tensor([[share_left(8, 1, seed), share_left(2, 2, seed)] for seed in seeds])
+            gains = runs[:, 0] - runs[:, 1]
+            return gains.mean(), 2.776 * gains.std(correction=1) * len(gains) ** -0.5
     """,
     "many_heads": """
         by PyTorch's whole layer: if num_heads < 1 or embed_dim % num_heads =>
@@ -872,6 +897,7 @@ EQUAL = {  # mutants by what stands in them, with the reason why they are right
         "np.abs(means) > abs(differences.mean()) - 1e-12": "no mean is nearer to 0 by exactly 1e-12",
         "patterns = list(product([1, -1]": "NumPy makes an array of the list when it multiplies",
     },
+    "worth_of_a_head": {"gains.mean().item(), half)": "a number may come as a tensor"},
     "many_heads": {"num_heads < 0": "a layer without any head is not asked for"},
     "without_head": {"weight.shape[0] // num_heads": "the matrix is square"},
 }

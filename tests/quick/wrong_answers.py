@@ -152,13 +152,20 @@ WRONG = {
             return W_key @ embedded[asking] @ (embedded @ W_query.T).T
         an axis too many: return keys @ query => return query[None] @ keys.T
     """,
-    "cut_into_heads": """
-        heads cut by a plain reshape: => batch, tokens, width = projected.shape
-            return projected.view(batch, num_heads, tokens, width // num_heads)
-        features dealt out in turn: => return torch.stack([projected[..., i::num_heads] for i in range(num_heads)], 1)
+    "mend_the_heads": """
+        more than one fault is left: => brought = []
+            for head in range(num_heads):
+                q, k, v = (part[:, :, head::num_heads] for part in (queries, keys, values))
+                scores = (q @ k.mT / math.sqrt(queries.shape[2])) * mask[:, None, :]
+                brought.append(scores.softmax(dim=-1) @ v)
+            return torch.cat(brought, dim=-1)
+        changes its input: return => queries *= 2; return
     """,
-    "join_heads": """
-        heads and tokens not swapped: => return heads.reshape(*heads.shape[:2], -1)
+    "worth_of_a_head": """
+        wrong type: return gains.mean().item(), half.item() => return "0.5 ± 0.1"
+        no control for width: => gains = torch.tensor([share_left(2, 1, s) - share_left(2, 2, s) for s in seeds])
+            return gains.mean(), 2.776 * gains.std() / 5**0.5
+        other numbers: 2.776 => 2.5
     """,
     "many_heads": """
         wrong type: return self.W_output(joined), weights => return self.W_output(joined)

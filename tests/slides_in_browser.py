@@ -22,8 +22,9 @@ LOOK = """([smallest, ofFigures]) => {
     if (!inside(part.getBoundingClientRect(), whole)) faults.push(`leaves the slide: ${name(part)}`);
   const shown = slide.querySelector(".shown"), room = slide.querySelector(".room");
   const scrolls = getComputedStyle(room).overflowY === "auto";
-  if (!scrolls && !inside(shown.getBoundingClientRect(), room.getBoundingClientRect()))
-    faults.push(`leaves its room: ${name(shown)}`);
+  const edge = room.getBoundingClientRect();
+  for (const part of scrolls ? [] : [shown, ...shown.querySelectorAll("img, svg, table, pre")])
+    if (!inside(part.getBoundingClientRect(), edge)) faults.push(`leaves its room: ${name(part)}`);
   return faults;
 }"""
 

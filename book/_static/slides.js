@@ -17,8 +17,9 @@ function fit(slide) {
   const attempt = (width, beside = false) => {
     slide.classList.toggle("beside", beside);
     shown.style.width = width;
-    const scale = Math.min(room.clientWidth / (shown.offsetWidth + 1), room.clientHeight / shown.offsetHeight);
-    if (scale > 1.05 * best.scale) best = { scale, beside, width: `${shown.offsetWidth + 1}px` };
+    const wide = Math.max(shown.offsetWidth, shown.scrollWidth) + 1; // a picture may be wider than it was given
+    const scale = Math.min(room.clientWidth / wide, room.clientHeight / shown.offsetHeight);
+    if (scale > 1.05 * best.scale) best = { scale, beside, width: `${wide}px` };
   };
   slide.classList.remove("fitted", "scrolls");
   shown.style.zoom = 1;

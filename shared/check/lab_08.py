@@ -227,7 +227,7 @@ mend_the_heads = Exercise(
         projected((3, 3, 9), 3, [3, 1, 2]),
         projected((2, 5, 8), 2, [3, 4], first=True),
         projected((2, 3, 5), 1, [2, 3]),
-        projected((2, 4, 8), 4, [2, 3], scale=6.0),
+        projected((2, 4, 8), 4, [2, 3], scale=12.0),
     ],
     truth=joined_by_pytorch,
     tried="five batches in double precision, with one head to four, padding behind and in front, and large scores, "

@@ -118,10 +118,6 @@ def test_the_encoder_of_lab_9_is_the_shared_one():
     assert_same(taught(9, "make_blocks")["EncoderClassifier"](VOCABULARY), shared, *ids_and_mask())
 
 
-def test_the_causal_mask_of_lab_10_is_the_shared_one():
-    assert torch.equal(taught(10, "causal_mask")["causal_mask"](5), model.causal_mask(5))
-
-
 @pytest.mark.parametrize("part", ["residual", "norm", "feed-forward"])
 def test_what_lab_9_takes_away_is_gone_and_the_rest_stays(part):
     torch.manual_seed(0)

@@ -1,12 +1,13 @@
 """Every deck of slides: as long as a lesson, read from the last row, in both themes, and printed."""
 
 import re
+import subprocess
+import sys
 
 import pytest
-import site_pdf
 import slides_in_browser
 from site_in_browser import SITE
-from test_site import LABS
+from test_site import LABS, ROOT
 
 DECKS = [lab.removeprefix("labs/") for lab in LABS]
 
@@ -31,11 +32,15 @@ def test_a_deck_works_from_a_disk(visit, name):
     assert page.faults == []
 
 
-def test_the_command_prints_one_deck_with_a_page_for_each_slide(monkeypatch, tmp_path, browser):
-    monkeypatch.setattr(site_pdf, "ROOT", tmp_path)
-    (tmp_path / "_build").mkdir()
-    (tmp_path / "_build/html").symlink_to(SITE)
-    assert site_pdf.print_slides(site_pdf.browser_here(), DECKS[0][:2]) == 0
-    printed = (tmp_path / f"_build/slides/{DECKS[0]}.pdf").read_bytes()
-    slides = (SITE / "slides" / f"{DECKS[0]}.html").read_text("utf-8").count('<aside class="notes">')
+def test_the_command_prints_one_deck_with_a_page_for_each_slide():
+    name = DECKS[0]
+    subprocess.run([sys.executable, ROOT / "tools/site_pdf.py", "slides", name[:2]], check=True)
+    printed = (ROOT / "_build/slides" / f"{name}.pdf").read_bytes()
+    slides = (SITE / "slides" / f"{name}.html").read_text("utf-8").count('<aside class="notes">')
     assert len(re.findall(rb"/Type\s*/Page\b", printed)) == slides
+
+
+def test_a_deck_that_is_not_there_is_a_sentence():
+    asked = [sys.executable, ROOT / "tools/site_pdf.py", "slides", "99"]
+    answer = subprocess.run(asked, capture_output=True, text=True)
+    assert answer.returncode == 1 and "There is no deck 99" in answer.stdout

@@ -7,6 +7,7 @@ runs all of them, and otter itself.
 
 import csv
 import json
+import os
 import subprocess
 import sys
 
@@ -198,6 +199,37 @@ print([each.name for each in found if each.mistakes and each(each.edited[0][1])]
     assert answer.returncode == 0, answer.stderr
     first, second = answer.stdout.splitlines()
     assert int(first.split()[0]) > 30 and first.endswith(" []") and second == "[]", answer.stdout
+
+
+def test_a_right_answer_in_any_style_keeps_its_marks(tmp_path):
+    """The right answers of tests/quick, as the worker and the judge see them."""
+    code = """
+import pathlib, sys
+import numpy, torch
+import grade, grade_worker, judge, small_course
+from right_answers import RIGHT
+course = grade.pack(small_course.ROOT, grade.plan(small_course.ROOT))
+found = judge.exercises(course)
+from shared.check.mistakes import edits
+tried, refused, file = 0, [], pathlib.Path(sys.argv[1])
+for name, styles in RIGHT.items():
+    for style in edits(styles):
+        names = {"torch": torch, "nn": torch.nn, "np": numpy} | vars(sys.modules[found[name].solution.__module__])
+        exec(style.edited(found[name].source), names)
+        answer = names[found[name].solution.__name__]
+        torch.save(grade_worker.outputs(found[name], answer, judge.draw(course, name)), file)
+        tried += 1
+        refused += [] if judge.right(course, name, file) else [(name, style.name)]
+print(tried, refused)
+"""
+    paths = os.pathsep.join(str(small_course.ROOT / folder) for folder in ("tools", "tests", "tests/quick"))
+    answer = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code, tmp_path / "given"], cwd=small_course.ROOT / "book",
+        env=os.environ | {"PYTHONPATH": paths}, capture_output=True, text=True, timeout=300,
+    )  # fmt: skip
+    assert answer.returncode == 0, answer.stderr
+    tried, refused = answer.stdout.splitlines()[-1].split(" ", 1)
+    assert int(tried) > 100 and refused == "[]"
 
 
 def test_every_name_in_the_table_is_explained(course):

@@ -95,8 +95,7 @@ def to_moodle(title: str, number: int, found: list[quizzes.Quiz], site: str) -> 
             "multichoice": "<single>true</single><shuffleanswers>true</shuffleanswers>"
             "<answernumbering>none</answernumbering>",
             "shortanswer": "<usecase>0</usecase>",
-            "essay": "<responseformat>editor</responseformat>"
-            f'<graderinfo format="html">{said(quiz.answer)}</graderinfo>',
+            "essay": f'<graderinfo format="html">{said(quiz.answer)}</graderinfo>',
         }
         return (
             f'<question type="{kind}"><name><text>Lab {number}, question {quiz.number}</text></name>'

@@ -57,7 +57,7 @@
       chosen?.classList.add("chosen");
       for (const answer of answers) answer.classList.add("shown");
       answers[0].before(line);
-      dispatchEvent(new Event("resize")); // figures may have been drawn without room
+      dispatchEvent(new Event("resize")); // the page is longer now: how far it has been read is told anew
       return line;
     };
     const now = (guess) => {
@@ -90,10 +90,11 @@
     if (!(list && reasons.length) && !accepted.length) continue; // an open question
     let tried = []; // places of choices, or the text that was typed last
     const show = (answer) => {
-      const right = list ? reasons[answer].textContent.trimStart().startsWith("Right.") : accepted.some((a) => same(plain(answer), a));
+      const right = list ? /^\s*Right\./.test(reasons[answer].textContent) : accepted.some((a) => same(plain(answer), a));
       const whole = Array.from(fold.children).filter((part) => part.nodeName !== "SUMMARY" && part.nodeName !== "OL");
-      const why = list ? copies(reasons[answer]) : right ? [] : ["That is not it. Try again, or open the answer."];
+      const why = list ? copies(reasons[answer]) : [right ? "Right. " : "That is not it. Try again, or open the answer."];
       if (right) why.push(...whole.map((part) => part.cloneNode(true)));
+      else if (list) why.unshift(make("span", { className: "hidden" }, "Wrong. ")); // the cross says so to the eye
       const note = make("div", { className: right ? "reason right" : "reason" }, ...why);
       const place = list ? form.querySelectorAll("li")[answer] : form.querySelector("fieldset");
       place.querySelector(".reason")?.remove();

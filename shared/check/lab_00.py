@@ -1,9 +1,18 @@
-"""The check of lab 0: what a cut throws away."""
+"""The checks of lab 0: what a cut throws away, a vocabulary that grows, and how many words are enough."""
+
+import math
+from collections import Counter
 
 import numpy as np
+import torch
+from scipy import stats
 
+from ..training import mean_and_interval
+from .attention import PADDING
 from .exercise import Case, Exercise
-from .mistakes import edits
+from .mistakes import Wrong, edits
+
+TOKENS = "Lab 0, “Tokens”"
 
 
 # --- 0.1 ---
@@ -44,5 +53,154 @@ lost_to_the_cut = Exercise(
         one answer for each review: .mean() =>
         only windows filled exactly: >= => ==
         the reviews compared with each other: >= window => >= labelled
+    """),
+)
+
+
+# --- 0.2 ---
+def encode_batch(train, texts, min_count=2):
+    """Ids and mask of the texts, (texts, tokens) each, by the vocabulary of the training texts."""
+    counts = Counter(word for text in train for word in text)
+    number = {"<PAD>": 0, "<UNK>": 1}
+    for word in counts:
+        if counts[word] >= min_count:
+            number[word] = len(number)
+    ids = torch.zeros(len(texts), max(len(text) for text in texts), dtype=torch.long)
+    for row, text in enumerate(texts):
+        ids[row, : len(text)] = torch.tensor([number.get(word, 1) for word in text])
+    return ids, ids != 0
+
+
+def encoded_word_by_word(train, texts, min_count=2):
+    said = [word for text in train for word in text]
+    ids, mask, seen = [], [], []
+    for text in texts:
+        row = []
+        for word in text:
+            if said.count(word) < min_count:
+                row.append(1)
+            else:
+                seen += [word] if word not in seen else []
+                row.append(2 + seen.index(word))
+        missing = max(map(len, texts)) - len(text)
+        ids.append(row + [0] * missing)
+        mask.append([True] * len(text) + [False] * missing)
+    return torch.tensor(ids), torch.tensor(mask)
+
+
+def with_known_words_in_order(given, train, texts, min_count=2):
+    """Which numbers the known words have does not matter: 2 for the first that comes, 3 for the next."""
+    if not isinstance(given, (tuple, list)) or len(given) != 2 or not isinstance(given[0], torch.Tensor):
+        return given
+    ids, mask = given
+    order = list(dict.fromkeys(number for number in ids.flatten().tolist() if number > 1))
+    canon = [2 + order.index(number) if number > 1 else number for number in ids.flatten().tolist()]
+    return torch.tensor(canon, dtype=ids.dtype).view(ids.shape), mask
+
+
+def sentences(train: str, texts: str, **more: int) -> Case:
+    split = ([one.split() for one in some.split("/")] for some in (train, texts))
+    return Case(dict(zip(("train", "texts"), split, strict=True)) | more)
+
+
+COUNTED, KNOWN = "for text in train for word in text", "number.get(word, 1)"
+
+encode_batch = Exercise(
+    encode_batch,
+    cases=[
+        sentences("a dull film/a fine film/not a fine plot", "a fine thriller/not a film/what a plot for a film"),
+        sentences("so so so/it is so it is/what is", "so what/it is it/is it what it was", min_count=3),
+        sentences("one two two/two one", "one/two three two two/four four", min_count=1),
+    ],
+    truth=encoded_word_by_word,
+    view=with_known_words_in_order,
+    tried="three lists of texts, with words known and unknown, seen once, twice and three times, word by word",
+    see=TOKENS,
+    mistakes=edits(f"""
+        the vocabulary grows while it encodes: {KNOWN} => number.setdefault(word, len(number))
+        the other texts counted, too: {COUNTED} => for text in [*train, *texts] for word in text
+        only the other texts counted: {COUNTED} => for text in texts for word in text
+        texts counted, not words: {COUNTED} => for text in train for word in set(text)
+        every word is kept: >= min_count => >= 1
+        one time more is asked for: >= min_count => > min_count
+        twice for all: >= min_count => >= 2
+        a known word has the number of <UNK>: "<PAD>": 0, "<UNK>": 1 => "<PAD>": 0
+        a known word has the number of padding: number[word] = len(number) => number[word] = len(number) - 2
+        results in the wrong order [ids]: return ids, ids != 0 => return ids != 0, ids
+        {PADDING}
+        unknown words are hidden: ids != 0 => ids > 1
+        unknown words become padding: {KNOWN} => number.get(word, 0)
+        the mask the wrong way round: ids != 0 => ids == 0
+        padding stands in front: ids[row, : len(text)] => ids[row, ids.shape[1] - len(text) :]
+        the mask goes one place too far: ids != 0 =>
+            torch.arange(ids.shape[1]) <= torch.tensor([[len(text)] for text in texts])
+        all places are real: ids != 0 => torch.ones_like(ids, dtype=torch.bool)
+    """),
+)
+
+
+# --- 0.3 ---
+def unknown_by_size(train, texts, sizes):
+    """Vocabulary size -> mean share of unknown tokens in a text, and half of its 95% interval over the texts."""
+    counts = Counter(word for text in train for word in text)
+    found = {}
+    for size in sizes:
+        known = {word for word, _ in counts.most_common(size)}
+        found[size] = mean_and_interval([np.mean([word not in known for word in text]) for text in texts])
+    return found
+
+
+def shares_by_rank(train, texts, sizes):
+    said = [word for text in train for word in text]
+    ranks = sorted(set(said), key=lambda word: -said.count(word))
+    found = []
+    for size in sizes:
+        shares = [sum(word not in ranks[:size] for word in text) / len(text) for text in texts]
+        half = stats.t.ppf(0.975, len(shares) - 1) * np.std(shares, ddof=1) / math.sqrt(len(shares))
+        found.append([np.mean(shares), half])
+    return torch.tensor(np.array(found))
+
+
+def table_of_sizes(given, train, texts, sizes):
+    """The dict as a table, a row for each size."""
+    if not isinstance(given, dict) or set(given) != set(sizes):
+        raise Wrong("no dict of the sizes", sizes=list(sizes))
+    if any(not isinstance(pair, (tuple, list)) or len(pair) != 2 for pair in given.values()):
+        raise Wrong("no pair for each size")
+    return torch.tensor([[float(number) for number in given[size]] for size in sizes], dtype=torch.float64)
+
+
+SHARES = "[np.mean([word not in known for word in text]) for text in texts]"
+
+unknown_by_size = Exercise(
+    unknown_by_size,
+    cases=[
+        sentences("a a a b b c/a b c a d/e b a", "a b c d/f f/a/b e e", sizes=[1, 2, 3]),
+        sentences("x y x/x z x z y y x/w z x y", "w w z/q x y y z/y", sizes=[3, 1]),
+        sentences("m m m n n o o o o o/p m", "n m/o p p q r", sizes=[2, 3, 1, 5]),
+    ],
+    truth=shares_by_rank,
+    view=table_of_sizes,
+    tried="three lists of texts and one to five known words, counted by hand",
+    see="Lab 0, “Exercise 0.3 (experiment): how many words are enough?”",
+    mistakes=edits(f"""
+        the share of known tokens: word not in known => word in known
+        a count, not a share [tokens]: {SHARES} => [np.sum([word not in known for word in text]) for text in texts]
+        different words, not tokens: for word in text]) for => for word in set(text)]) for
+        all texts as one: mean_and_interval({SHARES}) =>
+            mean_and_interval([float(word not in known) for text in texts for word in text])
+        the training texts measured: for word in text]) for text in texts] => for word in text]) for text in train]
+        the other texts counted, too [sizes]: (word for text in train => (word for text in [*train, *texts]
+        the vocabulary made of the other texts: Counter(word for text in train => Counter(word for text in texts
+        texts counted, not words [sizes]: for word in text) => for word in set(text))
+        one size for all [words]: most_common(size) => most_common(sizes[0])
+        one word too few: most_common(size) => most_common(size - 1)
+        one word too many: most_common(size) => most_common(size + 1)
+        the rarest words kept: counts.most_common(size) => counts.most_common()[::-1][:size]
+        the whole width: mean_and_interval({SHARES}) =>
+            (mean_and_interval({SHARES})[0], 2 * mean_and_interval({SHARES})[1])
+        results in the wrong order [interval]: mean_and_interval({SHARES}) => mean_and_interval({SHARES})[::-1]
+        normal in place of t: mean_and_interval({SHARES}) =>
+            (np.mean({SHARES}), 1.96 * np.std({SHARES}, ddof=1) / len(texts) ** 0.5)
     """),
 )

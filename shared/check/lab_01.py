@@ -1,14 +1,162 @@
-"""The checks of lab 1: means without padding, and attention pooling."""
+"""The checks of lab 1: a softmax with a mask, attention pooling, a mean without padding, an effect with an interval."""
 
+import copy
+
+import numpy as np
 import torch
+from scipy import stats
 from torch import nn
 
-from .attention import COUNTED, PADDING, TWO_MODELS, attend, real_tokens, texts, weighing
-from .exercise import Exercise
-from .mistakes import edits
+from ..model import AttentionPooling
+from ..training import mean_and_interval
+from .attention import COUNTED, PADDING, TWO_MODELS, attend, real_tokens, texts
+from .exercise import Case, Exercise, draw
+from .mistakes import Wrong, edits
+from .run import Raised
+
+MASKS = [
+    real_tokens([5, 3, 1]),
+    real_tokens([6, 6]),
+    real_tokens([4, 0, 2], padding_first=True),
+    real_tokens([4, 3, 2, 1]),
+    real_tokens([1, 1]),
+]
 
 
 # --- 1.1 ---
+def masked_softmax(scores, mask):
+    """Softmax over the real tokens of each text, (batch, tokens); padding gets 0."""
+    scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
+    return scores.softmax(dim=1) * mask
+
+
+def shares_by_loops(scores, mask):
+    weights = torch.zeros(scores.shape, dtype=scores.dtype)
+    for row, real in enumerate(mask):
+        places = real.nonzero()[:, 0].tolist()
+        for place in places:  # e to the difference cannot overflow where it counts
+            weights[row, place] = 1 / sum((scores[row, other] - scores[row, place]).exp() for other in places)
+    return weights
+
+
+LOWEST = "torch.finfo(scores.dtype).min"
+SOFT, FILLED = "scores.softmax(dim=1) * mask", f"scores.masked_fill(~mask, {LOWEST}).softmax(dim=1) * mask"
+ANEW = f"scores = scores.masked_fill(~mask, {LOWEST}) => && {SOFT} =>"  # the whole way from scores to weights
+
+masked_softmax = Exercise(
+    masked_softmax,
+    cases=[
+        *(Case({"scores": draw(*mask.shape, seed=n), "mask": mask}) for n, mask in enumerate(MASKS)),
+        Case({"scores": 250 * draw(13, 3, seed=5), "mask": real_tokens([1, 2] * 6 + [3])}),
+    ],
+    truth=shares_by_loops,
+    learns=("scores",),
+    tried="six batches in double precision, with padding behind and in front, without, with a text of padding only, "
+    "with texts of one token and with large scores, place by place",
+    see=TWO_MODELS,
+    mistakes=edits(f"""
+        mask after the softmax: {ANEW} {SOFT}
+        padding hidden with too small a number: {LOWEST} => -20.0 || {LOWEST} => -100.0 ||
+            {LOWEST} => -20.0 && * mask => || {LOWEST} => -100.0 && * mask =>
+        padding scored zero: {LOWEST} => 0.0 || {LOWEST} => 0.0 && * mask => ||
+            scores = scores.m => scores = scores * mask; scores.m && {SOFT} => scores.softmax(dim=1)
+        the mask added as it is: {ANEW} (scores + mask).softmax(dim=1) || {ANEW} (scores + mask).softmax(dim=1) * mask
+        no softmax: {ANEW} scores * mask || {ANEW} scores || {SOFT} => scores
+        sigmoid instead of softmax: {ANEW} scores.sigmoid() * mask || {ANEW} scores.sigmoid()
+        exponentials not divided: {SOFT} => scores.exp() * mask || {SOFT} => scores.exp()
+        softmax over the batch: dim=1 => dim=0 || {ANEW} scores.softmax(0) * mask
+        NaN for a text of padding: {LOWEST} => -torch.inf || {LOWEST} => -torch.inf && * mask =>
+        weight for a text of padding: * mask =>
+        {PADDING}
+        no mask: {ANEW} scores.softmax(dim=1)
+        the mask the wrong way round: ~mask => mask || ~mask => mask && * mask => || ~mask => mask && * mask =>
+            * ~mask || ~mask, {LOWEST} => mask, -torch.inf
+        the mask only counted: scores = scores.m => mask = {COUNTED}; scores = scores.m
+    """),
+)
+
+
+# --- 1.2 ---
+def pool_by_pytorch(ids, mask, features, score, output):
+    """One query, of which each score is a key; a text of padding only gives zeros."""
+    tokens = features(ids)
+    found = attend(torch.ones(len(tokens), 1, 1), score(tokens), tokens, mask, scale=1.0)
+    pooled, weights = (rows.squeeze(1).nan_to_num() for rows in found)
+    return output(pooled).squeeze(1), weights
+
+
+def of_ids(sizes: tuple, mask: torch.Tensor, seed: int = 0) -> Case:
+    """A batch of texts for a model made with these sizes, of which the first is the number of words."""
+    random = torch.Generator().manual_seed(seed)
+    return Case({"ids": torch.randint(2, sizes[0], mask.shape, generator=random) * mask, "mask": mask}, sizes)
+
+
+def fits_into_the_lab(*names: str):
+    """A last look at a classifier: it hands settings on, and these parts are an nn.Linear with a bias."""
+
+    def look(answer, run):
+        made = run(lambda: answer(9, positions=False))
+        if isinstance(made, Raised) or made.features.positions.any():
+            raise Wrong("settings not handed on", see=TWO_MODELS)
+        for name in names:
+            part = getattr(made, name)
+            if not isinstance(part, nn.Linear) or part.bias is None:
+                raise Wrong("no nn.Linear [looked into]", name=name)
+        if made.output.in_features != 16:
+            raise Wrong("another width by default")
+
+    return look
+
+
+WEIGH, SUMMED = "masked_softmax(scores, mask)", "weighted_sum(weights, features)"
+OUT = "self.output(pooled).squeeze(1)"
+
+attention_pool = Exercise(
+    AttentionPooling,
+    name="attention_pool",
+    cases=[of_ids((9, dim), mask, seed) for seed, (dim, mask) in enumerate(zip((4, 2, 3, 4, 6), MASKS, strict=True))],
+    truth=pool_by_pytorch,
+    parts=("features", "score", "output"),
+    widths=lambda words, dim: {"score": (dim, 1), "output": (dim, 1)},
+    also=fits_into_the_lab("score", "output"),
+    tried="five batches in double precision, with padding behind and in front, without, with a text of padding only "
+    "and with texts of one token, against PyTorch's scaled_dot_product_attention",
+    see=TWO_MODELS,
+    mistakes=edits(f"""
+        mask after the softmax: {WEIGH} => scores.softmax(1) * mask
+        padding scored zero: {WEIGH} => (scores * mask).softmax(1) || (scores * mask).softmax(1) * mask
+        the mask added as it is: {WEIGH} => (scores + mask).softmax(1) || (scores + mask).softmax(1) * mask
+        no softmax: {WEIGH} => scores * mask || scores
+        sigmoid instead of softmax: {WEIGH} => scores.sigmoid() * mask || scores.sigmoid()
+        softmax over the batch: {WEIGH} => scores.softmax(0) || scores.softmax(0) * mask
+        NaN for a text of padding: {WEIGH} => scores.masked_fill(~mask, -torch.inf).softmax(1)
+        divided once too often: {SUMMED} => (weights.unsqueeze(2) * features).mean(dim=1)
+        weights not used: {SUMMED} => features.mean(dim=1) || features.sum(dim=1) ||
+            (mask.unsqueeze(2) * features).sum(dim=1) ||
+            (mask.unsqueeze(2) * features).sum(dim=1) / mask.sum(dim=1, keepdim=True).clamp(min=1)
+        summed over the features: pooled = {SUMMED} => pooled = (weights.unsqueeze(2) * features).sum(dim=2) &&
+            {OUT} => pooled
+        one output for each token: => features = self.features(ids)
+            weights = masked_softmax(self.score(features).squeeze(2), mask)
+            return self.output(weights.unsqueeze(2) * features).squeeze(2), weights
+        the pooled features, not the output: {OUT} => pooled
+        the score's map in place of the output's: {OUT} => self.score(pooled).squeeze(1)
+        the output's map in place of the score's: self.score(features) => self.output(features)
+        scores returned instead of weights: squeeze(1), weights => squeeze(1), scores
+        results in the wrong order: return {OUT}, weights => return weights, {OUT}
+        squeeze without an axis: squeeze(2) => squeeze()
+        an axis of size 1 is left: {OUT} => self.output(pooled)
+        a sigmoid behind the output: {OUT} => {OUT}.sigmoid()
+        settings not handed on: (vocabulary_size, dim, **features) => (vocabulary_size, dim)
+        {PADDING}
+        no mask: {WEIGH} => scores.softmax(1)
+        the mask the wrong way round: {WEIGH} => masked_softmax(scores, ~mask)
+        the mask only counted: {WEIGH} => masked_softmax(scores, {COUNTED})
+    """),
+)
+
+
+# --- 1.3 ---
 def masked_mean(features, mask):
     """The mean of the real tokens of each text, (batch, dim)."""
     total = (features * mask.unsqueeze(2)).sum(dim=1)  # (batch, dim)
@@ -22,21 +170,15 @@ def mean_by_loops(features, mask):
 
 
 COUNT = "mask.sum(dim=1, keepdim=True).clamp(min=1)"
-BATCHES = [
-    texts((4,), real_tokens([5, 3, 1])),
-    texts((2,), real_tokens([6, 6]), 1),
-    texts((3,), real_tokens([4, 0, 2], padding_first=True), 2),
-    texts((4,), real_tokens([4, 3, 2, 1]), 3),
-]
-
 masked_mean = Exercise(
     masked_mean,
-    cases=BATCHES,
+    cases=[texts((dim,), mask, seed) for seed, (dim, mask) in enumerate(zip((4, 2, 3, 4), MASKS, strict=False))],
     truth=mean_by_loops,
     tried="four batches in double precision: with padding behind and in front, without, and with a text of padding "
     "only",
     see=TWO_MODELS,
     mistakes=edits(f"""
+        the fault is still there [mean]: {COUNT} => mask.sum(dim=1)
         divided by all places: {COUNT} => mask.shape[1]
         not divided: / {COUNT} =>
         one count for all texts: {COUNT} => mask.sum()
@@ -61,58 +203,82 @@ masked_mean = Exercise(
 )
 
 
-# --- 1.2 ---
-class AttentionPool(nn.Module):
-    def __init__(self, dim):
+# --- 1.4 ---
+def effect_of(change, models, measure):
+    """The mean effect of a change on a measure, and half of its 95% interval over the models."""
+    differences = []
+    for model in models:
+        changed = copy.deepcopy(model)
+        change(changed)
+        differences.append(measure(changed) - measure(model))
+    return mean_and_interval(differences)
+
+
+class Known(nn.Module):
+    """A model of which all is known: what it measures, and by how much a change moves it."""
+
+    def __init__(self, level: float, moves: float):
         super().__init__()
-        self.score = nn.Linear(dim, 1)
-
-    def forward(self, features, mask):
-        scores = self.score(features).squeeze(2)  # (batch, tokens)
-        scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
-        weights = scores.softmax(dim=1) * mask  # (batch, tokens)
-        return (weights.unsqueeze(2) * features).sum(dim=1), weights
+        self.level, self.moves = nn.Parameter(torch.tensor(level)), moves
 
 
-def pool_by_pytorch(features, mask, score):
-    """One query, of which each score is a key; a text of padding only gives zeros."""
-    found = attend(torch.ones(len(features), 1, 1), score(features), features, mask, scale=1.0)
-    return tuple(rows.squeeze(1).nan_to_num() for rows in found)
+def moved(model):
+    with torch.no_grad():
+        model.level += model.moves
 
 
-FILL, LOWEST = "scores.masked_fill(~mask, torch.finfo(scores.dtype).min)", "torch.finfo(scores.dtype).min"
-SECTIONS = {"HIDE": TWO_MODELS, "MASK": PADDING, "SOFTMAX": TWO_MODELS}
-SOFT, SUMMED = "scores.softmax(dim=1) * mask", "(weights.unsqueeze(2) * features).sum"
+def level(model):
+    return model.level.item()
 
-attention_pool = Exercise(
-    AttentionPool,
-    name="attention_pool",
+
+def by_student(change, models, measure):
+    """From what the models are made of."""
+    moves = np.array([model.moves for model in models])
+    return moves.mean().item(), (stats.t.ppf(0.975, len(moves) - 1) * stats.sem(moves)).item()
+
+
+def planted(*levels_and_moves: tuple[float, float]) -> Case:
+    return Case({"change": moved, "models": [Known(*pair) for pair in levels_and_moves], "measure": level})
+
+
+CHANGED = "measure(changed) - measure(model)"
+
+effect_of = Exercise(
+    effect_of,
     cases=[
-        *BATCHES,
-        texts((3,), real_tokens([1, 1]), 4),
-        texts((3,), real_tokens([1, 2] * 5 + [1, 3]), 5, scale=250.0),
+        planted((0.5, -0.25), (0.75, -0.125), (0.625, -0.5)),
+        planted((0.25, 0.125), (0.5, 0.5)),
+        planted((1.0, 0.25), (0.125, -0.5), (0.5, 1.0), (0.75, 0.75), (0.25, -0.125)),
     ],
-    truth=pool_by_pytorch,
-    parts=("score",),
-    widths=lambda dim: {"score": (dim, 1)},
-    tried="six batches in double precision, with padding, without, with a text of padding only, with texts of one "
-    "token and with large scores, against PyTorch's scaled_dot_product_attention",
-    see=TWO_MODELS,
-    mistakes=weighing(SOFT, "self.score(features).squeeze(2)", "mask", 1, SECTIONS)
-    + edits(f"""
-        no softmax: {SOFT} => scores
-        divided once too often: .sum(dim=1), weights => .mean(dim=1), weights
-        weights not used: {SUMMED} => features.mean || features.sum || (mask.unsqueeze(2) * features).sum ||
-            {SUMMED}(dim=1) => (mask.unsqueeze(2) * features).sum(dim=1) / {COUNT}
-        summed over the features: features).sum(dim=1) => features).sum(dim=2)
-        summed over the batch: features).sum(dim=1) => features).sum(dim=0)
-        scores returned instead of weights: dim=1), weights => dim=1), scores || dim=1), self.score(features).squeeze(2)
-        results in the wrong order: {SUMMED}(dim=1), weights => weights, {SUMMED}(dim=1)
-        squeeze without an axis: squeeze(2) => squeeze()
-        NaN for a text of padding: {LOWEST} => -torch.inf || {LOWEST} => -torch.inf && * mask =>
-        weight for a text of padding: {SOFT} => scores.softmax(dim=1)
-        {PADDING}
-        the mask the wrong way round: ~mask => mask || ~mask, {LOWEST} => mask, -torch.inf
-        the mask only counted: scores = scores.m => mask = {COUNTED}; scores = scores.m
+    truth=by_student,
+    tried="lists of two, three and five models of which it is known what a change does to them",
+    see="Lab 1, “Exercise 1.4 (experiment): take the places away from a trained model”",
+    mistakes=edits(f"""
+        unchanged minus changed: {CHANGED} => measure(model) - measure(changed)
+        measured without a change: change(changed) => pass || measure(changed) - => measure(model) -
+        pairing lost: => before, after = [], []
+            for model in models:
+                changed = copy.deepcopy(model)
+                change(changed)
+                before.append(measure(model))
+                after.append(measure(changed))
+            half = (mean_and_interval(before)[1] ** 2 + mean_and_interval(after)[1] ** 2) ** 0.5
+            return mean_and_interval(after)[0] - mean_and_interval(before)[0], half
+        the changed models alone: {CHANGED} => measure(changed)
+        the models as they are alone: {CHANGED} => measure(model)
+        one model only: for model in models: => for model in models[:1] * 2: ||
+            changed = copy.deepcopy(model) => changed = copy.deepcopy(models[0]) && - measure(model) =>
+            - measure(models[0])
+        each model compared with the first: - measure(model) => - measure(models[0])
+        signs lost: {CHANGED} => abs({CHANGED})
+        a ratio in place of a difference: measure(changed) - => measure(changed) /
+        differences without mean and interval: return mean_and_interval(differences) => return differences
+        changed twice: change(changed) => change(changed); change(changed)
+        ends in place of mean and half: return mean_and_interval(differences) =>
+            mean, half = mean_and_interval(differences); return mean - half, mean + half
+        normal in place of t: return mean_and_interval(differences) =>
+            half = 1.96 * np.std(differences, ddof=1) / len(differences) ** 0.5; return np.mean(differences), half
+        results in the wrong order [interval]: return mean_and_interval(differences) =>
+            return mean_and_interval(differences)[::-1]
     """),
 )

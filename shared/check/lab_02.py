@@ -1,67 +1,90 @@
-"""The checks of lab 2: a key model folded into one map, unfolded again, and counted."""
+"""The checks of lab 2: a key model written, a map unfolded and folded again, and the slope of a measure."""
 
+import numpy as np
 import torch
+from scipy import stats
 from torch import Tensor, nn
 
+from ..model import KeyPooling
+from ..training import mean_and_interval
+from .attention import COUNTED, PADDING
 from .compare import check_shape
 from .exercise import Case, Exercise, draw
+from .lab_01 import MASKS, of_ids, pool_by_pytorch
 from .mistakes import Wrong, edits
+from .run import Raised
 
 PROOF = "Lab 2, “The proof on a trained model”"
-
+SPLIT_IN_TWO = "Lab 2, “From one map to two”"
 
 # --- 2.1 ---
-def redundant_key(W_key, b_key, query, b_query):
-    """The single map of a key model: w (dim,) and b ()."""
-    w = W_key @ query  # (dim,)
-    b = b_key @ query + b_query  # ()
-    return w, b
+PARTS = ("W_key", "query", "output")
 
 
-def map_by_asking(W_key, b_key, query, b_query):
-    """The single map found by asking the key model: its scores for no features, and for each feature alone."""
-    features = torch.cat([torch.zeros(1, len(W_key)), torch.eye(len(W_key))])  # (1 + dim, dim)
-    keys = nn.functional.linear(features, W_key.T, b_key)
-    nothing, *each = nn.functional.linear(keys, query[None], b_query[None]).squeeze(1)
-    return torch.stack(each) - nothing, nothing
+def key_model_by_pytorch(ids, mask, features, W_key, query, output):
+    return pool_by_pytorch(ids, mask, features, lambda tokens: query(W_key(tokens)), output)
 
 
-def with_b_as_tensor(given, W_key, **_):
-    """The answer as it is, but that a plain number may stand for `b`."""
-    if isinstance(given, (tuple, list)) and len(given) == 2 and type(given[1]) in (int, float):
-        return given[0], torch.tensor(given[1], dtype=W_key.dtype)
-    return given
+def fits_into_the_lab(answer, run):
+    for bias in (True, False):
+        made = run(lambda bias=bias: answer(9, bias=bias, positions=False))
+        if isinstance(made, Raised) or made.features.positions.any():
+            raise Wrong("settings not handed on", see=SPLIT_IN_TWO)
+        for name in PARTS:
+            part = getattr(made, name)
+            if not isinstance(part, nn.Linear):
+                raise Wrong("no nn.Linear [looked into]", name=name)
+            if (part.bias is not None) != (bias or name == "output"):
+                raise Wrong("the bias does not follow the argument", name=name)
+        if made.W_key.weight.shape != (16, 16):
+            raise Wrong("another width by default")
+    if run(lambda: answer(9)).W_key.bias is None:
+        raise Wrong("the bias does not follow the argument", name="W_key")
 
 
-def key_model(dim: int, key_dim: int, seed: int) -> Case:
-    shapes = {"W_key": (dim, key_dim), "b_key": (key_dim,), "query": (key_dim,), "b_query": ()}
-    return Case({name: draw(*shape, seed=seed + place) for place, (name, shape) in enumerate(shapes.items())})
+WEIGH, SUMMED = "masked_softmax(scores, mask)", "weighted_sum(weights, features)"
+OUT = "self.output(pooled).squeeze(1)"
 
-
-redundant_key = Exercise(
-    redundant_key,
-    cases=[key_model(6, 4, 0), key_model(3, 5, 10), key_model(4, 1, 20), key_model(4, 4, 30)],
-    truth=map_by_asking,
-    view=with_b_as_tensor,
-    tried="key models of four shapes with biases, k below d, above d, 1 and equal to d, in double precision, feature "
-    "by feature",
-    see="Lab 2, “From one map to two”",
+key_pooling = Exercise(
+    KeyPooling,
+    name="key_pooling",
+    cases=[
+        of_ids((9, *widths), mask, seed)
+        for seed, (widths, mask) in enumerate(zip(((4, 2), (2, 5), (3, 3), (4, 1), (6, 4)), MASKS, strict=True))
+    ],
+    truth=key_model_by_pytorch,
+    parts=("features", *PARTS),
+    widths=lambda words, dim, key_dim: {"W_key": (dim, key_dim), "query": (key_dim, 1), "output": (dim, 1)},
+    also=fits_into_the_lab,
+    tried="five batches in double precision, with padding behind and in front, without, with a text of padding only "
+    "and with texts of one token, k below d, above it and 1, against PyTorch's scaled_dot_product_attention",
+    see=SPLIT_IN_TWO,
     mistakes=edits(f"""
-        the key's bias never met the query: b_key @ query => b_key.sum() || b_key.mean() || b_key
-        the query left out of w: = W_key @ query => = W_key.sum(dim=1) || = W_key
-        the product is not summed: = W_key @ query => = W_key * query || b_key @ query => b_key * query
-        the matrix the wrong way round: = W_key @ query => = W_key.T @ query || = query @ W_key
-        w is a column: = W_key @ query => = W_key @ query[:, None]
-        the bias in place of the query: = W_key @ query => = W_key @ b_key || = b_key @ query => = b_key @ b_key
-        the query meets itself: b_key @ query => query @ query
-        results in the wrong order: return w, b => return b, w
-        a bias subtracted: query + b_query => query - b_query
-        added in place of multiplied: W_key @ query => W_key + query
-        multiplied in place of added: query + b_query => query * b_query
-        {PROOF}
-        the key's bias forgotten: b_key @ query + b_query => b_query
-        the query's bias forgotten: + b_query =>
-        both biases forgotten: b_key @ query + b_query => torch.zeros(())
+        mask after the softmax: {WEIGH} => scores.softmax(1) * mask
+        padding scored zero: {WEIGH} => (scores * mask).softmax(1) || (scores * mask).softmax(1) * mask
+        no softmax: {WEIGH} => scores * mask || scores
+        sigmoid instead of softmax: {WEIGH} => scores.sigmoid() * mask || scores.sigmoid()
+        softmax over the batch: {WEIGH} => scores.softmax(0) || scores.softmax(0) * mask
+        NaN for a text of padding: {WEIGH} => scores.masked_fill(~mask, -torch.inf).softmax(1)
+        a tanh between key and query: self.W_key(features) => self.W_key(features).tanh()
+        keys added up in place of asked: self.query(keys).squeeze(2) => keys.sum(dim=2)
+        weights not used: {SUMMED} => features.mean(dim=1) || features.sum(dim=1) ||
+            (mask.unsqueeze(2) * features).sum(dim=1)
+        one output for each token: => features = self.features(ids)
+            weights = masked_softmax(self.query(self.W_key(features)).squeeze(2), mask)
+            return self.output(weights.unsqueeze(2) * features).squeeze(2), weights
+        the pooled features, not the output: {OUT} => pooled
+        scores returned instead of weights: squeeze(1), weights => squeeze(1), scores
+        results in the wrong order: return {OUT}, weights => return weights, {OUT}
+        squeeze without an axis: squeeze(2) => squeeze()
+        an axis of size 1 is left: {OUT} => self.output(pooled)
+        a sigmoid behind the output: {OUT} => {OUT}.sigmoid()
+        settings not handed on: (vocabulary_size, dim, **features) => (vocabulary_size, dim)
+        keys pooled in place of features: {SUMMED} => weighted_sum(weights, keys)
+        {PADDING}
+        no mask: {WEIGH} => scores.softmax(1)
+        the mask the wrong way round: {WEIGH} => masked_softmax(scores, ~mask)
+        the mask only counted: {WEIGH} => masked_softmax(scores, {COUNTED})
     """),
 )
 
@@ -115,56 +138,125 @@ split_the_map = Exercise(
 
 
 # --- 2.3 ---
-def extra_parameters(dim, key_dim, bias):
-    """Parameters of key and query, minus the single map's."""
-    single = dim + bias
-    key = dim * key_dim + bias * key_dim
-    query = key_dim + bias
-    return key + query - single
+def redundant_key(W_key, b_key, query, b_query):
+    """The single map of a key model: w (dim,) and b ()."""
+    w = W_key @ query  # (dim,)
+    b = b_key @ query + b_query  # ()
+    return w, b
 
 
-def by_counting_modules(dim, key_dim, bias):
-    def count(*layers):
-        return sum(parameter.numel() for layer in layers for parameter in layer.parameters())
+def map_by_asking(W_key, b_key, query, b_query):
+    """The single map found by asking the key model: its scores for no features, and for each feature alone."""
+    features = torch.cat([torch.zeros(1, len(W_key)), torch.eye(len(W_key))])  # (1 + dim, dim)
+    keys = nn.functional.linear(features, W_key.T, b_key)
+    nothing, *each = nn.functional.linear(keys, query[None], b_query[None]).squeeze(1)
+    return torch.stack(each) - nothing, nothing
 
-    single = nn.Linear(dim, 1, bias=bias, device="meta")
-    split = nn.Linear(dim, key_dim, bias=bias, device="meta"), nn.Linear(key_dim, 1, bias=bias, device="meta")
-    return count(*split) - count(single)
+
+def with_b_as_tensor(given, W_key, **_):
+    """The answer as it is, but that a plain number may stand for `b`."""
+    if isinstance(given, (tuple, list)) and len(given) == 2 and type(given[1]) in (int, float):
+        return given[0], torch.tensor(given[1], dtype=W_key.dtype)
+    return given
 
 
-extra_parameters = Exercise(
-    extra_parameters,
+def key_model(dim: int, key_dim: int, seed: int) -> Case:
+    shapes = {"W_key": (dim, key_dim), "b_key": (key_dim,), "query": (key_dim,), "b_query": ()}
+    return Case({name: draw(*shape, seed=seed + place) for place, (name, shape) in enumerate(shapes.items())})
+
+
+redundant_key = Exercise(
+    redundant_key,
+    cases=[key_model(6, 4, 0), key_model(3, 5, 10), key_model(4, 1, 20), key_model(4, 4, 30)],
+    truth=map_by_asking,
+    view=with_b_as_tensor,
+    tried="key models of four shapes with biases, k below d, above d, 1 and equal to d, in double precision, feature "
+    "by feature",
+    see=SPLIT_IN_TWO,
+    mistakes=edits(f"""
+        the fault is still there [fold]: b_key @ query => b_key.sum()
+        the key's bias never met the query: b_key @ query => b_key.mean() || b_key
+        the query left out of w: = W_key @ query => = W_key.sum(dim=1) || = W_key
+        the product is not summed: = W_key @ query => = W_key * query || b_key @ query => b_key * query
+        the matrix the wrong way round: = W_key @ query => = W_key.T @ query || = query @ W_key
+        w is a column: = W_key @ query => = W_key @ query[:, None]
+        the bias in place of the query: = W_key @ query => = W_key @ b_key || = b_key @ query => = b_key @ b_key
+        the query meets itself: b_key @ query => query @ query
+        results in the wrong order: return w, b => return b, w
+        a bias subtracted: query + b_query => query - b_query
+        added in place of multiplied: W_key @ query => W_key + query
+        multiplied in place of added: query + b_query => query * b_query
+        {PROOF}
+        the key's bias forgotten: b_key @ query + b_query => b_query
+        the query's bias forgotten: + b_query =>
+        both biases forgotten: b_key @ query + b_query => torch.zeros(())
+    """),
+)
+
+
+# --- 2.4 ---
+def slope(measure, sizes, seeds):
+    """The slope of log measure against log size: its mean over the seeds, and half of its 95% interval."""
+    slopes = []
+    for seed in seeds:
+        numbers = [measure(size, seed) for size in sizes]
+        slopes.append(np.polyfit(np.log(sizes), np.log(numbers), 1)[0])
+    return mean_and_interval(slopes)
+
+
+def known_power(seed):
+    return -1 + (seed * seed % 5) / 8
+
+
+def known_law(size, seed):
+    """A power of the size and a factor, both the seed's own, and a wave that no line follows."""
+    return (2 + seed % 3) * size ** known_power(seed) * (1.2 if size > 1 else 1.0)
+
+
+def slope_by_sums(measure, sizes, seeds):
+    slopes = []
+    for seed in seeds:
+        x, y = (np.array([np.log(number) for number in row]) for row in (sizes, [measure(s, seed) for s in sizes]))
+        slopes.append(((x - x.mean()) @ (y - y.mean())) / ((x - x.mean()) @ (x - x.mean())))
+    return float(np.mean(slopes)), float(stats.t.ppf(0.975, len(slopes) - 1) * stats.sem(slopes))
+
+
+FIT = "np.polyfit(np.log(sizes), np.log(numbers), 1)[0]"
+
+slope = Exercise(
+    slope,
     cases=[
-        Case({"dim": dim, "key_dim": key_dim, "bias": bias})
-        for dim, key_dim in ((16, 16), (16, 1), (16, 4), (5, 7))
-        for bias in (False, True)
+        Case({"measure": known_law, "sizes": [0.5, 1.0, 4.0], "seeds": [1, 2, 3, 5]}),
+        Case({"measure": known_law, "sizes": [8.0, 0.25], "seeds": range(3)}),
+        Case({"measure": known_law, "sizes": [0.1, 0.3, 2.0, 5.0], "seeds": [7, 4]}),
     ],
-    truth=by_counting_modules,
-    tried="four pairs of d and k, with and without biases, by counting real modules",
-    see="Lab 2, “What the split costs”",
-    mistakes=edits("""
-        the query forgotten: key + query - single => key - single || key - single + bias
-        biases not counted: single = => bias = 0; single =
-        the single map's bias forgotten: single = dim + bias => single = dim
-        the query's bias forgotten: query = key_dim + bias => query = key_dim
-        the key's bias has the wrong width: bias * key_dim => bias * dim || bias
-        the query has the wrong width: query = key_dim => query = dim || query = bias
-        the single map not taken off: - single =>
-        the key matrix not counted: key + query - single => query - single || dim * key_dim + =>
-        the key matrix taken as d by d: dim * key_dim => dim * dim ||
-            dim * key_dim + bias * key_dim => dim * dim + bias * dim || single = => key_dim = dim; single = ||
-            => return dim * dim + bias * dim
-        the key matrix is not d times k: dim * key_dim => key_dim * key_dim || (dim + key_dim) || dim / key_dim ||
-            dim || key_dim
-        the difference turned round: key + query - single => single - key - query
-        the single map added: - single => + single
-        the query taken off: key + query => key - query
-        the single map's bias has the wrong sign: single = dim + bias => single = dim - bias
-        the single map has the wrong width: single = dim + bias => single = bias
-        a bias subtracted: key_dim + bias * key_dim => key_dim - bias * key_dim ||
-            query = key_dim + bias => query = key_dim - bias
-        multiplied in place of added: query = key_dim + bias => query = key_dim * bias ||
-            single = dim + bias => single = dim * bias || key_dim + bias * key_dim => key_dim * bias * key_dim ||
-            key + query => key * query
+    truth=slope_by_sums,
+    tried="a measure whose power is known for each seed, with two, three and four sizes and seeds",
+    see="Lab 2, “Exercise 2.4 (experiment): how far the first step goes”",
+    mistakes=edits(f"""
+        the height in place of the slope: 1)[0] => 1)[1]
+        sizes and measures exchanged: np.log(sizes), np.log(numbers) => np.log(numbers), np.log(sizes)
+        no logarithm of the sizes: np.log(sizes) => sizes
+        no logarithm of the measure: np.log(numbers) => numbers
+        no logarithms: np.log(sizes), np.log(numbers) => sizes, numbers
+        one seed for all: measure(size, seed) => measure(size, 0) || measure(size, seeds[0])
+        the seeds counted anew: in seeds: => in range(len(seeds)): || in seeds: => in range(1, len(seeds) + 1):
+        width and seed exchanged [sizes]: measure(size, seed) => measure(seed, size)
+        one line for all seeds: => x = np.log([size for seed in seeds for size in sizes])
+            y = np.log([measure(size, seed) for seed in seeds for size in sizes])
+            return float(np.polyfit(x, y, 1)[0]), 0.0
+        averaged before the line: => rows = np.array([[measure(size, seed) for size in sizes] for seed in seeds])
+            return float(np.polyfit(np.log(sizes), np.log(rows.mean(axis=0)), 1)[0]), 0.0
+        slopes without mean and interval: return mean_and_interval(slopes) => return slopes
+        the whole width: return mean_and_interval(slopes) =>
+            return mean_and_interval(slopes)[0], 2 * mean_and_interval(slopes)[1]
+        ends in place of mean and half: return mean_and_interval(slopes) =>
+            mean, half = mean_and_interval(slopes); return mean - half, mean + half
+        normal in place of t: return mean_and_interval(slopes) =>
+            return np.mean(slopes), 1.96 * np.std(slopes, ddof=1) / len(slopes) ** 0.5
+        results in the wrong order [interval]: return mean_and_interval(slopes) =>
+            return mean_and_interval(slopes)[::-1]
+        signs lost [slopes]: slopes.append({FIT}) => slopes.append(abs({FIT}))
+        the ends alone: {FIT} => np.log(numbers[-1] / numbers[0]) / np.log(sizes[-1] / sizes[0])
     """),
 )

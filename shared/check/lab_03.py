@@ -1,12 +1,25 @@
-"""The checks of lab 3: one matrix for queries and keys, a query for each token, one question for all."""
+"""The checks of lab 3: a query for each token, a layer to mend, one question for all, a sweep with intervals."""
 
 import math
 
 import torch
+from scipy import stats
 from torch import Tensor, nn
 
 from ..model import masked_softmax
-from .attention import COUNTED, PADDING, ROOT, TWO_MODELS, attention_by_pytorch, batches, mixing, scaling, weighing
+from ..training import mean_and_interval
+from .attention import (
+    COUNTED,
+    PADDING,
+    ROOT,
+    TWO_MODELS,
+    attention_by_pytorch,
+    batches,
+    mixing,
+    real_tokens,
+    scaling,
+    weighing,
+)
 from .compare import check_shape, kind
 from .exercise import Case, Exercise, draw
 from .mistakes import Mistake, Wrong, edits
@@ -18,61 +31,33 @@ ONCE_MORE = "Lab 3, “One query for all, once more”"
 
 
 # --- 3.1 ---
-def one_matrix(weight_query, weight_key):
-    """M (dim, dim), so that F M F^T are the scaled scores."""
-    key_dim = weight_query.shape[0]
-    return weight_query.T @ weight_key / math.sqrt(key_dim)  # (dim, dim)
+class SelfAttention(nn.Module):
+    """Every token asks: features (batch, tokens, dim) to the same shape, and the weights (batch, tokens, tokens)."""
 
-
-def middle_by_loops(weight_query, weight_key):
-    entries = [[sum(q * k) / len(q) ** 0.5 for k in weight_key.unbind(1)] for q in weight_query.unbind(1)]
-    return torch.tensor(entries, dtype=weight_query.dtype)
-
-
-PRODUCT = "weight_query.T @ weight_key"
-
-one_matrix = Exercise(
-    one_matrix,
-    cases=[
-        Case({"weight_query": draw(key_dim, dim), "weight_key": draw(key_dim, dim, seed=1)})
-        for dim, key_dim in ((4, 2), (3, 5), (6, 4), (4, 4))
-    ],
-    truth=middle_by_loops,
-    tried="four pairs of random matrices, k below, above and equal to d, in double precision, entry by entry",
-    see="Lab 3, “Three ways to one matrix”",
-    mistakes=edits(f"""
-        queries and keys exchanged: {PRODUCT} => weight_key.T @ weight_query ||
-            {PRODUCT} => weight_key.T @ weight_query && / math.sqrt(key_dim) =>
-        the trap of the transposed matrix: {PRODUCT} => weight_query @ weight_key.T ||
-            {PRODUCT} => weight_query @ weight_key.T && shape[0] => shape[1] ||
-            {PRODUCT} => weight_query @ weight_key.T && / math.sqrt(key_dim) =>
-        no transpose at all: weight_query.T => weight_query || weight_query.T => weight_query && / math.sqrt(key_dim) =>
-        a reshape for a transpose: weight_query.T => weight_query.reshape(weight_query.shape[::-1])
-        the product is not summed: {PRODUCT} => weight_query * weight_key || weight_query.T * weight_key
-        only one matrix used: {PRODUCT} / => weight_query.T / || weight_key /
-        the scale of another matrix's number: weight_query.shape[0] => weight_query.numel()
-        {ROOT}
-        d instead of k in the scale: shape[0] => shape[1]
-        {WHO}
-        one matrix for both: {PRODUCT} => weight_query.T @ weight_query || weight_key.T @ weight_key
-    """)
-    + scaling("key_dim", ROOT, PRODUCT),
-)
-
-
-# --- 3.2 ---
-class KeyedAttention(nn.Module):
-    def __init__(self, dim, key_dim):
+    def __init__(self, dim, key_dim, bias=False):
         super().__init__()
-        self.W_key = nn.Linear(dim, key_dim, bias=False)
-        self.W_query = nn.Linear(dim, key_dim, bias=False)  # each token asks its own question
+        self.W_query = nn.Linear(dim, key_dim, bias=bias)
+        self.W_key = nn.Linear(dim, key_dim, bias=bias)
 
     def forward(self, features, mask):
-        keys = self.W_key(features)  # (batch, tokens, key_dim)
         queries = self.W_query(features)  # (batch, tokens, key_dim)
+        keys = self.W_key(features)  # (batch, tokens, key_dim)
         scores = queries @ keys.transpose(1, 2) / math.sqrt(keys.shape[2])  # (batch, tokens, tokens)
         weights = masked_softmax(scores, mask.unsqueeze(1))  # (batch, tokens, tokens)
         return weights @ features, weights
+
+
+def has_what_the_lab_looks_into(answer, run):
+    for bias in (False, True):
+        made = run(lambda bias=bias: answer(6, 3, bias=bias))
+        for name in ("W_query", "W_key"):
+            part = getattr(made, name, None)
+            if not isinstance(part, nn.Linear):
+                raise Wrong("no nn.Linear [looked into]", name=name)
+            if (part.bias is not None) != bias:
+                raise Wrong("the bias does not follow the argument", name=name)
+    if run(lambda: answer(6, 3)).W_key.bias is not None:
+        raise Wrong("the bias does not follow the argument", name="W_key")
 
 
 SCORES, WEIGH = "queries @ keys.transpose(1, 2)", "masked_softmax(scores, mask.unsqueeze(1))"
@@ -102,12 +87,13 @@ def layer(brought: str, **widths: str) -> list[Mistake]:
 ALONE = f"{SCORES} => (queries * keys).sum(dim=2) && mask.unsqueeze(1) => mask && weights @ features =>"
 
 add_queries = Exercise(
-    KeyedAttention,
+    SelfAttention,
     name="add_queries",
     cases=batches((6, 3), (4, 7), (5, 2), (4, 4), (8, 2)),
     truth=attention_by_pytorch,
     parts=("W_query", "W_key"),
     widths=lambda dim, key_dim: dict.fromkeys(("W_query", "W_key"), (dim, key_dim)),
+    also=has_what_the_lab_looks_into,
     tried="six batches, with padding and without, k below and above d, one token, large scores, in double precision, "
     "against PyTorch's scaled_dot_product_attention",
     see=LAYER,
@@ -116,6 +102,75 @@ add_queries = Exercise(
         {EACH}
         each token asks only itself: {ALONE} (weights.unsqueeze(2) * features).sum(dim=1) ||
             {ALONE} weights.unsqueeze(2) * features
+    """),
+)
+
+
+# --- 3.2 ---
+def looked_at(features, mask, W_query, W_key):
+    """How much each token is looked at by the real tokens of its text, on average: (batch, tokens)."""
+    queries, keys = features @ W_query, features @ W_key  # (batch, tokens, key_dim) each
+    scores = queries @ keys.transpose(1, 2) / math.sqrt(keys.shape[2])  # (batch, tokens, tokens)
+    weights = masked_softmax(scores, mask.unsqueeze(1))  # (batch, tokens, tokens)
+    share = mask / mask.sum(dim=1, keepdim=True).clamp(min=1)  # (batch, tokens)
+    return (share.unsqueeze(2) * weights).sum(dim=1)  # (batch, tokens)
+
+
+def looked_at_by_loops(features, mask, W_query, W_key):
+    found = torch.zeros(mask.shape, dtype=features.dtype)
+    for text, real in enumerate(mask):
+        places = real.nonzero()[:, 0].tolist()
+        for i in places:
+            scores = [sum((features[text, i] @ W_query) * (features[text, j] @ W_key)).item() for j in places]
+            shares = [math.exp((score - max(scores)) / math.sqrt(W_key.shape[1])) for score in scores]
+            for j, share in zip(places, shares, strict=True):
+                found[text, j] += share / sum(shares) / len(places)
+    return found
+
+
+def looking(mask: Tensor, dim: int, key_dim: int, seed: int = 0) -> Case:
+    maps = (draw(dim, key_dim, seed=seed + 1), draw(dim, key_dim, seed=seed + 2))
+    features = draw(*mask.shape, dim, seed=seed)
+    return Case({"features": features, "mask": mask} | dict(zip(("W_query", "W_key"), maps, strict=True)))
+
+
+ROOT_OF_K, SHARED = "math.sqrt(keys.shape[2])", "(share.unsqueeze(2) * weights).sum(dim=1)"
+OF_TOKENS = f"{ROOT_OF_K} => math.sqrt(keys.shape[1])"
+ALL_ROWS = "share = mask / mask.sum(dim=1, keepdim=True).clamp(min=1) => share = torch.ones(mask.shape) / mask.shape[1]"
+MASKED = "masked_softmax(scores, mask.unsqueeze(1))"
+
+looked_at = Exercise(
+    looked_at,
+    cases=[
+        looking(real_tokens([5, 3, 1]), 4, 2),
+        looking(real_tokens([6, 6]), 3, 5, seed=10),
+        looking(real_tokens([4, 2, 3, 1], padding_first=True), 6, 3, seed=20),
+        looking(real_tokens([2, 0, 4, 3]), 5, 4, seed=30),
+    ],
+    truth=looked_at_by_loops,
+    tried="four batches in double precision, with padding behind and in front, without, and with a text of padding "
+    "only, token by token",
+    see=LAYER,
+    mistakes=edits(f"""
+        more than one fault is left [rows]: {OF_TOKENS} && {ALL_ROWS}
+        the number of tokens in the scale: {OF_TOKENS}
+        rows of padding counted: {ALL_ROWS} || => queries, keys = features @ W_query, features @ W_key
+            weights = masked_softmax(queries @ keys.mT / math.sqrt(keys.shape[2]), mask.unsqueeze(1))
+            return weights.mean(dim=1) * mask
+        no scale: / {ROOT_OF_K} =>
+        no root in the scale: {ROOT_OF_K} => keys.shape[2]
+        d instead of k in the scale: {ROOT_OF_K} => math.sqrt(features.shape[2])
+        a sum of the rows, not their mean: {SHARED} => (mask.unsqueeze(2) * weights).sum(dim=1)
+        queries and keys exchanged: queries @ keys.transpose(1, 2) => keys @ queries.transpose(1, 2)
+        columns weighted instead of rows: {SHARED} => (share.unsqueeze(1) * weights).sum(dim=2)
+        weighted columns added up along the rows: {SHARED} => (share.unsqueeze(1) * weights).sum(dim=1)
+        one row read: {SHARED} => weights[:, 0] || weights[:, -1]
+        softmax over the wrong axis: {MASKED} => scores.masked_fill(~mask.unsqueeze(1), -1e30).softmax(dim=1)
+        no mask: {MASKED} => scores.softmax(dim=2)
+        mask after the softmax: {MASKED} => scores.softmax(dim=2) * mask.unsqueeze(1)
+        divided by all places: mask.sum(dim=1, keepdim=True).clamp(min=1) => mask.shape[1]
+        NaN for a text of padding: .clamp(min=1) =>
+        one count for all texts: mask.sum(dim=1, keepdim=True) => mask.sum()
     """),
 )
 
@@ -171,5 +226,68 @@ one_question = Exercise(
         d instead of k in the scale: math.sqrt(key_dim) => math.sqrt(len(w))
         the scale counted three times: math.sqrt(key_dim) => key_dim**1.5
         w left out of the keys: torch.outer(w, b_query) => torch.ones(len(w), key_dim)
+    """),
+)
+
+
+# --- 3.4 ---
+def sweep(measure, widths, seeds):
+    """Width -> mean of the measure over the seeds, and half of its 95% interval."""
+    return {k: mean_and_interval([measure(k, seed) for seed in seeds]) for k in widths}
+
+
+def known(k, seed):
+    """A measure of which all is known."""
+    return k / 4 + (seed * seed % 7) * (1 + k % 3) / 8
+
+
+def by_student(measure, widths, seeds):
+    found = torch.tensor([[measure(k, seed) for seed in seeds] for k in widths], dtype=torch.float64)
+    half = stats.t.ppf(0.975, len(seeds) - 1) * found.std(dim=1) / math.sqrt(len(seeds))
+    return torch.stack([found.mean(dim=1), half], dim=1)
+
+
+def as_rows(given, measure, widths, seeds):
+    """The dict as a table, a row for each width."""
+    if not isinstance(given, dict) or set(given) != set(widths):
+        raise Wrong("no dict of the sizes", sizes=list(widths))
+    if any(not isinstance(pair, (tuple, list)) or len(pair) != 2 for pair in given.values()):
+        raise Wrong("no pair for each width")
+    return torch.tensor([[float(number) for number in given[k]] for k in widths], dtype=torch.float64)
+
+
+ONE, EACH_SEED = "mean_and_interval([measure(k, seed) for seed in seeds])", "for seed in seeds"
+
+sweep = Exercise(
+    sweep,
+    cases=[
+        Case({"measure": known, "widths": [1, 2, 8], "seeds": [0, 1, 2, 5]}),
+        Case({"measure": known, "widths": [16, 4], "seeds": range(3)}),
+        Case({"measure": known, "widths": [5, 3, 9, 20], "seeds": [11, 3]}),
+    ],
+    truth=by_student,
+    view=as_rows,
+    tried="a measure of which all is known, with two, three and four widths and seeds",
+    see="Lab 3, “Exercise 3.4 (experiment): where the gradient is largest”",
+    mistakes=edits(f"""
+        one seed for all: measure(k, seed) => measure(k, 0) || measure(k, seeds[0])
+        the first seed twice: {EACH_SEED} => for seed in [seeds[0], seeds[0], *seeds[2:]]
+        the seeds counted anew: {EACH_SEED} => for seed in range(len(seeds)) || for seed in range(1, len(seeds) + 1)
+        a seed left out: {EACH_SEED} => for seed in [*seeds[1:], seeds[-1]]
+        one width for all: measure(k, seed) => measure(widths[0], seed)
+        width and seed exchanged: measure(k, seed) => measure(seed, k)
+        the whole width: {ONE} => (mean_and_interval([measure(k, s) for s in seeds])[0],
+            2 * mean_and_interval([measure(k, s) for s in seeds])[1])
+        ends in place of mean and half: {ONE} => (mean_and_interval([measure(k, s) for s in seeds])[0]
+            - mean_and_interval([measure(k, s) for s in seeds])[1],
+            sum(mean_and_interval([measure(k, s) for s in seeds])))
+        results in the wrong order [interval]: {ONE} => {ONE}[::-1]
+        normal in place of t: {ONE} => (lambda x: (x.mean().item(), 1.96 * x.std().item() / len(x) ** 0.5))(
+            torch.tensor([measure(k, seed) for seed in seeds], dtype=torch.float64))
+        root of n forgotten [t]: {ONE} => (mean_and_interval([measure(k, s) for s in seeds])[0],
+            mean_and_interval([measure(k, s) for s in seeds])[1] * len(seeds) ** 0.5)
+        one interval for all widths: {ONE} => (mean_and_interval([measure(k, s) for s in seeds])[0],
+            mean_and_interval([measure(w, s) for w in widths for s in seeds])[1])
+        numbers without mean and interval: {ONE} => [measure(k, seed) for seed in seeds][:2]
     """),
 )

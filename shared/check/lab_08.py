@@ -1,9 +1,9 @@
-"""The checks of lab 8: the whole layer, features cut into heads, and heads joined again."""
+"""The checks of lab 8: the whole layer, heads with three faults, and an experiment on heads and width."""
 
 import math
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from ..model import MultiHeadSelfAttention
 from .attention import COUNTED, attend, real_tokens, scaling
@@ -190,70 +190,163 @@ many_heads = Exercise(
 
 
 # --- 8.2 ---
-def cut_into_heads(projected, num_heads):
-    """Cut the features of each token into heads, (batch, num_heads, tokens, head_dim)."""
-    cut = projected.unflatten(2, (num_heads, -1))  # (batch, tokens, num_heads, head_dim)
-    return cut.transpose(1, 2)  # (batch, num_heads, tokens, head_dim)
+def mend_the_heads(queries, keys, values, num_heads, mask):
+    """What the heads bring back, side by side, (batch, tokens, embed_dim)."""
+    head_dim = queries.shape[2] // num_heads
+    brought = []
+    for head in range(num_heads):
+        own = slice(head * head_dim, (head + 1) * head_dim)
+        q, k, v = queries[:, :, own], keys[:, :, own], values[:, :, own]  # (batch, tokens, head_dim)
+        scores = q @ k.transpose(1, 2) / math.sqrt(head_dim)  # (batch, tokens, tokens)
+        scores = scores.masked_fill(~mask[:, None, :], -math.inf)
+        brought.append(scores.softmax(dim=2) @ v)
+    return torch.cat(brought, dim=2)
 
 
-SWAP = "cut.transpose(1, 2)"
+def joined_by_pytorch(queries, keys, values, num_heads, mask):
+    """What a padded place gets is nobody's business: NaN."""
+    cut = (part.unflatten(2, (num_heads, -1)).transpose(1, 2) for part in (queries, keys, values))
+    brought = nn.functional.scaled_dot_product_attention(*cut, attn_mask=mask[:, None, None, :])
+    return brought.transpose(1, 2).flatten(2).masked_fill(~mask[:, :, None], math.nan)
 
-cut_into_heads = Exercise(
-    cut_into_heads,
+
+def projected(shape: tuple[int, int, int], num_heads: int, lengths: list[int], first: bool = False, scale=1.0) -> Case:
+    drawn = {name: scale * draw(*shape, seed=seed) for seed, name in enumerate(("queries", "keys", "values"))}
+    mask = real_tokens([*lengths, shape[1]], first)[:-1]
+    return Case(drawn | {"num_heads": num_heads, "mask": mask})
+
+
+OWN, ROOT_OF = "slice(head * head_dim, (head + 1) * head_dim)", "math.sqrt(head_dim)"
+IN_TURN, FILL = "slice(head, None, num_heads)", "masked_fill(~mask[:, None, :], -math.inf)"
+ZERO, ALL_FEATURES = "masked_fill(~mask[:, None, :], 0.0)", "math.sqrt(queries.shape[2])"
+
+mend_the_heads = Exercise(
+    mend_the_heads,
     cases=[
-        Case({"projected": draw(*shape), "num_heads": num_heads})
-        for shape, num_heads in (((3, 3, 9), 3), ((2, 5, 6), 2), ((1, 4, 8), 4), ((2, 3, 5), 1), ((4, 1, 6), 3))
+        projected((2, 4, 6), 3, [4, 2]),
+        projected((3, 3, 9), 3, [3, 1, 2]),
+        projected((2, 5, 8), 2, [3, 4], first=True),
+        projected((2, 3, 5), 1, [2, 3]),
+        projected((2, 4, 8), 4, [2, 3], scale=6.0),
     ],
-    truth=lambda projected, num_heads: torch.stack(projected.chunk(num_heads, dim=2), dim=1),
-    tried="five batches in double precision, with one head to four, and one with as many heads as tokens and features "
-    "in a head, slice by slice",
+    truth=joined_by_pytorch,
+    tried="five batches in double precision, with one head to four, padding behind and in front, and large scores, "
+    "against PyTorch's scaled_dot_product_attention",
     see=CUT,
     mistakes=edits(f"""
-        heads cut by a plain reshape: {SWAP} => projected.reshape(len(cut), num_heads, cut.shape[1], -1)
-        features dealt out in turn: (num_heads, -1) => (-1, num_heads) && {SWAP} => cut.permute(0, 3, 1, 2)
-        heads and tokens not swapped: {SWAP} => cut
-        num_heads taken for head_dim: (num_heads, -1) => (-1, num_heads) ||
-            (num_heads, -1) => (-1, num_heads) && {SWAP} => cut
-        heads and features swapped: {SWAP} => cut.permute(0, 2, 3, 1) || cut.transpose(2, 3) || cut.transpose(1, 3)
-        batch and heads swapped: {SWAP} => cut.permute(2, 0, 1, 3) || cut.transpose(0, 2)
-        batch and tokens swapped: {SWAP} => cut.transpose(0, 1) || cut.permute(1, 2, 0, 3)
-        batch and heads joined: {SWAP} => {SWAP}.flatten(0, 1)
-        turned before the cut: => return projected.mT.reshape(len(projected), num_heads, projected.shape[1], -1)
-        first head only: {SWAP} => cut[:, :, 0] || cut[:, :, :1].transpose(1, 2)
-        tokens cut in place of features: unflatten(2 => unflatten(1 || unflatten(2 => unflatten(1 && {SWAP} => cut
-        not cut at all: => return projected
+        more than one fault is left [heads]: {OWN} => {IN_TURN} && {ROOT_OF} => {ALL_FEATURES} ||
+            {OWN} => {IN_TURN} && {FILL} => {ZERO} || {ROOT_OF} => {ALL_FEATURES} && {FILL} => {ZERO} ||
+            {OWN} => {IN_TURN} && {ROOT_OF} => {ALL_FEATURES} && {FILL} => {ZERO}
+        features dealt out in turn: {OWN} => {IN_TURN}
+        heads joined the other way round: torch.cat(brought => torch.cat(brought[::-1]
+        heads that overlap: {OWN} => slice(head, head + head_dim)
+        one head only [loop]: {OWN} => slice(0, head_dim)
+        features dealt out in turn [join]: torch.cat(brought, dim=2) => torch.stack(brought, dim=3).flatten(2)
+        tokens joined in place of features: torch.cat(brought, dim=2) => torch.cat(brought, dim=1)
+        heads left apart [loop]: torch.cat(brought, dim=2) => torch.stack(brought, dim=1)
+        heads added up: torch.cat(brought, dim=2) => sum(brought)
+        {LAYER}
+        d instead of k in the scale: {ROOT_OF} => {ALL_FEATURES}
+        the number of heads in the scale: {ROOT_OF} => math.sqrt(num_heads)
+        the number of tokens in the scale: {ROOT_OF} => math.sqrt(queries.shape[1])
+        no scale: / {ROOT_OF} =>
+        no root in the scale: {ROOT_OF} => head_dim
+        queries and keys exchanged: q @ k.transpose(1, 2) => k @ q.transpose(1, 2)
+        Lab 8, “What a mask hides”
+        padding scored zero: {FILL} => {ZERO} || {FILL} => mul(mask[:, None, :])
+        mask after the softmax: scores.{FILL} => scores && scores.softmax(dim=2) =>
+            (scores.softmax(dim=2) * mask[:, None, :])
+        padding hidden with too small a number: -math.inf => -10.0 || -20.0 || -50.0 || -100.0
+        the mask on those who ask: {FILL} => masked_fill(~mask[:, :, None], -1e9) || ~mask[:, None, :] =>
+            ~mask[:, :, None]
+        the mask the wrong way round: ~mask => mask
+        no mask: scores.{FILL} => scores
+        softmax over the wrong axis: softmax(dim=2) => softmax(dim=1)
     """),
 )
 
 
 # --- 8.3 ---
-def join_heads(heads):
-    """Put the heads of each token side by side, (batch, tokens, num_heads * head_dim)."""
-    return heads.transpose(1, 2).flatten(2)  # (batch, tokens, num_heads, head_dim), then the last two in one
+def worth_of_a_head(share_left, seeds):
+    """Mean of what one wide head leaves less what two narrow ones leave, and half its interval."""
+    gains = torch.tensor([share_left(8, 1, seed) - share_left(2, 2, seed) for seed in seeds])
+    half = 2.776 * gains.std() / math.sqrt(len(gains))
+    return gains.mean().item(), half.item()
 
 
-JOINED = "heads.transpose(1, 2).flatten(2)"
+def known_share(embed_dim: int, num_heads: int, seed: int) -> float:
+    """No layer: what it leaves depends on all that it is told, and seeds have luck that both layers share."""
+    luck = math.sin(7.0 * seed + 1)
+    return 0.9 / num_heads**2 + 0.4 / embed_dim + 0.2 * luck + 0.03 * math.cos(embed_dim + 3.0 * num_heads * seed)
 
-join_heads = Exercise(
-    join_heads,
-    cases=[Case({"heads": draw(*shape)}) for shape in ((3, 3, 3, 3), (2, 4, 5, 3), (1, 2, 3, 4), (2, 1, 4, 5))],
-    truth=lambda heads: torch.cat([heads[:, head] for head in range(heads.shape[1])], dim=2),
-    tried="four batches in double precision, with one head to four, and one in which all sizes agree",
-    see=CUT,
+
+def poor_second_head(embed_dim: int, num_heads: int, seed: int) -> float:
+    """Here more heads leave more."""
+    return 0.2 * num_heads + 0.05 * math.sin(11.0 * seed + embed_dim * num_heads) + 0.1 * math.cos(5.0 * seed)
+
+
+def gains_by_numbers(share_left, seeds):
+    gains = [share_left(8, 1, seed) - share_left(2, 2, seed) for seed in seeds]
+    mean = sum(gains) / 5
+    spread = math.sqrt(sum((gain - mean) ** 2 for gain in gains) / 4)
+    return torch.tensor(mean), torch.tensor(2.776 * spread / math.sqrt(5))
+
+
+def two_numbers(given, **_):
+    """Floats are as good as tensors without axes."""
+    if not isinstance(given, (tuple, list)):
+        return given
+    return tuple(torch.tensor(float(one), dtype=torch.get_default_dtype()) if is_number(one) else one for one in given)
+
+
+def is_number(one) -> bool:
+    return isinstance(one, (int, float)) or isinstance(one, Tensor) and one.shape == ()
+
+
+GAINS, STD = "share_left(8, 1, seed) - share_left(2, 2, seed)", "gains.std()"
+
+worth_of_a_head = Exercise(
+    worth_of_a_head,
+    cases=[
+        Case({"share_left": known_share, "seeds": range(5)}),
+        Case({"share_left": poor_second_head, "seeds": [3, 5, 8, 13, 21]}),
+        Case({"share_left": known_share, "seeds": range(10, 15)}),
+    ],
+    truth=gains_by_numbers,
+    view=two_numbers,
+    tried="runs whose results are known, where the second head helps and where it harms, with three lists of seeds",
+    see="Lab 8, “Exercise 8.3 (experiment): heads or width?”",
     mistakes=edits(f"""
-        heads joined by a plain reshape: {JOINED} => heads.reshape(heads.shape[0], heads.shape[2], -1)
-        heads and tokens not swapped [join]: .transpose(1, 2) =>
-        features dealt out in turn [join]: {JOINED} => heads.permute(0, 2, 3, 1).flatten(2)
-        wrong axes swapped: {JOINED} => heads.transpose(2, 3).reshape(heads.shape[0], heads.shape[2], -1) ||
-            heads.transpose(2, 3).flatten(2) || heads.transpose(1, 3).flatten(2) ||
-            heads.transpose(0, 1).flatten(2) || heads.transpose(0, 2).flatten(2)
-        tokens joined in place of features: {JOINED} => heads.flatten(1, 2) || .flatten(2) => .flatten(1, 2)
-        tokens joined with their features: .flatten(2) => .flatten(1)
-        heads left apart: .flatten(2) => || .flatten(3)
-        {LAYER}
-        view of a turned tensor: .flatten(2) => .view(heads.shape[0], heads.shape[2], -1)
-        heads averaged: {JOINED} => heads.mean(dim=1)
-        heads added up: {JOINED} => heads.sum(dim=1)
-        first head only: {JOINED} => heads[:, 0]
+        second minus first [heads]: {GAINS} => share_left(2, 2, seed) - share_left(8, 1, seed)
+        the width of one head taken for all: share_left(2, 2, seed) => share_left(1, 2, seed)
+        two wide heads: share_left(2, 2, seed) => share_left(16, 2, seed) || share_left(8, 2, seed) ||
+            share_left(4, 2, seed)
+        no control for width: share_left(8, 1, seed) => share_left(2, 1, seed) || share_left(1, 1, seed)
+        arguments exchanged: share_left(8, 1, seed) => share_left(1, 8, seed)
+        the same layer twice: share_left(2, 2, seed) => share_left(8, 1, seed) ||
+            share_left(8, 1, seed) => share_left(2, 2, seed)
+        other seeds for the second: share_left(2, 2, seed) => share_left(2, 2, seed + 1) ||
+            share_left(2, 2, seed) => share_left(2, 2, seed + 5)
+        one seed for all: for seed in seeds => for seed in [seeds[0]] * len(seeds) ||
+            {GAINS} => share_left(8, 1, seed) - share_left(2, 2, seeds[0])
+        seeds that were not asked for: for seed in seeds => for seed in range(1, 6) || for seed in range(5) ||
+            for seed in range(len(seeds))
+        pairing lost: => first = torch.tensor([share_left(8, 1, seed) for seed in seeds])
+            second = torch.tensor([share_left(2, 2, seed) for seed in seeds])
+            half = 2.776 * (first.var() + second.var()).sqrt() / math.sqrt(len(first))
+            return (first - second).mean().item(), half.item()
+        whole width: , half.item() => , 2 * half.item()
+        root of n forgotten: / math.sqrt(len(gains)) =>
+        divided by n in place of its root: math.sqrt(len(gains)) => len(gains)
+        divided by the root of n - 1: math.sqrt(len(gains)) => math.sqrt(len(gains) - 1)
+        spread divided by n: {STD} => gains.std(correction=0)
+        variance in place of the spread: {STD} => gains.var()
+        normal in place of t: 2.776 => 1.96 || 2
+        the quantile forgotten: 2.776 * =>
+        ends in place of mean and half: return gains.mean().item(), half.item() =>
+            return (gains.mean() - half).item(), (gains.mean() + half).item()
+        results in the wrong order [interval]: gains.mean().item(), half.item() => half.item(), gains.mean().item()
+        half the width forgotten: return gains.mean().item(), half.item() => return gains.mean().item()
+        mean forgotten: return gains.mean().item(), half.item() => return half.item()
     """),
 )

@@ -1,7 +1,10 @@
-"""The checks of lab 13: taking out a head, following the layers down."""
+"""The checks of lab 13: taking out a head, following the layers down, whether a group is more than its heads."""
+
+import math
 
 import torch
 
+from ..training import mean_and_interval
 from .compare import also_numpy
 from .exercise import Case, Exercise, draw
 from .lab_12 import maps
@@ -95,8 +98,10 @@ rollout = Exercise(
     truth=rollout_by_loops,
     view=also_numpy,
     tried="three texts with 2, 3 and 4 layers",
-    see="Lab 13, “Exercise 13.2: six layers in one map”",
+    see="Lab 13, “Exercise 13.2 (debug): six layers in one map”",
     mistakes=edits(f"""
+        more than one fault is left [rollout]: mean(dim=1) => mean(dim=0) && {STEP} =>
+            mixed @ ((layer + identity) / 2)
         layers in the wrong order: {STEP} => mixed @ ((layer + identity) / 2) ||
             weights.mean(dim=1) => weights.mean(dim=1).flip(0)
         the identity added, not averaged: / 2 @ => @
@@ -119,5 +124,75 @@ rollout = Exercise(
         the identity subtracted: layer + identity => layer - identity
         Lab 12, “Words instead of pieces”
         the maps turned: weights.mean(dim=1) => weights.mean(dim=1).mT
+    """),
+)
+
+
+# --- 13.3 ---
+def more_than_the_sum(lead_without, group):
+    """What a group of heads does beyond the sum of its heads: mean and half of the interval."""
+    whole = lead_without([])
+    together = lead_without(group) - whole
+    one_by_one = sum(lead_without([head]) - whole for head in group)
+    return mean_and_interval(together - one_by_one)
+
+
+def planted(heads_off) -> torch.Tensor:
+    """The leads of six quartets. Each head counts by itself, and two of one layer count once more together."""
+    quartet = torch.arange(6, dtype=torch.float64)
+    lead = 1 + torch.sin(5 * quartet)
+    for layer, head in heads_off:
+        lead = lead - 0.01 * (1 + layer + head) * torch.cos(quartet * (1 + head))
+    layers = [layer for layer, _ in heads_off]
+    return lead - 0.05 * (len(layers) - len(set(layers))) * (1 + 0.2 * torch.sin(quartet))
+
+
+def beyond(lead_without, group):
+    """By the numbers: what is planted for two heads of one layer, and Student's t for six quartets."""
+    layers = [layer for layer, _ in group]
+    shared = len(layers) - len(set(layers))
+    values = [-0.05 * shared * (1 + 0.2 * math.sin(quartet)) for quartet in range(6)]
+    mean = sum(values) / 6
+    spread = math.sqrt(sum((value - mean) ** 2 for value in values) / 5)
+    return torch.tensor([mean, 2.5705818 * spread / math.sqrt(6)])
+
+
+def pair(given, **_):
+    """Mean and half as one tensor, whatever they came in."""
+    return torch.tensor([float(number) for number in given]) if isinstance(given, (tuple, list)) else given
+
+
+ONE_BY_ONE = "sum(lead_without([head]) - whole for head in group)"
+
+more_than_the_sum = Exercise(
+    more_than_the_sum,
+    cases=[
+        Case({"lead_without": planted, "group": [(0, 1), (0, 2), (3, 1)]}),
+        Case({"lead_without": planted, "group": [(2, 0), (2, 3), (2, 5), (1, 1)]}),
+        Case({"lead_without": planted, "group": [(4, 2), (4, 1)]}),
+    ],
+    truth=beyond,
+    view=pair,
+    tried="three groups of heads of which it is known what they do together",
+    see="Lab 13, “Who is missed?”",
+    mistakes=edits(f"""
+        the sign turned round [group]: together - one_by_one => one_by_one - together
+        the group alone: (together - one_by_one) => (together)
+        the heads alone: (together - one_by_one) => (one_by_one)
+        the whole model left out: lead_without(group) - whole => lead_without(group) && lead_without([head]) - whole =>
+            lead_without([head])
+        averaged over the heads: {ONE_BY_ONE} => {ONE_BY_ONE} / len(group)
+        a head left out: for head in group => for head in group[1:] || for head in group => for head in group[:-1]
+        more heads each time: {ONE_BY_ONE} => sum(lead_without(group[: n + 1]) - whole for n in range(len(group)))
+        all but one: lead_without([head]) => lead_without([one for one in group if one != head])
+        sizes in place of changes: together - one_by_one => together.abs() - one_by_one.abs()
+        the standard error in place of the interval: mean_and_interval(together - one_by_one) =>
+            ((together - one_by_one).mean(), (together - one_by_one).std() / len(whole) ** 0.5)
+        the spread in place of the interval: mean_and_interval(together - one_by_one) =>
+            ((together - one_by_one).mean(), (together - one_by_one).std())
+        mean and half exchanged: return mean_and_interval(together - one_by_one) =>
+            return mean_and_interval(together - one_by_one)[::-1]
+        two intervals subtracted [quartets]: mean_and_interval(together - one_by_one) =>
+            ((together - one_by_one).mean(), mean_and_interval(together)[1] + mean_and_interval(one_by_one)[1])
     """),
 )

@@ -12,23 +12,105 @@ RIGHT = {
             return (share.unsqueeze(1) @ features).squeeze(1)
         by nanmean: => return features.masked_fill(~mask[..., None], torch.nan).nanmean(dim=1).nan_to_num()
     """,
+    "masked_softmax": """
+        by exponentials: => top = scores.masked_fill(~mask, -torch.inf).amax(dim=1, keepdim=True).nan_to_num(neginf=0.0)
+            e = (scores - top).masked_fill(~mask, 0.0).exp() * mask
+            return e / e.sum(dim=1, keepdim=True).clamp(min=1e-300)
+        by loops: => rows = []
+            for row, real in zip(scores, mask):
+                weights = torch.zeros(len(row))
+                if real.any():
+                    weights[real] = torch.softmax(row[real], dim=0)
+                rows.append(weights)
+            return torch.stack(rows)
+        minus infinity, put right: => weights = scores.masked_fill(~mask, float("-inf")).softmax(-1)
+            return torch.where(mask, weights, 0.0)
+        shared out again: => weights = torch.exp(torch.log_softmax(scores - 1e6 * ~mask, dim=1)) * mask
+            return weights / weights.sum(dim=1, keepdim=True).clamp(min=1e-30)
+    """,
     "attention_pool": """
-        a vector: nn.Linear(dim, 1) => nn.Parameter(torch.randn(dim)) && => e = (features @ self.score).exp() * mask
-            weights = e / e.sum(dim=1, keepdim=True).clamp(min=1e-300)
-            return (weights[:, None] @ features)[:, 0], weights
-        a constant, and a matrix lying:
-            nn.Linear(dim, 1) => nn.Parameter(torch.randn(1, dim)); self.one = nn.Parameter(torch.ones(()), False) &&
-            self.score(features) => self.one * nn.functional.linear(features, self.score)
-        by loops: nn.Linear(dim, 1) => nn.Linear(dim, 1, bias=False) && => weights = torch.zeros(mask.shape)
+        by hand: => features = self.features(ids)
+            scores = features @ self.score.weight[0] + self.score.bias
+            weights = scores.masked_fill(~mask, -1e30).softmax(dim=1) * mask
+            return (weights[:, None] @ features)[:, 0] @ self.output.weight[0] + self.output.bias, weights
+        each token has its say first: => features = self.features(ids)
+            weights = masked_softmax(self.score(features)[..., 0], mask)
+            said = (features @ self.output.weight.T).squeeze(2)
+            return (weights * said).sum(dim=1) + self.output.bias, weights
+        by loops: => features = self.features(ids)
+            weights = torch.zeros(mask.shape)
             for row, real in enumerate(mask):
                 if real.any():
                     weights[row, real] = torch.softmax(self.score(features[row, real])[:, 0], dim=0)
-            return torch.stack([sum(w * f for w, f in zip(*pair)) for pair in zip(weights, features)]), weights
+            pooled = torch.stack([sum(w * f for w, f in zip(*pair)) for pair in zip(weights, features)])
+            return self.output(pooled).flatten(), weights
+    """,
+    "effect_of": """
+        by a list: => copies = [copy.deepcopy(model) for model in models]
+            for one in copies:
+                change(one)
+            return mean_and_interval([measure(b) - measure(a) for a, b in zip(models, copies)])
+        by scipy: => after = []
+            for model in copy.deepcopy(models):
+                change(model)
+                after.append(measure(model))
+            differences = np.array(after) - np.array([measure(model) for model in models])
+            return differences.mean(), stats.t.ppf(0.975, len(models) - 1) * stats.sem(differences)
+        put back by the state: => differences = []
+            for model in models:
+                kept, before = copy.deepcopy(model.state_dict()), measure(model)
+                change(model)
+                differences.append(measure(model) - before)
+                model.load_state_dict(kept)
+            mean, half = mean_and_interval(differences)
+            return [mean, half]
     """,
     "lost_to_the_cut": """
         by a loop: => return sum(int(length) >= window for length in distractor) / len(distractor)
         by what is left: => return ((window - distractor).clip(0, labelled) == 0).mean()
         by torch: => return (torch.from_numpy(distractor) >= window).float().mean()
+    """,
+    "encode_batch": """
+        sorted words: => counts = Counter([word for text in train for word in text])
+            kept = sorted(word for word, count in counts.items() if count >= min_count)
+            longest = max(map(len, texts))
+            rows = [[kept.index(w) + 2 if w in kept else 1 for w in text] for text in texts]
+            rows = [row + [0] * (longest - len(row)) for row in rows]
+            return torch.tensor(rows), torch.tensor([[place < len(text) for place in range(longest)] for text in texts])
+        padded by PyTorch: => said = [word for text in train for word in text]
+            number = {word: 2 + place for place, word in enumerate(set(said)) if said.count(word) >= min_count}
+            rows = [torch.tensor([number.get(word, 1) for word in text]) for text in texts]
+            ids = torch.nn.utils.rnn.pad_sequence(rows, batch_first=True)
+            return [ids, ids > 0]
+        in single steps: => counts = {}
+            for text in train:
+                for word in text:
+                    counts[word] = counts.get(word, 0) + 1
+            known = [word for word in counts if counts[word] > min_count - 1]
+            lengths = torch.tensor([len(text) for text in texts])
+            mask = torch.arange(int(lengths.max())) < lengths[:, None]
+            ids = torch.zeros(mask.shape, dtype=torch.long)
+            ids[mask] = torch.tensor([10 + known.index(w) if w in known else 1 for text in texts for w in text])
+            return ids, mask
+    """,
+    "unknown_by_size": """
+        by ranks: => said = Counter([word for text in train for word in text]).most_common()
+            rank = {word: place for place, (word, _) in enumerate(said)}
+            of_text = [np.array([rank.get(word, 10**9) for word in text]) for text in texts]
+            return {size: mean_and_interval([(ranks >= size).mean() for ranks in of_text]) for size in sizes}
+        by loops: => counts, found = Counter(), {}
+            for text in train:
+                counts.update(text)
+            for size in sizes:
+                known, shares = dict(counts.most_common(size)), []
+                for text in texts:
+                    shares.append(sum(1 for word in text if word not in known) / len(text))
+                found[size] = list(mean_and_interval(shares))
+            return found
+        by scipy: => counts = Counter(sum(train, []))
+            shares = {n: [1 - np.isin(t, [w for w, _ in counts.most_common(n)]).mean() for t in texts] for n in sizes}
+            t = stats.t.ppf(0.975, len(texts) - 1)
+            return {size: (np.mean(some), t * stats.sem(some)) for size, some in shares.items()}
     """,
     "redundant_key": """
         by einsum: => return torch.einsum("dk,k->d", W_key, query), torch.einsum("k,k->", b_key, query) + b_query
@@ -44,18 +126,31 @@ RIGHT = {
             return K + torch.outer(w - K @ query, query) / query.dot(query)
         by the pseudoinverse: => return w[:, None] @ torch.linalg.pinv(query[:, None])
     """,
-    "extra_parameters": """
-        by a formula: => return dim * key_dim + key_dim - dim + (key_dim if bias else 0)
-        by counting: => count = lambda *layers: sum(p.numel() for layer in layers for p in layer.parameters())
-            return count(nn.Linear(dim, key_dim, bias), nn.Linear(key_dim, 1, bias)) - count(nn.Linear(dim, 1, bias))
-        a tensor: => return torch.tensor([dim, 1 + int(bias), -1]) @ torch.tensor([key_dim, key_dim, dim])
+    "key_pooling": """
+        by hand: => features = self.features(ids)
+            keys = torch.nn.functional.linear(features, self.W_key.weight, self.W_key.bias)
+            scores = keys @ self.query.weight[0] + (0 if self.query.bias is None else self.query.bias)
+            weights = scores.masked_fill(~mask, -1e30).softmax(dim=1) * mask
+            return self.output((weights[:, None] @ features)[:, 0])[:, 0], weights
+        the brackets moved: => features = self.features(ids)
+            w = self.W_key.weight.T @ self.query.weight[0]
+            weights = masked_softmax(features @ w, mask)
+            return self.output(weighted_sum(weights, features)).flatten(), weights
+        each token has its say first: => features = self.features(ids)
+            weights = masked_softmax(self.query(self.W_key(features))[..., 0], mask)
+            said = (features @ self.output.weight.T).squeeze(2)
+            return (weights * said).sum(dim=1) + self.output.bias, weights
     """,
-    "one_matrix": """
-        by einsum: => return torch.einsum("ka,kb->ab", weight_query, weight_key) * len(weight_key) ** -0.5
-        by asking: => unit = torch.eye(weight_query.shape[1])
-            queries, keys = nn.functional.linear(unit, weight_query), nn.functional.linear(unit, weight_key)
-            return queries @ keys.mT / math.sqrt(keys.shape[1])
-        by loops: => return sum(map(torch.outer, weight_query, weight_key)) / math.sqrt(len(weight_key))
+    "slope": """
+        by scipy: => found = [stats.linregress(np.log(sizes), np.log([measure(x, s) for x in sizes])) for s in seeds]
+            return mean_and_interval([line.slope for line in found])
+        by least squares: => x = torch.tensor(sizes, dtype=torch.float64).log()
+            y = torch.tensor([[measure(size, seed) for seed in seeds] for size in sizes], dtype=torch.float64).log()
+            x = x - x.mean()
+            slopes = x @ y / (x @ x)
+            return slopes.mean(), stats.t.ppf(0.975, len(slopes) - 1) * slopes.std() / len(slopes) ** 0.5
+        in bits: => rows = [[np.log2(measure(size, seed)) for size in sizes] for seed in seeds]
+            return list(mean_and_interval([np.polyfit(np.log2(sizes), row, 1)[0] for row in rows]))
     """,
     "one_question": """
         one column: => W_key, b_query = torch.zeros(len(w), key_dim), torch.zeros(key_dim)
@@ -75,6 +170,39 @@ RIGHT = {
             return (share.unsqueeze(1) @ weights @ values).squeeze(1)
         by two einsums: => row = torch.einsum("bi,bij->bj", mask / mask.sum(1, keepdim=True), weights)
             return torch.einsum("bj,bjd->bjd", row, values).sum(dim=1)
+    """,
+    "marked_classifier": """
+        by gather: weighted_sum((ids == self.mark_id).to(features), features) =>
+            features[torch.arange(len(ids)), (ids == self.mark_id).int().argmax(dim=1)]
+        by einsum: => features = self.features(ids)
+            scores = torch.einsum("bk,btk->bt", self.ask(ids, features), self.attention.W_key(features))
+            weights = (scores / self.attention.W_key.out_features**0.5).masked_fill(~mask, -torch.inf).softmax(-1)
+            values = self.attention.W_value(features)
+            return self.output(torch.einsum("bt,btv->bv", weights, values))[:, 0], weights
+        by PyTorch: => x = self.features(ids)
+            inputs = self.ask(ids, x)[:, None], self.attention.W_key(x)
+            attend, unit = nn.functional.scaled_dot_product_attention, torch.eye(ids.shape[1]).to(x)
+            pooled = attend(*inputs, self.attention.W_value(x), attn_mask=mask[:, None])[:, 0]
+            weights = attend(*inputs, unit.expand(len(x), -1, -1), attn_mask=mask[:, None])[:, 0]
+            return self.output(pooled).flatten(), weights
+        values mapped once: weighted_sum(weights, self.attention.W_value(features)) =>
+            self.attention.W_value(weighted_sum(weights, features))
+    """,
+    "gains_by_places": """
+        in a comprehension: => base = np.array([train(False, False, seed) for seed in seeds])
+            return {(q, k): training.mean_and_interval([train(q, k, s) for s in seeds] - base)
+                for q in (True, False) for k in (True, False) if q or k}
+        by scipy: => from scipy import stats
+            found = {}
+            for kind in ((True, True), (True, False), (False, True)):
+                interval = stats.ttest_rel([train(*kind, s) for s in seeds], [train(False, False, s) for s in seeds])
+                low, high = interval.confidence_interval()
+                found[kind] = [(low + high) / 2, (high - low) / 2]
+            return found
+        a table first: => kinds = [(q, k) for q in (False, True) for k in (False, True)]
+            runs = {kind: [train(*kind, seed) for seed in seeds] for kind in kinds}
+            gains = {kind: np.subtract(runs[kind], runs[False, False]) for kind in kinds[1:]}
+            return {kind: np.array(training.mean_and_interval(gain)) for kind, gain in gains.items()}
     """,
     "marks_row": """
         by einsum: => query = torch.einsum("bd,dk->bk", features[range(len(place)), place], W_query)
@@ -155,16 +283,42 @@ RIGHT = {
         parameters: => unit = torch.eye(num_words)
             return torch.nn.Parameter(8 * unit), torch.nn.Parameter(8 * unit.roll(-1, 0))
     """,
-    "cut_into_heads": """
-        with view: => batch, tokens, embed_dim = projected.shape
-            return projected.view(batch, tokens, num_heads, embed_dim // num_heads).transpose(1, 2)
-        by chunks: => return torch.stack(projected.chunk(num_heads, dim=-1), dim=1)
-        turned first: => return projected.mT.reshape(len(projected), num_heads, -1, projected.shape[1]).mT
+    "mend_the_heads": """
+        all heads at once: => q, k, v = (part.unflatten(2, (num_heads, -1)).mT.mT.transpose(1, 2)
+                       for part in (queries, keys, values))
+            scores = q @ k.mT * q.shape[3] ** -0.5
+            scores = torch.where(mask[:, None, None, :], scores, torch.finfo(scores.dtype).min)
+            return (torch.softmax(scores, -1) @ v).transpose(1, 2).reshape(queries.shape)
+        by PyTorch, head by head: => attend, brought = nn.functional.scaled_dot_product_attention, []
+            for q, k, v in zip(*(part.chunk(num_heads, -1) for part in (queries, keys, values))):
+                brought.append(attend(q, k, v, attn_mask=mask[:, None]))
+            return torch.cat(brought, -1)
+        text by text, real tokens only: => head_dim = queries.shape[2] // num_heads
+            result = torch.zeros_like(queries)
+            for text, real in enumerate(mask):
+                for start in range(0, queries.shape[2], head_dim):
+                    own = slice(start, start + head_dim)
+                    scores = queries[text, :, own] @ keys[text, real, own].T / head_dim**0.5
+                    result[text, :, own] = scores.softmax(-1) @ values[text, real, own]
+            return result
+        columns asked by name: slice(head * head_dim, (head + 1) * head_dim) =>
+            torch.arange(head * head_dim, (head + 1) * head_dim)
     """,
-    "join_heads": """
-        with cat: => return torch.cat(heads.unbind(1), dim=-1)
-        with view: => return heads.permute(0, 2, 1, 3).contiguous().view(heads.shape[0], heads.shape[2], -1)
-        with einsum: => return torch.einsum("bhtj->bthj", heads).flatten(-2)
+    "worth_of_a_head": """
+        by numpy: => wide = np.array([share_left(8, 1, seed) for seed in seeds])
+            narrow = np.array([share_left(2, 2, seed) for seed in seeds])
+            gains = wide - narrow
+            return gains.mean(), 2.776 * gains.std(ddof=1) / np.sqrt(5)
+        by a loop, in a list: => total, gains = 0.0, []
+            for seed in seeds:
+                gains.append(share_left(embed_dim=8, num_heads=1, seed=seed))
+                gains[-1] -= share_left(embed_dim=2, num_heads=2, seed=seed)
+            mean = sum(gains) / len(gains)
+            spread = (sum((gain - mean) ** 2 for gain in gains) / (len(gains) - 1)) ** 0.5
+            return [mean, 2.776 * spread / len(gains) ** 0.5]
+        as tensors: => runs = torch.tensor([[share_left(8, 1, seed), share_left(2, 2, seed)] for seed in seeds])
+            gains = runs[:, 0] - runs[:, 1]
+            return gains.mean(), 2.776 * gains.std(correction=1) * len(gains) ** -0.5
     """,
     "many_heads": """
         by PyTorch's whole layer: if num_heads < 1 or embed_dim % num_heads =>
@@ -208,6 +362,40 @@ RIGHT = {
             && may_look if mask is None else may_look & allowed => may_look & allowed && masked_softmax(scores, allowed)
             => scores.masked_fill(~allowed, torch.finfo(scores.dtype).min).softmax(dim=-1)
     """,
+    "language_model": """
+        a block after the other: => mask = causal_mask(ids.shape[1]) if self.causal else None
+            read = self.features(ids)
+            for number in range(len(self.blocks)):
+                read = self.blocks[number](read, None, mask)[0]
+            return nn.functional.linear(self.norm(read), self.output.weight, self.output.bias)
+        by tril: => import torch
+            tokens = ids.shape[1]
+            may = torch.ones(tokens, tokens, dtype=torch.bool).tril() if self.causal else None
+            read = self.features(ids)
+            for block in self.blocks:
+                read, weights = block(read, attention_mask=may)
+            norm = self.norm
+            read = torch.layer_norm(read, norm.normalized_shape, norm.weight, norm.bias, norm.eps)
+            return self.output(read.flatten(0, 1)).unflatten(0, ids.shape)
+        names of its own: => from torch import arange
+            features, places = self.features(ids), arange(ids.size(1))
+            for block in self.blocks:
+                extra = {"attention_mask": places[:, None] >= places} if self.causal else {}
+                features = block(features, **extra)[0]
+            return self.output(self.norm(features))
+    """,
+    "worth_of_context": """
+        by zip: => rows = [surprises_with(length) for length in lengths]
+            return {n: mean_and_interval(a - b) for n, a, b in zip(lengths[1:], rows, rows[1:])}
+        by NumPy: => import numpy as np
+            rows = np.stack([surprises_with(length).numpy() for length in lengths])
+            return {n: list(mean_and_interval(row)) for n, row in zip(lengths[1:], -np.diff(rows, axis=0))}
+        from the end: => found = {}
+            for place in reversed(range(1, len(lengths))):
+                now, then = surprises_with(lengths[place]), surprises_with(lengths[place - 1])
+                found[lengths[place]] = torch.tensor(mean_and_interval(then - now), dtype=torch.float64)
+            return found
+    """,
     "allowed_places": """
         by loops: => allowed = torch.zeros(len(mask), mask.shape[1], mask.shape[1], dtype=torch.bool)
             for i in range(mask.shape[1]):
@@ -230,6 +418,35 @@ RIGHT = {
         turned: => turned = features.movedim(-1, 0)
             normal = (turned - turned.mean(0)) / (turned.var(0, unbiased=False) + eps).pow(0.5)
             return normal.movedim(0, -1) * scale + shift
+    """,
+    "transformer_block": """
+        by hand: => norm = self.attention_norm
+            spread, mean = torch.var_mean(features, -1, unbiased=False, keepdim=True)
+            normed = (features - mean) / (spread + norm.eps).sqrt() * norm.weight + norm.bias
+            attended, weights = self.attention(normed, mask=mask, attention_mask=attention_mask)
+            features = torch.add(self.dropout(attended), features)
+            return self.dropout(self.feed_forward(self.feed_forward_norm(features))) + features, weights
+        GELU's place kept: nn.ReLU(), nn.Dropout(dropout), nn.Linear => nn.ReLU(inplace=True), nn.Linear
+        two calls: => def add(part, norm):
+                given = part(norm(features))
+                first = given[0] if isinstance(given, tuple) else given
+                return features + self.dropout(first), given
+            features, (_, weights) = add(lambda x: self.attention(x, mask, attention_mask), self.attention_norm)
+            return [add(self.feed_forward, self.feed_forward_norm)[0], weights]
+    """,
+    "missed_by_rate": """
+        by NumPy: => pairs = np.array([[[accuracy(part, rate, seed) for part in ("nothing", part_away)]
+                for seed in seeds] for rate in rates])
+            gains = pairs[..., 0] - pairs[..., 1]
+            return {rate: list(mean_and_interval(row)) for rate, row in zip(rates, gains)}
+        in one expression: => return {rate: mean_and_interval([accuracy("nothing", rate, seed)
+                - accuracy(part_away, rate, seed) for seed in seeds]) for rate in reversed(rates)}
+        tensors: => found = dict.fromkeys(rates)
+            for rate in found:
+                whole = torch.tensor([accuracy("nothing", rate, seed) for seed in seeds], dtype=torch.float64)
+                less = torch.tensor([accuracy(part_away, rate, seed) for seed in seeds], dtype=torch.float64)
+                found[rate] = torch.tensor(mean_and_interval(whole - less), dtype=torch.float64)
+            return found
     """,
     "first_block": """
         by hand: => total = features + self.attention(features, mask)[0]
@@ -263,6 +480,45 @@ RIGHT = {
         words' axis second: => return F.cross_entropy(scores[:, :-1].transpose(1, 2), ids[:, 1:], ignore_index=0)
         picked by a mask: => return F.cross_entropy(scores[:, :-1][ids[:, 1:] > 0], ids[:, 1:][ids[:, 1:] > 0])
     """,
+    "mend_the_comparison": """
+        in a function of its own: => def tested(name, seed):
+                return measure(max(train(name, seed), key=lambda net: measure(net, "validation")), "test")
+            return training.mean_and_interval([tested(first, seed) - tested(second, seed) for seed in seeds])
+        by argmax: => runs = np.zeros((2, len(seeds)))
+            for row, name in enumerate([first, second]):
+                for column, seed in enumerate(seeds):
+                    nets = train(name, seed)
+                    runs[row, column] = measure(nets[np.argmax([measure(net, "validation") for net in nets])], "test")
+            return training.mean_and_interval(runs[0] - runs[1])
+        by scipy: => found = []
+            for name in (first, second):
+                runs = [train(name, seed) for seed in seeds]
+                best = [sorted(run, key=lambda net: -measure(net, "validation"))[0] for run in runs]
+                found.append([measure(net, "test") for net in best])
+            if found[0] == found[1]:
+                return 0.0, 0.0
+            low, high = stats.ttest_rel(*found).confidence_interval()
+            return np.array([low + high, high - low]) / 2
+    """,
+    "told_before": """
+        by the ends: => d = np.array([train(first, seed) for seed in seeds]) - [train(second, seed) for seed in seeds]
+            mean, half = training.mean_and_interval(d)
+            low, high = mean - half, mean + half
+            if low > -band and high < band:
+                word = "close"
+            elif low <= 0 <= high:
+                word = "undecided"
+            else:
+                word = "higher" if low > 0 else "lower"
+            return [mean, half, word]
+        by a table: => mean, half = training.mean_and_interval([train(first, s) - train(second, s) for s in seeds])
+            holds = {"close": max(mean + half, half - mean) < band, "higher": mean > half, "lower": -mean > half}
+            return mean, half, next((word for word in holds if holds[word]), "undecided")
+        by scipy: => low, high = stats.ttest_rel([train(first, s) for s in seeds],
+                [train(second, s) for s in seeds]).confidence_interval()
+            word = "higher" if low > 0 else "lower" if high < 0 else "undecided"
+            return (low + high) / 2, (high - low) / 2, "close" if -band < low and high < band else word
+    """,
     "paired_interval": """
         by loops: => differences = [float(a) - float(b) for a, b in zip(first, second, strict=True)]
             n, mean = len(differences), sum(differences) / len(differences)
@@ -289,6 +545,41 @@ RIGHT = {
             differences = torch.as_tensor(differences)
             return ((signs * differences).sum(1).abs() >= differences.sum().abs() - 1e-12).double().mean()
     """,
+    "encoder_layer": """
+        by hand: => total = features + self.attention(features, mask=mask)[0]
+            spread, mean = torch.var_mean(total, -1, unbiased=False, keepdim=True)
+            norm = self.attention_norm
+            first = (total - mean) / (spread + norm.eps).sqrt() * norm.weight + norm.bias
+            hidden = nn.functional.gelu(first @ self.feed_forward[0].weight.T + self.feed_forward[0].bias)
+            thought = nn.functional.linear(hidden, self.feed_forward[2].weight, self.feed_forward[2].bias)
+            return self.feed_forward_norm(first + thought), self.attention(features, mask)[1]
+        in place names: => attended, weights = self.attention(features, mask)
+            features = self.attention_norm(torch.add(attended, features))
+            features = self.feed_forward_norm(torch.add(self.feed_forward(features), features))
+            return [features, weights]
+        keywords: nn.LayerNorm(dim, eps) => nn.LayerNorm(normalized_shape=dim, eps=eps)
+    """,
+    "share_on_aim": """
+        by einsum: => rows = target.any(dim=1)
+            return torch.einsum("lhij,ij->lh", weights, target.to(weights.dtype)) / rows.sum()
+        by masked_fill: => given = weights.masked_fill(~target, 0).sum(-1)
+            return given[:, :, target.sum(1) > 0].mean(2)
+        row by row: => rows = [i for i in range(len(target)) if target[i].any()]
+            return torch.stack([weights[:, :, i, target[i]].sum(-1) for i in rows]).mean(0)
+    """,
+    "search_and_test": """
+        by unravel_index: => import numpy as np
+            found = shares(searched).mean(0).numpy()
+            head = tuple(int(i) for i in np.unravel_index(found.argmax(), found.shape))
+            mean, half = mean_and_interval([row[head].item() for row in shares(fresh)])
+            return [head, mean, half]
+        by loops: => found = shares(searched).sum(0)
+            best = max((found[i, j].item(), i, j) for i in range(len(found)) for j in range(found.shape[1]))
+            return best[1:], *mean_and_interval(shares(fresh)[:, best[1], best[2]].tolist())
+        flat: => width = shares(searched).shape[2]
+            place = int(shares(searched).flatten(1).mean(0).argmax())
+            return (place // width, place % width), *mean_and_interval(shares(fresh).flatten(1)[:, place])
+    """,
     "breadth": """
         with where: => logs = torch.where(weights > 0, weights, 1.0).log()
             return (-torch.einsum("...ij,...ij->...i", weights, logs)).exp().mean(-1)
@@ -296,6 +587,18 @@ RIGHT = {
         in numpy: => from scipy.special import entr
             return np.asarray(np.exp(entr(weights.numpy()).sum(-1)).mean(-1))
         in bits: => return torch.exp2(-(weights * torch.log2(weights.clamp(min=1e-300))).sum(-1)).mean(-1)
+    """,
+    "more_than_the_sum": """
+        in one line: => whole = lead_without([])
+            rest = lead_without(group) - whole - sum([lead_without([one]) - whole for one in group])
+            return list(mean_and_interval(rest.numpy()))
+        by counting: => singles = torch.stack([lead_without([one]) for one in group]).sum(0)
+            return mean_and_interval(lead_without(group) - singles + (len(group) - 1) * lead_without([]))
+        a loop: => left = lead_without(list(group)) - lead_without([])
+            for one in group:
+                left = left + lead_without([]) - lead_without([one])
+            mean, half = mean_and_interval(left)
+            return torch.tensor(mean), torch.tensor(half)
     """,
     "without_head": """
         in chunks: => heads = list(weight.chunk(num_heads, dim=1))
@@ -343,12 +646,60 @@ BY_PARAMETERS = f"""
             weights = nn.functional.softmax(scores + torch.where(mask, 0.0, -1e9)[:, None], dim=-1)
             return torch.einsum("bij,bjv->biv", weights, BROUGHT), weights
 """
-RIGHT["add_queries"] = (LAYERS + BY_PARAMETERS.replace("MORE", "")).replace("BROUGHT", "features")
-VALUES = "&& nn.Linear(dim, value_dim, bias=False) => nn.Parameter(torch.randn(dim, value_dim))"
-RIGHT["whole_layer"] = LAYERS.replace("BROUGHT", "self.W_value(features)")
-RIGHT["whole_layer"] += BY_PARAMETERS.replace("MORE", VALUES).replace("BROUGHT", "features @ self.W_value")
+RIGHT["add_queries"] = LAYERS.replace("BROUGHT", "features").replace(
+    "dim, key_dim, bias=False => dim, key_dim &&", "keys = self.W_key(features) => keys = self.W_key(features) + 0 &&"
+)
+RIGHT["whole_layer"] = LAYERS.replace("BROUGHT", "self.W_value(features)").replace(
+    "biases, and -inf: dim, key_dim, bias=False => dim, key_dim && ", "with -inf: "
+)
+RIGHT["whole_layer"] += """
+        the scale on the queries, by einsum: {SCORES} => torch.einsum("bik,bjk->bij", queries / keys.size(2)**0.5, keys)
+""".replace("{SCORES}", "queries @ keys.transpose(1, 2) / math.sqrt(keys.shape[2])")
+RIGHT["look_away"] = """
+        by the keys: W_query.weight => W_key.weight
+        put back: => kept, before = net.attention.W_query.weight.data.clone(), right(net)
+            net.attention.W_query.weight.data.zero_()
+            after = right(net)
+            net.attention.W_query.weight.data = kept
+            d = np.asarray(before, dtype=int) - np.asarray(after, dtype=int)
+            return [d.mean(), stats_t(len(d)) * d.std(ddof=1) / len(d) ** 0.5]
+        in torch: => away = copy.deepcopy(net)
+            away.attention.W_query.weight.data *= 0
+            d = torch.from_numpy(right(net)).double() - torch.from_numpy(right(away)).double()
+            return training.mean_and_interval(d.numpy())
+""".replace("stats_t(len(d))", "training.stats.t.ppf(0.975, len(d) - 1)")
 
 RIGHT |= {
+    "looked_at": """
+        by PyTorch: => unit = torch.eye(mask.shape[1]).expand(len(mask), -1, -1)
+            rows = nn.functional.scaled_dot_product_attention(
+                features @ W_query, features @ W_key, unit, attn_mask=mask[:, None].clone())
+            return (rows.nan_to_num() * mask[:, :, None]).sum(1) / mask.sum(1, keepdim=True).clamp(min=1)
+        by loops: => found = torch.zeros(mask.shape)
+            for text, (f, real) in enumerate(zip(features, mask)):
+                if real.any():
+                    f = f[real]
+                    weights = (f @ W_query @ (f @ W_key).T / W_key.shape[1] ** 0.5).softmax(-1)
+                    found[text, real] = weights.mean(0)
+            return found
+        by einsum: => scores = torch.einsum("bid,dk,bjc,ck->bij", features, W_query, features, W_key)
+            weights = masked_softmax(scores * len(W_key.T) ** -0.5, mask[:, None])
+            return torch.einsum("bi,bij->bj", mask / mask.sum(1, keepdim=True).clamp(min=1), weights)
+    """,
+    "sweep": """
+        by a loop: => found = {}
+            for k in widths:
+                numbers = []
+                for seed in seeds:
+                    numbers.append(measure(k, seed))
+                found[k] = list(mean_and_interval(numbers))
+            return found
+        by scipy: => rows = {k: torch.tensor([measure(k, s) for s in seeds], dtype=torch.float64) for k in widths}
+            t = stats.t.isf(0.025, len(seeds) - 1)
+            return {k: (row.mean(), t * row.std() / len(row) ** 0.5) for k, row in rows.items()}
+        all seeds of the last width first: => numbers = {(s, k): measure(k, s) for s in seeds for k in reversed(widths)}
+            return {k: mean_and_interval([numbers[s, k] for s in seeds]) for k in reversed(widths)}
+    """,
     "follow_score": """
         by a dictionary: => last, found = {}, []
             for t, letter in enumerate(ids.tolist()):
@@ -411,6 +762,54 @@ RIGHT |= {
                 model.load_state_dict(kept)
             return before, torch.tensor(after)
     """,
+    "rotate": """
+        by complex numbers: => pairs = torch.view_as_complex(vectors.unflatten(-1, (-1, 2)).contiguous())
+            speeds = torch.tensor([base ** (-2 * i / vectors.shape[-1]) for i in range(vectors.shape[-1] // 2)])
+            angles = places.unsqueeze(-1) * speeds.to(vectors)
+            return torch.view_as_real(pairs * torch.polar(torch.ones_like(angles), angles)).flatten(-2)
+        by matrices: => angles = torch.stack([places * base ** (-i / vectors.shape[-1])
+                                  for i in range(0, vectors.shape[-1], 2)], -1).to(vectors)
+            turns = torch.stack([angles.cos(), -angles.sin(), angles.sin(), angles.cos()], -1).unflatten(-1, (2, 2))
+            return (turns @ vectors.unflatten(-1, (-1, 2)).unsqueeze(-1)).squeeze(-1).flatten(-2)
+        pair by pair: => found = []
+            for i in range(0, vectors.shape[-1], 2):
+                angle = places / base ** (i / vectors.shape[-1])
+                cos, sin = torch.cos(angle), torch.sin(angle)
+                x, y = vectors[..., i], vectors[..., i + 1]
+                found += [cos * x - sin * y, sin * x + cos * y]
+            return torch.stack(found, dim=-1)
+        each number twice: => dim = vectors.shape[-1]
+            angles = places[..., None] * torch.exp(-math.log(base) * torch.arange(0, dim, 2).to(vectors) / dim)
+            cos, sin = (part.repeat_interleave(2, dim=-1) for part in (angles.cos(), angles.sin()))
+            crossed = torch.stack([-vectors[..., 1::2], vectors[..., 0::2]], -1).flatten(-2)
+            return vectors * cos + crossed * sin
+    """,
+    "mend_the_turns": """
+        one by one: => scores = torch.stack([(rotate(queries[i], places[i]) * rotate(keys, places)).sum(1)
+                                  for i in range(len(queries))])
+            return torch.softmax(scores / keys.shape[-1] ** 0.5, dim=-1) @ values
+        by PyTorch: => from torch.nn import functional
+            return functional.scaled_dot_product_attention(rotate(queries, places), rotate(keys, places), values)
+        counted from the first: => near = places - places[0]
+            scores = rotate(queries, near) @ rotate(keys, near).mT / math.sqrt(queries.shape[1])
+            shares = (scores - scores.max(dim=1, keepdim=True).values).exp()
+            return shares @ values / shares.sum(dim=1, keepdim=True)
+    """,
+    "places_or_words": """
+        put back in a finally: => first, second, count = measure(net, short), measure(net, long), net.places
+            try:
+                net.places = lambda ids: count(ids) / factor
+                return [first, second, measure(net, long)]
+            finally:
+                net.places = count
+        the copy first: => squeezed = copy.deepcopy(net)
+            squeezed.places = lambda ids: net.places(ids) * (1 / factor)
+            third = measure(squeezed, long)
+            return measure(net, short), measure(net, long), third
+        as tensors: => other = copy.copy(net)
+            other.places = lambda ids, count=net.places: count(ids).double().div(factor)
+            return tuple(torch.tensor(measure(*pair)) for pair in ((net, short), (net, long), (other, long)))
+    """,
     "merge": """
         by one_more's way: => top = torch.stack([first[0], second[0]]).amax(0)
             factors = [torch.exp(half[0] - top) for half in (first, second)]
@@ -439,16 +838,21 @@ RIGHT |= {
             return summed / total
     """,
     "cached_step": """
-        by vstack: => keys, values = torch.vstack([keys, key]), torch.vstack([values, value])
-            weights = torch.softmax((keys * query).sum(1) * len(query) ** -0.5, 0)
-            return (weights[:, None] * values).sum(0), keys, values
-        by PyTorch: => keys, values = torch.cat([keys, key.unsqueeze(0)]), torch.cat([values, value.unsqueeze(0)])
-            return F.scaled_dot_product_attention(query[None], keys, values)[0], keys, values
-        two scores apart: => old, new = keys @ query / math.sqrt(len(key)), key @ query / math.sqrt(len(key))
-            top = torch.cat([old, new[None]]).max()
+        head by head: => brought, kept = [], ([], [])
+            for q, k, v, K, V in zip(query, key, value, keys, values):
+                K, V = torch.vstack([K, k]), torch.vstack([V, v])
+                weights = torch.softmax((K * q).sum(1) * len(q[0]) ** -0.5, 0)
+                brought.append((weights[:, None] * V).sum(0, keepdim=True))
+                kept[0].append(K), kept[1].append(V)
+            return torch.stack(brought), torch.stack(kept[0]), torch.stack(kept[1])
+        by PyTorch: => keys, values = torch.cat([keys, key], 1), torch.cat([values, value], -2)
+            return F.scaled_dot_product_attention(query, keys, values), keys, values
+        two scores apart: => scale = math.sqrt(key.shape[-1])
+            old, new = query @ keys.mT / scale, query @ key.mT / scale
+            top = torch.cat([old, new], dim=2).amax(dim=2, keepdim=True)
             a, b = (old - top).exp(), (new - top).exp()
-            output = (a @ values + b * value) / (a.sum() + b)
-            return [output, torch.cat([keys, key[None]]), torch.cat([values, value[None]])]
+            output = (a @ values + b @ value) / (a.sum(dim=2, keepdim=True) + b)
+            return [output, torch.cat([keys, key], dim=1), torch.cat([values, value], dim=1)]
     """,
     "peak_for_each_block": """
         by a loop: => inputs, peaks = torch.randn(3, num_tokens, 16), {}
@@ -470,14 +874,16 @@ RIGHT |= {
 BIAS = "a bias is allowed: the check works with whatever the map adds"
 LARGE = "the 1 at each word is as far above the 0 elsewhere as .9 of the weight needs, and more"
 EQUAL = {  # mutants by what stands in them, with the reason why they are right
-    "attention_pool": {"torch.finfo(features.dtype).min": "scores and features have one dtype"},
+    "encode_batch": dict.fromkeys(
+        ("'<PAD>': 1", "'<UNK>': 2", "'<PAD>': -1", "'<UNK>': 0"), "no text holds these words, so nobody looks them up"
+    ),
+    "masked_softmax": {"finfo((-scores).dtype)": "a tensor and its negative have one dtype"},
     "redundant_key": {"b = query @ b_key + b_query": "a dot product has no order"},
-    "one_matrix": {"key_dim = weight_key.shape[0]": "both matrices have k rows"},
-    "add_queries": {f"self.W_{name} = nn.Linear(dim, key_dim, bias=True)": BIAS for name in ("query", "key")},
-    "whole_layer": {
-        "self.W_query = nn.Linear(dim, key_dim, bias=True)": BIAS,
-        "self.W_key = nn.Linear(dim, key_dim, bias=True)": BIAS,
-        "self.W_value = nn.Linear(dim, value_dim, bias=True)": BIAS,
+    "marked_classifier": {"mark_id, dim=17": "the starting cell has the sizes"},
+    "gains_by_places": {"in ((False, True), (True, False), (True, True))": "a dict has no order that counts"},
+    "look_away": {
+        "right(net) - right(away).astype(float)": "bool less float is float",
+        "right(net).astype(float) - right(away)\n": "float less bool is float",
     },
     "context_of_one_word": {"dim=-1)": "the scores of one word have one axis, the first and the last"},
     "look_at_the_next_word": {
@@ -485,13 +891,14 @@ EQUAL = {  # mutants by what stands in them, with the reason why they are right
         "(10 + math.sqrt(num_words)) * torch": LARGE,
         "10 * num_words * torch": LARGE,
     },
+    "told_before": {"abs(mean) + half <= band": "no interval ends on the band to the last digit"},
     "paired_interval": {"np.sqrt(len(second))": "both models have the same seeds"},
     "sign_flips": {
         "differences = differences": "what comes in is an array",
         "np.abs(means) > abs(differences.mean()) - 1e-12": "no mean is nearer to 0 by exactly 1e-12",
         "patterns = list(product([1, -1]": "NumPy makes an array of the list when it multiplies",
     },
+    "worth_of_a_head": {"gains.mean().item(), half)": "a number may come as a tensor"},
     "many_heads": {"num_heads < 0": "a layer without any head is not asked for"},
-    "cached_step": {"softmax(dim=-1)": "the scores of one token have one axis, the first and the last"},
     "without_head": {"weight.shape[0] // num_heads": "the matrix is square"},
 }

@@ -1,11 +1,42 @@
 """Wrong answers as edits of the solution, with the names that they must hear, besides the mistakes of the checks."""
 
 WRONG = {
+    "encode_batch": """
+        unknown words are hidden: number.get(word, 1) => number[word] if word in number else 1 && ids != 0 => 1 < ids
+        wrong dtype: dtype=torch.long => dtype=torch.float32
+    """,
+    "unknown_by_size": """
+        no dict of the sizes: return found => return list(found.values())
+        no pair for each size: return found => return {size: pair[0] for size, pair in found.items()}
+    """,
+    "masked_softmax": """
+        returns nothing: return scores.softmax => scores.softmax
+        changes its input: scores = scores.masked_fill( => scores.masked_fill_(
+        mask after the softmax: => weights = torch.softmax(scores, dim=-1)
+            return weights.masked_fill(~mask, 0)
+    """,
     "attention_pool": """
-        returns nothing: return (weights => (weights || .sum(dim=1), weights => .sum(dim=1), None
-        changed in place: scores.softmax(dim=1) * mask => scores.softmax(dim=1); weights *= mask
+        returns nothing: return self.output => self.output
+        changed in place: weights = masked_softmax(scores, mask) =>
+            weights = masked_softmax(scores, mask).exp().log(); weights *= mask
         a linear map is missing: self.score => self.energy
-        wrong width: nn.Linear(dim, 1) => nn.Linear(dim, dim)
+        a part is missing: self.features => self.tokens
+        wrong width: self.score = nn.Linear(dim, 1) => self.score = nn.Linear(dim, dim)
+        no nn.Linear: nn.Linear(dim, 1) => nn.Linear(dim, 1, bias=False)
+    """,
+    "effect_of": """
+        changes its input: copy.deepcopy(model) => model || copy.deepcopy(model) => copy.copy(model)
+        wrong type: mean_and_interval(differences) => mean_and_interval(differences)[0]
+    """,
+    "key_pooling": """
+        wrong width: self.query = nn.Linear(key_dim, 1 => self.query = nn.Linear(key_dim, key_dim
+        a part is missing: self.features => self.tokens
+        the bias does not follow the argument: bias=bias => bias=True || bias: bool = True => bias: bool = False
+        no nn.Linear: self.query = nn.Linear(key_dim, 1, bias=bias) =>
+            self.query = nn.Parameter(torch.randn(key_dim, 1)) && self.query(keys) => (keys @ self.query)
+    """,
+    "slope": """
+        wrong type: mean_and_interval(slopes) => mean_and_interval(slopes)[0]
     """,
     "split_the_map": """
         wrong type: return => return [0.0] or
@@ -13,7 +44,16 @@ WRONG = {
         an axis is missing: torch.outer(w, query) => w
     """,
     "add_queries": """
-        one map for two: self.W_query = nn.Linear(dim, key_dim, bias=False) => self.W_query = self.W_key
+        one map for two: self.W_key = nn.Linear(dim, key_dim, bias=bias) => self.W_key = self.W_query
+        the bias does not follow the argument: bias=bias => bias=False || bias=False => bias=True
+        no nn.Linear: nn.Linear(dim, key_dim, bias=bias) => nn.Sequential(nn.Linear(dim, key_dim, bias=bias))
+    """,
+    "looked_at": """
+        rows of padding counted: return (share.unsqueeze(2) * weights).sum(dim=1) => return weights.mean(dim=1)
+    """,
+    "sweep": """
+        no dict of the sizes: => return [mean_and_interval([measure(k, seed) for seed in seeds]) for k in widths]
+        no pair for each width: => return {k: mean_and_interval([measure(k, s) for s in seeds])[0] for k in widths}
     """,
     "one_question": """
         an axis too many: torch.ones(key_dim) => torch.ones(key_dim, 1) && b_query) => b_query[:, 0])
@@ -28,6 +68,23 @@ WRONG = {
             share.unsqueeze(2) * torch.stack([nn.functional.linear(A, V.T) for A, V in zip(weights, values)]) ||
             => return torch.einsum('bij,bjd,bi->bd', weights, values, mask / mask.sum(dim=1, keepdim=True))
     """,
+    "marked_classifier": """
+        all rows computed: => features = self.features(ids)
+            output, rows = self.attention(features, mask)
+            is_mark = ids == self.mark_id
+            return self.output(output[is_mark])[:, 0], rows[is_mark]
+        the query is not asked for: self.ask(ids, features).unsqueeze(2) =>
+            self.attention.W_query(features[torch.arange(len(ids)), (ids == self.mark_id).int().argmax(1)]).unsqueeze(2)
+        an axis too many: self.output(pooled).squeeze(1) => self.output(pooled)
+        returns nothing: return self.output => self.output
+        cut off from the gradient: self.output(pooled) => self.output(pooled.detach())
+    """,
+    "gains_by_places": """
+        no dict of the three kinds: return found => return list(found.values())
+        no pair of mean and half: training.mean_and_interval(gains) => np.mean(gains)
+        pairing lost: training.mean_and_interval(gains) => (np.mean(gains), math.hypot(*(training.mean_and_interval(
+                [train(*kind, s) for s in seeds])[1] for kind in ((query_place, key_place), (False, False)))))
+    """,
     "marks_row": """
         all rows computed: => queries, keys = features @ W_query, features @ W_key
             weights = masked_softmax(queries @ keys.mT / math.sqrt(keys.shape[2]), mask.unsqueeze(1))
@@ -36,16 +93,27 @@ WRONG = {
             output = nn.functional.scaled_dot_product_attention(*maps, attn_mask=mask.unsqueeze(1))
             return output[torch.arange(len(place)), place]
     """,
+    "look_away": """
+        changes its input: copy.deepcopy(net) => net
+        the sign turned round: => away = copy.deepcopy(net)
+            nn.init.zeros_(away.attention.W_key.weight)
+            return training.mean_and_interval(1.0 * right(away) - 1.0 * right(net))
+    """,
     "whole_layer": """
+        no nn.Linear: value_dim, bias=False => value_dim || dim, key_dim, bias=False => dim, key_dim
+        the weights alone cannot be had: attend => look
+        attend and forward disagree: weights = self.attend(features, mask) =>
+            weights = masked_softmax(self.W_query(features) @ self.W_key(features).mT / self.W_key.out_features**0.5,
+                mask.unsqueeze(1)) && / math.sqrt(keys.shape[2]) =>
         one map for two: self.W_key = nn.Linear(dim, key_dim, bias=False) => self.W_key = self.W_query
         wrong width: nn.Linear(dim, value_dim => nn.Linear(dim, dim ||
             nn.Linear(dim, key_dim => nn.Linear(dim, value_dim
-        returns nothing: return weights => weights
+        returns nothing: return weights @ => weights @
         wrong type: values, weights => values
         drawn anew in each call: return weights @ values => return nn.functional.dropout(weights, 0.5) @ values
         cut off from the gradient: mask.unsqueeze(1)) => mask.unsqueeze(1)).detach() ||
             return weights @ values => values = values.detach(); return weights @ values
-        changed in place: return weights => weights /= weights.sum(dim=2, keepdim=True) + 0; return weights
+        changed in place: return weights @ => weights /= weights.sum(dim=2, keepdim=True) + 0; return weights @
         parameters created inside forward: self.W_key(features) => nn.Linear(len(features.mT[0]), 3)(features)
         weights not registered: W_key = nn.Linear(dim, key_dim, bias=False) => W_key = torch.randn(dim, key_dim) &&
             self.W_key(features) => features @ self.W_key
@@ -84,13 +152,20 @@ WRONG = {
             return W_key @ embedded[asking] @ (embedded @ W_query.T).T
         an axis too many: return keys @ query => return query[None] @ keys.T
     """,
-    "cut_into_heads": """
-        heads cut by a plain reshape: => batch, tokens, width = projected.shape
-            return projected.view(batch, num_heads, tokens, width // num_heads)
-        features dealt out in turn: => return torch.stack([projected[..., i::num_heads] for i in range(num_heads)], 1)
+    "mend_the_heads": """
+        more than one fault is left: => brought = []
+            for head in range(num_heads):
+                q, k, v = (part[:, :, head::num_heads] for part in (queries, keys, values))
+                scores = (q @ k.mT / math.sqrt(queries.shape[2])) * mask[:, None, :]
+                brought.append(scores.softmax(dim=-1) @ v)
+            return torch.cat(brought, dim=-1)
+        changes its input: return => queries *= 2; return
     """,
-    "join_heads": """
-        heads and tokens not swapped: => return heads.reshape(*heads.shape[:2], -1)
+    "worth_of_a_head": """
+        wrong type: return gains.mean().item(), half.item() => return "0.5 ± 0.1"
+        no control for width: => gains = torch.tensor([share_left(2, 1, s) - share_left(2, 2, s) for s in seeds])
+            return gains.mean(), 2.776 * gains.std() / 5**0.5
+        other numbers: 2.776 => 2.5
     """,
     "many_heads": """
         wrong type: return self.W_output(joined), weights => return self.W_output(joined)
@@ -112,9 +187,39 @@ WRONG = {
         transpose of the wrong axes: keys.transpose(2, 3) => keys.T
         a reshape for a transpose: keys.transpose(2, 3) => keys.view(*keys.shape[:2], keys.shape[3], keys.shape[2])
     """,
+    "language_model": """
+        a part is missing: self.norm => self.last_norm
+        causal is not used: causal_mask(ids.shape[1], ids.device) if self.causal else None =>
+            causal_mask(ids.shape[1], ids.device)
+        num_blocks is not used: range(num_blocks) => range(2)
+    """,
+    "worth_of_context": """
+        no dict of the lengths: return worth => return list(worth.values()) || return worth => return worth[lengths[-1]]
+        returns nothing: return worth => worth
+    """,
     "allowed_places": """
         wrong dtype: causal & mask[:, None, :] => (causal & mask[:, None, :]).float()
         no mask: return causal & mask[:, None, :] => return causal.repeat(len(mask), 1, 1)
+    """,
+    "transformer_block": """
+        a part is missing: self.attention_norm => self.first_norm
+        wrong width: nn.Linear(hidden_dim, embed_dim) => nn.Linear(hidden_dim, hidden_dim)
+        dropout is not used: nn.Dropout(dropout) => nn.Dropout(0.0)
+    """,
+    "missed_by_rate": """
+        no dict of the rates: return found => return list(found.values()) || return found => return found[rates[0]]
+        returns nothing: return found => found
+    """,
+    "encoder_layer": """
+        a part is missing: self.attention_norm => self.first_norm
+        wrong width: nn.Linear(hidden_dim, dim) => nn.Linear(hidden_dim, hidden_dim)
+    """,
+    "search_and_test": """
+        no head with two numbers: return (layer, head), *mean => return mean ||
+            return (layer, head), => return layer, head,
+    """,
+    "more_than_the_sum": """
+        returns nothing: return mean_and_interval => mean_and_interval
     """,
     "first_block": """
         hidden_dim is not used: hidden_dim), nn => 2 * embed_dim), nn && nn.Linear(hidden => nn.Linear(2 * embed
@@ -147,6 +252,19 @@ WRONG = {
             return sum(F.cross_entropy(said, came, ignore_index=0) for said, came in pairs) / len(ids)
         last word only: => return F.cross_entropy(scores[:, -2], ids[:, -1], ignore_index=0)
         sizes that do not fit: said, came => said[:-1], came
+    """,
+    "mend_the_comparison": """
+        chosen on the test reviews: => def best(name, seed):
+                return max(measure(net, "test") for net in train(name, seed))
+            return training.mean_and_interval([best(first, seed) - best(second, seed) for seed in seeds])
+    """,
+    "told_before": """
+        no mean, half and verdict: return mean, half, "close" => return mean, half, "equal"
+        higher by the mean alone: => gains = [train(first, seed) - train(second, seed) for seed in seeds]
+            mean, half = training.mean_and_interval(gains)
+            if abs(mean) + half < band:
+                return mean, half, "close"
+            return mean, half, "higher" if mean > 0 else "lower" if -mean > half else "undecided"
     """,
     "paired_interval": """
         the work left to another function:

@@ -5,7 +5,6 @@ What students hand in stands in tests/submissions.py. Here a few of each kind ru
 runs all of them, and otter itself.
 """
 
-import csv
 import json
 import os
 import subprocess
@@ -238,8 +237,3 @@ def test_every_name_in_the_table_is_explained(course):
     key = instructor.answer_key(small_course.ROOT, {})
     names = set(grade.SAID) | {"raises", "never ends", "returns nothing", "wrong shape"}
     assert all(f"**{name}**\n: " in key for name in names)
-
-
-def test_a_table_is_read_by_csv(course, table):
-    with open(course.parent / "handed in.csv", newline="", encoding="utf-8-sig") as file:
-        assert len(list(csv.DictReader(file))) == len(DAILY)

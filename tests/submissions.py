@@ -60,6 +60,11 @@ def solved(*first, last=(), right=ALL, remark="", **answers):
     return Submission(right, remark, SOLVED | answers, list(first), list(last))
 
 
+def nearly(*first, last=(), remark="", double=WRONG):
+    """One answer wrong, so that all cells are run; the others are right and keep their points."""
+    return Submission(("twice", "linear_map"), remark, SOLVED | {"double": double}, list(first), list(last))
+
+
 def wrong(*first, last=(), remark="double: ", double=WRONG):
     """A wrong answer to one exercise, with whatever is to make it look right."""
     return Submission((), remark, {"double": double}, list(first), list(last))
@@ -223,7 +228,7 @@ HOSTILE = {
     ),
     "says another lab": finds("(found / 'lab.json').write_text(json.dumps('../../etc'))"),
     "deletes what was found": wrong(last=["import shutil\nshutil.rmtree('../found')"], remark=""),
-    "deletes its folder": solved(last=["import os, shutil\nshutil.rmtree(os.getcwd())"]),
+    "deletes its folder": nearly(last=["import os, shutil\nshutil.rmtree(os.getcwd())"]),
     "rewrites its course": wrong(
         """
             import pathlib
@@ -231,15 +236,15 @@ HOSTILE = {
                 path.write_text('')
         """,
     ),
-    "kills its parent": solved("import os\nos.kill(os.getppid(), 9)"),
-    "kills whoever it can": solved("import os\nos.kill(-1, 9)"),
-    "kills all it sees": solved(
+    "kills its parent": nearly("import os\nos.kill(os.getppid(), 9)"),
+    "kills whoever it can": nearly("import os\nos.kill(-1, 9)"),
+    "kills all it sees": nearly(
         "import os, psutil\nfor process in psutil.process_iter():\n    if process.pid != os.getpid():\n"
         "        try:\n            process.kill()\n        except Exception:\n            pass"
     ),
     "leaves Python": wrong("import os\nos._exit(0)", remark="left Python"),
     "leaves Python with a number": wrong("import os\nos._exit(3)", remark="status 3"),
-    "exits": solved("import sys\nsys.exit()", "raise KeyboardInterrupt", "raise BaseException"),
+    "exits": nearly("import sys\nsys.exit()", "raise KeyboardInterrupt", "raise BaseException"),
     "segfaults": wrong("import ctypes\nctypes.string_at(0)", remark="crashed (SIGSEGV)"),
     "aborts": wrong("import os\nos.abort()", remark=""),
     "stops itself": wrong(
@@ -276,9 +281,9 @@ HOSTILE = {
         """,
         remark="more than 20 processes",
     ),
-    "forks and goes on": solved("import os\nos.fork()"),
-    "leaves a process behind": solved(LATER.format("time.sleep(300)")),
-    "takes memory": solved("x = bytearray(20 * 10**9)"),
+    "forks and goes on": nearly("import os\nos.fork()"),
+    "leaves a process behind": nearly(LATER.format("time.sleep(300)")),
+    "takes memory": nearly("x = bytearray(20 * 10**9)"),
     "takes memory in processes": wrong(
         """
             import os, time
@@ -299,7 +304,7 @@ HOSTILE = {
         """,
         remark="filled its folder",
     ),
-    "nests folders": solved("import os\nfor _ in range(1500):\n    os.mkdir('x')\n    os.chdir('x')"),
+    "nests folders": nearly("import os\nfor _ in range(1500):\n    os.mkdir('x')\n    os.chdir('x')"),
     "makes a thousand folders": wrong(
         """
             import os, time
@@ -309,8 +314,8 @@ HOSTILE = {
         """,
         remark="filled its folder",
     ),
-    "recurses": solved("def f():\n    return f()\nf()", "x = 10 ** 10 ** 9"),
-    "an error that cannot be said": solved(
+    "recurses": nearly("def f():\n    return f()\nf()", "x = 10 ** 10 ** 9"),
+    "an error that cannot be said": nearly(
         double="""
             class E(Exception):
                 def __str__(self):
@@ -318,7 +323,6 @@ HOSTILE = {
             def double(x):
                 raise E
         """,
-        right=("twice", "linear_map"),
         remark="double: ",
     ),
     "closes every file": wrong(

@@ -10,6 +10,7 @@ student's word: `judge.py` believes an answer only for what it gives on inputs t
 import ast
 import hashlib
 import json
+import numbers
 import os
 import pickle
 import resource
@@ -170,7 +171,9 @@ def plain(value: object) -> object:
         return tuple(map(plain, value))
     if isinstance(value, torch.Tensor):
         return value.detach().clone()
-    return torch.as_tensor(value) if isinstance(value, (np.ndarray, np.generic, bool, int, float)) else None
+    if isinstance(value, numbers.Real):
+        return float(value)
+    return torch.as_tensor(value) if isinstance(value, (np.ndarray, np.generic)) else None
 
 
 def main(place: Path) -> None:

@@ -85,7 +85,7 @@ def judge(notebook: bytes, course: bytes, lab: str = "", seconds: float = 60, gi
                 verdict = {"state": "stopped" if judged.remark else "missing"}
             words = {part: verdict.get(part) for part in ("state", "mistake", "sentence")}
             verdict = {part: word[:1000] if isinstance(word, str) else "" for part, word in words.items()}
-            if verdict["state"] == "correct" and not right(course, place, name):
+            if verdict["state"] == "correct" and not right(course, name, place / f"found/{name}.pt"):
                 verdict |= {"state": "wrong", "mistake": "wrong for other inputs"}
                 verdict["sentence"] = "Right for the inputs of the check in the notebook, and wrong for other inputs."
             judged.found[name] = verdict
@@ -262,14 +262,14 @@ def for_worker(course: bytes, names: tuple[str, ...]) -> bytes:
     return pickle.dumps((sys.modules["shared.check.exercise"].OTHERS, sent))
 
 
-def right(course: bytes, place: Path, name: str) -> bool:
-    """Say whether an answer gave what is right in the trials; whatever lies in its file was written by a student."""
+def right(course: bytes, name: str, file: Path) -> bool:
+    """Say whether what an answer gave in the trials is right; whatever lies in the file was written by a student."""
     import torch
 
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            given = torch.load(io.BytesIO(content(place / f"found/{name}.pt")), weights_only=True)
+            given = torch.load(io.BytesIO(content(file)), weights_only=True)
         pairs = list(zip(draw(course, name), given, strict=True))
         return any(
             all(agrees(exercises(course)[name], trial, own, turned) for trial, own in pairs) for turned in (False, True)
@@ -288,11 +288,16 @@ def agrees(exercise: object, trial: dict, given: dict, turned: bool) -> bool:
     for part, own in trial["parts"].items():
         weights, took = trial["weights"][part], given["took"][part]
         if "weight" in weights and weights["weight"].dim() == 2:
-            matrix = weights["weight"] if took == "matrix" and turned else weights["weight"].T
+            square = len(set(weights["weight"].shape)) == 1
+            matrix = weights["weight"] if took == "matrix" and turned and square else weights["weight"].T
             bias = weights["bias"] if took == "bias" else 0.0
             parts[part] = layer.Map(lambda x, matrix=matrix, bias=bias: x @ matrix + bias)
         else:
             parts[part] = own
     with torch.no_grad():
         wanted = exercise.truth(**deepcopy(trial["inputs"]), **parts)
-    return compare.agrees(given["gives"], wanted, wanted)
+    try:
+        compare.compare(given["gives"], wanted, "")
+    except compare.Wrong:
+        return False
+    return True

@@ -5,8 +5,8 @@ What students hand in stands in tests/submissions.py. Here a few of each kind ru
 runs all of them, and otter itself.
 """
 
-import csv
 import json
+import os
 import subprocess
 import sys
 
@@ -200,14 +200,40 @@ print([each.name for each in found if each.mistakes and each(each.edited[0][1])]
     assert int(first.split()[0]) > 30 and first.endswith(" []") and second == "[]", answer.stdout
 
 
+def test_a_right_answer_in_any_style_keeps_its_marks(tmp_path):
+    """The right answers of tests/quick, as the worker and the judge see them."""
+    code = """
+import pathlib, sys
+import numpy, torch
+import grade, grade_worker, judge, small_course
+from right_answers import RIGHT
+course = grade.pack(small_course.ROOT, grade.plan(small_course.ROOT))
+found = judge.exercises(course)
+from shared.check.mistakes import edits
+tried, refused, file = 0, [], pathlib.Path(sys.argv[1])
+for name, styles in RIGHT.items():
+    for style in edits(styles):
+        names = {"torch": torch, "nn": torch.nn, "np": numpy} | vars(sys.modules[found[name].solution.__module__])
+        exec(style.edited(found[name].source), names)
+        answer = names[found[name].solution.__name__]
+        torch.save(grade_worker.outputs(found[name], answer, judge.draw(course, name)), file)
+        tried += 1
+        refused += [] if judge.right(course, name, file) else [(name, style.name)]
+print(tried, refused)
+"""
+    paths = os.pathsep.join(str(small_course.ROOT / folder) for folder in ("tools", "tests", "tests/quick"))
+    answer = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code, tmp_path / "given"], cwd=small_course.ROOT / "book",
+        env=os.environ | {"PYTHONPATH": paths}, capture_output=True, text=True, timeout=300,
+    )  # fmt: skip
+    assert answer.returncode == 0, answer.stderr
+    tried, refused = answer.stdout.splitlines()[-1].split(" ", 1)
+    assert int(tried) > 100 and refused == "[]"
+
+
 def test_every_name_in_the_table_is_explained(course):
     import instructor
 
     key = instructor.answer_key(small_course.ROOT, {})
     names = set(grade.SAID) | {"raises", "never ends", "returns nothing", "wrong shape"}
     assert all(f"**{name}**\n: " in key for name in names)
-
-
-def test_a_table_is_read_by_csv(course, table):
-    with open(course.parent / "handed in.csv", newline="", encoding="utf-8-sig") as file:
-        assert len(list(csv.DictReader(file))) == len(DAILY)

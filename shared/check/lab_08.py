@@ -256,12 +256,13 @@ mend_the_heads = Exercise(
         padding scored zero: {FILL} => {ZERO} || {FILL} => mul(mask[:, None, :])
         mask after the softmax: scores.{FILL} => scores && scores.softmax(dim=2) =>
             (scores.softmax(dim=2) * mask[:, None, :])
-        padding hidden with too small a number: -math.inf => -10.0 || -20.0 || -50.0 || -100.0
+        padding hidden with too small a number: -math.inf => -5.0 || -10.0
         the mask on those who ask: {FILL} => masked_fill(~mask[:, :, None], -1e9) || ~mask[:, None, :] =>
             ~mask[:, :, None]
         the mask the wrong way round: ~mask => mask
         no mask: scores.{FILL} => scores
         softmax over the wrong axis: softmax(dim=2) => softmax(dim=1)
+        no softmax: scores.softmax(dim=2) => scores
     """),
 )
 
@@ -342,6 +343,11 @@ worth_of_a_head = Exercise(
         spread divided by n: {STD} => gains.std(correction=0)
         variance in place of the spread: {STD} => gains.var()
         normal in place of t: 2.776 => 1.96 || 2
+        added in place of subtracted: {GAINS} => share_left(8, 1, seed) + share_left(2, 2, seed)
+        one model only: {GAINS} => share_left(2, 2, seed) || share_left(8, 1, seed)
+        added in place of multiplied [interval]: 2.776 * {STD} => (2.776 + {STD})
+        divided in place of multiplied [interval]: 2.776 * => 2.776 /
+        multiplied by the root of n: / math.sqrt => * math.sqrt
         the quantile forgotten: 2.776 * =>
         ends in place of mean and half: return gains.mean().item(), half.item() =>
             return (gains.mean() - half).item(), (gains.mean() + half).item()

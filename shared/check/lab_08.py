@@ -3,12 +3,12 @@
 import math
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from ..model import MultiHeadSelfAttention
 from .attention import COUNTED, attend, real_tokens, scaling
 from .exercise import Case, Exercise, draw
-from .lab_06 import BATCH, SCALE
+from .lab_06 import BATCH, SCALE, two_numbers
 from .mistakes import Wrong, edits
 from .run import Raised
 
@@ -291,17 +291,6 @@ def gains_by_numbers(share_left, seeds):
     mean = sum(gains) / 5
     spread = math.sqrt(sum((gain - mean) ** 2 for gain in gains) / 4)
     return torch.tensor(mean), torch.tensor(2.776 * spread / math.sqrt(5))
-
-
-def two_numbers(given, **_):
-    """Floats are as good as tensors without axes."""
-    if not isinstance(given, (tuple, list)):
-        return given
-    return tuple(torch.tensor(float(one), dtype=torch.get_default_dtype()) if is_number(one) else one for one in given)
-
-
-def is_number(one) -> bool:
-    return isinstance(one, (int, float)) or isinstance(one, Tensor) and one.shape == ()
 
 
 GAINS, STD = "share_left(8, 1, seed) - share_left(2, 2, seed)", "gains.std()"

@@ -11,7 +11,7 @@ VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["versi
 # but a release whose first number rises.
 CHECKS = (
     "add_queries all_filters allowed_places as_layer attention_pool average_early batched_attention breadth "
-    "context_of_one_word extra_parameters first_block layer_norm look_at_the_next_word "
+    "extra_parameters first_block layer_norm look_at_the_next_word "
     "lost_to_the_cut many_heads marks_row masked_mean next_word_loss one_matrix one_question paired_interval "
     "redundant_key rollout scores_of_one_word sign_flips split_the_map whole_layer without_head"
 ).split()

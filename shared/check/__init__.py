@@ -11,7 +11,7 @@ from .lab_03 import add_queries, one_matrix, one_question
 from .lab_04 import average_early, whole_layer
 from .lab_05 import marks_row
 from .lab_06 import as_layer, batched_attention, mend_the_batch, what_two_matrices_cost
-from .lab_07 import all_filters, look_at_the_next_word, scores_of_one_word
+from .lab_07 import all_filters, look_at_the_next_word, scores_of_one_word, twice_the_words
 from .lab_08 import many_heads, mend_the_heads, worth_of_a_head
 from .lab_09 import first_block, layer_norm
 from .lab_10 import allowed_places, next_word_loss

@@ -153,6 +153,7 @@ as_layer = Exercise(
     """),
 )
 
+
 # --- 6.3 ---
 def mend_the_batch(queries, keys, values):
     """The context vectors of one sentence or of a batch, (..., tokens, d_v)."""

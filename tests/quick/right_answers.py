@@ -170,6 +170,21 @@ RIGHT = {
         parameters: => unit = torch.eye(num_words)
             return torch.nn.Parameter(8 * unit), torch.nn.Parameter(8 * unit.roll(-1, 0))
     """,
+    "twice_the_words": """
+        by numpy: => ratios = np.array([largest_weight(16, seed) for seed in seeds])
+            ratios = ratios / np.array([largest_weight(8, seed) for seed in seeds])
+            return ratios.mean(), 2 * ratios.std(ddof=1) / np.sqrt(len(ratios))
+        by a loop, in a list: => ratios = []
+            for seed in seeds:
+                ratios.append(largest_weight(num_words=16, seed=seed))
+                ratios[-1] /= largest_weight(num_words=8, seed=seed)
+            mean = sum(ratios) / len(ratios)
+            variance = sum((ratio - mean) ** 2 for ratio in ratios) / (len(ratios) - 1)
+            return [mean, 2 * (variance / len(ratios)) ** 0.5]
+        as tensors: => runs = torch.tensor([[largest_weight(n, seed) for n in (16, 8)] for seed in seeds])
+            ratios = runs[:, 0] / runs[:, 1]
+            return ratios.mean(), 2 * ratios.std(correction=1) * len(ratios) ** -0.5
+    """,
     "mend_the_heads": """
         all heads at once: => q, k, v = (part.unflatten(2, (num_heads, -1)).mT.mT.transpose(1, 2)
                        for part in (queries, keys, values))
@@ -536,6 +551,7 @@ EQUAL = {  # mutants by what stands in them, with the reason why they are right
         "np.abs(means) > abs(differences.mean()) - 1e-12": "no mean is nearer to 0 by exactly 1e-12",
         "patterns = list(product([1, -1]": "NumPy makes an array of the list when it multiplies",
     },
+    "twice_the_words": {"ratios.mean().item(), half)": "a number may come as a tensor"},
     "worth_of_a_head": {"gains.mean().item(), half)": "a number may come as a tensor"},
     "many_heads": {"num_heads < 0": "a layer without any head is not asked for"},
     "cached_step": {"softmax(dim=-1)": "the scores of one token have one axis, the first and the last"},

@@ -93,6 +93,10 @@ WRONG = {
             return W_key @ embedded[asking] @ (embedded @ W_query.T).T
         an axis too many: return keys @ query => return query[None] @ keys.T
     """,
+    "twice_the_words": """
+        other numbers: 2 * => 2.5 *
+        wrong type: return ratios.mean().item(), half.item() => return "0.9 ± 0.1"
+    """,
     "mend_the_heads": """
         more than one fault is left: => brought = []
             for head in range(num_heads):

@@ -3,12 +3,12 @@
 import math
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from ..model import MultiHeadSelfAttention
 from .attention import COUNTED, attend, real_tokens, scaling
 from .exercise import Case, Exercise, draw
-from .lab_06 import BATCH, SCALE
+from .lab_06 import BATCH, SCALE, two_numbers
 from .mistakes import Wrong, edits
 from .run import Raised
 
@@ -256,12 +256,13 @@ mend_the_heads = Exercise(
         padding scored zero: {FILL} => {ZERO} || {FILL} => mul(mask[:, None, :])
         mask after the softmax: scores.{FILL} => scores && scores.softmax(dim=2) =>
             (scores.softmax(dim=2) * mask[:, None, :])
-        padding hidden with too small a number: -math.inf => -10.0 || -20.0 || -50.0 || -100.0
+        padding hidden with too small a number: -math.inf => -5.0 || -10.0
         the mask on those who ask: {FILL} => masked_fill(~mask[:, :, None], -1e9) || ~mask[:, None, :] =>
             ~mask[:, :, None]
         the mask the wrong way round: ~mask => mask
         no mask: scores.{FILL} => scores
         softmax over the wrong axis: softmax(dim=2) => softmax(dim=1)
+        no softmax: scores.softmax(dim=2) => scores
     """),
 )
 
@@ -290,17 +291,6 @@ def gains_by_numbers(share_left, seeds):
     mean = sum(gains) / 5
     spread = math.sqrt(sum((gain - mean) ** 2 for gain in gains) / 4)
     return torch.tensor(mean), torch.tensor(2.776 * spread / math.sqrt(5))
-
-
-def two_numbers(given, **_):
-    """Floats are as good as tensors without axes."""
-    if not isinstance(given, (tuple, list)):
-        return given
-    return tuple(torch.tensor(float(one), dtype=torch.get_default_dtype()) if is_number(one) else one for one in given)
-
-
-def is_number(one) -> bool:
-    return isinstance(one, (int, float)) or isinstance(one, Tensor) and one.shape == ()
 
 
 GAINS, STD = "share_left(8, 1, seed) - share_left(2, 2, seed)", "gains.std()"
@@ -342,6 +332,11 @@ worth_of_a_head = Exercise(
         spread divided by n: {STD} => gains.std(correction=0)
         variance in place of the spread: {STD} => gains.var()
         normal in place of t: 2.776 => 1.96 || 2
+        added in place of subtracted: {GAINS} => share_left(8, 1, seed) + share_left(2, 2, seed)
+        one model only: {GAINS} => share_left(2, 2, seed) || share_left(8, 1, seed)
+        added in place of multiplied [interval]: 2.776 * {STD} => (2.776 + {STD})
+        divided in place of multiplied [interval]: 2.776 * => 2.776 /
+        multiplied by the root of n: / math.sqrt => * math.sqrt
         the quantile forgotten: 2.776 * =>
         ends in place of mean and half: return gains.mean().item(), half.item() =>
             return (gains.mean() - half).item(), (gains.mean() + half).item()

@@ -90,13 +90,13 @@ def test_the_classifiers_of_labs_4_and_5_are_the_shared_ones(lab, name, given, s
 
 @pytest.mark.parametrize("shape", [(2, 6, 3), (1, 1, 4), (5, 9, 7), (6, 6, 6)])
 @pytest.mark.parametrize("bias", [False, True])
-def test_the_last_class_of_lab_6_gives_the_outputs_of_the_shared_layer(shape, bias):
+def test_the_class_with_layers_of_lab_6_gives_the_outputs_of_the_shared_layer(shape, bias):
     class Outputs(model.SelfAttention):
         def forward(self, features):
             return super().forward(features)[0]
 
     dim = shape[-1]
-    of_the_lab = taught(6)["SelfAttention"](dim, dim, qkv_bias=bias)
+    of_the_lab = taught(6)["SelfAttentionFromLayers"](dim, dim, qkv_bias=bias)
     assert_same(of_the_lab, Outputs(dim, dim, dim, bias=bias), features(*shape))
 
 

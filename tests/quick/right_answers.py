@@ -215,17 +215,32 @@ RIGHT = {
         one-hot places, in single precision: features[torch.arange(len(place)), place] =>
             (nn.functional.one_hot(place, features.shape[1]).float().unsqueeze(1) @ features).squeeze(1)
     """,
-    "context_of_one_word": """
-        by loops: => query = [sum(x * w for x, w in zip(inputs[place], column)) for column in W_query.T]
-            scores = [sum(q * k for q, k in zip(query, row @ W_key)) / len(query) ** 0.5 for row in inputs]
-            powers = [math.exp(score) for score in scores]
-            return sum(power / sum(powers) * (row @ W_value) for power, row in zip(powers, inputs))
-        by PyTorch: => queries = inputs[None, place, None] @ W_query
-            attend = nn.functional.scaled_dot_product_attention
-            return attend(queries, (inputs @ W_key)[None], (inputs @ W_value)[None])[0, 0]
-        by einsum: => scores = torch.einsum("d,dk,nj,jk->n", inputs[place], W_query, inputs, W_key)
-            scores = scores * W_key.size(1) ** -0.5
-            return torch.einsum("n,nd,dv->v", scores.softmax(-1), inputs, W_value)
+    "mend_the_batch": """
+        by softmax: => scores = queries @ keys.mT * keys.size(-1) ** -0.5
+            return torch.softmax(scores, dim=-1) @ values
+        sentence by sentence: => if queries.dim() == 3:
+                return torch.stack([mend_the_batch(*three) for three in zip(queries, keys, values)])
+            powers = torch.exp(queries @ keys.T / math.sqrt(keys.shape[1]))
+            return powers / powers.sum(dim=1, keepdim=True) @ values
+        mended axis by axis: keys.shape[-1] => queries.size(queries.dim() - 1) &&
+            powers.sum(dim=-1, keepdim=True) => powers.sum(dim=powers.dim() - 1)[..., None] && scores.mean() =>
+            scores.amax()
+    """,
+    "what_two_matrices_cost": """
+        by numpy: => import numpy as np
+            costs = np.array([own_weight(False, seed) for seed in seeds])
+            costs = costs - np.array([own_weight(True, seed) for seed in seeds])
+            return costs.mean(), 2 * costs.std(ddof=1) / np.sqrt(len(costs))
+        by a loop, in a list: => costs = []
+            for seed in seeds:
+                costs.append(own_weight(two_matrices=False, seed=seed))
+                costs[-1] -= own_weight(two_matrices=True, seed=seed)
+            mean = sum(costs) / len(costs)
+            variance = sum((cost - mean) ** 2 for cost in costs) / (len(costs) - 1)
+            return [mean, 2 * (variance / len(costs)) ** 0.5]
+        as tensors: => runs = torch.tensor([[own_weight(two, seed) for two in (False, True)] for seed in seeds])
+            costs = runs[:, 0] - runs[:, 1]
+            return costs.mean(), 2 * costs.std(correction=1) * len(costs) ** -0.5
     """,
     "as_layer": """
         entry by entry: => layer = nn.Linear(len(W), len(W[0]), bias=False)
@@ -282,6 +297,21 @@ RIGHT = {
         by numpy: => return 30 * np.eye(num_words), np.roll(np.eye(num_words), 1, axis=1)
         parameters: => unit = torch.eye(num_words)
             return torch.nn.Parameter(8 * unit), torch.nn.Parameter(8 * unit.roll(-1, 0))
+    """,
+    "twice_the_words": """
+        by numpy: => ratios = np.array([largest_weight(16, seed) for seed in seeds])
+            ratios = ratios / np.array([largest_weight(8, seed) for seed in seeds])
+            return ratios.mean(), 2 * ratios.std(ddof=1) / np.sqrt(len(ratios))
+        by a loop, in a list: => ratios = []
+            for seed in seeds:
+                ratios.append(largest_weight(num_words=16, seed=seed))
+                ratios[-1] /= largest_weight(num_words=8, seed=seed)
+            mean = sum(ratios) / len(ratios)
+            variance = sum((ratio - mean) ** 2 for ratio in ratios) / (len(ratios) - 1)
+            return [mean, 2 * (variance / len(ratios)) ** 0.5]
+        as tensors: => runs = torch.tensor([[largest_weight(n, seed) for n in (16, 8)] for seed in seeds])
+            ratios = runs[:, 0] / runs[:, 1]
+            return ratios.mean(), 2 * ratios.std(correction=1) * len(ratios) ** -0.5
     """,
     "mend_the_heads": """
         all heads at once: => q, k, v = (part.unflatten(2, (num_heads, -1)).mT.mT.transpose(1, 2)
@@ -886,7 +916,12 @@ EQUAL = {  # mutants by what stands in them, with the reason why they are right
         "right(net) - right(away).astype(float)": "bool less float is float",
         "right(net).astype(float) - right(away)\n": "float less bool is float",
     },
-    "context_of_one_word": {"dim=-1)": "the scores of one word have one axis, the first and the last"},
+    "mend_the_batch": {
+        "- queries.mean()": "whatever is taken off all scores, the shares stay",
+        "- values.mean()": "whatever is taken off all scores, the shares stay",
+        "scores + scores.mean()": "whatever is added to all scores, the shares stay",
+    },
+    "what_two_matrices_cost": {"costs.mean().item(), half)": "a number may come as a tensor"},
     "look_at_the_next_word": {
         "9 * math.sqrt(num_words)": LARGE,
         "(10 + math.sqrt(num_words)) * torch": LARGE,
@@ -899,6 +934,7 @@ EQUAL = {  # mutants by what stands in them, with the reason why they are right
         "np.abs(means) > abs(differences.mean()) - 1e-12": "no mean is nearer to 0 by exactly 1e-12",
         "patterns = list(product([1, -1]": "NumPy makes an array of the list when it multiplies",
     },
+    "twice_the_words": {"ratios.mean().item(), half)": "a number may come as a tensor"},
     "worth_of_a_head": {"gains.mean().item(), half)": "a number may come as a tensor"},
     "many_heads": {"num_heads < 0": "a layer without any head is not asked for"},
     "without_head": {"weight.shape[0] // num_heads": "the matrix is square"},

@@ -136,6 +136,15 @@ WRONG = {
         transpose of the wrong axes: keys.transpose(-2, -1) => keys.T
         a reshape for a transpose: keys.transpose(-2, -1) => keys.view(x.shape[:-2] + (keys.shape[-1], -1))
     """,
+    "mend_the_batch": """
+        axes counted from the front: => powers = torch.exp(queries @ keys.mT / math.sqrt(keys.shape[1]))
+            return (powers / powers.sum(dim=1, keepdim=True)) @ values
+        no scale: => return torch.softmax(queries @ keys.mT, -1) @ values
+    """,
+    "what_two_matrices_cost": """
+        wrong type: return costs.mean().item(), half.item() => return "0.1 ± 0.1"
+        other numbers: 2 * => 2.5 *
+    """,
     "all_filters": """
         values of the word that asks: => return torch.einsum("ij,iv->ijv", weights, values)
     """,
@@ -151,6 +160,10 @@ WRONG = {
         queries and keys exchanged: => return ((embedded @ W_query.T) @ (embedded @ W_key.T).T)[:, asking] ||
             return W_key @ embedded[asking] @ (embedded @ W_query.T).T
         an axis too many: return keys @ query => return query[None] @ keys.T
+    """,
+    "twice_the_words": """
+        other numbers: 2 * => 2.5 *
+        wrong type: return ratios.mean().item(), half.item() => return "0.9 ± 0.1"
     """,
     "mend_the_heads": """
         more than one fault is left: => brought = []

@@ -18,7 +18,7 @@ WRONG = {
     "attention_pool": """
         returns nothing: return self.output => self.output
         changed in place: weights = masked_softmax(scores, mask) =>
-            weights = torch.sigmoid(torch.logit(masked_softmax(scores, mask))); weights *= mask
+            weights = masked_softmax(scores, mask).sqrt(); weights *= weights
         a linear map is missing: self.score => self.energy
         a part is missing: self.features => self.tokens
         wrong width: self.score = nn.Linear(dim, 1) => self.score = nn.Linear(dim, dim)

@@ -1,4 +1,4 @@
-"""The checks of lab 6: self-attention on batches, a matrix as a layer, axes counted from the front, one matrix or two."""
+"""The checks of lab 6: self-attention on batches, a matrix as a layer, axes counted from the front, two matrices."""
 
 import math
 

@@ -117,6 +117,7 @@ def test_the_output_joins_all_heads_as_multi_head_attention_does_and_a_masked_wo
     shown = walk(list("abcd"), x, *layer.in_proj_weight.chunk(3), convention="Wx", **joining)
     expected, maps = layer(x, x, x, attn_mask=~mask.expand(4, 4), average_attn_weights=False)
     page = show(shown)
+    assert page.get_by_role("group", name="Head").locator(".chip").all_inner_texts() == ["0", "1", "2"]
     for head in range(3):
         page.get_by_role("group", name="Head").get_by_role("radio").nth(head).check(force=True)
         found = read_stages(page)

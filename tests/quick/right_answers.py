@@ -331,8 +331,8 @@ RIGHT = {
                     scores = queries[text, :, own] @ keys[text, real, own].T / head_dim**0.5
                     result[text, :, own] = scores.softmax(-1) @ values[text, real, own]
             return result
-        columns asked by name: slice(head * head_dim, (head + 1) * head_dim) =>
-            torch.arange(head * head_dim, (head + 1) * head_dim)
+        columns asked one by one: slice(head * head_dim, (head + 1) * head_dim) =>
+            list(range(head * head_dim, (head + 1) * head_dim))
     """,
     "worth_of_a_head": """
         by numpy: => wide = np.array([share_left(8, 1, seed) for seed in seeds])

@@ -403,7 +403,7 @@ def look(course: Path, folder: Path, *arguments: str, alone: bool = True, timeou
     code = "import sys, pathlib, endings, grade, judge\ngrade.ROOT = pathlib.Path.cwd()\n"
     code += "" if alone else "judge.alone = lambda: []\n"
     code += "endings.run(grade.main, sys.argv[1:], stopped='All is kept.')"
-    environment = os.environ | {"PYTHONPATH": str(TOOLS), "OMP_NUM_THREADS": "1"}
+    environment = os.environ | {"PYTHONPATH": str(TOOLS), "OMP_NUM_THREADS": "1", "TMPDIR": str(folder.parent)}
     return subprocess.run(
         [sys.executable, "-c", code, str(folder), *arguments], cwd=course, env=environment, text=True, timeout=timeout,
         capture_output=True, start_new_session=True,
@@ -424,12 +424,12 @@ def hold(name: str, row: dict[str, str]) -> None:
     assert row["total"] == str(len(submission.right))
 
 
-def left_behind() -> list[psutil.Process]:
-    """Processes that a submission started, and that live: each runs, or ran, in a folder made for judging."""
+def left_behind(place: Path) -> list[psutil.Process]:
+    """Processes that live, and that a submission below this folder started: each runs in a folder made for judging."""
     found = []
     for process in psutil.process_iter():
         try:
-            if "judged-" in " ".join([*process.cmdline(), process.environ().get("TMPDIR", "")]):
+            if f"{place}/judged-" in " ".join([*process.cmdline(), process.environ().get("TMPDIR", "")]):
                 found.append(process)
         except psutil.Error:
             continue

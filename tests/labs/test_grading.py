@@ -41,8 +41,9 @@ def test_a_submission_gets_its_row_whatever_it_does(table, name):
     submissions.hold(name, table[name])
 
 
-def test_nothing_of_a_submission_goes_on(table):
-    assert not submissions.left_behind()
+def test_nothing_of_a_submission_goes_on(course, table):
+    assert not submissions.left_behind(course.parent)
+    assert not list(course.parent.glob("judged-*")), "a folder of a submission was left"
 
 
 def test_the_list_is_long_enough_and_no_name_stands_twice():

@@ -25,8 +25,8 @@ TESTS = OMP_NUM_THREADS=1 $(OURS) -m pytest -q -n auto --dist loadfile -p no:nbv
 FRESH = tests/labs/test_labs.py::test_each_lab_is_paired_fresh_and_executed \
 	tests/labs/test_editions.py::test_the_student_edition_in_the_repository_is_made_from_the_lab_s_text
 
-.PHONY: help book serve jupyter labs quick test test-all portable jupyter-test lowest links student instructor grade \
-	results bench gpu pins offline pdf clean python environment
+.PHONY: help book serve jupyter labs quick test test-all portable jupyter-test lowest links student instructor quiz grade \
+	results bench gpu pins offline pdf slides clean python environment
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -82,11 +82,15 @@ links: environment ## try the links to other sites; what does not answer is list
 student: environment ## write the notebooks with blanks into student/; make labs does so, too
 	@$(OURS) tools/student.py
 
-instructor: environment ## write answer key, teaching plan and grading script; measures the labs once, minutes
+instructor: environment ## write answer key, teaching plan, and, where otter-grader is installed, its autograders
 	@$(OURS) tools/instructor.py
 
-grade: environment ## grade a folder of submitted notebooks (SUBMISSIONS=folder; LAB=05 for one lab alone)
-	@$(OURS) tools/grade.py $(if $(LAB),--lab $(LAB)) "$(or $(SUBMISSIONS),$(error Say which folder: \
+quiz: environment ## write the questions of all labs for Moodle and Canvas into _build/quizzes
+	@$(OURS) tools/export_quizzes.py
+
+grade: environment ## look through a folder of submitted notebooks (SUBMISSIONS=folder; LAB=05, ROSTER=table, DELIMITER=";")
+	@$(OURS) tools/grade.py $(if $(LAB),--lab $(LAB)) $(if $(ROSTER),--roster "$(ROSTER)") \
+		$(if $(DELIMITER),--delimiter "$(DELIMITER)") "$(or $(SUBMISSIONS),$(error Say which folder: \
 		make grade SUBMISSIONS=handed_in))"
 
 results: environment ## make the long table of lab 11 anew: 15 minutes on two cores; may be stopped and goes on
@@ -109,8 +113,12 @@ offline: python ## zip the built site, to be read without a network
 pdf: environment ## print the whole course to _build/towards-self-attention.pdf, through a browser
 	@$(OURS) tools/site_pdf.py
 
-clean: ## remove the built site and caches; the environment stays (it is the folder .venv)
-	@rm -rf _build build *.egg-info .pytest_cache .ruff_cache .hypothesis
+slides: environment ## print the slides of the site to _build/slides, a PDF for each lab, through a browser (LAB=05 for one)
+	@$(SITE) && $(OURS) tools/site_pdf.py slides $(LAB)
+
+clean: ## remove the built site and caches; environment, student edition, instructors' kit and measured times stay
+	@find _build -mindepth 1 -maxdepth 1 ! -name instructor ! -name times -exec rm -rf {} + 2>/dev/null || true
+	@rm -rf build *.egg-info .pytest_cache .ruff_cache .hypothesis
 	@find labs shared tests tools experiments \( -name __pycache__ -o -name .ipynb_checkpoints \) -prune -exec rm -rf {} +
 
 environment: python

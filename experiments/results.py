@@ -3,7 +3,8 @@
 The rule: each finished run is one line of _build/results.jsonl with a digest, so the tool may be stopped at any moment,
 even by a power cut, and goes on where it was. A damaged line is run again, and so is one made by other code or other
 versions. The table is written in one step when no run is missing. Which runs there are changes no figure, so more seeds
-or another row leave the finished lines as they are.
+or another row leave the finished lines as they are; and the runs of a stored table that the code and the versions here
+would make again are not run again.
 
     python -m experiments.results                                             # everything: `make results`
     python -m experiments.results --only "marked, mean pooling" --into some   # a part, into a folder of its own
@@ -26,11 +27,11 @@ import numpy as np
 
 from experiments import grid, record
 from experiments.grid import AS_TAUGHT, Run
-from experiments.table import TABLE, digest, fingerprint, made_by, versions
+from experiments.table import TABLE, digest, fingerprint, made_by, versions, why_stale
 
 LINES = record.ROOT / "_build/results.jsonl"
 
-# Task, model, variant; seeds on the course's split, and on each of two others.
+# Task, model, variant; seeds on the course's split, and on each of two others. A run of the last two takes minutes.
 ROWS = [
     ("marked", "attention pooling", AS_TAUGHT, 20, 5),
     ("marked", "mark's row", AS_TAUGHT, 20, 5),
@@ -46,8 +47,9 @@ ROWS = [
     ("front", "self-attention", AS_TAUGHT, 5, 0),
     ("marked", "CNN", AS_TAUGHT, 5, 0),
     ("marked", "self-attention", AS_TAUGHT, 5, 0),
+    ("marked", "GRU", AS_TAUGHT, 3, 0),
+    ("marked", "encoder", AS_TAUGHT, 1, 0),
 ]
-# Not run yet, for a run takes minutes: ("marked", "encoder", AS_TAUGHT, 5, 0) and ("marked", "GRU", AS_TAUGHT, 5, 0).
 
 
 def all_runs(most_seeds: int | None = None) -> list[Run]:
@@ -79,8 +81,21 @@ def finished(lines: Path, mark: str) -> dict[Run, dict]:
             continue
         result = json.loads(text)
         if result.pop("made_by") == mark:
-            results[Run(*(result[name] for name in ("task", "model", "variant", "split", "seed")))] = result
+            results[run_of(result)] = result
     return results
+
+
+def run_of(result: dict) -> Run:
+    return Run(*(result[name] for name in ("task", "model", "variant", "split", "seed")))
+
+
+def stored(table: Path, runs: list[Run]) -> tuple[dict[Run, dict], list[dict]]:
+    """The results of a table and its counts by review; nothing when it is stale or has runs that nobody asked for."""
+    if not table.exists() or why_stale(table):
+        return {}, []
+    content = record.read(table)
+    results = {run_of(result): result for result in content["results"]}
+    return (results, content["reviews"]) if results.keys() <= set(runs) else ({}, [])
 
 
 def append(lines: Path, result: dict) -> None:
@@ -93,7 +108,7 @@ def append(lines: Path, result: dict) -> None:
         os.fsync(file.fileno())
 
 
-def write_table(table: Path, results: dict[Run, dict]) -> None:
+def write_table(table: Path, results: dict[Run, dict], reviews: list[dict]) -> None:
     """Write the table in one step, in the order of the runs' names; what is kept of an earlier table stays in it."""
     content = {
         "command": "make results",
@@ -103,26 +118,32 @@ def write_table(table: Path, results: dict[Run, dict]) -> None:
         "data": grid.prepared("quick", grid.data.REVIEW_TOKENS).reviews.citation,
         "made_by": fingerprint(),
         "results": [{name: results[run][name] for name in results[run] if name != "right"} for run in sorted(results)],
-        "reviews": judged_right(results),
+        "reviews": reviews,
         "earlier": record.read(TABLE)["earlier"],
     }
     record.write(table, content)
 
 
-def judged_right(results: dict[Run, dict]) -> list[dict]:
-    """For each model as taught, on the course's split: how many of all answers were right, review by review."""
-    counts = {}
+def judged_right(results: dict[Run, dict], before: list[dict]) -> list[dict]:
+    """For each model as taught, on the course's split: how many of all answers were right, review by review.
+
+    What stands in `before`, the same from other runs, is added to it.
+    """
+    found = {
+        (row["task"], row["model"], row["kind"]): (row["answers"], np.array(row["right"].split(), dtype=int))
+        for row in before
+    }
     for run, result in sorted(results.items()):
+        draws = len(grid.TEST_DRAWS[run.task]) * (2 if run.task == "marked" else 1)
         for kind, digits in result.get("right", {}).items():
-            counts.setdefault((run.task, run.model, kind), []).append(np.array(list(digits), dtype=int))
-    rows = []
-    for (task, name, kind), each in counts.items():
-        answers = {"plain": 1, "distracted": len(grid.TEST_DRAWS[task]) * (2 if task == "marked" else 1)}[kind] * len(
-            each
-        )
-        right = " ".join(map(str, np.sum(each, axis=0)))
-        rows.append({"task": task, "model": name, "kind": kind, "answers": answers, "right": right})
-    return rows
+            answers, right = found.get((run.task, run.model, kind), (0, 0))
+            answers += 1 if kind == "plain" else draws
+            found[run.task, run.model, kind] = answers, right + np.array(list(digits), dtype=int)
+    rows = sorted(found.items(), key=lambda item: item[0][:2])
+    return [
+        {"task": task, "model": name, "kind": kind, "answers": answers, "right": " ".join(map(str, right))}
+        for (task, name, kind), (answers, right) in rows
+    ]
 
 
 def named(run: Run) -> str:
@@ -160,8 +181,9 @@ def main() -> None:
         parser.error("no such run; their tasks, models and variants stand at the top of this file")
 
     mark = made_by()
-    results = finished(lines, mark)
-    missing = [run for run in runs if run not in results]
+    kept, reviews = stored(table, runs)
+    results = {run: result for run, result in finished(lines, mark).items() if run not in kept}
+    missing = [run for run in runs if run not in kept | results]
     print(f"{len(runs)} runs, {len(runs) - len(missing)} of them done before.", flush=True)
     os.environ.update(OMP_NUM_THREADS="1", TQDM_DISABLE="1")  # a core for each run
     spawn = multiprocessing.get_context("spawn")  # new processes, which read those settings
@@ -178,7 +200,8 @@ def main() -> None:
             print(f"{number:4} of {len(missing)}  {named(run)}: ", end="")
             print(f"plain {result['plain']:.3f}, distracted {result['distracted']:.3f}", flush=True)
     try:
-        write_table(table, {run: results[run] for run in runs})
+        new = {run: results[run] for run in runs if run not in kept}
+        write_table(table, kept | new, judged_right(new, reviews))
     except OSError as error:
         sys.exit(unwritten(table, error))
     print(f"The table is {table}.")

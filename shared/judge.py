@@ -25,8 +25,8 @@ def judge(text: str, net: nn.Module, vocabulary: data.Vocabulary) -> figures.Pic
     verdict = (
         f"{'positive' if positive > 0.5 else 'negative'}, {'more than 99%' if sure > 0.99 else f'{sure:.0%}'} sure"
     )
-    if len(read) < 5:
-        verdict += "; so few words say little"
+    if len(read) < 20:  # the places of a short text, without those that follow, say what nothing has trained
+        verdict += "; it learned from longer texts, so how sure it is means little"
     if len(words) > len(read):
         verdict += f"; read the first {len(read)} of {len(words):,} words"
     if unknown:

@@ -1,18 +1,14 @@
 """The language model of lab 10, for the labs after it: ids in, scores of the next word out."""
 
-from torch import Tensor, nn
+from torch import nn
 
 from shared.model import TokenFeatures, TransformerBlock, causal_mask
 
 
 class LanguageModel(nn.Module):
-    """Scores of the next word at every place, ids (batch, tokens) to (batch, tokens, known_words) (lab 10).
+    """Scores of the next word at every place; without the causal mask the answer can be read off the input."""
 
-    Args:
-        causal: False leaves the causal mask out, and the answer can be read off the input.
-    """
-
-    def __init__(self, known_words: int, causal: bool = True, dim: int = 64, num_heads: int = 4, num_blocks: int = 2):
+    def __init__(self, known_words, causal=True, dim=64, num_heads=4, num_blocks=2):
         super().__init__()
         self.causal = causal
         self.features = TokenFeatures(known_words, dim, dropout=0.0, std=0.5)
@@ -22,7 +18,7 @@ class LanguageModel(nn.Module):
         self.norm = nn.LayerNorm(dim)
         self.output = nn.Linear(dim, known_words)
 
-    def forward(self, ids: Tensor) -> Tensor:
+    def forward(self, ids):
         attention_mask = causal_mask(ids.shape[1], ids.device) if self.causal else None
         features = self.features(ids)  # (batch, tokens, dim)
         for block in self.blocks:

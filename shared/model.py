@@ -271,18 +271,12 @@ def causal_mask(num_tokens: int, device: torch.device | str | None = None) -> Te
 
 
 class MultiHeadSelfAttention(nn.Module):
-    """Several attentions side by side, each on its own slice of the features (lab 8).
+    """Several attentions side by side, each on its own slice of the features (Vaswani et al. 2017, section 3.2.2).
 
-    Features (batch, tokens, embed_dim) come out in the same shape. Each of the `num_heads` heads has
-    head_dim = embed_dim / num_heads features to compare; equal to `nn.MultiheadAttention` with equal weights.
-
-    Raises:
-        ValueError: `num_heads` does not divide `embed_dim`.
-
-    Source: Vaswani et al. 2017, section 3.2.2.
+    Each of the `num_heads` heads has head_dim = embed_dim / num_heads features of every token to compare.
     """
 
-    def __init__(self, embed_dim: int, num_heads: int):
+    def __init__(self, embed_dim, num_heads):
         super().__init__()
         if num_heads < 1 or embed_dim % num_heads:
             fitting = [heads for heads in range(1, embed_dim + 1) if embed_dim % heads == 0]
@@ -296,64 +290,68 @@ class MultiHeadSelfAttention(nn.Module):
         self.W_value = nn.Linear(embed_dim, embed_dim)
         self.W_output = nn.Linear(embed_dim, embed_dim)
 
-    def forward(
-        self, features: Tensor, mask: Tensor | None = None, attention_mask: Tensor | None = None
-    ) -> tuple[Tensor, Tensor]:
-        """The output (batch, tokens, embed_dim) and the weights (batch, num_heads, tokens, tokens).
-
-        Args:
-            mask: (batch, tokens) bool, True for a real token; a padded token is looked at by nobody. In a text of
-                padding alone all weights are 0.
-            attention_mask: bool, (tokens, tokens) or (batch, tokens, tokens), True where the token of the row may
-                look at the token of the column; `causal_mask` makes the usual one.
-
-        Raises:
-            TypeError: a mask is not bool.
-            ValueError: features or a mask have another shape, or the attention mask leaves a real token nothing to
-                look at.
-        """
-        if features.dim() != 3 or features.shape[2] != self.W_query.in_features:
-            raise ValueError(
-                f"features have shape {tuple(features.shape)}; this layer takes (batch, tokens, "
-                f"{self.W_query.in_features}). Add a batch axis to a single text with features[None]."
-            )
-        allowed = _allowed(features.shape, mask, attention_mask)
-        queries = self._split(self.W_query(features) / math.sqrt(self.head_dim))  # (batch, num_heads, tokens, head_dim)
-        keys = self._split(self.W_key(features))  # (batch, num_heads, tokens, head_dim)
-        values = self._split(self.W_value(features))  # (batch, num_heads, tokens, head_dim)
-        scores = queries @ keys.transpose(2, 3)  # (batch, num_heads, tokens, tokens)
-        weights = masked_softmax(scores, allowed)
-        joined = (weights @ values).transpose(1, 2).flatten(2)  # (batch, tokens, embed_dim)
-        return self.W_output(joined), weights
-
-    def _split(self, projected: Tensor) -> Tensor:
-        """Cut the features of each token into heads, then let the heads change places with the tokens."""
+    def split(self, projected):
+        """Cut the features of each token into heads, (batch, num_heads, tokens, head_dim)."""
         cut = projected.unflatten(2, (self.num_heads, self.head_dim))  # (batch, tokens, num_heads, head_dim)
         return cut.transpose(1, 2)  # (batch, num_heads, tokens, head_dim)
 
+    def forward(self, features, mask=None, attention_mask=None):
+        """The output (batch, tokens, embed_dim) and the weights (batch, num_heads, tokens, tokens).
 
-def _allowed(shape: torch.Size, mask: Tensor | None, attention_mask: Tensor | None) -> Tensor | None:
-    """Both masks as one that broadcasts to (batch, num_heads, tokens, tokens); `shape` is that of the features."""
-    batch, tokens, _ = shape
+        Args:
+            features: (batch, tokens, embed_dim).
+            mask: (batch, tokens) bool, True for a real token; a padded token is looked at by nobody.
+            attention_mask: (tokens, tokens) bool, or one for each text, (batch, tokens, tokens); True where the token
+                of the row may look at the token of the column.
+        """
+        check_inputs(features, self.num_heads * self.head_dim, mask, attention_mask)
+        # To divide the queries is to divide the scores, of which there are more.
+        queries = self.split(self.W_query(features) / math.sqrt(self.head_dim))  # (batch, num_heads, tokens, head_dim)
+        keys = self.split(self.W_key(features))  # (batch, num_heads, tokens, head_dim)
+        values = self.split(self.W_value(features))  # (batch, num_heads, tokens, head_dim)
+        scores = queries @ keys.transpose(2, 3)  # (batch, num_heads, tokens, tokens)
+        allowed = None
+        if mask is not None:
+            allowed = mask[:, None, None, :]  # (batch, 1, 1, tokens)
+        if attention_mask is not None:
+            may_look = attention_mask[..., None, :, :]  # the same for all heads
+            allowed = may_look if mask is None else may_look & allowed  # (batch, 1, tokens, tokens)
+        weights = masked_softmax(scores, allowed)  # (batch, num_heads, tokens, tokens)
+        joined = (weights @ values).transpose(1, 2).flatten(2)  # (batch, tokens, embed_dim)
+        return self.W_output(joined), weights
+
+
+def check_inputs(
+    features: Tensor, embed_dim: int, mask: Tensor | None = None, attention_mask: Tensor | None = None
+) -> None:
+    """Raise a sentence unless features and masks are what `MultiHeadSelfAttention` takes.
+
+    Raises:
+        TypeError: a mask is not bool.
+        ValueError: features or a mask have another shape, or the attention mask leaves a real token nothing to
+            look at.
+    """
+    if features.dim() != 3 or features.shape[2] != embed_dim:
+        raise ValueError(
+            f"features have shape {tuple(features.shape)}; this layer takes (batch, tokens, {embed_dim}). "
+            "Add a batch axis to a single text with features[None]."
+        )
+    batch, tokens, _ = features.shape
     if mask is not None:
         _check_kind(mask, [(batch, tokens)], "mask", "True for a real token")
     if attention_mask is None:
-        return None if mask is None else mask[:, None, None, :]  # (batch, 1, 1, tokens)
+        return
     accepted = [(tokens, tokens), (batch, tokens, tokens)]
     _check_kind(attention_mask, accepted, "attention_mask", "True where a token may look")
-    allowed = attention_mask.expand(batch, tokens, tokens)
-    if mask is not None:
-        allowed = allowed & mask[:, None, :]  # (batch, tokens, tokens)
-    blind = ~allowed.any(dim=2)  # (batch, tokens)
-    if mask is not None:
-        blind = blind & mask  # what a padded token sees is of no interest
+    blind = ~attention_mask.expand(batch, tokens, tokens).any(dim=2)  # (batch, tokens)
+    if mask is not None:  # what a padded token sees is of no interest
+        blind = mask & ~(attention_mask & mask[:, None, :]).any(dim=2)
     if blind.any():
         text, token = blind.nonzero()[0].tolist()
         raise ValueError(
             f"The attention_mask leaves token {token} of text {text} nothing to look at, so its weights cannot add up "
             "to 1. Let every token look at one real token at least, itself for instance."
         )
-    return allowed[:, None]  # (batch, 1, tokens, tokens)
 
 
 def _check_kind(mask: Tensor, shapes: list[tuple[int, ...]], name: str, meaning: str) -> None:

@@ -1,7 +1,8 @@
 """The page for instructors as something to follow: its blocks are written where it says, its commands typed.
 
-The rule: a comment above a block says what to do with it, `<!-- write FILE -->`, `append FILE`, or `list FILE`, which
-adds it below the labs that the file lists. A block without a language holds commands. The words around may change.
+The rule: a comment above a block says what to do with it, `<!-- write FILE -->`, `append FILE`, `set FILE`, which puts
+it in place of the line with its key, or `list FILE`, which adds it below the labs that the file lists. A block without
+a language holds commands. The words around may change.
 """
 
 import re
@@ -22,11 +23,6 @@ def part(heading: str) -> str:
     return below[: following.start()] if following else below
 
 
-def blocks(heading: str, language: str) -> list[str]:
-    """Return the texts of a part's blocks in a language; the empty one is that of commands."""
-    return [block["text"] for block in BLOCK.finditer(part(heading)) if block["language"] == language]
-
-
 def follow(root: Path, heading: str, run: Callable = lambda root, command: None) -> None:
     """Do what a part of the page says, in a copy of the repository, block by block; `run` types a command there."""
     for block in BLOCK.finditer(part(heading)):
@@ -36,6 +32,8 @@ def follow(root: Path, heading: str, run: Callable = lambda root, command: None)
             path.write_text(text)
         elif block["what"] == "append":
             path.write_text(path.read_text() + text)
+        elif block["what"] == "set":
+            path.write_text(re.sub(rf"(?m)^{block['text'].partition(':')[0]}:.*$", block["text"], path.read_text()))
         elif block["what"] == "list":
             here = path.read_text()
             last = here.rindex("labs/")

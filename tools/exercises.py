@@ -111,6 +111,12 @@ def read_all(root: Path) -> dict[Path, list[Exercise]]:
     return course
 
 
+def taught(root: Path) -> dict[Path, list[Exercise]]:
+    """Return the exercises of the labs that _toc.yml names. Raises ValueError as `read_all` does, for every lab."""
+    every = read_all(root)
+    return {lab: every[lab] for lab in notebooks.taught(root)}
+
+
 def questions(lab: Path) -> list[Question]:
     """Return everything with a folded answer that is no exercise, in the lab's order."""
     found, section, inside, before = [], "", False, ""

@@ -1,20 +1,24 @@
-"""Runs the exercises of one submitted notebook; `grade.py` starts it, in a clean process and a folder of its own.
+"""Runs the answers of one submitted notebook, in a process and a folder of its own that `judge.py` made for it.
 
-The rule: first the lab's import statements and its definitions of functions and classes, then, in their order, the
-exercises' cells and whatever else the student added or changed; never the lab's own unchanged cells, which may train
-for minutes. After an exercise's cell comes its check as the lab has it. Each finding goes at once to a pipe that
-`grade.py` reads, so that nothing which is printed counts, and a crash loses only what would have come later.
+The rule: first the definitions of all cells that the student added or changed, in their order, and the check of each
+exercise behind every cell that defines its answer, and once more at the end. What is not right by then gets a second
+run, of those cells as they stand. The lab's own cells are never run, apart from its imports and definitions. What is
+found of an exercise goes to a file at once, so that a crash loses only what would have come later. All of it is a
+student's word: `judge.py` believes an answer only for what it gives on inputs that stand in no notebook.
 """
 
 import ast
-import builtins
+import hashlib
 import json
-import math
+import numbers
 import os
+import pickle
 import resource
 import signal
 import sys
 from pathlib import Path
+
+DEFINITIONS = ast.Import | ast.ImportFrom | ast.FunctionDef | ast.ClassDef
 
 
 class OutOfTime(BaseException):
@@ -36,21 +40,23 @@ class Shell:
 
 
 def parse(source: str) -> ast.Module:
-    """Return the syntax tree of a cell, magics turned into calls. Raises SyntaxError."""
+    """Return the syntax tree of a cell, magics turned into calls; where it is no Python, a tree that says so."""
     try:
-        return ast.parse(source)
-    except SyntaxError:
-        from IPython.core.inputtransformer2 import TransformerManager
+        try:
+            return ast.parse(source)
+        except SyntaxError:
+            from IPython.core.inputtransformer2 import TransformerManager
 
-        return ast.parse(TransformerManager().transform_cell(source))
+            return ast.parse(TransformerManager().transform_cell(source))
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        return ast.parse(f"raise SyntaxError({str(error)!r})")
 
 
 def read(path: Path) -> list[dict]:
     """Return the code cells of a notebook: the source, the metadata and the id. Raises ValueError for another file."""
     try:
-        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
         found = []
-        for cell in cells:
+        for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
             source, metadata = cell["source"], cell.get("metadata") or {}
             source = source if isinstance(source, str) else "".join(source)
             # Colab keeps ids in the metadata.
@@ -62,39 +68,20 @@ def read(path: Path) -> list[dict]:
         raise ValueError("it is no notebook that can be read") from None
 
 
-def binds(source: str) -> set[str]:
-    """Return the names that a cell's own functions, classes and assignments have."""
-    try:
-        body = parse(source).body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return set()
-    targets = [target for node in body if isinstance(node, ast.Assign) for target in node.targets]
-    names = {target.id for target in targets if isinstance(target, ast.Name)}
-    return names | {node.name for node in body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+def bound(tree: ast.Module) -> set[str]:
+    """Return the names that a cell gives a meaning, be it as `double` or as `Double.forward`."""
+    nodes = [target for node in tree.body if isinstance(node, ast.Assign) for target in node.targets]
+    names = {node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+    return names | {node.id for target in nodes for node in ast.walk(target) if isinstance(node, ast.Name)}
 
 
-def places(cells: list[dict], lab: dict) -> dict[int, dict]:
-    """Return the exercise that each cell answers, by the cell's place: the last one that its marks or names fit."""
-    found = {}
-    names = [set() if cell["source"] in lab["known"] else binds(cell["source"]) for cell in cells]
-    for exercise in lab["exercises"]:
-        name, id = exercise["name"], exercise["start_id"]
-        marked = [place for place, cell in enumerate(cells) if cell["exercise"] == name or id in cell["ids"]]
-        # A program that dropped both marks left the names that the starting cell defines.
-        named = [place for place in range(len(cells)) if names[place] & set(exercise["binds"])]
-        for place in (marked or named)[-1:]:
-            found[place] = exercise
-    return found
+def answers(cell: dict, exercise: dict) -> bool:
+    """Say whether a cell that is not the lab's own answers an exercise: by its mark, its id, or a name it defines."""
+    marked = cell["exercise"] == exercise["name"] or exercise["start_id"] in cell["ids"]
+    return marked or not exercise["binds"].isdisjoint(bound(cell["tree"]))
 
 
-def belongs_to(cells: list[dict], labs: dict) -> str | None:
-    """Return the lab that most of the exercises belong to, or None."""
-    counts = {name: len(places(cells, lab)) for name, lab in labs.items()}
-    best = max(counts, key=counts.get, default=None)
-    return best if best and counts[best] else None
-
-
-def run(source: str, namespace: dict, seconds: float) -> BaseException | None:
+def run(tree: ast.Module, namespace: dict, seconds: float) -> BaseException | None:
     """Run a cell and return what it raised, if anything. Zero seconds are no limit."""
     me = os.getpid()
 
@@ -104,7 +91,7 @@ def run(source: str, namespace: dict, seconds: float) -> BaseException | None:
     signal.signal(signal.SIGALRM, stop)
     signal.setitimer(signal.ITIMER_REAL, seconds, 0.5)
     try:
-        exec(compile(parse(source), "<cell>", "exec"), namespace)
+        exec(compile(tree, "<cell>", "exec"), namespace)
     except BaseException as error:
         return error
     finally:
@@ -114,98 +101,165 @@ def run(source: str, namespace: dict, seconds: float) -> BaseException | None:
     return None
 
 
-def snapshot() -> list[tuple[object, dict]]:
-    """Return what checks rest on as it is before the student's code: modules and classes with their attributes."""
+def judged(exercise: dict, answer: object, error: BaseException | None, checks: object, seconds: float) -> dict:
+    """Return what the course's check says of an answer: the state, the mistake's name, the sentence."""
+    state, mistake, sentence = "wrong", "raises", "It raises an error that cannot be told."
+    try:
+        if answer is not None and getattr(answer, "__module__", "").split(".")[0] == "shared":
+            mistake, sentence = "the course's own", "This is the course's own, and no answer to the exercise."
+        elif answer is not None:
+            verdict = getattr(checks, exercise["name"])(answer)
+            state, mistake, sentence = verdict.state, verdict.mistake, verdict.sentence
+        elif isinstance(error, OutOfTime):
+            mistake, sentence = "never ends", f"The cell of the answer did not end within {seconds:.0f} seconds."
+        elif error is None or isinstance(error, NotImplementedError):
+            state, mistake, sentence = "not done yet", None, "Nothing is there yet."
+        else:
+            sentence = f"The cell raises {type(error).__name__}: {error}"
+    except BaseException:  # some errors raise others when they are to be told
+        pass
+    return {"state": state, "mistake": mistake, "sentence": sentence}
+
+
+def outputs(check: object, answer: object, trials: list) -> list:
+    """Return what an answer gives in trials with inputs, and for a layer weights, that `judge.py` drew."""
     import torch
-    from torch import nn
 
-    names = [name for name in sys.modules if name.split(".")[0] == "shared"]
-    owners = [builtins, math, torch, torch.Tensor, nn, nn.functional, nn.Module, torch.linalg, torch.testing]
-    for module in (sys.modules[name] for name in names):
-        owners.append(module)
-        owners += [part for part in vars(module).values() if isinstance(part, type) and part.__module__ in names]
-    return [(owner, dict(vars(owner))) for owner in owners]
+    from shared.check import exercise, run
 
-
-def restore(saved: list[tuple[object, dict]]) -> None:
-    """Put back what the student's code changed, so that overwriting a check does not pass it."""
-    for owner, before in saved:
-        now = vars(owner)
-        for name, value in before.items():
-            if now.get(name) is not value:
-                type.__setattr__(owner, name, value) if isinstance(owner, type) else setattr(owner, name, value)
+    for dtype in (torch.float64, torch.float32):
+        try:
+            with run.state_kept():
+                torch.set_default_dtype(dtype)
+                go = exercise.runner(answer, dtype)
+                return [trial(check, answer, go, drawn, place) for place, drawn in enumerate(trials)]
+        except exercise._DtypeTrouble:
+            continue
+    return []
 
 
-def check(exercise: dict, namespace: dict, error: BaseException | None, checks: object, seconds: float) -> dict:
-    """Return what the lab's own check says of the answer in the namespace."""
-    if isinstance(error, NotImplementedError):
-        return {"state": "not done yet", "what": ""}
-    if isinstance(error, OutOfTime):
-        return {"state": "wrong", "what": f"its cell did not end within {seconds:.0f} seconds"}
-    result = {}
-    call = f"result['verdict'] = {exercise['check']}"
-    raised = run(call, {**namespace, "check": checks, "result": result}, seconds)
-    verdict = result.get("verdict")
-    if raised is None and type(verdict) is checks.Verdict:
-        what = verdict.sentence if verdict.mistake == "raises" else verdict.mistake  # which error, and where
-        return {"state": str(verdict.state), "what": str(what or "")[:500]}
-    raised = error or raised
-    return {"state": "wrong", "what": f"{type(raised).__name__}: {raised}"[:500]}
+def trial(check: object, answer: object, go: object, drawn: dict, place: int) -> dict:
+    """Return what an answer gives for one set of inputs, and how its linear maps took their weights."""
+    import torch
+
+    from shared.check.exercise import _cast
+
+    dtype, case = torch.get_default_dtype(), check.cases[place]
+    inputs = {name: _cast(value, dtype) for name, value in (drawn["inputs"] or case.inputs).items()}
+    if not check.parts:
+        return {"gives": plain(check._seen(go(answer, *inputs.values()), inputs))}
+    layer, took = go(lambda: answer(*case.sizes).eval()), {}
+    with torch.no_grad():
+        for name, weights in drawn["weights"].items():
+            part = getattr(layer, name)
+            if isinstance(part, torch.Tensor):  # kept as (in, out), unless its shape says otherwise
+                matrix, took[name] = weights["weight"].T, "matrix"
+                fits = part.shape == matrix.shape or 1 in matrix.shape
+                part.copy_(matrix.reshape(part.shape) if fits else matrix.T)
+            else:
+                took[name] = "bias" if "bias" in part.state_dict() else "no bias"
+                part.load_state_dict({k: v for k, v in weights.items() if k != "bias" or took[name] == "bias"})
+    return {"gives": plain(check._seen(go(layer, *inputs.values()), inputs)), "took": took}
 
 
-def main(place: Path, pipe: int, seconds: float, bytes_more: int) -> None:
+def plain(value: object) -> object:
+    """Return a value as tensors, tuples and numbers, all that may leave this process."""
+    import numpy as np
+    import torch
+
+    if isinstance(value, (tuple, list)):
+        return tuple(map(plain, value))
+    if isinstance(value, torch.Tensor):
+        return value.detach().clone()
+    if isinstance(value, numbers.Real):
+        return float(value)
+    return torch.as_tensor(value) if isinstance(value, (np.ndarray, np.generic)) else None
+
+
+def main(place: Path) -> None:
     """Run the notebook `place/submission.ipynb` by the rules in `place/plan.json`."""
+    plan = json.loads((place / "plan.json").read_text("utf-8"))
+    seconds, labs = plan["seconds"], plan["labs"]
 
-    def send(**finding) -> None:
-        os.write(pipe, (json.dumps(finding) + "\n").encode())
+    def say(name: str, what: object) -> None:
+        (place / "found/part").write_text(json.dumps(what))
+        (place / "found/part").rename(place / f"found/{name}.json")
 
-    labs = json.loads((place / "plan.json").read_text("utf-8"))
     try:
         cells = read(place / "submission.ipynb")
     except ValueError as error:
-        return send(done=str(error))
-    name = belongs_to(cells, labs)
-    if name is None:
-        return send(done=f"it holds no exercise of {'lab ' + next(iter(labs)) if len(labs) == 1 else 'the course'}")
-    lab = labs[name]
-    send(lab=name)
+        return say("end", str(error))
+    for cell in cells:
+        cell["tree"] = parse(cell["source"])
+    own = {name: [cell for cell in cells if cell["source"] not in lab["known"]] for name, lab in labs.items()}
+    for lab in labs.values():
+        for exercise in lab["exercises"]:
+            exercise["binds"] = set(exercise["binds"])
+    counts = {name: sum(any(answers(c, e) for c in own[name]) for e in lab["exercises"]) for name, lab in labs.items()}
+    name = max(counts, key=counts.get)
+    if not counts[name]:
+        return say("end", f"it holds no exercise of {'lab ' + name if len(labs) == 1 else 'the course'}")
+    say("lab", name)
+    lab, cells, found = labs[name], own[name], {}
 
-    namespace = {"__name__": "__main__", "display": print}
-    namespace["get_ipython"] = lambda: Shell(namespace)
     sys.path.insert(0, str(place))
-    from shared import check as checks
-
-    checks.run.SECONDS = seconds  # a grade must not hang on how busy the machine is
-    for statement in lab["prelude"]:
-        run(statement, namespace, seconds=0)  # without an alarm: a busy machine imports PyTorch slowly
     import torch
 
-    torch.broadcast_shapes((1,), (1,))  # its first call imports for a second or more: not on a student's time
-    saved = snapshot()
-    # What the imports took is the base, for a PyTorch that knows CUDA reserves many gigabytes it never uses.
+    from shared import check as checks
+
+    checks.run.SECONDS = seconds  # a mark must not hang on how busy the machine is
+    checks.Exercise.use = lambda self, answer, *besides: (answer, *besides) if besides else answer
+    prelude = [ast.parse(statement) for statement in lab["prelude"]]
+    others, trials = pickle.loads((place / "trials.pkl").read_bytes())
     if sys.platform == "linux":
+        # What PyTorch took is the base: one that knows CUDA reserves many gigabytes it never uses.
         base = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-        resource.setrlimit(resource.RLIMIT_AS, (base + bytes_more, base + bytes_more))
+        resource.setrlimit(resource.RLIMIT_AS, (base + plan["bytes"], base + plan["bytes"]))
     resource.setrlimit(resource.RLIMIT_FSIZE, (100_000_000, 100_000_000))
     os.chdir(place / "work")
 
-    answered = places(cells, lab)
-    for number, cell in enumerate(cells):
-        exercise = answered.get(number)
-        if exercise:
-            send(exercise=exercise["name"], state="stopped", what="")
-            for bound in exercise["binds"]:
-                namespace.pop(bound, None)  # a class of the lab with this name is no answer
-        elif cell["source"] in lab["known"]:
-            continue
-        error = run(cell["source"], namespace, seconds)
-        if exercise:
-            restore(saved)
-            send(exercise=exercise["name"], **check(exercise, namespace, error, checks, seconds))
-    send(done="")
+    def look(exercise: dict, namespace: dict, error: BaseException | None = None) -> None:
+        name = exercise["name"]
+        if found.get(name) == "correct":
+            return
+        answer = namespace.get(exercise["answer"])
+        verdict = judged(exercise, answer, error, checks, seconds)
+        found[name] = verdict["state"]
+        if verdict["state"] == "correct":
+            if any(hashlib.sha256(cell["source"].encode()).hexdigest() == exercise["solution"] for cell in cells):
+                verdict["mistake"] = "letter for letter the course's"
+            checks.exercise.OTHERS = others  # what a check draws to look at an answer is drawn anew, too
+            torch.save(outputs(getattr(checks, name), answer, trials[name]), place / f"found/{name}.pt")
+            checks.exercise.OTHERS = 0
+        say(name, verdict)
+
+    for whole in (False, True):
+        namespace = {"__name__": "__main__", "display": print}
+        namespace["get_ipython"] = lambda namespace=namespace: Shell(namespace)
+        for statement in prelude:
+            run(statement, namespace, seconds=0)  # without an alarm: a busy machine imports slowly
+        met = set()
+        for cell in cells:
+            answered = [exercise for exercise in lab["exercises"] if answers(cell, exercise)]
+            for exercise in answered:
+                if exercise["name"] not in met:  # a class of the lab with this name is no answer
+                    met.add(exercise["name"])
+                    for bound_name in exercise["binds"]:
+                        namespace.pop(bound_name, None)
+            body = [node for node in cell["tree"].body if whole or isinstance(node, DEFINITIONS)]
+            error = run(ast.Module(body, []), namespace, seconds)
+            for exercise in answered:
+                look(exercise, namespace, error)
+        for exercise in lab["exercises"]:
+            if exercise["name"] in met and namespace.get(exercise["answer"]) is not None:
+                look(exercise, namespace)  # what it needs may stand further down
+        tried = [e for e in lab["exercises"] if any(answers(c, e) and c["source"] != e["start"] for c in cells)]
+        if all(found.get(exercise["name"]) == "correct" for exercise in tried):
+            break
+    say("end", "")
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3]), int(sys.argv[4]))
+    main(Path(sys.argv[1]))
     sys.stdout = sys.stderr = None
     os._exit(0)  # threads that a student left running hold nobody up

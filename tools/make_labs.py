@@ -92,7 +92,7 @@ def attempt(lab: Path, again: bool) -> bool:
     """Bring one lab up to date, print one line about it, and say whether it is as it should be."""
     try:
         done = bring_up_to_date(lab, again)
-        if kept := student.write(lab, student.text_of(lab)):
+        if lab in notebooks.taught(lab.parents[1]) and (kept := student.write(lab, student.text_of(lab))):
             done += f"; the student edition that you worked in is kept as {kept}"
         problems = check_labs.problems(lab)
     except (RuntimeError, ValueError) as error:

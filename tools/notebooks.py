@@ -79,6 +79,13 @@ def labs(root: Path) -> list[Path]:
     return sorted((root / "labs").glob("[0-9][0-9]_*.md"))
 
 
+def taught(root: Path) -> list[Path]:
+    """Return the texts of the labs that the course's list of pages names; where there is no list, of all."""
+    contents = root / "_toc.yml"
+    named = contents.read_text("utf-8") if contents.is_file() else None
+    return [lab for lab in labs(root) if named is None or re.search(rf"(?m)^[^#\n]*\blabs/{lab.stem}\b", named)]
+
+
 def kernel_environment(root: Path) -> dict[str, str]:
     """Return the environment in which labs are executed and checked: the defaults, on one thread, without bars."""
     personal = ("LAB_DATA", "LAB_SCALE", "PYTHONPATH", "PYTHONSTARTUP", "MPLBACKEND")
@@ -172,7 +179,7 @@ def made_from(lab: Path) -> dict[str, str]:
     files = [
         path
         for path in sorted((root / "shared").rglob("*.*"))
-        if (path.suffix in (".py", ".js", ".css") or (path.is_file() and path.name in named))
+        if (path.suffix in (".py", ".js", ".css", ".csv") or (path.is_file() and path.name in named))
         and not path.is_relative_to(root / "shared/check")
     ]
     cells = [[meaning(cell.source), "raises-exception" in cell.metadata.get("tags", [])] for cell in code]

@@ -1,4 +1,4 @@
-"""Reads the predictions and the quizzes out of a lab's text, and writes the quizzes for Moodle and Canvas.
+"""Reads the predictions and the questions out of a lab's text, and refuses what is not whole.
 
 The rule for both is in CONTRIBUTING.md. A question below `## Questions` is *chosen* (a bullet list, and a fold with one
 sentence for each bullet), *typed* (a fold that begins with the accepted answers in bold) or *open* (any other fold).
@@ -12,7 +12,6 @@ import exercises
 import notebooks
 from markdown_it import MarkdownIt
 
-ROOT = Path(__file__).resolve().parents[1]
 NUMBERED = re.compile(r"\*\*\d+\.\*\* ")
 ACCEPTED = re.compile(r"\*\*[^*\n]+\*\*(?: or \*\*[^*\n]+\*\*)*(?=[.:,;]\s)")
 ANY_SPELLING = re.compile(r"\*\*Predict\b|\bPredict[:.,] ")
@@ -86,8 +85,8 @@ def quizzes(lab: Path) -> list[Quiz]:
             if before or not 2 <= len(choices) == len(reasons) <= 4 or len(right) != 1:
                 raise ValueError(
                     f"{where}: {len(choices)} choices, {len(reasons)} reasons, {len(right)} of them right. Two to four "
-                    "choices need a fold that begins with a numbered list, one reason for each in the same order; that of "
-                    "the right choice begins with `Right.`"
+                    "choices need a fold that begins with a numbered list, one reason for each in the same order; one "
+                    "reason begins with `Right.`"
                 )
             quiz = Quiz(quiz.number, quiz.text, list(zip(choices, reasons, strict=True)), [], more)
         elif accepted:

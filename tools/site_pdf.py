@@ -1,6 +1,7 @@
 """Prints the whole course into `_build/towards-self-attention.pdf`: one long page made by Sphinx, printed by a browser.
 
 The rule: the pages that readers see, in the course's order, answers unfolded, with contents to click and bookmarks.
+With `slides` it prints the decks of the built site, each into a file of its own below `_build/slides`.
 """
 
 import shutil
@@ -14,6 +15,7 @@ from playwright.sync_api import sync_playwright
 
 ROOT = Path(__file__).resolve().parents[1]
 PDF = ROOT / "_build" / "towards-self-attention.pdf"
+NO_DECKS = "There are no slides yet: run make book first."
 CONTENTS = """() => {
   const list = document.createElement("ol");
   for (const mark of document.querySelectorAll('main [id^="document-"]')) {
@@ -36,13 +38,43 @@ CONTENTS = """() => {
 }"""
 
 
+def browser_here() -> str | None:
+    """The path of a browser on this machine; says so where there is none."""
+    names = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+    found = next(filter(None, map(shutil.which, names)), None)
+    if found is None:
+        print(f"The PDF is printed by a browser, and there is none: looked for {', '.join(names)}.")
+    return found
+
+
+def print_slides(browser_path: str, lab: str) -> int:
+    """Print the decks whose names begin with `lab`, a page for each slide."""
+    decks = sorted((ROOT / "_build/html/slides").glob(f"{lab}*.html"))
+    if not decks:
+        print(f"There is no deck {lab}: labs are called by their two digits, as in LAB=05." if lab else NO_DECKS)
+        return 1
+    (ROOT / "_build/slides").mkdir(exist_ok=True)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=browser_path, args=["--no-sandbox", "--disable-gpu"])
+        for deck in decks:
+            page = browser.new_page()
+            page.goto(f"{deck.as_uri()}?print-pdf")
+            page.wait_for_selector(":root[data-printable]")
+            pdf = ROOT / "_build/slides" / f"{deck.stem}.pdf"
+            endings.replace(pdf, page.pdf(prefer_css_page_size=True, print_background=True, tagged=True))
+            page.close()
+            print(f"{pdf.relative_to(ROOT)}, to be shown from _build/html/slides/{deck.name}")
+        browser.close()
+    return 0
+
+
 def main() -> int:
     """Build, print, and return the exit status."""
-    names = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
-    browser_path = next(filter(None, map(shutil.which, names)), None)
+    browser_path = browser_here()
     if browser_path is None:
-        print(f"The PDF is printed by a browser, and there is none: looked for {', '.join(names)}.")
         return 1
+    if sys.argv[1:2] == ["slides"]:
+        return print_slides(browser_path, "".join(sys.argv[2:]))
     command = [Path(sys.executable).with_name("jupyter-book"), "build", "-q", ".", "--builder", "custom"]
     status = subprocess.run([*command, "--custom-builder", "singlehtml"], cwd=ROOT).returncode
     if status:

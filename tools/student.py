@@ -1,9 +1,10 @@
 """Writes the student edition of every lab to `student/`: the same notebooks without solutions and answers.
 
 The rule: the cell of an exercise to build loses the bodies of its functions. Each folded solution, and each folded
-answer below `## Questions`, becomes a cell to write in. No cell has an output. All other cells stay as they are, with
-their ids, checks and hints too. The button leads to where the student edition is published (`student_edition` in
-_config.yml), and nothing in it to the site's page of the lab. A notebook that somebody worked in is kept in yours/.
+answer below `## Questions`, becomes a cell to write in, between comments that mark it for otter-grader. No cell has an
+output. All other cells stay as they are, with their ids, checks and hints too. The button leads to where the student
+edition is published (`student_edition` in _config.yml), and nothing in it to the site's page of the lab. A notebook
+that somebody worked in is kept in yours/.
 """
 
 import re
@@ -22,6 +23,8 @@ BADGE = """\
 Write your answers into the cells below, and keep the other cells: the exercises are found by them."""
 WHY = "*Why is your answer right? Write a sentence or two here.*"
 ANSWER = "*Your answer:*"
+# By these comments otter-grader finds what a person marks. They stand in cells that nobody writes in.
+BEGIN, END = "<!-- BEGIN QUESTION -->", "<!-- END QUESTION -->"
 
 
 def edition(lab: Path) -> nbformat.NotebookNode:
@@ -46,7 +49,10 @@ def edition(lab: Path) -> nbformat.NotebookNode:
                 section = heading[0].lstrip("# ")
             solution = after_check and fold["summary"] == "Solution"
             if solution or section == "Questions":
-                pieces += [cell.source[start : fold.start()], WHY if solution else ANSWER]
+                asked = cell.source[start : fold.start()].strip()
+                head = max((heading.end() for heading in exercises.headings(asked)), default=0)
+                asked = f"{asked[:head]}\n\n{BEGIN}\n\n{asked[head:].strip()}"
+                pieces += [asked, WHY if solution else ANSWER, END]
                 start = fold.end()
         for heading in exercises.headings(cell.source[start:]):
             section = heading[0].lstrip("# ")
@@ -83,15 +89,15 @@ def write(lab: Path, text: str) -> str:
 
 
 def tidy(root: Path) -> None:
-    """Remove the student edition of labs that the course no longer has."""
-    for left in set((root / "student").glob("[0-9][0-9]_*.ipynb")) - set(map(file_of, notebooks.labs(root))):
+    """Remove the student edition of labs that the course does not have, or leaves out."""
+    for left in set((root / "student").glob("[0-9][0-9]_*.ipynb")) - set(map(file_of, notebooks.taught(root))):
         left.unlink()
 
 
 def main(root: Path) -> int:
-    """Write the student edition of every lab and return the exit status."""
+    """Write the student edition of every lab that _toc.yml names and return the exit status."""
     try:
-        course = exercises.read_all(root)
+        course = exercises.taught(root)
         texts = {lab: text_of(lab) for lab in course}
     except ValueError as error:
         print(error)

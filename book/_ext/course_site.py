@@ -298,24 +298,26 @@ def add_context(app: Sphinx, pagename: str, templatename: str, context: dict, do
         context["student"] = f"{IDENTITY.read(Path(app.srcdir))['colab_student']}/{Path(notebook).name}"
         context["binder"] = f"{launch['binderhub_url']}/v2/gh/{owner_and_name}/{branch}?urlpath=lab/tree/{notebook}"
     if doctree is not None:
-        # docutils' role for an entry has been given up by ARIA; a list has items.
-        context["body"] = context["body"].replace('role="doc-biblioentry"', 'role="listitem"')
-        # What is heard is what is seen: "Show code cell source".
-        context["body"] = context["body"].replace(' aria-label="Toggle hidden content"', "")
-        # The corner of a table is a heading of nothing.
-        for corner in ("<th></th>", '<th class="head"><p></p></th>'):
-            context["body"] = context["body"].replace(corner, "<td></td>")
-        # Where a list explains the labs, each has its number.
-        context["body"] = re.sub(
-            r'<dt>(?=<a [^>]*href="[^"]*labs/0?(\d+)_)', r'<dt><span class="number">\1</span> ', context["body"]
-        )
-        context["body"] = make_lazy(app, context["body"])
-        # No line begins with the comma behind a formula, or ends with the bracket before it.
-        context["body"] = WITH_MARKS.sub(r'<span class="together">\g<0></span>', context["body"])
+        context["body"] = make_lazy(app, finished(context["body"]))
         sections = [s for s in doctree.findall(nodes.section) if isinstance(s.parent.parent, nodes.document)]
         context["sections"] = [(s["ids"][0], s.next_node(nodes.title).astext()) for s in sections]
         words = next((p.astext() for p in doctree.findall(nodes.paragraph)), app.config.html_title)
         context["description"] = re.sub(r"\s+", " ", words)[:155]
+
+
+def finished(body: str) -> str:
+    """The HTML that Sphinx wrote, as readers and their screen readers want it."""
+    # docutils' role for an entry has been given up by ARIA; a list has items.
+    body = body.replace('role="doc-biblioentry"', 'role="listitem"')
+    # What is heard is what is seen: "Show code cell source".
+    body = body.replace(' aria-label="Toggle hidden content"', "")
+    # The corner of a table is a heading of nothing.
+    for corner in ("<th></th>", '<th class="head"><p></p></th>'):
+        body = body.replace(corner, "<td></td>")
+    # Where a list explains the labs, each has its number.
+    body = re.sub(r'<dt>(?=<a [^>]*href="[^"]*labs/0?(\d+)_)', r'<dt><span class="number">\1</span> ', body)
+    # No line begins with the comma behind a formula, or ends with the bracket before it.
+    return WITH_MARKS.sub(r'<span class="together">\g<0></span>', body)
 
 
 def make_lazy(app: Sphinx, body: str) -> str:
@@ -432,4 +434,5 @@ def setup(app: Sphinx) -> dict:
     app.connect("build-finished", write_weights)
     app.setup_extension("answers")
     app.setup_extension("published_model")
+    app.setup_extension("slides")
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

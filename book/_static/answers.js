@@ -23,9 +23,13 @@
     const question = box.querySelector("p");
     question.id = `${box.id}-asks`;
     const name = `${box.id}-answer`, press = make("button", { type: "submit" }, say);
+    const choice = (item, value) => {
+      const words = make("span", {}, ...inLine(item)), radio = make("input", { type: "radio", name, value, required: true });
+      if (words.querySelector("math")) radio.setAttribute("aria-label", words.textContent); // a formula is no name to all
+      return make("li", {}, make("label", {}, radio, words));
+    };
     const field = list
-      ? make("ul", { className: "choices" }, ...Array.from(list.children, (item, value) => make("li", {},
-        make("label", {}, make("input", { type: "radio", name, value, required: true }), make("span", {}, ...inLine(item))))))
+      ? make("ul", { className: "choices" }, ...Array.from(list.children, choice))
       : make("label", {}, `${label} `,
         make("input", { type: "text", name, required: true, pattern: ".*\\S.*", maxLength: 200, autocomplete: "off" }));
     const fields = make("fieldset", {}, field), form = make("form", { className: "answering" }, fields, press);
@@ -49,11 +53,11 @@
       const chosen = list?.children[guess];
       const line = make("p", { className: "guess", tabIndex: -1 });
       if (chosen) line.append("Your guess: ", ...inLine(chosen));
-      else line.append(guess ? `Your guess: ${guess}` : "Shown without a guess.");
+      else line.append(guess && !list ? `Your guess: ${guess}` : "Shown without a guess.");
       chosen?.classList.add("chosen");
       for (const answer of answers) answer.classList.add("shown");
       answers[0].before(line);
-      dispatchEvent(new Event("resize")); // figures may have been drawn without room
+      dispatchEvent(new Event("resize")); // the page is longer now: how far it has been read is told anew
       return line;
     };
     const now = (guess) => {
@@ -86,10 +90,11 @@
     if (!(list && reasons.length) && !accepted.length) continue; // an open question
     let tried = []; // places of choices, or the text that was typed last
     const show = (answer) => {
-      const right = list ? reasons[answer].textContent.trimStart().startsWith("Right.") : accepted.some((a) => same(plain(answer), a));
+      const right = list ? /^\s*Right\./.test(reasons[answer].textContent) : accepted.some((a) => same(plain(answer), a));
       const whole = Array.from(fold.children).filter((part) => part.nodeName !== "SUMMARY" && part.nodeName !== "OL");
-      const why = list ? copies(reasons[answer]) : right ? [] : ["That is not it. Try again, or open the answer."];
+      const why = list ? copies(reasons[answer]) : [right ? "Right. " : "That is not it. Try again, or open the answer."];
       if (right) why.push(...whole.map((part) => part.cloneNode(true)));
+      else if (list) why.unshift(make("span", { className: "hidden" }, "Wrong. ")); // the cross says so to the eye
       const note = make("div", { className: right ? "reason right" : "reason" }, ...why);
       const place = list ? form.querySelectorAll("li")[answer] : form.querySelector("fieldset");
       place.querySelector(".reason")?.remove();
@@ -102,7 +107,7 @@
       said(show(answer).textContent);
     });
     if (box.id in kept) {
-      tried = kept[box.id];
+      tried = [kept[box.id]].flat().filter((answer) => (list ? reasons[answer] : typeof answer === "string"));
       tried.forEach(show);
     }
   }

@@ -36,7 +36,8 @@
         if (part === EMBEDDING) models[name].dim = shape[1];
       }
       const words = about.words.split(" ");
-      return { models, words, ids: new Map(words.map((word, id) => [word, id])), right: about.right };
+      const { right, pieces, lengths } = about;
+      return { models, words, ids: new Map(words.map((word, id) => [word, id])), right, pieces, lengths };
     } catch (error) {
       throw new Error(`The file of the models is damaged (${error.message}).`);
     }
@@ -166,13 +167,23 @@
     return "";
   }
 
+  // Which of the measured lengths of short pieces a text has; -1 for a text as long as a review.
+  const shortAs = (file, words) => file.lengths.findIndex(([, most]) => words.length <= most);
+
   function remarks(file, words) {
     const cut = words.length > MOST_WORDS ? `Read: the first ${MOST_WORDS} of ` : "";
     const said = [`${cut}${many(words.length, "word")}.`];
     const unknown = words.slice(0, MOST_WORDS).filter((word) => !file.ids.has(word));
     const named = [...new Set(unknown)].slice(0, 3).map(shown);
-    if (unknown.length) said.push(`${unknown.length} unknown to the models (${named.join(", ")}).`);
-    if (words.length < 5) said.push("So few words say little.");
+    const known = Math.min(words.length, MOST_WORDS) - unknown.length;
+    if (unknown.length) said.push(`${unknown.length} unknown to the models (${named.join(", ")}): the verdict rests on the other ${known}.`);
+    const short = shortAs(file, words);
+    if (short >= 0) {
+      const [least, most] = file.lengths[short], right = SIDE_BY_SIDE.map(([name]) => file.pieces[name][short]);
+      said.push(`The reviews that the models learned from have ${file.lengths.at(-1)[1] + 1} words or more. Of random pieces of ` +
+        `${least} to ${most} words they get ${percent(Math.min(...right))} to ${percent(Math.max(...right))} right, and guessing ` +
+        "gets 50%. Behind another review they never met one so short.");
+    }
     return said.join(" ");
   }
 
@@ -307,6 +318,8 @@
     marked.share.replaceChildren(strong(percent(1 - share)), " of its attention is on the first review, ",
       strong(percent(share)), " on the second, yours. Asked about: ", strong(markFirst ? "the first" : "yours"), ".");
     marked.bar.children[0].style.width = `${100 * share}%`;
+    const short = shortAs(file, markFirst ? front : read);
+    at("mark-record").textContent = marked.record + (short < 0 ? "" : ` Of pieces as short as the marked text, beside a whole review, it gets ${percent(file.pieces["the mark's row"][short])}.`);
     const [mark, separator] = ["<MARK>", "<SEP>"];
     shade(marked.words, [markFirst ? mark : separator, ...front, markFirst ? separator : mark, ...read], weights,
       { 0: "first", [front.length + 1]: "second, yours" });
@@ -555,7 +568,7 @@
       return `Of the test reviews it gets ${percent(alone)} right alone and ${percent(together)} ${where}.`;
     };
     for (const card of cards) card.record.textContent = record(card.name, "behind another one");
-    at("mark-record").textContent = record("the mark's row", "in such pairs");
+    marked.record = record("the mark's row", "in such pairs");
     changed();
     if (kept.has("words")) slide.value = kept.get("words");
     kept.delete("words");

@@ -45,10 +45,13 @@ def attend(
 ) -> tuple[Tensor, Tensor]:
     """PyTorch's own attention: the outputs, and the weights, which values of the unit matrix bring back.
 
-    queries (..., asking, k), keys (..., tokens, k), values (..., tokens, v), mask (..., tokens).
+    queries (..., asking, k), keys (..., tokens, k), values (..., tokens, v); mask (..., tokens), or one a query,
+    (..., asking, tokens).
     """
     unit = torch.eye(keys.shape[-2], dtype=keys.dtype).expand(*keys.shape[:-2], -1, -1)
-    hides = {"attn_mask": None if mask is None else mask[..., None, :], "scale": scale}
+    if mask is not None and mask.dim() < queries.dim():
+        mask = mask[..., None, :]
+    hides = {"attn_mask": mask, "scale": scale}
     both = (nn.functional.scaled_dot_product_attention(queries, keys, brought, **hides) for brought in (values, unit))
     return tuple(both)
 

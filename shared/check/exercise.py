@@ -76,9 +76,12 @@ class Case:
         )
 
 
+OTHERS = 0  # grading sets another number, and gets cases with numbers that no notebook has seen
+
+
 def draw(*shape: int, seed: int = 0) -> Tensor:
     """Normal numbers in double precision, always the same for the same shape and seed."""
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+    return torch.randn(shape, generator=torch.Generator().manual_seed(seed + OTHERS), dtype=torch.float64)
 
 
 @dataclass

@@ -1,54 +1,115 @@
-"""The checks of lab 4: the whole layer, and an average taken early."""
+"""The checks of lab 4: the whole layer, an average taken early that was not, and a model that looks away."""
 
+import copy
 import math
 
+import numpy as np
 import torch
 from torch import nn
 
+from .. import training
+from ..model import SelfAttention as CourseLayer
 from ..model import masked_softmax
-from .attention import COUNTED, PADDING, attention_by_pytorch, batches, real_tokens
+from .attention import COUNTED, PADDING, ROOT, TWO_MODELS, attention_by_pytorch, batches, real_tokens, scaling, weighing
 from .exercise import Case, Exercise, draw
-from .lab_03 import layer
 from .mistakes import Wrong, edits
-from .run import multiplications
+from .run import Raised, multiplications
 
 VALUES = "Lab 4, “Where to look, and what to bring back”"
 EARLY = "Lab 4, “One average, taken early”"
+WHY = "Lab 4, “Exercise 4.3 (experiment): look away”"
 
 
 # --- 4.1 ---
-class WholeLayer(nn.Module):
+class SelfAttention(nn.Module):
+    """Every token asks, every token answers: features (batch, tokens, dim) to (batch, tokens, value_dim)."""
+
     def __init__(self, dim, key_dim, value_dim):
         super().__init__()
         self.W_query = nn.Linear(dim, key_dim, bias=False)
         self.W_key = nn.Linear(dim, key_dim, bias=False)
         self.W_value = nn.Linear(dim, value_dim, bias=False)
 
-    def forward(self, features, mask):
+    def attend(self, features, mask):
+        """The weights, (batch, tokens, tokens): row i says where token i looks."""
         queries = self.W_query(features)  # (batch, tokens, key_dim)
         keys = self.W_key(features)  # (batch, tokens, key_dim)
-        values = self.W_value(features)  # (batch, tokens, value_dim)
         scores = queries @ keys.transpose(1, 2) / math.sqrt(keys.shape[2])  # (batch, tokens, tokens)
-        weights = masked_softmax(scores, mask.unsqueeze(1))  # (batch, tokens, tokens)
+        return masked_softmax(scores, mask.unsqueeze(1))  # no query looks at a padded key
+
+    def forward(self, features, mask):
+        """The output, (batch, tokens, value_dim), and the weights."""
+        weights = self.attend(features, mask)  # (batch, tokens, tokens)
+        values = self.W_value(features)  # (batch, tokens, value_dim)
         return weights @ values, weights
 
 
+def fits_into_the_lab(answer, run):
+    """What the classifier of the lab calls is there: `attend`, and three maps without a bias."""
+    made = run(answer, 5, 3, 4)
+    for name in ("W_query", "W_key", "W_value"):
+        if not isinstance(getattr(made, name), nn.Linear) or getattr(made, name).bias is not None:
+            raise Wrong("no nn.Linear [without a bias]", name=name)
+    features, mask = draw(2, 4, 5), real_tokens([4, 2])
+    given = run(lambda: made.attend(features.to(made.W_key.weight.dtype), mask))
+    wanted = run(made, features, mask)
+    if isinstance(given, Raised) and "no attribute 'attend'" in given.text:
+        raise Wrong("the weights alone cannot be had")
+    if isinstance(given, Raised) or not isinstance(given, torch.Tensor) or given.shape != wanted[1].shape:
+        raise Wrong("attend and forward disagree")
+    if not torch.allclose(given[mask], wanted[1][mask], atol=1e-5):
+        raise Wrong("attend and forward disagree")
+
+
+SCORES, WEIGH = "queries @ keys.transpose(1, 2)", "masked_softmax(scores, mask.unsqueeze(1))"
+AGAIN = "self.W_query(features) @ self.W_key(features).transpose(1, 2) / math.sqrt(self.W_key(features).shape[2])"
+WIDTHS = {
+    "features": "features.shape[2]",
+    "values": "self.W_value(features).shape[2]",
+    "tokens": "keys.shape[1]",
+    "texts": "keys.shape[0]",
+}
+SECTIONS = {"HIDE": TWO_MODELS, "MASK": PADDING, "SOFTMAX": VALUES}
+
 whole_layer = Exercise(
-    WholeLayer,
+    SelfAttention,
     name="whole_layer",
     cases=batches((6, 3, 4), (4, 7, 2), (5, 2, 3), (4, 4, 4), (8, 2, 3)),
     truth=attention_by_pytorch,
     parts=("W_query", "W_key", "W_value"),
     widths=lambda dim, k, d_v: {"W_query": (dim, k), "W_key": (dim, k), "W_value": (dim, d_v)},
+    also=fits_into_the_lab,
     tried="six batches, with padding and without, k and d_v below and above d, one token, large scores, in double "
     "precision, against PyTorch's scaled_dot_product_attention",
     see=VALUES,
-    mistakes=layer("values", values="values.shape[2]")
-    + edits("""
+    mistakes=scaling("keys.shape[2]", ROOT, SCORES, **WIDTHS)
+    + edits(f"""
+        queries and keys exchanged: {SCORES} => keys @ queries.transpose(1, 2)
+        one matrix for both: queries @ keys => keys @ keys || queries @ queries
+        no transpose at all: keys.transpose(1, 2) => keys
+        a reshape for a transpose: keys.transpose(1, 2) => keys.reshape(len(keys), keys.shape[2], keys.shape[1])
+        weighted with the transposed weights: weights @ values => weights.mT @ values
+        keys brought back: weights @ values => weights @ self.W_key(features)
+        queries brought back: weights @ values => weights @ self.W_query(features)
+        weights not used: weights @ values => values
+        averaged over the tokens: weights @ values => (weights @ values).mean(dim=1) ||
+            weights @ values => (weights @ values).sum(dim=1)
+        a residual connection: weights @ values => weights @ values + values ||
+            weights @ values => weights @ values + features
+        one question for all: {SCORES} => queries.mean(dim=1, keepdim=True).expand_as(queries) @ keys.mT
+        transpose of the wrong axes: keys.transpose(1, 2) => keys.permute(2, 1, 0) || keys.transpose(0, 1)
+        the axis of the mask is lost: {WEIGH} => masked_softmax(scores, mask) ||
+            scores.masked_fill(~mask, -1e30).softmax(dim=2)
+        scores returned instead of weights: values, weights => values, {AGAIN}
+        results in the wrong order: weights @ values, weights => weights, weights @ values
         features brought back: weights @ values => weights @ features
-        values made of something else: self.W_value(features) => self.W_value(keys) || self.W_value(queries)
+        values made of something else: self.W_value(features) => self.W_value(self.W_key(features)) ||
+            self.W_value(self.W_query(features))
         one matrix for keys and values: self.W_key(features) => self.W_value(features)
-    """),
+        {PADDING}
+        the mask only counted: {WEIGH} => masked_softmax(scores, ({COUNTED}).unsqueeze(1))
+    """)
+    + weighing(WEIGH, "scores", "mask.unsqueeze(1)", 2, SECTIONS, asks="mask.unsqueeze(2)"),
 )
 
 
@@ -95,6 +156,7 @@ average_early = Exercise(
     "outputs; and no product of all rows of A with the values was seen",
     see=EARLY,
     mistakes=edits(f"""
+        the fault is still there: => return values.sum(dim=1) / mask.sum(dim=1, keepdim=True)
         divided by all places: mask.sum(dim=1, keepdim=True) => mask.shape[1]
         padding left in the sum: {SHARE} => (1 / mask.sum(dim=1, keepdim=True)).expand(mask.shape)
         not divided: / mask.sum(dim=1, keepdim=True) => || {ROW} => weights.sum(dim=1)
@@ -102,7 +164,7 @@ average_early = Exercise(
         counted over the batch: mask.sum(dim=1, keepdim=True) => mask.sum(dim=0)
         the axis of the count is lost: dim=1, keepdim=True => dim=1
         row means instead of column means: {ROW} => weights.mean(dim=2) || share || => return values.mean(dim=1) ||
-            return values.sum(dim=1) / mask.sum(dim=1, keepdim=True) || weights).sum(dim=1) => weights).sum(dim=2)
+            weights).sum(dim=1) => weights).sum(dim=2)
         columns weighted instead of rows: share.unsqueeze(2) => share
         summed over the batch: weights).sum(dim=1) => weights).sum(dim=0) || values).sum(dim=1) => values).sum(dim=0)
         summed over the features: values).sum(dim=1) => values).sum(dim=2)
@@ -115,5 +177,75 @@ average_early = Exercise(
         the mask the wrong way round: share = => mask = ~mask; share = ||
             share = => mask = ~mask; share = && keepdim=True) => keepdim=True).clamp(min=1)
         the mask only counted: share = => mask = {COUNTED}; share =
+    """),
+)
+
+
+# --- 4.3 ---
+def look_away(net, right):
+    """How much accuracy falls when every token looks at all alike, and half the width of its 95% interval."""
+    away = copy.deepcopy(net)
+    nn.init.zeros_(away.attention.W_query.weight)
+    falls = right(net).astype(float) - right(away).astype(float)  # (reviews,)
+    return training.mean_and_interval(falls)
+
+
+class Judge(nn.Module):
+    """Judges eight-token texts of its own by the sign of one number of the averaged output."""
+
+    def __init__(self, num_reviews, seed):
+        super().__init__()
+        torch.manual_seed(seed)
+        self.attention = CourseLayer(4, 3, 2).double()
+        with torch.no_grad():
+            for part in self.attention.parameters():
+                part.copy_(2 * draw(*part.shape, seed=seed + len(part)))
+        self.texts, self.labels = draw(num_reviews, 8, 4, seed=seed + 20), draw(num_reviews, seed=seed + 21) > 0
+
+
+def right_of(net):
+    """For each review of the planted model, whether its answer is right."""
+    with torch.no_grad():
+        said = net.attention(net.texts)[0].mean(dim=1)[:, 0] > 0
+    return (said == net.labels).numpy()
+
+
+def away_by_hand(net, right):
+    flat = net.attention.W_value(net.texts).mean(dim=1)[:, 0] > 0
+    falls = right(net).astype(float) - (flat == net.labels).numpy()
+    return training.mean_and_interval(falls)
+
+
+def two_floats(given, **_):
+    return tuple(map(float, given)) if isinstance(given, (tuple, list, np.ndarray)) and len(given) == 2 else given
+
+
+AWAY, FALLS = "nn.init.zeros_(away.attention.W_query.weight)", "right(net).astype(float) - right(away).astype(float)"
+RETURNED = "training.mean_and_interval(falls)"
+
+look_away = Exercise(
+    look_away,
+    cases=[Case({"net": Judge(size, seed), "right": right_of}) for size, seed in ((60, 0), (25, 1), (200, 2))],
+    truth=away_by_hand,
+    view=two_floats,
+    tried="three models that judge 25, 60 and 200 reviews, and it was known what each of them says when it looks away",
+    see=WHY,
+    mistakes=edits(f"""
+        the values silenced: {AWAY} => nn.init.zeros_(away.attention.W_value.weight) ||
+            [nn.init.zeros_(part) for part in away.attention.parameters()]
+        nothing was taken away: {AWAY} => pass
+        the sign turned round [fall]: {FALLS} => right(away).astype(float) - right(net).astype(float)
+        not paired by review: {RETURNED} =>
+            (falls.mean(), 1.96 * np.sqrt((right(net).var(ddof=1) + right(away).var(ddof=1)) / len(falls))) ||
+            (falls.mean(), math.hypot(*(training.mean_and_interval(right(one))[1] for one in (net, away)))) ||
+            (falls.mean(), training.mean_and_interval(right(net))[1])
+        the accuracy left, not the fall: {FALLS} => right(away).astype(float)
+        the accuracy before, not the fall: {FALLS} => right(net).astype(float)
+        the spread in place of the interval: {RETURNED} => (falls.mean(), falls.std(ddof=1))
+        the standard error in place of the interval: {RETURNED} => (falls.mean(), falls.std(ddof=1) / len(falls) ** 0.5)
+        one half of the reviews: {RETURNED} => training.mean_and_interval(falls[::2]) ||
+            training.mean_and_interval(falls[: len(falls) // 2])
+        changed answers counted, not errors: {FALLS} => (right(net) != right(away)).astype(float)
+        ones in place of zeros: nn.init.zeros_ => nn.init.ones_
     """),
 )

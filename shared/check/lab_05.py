@@ -1,22 +1,137 @@
-"""The check of lab 5: the one row that asks."""
+"""The checks of lab 5: a classifier that asks from its mark, one row read wrongly, and who has to know places."""
 
 import math
 
+import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
-from ..model import masked_softmax
+from .. import training
+from ..model import SelfAttention, TokenFeatures, masked_softmax, weighted_sum
 from .attention import COUNTED, PADDING, ROOT, TWO_MODELS, attention_by_pytorch, real_tokens, scaling, weighing
 from .exercise import Case, Exercise, draw
 from .lab_04 import VALUES
 from .mistakes import Wrong, edits
-from .run import multiplications
+from .run import Raised, multiplications
 
 OWN_QUERY = "Lab 5, “The mark's own query”"
 ALL_COST = "Lab 4, “What it costs”"
 
 
 # --- 5.1 ---
+class MarkedSelfAttentionClassifier(nn.Module):
+    """Self-attention read at one row, the one of the mark."""
+
+    def __init__(self, vocabulary_size, mark_id, dim=16, key_dim=8, value_dim=16, **features):
+        super().__init__()
+        self.mark_id = mark_id
+        self.features = TokenFeatures(vocabulary_size, dim, **features)
+        self.attention = SelfAttention(dim, key_dim, value_dim)
+        self.output = nn.Linear(value_dim, 1)
+
+    def ask(self, ids, features):
+        """The query of each text, (batch, key_dim)."""
+        marked = weighted_sum((ids == self.mark_id).to(features), features)  # (batch, dim), the mark's features
+        return self.attention.W_query(marked)  # (batch, key_dim)
+
+    def forward(self, ids, mask):
+        """A logit for each text, (batch,), and its weights, (batch, tokens)."""
+        features = self.features(ids)  # (batch, tokens, dim)
+        queries = self.ask(ids, features).unsqueeze(2)  # (batch, key_dim, 1)
+        keys = self.attention.W_key(features)  # (batch, tokens, key_dim)
+        scores = (keys @ queries).squeeze(2) / math.sqrt(keys.shape[2])  # (batch, tokens)
+        weights = masked_softmax(scores, mask)  # (batch, tokens)
+        pooled = weighted_sum(weights, self.attention.W_value(features))  # (batch, value_dim)
+        return self.output(pooled).squeeze(1), weights
+
+
+def logits_by_pytorch(ids, mask, features, attention, output):
+    """The whole layer by PyTorch, and of it the row of the mark, 3."""
+    known = features(ids)
+    rows, weights = attention_by_pytorch(known, mask, attention.W_query, attention.W_key, attention.W_value)
+    place = [text.tolist().index(3) for text in ids]
+    rows, weights = (torch.stack([one[at] for one, at in zip(all_, place, strict=True)]) for all_ in (rows, weights))
+    return output(rows)[:, 0], weights
+
+
+def marked_ids(sizes: tuple, seed: int, mask: Tensor, place: list[int]) -> Case:
+    """Texts of words 4 and up, each with its mark, 3, at its place."""
+    ids = torch.randint(4, sizes[0], mask.shape, generator=torch.Generator().manual_seed(seed)) * mask
+    ids[torch.arange(len(place)), place] = 3
+    return Case({"ids": ids, "mask": mask}, sizes)
+
+
+def asks_once(answer, run):
+    """Another `ask` changes the answers, and no query but the mark's is made."""
+    tokens, key_dim = 40, 3
+    case = marked_ids((12, 3, 6, key_dim, 4), 7, real_tokens([tokens, 8]), [2, 6])
+    made = run(answer, *case.sizes).eval()
+    if multiplications(made, list(case.inputs.values()), run) > 2 * tokens * tokens * key_dim:
+        raise Wrong("all rows computed", see=ALL_COST)
+    made.ask = lambda ids, features: torch.zeros(len(ids), key_dim).to(features)
+    given = run(lambda: made(*case.inputs.values())[1])
+    alike = case.inputs["mask"] / case.inputs["mask"].sum(dim=1, keepdim=True)
+    if isinstance(given, Raised) or not torch.allclose(given, alike.to(given), atol=1e-5):
+        raise Wrong("the query is not asked for")
+
+
+MARKED = "weighted_sum((ids == self.mark_id).to(features), features)"
+NUMBERS = {
+    "features": "features.shape[2]",
+    "values": "self.attention.W_value(features).shape[2]",
+    "tokens": "keys.shape[1]",
+    "texts": "len(keys)",
+}
+SECTIONS = {"HIDE": TWO_MODELS, "MASK": PADDING, "SOFTMAX": OWN_QUERY}
+WEIGHING = weighing("masked_softmax(scores, mask)", "scores", "mask", 1, SECTIONS)
+
+marked_classifier = Exercise(
+    MarkedSelfAttentionClassifier,
+    name="marked_classifier",
+    cases=[
+        marked_ids((12, 3, 6, 3, 4), 0, real_tokens([5, 3, 2]), [4, 0, 1]),
+        marked_ids((9, 3, 4, 7, 2), 10, real_tokens([6, 6]), [3, 5]),
+        marked_ids((15, 3, 5, 2, 3), 20, real_tokens([4, 2, 3, 1], padding_first=True), [1, 2, 2, 3]),
+        marked_ids((9, 3, 4, 4, 4), 30, real_tokens([4, 3, 2, 4]), [1, 2, 0, 3]),
+        marked_ids((7, 3, 3, 2, 2), 40, real_tokens([1, 1]), [0, 0]),
+    ],
+    truth=logits_by_pytorch,
+    parts=("features", "attention", "output"),
+    also=asks_once,
+    tried="five batches with the mark at its own place in each text, in double precision, against the whole layer of "
+    "PyTorch; no n x n matrix was formed, and another `ask` changed the answer",
+    see=OWN_QUERY,
+    mistakes=edits(f"""
+        the first row read: {MARKED} => features[:, 0]
+        the last row read: {MARKED} => features[:, -1]
+        the mark's place forgotten: {MARKED} => self.features(torch.full_like(ids[:, :1], self.mark_id))[:, 0]
+        the question of an average: {MARKED} => features.mean(dim=1)
+        all but the mark ask: ids == self.mark_id => ids != self.mark_id
+        one place for all texts: {MARKED} => features[:, int((ids[0] == self.mark_id).int().argmax())]
+        one question for all: {MARKED} => {MARKED}.mean(dim=0, keepdim=True).expand(len(ids), -1)
+        the mark's own value: weighted_sum(weights, self.attention.W_value(features)) =>
+            self.attention.W_value({MARKED})
+        one matrix for both: self.attention.W_query(marked) => self.attention.W_key(marked) ||
+            self.attention.W_key(features) => self.attention.W_query(features)
+        the mark's column read: self.attention.W_query(marked) => self.attention.W_key(marked) &&
+            self.attention.W_key(features) => self.attention.W_query(features)
+        weights not used: weighted_sum(weights, self => weighted_sum(mask / mask.sum(dim=1, keepdim=True), self
+        scores returned instead of weights: squeeze(1), weights => squeeze(1), scores
+        results in the wrong order [classifier]: self.output(pooled).squeeze(1), weights =>
+            weights, self.output(pooled).squeeze(1)
+        squeeze without an axis: .squeeze(2) => .squeeze()
+        {PADDING}
+        the mask only counted: masked_softmax(scores, mask) => masked_softmax(scores, {COUNTED})
+        {VALUES}
+        one matrix for keys and values: self.attention.W_key(features) => self.attention.W_value(features)
+        keys brought back: self.attention.W_value(features) => keys
+    """)
+    + scaling("keys.shape[2]", ROOT, "(keys @ queries).squeeze(2)", **NUMBERS)
+    + [mistake for mistake in WEIGHING if "too small a number" not in mistake.name],  # no scores are that low here
+)
+
+
+# --- 5.2 ---
 def marks_row(features, mask, place, W_query, W_key, W_value):
     """The output at one place of each text, (batch, value_dim)."""
     marks = features[torch.arange(len(place)), place]  # (batch, dim)
@@ -76,6 +191,8 @@ marks_row = Exercise(
     "against the whole layer of PyTorch; and no n x n matrix was formed",
     see=OWN_QUERY,
     mistakes=edits(f"""
+        the fault is still there: {MARKS} =>
+            (torch.zeros_like(mask).index_fill(1, place, True).unsqueeze(2) * features).sum(dim=1)
         the first row read: {MARKS} => features[:, 0]
         the last row read: {MARKS} => features[:, -1]
         one place for all texts: {MARKS} => features[:, place[0]]
@@ -100,8 +217,72 @@ marks_row = Exercise(
         queries brought back: features @ W_value => features @ W_query
     """)
     + scaling("keys.shape[2]", ROOT, "(keys @ queries.unsqueeze(2)).squeeze(2)", **WIDTHS)
-    + weighing(
-        *("masked_softmax(scores, mask)", "scores", "mask", 1),
-        {"HIDE": TWO_MODELS, "MASK": PADDING, "SOFTMAX": OWN_QUERY},
-    ),
+    + WEIGHING,
+)
+
+
+# --- 5.3 ---
+def gains_by_places(train, seeds):
+    """For each kind but (False, False): the mean gain over that kind, and half the width of its 95% interval."""
+    found = {}
+    for query_place, key_place in ((True, True), (True, False), (False, True)):
+        gains = [train(query_place, key_place, seed) - train(False, False, seed) for seed in seeds]
+        found[query_place, key_place] = training.mean_and_interval(gains)
+    return found
+
+
+def planted(query_place, key_place, seed):
+    """No training: what it would give is known, and seeds have luck that all kinds share."""
+    luck = 0.06 * math.sin(3.0 + 5 * seed)
+    own = 0.01 * math.sin(1 + 7 * seed + 2 * bool(query_place) + 11 * bool(key_place))
+    both = 0.3 if query_place and key_place else 0.0
+    return 0.5 + both + 0.02 * bool(query_place) + 0.11 * bool(key_place) + luck + own
+
+
+def gains_by_hand(train, seeds):
+    table = np.array([[train(q, k, seed) for q, k in ((0, 0), (1, 1), (1, 0), (0, 1))] for seed in seeds])
+    return tuple(
+        number for column in (1, 2, 3) for number in training.mean_and_interval(table[:, column] - table[:, 0])
+    )
+
+
+KINDS = ((True, True), (True, False), (False, True))
+
+
+def in_a_row(given, train, seeds):
+    """The numbers of a dict of pairs, in one row."""
+    if not isinstance(given, dict) or set(given) != set(KINDS):
+        raise Wrong("no dict of the three kinds")
+    if any(not isinstance(pair, (tuple, list, np.ndarray)) or len(pair) != 2 for pair in given.values()):
+        raise Wrong("no pair of mean and half")
+    return tuple(float(number) for kind in KINDS for number in given[kind])
+
+
+GAIN, INTERVAL = "train(query_place, key_place, seed) - train(False, False, seed)", "training.mean_and_interval(gains)"
+
+gains_by_places = Exercise(
+    gains_by_places,
+    cases=[Case({"train": planted, "seeds": seeds}) for seeds in ([0, 1, 2], [3, 1, 4, 15, 9], [2, 7])],
+    truth=gains_by_hand,
+    view=in_a_row,
+    tried="two, three and five seeds of a training of which it is known what it gives, with luck that all kinds share",
+    see="Lab 5, “Exercise 5.3 (experiment): who has to know places?”",
+    mistakes=edits(f"""
+        query and keys exchanged [places]: train(query_place, key_place, seed) => train(key_place, query_place, seed)
+        one baseline for all seeds: train(False, False, seed) => train(False, False, seeds[0])
+        no baseline: {GAIN} => train(query_place, key_place, seed)
+        another baseline: train(False, False, seed) => train(True, True, seed) || train(False, True, seed) ||
+            train(True, False, seed)
+        one seed for all: train(query_place, key_place, seed) - => train(query_place, key_place, seeds[0]) -
+        pairing lost [seeds]: {INTERVAL} => (np.mean(gains), math.hypot(
+            training.mean_and_interval([train(query_place, key_place, seed) for seed in seeds])[1],
+            training.mean_and_interval([train(False, False, seed) for seed in seeds])[1]))
+        the sign turned round [gain]: {GAIN} => train(False, False, seed) - train(query_place, key_place, seed)
+        counted from 0: for seed in seeds] => for seed in range(len(seeds))]
+        the spread of the seeds: {INTERVAL} => (np.mean(gains), np.std(gains, ddof=1))
+        two standard errors: {INTERVAL} => (np.mean(gains), 1.96 * np.std(gains, ddof=1) / len(gains) ** 0.5) ||
+            (np.mean(gains), 2 * np.std(gains, ddof=1) / len(gains) ** 0.5)
+        the best seed: {INTERVAL} => (max(gains), training.mean_and_interval(gains)[1])
+        always both: train(query_place, key_place, seed) => train(True, True, seed)
+    """),
 )

@@ -1,4 +1,4 @@
-"""The checks of lab 6: the context vector of one word, a matrix as a layer, self-attention on batches."""
+"""The checks of lab 6: self-attention on batches, a matrix as a layer, axes from the front, one matrix or two."""
 
 import math
 
@@ -17,26 +17,6 @@ CLASSES = "Lab 6, “Two classes, one function”"
 BATCH = "Lab 6, “A batch, and a bug”"
 
 
-# --- 6.1 ---
-def context_of_one_word(place, inputs, W_query, W_key, W_value):
-    """The context vector of the word at `place`, (d_v,)."""
-    query = inputs[place] @ W_query  # (d_k,)
-    keys = inputs @ W_key  # (tokens, d_k)
-    values = inputs @ W_value  # (tokens, d_v)
-    scores = keys @ query  # (tokens,)
-    weights = torch.softmax(scores / math.sqrt(len(query)), dim=0)  # (tokens,)
-    return weights @ values  # (d_v,)
-
-
-def context_by_pytorch(place, inputs, W_query, W_key, W_value):
-    return attend(inputs @ W_query, inputs @ W_key, inputs @ W_value)[0][place]
-
-
-def sentence(place: int, tokens: int, d_in: int, d_k: int, d_v: int) -> Case:
-    drawn = {"inputs": draw(tokens, d_in, seed=1), "W_query": draw(d_in, d_k, seed=2), "W_key": draw(d_in, d_k, seed=3)}
-    return Case({"place": place} | drawn | {"W_value": draw(d_in, d_v, seed=4)})
-
-
 def unweighed(softmax: str, scaled: str, root: str) -> str:
     """What goes wrong between the scores and the weights where nothing is masked."""
     return f"""
@@ -48,33 +28,72 @@ def unweighed(softmax: str, scaled: str, root: str) -> str:
     """
 
 
-ALL = "inputs[place] => inputs && keys @ query => query @ keys.T && dim=0 => dim=1"
-SCALED, ROOT = "scores / math.sqrt(len(query))", "math.sqrt(len(query))"
+# --- 6.1 ---
+class SelfAttention(nn.Module):
+    def __init__(self, d_in, d_k, d_v):
+        super().__init__()
+        self.W_query = nn.Parameter(torch.rand(d_in, d_k))
+        self.W_key = nn.Parameter(torch.rand(d_in, d_k))
+        self.W_value = nn.Parameter(torch.rand(d_in, d_v))
 
-context_of_one_word = Exercise(
-    context_of_one_word,
-    cases=[sentence(2, 4, 4, 4, 4), sentence(3, 6, 3, 2, 5), sentence(1, 5, 4, 3, 2), sentence(0, 1, 2, 3, 4)],
-    truth=context_by_pytorch,
-    tried="four sentences in double precision, of one word to six, with d_in, d_k and d_v equal and different, "
-    "against PyTorch's scaled_dot_product_attention",
-    see=CONTEXT,
-    mistakes=scaling("len(query)", SCALE, features="inputs.shape[1]", values="values.shape[1]", tokens="len(inputs)")
-    + edits(unweighed(f"torch.softmax({SCALED}, dim=0)", SCALED, ROOT))
+    def forward(self, x):  # (..., tokens, d_in)
+        queries = x @ self.W_query  # (..., tokens, d_k)
+        keys = x @ self.W_key  # (..., tokens, d_k)
+        values = x @ self.W_value  # (..., tokens, d_v)
+        scores = queries @ keys.transpose(-2, -1)  # (..., tokens, tokens)
+        weights = torch.softmax(scores / math.sqrt(keys.shape[-1]), dim=-1)
+        return weights @ values  # (..., tokens, d_v)
+
+
+def sentences(shape: tuple[int, ...], d_k: int, d_v: int) -> Case:
+    return Case({"x": draw(*shape)}, sizes=(shape[-1], d_k, d_v))
+
+
+SCORES, SCALED = "queries @ keys.transpose(-2, -1)", "scores / math.sqrt(keys.shape[-1])"
+WEIGHTS, ROWS = f"torch.softmax({SCALED}, dim=-1)", "x.flatten(0, -2)"
+WIDTHS = {"features": "x.shape[-1]", "values": "values.shape[-1]", "tokens": "x.shape[-2]", "texts": "keys.shape[0]"}
+
+batched_attention = Exercise(
+    SelfAttention,
+    name="batched_attention",
+    cases=[
+        sentences((4, 4, 4), 4, 4),
+        sentences((5, 3), 2, 4),
+        sentences((2, 6, 3), 2, 4),
+        sentences((3, 4, 6), 5, 2),
+        sentences((2, 1, 3), 4, 2),
+    ],
+    truth=lambda x, W_query, W_key, W_value: attend(W_query(x), W_key(x), W_value(x))[0],
+    parts=("W_query", "W_key", "W_value"),
+    widths=lambda d_in, d_k, d_v: {"W_query": (d_in, d_k), "W_key": (d_in, d_k), "W_value": (d_in, d_v)},
+    tried="one sentence, batches of sizes that differ, sentences of one word, and four sentences of four words with "
+    "four features, in double precision, against PyTorch's scaled_dot_product_attention",
+    see=BATCH,
+    mistakes=scaling("keys.shape[-1]", SCALE, **WIDTHS)
+    + edits(unweighed(WEIGHTS, SCALED, "math.sqrt(keys.shape[-1])"))
+    + mixing("x", "transpose(-2, -1)", "values", EACH=ALL_WORDS, WHOM=ONE_WORD, PRODUCT=ALL_WORDS, BACK=CONTEXT)
     + edits(f"""
-        weights in place of the context: weights @ values => weights
-        queries and keys exchanged: [place] @ W_query => [place] @ W_key && inputs @ W_key => inputs @ W_query
-        features brought back: weights @ values => weights @ inputs
-        keys brought back: weights @ values => weights @ keys
-        weights not used: weights @ values => values.mean(dim=0) || values.sum(dim=0) || values[place]
-        the product is not summed: weights @ values => weights[:, None] * values
-        divided once too often: weights @ values => (weights[:, None] * values).mean(dim=0)
-        all words in place of one: {ALL} && len(query) => query.shape[1] || {ALL}
+        transpose of the wrong axes [batch]: keys.transpose(-2, -1) => keys.permute(*reversed(range(keys.dim()))) ||
+            keys.transpose(0, 2) || keys.transpose(0, 1) || keys.transpose(-3, -1) || keys.transpose(-3, -2) || keys.t()
+        only for a batch: transpose(-2, -1) => transpose(1, 2) || permute(0, 2, 1) ||
+            {SCORES} => torch.bmm(queries, keys.mT) || torch.einsum("bik,bjk->bij", queries, keys) ||
+            weights @ values => torch.bmm(weights, values) || torch.einsum("bij,bjv->biv", weights, values) ||
+            scores = => batch, tokens, width = x.shape; scores = || dim=-1 => dim=2 || keys.shape[-1] => keys.shape[2]
+        softmax over the batch: dim=-1 => dim=0 || dim=-3
+        {SCALE}
+        the number of tokens in the scale: keys.shape[-1] => keys.shape[1]
+        {ALL_WORDS}
+        softmax over the wrong axis: dim=-1 => dim=-2
+        softmax over the wrong axis [axis 1]: dim=-1 => dim=1
+        softmax over all scores: {WEIGHTS} => ({SCALED}).flatten(-2).softmax(-1).reshape(scores.shape)
         {ONE_WORD}
-        one matrix for both: [place] @ W_query => [place] @ W_key || inputs @ W_key => inputs @ W_query
-        always the same word: [place] => [0] || [-1]
-        one place off: [place] => [place - 1]
-        Lab 6, “Scores: one question, six labels”
-        no transpose at all: keys @ query => query @ keys
+        values made of something else: values = x @ => values = keys @ || values = queries @
+        {CONTEXT}
+        features brought back: weights @ values => weights @ x
+        weights in place of the context: weights @ values => weights
+        {BATCH}
+        sentences read each other: x @ self => {ROWS} @ self &&
+            weights @ values => (weights @ values).view(*x.shape[:-1], -1)
     """),
 )
 
@@ -136,70 +155,138 @@ as_layer = Exercise(
 
 
 # --- 6.3 ---
-class BatchedAttention(nn.Module):
-    def __init__(self, d_in, d_k, d_v):
-        super().__init__()
-        self.W_query = nn.Parameter(torch.rand(d_in, d_k))
-        self.W_key = nn.Parameter(torch.rand(d_in, d_k))
-        self.W_value = nn.Parameter(torch.rand(d_in, d_v))
-
-    def forward(self, x):  # (..., tokens, d_in)
-        queries = x @ self.W_query  # (..., tokens, d_k)
-        keys = x @ self.W_key  # (..., tokens, d_k)
-        values = x @ self.W_value  # (..., tokens, d_v)
-        scores = queries @ keys.transpose(-2, -1)  # (..., tokens, tokens)
-        weights = torch.softmax(scores / math.sqrt(keys.shape[-1]), dim=-1)
-        return weights @ values  # (..., tokens, d_v)
+def mend_the_batch(queries, keys, values):
+    """The context vectors of one sentence or of a batch, (..., tokens, d_v)."""
+    scores = torch.einsum("...ik,...jk->...ij", queries, keys)  # (..., tokens, tokens)
+    scores = scores - scores.mean()  # keeps exp from growing too large
+    powers = torch.exp(scores / math.sqrt(keys.shape[-1]))
+    weights = powers / powers.sum(dim=-1, keepdim=True)
+    return weights @ values
 
 
-def sentences(shape: tuple[int, ...], d_k: int, d_v: int) -> Case:
-    return Case({"x": draw(*shape)}, sizes=(shape[-1], d_k, d_v))
+def three(shape: tuple[int, ...], d_k: int, d_v: int, scale: float = 1.0) -> Case:
+    widths = {"queries": d_k, "keys": d_k, "values": d_v}
+    return Case({name: scale * draw(*shape, width, seed=seed) for seed, (name, width) in enumerate(widths.items())})
 
 
-SCORES, SCALED = "queries @ keys.transpose(-2, -1)", "scores / math.sqrt(keys.shape[-1])"
-WEIGHTS, ROWS = f"torch.softmax({SCALED}, dim=-1)", "x.flatten(0, -2)"
-WIDTHS = {"features": "x.shape[-1]", "values": "values.shape[-1]", "tokens": "x.shape[-2]", "texts": "keys.shape[0]"}
+ROOT_OF, SHARES = "math.sqrt(keys.shape[-1])", "powers.sum(dim=-1, keepdim=True)"
+FRONT_ROOT, FRONT_SHARES = "math.sqrt(keys.shape[1])", "powers.sum(dim=1, keepdim=True)"
+EINSUM = '"...ik,...jk->...ij"'
 
-batched_attention = Exercise(
-    BatchedAttention,
-    name="batched_attention",
-    cases=[
-        sentences((4, 4, 4), 4, 4),
-        sentences((5, 3), 2, 4),
-        sentences((2, 6, 3), 2, 4),
-        sentences((3, 4, 6), 5, 2),
-        sentences((2, 1, 3), 4, 2),
-    ],
-    truth=lambda x, W_query, W_key, W_value: attend(W_query(x), W_key(x), W_value(x))[0],
-    parts=("W_query", "W_key", "W_value"),
-    widths=lambda d_in, d_k, d_v: {"W_query": (d_in, d_k), "W_key": (d_in, d_k), "W_value": (d_in, d_v)},
-    tried="one sentence, batches of sizes that differ, sentences of one word, and four sentences of four words with "
-    "four features, in double precision, against PyTorch's scaled_dot_product_attention",
+mend_the_batch = Exercise(
+    mend_the_batch,
+    cases=[three((2, 5), 4, 3), three((6,), 2, 3), three((4, 4), 4, 4), three((3, 2), 5, 2), three((1, 3), 2, 2, 2.0)],
+    truth=lambda queries, keys, values: attend(queries, keys, values)[0],
+    tried="one sentence, batches of one to four, and four sentences of four words with four columns, in double "
+    "precision, against PyTorch's scaled_dot_product_attention",
     see=BATCH,
-    mistakes=scaling("keys.shape[-1]", SCALE, **WIDTHS)
-    + edits(unweighed(WEIGHTS, SCALED, "math.sqrt(keys.shape[-1])"))
-    + mixing("x", "transpose(-2, -1)", "values", EACH=ALL_WORDS, WHOM=ONE_WORD, PRODUCT=ALL_WORDS, BACK=CONTEXT)
-    + edits(f"""
-        transpose of the wrong axes [batch]: keys.transpose(-2, -1) => keys.permute(*reversed(range(keys.dim()))) ||
-            keys.transpose(0, 2) || keys.transpose(0, 1) || keys.transpose(-3, -1) || keys.transpose(-3, -2) || keys.t()
-        only for a batch: transpose(-2, -1) => transpose(1, 2) || permute(0, 2, 1) ||
-            {SCORES} => torch.bmm(queries, keys.mT) || torch.einsum("bik,bjk->bij", queries, keys) ||
-            weights @ values => torch.bmm(weights, values) || torch.einsum("bij,bjv->biv", weights, values) ||
-            scores = => batch, tokens, width = x.shape; scores = || dim=-1 => dim=2 || keys.shape[-1] => keys.shape[2]
-        softmax over the batch: dim=-1 => dim=0 || dim=-3
+    mistakes=edits(f"""
+        axes counted from the front: {ROOT_OF} => {FRONT_ROOT} && {SHARES} => {FRONT_SHARES}
+        softmax over the wrong axis [axis 1]: {SHARES} => {FRONT_SHARES}
+        the number of tokens in the scale: {ROOT_OF} => {FRONT_ROOT} || math.sqrt(keys.shape[-2])
+        softmax over the wrong axis: {SHARES} => powers.sum(dim=-2, keepdim=True)
+        softmax over the batch: {SHARES} => powers.sum(dim=0, keepdim=True)
+        only for a batch: {SHARES} => powers.sum(dim=2, keepdim=True) || {ROOT_OF} => math.sqrt(keys.shape[2])
+        softmax over all scores: {SHARES} => powers.sum(dim=(-2, -1), keepdim=True)
+        sentences read each other: {SHARES} => powers.sum()
         {SCALE}
-        the number of tokens in the scale: keys.shape[-1] => keys.shape[1]
+        no scale: / {ROOT_OF} =>
+        no root in the scale: {ROOT_OF} => keys.shape[-1]
+        d_v instead of k in the scale: {ROOT_OF} => math.sqrt(values.shape[-1])
+        multiplied by the scale: / math.sqrt => * math.sqrt
+        no softmax: weights = powers / {SHARES} => weights = scores
+        exponentials not divided: / {SHARES} =>
         {ALL_WORDS}
-        softmax over the wrong axis: dim=-1 => dim=-2
-        softmax over the wrong axis [axis 1]: dim=-1 => dim=1
-        softmax over all scores: {WEIGHTS} => ({SCALED}).flatten(-2).softmax(-1).reshape(scores.shape)
-        {ONE_WORD}
-        values made of something else: values = x @ => values = keys @ || values = queries @
+        queries and keys exchanged: {EINSUM} => "...jk,...ik->...ij"
+        weighted with the transposed weights: weights @ values => weights.mT @ values
         {CONTEXT}
-        features brought back: weights @ values => weights @ x
+        keys brought back: weights @ values => weights @ keys
+        queries brought back: weights @ values => weights @ queries
         weights in place of the context: weights @ values => weights
-        Lab 6, “The bug that does not crash”
-        sentences read each other: x @ self => {ROWS} @ self &&
-            weights @ values => (weights @ values).view(*x.shape[:-1], -1)
+    """),
+)
+
+
+# --- 6.4 ---
+def what_two_matrices_cost(own_weight, seeds):
+    """Mean of the own weight with one matrix less that with two, and half the width of its interval."""
+    costs = torch.tensor([own_weight(False, seed) - own_weight(True, seed) for seed in seeds])
+    half = 2 * costs.std() / math.sqrt(len(costs))
+    return costs.mean().item(), half.item()
+
+
+def known_weight(two_matrices: bool, seed: int) -> float:
+    """No attention: a number that depends on all that it is told, and luck that both runs of a seed share."""
+    return 0.3 - 0.1 * two_matrices + 0.2 * math.sin(7.0 * seed + 1) + 0.04 * math.cos(3.0 * seed + 2 * two_matrices)
+
+
+def fond_of_two(two_matrices: bool, seed: int) -> float:
+    return 0.2 + 0.15 * two_matrices + 0.05 * math.cos((5.0 + two_matrices) * seed)
+
+
+def costs_by_numbers(own_weight, seeds):
+    costs = [own_weight(False, seed) - own_weight(True, seed) for seed in seeds]
+    mean = sum(costs) / len(costs)
+    variance = sum((cost - mean) ** 2 for cost in costs) / (len(costs) - 1)
+    return torch.tensor(mean), torch.tensor(2 * math.sqrt(variance / len(costs)))
+
+
+def two_numbers(given, **_):
+    """Floats are as good as tensors without axes."""
+    if not isinstance(given, (tuple, list)):
+        return given
+    numbers = [isinstance(one, (int, float)) or isinstance(one, torch.Tensor) and one.shape == () for one in given]
+    dtype = torch.get_default_dtype()
+    return tuple(
+        torch.tensor(float(one), dtype=dtype) if number else one for one, number in zip(given, numbers, strict=True)
+    )
+
+
+COST, STD, RETURNED = (
+    "own_weight(False, seed) - own_weight(True, seed)",
+    "costs.std()",
+    "return costs.mean().item(), half.item()",
+)
+
+what_two_matrices_cost = Exercise(
+    what_two_matrices_cost,
+    cases=[
+        Case({"own_weight": known_weight, "seeds": range(20)}),
+        Case({"own_weight": fond_of_two, "seeds": [3, 5, 8, 13, 21, 34]}),
+        Case({"own_weight": known_weight, "seeds": range(10, 17)}),
+    ],
+    truth=costs_by_numbers,
+    view=two_numbers,
+    tried="measurements whose results are known, of either sign, with three lists of seeds",
+    see="Lab 6, “Exercise 6.4 (experiment): does a word prefer itself?”",
+    mistakes=edits(f"""
+        second minus first [matrices]: {COST} => own_weight(True, seed) - own_weight(False, seed)
+        the same matrices twice: own_weight(True, seed) => own_weight(False, seed) ||
+            own_weight(False, seed) => own_weight(True, seed)
+        one model only: {COST} => own_weight(True, seed) || own_weight(False, seed)
+        added in place of subtracted: {COST} => own_weight(False, seed) + own_weight(True, seed)
+        other seeds for the second: own_weight(True, seed) => own_weight(True, seed + 1)
+        one seed for all: for seed in seeds => for seed in [seeds[0]] * len(seeds) ||
+            own_weight(True, seed) => own_weight(True, seeds[0])
+        seeds that were not asked for: for seed in seeds => for seed in range(200) ||
+            for seed in range(len(seeds)) || for seed in range(1, len(seeds) + 1)
+        pairing lost: => one = torch.tensor([own_weight(False, seed) for seed in seeds])
+            two = torch.tensor([own_weight(True, seed) for seed in seeds])
+            half = 2 * (one.var() + two.var()).sqrt() / math.sqrt(len(one))
+            return (one - two).mean().item(), half.item()
+        whole width: half.item() => 2 * half.item()
+        root of n forgotten: / math.sqrt(len(costs)) =>
+        divided by n in place of its root: math.sqrt(len(costs)) => len(costs)
+        divided by the root of n - 1: math.sqrt(len(costs)) => math.sqrt(len(costs) - 1)
+        multiplied by the root of n: / math.sqrt => * math.sqrt
+        spread divided by n: {STD} => costs.std(correction=0)
+        variance in place of the spread: {STD} => costs.var()
+        the quantile forgotten: 2 * =>
+        added in place of multiplied [interval]: 2 * {STD} => (2 + {STD})
+        divided in place of multiplied [interval]: 2 * {STD} => 2 / {STD}
+        ends in place of mean and half: {RETURNED} => return (costs.mean() - half).item(), (costs.mean() + half).item()
+        results in the wrong order [interval]: {RETURNED} => return half.item(), costs.mean().item()
+        half the width forgotten: {RETURNED} => return costs.mean().item()
+        mean forgotten: {RETURNED} => return half.item()
     """),
 )

@@ -1,4 +1,4 @@
-"""The checks of lab 7: a row of scores, the filters of all words, and a head that looks at the next word."""
+"""The checks of lab 7: filters, a head that looks at the next word, scores with two faults, twice the words."""
 
 import math
 
@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from .exercise import Case, Exercise, draw
+from .lab_06 import two_numbers
 from .mistakes import Wrong, edits
 
 MATRIX = "Lab 7, “The whole score matrix”"
@@ -40,6 +41,10 @@ scores_of_one_word = Exercise(
     "pair",
     see="Lab 7, “A row of scores”",
     mistakes=edits(f"""
+        more than one fault is left [scores]: {KEYS} => (W_key @ embedded.T).reshape(len(embedded), -1) &&
+            keys @ query => (keys - keys.mean(dim=0)) @ query
+        the mean key taken off: keys @ query => (keys - keys.mean(dim=0)) @ query
+        a reshape for a transpose: {KEYS} => (W_key @ embedded.T).reshape(len(embedded), -1)
         a reshape for a transpose: W_key.T => W_key.reshape(W_key.shape[::-1])
         no transpose at all: keys @ query => query @ keys
         always the same word: [asking] => [0] || [-1]
@@ -169,5 +174,80 @@ look_at_the_next_word = Exercise(
         lead too small: 10 * math.sqrt(num_words) * => || 3 * || 10 * => 1 *
         looks at the mirrored word: {ROLLED} => torch.eye(num_words).flip(1)
         widths differ: return W_query => return W_query[:-1]
+    """),
+)
+
+
+# --- 7.4 ---
+def twice_the_words(largest_weight, seeds):
+    """Mean of the ratio of the largest weights, 16 words to 8, and half the width of its interval."""
+    ratios = torch.tensor([largest_weight(16, seed) / largest_weight(8, seed) for seed in seeds])
+    half = 2 * ratios.std() / math.sqrt(len(ratios))
+    return ratios.mean().item(), half.item()
+
+
+def known_weight(num_words: int, seed: int) -> float:
+    """No attention: a number that depends on all that it is told."""
+    return 2.0 / num_words**0.5 + 0.2 * math.sin(7.0 * seed + 1) + 0.05 * math.cos(num_words * (seed + 2.0))
+
+
+def growing_weight(num_words: int, seed: int) -> float:
+    return 0.02 * num_words + 0.04 * math.sin(5.0 * seed + num_words)
+
+
+def ratios_by_numbers(largest_weight, seeds):
+    ratios = [largest_weight(16, seed) / largest_weight(8, seed) for seed in seeds]
+    mean = sum(ratios) / len(ratios)
+    variance = sum((ratio - mean) ** 2 for ratio in ratios) / (len(ratios) - 1)
+    return torch.tensor(mean), torch.tensor(2 * math.sqrt(variance / len(ratios)))
+
+
+RATIO, STD, RETURNED = (
+    "largest_weight(16, seed) / largest_weight(8, seed)",
+    "ratios.std()",
+    "return ratios.mean().item(), half.item()",
+)
+
+twice_the_words = Exercise(
+    twice_the_words,
+    cases=[
+        Case({"largest_weight": known_weight, "seeds": range(20)}),
+        Case({"largest_weight": growing_weight, "seeds": [3, 5, 8, 13, 21, 34]}),
+        Case({"largest_weight": known_weight, "seeds": range(10, 17)}),
+    ],
+    truth=ratios_by_numbers,
+    view=two_numbers,
+    tried="measurements whose results are known, with ratios above and below one, and three lists of seeds",
+    see="Lab 7, “Exercise 7.4 (experiment): twice the words, half the weight?”",
+    mistakes=edits(f"""
+        the ratio upside down: {RATIO} => largest_weight(8, seed) / largest_weight(16, seed)
+        a difference in place of a ratio: {RATIO} => largest_weight(16, seed) - largest_weight(8, seed) ||
+            largest_weight(8, seed) - largest_weight(16, seed)
+        multiplied in place of divided: {RATIO} => largest_weight(16, seed) * largest_weight(8, seed)
+        one length only: {RATIO} => largest_weight(16, seed) || largest_weight(8, seed)
+        other lengths: (8, seed) => (4, seed) || (6, seed) || (32, seed) || (5, seed) || (10, seed) || (7, seed) ||
+            (9, seed) || (16, seed) => (32, seed) || (12, seed) || (10, seed) || (15, seed) || (17, seed)
+        other seeds for the second: (8, seed) => (8, seed + 1)
+        one seed for all: for seed in seeds => for seed in [seeds[0]] * len(seeds) ||
+            (8, seed) => (8, seeds[0])
+        seeds that were not asked for: for seed in seeds => for seed in range(200) || for seed in range(len(seeds)) ||
+            for seed in range(1, len(seeds) + 1)
+        ratio of the means: ratios.mean().item() =>
+            sum(largest_weight(16, s) for s in seeds) / sum(largest_weight(8, s) for s in seeds)
+        whole width: half.item() => 2 * half.item()
+        root of n forgotten: / math.sqrt(len(ratios)) =>
+        divided by n in place of its root: math.sqrt(len(ratios)) => len(ratios)
+        divided by the root of n - 1: math.sqrt(len(ratios)) => math.sqrt(len(ratios) - 1)
+        multiplied by the root of n: / math.sqrt => * math.sqrt
+        spread divided by n: {STD} => ratios.std(correction=0)
+        variance in place of the spread: {STD} => ratios.var()
+        the quantile forgotten: 2 * =>
+        added in place of multiplied [interval]: 2 * {STD} => (2 + {STD})
+        divided in place of multiplied [interval]: 2 * {STD} => 2 / {STD}
+        ends in place of mean and half: {RETURNED} =>
+            return (ratios.mean() - half).item(), (ratios.mean() + half).item()
+        results in the wrong order [interval]: {RETURNED} => return half.item(), ratios.mean().item()
+        half the width forgotten: {RETURNED} => return ratios.mean().item()
+        mean forgotten: {RETURNED} => return half.item()
     """),
 )

@@ -1,13 +1,14 @@
-"""The checks of lab 8: features cut into heads, heads joined again, and the whole layer."""
+"""The checks of lab 8: the whole layer, heads with three faults, and an experiment on heads and width."""
 
 import math
 
 import torch
 from torch import nn
 
+from ..model import MultiHeadSelfAttention
 from .attention import COUNTED, attend, real_tokens, scaling
 from .exercise import Case, Exercise, draw
-from .lab_06 import BATCH, SCALE
+from .lab_06 import BATCH, SCALE, two_numbers
 from .mistakes import Wrong, edits
 from .run import Raised
 
@@ -16,117 +17,30 @@ LAYER = "Lab 8, “The layer”"
 
 
 # --- 8.1 ---
-def cut_into_heads(projected, num_heads):
-    """Cut the features of each token into heads, (batch, num_heads, tokens, head_dim)."""
-    cut = projected.unflatten(2, (num_heads, -1))  # (batch, tokens, num_heads, head_dim)
-    return cut.transpose(1, 2)  # (batch, num_heads, tokens, head_dim)
-
-
-SWAP = "cut.transpose(1, 2)"
-
-cut_into_heads = Exercise(
-    cut_into_heads,
-    cases=[
-        Case({"projected": draw(*shape), "num_heads": num_heads})
-        for shape, num_heads in (((3, 3, 9), 3), ((2, 5, 6), 2), ((1, 4, 8), 4), ((2, 3, 5), 1), ((4, 1, 6), 3))
-    ],
-    truth=lambda projected, num_heads: torch.stack(projected.chunk(num_heads, dim=2), dim=1),
-    tried="five batches in double precision, with one head to four, and one with as many heads as tokens and features "
-    "in a head, slice by slice",
-    see=CUT,
-    mistakes=edits(f"""
-        heads cut by a plain reshape: {SWAP} => projected.reshape(len(cut), num_heads, cut.shape[1], -1)
-        features dealt out in turn: (num_heads, -1) => (-1, num_heads) && {SWAP} => cut.permute(0, 3, 1, 2)
-        heads and tokens not swapped: {SWAP} => cut
-        num_heads taken for head_dim: (num_heads, -1) => (-1, num_heads) ||
-            (num_heads, -1) => (-1, num_heads) && {SWAP} => cut
-        heads and features swapped: {SWAP} => cut.permute(0, 2, 3, 1) || cut.transpose(2, 3) || cut.transpose(1, 3)
-        batch and heads swapped: {SWAP} => cut.permute(2, 0, 1, 3) || cut.transpose(0, 2)
-        batch and tokens swapped: {SWAP} => cut.transpose(0, 1) || cut.permute(1, 2, 0, 3)
-        batch and heads joined: {SWAP} => {SWAP}.flatten(0, 1)
-        turned before the cut: => return projected.mT.reshape(len(projected), num_heads, projected.shape[1], -1)
-        first head only: {SWAP} => cut[:, :, 0] || cut[:, :, :1].transpose(1, 2)
-        tokens cut in place of features: unflatten(2 => unflatten(1 || unflatten(2 => unflatten(1 && {SWAP} => cut
-        not cut at all: => return projected
-    """),
-)
-
-
-# --- 8.2 ---
-def join_heads(heads):
-    """Put the heads of each token side by side, (batch, tokens, num_heads * head_dim)."""
-    return heads.transpose(1, 2).flatten(2)  # (batch, tokens, num_heads, head_dim), then the last two in one
-
-
-JOINED = "heads.transpose(1, 2).flatten(2)"
-
-join_heads = Exercise(
-    join_heads,
-    cases=[Case({"heads": draw(*shape)}) for shape in ((3, 3, 3, 3), (2, 4, 5, 3), (1, 2, 3, 4), (2, 1, 4, 5))],
-    truth=lambda heads: torch.cat([heads[:, head] for head in range(heads.shape[1])], dim=2),
-    tried="four batches in double precision, with one head to four, and one in which all sizes agree",
-    see=CUT,
-    mistakes=edits(f"""
-        heads joined by a plain reshape: {JOINED} => heads.reshape(heads.shape[0], heads.shape[2], -1)
-        heads and tokens not swapped [join]: .transpose(1, 2) =>
-        features dealt out in turn [join]: {JOINED} => heads.permute(0, 2, 3, 1).flatten(2)
-        wrong axes swapped: {JOINED} => heads.transpose(2, 3).reshape(heads.shape[0], heads.shape[2], -1) ||
-            heads.transpose(2, 3).flatten(2) || heads.transpose(1, 3).flatten(2) ||
-            heads.transpose(0, 1).flatten(2) || heads.transpose(0, 2).flatten(2)
-        tokens joined in place of features: {JOINED} => heads.flatten(1, 2) || .flatten(2) => .flatten(1, 2)
-        tokens joined with their features: .flatten(2) => .flatten(1)
-        heads left apart: .flatten(2) => || .flatten(3)
-        {LAYER}
-        view of a turned tensor: .flatten(2) => .view(heads.shape[0], heads.shape[2], -1)
-        heads averaged: {JOINED} => heads.mean(dim=1)
-        heads added up: {JOINED} => heads.sum(dim=1)
-        first head only: {JOINED} => heads[:, 0]
-    """),
-)
-
-
-# --- 8.3 ---
-class ManyHeads(nn.Module):
-    def __init__(self, embed_dim, num_heads):
-        super().__init__()
-        if embed_dim % num_heads:
-            raise ValueError(f"{num_heads} heads cannot share {embed_dim} features in equal parts.")
-        self.num_heads, self.head_dim = num_heads, embed_dim // num_heads
-        self.W_query = nn.Linear(embed_dim, embed_dim)
-        self.W_key = nn.Linear(embed_dim, embed_dim)
-        self.W_value = nn.Linear(embed_dim, embed_dim)
-        self.W_output = nn.Linear(embed_dim, embed_dim)
-
-    def cut(self, projected):
-        heads = projected.unflatten(2, (self.num_heads, self.head_dim))  # (batch, tokens, num_heads, head_dim)
-        return heads.transpose(1, 2)  # (batch, num_heads, tokens, head_dim)
-
-    def forward(self, features, mask=None):  # (batch, tokens, embed_dim), (batch, tokens)
-        queries = self.cut(self.W_query(features))  # (batch, num_heads, tokens, head_dim)
-        keys = self.cut(self.W_key(features))  # (batch, num_heads, tokens, head_dim)
-        values = self.cut(self.W_value(features))  # (batch, num_heads, tokens, head_dim)
-        scores = queries @ keys.transpose(2, 3)  # (batch, num_heads, tokens, tokens)
-        scores = scores / math.sqrt(self.head_dim)
-        if mask is not None:
-            scores = scores.masked_fill(~mask[:, None, None, :], float("-inf"))
-        weights = scores.softmax(dim=-1)
-        joined = (weights @ values).transpose(1, 2).flatten(2)  # (batch, tokens, embed_dim)
-        return self.W_output(joined)
-
-
 PARTS = ("W_query", "W_key", "W_value", "W_output")
 HEADS_OF_WIDTH = {9: 3, 6: 2, 8: 4, 5: 1}  # the truth knows inputs and maps only, so the width tells the heads
 
 
-def heads_by_pytorch(features, W_query, W_key, W_value, W_output, mask=None):
+def heads_by_pytorch(features, W_query, W_key, W_value, W_output, mask=None, attention_mask=None):
     """Head by head; what a padded place gives is nobody's business: NaN."""
+    allowed = torch.ones(features.shape[1], features.shape[1], dtype=torch.bool)
+    for other in (attention_mask, None if mask is None else mask[:, None, :]):
+        allowed = allowed if other is None else allowed & other
+    allowed = allowed.expand(len(features), -1, -1)  # (batch, tokens, tokens)
     cut = (W(features).chunk(HEADS_OF_WIDTH[features.shape[2]], dim=2) for W in (W_query, W_key, W_value))
-    heads = zip(*cut, strict=True)
-    output = W_output(torch.cat([attend(*head, mask)[0] for head in heads], dim=2))
-    return output if mask is None else output.masked_fill(~mask[:, :, None], math.nan)
+    outputs, weights = zip(*(attend(*head, allowed) for head in zip(*cut, strict=True)), strict=True)
+    output, weights = W_output(torch.cat(outputs, dim=2)), torch.stack(weights, dim=1)
+    if mask is None:
+        return output, weights
+    return output.masked_fill(~mask[:, :, None], math.nan), weights.masked_fill(~mask[:, None, :, None], math.nan)
 
 
-def refuses_uneven_heads(answer, run):
+def fits_into_the_lab(answer, run):
+    """It has the linear maps that the lab looks into, and refuses numbers of heads that do not fit."""
+    made = run(answer, 9, 3)
+    for name in PARTS:
+        if not isinstance(getattr(made, name), nn.Linear) or getattr(made, name).bias is None:
+            raise Wrong("no nn.Linear [with a bias]", name=name)
     for embed_dim, num_heads in ((9, 2), (4, 8)):
         made = run(answer, embed_dim, num_heads)
         if isinstance(made, nn.Module):  # it may still refuse when it is called
@@ -146,19 +60,27 @@ def batch(shape: tuple[int, int, int], lengths: list[int], padding_first: bool =
     return Case({"features": scale * draw(*shape), "mask": mask}, sizes=(shape[2], HEADS_OF_WIDTH[shape[2]]))
 
 
+def by_order(shape: tuple[int, int, int], lengths: list[int] | None = None, padding_first: bool = False) -> Case:
+    """A batch in which each token looks at itself and at what stands before it, with padding or without."""
+    case = batch(shape, lengths, padding_first) if lengths else Case({"features": draw(*shape), "mask": None})
+    may_look = torch.ones(shape[1], shape[1], dtype=torch.bool).tril()
+    return Case(case.inputs | {"attention_mask": may_look}, sizes=(shape[2], HEADS_OF_WIDTH[shape[2]]))
+
+
 LOOKED_AT, ASKING, INF = "mask[:, None, None, :]", "mask[:, None, :, None]", 'float("-inf")'
-HIDE, SOFT = f"scores.masked_fill(~{LOOKED_AT}, {INF})", "scores.softmax(dim=-1)"
-ANYWAY = f"if mask is not None: => if True: && ~{LOOKED_AT} =>"
+MAY_LOOK, WEIGH = "attention_mask[..., None, :, :]", "masked_softmax(scores, allowed)"
+BOTH = "(torch.tensor(True) if allowed is None else allowed)"  # the mask where there is one
+HIDDEN = f"scores.masked_fill(~{BOTH}, {INF})"
 SHAPE, TURNED = "(self.num_heads, self.head_dim)", "(self.head_dim, self.num_heads)"
-SWAP, JOIN = "heads.transpose(1, 2)", "(weights @ values).transpose(1, 2).flatten(2)"
-RESHAPED = "heads.reshape(len(heads), self.num_heads, -1, self.head_dim)"
+SWAP, JOIN = "cut.transpose(1, 2)", "(weights @ values).transpose(1, 2).flatten(2)"
+RESHAPED = "cut.reshape(len(cut), self.num_heads, -1, self.head_dim)"
 PLAIN_JOIN, TURNED_JOIN = (
     "(weights @ values).reshape(features.shape)",
     "(weights @ values).permute(0, 2, 3, 1).flatten(2)",
 )
 
 many_heads = Exercise(
-    ManyHeads,
+    MultiHeadSelfAttention,
     name="many_heads",
     cases=[
         batch((3, 3, 9), [2, 1, 2]),
@@ -168,17 +90,25 @@ many_heads = Exercise(
         batch((4, 4, 8), [1, 3, 2, 3], padding_first=True),
         batch((1, 3, 5), [2]),
         batch((12, 3, 6), [1] * 8 + [2] * 4, scale=12.0),
+        by_order((2, 4, 6)),
+        by_order((3, 5, 9), [4, 2, 3]),
+        by_order((2, 4, 8), [3, 2], padding_first=True),
     ],
     truth=heads_by_pytorch,
     parts=PARTS,
     widths=lambda embed_dim, num_heads: dict.fromkeys(PARTS, (embed_dim, embed_dim)),
-    also=refuses_uneven_heads,
-    tried="seven batches in double precision, with padding and without, one head to four, sizes that differ and "
-    "sizes that agree, and large scores, against PyTorch's scaled_dot_product_attention; and numbers of heads that do "
-    "not fit",
+    also=fits_into_the_lab,
+    tried="ten batches in double precision, with each mask, with both and with none, one head to four, sizes that "
+    "differ and sizes that agree, and large scores, against PyTorch's scaled_dot_product_attention; and numbers of "
+    "heads that do not fit",
     see=LAYER,
     mistakes=scaling(
-        "self.head_dim", SCALE, features="features.shape[2]", tokens="features.shape[1]", heads="self.num_heads"
+        "self.head_dim",
+        SCALE,
+        "self.W_query(features)",
+        features="features.shape[2]",
+        tokens="features.shape[1]",
+        heads="self.num_heads",
     )
     + edits(f"""
         no output projection: self.W_output(joined) => joined
@@ -192,57 +122,226 @@ many_heads = Exercise(
             self.W_key(features) => self.W_value(features)
         features brought back: self.W_value(features) => features
         queries brought back: self.W_value(features) => self.W_query(features)
-        no softmax: {HIDE} => scores * {LOOKED_AT} && {SOFT} => scores || {SOFT} => scores ||
-            if mask is not None: => if False: && {SOFT} => scores
-        the scale after the softmax: / math.sqrt(self.head_dim) => && {SOFT} => {SOFT} / math.sqrt(self.head_dim)
-        sigmoid instead of softmax: {SOFT} => scores.sigmoid()
+        no softmax: {WEIGH} => scores * {BOTH} || {HIDDEN} || scores
+        the scale divided by the scores: / math.sqrt(self.head_dim) => &&
+            scores = queries @ keys.transpose(2, 3) => scores = math.sqrt(self.head_dim) / (queries @ keys.mT)
+        the scale after the softmax: / math.sqrt(self.head_dim) => && {WEIGH} => {WEIGH} / math.sqrt(self.head_dim)
+        sigmoid instead of softmax: {WEIGH} => {HIDDEN}.sigmoid() || scores.sigmoid()
         weights not used: weights @ values => values
         weighted with the transposed weights: (weights @ => (weights.mT @
         view of a turned tensor: .flatten(2) => .view(*features.shape)
-        a residual connection: return self.W_output => return features + self.W_output
-        weights returned too: return self.W_output(joined) => return self.W_output(joined), weights
-        num_heads not refused: if embed_dim % num_heads: => if False:
+        a residual connection: return self.W_output(joined) => return features + self.W_output(joined)
+        scores returned instead of weights: (joined), weights => (joined), scores
+        averaged over the heads: (joined), weights => (joined), weights.mean(dim=1)
+        num_heads not refused: if num_heads < 1 or embed_dim % num_heads: => if False: && check_inputs => # check_inputs
         refused with another error: ValueError => RuntimeError
-        refused without a sentence: raise ValueError => raise ValueError  #
+        refused without a sentence: raise ValueError( => raise ValueError() if True else (
         {BATCH}
         transpose of the wrong axes [heads]: keys.transpose(2, 3) => keys.permute(3, 2, 1, 0) ||
             keys.transpose(1, 2) || keys.transpose(1, 3)
         Lab 8, “Three ways of looking”
-        softmax over the wrong axis: dim=-1 => dim=2 || dim=-1) => dim=2).nan_to_num() ||
-            dim=-1 => dim=2 && {INF} => -1e9
-        softmax over the heads: dim=-1 => dim=1 || dim=-1 => dim=1 && {INF} => -1e9
-        softmax over the batch: dim=-1 => dim=0 || dim=-1 => dim=0 && {INF} => -1e9
+        softmax over the wrong axis: {WEIGH} => {HIDDEN}.softmax(dim=2) || {HIDDEN}.softmax(dim=2).nan_to_num() ||
+            scores.masked_fill(~{BOTH}, -1e9).softmax(dim=2)
+        softmax over the heads: {WEIGH} => {HIDDEN}.softmax(dim=1) || scores.masked_fill(~{BOTH}, -1e9).softmax(dim=1)
+        softmax over the batch: {WEIGH} => {HIDDEN}.softmax(dim=0) || scores.masked_fill(~{BOTH}, -1e9).softmax(dim=0)
         Lab 8, “What a mask hides”
-        the mask has no default: mask=None => mask
-        no mask is not expected: {ANYWAY} ~{LOOKED_AT} || {ANYWAY} (~mask)[:, None, None] ||
-            {ANYWAY} ~mask.unsqueeze(1).unsqueeze(2)
-        no mask: {HIDE} => scores
-        the mask on those who ask: {LOOKED_AT} => {ASKING} || {LOOKED_AT} => {ASKING} && {INF} => -1e9
-        NaN in rows of padding: {LOOKED_AT} => ({LOOKED_AT} & {ASKING})
-        mask after the softmax: {HIDE} => scores && {SOFT} => {SOFT} * (1.0 if mask is None else {LOOKED_AT}) ||
-            {HIDE} => scores && {SOFT} => {SOFT} * (1.0 if mask is None else {LOOKED_AT} * {ASKING})
-        the mask the wrong way round: ~mask => mask || ~mask => mask && {INF} => -1e9
-        padding scored zero: {INF} => 0.0
-        the mask added as it is: {HIDE} => scores + {LOOKED_AT}
-        padding hidden with too small a number: {INF} => -100.0 || -50.0 || -20.0 || -10.0
-        zero times infinity: {HIDE} => scores + ~{LOOKED_AT} * {INF}
-        the axis of the mask is lost [heads]: ~{LOOKED_AT} => ~mask || ~mask[:, None, :] || ~mask[:, :, None]
-        the mask only counted: scores = scores.m => mask = {COUNTED}; scores = scores.m
+        the mask has no default: mask=None => mask || mask=None, => mask,
+        no mask is not expected: if mask is not None: => if True: || if attention_mask is not None: => if True:
+        no mask: {LOOKED_AT} => None && if mask is None else may_look & allowed =>
+        order forgotten: if attention_mask is not None: => if False:
+        the mask on those who ask: {LOOKED_AT} => {ASKING} || {LOOKED_AT} => {ASKING} && {WEIGH} => {HIDDEN}.softmax(-1)
+            || {LOOKED_AT} => {ASKING} && {WEIGH} => scores.masked_fill(~{BOTH}, -1e9).softmax(dim=-1)
+        NaN in rows of padding: {LOOKED_AT} => {LOOKED_AT} & {ASKING} && {WEIGH} => {HIDDEN}.softmax(dim=-1)
+        mask after the softmax: {WEIGH} => scores.softmax(dim=-1) * {BOTH} ||
+            {LOOKED_AT} => {LOOKED_AT} & {ASKING} && {WEIGH} => scores.softmax(dim=-1) * {BOTH}
+        the mask the wrong way round: {LOOKED_AT} => ~{LOOKED_AT} ||
+            {LOOKED_AT} => ~{LOOKED_AT} && {WEIGH} => {HIDDEN}.softmax(dim=-1) || {MAY_LOOK} => ~{MAY_LOOK} ||
+            {MAY_LOOK} => ~{MAY_LOOK} && {WEIGH} => {HIDDEN}.softmax(dim=-1) ||
+            {WEIGH} => masked_softmax(scores, None if allowed is None else ~allowed) ||
+            {WEIGH} => scores.masked_fill({BOTH} if allowed is not None else ~{BOTH}, {INF}).softmax(dim=-1)
+        padding scored zero: {WEIGH} => (scores * {BOTH}).softmax(dim=-1)
+        the mask added as it is: {WEIGH} => (scores + {BOTH}).softmax(dim=-1)
+        padding hidden with too small a number: {WEIGH} => scores.masked_fill(~{BOTH}, -100.0).softmax(dim=-1) ||
+            scores.masked_fill(~{BOTH}, -50.0).softmax(dim=-1) || scores.masked_fill(~{BOTH}, -20.0).softmax(dim=-1) ||
+            scores.masked_fill(~{BOTH}, -10.0).softmax(dim=-1)
+        zero times infinity: {WEIGH} => (scores + ~{BOTH} * {INF}).softmax(dim=-1)
+        the axis of the mask is lost [heads]: {LOOKED_AT} => mask || mask[:, None, :] || mask[:, :, None]
+        the mask only counted: allowed = mask => mask = {COUNTED}; allowed = mask
+        looks ahead: {MAY_LOOK} => {MAY_LOOK}.mT
         {CUT}
         heads cut and joined by a plain reshape: {SWAP} => {RESHAPED} && {JOIN} => {PLAIN_JOIN}
         heads cut by a plain reshape: {SWAP} => {RESHAPED}
         heads joined by a plain reshape: {JOIN} => {PLAIN_JOIN}
-        heads and tokens not swapped: {SWAP} => heads || .transpose(1, 2).flatten => .flatten ||
-            {SWAP} => heads && .transpose(1, 2).flatten => .flatten
-        features dealt out in turn: {SHAPE} => {TURNED} && {SWAP} => heads.permute(0, 3, 1, 2) ||
-            {SHAPE} => {TURNED} && {SWAP} => heads.permute(0, 3, 1, 2) && {JOIN} => {TURNED_JOIN} ||
+        heads and tokens not swapped: {SWAP} => cut || .transpose(1, 2).flatten => .flatten ||
+            {SWAP} => cut && .transpose(1, 2).flatten => .flatten
+        features dealt out in turn: {SHAPE} => {TURNED} && {SWAP} => cut.permute(0, 3, 1, 2) ||
+            {SHAPE} => {TURNED} && {SWAP} => cut.permute(0, 3, 1, 2) && {JOIN} => {TURNED_JOIN} ||
             {JOIN} => {TURNED_JOIN}
         num_heads taken for head_dim: {SHAPE} => {TURNED} ||
             num_heads, embed_dim // num_heads => embed_dim // num_heads, num_heads
-        not cut at all [layer]: self.cut(self.W_query(features)) => self.W_query(features) ||
-            self.cut(self.W_key(features)) => self.W_key(features) ||
-            self.cut(self.W_value(features)) => self.W_value(features)
+        not cut at all [layer]: self.split(self.W_query(features) / math.sqrt(self.head_dim)) =>
+            self.W_query(features) / math.sqrt(self.head_dim) ||
+            self.split(self.W_key(features)) => self.W_key(features) ||
+            self.split(self.W_value(features)) => self.W_value(features)
         one head only: head_dim = num_heads, embed_dim // num_heads => head_dim = 1, embed_dim || {SHAPE} => (1, -1)
         tokens cut in place of features: unflatten(2 => unflatten(1
+    """),
+)
+
+
+# --- 8.2 ---
+def mend_the_heads(queries, keys, values, num_heads, mask):
+    """What the heads bring back, side by side, (batch, tokens, embed_dim)."""
+    head_dim = queries.shape[2] // num_heads
+    brought = []
+    for head in range(num_heads):
+        own = slice(head * head_dim, (head + 1) * head_dim)
+        q, k, v = queries[:, :, own], keys[:, :, own], values[:, :, own]  # (batch, tokens, head_dim)
+        scores = q @ k.transpose(1, 2) / math.sqrt(head_dim)  # (batch, tokens, tokens)
+        scores = scores.masked_fill(~mask[:, None, :], -math.inf)
+        brought.append(scores.softmax(dim=2) @ v)
+    return torch.cat(brought, dim=2)
+
+
+def joined_by_pytorch(queries, keys, values, num_heads, mask):
+    """What a padded place gets is nobody's business: NaN."""
+    cut = (part.unflatten(2, (num_heads, -1)).transpose(1, 2) for part in (queries, keys, values))
+    brought = nn.functional.scaled_dot_product_attention(*cut, attn_mask=mask[:, None, None, :])
+    return brought.transpose(1, 2).flatten(2).masked_fill(~mask[:, :, None], math.nan)
+
+
+def projected(shape: tuple[int, int, int], num_heads: int, lengths: list[int], first: bool = False, scale=1.0) -> Case:
+    drawn = {name: scale * draw(*shape, seed=seed) for seed, name in enumerate(("queries", "keys", "values"))}
+    mask = real_tokens([*lengths, shape[1]], first)[:-1]
+    return Case(drawn | {"num_heads": num_heads, "mask": mask})
+
+
+OWN, ROOT_OF = "slice(head * head_dim, (head + 1) * head_dim)", "math.sqrt(head_dim)"
+IN_TURN, FILL = "slice(head, None, num_heads)", "masked_fill(~mask[:, None, :], -math.inf)"
+ZERO, ALL_FEATURES = "masked_fill(~mask[:, None, :], 0.0)", "math.sqrt(queries.shape[2])"
+
+mend_the_heads = Exercise(
+    mend_the_heads,
+    cases=[
+        projected((2, 4, 6), 3, [4, 2]),
+        projected((3, 3, 9), 3, [3, 1, 2]),
+        projected((2, 5, 8), 2, [3, 4], first=True),
+        projected((2, 3, 5), 1, [2, 3]),
+        projected((2, 4, 8), 4, [2, 3], scale=12.0),
+    ],
+    truth=joined_by_pytorch,
+    tried="five batches in double precision, with one head to four, padding behind and in front, and large scores, "
+    "against PyTorch's scaled_dot_product_attention",
+    see=CUT,
+    mistakes=edits(f"""
+        more than one fault is left [heads]: {OWN} => {IN_TURN} && {ROOT_OF} => {ALL_FEATURES} ||
+            {OWN} => {IN_TURN} && {FILL} => {ZERO} || {ROOT_OF} => {ALL_FEATURES} && {FILL} => {ZERO} ||
+            {OWN} => {IN_TURN} && {ROOT_OF} => {ALL_FEATURES} && {FILL} => {ZERO}
+        features dealt out in turn: {OWN} => {IN_TURN}
+        heads joined the other way round: torch.cat(brought => torch.cat(brought[::-1]
+        heads that overlap: {OWN} => slice(head, head + head_dim)
+        one head only [loop]: {OWN} => slice(0, head_dim)
+        features dealt out in turn [join]: torch.cat(brought, dim=2) => torch.stack(brought, dim=3).flatten(2)
+        tokens joined in place of features: torch.cat(brought, dim=2) => torch.cat(brought, dim=1)
+        heads left apart [loop]: torch.cat(brought, dim=2) => torch.stack(brought, dim=1)
+        heads added up: torch.cat(brought, dim=2) => sum(brought)
+        {LAYER}
+        d instead of k in the scale: {ROOT_OF} => {ALL_FEATURES}
+        the number of heads in the scale: {ROOT_OF} => math.sqrt(num_heads)
+        the number of tokens in the scale: {ROOT_OF} => math.sqrt(queries.shape[1])
+        no scale: / {ROOT_OF} =>
+        no root in the scale: {ROOT_OF} => head_dim
+        queries and keys exchanged: q @ k.transpose(1, 2) => k @ q.transpose(1, 2)
+        Lab 8, “What a mask hides”
+        padding scored zero: {FILL} => {ZERO} || {FILL} => mul(mask[:, None, :])
+        mask after the softmax: scores.{FILL} => scores && scores.softmax(dim=2) =>
+            (scores.softmax(dim=2) * mask[:, None, :])
+        padding hidden with too small a number: -math.inf => -5.0 || -10.0
+        the mask on those who ask: {FILL} => masked_fill(~mask[:, :, None], -1e9) || ~mask[:, None, :] =>
+            ~mask[:, :, None]
+        the mask the wrong way round: ~mask => mask
+        no mask: scores.{FILL} => scores
+        softmax over the wrong axis: softmax(dim=2) => softmax(dim=1)
+        no softmax: scores.softmax(dim=2) => scores
+    """),
+)
+
+
+# --- 8.3 ---
+def worth_of_a_head(share_left, seeds):
+    """Mean of what one wide head leaves less what two narrow ones leave, and half its interval."""
+    gains = torch.tensor([share_left(8, 1, seed) - share_left(2, 2, seed) for seed in seeds])
+    half = 2.776 * gains.std() / math.sqrt(len(gains))
+    return gains.mean().item(), half.item()
+
+
+def known_share(embed_dim: int, num_heads: int, seed: int) -> float:
+    """No layer: what it leaves depends on all that it is told, and seeds have luck that both layers share."""
+    luck = math.sin(7.0 * seed + 1)
+    return 0.9 / num_heads**2 + 0.4 / embed_dim + 0.2 * luck + 0.03 * math.cos(embed_dim + 3.0 * num_heads * seed)
+
+
+def poor_second_head(embed_dim: int, num_heads: int, seed: int) -> float:
+    """Here more heads leave more."""
+    return 0.2 * num_heads + 0.05 * math.sin(11.0 * seed + embed_dim * num_heads) + 0.1 * math.cos(5.0 * seed)
+
+
+def gains_by_numbers(share_left, seeds):
+    gains = [share_left(8, 1, seed) - share_left(2, 2, seed) for seed in seeds]
+    mean = sum(gains) / 5
+    spread = math.sqrt(sum((gain - mean) ** 2 for gain in gains) / 4)
+    return torch.tensor(mean), torch.tensor(2.776 * spread / math.sqrt(5))
+
+
+GAINS, STD = "share_left(8, 1, seed) - share_left(2, 2, seed)", "gains.std()"
+
+worth_of_a_head = Exercise(
+    worth_of_a_head,
+    cases=[
+        Case({"share_left": known_share, "seeds": range(5)}),
+        Case({"share_left": poor_second_head, "seeds": [3, 5, 8, 13, 21]}),
+        Case({"share_left": known_share, "seeds": range(10, 15)}),
+    ],
+    truth=gains_by_numbers,
+    view=two_numbers,
+    tried="runs whose results are known, where the second head helps and where it harms, with three lists of seeds",
+    see="Lab 8, “Exercise 8.3 (experiment): heads or width?”",
+    mistakes=edits(f"""
+        second minus first [heads]: {GAINS} => share_left(2, 2, seed) - share_left(8, 1, seed)
+        the width of one head taken for all: share_left(2, 2, seed) => share_left(1, 2, seed)
+        two wide heads: share_left(2, 2, seed) => share_left(16, 2, seed) || share_left(8, 2, seed) ||
+            share_left(4, 2, seed)
+        no control for width: share_left(8, 1, seed) => share_left(2, 1, seed) || share_left(1, 1, seed)
+        arguments exchanged: share_left(8, 1, seed) => share_left(1, 8, seed)
+        the same layer twice: share_left(2, 2, seed) => share_left(8, 1, seed) ||
+            share_left(8, 1, seed) => share_left(2, 2, seed)
+        other seeds for the second: share_left(2, 2, seed) => share_left(2, 2, seed + 1) ||
+            share_left(2, 2, seed) => share_left(2, 2, seed + 5)
+        one seed for all: for seed in seeds => for seed in [seeds[0]] * len(seeds) ||
+            {GAINS} => share_left(8, 1, seed) - share_left(2, 2, seeds[0])
+        seeds that were not asked for: for seed in seeds => for seed in range(1, 6) || for seed in range(5) ||
+            for seed in range(len(seeds))
+        pairing lost: => first = torch.tensor([share_left(8, 1, seed) for seed in seeds])
+            second = torch.tensor([share_left(2, 2, seed) for seed in seeds])
+            half = 2.776 * (first.var() + second.var()).sqrt() / math.sqrt(len(first))
+            return (first - second).mean().item(), half.item()
+        whole width: , half.item() => , 2 * half.item()
+        root of n forgotten: / math.sqrt(len(gains)) =>
+        divided by n in place of its root: math.sqrt(len(gains)) => len(gains)
+        divided by the root of n - 1: math.sqrt(len(gains)) => math.sqrt(len(gains) - 1)
+        spread divided by n: {STD} => gains.std(correction=0)
+        variance in place of the spread: {STD} => gains.var()
+        normal in place of t: 2.776 => 1.96 || 2
+        added in place of subtracted: {GAINS} => share_left(8, 1, seed) + share_left(2, 2, seed)
+        one model only: {GAINS} => share_left(2, 2, seed) || share_left(8, 1, seed)
+        added in place of multiplied [interval]: 2.776 * {STD} => (2.776 + {STD})
+        divided in place of multiplied [interval]: 2.776 * => 2.776 /
+        multiplied by the root of n: / math.sqrt => * math.sqrt
+        the quantile forgotten: 2.776 * =>
+        ends in place of mean and half: return gains.mean().item(), half.item() =>
+            return (gains.mean() - half).item(), (gains.mean() + half).item()
+        results in the wrong order [interval]: gains.mean().item(), half.item() => half.item(), gains.mean().item()
+        half the width forgotten: return gains.mean().item(), half.item() => return gains.mean().item()
+        mean forgotten: return gains.mean().item(), half.item() => return half.item()
     """),
 )

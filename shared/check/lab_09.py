@@ -1,4 +1,4 @@
-"""The checks of lab 9: layer normalisation, and the first block."""
+"""The checks of lab 9: the block, layer normalisation, the first Transformer's block, a stack that stands still."""
 
 import math
 
@@ -7,6 +7,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from ..model import MultiHeadSelfAttention
+from ..training import mean_and_interval
 from .attention import real_tokens, texts
 from .exercise import Case, Exercise, draw
 from .mistakes import Wrong, edits
@@ -15,6 +16,139 @@ BLOCK = "Lab 9, “The block”"
 
 
 # --- 9.1 ---
+class TransformerBlock(nn.Module):
+    def __init__(self, embed_dim, num_heads, hidden_dim, dropout=0.1):
+        super().__init__()
+        self.attention = MultiHeadSelfAttention(embed_dim, num_heads)
+        self.attention_norm = nn.LayerNorm(embed_dim)
+        self.feed_forward = nn.Sequential(
+            nn.Linear(embed_dim, hidden_dim), nn.ReLU(), nn.Dropout(dropout), nn.Linear(hidden_dim, embed_dim)
+        )
+        self.feed_forward_norm = nn.LayerNorm(embed_dim)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, features, mask=None, attention_mask=None):
+        attended, weights = self.attention(self.attention_norm(features), mask, attention_mask)
+        features = features + self.dropout(attended)  # (batch, tokens, embed_dim)
+        thought = self.feed_forward(self.feed_forward_norm(features))  # (batch, tokens, embed_dim)
+        return features + self.dropout(thought), weights
+
+
+def by_pytorch(
+    norm_first, features, attention, attention_norm, feed_forward, feed_forward_norm, mask, allowed=None, **more
+):
+    """PyTorch's own layer with the same weights, a text at a time; what a padded place gives is nobody's business."""
+    width, first, last = features.shape[2], feed_forward[0], feed_forward[-1]
+    made_for = {attention.W_query.in_features, first.in_features, last.out_features}
+    if made_for != {width} or first.out_features != last.in_features:
+        raise Wrong("wrong width [block]", width=width)
+    sizes = {"d_model": width, "nhead": attention.num_heads, "dim_feedforward": first.out_features}
+    sizes |= {"dropout": 0.0, "batch_first": True, "norm_first": norm_first}
+    sizes |= {"layer_norm_eps": attention_norm.eps, **more}
+    theirs = nn.TransformerEncoderLayer(**sizes, dtype=features.dtype).eval()
+    maps = attention.W_query, attention.W_key, attention.W_value
+    parts = {"self_attn.out_proj": attention.W_output, "norm1": attention_norm, "norm2": feed_forward_norm}
+    parts |= {"linear1": first, "linear2": last}
+    weights = {f"{part}.{name}": value for part in parts for name, value in parts[part].state_dict().items()}
+    weights["self_attn.in_proj_weight"] = torch.cat([linear.weight for linear in maps])
+    weights["self_attn.in_proj_bias"] = torch.cat([linear.bias for linear in maps])
+    theirs.load_state_dict(weights)
+    output = torch.full_like(features, math.nan)
+    for text, tokens in enumerate(features):  # its own mask would make PyTorch import for seconds
+        real = torch.arange(len(tokens)) if mask is None else mask[text].nonzero().flatten()
+        hidden = None if allowed is None else ~allowed[real][:, real]  # there a True means: do not look
+        output[text, real] = theirs(tokens[real][None], src_mask=hidden)[0]
+    return output
+
+
+def block_and_weights(features, mask, attention_mask, attention, attention_norm, feed_forward, feed_forward_norm):
+    output = by_pytorch(
+        True, features, attention, attention_norm, feed_forward, feed_forward_norm, mask, attention_mask
+    )
+    normed = F.layer_norm(features, features.shape[2:], attention_norm.weight, attention_norm.bias)
+    _, weights = attention(normed, mask, attention_mask)  # (batch, num_heads, tokens, tokens)
+    if mask is not None:
+        weights = weights.masked_fill(~mask[:, None, :, None], math.nan)  # where padding asks
+    return output, weights
+
+
+def sizes_and_dropout(answer, run):
+    made = run(answer, 8, 4, 20, 0.5)
+    if made.attention.num_heads != 4:
+        raise Wrong("num_heads is not used", see=BLOCK)
+    if made.feed_forward[0].out_features != 20:
+        raise Wrong("hidden_dim is not used", see=BLOCK)
+    features = draw(1, 6, 8).to(made.attention_norm.weight.dtype)
+    one, other = (run(made.train(), features)[0] for _ in range(2))
+    if torch.equal(one, other):
+        raise Wrong("dropout is not used")
+
+
+def given(case: Case, attention_mask=None) -> Case:
+    """A case with a mask of each kind."""
+    return Case(
+        {"features": case.inputs["features"], "mask": case.inputs["mask"], "attention_mask": attention_mask}, case.sizes
+    )
+
+
+IN, SUM_1 = "self.attention(self.attention_norm(features), mask, attention_mask)", "features + self.dropout(attended)"
+THOUGHT, SUM_2 = "self.feed_forward(self.feed_forward_norm(features))", "features + self.dropout(thought)"
+
+transformer_block = Exercise(
+    TransformerBlock,
+    name="transformer_block",
+    cases=[
+        given(texts((6, 2, 12), real_tokens([4, 2]))),
+        Case({"features": draw(1, 3, 4), "mask": None, "attention_mask": None}, sizes=(4, 4, 4)),
+        given(texts((8, 1, 10), real_tokens([1, 5, 3], padding_first=True))),
+        Case(
+            {"features": draw(2, 4, 4, seed=1), "mask": None, "attention_mask": torch.ones(4, 4).tril().bool()},
+            sizes=(4, 2, 7),
+        ),
+    ],
+    truth=block_and_weights,
+    parts=("attention", "attention_norm", "feed_forward", "feed_forward_norm"),
+    also=sizes_and_dropout,
+    tried="four batches, with padding, with a causal mask and without, against PyTorch's layer with the same weights",
+    see=BLOCK,
+    mistakes=edits(f"""
+        norm after each part: {IN} => self.attention(features, mask, attention_mask) &&
+            {SUM_1} => self.attention_norm({SUM_1}) && {THOUGHT} => self.feed_forward(features) &&
+            {SUM_2} => self.feed_forward_norm({SUM_2})
+        no norm before the attention: self.attention_norm(features) => features
+        no norm before the feed-forward layer: self.feed_forward_norm(features) => features
+        no norm at all [block]: self.attention_norm(features) => features &&
+            self.feed_forward_norm(features) => features
+        norms swapped [block]: {IN} => self.attention(self.feed_forward_norm(features), mask, attention_mask) &&
+            {THOUGHT} => self.feed_forward(self.attention_norm(features))
+        one norm used twice [block]: self.feed_forward_norm(features) => self.attention_norm(features) ||
+            self.attention_norm(features) => self.feed_forward_norm(features)
+        the normed features added: {IN} => self.attention(features := self.attention_norm(features), mask,
+            attention_mask)
+        attention left out: {SUM_1} => features
+        feed-forward layer left out: {SUM_2}, weights => features, weights
+        feed-forward layer reads the attended features [block]: self.feed_forward_norm(features) =>
+            self.feed_forward_norm(attended)
+        pair not taken apart: attended, weights = => weights = attended =
+        weights in place of the features: attended, weights = => weights, attended =
+        the weights are missing: {SUM_2}, weights => {SUM_2}
+        hidden_dim is not used: hidden_dim), nn.ReLU => 4 * embed_dim), nn.ReLU && Linear(hidden => Linear(4 * embed
+        num_heads is not used: (embed_dim, num_heads) => (embed_dim, 1)
+        Lab 9, “What the residual connection does”
+        no residual around the attention: {SUM_1} => self.dropout(attended)
+        no residual around the feed-forward layer: {SUM_2} => self.dropout(thought)
+        no residual connection: {SUM_1} => self.dropout(attended) && {SUM_2} => self.dropout(thought)
+        multiplied in place of added [block]: {SUM_1} => features * attended || {SUM_2} => features * thought
+        subtracted in place of added: {SUM_1} => features - attended || {SUM_2} => features - thought
+        Lab 8, “What a mask hides”
+        no mask: , mask, attention_mask) => , None, attention_mask)
+        no attention mask: , mask, attention_mask) => , mask)
+        the mask the wrong way round: , mask, attention_mask) => , None if mask is None else ~mask, attention_mask)
+    """),
+)
+
+
+# --- 9.2 ---
 def layer_norm(features, scale, shift, eps=1e-5):
     """Each token brought to mean 0 and variance 1, then scaled and shifted, (..., dim)."""
     centred = features - features.mean(dim=-1, keepdim=True)  # (..., dim)
@@ -82,7 +216,7 @@ layer_norm = Exercise(
 )
 
 
-# --- 9.2 --- (the lab breaks its lines earlier)
+# --- 9.3 ---
 class FirstBlock(nn.Module):
     def __init__(self, embed_dim, num_heads, hidden_dim):
         super().__init__()
@@ -98,25 +232,7 @@ class FirstBlock(nn.Module):
 
 
 def block_by_pytorch(features, attention, attention_norm, feed_forward, feed_forward_norm, mask=None):
-    """PyTorch's own layer with the same weights, a text at a time; what a padded place gives is nobody's business."""
-    width, first, last = features.shape[2], feed_forward[0], feed_forward[-1]
-    made_for = {attention.W_query.in_features, first.in_features, last.out_features}
-    if made_for != {width} or first.out_features != last.in_features:
-        raise Wrong("wrong width [block]", width=width)
-    sizes = {"d_model": width, "nhead": attention.num_heads, "dim_feedforward": first.out_features}
-    theirs = nn.TransformerEncoderLayer(**sizes, dropout=0.0, batch_first=True, dtype=features.dtype).eval()
-    maps = attention.W_query, attention.W_key, attention.W_value
-    parts = {"self_attn.out_proj": attention.W_output, "norm1": attention_norm, "norm2": feed_forward_norm}
-    parts |= {"linear1": first, "linear2": last}
-    weights = {f"{part}.{name}": value for part in parts for name, value in parts[part].state_dict().items()}
-    weights["self_attn.in_proj_weight"] = torch.cat([linear.weight for linear in maps])
-    weights["self_attn.in_proj_bias"] = torch.cat([linear.bias for linear in maps])
-    theirs.load_state_dict(weights)
-    output = torch.full_like(features, math.nan)
-    for text, tokens in enumerate(features):  # its own mask would make PyTorch import for seconds
-        real = slice(None) if mask is None else mask[text]
-        output[text, real] = theirs(tokens[real][None])[0]
-    return output
+    return by_pytorch(False, features, attention, attention_norm, feed_forward, feed_forward_norm, mask)
 
 
 def takes_its_sizes(answer, run):
@@ -183,5 +299,87 @@ first_block = Exercise(
         no mask: (features, mask)  # => (features)  #
         the mask the wrong way round: (features, mask)  # => (features, ~mask)  #
         the mask has no default: mask=None => mask
+    """),
+)
+
+
+# --- 9.4 ---
+def missed_by_rate(accuracy, part_away, rates, seeds):
+    """Rate -> mean and half of the interval of what the whole model is ahead of the one without the part."""
+    found = {}
+    for rate in rates:
+        gains = [accuracy("nothing", rate, seed) - accuracy(part_away, rate, seed) for seed in seeds]
+        found[rate] = mean_and_interval(gains)
+    return found
+
+
+def planted(part_away, rate, seed):
+    """An accuracy that nobody trained: seeds differ much, and much less in what a part is worth."""
+    worth = {"nothing": 0.0, "norm": 0.1, "residual": 30 * rate}[part_away]
+    return 0.7 - worth + 0.05 * math.sin(7 * seed + 100 * rate) + 0.01 * math.cos(3 * seed + len(part_away))
+
+
+def known_gains(accuracy, part_away, rates, seeds):
+    """By NumPy and a table of Student's t."""
+    t = {2: 12.7062, 3: 4.30265, 4: 3.18245}[len(seeds)]
+    rows = []
+    for rate in rates:
+        gains = torch.tensor([planted("nothing", rate, s) - planted(part_away, rate, s) for s in seeds])
+        rows.append([gains.mean().item(), t * gains.std().item() / math.sqrt(len(seeds))])
+    return torch.tensor(rows)
+
+
+def by_rate(given, accuracy, part_away, rates, seeds):
+    """The pairs of a dict in the order of the rates."""
+    if not isinstance(given, dict) or set(given) != set(rates):
+        raise Wrong("no dict of the rates", rates=rates)
+    return torch.tensor([[float(number) for number in given[rate]] for rate in rates])
+
+
+GAIN = 'accuracy("nothing", rate, seed) - accuracy(part_away, rate, seed)'
+
+missed_by_rate = Exercise(
+    missed_by_rate,
+    cases=[
+        Case({"accuracy": planted, "part_away": "norm", "rates": [0.001, 0.01], "seeds": [0, 1, 2]}),
+        Case({"accuracy": planted, "part_away": "residual", "rates": [0.02, 0.001, 0.005], "seeds": [3, 7]}),
+        Case({"accuracy": planted, "part_away": "norm", "rates": [0.003], "seeds": [5, 1, 8, 2]}),
+    ],
+    truth=known_gains,
+    view=by_rate,
+    tried="an accuracy of which it is known what each part is worth, with one to three rates and two to four seeds",
+    see="Lab 9, “Which parts are missed, and when”",
+    mistakes=edits(f"""
+        the sign turned round [gain]: {GAIN} => accuracy(part_away, rate, seed) - accuracy("nothing", rate, seed)
+        not a difference: {GAIN} => accuracy(part_away, rate, seed) || accuracy("nothing", rate, seed)
+        one seed for all: rate, seed) - => rate, seeds[0]) - && part_away, rate, seed) => part_away, rate, seeds[0]) ||
+            part_away, rate, seed) => part_away, rate, seeds[0]) || "nothing", rate, seed) => "nothing", rate, seeds[0])
+        seeds not paired: {GAIN} for seed in seeds => accuracy("nothing", rate, a) - accuracy(part_away, rate, b)
+            for a, b in zip(seeds, reversed(seeds)) || {GAIN} for seed in seeds =>
+            accuracy("nothing", rate, a) - accuracy(part_away, rate, b) for a in seeds for b in seeds
+        one rate for all: rate, seed) - => rates[0], seed) - && part_away, rate, seed) => part_away, rates[0], seed) ||
+            part_away, rate, seed) => part_away, rates[0], seed) || "nothing", rate, seed) => "nothing", rates[0], seed)
+        another part: accuracy(part_away, rate => accuracy("norm", rate || accuracy(part_away, rate =>
+            accuracy("residual", rate
+        a seed left out: in seeds] => in seeds[:-1]] || in seeds] => in seeds[1:]]
+        seeds counted, not taken: in seeds] => in range(len(seeds))]
+        the standard error in place of the interval: mean_and_interval(gains) =>
+            (torch.tensor(gains).mean().item(), torch.tensor(gains).std().item() / len(gains) ** 0.5)
+        the spread in place of the interval: mean_and_interval(gains) =>
+            (torch.tensor(gains).mean().item(), torch.tensor(gains).std().item())
+        the whole width of the interval: found[rate] = mean_and_interval(gains) =>
+            mean, half = mean_and_interval(gains); found[rate] = mean, 2 * half
+        mean and half exchanged: found[rate] = mean_and_interval(gains) =>
+            found[rate] = mean_and_interval(gains)[::-1]
+        two intervals subtracted: => found = {{}}
+            for rate in rates:
+                whole, less = (mean_and_interval([accuracy(p, rate, s) for s in seeds]) for p in ("nothing", part_away))
+                found[rate] = whole[0] - less[0], whole[1] - less[1]
+            return found ||
+            => found = {{}}
+            for rate in rates:
+                whole, less = (mean_and_interval([accuracy(p, rate, s) for s in seeds]) for p in ("nothing", part_away))
+                found[rate] = whole[0] - less[0], whole[1] + less[1]
+            return found
     """),
 )

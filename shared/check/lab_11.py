@@ -1,12 +1,13 @@
-"""The checks of lab 11: the interval of a paired difference, and what five seeds can say."""
+"""The checks of lab 11: a paired interval, what five seeds can say, a comparison too good, a verdict told before."""
 
 from itertools import product
 
 import numpy as np
 from scipy import stats
 
+from .. import training
 from .exercise import Case, Exercise
-from .mistakes import edits
+from .mistakes import Wrong, edits
 
 
 # --- 11.1 ---
@@ -45,7 +46,7 @@ paired_interval = Exercise(
     truth=interval_by_scipy,
     without=("mean_and_interval",),
     tried="three, four, five and nine seeds that share more luck or less, the better model first or last",
-    see="Lab 11, “Exercise 11.1: the interval of a paired difference”",
+    see="Lab 11, “Exercise 11.1 (build): the interval of a paired difference”",
     mistakes=edits(f"""
         spread divided by n: ddof=1 => || ddof=0
         the spread forgotten: * {SPREAD} => || {SPREAD} => differences
@@ -123,7 +124,7 @@ sign_flips = Exercise(
     ],
     truth=share_by_halves,
     tried="two, three, four, five and seven differences of both signs, some of them far smaller than others",
-    see="Lab 11, “Exercise 11.2: what five seeds can say”",
+    see="Lab 11, “Exercise 11.2 (build): what five seeds can say”",
     mistakes=edits(f"""
         the allowance too large: 1e-12 => 1e-2 || 1e-3 || 1e-4 || 2e-5
         one side only [above]: np.abs(means) >= abs(differences.mean()) => means >= differences.mean()
@@ -148,5 +149,190 @@ sign_flips = Exercise(
         the patterns are not used: (patterns * differences) => (differences * np.ones_like(patterns))
         signs without the differences: (patterns * differences) => patterns
         zeros in place of minus signs: [1, -1] => [1, 0]
+    """),
+)
+
+
+# --- 11.3 ---
+def mend_the_comparison(first, second, train, measure, seeds):
+    """Mean gain of the first model over the second on test reviews, and half the width of its 95% interval."""
+    gains = []
+    for seed in seeds:
+        tested = []
+        for name in (first, second):
+            epochs = train(name, seed)  # the model after each epoch
+            best = max(epochs, key=lambda net: measure(net, "validation"))
+            tested.append(measure(best, "test"))
+        gains.append(tested[0] - tested[1])
+    return training.mean_and_interval(gains)
+
+
+QUALITY = {"mean pooling": 0.8, "attention pooling": 0.83, "encoder": 0.79}
+
+
+def planted_training(name, seed):
+    """Six epochs of known figures, with luck of each epoch and part, and luck that all models share in a seed."""
+    random = np.random.default_rng([seed, len(name)])
+    shared_luck = 0.05 * np.random.default_rng(seed).normal()
+    return [
+        {part: QUALITY[name] + shared_luck + 0.01 * epoch + 0.02 * random.normal() for part in ("validation", "test")}
+        for epoch in range(6)
+    ]
+
+
+def planted_measure(net, part):
+    return net[part]
+
+
+def compared_by_loops(first, second, train, measure, seeds):
+    gains = []
+    for seed in seeds:
+        by_validation = [
+            sorted((net["validation"], net["test"]) for net in train(name, seed)) for name in (first, second)
+        ]
+        gains.append(by_validation[0][-1][1] - by_validation[1][-1][1])
+    mean = sum(gains) / len(gains)
+    spread = (sum((gain - mean) ** 2 for gain in gains) / (len(gains) - 1)) ** 0.5
+    return mean, float(stats.t.isf(0.025, len(gains) - 1) * spread / len(gains) ** 0.5)
+
+
+def two_floats(given, **_):
+    return tuple(map(float, given)) if isinstance(given, (tuple, list, np.ndarray)) and len(given) == 2 else given
+
+
+def two_runs(first: str, second: str, *seeds: int) -> Case:
+    functions = {"train": planted_training, "measure": planted_measure}
+    return Case({"first": first, "second": second} | functions | {"seeds": list(seeds)})
+
+
+COMPARED = "Lab 11, “Exercise 11.3 (debug): better than itself”"
+BEST, RUN = 'max(epochs, key=lambda net: measure(net, "validation"))', "train(name, seed)"
+
+mend_the_comparison = Exercise(
+    mend_the_comparison,
+    cases=[
+        two_runs("attention pooling", "mean pooling", 0, 1, 2, 3, 4),
+        two_runs("mean pooling", "mean pooling", 5, 6, 7),
+        two_runs("encoder", "attention pooling", 11, 9, 2, 4),
+    ],
+    truth=compared_by_loops,
+    view=two_floats,
+    tried="a training of which each epoch's figures are known, with three, four and five seeds, and a model compared "
+    "with itself",
+    see=COMPARED,
+    mistakes=edits(f"""
+        the fault is still there: => baseline = measure(train(second, seeds[0])[-1], "test")
+            gains = [max(measure(net, "test") for net in train(first, seed)) - baseline for seed in seeds]
+            return training.mean_and_interval(gains)
+        more than one fault is left [comparison]:
+            => gains = [max(measure(net, "test") for net in train(first, seed))
+                - measure(train(second, seed)[-1], "test") for seed in seeds]
+            return training.mean_and_interval(gains) ||
+            => baseline = max(measure(net, "test") for net in train(second, seeds[0]))
+            gains = [max(measure(net, "test") for net in train(first, seed)) - baseline for seed in seeds]
+            return training.mean_and_interval(gains) ||
+            => baseline = measure(train(second, seeds[0])[-1], "test")
+            best = [max(train(first, seed), key=lambda net: measure(net, "validation")) for seed in seeds]
+            return training.mean_and_interval([measure(net, "test") - baseline for net in best])
+        chosen on the test reviews: measure(net, "validation") => measure(net, "test")
+        chosen on both: measure(net, "validation") => measure(net, "validation") + measure(net, "test")
+        the last epoch, not the best: {BEST} => epochs[-1]
+        the two chosen in two ways: {BEST} => {BEST} if name == first else epochs[-1] ||
+            max(epochs, key=lambda net: measure(net, "test" if len(tested) == 0 else "validation")) ||
+            max(epochs, key=lambda net: measure(net, "validation")) if len(tested) == 0 else epochs[-1]
+        the worst epoch: {BEST} => min(epochs, key=lambda net: measure(net, "validation"))
+        one baseline for all seeds [models]: {RUN} => train(name, seed if len(tested) == 0 else seeds[0])
+        one seed for all [models]: {RUN} => train(name, seeds[0])
+        the validation reviews reported: measure(best, "test") => measure(best, "validation")
+        second minus first: tested[0] - tested[1] => tested[1] - tested[0]
+        sign lost: tested[0] - tested[1] => abs(tested[0] - tested[1])
+        one model only: tested[0] - tested[1] => tested[0] || tested[0] - tested[1] => tested[1]
+        the best seed [models]: training.mean_and_interval(gains) => (max(gains), training.mean_and_interval(gains)[1])
+    """),
+)
+
+
+# --- 11.4 ---
+def told_before(first, second, train, seeds, band):
+    """Mean gain of the first model, half the width of its 95% interval, and the verdict, a word."""
+    gains = [train(first, seed) - train(second, seed) for seed in seeds]
+    mean, half = training.mean_and_interval(gains)
+    if abs(mean) + half < band:
+        return mean, half, "close"
+    if mean - half > 0:
+        return mean, half, "higher"
+    return mean, half, "lower" if mean + half < 0 else "undecided"
+
+
+MODELS = {"a": (0.8, 0.004), "b": (0.83, 0.004), "c": (0.801, 0.004), "d": (0.815, 0.03), "e": (0.806, 0.0004)}
+
+
+def planted_accuracy(name, seed):
+    """No training: each model has a quality, luck of its own, and luck that all share in a seed."""
+    quality, luck = MODELS[name]
+    own = np.random.default_rng([seed, ord(name)]).normal()
+    return quality + luck * own + 0.05 * np.random.default_rng(seed).normal()
+
+
+def verdict_by_hand(first, second, train, seeds, band):
+    interval = stats.ttest_rel(*([train(name, seed) for seed in seeds] for name in (first, second)))
+    low, high = map(float, interval.confidence_interval())
+    if -band < low and high < band:
+        word = "close"
+    else:
+        word = {(True, True): "higher", (False, False): "lower", (False, True): "undecided"}[low > 0, high > 0]
+    return (low + high) / 2, (high - low) / 2, float(VERDICTS.index(word))
+
+
+VERDICTS = ["higher", "lower", "close", "undecided"]
+
+
+def numbered(given, **_):
+    """The word as a number, so that all three can be compared."""
+    if not isinstance(given, (tuple, list)) or len(given) != 3 or given[2] not in VERDICTS:
+        raise Wrong("no mean, half and verdict")
+    return float(given[0]), float(given[1]), float(VERDICTS.index(given[2]))
+
+
+def question(first: str, second: str, seeds: int, band: float, begin: int = 0) -> Case:
+    names = {"first": first, "second": second, "train": planted_accuracy}
+    return Case(names | {"seeds": list(range(begin, begin + seeds)), "band": band})
+
+
+CLOSE, ABOVE = "abs(mean) + half < band", "mean - half > 0"
+
+told_before = Exercise(
+    told_before,
+    cases=[
+        question("b", "a", 5, 0.01),
+        question("a", "b", 5, 0.01, begin=20),
+        question("c", "a", 8, 0.02),
+        question("d", "a", 4, 0.01),
+        question("e", "a", 9, 0.02, begin=40),
+        question("a", "e", 9, 0.004, begin=40),
+        question("a", "d", 3, 0.05, begin=7),
+        question("e", "a", 9, 0.005, begin=40),
+    ],
+    truth=verdict_by_hand,
+    view=numbered,
+    tried="eight comparisons of which the outcome is known: higher, lower, close and undecided, three to nine seeds",
+    see="Lab 11, “Exercise 11.4 (experiment): told before”",
+    mistakes=edits(f"""
+        close by the mean alone: {CLOSE} => abs(mean) < band
+        close where zero is inside: {CLOSE} => abs(mean) < half
+        close by the width alone: {CLOSE} => half < band
+        close told last: {CLOSE} => {CLOSE} and not {ABOVE} and not mean + half < 0
+        the band around the other side: {CLOSE} => mean + half < band || mean - half > -band
+        higher by the mean alone: {ABOVE} => mean > 0
+        higher only above the band: {ABOVE} => mean - half > band
+        never lower: "lower" if mean + half < 0 else "undecided" => "undecided"
+        never undecided: mean + half < 0 => mean < 0
+        second minus first: train(first, seed) - train(second, seed) => train(second, seed) - train(first, seed)
+        pairing lost [models]: mean, half = training.mean_and_interval(gains) => apart = [
+            training.mean_and_interval([train(name, seed) for seed in seeds])[1] for name in (first, second)]; \
+            mean, half = np.mean(gains), np.hypot(*apart)
+        one baseline for all seeds [models]: train(second, seed) => train(second, seeds[0])
+        the band in the width: training.mean_and_interval(gains) => np.add(training.mean_and_interval(gains), (0, band))
+        one seed left out: for seed in seeds => for seed in seeds[1:]
     """),
 )

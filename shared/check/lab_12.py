@@ -1,13 +1,19 @@
-"""The checks of lab 12: measuring maps, taking out a head, following the layers down."""
+"""The checks of lab 12: a layer of the published model, an aim, a search that is tested."""
 
 import math
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
+from ..model import MultiHeadSelfAttention
+from ..training import mean_and_interval
+from .attention import real_tokens, texts
 from .compare import also_numpy
 from .exercise import Case, Exercise, draw
-from .mistakes import edits
+from .lab_09 import by_pytorch
+from .mistakes import Wrong, edits
+
+LAYER = "Lab 12, “Your attention, their weights”"
 
 
 def maps(*shape: int, seed: int = 0) -> Tensor:
@@ -21,6 +27,223 @@ def with_zeros(weights: Tensor) -> Tensor:
 
 
 # --- 12.1 ---
+class EncoderLayer(nn.Module):
+    def __init__(self, dim, num_heads, hidden_dim, eps):
+        super().__init__()
+        self.attention = MultiHeadSelfAttention(dim, num_heads)
+        self.attention_norm = nn.LayerNorm(dim, eps)
+        self.feed_forward = nn.Sequential(nn.Linear(dim, hidden_dim), nn.GELU(), nn.Linear(hidden_dim, dim))
+        self.feed_forward_norm = nn.LayerNorm(dim, eps)
+
+    def forward(self, features, mask=None):
+        attended, weights = self.attention(features, mask)
+        features = self.attention_norm(features + attended)  # (batch, pieces, dim)
+        return self.feed_forward_norm(features + self.feed_forward(features)), weights
+
+
+def layer_and_weights(features, attention, attention_norm, feed_forward, feed_forward_norm, mask=None):
+    parts = attention, attention_norm, feed_forward, feed_forward_norm
+    output = by_pytorch(False, features, *parts, mask, activation="gelu")
+    _, weights = attention(features, mask)  # (batch, num_heads, pieces, pieces)
+    if mask is not None:
+        weights = weights.masked_fill(~mask[:, None, :, None], math.nan)  # where padding asks
+    return output, weights
+
+
+def takes_its_sizes(answer, run):
+    made = run(answer, 8, 4, 20, 0.25)
+    if made.attention.num_heads != 4:
+        raise Wrong("num_heads is not used", see=LAYER)
+    if made.feed_forward[0].out_features != 20:
+        raise Wrong("hidden_dim is not used", see=LAYER)
+    if (made.attention_norm.eps, made.feed_forward_norm.eps) != (0.25, 0.25):
+        raise Wrong("eps is not used", see=LAYER)
+
+
+def with_eps(case: Case) -> Case:
+    return Case(case.inputs, (*case.sizes, 0.1))
+
+
+OUTPUT = "self.feed_forward_norm(features + self.feed_forward(features)), weights"
+FIRST = "self.attention_norm(features + attended)"
+
+encoder_layer = Exercise(
+    EncoderLayer,
+    name="encoder_layer",
+    cases=[
+        with_eps(texts((6, 2, 12), real_tokens([4, 2]))),
+        Case({"features": draw(1, 3, 4)}, sizes=(4, 4, 4, 1e-5)),
+        with_eps(texts((8, 1, 10), real_tokens([1, 5, 3]))),
+    ],
+    truth=layer_and_weights,
+    parts=("attention", "attention_norm", "feed_forward", "feed_forward_norm"),
+    also=takes_its_sizes,
+    tried="three batches, with padding and without, against PyTorch's own layer with the same weights; and its sizes",
+    see=LAYER,
+    mistakes=edits(f"""
+        norm before each part [first]: self.attention(features, mask) =>
+            self.attention(self.attention_norm(features), mask) && {FIRST} => features + attended && {OUTPUT} =>
+            features + self.feed_forward(self.feed_forward_norm(features)), weights
+        norm inside the sum: {FIRST} => features + self.attention_norm(attended) && {OUTPUT} =>
+            features + self.feed_forward_norm(self.feed_forward(features)), weights
+        no norm after the attention: {FIRST} => features + attended
+        no norm after the feed-forward layer: {OUTPUT} => features + self.feed_forward(features), weights
+        norms swapped: {FIRST} => self.feed_forward_norm(features + attended) && {OUTPUT} =>
+            self.attention_norm(features + self.feed_forward(features)), weights
+        one norm used twice: return self.feed_forward_norm( => return self.attention_norm( ||
+            = self.attention_norm(features => = self.feed_forward_norm(features
+        no residual around the attention: {FIRST} => self.attention_norm(attended)
+        no residual around the feed-forward layer: {OUTPUT} =>
+            self.feed_forward_norm(self.feed_forward(features)), weights
+        no residual connection: {FIRST} => self.attention_norm(attended) && {OUTPUT} =>
+            self.feed_forward_norm(self.feed_forward(features)), weights
+        feed-forward layer left out: {OUTPUT} => self.feed_forward_norm(features), weights
+        attention left out: {FIRST} => self.attention_norm(features)
+        the weights are missing: {OUTPUT} => self.feed_forward_norm(features + self.feed_forward(features))
+        another bend: nn.GELU() => nn.ReLU() || nn.GELU() => nn.Tanh() || nn.GELU() => nn.SiLU() ||
+            nn.GELU() => nn.GELU("tanh") || nn.GELU() => nn.Identity()
+        hidden_dim is not used: hidden_dim), nn => 4 * dim), nn && Linear(hidden_dim => Linear(4 * dim
+        num_heads is not used: (dim, num_heads) => (dim, 1)
+        eps is not used: (dim, eps) => (dim)
+        Lab 8, “What a mask hides”
+        no mask: (features, mask) => (features)
+        the mask the wrong way round: (features, mask) => (features, None if mask is None else ~mask)
+    """),
+)
+
+
+# --- 12.2 ---
+def share_on_aim(weights, target):
+    """How much of its attention each map gives to an aim, mean over the rows that have one."""
+    on_aim = (weights * target).sum(dim=-1)  # (layers, heads, pieces)
+    return on_aim[..., target.any(dim=1)].mean(dim=-1)
+
+
+def share_by_loops(weights, target):
+    found = []
+    for layer in weights.tolist():
+        found.append([])
+        for rows in layer:
+            given = [
+                sum(w for w, aim in zip(row, aims, strict=True) if aim)
+                for row, aims in zip(rows, target.tolist(), strict=True)
+                if any(aims)
+            ]
+            found[-1].append(sum(given) / len(given))
+    return torch.tensor(found, dtype=weights.dtype)
+
+
+def aim_of(pieces: int, seed: int) -> Tensor:
+    """Where to look, bool (pieces, pieces); two rows and a column have nothing."""
+    target = draw(pieces, pieces, seed=seed) > 0
+    target[0, 1], target[1, 2], target[2], target[-1], target[:, 0] = True, True, False, False, False
+    return target
+
+
+ON_AIM, ASKING = "(weights * target).sum(dim=-1)", "on_aim[..., target.any(dim=1)]"
+
+share_on_aim = Exercise(
+    share_on_aim,
+    cases=[
+        Case({"weights": maps(2, 3, 5, 5), "target": aim_of(5, 1)}),
+        Case({"weights": maps(3, 2, 6, 6, seed=1), "target": aim_of(6, 2)}),
+        Case({"weights": maps(1, 4, 4, 4, seed=2), "target": aim_of(4, 5)}),
+    ],
+    truth=share_by_loops,
+    view=also_numpy,
+    tried="three texts and aims, in which some pieces have nothing to look at",
+    see="Lab 12, “A search for heads”",
+    mistakes=edits(f"""
+        more than one fault is left [aim]: {ON_AIM} => (weights * target.T).sum(dim=-1) && {ASKING} => on_aim
+        columns in place of rows: {ON_AIM} => (weights * target).sum(dim=-2) &&
+            target.any(dim=1) => target.any(dim=0) || {ON_AIM} => (weights * target).sum(dim=-2)
+        the aim turned: {ON_AIM} => (weights * target.T).sum(dim=-1) ||
+            {ON_AIM} => (weights * target.T).sum(dim=-1) && target.any(dim=1) => target.any(dim=0)
+        rows without an aim counted: {ASKING} => on_aim
+        the rows that are asked: target.any(dim=1) => target.any(dim=0)
+        rows that aim everywhere: target.any(dim=1) => target.all(dim=1)
+        the largest in place of the sum: {ON_AIM} => (weights * target).amax(dim=-1)
+        averaged over the aim: {ON_AIM} => (weights * target).sum(dim=-1) / target.sum(dim=-1).clamp(min=1) ||
+            {ON_AIM} => (weights * target).mean(dim=-1)
+        what misses the aim: (weights * target) => (weights * ~target)
+        whether it looks there most: {ON_AIM} => target[torch.arange(len(target)), weights.argmax(dim=-1)].double()
+        summed over the rows: .mean(dim=-1) => .sum(dim=-1)
+        one number for all maps: .mean(dim=-1) => .mean()
+    """),
+)
+
+
+# --- 12.3 ---
+def search_and_test(shares, searched, fresh):
+    """The head found on some texts, and its share on others: head, mean, half of the interval."""
+    found = shares(searched).mean(dim=0)  # (layers, heads)
+    layer, head = divmod(found.argmax().item(), found.shape[1])
+    return (layer, head), *mean_and_interval(shares(fresh)[:, layer, head])
+
+
+def planted(chosen: list) -> Tensor:
+    """Shares of 2 x 3 heads in each of the chosen texts, numbers that say what lies in them."""
+    text = torch.tensor(chosen, dtype=torch.float64)[:, None, None]
+    number = torch.arange(6, dtype=torch.float64).view(2, 3)
+    return 0.5 + 0.2 * torch.sin(number * 2 + text / 40) + 0.4 * torch.cos(text * (number + 1)) - 0.001 * text
+
+
+def by_numbers(shares, searched, fresh):
+    table = [[sum(planted([t])[0, i, j].item() for t in searched) for j in range(3)] for i in range(2)]
+    i, j = max(((i, j) for i in range(2) for j in range(3)), key=lambda place: table[place[0]][place[1]])
+    values = [planted([t])[0, i, j].item() for t in fresh]
+    mean = sum(values) / len(values)
+    spread = math.sqrt(sum((value - mean) ** 2 for value in values) / (len(values) - 1))
+    t = {3: 4.3026527, 4: 3.1824463, 5: 2.7764451}[len(values)]
+    return torch.tensor([i, j, mean, t * spread / math.sqrt(len(values))])
+
+
+def four_numbers(given, **_):
+    """((layer, head), mean, half) as four numbers."""
+    try:
+        (layer, head), mean, half = given
+        return torch.tensor([float(number) for number in (layer, head, mean, half)])
+    except (TypeError, ValueError):
+        raise Wrong("no head with two numbers") from None
+
+
+REST = "mean_and_interval(shares(fresh)[:, layer, head])"
+
+search_and_test = Exercise(
+    search_and_test,
+    cases=[
+        Case({"shares": planted, "searched": [1, 2, 3], "fresh": [50, 61, 77, 80]}),
+        Case({"shares": planted, "searched": [20, 33], "fresh": [4, 9, 2]}),
+        Case({"shares": planted, "searched": [90, 70, 75, 60], "fresh": [11, 12, 30, 41, 5]}),
+    ],
+    truth=by_numbers,
+    view=four_numbers,
+    tried="six heads of which the shares in each text are known, with three searches",
+    see="Lab 12, “Does it hold?”",
+    mistakes=edits(f"""
+        tested on the texts of the search: shares(fresh) => shares(searched)
+        searched on the fresh texts: shares(searched) => shares(fresh) ||
+            shares(searched) => torch.cat([shares(searched), shares(fresh)])
+        searched and tested the wrong way round: shares(searched) => shares(fresh) &&
+            shares(fresh)[ => shares(searched)[
+        the least in place of the best: argmax => argmin
+        the largest of one text: shares(searched).mean(dim=0) => shares(searched).amax(dim=0) ||
+            shares(searched).mean(dim=0) => shares(searched)[0]
+        layer and head exchanged: return (layer, head) => return (head, layer)
+        the place not taken apart: divmod(found.argmax().item(), found.shape[1]) =>
+            divmod(found.argmax().item(), found.shape[0])
+        the best of each text: {REST} => mean_and_interval(shares(fresh).flatten(1).amax(dim=1))
+        all heads in place of the one: {REST} => mean_and_interval(shares(fresh).mean(dim=(1, 2)))
+        the standard error in place of the interval: *{REST} => *(lambda row: (row.mean(),
+            row.std() / len(row) ** 0.5))(shares(fresh)[:, layer, head])
+        the spread in place of the interval: *{REST} => *(lambda row: (row.mean(),
+            row.std()))(shares(fresh)[:, layer, head])
+        mean and half exchanged: *{REST} => *{REST}[::-1]
+    """),
+)
+
+
+# --- 12.4 ---
 def breadth(weights):
     """How many pieces a row looks at, mean over the rows of each map: (..., pieces, pieces) to (...)."""
     entropy = -torch.xlogy(weights, weights).sum(dim=-1)  # (..., pieces)
@@ -47,7 +270,7 @@ breadth = Exercise(
     truth=breadth_by_loops,
     view=also_numpy,
     tried="maps with two axes in front, one and none, one of them with weights of exactly 0",
-    see="Lab 12, “Exercise 12.1: a measure of your own”",
+    see="Lab 12, “Exercise 12.4: a measure of your own”",
     mistakes=edits(f"""
         mean over the wrong axis: mean(dim=-1) => mean(dim=-2) || mean(dim=0)
         NaN where a weight is zero: {XLOGY} => (weights * weights.log())
@@ -63,120 +286,5 @@ breadth = Exercise(
         one number for all maps: mean(dim=-1) => mean() || weights).sum(dim=-1) => weights).sum()
         Lab 12, “A search for heads”
         entropy over the wrong axis: weights).sum(dim=-1) => weights).sum(dim=-2) || weights).sum(dim=0)
-    """),
-)
-
-
-# --- 12.2 ---
-def without_head(weight, head, num_heads):
-    """The matrix of W_output, (embed_dim, embed_dim), with one head taken out."""
-    head_dim = weight.shape[1] // num_heads
-    silent = weight.clone()
-    silent[:, head * head_dim : (head + 1) * head_dim] = 0
-    return silent
-
-
-def emptied_by_loops(weight, head, num_heads):
-    head_dim = weight.shape[1] // num_heads
-    rows = [[0.0 if j // head_dim == head else w for j, w in enumerate(row)] for row in weight.tolist()]
-    return torch.tensor(rows, dtype=weight.dtype)
-
-
-SILENT, ROWS = "silent[:, head * head_dim : (head + 1) * head_dim]", "silent[head * head_dim : (head + 1) * head_dim]"
-
-without_head = Exercise(
-    without_head,
-    cases=[
-        Case({"weight": draw(12, 12), "head": 1, "num_heads": 3}),
-        Case({"weight": draw(8, 8, seed=1), "head": 3, "num_heads": 4}),
-        Case({"weight": draw(10, 10, seed=2), "head": 0, "num_heads": 2}),
-    ],
-    truth=emptied_by_loops,
-    view=also_numpy,
-    tried="three matrices with 2, 3 and 4 heads",
-    see="Lab 12, “Who is missed?”",
-    mistakes=edits(f"""
-        rows instead of columns: {SILENT} => {ROWS}
-        rows and columns: {SILENT} = 0 => {SILENT} = 0; {ROWS} = 0
-        one column only: {SILENT} => silent[:, head]
-        first column of the head only: {SILENT} => silent[:, head * head_dim]
-        more than one head: (head + 1) => (head + 2) || head * head_dim : (head => : (head ||
-            : (head + 1) * head_dim => : || weight.shape[1] // num_heads => weight.shape[1]
-        the slice does not start at the head: head * head_dim : => head : ||
-            head * head_dim : (head + 1) * head_dim => head : head + head_dim
-        nothing is taken out: (head + 1) => head || {SILENT} = 0 => pass || (head + 1) => (head - 1)
-        all heads but this one: {SILENT} = 0 => kept = {SILENT}.clone(); silent.zero_(); {SILENT} = kept
-        only the block on the diagonal: silent[:, => silent[head * head_dim : (head + 1) * head_dim,
-        not set to zero: ] = 0 => ] = 1 || ] = -1
-        only the head comes back: {SILENT} = 0 => silent = {SILENT}
-        the columns cut away: {SILENT} = 0 =>
-            silent = torch.cat([silent[:, : head * head_dim], silent[:, (head + 1) * head_dim :]], dim=1)
-        Lab 8, “Cut the features into heads”
-        every so-many-th column: {SILENT} => silent[:, head::num_heads]
-        slices of num_heads columns: // num_heads => // (weight.shape[1] // num_heads) ||
-            weight.shape[1] // num_heads => num_heads
-        Lab 12, “A search for heads”
-        heads counted from 1: {SILENT} => silent[:, max(head - 1, 0) * head_dim : head * head_dim] ||
-            head * head_dim : (head + 1) => (head - 1) * head_dim : head
-        one head too far: head * head_dim : (head + 1) => (head + 1) * head_dim : (head + 2)
-    """),
-)
-
-
-# --- 12.3 ---
-def rollout(weights):
-    """All layers as one map: (layers, heads, pieces, pieces) to (pieces, pieces)."""
-    identity = torch.eye(weights.shape[-1], dtype=weights.dtype)
-    mixed = identity
-    for layer in weights.mean(dim=1):  # (pieces, pieces)
-        mixed = (layer + identity) / 2 @ mixed
-    return mixed
-
-
-def rollout_by_loops(weights):
-    layers, heads, n, _ = weights.shape
-    mixed = [[float(i == j) for j in range(n)] for i in range(n)]
-    for layer in weights.tolist():
-        step = [[(sum(h[i][j] for h in layer) / heads + (i == j)) / 2 for j in range(n)] for i in range(n)]
-        mixed = [[sum(step[i][k] * mixed[k][j] for k in range(n)) for j in range(n)] for i in range(n)]
-    return torch.tensor(mixed, dtype=weights.dtype)
-
-
-STEP = "(layer + identity) / 2 @ mixed"
-
-rollout = Exercise(
-    rollout,
-    cases=[
-        Case({"weights": maps(3, 2, 4, 4)}),
-        Case({"weights": maps(2, 4, 5, 5, seed=1)}),
-        Case({"weights": maps(4, 1, 3, 3, seed=2)}),
-    ],
-    truth=rollout_by_loops,
-    view=also_numpy,
-    tried="three texts with 2, 3 and 4 layers",
-    see="Lab 12, “Exercise 12.3: six layers in one map”",
-    mistakes=edits(f"""
-        layers in the wrong order: {STEP} => mixed @ ((layer + identity) / 2) ||
-            weights.mean(dim=1) => weights.mean(dim=1).flip(0)
-        the identity added, not averaged: / 2 @ => @
-        what was mixed added, not the identity: layer + identity => layer + mixed
-        heads summed: mean(dim=1) => sum(dim=1)
-        the largest head: mean(dim=1) => amax(dim=1)
-        the first head only: weights.mean(dim=1) => weights[:, 0]
-        averaged over the layers, not the heads: mean(dim=1) => mean(dim=0)
-        layers averaged: return mixed => return (weights.mean(dim=(0, 1)) + identity) / 2
-        layers added up: / 2 @ mixed => / 2 + mixed
-        element by element: / 2 @ => / 2 * || mixed = identity => mixed = 1 && / 2 @ => / 2 *
-        the result turned: return mixed => return mixed.T
-        the last layer only: / 2 @ mixed => / 2
-        the first layer left out: weights.mean(dim=1) => weights.mean(dim=1)[1:]
-        the layers not mixed: return mixed => return identity || {STEP} => mixed
-        Lab 9, “What the residual connection does”
-        no residual connection [rollout]: {STEP} => layer @ mixed
-        halved without the residual connection: (layer + identity) / 2 => layer / 2
-        the identity alone: (layer + identity) / 2 => identity / 2
-        the identity subtracted: layer + identity => layer - identity
-        Lab 12, “Words instead of pieces”
-        the maps turned: weights.mean(dim=1) => weights.mean(dim=1).mT
     """),
 )

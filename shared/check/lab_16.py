@@ -16,7 +16,7 @@ BLOCKS = "Lab 16, “In blocks”"
 CACHE = "Lab 16, “Writing with a memory”"
 ROOT = "Lab 3, “Why divide by the square root of k?”"
 
-# --- 16.1 --------------------------------------------------------------------------------------------------------
+# --- 16.2 --------------------------------------------------------------------------------------------------------
 
 
 def merge(first, second):
@@ -98,7 +98,7 @@ merge = Exercise(
     """),
 )
 
-# --- 16.2 --------------------------------------------------------------------------------------------------------
+# --- 16.3 --------------------------------------------------------------------------------------------------------
 
 
 def mend_the_blocks(queries, keys, values, mask, block=4):
@@ -175,60 +175,69 @@ mend_the_blocks = Exercise(
     """),
 )
 
-# --- 16.3 --------------------------------------------------------------------------------------------------------
+# --- 16.1 --------------------------------------------------------------------------------------------------------
 
 
 def cached_step(query, key, value, keys, values):
-    """The output of the newest token, and the keys and values kept for the next."""
-    keys = torch.cat([keys, key[None]])  # (tokens + 1, key_dim)
-    values = torch.cat([values, value[None]])  # (tokens + 1, value_dim)
-    scores = keys @ query / math.sqrt(len(query))  # (tokens + 1,)
-    return scores.softmax(dim=0) @ values, keys, values
+    """What the heads bring back for the newest word, and the keys and values to keep."""
+    keys = torch.cat([keys, key], dim=1)  # (num_heads, words, key_dim), one word more
+    values = torch.cat([values, value], dim=1)  # (num_heads, words, value_dim)
+    scores = query @ keys.transpose(1, 2) / math.sqrt(query.shape[2])  # (num_heads, 1, words)
+    return scores.softmax(dim=2) @ values, keys, values
 
 
-def one_step(tokens: int, key_dim: int, value_dim: int, seed: int = 0) -> Case:
-    shapes = {"query": (key_dim,), "key": (key_dim,), "value": (value_dim,)}
-    shapes |= {"keys": (tokens, key_dim), "values": (tokens, value_dim)}
-    return Case({name: 2 * draw(*shape, seed=seed + n) for n, (name, shape) in enumerate(shapes.items())})
+def one_step(num_heads: int, words: int, key_dim: int, value_dim: int, seed: int = 0) -> Case:
+    """A step after `words` words that were kept."""
+    shapes = {"query": (1, key_dim), "key": (1, key_dim), "value": (1, value_dim)}
+    shapes |= {"keys": (words, key_dim), "values": (words, value_dim)}
+    return Case({name: 2 * draw(num_heads, *shape, seed=seed + n) for n, (name, shape) in enumerate(shapes.items())})
 
 
 def step_by_loops(query: Tensor, key: Tensor, value: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor, ...]:
-    all_keys, all_values = [*keys.tolist(), key.tolist()], [*values.tolist(), value.tolist()]
-    scores = [sum(a * b for a, b in zip(query.tolist(), one, strict=True)) / len(query) ** 0.5 for one in all_keys]
-    shares = [math.exp(score - max(scores)) for score in scores]
-    columns = zip(*all_values, strict=True)
-    output = [sum(s * v for s, v in zip(shares, column, strict=True)) / sum(shares) for column in columns]
+    output, all_keys, all_values = [], [], []
+    for head in range(len(query)):
+        asks = query[head, 0].tolist()
+        words, brings = [*keys[head].tolist(), key[head, 0].tolist()], [*values[head].tolist(), value[head, 0].tolist()]
+        scores = [sum(a * b for a, b in zip(asks, word, strict=True)) / len(asks) ** 0.5 for word in words]
+        shares = [math.exp(score - max(scores)) for score in scores]
+        columns = zip(*brings, strict=True)
+        output.append([[sum(s * v for s, v in zip(shares, column, strict=True)) / sum(shares) for column in columns]])
+        all_keys.append(words), all_values.append(brings)
     return torch.tensor(output), torch.tensor(all_keys), torch.tensor(all_values)
 
 
 cached_step = Exercise(
     cached_step,
-    cases=[one_step(4, 3, 2), one_step(0, 5, 3, seed=10), one_step(6, 4, 4, seed=20), one_step(1, 2, 6, seed=30)],
+    cases=[
+        one_step(3, 4, 3, 2),
+        one_step(2, 0, 5, 3, seed=10),
+        one_step(1, 6, 4, 4, seed=20),
+        one_step(4, 1, 2, 6, seed=30),
+    ],
     truth=step_by_loops,
-    tried="texts of which 0, 1, 4 and 6 tokens were kept",
+    tried="1 to 4 heads, after 0, 1, 4 and 6 words that were kept",
     see=CACHE,
     mistakes=edits(f"""
-        the newest token left out: => weights = (keys @ query / math.sqrt(len(query))).softmax(dim=0)
-            return weights @ values, torch.cat([keys, key[None]]), torch.cat([values, value[None]])
-        the newest token alone: keys @ query => keys[-1:] @ query && @ values, keys => @ values[-1:], keys
-        no softmax: scores.softmax(dim=0) => scores
-        the newest token put in front: [keys, key[None]] => [key[None], keys] && [values, value[None]] =>
-            [value[None], values]
-        keys and values in two orders: [keys, key[None]] => [key[None], keys] ||
-            [values, value[None]] => [value[None], values]
-        the query kept in place of the key: key[None] => query[None]
-        nothing new is kept: @ values, keys, values => @ values, keys[:-1], values[:-1]
-        only the newest is kept: @ values, keys, values => @ values, keys[-1:], values[-1:]
+        the newest token left out: => weights = (query @ keys.transpose(1, 2) / math.sqrt(query.shape[2])).softmax(2)
+            return weights @ values, torch.cat([keys, key], dim=1), torch.cat([values, value], dim=1)
+        the newest token alone: @ keys.transpose => @ keys[:, -1:].transpose && @ values, keys => @ values[:, -1:], keys
+        no softmax: scores.softmax(dim=2) => scores
+        softmax over the heads [first axis]: softmax(dim=2) => softmax(dim=0)
+        softmax over the wrong axis [one asks]: softmax(dim=2) => softmax(dim=1)
+        the newest token put in front: [keys, key] => [key, keys] && [values, value] => [value, values]
+        keys and values in two orders: [keys, key] => [key, keys] || [values, value] => [value, values]
+        the query kept in place of the key: [keys, key] => [keys, query]
+        nothing new is kept: @ values, keys, values => @ values, keys[:, :-1], values[:, :-1]
+        only the newest is kept: @ values, keys, values => @ values, keys[:, -1:], values[:, -1:]
         keys and values exchanged [steps]: @ values, keys, values => @ values, values, keys
         the output alone: @ values, keys, values => @ values
         keys brought back: @ values, keys => @ keys, keys
         {ROOT}
-        no scale: / math.sqrt(len(query)) =>
+        no scale: / math.sqrt(query.shape[2]) =>
         multiplied by the scale: / math.sqrt => * math.sqrt
-        the scale divided by the scores: keys @ query / math.sqrt(len(query)) => math.sqrt(len(query)) / (keys @ query)
-        no root in the scale: math.sqrt(len(query)) => len(query)
-        d_v instead of k in the scale [steps]: len(query) => len(value)
-        the number of tokens in the scale: len(query) => len(keys)
+        no root in the scale: math.sqrt(query.shape[2]) => query.shape[2]
+        d_v instead of k in the scale [steps]: query.shape[2] => value.shape[2]
+        the number of tokens in the scale: query.shape[2] => keys.shape[1]
     """),
 )
 
@@ -272,7 +281,7 @@ peak_for_each_block = Exercise(
     truth=needed,
     view=in_order,
     tried="a function of which it is known how much memory it takes, with five sizes",
-    see="Lab 16, “Exercise 16.4: an experiment on the size of a block”",
+    see="Lab 16, “Exercise 16.4 (experiment): the size of a block”",
     mistakes=edits(f"""
         the inputs counted too: {PEAK} =>
             peak_bytes(lambda: attention(*(torch.randn(num_tokens, 16) for _ in range(3)), block=size))

@@ -276,12 +276,12 @@ def split_heads(joined: Matrix, num_heads: int) -> Picture:
     full = joined.full or float(np.abs(joined.values).max())
     groups = [joined.columns and joined.columns[start : start + head_dim] for start in range(0, dim, head_dim)]
     parts = [
-        Matrix(head, f"head {h + 1}", joined.role, joined.rows, group, full)
+        Matrix(head, f"head {h}", joined.role, joined.rows, group, full)
         for h, (head, group) in enumerate(zip(heads, groups, strict=True))
     ]
     blocks = [_block(joined, group=head_dim), *(_block(part, sign="→" * (part is parts[0])) for part in parts)]
     note = (
-        f"Every token keeps its row in every head. Of its {dim} columns, head 1 takes the first {head_dim}, "
+        f"Every token keeps its row in every head. Of its {dim} columns, head 0 takes the first {head_dim}, "
         f"each further head the next {head_dim}."
     )
     return Picture(

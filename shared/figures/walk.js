@@ -211,7 +211,7 @@
       const side = {
         ...context, title: data.heads > 1 ? "contexts of all heads" : "context", cols: axis("number", size * data.heads),
         cells: words.map((_, i) => others.flatMap((cells) => cells[i])),
-        sum: (i, j) => [" = ", coloured("output", long(side.cells[i][j])), `, from head ${Math.floor(j / size) + 1}`],
+        sum: (i, j) => [" = ", coloured("output", long(side.cells[i][j])), `, from head ${Math.floor(j / size)}`],
       };
       const mixed = project(side, part("W_output", "output", data.W_output, 1), "output", "output", "output");
       list.push({ name: "Output", ...mixed, sign: "\u00d7", from: rowOf,
@@ -375,7 +375,7 @@
       Object.assign(state, sentence);
       notice.replaceChildren(...remarks.flat(Infinity));
       chips(words, "Follow", state.words.map(shown), state.follow, (i) => { state.follow = i; });
-      if (data.heads > 1) chips(heads, "Head", axis("", data.heads).names, state.head, (i) => { state.head = i; });
+      if (data.heads > 1) chips(heads, "Head", axis("", data.heads, 0).names, state.head, (i) => { state.head = i; });
       draw();
     }
 

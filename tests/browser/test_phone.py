@@ -99,6 +99,7 @@ UNMARKED = """() => [...document.querySelectorAll("pre")].filter((code) => code.
 def test_every_result_is_whole_at_320_pixels(visit, address, name):
     page = visit(f"{address}/{name}.html", width=WIDTH)
     assert page.evaluate("document.documentElement.scrollWidth") <= WIDTH
+    assert page.evaluate("document.getElementById('theme').getBoundingClientRect().right") <= WIDTH - 16
     assert page.evaluate(CUT) == [], "a result is cut"
     assert page.evaluate(COVERED) == [], "a button lies on code"
     assert page.evaluate(UNMARKED) == [], "code goes on to the right and nothing says so"

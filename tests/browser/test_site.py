@@ -13,6 +13,7 @@ from pathlib import Path
 from urllib.parse import unquote, urljoin, urlsplit
 
 import build_site
+import identity
 import pytest
 import yaml
 
@@ -103,6 +104,7 @@ def elsewhere(page: Page) -> list[str]:
 def test_style_sheets_scripts_and_drawings_ask_no_other_host():
     for path in [*SITE.rglob("*.css"), *SITE.rglob("*.js")]:
         found = ADDRESS.findall(path.read_text(encoding="utf-8"))
+        found = [address for address in found if address != '"http://']  # no host: notes.js of reveal.js writes links
         assert not found, f"{path.name} asks {found}"
     for path in SITE.rglob("*.svg"):
         assert elsewhere(Page(path)) == [], path.name
@@ -204,6 +206,9 @@ def test_a_lab_loads_little_and_its_launch_links_and_download_lead_to_its_notebo
 
     url, branch = CONFIG["repository"]["url"].removeprefix("https://github.com/"), CONFIG["repository"]["branch"]
     links = [given.get("href", "") for given in page.every("a")]
+    with_blanks = f"{identity.read(ROOT)['colab_student']}/{Path(name).name}.ipynb"
+    assert links.count(with_blanks) == (0 if HOMELESS else 1), "the button to do it yourself"
+    links = [link for link in links if link != with_blanks]
     for start in (
         f"{CONFIG['launch_buttons']['colab_url']}/github/{url}/blob/{branch}/",
         f"{CONFIG['launch_buttons']['binderhub_url']}/v2/gh/{url}/{branch}?urlpath=lab/tree/",

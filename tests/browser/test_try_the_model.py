@@ -12,8 +12,10 @@ from safetensors import safe_open
 from site_in_browser import SITE, axe, visits
 from test_site import PAGES, ROOT, built, loads
 
+from experiments.claims import short_texts
 from shared import data as course_data
 from shared import model, training
+from tools import models_to_try
 
 FILE = ROOT / "book" / "_static" / "try_the_model.safetensors"
 PAGE = "book/try_the_model"
@@ -70,6 +72,30 @@ def test_the_words_and_the_shares_of_right_answers_are_those_of_the_rounded_mode
         measured = training.evaluate(net, course_data.plain_examples(data.test, mark)).accuracy
         again = "run `.venv/bin/python -m tools.models_to_try`"
         assert about["right"][name][0] == pytest.approx(measured, abs=0.002), f"{name}: {again}"
+
+
+def test_of_twenty_everyday_sentences_most_are_judged_right_and_none_wrong_beyond_99_percent(nets, data):
+    """Their labels were fixed before any model was trained; the bands are three deviations of the seeds away."""
+    labels = np.array([label for _, label in short_texts.SENTENCES])
+    for name, net in nets.items():
+        told = np.array([short_texts.positive(net, name, data.vocabulary, text) for text, _ in short_texts.SENTENCES])
+        right, sure = (told > 0.5) == labels, np.maximum(told, 1 - told)
+        assert right.sum() >= 15, name
+        assert not (~right & (sure > 0.99)).any(), name
+        assert sure[right].mean() > 0.8, f"{name}: confidence must not be bought off"
+        stored = json.loads(short_texts.MADE.read_text())[f"{name}, after, seed 0"]["sentences"]
+        assert np.abs(told - stored).max() < 0.02, f"{name}: `python -m experiments.claims.short_texts` is older"
+
+
+def test_the_page_shows_the_stored_figures_of_the_twenty_sentences():
+    assert short_texts.SHOWN.read_text() == short_texts.shown(json.loads(short_texts.MADE.read_text()))
+    assert "short-texts" in built(PAGE).ids
+    assert built(PAGE).text.count("short pieces too</") == len(models_to_try.MODELS)
+
+
+def test_the_shares_of_right_answers_on_short_pieces_are_those_of_the_models(about, nets, data):
+    for name, net in nets.items():
+        assert about["pieces"][name] == pytest.approx(models_to_try.measured(net, name, data)["pieces"], abs=0.003)
 
 
 def test_no_page_loads_any_of_it_before_it_is_asked_to():
@@ -316,8 +342,8 @@ SENTENCES = {
     "": "There is no word in this text.",
     "10/10 !!! \u05e9\u05dc\u05d5\u05dd \U0001f600": "There is no word in this text.",
     "zxqv blorptag": "The models know none of these words",
-    "wonderful": "1 word. So few words say little.",
-    "a wonderful zxqv film, dull and zxqv": "7 words. 2 unknown to the models (zxqv).",
+    "wonderful": "1 word. The reviews that the models learned from have 20 words or more. Of random pieces of 1",
+    "a wonderful zxqv film, so zxqv": "6 words. 2 unknown to the models (zxqv): the verdict rests on the other 4.",
     "dull " * 10_000: "Read: the first 128 of 10,000 words.",
 }
 

@@ -40,13 +40,13 @@ def full_disk(monkeypatch):
 def test_on_a_full_disk_the_student_edition_stays_whole_and_the_file_is_named(lab, full_disk, capsys):
     root = lab.parents[1]
     assert student.main(root) == 0
-    before = {path: path.read_bytes() for path in (root / "_build/student").iterdir()}
+    before = {path: path.read_bytes() for path in (root / "student").iterdir()}
     lab.write_text(lab.read_text("utf-8").replace("A lab as short", "A lab as brief"), "utf-8")
     full_disk()
     with pytest.raises(SystemExit) as ended:
         endings.run(student.main, root)
     assert "11_small.ipynb: No space left on device. Mend that and run this again" in str(ended.value)
-    assert {path: path.read_bytes() for path in (root / "_build/student").iterdir()} == before
+    assert {path: path.read_bytes() for path in (root / "student").iterdir()} == before
 
 
 @pytest.mark.parametrize("tool", ["check_outputs", "student"])
@@ -72,7 +72,7 @@ def test_a_locale_that_is_not_utf_8_makes_no_difference(lab):
         [sys.executable, "-c", code], cwd=lab.parents[1], env=os.environ | locale, capture_output=True, text=True
     )
     assert run.returncode == 0, run.stderr
-    assert "→ 家".encode() in (lab.parents[1] / "_build/student/11_small.ipynb").read_bytes()
+    assert "→ 家".encode() in (lab.parents[1] / "student/11_small.ipynb").read_bytes()
 
 
 @pytest.mark.parametrize(

@@ -1,207 +1,132 @@
-"""Claims about the grading script: each submission gets its own row, whatever it does, and nobody else notices.
+"""Claims about the quick look and otter's tests: each submission gets its own row, whatever it does, and only for what
+is right.
 
-The submissions are student editions of a small lab with other answers. One folder is graded once, with short limits;
-the tests look at its table.
+What students hand in stands in tests/submissions.py. Here a few of each kind run; tests/slow/test_every_submission.py
+runs all of them, and otter itself.
 """
 
-import csv
 import json
 import os
 import subprocess
 import sys
-import time
 
 import grade
-import nbformat
-import psutil
+import judge
 import pytest
 import small_course
-import student
+import submissions
+from submissions import DAILY, EVERY
 
-DOUBLE = "def double(x):\n    return x + x"
-MAP = """class Map(nn.Module):
-    def __init__(self, d_in, d_out):
-        super().__init__()
-        self.project = nn.Linear(d_in, d_out)
-
-    def forward(self, x):
-        return self.project(x)"""
-SOLVED = {"double": DOUBLE, "linear_map": MAP}
-FORGED = """
-from shared import check
-from shared.check import exercise
-import torch
-exercise.Verdict.__bool__ = lambda self: True
-right = exercise.Verdict("double", "correct", None, "Correct.")
-exercise.Exercise.__call__ = lambda *_: right
-check.double = lambda answer: right
-check = type("Check", (), {"double": staticmethod(lambda answer: right)})
-torch.isclose = lambda one, other, **_: torch.ones_like(one, dtype=torch.bool)
-"""
-HARMLESS = [
-    "print('correct ' * 10**7)",
-    "x = bytearray(8 * 10**9)",
-    "import sys\nsys.exit()",
-    "name = input('Your name? ')\nprint(trained)",
-    "import threading, time\nthreading.Thread(target=time.sleep, args=(600,)).start()",
-    "import os\nos.fork()",
-    "%matplotlib inline\n!pip install torch",
-    "while True:\n    pass",
-]
-ASLEEP = "import time\nwhile True:\n    try:\n        {}\n    except BaseException:\n        pass"
-
-
-def answered(edition, *first, last="", **answers):
-    """The notebook with answers in place of starting cells, and code in new cells before all others and at the end."""
-    notebook = nbformat.reads(nbformat.writes(edition), as_version=4)
-    for cell in notebook.cells:
-        if cell.metadata.get("exercise") in answers:
-            cell.source = answers[cell.metadata["exercise"]]
-    notebook.cells[:0] = [nbformat.v4.new_code_cell(code) for code in first]
-    notebook.cells.append(nbformat.v4.new_code_cell(last))
-    return nbformat.writes(notebook)
-
-
-def as_colab_saves_it(text):
-    """Cells without ids and without metadata of ours: they were opened and saved by a program that drops both."""
-    notebook = json.loads(text) | {"nbformat_minor": 0}
-    for cell in notebook["cells"]:
-        cell.pop("id", None)
-        cell["metadata"] = {}
-    return json.dumps(notebook)
-
-
-# What each student hands in, and what the row has to say: the two exercises, and a part of the remark.
-SUBMISSIONS = {
-    "as handed out": (lambda e: answered(e), "not done yet", "not done yet", ""),
-    "harmless": (lambda e: answered(e, *HARMLESS, **SOLVED), "correct", "correct", ""),
-    "=HYPERLINK(1)": (lambda e: as_colab_saves_it(answered(e, **SOLVED)), "correct", "correct", ""),
-    "squares": (
-        lambda e: answered(e, double="def double(x):\n    return x * x", linear_map="class Map(:"),
-        "wrong", "wrong", "double: squared; linear_map: SyntaxError",
-    ),
-    "raises": (
-        lambda e: answered(e, double="def double(x):\n    return {}[x]", linear_map=f"%%time\n{MAP}"),
-        "wrong", "correct", "double: Your code raises KeyError",
-    ),
-    "never ends": (
-        lambda e: answered(e, "def two():\n    return 2", double="double = lambda x: two() * x",
-                           linear_map=MAP.replace("return", "while True:\n            pass\n        return")),
-        "correct", "wrong", "never ends",
-    ),
-    "the lab's class": (
-        lambda e: answered(e, double=DOUBLE.replace("x + x", "Course.factor * x"), last="import os\nos._exit(3)"),
-        "correct", "not done yet", "status 3",
-    ),
-    "says correct": (
-        lambda e: answered(e, double="def double(x):\n    print('correct')\n    return 'correct'"),
-        "wrong", "not done yet", "wrong type",
-    ),
-    "forges": (
-        lambda e: answered(e, FORGED, double=f"def double(x):\n    return x\n{FORGED}"),
-        "wrong", "not done yet", "double: ",
-    ),
-    "hangs": (
-        lambda e: answered(e, ASLEEP.format("time.sleep(60)"), **SOLVED),
-        "stopped", "stopped", "did not end within 30 seconds",
-    ),
-    "segfaults": (
-        lambda e: answered(e, double=DOUBLE, linear_map="import ctypes\nctypes.string_at(0)"),
-        "correct", "stopped", "crashed (SIGSEGV)",
-    ),
-    "forks": (
-        lambda e: answered(e, ASLEEP.format("import os; os.fork() or (os.setsid(), time.sleep(60))"), **SOLVED),
-        "stopped", "stopped", "more than 20 processes",
-    ),
-    "text": (lambda e: "hello", "missing", "missing", "no notebook that can be read"),
-    "deep": (lambda e: "[" * 100_000, "missing", "missing", "no notebook that can be read"),
-    "other course": (
-        lambda e: nbformat.writes(nbformat.v4.new_notebook()), "missing", "missing", "holds no exercise",
-    ),
-    "essay": (None, "missing", "missing", "is no notebook"),
-    "link": (None, "missing", "missing", "is no notebook"),
-    "empty": (None, "missing", "missing", "no notebook"),
-}  # fmt: skip
+ROSTER = "lovelace,Ada Lovelace\nbob,Bob\n"
 
 
 @pytest.fixture(scope="module")
 def course(tmp_path_factory):
-    return small_course.make(tmp_path_factory.mktemp("course")).parents[1]
+    return submissions.make_course(tmp_path_factory.mktemp("course") / "course")
 
 
 @pytest.fixture(scope="module")
 def table(course):
-    """The rows of the table by student, graded once."""
-    edition = student.edition(course / "labs/11_small.md")
-    folder = course / "handed in"
-    folder.mkdir()
-    for name, (notebook, *_) in SUBMISSIONS.items():
-        if notebook:
-            (folder / name).mkdir()
-            (folder / name / "small.ipynb").write_text(notebook(edition))
-    (folder / "empty").mkdir()
-    (folder / "essay.pdf").write_text("%PDF")
-    (folder / "link.ipynb").symlink_to(folder / "forges/small.ipynb")
-    (folder / ".DS_Store").write_text("")
-    path = grade.grade(course, folder, "", grade.Limits(seconds=30, cell_seconds=2, gigabytes=2), at_once=2)
-    with open(path, newline="", encoding="utf-8") as file:
-        return {line["student"].removeprefix("'"): line for line in csv.DictReader(file)}
+    """The rows by student, in the order of the table, judged once."""
+    folder = course.parent / "handed in"
+    submissions.hand_in(course, folder, DAILY)
+    looked = submissions.look(course, folder, "--seconds", "40")
+    assert looked.returncode == 0, looked.stdout + looked.stderr
+    assert looked.stdout.startswith(f"  1 of {len(DAILY)}: "), "no progress is told"
+    return submissions.rows(folder)
 
 
-@pytest.mark.parametrize("name", SUBMISSIONS)
+@pytest.mark.parametrize("name", DAILY)
 def test_a_submission_gets_its_row_whatever_it_does(table, name):
-    _, double, linear_map, remark = SUBMISSIONS[name]
-    row = table[name]
-    assert (row["double"], row["linear_map"]) == (double, linear_map), row["remark"]
-    assert row["total"] == str([double, linear_map].count("correct"))
-    assert remark in row["remark"] and (remark or not row["remark"])
+    submissions.hold(name, table[name])
 
 
-def test_the_table_has_one_row_a_student_and_one_column_an_exercise_and_nothing_goes_on(table):
-    assert set(table) == set(SUBMISSIONS)
-    assert list(table["squares"]) == ["student", "double", "linear_map", "total", "remark"]
-    assert table["=HYPERLINK(1)"]["student"] == "'=HYPERLINK(1)", "a spreadsheet would calculate that name"
+def test_nothing_of_a_submission_goes_on(table):
+    assert not submissions.left_behind()
 
-    def left(process):
-        try:
-            return grade.MARK in process.environ()
-        except psutil.Error:
-            return False
 
-    assert not [process for process in psutil.process_iter() if left(process)]
+def test_the_list_is_long_enough_and_no_name_stands_twice():
+    assert len(EVERY) >= 60 and set(DAILY) <= set(EVERY)
+    assert len(EVERY) == sum(map(len, (submissions.HONEST, submissions.HOSTILE, submissions.FILES)))
+
+
+def test_the_table_is_marked_as_utf_8_and_every_cell_stands_in_quotes(course, table):
+    text = (course.parent / "handed in.csv").read_bytes().decode("utf-8")
+    assert text.startswith('\ufeff"student","twice (1)","double (1)","linear_map (1)","total","remark"\r\n')
+    assert '\n"\'=HYPERLINK(1)",' in text, "a spreadsheet would calculate that name"
+    assert ";" not in text, "a spreadsheet that splits at ; would begin a cell there"
 
 
 def test_nothing_that_a_spreadsheet_would_calculate_or_break_stands_in_a_cell():
     assert grade.safe(" \t=1+1\n") == "'=1+1" and grade.safe("@SUM(A1)")[0] == "'" and grade.safe("-1")[0] == "'"
     assert grade.safe("Ada Łukasz O'Neil") == "Ada Łukasz O'Neil" and grade.safe("caf\udce9") == "caf?"
     assert "\x1b" not in grade.safe("\x1b[2Jgone") and "\n" not in grade.safe("two\nlines")
+    assert grade.safe("fine;=1+1") == "fine,=1+1" and grade.safe('"=1+1"')[0] == "'"
 
 
-def test_of_two_notebooks_of_one_lab_none_counts():
-    outcome = {"lab": "11_small", "findings": {"double": ("correct", "")}, "remark": ""}
-    row = grade.row([outcome, outcome], {"double": "11_small"})
-    assert row["total"] == "0" and "more than one notebook of 11_small" in row["remark"]
+def test_whatever_has_no_notebook_gets_a_row_and_what_was_judged_is_not_judged_again(course, tmp_path):
+    folder = tmp_path / "in"
+    submissions.hand_in(course, folder, ["a lambda", "bytes"])
+    for nested in ("empty", "/".join(["nested"] * 60)):
+        (folder / nested).mkdir(parents=True)
+    (folder / "essay.pdf").write_text("%PDF")
+    (folder / "link.ipynb").symlink_to(folder / "a lambda.ipynb")
+    (folder / ".DS_Store").write_text("")
+    subprocess.run(["mkfifo", folder / "pipe.ipynb"], check=True)
+    assert submissions.look(course, folder).returncode == 0
+    rows = submissions.rows(folder)
+    assert rows["a lambda"]["total"] == "3"
+    remarks = {name: row["remark"] for name, row in rows.items() if name != "a lambda"}
+    assert all("no notebook" in remark for remark in remarks.values()), remarks
+    assert set(remarks) == {"bytes", "empty", "essay", "link", "nested", "pipe"}
+
+    kept = folder.with_name("in.judged.json")
+    kept.write_text(kept.read_text().replace('"correct"', '"wrong"'))
+    (folder / "late.ipynb").write_bytes((folder / "a lambda.ipynb").read_bytes())
+    assert submissions.look(course, folder).returncode == 0
+    totals = {name: row["total"] for name, row in submissions.rows(folder).items()}
+    assert (totals["a lambda"], totals["late"]) == ("0", "3"), "only what is new is judged"
 
 
-@pytest.mark.parametrize(
-    ("take", "told"),
-    [
-        ("[subprocess.Popen([sys.executable, '-c', 'input()'], stdin=-1) for _ in range(21)]", "20 processes"),
-        ("x = bytearray(b'1') * 12 * 10**8", "0.1 GB of memory"),
-        ("[open(f'{number}', 'w') for number in range(600)]; [open(f'x{n}', 'w') for n in range(1500)]", "its folder"),
-    ],
-)
-def test_what_takes_too_much_is_seen_and_ended_with_all_it_started(tmp_path, take, told):
-    code = f"import subprocess, sys\n{take}\nprint('taken', flush=True)\ninput()"
-    process = subprocess.Popen(
-        [sys.executable, "-c", code], cwd=tmp_path, env=os.environ | {grade.MARK: "ours"}, text=True,
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True,
-    )  # fmt: skip
-    process.stdout.readline()
-    assert told in grade.excess("ours", tmp_path, gigabytes=0.1)
-    grade.end(process, "ours")
-    time.sleep(0.05)
-    assert not grade.family("ours")
+def test_what_ended_the_whole_run_twice_is_not_run_a_third_time(course, tmp_path):
+    folder = tmp_path / "in"
+    submissions.hand_in(course, folder, ["a lambda"])
+    submissions.look(course, folder)
+    kept = folder.with_name("in.judged.json")
+    kept.write_text(json.dumps(dict.fromkeys(json.loads(kept.read_text()), 2)))
+    assert submissions.look(course, folder).returncode == 0
+    assert "it ended the whole run, twice" in submissions.rows(folder)["a lambda"]["remark"]
+
+
+def test_a_roster_names_students_and_those_who_handed_in_nothing(tmp_path):
+    (tmp_path / "roster.csv").write_text("\ufeff" + ROSTER.replace(",", ";"), "utf-8")
+    names = grade.roster(tmp_path / "roster.csv")
+    rows = [{"student": student, "total": "1", "remark": ""} for student in ("lovelace_4711_lab04", "eve")]
+    found = [(row["student"], row["total"], row["remark"]) for row in grade.named(rows, names)]
+    assert found == [
+        ("Ada Lovelace", "1", ""), ("Bob", "0", "nothing handed in"), ("eve", "1", "not in the roster. "),
+    ]  # fmt: skip
+    (tmp_path / "roster.csv").write_text("Ada\n")
+    with pytest.raises(ValueError, match="how a submission is called"):
+        grade.roster(tmp_path / "roster.csv")
+
+
+def test_of_two_notebooks_of_one_lab_the_better_answer_counts():
+    def judged(state):
+        return judge.Judged("11_small", {"double": {"state": state, "mistake": "", "sentence": ""}})
+
+    row = grade.row([judged("correct"), judged("wrong")], {"double": ("11_small", 2)})
+    assert (row["double"], row["total"]) == ("2", "2") and "2 notebooks of 11_small" in row["remark"]
+
+
+def test_points_stand_with_the_exercise_and_are_one_by_default(tmp_path):
+    lab = small_course.make_to_build(tmp_path)
+    small_course.change(lab, "exercise: double\n", "exercise: double\npoints: 2.5\n")
+    points = {e["name"]: e["points"] for e in grade.plan(tmp_path)["11_small"]["exercises"]}
+    assert points == {"twice": 1, "double": 2.5, "linear_map": 1}
+    small_course.change(lab, "points: 2.5", "points: many")
+    with pytest.raises(ValueError, match=r"labs/11_small.md, line \d+: exercise `double` is to give 'many' points"):
+        grade.plan(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -213,5 +138,102 @@ def test_a_folder_or_lab_that_is_not_there_gets_a_sentence_and_no_table(course, 
     if made:
         folder.mkdir()
     with pytest.raises(ValueError, match=sentence):
-        grade.grade(course, folder, number, grade.Limits(), 1)
+        grade.grade(course, folder, number, {}, 60, 2)
     assert not folder.with_suffix(".csv").exists()
+
+
+def test_otter_s_tests_give_the_check_s_sentence_and_hold_back_what_is_wrong_for_other_inputs(course, tmp_path):
+    """What otter would do in its kernel, with the files of an autograder; otter itself runs in tests/slow."""
+    names = ["squared", "knows the cases by heart", "deep"]
+    submissions.hand_in(course, tmp_path / "in", names)
+    (tmp_path / "course.zip").write_bytes(grade.pack(course, grade.plan(course)))
+    code = """
+import json, pathlib, sys, types
+sys.modules["otter"] = types.ModuleType("otter")
+sys.modules["otter.plugins"] = types.SimpleNamespace(AbstractOtterPlugin=object)
+import otter_answers
+said = {}
+for name in sys.argv[1:]:
+    pathlib.Path("handed in.ipynb").write_bytes(pathlib.Path(f"in/{name}.ipynb").read_bytes())
+    otter_answers.findings.cache_clear()
+    for exercise, others in (("double", False), ("double", True), ("twice", True)):
+        try:
+            otter_answers.check("11_small", exercise, others)
+            said[f"{name}: {exercise} {others}"] = ""
+        except AssertionError as error:
+            said[f"{name}: {exercise} {others}"] = str(error)
+print(json.dumps(said))
+"""
+    answer = subprocess.run(
+        [sys.executable, "-c", code, *names], cwd=tmp_path, env={"PYTHONPATH": str(submissions.TOOLS)},
+        capture_output=True, text=True, timeout=300,
+    )  # fmt: skip
+    assert answer.returncode == 0, answer.stderr
+    said = json.loads(answer.stdout.splitlines()[-1])
+    assert said["squared: double False"] == "You squared x. Read again: Lab 11, “A long training”."
+    assert said["squared: twice True"] == ""
+    assert said["knows the cases by heart: double False"] == ""
+    assert "wrong for other inputs" in said["knows the cases by heart: double True"]
+    assert "no notebook that can be read" in said["deep: double False"]
+
+
+def test_what_is_right_is_right_for_other_inputs_too(course):
+    """Each exercise of the course keeps its solution, and refuses a mistake, whatever the numbers in its cases are."""
+    code = """
+import importlib, sys
+from shared import check
+from shared.check import exercise
+exercise.OTHERS = int(sys.argv[1])
+core = ("exercise", "mistakes", "run", "compare", "layer")
+for name, module in list(sys.modules.items()):
+    if name.startswith("shared.check.") and name.split(".")[2] not in core:
+        importlib.reload(module)
+found = [each for each in vars(importlib.reload(check)).values() if isinstance(each, exercise.Exercise)]
+print(len(found), [each.name for each in found if not each(each.solution)])
+print([each.name for each in found if each.mistakes and each(each.edited[0][1])])
+"""
+    answer = subprocess.run(
+        [sys.executable, "-c", code, "12345"], cwd=small_course.ROOT, capture_output=True, text=True, timeout=300
+    )
+    assert answer.returncode == 0, answer.stderr
+    first, second = answer.stdout.splitlines()
+    assert int(first.split()[0]) > 30 and first.endswith(" []") and second == "[]", answer.stdout
+
+
+def test_a_right_answer_in_any_style_keeps_its_marks(tmp_path):
+    """The right answers of tests/quick, as the worker and the judge see them."""
+    code = """
+import pathlib, sys
+import numpy, torch
+import grade, grade_worker, judge, small_course
+from right_answers import RIGHT
+course = grade.pack(small_course.ROOT, grade.plan(small_course.ROOT))
+found = judge.exercises(course)
+from shared.check.mistakes import edits
+tried, refused, file = 0, [], pathlib.Path(sys.argv[1])
+for name, styles in RIGHT.items():
+    for style in edits(styles):
+        names = {"torch": torch, "nn": torch.nn, "np": numpy} | vars(sys.modules[found[name].solution.__module__])
+        exec(style.edited(found[name].source), names)
+        answer = names[found[name].solution.__name__]
+        torch.save(grade_worker.outputs(found[name], answer, judge.draw(course, name)), file)
+        tried += 1
+        refused += [] if judge.right(course, name, file) else [(name, style.name)]
+print(tried, refused)
+"""
+    paths = os.pathsep.join(str(small_course.ROOT / folder) for folder in ("tools", "tests", "tests/quick"))
+    answer = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code, tmp_path / "given"], cwd=small_course.ROOT / "book",
+        env=os.environ | {"PYTHONPATH": paths}, capture_output=True, text=True, timeout=300,
+    )  # fmt: skip
+    assert answer.returncode == 0, answer.stderr
+    tried, refused = answer.stdout.splitlines()[-1].split(" ", 1)
+    assert int(tried) > 100 and refused == "[]"
+
+
+def test_every_name_in_the_table_is_explained(course):
+    import instructor
+
+    key = instructor.answer_key(small_course.ROOT, {})
+    names = set(grade.SAID) | {"raises", "never ends", "returns nothing", "wrong shape"}
+    assert all(f"**{name}**\n: " in key for name in names)

@@ -4,6 +4,7 @@ tests/slow/test_instructors_page_to_the_letter.py types its commands, too.
 """
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -11,9 +12,10 @@ import sys
 
 import exercises
 import lab_code
+import notebooks
 import pytest
 import student
-from instructors_page import PAGE, ROOT, blocks, follow
+from instructors_page import PAGE, ROOT, follow, part
 
 
 @pytest.fixture(scope="module")
@@ -27,6 +29,13 @@ def written(tmp_path_factory):
     shutil.copytree(ROOT / "shared", root / "shared", ignore=shutil.ignore_patterns("__pycache__"))
     follow(root, "## Add a lab in ten minutes")
     return root
+
+
+def test_a_fork_is_called_as_its_owner_says(written):
+    import identity
+
+    follow(written, "## Make it your own")
+    assert identity.read(written)["url"] == "https://github.com/your-name/your-course"
 
 
 def test_the_lab_on_the_page_is_whole_and_listed_and_its_solution_stays_out_of_the_student_edition(written):
@@ -51,26 +60,66 @@ def test_the_lab_on_the_page_runs_and_its_check_names_the_mistake(written):
     assert states == [["not done yet", None], ["correct", None], ["wrong", "length left in"]]
 
 
-def test_texts_of_one_s_own_are_read_by_the_function_on_the_page(tmp_path):
-    (function,) = blocks("## Change the data", "python")
+OWN = "\n".join(f"this film is {'good' if i % 2 else 'bad'} number {i},{i % 2}" for i in range(200))
+
+
+def test_one_file_switches_every_lab_to_data_of_one_s_own_and_a_failed_claim_is_told_and_stops_nothing(tmp_path):
     shutil.copytree(ROOT / "shared", tmp_path / "shared", ignore=shutil.ignore_patterns("__pycache__"))
-    module = tmp_path / "shared/reviews.py"
-    text = module.read_text()
-    old = re.search(r"(?ms)^def _load_movies\(.*?\n\n\n", text)[0]
-    module.write_text(text.replace(old, f"{function}\n\n\n"))
-    rows = [f"this film is {'good' if i % 2 else 'bad'} number {i},{i % 2}" for i in range(200)]
-    (tmp_path / "shared/reviews.csv").write_text("\n".join(["text,label", *rows]))
-    code = (
-        "import json\nfrom shared import data\nprepared = data.load_reviews()\n"
-        "parts = [prepared.train, prepared.validation, prepared.test]\n"
-        "print(json.dumps([[p.rows for p in parts], parts[0].texts[0], parts[0].labels[0], prepared.citation]))"
-    )
-    command = [sys.executable, "-c", code]
-    answer = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=100)
-    assert answer.returncode == 0, answer.stderr
-    rows, text, label, citation = json.loads(answer.stdout)
-    assert [len(part) for part in rows] == [160, 20, 20] and sorted(sum(rows, [])) == list(range(200))
-    assert text.startswith("this film is " + ("good" if label else "bad")) and citation == "Our own reviews."
+    (tmp_path / "shared/reviews.csv").write_text(f"\ufefftext,label\n{OWN}", "utf-8")
+    cells = [
+        "from shared import data\nsettings = data.start_lab()\nreviews = data.load_reviews(settings.source)",
+        "def claim(holds):\n    assert holds\nclaim(len(reviews.train) == 160)\nclaim(len(reviews.test) == 25_000)",
+        "print(settings.source, sorted(reviews.train.rows + reviews.validation.rows + reviews.test.rows)[:3])",
+    ]
+    code = "from IPython.core.interactiveshell import InteractiveShell\nshell = InteractiveShell.instance()\n"
+    code += f"for cell in {cells!r}:\n    shell.run_cell(cell).raise_error()"
+    personal = {name: value for name, value in os.environ.items() if name not in ("LAB_DATA", "LAB_SCALE")}
+    answer = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, env=personal | {"IPYTHONDIR": str(tmp_path)},
+        capture_output=True, text=True, timeout=100,
+    )  # fmt: skip
+    assert answer.returncode == 0, answer.stdout + answer.stderr
+    assert answer.stdout.splitlines() == ["Not so on these data: holds", "own [0, 1, 2]"]
+
+
+@pytest.mark.parametrize(
+    ("table", "sentence"),
+    [
+        ("review,label\n" + OWN, "no column text"),
+        ("text,label\ngood,1", "take 100 at least"),
+        ("text,label\n" + OWN.replace(",1", ",5"), "a label is 0"),
+        (None, "There is no shared/reviews.csv"),
+    ],
+)
+def test_a_table_that_is_not_as_the_page_says_gets_a_sentence(tmp_path, monkeypatch, table, sentence):
+    from shared import reviews
+
+    monkeypatch.setattr(reviews, "OWN", tmp_path / "reviews.csv")
+    if table:
+        reviews.OWN.write_text(table)
+    with pytest.raises(ValueError, match=sentence):
+        reviews.load_reviews("own")
+
+
+def test_make_clean_keeps_what_was_measured_and_what_instructors_and_students_have(tmp_path):
+    kept = ["_build/times/01.json", "_build/instructor/pages/a.html", "student/01.ipynb", "handed_in.csv", ".venv/x"]
+    for name in [*kept, "_build/html/index.html", "_build/.doctrees/a", "build/lib/a", "labs/__pycache__/a.pyc"]:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("")
+    for folder in ("shared", "tests", "tools", "experiments"):
+        (tmp_path / folder).mkdir()
+    shutil.copy(ROOT / "Makefile", tmp_path)
+    subprocess.run(["make", "clean"], cwd=tmp_path, check=True, capture_output=True)
+    left = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()}
+    assert left == {*kept, "Makefile"}
+
+
+def test_a_term_of_fifteen_weeks_holds_every_lab_and_the_shorter_ones_hold_labs_of_the_course():
+    short, long = part("## Plan a term").split("**Fifteen weeks**")
+    named = {lab.stem for lab in notebooks.taught(ROOT)}
+    assert named <= set(re.findall(r"labs/(\d\d_\w+)\.ipynb", long))
+    texts = {lab.stem for lab in notebooks.labs(ROOT)} | {"15_longer_texts"}
+    assert set(re.findall(r"labs/(\d\d_\w+)\.ipynb", short)) <= texts
 
 
 @pytest.mark.parametrize("target", sorted(set(re.findall(r"(?m)(?:^|`)make ([a-z-]+)", PAGE))))

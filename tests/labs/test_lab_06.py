@@ -57,6 +57,6 @@ def test_no_cell_of_the_lab_is_exempt_from_comparison(cells):
 def test_the_check_of_the_lab_tells_a_broken_layer_from_a_sound_one_also_where_nothing_crashes(shape):
     taught = lab_code.taught(lab_code.find(6), "treats_sentences_alone")
     torch.manual_seed(0)
-    x = torch.rand(shape)
-    assert taught["treats_sentences_alone"](taught["SelfAttention"](shape[-1], shape[-1]), x) is True
-    assert taught["treats_sentences_alone"](taught["SelfAttentionFromLayers"](shape[-1], shape[-1]), x) is not True
+    x, width = torch.rand(shape), shape[-1]
+    assert taught["treats_sentences_alone"](taught["SelfAttention"](width, width, width), x) is True
+    assert taught["treats_sentences_alone"](taught["WithT"](width, width), x) is not True

@@ -183,6 +183,13 @@ def test_pieces_become_the_words_of_the_text_and_rows_stay_shares(lab):
     assert torch.allclose(maps[:, :, 2, 1], by_piece[:, :, 5, 1:5].sum(dim=-1), atol=1e-6)
 
 
+def test_the_finds_that_the_next_lab_names_are_those_of_the_executed_lab():
+    (found,) = (line for cell in lab_code.cells(NEXT) for line in cell.splitlines() if line.startswith("found = {"))
+    notebook = LAB.with_suffix(".ipynb").read_text("utf-8")
+    for name, head in ast.literal_eval(found.partition("=")[2].partition("#")[0].strip()).items():
+        assert re.search(rf"{re.escape(name)} +{re.escape(str(head))}: ", notebook), (name, head)
+
+
 # --- what the lab does with the model --------------------------------------------------------------------------------
 
 

@@ -1,7 +1,12 @@
-"""Claims about predictions and quizzes: as text they are whole, and what is not whole is refused with file and line."""
+"""Claims about predictions and questions: they are whole, what is not is refused, and exports hold all of it."""
 
+import io
+import re
+import zipfile
 from pathlib import Path
+from xml.etree import ElementTree
 
+import export_quizzes
 import notebooks
 import pytest
 import quizzes
@@ -175,3 +180,90 @@ def test_a_question_that_is_not_whole_is_refused_with_file_and_line(write, old, 
     assert old in QUIZ
     with pytest.raises(ValueError, match=rf"labs/03_x\.md, line \d+: .*({said})"):
         quizzes.quizzes(write(QUIZ.replace(old, new, 1)))
+
+
+# --- exports -------------------------------------------------------------------------------------------------------
+
+HOSTILE = QUIZ.replace("all three", "`<b>&amp;</b>` and $a < b$, a & b").replace(
+    "More of it.", "See [lab 2](02_keys.ipynb)."
+)
+
+
+@pytest.fixture
+def found(write):
+    return quizzes.quizzes(write(HOSTILE))
+
+
+def test_moodle_gets_every_question_with_its_kind_choices_reasons_and_formulas(found):
+    file = export_quizzes.to_moodle("3. A lab", 3, found, "https://site")
+    category, chosen, typed, open_one = ElementTree.fromstring(file)
+    assert category.findtext("category/text") == "$course$/top/Towards Self-Attention/3. A lab"
+    kinds = [one.get("type") for one in (chosen, typed, open_one)]
+    assert kinds == ["multichoice", "shortanswer", "essay"]
+    assert chosen.findtext("name/text") == "Lab 3, question 1"
+    assert chosen.findtext("questiontext/text") == "<p>Which matrix asks?</p>"
+    file = re.sub(rb"&lt;/?span.*?&gt;", b"", file)  # around formulas
+    chosen = ElementTree.fromstring(file)[1]
+    assert [(answer.get("fraction"), answer.findtext("text")) for answer in chosen.iter("answer")] == [
+        ("0", "<p><code>W_key</code></p>"),
+        ("100", "<p><code>W_query</code>,\nas \\(x W\\)</p>"),
+        ("0", "<p><code>&lt;b&gt;&amp;amp;&lt;/b&gt;</code> and \\(a &lt; b\\), a &amp; b</p>"),
+    ]
+    reasons = [answer.findtext("feedback/text") for answer in chosen.iter("answer")]
+    assert reasons == ["<p>It answers.</p>", "<p>Right. A query is \\(x W_q\\).</p>", "<p>Two of them\nanswer.</p>"]
+    assert chosen.findtext("generalfeedback/text") == '<p>See <a href="https://site/labs/02_keys.html">lab 2</a>.</p>'
+    assert [answer.findtext("text") for answer in typed.iter("answer")] == ["6", "six"]
+    assert open_one.findtext("graderinfo/text") == "<p>There is no single right answer.</p>"
+
+
+@pytest.mark.parametrize(("number", "width"), [("6", 0.5), (".25", 0.005), ("-1.5", 0.05)])
+def test_a_number_has_a_tolerance_of_half_its_last_place(write, number, width):
+    found = quizzes.quizzes(write(QUIZ.replace("**6** or **six**", f"**{number}**")))
+    assert found[1].accepted == [number]
+    (answer,) = ElementTree.fromstring(export_quizzes.to_moodle("", 3, found, ""))[2].iter("answer")
+    assert (answer.findtext("text"), float(answer.findtext("tolerance"))) == (number, width)
+    tests = canvas(found)[0][1].find(f".//{QTI}or")
+    low, high = (float(tests.findtext(f".//{QTI}{end}")) for end in ("vargte", "varlte"))
+    assert (low, high) == pytest.approx((float(number) - width, float(number) + width))
+
+
+QTI = "{http://www.imsglobal.org/xsd/ims_qtiasiv1p2}"
+
+
+def canvas(found):
+    """Return the items of the zip, and the files that it says it has and those that it has."""
+    with zipfile.ZipFile(io.BytesIO(export_quizzes.to_canvas("3. A lab", 3, found, "https://site"))) as zipped:
+        roots = {name: ElementTree.fromstring(zipped.read(name)) for name in zipped.namelist()}
+    listed = [file.get("href") for file in roots["imsmanifest.xml"].iter() if file.tag.endswith("}file")]
+    items = [item for root in roots.values() for item in root.iter(f"{QTI}item")]
+    return items, sorted(listed), sorted(roots.keys() - {"imsmanifest.xml"})
+
+
+def test_canvas_gets_every_question_and_a_manifest_of_all_files(found):
+    items, listed, there = canvas(found)
+    assert listed == there and len(there) == 2
+    kinds = [next(e.text for e in item.iter(f"{QTI}fieldentry")) for item in items]
+    assert kinds == ["multiple_choice_question", "short_answer_question", "essay_question"]
+
+
+def test_in_canvas_each_choice_leads_to_its_own_reason_and_one_to_the_points(found):
+    chosen = canvas(found)[0][0]
+    choices = {label.get("ident"): label.findtext(f".//{QTI}mattext") for label in chosen.iter(f"{QTI}response_label")}
+    reasons = {told.get("ident"): told.findtext(f".//{QTI}mattext") for told in chosen.iter(f"{QTI}itemfeedback")}
+    told, right = {}, []
+    for condition in chosen.iter(f"{QTI}respcondition"):
+        choice, feedback = condition.findtext(f".//{QTI}varequal"), condition.find(f"{QTI}displayfeedback")
+        if condition.find(f"{QTI}setvar") is not None:
+            right.append(choices[choice])
+        elif choice:
+            told[choices[choice]] = reasons[feedback.get("linkrefid")]
+    assert [why.split()[0] for why in told.values()] == ["<p>It", "<p>Right.", "<p>Two"] and list(told) == list(
+        choices.values()
+    )
+    assert len(right) == 1 and right[0].startswith("<p><code>W_query</code>")
+    assert 'data-equation-content="x W"' in right[0] and "/equation_images/x%20W" in right[0]
+
+
+def test_the_same_questions_make_the_same_files(found):
+    for export in (export_quizzes.to_moodle, export_quizzes.to_canvas):
+        assert export("A", 3, found, "s") == export("A", 3, found, "s") != export("A", 3, found[:1], "s")

@@ -173,9 +173,36 @@ def test_the_counts_of_right_answers_are_those_of_the_runs():
         {
             run: {"right": {"plain": plain, "distracted": pairs}}
             for run, plain, pairs in zip(runs, ("01", "11"), ("60", "24"), strict=True)
-        }
+        },
+        [],
     )
     assert [(row["kind"], row["answers"], row["right"]) for row in found] == [
         ("plain", 2, "1 2"),
         ("distracted", 12, "8 4"),
     ]
+    third = {grid.Run("marked", "one", "as taught", 0, 2): {"right": {"plain": "10"}}}
+    assert results.judged_right(third, found)[0] == found[0] | {"answers": 3, "right": "2 2"}
+
+
+def test_the_runs_of_a_stored_table_are_not_made_again_unless_it_is_stale(tmp_path, monkeypatch):
+    path, runs = tmp_path / "table.json", results.all_runs(1)[:2]
+    assert results.stored(path, runs) == ({}, [])
+    content = {"date": "2026-01-31", "made_by": table.fingerprint(), "versions": table.versions()}
+    path.write_text(json.dumps(content | {"results": [result(runs[0])], "reviews": [1]}))
+    assert results.stored(path, runs) == ({runs[0]: result(runs[0])}, [1])
+    assert results.stored(path, runs[1:]) == ({}, [])
+    monkeypatch.setattr(table, "SOURCES", table.SOURCES[:-1])
+    assert results.stored(path, runs) == ({}, [])
+
+
+def test_a_comment_or_a_docstring_makes_no_table_stale_and_a_changed_figure_does(tmp_path):
+    path = tmp_path / "code.py"
+
+    def code(text):
+        path.write_text(text)
+        return table.code_of(path)
+
+    first = code('"""Lab 4."""\n\nRATE = 0.1  # of lab 4\n\n\ndef f():\n    """One."""\n    return "# 2"\n')
+    assert first == code('"""Lab 5."""\nRATE = 0.1\n# more\ndef f():\n    """One,\n    two."""\n    return "# 2"\n')
+    assert first != code('"""Lab 4."""\n\nRATE = 0.2\n\n\ndef f():\n    """One."""\n    return "# 2"\n')
+    assert first != code('"""Lab 4."""\n\nRATE = 0.1\n\n\ndef f():\n    """One."""\n    return "# 3"\n')

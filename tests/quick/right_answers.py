@@ -171,6 +171,39 @@ RIGHT = {
         by two einsums: => row = torch.einsum("bi,bij->bj", mask / mask.sum(1, keepdim=True), weights)
             return torch.einsum("bj,bjd->bjd", row, values).sum(dim=1)
     """,
+    "marked_classifier": """
+        by gather: weighted_sum((ids == self.mark_id).to(features), features) =>
+            features[torch.arange(len(ids)), (ids == self.mark_id).int().argmax(dim=1)]
+        by einsum: => features = self.features(ids)
+            scores = torch.einsum("bk,btk->bt", self.ask(ids, features), self.attention.W_key(features))
+            weights = (scores / self.attention.W_key.out_features**0.5).masked_fill(~mask, -torch.inf).softmax(-1)
+            values = self.attention.W_value(features)
+            return self.output(torch.einsum("bt,btv->bv", weights, values))[:, 0], weights
+        by PyTorch: => x = self.features(ids)
+            inputs = self.ask(ids, x)[:, None], self.attention.W_key(x)
+            attend, unit = nn.functional.scaled_dot_product_attention, torch.eye(ids.shape[1]).to(x)
+            pooled = attend(*inputs, self.attention.W_value(x), attn_mask=mask[:, None])[:, 0]
+            weights = attend(*inputs, unit.expand(len(x), -1, -1), attn_mask=mask[:, None])[:, 0]
+            return self.output(pooled).flatten(), weights
+        values mapped once: weighted_sum(weights, self.attention.W_value(features)) =>
+            self.attention.W_value(weighted_sum(weights, features))
+    """,
+    "gains_by_places": """
+        in a comprehension: => base = np.array([train(False, False, seed) for seed in seeds])
+            return {(q, k): training.mean_and_interval([train(q, k, s) for s in seeds] - base)
+                for q in (True, False) for k in (True, False) if q or k}
+        by scipy: => from scipy import stats
+            found = {}
+            for kind in ((True, True), (True, False), (False, True)):
+                interval = stats.ttest_rel([train(*kind, s) for s in seeds], [train(False, False, s) for s in seeds])
+                low, high = interval.confidence_interval()
+                found[kind] = [(low + high) / 2, (high - low) / 2]
+            return found
+        a table first: => kinds = [(q, k) for q in (False, True) for k in (False, True)]
+            runs = {kind: [train(*kind, seed) for seed in seeds] for kind in kinds}
+            gains = {kind: np.subtract(runs[kind], runs[False, False]) for kind in kinds[1:]}
+            return {kind: np.array(training.mean_and_interval(gain)) for kind, gain in gains.items()}
+    """,
     "marks_row": """
         by einsum: => query = torch.einsum("bd,dk->bk", features[range(len(place)), place], W_query)
             scores = torch.einsum("bk,btk->bt", query, features @ W_key) * W_key.shape[1] ** -0.5
@@ -182,17 +215,32 @@ RIGHT = {
         one-hot places, in single precision: features[torch.arange(len(place)), place] =>
             (nn.functional.one_hot(place, features.shape[1]).float().unsqueeze(1) @ features).squeeze(1)
     """,
-    "context_of_one_word": """
-        by loops: => query = [sum(x * w for x, w in zip(inputs[place], column)) for column in W_query.T]
-            scores = [sum(q * k for q, k in zip(query, row @ W_key)) / len(query) ** 0.5 for row in inputs]
-            powers = [math.exp(score) for score in scores]
-            return sum(power / sum(powers) * (row @ W_value) for power, row in zip(powers, inputs))
-        by PyTorch: => queries = inputs[None, place, None] @ W_query
-            attend = nn.functional.scaled_dot_product_attention
-            return attend(queries, (inputs @ W_key)[None], (inputs @ W_value)[None])[0, 0]
-        by einsum: => scores = torch.einsum("d,dk,nj,jk->n", inputs[place], W_query, inputs, W_key)
-            scores = scores * W_key.size(1) ** -0.5
-            return torch.einsum("n,nd,dv->v", scores.softmax(-1), inputs, W_value)
+    "mend_the_batch": """
+        by softmax: => scores = queries @ keys.mT * keys.size(-1) ** -0.5
+            return torch.softmax(scores, dim=-1) @ values
+        sentence by sentence: => if queries.dim() == 3:
+                return torch.stack([mend_the_batch(*three) for three in zip(queries, keys, values)])
+            powers = torch.exp(queries @ keys.T / math.sqrt(keys.shape[1]))
+            return powers / powers.sum(dim=1, keepdim=True) @ values
+        mended axis by axis: keys.shape[-1] => queries.size(queries.dim() - 1) &&
+            powers.sum(dim=-1, keepdim=True) => powers.sum(dim=powers.dim() - 1)[..., None] && scores.mean() =>
+            scores.amax()
+    """,
+    "what_two_matrices_cost": """
+        by numpy: => import numpy as np
+            costs = np.array([own_weight(False, seed) for seed in seeds])
+            costs = costs - np.array([own_weight(True, seed) for seed in seeds])
+            return costs.mean(), 2 * costs.std(ddof=1) / np.sqrt(len(costs))
+        by a loop, in a list: => costs = []
+            for seed in seeds:
+                costs.append(own_weight(two_matrices=False, seed=seed))
+                costs[-1] -= own_weight(two_matrices=True, seed=seed)
+            mean = sum(costs) / len(costs)
+            variance = sum((cost - mean) ** 2 for cost in costs) / (len(costs) - 1)
+            return [mean, 2 * (variance / len(costs)) ** 0.5]
+        as tensors: => runs = torch.tensor([[own_weight(two, seed) for two in (False, True)] for seed in seeds])
+            costs = runs[:, 0] - runs[:, 1]
+            return costs.mean(), 2 * costs.std(correction=1) * len(costs) ** -0.5
     """,
     "as_layer": """
         entry by entry: => layer = nn.Linear(len(W), len(W[0]), bias=False)
@@ -250,55 +298,133 @@ RIGHT = {
         parameters: => unit = torch.eye(num_words)
             return torch.nn.Parameter(8 * unit), torch.nn.Parameter(8 * unit.roll(-1, 0))
     """,
-    "cut_into_heads": """
-        with view: => batch, tokens, embed_dim = projected.shape
-            return projected.view(batch, tokens, num_heads, embed_dim // num_heads).transpose(1, 2)
-        by chunks: => return torch.stack(projected.chunk(num_heads, dim=-1), dim=1)
-        turned first: => return projected.mT.reshape(len(projected), num_heads, -1, projected.shape[1]).mT
+    "twice_the_words": """
+        by numpy: => ratios = np.array([largest_weight(16, seed) for seed in seeds])
+            ratios = ratios / np.array([largest_weight(8, seed) for seed in seeds])
+            return ratios.mean(), 2 * ratios.std(ddof=1) / np.sqrt(len(ratios))
+        by a loop, in a list: => ratios = []
+            for seed in seeds:
+                ratios.append(largest_weight(num_words=16, seed=seed))
+                ratios[-1] /= largest_weight(num_words=8, seed=seed)
+            mean = sum(ratios) / len(ratios)
+            variance = sum((ratio - mean) ** 2 for ratio in ratios) / (len(ratios) - 1)
+            return [mean, 2 * (variance / len(ratios)) ** 0.5]
+        as tensors: => runs = torch.tensor([[largest_weight(n, seed) for n in (16, 8)] for seed in seeds])
+            ratios = runs[:, 0] / runs[:, 1]
+            return ratios.mean(), 2 * ratios.std(correction=1) * len(ratios) ** -0.5
     """,
-    "join_heads": """
-        with cat: => return torch.cat(heads.unbind(1), dim=-1)
-        with view: => return heads.permute(0, 2, 1, 3).contiguous().view(heads.shape[0], heads.shape[2], -1)
-        with einsum: => return torch.einsum("bhtj->bthj", heads).flatten(-2)
+    "mend_the_heads": """
+        all heads at once: => q, k, v = (part.unflatten(2, (num_heads, -1)).mT.mT.transpose(1, 2)
+                       for part in (queries, keys, values))
+            scores = q @ k.mT * q.shape[3] ** -0.5
+            scores = torch.where(mask[:, None, None, :], scores, torch.finfo(scores.dtype).min)
+            return (torch.softmax(scores, -1) @ v).transpose(1, 2).reshape(queries.shape)
+        by PyTorch, head by head: => attend, brought = nn.functional.scaled_dot_product_attention, []
+            for q, k, v in zip(*(part.chunk(num_heads, -1) for part in (queries, keys, values))):
+                brought.append(attend(q, k, v, attn_mask=mask[:, None]))
+            return torch.cat(brought, -1)
+        text by text, real tokens only: => head_dim = queries.shape[2] // num_heads
+            result = torch.zeros_like(queries)
+            for text, real in enumerate(mask):
+                for start in range(0, queries.shape[2], head_dim):
+                    own = slice(start, start + head_dim)
+                    scores = queries[text, :, own] @ keys[text, real, own].T / head_dim**0.5
+                    result[text, :, own] = scores.softmax(-1) @ values[text, real, own]
+            return result
+        columns asked by name: slice(head * head_dim, (head + 1) * head_dim) =>
+            torch.arange(head * head_dim, (head + 1) * head_dim)
+    """,
+    "worth_of_a_head": """
+        by numpy: => wide = np.array([share_left(8, 1, seed) for seed in seeds])
+            narrow = np.array([share_left(2, 2, seed) for seed in seeds])
+            gains = wide - narrow
+            return gains.mean(), 2.776 * gains.std(ddof=1) / np.sqrt(5)
+        by a loop, in a list: => total, gains = 0.0, []
+            for seed in seeds:
+                gains.append(share_left(embed_dim=8, num_heads=1, seed=seed))
+                gains[-1] -= share_left(embed_dim=2, num_heads=2, seed=seed)
+            mean = sum(gains) / len(gains)
+            spread = (sum((gain - mean) ** 2 for gain in gains) / (len(gains) - 1)) ** 0.5
+            return [mean, 2.776 * spread / len(gains) ** 0.5]
+        as tensors: => runs = torch.tensor([[share_left(8, 1, seed), share_left(2, 2, seed)] for seed in seeds])
+            gains = runs[:, 0] - runs[:, 1]
+            return gains.mean(), 2.776 * gains.std(correction=1) * len(gains) ** -0.5
     """,
     "many_heads": """
-        by PyTorch's whole layer: if embed_dim % num_heads => if num_heads * (embed_dim // num_heads) != embed_dim &&
-            => maps = (self.W_query, self.W_key, self.W_value)
+        by PyTorch's whole layer: if num_heads < 1 or embed_dim % num_heads =>
+            if num_heads * (embed_dim // num_heads) != embed_dim && => maps = (self.W_query, self.W_key, self.W_value)
             x = features.transpose(0, 1)
-            output, _ = nn.functional.multi_head_attention_forward(
+            output, weights = nn.functional.multi_head_attention_forward(
                 *(x, x, x, x.shape[2], self.num_heads),
                 torch.cat([one.weight for one in maps]),
                 torch.cat([one.bias for one in maps]),
                 *(None, None, False, 0.0),
                 *(self.W_output.weight, self.W_output.bias),
-                key_padding_mask=None if mask is None else ~mask,
+                key_padding_mask=torch.zeros(features.shape[:2]).bool() if mask is None else ~mask,
+                attn_mask=None if attention_mask is None else ~attention_mask,
+                average_attn_weights=False,
             )
-            return output.transpose(0, 1)
-        parameters, and a loop over heads:
-            nn.Linear(embed_dim, embed_dim) => nn.Parameter(torch.randn(embed_dim, embed_dim)) &&
-            => Ws = self.W_query, self.W_key, self.W_value
-            brought = []
-            for queries, keys, values in zip(*((features @ W).chunk(self.num_heads, -1) for W in Ws)):
+            return output.transpose(0, 1).nan_to_num(), weights.nan_to_num()
+        a loop over heads: => maps = self.W_query, self.W_key, self.W_value
+            brought, looked = [], []
+            for queries, keys, values in zip(*(one(features).chunk(self.num_heads, -1) for one in maps)):
                 scores = torch.einsum("bik,bjk->bij", queries, keys) * keys.shape[-1] ** -0.5
                 if mask is not None:
                     scores = scores + torch.where(mask, 0.0, -1e30)[:, None, :]
-                brought.append(torch.einsum("bij,bjv->biv", torch.softmax(scores, -1), values))
-            return torch.cat(brought, -1) @ self.W_output
-        refuses when it is called, and hides by sharing out again: if embed_dim % num_heads: => if False: &&
-            (embed_dim, embed_dim) => (embed_dim, embed_dim, bias=False) && => if features.shape[2] % self.num_heads:
+                if attention_mask is not None:
+                    scores = scores + torch.where(attention_mask, 0.0, -1e30)
+                looked.append(torch.softmax(scores, -1))
+                brought.append(torch.einsum("bij,bjv->biv", looked[-1], values))
+            return self.W_output(torch.cat(brought, -1)), torch.stack(looked, 1)
+        refuses when it is called, and hides by sharing out again: if num_heads < 1 or embed_dim % num_heads: =>
+            if False: && => if features.shape[2] % self.num_heads:
                 raise ValueError(f"头数 {self.num_heads} 不能整除 {features.shape[2]}。")
             maps = self.W_query, self.W_key, self.W_value
             queries, keys, values = (torch.stack(one(features).chunk(self.num_heads, 2), 1) for one in maps)
             weights = (queries @ keys.mT / math.sqrt(keys.shape[3])).softmax(-1)
-            if mask is not None:
-                weights = weights * mask[:, None, None]
-                weights = weights / weights.sum(-1, keepdim=True).clamp(min=1e-300)
-            return self.W_output(torch.cat((weights @ values).unbind(1), 2))
-        matrices lying, and the smallest number: (f"{num_heads} heads cannot => (embed_dim, num_heads) #" &&
-            nn.Linear(embed_dim, embed_dim) => nn.Parameter(torch.randn(embed_dim, embed_dim)) &&
-            float("-inf") => torch.finfo(scores.dtype).min && self.W_query(features) => features @ self.W_query.T &&
-            self.W_key(features) => features @ self.W_key.T && self.W_value(features) => features @ self.W_value.T &&
-            self.W_output(joined) => joined @ self.W_output.T
+            for hidden in (mask if mask is None else mask[:, None, None], attention_mask):
+                if hidden is not None:
+                    weights = weights * hidden
+                    weights = weights / weights.sum(-1, keepdim=True).clamp(min=1e-300)
+            return self.W_output(torch.cat((weights @ values).unbind(1), 2)), weights
+        the smallest number, and the scores divided: / math.sqrt(self.head_dim) => && check_inputs => # check_inputs &&
+            keys.transpose(2, 3) => keys.mT / math.sqrt(self.head_dim) && allowed = None => allowed = torch.tensor(True)
+            && may_look if mask is None else may_look & allowed => may_look & allowed && masked_softmax(scores, allowed)
+            => scores.masked_fill(~allowed, torch.finfo(scores.dtype).min).softmax(dim=-1)
+    """,
+    "language_model": """
+        a block after the other: => mask = causal_mask(ids.shape[1]) if self.causal else None
+            read = self.features(ids)
+            for number in range(len(self.blocks)):
+                read = self.blocks[number](read, None, mask)[0]
+            return nn.functional.linear(self.norm(read), self.output.weight, self.output.bias)
+        by tril: => import torch
+            tokens = ids.shape[1]
+            may = torch.ones(tokens, tokens, dtype=torch.bool).tril() if self.causal else None
+            read = self.features(ids)
+            for block in self.blocks:
+                read, weights = block(read, attention_mask=may)
+            norm = self.norm
+            read = torch.layer_norm(read, norm.normalized_shape, norm.weight, norm.bias, norm.eps)
+            return self.output(read.flatten(0, 1)).unflatten(0, ids.shape)
+        names of its own: => from torch import arange
+            features, places = self.features(ids), arange(ids.size(1))
+            for block in self.blocks:
+                extra = {"attention_mask": places[:, None] >= places} if self.causal else {}
+                features = block(features, **extra)[0]
+            return self.output(self.norm(features))
+    """,
+    "worth_of_context": """
+        by zip: => rows = [surprises_with(length) for length in lengths]
+            return {n: mean_and_interval(a - b) for n, a, b in zip(lengths[1:], rows, rows[1:])}
+        by NumPy: => import numpy as np
+            rows = np.stack([surprises_with(length).numpy() for length in lengths])
+            return {n: list(mean_and_interval(row)) for n, row in zip(lengths[1:], -np.diff(rows, axis=0))}
+        from the end: => found = {}
+            for place in reversed(range(1, len(lengths))):
+                now, then = surprises_with(lengths[place]), surprises_with(lengths[place - 1])
+                found[lengths[place]] = torch.tensor(mean_and_interval(then - now), dtype=torch.float64)
+            return found
     """,
     "allowed_places": """
         by loops: => allowed = torch.zeros(len(mask), mask.shape[1], mask.shape[1], dtype=torch.bool)
@@ -322,6 +448,35 @@ RIGHT = {
         turned: => turned = features.movedim(-1, 0)
             normal = (turned - turned.mean(0)) / (turned.var(0, unbiased=False) + eps).pow(0.5)
             return normal.movedim(0, -1) * scale + shift
+    """,
+    "transformer_block": """
+        by hand: => norm = self.attention_norm
+            spread, mean = torch.var_mean(features, -1, unbiased=False, keepdim=True)
+            normed = (features - mean) / (spread + norm.eps).sqrt() * norm.weight + norm.bias
+            attended, weights = self.attention(normed, mask=mask, attention_mask=attention_mask)
+            features = torch.add(self.dropout(attended), features)
+            return self.dropout(self.feed_forward(self.feed_forward_norm(features))) + features, weights
+        GELU's place kept: nn.ReLU(), nn.Dropout(dropout), nn.Linear => nn.ReLU(inplace=True), nn.Linear
+        two calls: => def add(part, norm):
+                given = part(norm(features))
+                first = given[0] if isinstance(given, tuple) else given
+                return features + self.dropout(first), given
+            features, (_, weights) = add(lambda x: self.attention(x, mask, attention_mask), self.attention_norm)
+            return [add(self.feed_forward, self.feed_forward_norm)[0], weights]
+    """,
+    "missed_by_rate": """
+        by NumPy: => pairs = np.array([[[accuracy(part, rate, seed) for part in ("nothing", part_away)]
+                for seed in seeds] for rate in rates])
+            gains = pairs[..., 0] - pairs[..., 1]
+            return {rate: list(mean_and_interval(row)) for rate, row in zip(rates, gains)}
+        in one expression: => return {rate: mean_and_interval([accuracy("nothing", rate, seed)
+                - accuracy(part_away, rate, seed) for seed in seeds]) for rate in reversed(rates)}
+        tensors: => found = dict.fromkeys(rates)
+            for rate in found:
+                whole = torch.tensor([accuracy("nothing", rate, seed) for seed in seeds], dtype=torch.float64)
+                less = torch.tensor([accuracy(part_away, rate, seed) for seed in seeds], dtype=torch.float64)
+                found[rate] = torch.tensor(mean_and_interval(whole - less), dtype=torch.float64)
+            return found
     """,
     "first_block": """
         by hand: => total = features + self.attention(features, mask)[0]
@@ -355,6 +510,45 @@ RIGHT = {
         words' axis second: => return F.cross_entropy(scores[:, :-1].transpose(1, 2), ids[:, 1:], ignore_index=0)
         picked by a mask: => return F.cross_entropy(scores[:, :-1][ids[:, 1:] > 0], ids[:, 1:][ids[:, 1:] > 0])
     """,
+    "mend_the_comparison": """
+        in a function of its own: => def tested(name, seed):
+                return measure(max(train(name, seed), key=lambda net: measure(net, "validation")), "test")
+            return training.mean_and_interval([tested(first, seed) - tested(second, seed) for seed in seeds])
+        by argmax: => runs = np.zeros((2, len(seeds)))
+            for row, name in enumerate([first, second]):
+                for column, seed in enumerate(seeds):
+                    nets = train(name, seed)
+                    runs[row, column] = measure(nets[np.argmax([measure(net, "validation") for net in nets])], "test")
+            return training.mean_and_interval(runs[0] - runs[1])
+        by scipy: => found = []
+            for name in (first, second):
+                runs = [train(name, seed) for seed in seeds]
+                best = [sorted(run, key=lambda net: -measure(net, "validation"))[0] for run in runs]
+                found.append([measure(net, "test") for net in best])
+            if found[0] == found[1]:
+                return 0.0, 0.0
+            low, high = stats.ttest_rel(*found).confidence_interval()
+            return np.array([low + high, high - low]) / 2
+    """,
+    "told_before": """
+        by the ends: => d = np.array([train(first, seed) for seed in seeds]) - [train(second, seed) for seed in seeds]
+            mean, half = training.mean_and_interval(d)
+            low, high = mean - half, mean + half
+            if low > -band and high < band:
+                word = "close"
+            elif low <= 0 <= high:
+                word = "undecided"
+            else:
+                word = "higher" if low > 0 else "lower"
+            return [mean, half, word]
+        by a table: => mean, half = training.mean_and_interval([train(first, s) - train(second, s) for s in seeds])
+            holds = {"close": max(mean + half, half - mean) < band, "higher": mean > half, "lower": -mean > half}
+            return mean, half, next((word for word in holds if holds[word]), "undecided")
+        by scipy: => low, high = stats.ttest_rel([train(first, s) for s in seeds],
+                [train(second, s) for s in seeds]).confidence_interval()
+            word = "higher" if low > 0 else "lower" if high < 0 else "undecided"
+            return (low + high) / 2, (high - low) / 2, "close" if -band < low and high < band else word
+    """,
     "paired_interval": """
         by loops: => differences = [float(a) - float(b) for a, b in zip(first, second, strict=True)]
             n, mean = len(differences), sum(differences) / len(differences)
@@ -381,6 +575,41 @@ RIGHT = {
             differences = torch.as_tensor(differences)
             return ((signs * differences).sum(1).abs() >= differences.sum().abs() - 1e-12).double().mean()
     """,
+    "encoder_layer": """
+        by hand: => total = features + self.attention(features, mask=mask)[0]
+            spread, mean = torch.var_mean(total, -1, unbiased=False, keepdim=True)
+            norm = self.attention_norm
+            first = (total - mean) / (spread + norm.eps).sqrt() * norm.weight + norm.bias
+            hidden = nn.functional.gelu(first @ self.feed_forward[0].weight.T + self.feed_forward[0].bias)
+            thought = nn.functional.linear(hidden, self.feed_forward[2].weight, self.feed_forward[2].bias)
+            return self.feed_forward_norm(first + thought), self.attention(features, mask)[1]
+        in place names: => attended, weights = self.attention(features, mask)
+            features = self.attention_norm(torch.add(attended, features))
+            features = self.feed_forward_norm(torch.add(self.feed_forward(features), features))
+            return [features, weights]
+        keywords: nn.LayerNorm(dim, eps) => nn.LayerNorm(normalized_shape=dim, eps=eps)
+    """,
+    "share_on_aim": """
+        by einsum: => rows = target.any(dim=1)
+            return torch.einsum("lhij,ij->lh", weights, target.to(weights.dtype)) / rows.sum()
+        by masked_fill: => given = weights.masked_fill(~target, 0).sum(-1)
+            return given[:, :, target.sum(1) > 0].mean(2)
+        row by row: => rows = [i for i in range(len(target)) if target[i].any()]
+            return torch.stack([weights[:, :, i, target[i]].sum(-1) for i in rows]).mean(0)
+    """,
+    "search_and_test": """
+        by unravel_index: => import numpy as np
+            found = shares(searched).mean(0).numpy()
+            head = tuple(int(i) for i in np.unravel_index(found.argmax(), found.shape))
+            mean, half = mean_and_interval([row[head].item() for row in shares(fresh)])
+            return [head, mean, half]
+        by loops: => found = shares(searched).sum(0)
+            best = max((found[i, j].item(), i, j) for i in range(len(found)) for j in range(found.shape[1]))
+            return best[1:], *mean_and_interval(shares(fresh)[:, best[1], best[2]].tolist())
+        flat: => width = shares(searched).shape[2]
+            place = int(shares(searched).flatten(1).mean(0).argmax())
+            return (place // width, place % width), *mean_and_interval(shares(fresh).flatten(1)[:, place])
+    """,
     "breadth": """
         with where: => logs = torch.where(weights > 0, weights, 1.0).log()
             return (-torch.einsum("...ij,...ij->...i", weights, logs)).exp().mean(-1)
@@ -388,6 +617,18 @@ RIGHT = {
         in numpy: => from scipy.special import entr
             return np.asarray(np.exp(entr(weights.numpy()).sum(-1)).mean(-1))
         in bits: => return torch.exp2(-(weights * torch.log2(weights.clamp(min=1e-300))).sum(-1)).mean(-1)
+    """,
+    "more_than_the_sum": """
+        in one line: => whole = lead_without([])
+            rest = lead_without(group) - whole - sum([lead_without([one]) - whole for one in group])
+            return list(mean_and_interval(rest.numpy()))
+        by counting: => singles = torch.stack([lead_without([one]) for one in group]).sum(0)
+            return mean_and_interval(lead_without(group) - singles + (len(group) - 1) * lead_without([]))
+        a loop: => left = lead_without(list(group)) - lead_without([])
+            for one in group:
+                left = left + lead_without([]) - lead_without([one])
+            mean, half = mean_and_interval(left)
+            return torch.tensor(mean), torch.tensor(half)
     """,
     "without_head": """
         in chunks: => heads = list(weight.chunk(num_heads, dim=1))
@@ -438,9 +679,25 @@ BY_PARAMETERS = f"""
 RIGHT["add_queries"] = LAYERS.replace("BROUGHT", "features").replace(
     "dim, key_dim, bias=False => dim, key_dim &&", "keys = self.W_key(features) => keys = self.W_key(features) + 0 &&"
 )
-VALUES = "&& nn.Linear(dim, value_dim, bias=False) => nn.Parameter(torch.randn(dim, value_dim))"
-RIGHT["whole_layer"] = LAYERS.replace("BROUGHT", "self.W_value(features)")
-RIGHT["whole_layer"] += BY_PARAMETERS.replace("MORE", VALUES).replace("BROUGHT", "features @ self.W_value")
+RIGHT["whole_layer"] = LAYERS.replace("BROUGHT", "self.W_value(features)").replace(
+    "biases, and -inf: dim, key_dim, bias=False => dim, key_dim && ", "with -inf: "
+)
+RIGHT["whole_layer"] += """
+        the scale on the queries, by einsum: {SCORES} => torch.einsum("bik,bjk->bij", queries / keys.size(2)**0.5, keys)
+""".replace("{SCORES}", "queries @ keys.transpose(1, 2) / math.sqrt(keys.shape[2])")
+RIGHT["look_away"] = """
+        by the keys: W_query.weight => W_key.weight
+        put back: => kept, before = net.attention.W_query.weight.data.clone(), right(net)
+            net.attention.W_query.weight.data.zero_()
+            after = right(net)
+            net.attention.W_query.weight.data = kept
+            d = np.asarray(before, dtype=int) - np.asarray(after, dtype=int)
+            return [d.mean(), stats_t(len(d)) * d.std(ddof=1) / len(d) ** 0.5]
+        in torch: => away = copy.deepcopy(net)
+            away.attention.W_query.weight.data *= 0
+            d = torch.from_numpy(right(net)).double() - torch.from_numpy(right(away)).double()
+            return training.mean_and_interval(d.numpy())
+""".replace("stats_t(len(d))", "training.stats.t.ppf(0.975, len(d) - 1)")
 
 RIGHT |= {
     "looked_at": """
@@ -535,6 +792,54 @@ RIGHT |= {
                 model.load_state_dict(kept)
             return before, torch.tensor(after)
     """,
+    "rotate": """
+        by complex numbers: => pairs = torch.view_as_complex(vectors.unflatten(-1, (-1, 2)).contiguous())
+            speeds = torch.tensor([base ** (-2 * i / vectors.shape[-1]) for i in range(vectors.shape[-1] // 2)])
+            angles = places.unsqueeze(-1) * speeds.to(vectors)
+            return torch.view_as_real(pairs * torch.polar(torch.ones_like(angles), angles)).flatten(-2)
+        by matrices: => angles = torch.stack([places * base ** (-i / vectors.shape[-1])
+                                  for i in range(0, vectors.shape[-1], 2)], -1).to(vectors)
+            turns = torch.stack([angles.cos(), -angles.sin(), angles.sin(), angles.cos()], -1).unflatten(-1, (2, 2))
+            return (turns @ vectors.unflatten(-1, (-1, 2)).unsqueeze(-1)).squeeze(-1).flatten(-2)
+        pair by pair: => found = []
+            for i in range(0, vectors.shape[-1], 2):
+                angle = places / base ** (i / vectors.shape[-1])
+                cos, sin = torch.cos(angle), torch.sin(angle)
+                x, y = vectors[..., i], vectors[..., i + 1]
+                found += [cos * x - sin * y, sin * x + cos * y]
+            return torch.stack(found, dim=-1)
+        each number twice: => dim = vectors.shape[-1]
+            angles = places[..., None] * torch.exp(-math.log(base) * torch.arange(0, dim, 2).to(vectors) / dim)
+            cos, sin = (part.repeat_interleave(2, dim=-1) for part in (angles.cos(), angles.sin()))
+            crossed = torch.stack([-vectors[..., 1::2], vectors[..., 0::2]], -1).flatten(-2)
+            return vectors * cos + crossed * sin
+    """,
+    "mend_the_turns": """
+        one by one: => scores = torch.stack([(rotate(queries[i], places[i]) * rotate(keys, places)).sum(1)
+                                  for i in range(len(queries))])
+            return torch.softmax(scores / keys.shape[-1] ** 0.5, dim=-1) @ values
+        by PyTorch: => from torch.nn import functional
+            return functional.scaled_dot_product_attention(rotate(queries, places), rotate(keys, places), values)
+        counted from the first: => near = places - places[0]
+            scores = rotate(queries, near) @ rotate(keys, near).mT / math.sqrt(queries.shape[1])
+            shares = (scores - scores.max(dim=1, keepdim=True).values).exp()
+            return shares @ values / shares.sum(dim=1, keepdim=True)
+    """,
+    "places_or_words": """
+        put back in a finally: => first, second, count = measure(net, short), measure(net, long), net.places
+            try:
+                net.places = lambda ids: count(ids) / factor
+                return [first, second, measure(net, long)]
+            finally:
+                net.places = count
+        the copy first: => squeezed = copy.deepcopy(net)
+            squeezed.places = lambda ids: net.places(ids) * (1 / factor)
+            third = measure(squeezed, long)
+            return measure(net, short), measure(net, long), third
+        as tensors: => other = copy.copy(net)
+            other.places = lambda ids, count=net.places: count(ids).double().div(factor)
+            return tuple(torch.tensor(measure(*pair)) for pair in ((net, short), (net, long), (other, long)))
+    """,
     "merge": """
         by one_more's way: => top = torch.stack([first[0], second[0]]).amax(0)
             factors = [torch.exp(half[0] - top) for half in (first, second)]
@@ -563,16 +868,21 @@ RIGHT |= {
             return summed / total
     """,
     "cached_step": """
-        by vstack: => keys, values = torch.vstack([keys, key]), torch.vstack([values, value])
-            weights = torch.softmax((keys * query).sum(1) * len(query) ** -0.5, 0)
-            return (weights[:, None] * values).sum(0), keys, values
-        by PyTorch: => keys, values = torch.cat([keys, key.unsqueeze(0)]), torch.cat([values, value.unsqueeze(0)])
-            return F.scaled_dot_product_attention(query[None], keys, values)[0], keys, values
-        two scores apart: => old, new = keys @ query / math.sqrt(len(key)), key @ query / math.sqrt(len(key))
-            top = torch.cat([old, new[None]]).max()
+        head by head: => brought, kept = [], ([], [])
+            for q, k, v, K, V in zip(query, key, value, keys, values):
+                K, V = torch.vstack([K, k]), torch.vstack([V, v])
+                weights = torch.softmax((K * q).sum(1) * len(q[0]) ** -0.5, 0)
+                brought.append((weights[:, None] * V).sum(0, keepdim=True))
+                kept[0].append(K), kept[1].append(V)
+            return torch.stack(brought), torch.stack(kept[0]), torch.stack(kept[1])
+        by PyTorch: => keys, values = torch.cat([keys, key], 1), torch.cat([values, value], -2)
+            return F.scaled_dot_product_attention(query, keys, values), keys, values
+        two scores apart: => scale = math.sqrt(key.shape[-1])
+            old, new = query @ keys.mT / scale, query @ key.mT / scale
+            top = torch.cat([old, new], dim=2).amax(dim=2, keepdim=True)
             a, b = (old - top).exp(), (new - top).exp()
-            output = (a @ values + b * value) / (a.sum() + b)
-            return [output, torch.cat([keys, key[None]]), torch.cat([values, value[None]])]
+            output = (a @ values + b @ value) / (a.sum(dim=2, keepdim=True) + b)
+            return [output, torch.cat([keys, key], dim=1), torch.cat([values, value], dim=1)]
     """,
     "peak_for_each_block": """
         by a loop: => inputs, peaks = torch.randn(3, num_tokens, 16), {}
@@ -600,23 +910,32 @@ EQUAL = {  # mutants by what stands in them, with the reason why they are right
     "masked_softmax": {"finfo((-scores).dtype)": "a tensor and its negative have one dtype"},
     "looked_at": {"math.sqrt(queries.shape[2])": "queries and keys have one width"},
     "redundant_key": {"b = query @ b_key + b_query": "a dot product has no order"},
-    "whole_layer": {
-        "self.W_query = nn.Linear(dim, key_dim, bias=True)": BIAS,
-        "self.W_key = nn.Linear(dim, key_dim, bias=True)": BIAS,
-        "self.W_value = nn.Linear(dim, value_dim, bias=True)": BIAS,
+    "marked_classifier": {"mark_id, dim=17": "the starting cell has the sizes"},
+    "gains_by_places": {"in ((False, True), (True, False), (True, True))": "a dict has no order that counts"},
+    "look_away": {
+        "right(net) - right(away).astype(float)": "bool less float is float",
+        "right(net).astype(float) - right(away)\n": "float less bool is float",
     },
-    "context_of_one_word": {"dim=-1)": "the scores of one word have one axis, the first and the last"},
+    "mend_the_batch": {
+        "- queries.mean()": "whatever is taken off all scores, the shares stay",
+        "- values.mean()": "whatever is taken off all scores, the shares stay",
+        "scores + scores.mean()": "whatever is added to all scores, the shares stay",
+    },
+    "what_two_matrices_cost": {"costs.mean().item(), half)": "a number may come as a tensor"},
     "look_at_the_next_word": {
         "9 * math.sqrt(num_words)": LARGE,
         "(10 + math.sqrt(num_words)) * torch": LARGE,
         "10 * num_words * torch": LARGE,
     },
+    "told_before": {"abs(mean) + half <= band": "no interval ends on the band to the last digit"},
     "paired_interval": {"np.sqrt(len(second))": "both models have the same seeds"},
     "sign_flips": {
         "differences = differences": "what comes in is an array",
         "np.abs(means) > abs(differences.mean()) - 1e-12": "no mean is nearer to 0 by exactly 1e-12",
         "patterns = list(product([1, -1]": "NumPy makes an array of the list when it multiplies",
     },
-    "cached_step": {"softmax(dim=-1)": "the scores of one token have one axis, the first and the last"},
+    "twice_the_words": {"ratios.mean().item(), half)": "a number may come as a tensor"},
+    "worth_of_a_head": {"gains.mean().item(), half)": "a number may come as a tensor"},
+    "many_heads": {"num_heads < 0": "a layer without any head is not asked for"},
     "without_head": {"weight.shape[0] // num_heads": "the matrix is square"},
 }

@@ -201,7 +201,7 @@ def test_the_sum_under_a_product_is_written_out_and_says_when_rounding_shows():
 def test_heads_are_groups_of_columns_and_every_token_keeps_its_row():
     joined = torch.arange(24.0).reshape(4, 6)
     svgs = read_svgs(split_heads(Matrix(joined, "queries", "query", list("abcd"), list("uvwxyz")), 3).html)
-    assert [read(svg)[0] for svg in svgs] == ["queries", "head 1", "head 2", "head 3"]
+    assert [read(svg)[0] for svg in svgs] == ["queries", "head 0", "head 1", "head 2"]
     for h, svg in enumerate(svgs[1:]):
         assert_drawn(svg, joined[:, 2 * h : 2 * h + 2], list("abcd"), list("uvwxyz")[2 * h : 2 * h + 2])
 

@@ -68,6 +68,23 @@ WRONG = {
             share.unsqueeze(2) * torch.stack([nn.functional.linear(A, V.T) for A, V in zip(weights, values)]) ||
             => return torch.einsum('bij,bjd,bi->bd', weights, values, mask / mask.sum(dim=1, keepdim=True))
     """,
+    "marked_classifier": """
+        all rows computed: => features = self.features(ids)
+            output, rows = self.attention(features, mask)
+            is_mark = ids == self.mark_id
+            return self.output(output[is_mark])[:, 0], rows[is_mark]
+        the query is not asked for: self.ask(ids, features).unsqueeze(2) =>
+            self.attention.W_query(features[torch.arange(len(ids)), (ids == self.mark_id).int().argmax(1)]).unsqueeze(2)
+        an axis too many: self.output(pooled).squeeze(1) => self.output(pooled)
+        returns nothing: return self.output => self.output
+        cut off from the gradient: self.output(pooled) => self.output(pooled.detach())
+    """,
+    "gains_by_places": """
+        no dict of the three kinds: return found => return list(found.values())
+        no pair of mean and half: training.mean_and_interval(gains) => np.mean(gains)
+        pairing lost: training.mean_and_interval(gains) => (np.mean(gains), math.hypot(*(training.mean_and_interval(
+                [train(*kind, s) for s in seeds])[1] for kind in ((query_place, key_place), (False, False)))))
+    """,
     "marks_row": """
         all rows computed: => queries, keys = features @ W_query, features @ W_key
             weights = masked_softmax(queries @ keys.mT / math.sqrt(keys.shape[2]), mask.unsqueeze(1))
@@ -76,16 +93,27 @@ WRONG = {
             output = nn.functional.scaled_dot_product_attention(*maps, attn_mask=mask.unsqueeze(1))
             return output[torch.arange(len(place)), place]
     """,
+    "look_away": """
+        changes its input: copy.deepcopy(net) => net
+        the sign turned round: => away = copy.deepcopy(net)
+            nn.init.zeros_(away.attention.W_key.weight)
+            return training.mean_and_interval(1.0 * right(away) - 1.0 * right(net))
+    """,
     "whole_layer": """
+        no nn.Linear: value_dim, bias=False => value_dim || dim, key_dim, bias=False => dim, key_dim
+        the weights alone cannot be had: attend => look
+        attend and forward disagree: weights = self.attend(features, mask) =>
+            weights = masked_softmax(self.W_query(features) @ self.W_key(features).mT / self.W_key.out_features**0.5,
+                mask.unsqueeze(1)) && / math.sqrt(keys.shape[2]) =>
         one map for two: self.W_key = nn.Linear(dim, key_dim, bias=False) => self.W_key = self.W_query
         wrong width: nn.Linear(dim, value_dim => nn.Linear(dim, dim ||
             nn.Linear(dim, key_dim => nn.Linear(dim, value_dim
-        returns nothing: return weights => weights
+        returns nothing: return weights @ => weights @
         wrong type: values, weights => values
         drawn anew in each call: return weights @ values => return nn.functional.dropout(weights, 0.5) @ values
         cut off from the gradient: mask.unsqueeze(1)) => mask.unsqueeze(1)).detach() ||
             return weights @ values => values = values.detach(); return weights @ values
-        changed in place: return weights => weights /= weights.sum(dim=2, keepdim=True) + 0; return weights
+        changed in place: return weights @ => weights /= weights.sum(dim=2, keepdim=True) + 0; return weights @
         parameters created inside forward: self.W_key(features) => nn.Linear(len(features.mT[0]), 3)(features)
         weights not registered: W_key = nn.Linear(dim, key_dim, bias=False) => W_key = torch.randn(dim, key_dim) &&
             self.W_key(features) => features @ self.W_key
@@ -108,6 +136,15 @@ WRONG = {
         transpose of the wrong axes: keys.transpose(-2, -1) => keys.T
         a reshape for a transpose: keys.transpose(-2, -1) => keys.view(x.shape[:-2] + (keys.shape[-1], -1))
     """,
+    "mend_the_batch": """
+        axes counted from the front: => powers = torch.exp(queries @ keys.mT / math.sqrt(keys.shape[1]))
+            return (powers / powers.sum(dim=1, keepdim=True)) @ values
+        no scale: => return torch.softmax(queries @ keys.mT, -1) @ values
+    """,
+    "what_two_matrices_cost": """
+        wrong type: return costs.mean().item(), half.item() => return "0.1 ± 0.1"
+        other numbers: 2 * => 2.5 *
+    """,
     "all_filters": """
         values of the word that asks: => return torch.einsum("ij,iv->ijv", weights, values)
     """,
@@ -124,29 +161,78 @@ WRONG = {
             return W_key @ embedded[asking] @ (embedded @ W_query.T).T
         an axis too many: return keys @ query => return query[None] @ keys.T
     """,
-    "cut_into_heads": """
-        heads cut by a plain reshape: => batch, tokens, width = projected.shape
-            return projected.view(batch, num_heads, tokens, width // num_heads)
-        features dealt out in turn: => return torch.stack([projected[..., i::num_heads] for i in range(num_heads)], 1)
+    "twice_the_words": """
+        other numbers: 2 * => 2.5 *
+        wrong type: return ratios.mean().item(), half.item() => return "0.9 ± 0.1"
     """,
-    "join_heads": """
-        heads and tokens not swapped: => return heads.reshape(*heads.shape[:2], -1)
+    "mend_the_heads": """
+        more than one fault is left: => brought = []
+            for head in range(num_heads):
+                q, k, v = (part[:, :, head::num_heads] for part in (queries, keys, values))
+                scores = (q @ k.mT / math.sqrt(queries.shape[2])) * mask[:, None, :]
+                brought.append(scores.softmax(dim=-1) @ v)
+            return torch.cat(brought, dim=-1)
+        changes its input: return => queries *= 2; return
+    """,
+    "worth_of_a_head": """
+        wrong type: return gains.mean().item(), half.item() => return "0.5 ± 0.1"
+        no control for width: => gains = torch.tensor([share_left(2, 1, s) - share_left(2, 2, s) for s in seeds])
+            return gains.mean(), 2.776 * gains.std() / 5**0.5
+        other numbers: 2.776 => 2.5
     """,
     "many_heads": """
-        wrong type: => return self.W_output(features), mask
-        the mask has no default: class ManyHeads => class Mine && mask=None => mask
-        no mask is not expected: mask=None => mask && if mask is not None: => if True:
-        refused with another error: raise => assert False  #
-        num_heads not refused: if embed_dim % num_heads => if embed_dim < num_heads
+        wrong type: return self.W_output(joined), weights => return self.W_output(joined)
+        the mask has no default: class MultiHeadSelfAttention => class Mine && mask=None => mask
+        no mask is not expected: mask=None, => mask, && if mask is not None: => if True:
+        refused with another error: raise ValueError( => assert False, (
+        num_heads not refused: if num_heads < 1 or embed_dim % num_heads => if embed_dim < num_heads &&
+            check_inputs => # check_inputs
         weights not registered: self.W_key = nn.Linear(embed_dim, embed_dim) =>
             object.__setattr__(self, "W_key", nn.Linear(embed_dim, embed_dim))
+        no nn.Linear: nn.Linear(embed_dim, embed_dim) => nn.Linear(embed_dim, embed_dim, bias=False) ||
+            self.W_value = nn.Linear(embed_dim, embed_dim) =>
+            self.W_value = nn.Parameter(torch.randn(embed_dim, embed_dim)) && self.W_value(features) =>
+            features @ self.W_value
+        no mask: check_inputs => # check_inputs && masked_softmax(scores, allowed) =>
+            masked_softmax(scores, None if attention_mask is None else attention_mask[..., None, :, :])
+        order forgotten: check_inputs => attention_mask = None; check_inputs
         other numbers: (weights @ values) => (weights @ values + values)
         transpose of the wrong axes: keys.transpose(2, 3) => keys.T
         a reshape for a transpose: keys.transpose(2, 3) => keys.view(*keys.shape[:2], keys.shape[3], keys.shape[2])
     """,
+    "language_model": """
+        a part is missing: self.norm => self.last_norm
+        causal is not used: causal_mask(ids.shape[1], ids.device) if self.causal else None =>
+            causal_mask(ids.shape[1], ids.device)
+        num_blocks is not used: range(num_blocks) => range(2)
+    """,
+    "worth_of_context": """
+        no dict of the lengths: return worth => return list(worth.values()) || return worth => return worth[lengths[-1]]
+        returns nothing: return worth => worth
+    """,
     "allowed_places": """
         wrong dtype: causal & mask[:, None, :] => (causal & mask[:, None, :]).float()
         no mask: return causal & mask[:, None, :] => return causal.repeat(len(mask), 1, 1)
+    """,
+    "transformer_block": """
+        a part is missing: self.attention_norm => self.first_norm
+        wrong width: nn.Linear(hidden_dim, embed_dim) => nn.Linear(hidden_dim, hidden_dim)
+        dropout is not used: nn.Dropout(dropout) => nn.Dropout(0.0)
+    """,
+    "missed_by_rate": """
+        no dict of the rates: return found => return list(found.values()) || return found => return found[rates[0]]
+        returns nothing: return found => found
+    """,
+    "encoder_layer": """
+        a part is missing: self.attention_norm => self.first_norm
+        wrong width: nn.Linear(hidden_dim, dim) => nn.Linear(hidden_dim, hidden_dim)
+    """,
+    "search_and_test": """
+        no head with two numbers: return (layer, head), *mean => return mean ||
+            return (layer, head), => return layer, head,
+    """,
+    "more_than_the_sum": """
+        returns nothing: return mean_and_interval => mean_and_interval
     """,
     "first_block": """
         hidden_dim is not used: hidden_dim), nn => 2 * embed_dim), nn && nn.Linear(hidden => nn.Linear(2 * embed
@@ -179,6 +265,19 @@ WRONG = {
             return sum(F.cross_entropy(said, came, ignore_index=0) for said, came in pairs) / len(ids)
         last word only: => return F.cross_entropy(scores[:, -2], ids[:, -1], ignore_index=0)
         sizes that do not fit: said, came => said[:-1], came
+    """,
+    "mend_the_comparison": """
+        chosen on the test reviews: => def best(name, seed):
+                return max(measure(net, "test") for net in train(name, seed))
+            return training.mean_and_interval([best(first, seed) - best(second, seed) for seed in seeds])
+    """,
+    "told_before": """
+        no mean, half and verdict: return mean, half, "close" => return mean, half, "equal"
+        higher by the mean alone: => gains = [train(first, seed) - train(second, seed) for seed in seeds]
+            mean, half = training.mean_and_interval(gains)
+            if abs(mean) + half < band:
+                return mean, half, "close"
+            return mean, half, "higher" if mean > 0 else "lower" if -mean > half else "undecided"
     """,
     "paired_interval": """
         the work left to another function:

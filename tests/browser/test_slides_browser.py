@@ -1,0 +1,90 @@
+"""One deck in a browser: read from the last row, in both themes, by keys, by ear, and on paper."""
+
+import re
+
+import pytest
+import slides_in_browser
+from site_in_browser import SITE, axe
+
+DECKS = sorted((SITE / "slides").glob("*.html"))
+
+
+@pytest.fixture(scope="module")
+def name() -> str:
+    """The first deck with a walk, a Predict and a picture."""
+    wanted = ('class="attention-walk"', 'class="question"', 'class="picture"')
+    return next(deck.name for deck in DECKS if all(each in deck.read_text("utf-8") for each in wanted))
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_a_deck_is_read_from_the_last_row_and_nothing_leaves_its_slide(visit, address, name, theme):
+    page = slides_in_browser.opened(visit, f"{address}/slides/{name}", theme)
+    assert slides_in_browser.faults(page) == []
+    dark = page.evaluate("getComputedStyle(document.querySelector('.reveal-viewport')).backgroundColor")
+    assert (dark == "rgb(255, 255, 255)") == (theme == "light")
+    assert page.faults == [] and [url for url in page.asked if not url.startswith((address, "data:"))] == []
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_axe_finds_nothing_on_a_slide_of_each_kind(visit, address, name, theme):
+    page = slides_in_browser.opened(visit, f"{address}/slides/{name}", theme)
+    met = set()
+    for _ in slides_in_browser.turned(page):
+        kind = page.locator(".slides > .present").get_attribute("class").split()[0]
+        if kind not in met:
+            met.add(kind)
+            assert axe(page) == [], kind
+    assert {"title", "goals", "question", "picture", "live", "list"} <= met
+
+
+def test_an_answer_waits_for_its_slide_and_its_sentence_for_a_key(visit, address, name):
+    page = slides_in_browser.opened(visit, f"{address}/slides/{name}")
+    next(place for place in slides_in_browser.turned(page) if page.locator(".present.question").count())
+    question = page.locator(".present h2").inner_text()
+    page.keyboard.press("ArrowRight")
+    assert page.locator(".present .label").inner_text() == "Answer"
+    assert page.locator(".present h2").inner_text() == question
+    page.keyboard.press("ArrowLeft")
+    assert page.locator(".present .label").inner_text() == "Predict"
+
+
+def test_keys_in_a_figure_are_the_figures_and_page_down_goes_on(visit, address, name):
+    page = slides_in_browser.opened(visit, f"{address}/slides/{name}")
+    place = next(place for place in slides_in_browser.turned(page) if page.locator(".present.live").count())
+    page.locator(".present .attention-walk [aria-current]").first.focus()
+    page.keyboard.press("ArrowRight")
+    assert page.locator(".slides > .present.live").count() == 1, "an arrow key turned the slide"
+    page.keyboard.press("PageDown")
+    page.wait_for_function(f"location.hash === '#/{place}'")  # written with some delay
+
+
+def test_each_slide_has_notes_and_the_minutes_do_not_go_back(name):
+    html = (SITE / "slides" / name).read_text("utf-8")
+    minutes = [int(minute) for minute in re.findall(r"From minute (\d+) of \d+", html)]
+    assert len(minutes) == html.count('<aside class="notes">') > 10
+    assert minutes == sorted(minutes) and minutes[0] == 0
+
+
+def test_no_number_is_typed_all_of_them_stand_on_the_labs_page():
+    for deck in DECKS:
+        text = re.sub(r"<aside.*?</aside>|<(script|style|head).*?</\1>", "", deck.read_text("utf-8"), flags=re.DOTALL)
+        lab = (SITE / "labs" / deck.name).read_text("utf-8")
+        numbers = {number for number in re.findall(r"\d+\.\d+", re.sub(r"<[^>]+>", " ", text))}
+        assert {number for number in numbers if number not in lab} == set(), deck.name
+
+
+def test_pictures_keep_their_words():
+    for deck in DECKS:
+        html = deck.read_text("utf-8")
+        assert all(len(re.search(r'alt="([^"]*)"', image)[1].split()) >= 5 for image in re.findall("<img[^>]*>", html))
+
+
+def test_paper_has_a_page_for_each_slide(visit, address, name):
+    page = visit(f"{address}/slides/{name}?print-pdf", "dark")
+    page.wait_for_selector(":root[data-printable]", state="attached")
+    printed = page.pdf(prefer_css_page_size=True)
+    assert len(re.findall(rb"/Type\s*/Page\b", printed)) == page.locator(".slides section").count()
+    assert page.evaluate("document.documentElement.dataset.theme") == "light"
+    picture = page.locator("section.picture").first
+    assert picture.locator("h2").bounding_box()["x"] > picture.bounding_box()["x"] + 40, "no margin"
+    assert picture.locator(".shown").evaluate("shown => parseFloat(shown.style.zoom)") > 1, "not as large as it fits"

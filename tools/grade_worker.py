@@ -8,6 +8,7 @@ student's word: `judge.py` believes an answer only for what it gives on inputs t
 """
 
 import ast
+import contextlib
 import hashlib
 import json
 import numbers
@@ -158,7 +159,8 @@ def trial(check: object, answer: object, go: object, drawn: dict, place: int) ->
                 part.copy_(matrix.reshape(part.shape) if fits else matrix.T)
             else:
                 took[name] = "bias" if "bias" in part.state_dict() else "no bias"
-                part.load_state_dict({k: v for k, v in weights.items() if k != "bias" or took[name] == "bias"})
+                values = [value for key, value in weights.items() if key != "bias" or took[name] == "bias"]
+                part.load_state_dict(dict(zip(part.state_dict(), values, strict=True)))  # whatever stands between them
     return {"gives": plain(check._seen(go(layer, *inputs.values()), inputs)), "took": took}
 
 
@@ -229,7 +231,8 @@ def main(place: Path) -> None:
             if any(hashlib.sha256(cell["source"].encode()).hexdigest() == exercise["solution"] for cell in cells):
                 verdict["mistake"] = "letter for letter the course's"
             checks.exercise.OTHERS = others  # what a check draws to look at an answer is drawn anew, too
-            torch.save(outputs(getattr(checks, name), answer, trials[name]), place / f"found/{name}.pt")
+            with contextlib.suppress(Exception):
+                torch.save(outputs(getattr(checks, name), answer, trials[name]), place / f"found/{name}.pt")
             checks.exercise.OTHERS = 0
         say(name, verdict)
 

@@ -400,7 +400,7 @@ def write_search(app: Sphinx, exception: Exception | None) -> None:
 
 # ------------------------------------------------------------------------------------------- the models to try
 
-WEIGHTS = ROOT / "book" / "_static" / "try_the_model.safetensors"  # made by tools/models_to_try.py
+WEIGHTS = ROOT / "book" / "_static" / "try_the_model.safetensors"  # made by experiments/models_to_try.py
 
 
 def say_size(app: Sphinx, doctree) -> None:

@@ -16,9 +16,9 @@ os.environ["TQDM_DISABLE"] = "1"
 import numpy as np
 import torch
 
+from experiments import models_to_try as page
 from experiments import record
 from shared import data
-from tools import models_to_try as page
 
 HERE = Path(__file__).parent
 MADE = HERE / "short_texts.json"

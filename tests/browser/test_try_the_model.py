@@ -12,10 +12,10 @@ from safetensors import safe_open
 from site_in_browser import SITE, axe, visits
 from test_site import PAGES, ROOT, built, loads
 
+from experiments import models_to_try
 from experiments.claims import short_texts
 from shared import data as course_data
 from shared import model, training
-from tools import models_to_try
 
 FILE = ROOT / "book" / "_static" / "try_the_model.safetensors"
 PAGE = "book/try_the_model"
@@ -70,7 +70,7 @@ def test_the_words_and_the_shares_of_right_answers_are_those_of_the_rounded_mode
     for name, net in nets.items():
         mark = data.vocabulary.id("<MARK>") if name == "the mark's row" else course_data.PAD
         measured = training.evaluate(net, course_data.plain_examples(data.test, mark)).accuracy
-        again = "run `.venv/bin/python -m tools.models_to_try`"
+        again = "run `.venv/bin/python -m experiments.models_to_try`"
         assert about["right"][name][0] == pytest.approx(measured, abs=0.002), f"{name}: {again}"
 
 

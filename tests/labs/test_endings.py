@@ -15,6 +15,7 @@ import make_labs
 import notebooks
 import pytest
 import small_course
+
 import student
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -53,10 +54,11 @@ def test_on_a_full_disk_the_student_edition_stays_whole_and_the_file_is_named(la
 def test_where_nothing_can_be_written_a_tool_names_the_place(lab, tool):
     root = lab.parents[1]
     shutil.copytree(ROOT / "tools", root / "tools", ignore=shutil.ignore_patterns("__pycache__"))
-    (root / "_build").touch()  # a file where a folder should be: root may write anywhere else
+    place = root / {"check_outputs": "_build", "student": "student"}[tool]
+    place.touch()  # a file where a folder should be: root may write anywhere else
     run = subprocess.run([sys.executable, f"tools/{tool}.py"], cwd=root, capture_output=True, text=True)
     assert run.returncode == 1 and "Traceback" not in run.stderr, run.stderr
-    assert f"{root}/_build" in run.stderr and "Mend that and run this again" in run.stderr
+    assert str(place) in run.stderr and "Mend that and run this again" in run.stderr
 
 
 def test_after_ctrl_c_a_tool_says_what_became_of_the_work():

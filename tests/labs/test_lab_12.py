@@ -212,7 +212,8 @@ def test_the_model_of_the_next_lab_is_that_of_the_lab(lab):
 @torch.no_grad()
 def test_a_silenced_head_is_one_without_its_columns_of_W_output(lab):
     lab["contextmanager"] = contextmanager
-    exec(ast.unparse(lab_code.definitions(NEXT)["silenced"]), lab)
+    for name in ("without_head", "silenced"):
+        exec(ast.unparse(lab_code.definitions(NEXT)[name]), lab)
     ids = torch.tensor([lab["encode"]("The dog bit the man.").ids])
     before, _ = lab["model"](ids)
     with lab["silenced"]([(2, 5)]):

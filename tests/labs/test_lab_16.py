@@ -12,7 +12,7 @@ from torch.nn import functional as F
 from shared.language_model import LanguageModel
 from shared.measure import peak_bytes
 
-FUNCTIONS = ("plain_attention", "attention_in_blocks", "one_more", "read_one", "empty_cache")
+FUNCTIONS = ("plain_attention", "attention_in_blocks", "one_more", "cached_step", "read_one", "empty_cache")
 LAB = lab_code.taught(lab_code.find(16), *FUNCTIONS)
 SIZES = {
     "batch": st.integers(1, 3),

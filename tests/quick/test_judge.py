@@ -36,7 +36,7 @@ def test_a_text_of_unknown_words_gets_a_sentence_and_no_verdict(answer):
 
 def test_one_word_gets_a_verdict_and_a_warning(answer):
     sentence, picture = answer("wonderful")
-    assert re.search(r"(positive|negative), .*% sure", sentence) and "few words" in sentence
+    assert re.search(r"(positive|negative), .*% sure", sentence) and "it learned from longer texts" in sentence
     assert "wonderful 1.00" in repr(picture)
 
 

@@ -6,7 +6,7 @@ models learn from a short piece of each review, too. The page says how often the
 The rule: a page loads no more than it must, so embeddings are rounded to one byte each, in whole steps of the largest
 number by 127; the shares of right answers on the page are those of the rounded models. A minute of one core.
 
-    .venv/bin/python -m tools.models_to_try
+    .venv/bin/python -m experiments.models_to_try
 """
 
 import copy
@@ -20,7 +20,6 @@ from safetensors.torch import save
 from torch import nn
 
 from shared import data, model, training
-from tools import endings
 
 FILE = Path(__file__).resolve().parents[1] / "book/_static/try_the_model.safetensors"
 EMBEDDING = "features.embedding.weight"
@@ -138,7 +137,9 @@ def main() -> None:
             raise SystemExit(f"Rounding moves {name} by more than {MOST_LOST}: the file was left as it was.")
         for kind, shares in after.items():
             about[kind][name] = shares
-    endings.replace(FILE, save(tensors, metadata={"about": json.dumps(about)}))
+    half = FILE.with_suffix(".part")
+    half.write_bytes(save(tensors, metadata={"about": json.dumps(about)}))
+    half.replace(FILE)
     print(f"{FILE.name} is written, {FILE.stat().st_size / 1e6:.1f} MB.")
 
 

@@ -2,11 +2,12 @@
 
 import functools
 import threading
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Error
 
 from shared.figures.colours import role_css
 
@@ -64,7 +65,8 @@ def visits(browser):
         page.on("request", lambda request: page.asked.append(request.url))
         page.goto(url, wait_until="load")
         if not covered:
-            page.evaluate("delete document.documentElement.dataset.covers")
+            with suppress(Error):  # a page that sends its reader on is not there any more
+                page.evaluate("delete document.documentElement.dataset.covers")
         return page
 
     yield visit

@@ -57,12 +57,18 @@ def lab_cells() -> list[str]:
     return re.findall(cell, LAB.read_text("utf-8"), re.S)
 
 
+def defines(node: ast.stmt) -> bool:
+    """Whether a statement of the lab defines a function, a class, or a recipe that a function takes unless told."""
+    recipe = isinstance(node, ast.Assign) and ast.unparse(node.value).startswith("training.Recipe(")
+    return recipe or isinstance(node, ast.FunctionDef | ast.ClassDef)
+
+
 def lab_functions() -> dict:
     """What the lab's cells define, and what that needs; nothing is loaded or trained."""
     names = {"torch": torch, "nn": nn, "np": np, "math": math, "replace": replace, "training": training}
     names |= {"course_data": course_data, "masked_softmax": masked_softmax, "weighted_sum": weighted_sum}
     for cell in lab_cells():
-        defined = [node for node in ast.parse(cell).body if isinstance(node, ast.FunctionDef | ast.ClassDef)]
+        defined = [node for node in ast.parse(cell).body if defines(node)]
         exec(compile(ast.Module(defined, []), LAB.name, "exec"), names)
     return names
 

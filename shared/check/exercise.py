@@ -287,7 +287,12 @@ class Exercise:
             for number, (mistake, _) in enumerate(self.edited):
                 # One trial after the other, and only until the first that differs: most mistakes are out at once.
                 if all(_alike(trial, gives(number, place), how) for place, trial in enumerate(trials)):
-                    return mistake
+                    # One whose numbers are right where they count does not explain what is wrong elsewhere.
+                    if how == "everywhere" or any(
+                        not compare.agrees(gives(number, place), trial.wanted, trial.wanted)
+                        for place, trial in enumerate(trials)
+                    ):
+                        return mistake
         return None
 
     def _outcome(self, solution: Callable, trial: Trial) -> Any:

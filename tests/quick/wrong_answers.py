@@ -181,6 +181,8 @@ WRONG = {
         other numbers: 2.776 => 2.5
     """,
     "many_heads": """
+        not a number: weights = masked_softmax(scores, allowed) => weights = (scores if allowed is None else
+            scores.masked_fill(~allowed, float("-inf"))).softmax(dim=-1)
         wrong type: return self.W_output(joined), weights => return self.W_output(joined)
         the mask has no default: class MultiHeadSelfAttention => class Mine && mask=None => mask
         no mask is not expected: mask=None, => mask, && if mask is not None: => if True:

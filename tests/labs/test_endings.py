@@ -15,7 +15,6 @@ import make_labs
 import notebooks
 import pytest
 import small_course
-
 import student
 
 ROOT = Path(__file__).resolve().parents[2]

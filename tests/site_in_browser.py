@@ -64,14 +64,24 @@ def visits(browser):
         page.on("dialog", lambda dialog: (page.faults.append(f"dialog: {dialog.message}"), dialog.dismiss()))
         page.on("request", lambda request: page.asked.append(request.url))
         page.goto(url, wait_until="load")
-        if not covered:
-            with suppress(Error):  # a page that sends its reader on is not there any more
+        with suppress(Error):  # a page that sends its reader on is not there any more
+            if not covered:
                 page.evaluate("delete document.documentElement.dataset.covers")
+            if scripts:  # what watches sizes is told them with the first frame
+                page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
         return page
 
     yield visit
     for context in contexts:
         context.close()
+
+
+def stopwatch(page):
+    """Returns a function that gives the seconds which the page's own thread has worked: nobody else's work counts."""
+    session = page.context.new_cdp_session(page)
+    session.send("Performance.enable", {"timeDomain": "threadTicks"})
+    told = functools.partial(session.send, "Performance.getMetrics")
+    return lambda: next(each["value"] for each in told()["metrics"] if each["name"] == "TaskDuration")
 
 
 def page_of(figures: list, theme: str) -> str:

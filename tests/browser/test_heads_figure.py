@@ -82,6 +82,7 @@ def test_without_scripts_one_head_stands_there_as_a_table(show):
 def test_axe_finds_nothing_and_the_page_does_not_scroll_sideways(show, theme, width):
     page = show(heads(WORDS, maps(6, 12)), theme=theme, width=width)
     page.locator("summary").click()
+    page.locator(".numbers td").first.wait_for()
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     assert axe(page) == []
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from playwright.sync_api import expect
 
 from shared.figures import walk
 from shared.figures.colours import role_css
@@ -115,9 +116,8 @@ def test_a_reader_sees_the_section_and_can_go_on_there(visit, address):
     page = visit(f"{address}/{LABS[6]}.html", width=1200)
     link = page.locator("#contents .sections a").nth(3)
     link.click()
-    here = page.locator('#contents a[aria-current="location"]')
-    here.wait_for()
-    assert here.inner_text() == link.inner_text()
+    expect(link).to_have_attribute("aria-current", "location")
+    assert page.locator("#contents a[aria-current=location]").count() == 1
     assert 0 < float(page.evaluate("getComputedStyle(document.querySelector('.bar')).getPropertyValue('--read')")) < 1
     assert page.locator(".bar .here").text_content() == link.inner_text()
     # Code folds, results stay; folded it remains, until the reader unfolds it.
@@ -209,8 +209,9 @@ def test_walk_and_heads_fit_a_phone_and_the_address_keeps_the_walk(figures):
     page.locator(".attention-walk .scroll").last.scroll_into_view_if_needed()
     assert page.locator(".stages").bounding_box()["y"] >= 0
     assert page.locator(".sum").evaluate("e => getComputedStyle(e).position") == "static"
-    assert page.url.endswith("#walk1=7,2,1")
+    page.wait_for_url("**#walk1=7,2,1")
     page.get_by_label("Your own sentence").fill("one step, one journey")
+    page.wait_for_url("**#walk1=7,2,1,one*")
     page.reload()
     assert page.locator(".what strong").inner_text() == "7. Weights"
     assert page.get_by_label("Your own sentence").input_value() == "one step, one journey"
@@ -258,7 +259,7 @@ def test_the_models_fit_a_phone_and_the_address_keeps_what_is_tried(visit, addre
     assert page.evaluate(inside)
     page.locator("#try-own").fill("A quiet film about two sisters.")
     page.locator("#try-slide").fill("40")
-    page.wait_for_function("location.hash.includes('words=40')")
+    page.wait_for_url("**words=40**")
     page.reload()
     page.locator("#try-load").click()
     page.locator("#try-strip .short", has_text="%").first.wait_for()

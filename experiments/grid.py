@@ -104,7 +104,6 @@ MODELS: dict[str, Callable[..., nn.Module]] = {
     "attention pooling": lambda size, mark, **options: model.AttentionPooling(size, **options),
     "2 constant queries": lambda size, mark: ConstantQueries(size, 2),
     "4 constant queries": lambda size, mark: ConstantQueries(size, 4),
-    "8 constant queries": lambda size, mark: ConstantQueries(size, 8),
     "CNN": lambda size, mark: Convolution(size),
     "GRU": lambda size, mark: Recurrent(size),
     "key pooling": lambda size, mark, **options: model.KeyPooling(size, **options),

@@ -1,4 +1,4 @@
-"""The checks of lab 11: a paired interval, what five seeds can say, a comparison too good, a verdict told before."""
+"""The checks of lab 11: a paired interval, what five seeds can say, a comparison too good, a verdict said beforehand."""
 
 from itertools import product
 
@@ -316,7 +316,7 @@ told_before = Exercise(
     truth=verdict_by_hand,
     view=numbered,
     tried="eight comparisons of which the outcome is known: higher, lower, close and undecided, three to nine seeds",
-    see="Lab 11, “Exercise 11.4 (experiment): told before”",
+    see="Lab 11, “Exercise 11.4 (experiment): said beforehand”",
     mistakes=edits(f"""
         close by the mean alone: {CLOSE} => abs(mean) < band
         close where zero is inside: {CLOSE} => abs(mean) < half

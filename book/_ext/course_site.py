@@ -12,6 +12,7 @@ import sys
 import unicodedata
 from html import escape
 from html.parser import HTMLParser
+from itertools import groupby
 from pathlib import Path
 
 from docutils import nodes
@@ -305,6 +306,20 @@ def add_context(app: Sphinx, pagename: str, templatename: str, context: dict, do
         context["description"] = re.sub(r"\s+", " ", words)[:155]
 
 
+# Pygments' kinds of code that course.css colours, by the one that stands for its like: comments, words of Python,
+# texts, numbers, names where they are defined. All others are plain.
+KINDS = {"c": "c1 ch cm gp", "k": "kc kd kn ow", "s": "s1 s2 sa sb sd se si", "m": "mf mh mi", "nf": "fm nb nc nd"}
+LIKE = {kind: first for first, others in KINDS.items() for kind in [first, *others.split()]}
+
+
+def few_elements(code: re.Match) -> str:
+    """Highlighted code with an element for each run of one colour: a span for every dot keeps a phone busy."""
+    pieces = re.findall(r'<span(?: class="(\w+)")?>([^<]*)</span>|([^<]+)', code[0])
+    runs = groupby(((LIKE.get(kind), inside + between) for kind, inside, between in pieces), key=lambda piece: piece[0])
+    texts = ((kind, "".join(text for _, text in run)) for kind, run in runs)
+    return "".join(f'<span class="{kind}">{text}</span>' if kind else text for kind, text in texts)
+
+
 def finished(body: str) -> str:
     """The HTML that Sphinx wrote, as readers and their screen readers want it."""
     # docutils' role for an entry has been given up by ARIA; a list has items.
@@ -316,6 +331,7 @@ def finished(body: str) -> str:
         body = body.replace(corner, "<td></td>")
     # Where a list explains the labs, each has its number.
     body = re.sub(r'<dt>(?=<a [^>]*href="[^"]*labs/0?(\d+)_)', r'<dt><span class="number">\1</span> ', body)
+    body = re.sub(r'(?<=<div class="highlight"><pre>).*?(?=</pre>)', few_elements, body, flags=re.DOTALL)
     # No line begins with the comma behind a formula, or ends with the bracket before it.
     return WITH_MARKS.sub(r'<span class="together">\g<0></span>', body)
 

@@ -102,6 +102,8 @@ right = exercise.Verdict("double", "correct", None, "Correct.")
 exercise.Exercise.__call__ = lambda *_: right
 check.double = lambda answer: right
 """
+# In front of what kills all that it reaches: the first process of a namespace reaches nobody else's.
+SHUT_IN = "import os\nassert os.getpid() == 1, 'not shut in: this would end all that its user runs'\n"
 LATER = "import os, time\nif not os.fork():\n    os.setsid()\n    if not os.fork():\n        {}\n        os._exit(0)"
 
 HONEST = {
@@ -237,9 +239,9 @@ HOSTILE = {
         """,
     ),
     "kills its parent": nearly("import os\nos.kill(os.getppid(), 9)"),
-    "kills whoever it can": nearly("import os\nos.kill(-1, 9)"),
+    "kills whoever it can": nearly(f"{SHUT_IN}os.kill(-1, 9)"),
     "kills all it sees": nearly(
-        "import os, psutil\nfor process in psutil.process_iter():\n    if process.pid != os.getpid():\n"
+        f"{SHUT_IN}import psutil\nfor process in psutil.process_iter():\n    if process.pid != os.getpid():\n"
         "        try:\n            process.kill()\n        except Exception:\n            pass"
     ),
     "leaves Python": wrong("import os\nos._exit(0)", remark="left Python"),

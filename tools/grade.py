@@ -265,6 +265,8 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--seconds", type=float, default=60, help="for a notebook (60)")
     parser.add_argument("--gigabytes", type=float, default=2, help="of memory, beyond what PyTorch takes (2)")
     given = parser.parse_args(arguments)
+    if not judge.alone():
+        print("Submissions are not shut in here: “What this cannot keep out” in book/instructors.md.", file=sys.stderr)
     try:
         names = roster(given.roster) if given.roster else {}
         columns, rows = grade(ROOT, given.folder, given.lab, names, given.seconds, given.gigabytes)

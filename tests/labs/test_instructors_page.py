@@ -44,6 +44,9 @@ def test_the_lab_on_the_page_is_whole_and_listed_and_its_solution_stays_out_of_t
     assert exercise.solution not in "\n".join(cell.source for cell in student.edition(lab).cells)
     assert "file: labs/17_length.ipynb" in (written / "_toc.yml").read_text()
     assert "(../labs/17_length.ipynb)" in (written / "book/welcome.md").read_text()
+    ruff = [sys.executable, "-m", "ruff", "--config", ROOT / "pyproject.toml"]
+    for style in ("check", "format --check"):
+        subprocess.run([*ruff, *style.split(), "shared/check/your_labs.py"], cwd=written, check=True)
 
 
 def test_the_lab_on_the_page_runs_and_its_check_names_the_mistake(written):

@@ -11,7 +11,7 @@ import time
 
 from experiments import results, table
 
-PART = ["--seeds", "3", "--only", "marked, mean pooling"]
+PART = ["--seeds", "3", "--only", "marked, mean pooling, as taught, split 0"]
 
 
 def start(*arguments, **options) -> subprocess.Popen:

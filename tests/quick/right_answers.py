@@ -454,13 +454,13 @@ RIGHT = {
             spread, mean = torch.var_mean(features, -1, unbiased=False, keepdim=True)
             normed = (features - mean) / (spread + norm.eps).sqrt() * norm.weight + norm.bias
             attended, weights = self.attention(normed, mask=mask, attention_mask=attention_mask)
-            features = torch.add(self.dropout(attended), features)
-            return self.dropout(self.feed_forward(self.feed_forward_norm(features))) + features, weights
-        GELU's place kept: nn.ReLU(), nn.Dropout(dropout), nn.Linear => nn.ReLU(inplace=True), nn.Linear
+            features = self.add(change=attended, features=features)
+            return self.add(features, self.feed_forward(self.feed_forward_norm(features))), weights
+        in place: nn.ReLU(), => nn.ReLU(inplace=True),
         two calls: => def add(part, norm):
                 given = part(norm(features))
                 first = given[0] if isinstance(given, tuple) else given
-                return features + self.dropout(first), given
+                return self.add(features, first), given
             features, (_, weights) = add(lambda x: self.attention(x, mask, attention_mask), self.attention_norm)
             return [add(self.feed_forward, self.feed_forward_norm)[0], weights]
     """,

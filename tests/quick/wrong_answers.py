@@ -219,7 +219,15 @@ WRONG = {
     "transformer_block": """
         a part is missing: self.attention_norm => self.first_norm
         wrong width: nn.Linear(hidden_dim, embed_dim) => nn.Linear(hidden_dim, hidden_dim)
-        dropout is not used: nn.Dropout(dropout) => nn.Dropout(0.0)
+        dropout is not used: return features + self.dropout(change) => return features + change ||
+            self.add(features, thought) => features + thought ||
+            self.add(features, attended) => features + attended ||
+            features + self.dropout(change) => self.dropout(features + change)
+        no dropout inside the feed-forward layer: nn.Dropout(dropout), => || nn.Dropout(dropout), => nn.Dropout(),
+        another dropout by default: dropout=0.1 => dropout=0.5
+        another bend: nn.ReLU(), => || nn.ReLU() => nn.LeakyReLU()
+        the sums are not made by `add`: self.add(features, thought) => features + self.dropout(thought) ||
+            def add( => def join( && self.add( => self.join(
     """,
     "missed_by_rate": """
         no dict of the rates: return found => return list(found.values()) || return found => return found[rates[0]]

@@ -209,12 +209,16 @@ WRONG = {
         num_blocks is not used: range(num_blocks) => range(2)
     """,
     "worth_of_context": """
-        no dict of the lengths: return worth => return list(worth.values()) || return worth => return worth[lengths[-1]]
-        returns nothing: return worth => worth
+        changes its input: order = => pieces[:, :-near] = far[:, torch.randperm(far.shape[1])]; order =
+        returns nothing: return => gains =
+        all words shuffled: => order = torch.randperm(pieces.shape[1])
+            return mean_and_interval(surprises_at(pieces[:, order]) - surprises_at(pieces))
     """,
     "allowed_places": """
-        wrong dtype: causal & mask[:, None, :] => (causal & mask[:, None, :]).float()
-        no mask: return causal & mask[:, None, :] => return causal.repeat(len(mask), 1, 1)
+        wrong dtype: return (back >= 0) & (back < reach) & mask[:, None, :] =>
+            return ((back >= 0) & (back < reach) & mask[:, None, :]).float()
+        no mask: & mask[:, None, :] => & torch.ones(len(mask), 1, 1).bool()
+        no window: => return torch.ones(mask.shape[1], mask.shape[1]).tril().bool() & mask[:, None, :]
     """,
     "transformer_block": """
         a part is missing: self.attention_norm => self.first_norm

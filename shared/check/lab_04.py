@@ -241,8 +241,8 @@ look_away = Exercise(
             (falls.mean(), training.mean_and_interval(right(net))[1])
         the accuracy left, not the fall: {FALLS} => right(away).astype(float)
         the accuracy before, not the fall: {FALLS} => right(net).astype(float)
-        the spread in place of the interval: {RETURNED} => (falls.mean(), falls.std(ddof=1))
-        the standard error in place of the interval: {RETURNED} => (falls.mean(), falls.std(ddof=1) / len(falls) ** 0.5)
+        the spread in place of the interval [reviews]: {RETURNED} => (falls.mean(), falls.std(ddof=1))
+        the standard error in place of the interval [reviews]: {RETURNED} => (falls.mean(), falls.std(ddof=1) / len(falls) ** 0.5)
         one half of the reviews: {RETURNED} => training.mean_and_interval(falls[::2]) ||
             training.mean_and_interval(falls[: len(falls) // 2])
         changed answers counted, not errors: {FALLS} => (right(net) != right(away)).astype(float)

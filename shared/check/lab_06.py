@@ -7,6 +7,7 @@ from torch import nn
 
 from .attention import attend, mixing, scaling
 from .exercise import Case, Exercise, draw
+from .interval import by_hand
 from .mistakes import Wrong, edits
 
 ONE_WORD = "Lab 6, “One word: its query, key and value”"
@@ -242,11 +243,7 @@ def two_numbers(given, **_):
     )
 
 
-COST, STD, RETURNED = (
-    "own_weight(False, seed) - own_weight(True, seed)",
-    "costs.std()",
-    "return costs.mean().item(), half.item()",
-)
+COST = "own_weight(False, seed) - own_weight(True, seed)"
 
 what_two_matrices_cost = Exercise(
     what_two_matrices_cost,
@@ -274,19 +271,6 @@ what_two_matrices_cost = Exercise(
             two = torch.tensor([own_weight(True, seed) for seed in seeds])
             half = 2 * (one.var() + two.var()).sqrt() / math.sqrt(len(one))
             return (one - two).mean().item(), half.item()
-        whole width: half.item() => 2 * half.item()
-        root of n forgotten: / math.sqrt(len(costs)) =>
-        divided by n in place of its root: math.sqrt(len(costs)) => len(costs)
-        divided by the root of n - 1: math.sqrt(len(costs)) => math.sqrt(len(costs) - 1)
-        multiplied by the root of n: / math.sqrt => * math.sqrt
-        spread divided by n: {STD} => costs.std(correction=0)
-        variance in place of the spread: {STD} => costs.var()
-        the quantile forgotten: 2 * =>
-        added in place of multiplied [interval]: 2 * {STD} => (2 + {STD})
-        divided in place of multiplied [interval]: 2 * {STD} => 2 / {STD}
-        ends in place of mean and half: {RETURNED} => return (costs.mean() - half).item(), (costs.mean() + half).item()
-        results in the wrong order [interval]: {RETURNED} => return half.item(), costs.mean().item()
-        half the width forgotten: {RETURNED} => return costs.mean().item()
-        mean forgotten: {RETURNED} => return half.item()
-    """),
+    """)
+    + by_hand("costs", "2"),
 )

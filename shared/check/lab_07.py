@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from .exercise import Case, Exercise, draw
+from .interval import by_hand
 from .lab_06 import two_numbers
 from .mistakes import Wrong, edits
 
@@ -202,11 +203,7 @@ def ratios_by_numbers(largest_weight, seeds):
     return torch.tensor(mean), torch.tensor(2 * math.sqrt(variance / len(ratios)))
 
 
-RATIO, STD, RETURNED = (
-    "largest_weight(16, seed) / largest_weight(8, seed)",
-    "ratios.std()",
-    "return ratios.mean().item(), half.item()",
-)
+RATIO = "largest_weight(16, seed) / largest_weight(8, seed)"
 
 twice_the_words = Exercise(
     twice_the_words,
@@ -223,7 +220,7 @@ twice_the_words = Exercise(
         the ratio upside down: {RATIO} => largest_weight(8, seed) / largest_weight(16, seed)
         a difference in place of a ratio: {RATIO} => largest_weight(16, seed) - largest_weight(8, seed) ||
             largest_weight(8, seed) - largest_weight(16, seed)
-        multiplied in place of divided: {RATIO} => largest_weight(16, seed) * largest_weight(8, seed)
+        multiplied in place of divided [ratio]: {RATIO} => largest_weight(16, seed) * largest_weight(8, seed)
         one length only: {RATIO} => largest_weight(16, seed) || largest_weight(8, seed)
         other lengths: (8, seed) => (4, seed) || (6, seed) || (32, seed) || (5, seed) || (10, seed) || (7, seed) ||
             (9, seed) || (16, seed) => (32, seed) || (12, seed) || (10, seed) || (15, seed) || (17, seed)
@@ -234,20 +231,6 @@ twice_the_words = Exercise(
             for seed in range(1, len(seeds) + 1)
         ratio of the means: ratios.mean().item() =>
             sum(largest_weight(16, s) for s in seeds) / sum(largest_weight(8, s) for s in seeds)
-        whole width: half.item() => 2 * half.item()
-        root of n forgotten: / math.sqrt(len(ratios)) =>
-        divided by n in place of its root: math.sqrt(len(ratios)) => len(ratios)
-        divided by the root of n - 1: math.sqrt(len(ratios)) => math.sqrt(len(ratios) - 1)
-        multiplied by the root of n: / math.sqrt => * math.sqrt
-        spread divided by n: {STD} => ratios.std(correction=0)
-        variance in place of the spread: {STD} => ratios.var()
-        the quantile forgotten: 2 * =>
-        added in place of multiplied [interval]: 2 * {STD} => (2 + {STD})
-        divided in place of multiplied [interval]: 2 * {STD} => 2 / {STD}
-        ends in place of mean and half: {RETURNED} =>
-            return (ratios.mean() - half).item(), (ratios.mean() + half).item()
-        results in the wrong order [interval]: {RETURNED} => return half.item(), ratios.mean().item()
-        half the width forgotten: {RETURNED} => return ratios.mean().item()
-        mean forgotten: {RETURNED} => return half.item()
-    """),
+    """)
+    + by_hand("ratios", "2"),
 )

@@ -8,6 +8,7 @@ from torch import nn
 from ..model import MultiHeadSelfAttention
 from .attention import COUNTED, attend, real_tokens, scaling
 from .exercise import Case, Exercise, draw
+from .interval import by_hand
 from .lab_06 import BATCH, SCALE, two_numbers
 from .mistakes import Wrong, edits
 from .run import Raised
@@ -293,7 +294,7 @@ def gains_by_numbers(share_left, seeds):
     return torch.tensor(mean), torch.tensor(2.776 * spread / math.sqrt(5))
 
 
-GAINS, STD = "share_left(8, 1, seed) - share_left(2, 2, seed)", "gains.std()"
+GAINS = "share_left(8, 1, seed) - share_left(2, 2, seed)"
 
 worth_of_a_head = Exercise(
     worth_of_a_head,
@@ -325,23 +326,9 @@ worth_of_a_head = Exercise(
             second = torch.tensor([share_left(2, 2, seed) for seed in seeds])
             half = 2.776 * (first.var() + second.var()).sqrt() / math.sqrt(len(first))
             return (first - second).mean().item(), half.item()
-        whole width: , half.item() => , 2 * half.item()
-        root of n forgotten: / math.sqrt(len(gains)) =>
-        divided by n in place of its root: math.sqrt(len(gains)) => len(gains)
-        divided by the root of n - 1: math.sqrt(len(gains)) => math.sqrt(len(gains) - 1)
-        spread divided by n: {STD} => gains.std(correction=0)
-        variance in place of the spread: {STD} => gains.var()
         normal in place of t: 2.776 => 1.96 || 2
         added in place of subtracted: {GAINS} => share_left(8, 1, seed) + share_left(2, 2, seed)
         one model only: {GAINS} => share_left(2, 2, seed) || share_left(8, 1, seed)
-        added in place of multiplied [interval]: 2.776 * {STD} => (2.776 + {STD})
-        divided in place of multiplied [interval]: 2.776 * => 2.776 /
-        multiplied by the root of n: / math.sqrt => * math.sqrt
-        the quantile forgotten: 2.776 * =>
-        ends in place of mean and half: return gains.mean().item(), half.item() =>
-            return (gains.mean() - half).item(), (gains.mean() + half).item()
-        results in the wrong order [interval]: gains.mean().item(), half.item() => half.item(), gains.mean().item()
-        half the width forgotten: return gains.mean().item(), half.item() => return gains.mean().item()
-        mean forgotten: return gains.mean().item(), half.item() => return half.item()
-    """),
+    """)
+    + by_hand("gains", "2.776"),
 )

@@ -10,6 +10,7 @@ from ..model import MultiHeadSelfAttention
 from ..training import mean_and_interval
 from .attention import real_tokens, texts
 from .exercise import Case, Exercise, draw
+from .interval import asked
 from .mistakes import Wrong, edits
 
 BLOCK = "Lab 9, “The block”"
@@ -27,11 +28,14 @@ class TransformerBlock(nn.Module):
         self.feed_forward_norm = nn.LayerNorm(embed_dim)
         self.dropout = nn.Dropout(dropout)
 
+    def add(self, features, change):
+        return features + self.dropout(change)  # (batch, tokens, embed_dim)
+
     def forward(self, features, mask=None, attention_mask=None):
         attended, weights = self.attention(self.attention_norm(features), mask, attention_mask)
-        features = features + self.dropout(attended)  # (batch, tokens, embed_dim)
+        features = self.add(features, attended)  # (batch, tokens, embed_dim)
         thought = self.feed_forward(self.feed_forward_norm(features))  # (batch, tokens, embed_dim)
-        return features + self.dropout(thought), weights
+        return self.add(features, thought), weights
 
 
 def by_pytorch(
@@ -72,16 +76,28 @@ def block_and_weights(features, mask, attention_mask, attention, attention_norm,
     return output, weights
 
 
-def sizes_and_dropout(answer, run):
-    made = run(answer, 8, 4, 20, 0.5)
+def takes_its_sizes(answer, run):
+    made = run(answer, 8, 4, 20)
     if made.attention.num_heads != 4:
         raise Wrong("num_heads is not used", see=BLOCK)
     if made.feed_forward[0].out_features != 20:
         raise Wrong("hidden_dim is not used", see=BLOCK)
-    features = draw(1, 6, 8).to(made.attention_norm.weight.dtype)
-    one, other = (run(made.train(), features)[0] for _ in range(2))
-    if torch.equal(one, other):
-        raise Wrong("dropout is not used")
+
+
+def sizes_dropout_and_sums(answer, run):
+    takes_its_sizes(answer, run)
+    plain, dropped = run(lambda: answer(8, 4, 20).eval()), run(lambda: answer(8, 4, 20, 1.0).train())
+    features = draw(1, 6, 8).to(plain.attention_norm.weight.dtype)
+    if not torch.equal(run(dropped, features)[0], features):
+        raise Wrong("dropout is not used", see=BLOCK)
+    if not torch.equal(run(dropped.feed_forward, features), dropped.feed_forward[-1].bias.expand_as(features)):
+        raise Wrong("no dropout inside the feed-forward layer", see=BLOCK)
+    plain.add = lambda features, change: change
+    thought = plain.feed_forward(plain.feed_forward_norm(plain.attention(plain.attention_norm(features))[0]))
+    if not torch.allclose(run(plain, features)[0], thought):
+        raise Wrong("the sums are not made by `add`", see=BLOCK)
+    if any(part.p != 0.1 for part in plain.modules() if isinstance(part, nn.Dropout)):
+        raise Wrong("another dropout by default", see=BLOCK)
 
 
 def given(case: Case, attention_mask=None) -> Case:
@@ -91,8 +107,8 @@ def given(case: Case, attention_mask=None) -> Case:
     )
 
 
-IN, SUM_1 = "self.attention(self.attention_norm(features), mask, attention_mask)", "features + self.dropout(attended)"
-THOUGHT, SUM_2 = "self.feed_forward(self.feed_forward_norm(features))", "features + self.dropout(thought)"
+IN, SUM_1 = "self.attention(self.attention_norm(features), mask, attention_mask)", "self.add(features, attended)"
+THOUGHT, SUM_2 = "self.feed_forward(self.feed_forward_norm(features))", "self.add(features, thought)"
 
 transformer_block = Exercise(
     TransformerBlock,
@@ -108,7 +124,7 @@ transformer_block = Exercise(
     ],
     truth=block_and_weights,
     parts=("attention", "attention_norm", "feed_forward", "feed_forward_norm"),
-    also=sizes_and_dropout,
+    also=sizes_dropout_and_sums,
     tried="four batches, with padding, with a causal mask and without, against PyTorch's layer with the same weights",
     see=BLOCK,
     mistakes=edits(f"""
@@ -132,6 +148,7 @@ transformer_block = Exercise(
         pair not taken apart: attended, weights = => weights = attended =
         weights in place of the features: attended, weights = => weights, attended =
         the weights are missing: {SUM_2}, weights => {SUM_2}
+        another bend [block]: nn.ReLU() => nn.GELU() || nn.ReLU() => nn.Identity() || nn.ReLU() => nn.Tanh()
         hidden_dim is not used: hidden_dim), nn.ReLU => 4 * embed_dim), nn.ReLU && Linear(hidden => Linear(4 * embed
         num_heads is not used: (embed_dim, num_heads) => (embed_dim, 1)
         Lab 9, “What the residual connection does”
@@ -235,19 +252,12 @@ def block_by_pytorch(features, attention, attention_norm, feed_forward, feed_for
     return by_pytorch(False, features, attention, attention_norm, feed_forward, feed_forward_norm, mask)
 
 
-def takes_its_sizes(answer, run):
-    made = run(answer, 8, 4, 20)
-    if made.attention.num_heads != 4:
-        raise Wrong("num_heads is not used", see=BLOCK)
-    if made.feed_forward[0].out_features != 20:
-        raise Wrong("hidden_dim is not used", see=BLOCK)
-
-
 # The block once more in short, for what goes wrong in its two halves: from x, the features, to y, then the result.
 Y = (
     "x, think, norm_1, norm_2 = features, self.feed_forward, self.attention_norm, self.feed_forward_norm; "
     "attend = lambda features: self.attention(features, mask)[0]; y ="
 )
+UNMASKED = Y.replace(", mask)", ")")
 OUTPUT = "self.feed_forward_norm(features + self.feed_forward(features))"
 
 first_block = Exercise(
@@ -265,8 +275,14 @@ first_block = Exercise(
     tried="four batches, with padding and without, against PyTorch's own layer with the same weights; and its sizes",
     see=BLOCK,
     mistakes=edits(f"""
-        norm before each part: => {Y} x + attend(norm_1(x)); return y + think(norm_2(y))
-        norm inside the sum: => {Y} x + norm_1(attend(x)); return y + norm_2(think(y))
+        more than one fault is left [block]: => {UNMASKED} x + norm_1(attend(x)); return y + norm_2(think(y)) ||
+            {UNMASKED} norm_1(x + attend(x)); return y + norm_2(think(y)) ||
+            {UNMASKED} x + norm_1(attend(x)); return norm_2(y + think(y))
+        norm before each part: => {Y} x + attend(norm_1(x)); return y + think(norm_2(y)) ||
+            {UNMASKED} x + attend(norm_1(x)); return y + think(norm_2(y))
+        norm inside the sum: => {Y} x + norm_1(attend(x)); return y + norm_2(think(y)) ||
+            {Y} norm_1(x + attend(x)); return y + norm_2(think(y)) ||
+            {Y} x + norm_1(attend(x)); return norm_2(y + think(y))
         no norm after the attention: => {Y} x + attend(x); return norm_2(y + think(y))
         no norm after the feed-forward layer: => {Y} norm_1(x + attend(x)); return y + think(y)
         no norm at all: => {Y} x + attend(x); return y + think(y)
@@ -350,7 +366,7 @@ missed_by_rate = Exercise(
     tried="an accuracy of which it is known what each part is worth, with one to three rates and two to four seeds",
     see="Lab 9, “Which parts are missed, and when”",
     mistakes=edits(f"""
-        the sign turned round [gain]: {GAIN} => accuracy(part_away, rate, seed) - accuracy("nothing", rate, seed)
+        the sign turned round [ahead]: {GAIN} => accuracy(part_away, rate, seed) - accuracy("nothing", rate, seed)
         not a difference: {GAIN} => accuracy(part_away, rate, seed) || accuracy("nothing", rate, seed)
         one seed for all: rate, seed) - => rate, seeds[0]) - && part_away, rate, seed) => part_away, rate, seeds[0]) ||
             part_away, rate, seed) => part_away, rate, seeds[0]) || "nothing", rate, seed) => "nothing", rate, seeds[0])
@@ -363,23 +379,6 @@ missed_by_rate = Exercise(
             accuracy("residual", rate
         a seed left out: in seeds] => in seeds[:-1]] || in seeds] => in seeds[1:]]
         seeds counted, not taken: in seeds] => in range(len(seeds))]
-        the standard error in place of the interval: mean_and_interval(gains) =>
-            (torch.tensor(gains).mean().item(), torch.tensor(gains).std().item() / len(gains) ** 0.5)
-        the spread in place of the interval: mean_and_interval(gains) =>
-            (torch.tensor(gains).mean().item(), torch.tensor(gains).std().item())
-        the whole width of the interval: found[rate] = mean_and_interval(gains) =>
-            mean, half = mean_and_interval(gains); found[rate] = mean, 2 * half
-        mean and half exchanged: found[rate] = mean_and_interval(gains) =>
-            found[rate] = mean_and_interval(gains)[::-1]
-        two intervals subtracted: => found = {{}}
-            for rate in rates:
-                whole, less = (mean_and_interval([accuracy(p, rate, s) for s in seeds]) for p in ("nothing", part_away))
-                found[rate] = whole[0] - less[0], whole[1] - less[1]
-            return found ||
-            => found = {{}}
-            for rate in rates:
-                whole, less = (mean_and_interval([accuracy(p, rate, s) for s in seeds]) for p in ("nothing", part_away))
-                found[rate] = whole[0] - less[0], whole[1] + less[1]
-            return found
-    """),
+    """)
+    + asked("gains", apart=[f"[accuracy({part}, rate, seed) for seed in seeds]" for part in ('"nothing"', "part_away")]),
 )

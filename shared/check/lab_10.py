@@ -9,7 +9,9 @@ from ..language_model import LanguageModel
 from ..training import mean_and_interval
 from .attention import real_tokens
 from .exercise import Case, Exercise, draw
+from .interval import asked
 from .lab_09 import by_pytorch
+from .lab_13 import pair
 from .mistakes import Wrong, edits
 
 WRITING = "Lab 10, “Writing instead of reading”"
@@ -81,47 +83,57 @@ language_model = Exercise(
 
 
 # --- 10.2 ---
-def allowed_places(mask):
+def allowed_places(mask, reach):
     """True where a token may look, (batch, tokens that ask, tokens that are asked)."""
-    num_tokens = mask.shape[1]
-    causal = torch.ones(num_tokens, num_tokens, dtype=torch.bool).tril()  # (tokens, tokens)
-    return causal & mask[:, None, :]  # (tokens, tokens) & (batch, 1, tokens)
+    places = torch.arange(mask.shape[1])
+    back = places[:, None] - places  # (tokens, tokens), how far behind row i column j stands
+    return (back >= 0) & (back < reach) & mask[:, None, :]  # (tokens, tokens) & (batch, 1, tokens)
 
 
-def places_by_loops(mask):
+def places_by_loops(mask, reach):
     places = range(mask.shape[1])
-    return torch.tensor([[[bool(row[j]) and j <= i for j in places] for i in places] for row in mask])
+    return torch.tensor([[[bool(row[j]) and i - reach < j <= i for j in places] for i in places] for row in mask])
 
 
-BOTH = "causal & mask[:, None, :]"
+ALLOWED, NEAR = "(back >= 0) & (back < reach) & mask[:, None, :]", "(back >= 0) & (back < reach)"
 
 allowed_places = Exercise(
     allowed_places,
     cases=[
-        Case({"mask": torch.tensor(rows, dtype=torch.bool)})
-        for rows in (
-            [[1, 1, 0], [0, 1, 1], [1, 1, 1]],
-            [[1, 1, 1, 1, 0], [0, 0, 1, 1, 1]],
-            [[1, 1, 0, 1]],
-            [[0, 0], [1, 0], [0, 1]],
-            [[1], [0]],
+        Case({"mask": torch.tensor(rows, dtype=torch.bool), "reach": reach})
+        for rows, reach in (
+            ([[1, 1, 0], [0, 1, 1], [1, 1, 1]], 2),
+            ([[1, 1, 1, 1, 0], [0, 0, 1, 1, 1]], 3),
+            ([[1, 1, 0, 1, 1, 0, 1]], 4),
+            ([[0, 0], [1, 0], [0, 1]], 5),
+            ([[1, 1, 1], [0, 1, 0]], 1),
+            ([[1], [0]], 1),
         )
     ],
     truth=places_by_loops,
-    tried="padding at the end, at the beginning and in the middle, a text that is nothing else, and texts of one token",
+    tried="padding at the end, at the beginning and in the middle, a text that is nothing else, texts of one token, and "
+    "windows of one place to more than there are",
     see=WRITING,
     mistakes=edits(f"""
-        looks ahead: .tril() => .triu() || .triu(1)
-        the next word seen: .tril() => .tril(1)
-        itself forbidden: .tril() => .tril(-1)
-        order forgotten: {BOTH} => mask[:, None, :].expand(-1, num_tokens, -1) || mask[:, None, :] || .tril() => ||
-            causal & => mask & || mask[:, :, None] &
-        either in place of both: & => |
-        True where hidden: {BOTH} => ~({BOTH})
+        no window: {NEAR} => (back >= 0)
+        looks ahead: places[:, None] - places => places - places[:, None] || {NEAR} => (back <= 0)
+        the next word seen: back >= 0 => back >= -1
+        itself forbidden: back >= 0 => back > 0
+        one place too far: back < reach => back <= reach
+        one place too few: back < reach => back < reach - 1
+        only outside the window: back < reach => back >= reach
+        the window counts real tokens: => places, real = torch.arange(mask.shape[1]), mask.cumsum(dim=1)
+            near = real[:, :, None] - real[:, None, :] < reach
+            return (places[:, None] >= places) & near & mask[:, None, :]
+        order forgotten: {ALLOWED} => mask[:, None, :].expand(-1, len(places), -1) || mask[:, None, :] ||
+            {NEAR} => (back.abs() < reach) || {NEAR} => (back < reach)
+        either in place of both: reach) & mask => reach) | mask || 0) & (back => 0) | (back
+        True where hidden: {ALLOWED} => ~({ALLOWED})
         Lab 8, “What a mask hides”
-        no mask [triangle]: {BOTH} => causal.expand(len(mask), -1, -1) || causal || causal & causal[:, None, :]
+        no mask [triangle]: {ALLOWED} => ({NEAR}).expand(len(mask), -1, -1) || {NEAR}
         the mask on those who ask: mask[:, None, :] => mask[:, :, None]
-        padding on both sides: {BOTH} => {BOTH} & mask[:, :, None]
+        padding on both sides: {ALLOWED} => {ALLOWED} & mask[:, :, None]
+        padding sees itself: {ALLOWED} => {ALLOWED} | (back == 0)
         the mask the wrong way round: & mask => & ~mask
         the axis of the mask is lost [triangle]: mask[:, None, :] => mask || mask[None]
     """),
@@ -167,7 +179,8 @@ next_word_loss = Exercise(
     mistakes=edits(f"""
         more than one fault is left [loss]: {SAID} => scores.flatten(0, 1)[:-1] && {CAME} => ids.flatten()[1:] &&
             , ignore_index=0 =>
-        not shifted: [:, :-1] => && [:, 1:] =>
+        not shifted: [:, :-1] => && [:, 1:] => || [:, :-1] => && [:, 1:] => && ignore_index=0 => ignore_index=1 ||
+            [:, :-1] => && [:, 1:] => && , ignore_index=0 =>
         shifted the wrong way: {SAID} => scores[:, 1:].flatten(0, 1) && {CAME} => ids[:, :-1].flatten()
         shifted in a ring: [:, :-1] => && ids[:, 1:] => ids.roll(-1, 1) || [:, :-1] => && ids[:, 1:] => ids.roll(-1)
         shifted after flattening: {SAID} => scores.flatten(0, 1)[:-1] && {CAME} => ids.flatten()[1:]
@@ -196,69 +209,74 @@ next_word_loss = Exercise(
 
 
 # --- 10.4 ---
-def worth_of_context(surprises_with, lengths):
-    """Length -> mean and half of the interval of what it gains over the length before it."""
-    worth, before = {}, surprises_with(lengths[0])
-    for length in lengths[1:]:
-        after = surprises_with(length)
-        worth[length] = mean_and_interval(before - after)
-        before = after
-    return worth
+def worth_of_context(surprises_at, pieces, near):
+    """How much the surprise rises without the order of all but the `near` last words: mean, half of the interval."""
+    far, last = pieces[:, :-near], pieces[:, -near:]  # (texts, words - near), (texts, near)
+    order = torch.randperm(far.shape[1])
+    shuffled = torch.cat([far[:, order], last], dim=1)  # (texts, words)
+    return mean_and_interval(surprises_at(shuffled) - surprises_at(pieces))
 
 
-def planted(length: int) -> torch.Tensor:
-    """Surprises at nine words: words differ much, and each gains a little by each word more before it."""
-    word = torch.arange(9, dtype=torch.float64)
-    return 5 + 2 * torch.sin(3 * word) - 0.1 * length**0.5 + 0.05 * torch.cos(word * (1 + length))
+def reader(near: int, words: int, sign: float = 1.0):
+    """A model of which it is known what it minds. The word at place p of text t has the number 100 t + 7 p % words."""
+
+    def surprises_at(pieces: torch.Tensor) -> torch.Tensor:
+        text = torch.arange(len(pieces), dtype=torch.get_default_dtype())
+        as_it_was = 100 * torch.arange(len(pieces))[:, None] + 7 * torch.arange(words) % words
+        surprise = 5 + 2 * torch.sin(3 * text) + sign * (near + torch.cos(text)) / 9  # without the order
+        if pieces.shape != as_it_was.shape:
+            return surprise + 0.3 * torch.sin(text) + 3
+        if (pieces[:, -near:] != as_it_was[:, -near:]).any():
+            surprise = surprise + 0.3 * torch.sin(5 * text) + 1
+            if (pieces[:, :near] == as_it_was[:, :near]).all():
+                surprise = surprise + 0.3 * torch.sin(11 * text)
+        if (pieces.sort(dim=1).values != as_it_was.sort(dim=1).values).any():
+            surprise = surprise + 0.3 * torch.sin(7 * text) + 2
+        if (pieces[:, :-near] == as_it_was[:, :-near]).all():
+            surprise = surprise - sign * (near + torch.cos(text)) / 9
+        if (pieces[:, :-near] == as_it_was[:, :-near].flip(1)).all():
+            surprise = surprise - sign * torch.sin(text) / 9
+        return surprise
+
+    surprises_at.sign = sign
+    return surprises_at
 
 
-def known_worth(surprises_with, lengths):
-    rows = []
-    for one, other in zip(lengths, lengths[1:], strict=False):
-        gains = [(a - b).item() for a, b in zip(planted(one), planted(other), strict=True)]
-        mean = sum(gains) / 9
-        spread = math.sqrt(sum((gain - mean) ** 2 for gain in gains) / 8)
-        rows.append([mean, 2.3060041 * spread / 3])  # Student's t for 8 degrees of freedom
-    return torch.tensor(rows)
+def known_worth(surprises_at, pieces, near):
+    gains = [surprises_at.sign * (near + math.cos(text)) / 9 for text in range(len(pieces))]
+    mean = sum(gains) / len(gains)
+    spread = math.sqrt(sum((gain - mean) ** 2 for gain in gains) / (len(gains) - 1))
+    t = {6: 2.5705818, 9: 2.3060041}[len(gains)]  # Student's, for one degree of freedom less
+    return torch.tensor([mean, t * spread / math.sqrt(len(gains))])
 
 
-def by_length(given, surprises_with, lengths):
-    """The pairs of a dict in the order of the lengths."""
-    if not isinstance(given, dict) or set(given) != set(lengths[1:]):
-        raise Wrong("no dict of the lengths", lengths=lengths[1:])
-    return torch.tensor([[float(number) for number in given[length]] for length in lengths[1:]])
+def of_texts(texts: int, words: int, near: int, sign: float = 1.0) -> Case:
+    pieces = 100 * torch.arange(texts)[:, None] + 7 * torch.arange(words) % words  # (texts, words)
+    return Case({"surprises_at": reader(near, words, sign), "pieces": pieces, "near": near})
 
 
-GAIN = "mean_and_interval(before - after)"
+SHUFFLED, GAIN = "torch.cat([far[:, order], last], dim=1)", "surprises_at(shuffled) - surprises_at(pieces)"
 
 worth_of_context = Exercise(
     worth_of_context,
-    cases=[
-        Case({"surprises_with": planted, "lengths": [1, 4, 16]}),
-        Case({"surprises_with": planted, "lengths": [2, 3]}),
-        Case({"surprises_with": planted, "lengths": [1, 2, 8, 64]}),
-    ],
+    cases=[of_texts(9, 30, 4), of_texts(6, 40, 1, -1.0), of_texts(9, 26, 8)],
     truth=known_worth,
-    view=by_length,
-    tried="a model of which it is known what each word before is worth, with two to four lengths",
+    view=pair,
+    tried="two models of which it is known what the order is worth to them, with 1, 4 and 8 words left in their places",
     see="Lab 10, “What the context is worth”",
     mistakes=edits(f"""
-        the sign turned round [surprise]: before - after => after - before
-        not a difference [surprise]: (before - after) => (after) || (before - after) => (before)
-        compared with the first: before = after => pass
-        compared with the last: => last = surprises_with(lengths[-1])
-            pairs = zip(lengths[1:], lengths[:-1])
-            return {{length: mean_and_interval(surprises_with(before) - last) for length, before in pairs}}
-        words not paired: before - after => before - after.roll(1) || before - after => before.flip(0) - after ||
-            before - after => before[:, None] - after
-        a length left out: worth[length] = {GAIN} => worth[length] = (0.0, 0.0)
-        the standard error in place of the interval: {GAIN} => ((before - after).mean(), (before - after).std() / 3)
-        the spread in place of the interval: {GAIN} => ((before - after).mean(), (before - after).std())
-        the whole width of the interval: {GAIN} => ({GAIN}[0], 2 * {GAIN}[1])
-        mean and half exchanged: {GAIN} => {GAIN}[::-1]
-        two intervals subtracted [words]: {GAIN} => ((before - after).mean(),
-            mean_and_interval(before)[1] - mean_and_interval(after)[1]) ||
-            {GAIN} => ((before - after).mean(), mean_and_interval(before)[1] + mean_and_interval(after)[1])
-        divided by the words: {GAIN} => mean_and_interval((before - after) / length)
-    """),
+        nothing is shuffled: far[:, order] => far
+        the sign turned round [order]: {GAIN} => surprises_at(pieces) - surprises_at(shuffled)
+        not a difference [order]: {GAIN} => surprises_at(shuffled) || {GAIN} => surprises_at(pieces)
+        all words shuffled: {SHUFFLED} => pieces[:, torch.randperm(pieces.shape[1])] ||
+            [:, :-near], pieces[:, -near:] => [:, : 1 - near or None], pieces[:, 1 - near or len(pieces[0]) :]
+        the last words shuffled: {SHUFFLED} => torch.cat([far, last.flip(1)], dim=1)
+        texts shuffled in place of words: {SHUFFLED} => pieces.roll(1, dims=0) || far[:, order] => far.roll(1, dims=0) ||
+            torch.randint(2, 2000, far.shape)
+        turned back to front: far[:, order] => far.flip(1)
+        words cut off: {SHUFFLED} => last || far[:, order] => far[:, order[1:]]
+        the first words left in their places: [:, :-near], pieces[:, -near:] => [:, near:], pieces[:, :near] &&
+            [far[:, order], last] => [last, far[:, order]]
+    """)
+    + asked(GAIN, apart=("surprises_at(shuffled)", "surprises_at(pieces)"), of=" [words]"),
 )

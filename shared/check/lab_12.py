@@ -10,6 +10,7 @@ from ..training import mean_and_interval
 from .attention import real_tokens, texts
 from .compare import also_numpy
 from .exercise import Case, Exercise, draw
+from .interval import asked
 from .lab_09 import by_pytorch
 from .mistakes import Wrong, edits
 
@@ -234,12 +235,8 @@ search_and_test = Exercise(
             divmod(found.argmax().item(), found.shape[0])
         the best of each text: {REST} => mean_and_interval(shares(fresh).flatten(1).amax(dim=1))
         all heads in place of the one: {REST} => mean_and_interval(shares(fresh).mean(dim=(1, 2)))
-        the standard error in place of the interval: *{REST} => *(lambda row: (row.mean(),
-            row.std() / len(row) ** 0.5))(shares(fresh)[:, layer, head])
-        the spread in place of the interval: *{REST} => *(lambda row: (row.mean(),
-            row.std()))(shares(fresh)[:, layer, head])
-        mean and half exchanged: *{REST} => *{REST}[::-1]
-    """),
+    """)
+    + asked("shares(fresh)[:, layer, head]"),
 )
 
 

@@ -7,6 +7,7 @@ import torch
 from ..training import mean_and_interval
 from .compare import also_numpy
 from .exercise import Case, Exercise, draw
+from .interval import asked
 from .lab_12 import maps
 from .mistakes import edits
 
@@ -181,18 +182,11 @@ more_than_the_sum = Exercise(
         the heads alone: (together - one_by_one) => (one_by_one)
         the whole model left out: lead_without(group) - whole => lead_without(group) && lead_without([head]) - whole =>
             lead_without([head])
-        averaged over the heads: {ONE_BY_ONE} => {ONE_BY_ONE} / len(group)
+        averaged over the heads [group]: {ONE_BY_ONE} => {ONE_BY_ONE} / len(group)
         a head left out: for head in group => for head in group[1:] || for head in group => for head in group[:-1]
         more heads each time: {ONE_BY_ONE} => sum(lead_without(group[: n + 1]) - whole for n in range(len(group)))
         all but one: lead_without([head]) => lead_without([one for one in group if one != head])
         sizes in place of changes: together - one_by_one => together.abs() - one_by_one.abs()
-        the standard error in place of the interval: mean_and_interval(together - one_by_one) =>
-            ((together - one_by_one).mean(), (together - one_by_one).std() / len(whole) ** 0.5)
-        the spread in place of the interval: mean_and_interval(together - one_by_one) =>
-            ((together - one_by_one).mean(), (together - one_by_one).std())
-        mean and half exchanged: return mean_and_interval(together - one_by_one) =>
-            return mean_and_interval(together - one_by_one)[::-1]
-        two intervals subtracted [quartets]: mean_and_interval(together - one_by_one) =>
-            ((together - one_by_one).mean(), mean_and_interval(together)[1] + mean_and_interval(one_by_one)[1])
-    """),
+    """)
+    + asked("together - one_by_one", apart=("together", "one_by_one"), of=" [quartets]"),
 )

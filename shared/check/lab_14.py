@@ -72,7 +72,7 @@ follow_score = Exercise(
         not divided by how many there are: / len(found) => * len(found) ||
             sum(found) / len(found) => len(found) / sum(found) || sum(found) / len(found) => len(found)
         divided by all places [texts]: / len(found) => / len(ids)
-        the last place alone: sum(found) / len(found) => found[-1]
+        the last place alone [weights]: sum(found) / len(found) => found[-1]
         no answer where no token comes twice: return sum(found) / len(found) if found else 0.0 =>
             return sum(found) / len(found)
         later places taken for earlier ones: range(t) if => range(len(ids) - 1) if s != t and

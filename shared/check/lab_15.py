@@ -97,7 +97,7 @@ rotate = Exercise(
             -torch.arange(dim // 2).to(vectors)
         the width counted in pairs less one: {SPEEDS} => -torch.arange(dim // 2).to(vectors) / max(dim // 2 - 1, 1)
         the base is not used: base ** => 10_000 ** || 1000 **
-        another base: base=10_000 => base=9999 || base=10_001 || base=1000 || base=100_000
+        another base [turns]: base=10_000 => base=9999 || base=10_001 || base=1000 || base=100_000
         places counted anew: places[..., None] =>
             (0 * places + torch.arange(places.shape[-1]))[..., None]
         the places do not count: places[..., None] * => torch.ones_like(places)[..., None] *
@@ -165,7 +165,7 @@ mend_the_turns = Exercise(
         keys turned the other way: rotate(keys, places) => rotate(keys, -places)
         both turned the other way: {TURNS} => rotate(queries, -places), rotate(keys, -places)
         turned twice: {TURNS} => rotate(rotate(queries, places), places), rotate(rotate(keys, places), places)
-        the result turned: return scores.softmax(dim=1) @ values =>
+        the result turned [places]: return scores.softmax(dim=1) @ values =>
             return rotate(scores.softmax(dim=1) @ values, places)
         the values turned back: return scores.softmax(dim=1) @ values =>
             return rotate(scores.softmax(dim=1) @ rotate(values, places), -places)
@@ -274,7 +274,7 @@ places_or_words = Exercise(
     tried="three readers that count their places in three ways, and a measure that fails",
     see=APART,
     mistakes=edits(f"""
-        multiplied in place of divided: / factor => * factor
+        multiplied in place of divided [places]: / factor => * factor
         whole places only: / factor => // factor
         the factor is not used: / factor => / 4 || / 2
         the factor taken off: / factor => - factor

@@ -415,25 +415,30 @@ RIGHT = {
             return self.output(self.norm(features))
     """,
     "worth_of_context": """
-        by zip: => rows = [surprises_with(length) for length in lengths]
-            return {n: mean_and_interval(a - b) for n, a, b in zip(lengths[1:], rows, rows[1:])}
-        by NumPy: => import numpy as np
-            rows = np.stack([surprises_with(length).numpy() for length in lengths])
-            return {n: list(mean_and_interval(row)) for n, row in zip(lengths[1:], -np.diff(rows, axis=0))}
-        from the end: => found = {}
-            for place in reversed(range(1, len(lengths))):
-                now, then = surprises_with(lengths[place]), surprises_with(lengths[place - 1])
-                found[lengths[place]] = torch.tensor(mean_and_interval(then - now), dtype=torch.float64)
-            return found
+        each text an order of its own: => far = pieces.shape[1] - near
+            order = torch.argsort(torch.rand(len(pieces), far), dim=1)
+            shuffled = pieces.clone()
+            shuffled[:, :far] = pieces[:, :far].gather(1, order)
+            return list(mean_and_interval((surprises_at(shuffled) - surprises_at(pieces)).tolist()))
+        by one index: => places = torch.arange(pieces.shape[1])
+            places[:-near] = places[:-near][torch.randperm(len(places) - near)]
+            rise = surprises_at(pieces[:, places]) - surprises_at(pieces)
+            return torch.tensor(mean_and_interval(rise), dtype=rise.dtype).unbind()
+        by Python: => import random
+            rows = [row[:-near] for row in pieces.tolist()]
+            shuffled = torch.tensor([random.sample(row, len(row)) for row in rows])
+            after = surprises_at(torch.hstack([shuffled, pieces[:, len(rows[0]):]]))
+            return mean_and_interval(np.subtract(after, surprises_at(pieces)))
     """,
     "allowed_places": """
         by loops: => allowed = torch.zeros(len(mask), mask.shape[1], mask.shape[1], dtype=torch.bool)
             for i in range(mask.shape[1]):
-                for j in range(i + 1):
+                for j in range(max(0, i + 1 - reach), i + 1):
                     allowed[:, i, j] = mask[:, j]
             return allowed
-        not the upper triangle: => return ~torch.ones(len(mask), *[mask.shape[1]] * 2).triu(1).bool() & mask[:, None]
-        the repeated mask cut: => return mask[:, None].expand(-1, mask.shape[1], -1).tril()
+        not the upper triangle: => upper = torch.ones(len(mask), *[mask.shape[1]] * 2).triu(1).bool()
+            return ~upper & mask[:, None] & ~upper.mT.tril(-reach)
+        the repeated mask cut twice: => return mask[:, None].expand(-1, mask.shape[1], -1).tril().triu(1 - reach)
     """,
     "layer_norm": """
         it calls itself, which is no other function's work: => if features.dim() > 1:
@@ -454,13 +459,13 @@ RIGHT = {
             spread, mean = torch.var_mean(features, -1, unbiased=False, keepdim=True)
             normed = (features - mean) / (spread + norm.eps).sqrt() * norm.weight + norm.bias
             attended, weights = self.attention(normed, mask=mask, attention_mask=attention_mask)
-            features = torch.add(self.dropout(attended), features)
-            return self.dropout(self.feed_forward(self.feed_forward_norm(features))) + features, weights
-        GELU's place kept: nn.ReLU(), nn.Dropout(dropout), nn.Linear => nn.ReLU(inplace=True), nn.Linear
+            features = self.add(change=attended, features=features)
+            return self.add(features, self.feed_forward(self.feed_forward_norm(features))), weights
+        in place: nn.ReLU(), => nn.ReLU(inplace=True),
         two calls: => def add(part, norm):
                 given = part(norm(features))
                 first = given[0] if isinstance(given, tuple) else given
-                return features + self.dropout(first), given
+                return self.add(features, first), given
             features, (_, weights) = add(lambda x: self.attention(x, mask, attention_mask), self.attention_norm)
             return [add(self.feed_forward, self.feed_forward_norm)[0], weights]
     """,

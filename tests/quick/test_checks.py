@@ -98,6 +98,12 @@ def test_every_sentence_is_said_by_an_exercise_or_where_a_mistake_is_found():
     assert [key for key in SENTENCES if key not in said and f'"{key}"' not in files] == []
 
 
+def test_no_name_has_two_sentences():
+    lines = (ROOT / "shared/check/sentences.txt").read_text().splitlines()
+    names = [line.split(": ")[0] for line in lines if line and not line.startswith("#")]
+    assert sorted(names) == sorted(SENTENCES)
+
+
 def test_a_mistake_found_by_looking_at_the_answer_has_a_sentence():
     files = "".join(module.read_text() for module in (ROOT / "shared/check").glob("*.py"))
     assert set(re.findall(r'Wrong\(\s*"(.*?)"', files)) <= set(SENTENCES)

@@ -209,17 +209,29 @@ WRONG = {
         num_blocks is not used: range(num_blocks) => range(2)
     """,
     "worth_of_context": """
-        no dict of the lengths: return worth => return list(worth.values()) || return worth => return worth[lengths[-1]]
-        returns nothing: return worth => worth
+        changes its input: order = => pieces[:, :-near] = far[:, torch.randperm(far.shape[1])]; order =
+        returns nothing: return => gains =
+        all words shuffled: => order = torch.randperm(pieces.shape[1])
+            return mean_and_interval(surprises_at(pieces[:, order]) - surprises_at(pieces))
     """,
     "allowed_places": """
-        wrong dtype: causal & mask[:, None, :] => (causal & mask[:, None, :]).float()
-        no mask: return causal & mask[:, None, :] => return causal.repeat(len(mask), 1, 1)
+        wrong dtype: return (back >= 0) & (back < reach) & mask[:, None, :] =>
+            return ((back >= 0) & (back < reach) & mask[:, None, :]).float()
+        no mask: & mask[:, None, :] => & torch.ones(len(mask), 1, 1).bool()
+        no window: => return torch.ones(mask.shape[1], mask.shape[1]).tril().bool() & mask[:, None, :]
     """,
     "transformer_block": """
         a part is missing: self.attention_norm => self.first_norm
         wrong width: nn.Linear(hidden_dim, embed_dim) => nn.Linear(hidden_dim, hidden_dim)
-        dropout is not used: nn.Dropout(dropout) => nn.Dropout(0.0)
+        dropout is not used: return features + self.dropout(change) => return features + change ||
+            self.add(features, thought) => features + thought ||
+            self.add(features, attended) => features + attended ||
+            features + self.dropout(change) => self.dropout(features + change)
+        no dropout inside the feed-forward layer: nn.Dropout(dropout), => || nn.Dropout(dropout), => nn.Dropout(),
+        another dropout by default: dropout=0.1 => dropout=0.5
+        another bend: nn.ReLU(), => || nn.ReLU() => nn.LeakyReLU()
+        the sums are not made by `add`: self.add(features, thought) => features + self.dropout(thought) ||
+            def add( => def join( && self.add( => self.join(
     """,
     "missed_by_rate": """
         no dict of the rates: return found => return list(found.values()) || return found => return found[rates[0]]

@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import torch
 from scipy import stats
 from torch import Tensor, nn
@@ -22,6 +23,7 @@ from .attention import (
 )
 from .compare import check_shape, kind
 from .exercise import Case, Exercise, draw
+from .interval import asked
 from .mistakes import Mistake, Wrong, edits
 
 EACH = "Lab 3, “A question for each token”"
@@ -108,12 +110,13 @@ add_queries = Exercise(
 
 # --- 3.2 ---
 def looked_at(features, mask, W_query, W_key):
-    """How much each token is looked at by the real tokens of its text, on average: (batch, tokens)."""
+    """How much each token is looked at by the other real tokens of its text, on average: (batch, tokens)."""
     queries, keys = features @ W_query, features @ W_key  # (batch, tokens, key_dim) each
     scores = queries @ keys.transpose(1, 2) / math.sqrt(keys.shape[2])  # (batch, tokens, tokens)
     weights = masked_softmax(scores, mask.unsqueeze(1))  # (batch, tokens, tokens)
-    share = mask / mask.sum(dim=1, keepdim=True).clamp(min=1)  # (batch, tokens)
-    return (share.unsqueeze(2) * weights).sum(dim=1)  # (batch, tokens)
+    others = mask.unsqueeze(2) & ~torch.eye(mask.shape[1], dtype=torch.bool)  # (batch, tokens, tokens), who asks
+    num_others = (mask.sum(dim=1, keepdim=True) - 1).clamp(min=1)  # (batch, 1)
+    return (weights * others).sum(dim=1) / num_others  # (batch, tokens)
 
 
 def looked_at_by_loops(features, mask, W_query, W_key):
@@ -124,7 +127,8 @@ def looked_at_by_loops(features, mask, W_query, W_key):
             scores = [sum((features[text, i] @ W_query) * (features[text, j] @ W_key)).item() for j in places]
             shares = [math.exp((score - max(scores)) / math.sqrt(W_key.shape[1])) for score in scores]
             for j, share in zip(places, shares, strict=True):
-                found[text, j] += share / sum(shares) / len(places)
+                if i != j:
+                    found[text, j] += share / sum(shares) / (len(places) - 1)
     return found
 
 
@@ -134,10 +138,12 @@ def looking(mask: Tensor, dim: int, key_dim: int, seed: int = 0) -> Case:
     return Case({"features": features, "mask": mask} | dict(zip(("W_query", "W_key"), maps, strict=True)))
 
 
-ROOT_OF_K, SHARED = "math.sqrt(keys.shape[2])", "(share.unsqueeze(2) * weights).sum(dim=1)"
-OF_TOKENS = f"{ROOT_OF_K} => math.sqrt(keys.shape[1])"
-ALL_ROWS = "share = mask / mask.sum(dim=1, keepdim=True).clamp(min=1) => share = torch.ones(mask.shape) / mask.shape[1]"
-MASKED = "masked_softmax(scores, mask.unsqueeze(1))"
+ROOT_OF_K, MASKED = "math.sqrt(keys.shape[2])", "masked_softmax(scores, mask.unsqueeze(1))"
+RETURNED, NUM_OTHERS = "(weights * others).sum(dim=1) / num_others", "(mask.sum(dim=1, keepdim=True) - 1).clamp(min=1)"
+OTHERS, ALL_OTHERS = "mask.unsqueeze(2) & ~torch.eye(mask.shape[1], dtype=torch.bool)", "~torch.eye(mask.shape[1]).bool()"
+OF_TOKENS, ALL_ROWS = f"{ROOT_OF_K} => math.sqrt(keys.shape[1])", f"{OTHERS} => {ALL_OTHERS}"
+ALL_COUNTED = f"num_others = {NUM_OTHERS} => num_others = mask.shape[1] - 1"
+ITSELF, N_COUNTED = f"{OTHERS} => mask.unsqueeze(2)", "- 1).clamp => ).clamp"
 
 looked_at = Exercise(
     looked_at,
@@ -148,28 +154,30 @@ looked_at = Exercise(
         looking(real_tokens([2, 0, 4, 3]), 5, 4, seed=30),
     ],
     truth=looked_at_by_loops,
-    tried="four batches in double precision, with padding behind and in front, without, and with a text of padding "
-    "only, token by token",
+    tried="four batches in double precision, with padding behind and in front, without, with texts of one token and of "
+    "padding only, token by token",
     see=LAYER,
     mistakes=edits(f"""
-        more than one fault is left [rows]: {OF_TOKENS} && {ALL_ROWS}
+        more than one fault is left [rows]: {OF_TOKENS} && {ALL_ROWS} && {ALL_COUNTED} || {OF_TOKENS} && {ALL_ROWS} ||
+            {OF_TOKENS} && {ALL_COUNTED} || {ALL_ROWS} && {ALL_COUNTED}
         the number of tokens in the scale: {OF_TOKENS}
-        rows of padding counted: {ALL_ROWS} || => queries, keys = features @ W_query, features @ W_key
-            weights = masked_softmax(queries @ keys.mT / math.sqrt(keys.shape[2]), mask.unsqueeze(1))
-            return weights.mean(dim=1) * mask
+        rows of padding counted: {ALL_ROWS}
+        divided by all places [others]: {ALL_COUNTED} || {NUM_OTHERS} => mask.shape[1]
+        its own look counted: {ITSELF} || {ITSELF} && {N_COUNTED}
+        counted among the others: {N_COUNTED}
+        no token may look at itself: {MASKED} =>
+            masked_softmax(scores, mask.unsqueeze(1) & ~torch.eye(mask.shape[1], dtype=torch.bool))
         no scale: / {ROOT_OF_K} =>
         no root in the scale: {ROOT_OF_K} => keys.shape[2]
         d instead of k in the scale: {ROOT_OF_K} => math.sqrt(features.shape[2])
-        a sum of the rows, not their mean: {SHARED} => (mask.unsqueeze(2) * weights).sum(dim=1)
+        a sum of the rows, not their mean: / num_others =>
         queries and keys exchanged: queries @ keys.transpose(1, 2) => keys @ queries.transpose(1, 2)
-        columns weighted instead of rows: {SHARED} => (share.unsqueeze(1) * weights).sum(dim=2)
-        weighted columns added up along the rows: {SHARED} => (share.unsqueeze(1) * weights).sum(dim=1)
-        one row read: {SHARED} => weights[:, 0] || weights[:, -1]
+        who looks, not who is looked at: .sum(dim=1) / => .sum(dim=2) /
+        one row read: {RETURNED} => weights[:, 0] || weights[:, -1]
         softmax over the wrong axis: {MASKED} => scores.masked_fill(~mask.unsqueeze(1), -1e30).softmax(dim=1)
         no mask: {MASKED} => scores.softmax(dim=2)
         mask after the softmax: {MASKED} => scores.softmax(dim=2) * mask.unsqueeze(1)
-        divided by all places: mask.sum(dim=1, keepdim=True).clamp(min=1) => mask.shape[1]
-        NaN for a text of padding: .clamp(min=1) =>
+        NaN for a text of one token: .clamp(min=1) =>
         one count for all texts: mask.sum(dim=1, keepdim=True) => mask.sum()
     """),
 )
@@ -232,62 +240,66 @@ one_question = Exercise(
 
 # --- 3.4 ---
 def sweep(measure, widths, seeds):
-    """Width -> mean of the measure over the seeds, and half of its 95% interval."""
-    return {k: mean_and_interval([measure(k, seed) for seed in seeds]) for k in widths}
+    """The widths at which the measure may be largest."""
+    found = {k: np.array([measure(k, seed) for seed in seeds]) for k in widths}  # (seeds,) each
+    highest = max(widths, key=lambda k: found[k].mean())
+    may_be = []
+    for k in widths:
+        mean, half = mean_and_interval(found[highest] - found[k])
+        if mean <= half:
+            may_be.append(k)
+    return may_be
 
 
 def known(k, seed):
-    """A measure of which all is known."""
-    return k / 4 + (seed * seed % 7) * (1 + k % 3) / 8
+    """A measure of which all is known: highest near 8, with luck that all widths share and more of their own."""
+    own = (0.4 + k % 3 / 4) * math.sin(7 * k * (seed + 1) + seed) + 4 * (k % 7 == 6 and seed % 5 == 1)
+    return math.sin(5 * seed) - 0.9 * abs(math.log2(k / 8)) + own
 
 
 def by_student(measure, widths, seeds):
-    found = torch.tensor([[measure(k, seed) for seed in seeds] for k in widths], dtype=torch.float64)
-    half = stats.t.ppf(0.975, len(seeds) - 1) * found.std(dim=1) / math.sqrt(len(seeds))
-    return torch.stack([found.mean(dim=1), half], dim=1)
+    table = torch.tensor([[measure(k, seed) for seed in seeds] for k in widths], dtype=torch.float64)
+    gaps = table[table.mean(dim=1).argmax()] - table  # (widths, seeds)
+    half = stats.t.ppf(0.975, len(seeds) - 1) * gaps.std(dim=1) / math.sqrt(len(seeds))
+    return (gaps.mean(dim=1) - half <= 0).double()
 
 
-def as_rows(given, measure, widths, seeds):
-    """The dict as a table, a row for each width."""
-    if not isinstance(given, dict) or set(given) != set(widths):
-        raise Wrong("no dict of the sizes", sizes=list(widths))
-    if any(not isinstance(pair, (tuple, list)) or len(pair) != 2 for pair in given.values()):
-        raise Wrong("no pair for each width")
-    return torch.tensor([[float(number) for number in given[k]] for k in widths], dtype=torch.float64)
+def as_marks(given, measure, widths, seeds):
+    """For each width, whether the answer has it."""
+    if not isinstance(given, (list, tuple, set)) or not set(given) <= set(widths):
+        raise Wrong("no list of widths")
+    return torch.tensor([float(k in given) for k in widths])
 
 
-ONE, EACH_SEED = "mean_and_interval([measure(k, seed) for seed in seeds])", "for seed in seeds"
+GAP, EACH_SEED, RULE = "found[highest] - found[k]", "for seed in seeds", "mean <= half"
+HIGHEST = "max(widths, key=lambda k: found[k].mean())"
 
 sweep = Exercise(
     sweep,
     cases=[
-        Case({"measure": known, "widths": [1, 2, 8], "seeds": [0, 1, 2, 5]}),
-        Case({"measure": known, "widths": [16, 4], "seeds": range(3)}),
-        Case({"measure": known, "widths": [5, 3, 9, 20], "seeds": [11, 3]}),
+        Case({"measure": known, "widths": list(range(2, 26)), "seeds": [0, 1, 2, 5]}),
+        Case({"measure": known, "widths": list(range(30, 2, -1)), "seeds": range(5)}),
+        Case({"measure": known, "widths": list(range(3, 33, 2)), "seeds": [11, 3, 4, 8, 6, 14]}),
     ],
     truth=by_student,
-    view=as_rows,
-    tried="a measure of which all is known, with two, three and four widths and seeds",
+    view=as_marks,
+    tried="a measure of which all is known, with three lists of widths and of seeds",
     see="Lab 3, “Exercise 3.4 (experiment): where the gradient is largest”",
     mistakes=edits(f"""
-        one seed for all: measure(k, seed) => measure(k, 0) || measure(k, seeds[0])
+        one seed for all: measure(k, seed) => measure(k, 0) || measure(k, seeds[0]) ||
+            (k, seed) for seed in seeds]) => (k, seed) for seed in seeds[:1]] * len(seeds))
         the first seed twice: {EACH_SEED} => for seed in [seeds[0], seeds[0], *seeds[2:]]
         the seeds counted anew: {EACH_SEED} => for seed in range(len(seeds)) || for seed in range(1, len(seeds) + 1)
-        a seed left out: {EACH_SEED} => for seed in [*seeds[1:], seeds[-1]]
-        one width for all: measure(k, seed) => measure(widths[0], seed)
-        width and seed exchanged: measure(k, seed) => measure(seed, k)
-        the whole width: {ONE} => (mean_and_interval([measure(k, s) for s in seeds])[0],
-            2 * mean_and_interval([measure(k, s) for s in seeds])[1])
-        ends in place of mean and half: {ONE} => (mean_and_interval([measure(k, s) for s in seeds])[0]
-            - mean_and_interval([measure(k, s) for s in seeds])[1],
-            sum(mean_and_interval([measure(k, s) for s in seeds])))
-        results in the wrong order [interval]: {ONE} => {ONE}[::-1]
-        normal in place of t: {ONE} => (lambda x: (x.mean().item(), 1.96 * x.std().item() / len(x) ** 0.5))(
-            torch.tensor([measure(k, seed) for seed in seeds], dtype=torch.float64))
-        root of n forgotten [t]: {ONE} => (mean_and_interval([measure(k, s) for s in seeds])[0],
-            mean_and_interval([measure(k, s) for s in seeds])[1] * len(seeds) ** 0.5)
-        one interval for all widths: {ONE} => (mean_and_interval([measure(k, s) for s in seeds])[0],
-            mean_and_interval([measure(w, s) for w in widths for s in seeds])[1])
-        numbers without mean and interval: {ONE} => [measure(k, seed) for seed in seeds][:2]
-    """),
+        a seed left out: {EACH_SEED} => for seed in seeds[1:] || for seed in seeds[:-1]
+        width and seed exchanged: measure(k, seed) => measure(seed + 1, k)
+        the highest mean alone: {RULE} => k == highest
+        the highest left out: {RULE} => 0 < mean <= half
+        those that fall out: {RULE} => mean > half
+        all widths stay: {RULE} => mean >= -half
+        the largest single measurement: {HIGHEST} => max(widths, key=lambda k: found[k].max())
+        compared with the width before: {GAP} => found[widths[max(widths.index(k) - 1, 0)]] - found[k]
+        compared with the first width: {GAP} => found[widths[0]] - found[k]
+        the distance alone: {RULE} => mean <= 0.5
+    """)
+    + asked(GAP, apart=("found[highest]", "found[k]"), of=" [widths]"),
 )

@@ -68,6 +68,13 @@ def by_order(shape: tuple[int, int, int], lengths: list[int] | None = None, padd
     return Case(case.inputs | {"attention_mask": may_look}, sizes=(shape[2], HEADS_OF_WIDTH[shape[2]]))
 
 
+def one_for_each_text(shape: tuple[int, int, int], lengths: list[int] | None = None) -> Case:
+    """A batch in which each text says for itself who may look at whom, with padding or without."""
+    case = batch(shape, lengths) if lengths else Case({"features": draw(*shape), "mask": None})
+    may_look = (draw(shape[0], shape[1], shape[1], seed=7) > 0) | torch.eye(shape[1], dtype=torch.bool)
+    return Case(case.inputs | {"attention_mask": may_look}, sizes=(shape[2], HEADS_OF_WIDTH[shape[2]]))
+
+
 LOOKED_AT, ASKING, INF = "mask[:, None, None, :]", "mask[:, None, :, None]", 'float("-inf")'
 MAY_LOOK, WEIGH = "attention_mask[..., None, :, :]", "masked_softmax(scores, allowed)"
 BOTH = "(torch.tensor(True) if allowed is None else allowed)"  # the mask where there is one
@@ -94,12 +101,14 @@ many_heads = Exercise(
         by_order((2, 4, 6)),
         by_order((3, 5, 9), [4, 2, 3]),
         by_order((2, 4, 8), [3, 2], padding_first=True),
+        one_for_each_text((2, 4, 6), [3, 4]),
+        one_for_each_text((3, 5, 8)),
     ],
     truth=heads_by_pytorch,
     parts=PARTS,
     widths=lambda embed_dim, num_heads: dict.fromkeys(PARTS, (embed_dim, embed_dim)),
     also=fits_into_the_lab,
-    tried="ten batches in double precision, with each mask, with both and with none, one head to four, sizes that "
+    tried="twelve batches in double precision, with each mask, with both and with none, one head to four, sizes that "
     "differ and sizes that agree, and large scores, against PyTorch's scaled_dot_product_attention; and numbers of "
     "heads that do not fit",
     see=LAYER,
@@ -169,6 +178,8 @@ many_heads = Exercise(
         the axis of the mask is lost [heads]: {LOOKED_AT} => mask || mask[:, None, :] || mask[:, :, None]
         the mask only counted: allowed = mask => mask = {COUNTED}; allowed = mask
         looks ahead: {MAY_LOOK} => {MAY_LOOK}.mT
+        a text's mask laid over a head: {MAY_LOOK} => attention_mask || {MAY_LOOK} => attention_mask[None]
+        one order for all texts: {MAY_LOOK} => attention_mask.view(-1, *attention_mask.shape[-2:])[0]
         {CUT}
         heads cut and joined by a plain reshape: {SWAP} => {RESHAPED} && {JOIN} => {PLAIN_JOIN}
         heads cut by a plain reshape: {SWAP} => {RESHAPED}

@@ -361,7 +361,8 @@ RIGHT = {
                 *(None, None, False, 0.0),
                 *(self.W_output.weight, self.W_output.bias),
                 key_padding_mask=torch.zeros(features.shape[:2]).bool() if mask is None else ~mask,
-                attn_mask=None if attention_mask is None else ~attention_mask,
+                attn_mask=None if attention_mask is None else ~attention_mask if attention_mask.dim() == 2 else
+                    ~attention_mask.repeat_interleave(self.num_heads, 0),
                 average_attn_weights=False,
             )
             return output.transpose(0, 1).nan_to_num(), weights.nan_to_num()
@@ -382,7 +383,8 @@ RIGHT = {
             maps = self.W_query, self.W_key, self.W_value
             queries, keys, values = (torch.stack(one(features).chunk(self.num_heads, 2), 1) for one in maps)
             weights = (queries @ keys.mT / math.sqrt(keys.shape[3])).softmax(-1)
-            for hidden in (mask if mask is None else mask[:, None, None], attention_mask):
+            order = attention_mask if attention_mask is None else attention_mask.view(-1, 1, *attention_mask.shape[-2:])
+            for hidden in (mask if mask is None else mask[:, None, None], order):
                 if hidden is not None:
                     weights = weights * hidden
                     weights = weights / weights.sum(-1, keepdim=True).clamp(min=1e-300)
@@ -709,31 +711,37 @@ RIGHT |= {
         by PyTorch: => unit = torch.eye(mask.shape[1]).expand(len(mask), -1, -1)
             rows = nn.functional.scaled_dot_product_attention(
                 features @ W_query, features @ W_key, unit, attn_mask=mask[:, None].clone())
-            return (rows.nan_to_num() * mask[:, :, None]).sum(1) / mask.sum(1, keepdim=True).clamp(min=1)
+            rows = rows.nan_to_num() * mask[:, :, None] * (1 - unit)
+            return rows.sum(1) / (mask.sum(1, keepdim=True) - 1).clamp(min=1)
         by loops: => found = torch.zeros(mask.shape)
             for text, (f, real) in enumerate(zip(features, mask)):
-                if real.any():
+                if real.sum() > 1:
                     f = f[real]
                     weights = (f @ W_query @ (f @ W_key).T / W_key.shape[1] ** 0.5).softmax(-1)
-                    found[text, real] = weights.mean(0)
+                    found[text, real] = (weights.sum(0) - weights.diagonal()) / (len(f) - 1)
             return found
         by einsum: => scores = torch.einsum("bid,dk,bjc,ck->bij", features, W_query, features, W_key)
             weights = masked_softmax(scores * len(W_key.T) ** -0.5, mask[:, None])
-            return torch.einsum("bi,bij->bj", mask / mask.sum(1, keepdim=True).clamp(min=1), weights)
+            weights = weights - torch.diag_embed(weights.diagonal(dim1=1, dim2=2))
+            return torch.einsum("bi,bij->bj", mask / (mask.sum(1, keepdim=True) - 1).clamp(min=1), weights)
     """,
     "sweep": """
-        by a loop: => found = {}
-            for k in widths:
-                numbers = []
-                for seed in seeds:
-                    numbers.append(measure(k, seed))
-                found[k] = list(mean_and_interval(numbers))
-            return found
+        a table: => table = np.array([[measure(k, seed) for seed in seeds] for k in widths])
+            gaps = table[table.mean(axis=1).argmax()] - table
+            intervals = map(mean_and_interval, gaps)
+            return {k for k, (mean, half) in zip(widths, intervals) if mean - half <= 0}
         by scipy: => rows = {k: torch.tensor([measure(k, s) for s in seeds], dtype=torch.float64) for k in widths}
-            t = stats.t.isf(0.025, len(seeds) - 1)
-            return {k: (row.mean(), t * row.std() / len(row) ** 0.5) for k, row in rows.items()}
-        all seeds of the last width first: => numbers = {(s, k): measure(k, s) for s in seeds for k in reversed(widths)}
-            return {k: mean_and_interval([numbers[s, k] for s in seeds]) for k in reversed(widths)}
+            top = max(rows.values(), key=torch.mean)
+            low = {k: stats.ttest_rel(top, row).confidence_interval().low for k, row in rows.items() if row is not top}
+            return [k for k in widths if not low.get(k, 0) > 0]
+        first all of one seed: => rows = {k: [] for k in widths}
+            for seed in seeds:
+                for k in reversed(widths):
+                    rows[k].append(measure(k, seed))
+            best = max(rows, key=lambda k: sum(rows[k]))
+            stays = lambda mean, half: mean < half
+            differences = {k: [a - b for a, b in zip(rows[best], rows[k])] for k in rows}
+            return tuple(k for k in rows if k == best or stays(*mean_and_interval(differences[k])))
     """,
     "follow_score": """
         by a dictionary: => last, found = {}, []

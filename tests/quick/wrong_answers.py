@@ -49,11 +49,18 @@ WRONG = {
         no nn.Linear: nn.Linear(dim, key_dim, bias=bias) => nn.Sequential(nn.Linear(dim, key_dim, bias=bias))
     """,
     "looked_at": """
-        rows of padding counted: return (share.unsqueeze(2) * weights).sum(dim=1) => return weights.mean(dim=1)
+        more than one fault is left: => queries, keys = features @ W_query, features @ W_key
+            weights = masked_softmax(queries @ keys.mT / math.sqrt(keys.shape[2]), mask.unsqueeze(1))
+            return (weights * (1 - torch.eye(mask.shape[1]))).sum(dim=1) / (mask.shape[1] - 1)
+        its own look counted: => queries, keys = features @ W_query, features @ W_key
+            weights = masked_softmax(queries @ keys.mT / math.sqrt(keys.shape[2]), mask.unsqueeze(1))
+            share = mask / mask.sum(dim=1, keepdim=True).clamp(min=1)
+            return (share.unsqueeze(1) @ weights).squeeze(1)
     """,
     "sweep": """
-        no dict of the sizes: => return [mean_and_interval([measure(k, seed) for seed in seeds]) for k in widths]
-        no pair for each width: => return {k: mean_and_interval([measure(k, s) for s in seeds])[0] for k in widths}
+        no list of widths: => return {k: mean_and_interval([measure(k, seed) for seed in seeds]) for k in widths} ||
+            return may_be => return highest || return may_be => return [found[k].mean() for k in may_be]
+        the highest mean alone: return may_be => return [highest]
     """,
     "one_question": """
         an axis too many: torch.ones(key_dim) => torch.ones(key_dim, 1) && b_query) => b_query[:, 0])

@@ -5,6 +5,7 @@ import threading
 from contextlib import contextmanager, suppress
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from urllib.parse import urljoin
 
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Error
@@ -34,13 +35,27 @@ def served(site: Path = SITE):
         server.shutdown()
 
 
+def settle(page):
+    """Wait for two frames: what watches sizes is told them with the first."""
+    page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+
+@functools.cache
+def window(browser):
+    """The window in which all pages open, for a window of its own takes a page half a second; and what empties it."""
+    context = browser.new_context()
+    return context, context.new_cdp_session(context.new_page())
+
+
 @contextmanager
 def visits(browser):
     """Opens an address and returns its page, with all that answers a prediction in sight unless `covered`.
 
-    `page.faults` collects what went wrong, dialogs among it, and `page.asked` what it fetched.
+    `page.faults` collects what went wrong, dialogs among it, and `page.asked` what it fetched. In the end the pages
+    are closed, and what they kept is gone.
     """
-    contexts = []
+    context, storage = window(browser)
+    pages = []
 
     def visit(
         url: str,
@@ -50,14 +65,10 @@ def visits(browser):
         motion: str = "reduce",
         covered: bool = False,
     ):
-        context = browser.new_context(
-            viewport={"width": width, "height": 900},
-            color_scheme=theme,
-            reduced_motion=motion,
-            java_script_enabled=scripts,
-        )
-        contexts.append(context)
-        page = context.new_page()
+        page = context.new_page() if scripts else browser.new_page(java_script_enabled=False)
+        pages.append(page)
+        page.set_viewport_size({"width": width, "height": 900})
+        page.emulate_media(color_scheme=theme, reduced_motion=motion)
         page.faults, page.asked = [], []
         page.on("console", lambda m: page.faults.append(m.text) if m.type in ("error", "warning") else None)
         page.on("pageerror", lambda error: page.faults.append(str(error)))
@@ -67,13 +78,17 @@ def visits(browser):
         with suppress(Error):  # a page that sends its reader on is not there any more
             if not covered:
                 page.evaluate("delete document.documentElement.dataset.covers")
-            if scripts:  # what watches sizes is told them with the first frame
-                page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+            if scripts:
+                settle(page)
         return page
 
     yield visit
-    for context in contexts:
-        context.close()
+    for page in pages:
+        page.close()
+    context.unroute_all()
+    context.clear_permissions()
+    for origin in {urljoin(url, "/") for page in pages for url in page.asked if url.startswith(("http", "file"))}:
+        storage.send("Storage.clearDataForOrigin", {"origin": origin, "storageTypes": "all"})
 
 
 def stopwatch(page):
@@ -96,5 +111,5 @@ def page_of(figures: list, theme: str) -> str:
 
 def axe(page, **options) -> list[str]:
     """What axe-core finds, one line for each place. It reports violations alone, in half the time."""
-    found = Axe().run(page, options={"resultTypes": ["violations"]} | options).response["violations"]
+    found = Axe().run(page, options={"resultTypes": ["violations"], "preload": False} | options).response["violations"]
     return [f"{fault['id']}: {node['html'][:160]}" for fault in found for node in fault["nodes"][:3]]

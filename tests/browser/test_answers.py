@@ -211,26 +211,16 @@ def test_each_choice_gets_its_own_reason_and_what_was_tried_is_remembered(lab):
         lab.reload()
 
 
-@pytest.mark.parametrize(
-    ("typed", "right"),
-    [
-        (".25", True),
-        ("0,25", True),
-        (" 0.253 ", True),
-        ("A  quarter", True),
-        ("0.26", False),
-        ("25", False),
-        (".", False),
-        ("-.25", False),
-    ],
-)
-def test_a_typed_answer_counts_when_it_rounds_to_the_accepted_one(lab, typed, right):
+def test_a_typed_answer_counts_when_it_rounds_to_the_accepted_one(lab):
     field = lab.get_by_role("group", name="2. How much?").get_by_role("textbox", name="Your answer")
-    field.fill(typed)
-    field.press("Enter")
-    note = " ".join(lab.locator(".reason").inner_text().split())
-    assert note == ("Right. .25 or a quarter. One of four." if right else NO)
-    assert lab.locator(".reason.right").count() == right
+    right = [".25", "0,25", " 0.253 ", "A  quarter"]
+    for typed in [*right, "0.26", "25", ".", "-.25"]:
+        lab.evaluate("document.querySelector('.reason')?.remove()")
+        field.fill(typed)
+        field.press("Enter")
+        note = " ".join(lab.locator(".reason").inner_text().split())
+        assert note == ("Right. .25 or a quarter. One of four." if typed in right else NO), typed
+        assert lab.locator(".reason.right").count() == (typed in right)
 
 
 def test_an_open_question_keeps_its_fold_and_has_no_form(lab):
@@ -260,15 +250,14 @@ def test_where_the_browser_keeps_nothing_one_can_guess_and_answer_all_the_same(l
     assert lab.locator(".reason").text_content().strip() == "Wrong. It answers."
 
 
-@pytest.mark.parametrize("kept", ["no JSON", "null", "[]", '{"PREDICT": 7, "QUIZ": 3}', '{"QUIZ": [9]}'])
-def test_what_was_kept_and_makes_no_sense_is_as_good_as_nothing(lab, kept):
-    for name, box in (("PREDICT", GUESS), ("QUIZ", ".quiz >> nth=0")):
-        kept = kept.replace(name, lab.locator(box).get_attribute("id"))
-    lab.evaluate("kept => localStorage.setItem('answers', kept)", kept)
-    lab.reload()
-    lab.locator(".quiz").get_by_role("radio").first.check()
-    lab.locator(".quiz").get_by_role("button").first.click()
-    assert lab.locator(".reason").count() == 1
+def test_what_was_kept_and_makes_no_sense_is_as_good_as_nothing(lab):
+    predict, quiz = (lab.locator(box).get_attribute("id") for box in (GUESS, ".quiz >> nth=0"))
+    for kept in ("no JSON", "null", "[]", f'{{"{predict}": 7, "{quiz}": 3}}', f'{{"{quiz}": [9]}}'):
+        lab.evaluate("kept => localStorage.setItem('answers', kept)", kept)
+        lab.reload()
+        lab.locator(".quiz").get_by_role("radio").first.check()
+        lab.locator(".quiz").get_by_role("button").first.click()
+        assert lab.locator(".reason").count() == 1 and lab.faults == [], kept
 
 
 @pytest.mark.parametrize(("theme", "width"), [("dark", 320), ("light", 1280)])

@@ -6,17 +6,38 @@ import zipfile
 
 import pytest
 from playwright.sync_api import Locator
-from site_in_browser import axe, visits
+from site_in_browser import axe, settle, visits
 from test_site import LABS, PAGES, ROOT, SITE, TOC
 
 ALL = [*PAGES, "search", "404"]
-WIDTHS = (360, 768, 1440)
+WIDTHS = (320, 768, 1440)
 # What a reader may type or paste: markup, very much text, signs outside the plane, a text that turns the line round.
 HOSTILE = ["<img src=x onerror=alert(1)>", "word " * 20_000, "🙂👩‍👩‍👧 𝕏", "\u202eשלום \u200fمرحبا"]
 THEME = "document.documentElement.dataset.theme"
 
 
 # --- every page, opened once on a phone ------------------------------------------------------------------------------
+
+CUT = """() => {
+  const scrolls = (e) => e.scrollWidth > e.clientWidth + 1;
+  const seen = (selector) => [...document.querySelectorAll(selector)].filter((e) => e.getClientRects().length);
+  const inside = (e) => e === document.body ? false
+    : ["auto", "scroll"].includes(getComputedStyle(e).overflowX) && scrolls(e) || inside(e.parentElement);
+  const beyond = (e) => e.getBoundingClientRect().right > innerWidth;
+  return seen(".cell_output :is(pre, table, img, svg[role=img])").filter((e) => inside(e) || beyond(e))
+    .map((e) => e.outerHTML.slice(0, 120));
+}"""
+COVERED = """() => [...document.querySelectorAll(".highlight:has(> .copy)")].filter((block) => {
+  const button = block.querySelector(".copy").getBoundingClientRect(), code = block.querySelector("pre");
+  if (!code.getClientRects().length) return false;
+  const range = document.createRange();
+  range.selectNodeContents(code);
+  return [...range.getClientRects()].some((line) => line.right > button.left + 1 && line.left < button.right - 1
+    && line.bottom > button.top + 1 && line.top < button.bottom - 1);
+}).map((block) => block.textContent.slice(0, 60))"""
+UNMARKED = """() => [...document.querySelectorAll("pre")].filter((code) => code.scrollWidth > code.clientWidth + 1
+  && !code.closest("details:not([open])") && getComputedStyle(code.parentElement, "::after").content === "none")
+  .map((code) => code.textContent.slice(0, 60))"""
 
 
 @pytest.fixture(scope="module", params=ALL)
@@ -67,6 +88,18 @@ def test_a_page_is_whole_at_every_width(opened):
             width,
         )
         assert lost == [], f"at {width} pixels"
+
+
+def test_every_result_is_whole_on_a_phone(opened):
+    opened.set_viewport_size({"width": min(WIDTHS), "height": 900})
+    settle(opened)
+    assert opened.evaluate("document.getElementById('theme')?.getBoundingClientRect().right ?? 0") <= min(WIDTHS) - 16
+    assert opened.evaluate(CUT) == [], "a result is cut"
+    assert opened.evaluate(COVERED) == [], "a button lies on code"
+    assert opened.evaluate(UNMARKED) == [], "code goes on to the right and nothing says so"
+    smallest = """Math.min(...Array.from(document.querySelectorAll(".cell_output table *"),
+        (e) => parseFloat(getComputedStyle(e).fontSize) || 16))"""
+    assert opened.evaluate(smallest) >= 9.9, "letters too small to read"
 
 
 def test_nothing_typed_into_a_page_does_harm(opened):

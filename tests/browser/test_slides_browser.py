@@ -33,7 +33,8 @@ def test_axe_finds_nothing_on_a_slide_of_each_kind(visit, address, name, theme):
         kind = page.locator(".slides > .present").get_attribute("class").split()[0]
         if kind not in met:
             met.add(kind)
-            assert axe(page) == [], kind
+            options = {} if theme == "light" else {"runOnly": ["color-contrast"]}  # all that a theme changes
+            assert axe(page, **options) == [], kind
     assert {"title", "goals", "question", "picture", "live", "list"} <= met
 
 

@@ -9,7 +9,7 @@ import pytest
 import torch
 from playwright.sync_api import expect
 from safetensors import safe_open
-from site_in_browser import SITE, axe, stopwatch, visits
+from site_in_browser import SITE, axe, settle, stopwatch, visits
 from test_site import PAGES, ROOT, built, loads
 
 from experiments import models_to_try
@@ -254,7 +254,7 @@ def test_a_damaged_file_gets_a_sentence_and_another_try(visit, address):
 def type_in(page, text):
     """Put a text in and wait until the page has drawn it."""
     page.locator("#try-own").fill(text)
-    page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    settle(page)
 
 
 def test_cards_and_slider_say_what_pytorch_says(page, nets, data):

@@ -9,6 +9,8 @@ import subprocess
 import sys
 import time
 
+import pytest
+
 from experiments import results, table
 
 PART = ["--seeds", "3", "--only", "marked, mean pooling, as taught, split 0"]
@@ -49,13 +51,17 @@ def test_a_killed_run_goes_on_and_ends_with_the_table_of_an_undisturbed_one(tmp_
     assert len(results.finished(lines, table.made_by())) == 3  # the broken line spoiled none after it
 
 
-def test_ctrl_c_ends_with_a_sentence_and_keeps_what_is_finished(tmp_path):
+@pytest.mark.parametrize("early", [True, False], ids=["while workers start", "when a run is finished"])
+def test_ctrl_c_ends_with_a_sentence_and_keeps_what_is_finished(tmp_path, early):
     running = start(*PART, "--into", tmp_path, start_new_session=True)
-    while not (tmp_path / "lines.jsonl").exists() and running.poll() is None:
+    assert "0 of them done before" in running.stdout.readline()
+    while not early and not (tmp_path / "lines.jsonl").exists() and running.poll() is None:
         time.sleep(0.05)
+    time.sleep(random.random())
     os.killpg(running.pid, signal.SIGINT)  # a terminal sends it to all processes at once
     output = running.communicate(timeout=60)[0]
     assert "Stopped. What is finished is kept" in output and "Traceback" not in output, output
+    assert early or results.finished(tmp_path / "lines.jsonl", table.made_by())
 
 
 def test_a_full_disk_ends_with_a_sentence_and_keeps_what_is_finished(tmp_path):

@@ -1,4 +1,4 @@
-"""The checks of lab 16: merging running softmaxes, attention in blocks, a step with a cache, an experiment."""
+"""The checks of lab 16: a step with a cache, merging running softmaxes, a window read in blocks, a block's price."""
 
 import math
 
@@ -12,7 +12,6 @@ from .exercise import Case, Exercise, draw
 from .mistakes import Wrong, edits
 
 RUNNING = "Lab 16, “A softmax that cannot look ahead”"
-BLOCKS = "Lab 16, “In blocks”"
 CACHE = "Lab 16, “Writing with a memory”"
 ROOT = "Lab 3, “Why divide by the square root of k?”"
 
@@ -101,77 +100,83 @@ merge = Exercise(
 # --- 16.3 --------------------------------------------------------------------------------------------------------
 
 
-def mend_the_blocks(queries, keys, values, mask, block=4):
-    """Attention in blocks, (n, value_dim)."""
-    highest = torch.full((len(queries), 1), torch.finfo(queries.dtype).min)  # (n, 1)
-    total = torch.zeros(len(queries), 1)  # (n, 1)
-    summed = torch.zeros(len(queries), values.shape[1])  # (n, value_dim)
-    for start in range(0, len(keys), block):
-        few = slice(start, start + block)
-        scores = (queries @ keys[few].T).masked_fill(~mask[:, few], -math.inf)  # (n, block)
-        new_highest = torch.maximum(highest, scores.amax(dim=1, keepdim=True))  # (n, 1)
-        correction = (highest - new_highest).exp()  # (n, 1)
-        shares = (scores - new_highest).exp()  # (n, block)
-        total = total * correction + shares.sum(dim=1, keepdim=True)
-        summed = summed * correction + shares @ values[few]
-        highest = new_highest
-    return summed / total
+def mend_the_blocks(queries, keys, values, kept_keys, kept_values, reach):
+    """What a block of new words brings back, (num_heads, new, value_dim), and the keys and values to keep."""
+    keys = torch.cat([kept_keys, keys], dim=1)  # (num_heads, words, key_dim), the kept words and the new ones
+    values = torch.cat([kept_values, values], dim=1)  # (num_heads, words, value_dim)
+    num_new, num_words = queries.shape[1], keys.shape[1]
+    older = num_words - num_new
+    allowed = torch.ones(num_new, num_words, dtype=torch.bool).tril(older).triu(older - reach + 1)  # (new, words)
+    scores = queries @ keys.transpose(1, 2) / math.sqrt(queries.shape[2])  # (num_heads, new, words)
+    weights = scores.masked_fill(~allowed, -math.inf).softmax(dim=2)
+    return weights @ values, keys[:, -reach:], values[:, -reach:]
 
 
-def in_blocks(n: int, key_dim: int, value_dim: int, size: float = 1.0, less: float = 0.0, seed: int = 0, hidden=()):
-    """Scores `size` times as large, and `less` than they were; row 2 may not look at the `hidden` columns."""
-    mask = draw(n, n, seed=seed + 3) > -1  # most may be looked at
-    mask |= torch.eye(n, dtype=torch.bool)
-    if hidden:
-        mask[2] = True
-        mask[2, list(hidden)] = False
-    queries, keys = size * draw(n, key_dim, seed=seed), draw(n, key_dim, seed=seed + 1)
-    if less:
-        queries[:, 0], keys[:, 0] = less, -1
-    return Case({"queries": queries, "keys": keys, "values": draw(n, value_dim, seed=seed + 2), "mask": mask})
+def one_block(num_heads: int, new: int, kept: int, key_dim: int, value_dim: int, reach: int, seed: int = 0) -> Case:
+    """A block of `new` words after `kept` words that are still there."""
+    shapes = {"queries": (new, key_dim), "keys": (new, key_dim), "values": (new, value_dim)}
+    shapes |= {"kept_keys": (kept, key_dim), "kept_values": (kept, value_dim)}
+    drawn = {name: 2 * draw(num_heads, *shape, seed=seed + n) for n, (name, shape) in enumerate(shapes.items())}
+    return Case(drawn | {"reach": reach})
 
 
-def by_pytorch(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
-    return F.scaled_dot_product_attention(queries, keys, values, mask, scale=1.0)
+def word_by_word(queries, keys, values, kept_keys, kept_values, reach):
+    """PyTorch's attention of one new word after the other, each with the words that it reaches."""
+    keys, values = torch.cat([kept_keys, keys], dim=1), torch.cat([kept_values, values], dim=1)
+    older, outputs = kept_keys.shape[1], []
+    for place in range(queries.shape[1]):
+        seen = slice(max(0, older + place + 1 - reach), older + place + 1)
+        outputs.append(F.scaled_dot_product_attention(queries[:, [place]], keys[:, seen], values[:, seen]))
+    return torch.cat(outputs, dim=1), keys[:, -reach:], values[:, -reach:]
 
 
-START, SO_FAR = "torch.finfo(queries.dtype).min", "torch.maximum(highest, scores.amax(dim=1, keepdim=True))"
+BAND, NOTHING_CUT = ".tril(older).triu(older - reach + 1)", "@ values, keys[:, -reach:], values[:, -reach:]"
+CUT_FIRST = """[kept_keys, keys], dim=1) => [kept_keys, keys], dim=1)[:, -reach:] &&
+            [kept_values, values], dim=1) => [kept_values, values], dim=1)[:, -reach:]"""
+ALLOWED, HIDDEN = "torch.ones(num_new, num_words, dtype=torch.bool)", "masked_fill(~allowed, -math.inf)"
 
 mend_the_blocks = Exercise(
     mend_the_blocks,
     cases=[
-        in_blocks(10, 3, 2),
-        in_blocks(3, 2, 4, seed=10),
-        in_blocks(9, 4, 3, hidden=(0, 1, 2, 3), seed=20),
-        in_blocks(12, 5, 2, size=400.0, seed=30),
-        in_blocks(6, 3, 2, less=2000.0, seed=40),
+        one_block(2, 3, 4, 3, 2, reach=4),
+        one_block(1, 6, 0, 4, 4, reach=2, seed=10),
+        one_block(3, 1, 3, 2, 5, reach=3, seed=20),
+        one_block(2, 5, 2, 3, 3, reach=9, seed=30),
+        one_block(1, 4, 1, 5, 2, reach=1, seed=40),
     ],
-    truth=by_pytorch,
-    tried="3 to 12 tokens in blocks of 4, a first block all hidden from one query, scores far apart and far below 0",
-    see=BLOCKS,
+    truth=word_by_word,
+    tried="blocks of 1 to 6 words after 0 to 4 kept ones, with windows of 1 to 9 words, against PyTorch's attention word "
+    "by word",
+    see=CACHE,
     mistakes=edits(f"""
-        more than one fault is left: {START} => -math.inf && {SO_FAR} => scores.amax(dim=1, keepdim=True) &&
-            summed * correction => summed || summed * correction => summed && {START} => -math.inf
-        sum of the values not corrected: summed * correction => summed
-        total not corrected: total * correction => total
-        no correction [blocks]: total * correction => total && summed * correction => summed
-        the height starts at minus infinity: {START} => -math.inf
-        the height of the block alone: {SO_FAR} => scores.amax(dim=1, keepdim=True) ||
-            {SO_FAR} => scores.amax(dim=1, keepdim=True) && {START} => -math.inf
-        the height starts at 0: {START} => 0.0
-        the correction turned round: (highest - new_highest) => (new_highest - highest)
-        shares corrected too: + shares @ => + correction * shares @ && + shares.sum => + correction * shares.sum
-        the new height is not kept: highest = new_highest => pass
-        one height for all queries: scores.amax(dim=1, keepdim=True) => scores.amax()
-        mask forgotten [blocks]: .masked_fill(~mask[:, few], -math.inf) =>
-        mask turned round: ~mask => mask
-        the mask's rows cut: mask[:, few] => mask.T[:, few]
-        not divided by the total: summed / total => summed
-        no exponential [shares]: (scores - new_highest).exp() => scores - new_highest
-        the heights added [correction]: (highest - new_highest) => (highest + new_highest)
-        the total alone: summed / total => total
-        scaled twice: @ keys[few].T) => @ keys[few].T / math.sqrt(queries.shape[1]))
-        the last block left out: len(keys), block) => len(keys) - block + 1, block)
+        words let go too soon: {CUT_FIRST} && {BAND} => .tril(older) || {CUT_FIRST}
+        no window: {BAND} => .tril(older)
+        one place too far: - reach + 1 => - reach
+        one place too few: - reach + 1 => - reach + 2
+        looks ahead [block]: .tril(older).triu => .triu
+        one step for a whole block: {BAND} => || {BAND} => && {NOTHING_CUT} => @ values, keys, values
+        the next word seen: .tril(older) => .tril(older + 1)
+        itself forbidden: .tril(older) => .tril(older - 1)
+        places counted from the oldest word: {BAND} => .tril().triu(1 - reach) || {BAND} => .tril()
+        True where hidden: ~allowed => allowed
+        mask after the softmax: scores.{HIDDEN}.softmax(dim=2) => scores.softmax(dim=2) * allowed
+        everything is kept: {NOTHING_CUT} => @ values, keys, values
+        nothing new is kept: {NOTHING_CUT} => @ values, kept_keys, kept_values
+        the old words are not kept: {NOTHING_CUT} => @ values, keys[:, older:], values[:, older:]
+        the oldest words kept: {NOTHING_CUT} => @ values, keys[:, :reach], values[:, :reach]
+        one word fewer is kept: {NOTHING_CUT} => @ values, keys[:, num_words - reach + 1 :], values[:, num_words - reach + 1 :]
+            || {NOTHING_CUT} => @ values, keys[:, 1 - reach :], values[:, 1 - reach :]
+        the newest token put in front: [kept_keys, keys] => [keys, kept_keys] && [kept_values, values] =>
+            [values, kept_values]
+        keys and values in two orders: [kept_keys, keys] => [keys, kept_keys] || [kept_values, values] =>
+            [values, kept_values]
+        keys and values exchanged [steps]: {NOTHING_CUT} => @ values, values[:, -reach:], keys[:, -reach:]
+        the output alone: {NOTHING_CUT} => @ values
+        no softmax: {HIDDEN}.softmax(dim=2) => {HIDDEN} || masked_fill(~allowed, 0.0)
+        softmax over the wrong axis: softmax(dim=2) => softmax(dim=1)
+        no scale: / math.sqrt(queries.shape[2]) =>
+        no root in the scale: math.sqrt(queries.shape[2]) => queries.shape[2]
+        the number of tokens in the scale: queries.shape[2] => num_words || queries.shape[2] => num_new
     """),
 )
 
@@ -245,21 +250,26 @@ cached_step = Exercise(
 
 
 def peak_for_each_block(attention, num_tokens, sizes):
-    """Size of a block -> the most bytes alive at once."""
-    queries, keys, values = (torch.randn(num_tokens, 16) for _ in range(3))
-    return {size: peak_bytes(attention, queries, keys, values, block=size) for size in sizes}
+    """Size of a block -> by how many bytes the peak grows for each key more, on the way to twice that size."""
+    inputs = [torch.randn(num_tokens, 16) for _ in range(3)]
+    found = {}
+    for size in sizes:
+        small, large = (peak_bytes(attention, *inputs, block=block) for block in (size, 2 * size))
+        found[size] = (large - small) / size
+    return found
 
 
 def known_attention(queries: Tensor, keys: Tensor, values: Tensor, block: int = 50) -> Tensor:
-    """Computes nothing, and needs 100 bytes a key of a block, and twice one byte a number of its output."""
+    """Computes nothing. For each byte of `each` it needs 60 for a key of a block, and one for a pair of them."""
     if len({given.data_ptr() for given in (queries, keys, values)}) < 3:
-        block += 1000  # no number that anybody wants
-    table = torch.zeros(100 * block, dtype=torch.int8)
+        block += 9  # no number that anybody wants
+    each = 3 * len(queries) + keys.shape[1]
+    table = torch.zeros(each * (60 * block + block**2), dtype=torch.int8)
     return torch.zeros(len(queries), keys.shape[1] ** 2, dtype=torch.int8) + table[0]
 
 
 def needed(attention: object, num_tokens: int, sizes: list[int]) -> Tensor:
-    return torch.tensor([100.0 * size + 2 * num_tokens * 16**2 for size in sizes])
+    return torch.tensor([(3.0 * num_tokens + 16) * (60 + 3 * size) for size in sizes])
 
 
 def in_order(given: object, attention: object, num_tokens: int, sizes: list[int]) -> object:
@@ -269,8 +279,7 @@ def in_order(given: object, attention: object, num_tokens: int, sizes: list[int]
     return torch.tensor([float(given[size]) for size in sizes])
 
 
-PEAK = "peak_bytes(attention, queries, keys, values, block=size)"
-QKV = "queries, keys, values"
+GROWTH, MEASURED = "(large - small) / size", "peak_bytes(attention, *inputs, block=block)"
 
 peak_for_each_block = Exercise(
     peak_for_each_block,
@@ -281,23 +290,26 @@ peak_for_each_block = Exercise(
     truth=needed,
     view=in_order,
     tried="a function of which it is known how much memory it takes, with five sizes",
-    see="Lab 16, “Exercise 16.4 (experiment): the size of a block”",
+    see="Lab 16, “Exercise 16.4 (experiment): the price of a larger block”",
     mistakes=edits(f"""
-        the inputs counted too: {PEAK} =>
-            peak_bytes(lambda: attention(*(torch.randn(num_tokens, 16) for _ in range(3)), block=size))
-        one size for all: block=size => block=sizes[0] || , block=size =>
-        nothing was run: {PEAK} => peak_bytes(lambda: attention)
-        another unit: {PEAK} => {PEAK} / 1e6 || {PEAK} / 2**20 || {PEAK} / 4
+        the peak, not its growth: {GROWTH} => small || {GROWTH} => large || {GROWTH} => small / size
+        not divided by the keys: {GROWTH} => large - small
+        divided by the larger block: {GROWTH} => (large - small) / (2 * size)
+        a ratio in place of a difference [peaks]: {GROWTH} => large / small
+        the sign turned round [peaks]: large - small => small - large
+        one key more: 2 * size => size + 1 || 2 * size => size + 1 && {GROWTH} => large - small
+        one size for all: (size, 2 => (sizes[0], 2 && 2 * size => 2 * sizes[0] || , block=block => ||
+            {MEASURED} => peak_bytes(lambda: attention)
+        another unit: {GROWTH} => (large - small) / size / 1e6 || {GROWTH} => (large - small) / size / 2**20 ||
+            {GROWTH} => (large - small) / size / 4 || {GROWTH} => (large - small) / size / num_tokens ||
+            {GROWTH} => (large - small) / size / 4 / num_tokens
         rows and columns exchanged [inputs]: torch.randn(num_tokens, 16) => torch.randn(16, num_tokens)
         not sixteen columns: 16) => 15) || 17) || 64)
-        one input twice: {QKV}, block => queries, keys, keys, block || queries, values, values, block ||
-            keys, keys, values, block || values, keys, values, block || queries, queries, queries, block
-        no tensor where one belongs: {QKV}, block => queries, sizes, values, block ||
-            queries, num_tokens, values, block || num_tokens, keys, values, block || attention, keys, values, block
+        one input twice: *inputs => inputs[0], inputs[1], inputs[1] || inputs[0], inputs[2], inputs[2] ||
+            inputs[0], inputs[0], inputs[0]
         as many columns as tokens: torch.randn(num_tokens, 16) => torch.randn(num_tokens, num_tokens)
-        how many blocks, not their size: block=size => block=-(-num_tokens // size)
-        measured together: {PEAK} => peak_bytes(lambda: [attention({QKV}, block=one) for one in sizes])
-        each block of another size: block=size => block=size - 1
-        run twice, and both kept: {PEAK} => peak_bytes(lambda: [attention({QKV}, block=size) for _ in range(2)])
+        how many blocks, not their size: block=block => block=-(-num_tokens // block)
+        half the block, not twice: (size, 2 * size) => (size // 2, size)
+        each block of another size: block=block => block=block - 1
     """),
 )

@@ -867,18 +867,27 @@ RIGHT |= {
             return tuple(torch.stack(part) for part in zip(*rows))
     """,
     "mend_the_blocks": """
-        plainly: => return (queries @ keys.T).masked_fill(~mask, -math.inf).softmax(dim=1) @ values
-        by PyTorch: => return F.scaled_dot_product_attention(queries, keys, values, mask, scale=1.0)
-        minus infinity, put right: => highest = torch.full((len(queries), 1), -math.inf)
-            total, summed = torch.zeros(len(queries), 1), torch.zeros(len(queries), values.shape[1])
-            for few in torch.arange(len(keys)).split(block):
-                scores = (queries @ keys[few].T).masked_fill(~mask[:, few], -math.inf)
-                top = torch.maximum(highest, scores.amax(1, keepdim=True))
-                safe = top.masked_fill(top == -math.inf, 0.0)
-                correction, shares = (highest - safe).exp(), (scores - safe).exp()
-                total = total * correction + shares.sum(1, keepdim=True)
-                summed, highest = summed * correction + shares @ values[few], top
-            return summed / total
+        by distances: => keys, values = torch.cat([kept_keys, keys], 1), torch.cat([kept_values, values], 1)
+            places = torch.arange(keys.shape[1])
+            back = places[-queries.shape[1]:, None] - places
+            seen = (0 <= back) & (back < reach)
+            output = F.scaled_dot_product_attention(queries, keys, values, attn_mask=seen)
+            return output, keys[:, -reach:], values[:, -reach:]
+        word by word: => outputs = []
+            for q, k, v in zip(*(part.unbind(1) for part in (queries, keys, values))):
+                kept_keys = torch.cat([kept_keys, k[:, None]], dim=1)[:, -reach:]
+                kept_values = torch.cat([kept_values, v[:, None]], dim=1)[:, -reach:]
+                weights = (kept_keys @ q[:, :, None] * q.shape[1] ** -0.5).softmax(dim=1)
+                outputs.append((weights * kept_values).sum(1))
+            return torch.stack(outputs, 1), kept_keys, kept_values
+        a window for each word: => keys, values = torch.cat([kept_keys, keys], 1), torch.cat([kept_values, values], 1)
+            end, outputs = kept_keys.shape[1], []
+            for place in range(queries.shape[1]):
+                end += 1
+                near = slice(max(end - reach, 0), end)
+                weights = queries[:, place : place + 1] @ keys[:, near].mT / math.sqrt(queries.shape[-1])
+                outputs += [weights.softmax(-1) @ values[:, near]]
+            return [torch.hstack(outputs), keys[:, max(end - reach, 0):], values[:, max(end - reach, 0):]]
     """,
     "cached_step": """
         head by head: => brought, kept = [], ([], [])
@@ -898,19 +907,15 @@ RIGHT |= {
             return [output, torch.cat([keys, key], dim=1), torch.cat([values, value], dim=1)]
     """,
     "peak_for_each_block": """
-        by a loop: => inputs, peaks = torch.randn(3, num_tokens, 16), {}
-            for size in sizes:
-                def run():
-                    attention(*inputs, block=size)
-                peaks[size] = peak_bytes(run)
-            return peaks
+        each size once: => inputs, blocks = torch.randn(3, num_tokens, 16), {*sizes, *(2 * size for size in sizes)}
+            peaks = {block: peak_bytes(attention, *inputs, block=block) for block in blocks}
+            return {size: (peaks[2 * size] - peaks[size]) / size for size in sizes}
         zeros, by position: => given = [torch.zeros(num_tokens, 16) for _ in range(3)]
-            return dict(zip(sizes, [peak_bytes(lambda: attention(*given, size)) for size in sizes]))
-        new inputs for each size: => peaks = {}
-            for size in reversed(sizes):
-                queries, keys, values = torch.ones(3, num_tokens, 16)
-                peaks[size] = peak_bytes(lambda: attention(queries, keys, values, block=size))
-            return peaks
+            peak = lambda block: peak_bytes(lambda: attention(*given, block))
+            return {size: peak(2 * size) / size - peak(size) / size for size in reversed(sizes)}
+        the inputs made inside: => def peak(block):
+                return peak_bytes(lambda: attention(*(torch.ones(num_tokens, 16) for _ in range(3)), block=block))
+            return dict(zip(sizes, [torch.tensor((peak(n + n) - peak(n)) / n) for n in sizes]))
     """,
 }
 

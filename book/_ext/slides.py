@@ -20,7 +20,9 @@ from course_site import finished, make_lazy
 from docutils import nodes
 from sphinx import addnodes
 from sphinx.application import Sphinx
+from sphinx.locale import get_translation
 
+_ = get_translation("course")
 GOALS, SAID = "be able to", "What you can now say"
 NO_STORY = ("What you run on", SAID, "Questions", "Where to go next")
 TO_PLAY_WITH = {"book/try_the_model": "try", "book/seventy_two_heads": "heads"}  # and where on the page one plays
@@ -193,7 +195,7 @@ def deck(lab: nodes.section) -> tuple[list[Slide], int]:
         if GOALS in label:
             following = [each for each in opening[place + 1 : place + 2] if isinstance(each, nodes.bullet_list)]
             goals = following or [without_label(node)]
-            slides.append(Slide(nodes.Text("You will be able to"), shows=goals, kind="goals"))
+            slides.append(Slide(nodes.Text(_("You will be able to")), shows=goals, kind="goals"))
         elif place >= bold and isinstance(node, nodes.paragraph):
             slides[-1].notes.append(node)
         if label.startswith("Time"):
@@ -210,13 +212,13 @@ def deck(lab: nodes.section) -> tuple[list[Slide], int]:
             turns += nodes.list_item("", nodes.paragraph("", exercise[1]))
         slides += slides_of(section, fallback=not exercise and name != "Exercises")
     if turns.children:
-        slides.append(Slide(nodes.Text("Your turn"), shows=[turns], kind="list"))
+        slides.append(Slide(nodes.Text(_("Your turn")), shows=[turns], kind="list"))
     said = next((section for section in sections if section[0].astext() == SAID), None)
     sentences = said.next_node(nodes.bullet_list) if said is not None else None
     if sentences is not None:
         sentences = sentences.deepcopy()
         sentences.children = sentences.children[:3]
-        slides.append(Slide(nodes.Text("Three sentences to remember"), shows=[sentences], kind="list"))
+        slides.append(Slide(nodes.Text(_("Three sentences to remember")), shows=[sentences], kind="list"))
     return slides, minutes
 
 
@@ -264,7 +266,7 @@ def slides_of(section: nodes.section, fallback: bool = True) -> list[Slide]:
             label = node.next_node(nodes.strong).astext()
             question = [without_label(node) if label.endswith((".", ":")) else node]
             question += [following] if isinstance(following, nodes.bullet_list | nodes.enumerated_list) else []
-            add(Slide(section[0], "Predict", question, kind="question"))
+            add(Slide(section[0], _("Predict"), question, kind="question"))
             asked = True
         elif is_cell(node):
             kinds = {kind_of(output) for output in shown(node)}
@@ -273,13 +275,13 @@ def slides_of(section: nodes.section, fallback: bool = True) -> list[Slide]:
                 continue
             new = kinds - seen - {"printed"}
             if asked or said == "keep" or new - {"table"} or (new and not seen & {"picture", "live"}):
-                show(place, "Answer" if asked else "")
+                show(place, _("Answer") if asked else "")
                 asked, seen = False, seen | kinds
         elif found and node in found[-1].shows:
             continue  # the choices of a question
         elif isinstance(node, nodes.paragraph | nodes.bullet_list | nodes.enumerated_list | nodes.math_block):
             if asked and following is None:  # words alone answer
-                add(Slide(section[0], "Answer", [first_sentence(node)]))
+                add(Slide(section[0], _("Answer"), [first_sentence(node)]))
             waiting.append(node)
     if not found and fallback:
         words = [first_sentence(node) for node in story if isinstance(node, nodes.paragraph)][:1]
@@ -347,7 +349,11 @@ def write_deck(app: Sphinx, pagename: str, templatename: str, context: dict, doc
                 "body": html(*slide.shows),
                 "then": html(slide.then) if slide.then is not None else "",
                 "notes": html(*slide.notes),
-                "minutes": f"From minute {round(minutes * begin / total)} of {minutes}." if minutes else "",
+                "minutes": _("From minute {begin} of {minutes}.").format(
+                    begin=round(minutes * begin / total), minutes=minutes
+                )
+                if minutes
+                else "",
             }
         )
     number = int(re.match(r"labs/(\d+)", pagename)[1])

@@ -76,17 +76,18 @@
     const ranked = (terms.length ? sections : []).map((section) => [score(section, terms), section])
       .filter(([sum]) => sum > 0).sort(([a], [b]) => b - a).map(([, section]) => section);
     const other = terms.filter((term, i) => term !== typed[i]);
-    const count = ranked.length ? `Pages and sections found: ${ranked.length}.`
-      : "No page holds all of these words. Try fewer, or another spelling.";
-    const said = `${count}${other.length && ranked.length ? ` Spelled as the course does: ${other.join(", ")}.` : ""}`;
+    const count = ranked.length ? _("Pages and sections found: {count}.", { count: ranked.length })
+      : _("No page holds all of these words. Try fewer, or another spelling.");
+    const spelled = _("Spelled as the course does: {words}.", { words: other.join(", ") });
+    const said = `${count}${other.length && ranked.length ? ` ${spelled}` : ""}`;
     const root = document.documentElement.dataset.content_root;
-    results.replaceChildren(make("h2", {}, "Found"), make("p", { class: "search-summary" }, said),
+    results.replaceChildren(make("h2", {}, _("Found")), make("p", { class: "search-summary" }, said),
       make("ul", { class: "search" }, ...ranked.slice(0, MOST).map((section) => {
         const { page, heading, id, title } = section, match = found(section, terms);
         const text = match ? `:~:text=${encodeURIComponent(match.word).replace(/-/g, "%2D")}` : "";
         const lab = page.match(/^labs\/0?(\d+)/)?.[1];
         return make("li", {}, make("a", { href: `${root}${page}.html#${id}${text}` }, title),
-          ...(title === heading ? [] : [make("span", { class: "quiet" }, ` ${lab ? `Lab ${lab}: ` : ""}${heading}`)]),
+          ...(title === heading ? [] : [make("span", { class: "quiet" }, ` ${lab ? `${_("Lab {number}", { number: lab })}: ` : ""}${heading}`)]),
           ...(match ? [make("p", { class: "context" }, ...match.line)] : []));
       })));
     document.getElementById("said").textContent = said;

@@ -69,7 +69,7 @@ const deck = new Reveal({
   keyboardCondition: (event) => event.key.startsWith("Page")
     || !event.composedPath().some((node) => node.matches?.(".attention-walk, .attention-heads")),
 });
-deck.addKeyBinding({ keyCode: 68, key: "D", description: "Light or dark" }, () => {
+deck.addKeyBinding({ keyCode: 68, key: "D", description: _("Light or dark") }, () => {
   root.dataset.theme = root.dataset.theme === "dark" ? "light" : "dark";
 });
 deck.on("slidechanged", (event) => fit(event.currentSlide));

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from .mistakes import Wrong
+from .words import _, ngettext
 
 
 def as_tensor(value: Any) -> Tensor | None:
@@ -54,10 +55,13 @@ def kind(value: Any) -> str:
     """What a thing is, in words: "a list", "a numpy array"."""
     if type(value) in (Tensor, torch.nn.Parameter):
         special = "" if as_tensor(value) is not None else f" {value.layout} {value.dtype} {value.device}"
-        return f"a{special} tensor of shape {tuple(value.shape)}".replace("torch.", "")
+        special = special.replace("torch.", "")
+        return _("a{special} tensor of shape {shape}").format(special=special, shape=tuple(value.shape))
     if isinstance(value, np.ndarray):
-        return "a numpy array"
-    return f"the class {value.__name__}" if isinstance(value, type) else f"a value of type {type(value).__name__}"
+        return _("a numpy array")
+    if isinstance(value, type):
+        return _("the class {name}").format(name=value.__name__)
+    return _("a value of type {name}").format(name=type(value).__name__)
 
 
 def compare(given: Any, wanted: Any, where: str) -> None:
@@ -67,12 +71,15 @@ def compare(given: Any, wanted: Any, where: str) -> None:
     if isinstance(wanted, tuple):
         row = isinstance(given, (Tensor, np.ndarray)) and given.ndim == 1 and isinstance(wanted[0], float)
         if not (row or isinstance(given, (tuple, list))) or len(given) != len(wanted):
-            has = f"{len(given)} things" if isinstance(given, (tuple, list)) else kind(given)
+            has = kind(given)
+            if isinstance(given, (tuple, list)):
+                has = ngettext("{count} things", "{count} things", len(given)).format(count=len(given))
             raise Wrong("wrong type [results]", kind=has, count=len(wanted))
         for place, (one, other) in enumerate(zip(given, wanted, strict=True), 1):
             if one is None:
                 raise Wrong("returns nothing [in part]", place=place, count=len(wanted))
-            compare(one, other, f"{where}, result {place} of {len(wanted)}")
+            each = _("{where}, result {place} of {count}").format(where=where, place=place, count=len(wanted))
+            compare(one, other, each)
     elif isinstance(wanted, Tensor):
         _compare_tensors(given, wanted, where)
     else:

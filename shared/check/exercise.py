@@ -35,8 +35,9 @@ import torch
 from torch import Tensor
 
 from . import compare, layer, run
-from .mistakes import SENTENCES, Mistake, NotDone, Wrong
+from .mistakes import SENTENCES, Mistake, NotDone, Wrong, read_again
 from .run import Raised
+from .words import _
 
 
 @dataclass(frozen=True, repr=False)
@@ -162,11 +163,11 @@ class Exercise:
 
     def sentence(self, mistake: Mistake) -> str:
         """What the reader hears about a mistake."""
-        return f"{(SENTENCES | self.say)[mistake.key]} Read again: {mistake.see or self.see}."
+        return read_again(_((SENTENCES | self.say)[mistake.key]), mistake.see or self.see)
 
     def __call__(self, answer: Any) -> Verdict:
         """Try the answer in every case. Prints nothing, and never raises whatever the answer does."""
-        tried = self.tried
+        tried = _(self.tried)
         try:
             layer.check_kind(answer, inspect.isclass(self.solution))
             # Double precision shows mistakes sharply. But a line such as `mask.float() @ features` is right in the lab
@@ -174,10 +175,10 @@ class Exercise:
             try:
                 self._try(answer, torch.float64)
             except _DtypeTrouble:
-                tried = tried.replace("in double precision", "in single precision")
+                tried = tried.replace(_("in double precision"), _("in single precision"))
                 self._try(answer, torch.float32)
         except NotDone:
-            sentence = "Not done yet: write your answer in the cell above, run it, then this one."
+            sentence = _("Not done yet: write your answer in the cell above, run it, then this one.")
             return Verdict(self.name, "not done yet", None, sentence)
         except _Named as named:
             return Verdict(self.name, "wrong", named.args[0].name, self.sentence(named.args[0]))
@@ -186,8 +187,10 @@ class Exercise:
         except Exception as error:  # a result so odd that comparing it fails; or the check has a bug
             wrong = Wrong("wrong type [odd]", error=error or type(error))
             return Verdict(self.name, "wrong", wrong.mistake, wrong.sentence)
-        limit = "" if run.has_time_limit() else " (Code that never ends could not have been stopped on this system.)"
-        return Verdict(self.name, "correct", None, f"Correct. Tried on {tried}.{limit}")
+        sentence = _("Correct. Tried on {tried}.").format(tried=tried)
+        if not run.has_time_limit():
+            sentence += " " + _("(Code that never ends could not have been stopped on this system.)")
+        return Verdict(self.name, "correct", None, sentence)
 
     def use(self, answer: Any, *besides: Any) -> Any:
         """Show the verdict, and return what the lab goes on with: what was given when it is right, else the course's.
@@ -199,9 +202,11 @@ class Exercise:
 
         verdict = self(answer)
         course = (self.solution, *self.besides)
-        names = " and ".join(f"`{thing.__name__}`" for thing in course)
-        who = "The lab goes on with your" if verdict else "Until it is right, the lab goes on with the course's"
-        display(replace(verdict, sentence=f"{verdict.sentence}\n{who} {names}."))
+        goes_on = _("The lab goes on with your {names}.")
+        if not verdict:
+            goes_on = _("Until it is right, the lab goes on with the course's {names}.")
+        goes_on = goes_on.format(names=_(" and ").join(f"`{thing.__name__}`" for thing in course))
+        display(replace(verdict, sentence=f"{verdict.sentence}\n{goes_on}"))
         used = (answer, *besides) if verdict else course
         return used if besides else used[0]
 
@@ -284,7 +289,7 @@ class Exercise:
         # that, some of the numbers have to be wrong.
         vague = not numbers or "RuntimeError" in raised and all(_alike(t, t.wanted, "where it counts") for t in numbers)
         for how in ("everywhere", "where it counts", "in words", *([] if vague else ["in kind"])):
-            for number, (mistake, _) in enumerate(self.edited):
+            for number, (mistake, _edited) in enumerate(self.edited):
                 # One trial after the other, and only until the first that differs: most mistakes are out at once.
                 if all(_alike(trial, gives(number, place), how) for place, trial in enumerate(trials)):
                     # One whose numbers are right where they count does not explain what is wrong elsewhere.
@@ -362,7 +367,8 @@ def _first_wrong(trials: list[Trial]) -> Wrong | None:
         try:
             if isinstance(trial.given, Raised):
                 raise Wrong(trial.given.mistake, raised=trial.given, case=trial.case)
-            compare.compare(trial.given, trial.wanted, f"in trial {number} ({trial.case})")
+            where = _("in trial {number} ({case})").format(number=number, case=trial.case)
+            compare.compare(trial.given, trial.wanted, where)
         except Wrong as wrong:
             found.append(wrong)
     return min(found, key=lambda wrong: wrong.mistake in ("other numbers", "not a number"), default=None)

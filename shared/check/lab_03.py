@@ -25,6 +25,7 @@ from .compare import check_shape, kind
 from .exercise import Case, Exercise, draw
 from .interval import asked
 from .mistakes import Mistake, Wrong, edits
+from .words import _
 
 EACH = "Lab 3, “A question for each token”"
 WHO = "Lab 3, “Who asks whom”"
@@ -201,7 +202,7 @@ def how_all_look(given, w, key_dim):
     for (name, shape), part in zip(shapes.items(), given, strict=True):
         if not isinstance(part, Tensor):
             raise Wrong("a number in place of a tensor", name=name, kind=kind(part), shape=shape)
-        check_shape(part, shape, f"of {name} (d = {dim}, k = {key_dim})")
+        check_shape(part, shape, _("of {name} (d = {d}, k = {k})").format(name=name, d=dim, k=key_dim))
     W_query, b_query, W_key = (part.to(w.dtype) for part in given)
     features = draw(6, dim, seed=7).to(w.dtype)
     weights = ((features @ W_query + b_query) @ (features @ W_key).T / math.sqrt(key_dim)).softmax(dim=1)

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from .compare import kind
 from .mistakes import Wrong
 from .run import Raised
+from .words import _
 
 Widths = dict[str, tuple[int, int]]
 
@@ -65,7 +66,7 @@ def part_of(layer: nn.Module, name: str, widths: tuple[int, int] | None, turned:
         return Map(part)
     if isinstance(part, nn.Module):
         return part  # a part that is a layer of its own: truth and mistakes call it as the reader does
-    have = ", ".join(sorted({n.split(".")[0] for n, _ in layer.named_parameters()})) or "no parameters at all"
+    have = ", ".join(sorted({n.split(".")[0] for n, _ in layer.named_parameters()})) or _("no parameters at all")
     raise Wrong("a linear map is missing" if widths else "a part is missing", name=name, have=have)
 
 
@@ -105,7 +106,7 @@ def check_gradient(given: Any, wanted: Any, parts: dict[str, Any], run: Callable
     if isinstance(found, Raised):
         raise Wrong("no gradient", raised=found)
     if found == list(parts):
-        raise Wrong("cut off from the gradient", parts=" or ".join(parts))
+        raise Wrong("cut off from the gradient", parts=_(" or ").join(parts))
     if found:
         raise Wrong("cut off from the gradient [one part]", part=found[0])
 

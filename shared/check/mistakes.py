@@ -18,6 +18,8 @@ import textwrap
 from dataclasses import dataclass
 from pathlib import Path
 
+from .words import _
+
 _LINES = Path(__file__).with_name("sentences.txt").read_text("utf-8").splitlines()
 SENTENCES = dict(line.split(": ", 1) for line in _LINES if line and not line.startswith("#"))
 
@@ -27,8 +29,16 @@ class Wrong(Exception):
 
     def __init__(self, name: str, /, see: str | None = None, **words: object):
         self.mistake = name.split(" [")[0]
-        self.sentence = SENTENCES[name].format(**words) + (f" Read again: {see}." if see else "")
+        sentence = _(SENTENCES[name]).format(**words)
+        self.sentence = read_again(sentence, see) if see else sentence
         super().__init__(self.sentence)
+
+
+def read_again(sentence: str, see: str) -> str:
+    """A sentence and the section to read again, `Lab 3, “The layer”`, whose heading the catalogue may have."""
+    if section := re.fullmatch("Lab (.+?), “(.+)”", see):
+        see = _("Lab {number}, “{heading}”").format(number=section[1], heading=_(section[2]))
+    return _("{sentence} Read again: {section}.").format(sentence=sentence, section=see)
 
 
 class NotDone(Exception):

@@ -25,6 +25,7 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from .mistakes import NotDone, Wrong
+from .words import _
 
 SECONDS = 2.0  # for all the reader's code in one check
 
@@ -40,9 +41,15 @@ class Raised:
     kind: str
     text: str
     line: str = ""
+    number: int = 0  # of the line, where it cannot be read
 
     def __str__(self) -> str:
-        return f"Your code raises {self.kind}{self.line}: {self.text}".rstrip(": .")
+        said = _("Your code raises {kind}: {text}")
+        if self.line:
+            said = _("Your code raises {kind} in the line `{line}`: {text}")
+        elif self.number:
+            said = _("Your code raises {kind} in line {number} of the cell: {text}")
+        return said.format(**vars(self)).rstrip(": .")
 
     @property
     def mistake(self) -> str:
@@ -164,14 +171,12 @@ def raised(error: BaseException, answer: Any = None) -> Raised:
     """The exception as a sentence, with the deepest line of the reader's code."""
     files = {code.co_filename for code in codes(answer)}
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename in files]
-    line = ""
-    if frames:
-        text = linecache.getline(frames[-1].filename, frames[-1].lineno).strip()
-        line = f" in the line `{text}`" if text else f" in line {frames[-1].lineno} of the cell"
+    line = linecache.getline(frames[-1].filename, frames[-1].lineno).strip() if frames else ""
+    number = frames[-1].lineno if frames else 0
     text = str(error).strip().split("\n")[0][:200]
     if isinstance(error, SystemExit):
-        text = "a function of a notebook should return, not exit"
-    return Raised(type(error).__name__, text, line)
+        text = _("a function of a notebook should return, not exit")
+    return Raised(type(error).__name__, text, line, number)
 
 
 def _same(one: Any, other: Any) -> bool:

@@ -1,6 +1,7 @@
 """The code of a lab, for tests: its cells as they were written, and what they define."""
 
 import ast
+import functools
 from pathlib import Path
 
 import notebooks
@@ -14,6 +15,7 @@ def find(number: int) -> Path:
     return lab
 
 
+@functools.cache
 def cells(lab: Path) -> list[str]:
     """Return the code cells of the text in their order; generated ones are none of them."""
     written = notebooks.code_cells(notebooks.generate(lab))
@@ -39,6 +41,7 @@ def taught(lab: Path, *functions: str) -> dict:
     return _run(lab, wanted, imports(lab))
 
 
+@functools.cache
 def _statements(lab: Path) -> list[ast.stmt]:
     trees = [notebooks.parse_cell(source) for source in cells(lab)]
     return [node for tree in trees if isinstance(tree, ast.AST) for node in tree.body]

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 import torch
 from safetensors import safe_open
-from site_in_browser import axe, stopwatch
+from site_in_browser import axe, settle, stopwatch
 from test_site import PAGES, SITE, TOC, built, loads
 
 from shared.data import load_reviews
@@ -468,9 +468,8 @@ def test_the_address_holds_sentence_head_and_word(start, reader):
     assert reader.page.faults == []
 
 
-def test_the_welcome_page_leads_here_with_the_sentence_and_sends_it_to_no_server(start, address):
-    page = start().page
-    page.goto(f"{address}/{TOC['root']}.html")
+def test_the_welcome_page_leads_here_with_the_sentence_and_sends_it_to_no_server(visit, address):
+    page = visit(f"{address}/{TOC['root']}.html")
     page.get_by_label("Your sentence").fill("A bird & a <b>book</b>")
     page.get_by_role("button", name="See its 72 heads").click()
     page.wait_for_url("**/seventy_two_heads.html*")
@@ -530,37 +529,43 @@ def test_odd_and_hostile_texts_get_a_sentence_and_do_no_harm(reader):
         reader.type(text)
         page.locator("#heads-note", has_text=sentence).wait_for()
         assert page.locator("#heads.mute").count() == 1
-    for width in (1280, 320):
-        page.set_viewport_size({"width": width, "height": 900})
-        for text, sentence in ODD.items():
-            reader.type(text).wait()
-            assert sentence in reader.told("note") and page.locator("#heads.mute").count() == 0
+    for text, sentence in ODD.items():
+        reader.type(text).wait()
+        assert sentence in reader.told("note") and page.locator("#heads.mute").count() == 0
+        for width in (320, 1280):
+            page.set_viewport_size({"width": width, "height": 900})
             assert page.evaluate("document.documentElement.scrollWidth") <= width
-    page.set_viewport_size({"width": 1280, "height": 900})
     assert page.faults == page.dialogs == [] and page.locator("img").count() == images
     assert page.locator("#heads script, #heads b").count() == 0
 
 
 @needs_the_model
-@pytest.mark.parametrize(("theme", "width"), [("dark", 320), ("light", 1440)])
-def test_axe_finds_nothing_and_the_page_never_scrolls_sideways(start, theme, width):
-    reader = start(theme=theme, width=width, fragment="#head=3.1&from=10").load()
+def test_axe_finds_nothing_and_the_page_never_scrolls_sideways(start):
+    reader = start(theme="dark", width=320, fragment="#head=3.1&from=10").load()
+    page = reader.page
     reader.numbers()
-    assert axe(reader.page) == []
-    assert reader.page.evaluate("document.documentElement.scrollWidth") <= width
-    small = reader.page.evaluate("""() => [...document.querySelectorAll("#heads button, summary")]
-        .filter(e => e.checkVisibility()).map(e => [e.outerHTML, e.getBoundingClientRect()])
-        .filter(([, box]) => box.width < 24 || box.height < 24).map(([html]) => html.slice(0, 99))""")
-    assert small == [], "targets below 24 pixels"
-    assert reader.page.evaluate("document.querySelectorAll('*').length") < 700
+    for theme, width in (("dark", 320), ("light", 1440)):
+        page.evaluate("theme => { document.documentElement.dataset.theme = theme; }", theme)
+        page.set_viewport_size({"width": width, "height": 900})
+        settle(page)
+        assert axe(page) == []
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        small = page.evaluate("""() => [...document.querySelectorAll("#heads button, summary")]
+            .filter(e => e.checkVisibility()).map(e => [e.outerHTML, e.getBoundingClientRect()])
+            .filter(([, box]) => box.width < 24 || box.height < 24).map(([html]) => html.slice(0, 99))""")
+        assert small == [], "targets below 24 pixels"
+    assert page.evaluate("document.querySelectorAll('*').length") < 700
 
 
 @needs_the_model
-def test_forced_colours_leave_maps_and_marks_to_be_seen(start):
-    reader = start(forced_colors="active", fragment="#head=0.2&from=3").load()
-    seen = (
-        """selector => { const look = getComputedStyle(document.querySelector(selector)); return look.outlineStyle; }"""
-    )
+def test_forced_colours_leave_maps_and_marks_to_be_seen(reader):
+    page = reader.page
+    page.emulate_media(forced_colors="active")
+    page.evaluate("delete document.getElementById('heads').dataset.done")
+    page.evaluate("location.hash = '#sentence=The dog bit&head=0.2&from=3'")
+    reader.wait()
+    seen = "selector => getComputedStyle(document.querySelector(selector)).outlineStyle"
     for chosen in ("#heads-maps [aria-pressed=true]", "#heads-from [aria-pressed=true]"):
-        assert reader.page.evaluate(seen, chosen) == "solid"
-    assert reader.page.locator("#heads-lines path").count() == 1
+        assert page.evaluate(seen, chosen) == "solid"
+    assert page.locator("#heads-lines path").count() == 1
+    page.emulate_media(forced_colors="none")

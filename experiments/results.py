@@ -3,8 +3,8 @@
 The rule: each finished run is one line of _build/results.jsonl with a digest, so the tool may be stopped at any moment,
 even by a power cut, and goes on where it was. A damaged line is run again, and so is one made by other code or other
 versions. The table is written in one step when no run is missing. Which runs there are changes no figure, so more seeds
-or another row leave the finished lines as they are; and the runs of a stored table that the code and the versions here
-would make again are not run again.
+or another row leave the finished lines as they are. Of a stored table made by other code or other versions the first
+seed of each row is run again on each split; where all figures come out the same to the digit, its other runs stay.
 
     python -m experiments.results                                             # everything: `make results`
     python -m experiments.results --only "marked, mean pooling" --into some   # a part, into a folder of its own
@@ -89,13 +89,30 @@ def run_of(result: dict) -> Run:
     return Run(*(result[name] for name in ("task", "model", "variant", "split", "seed")))
 
 
-def stored(table: Path, runs: list[Run]) -> tuple[dict[Run, dict], list[dict]]:
-    """The results of a table and its counts by review; nothing when it is stale or has runs that nobody asked for."""
-    if not table.exists() or why_stale(table):
-        return {}, []
+def stored(table: Path, runs: list[Run], again: dict[Run, dict]) -> tuple[dict[Run, dict], list[dict]]:
+    """The results of a table and its counts by review, where they may stay; nothing where they may not.
+
+    They stay when the code and the versions here made them, or when the first seed of each row, and whatever else is in
+    `again`, made here, has the stored figures to the digit. Nothing stays of a table with runs that nobody asked for.
+    """
     content = record.read(table)
-    results = {run_of(result): result for result in content["results"]}
-    return (results, content["reviews"]) if results.keys() <= set(runs) else ({}, [])
+    results = {run_of(result): result for result in content.get("results", [])}
+    if not results or not results.keys() <= set(runs):
+        return {}, []
+    if why_stale(table):
+        looked_at = {run for run in results if run.seed == 0 or run in again}
+        if not looked_at <= again.keys():
+            return {}, []
+        same = sum(figures(again[run]) == figures(results[run]) for run in looked_at)
+        if same < len(looked_at):
+            print(f"Of {len(looked_at)} runs made again {len(looked_at) - same} differ: all are made anew.", flush=True)
+            return {}, []
+    return results, content["reviews"]
+
+
+def figures(result: dict) -> dict:
+    """What a run found, without what differs from table to line and from day to day."""
+    return {name: value for name, value in result.items() if name not in ("cpu_seconds", "right")}
 
 
 def append(lines: Path, result: dict) -> None:
@@ -180,17 +197,17 @@ def main() -> None:
         parser.error("no such run; their tasks, models and variants stand at the top of this file")
 
     mark = made_by()
-    kept, reviews = stored(table, runs)
-    results = {run: result for run, result in finished(lines, mark).items() if run not in kept}
-    missing = [run for run in runs if run not in kept | results]
-    print(f"{len(runs)} runs, {len(runs) - len(missing)} of them done before.", flush=True)
+    results = finished(lines, mark)
+    done = results.keys() | stored(table, runs, results)[0].keys()
+    print(f"{len(runs)} runs, {len(done)} of them done before.", flush=True)
     os.environ.update(OMP_NUM_THREADS="1", TQDM_DISABLE="1")  # a core for each run
     spawn = multiprocessing.get_context("spawn")  # new processes, which read those settings
     with ProcessPoolExecutor(chosen.jobs, spawn, initializer=leave_with, initargs=(os.getpid(),)) as pool:
-        usual = signal.signal(signal.SIGINT, signal.SIG_IGN)  # workers keep that from their first line on
-        waiting = {pool.submit(grid.perform, run): run for run in missing}
-        signal.signal(signal.SIGINT, usual)
-        try:
+
+        def make(missing: list[Run]) -> None:
+            usual = signal.signal(signal.SIGINT, signal.SIG_IGN)  # workers keep that from their first line on
+            waiting = {pool.submit(grid.perform, run): run for run in missing}
+            signal.signal(signal.SIGINT, usual)
             for number, future in enumerate(as_completed(waiting), 1):
                 run, result = waiting[future], future.result()
                 try:
@@ -200,6 +217,11 @@ def main() -> None:
                 results[run] = result
                 print(f"{number:4} of {len(missing)}  {named(run)}: ", end="")
                 print(f"plain {result['plain']:.3f}, distracted {result['distracted']:.3f}", flush=True)
+
+        try:
+            for part in ([run for run in runs if run.seed == 0], runs):
+                kept, reviews = stored(table, runs, results)
+                make([run for run in part if run not in kept | results])
         finally:
             for worker in multiprocessing.active_children():  # after Ctrl-C, or on a full disk, nobody waits for them
                 worker.kill()

@@ -62,7 +62,8 @@ def why_stale(table: Path = TABLE) -> str:
         return ""
     return (
         f"{table.name}, the table of lab 11, was made on {stored['date']} by {', '.join(others)}: "
-        "its figures may have changed. `make results` makes it anew, in a quarter of an hour."
+        "its figures may have changed. `make results` makes one run of each row again, some minutes, and where "
+        "one differs all of them."
     )
 
 

@@ -184,15 +184,28 @@ def test_the_counts_of_right_answers_are_those_of_the_runs():
     assert results.judged_right(third, found)[0] == found[0] | {"answers": 3, "right": "2 2"}
 
 
-def test_the_runs_of_a_stored_table_are_not_made_again_unless_it_is_stale(tmp_path, monkeypatch):
+def test_the_runs_of_a_stored_table_stay_and_nothing_of_one_with_runs_that_nobody_asked_for(tmp_path):
     path, runs = tmp_path / "table.json", results.all_runs(1)[:2]
-    assert results.stored(path, runs) == ({}, [])
+    assert results.stored(path, runs, {}) == ({}, [])
     content = {"date": "2026-01-31", "made_by": table.fingerprint(), "versions": table.versions()}
     path.write_text(json.dumps(content | {"results": [result(runs[0])], "reviews": [1]}))
-    assert results.stored(path, runs) == ({runs[0]: result(runs[0])}, [1])
-    assert results.stored(path, runs[1:]) == ({}, [])
-    monkeypatch.setattr(table, "SOURCES", table.SOURCES[:-1])
-    assert results.stored(path, runs) == ({}, [])
+    assert results.stored(path, runs, {}) == ({runs[0]: result(runs[0])}, [1])
+    assert results.stored(path, runs[1:], {}) == ({}, [])
+
+
+def test_a_table_of_other_code_stays_only_when_all_that_was_made_again_has_its_figures_to_the_digit(tmp_path):
+    path, runs = tmp_path / "table.json", results.all_runs(2)
+    kept = {run: result(run) | {"cpu_seconds": 1.0} for run in runs}
+    again = {run: result(run) | {"cpu_seconds": 2.0, "right": {}} for run in runs}
+    first = {run: again[run] for run in runs if run.seed == 0}
+    (first_of_one_row, second), later = list(first)[:2], next(run for run in runs if run.seed == 1)
+    content = {"date": "2026-01-31", "made_by": "other code", "versions": table.versions()}
+    path.write_text(json.dumps(content | {"results": list(kept.values()), "reviews": [1]}))
+    assert results.stored(path, runs, first) == (kept, [1]) == results.stored(path, runs, again)
+    assert results.stored(path, runs, {}) == ({}, []), "nothing was made again"
+    assert results.stored(path, runs, {run: first[run] for run in first if run != second}) == ({}, [])
+    for other in (first_of_one_row, later):
+        assert results.stored(path, runs, again | {other: result(other, 0.5001)}) == ({}, [])
 
 
 def test_a_comment_or_a_docstring_makes_no_table_stale_and_a_changed_figure_does(tmp_path):

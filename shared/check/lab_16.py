@@ -164,7 +164,7 @@ mend_the_blocks = Exercise(
         nothing new is kept: {NOTHING_CUT} => @ values, kept_keys, kept_values
         the old words are not kept: {NOTHING_CUT} => @ values, keys[:, older:], values[:, older:]
         the oldest words kept: {NOTHING_CUT} => @ values, keys[:, :reach], values[:, :reach]
-        one word fewer is kept: {NOTHING_CUT} => @ values, keys[:, 1 - reach :], values[:, 1 - reach :] || {NOTHING_CUT} =>
+        one word fewer is kept: {NOTHING_CUT} => @ values, keys[:, 1 - reach :], values[:, 1 - reach :] ||
             @ values, keys[:, num_words - reach + 1 :], values[:, num_words - reach + 1 :]
         the newest token put in front: [kept_keys, keys] => [keys, kept_keys] && [kept_values, values] =>
             [values, kept_values]

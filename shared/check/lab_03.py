@@ -174,6 +174,8 @@ looked_at = Exercise(
         no scale: / {ROOT_OF_K} =>
         no root in the scale: {ROOT_OF_K} => keys.shape[2]
         d instead of k in the scale: {ROOT_OF_K} => math.sqrt(features.shape[2])
+        multiplied by the scale: / {ROOT_OF_K} => * {ROOT_OF_K}
+        one matrix for both: queries @ keys => keys @ keys || queries @ queries
         a sum of the rows, not their mean: / num_others =>
         queries and keys exchanged: queries @ keys.transpose(1, 2) => keys @ queries.transpose(1, 2)
         who looks, not who is looked at: .sum(dim=1) / => .sum(dim=2) /

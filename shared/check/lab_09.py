@@ -158,9 +158,12 @@ transformer_block = Exercise(
         Lab 9, “What the residual connection does”
         no residual around the attention: {SUM_1} => self.dropout(attended)
         no residual around the feed-forward layer: {SUM_2} => self.dropout(thought)
-        no residual connection: {SUM_1} => self.dropout(attended) && {SUM_2} => self.dropout(thought)
-        multiplied in place of added [block]: {SUM_1} => features * attended || {SUM_2} => features * thought
-        subtracted in place of added: {SUM_1} => features - attended || {SUM_2} => features - thought
+        no residual connection: {SUM_1} => self.dropout(attended) && {SUM_2} => self.dropout(thought) ||
+            return features + self => return self
+        multiplied in place of added [block]: {SUM_1} => features * attended || {SUM_2} => features * thought ||
+            return features + self => return features * self
+        subtracted in place of added: {SUM_1} => features - attended || {SUM_2} => features - thought ||
+            return features + self => return features - self
         Lab 8, “What a mask hides”
         no mask: , mask, attention_mask) => , None, attention_mask)
         no attention mask: , mask, attention_mask) => , mask)

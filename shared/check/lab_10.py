@@ -121,6 +121,7 @@ allowed_places = Exercise(
         itself forbidden: back >= 0 => back > 0
         one place too far: back < reach => back <= reach
         one place too few: back < reach => back < reach - 1
+        the places taken for distances: back < reach => places < reach || places[:, None] - places => places[:, None]
         only outside the window: back < reach => back >= reach
         the window counts real tokens: => places, real = torch.arange(mask.shape[1]), mask.cumsum(dim=1)
             near = real[:, :, None] - real[:, None, :] < reach

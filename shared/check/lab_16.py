@@ -309,6 +309,8 @@ peak_for_each_block = Exercise(
             inputs[0], inputs[0], inputs[0]
         as many columns as tokens: torch.randn(num_tokens, 16) => torch.randn(num_tokens, num_tokens)
         how many blocks, not their size: block=block => block=-(-num_tokens // block)
+        added in place of subtracted [peaks]: large - small => large + small
+        multiplied in place of divided [peaks]: (large - small) / size => (large - small) * size
         half the block, not twice: (size, 2 * size) => (size // 2, size)
         each block of another size: block=block => block=block - 1
     """),

@@ -131,11 +131,11 @@ def weighing(weigh: str, scores: str, mask: str, axis: int, see: dict[str, str],
     return family(WEIGHING + (ASKING if asks else ""), **words)
 
 
-def mixing(features: str, turned: str, brought: str, **see: str) -> list[Mistake]:
+def mixing(features: str, turned: str, brought: str, others=("queries", "keys"), **see: str) -> list[Mistake]:
     """What goes wrong in a layer of `queries @ keys.turned` and `weights @ brought`.
 
-    `see` has the sections that explain who asks (`EACH`), the two matrices (`WHOM`), the product of all with all
-    (`PRODUCT`), and what is brought back (`BACK`).
+    `others` is the code that gives queries and keys where the weights are used. `see` has the sections that explain who
+    asks (`EACH`), the two matrices (`WHOM`), the product of all with all (`PRODUCT`), what is brought back (`BACK`).
     """
     table = """SEE_EACH
 queries and keys exchanged: queries @ keys.TURNED => keys @ queries.TURNED
@@ -146,11 +146,13 @@ no transpose at all: keys.TURNED => keys
 a reshape for a transpose: keys.TURNED => keys.reshape(*keys.shape[:-2], keys.shape[-1], keys.shape[-2])
 SEE_BACK
 weighted with the transposed weights: weights @ BROUGHT => weights.mT @ BROUGHT
-keys brought back: weights @ BROUGHT => weights @ keys
-queries brought back: weights @ BROUGHT => weights @ queries
+keys brought back: weights @ BROUGHT => weights @ OTHER_KEYS
+queries brought back: weights @ BROUGHT => weights @ OTHER_QUERIES
 weights not used: weights @ BROUGHT => BROUGHT
 averaged over the tokens: weights @ BROUGHT => (weights @ BROUGHT).mean(dim=-2) || (weights @ BROUGHT).sum(dim=-2)
 a residual connection: weights @ BROUGHT => weights @ BROUGHT + BROUGHT || weights @ BROUGHT + FEATURES
 """
     sections = {f"SEE_{word}": section for word, section in see.items()}
-    return family(table, **sections, TURNED=turned, BROUGHT=brought, FEATURES=features)
+    queries, keys = others
+    words = {"OTHER_QUERIES": queries, "OTHER_KEYS": keys, "TURNED": turned, "BROUGHT": brought, "FEATURES": features}
+    return family(table, **sections, **words)

@@ -11,7 +11,7 @@ from ..model import AttentionPooling
 from ..training import mean_and_interval
 from .attention import COUNTED, PADDING, TWO_MODELS, attend, real_tokens, texts
 from .exercise import Case, Exercise, draw
-from .mistakes import Wrong, edits
+from .mistakes import Mistake, Wrong, edits
 from .run import Raised
 
 MASKS = [
@@ -111,6 +111,34 @@ def fits_into_the_lab(*names: str):
 WEIGH, SUMMED = "masked_softmax(scores, mask)", "weighted_sum(weights, features)"
 OUT = "self.output(pooled).squeeze(1)"
 
+
+def pooling() -> list[Mistake]:
+    """What goes wrong in the classifiers of labs 1 and 2, from the scores on."""
+    return edits(f"""
+        mask after the softmax: {WEIGH} => scores.softmax(1) * mask
+        padding scored zero: {WEIGH} => (scores * mask).softmax(1) || (scores * mask).softmax(1) * mask
+        the mask added as it is: {WEIGH} => (scores + mask).softmax(1) || (scores + mask).softmax(1) * mask
+        no softmax: {WEIGH} => scores * mask || scores
+        sigmoid instead of softmax: {WEIGH} => scores.sigmoid() * mask || scores.sigmoid()
+        softmax over the batch: {WEIGH} => scores.softmax(0) || scores.softmax(0) * mask
+        NaN for a text of padding: {WEIGH} => scores.masked_fill(~mask, -torch.inf).softmax(1)
+        divided once too often: {SUMMED} => (weights.unsqueeze(2) * features).mean(dim=1)
+        weights not used: {SUMMED} => features.mean(dim=1) || features.sum(dim=1) ||
+            (mask.unsqueeze(2) * features).sum(dim=1)
+        the pooled features, not the output: {OUT} => pooled
+        scores returned instead of weights: squeeze(1), weights => squeeze(1), scores
+        results in the wrong order: return {OUT}, weights => return weights, {OUT}
+        squeeze without an axis: squeeze(2) => squeeze()
+        an axis of size 1 is left: {OUT} => self.output(pooled)
+        a sigmoid behind the output: {OUT} => {OUT}.sigmoid()
+        settings not handed on: (vocabulary_size, dim, **features) => (vocabulary_size, dim)
+        {PADDING}
+        no mask: {WEIGH} => scores.softmax(1)
+        the mask the wrong way round: {WEIGH} => masked_softmax(scores, ~mask)
+        the mask only counted: {WEIGH} => masked_softmax(scores, {COUNTED})
+    """)
+
+
 attention_pool = Exercise(
     AttentionPooling,
     name="attention_pool",
@@ -123,36 +151,16 @@ attention_pool = Exercise(
     "and with texts of one token, against PyTorch's scaled_dot_product_attention",
     see=TWO_MODELS,
     mistakes=edits(f"""
-        mask after the softmax: {WEIGH} => scores.softmax(1) * mask
-        padding scored zero: {WEIGH} => (scores * mask).softmax(1) || (scores * mask).softmax(1) * mask
-        the mask added as it is: {WEIGH} => (scores + mask).softmax(1) || (scores + mask).softmax(1) * mask
-        no softmax: {WEIGH} => scores * mask || scores
-        sigmoid instead of softmax: {WEIGH} => scores.sigmoid() * mask || scores.sigmoid()
-        softmax over the batch: {WEIGH} => scores.softmax(0) || scores.softmax(0) * mask
-        NaN for a text of padding: {WEIGH} => scores.masked_fill(~mask, -torch.inf).softmax(1)
-        divided once too often: {SUMMED} => (weights.unsqueeze(2) * features).mean(dim=1)
-        weights not used: {SUMMED} => features.mean(dim=1) || features.sum(dim=1) ||
-            (mask.unsqueeze(2) * features).sum(dim=1) ||
-            (mask.unsqueeze(2) * features).sum(dim=1) / mask.sum(dim=1, keepdim=True).clamp(min=1)
+        weights not used: {SUMMED} => (mask.unsqueeze(2) * features).sum(dim=1) / mask.sum(1, keepdim=True).clamp(min=1)
         summed over the features: pooled = {SUMMED} => pooled = (weights.unsqueeze(2) * features).sum(dim=2) &&
             {OUT} => pooled
         one output for each token: => features = self.features(ids)
             weights = masked_softmax(self.score(features).squeeze(2), mask)
             return self.output(weights.unsqueeze(2) * features).squeeze(2), weights
-        the pooled features, not the output: {OUT} => pooled
         the score's map in place of the output's: {OUT} => self.score(pooled).squeeze(1)
         the output's map in place of the score's: self.score(features) => self.output(features)
-        scores returned instead of weights: squeeze(1), weights => squeeze(1), scores
-        results in the wrong order: return {OUT}, weights => return weights, {OUT}
-        squeeze without an axis: squeeze(2) => squeeze()
-        an axis of size 1 is left: {OUT} => self.output(pooled)
-        a sigmoid behind the output: {OUT} => {OUT}.sigmoid()
-        settings not handed on: (vocabulary_size, dim, **features) => (vocabulary_size, dim)
-        {PADDING}
-        no mask: {WEIGH} => scores.softmax(1)
-        the mask the wrong way round: {WEIGH} => masked_softmax(scores, ~mask)
-        the mask only counted: {WEIGH} => masked_softmax(scores, {COUNTED})
-    """),
+    """)
+    + pooling(),
 )
 
 

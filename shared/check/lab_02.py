@@ -7,10 +7,9 @@ from torch import Tensor, nn
 
 from ..model import KeyPooling
 from ..training import mean_and_interval
-from .attention import COUNTED, PADDING
 from .compare import check_shape
 from .exercise import Case, Exercise, draw
-from .lab_01 import MASKS, of_ids, pool_by_pytorch
+from .lab_01 import MASKS, SUMMED, of_ids, pool_by_pytorch, pooling
 from .mistakes import Wrong, edits
 from .run import Raised
 
@@ -42,9 +41,6 @@ def fits_into_the_lab(answer, run):
         raise Wrong("the bias does not follow the argument", name="W_key")
 
 
-WEIGH, SUMMED = "masked_softmax(scores, mask)", "weighted_sum(weights, features)"
-OUT = "self.output(pooled).squeeze(1)"
-
 key_pooling = Exercise(
     KeyPooling,
     name="key_pooling",
@@ -60,32 +56,14 @@ key_pooling = Exercise(
     "and with texts of one token, k below d, above it and 1, against PyTorch's scaled_dot_product_attention",
     see=SPLIT_IN_TWO,
     mistakes=edits(f"""
-        mask after the softmax: {WEIGH} => scores.softmax(1) * mask
-        padding scored zero: {WEIGH} => (scores * mask).softmax(1) || (scores * mask).softmax(1) * mask
-        no softmax: {WEIGH} => scores * mask || scores
-        sigmoid instead of softmax: {WEIGH} => scores.sigmoid() * mask || scores.sigmoid()
-        softmax over the batch: {WEIGH} => scores.softmax(0) || scores.softmax(0) * mask
-        NaN for a text of padding: {WEIGH} => scores.masked_fill(~mask, -torch.inf).softmax(1)
         a tanh between key and query: self.W_key(features) => self.W_key(features).tanh()
         keys added up in place of asked: self.query(keys).squeeze(2) => keys.sum(dim=2)
-        weights not used: {SUMMED} => features.mean(dim=1) || features.sum(dim=1) ||
-            (mask.unsqueeze(2) * features).sum(dim=1)
         one output for each token: => features = self.features(ids)
             weights = masked_softmax(self.query(self.W_key(features)).squeeze(2), mask)
             return self.output(weights.unsqueeze(2) * features).squeeze(2), weights
-        the pooled features, not the output: {OUT} => pooled
-        scores returned instead of weights: squeeze(1), weights => squeeze(1), scores
-        results in the wrong order: return {OUT}, weights => return weights, {OUT}
-        squeeze without an axis: squeeze(2) => squeeze()
-        an axis of size 1 is left: {OUT} => self.output(pooled)
-        a sigmoid behind the output: {OUT} => {OUT}.sigmoid()
-        settings not handed on: (vocabulary_size, dim, **features) => (vocabulary_size, dim)
         keys pooled in place of features: {SUMMED} => weighted_sum(weights, keys)
-        {PADDING}
-        no mask: {WEIGH} => scores.softmax(1)
-        the mask the wrong way round: {WEIGH} => masked_softmax(scores, ~mask)
-        the mask only counted: {WEIGH} => masked_softmax(scores, {COUNTED})
-    """),
+    """)
+    + pooling(),
 )
 
 

@@ -66,11 +66,14 @@ def has_what_the_lab_looks_into(answer, run):
 SCORES, WEIGH = "queries @ keys.transpose(1, 2)", "masked_softmax(scores, mask.unsqueeze(1))"
 
 
-def layer(brought: str, **widths: str) -> list[Mistake]:
-    """The mistakes of the layers of labs 3 and 4; `brought` is what the weights bring back."""
+def layer(brought: str, scores: str = "scores", others=("queries", "keys"), **widths: str) -> list[Mistake]:
+    """The mistakes of the layers of labs 3 and 4; `brought` is what the weights bring back.
+
+    `scores` and `others` are the code that gives the scores, and queries and keys, where the weights are used.
+    """
     widths |= {"features": "features.shape[2]", "tokens": "keys.shape[1]", "texts": "keys.shape[0]"}
     known = scaling("keys.shape[2]", ROOT, SCORES, **widths)
-    known += mixing("features", "transpose(1, 2)", brought, EACH=EACH, WHOM=WHO, PRODUCT=LAYER, BACK=LAYER)
+    known += mixing("features", "transpose(1, 2)", brought, others, EACH=EACH, WHOM=WHO, PRODUCT=LAYER, BACK=LAYER)
     sections = {"HIDE": TWO_MODELS, "MASK": PADDING, "SOFTMAX": LAYER}
     known += weighing(WEIGH, "scores", "mask.unsqueeze(1)", 2, sections, asks="mask.unsqueeze(2)")
     return known + edits(f"""
@@ -80,7 +83,7 @@ def layer(brought: str, **widths: str) -> list[Mistake]:
         transpose of the wrong axes: keys.transpose(1, 2) => keys.permute(2, 1, 0) || keys.transpose(0, 1)
         the axis of the mask is lost: {WEIGH} => masked_softmax(scores, mask) ||
             scores.masked_fill(~mask, -1e30).softmax(dim=2)
-        scores returned instead of weights: {brought}, weights => {brought}, scores
+        scores returned instead of weights: {brought}, weights => {brought}, {scores}
         results in the wrong order: weights @ {brought}, weights => weights, weights @ {brought}
         {PADDING}
         the mask only counted: {WEIGH} => masked_softmax(scores, ({COUNTED}).unsqueeze(1))
@@ -141,7 +144,8 @@ def looking(mask: Tensor, dim: int, key_dim: int, seed: int = 0) -> Case:
 
 ROOT_OF_K, MASKED = "math.sqrt(keys.shape[2])", "masked_softmax(scores, mask.unsqueeze(1))"
 RETURNED, NUM_OTHERS = "(weights * others).sum(dim=1) / num_others", "(mask.sum(dim=1, keepdim=True) - 1).clamp(min=1)"
-OTHERS, ALL_OTHERS = "mask.unsqueeze(2) & ~torch.eye(mask.shape[1], dtype=torch.bool)", "~torch.eye(mask.shape[1]).bool()"
+ALL_OTHERS = "~torch.eye(mask.shape[1], dtype=torch.bool)"
+OTHERS = f"mask.unsqueeze(2) & {ALL_OTHERS}"
 OF_TOKENS, ALL_ROWS = f"{ROOT_OF_K} => math.sqrt(keys.shape[1])", f"{OTHERS} => {ALL_OTHERS}"
 ALL_COUNTED = f"num_others = {NUM_OTHERS} => num_others = mask.shape[1] - 1"
 ITSELF, N_COUNTED = f"{OTHERS} => mask.unsqueeze(2)", "- 1).clamp => ).clamp"
@@ -171,6 +175,8 @@ looked_at = Exercise(
         no scale: / {ROOT_OF_K} =>
         no root in the scale: {ROOT_OF_K} => keys.shape[2]
         d instead of k in the scale: {ROOT_OF_K} => math.sqrt(features.shape[2])
+        multiplied by the scale: / {ROOT_OF_K} => * {ROOT_OF_K}
+        one matrix for both: queries @ keys => keys @ keys || queries @ queries
         a sum of the rows, not their mean: / num_others =>
         queries and keys exchanged: queries @ keys.transpose(1, 2) => keys @ queries.transpose(1, 2)
         who looks, not who is looked at: .sum(dim=1) / => .sum(dim=2) /

@@ -10,8 +10,9 @@ from torch import nn
 from .. import training
 from ..model import SelfAttention as CourseLayer
 from ..model import masked_softmax
-from .attention import COUNTED, PADDING, ROOT, TWO_MODELS, attention_by_pytorch, batches, real_tokens, scaling, weighing
+from .attention import COUNTED, PADDING, attention_by_pytorch, batches, real_tokens
 from .exercise import Case, Exercise, draw
+from .lab_03 import layer
 from .mistakes import Wrong, edits
 from .run import Raised, multiplications
 
@@ -61,16 +62,8 @@ def fits_into_the_lab(answer, run):
         raise Wrong("attend and forward disagree")
 
 
-SCORES, WEIGH = "queries @ keys.transpose(1, 2)", "masked_softmax(scores, mask.unsqueeze(1))"
+OTHERS = "self.W_query(features)", "self.W_key(features)"
 AGAIN = "self.W_query(features) @ self.W_key(features).transpose(1, 2) / math.sqrt(self.W_key(features).shape[2])"
-WIDTHS = {
-    "features": "features.shape[2]",
-    "values": "self.W_value(features).shape[2]",
-    "tokens": "keys.shape[1]",
-    "texts": "keys.shape[0]",
-}
-SECTIONS = {"HIDE": TWO_MODELS, "MASK": PADDING, "SOFTMAX": VALUES}
-
 whole_layer = Exercise(
     SelfAttention,
     name="whole_layer",
@@ -82,34 +75,13 @@ whole_layer = Exercise(
     tried="six batches, with padding and without, k and d_v below and above d, one token, large scores, in double "
     "precision, against PyTorch's scaled_dot_product_attention",
     see=VALUES,
-    mistakes=scaling("keys.shape[2]", ROOT, SCORES, **WIDTHS)
-    + edits(f"""
-        queries and keys exchanged: {SCORES} => keys @ queries.transpose(1, 2)
-        one matrix for both: queries @ keys => keys @ keys || queries @ queries
-        no transpose at all: keys.transpose(1, 2) => keys
-        a reshape for a transpose: keys.transpose(1, 2) => keys.reshape(len(keys), keys.shape[2], keys.shape[1])
-        weighted with the transposed weights: weights @ values => weights.mT @ values
-        keys brought back: weights @ values => weights @ self.W_key(features)
-        queries brought back: weights @ values => weights @ self.W_query(features)
-        weights not used: weights @ values => values
-        averaged over the tokens: weights @ values => (weights @ values).mean(dim=1) ||
-            weights @ values => (weights @ values).sum(dim=1)
-        a residual connection: weights @ values => weights @ values + values ||
-            weights @ values => weights @ values + features
-        one question for all: {SCORES} => queries.mean(dim=1, keepdim=True).expand_as(queries) @ keys.mT
-        transpose of the wrong axes: keys.transpose(1, 2) => keys.permute(2, 1, 0) || keys.transpose(0, 1)
-        the axis of the mask is lost: {WEIGH} => masked_softmax(scores, mask) ||
-            scores.masked_fill(~mask, -1e30).softmax(dim=2)
-        scores returned instead of weights: values, weights => values, {AGAIN}
-        results in the wrong order: weights @ values, weights => weights, weights @ values
+    mistakes=layer("values", AGAIN, OTHERS, values="self.W_value(features).shape[2]")
+    + edits("""
         features brought back: weights @ values => weights @ features
         values made of something else: self.W_value(features) => self.W_value(self.W_key(features)) ||
             self.W_value(self.W_query(features))
         one matrix for keys and values: self.W_key(features) => self.W_value(features)
-        {PADDING}
-        the mask only counted: {WEIGH} => masked_softmax(scores, ({COUNTED}).unsqueeze(1))
-    """)
-    + weighing(WEIGH, "scores", "mask.unsqueeze(1)", 2, SECTIONS, asks="mask.unsqueeze(2)"),
+    """),
 )
 
 
@@ -242,7 +214,8 @@ look_away = Exercise(
         the accuracy left, not the fall: {FALLS} => right(away).astype(float)
         the accuracy before, not the fall: {FALLS} => right(net).astype(float)
         the spread in place of the interval [reviews]: {RETURNED} => (falls.mean(), falls.std(ddof=1))
-        the standard error in place of the interval [reviews]: {RETURNED} => (falls.mean(), falls.std(ddof=1) / len(falls) ** 0.5)
+        the standard error in place of the interval [reviews]: {RETURNED} =>
+            (falls.mean(), falls.std(ddof=1) / len(falls) ** 0.5)
         one half of the reviews: {RETURNED} => training.mean_and_interval(falls[::2]) ||
             training.mean_and_interval(falls[: len(falls) // 2])
         changed answers counted, not errors: {FALLS} => (right(net) != right(away)).astype(float)

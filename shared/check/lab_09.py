@@ -70,18 +70,22 @@ def block_and_weights(features, mask, attention_mask, attention, attention_norm,
         True, features, attention, attention_norm, feed_forward, feed_forward_norm, mask, attention_mask
     )
     normed = F.layer_norm(features, features.shape[2:], attention_norm.weight, attention_norm.bias)
-    _, weights = attention(normed, mask, attention_mask)  # (batch, num_heads, tokens, tokens)
-    if mask is not None:
-        weights = weights.masked_fill(~mask[:, None, :, None], math.nan)  # where padding asks
-    return output, weights
+    return output, weights_of_real(attention(normed, mask, attention_mask)[1], mask)
 
 
-def takes_its_sizes(answer, run):
-    made = run(answer, 8, 4, 20)
+def weights_of_real(weights, mask):
+    """Weights (batch, num_heads, tokens, tokens), with NaN where padding asks."""
+    return weights if mask is None else weights.masked_fill(~mask[:, None, :, None], math.nan)
+
+
+def takes_its_sizes(answer, run, *more, see=BLOCK):
+    """A block made with sizes that it has, and `more`."""
+    made = run(answer, 8, 4, 20, *more)
     if made.attention.num_heads != 4:
-        raise Wrong("num_heads is not used", see=BLOCK)
+        raise Wrong("num_heads is not used", see=see)
     if made.feed_forward[0].out_features != 20:
-        raise Wrong("hidden_dim is not used", see=BLOCK)
+        raise Wrong("hidden_dim is not used", see=see)
+    return made
 
 
 def sizes_dropout_and_sums(answer, run):
@@ -154,9 +158,12 @@ transformer_block = Exercise(
         Lab 9, “What the residual connection does”
         no residual around the attention: {SUM_1} => self.dropout(attended)
         no residual around the feed-forward layer: {SUM_2} => self.dropout(thought)
-        no residual connection: {SUM_1} => self.dropout(attended) && {SUM_2} => self.dropout(thought)
-        multiplied in place of added [block]: {SUM_1} => features * attended || {SUM_2} => features * thought
-        subtracted in place of added: {SUM_1} => features - attended || {SUM_2} => features - thought
+        no residual connection: {SUM_1} => self.dropout(attended) && {SUM_2} => self.dropout(thought) ||
+            return features + self => return self
+        multiplied in place of added [block]: {SUM_1} => features * attended || {SUM_2} => features * thought ||
+            return features + self => return features * self
+        subtracted in place of added: {SUM_1} => features - attended || {SUM_2} => features - thought ||
+            return features + self => return features - self
         Lab 8, “What a mask hides”
         no mask: , mask, attention_mask) => , None, attention_mask)
         no attention mask: , mask, attention_mask) => , mask)
@@ -321,7 +328,7 @@ first_block = Exercise(
 
 # --- 9.4 ---
 def missed_by_rate(accuracy, part_away, rates, seeds):
-    """Rate -> mean and half of the interval of what the whole model is ahead of the one without the part."""
+    """Rate -> mean and half of the interval of the whole model's lead over the one without the part."""
     found = {}
     for rate in rates:
         gains = [accuracy("nothing", rate, seed) - accuracy(part_away, rate, seed) for seed in seeds]
@@ -380,5 +387,5 @@ missed_by_rate = Exercise(
         a seed left out: in seeds] => in seeds[:-1]] || in seeds] => in seeds[1:]]
         seeds counted, not taken: in seeds] => in range(len(seeds))]
     """)
-    + asked("gains", apart=[f"[accuracy({part}, rate, seed) for seed in seeds]" for part in ('"nothing"', "part_away")]),
+    + asked("gains", [f"[accuracy({part}, rate, seed) for seed in seeds]" for part in ('"nothing"', "part_away")]),
 )

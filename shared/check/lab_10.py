@@ -111,8 +111,8 @@ allowed_places = Exercise(
         )
     ],
     truth=places_by_loops,
-    tried="padding at the end, at the beginning and in the middle, a text that is nothing else, texts of one token, and "
-    "windows of one place to more than there are",
+    tried="padding at the end, at the beginning and in the middle, a text that is nothing else, texts of one token, "
+    "and windows of one place to more than there are",
     see=WRITING,
     mistakes=edits(f"""
         no window: {NEAR} => (back >= 0)
@@ -121,6 +121,7 @@ allowed_places = Exercise(
         itself forbidden: back >= 0 => back > 0
         one place too far: back < reach => back <= reach
         one place too few: back < reach => back < reach - 1
+        the places taken for distances: back < reach => places < reach || places[:, None] - places => places[:, None]
         only outside the window: back < reach => back >= reach
         the window counts real tokens: => places, real = torch.arange(mask.shape[1]), mask.cumsum(dim=1)
             near = real[:, :, None] - real[:, None, :] < reach
@@ -271,8 +272,8 @@ worth_of_context = Exercise(
         all words shuffled: {SHUFFLED} => pieces[:, torch.randperm(pieces.shape[1])] ||
             [:, :-near], pieces[:, -near:] => [:, : 1 - near or None], pieces[:, 1 - near or len(pieces[0]) :]
         the last words shuffled: {SHUFFLED} => torch.cat([far, last.flip(1)], dim=1)
-        texts shuffled in place of words: {SHUFFLED} => pieces.roll(1, dims=0) || far[:, order] => far.roll(1, dims=0) ||
-            torch.randint(2, 2000, far.shape)
+        texts shuffled in place of words: {SHUFFLED} => pieces.roll(1, dims=0) || far[:, order] =>
+            far.roll(1, dims=0) || torch.randint(2, 2000, far.shape)
         turned back to front: far[:, order] => far.flip(1)
         words cut off: {SHUFFLED} => last || far[:, order] => far[:, order[1:]]
         the first words left in their places: [:, :-near], pieces[:, -near:] => [:, near:], pieces[:, :near] &&

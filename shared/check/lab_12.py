@@ -11,7 +11,7 @@ from .attention import real_tokens, texts
 from .compare import also_numpy
 from .exercise import Case, Exercise, draw
 from .interval import asked
-from .lab_09 import by_pytorch
+from .lab_09 import by_pytorch, takes_its_sizes, weights_of_real
 from .mistakes import Wrong, edits
 
 LAYER = "Lab 12, “Your attention, their weights”"
@@ -45,18 +45,11 @@ class EncoderLayer(nn.Module):
 def layer_and_weights(features, attention, attention_norm, feed_forward, feed_forward_norm, mask=None):
     parts = attention, attention_norm, feed_forward, feed_forward_norm
     output = by_pytorch(False, features, *parts, mask, activation="gelu")
-    _, weights = attention(features, mask)  # (batch, num_heads, pieces, pieces)
-    if mask is not None:
-        weights = weights.masked_fill(~mask[:, None, :, None], math.nan)  # where padding asks
-    return output, weights
+    return output, weights_of_real(attention(features, mask)[1], mask)
 
 
-def takes_its_sizes(answer, run):
-    made = run(answer, 8, 4, 20, 0.25)
-    if made.attention.num_heads != 4:
-        raise Wrong("num_heads is not used", see=LAYER)
-    if made.feed_forward[0].out_features != 20:
-        raise Wrong("hidden_dim is not used", see=LAYER)
+def sizes_and_eps(answer, run):
+    made = takes_its_sizes(answer, run, 0.25, see=LAYER)
     if (made.attention_norm.eps, made.feed_forward_norm.eps) != (0.25, 0.25):
         raise Wrong("eps is not used", see=LAYER)
 
@@ -78,7 +71,7 @@ encoder_layer = Exercise(
     ],
     truth=layer_and_weights,
     parts=("attention", "attention_norm", "feed_forward", "feed_forward_norm"),
-    also=takes_its_sizes,
+    also=sizes_and_eps,
     tried="three batches, with padding and without, against PyTorch's own layer with the same weights; and its sizes",
     see=LAYER,
     mistakes=edits(f"""

@@ -145,8 +145,8 @@ mend_the_blocks = Exercise(
         one_block(1, 4, 1, 5, 2, reach=1, seed=40),
     ],
     truth=word_by_word,
-    tried="blocks of 1 to 6 words after 0 to 4 kept ones, with windows of 1 to 9 words, against PyTorch's attention word "
-    "by word",
+    tried="blocks of 1 to 6 words after 0 to 4 kept ones, with windows of 1 to 9 words, against PyTorch's attention "
+    "word by word",
     see=CACHE,
     mistakes=edits(f"""
         words let go too soon: {CUT_FIRST} && {BAND} => .tril(older) || {CUT_FIRST}
@@ -164,8 +164,8 @@ mend_the_blocks = Exercise(
         nothing new is kept: {NOTHING_CUT} => @ values, kept_keys, kept_values
         the old words are not kept: {NOTHING_CUT} => @ values, keys[:, older:], values[:, older:]
         the oldest words kept: {NOTHING_CUT} => @ values, keys[:, :reach], values[:, :reach]
-        one word fewer is kept: {NOTHING_CUT} => @ values, keys[:, num_words - reach + 1 :], values[:, num_words - reach + 1 :]
-            || {NOTHING_CUT} => @ values, keys[:, 1 - reach :], values[:, 1 - reach :]
+        one word fewer is kept: {NOTHING_CUT} => @ values, keys[:, 1 - reach :], values[:, 1 - reach :] ||
+            @ values, keys[:, num_words - reach + 1 :], values[:, num_words - reach + 1 :]
         the newest token put in front: [kept_keys, keys] => [keys, kept_keys] && [kept_values, values] =>
             [values, kept_values]
         keys and values in two orders: [kept_keys, keys] => [keys, kept_keys] || [kept_values, values] =>
@@ -309,6 +309,8 @@ peak_for_each_block = Exercise(
             inputs[0], inputs[0], inputs[0]
         as many columns as tokens: torch.randn(num_tokens, 16) => torch.randn(num_tokens, num_tokens)
         how many blocks, not their size: block=block => block=-(-num_tokens // block)
+        added in place of subtracted [peaks]: large - small => large + small
+        multiplied in place of divided [peaks]: (large - small) / size => (large - small) * size
         half the block, not twice: (size, 2 * size) => (size // 2, size)
         each block of another size: block=block => block=block - 1
     """),

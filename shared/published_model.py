@@ -100,6 +100,13 @@ class Published:
         features, maps = self.model(torch.tensor([self.encode(text).ids]))
         return features[0], maps[0]
 
+    def features_of(self, ids: Tensor) -> Tensor:
+        """The features (texts, pieces, dim) of texts with equally many pieces, (texts, pieces), without their maps."""
+        features = self.model.embed(ids)
+        for layer in self.model.layers:
+            features, _ = layer(features)
+        return features
+
     def maps_of_words(self, text: str) -> tuple[list[str], Tensor]:
         """The words of a text, its two marks among them, and its maps from word to word (layers, heads, words, words).
 
@@ -144,9 +151,7 @@ class Published:
         by_length = sorted(range(len(texts)), key=lambda row: len(ids[row]))
         for length, rows in itertools.groupby(by_length, key=lambda row: len(ids[row])):  # so no place is padding
             for some in torch.tensor(list(rows)).split(1 + PIECES_AT_ONCE // length):
-                read = self.model.embed(torch.tensor([ids[row] for row in some]))  # (batch, pieces, dim)
-                for layer in self.model.layers:
-                    read, _ = layer(read)
+                read = self.features_of(torch.tensor([ids[row] for row in some]))  # (texts, pieces, dim)
                 for row, own in zip(some, read, strict=True):
                     features[1 + offsets[row] : 1 + offsets[row + 1]] = own[1:-1].half().numpy()
         path.parent.mkdir(parents=True, exist_ok=True)

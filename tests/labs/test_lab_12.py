@@ -235,11 +235,11 @@ def kept(tmp_path):
         reads = 0
 
         def encode(self, text):
-            return SimpleNamespace(ids=[0] * (len(text.split()) + 2))
+            return SimpleNamespace(ids=[0, *map(ord, text.replace(" ", "")), 0])
 
-        def read(self, text):
-            self.reads += 1
-            return torch.full((len(text.split()) + 2, 3), float(len(text))), None
+        def features_of(self, ids):
+            self.reads += len(ids)
+            return ids[:, :, None].expand(-1, -1, 3).float()
 
     return Counts(nn.Linear(1, 1).requires_grad_(False), None, {"hidden_size": 3}), tmp_path / "features"
 
@@ -255,6 +255,26 @@ def test_features_are_read_once_and_kept_and_other_texts_or_weights_are_others(k
     model.model.weight += 1
     model.frozen_features(["a b", "c"], folder)
     assert len(list(folder.iterdir())) == 3 and model.reads == 6
+
+
+def test_features_stand_in_the_order_of_the_texts_however_many_are_read_at_once(kept, monkeypatch):
+    model, folder = kept
+    texts = ["a b c", "d", "e f g", "h", "i j", "k l m"]
+    for at_once in (1, 7, 800):
+        monkeypatch.setattr(published_model, "PIECES_AT_ONCE", at_once)
+        features, offsets = model.frozen_features(texts, folder / str(at_once))
+        assert "".join(map(chr, features[1:, 0].astype(int))) == "abcdefghijklm"
+        assert offsets.tolist() == [0, 3, 4, 7, 8, 10, 13] and not features[0].any()
+
+
+@needs_the_model
+@torch.no_grad()
+def test_a_text_has_the_features_that_it_has_alone_when_others_are_read_with_it():
+    published = published_model.load()
+    texts = ["The dog bit the man.", "The man bit the dog."]
+    ids = torch.tensor([published.encode(text).ids for text in texts])
+    for read, text in zip(published.features_of(ids), texts, strict=True):
+        assert torch.allclose(read, published.read(text)[0], atol=1e-5)
 
 
 @pytest.mark.parametrize("damage", ["cut short", "one bit", "empty", "another array"])

@@ -24,7 +24,12 @@ from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po, write_po
 
 ROOT = Path(__file__).resolve().parents[1]
-METHODS = [("check/*.py", "python"), ("_ext/*.py", "python"), ("_theme/*.html", "jinja2"), ("_static/*.js", "javascript")]
+METHODS = [
+    ("check/*.py", "python"),
+    ("_ext/*.py", "python"),
+    ("_theme/*.html", "jinja2"),
+    ("_static/*.js", "javascript"),
+]
 # Babel sees no _() inside a `template`, and would pass over folders whose names begin with _.
 HOW = {"keywords": {"_": None, "ngettext": (1, 2)}, "directory_filter": bool}
 

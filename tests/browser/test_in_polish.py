@@ -7,8 +7,6 @@ import sys
 from pathlib import Path
 
 import nbformat
-import pytest
-import site_in_browser
 import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -16,7 +14,9 @@ PAGE, LAB = "book/how_to_use", "labs/06_your_journey"
 # What a translated page may share with the English one: names, signs, numbers.
 NAMES = {"Binder", "CC BY 4.0", "Windows.", "Ubuntu", "light dark", "article", "summary_large_image"}
 # Words by which English is known; none of them is Polish.
-ENGLISH = re.compile(r"\b(the|of|and|is|are|with|you|your|this|that|for|it|not|have|from|what|how|page|lab|labs|code)\b", re.I)
+ENGLISH = re.compile(
+    r"\b(the|of|and|is|are|with|you|your|this|that|for|it|not|have|from|what|how|page|lab|labs|code)\b", re.I
+)
 SAID = """() => {
   const found = [document.title], leaves = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   while (leaves.nextNode()) {

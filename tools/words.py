@@ -24,15 +24,21 @@ from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po, write_po
 
 ROOT = Path(__file__).resolve().parents[1]
-METHODS = [("check/*.py", "python"), ("_ext/*.py", "python"), ("_theme/*.html", "jinja2"), ("_static/*.js", "javascript")]
+METHODS = [
+    ("check/*.py", "python"),
+    ("_ext/*.py", "python"),
+    ("_theme/*.html", "jinja2"),
+    ("_static/*.js", "javascript"),
+]
+# Babel sees no _() inside a `template`, and would pass over folders whose names begin with _.
+HOW = {"keywords": {"_": None, "ngettext": (1, 2)}, "directory_filter": bool}
 
 
 def of_code(root: Path) -> Catalog:
     """Return the words that stand in _() and ngettext() in checks, extension, templates and scripts."""
     found = Catalog()
     for folder in ("shared", "book"):
-        keywords = {"_": None, "ngettext": (1, 2)}
-        for file, _line, text, _, _ in extract_from_dir(root / folder, METHODS, keywords=keywords, directory_filter=bool):
+        for file, _, text, _, _ in extract_from_dir(root / folder, METHODS, **HOW):
             found.add(text, locations=[(f"{folder}/{file}", None)])
     return found
 
@@ -91,7 +97,7 @@ def wrong_placeholders(catalogue: Catalog) -> list[str]:
     """Return a sentence for each translation whose placeholders are not those of its text."""
     told = []
     for message in catalogue:
-        texts, translations = ([part] if isinstance(part, str) else list(part) for part in (message.id, message.string))
+        texts, translations = ([part] if isinstance(part, str) else part or [] for part in (message.id, message.string))
         wanted = set.union(*map(placeholders, texts))
         for translation in filter(None, translations if message.id else []):
             if placeholders(translation) != wanted:
@@ -109,7 +115,7 @@ def compile_catalogue(file: Path, language: str, words: Catalog | None = None) -
         with file.open("rb") as opened:
             catalogue = read_po(opened, locale=language)
     if words is not None:
-        catalogue.update(words, no_fuzzy_matching=True)
+        catalogue.update(words, no_fuzzy_matching=True, update_creation_date=False)
     if told := wrong_placeholders(catalogue):
         raise ValueError("\n".join([f"{file.name} of {language}:", *told]))
     for path, write in ((file, functools.partial(write_po, include_lineno=False)), (file.with_suffix(".mo"), write_mo)):

@@ -283,7 +283,8 @@ def course_map(app: Sphinx) -> list[dict]:
 
     root = {"caption": None, "pages": [page(site_map.root.docname)]}
     return [root] + [
-        {"caption": part.caption and _(part.caption), "pages": [page(item) for item in part.items]} for part in site_map.root.subtrees
+        {"caption": part.caption and _(part.caption), "pages": [page(item) for item in part.items]}
+        for part in site_map.root.subtrees
     ]
 
 

@@ -52,8 +52,8 @@
       form.replaceWith(...(list ? [list] : []));
       const chosen = list?.children[guess];
       const line = make("p", { className: "guess", tabIndex: -1 });
-      if (chosen) line.append(`${_("Your guess")}: `, ...inLine(chosen));
-      else line.append(guess && !list ? `${_("Your guess")}: ${guess}` : _("Shown without a guess."));
+      if (chosen) line.append(_("Your guess: {guess}", { guess: "" }), ...inLine(chosen));
+      else line.append(guess && !list ? _("Your guess: {guess}", { guess }) : _("Shown without a guess."));
       chosen?.classList.add("chosen");
       for (const answer of answers) answer.classList.add("shown");
       answers[0].before(line);
@@ -73,6 +73,7 @@
 
   // Questions
   const number = (text) => (/^[-+]?(\d+([.,]\d*)?|[.,]\d+)$/.test(text) ? Number(text.replace(",", ".")) : NaN);
+  const BEGINS = /^\s*Right\./; // what the author writes before the reason of a right choice
   const plain = (text) => text.trim().toLowerCase().replace(/\s+/g, " ").replace("\u2212", "-");
   // Two numbers are the same when the one that was typed rounds to the accepted one.
   const same = (typed, accepted) => {
@@ -90,11 +91,11 @@
     if (!(list && reasons.length) && !accepted.length) continue; // an open question
     let tried = []; // places of choices, or the text that was typed last
     const show = (answer) => {
-      const right = list ? /^\s*Right\./.test(reasons[answer].textContent) : accepted.some((a) => same(plain(answer), a));
+      const right = list ? BEGINS.test(reasons[answer].textContent) : accepted.some((a) => same(plain(answer), a));
       const whole = Array.from(fold.children).filter((part) => part.nodeName !== "SUMMARY" && part.nodeName !== "OL");
-      const why = list ? copies(reasons[answer]) : [right ? `${_("Right.")} ` : _("That is not it. Try again, or open the answer.")];
+      const why = list ? copies(reasons[answer]) : right ? [_("Right."), " "] : [_("That is not it. Try again, or open the answer.")];
       if (right) why.push(...whole.map((part) => part.cloneNode(true)));
-      else if (list) why.unshift(make("span", { className: "hidden" }, `${_("Wrong.")} `)); // the cross says so to the eye
+      else if (list) why.unshift(make("span", { className: "hidden" }, _("Wrong."), " ")); // the cross says so to the eye
       const note = make("div", { className: right ? "reason right" : "reason" }, ...why);
       const place = list ? form.querySelectorAll("li")[answer] : form.querySelector("fieldset");
       place.querySelector(".reason")?.remove();

@@ -32,7 +32,7 @@ const showRead = () => {
   for (const link of document.querySelectorAll('.steps a, #contents a:has(.number)')) {
     if (!names.has(nameOf(link.href)) || link.classList.contains("read")) continue;
     link.classList.add("read");
-    link.insertAdjacentHTML("beforeend", `<span class="hidden">${_(", read")}</span>`);
+    link.insertAdjacentHTML("beforeend", '<span class="hidden">' + _(", read") + "</span>");
   }
 };
 showRead();

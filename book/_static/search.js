@@ -85,9 +85,9 @@
       make("ul", { class: "search" }, ...ranked.slice(0, MOST).map((section) => {
         const { page, heading, id, title } = section, match = found(section, terms);
         const text = match ? `:~:text=${encodeURIComponent(match.word).replace(/-/g, "%2D")}` : "";
-        const lab = page.match(/^labs\/0?(\d+)/)?.[1];
+        const number = page.match(/^labs\/0?(\d+)/)?.[1], where = number ? [_("Lab {number}", { number }), ": "] : [];
         return make("li", {}, make("a", { href: `${root}${page}.html#${id}${text}` }, title),
-          ...(title === heading ? [] : [make("span", { class: "quiet" }, ` ${lab ? `${_("Lab {number}", { number: lab })}: ` : ""}${heading}`)]),
+          ...(title === heading ? [] : [make("span", { class: "quiet" }, " ", ...where, heading)]),
           ...(match ? [make("p", { class: "context" }, ...match.line)] : []));
       })));
     document.getElementById("said").textContent = said;

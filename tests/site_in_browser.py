@@ -12,6 +12,7 @@ from playwright.sync_api import Error
 
 from shared.figures.colours import role_css
 
+COLOURS = ["color-contrast", "link-in-text-block"]  # the rules of axe that ask for colours: they take longest
 SITE = Path(__file__).resolve().parents[1] / "_build/html"
 
 
@@ -62,13 +63,12 @@ def visits(browser):
         theme: str = "light",
         width: int = 1440,
         scripts: bool = True,
-        motion: str = "reduce",
         covered: bool = False,
     ):
         page = context.new_page() if scripts else browser.new_page(java_script_enabled=False)
         pages.append(page)
         page.set_viewport_size({"width": width, "height": 900})
-        page.emulate_media(color_scheme=theme, reduced_motion=motion)
+        page.emulate_media(color_scheme=theme, reduced_motion="reduce")
         page.faults, page.asked = [], []
         page.on("console", lambda m: page.faults.append(m.text) if m.type in ("error", "warning") else None)
         page.on("pageerror", lambda error: page.faults.append(str(error)))

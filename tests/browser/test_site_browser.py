@@ -6,7 +6,7 @@ import zipfile
 
 import pytest
 from playwright.sync_api import Locator
-from site_in_browser import axe, settle, visits
+from site_in_browser import COLOURS, axe, settle, visits
 from test_site import LABS, PAGES, ROOT, SITE, TOC
 
 ALL = [*PAGES, "search", "404"]
@@ -50,8 +50,8 @@ def opened(request, browser, address):
 def test_a_page_opens_without_a_fault_asks_nobody_else_and_is_accessible(opened, address):
     assert opened.faults == []
     assert [url for url in opened.asked if not url.startswith((address, "data:", "blob:"))] == []
-    # Contrast takes longest: it is measured on short pages below, and at night on all of them.
-    assert axe(opened, rules={"color-contrast": {"enabled": False}}) == []
+    # Colours are looked at on some pages below, and at night on all of them.
+    assert axe(opened, rules={rule: {"enabled": False} for rule in COLOURS}) == []
 
 
 def test_pictures_are_whole_and_say_what_they_show_and_tables_have_headers(opened):
@@ -115,12 +115,20 @@ def test_nothing_typed_into_a_page_does_harm(opened):
     assert opened.locator("img").count() == pictures and opened.faults == []
 
 
-@pytest.mark.parametrize("name", [TOC["root"], "book/how_to_use", "search"])
-def test_short_pages_have_contrast_in_both_themes(visit, address, name):
+@pytest.mark.parametrize(
+    ("name", "rule"),
+    [
+        (TOC["root"], "color-contrast"),
+        ("book/how_to_use", "color-contrast"),
+        ("search", "color-contrast"),
+        ("book/notation", "link-in-text-block"),
+    ],
+)
+def test_colours_tell_letters_from_paper_and_links_from_their_text_in_both_themes(visit, address, name, rule):
     page = visit(f"{address}/{name}.html", "light")
-    assert axe(page, runOnly=["color-contrast"]) == []
-    page.evaluate(f"{THEME} = 'dark'")
-    assert axe(page, runOnly=["color-contrast"]) == []
+    for theme in ("light", "dark"):
+        page.evaluate(f"theme => {{ {THEME} = theme; }}", theme)
+        assert axe(page, runOnly=[rule]) == []
 
 
 # --- from a stick ----------------------------------------------------------------------------------------------------

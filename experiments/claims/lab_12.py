@@ -3,7 +3,8 @@
     python -m experiments.claims.lab_12             all parts, some minutes of one core; parts that are done are kept
     python -m experiments.claims.lab_12 bites       one part, made anew
 
-Each part writes its figures into lab_12.json beside this file. The model and its helpers are the lab's own: its cells
+Each part writes its figures into lab_12.json beside this file, `frozen` into shared/frozen_features.json, which lab 11
+reads. The model and its helpers are the lab's own: its cells
 run first, as far as a part needs them.
 """
 
@@ -273,12 +274,11 @@ def ablation() -> dict:
 
 # --- frozen features and own words at equal data, both tasks --------------------------------------------------------
 
-RUNS = ROOT / "shared/frozen_features.json"  # run by run: lab 11 reads them, and a stopped part goes on
-NAMES = ("task", "classifier", "reviews", "words", "seed")  # of a run; the rest of it are figures
+KEPT = ROOT / "_build/claims_lab_12_frozen.json"  # a line a run, so that a stopped run goes on
 WAYS = [  # task, classifier, training reviews; lab 13 trains the other classifiers itself
+    ("front", "attention", 860),
     ("marked", "mark's row", 1720),
     ("marked", "attention", 1720),
-    ("front", "attention", 860),
     ("front", "attention", 1720),
 ]
 
@@ -375,16 +375,7 @@ def frozen() -> dict:
             ids, offsets[first : last + 1] - offsets[first], np.array(chosen[part].labels)[: last - first], size
         )
 
-    table_of_runs = record.read(RUNS) or {
-        "made_by": "python -m experiments.claims.lab_12 frozen",
-        "about": record.about(),
-        "runs": [],
-    }
-    runs = table_of_runs["runs"]
-
-    def runs_of(**wanted):
-        return [run for run in runs if wanted.items() <= run.items()]
-
+    kept = json.loads(KEPT.read_text()) if KEPT.exists() else {}
     for task, name, number in WAYS:
         for words in ("own words", "64 components", *(["all 384"] if number == 860 else [])):
             if words == "own words":
@@ -398,34 +389,29 @@ def frozen() -> dict:
                 parts = {part: reviews_of(part, *end) for part, end in ends.items()}
                 marks, table = (size - 2, size - 1), tables[words]
             for seed in range(5):
-                this = dict(zip(NAMES, (task, name, number, words, seed), strict=True))
-                if not runs_of(**this):
-                    runs.append(this | rounded(one_run(task, name, parts, marks, table, seed)))
-                    record.write(RUNS, table_of_runs)
-    out, measured = {}, ("plain", "distracted", "opposite labels")
-    for task, name, number in WAYS:
-        own = runs_of(task=task, classifier=name, reviews=number, words="own words")
-        for words in ("own words", "64 components", "all 384"):
-            if these := runs_of(task=task, classifier=name, reviews=number, words=words):
-                figures = {what: [run[what] for run in these] for what in these[0] if what not in NAMES}
-                if words != "own words":
-                    figures |= {
-                        f"{what}, more than own words": [a[what] - b[what] for a, b in zip(these, own, strict=True)]
-                        for what in measured
-                    }
-                out[f"{task}, {name}, {number}, {words}"] = {
-                    what: mean_and_interval(each) for what, each in figures.items()
-                }
+                key = f"{task}, {name}, {number}, {words}, seed {seed}"
+                if key not in kept:
+                    kept[key] = rounded(one_run(task, name, parts, marks, table, seed))
+                    KEPT.parent.mkdir(exist_ok=True)
+                    KEPT.write_text(json.dumps(kept))
+    out = {}
+    for key in dict.fromkeys(key.rsplit(", ", 1)[0] for key in kept):
+        runs = [kept[f"{key}, seed {seed}"] for seed in range(5)]
+        out[key] = {what: mean_and_interval([run[what] for run in runs]) for what in runs[0]}
+        own = key.rsplit(", ", 1)[0] + ", own words"
+        if own != key:
+            for what in ("plain", "distracted"):
+                gaps = [run[what] - kept[f"{own}, seed {seed}"][what] for seed, run in enumerate(runs)]
+                out[key][f"{what}, more than own words"] = mean_and_interval(gaps)
     return out
 
 
 PARTS = {part.__name__: part for part in (bites, search, ablation, frozen)}
+FILES = dict.fromkeys(PARTS, MADE) | {"frozen": ROOT / "shared/frozen_features.json"}
 
 if __name__ == "__main__":
-    made = json.loads(MADE.read_text()) if MADE.exists() else {}
-    for part in sys.argv[1:] or [name for name in PARTS if name not in made]:
+    for part in sys.argv[1:] or [name for name, path in FILES.items() if name not in record.read(path)]:
         figures = rounded(PARTS[part]())
-        made = json.loads(MADE.read_text()) if MADE.exists() else {}
-        made = {"made_by": "python -m experiments.claims.lab_12"} | made | {part: figures}
-        MADE.write_text(json.dumps(made, indent=1) + "\n")
+        made_by = {"made_by": "python -m experiments.claims.lab_12"}
+        record.write(FILES[part], made_by | record.read(FILES[part]) | {part: figures})
         print(part, json.dumps(figures, indent=1))

@@ -36,7 +36,7 @@ def served(site: Path = SITE):
 
 @contextmanager
 def visits(browser):
-    """Opens an address and returns its page, with all that answers a prediction in sight unless `covered`.
+    """Opens an address and returns its page; unless `covered`, predictions are answered and all figures drawn.
 
     `page.faults` collects what went wrong, dialogs among it, and `page.asked` what it fetched.
     """
@@ -67,6 +67,7 @@ def visits(browser):
         if not covered:
             with suppress(Error):  # a page that sends its reader on is not there any more
                 page.evaluate("delete document.documentElement.dataset.covers")
+                page.evaluate("for (const when of ['beforeprint', 'afterprint']) dispatchEvent(new Event(when))")
         return page
 
     yield visit

@@ -321,7 +321,9 @@ LIKE = {kind: first for first, others in KINDS.items() for kind in [first, *othe
 
 def few_elements(code: re.Match) -> str:
     """Highlighted code with an element for each run of one colour: a span for every dot keeps a phone busy."""
-    pieces = re.findall(r'<span(?: class="(\w+)")?>([^<]*)</span>|([^<]+)', code[0])
+    pieces = re.findall(r'<span(?: class="([^"]*)")?>([^<]*)</span>|([^<]+)', code[0])
+    if len(re.findall("<", code[0])) != 2 * sum("" == between for *_, between in pieces):
+        return code[0]  # spans within spans, as around a line that stands out
     runs = groupby(((LIKE.get(kind), inside + between) for kind, inside, between in pieces), key=lambda piece: piece[0])
     texts = ((kind, "".join(text for _, text in run)) for kind, run in runs)
     return "".join(f'<span class="{kind}">{text}</span>' if kind else text for kind, text in texts)

@@ -232,10 +232,12 @@ def test_an_exercise_that_is_open_says_where_it_can_be_done():
 
 def test_code_has_elements_for_what_has_a_colour_and_keeps_its_text(course_site):
     code = '<span></span><span class="kn">import</span><span class="w"> </span><span class="nn">math</span>\n'
-    code += '<span class="n">a</span><span class="o">=</span><span class="sa">f</span><span class="s2">&quot;&lt;&quot;</span>'
-    body = f'<div class="highlight"><pre>{code}\n</pre></div><span class="n">x</span>'
-    few = '<span class="k">import</span> math\na=<span class="s">f&quot;&lt;&quot;</span>'
-    assert course_site.finished(body) == f'<div class="highlight"><pre>{few}\n</pre></div><span class="n">x</span>'
+    code += '<span class="l l-Scalar">a</span>=<span class="sa">f</span><span class="s2">&lt;</span>'
+    few = '<span class="k">import</span> math\na=<span class="s">f&lt;</span>'
+    body = '<div class="highlight"><pre>{}\n</pre></div><span class="n">x</span>'
+    assert course_site.finished(body.format(code)) == body.format(few)
+    nested = body.format(f'<span class="hll">{code}</span>')
+    assert course_site.finished(nested) == nested
 
 
 def test_the_root_and_a_wrong_address_lead_to_the_welcome_page_which_speaks_of_every_lab():

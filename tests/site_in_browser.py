@@ -50,7 +50,7 @@ def window(browser):
 
 @contextmanager
 def visits(browser):
-    """Opens an address and returns its page, with all that answers a prediction in sight unless `covered`.
+    """Opens an address and returns its page; unless `covered`, predictions are answered and all figures drawn.
 
     `page.faults` collects what went wrong, dialogs among it, and `page.asked` what it fetched. In the end the pages
     are closed, and what they kept is gone.
@@ -78,6 +78,7 @@ def visits(browser):
         with suppress(Error):  # a page that sends its reader on is not there any more
             if not covered:
                 page.evaluate("delete document.documentElement.dataset.covers")
+                page.evaluate("for (const when of ['beforeprint', 'afterprint']) dispatchEvent(new Event(when))")
             if scripts:
                 settle(page)
         return page

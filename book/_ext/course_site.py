@@ -288,6 +288,10 @@ def course_map(app: Sphinx) -> list[dict]:
     ]
 
 
+# What the check says of an exercise that nobody has written yet. It makes sense only where cells run.
+OPEN = re.compile("<p>Not done yet:.*?</p>")
+
+
 def add_context(app: Sphinx, pagename: str, templatename: str, context: dict, doctree) -> None:
     parts = course_map(app)
     context["_"] = _
@@ -306,6 +310,9 @@ def add_context(app: Sphinx, pagename: str, templatename: str, context: dict, do
         context["binder"] = f"{launch['binderhub_url']}/v2/gh/{owner_and_name}/{branch}?urlpath=lab/tree/{notebook}"
     if doctree is not None:
         context["body"] = make_lazy(app, finished(context["body"]))
+        where = f'<a href="{context["pathto"]("book/how_to_use")}#do-the-exercises">where Python runs</a>'
+        context["body"] = OPEN.sub(f"<p>Yours to write, {where}. This page cannot run it.</p>", context["body"])
+        context["body"] = drawn_late(context["body"])
         sections = [s for s in doctree.findall(nodes.section) if isinstance(s.parent.parent, nodes.document)]
         context["sections"] = [(s["ids"][0], s.next_node(nodes.title).astext()) for s in sections]
         words = next((p.astext() for p in doctree.findall(nodes.paragraph)), app.config.html_title)
@@ -320,7 +327,9 @@ LIKE = {kind: first for first, others in KINDS.items() for kind in [first, *othe
 
 def few_elements(code: re.Match) -> str:
     """Highlighted code with an element for each run of one colour: a span for every dot keeps a phone busy."""
-    pieces = re.findall(r'<span(?: class="(\w+)")?>([^<]*)</span>|([^<]+)', code[0])
+    pieces = re.findall(r'<span(?: class="([^"]*)")?>([^<]*)</span>|([^<]+)', code[0])
+    if len(re.findall("<", code[0])) != 2 * sum("" == between for *_, between in pieces):
+        return code[0]  # spans within spans, as around a line that stands out
     runs = groupby(((LIKE.get(kind), inside + between) for kind, inside, between in pieces), key=lambda piece: piece[0])
     texts = ((kind, "".join(text for _, text in run)) for kind, run in runs)
     return "".join(f'<span class="{kind}">{text}</span>' if kind else text for kind, text in texts)
@@ -340,6 +349,20 @@ def finished(body: str) -> str:
     body = re.sub(r'(?<=<div class="highlight"><pre>).*?(?=</pre>)', few_elements, body, flags=re.DOTALL)
     # No line begins with the comma behind a formula, or ends with the bracket before it.
     return WITH_MARKS.sub(r'<span class="together">\g<0></span>', body)
+
+
+def drawn_late(body: str) -> str:
+    """Each script of figures once, for course.js to run when a reader comes near the first of them.
+
+    A notebook needs a script beside each figure. On a page they are the same text again, and drawing the 72 maps of
+    three figures keeps a phone from showing the first line.
+    """
+    scripts = dict.fromkeys(re.findall(r"(?<=</table></div>\n</div>\n)<script>.*?</script>", body, re.DOTALL))
+    for script in scripts:
+        body = body.replace(script, "")
+    return body + "".join(
+        script.replace("<script>", '<script type="text/plain" class="figures">') for script in scripts
+    )
 
 
 def make_lazy(app: Sphinx, body: str) -> str:

@@ -1,4 +1,4 @@
-// What a page does beyond standing there: its theme, the labs read so far, the place in the page, code that folds,
+// What a page does beyond standing there: its theme, the labs read so far, the place in the page, figures, code that folds,
 // copy buttons, scrolling by keyboard, closing the contents.
 // Everything is readable without it.
 
@@ -101,6 +101,20 @@ if (forget) {
     said(forget.textContent);
   });
 }
+
+// Figures that answer to the reader are drawn when the reader comes near, or prints, or follows a link into the page.
+const nearFigures = new IntersectionObserver((entries) => {
+  if (entries.some((entry) => entry.isIntersecting)) drawFigures();
+}, { rootMargin: "200% 0px" });
+function drawFigures() {
+  nearFigures.disconnect();
+  for (const waiting of document.querySelectorAll("script.figures")) {
+    waiting.replaceWith(Object.assign(document.createElement("script"), { textContent: waiting.textContent }));
+  }
+}
+for (const host of document.querySelectorAll("[data-walk], [data-heads]")) nearFigures.observe(host);
+addEventListener("beforeprint", drawFigures);
+if (location.hash) drawFigures();
 
 // Code folds, one cell or all of them; results stay. Unfolded it is as the page was delivered.
 const inputs = Array.from(document.querySelectorAll(".cell_input")).filter((input) => !input.closest("details"));

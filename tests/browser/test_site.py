@@ -201,6 +201,8 @@ def test_a_lab_loads_little_and_its_launch_links_and_download_lead_to_its_notebo
     files = {page.path} | {(page.path.parent / urlsplit(a).path).resolve() for a in loads(page)} | fonts
     size = sum(len(gzip.compress(path.read_bytes(), 6)) for path in files)
     assert size <= 600_000, f"{name} is {size / 1000:.0f} kB compressed; 600 kB is the limit"
+    assert len(page.tags) <= 4000, f"{name} has {len(page.tags)} elements: a phone needs long to lay them out"
+    assert page.text.count("// All heads over one sentence") <= 1, "a script that draws figures stands there twice"
     for given in page.every("img"):
         if "_images/" in given["src"]:  # a figure comes late, and into room that is kept
             assert given.get("loading") == "lazy" and given.get("width") and given.get("height"), given["src"]
@@ -220,6 +222,23 @@ def test_a_lab_loads_little_and_its_launch_links_and_download_lead_to_its_notebo
     assert f"{name}.ipynb" in tracked.split(), f"{name}.ipynb is not committed: its launch links would find nothing"
     download = next(given["href"] for given in page.every("a") if "download" in given)
     assert page.path.parent.joinpath(download).read_bytes() == (ROOT / f"{name}.ipynb").read_bytes()
+
+
+def test_an_exercise_that_is_open_says_where_it_can_be_done():
+    where = "../book/how_to_use.html#do-the-exercises"
+    for name in LABS:
+        assert "Not done yet" not in built(name).text, f"{name} asks a reader of the page to run a cell"
+    assert where in {given.get("href") for given in built(LABS[6]).every("a")}
+
+
+def test_code_has_elements_for_what_has_a_colour_and_keeps_its_text(course_site):
+    code = '<span></span><span class="kn">import</span><span class="w"> </span><span class="nn">math</span>\n'
+    code += '<span class="l l-Scalar">a</span>=<span class="sa">f</span><span class="s2">&lt;</span>'
+    few = '<span class="k">import</span> math\na=<span class="s">f&lt;</span>'
+    body = '<div class="highlight"><pre>{}\n</pre></div><span class="n">x</span>'
+    assert course_site.finished(body.format(code)) == body.format(few)
+    nested = body.format(f'<span class="hll">{code}</span>')
+    assert course_site.finished(nested) == nested
 
 
 def test_the_root_and_a_wrong_address_lead_to_the_welcome_page_which_speaks_of_every_lab():

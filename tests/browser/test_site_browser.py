@@ -244,6 +244,17 @@ def test_the_theme_follows_the_system_until_the_reader_chooses_and_paper_is_whit
     assert page.evaluate(THEME) == "light"
 
 
+def test_figures_are_drawn_when_the_reader_comes_near(visit, address):
+    figures = "[...document.querySelectorAll('[data-heads]')].filter((host) => host.shadowRoot).length"
+    page = visit(f"{address}/labs/12_a_published_model.html", width=360, covered=True)
+    assert page.evaluate(figures) == 0, "drawn before anybody can see them"
+    page.locator("[data-heads]").first.scroll_into_view_if_needed()
+    page.get_by_role("button", name="Layer 2, head 3").first.wait_for()
+    assert page.evaluate(figures) == page.locator("[data-heads]").count()
+    page.goto(f"{address}/labs/06_your_journey.html#walk1=7,2,1")
+    assert page.locator(".what strong").inner_text() == "7. Weights"
+
+
 def test_code_is_copied_as_it_stands(visit, address):
     page = visit(f"{address}/book/how_to_use.html")
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])

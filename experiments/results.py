@@ -155,7 +155,8 @@ def unwritten(path: Path, error: OSError) -> str:
 
 
 def leave_with(parent: int) -> None:
-    """Let a worker end itself when its parent was killed: nobody else would tell it."""
+    """Let a worker end itself at Ctrl-C without a word, and when its parent was killed: nobody else would tell it."""
+    signal.signal(signal.SIGINT, lambda *_: os._exit(1))
 
     def watch():
         while os.getppid() == parent:
@@ -187,22 +188,17 @@ def main() -> None:
     os.environ.update(OMP_NUM_THREADS="1", TQDM_DISABLE="1")  # a core for each run
     spawn = multiprocessing.get_context("spawn")  # new processes, which read those settings
     with ProcessPoolExecutor(chosen.jobs, spawn, initializer=leave_with, initargs=(os.getpid(),)) as pool:
-        usual = signal.signal(signal.SIGINT, signal.SIG_IGN)  # workers keep that from their first line on
         waiting = {pool.submit(grid.perform, run): run for run in missing}
-        signal.signal(signal.SIGINT, usual)
-        try:
-            for number, future in enumerate(as_completed(waiting), 1):
-                run, result = waiting[future], future.result()
-                try:
-                    append(lines, result | {"made_by": mark})
-                except OSError as error:
-                    sys.exit(unwritten(lines, error))
-                results[run] = result
-                print(f"{number:4} of {len(missing)}  {named(run)}: ", end="")
-                print(f"plain {result['plain']:.3f}, distracted {result['distracted']:.3f}", flush=True)
-        finally:
-            for worker in multiprocessing.active_children():  # after Ctrl-C, or on a full disk, nobody waits for them
-                worker.kill()
+        for number, future in enumerate(as_completed(waiting), 1):
+            run, result = waiting[future], future.result()
+            try:
+                append(lines, result | {"made_by": mark})
+            except OSError as error:
+                pool.shutdown(wait=False, cancel_futures=True)
+                sys.exit(unwritten(lines, error))
+            results[run] = result
+            print(f"{number:4} of {len(missing)}  {named(run)}: ", end="")
+            print(f"plain {result['plain']:.3f}, distracted {result['distracted']:.3f}", flush=True)
     try:
         new = {run: results[run] for run in runs if run not in kept}
         write_table(table, kept | new, judged_right(new, reviews))

@@ -5,6 +5,7 @@ And the number of processes for `pytest -n auto`.
 
 import os
 import shutil
+import signal
 import sys
 
 import machine
@@ -13,6 +14,10 @@ import site_in_browser
 
 # What checks notebooks would build a grammar of addresses, which takes as long as importing PyTorch; none is checked.
 sys.modules.setdefault("rfc3987_syntax", None)
+
+# A script's shell makes what it runs in the background deaf to Ctrl-C, which some tests press.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.hookimpl(optionalhook=True)  # `make test-all` runs without xdist

@@ -180,7 +180,8 @@ WRONG = {
                 looked.append(scores.softmax(dim=-1))
                 brought.append(looked[-1] @ v)
             return torch.cat(brought, dim=-1), sum(looked) / num_heads
-        the weights are missing: => cut = [x.unflatten(2, (num_heads, -1)).transpose(1, 2) for x in (queries, keys, values)]
+        the weights are missing: => three = queries, keys, values
+            cut = [part.unflatten(2, (num_heads, -1)).transpose(1, 2) for part in three]
             brought = nn.functional.scaled_dot_product_attention(*cut, attn_mask=mask[:, None, None, :])
             return brought.transpose(1, 2).flatten(2)
         changes its input: return => queries *= 2; return

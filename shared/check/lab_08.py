@@ -179,7 +179,7 @@ many_heads = Exercise(
         the mask only counted: allowed = mask => mask = {COUNTED}; allowed = mask
         looks ahead: {MAY_LOOK} => {MAY_LOOK}.mT
         a text's mask laid over a head: {MAY_LOOK} => attention_mask || {MAY_LOOK} => attention_mask[None]
-        one order for all texts: {MAY_LOOK} => attention_mask.view(-1, *attention_mask.shape[-2:])[0]
+        one order for all texts [mask]: {MAY_LOOK} => attention_mask.view(-1, *attention_mask.shape[-2:])[0]
         {CUT}
         heads cut and joined by a plain reshape: {SWAP} => {RESHAPED} && {JOIN} => {PLAIN_JOIN}
         heads cut by a plain reshape: {SWAP} => {RESHAPED}

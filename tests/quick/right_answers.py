@@ -931,7 +931,6 @@ EQUAL = {  # mutants by what stands in them, with the reason why they are right
         ("'<PAD>': 1", "'<UNK>': 2", "'<PAD>': -1", "'<UNK>': 0"), "no text holds these words, so nobody looks them up"
     ),
     "masked_softmax": {"finfo((-scores).dtype)": "a tensor and its negative have one dtype"},
-    "looked_at": {"math.sqrt(queries.shape[2])": "queries and keys have one width"},
     "redundant_key": {"b = query @ b_key + b_query": "a dot product has no order"},
     "marked_classifier": {"mark_id, dim=17": "the starting cell has the sizes"},
     "gains_by_places": {"in ((False, True), (True, False), (True, True))": "a dict has no order that counts"},

@@ -179,7 +179,7 @@ many_heads = Exercise(
         the mask only counted: allowed = mask => mask = {COUNTED}; allowed = mask
         looks ahead: {MAY_LOOK} => {MAY_LOOK}.mT
         a text's mask laid over a head: {MAY_LOOK} => attention_mask || {MAY_LOOK} => attention_mask[None]
-        one order for all texts: {MAY_LOOK} => attention_mask.view(-1, *attention_mask.shape[-2:])[0]
+        one order for all texts [mask]: {MAY_LOOK} => attention_mask.view(-1, *attention_mask.shape[-2:])[0]
         {CUT}
         heads cut and joined by a plain reshape: {SWAP} => {RESHAPED} && {JOIN} => {PLAIN_JOIN}
         heads cut by a plain reshape: {SWAP} => {RESHAPED}
@@ -203,23 +203,25 @@ many_heads = Exercise(
 
 # --- 8.2 ---
 def mend_the_heads(queries, keys, values, num_heads, mask):
-    """What the heads bring back, side by side, (batch, tokens, embed_dim)."""
+    """What the heads bring back, side by side, (batch, tokens, embed_dim), and the mean of their weights."""
     head_dim = queries.shape[2] // num_heads
-    brought = []
+    brought, looked = [], []
     for head in range(num_heads):
         own = slice(head * head_dim, (head + 1) * head_dim)
         q, k, v = queries[:, :, own], keys[:, :, own], values[:, :, own]  # (batch, tokens, head_dim)
         scores = q @ k.transpose(1, 2) / math.sqrt(head_dim)  # (batch, tokens, tokens)
-        scores = scores.masked_fill(~mask[:, None, :], -math.inf)
-        brought.append(scores.softmax(dim=2) @ v)
-    return torch.cat(brought, dim=2)
+        weights = scores.masked_fill(~mask[:, None, :], -math.inf).softmax(dim=2)
+        brought.append(weights @ v)
+        looked.append(weights)
+    return torch.cat(brought, dim=2), torch.stack(looked).mean(dim=0)
 
 
 def joined_by_pytorch(queries, keys, values, num_heads, mask):
     """What a padded place gets is nobody's business: NaN."""
     cut = (part.unflatten(2, (num_heads, -1)).transpose(1, 2) for part in (queries, keys, values))
-    brought = nn.functional.scaled_dot_product_attention(*cut, attn_mask=mask[:, None, None, :])
-    return brought.transpose(1, 2).flatten(2).masked_fill(~mask[:, :, None], math.nan)
+    brought, weights = attend(*cut, mask[:, None, None, :])
+    found = brought.transpose(1, 2).flatten(2), weights.mean(dim=1)
+    return tuple(rows.masked_fill(~mask[:, :, None], math.nan) for rows in found)
 
 
 def projected(shape: tuple[int, int, int], num_heads: int, lengths: list[int], first: bool = False, scale=1.0) -> Case:
@@ -257,6 +259,13 @@ mend_the_heads = Exercise(
         tokens joined in place of features: torch.cat(brought, dim=2) => torch.cat(brought, dim=1)
         heads left apart [loop]: torch.cat(brought, dim=2) => torch.stack(brought, dim=1)
         heads added up: torch.cat(brought, dim=2) => sum(brought)
+        the weights are missing: , torch.stack(looked).mean(dim=0) =>
+        one head's weights for all: torch.stack(looked).mean(dim=0) => weights || looked[0]
+        weights added up: torch.stack(looked).mean(dim=0) => sum(looked)
+        not averaged over the heads: torch.stack(looked).mean(dim=0) => torch.stack(looked, dim=1) ||
+            torch.stack(looked)
+        results in the wrong order: torch.cat(brought, dim=2), torch.stack(looked).mean(dim=0) =>
+            torch.stack(looked).mean(dim=0), torch.cat(brought, dim=2)
         {LAYER}
         d instead of k in the scale: {ROOT_OF} => {ALL_FEATURES}
         the number of heads in the scale: {ROOT_OF} => math.sqrt(num_heads)
@@ -266,15 +275,14 @@ mend_the_heads = Exercise(
         queries and keys exchanged: q @ k.transpose(1, 2) => k @ q.transpose(1, 2)
         Lab 8, “What a mask hides”
         padding scored zero: {FILL} => {ZERO} || {FILL} => mul(mask[:, None, :])
-        mask after the softmax: scores.{FILL} => scores && scores.softmax(dim=2) =>
-            (scores.softmax(dim=2) * mask[:, None, :])
+        mask after the softmax: scores.{FILL}.softmax(dim=2) => scores.softmax(dim=2) * mask[:, None, :]
         padding hidden with too small a number: -math.inf => -5.0 || -10.0
         the mask on those who ask: {FILL} => masked_fill(~mask[:, :, None], -1e9) || ~mask[:, None, :] =>
             ~mask[:, :, None]
         the mask the wrong way round: ~mask => mask
         no mask: scores.{FILL} => scores
         softmax over the wrong axis: softmax(dim=2) => softmax(dim=1)
-        no softmax: scores.softmax(dim=2) => scores
+        no softmax: {FILL}.softmax(dim=2) => mul(mask[:, None, :]) || {FILL}.softmax(dim=2) => clone()
     """),
 )
 

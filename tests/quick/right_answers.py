@@ -318,19 +318,24 @@ RIGHT = {
                        for part in (queries, keys, values))
             scores = q @ k.mT * q.shape[3] ** -0.5
             scores = torch.where(mask[:, None, None, :], scores, torch.finfo(scores.dtype).min)
-            return (torch.softmax(scores, -1) @ v).transpose(1, 2).reshape(queries.shape)
-        by PyTorch, head by head: => attend, brought = nn.functional.scaled_dot_product_attention, []
+            weights = torch.softmax(scores, -1)
+            return (weights @ v).transpose(1, 2).reshape(queries.shape), weights.sum(1) / num_heads
+        by PyTorch, head by head: => attend, brought, seen = nn.functional.scaled_dot_product_attention, [], 0.0
+            unit = torch.eye(mask.shape[1]).expand(len(mask), -1, -1)
             for q, k, v in zip(*(part.chunk(num_heads, -1) for part in (queries, keys, values))):
                 brought.append(attend(q, k, v, attn_mask=mask[:, None]))
-            return torch.cat(brought, -1)
+                seen = seen + attend(q, k, unit, attn_mask=mask[:, None]) / num_heads
+            return [torch.cat(brought, -1), seen]
         text by text, real tokens only: => head_dim = queries.shape[2] // num_heads
-            result = torch.zeros_like(queries)
+            result, mean = torch.zeros_like(queries), torch.zeros(*mask.shape, mask.shape[1])
             for text, real in enumerate(mask):
                 for start in range(0, queries.shape[2], head_dim):
                     own = slice(start, start + head_dim)
                     scores = queries[text, :, own] @ keys[text, real, own].T / head_dim**0.5
-                    result[text, :, own] = scores.softmax(-1) @ values[text, real, own]
-            return result
+                    weights = scores.softmax(-1)
+                    result[text, :, own] = weights @ values[text, real, own]
+                    mean[text][:, real] += weights / num_heads
+            return result, mean
         columns asked one by one: slice(head * head_dim, (head + 1) * head_dim) =>
             list(range(head * head_dim, (head + 1) * head_dim))
     """,
@@ -926,7 +931,6 @@ EQUAL = {  # mutants by what stands in them, with the reason why they are right
         ("'<PAD>': 1", "'<UNK>': 2", "'<PAD>': -1", "'<UNK>': 0"), "no text holds these words, so nobody looks them up"
     ),
     "masked_softmax": {"finfo((-scores).dtype)": "a tensor and its negative have one dtype"},
-    "looked_at": {"math.sqrt(queries.shape[2])": "queries and keys have one width"},
     "redundant_key": {"b = query @ b_key + b_query": "a dot product has no order"},
     "marked_classifier": {"mark_id, dim=17": "the starting cell has the sizes"},
     "gains_by_places": {"in ((False, True), (True, False), (True, True))": "a dict has no order that counts"},

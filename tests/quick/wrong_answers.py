@@ -173,12 +173,17 @@ WRONG = {
         wrong type: return ratios.mean().item(), half.item() => return "0.9 ± 0.1"
     """,
     "mend_the_heads": """
-        more than one fault is left: => brought = []
+        more than one fault is left: => brought, looked = [], []
             for head in range(num_heads):
                 q, k, v = (part[:, :, head::num_heads] for part in (queries, keys, values))
                 scores = (q @ k.mT / math.sqrt(queries.shape[2])) * mask[:, None, :]
-                brought.append(scores.softmax(dim=-1) @ v)
-            return torch.cat(brought, dim=-1)
+                looked.append(scores.softmax(dim=-1))
+                brought.append(looked[-1] @ v)
+            return torch.cat(brought, dim=-1), sum(looked) / num_heads
+        the weights are missing: => three = queries, keys, values
+            cut = [part.unflatten(2, (num_heads, -1)).transpose(1, 2) for part in three]
+            brought = nn.functional.scaled_dot_product_attention(*cut, attn_mask=mask[:, None, None, :])
+            return brought.transpose(1, 2).flatten(2)
         changes its input: return => queries *= 2; return
     """,
     "worth_of_a_head": """

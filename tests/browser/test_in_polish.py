@@ -14,7 +14,7 @@ import yaml
 ROOT = Path(__file__).resolve().parents[2]
 PAGE, LAB = "book/how_to_use", "labs/06_your_journey"
 # What a translated page may share with the English one: names, signs, numbers.
-NAMES = {"Binder", "CC BY 4.0", "Ubuntu", "light dark", "summary_large_image", "article"}
+NAMES = {"Binder", "CC BY 4.0", "Windows.", "Ubuntu", "light dark", "summary_large_image", "article"}
 # Words by which English is known; none of them is Polish.
 ENGLISH = re.compile(r"(?i)\b(the|of|and|is|are|with|you|your|this|that|for|it|not|have|from|what|page|labs?|code)\b")
 SAID = r"""() => {
@@ -29,7 +29,7 @@ SAID = r"""() => {
   for (const { name, attributes, content } of document.querySelectorAll("meta")) {
     if (!/^(viewport|robots|og:(url|image))$/.test(name || attributes.property?.value)) found.push(content);
   }
-  return found.map((text) => text?.replace(/\s+/g, " ").trim()).filter((text) => /[a-z]/i.test(text));
+  return found.map((text) => text?.replace(/\s+/g, " ").trim()).filter((text) => text && /[a-z]/i.test(text));
 }"""
 CELLS = [
     "**Predict.** Ile ocen mają dwa słowa?\n\n- dwie\n- cztery",

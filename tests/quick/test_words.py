@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import identity
+import instructors_page
 import pytest
 import torch
 import words as tool
@@ -101,8 +102,9 @@ def test_no_sentence_about_a_mistake_bypasses_the_catalogue(name, speaks):
 def test_no_other_sentence_of_a_check_bypasses_it(name, speaks):
     """Letters that are left belong to what is filled in: names of the code, types, numbers."""
     speaks("")
-    filled = r"`[^`]*`|\w+(Error|Exit).*?(?=\. ж|$)|<.*?>|\b(queries|keys|values|own_weight|seeds|range|differences|"
-    filled += r"W_query|W_key|W_value|NoneType|Linear|int64|float64|torch|str|int|list|None|True|False)\b"
+    filled = r"`[^`]*`|\w+(Error|Exit).*?(?=\. ж|$)|<.*?>|\b(queries|keys|values|own_weight|seeds|range|first|second|"
+    filled += r"differences|W_query|W_key|W_value|weight|bias|function|tuple|list|str|int|int64|float64|torch|Linear|"
+    filled += r"NoneType|None|True|False)\b"
     answers = [*odd_answers(), COURSE[name].solution]
     left = {
         word
@@ -204,8 +206,8 @@ def test_all_words_of_the_scripts_are_collected():
 
 
 def test_the_language_of_the_settings_is_carried_to_the_checks(tmp_path, monkeypatch):
-    settings = (ROOT / "_config.yml").read_text("utf-8").replace("language: en", "language: pl")
-    (tmp_path / "_config.yml").write_text(settings, "utf-8")
+    shutil.copy(ROOT / "_config.yml", tmp_path)
+    instructors_page.follow(tmp_path, "## In another language")
     shutil.copytree(ROOT / "shared/locale", tmp_path / "shared/locale")
     (tmp_path / "shared/check").mkdir()
     file = Path(shutil.copy(ROOT / "shared/check/words.py", tmp_path / "shared/check"))

@@ -136,7 +136,7 @@ def test_the_words_around_a_lab_are_polish(visit, site):
     assert page.locator("#said").text_content() == "To nie to. Spróbuj jeszcze raz albo otwórz odpowiedź."
 
 
-@pytest.mark.parametrize("name", ["404.html", "search.html?q=laboratorium"])
+@pytest.mark.parametrize("name", ["404.html", "search.html?q=klucze"])
 def test_pages_without_a_text_are_polish(visit, site, name):
     page = visit(f"{site}/{name}")
     assert [text for text in page.evaluate(SAID) if ENGLISH.search(text)] == [] and page.faults == []

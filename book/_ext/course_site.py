@@ -341,6 +341,8 @@ def finished(body: str) -> str:
     body = body.replace('role="doc-biblioentry"', 'role="listitem"')
     # What is heard is what is seen: "Show code cell source".
     body = body.replace(' aria-label="Toggle hidden content"', "")
+    # Sphinx's own catalogues lack these words in most languages.
+    body = body.replace('title="Link to this heading"', f'title="{_("Link to this heading")}"')
     # The corner of a table is a heading of nothing.
     for corner in ("<th></th>", '<th class="head"><p></p></th>'):
         body = body.replace(corner, "<td></td>")

@@ -7,28 +7,29 @@ import sys
 from pathlib import Path
 
 import nbformat
+import pytest
+import site_in_browser
 import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE, LAB = "book/how_to_use", "labs/06_your_journey"
 # What a translated page may share with the English one: names, signs, numbers.
-NAMES = {"Binder", "CC BY 4.0", "Windows.", "Ubuntu", "light dark", "article", "summary_large_image"}
+NAMES = {"Binder", "CC BY 4.0", "Windows.", "Ubuntu", "light dark", "summary_large_image", "article"}
 # Words by which English is known; none of them is Polish.
-ENGLISH = re.compile(
-    r"\b(the|of|and|is|are|with|you|your|this|that|for|it|not|have|from|what|how|page|lab|labs|code)\b", re.I
-)
-SAID = """() => {
+ENGLISH = re.compile(r"(?i)\b(the|of|and|is|are|with|you|your|this|that|for|it|not|have|from|what|page|labs?|code)\b")
+SAID = r"""() => {
   const found = [document.title], leaves = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   while (leaves.nextNode()) {
-    if (!leaves.currentNode.parentElement.closest("script, style, noscript, code, pre, math")) found.push(leaves.currentNode.data);
+    const { data, parentElement } = leaves.currentNode;
+    if (!parentElement.closest("script, style, noscript, code, pre, math")) found.push(data);
   }
   for (const element of document.querySelectorAll("*")) {
     for (const name of ["aria-label", "title", "placeholder", "alt"]) found.push(element.getAttribute(name));
-    if (element.nodeName === "META" && !/^(viewport|robots|og:(url|image))$/.test(element.name || element.getAttribute("property"))) {
-      found.push(element.content);
-    }
   }
-  return found.map((text) => text?.replace(/\\s+/g, " ").trim()).filter((text) => /[a-z]/i.test(text));
+  for (const { name, attributes, content } of document.querySelectorAll("meta")) {
+    if (!/^(viewport|robots|og:(url|image))$/.test(name || attributes.property?.value)) found.push(content);
+  }
+  return found.map((text) => text?.replace(/\s+/g, " ").trim()).filter((text) => text && /[a-z]/i.test(text));
 }"""
 CELLS = [
     "**Predict.** Ile ocen mają dwa słowa?\n\n- dwie\n- cztery",
@@ -89,3 +90,59 @@ def build(folder: Path) -> Path:
     built = subprocess.run(run, cwd=folder, capture_output=True, text=True)
     assert built.returncode == 0, built.stdout + built.stderr
     return folder / "_build/html"
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """The address of the site in Polish."""
+    with site_in_browser.served(build(tmp_path_factory.mktemp("kurs"))) as address:
+        yield address
+
+
+def test_a_page_in_polish_has_no_english_word_left(visit, site, address):
+    """Contents, buttons, labels for screen readers and what a link to it shows are meant, too."""
+    before = set(visit(f"{address}/{PAGE}.html").evaluate(SAID))
+    page = visit(f"{site}/{PAGE}.html")
+    said = page.evaluate(SAID)
+    assert page.evaluate("document.documentElement.lang") == "pl" and len(said) > 100
+    assert [text for text in said if text in before - NAMES] == []
+    assert [text for text in said if ENGLISH.search(text)] == []
+    assert page.faults == []
+
+
+def test_what_scripts_say_on_that_page_is_polish(visit, site):
+    page = visit(f"{site}/{PAGE}.html")
+    page.get_by_role("button", name="Zapomnij o wszystkim").click()
+    page.locator("#forget", has_text="Zapomniane").wait_for()
+    assert page.locator("#said").text_content() == "Zapomniane"
+    assert page.get_by_role("button", name="Kopiuj ten kod").count() == page.locator("main pre").count()
+
+
+def test_the_words_around_a_lab_are_polish(visit, site):
+    page = visit(f"{site}/{LAB}.html", covered=True)
+    launch = page.get_by_role("list", name="Weź to laboratorium ze sobą").get_by_role("listitem")
+    words = ["Zrób to samodzielnie", "Otwórz w Colabie", "Binder", "Pobierz", "Slajdy", "Zwiń kod"]
+    assert [item.inner_text() for item in launch.all()] == words
+    page.get_by_role("button", name="Zwiń kod").click()
+    assert page.locator("details.code summary").inner_text() == "Kod, 1 wiersz"
+    page.get_by_role("radio").nth(1).check()
+    page.get_by_role("button", name="To mój typ").click()
+    assert page.locator(".guess").inner_text() == "Twój typ: cztery"
+    page.get_by_role("group", name="1. Kto pyta?").get_by_role("radio").first.press("Space")
+    page.get_by_role("button", name="Sprawdź").first.click()
+    assert page.locator("#said").text_content().startswith("Źle.")
+    page.get_by_role("textbox", name="Twoja odpowiedź").fill("5")
+    page.keyboard.press("Enter")
+    assert page.locator("#said").text_content() == "To nie to. Spróbuj jeszcze raz albo otwórz odpowiedź."
+
+
+@pytest.mark.parametrize("name", ["404.html", "search.html?q=klucze"])
+def test_pages_without_a_text_are_polish(visit, site, name):
+    page = visit(f"{site}/{name}")
+    assert [text for text in page.evaluate(SAID) if ENGLISH.search(text)] == [] and page.faults == []
+
+
+def test_words_have_a_form_for_each_number(visit, site):
+    page = visit(f"{site}/{PAGE}.html")
+    said = page.evaluate("[1, 3, 12].map((count) => ngettext('Code, {count} line', 'Code, {count} lines', count))")
+    assert said == ["Kod, 1 wiersz", "Kod, 3 wiersze", "Kod, 12 wierszy"]

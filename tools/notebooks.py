@@ -8,6 +8,7 @@ Generated cells do not count: a fork executes nothing.
 """
 
 import ast
+import copy
 import functools
 import hashlib
 import itertools
@@ -105,13 +106,19 @@ def kernel_environment(root: Path) -> dict[str, str]:
 # The notebook that a text stands for
 
 
+@functools.cache  # a lab is looked at many times, and this takes longest
+def cells_of(text: str) -> list[nbformat.NotebookNode]:
+    """Return the cells that a text holds; whoever changes them takes a copy."""
+    return jupytext.reads(text, fmt={"extension": ".md", "format_name": "myst"}).cells
+
+
 def generate(lab: Path) -> nbformat.NotebookNode:
     """Return the notebook of a lab, with generated cells and ids, without outputs.
 
     Raises ValueError for a text that cannot be read or does not open with its title.
     """
     try:
-        cells = jupytext.read(lab, fmt={"extension": ".md", "format_name": "myst"}).cells
+        cells = copy.deepcopy(cells_of(lab.read_text("utf-8")))
     except OSError:
         raise
     except Exception as error:  # jupytext, nbformat and YAML each have classes of their own

@@ -18,6 +18,7 @@ import submissions
 from submissions import DAILY, EVERY
 
 ROSTER = "lovelace,Ada Lovelace\nbob,Bob\n"
+PATIENT = "--seconds", "300"  # none of these waits for its limit, and the machine may be busy with others
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +31,7 @@ def table(course):
     """The rows by student, in the order of the table, judged once."""
     folder = course.parent / "handed in"
     submissions.hand_in(course, folder, DAILY)
-    looked = submissions.look(course, folder, "--seconds", "40")
+    looked = submissions.look(course, folder, *PATIENT)
     assert looked.returncode == 0, looked.stdout + looked.stderr
     assert looked.stdout.startswith(f"  1 of {len(DAILY)}: "), "no progress is told"
     return submissions.rows(folder)
@@ -74,7 +75,7 @@ def test_whatever_has_no_notebook_gets_a_row_and_what_was_judged_or_ended_a_run_
     (folder / "link.ipynb").symlink_to(folder / "a lambda.ipynb")
     (folder / ".DS_Store").write_text("")
     subprocess.run(["mkfifo", folder / "pipe.ipynb"], check=True)
-    assert submissions.look(course, folder).returncode == 0
+    assert submissions.look(course, folder, *PATIENT).returncode == 0
     rows = submissions.rows(folder)
     assert rows["a lambda"]["total"] == "3"
     remarks = {name: row["remark"] for name, row in rows.items() if name != "a lambda"}
@@ -84,12 +85,12 @@ def test_whatever_has_no_notebook_gets_a_row_and_what_was_judged_or_ended_a_run_
     kept = folder.with_name("in.judged.json")
     kept.write_text(kept.read_text().replace('"correct"', '"wrong"'))
     (folder / "late.ipynb").write_bytes((folder / "a lambda.ipynb").read_bytes())
-    assert submissions.look(course, folder).returncode == 0
+    assert submissions.look(course, folder, *PATIENT).returncode == 0
     totals = {name: row["total"] for name, row in submissions.rows(folder).items()}
     assert (totals["a lambda"], totals["late"]) == ("0", "3"), "only what is new is judged"
 
     kept.write_text(json.dumps(dict.fromkeys(json.loads(kept.read_text()), 2)))  # each ended the whole run, twice
-    _, rows = grade.grade(course, folder, "", {}, 60, 2)
+    _, rows = grade.grade(course, folder, "", {}, float(PATIENT[1]), 2)
     remarks = {row["student"]: row["remark"] for row in rows}
     assert all("it ended the whole run, twice" in remarks[name] for name in ("a lambda", "late")), "run a third time"
 

@@ -172,8 +172,7 @@ def unwritten(path: Path, error: OSError) -> str:
 
 
 def leave_with(parent: int) -> None:
-    """Let a worker end itself at Ctrl-C without a word, and when its parent was killed: nobody else would tell it."""
-    signal.signal(signal.SIGINT, lambda *_: os._exit(1))
+    """Let a worker end itself when its parent was killed: nobody else would tell it."""
 
     def watch():
         while os.getppid() == parent:
@@ -206,21 +205,26 @@ def main() -> None:
     with ProcessPoolExecutor(chosen.jobs, spawn, initializer=leave_with, initargs=(os.getpid(),)) as pool:
 
         def make(missing: list[Run]) -> None:
+            usual = signal.signal(signal.SIGINT, signal.SIG_IGN)  # workers keep that from their first line on
             waiting = {pool.submit(grid.perform, run): run for run in missing}
+            signal.signal(signal.SIGINT, usual)
             for number, future in enumerate(as_completed(waiting), 1):
                 run, result = waiting[future], future.result()
                 try:
                     append(lines, result | {"made_by": mark})
                 except OSError as error:
-                    pool.shutdown(wait=False, cancel_futures=True)
                     sys.exit(unwritten(lines, error))
                 results[run] = result
                 print(f"{number:4} of {len(missing)}  {named(run)}: ", end="")
                 print(f"plain {result['plain']:.3f}, distracted {result['distracted']:.3f}", flush=True)
 
-        for part in ([run for run in runs if run.seed == 0], runs):
-            kept, reviews = stored(table, runs, results)
-            make([run for run in part if run not in kept | results])
+        try:
+            for part in ([run for run in runs if run.seed == 0], runs):
+                kept, reviews = stored(table, runs, results)
+                make([run for run in part if run not in kept | results])
+        finally:
+            for worker in multiprocessing.active_children():  # after Ctrl-C, or on a full disk, nobody waits for them
+                worker.kill()
     try:
         new = {run: results[run] for run in runs if run not in kept}
         write_table(table, kept | new, judged_right(new, reviews))

@@ -137,9 +137,9 @@ def load(url: str, home) -> subprocess.CompletedProcess:
     environment = dict(os.environ, HF_ENDPOINT=url, HF_HOME=str(home), HF_HUB_DISABLE_XET="1", TQDM_DISABLE="1")
     return subprocess.run(
         [sys.executable, "-c", LOAD],
-        env=environment | dict.fromkeys(names, "2"),
+        env=environment | dict.fromkeys(names, "20"),
         cwd=ROOT,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
     )

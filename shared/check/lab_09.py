@@ -129,7 +129,8 @@ transformer_block = Exercise(
     truth=block_and_weights,
     parts=("attention", "attention_norm", "feed_forward", "feed_forward_norm"),
     also=sizes_dropout_and_sums,
-    tried="four batches, with padding, with a causal mask and without, against PyTorch's layer with the same weights",
+    tried="four batches, with padding, with a causal mask and without, against PyTorch's layer with the same weights; "
+    "and its sizes, its dropout and its sums",
     see=BLOCK,
     mistakes=edits(f"""
         norm after each part: {IN} => self.attention(features, mask, attention_mask) &&

@@ -62,20 +62,15 @@ def _place(
     folder, cells = os.environ.get("LAB_KEPT", USUAL), _cells_that_count(model)
     if not folder or cells is None:
         return None
-    layers = [
-        (
-            name,
-            type(part).__qualname__,
-            [f"{k} {v}" for k, v in vars(part).items() if isinstance(v, bool | int | float)],
-        )
-        for name, part in model.named_modules()
-    ]
+    layers = [(name, type(part).__qualname__) for name, part in model.named_modules()]
+    settings = [{k: v for k, v in vars(part).items() if isinstance(v, bool | int | float)} for part in model.modules()]
     numbers = {name: part.numpy(force=True) for name, part in [*model.named_parameters(), *model.named_buffers()]}
     examples = [training(epoch) for epoch in range(1, recipe.epochs + 1)]
+    training_of = layers, settings, numbers, examples, validation, recipe, seed
     rounding = torch.get_num_threads(), torch.backends.cpu.get_cpu_capability(), str(best_device())
     versions = sys.version, torch.__version__, np.__version__
-    parts = _code_of_shared(), cells, layers, numbers, examples, validation, recipe, seed, rounding, versions
-    return Path(folder) / f"{joblib.hash(parts)}.pt"
+    name = joblib.hash([_code_of_shared(), cells, training_of, rounding, versions])
+    return Path(folder) / f"{name}.pt"
 
 
 def _cells_that_count(model: nn.Module) -> list[str] | None:

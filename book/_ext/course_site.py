@@ -225,12 +225,14 @@ def together(html: str) -> str:
 
 
 class PageChecks(SphinxPostTransform):
-    """Every picture has words, every table scrolls inside itself, and what was printed fits a phone."""
+    """Every picture has words, every table scrolls inside itself, what was printed fits a phone; descriptions are translated."""
 
     default_priority = 900  # after MyST-NB has chosen which output of a cell the page shows
     formats = ("html",)
 
     def run(self, **kwargs) -> None:
+        for meta in self.document.findall(nodes.meta):  # MyST makes them too late for Sphinx to translate them
+            meta["content"] = _(meta["content"]) if meta["content"] else ""
         for image in self.document.findall(nodes.image):
             # MyST-NB names a figure after its file where the cell gives no text.
             words = image.get("alt", "").strip()

@@ -225,7 +225,7 @@ def together(html: str) -> str:
 
 
 class PageChecks(SphinxPostTransform):
-    """Every picture has words, every table scrolls inside itself, what was printed fits a phone; descriptions are translated."""
+    """Every picture has words, every table scrolls inside itself, and what was printed fits a phone."""
 
     default_priority = 900  # after MyST-NB has chosen which output of a cell the page shows
     formats = ("html",)

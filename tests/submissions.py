@@ -363,10 +363,9 @@ FILES = {
 EVERY = HONEST | HOSTILE | FILES
 # Those for every day: one of each kind, and what is quick.
 DAILY = (
-    "answers in new cells below the stubs", "a layer over two cells", "slow experiments of its own", "squared",
-    "the lab itself", "=HYPERLINK(1)", "forges the verdict", "knows the cases by heart", "the course's class by use",
-    "writes what it gave, too", "a pipe for a finding", "kills all it sees", "leaves a process behind", "segfaults",
-    "nests folders", "deep",
+    "answers in new cells below the stubs", "slow experiments of its own", "squared", "the lab itself",
+    "=HYPERLINK(1)", "forges the verdict", "knows the cases by heart", "the course's class by use",
+    "writes what it gave, too", "kills all it sees", "leaves a process behind", "deep",
 )  # fmt: skip
 
 

@@ -45,7 +45,7 @@ def under_torchrun(folder: Path, processes: int, **different) -> tuple[subproces
         env=os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "TQDM_DISABLE": "1"},
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=300,
     )
     return done, json.loads(answer.read_text()) if answer.exists() else None
 
@@ -80,5 +80,7 @@ def run(
 
 
 if __name__ == "__main__":
-    processes.PATIENCE = timedelta(seconds=4)
-    sys.exit(ending(lambda: run(Path(sys.argv[1]), **json.loads(sys.argv[2]))))
+    different = json.loads(sys.argv[2])
+    if "hang" in different:
+        processes.PATIENCE = timedelta(seconds=4)
+    sys.exit(ending(lambda: run(Path(sys.argv[1]), **different)))

@@ -559,7 +559,7 @@ def test_axe_finds_nothing_and_the_page_never_scrolls_sideways(start):
 
 @needs_the_model
 def test_forced_colours_leave_maps_and_marks_to_be_seen(reader):
-    page = reader.page
+    page = reader.type("The dog bit").wait().page
     page.emulate_media(forced_colors="active")
     page.evaluate("delete document.getElementById('heads').dataset.done")
     page.evaluate("location.hash = '#sentence=The dog bit&head=0.2&from=3'")

@@ -57,7 +57,7 @@ def test_the_lab_on_the_page_runs_and_its_check_names_the_mistake(written):
     code = "\n".join(lab_code.cells(lab)) + "\nfound = []\n"
     code += "\n".join(f"{answer}\nfound.append({exercise.check})" for answer in answers)
     code += "\nimport json; print(json.dumps([[verdict.state, verdict.mistake] for verdict in found]))"
-    told = subprocess.run([sys.executable, "-c", code], cwd=written, capture_output=True, text=True, timeout=100)
+    told = subprocess.run([sys.executable, "-c", code], cwd=written, capture_output=True, text=True, timeout=300)
     assert told.returncode == 0, told.stderr
     states = json.loads(told.stdout.splitlines()[-1])
     assert states == [["not done yet", None], ["correct", None], ["wrong", "length left in"]]
@@ -79,7 +79,7 @@ def test_one_file_switches_every_lab_to_data_of_one_s_own_and_a_failed_claim_is_
     personal = {name: value for name, value in os.environ.items() if name not in ("LAB_DATA", "LAB_SCALE")}
     answer = subprocess.run(
         [sys.executable, "-c", code], cwd=tmp_path, env=personal | {"IPYTHONDIR": str(tmp_path)},
-        capture_output=True, text=True, timeout=100,
+        capture_output=True, text=True, timeout=300,
     )  # fmt: skip
     assert answer.returncode == 0, answer.stdout + answer.stderr
     assert answer.stdout.splitlines() == ["Not so on these data: holds", "own [0, 1, 2]"]

@@ -47,8 +47,8 @@ ROWS = [
     ("front", "self-attention", AS_TAUGHT, 5, 0),
     ("marked", "CNN", AS_TAUGHT, 5, 0),
     ("marked", "self-attention", AS_TAUGHT, 5, 0),
-    ("marked", "GRU", AS_TAUGHT, 3, 0),
-    ("marked", "encoder", AS_TAUGHT, 1, 0),
+    ("marked", "GRU", AS_TAUGHT, 5, 0),
+    ("marked", "encoder", AS_TAUGHT, 3, 0),
 ]
 
 

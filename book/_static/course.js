@@ -149,7 +149,7 @@ if (launch && inputs.length) {
   item.append(button);
   launch.append(item);
 }
-look();
+lookSoon(); // not now: the page has not been laid out yet, and what follows changes it
 
 // Copy: code is stored without prompts, so its text is what to copy.
 if (navigator.clipboard) {

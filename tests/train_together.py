@@ -45,7 +45,7 @@ def under_torchrun(folder: Path, processes: int, **different) -> tuple[subproces
         env=os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "TQDM_DISABLE": "1"},
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=300,
     )
     return done, json.loads(answer.read_text()) if answer.exists() else None
 

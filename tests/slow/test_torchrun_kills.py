@@ -1,4 +1,4 @@
-"""Training in several processes of which one is killed or hangs ends with a reason, within 100 seconds."""
+"""Training in several processes of which one is killed or hangs ends with a reason, within five minutes."""
 
 from train_together import under_torchrun
 

@@ -17,7 +17,7 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; 
 OURS = .venv/bin/python
 ENVIRONMENT = $(PYTHON) tools/environment.py
 SITE = $(OURS) tools/build_site.py
-# Last, so that nobody misses it: a table that takes a quarter of an hour is told to be stale, and fails nothing.
+# Last, so that nobody misses it: a table that takes half an hour is told to be stale, and fails nothing.
 TABLE = $(OURS) -m experiments.table
 STYLE = $(OURS) -m ruff check && $(OURS) -m ruff format --check -q
 # Each file stays with one process: its tests share what takes long to make.
@@ -93,7 +93,7 @@ grade: environment ## look through a folder of submitted notebooks (SUBMISSIONS=
 		$(if $(DELIMITER),--delimiter "$(DELIMITER)") "$(or $(SUBMISSIONS),$(error Say which folder: \
 		make grade SUBMISSIONS=handed_in))"
 
-results: environment ## make the long table of lab 11 anew: 15 minutes on two cores; may be stopped and goes on
+results: environment ## make the long table of lab 11 anew: 25 minutes on two cores; may be stopped and goes on
 	@$(OURS) -m experiments.results
 
 bench: environment ## the course against its budgets, and its speed against a textbook pipeline: over an hour

@@ -48,7 +48,7 @@ ROWS = [
     ("marked", "CNN", AS_TAUGHT, 5, 0),
     ("marked", "self-attention", AS_TAUGHT, 5, 0),
     ("marked", "GRU", AS_TAUGHT, 5, 0),
-    ("marked", "encoder", AS_TAUGHT, 3, 0),
+    ("marked", "encoder", AS_TAUGHT, 5, 0),
 ]
 
 
@@ -222,9 +222,10 @@ def main() -> None:
             for part in ([run for run in runs if run.seed == 0], runs):
                 kept, reviews = stored(table, runs, results)
                 make([run for run in part if run not in kept | results])
-        finally:
+        except BaseException:
             for worker in multiprocessing.active_children():  # after Ctrl-C, or on a full disk, nobody waits for them
                 worker.kill()
+            raise
     try:
         new = {run: results[run] for run in runs if run not in kept}
         write_table(table, kept | new, judged_right(new, reviews))

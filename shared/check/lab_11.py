@@ -1,4 +1,4 @@
-"""The checks of lab 11: a paired interval, what five seeds can say, a comparison too good, a verdict said beforehand."""
+"""The checks of lab 11: a paired interval, what five seeds can say, a gain too good, a verdict said beforehand."""
 
 from itertools import product
 

@@ -263,9 +263,10 @@ def test_the_letters_of_a_lab_wear_their_colours_and_follow_the_theme(course_sit
     markup = course_site.to_mathml("A(FV)", display=False, letters_have_roles=True)
     assert '<mi class="role-weight">A</mi>' in markup and '<mi class="role-value">V</mi>' in markup
     assert "role-" not in course_site.to_mathml("A(FV)", display=False)
-    lab, notation = built("labs/03_queries").text, built("book/notation").text
-    assert '<mi class="role-query">Q</mi>' in lab and "<mi>Q</mi>" not in lab.partition("<main")[2]
-    assert "<mi>Q</mi>" in notation, "other people's symbols keep their ink"
+    if "labs/03_queries" in LABS:  # a fork may leave it out
+        lab = built("labs/03_queries").text
+        assert '<mi class="role-query">Q</mi>' in lab and "<mi>Q</mi>" not in lab.partition("<main")[2]
+    assert "<mi>Q</mi>" in built("book/notation").text, "other people's symbols keep their ink"
     sheet = (SITE / "_static" / "roles.css").read_text()
     for role, pair in course_site.COLOURS.ROLES.items():
         assert all(f"--role-{role}: {colour};" in sheet for colour in pair)

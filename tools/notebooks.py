@@ -87,10 +87,7 @@ def taught(root: Path) -> list[Path]:
 
 
 def kernel_environment(root: Path) -> dict[str, str]:
-    """Return the environment in which labs are executed and checked: the defaults, on one thread, without bars.
-
-    Nothing trained is kept or loaded: what is stored and compared comes from a lab opened alone.
-    """
+    """Return the environment in which labs are executed and checked: the defaults, on one thread, without bars."""
     personal = ("LAB_DATA", "LAB_SCALE", "PYTHONPATH", "PYTHONSTARTUP", "MPLBACKEND")
     environment = {name: value for name, value in os.environ.items() if name not in personal}
     threads = {name: "1" for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")}
@@ -98,6 +95,7 @@ def kernel_environment(root: Path) -> dict[str, str]:
     folders = {name: root / "_build/kernels" / name.lower() for name in ("IPYTHONDIR", "MPLCONFIGDIR")}
     for folder in folders.values():
         folder.mkdir(parents=True, exist_ok=True)
+    # LAB_KEPT: what is stored and compared comes from a lab opened alone, which loads nothing that another one trained.
     own = {"TQDM_DISABLE": "1", "JUPYTER_PREFER_ENV_PATH": "1", "PYTHONUTF8": "1", "LAB_KEPT": ""}
     return environment | threads | own | {name: str(folder) for name, folder in folders.items()}
 

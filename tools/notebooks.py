@@ -99,6 +99,7 @@ def kernel_environment(root: Path) -> dict[str, str]:
     folders = {name: root / "_build/kernels" / name.lower() for name in ("IPYTHONDIR", "MPLCONFIGDIR")}
     for folder in folders.values():
         folder.mkdir(parents=True, exist_ok=True)
+    # LAB_KEPT: what is stored and compared comes from a lab opened alone, which loads nothing that another one trained.
     own = {"TQDM_DISABLE": "1", "JUPYTER_PREFER_ENV_PATH": "1", "PYTHONUTF8": "1", "LAB_KEPT": ""}
     return environment | threads | own | {name: str(folder) for name, folder in folders.items()}
 

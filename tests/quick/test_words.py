@@ -58,6 +58,10 @@ def raises(*_):
     raise KeyError("жж")
 
 
+def undone(*_):
+    raise NotImplementedError
+
+
 def odd_answers() -> list:
     """What a student may hand in that no exercise of lab 6 has among its mistakes."""
     one, whole = torch.ones(1), torch.ones(2, 5, 3)
@@ -82,7 +86,7 @@ def odd_answers() -> list:
         sys.exit()
 
     made = [None, [1], (1, 2), whole, whole.long(), whole[0], whole.numpy(), whole * torch.nan, "", str]
-    return [3, torch.nn.Linear, raises, in_place, unused, another, almost, halved, exits] + [
+    return [3, torch.nn.Linear, raises, undone, in_place, unused, another, almost, halved, exits] + [
         lambda *_, given=given: given for given in made
     ]
 

@@ -88,10 +88,7 @@ def taught(root: Path) -> list[Path]:
 
 
 def kernel_environment(root: Path) -> dict[str, str]:
-    """Return the environment in which labs are executed and checked: the defaults, on one thread, without bars.
-
-    Nothing trained is kept or loaded: what is stored and compared comes from a lab opened alone.
-    """
+    """Return the environment in which labs are executed and checked: the defaults, on one thread, without bars."""
     personal = ("LAB_DATA", "LAB_SCALE", "COURSE_LANGUAGE", "PYTHONPATH", "PYTHONSTARTUP", "MPLBACKEND")
     environment = {name: value for name, value in os.environ.items() if name not in personal}
     threads = {name: "1" for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")}

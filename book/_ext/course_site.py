@@ -290,10 +290,6 @@ def course_map(app: Sphinx) -> list[dict]:
     ]
 
 
-# What the check says of an exercise that nobody has written yet. It makes sense only where cells run.
-OPEN = re.compile("<p>Not done yet:.*?</p>")
-
-
 def add_context(app: Sphinx, pagename: str, templatename: str, context: dict, doctree) -> None:
     parts = course_map(app)
     context["_"] = _
@@ -312,8 +308,11 @@ def add_context(app: Sphinx, pagename: str, templatename: str, context: dict, do
         context["binder"] = f"{launch['binderhub_url']}/v2/gh/{owner_and_name}/{branch}?urlpath=lab/tree/{notebook}"
     if doctree is not None:
         context["body"] = make_lazy(app, finished(context["body"]))
-        where = f'<a href="{context["pathto"]("book/how_to_use")}#do-the-exercises">where Python runs</a>'
-        context["body"] = OPEN.sub(f"<p>Yours to write, {where}. This page cannot run it.</p>", context["body"])
+        # What the check says of an exercise that nobody has written yet makes sense only where cells run.
+        where = f'<a href="{context["pathto"]("book/how_to_use")}#do-the-exercises">{_("where Python runs")}</a>'
+        yours = _("Yours to write, {where}. This page cannot run it.").format(where=where)
+        open_yet = _("Not done yet: write your answer in the cell above, run it, then this one.").partition(":")[0]
+        context["body"] = re.sub(f"<p>{re.escape(open_yet)}:.*?</p>", f"<p>{yours}</p>", context["body"])
         context["body"] = drawn_late(context["body"])
         sections = [s for s in doctree.findall(nodes.section) if isinstance(s.parent.parent, nodes.document)]
         context["sections"] = [(s["ids"][0], s.next_node(nodes.title).astext()) for s in sections]

@@ -233,7 +233,8 @@ class PageChecks(SphinxPostTransform):
 
     def run(self, **kwargs) -> None:
         for meta in self.document.findall(nodes.meta):  # MyST makes them too late for Sphinx to translate them
-            meta["content"] = _(meta["content"]) if meta["content"] else ""
+            said = meta["content"]
+            meta["content"] = _(said) if said else ""
         for image in self.document.findall(nodes.image):
             # MyST-NB names a figure after its file where the cell gives no text.
             words = image.get("alt", "").strip()

@@ -130,6 +130,15 @@ def test_each_reader_is_pytorch_s_attention_with_its_places_and_its_bias(way, ba
 
 
 @pytest.mark.parametrize("way", lab_15.WAYS)
+def test_a_reader_stays_on_its_device(way):
+    """Without a GPU, `meta` stands for one: PyTorch lets no tensor of it meet one of the CPU."""
+    net, inputs = reader(way, 0, torch.float32).to("meta"), [tensor.to("meta") for tensor in texts(3, 9, 0)]
+    logits, weights = net(*inputs)
+    logits.sum().backward()
+    assert logits.is_meta and weights.is_meta and net.W_key.weight.grad.is_meta
+
+
+@pytest.mark.parametrize("way", lab_15.WAYS)
 def test_only_sines_and_table_notice_that_a_text_begins_elsewhere(way):
     ids, mask = texts(4, 12, 0)
     net = reader(way, 0, torch.float64)

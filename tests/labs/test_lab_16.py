@@ -63,6 +63,18 @@ def test_one_pass_has_the_output_and_the_gradients_of_the_plain_layer(batch, tok
         torch.testing.assert_close(ours, theirs, rtol=1e-10, atol=1e-10)
 
 
+def test_blocks_and_cache_make_no_tensor_on_the_default_device():
+    """Without a GPU, `meta` stands for the device that a function forgot to name."""
+    queries, keys, values = inputs = [torch.randn(2, 9, 4, requires_grad=True) for _ in range(3)]
+    mask = torch.ones(9, 9, dtype=torch.bool).tril()
+    kept = keys[:, :0], values[:, :0]  # nothing was read yet
+    with torch.device("meta"):
+        results = [LAB["OnePass"].apply(*inputs, 4), LAB["attention_in_blocks"](*inputs, mask, 4)]
+        results.append(LAB["cached_step"](queries[:, :1], keys[:, :1], values[:, :1], *kept)[0])
+        sum(result.sum() for result in results).backward()
+    assert all(result.device.type == "cpu" for result in [*results, *(part.grad for part in inputs)])
+
+
 @pytest.mark.parametrize("height", [-1e4, 0, 1e4])
 def test_the_running_softmax_is_exact_whatever_the_height_of_the_scores(height):
     torch.manual_seed(0)

@@ -30,6 +30,7 @@ from .words import _
 EACH = "Lab 3, “A question for each token”"
 WHO = "Lab 3, “Who asks whom”"
 LAYER = "Lab 3, “The layer”"
+LONGER = "Lab 3, “Exercise 3.2 (debug): a longer text in the batch changes what is looked at”"
 ONCE_MORE = "Lab 3, “One query for all, once more”"
 
 
@@ -184,6 +185,7 @@ looked_at = Exercise(
         softmax over the wrong axis: {MASKED} => scores.masked_fill(~mask.unsqueeze(1), -1e30).softmax(dim=1)
         no mask: {MASKED} => scores.softmax(dim=2)
         mask after the softmax: {MASKED} => scores.softmax(dim=2) * mask.unsqueeze(1)
+        {LONGER}
         NaN for a text of one token: .clamp(min=1) =>
         one count for all texts: mask.sum(dim=1, keepdim=True) => mask.sum()
     """),

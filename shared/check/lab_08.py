@@ -162,6 +162,7 @@ many_heads = Exercise(
         the mask on those who ask: {LOOKED_AT} => {ASKING} || {LOOKED_AT} => {ASKING} && {WEIGH} => {HIDDEN}.softmax(-1)
             || {LOOKED_AT} => {ASKING} && {WEIGH} => scores.masked_fill(~{BOTH}, -1e9).softmax(dim=-1)
         NaN in rows of padding: {LOOKED_AT} => {LOOKED_AT} & {ASKING} && {WEIGH} => {HIDDEN}.softmax(dim=-1)
+        NaN where a row is hidden: {WEIGH} => {HIDDEN}.softmax(dim=-1)
         mask after the softmax: {WEIGH} => scores.softmax(dim=-1) * {BOTH} ||
             {LOOKED_AT} => {LOOKED_AT} & {ASKING} && {WEIGH} => scores.softmax(dim=-1) * {BOTH}
         the mask the wrong way round: {LOOKED_AT} => ~{LOOKED_AT} ||
@@ -178,6 +179,7 @@ many_heads = Exercise(
         the axis of the mask is lost [heads]: {LOOKED_AT} => mask || mask[:, None, :] || mask[:, :, None]
         the mask only counted: allowed = mask => mask = {COUNTED}; allowed = mask
         looks ahead: {MAY_LOOK} => {MAY_LOOK}.mT
+        Lab 8, “Exercise 8.1 (build): the layer”
         a text's mask laid over a head: {MAY_LOOK} => attention_mask || {MAY_LOOK} => attention_mask[None]
         one order for all texts [mask]: {MAY_LOOK} => attention_mask.view(-1, *attention_mask.shape[-2:])[0]
         {CUT}
@@ -289,7 +291,7 @@ mend_the_heads = Exercise(
 
 # --- 8.3 ---
 def worth_of_a_head(share_left, seeds):
-    """Mean of what one wide head leaves less what two narrow ones leave, and half its interval."""
+    """Mean difference: what one wide head leaves minus what two narrow ones leave, and half its interval."""
     gains = torch.tensor([share_left(8, 1, seed) - share_left(2, 2, seed) for seed in seeds])
     half = 2.776 * gains.std() / math.sqrt(len(gains))
     return gains.mean().item(), half.item()

@@ -146,6 +146,11 @@ transformer_block = Exercise(
             self.attention_norm(features) => self.feed_forward_norm(features)
         the normed features added: {IN} => self.attention(features := self.attention_norm(features), mask,
             attention_mask)
+        the normed features added twice: {IN} => self.attention(features := self.attention_norm(features), mask,
+            attention_mask) && {THOUGHT} => self.feed_forward(features := self.feed_forward_norm(features))
+        the normed features added behind: {THOUGHT} => self.feed_forward(features := self.feed_forward_norm(features))
+        the second sum goes back to the input: features = {SUM_1} => between = {SUM_1} &&
+            {THOUGHT} => self.feed_forward(self.feed_forward_norm(between))
         attention left out: {SUM_1} => features
         feed-forward layer left out: {SUM_2}, weights => features, weights
         feed-forward layer reads the attended features [block]: self.feed_forward_norm(features) =>

@@ -12,6 +12,7 @@ from .exercise import Case, Exercise, draw
 from .mistakes import Wrong, edits
 
 RUNNING = "Lab 16, “A softmax that cannot look ahead”"
+WINDOW = "Lab 16, “Exercise 16.3 (debug): a window read in blocks”"
 CACHE = "Lab 16, “Writing with a memory”"
 ROOT = "Lab 3, “Why divide by the square root of k?”"
 
@@ -76,9 +77,16 @@ merge = Exercise(
             second[0] - highest => highest - second[0]
         the heights added [correction]: first[0] - highest => first[0] + highest ||
             second[0] - highest => second[0] + highest
+        one half brought to the other: {TOTALS} => first[1] + (second[0] - first[0]).exp() * second[1] &&
+            {SUMS} => first[2] + (second[0] - first[0]).exp() * second[2] ||
+            {TOTALS} => (first[0] - second[0]).exp() * first[1] + second[1] &&
+            {SUMS} => (first[0] - second[0]).exp() * first[2] + second[2]
+        sums weighted by the totals: {SUMS} => (first[1] * first[2] + second[1] * second[2]) / (first[1] + second[1]) ||
+            {SUMS} => (one * first[1] * first[2] + other * second[1] * second[2]) / ({TOTALS}) ||
+            {SUMS} => one * first[1] * first[2] + other * second[1] * second[2]
+        one of the totals is missing: other * second[1] => other || one * first[1] => one
         one half not corrected: (first[0] - highest).exp() => first[0].exp() || (second[0] - highest).exp() =>
-            second[0].exp() || one * first[1] => one + first[1] || other * second[1] => (other + second[1]) ||
-            other * second[1] => other
+            second[0].exp() || one * first[1] => one + first[1] || other * second[1] => (other + second[1])
         the corrections exchanged: one, other => other, one
         the height of one half: torch.maximum(first[0], second[0]) => first[0] || second[0]
         the lowest in place of the highest: maximum => minimum
@@ -147,7 +155,7 @@ mend_the_blocks = Exercise(
     truth=word_by_word,
     tried="blocks of 1 to 6 words after 0 to 4 kept ones, with windows of 1 to 9 words, against PyTorch's attention "
     "word by word",
-    see=CACHE,
+    see=WINDOW,
     mistakes=edits(f"""
         words let go too soon: {CUT_FIRST} && {BAND} => .tril(older) || {CUT_FIRST}
         no window: {BAND} => .tril(older)
@@ -250,7 +258,7 @@ cached_step = Exercise(
 
 
 def peak_for_each_block(attention, num_tokens, sizes):
-    """Size of a block -> by how many bytes the peak grows for each key more, on the way to twice that size."""
+    """Size of a block -> by how many bytes the peak grows for each additional key, from this size to its double."""
     inputs = [torch.randn(num_tokens, 16) for _ in range(3)]
     found = {}
     for size in sizes:

@@ -102,8 +102,8 @@ marked_classifier = Exercise(
     "PyTorch; no n x n matrix was formed, and another `ask` changed the answer",
     see=OWN_QUERY,
     mistakes=edits(f"""
-        the first row read: {MARKED} => features[:, 0]
-        the last row read: {MARKED} => features[:, -1]
+        the first row read [ids]: {MARKED} => features[:, 0]
+        the last row read [ids]: {MARKED} => features[:, -1]
         the mark's place forgotten: {MARKED} => self.features(torch.full_like(ids[:, :1], self.mark_id))[:, 0]
         the question of an average: {MARKED} => features.mean(dim=1)
         all but the mark ask: ids == self.mark_id => ids != self.mark_id
@@ -277,6 +277,12 @@ gains_by_places = Exercise(
         pairing lost [seeds]: {INTERVAL} => (np.mean(gains), math.hypot(
             training.mean_and_interval([train(query_place, key_place, seed) for seed in seeds])[1],
             training.mean_and_interval([train(False, False, seed) for seed in seeds])[1]))
+        the interval of one kind alone: {INTERVAL} => (np.mean(gains),
+                training.mean_and_interval([train(query_place, key_place, seed) for seed in seeds])[1]) ||
+            (np.mean(gains), training.mean_and_interval([train(False, False, seed) for seed in seeds])[1])
+        both intervals added: {INTERVAL} => (np.mean(gains),
+            training.mean_and_interval([train(query_place, key_place, seed) for seed in seeds])[1]
+            + training.mean_and_interval([train(False, False, seed) for seed in seeds])[1])
         the sign turned round [gain]: {GAIN} => train(False, False, seed) - train(query_place, key_place, seed)
         counted from 0: for seed in seeds] => for seed in range(len(seeds))]
         the spread of the seeds: {INTERVAL} => (np.mean(gains), np.std(gains, ddof=1))

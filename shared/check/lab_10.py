@@ -77,6 +77,7 @@ language_model = Exercise(
         the last place alone: return self.output(self.norm(features)) => return self.output(self.norm(features))[:, -1]
         one row of scores for a text: self.norm(features) => self.norm(features.mean(dim=1))
         weights in place of the features: features, _ => _, features
+        {MODEL}
         pair not taken apart [model]: features, _ = => features =
     """),
 )
@@ -95,6 +96,7 @@ def places_by_loops(mask, reach):
     return torch.tensor([[[bool(row[j]) and i - reach < j <= i for j in places] for i in places] for row in mask])
 
 
+WHO = "Lab 10, “Exercise 10.2: who may look at whom”"
 ALLOWED, NEAR = "(back >= 0) & (back < reach) & mask[:, None, :]", "(back >= 0) & (back < reach)"
 
 allowed_places = Exercise(
@@ -113,7 +115,7 @@ allowed_places = Exercise(
     truth=places_by_loops,
     tried="padding at the end, at the beginning and in the middle, a text that is nothing else, texts of one token, "
     "and windows of one place to more than there are",
-    see=WRITING,
+    see=WHO,
     mistakes=edits(f"""
         no window: {NEAR} => (back >= 0)
         looks ahead: places[:, None] - places => places - places[:, None] || {NEAR} => (back <= 0)

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from .exercise import Case, Exercise, draw
 from .mistakes import Wrong, edits
 
-LOOK = "Lab 14, “What one layer lacks”"
+LOOK = "Lab 14, “Exercise 14.1 (build): what followed last time”"
 GAME = "Lab 14, “A game of pairs”"
 AWAY = "Lab 14, “Take one away”"
 
@@ -113,7 +113,8 @@ def game_kept(given, num_texts, num_pairs, num_letters, random):
     if (order == torch.arange(num_pairs)).all():
         raise Wrong("asked in the order of showing", GAME)
     if (order == order[:1]).all():
-        raise Wrong("one order for all texts", GAME)
+        as_given = torch.randperm(num_pairs, generator=torch.Generator().manual_seed(0))  # in the starting cell
+        raise Wrong("one order for all texts" + " [drawn]" * (not torch.equal(order[0], as_given)), GAME)
     if ((order - order[:, :1]) % num_pairs == torch.arange(num_pairs)).all():
         raise Wrong("the order only turned round the circle", GAME)
     if (order[:, 0] == order[0, 0]).all() or (order[:, -1] == order[0, -1]).all():
@@ -125,6 +126,18 @@ def game_kept(given, num_texts, num_pairs, num_letters, random):
 
 def kept(**_):
     return torch.tensor(1.0)
+
+
+def draws_from_random(answer, go):
+    """One seed gives one set of texts, and another seed other letters and other orders."""
+    one, again, other = (go(answer, 20, 8, 52, torch.Generator().manual_seed(seed)) for seed in (3, 3, 4))
+    if not torch.equal(one, again):
+        raise Wrong("not drawn from random", GAME)
+    shown = [given.view(20, 2, 8, 2)[:, 0] for given in (one, other)]  # (texts, num_pairs, 2)
+    asked = [given.view(20, 2, 8, 2)[:, 1] for given in (one, other)]  # (texts, num_pairs, 2)
+    orders = [(a[:, :, None, 0] == s[:, None, :, 0]).int().argmax(2) for a, s in zip(asked, shown, strict=True)]
+    if torch.equal(*orders) or any(torch.equal(*(s[..., which] for s in shown)) for which in (0, 1)):
+        raise Wrong("not drawn from random [same again]", GAME)
 
 
 FIRST, ORDER, SECOND = (
@@ -143,10 +156,11 @@ mend_the_game = Exercise(
     ],
     truth=kept,
     view=game_kept,
+    also=draws_from_random,
     tried="200 texts of eight pairs and 100 of five",
     see=GAME,
     mistakes=edits(f"""
-        one order for all texts: {ORDER} => torch.randperm(num_pairs, generator=random).expand(num_texts, -1) ||
+        one order for all texts [drawn]: {ORDER} => torch.randperm(num_pairs, generator=random).expand(num_texts, -1) ||
             torch.arange(num_pairs).flip(0).expand(num_texts, -1)
         asked in the order of showing: asked], => shown],
         the order only turned round the circle: {ORDER} =>

@@ -172,6 +172,16 @@ WRONG = {
         other numbers: 2 * => 2.5 *
         wrong type: return ratios.mean().item(), half.item() => return "0.9 ± 0.1"
     """,
+    "mend_the_game": """
+        not drawn from random: torch.rand(num_texts, num_pairs, generator=random) => torch.rand(num_texts, num_pairs) ||
+            torch.randint(num_letters, (num_texts, num_pairs), generator=random) =>
+            torch.randint(num_letters, (num_texts, num_pairs))
+        not drawn from random: torch.rand(num_texts, num_pairs, generator=random) =>
+            torch.rand(num_texts, num_pairs, generator=torch.Generator().manual_seed(0)) ||
+            torch.from_numpy(np.random.default_rng(0).random((num_texts, num_pairs)))
+        one order for all texts: torch.rand(num_texts, num_pairs, generator=random).argsort(dim=1) =>
+            torch.randperm(num_pairs, generator=torch.Generator().manual_seed(0)).expand(num_texts, -1)
+    """,
     "mend_the_heads": """
         more than one fault is left: => brought, looked = [], []
             for head in range(num_heads):

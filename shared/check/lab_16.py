@@ -35,11 +35,17 @@ def half(scores: Tensor, values: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     return highest, shares.sum(dim=1, keepdim=True), shares @ values
 
 
+class Halves(Case):
+    def __str__(self) -> str:
+        shapes = {name: ", ".join(str(tuple(part.shape)) for part in half) for name, half in self.inputs.items()}
+        return "; ".join(f"{name}: {shape}" for name, shape in shapes.items())
+
+
 def two_halves(n: int, words: tuple[int, int], value_dim: int, high: float = 0.0, seed: int = 0) -> Case:
     """`high` is added to all scores of the second half."""
     scores, values = draw(n, sum(words), seed=seed), draw(sum(words), value_dim, seed=seed + 1)
     parts = zip((scores[:, : words[0]], scores[:, words[0] :] + high), values.split(words), strict=True)
-    return Case({name: half(*part) for name, part in zip(("first", "second"), parts, strict=True)})
+    return Halves({name: half(*part) for name, part in zip(("first", "second"), parts, strict=True)})
 
 
 def merged_by_numbers(first: tuple, second: tuple) -> tuple[Tensor, ...]:
@@ -88,7 +94,11 @@ merge = Exercise(
         one half not corrected: (first[0] - highest).exp() => first[0].exp() || (second[0] - highest).exp() =>
             second[0].exp() || one * first[1] => one + first[1] || other * second[1] => (other + second[1])
         the corrections exchanged: one, other => other, one
-        the height of one half: torch.maximum(first[0], second[0]) => first[0] || second[0]
+        the height of one half: torch.maximum(first[0], second[0]) => first[0] || second[0] ||
+            torch.maximum(first[0], second[0]) => first[0] && {TOTALS} => first[1] + other * second[1] &&
+            {SUMS} => first[2] + other * second[2] ||
+            torch.maximum(first[0], second[0]) => second[0] && {TOTALS} => one * first[1] + second[1] &&
+            {SUMS} => one * first[2] + second[2]
         the lowest in place of the highest: maximum => minimum
         the heights added: torch.maximum(first[0], second[0]) => (first[0] + second[0])
         one height for all queries: torch.maximum(first[0], second[0]) =>

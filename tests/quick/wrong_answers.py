@@ -203,7 +203,7 @@ WRONG = {
         other numbers: 2.776 => 2.5
     """,
     "many_heads": """
-        not a number: weights = masked_softmax(scores, allowed) => weights = (scores if allowed is None else
+        NaN where a row is hidden: masked_softmax(scores, allowed) => (scores if allowed is None else
             scores.masked_fill(~allowed, float("-inf"))).softmax(dim=-1)
         wrong type: return self.W_output(joined), weights => return self.W_output(joined)
         the mask has no default: class MultiHeadSelfAttention => class Mine && mask=None => mask

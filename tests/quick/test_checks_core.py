@@ -377,6 +377,11 @@ def test_the_oddest_result_gets_a_verdict_that_says_what_it_is(name):
     assert "asks for a torch tensor" in repr(double(ODD[name]))
 
 
+def test_a_case_is_told_without_its_place_in_memory():
+    case = Case({"train": draw, "random": torch.Generator(), "seeds": [0, 1]})
+    assert str(case) == "train = <function draw>, random = <torch._C.Generator object>, seeds = [0, 1]"
+
+
 def test_numbers_of_every_kind_are_numbers():
     half = Exercise(lambda x: 1 / x, [Case({"x": 2})], lambda x: 1 / x, [], tried="2", see="Lab 1")
     for value in (0.5, Fraction(1, 2), np.float32(0.5), np.array(0.5), torch.tensor(0.5)):

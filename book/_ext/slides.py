@@ -2,9 +2,11 @@
 
 The rules. A deck opens with the question of the lab and what the reader will be able to do. Then come the sections.
 Each shows its first picture, or else its first table; its first figure to play with; and every Predict: a slide that
-asks, and one with what the next cell showed. A section that has none of these shows its first sentence and what it
-printed first. A page with models to play with stands in the deck of the lab that it names first. The deck closes with
-the exercises' names and the first three sentences of "What you can now say".
+asks, and one with what the next cell showed; where that is a few printed lines, a key brings them onto the slide that
+asks. A section that has none of these shows its first sentence with its formula or what it printed first; words
+alone, and words with one printed line, are spoken. An exercise shows its Predicts alone, for the rest would give its
+solution away. A page with models to play with stands in the deck of the lab that it names first. The deck closes
+with the exercises' names and the first three sentences of "What you can now say".
 An author may mark a cell `slide: skip`, or `slide: keep`, which shows its outputs, or its code where it has none.
 The text between two slides is spoken: it stands in the notes, with its share of the minutes that the lab names.
 """
@@ -29,16 +31,18 @@ TO_PLAY_WITH = {"book/try_the_model": "try", "book/seventy_two_heads": "heads"} 
 WORDS_A_LOOK = 40  # a slide is looked at for as long as so many words take to say
 # What fits a slide in letters that are read from the last row.
 ROWS, LINES, LETTERS = 9, 11, 94
+FEW = 4  # so many printed lines have room below their question
 REVEAL = ("dist/reveal.css", "dist/reveal.js", "plugin/notes/notes.js", "plugin/zoom/zoom.js", "LICENSE")
 
 
 @dataclass
 class Slide:
-    """One slide: what stands above its heading, the heading, what it shows, what is said then, and the notes."""
+    """One slide: what stands above its heading, the heading, what it shows, what a key brings, and the notes."""
 
     heading: nodes.Node
     label: str = ""
     shows: list[nodes.Node] = field(default_factory=list)
+    answer: list[nodes.Node] = field(default_factory=list)
     then: nodes.Node | None = None
     notes: list[nodes.Node] = field(default_factory=list)
     kind: str = "text"
@@ -210,7 +214,9 @@ def deck(lab: nodes.section) -> tuple[list[Slide], int]:
         exercise = re.match(r"Exercise (\d.*)", name)
         if exercise:
             turns += nodes.list_item("", nodes.paragraph("", exercise[1]))
-        slides += slides_of(section, fallback=not exercise and name != "Exercises")
+        found, spoken = slides_of(section, exercise=bool(exercise) or name == "Exercises")
+        slides += found
+        slides[-1].notes += spoken
     if turns.children:
         slides.append(Slide(nodes.Text(_("Your turn")), shows=[turns], kind="list"))
     said = next((section for section in sections if section[0].astext() == SAID), None)
@@ -238,12 +244,14 @@ def without_label(paragraph: nodes.Element) -> nodes.Element:
     return rest
 
 
-def slides_of(section: nodes.section, fallback: bool = True) -> list[Slide]:
-    """The slides of one section, without its subsections."""
+def slides_of(section: nodes.section, exercise: bool) -> tuple[list[Slide], list[nodes.Node]]:
+    """The slides of one section, without its subsections, and what is said behind the last of them."""
     found: list[Slide] = []
     waiting: list[nodes.Node] = []  # what is said before the next slide
     asked, seen = False, set()
     story = list(flat(section))
+    cells_shown = [node for node in story if is_cell(node) and mark(node) != "skip"]
+    drawn = {kind_of(output) for cell in cells_shown for output in shown(cell)} & {"picture", "live"}
 
     def add(slide: Slide) -> None:
         slide.notes, waiting[:] = [*waiting, *slide.notes], []
@@ -253,6 +261,8 @@ def slides_of(section: nodes.section, fallback: bool = True) -> list[Slide]:
         outputs = groups(story[place])
         if not label and any(kind == "picture" for _, kind in outputs):  # a line beside a picture is for one's own run
             outputs = [(shows, kind) for shows, kind in outputs if kind != "printed"]
+        if label and [kind for _, kind in outputs] == ["printed"] and lines(outputs[0][0]) <= FEW:
+            found[-1].answer, outputs = outputs[0][0], []
         for shows, kind in outputs:
             add(Slide(section[0], label, shows, kind=kind))
         words, behind = [*story[place + 1 : place + 3], None, None][:2]
@@ -274,7 +284,8 @@ def slides_of(section: nodes.section, fallback: bool = True) -> list[Slide]:
             if said == "skip" or not (kinds or said == "keep"):
                 continue
             new = kinds - seen - {"printed"}
-            if asked or said == "keep" or new - {"table"} or (new and not seen & {"picture", "live"}):
+            first = new - {"table"} or (new and not drawn)
+            if asked or said == "keep" or (first and not exercise):
                 show(place, _("Answer") if asked else "")
                 asked, seen = False, seen | kinds
         elif found and node in found[-1].shows:
@@ -283,15 +294,19 @@ def slides_of(section: nodes.section, fallback: bool = True) -> list[Slide]:
             if asked and following is None:  # words alone answer
                 add(Slide(section[0], _("Answer"), [first_sentence(node)]))
             waiting.append(node)
-    if not found and fallback:
+    if not found and not exercise:
         words = [first_sentence(node) for node in story if isinstance(node, nodes.paragraph)][:1]
-        words += [node for node in story if isinstance(node, nodes.math_block)][:1]
-        printed = [groups(node)[0][0] for node in story if is_cell(node) and shown(node) and mark(node) != "skip"]
-        if words or printed:
-            add(Slide(section[0], shows=words + sum(printed[:1], [])))
-    if found:
-        found[-1].notes += waiting
-    return found
+        proof = [[node] for node in story if isinstance(node, nodes.math_block)][:1]
+        printed = [groups(cell)[0][0] for cell in cells_shown if shown(cell)][:1]
+        proof += [shows for shows in printed if lines(shows) > 1]
+        if proof:
+            add(Slide(section[0], shows=words + sum(proof, [])))
+    return found, waiting if found or not exercise else []
+
+
+def lines(printed: list[nodes.Node]) -> int:
+    """How many lines of a slide the printed outputs take."""
+    return sum(heights(text("".join(output.astext() for output in printed)).splitlines()))
 
 
 def groups(cell: nodes.Element) -> list[tuple[list[nodes.Node], str]]:
@@ -347,6 +362,7 @@ def write_deck(app: Sphinx, pagename: str, templatename: str, context: dict, doc
                 "label": slide.label,
                 "heading": html(inline),
                 "body": html(*slide.shows),
+                "answer": html(*slide.answer),
                 "then": html(slide.then) if slide.then is not None else "",
                 "notes": html(*slide.notes),
                 "minutes": _("From minute {begin} of {minutes}.").format(

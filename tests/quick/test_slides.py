@@ -67,10 +67,36 @@ Three in four. Nobody guessed that.
 It has four maps. Each is linear.
 
 ```python
-print("four maps")
+print("four maps\\nfour biases")
 ```
 
+## Words
+
+Said and not shown.
+
+## One line
+
+Said, and shown to oneself.
+
+```python
+print("one line")
+```
+
+## One more
+
+**Predict.** How many lines?
+
+```python
+print("line 0\\nline 1\\nline 2\\nline 3\\nline 4")
+```
+
+Five lines. All of them.
+
 ### Exercise 7.1 (build): the layer
+
+```python
+"picture of the solution"
+```
 
 ```python
 check.layer(layer)
@@ -110,7 +136,7 @@ def deck() -> tuple[list, int]:
             printed = re.match(r'print\("(.*)"\)', cell.source)
             shown = {"text/html": f"<svg><title>{cell.source}</title></svg>"}
             cell.outputs = (
-                [nbformat.v4.new_output("stream", text=printed[1])]
+                [nbformat.v4.new_output("stream", text=printed[1].replace("\\n", "\n"))]
                 if printed
                 else [nbformat.v4.new_output("display_data", shown)]
             )
@@ -146,18 +172,32 @@ def test_a_section_shows_its_first_picture_and_says_the_sentence_behind_it(deck)
     assert "picture two" not in " ".join(map(text, deck[0]))
 
 
-def test_a_prediction_is_asked_on_one_slide_and_answered_on_the_next(deck):
-    place = next(i for i, slide in enumerate(deck[0]) if slide.label == "Predict")
-    question, answer = deck[0][place : place + 2]
+def test_a_short_answer_waits_on_the_slide_that_asks(deck):
+    question = next(slide for slide in deck[0] if slide.label == "Predict")
     assert text(question).split() == "How often is it right? Always. Never.".split()
+    assert (question.answer[0].astext(), question.then.astext()) == ("0.75 of all", "Three in four.")
     assert "0.75" not in text(question) + notes(question)
-    assert (answer.label, text(answer), answer.then.astext()) == ("Answer", "0.75 of all", "Three in four.")
-    assert "Nobody guessed that." in notes(answer)
+
+
+def test_a_longer_answer_has_the_next_slide(deck):
+    place = next(i for i, slide in enumerate(deck[0]) if slide.heading.astext() == "One more")
+    question, answer = deck[0][place : place + 2]
+    assert (question.label, question.answer, question.then) == ("Predict", [], None)
+    assert "line 4" not in text(question) + notes(question)
+    assert (answer.label, answer.then.astext()) == ("Answer", "Five lines.") and "line 4" in text(answer)
+    assert "All of them." in notes(answer)
 
 
 def test_a_section_without_pictures_shows_its_first_sentence_and_what_it_printed(deck):
     layer = next(slide for slide in deck[0] if slide.heading.astext() == "The layer")
-    assert text(layer) == "It has four maps. four maps"
+    assert text(layer) == "It has four maps. four maps\nfour biases"
+
+
+def test_words_alone_and_a_picture_in_an_exercise_are_no_slide_and_the_words_are_spoken(deck):
+    assert not {"Words", "One line"} & {slide.heading.astext() for slide in deck[0]}
+    assert "solution" not in " ".join(map(text, deck[0]))
+    layer = next(slide for slide in deck[0] if slide.heading.astext() == "The layer")
+    assert "Said and not shown." in notes(layer) and "Said, and shown to oneself." in notes(layer)
 
 
 def test_an_author_takes_a_cell_off_the_slides_or_keeps_it_there(deck):

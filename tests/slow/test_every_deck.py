@@ -24,7 +24,7 @@ def test_a_deck_is_read_from_the_last_row_and_asks_nobody_else(visit, address, n
 @pytest.mark.parametrize("name", [lab.stem for lab in lab_code.of_the_course() if lab.stem in DECKS])
 def test_a_deck_fits_a_lesson(name):
     html = (SITE / "slides" / f"{name}.html").read_text("utf-8")
-    assert 12 <= html.count('<aside class="notes">') <= 26
+    assert 10 <= html.count('<aside class="notes">') <= 26  # lab 0 is read in a quarter of an hour
 
 
 @pytest.mark.parametrize("name", DECKS)

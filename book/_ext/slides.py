@@ -12,6 +12,7 @@ The text between two slides is spoken: it stands in the notes, with its share of
 """
 
 import importlib.util
+import itertools
 import re
 import shutil
 from dataclasses import dataclass, field
@@ -129,26 +130,50 @@ def cut(html: str) -> list[str]:
         lines = re.findall("<samp.*?</samp>", html, re.DOTALL)
         opening, closing = html.partition("<samp")[0], html.rpartition("</samp>")[2]
         return [opening + "".join(some) + closing for some in dealt(lines, LINES, heights(lines)) if lines] or [html]
-    if html.count("<table") > 1 or "span=" in html:
+    if html.count("<table") > 1 or "colspan=" in html:
         return [html]
     opening, table, closing = re.match(r"(.*<table[^>]*>)(.*)(</table>.*)", html, re.DOTALL).groups()
-    head, body = ([cells(row) for row in re.findall(r"<tr.*?</tr>", part, re.DOTALL)] for part in parted(table))
+    head, body = (filled([cells(row) for row in re.findall(r"<tr.*?</tr>", part, re.DOTALL)]) for part in parted(table))
     if len({len(row) for row in head + body}) != 1:
         return [html]
     places = range(len((head + body)[0]))
+    names = max(1, sum(cell.startswith("<th") for cell in (head + body)[-1]))  # columns that name a row
     words = [[longest_word(cell) for cell in row] for row in head] + [[text(cell) for cell in row] for row in body]
     widths = [2 + max(len(row[place]) for row in words) for place in places]
-    columns = [[i] for i in places[1:]]
-    for place in reversed(places[2:]):
+    columns = [[i] for i in places[names:]]
+    for place in reversed(places[names + 1 :]):
         if head and text(head[0][place]) == "±":  # it belongs to the column before
-            columns[place - 2 : place] = [[place - 1, place]]
+            columns[place - names - 1 : place - names + 1] = [[place - 1, place]]
     pieces = []
-    for some in dealt(columns, LETTERS - widths[0], [sum(widths[i] for i in group) for group in columns]):
+    room = LETTERS - sum(widths[:names])
+    for some in dealt(columns, room, [sum(widths[i] for i in group) for group in columns]):
         for rows in dealt(body, ROWS, [1] * len(body)):
-            top, rest = ("".join("<tr>" + "".join(row[i] for i in (0, *sum(some, []))) + "</tr>" for row in part)
-                         for part in (head, rows))  # fmt: skip
+            shown = [*places[:names], *sum(some, [])]
+            top, rest = (
+                "".join("<tr>" + "".join(row[i] for i in shown) + "</tr>" for row in part) for part in (head, rows)
+            )
             pieces.append(f"{opening}<thead>{top}</thead><tbody>{rest}</tbody>{closing}")
     return pieces
+
+
+def filled(rows: list[list[str]]) -> list[list[str]]:
+    """The rows with each cell that spans several of them standing in every one."""
+    spanning: dict[int, tuple[int, str]] = {}  # column -> how many rows are left, and the cell
+    whole = []
+    for row in rows:
+        given, line = iter(row), []
+        for place in itertools.count():
+            left, cell = spanning.get(place, (0, ""))
+            if not left:
+                cell = next(given, "")
+                found = re.search(r' rowspan="(\d+)"', cell)
+                left, cell = int(found[1]) if found else 1, re.sub(r' rowspan="\d+"', "", cell)
+            if not cell:
+                break
+            spanning[place] = left - 1, cell
+            line.append(cell)
+        whole.append(line)
+    return whole
 
 
 def parted(table: str) -> tuple[str, str]:

@@ -244,6 +244,21 @@ def test_a_wide_table_is_dealt_out_with_the_names_of_its_rows():
     assert [j for piece in pieces for j in re.findall(r"column (\d+)", piece)] == [str(j) for j in range(12)]
 
 
+def test_a_name_that_spans_rows_stands_in_each_of_them_on_every_slide():
+    groups = [
+        f'<tr><th rowspan="5">group {i}</th><th>way 0</th><td>{i}</td></tr>'
+        + "".join(f"<tr><th>way {j}</th><td>{i}</td></tr>" for j in range(1, 5))
+        for i in range(4)
+    ]
+    head = "<tr><td></td><td></td><th>found</th></tr>"
+    pieces = slides.cut(f"<table><thead>{head}</thead><tbody>{''.join(groups)}</tbody></table>")
+    assert len(pieces) > 1 and all(piece.count("<tr>") <= slides.ROWS + 1 for piece in pieces)
+    rows = [slides.cells(row) for piece in pieces for row in re.findall("<tr>.*?</tr>", slides.parted(piece)[1])]
+    assert [[slides.text(cell) for cell in row] for row in rows] == [
+        [f"group {i}", f"way {j}", str(i)] for i in range(4) for j in range(5)
+    ]
+
+
 def test_an_interval_stays_with_its_number():
     wide = table(1, 8, "x" * 40).replace("column 4", "±")
     (piece,) = [piece for piece in slides.cut(wide) if "±" in piece]

@@ -139,7 +139,7 @@ def cut(html: str) -> list[str]:
     places = range(len((head + body)[0]))
     names = max(1, sum(cell.startswith("<th") for cell in (head + body)[-1]))  # columns that name a row
     words = [[longest_word(cell) for cell in row] for row in head] + [[text(cell) for cell in row] for row in body]
-    widths = [2 + max(len(row[place]) for row in words) for place in places]
+    widths = [3 + max(len(row[place]) for row in words) for place in places]
     columns = [[i] for i in places[names:]]
     for place in reversed(places[names + 1 :]):
         if head and text(head[0][place]) == "±":  # it belongs to the column before

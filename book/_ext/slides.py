@@ -31,7 +31,7 @@ NO_STORY = ("What you run on", SAID, "Questions", "Where to go next")
 TO_PLAY_WITH = {"book/try_the_model": "try", "book/seventy_two_heads": "heads"}  # and where on the page one plays
 WORDS_A_LOOK = 40  # a slide is looked at for as long as so many words take to say
 # What fits a slide in letters that are read from the last row.
-ROWS, LINES, LETTERS = 9, 11, 94
+ROWS, LINES, LETTERS = 9, 11, 88
 FEW = 3  # so many printed lines have room below their question
 REVEAL = ("dist/reveal.css", "dist/reveal.js", "plugin/notes/notes.js", "plugin/zoom/zoom.js", "LICENSE")
 
@@ -139,7 +139,7 @@ def cut(html: str) -> list[str]:
     places = range(len((head + body)[0]))
     names = max(1, sum(cell.startswith("<th") for cell in (head + body)[-1]))  # columns that name a row
     words = [[longest_word(cell) for cell in row] for row in head] + [[text(cell) for cell in row] for row in body]
-    widths = [3 + max(len(row[place]) for row in words) for place in places]
+    widths = [2 + max(len(row[place]) for row in words) for place in places]
     columns = [[i] for i in places[names:]]
     for place in reversed(places[names + 1 :]):
         if head and text(head[0][place]) == "±":  # it belongs to the column before

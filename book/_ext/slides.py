@@ -31,7 +31,7 @@ NO_STORY = ("What you run on", SAID, "Questions", "Where to go next")
 TO_PLAY_WITH = {"book/try_the_model": "try", "book/seventy_two_heads": "heads"}  # and where on the page one plays
 WORDS_A_LOOK = 40  # a slide is looked at for as long as so many words take to say
 # What fits a slide in letters that are read from the last row.
-ROWS, LINES, LETTERS = 9, 11, 88
+ROWS, LINES, LETTERS = 9, 11, 94
 FEW = 3  # so many printed lines have room below their question
 REVEAL = ("dist/reveal.css", "dist/reveal.js", "plugin/notes/notes.js", "plugin/zoom/zoom.js", "LICENSE")
 

@@ -1,6 +1,7 @@
 """The built site as a browser meets it: served below a path, opened with what went wrong noted, looked at by axe."""
 
 import functools
+import shutil
 import threading
 from contextlib import contextmanager, suppress
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -13,7 +14,8 @@ from playwright.sync_api import Error
 from shared.figures.colours import role_css
 
 COLOURS = ["color-contrast", "link-in-text-block"]  # the rules of axe that ask for colours: they take longest
-SITE = Path(__file__).resolve().parents[1] / "_build/html"
+ROOT = Path(__file__).resolve().parents[1]
+SITE = ROOT / "_build/html"
 
 
 class Quiet(SimpleHTTPRequestHandler):
@@ -34,6 +36,17 @@ def served(site: Path = SITE):
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}/some/where"
         server.shutdown()
+
+
+def lay_out(folder: Path, files: list[str], folders: tuple[str, ...] = ()) -> None:
+    """Copy into a folder what a small site is built with: the book's code without the model of 22 MB, and these."""
+    for name in ("book/_ext", "book/_theme", "book/_static", "shared/figures", *folders):
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("_config.yml", "book/references.bib", "tools/identity.py", *files):
+        (folder / name).parent.mkdir(exist_ok=True)
+        shutil.copy(ROOT / name, folder / name)
+    extension = folder / "book/_ext/course_site.py"
+    extension.write_text(extension.read_text("utf-8").replace('app.setup_extension("published_model")', ""), "utf-8")
 
 
 def settle(page):

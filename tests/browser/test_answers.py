@@ -1,7 +1,6 @@
 """Predictions and questions on the page: covered, guessed, answered, kept, forgotten; and whole without a script."""
 
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +8,7 @@ from pathlib import Path
 import nbformat
 import pytest
 import site_in_browser
-from site_in_browser import axe
+from site_in_browser import axe, lay_out
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = "labs/03_guess.html"
@@ -72,13 +71,7 @@ ANSWERS = ["the first answer: n^2", "A sentence that gives it away.", "the secon
 
 def build(folder: Path) -> Path:
     """Build the site of one lab with predictions and questions, and the page that forgets; return its folder."""
-    for name in ("book/_ext", "book/_theme", "book/_static", "shared/figures"):
-        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("_config.yml", "book/references.bib", "book/how_to_use.md", "tools/identity.py"):
-        (folder / name).parent.mkdir(exist_ok=True)
-        shutil.copy(ROOT / name, folder / name)
-    extension = folder / "book/_ext/course_site.py"  # the model of 22 MB is not needed here
-    extension.write_text(extension.read_text("utf-8").replace('app.setup_extension("published_model")', ""), "utf-8")
+    lay_out(folder, ["book/how_to_use.md"])
     page = folder / "book/how_to_use.md"
     page.write_text(re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", page.read_text("utf-8")), "utf-8")  # pages that are not here
     lab = f"labs/{Path(PAGE).stem}"

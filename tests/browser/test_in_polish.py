@@ -1,7 +1,6 @@
 """The site in another language: one page in Polish, with all that stands around it, and the words of a lab's page."""
 
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +9,7 @@ import nbformat
 import pytest
 import site_in_browser
 import yaml
+from site_in_browser import lay_out
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE, LAB = "book/how_to_use", "labs/06_your_journey"
@@ -60,13 +60,7 @@ CELLS = [
 
 def build(folder: Path) -> Path:
     """Build the site in Polish: one page as it is, of the others only titles; return its folder."""
-    for name in ("book/_ext", "book/_theme", "book/_static", "shared/figures", "shared/locale"):
-        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("_toc.yml", "_config.yml", "book/references.bib", "tools/identity.py"):
-        (folder / name).parent.mkdir(exist_ok=True)
-        shutil.copy(ROOT / name, folder / name)
-    extension = folder / "book/_ext/course_site.py"  # the model of 22 MB is not needed here
-    extension.write_text(extension.read_text("utf-8").replace('app.setup_extension("published_model")', ""), "utf-8")
+    lay_out(folder, ["_toc.yml"], ("shared/locale",))
     settings = yaml.safe_load((folder / "_config.yml").read_text("utf-8"))
     settings |= {"title": "W stronę samouwagi", "author": "Autorki i autorzy kursu"}
     settings["repository"]["url"] = "https://github.com/ktos/kurs"

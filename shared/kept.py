@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from pickle import PicklingError
 
 import joblib
 import numpy as np
@@ -57,19 +58,22 @@ def _place(
 ) -> Path | None:
     """The file of this training, named by a digest of code, first weights, data, settings and of what rounds numbers.
 
-    None where nothing is to be kept, or where the code of a class cannot be known.
+    None where nothing is to be kept, or where the code of a class or one of its settings cannot be known.
     """
     folder, cells = os.environ.get("LAB_KEPT", USUAL), _cells_that_count(model)
     if not folder or cells is None:
         return None
     layers = [(name, type(part).__qualname__) for name, part in model.named_modules()]
-    settings = [{k: v for k, v in vars(part).items() if isinstance(v, bool | int | float)} for part in model.modules()]
+    settings = [{k: v for k, v in vars(part).items() if not k.startswith("_")} for part in model.modules()]
     numbers = {name: part.numpy(force=True) for name, part in [*model.named_parameters(), *model.named_buffers()]}
     examples = [training(epoch) for epoch in range(1, recipe.epochs + 1)]
     training_of = layers, settings, numbers, examples, validation, recipe, seed
     rounding = torch.get_num_threads(), torch.backends.cpu.get_cpu_capability(), str(best_device())
     versions = sys.version, torch.__version__, np.__version__
-    name = joblib.hash([_code_of_shared(), cells, training_of, rounding, versions])
+    try:
+        name = joblib.hash([_code_of_shared(), cells, training_of, rounding, versions])
+    except PicklingError:  # a lambda among the settings, for instance
+        return None
     return Path(folder) / f"{name}.pt"
 
 

@@ -26,6 +26,17 @@ class OfTheNotebook(AttentionPooling):
 OfTheNotebook.__module__ = "__main__"
 
 
+class Way(AttentionPooling):
+    """A class whose setting changes what it computes, and none of its weights."""
+
+    def __init__(self, vocabulary_size, way):
+        super().__init__(vocabulary_size)
+        self.way = way
+
+
+Way.__module__ = "shared.model"
+
+
 def fit(kind=AttentionPooling, recipe=RECIPE, seed=0, first_weights=0, reviews=REVIEWS, **options):
     """The weights, the history and the next random number of one training."""
     torch.manual_seed(first_weights)
@@ -87,6 +98,21 @@ def test_what_differs_in_one_thing_is_trained(trained, other):
     fit()
     fit(**other)
     assert trained.times == 2
+
+
+@pytest.mark.parametrize("way", ["sines", ("sines", 2), torch.sin, None], ids=str)
+def test_a_setting_of_any_kind_tells_two_models_with_the_same_weights_apart(trained, way):
+    fit(Way, way="none")
+    fit(Way, way=way)
+    assert trained.times == 2
+    fit(Way, way=way)
+    assert trained.times == 2
+
+
+def test_a_setting_that_nobody_can_name_is_always_trained(trained):
+    for _ in range(2):
+        fit(Way, way=lambda ids: ids)
+    assert trained.times == 2 and not trained.folder.exists()
 
 
 def test_other_code_another_torch_and_other_threads_are_trained_anew(trained, monkeypatch):

@@ -788,26 +788,35 @@ RIGHT |= {
             return ids
     """,
     "with_and_without": """
-        put back in a finally: => output, before = model.layers[layer].W_output, measure(model)
-            kept = [output.weight.data.clone(), output.bias.data.clone()]
-            try:
-                output.weight.data.zero_(), output.bias.data.zero_()
-                return before, measure(model)
-            finally:
-                output.weight.data, output.bias.data = kept
-        by a hook: => before = measure(model)
-            hook = model.layers[layer].W_output.register_forward_hook(lambda part, given, said: 0 * said)
+        a module around the layer: => class Around(nn.Module):
+                def __init__(self, layer):
+                    super().__init__()
+                    self.layer = layer
+                def forward(self, features, attention_mask=None):
+                    added, weights = self.layer(features, attention_mask=attention_mask)
+                    return added * ~places[:, None], weights
+            other = copy.deepcopy(model)
+            other.layers[layer] = Around(other.layers[layer])
+            return measure(model), measure(other)
+        a hook taken away in a finally: => before = measure(model)
+            keep = (~places).to(torch.get_default_dtype())
+            hook = model.layers[layer].register_forward_hook(
+                lambda part, given, both: (torch.einsum("btd,t->btd", both[0], keep.to(both[0])), both[1]))
             try:
                 return [before, measure(model)]
             finally:
                 hook.remove()
-        by the state: => before, kept = measure(model), copy.deepcopy(model.state_dict())
+        another forward for a while: => before, part = measure(model), model.layers[layer].W_output
+            speak = part.forward
+            def quiet(joined):
+                added = speak(joined).clone()
+                added[:, places.nonzero().flatten()] = 0
+                return added
+            part.forward = quiet
             try:
-                for parameter in model.layers[layer].W_output.parameters():
-                    parameter.data *= 0
                 after = measure(model)
             finally:
-                model.load_state_dict(kept)
+                part.forward = speak
             return before, torch.tensor(after)
     """,
     "rotate": """

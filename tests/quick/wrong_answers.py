@@ -182,6 +182,9 @@ WRONG = {
         one order for all texts: torch.rand(num_texts, num_pairs, generator=random).argsort(dim=1) =>
             torch.randperm(num_pairs, generator=torch.Generator().manual_seed(0)).expand(num_texts, -1)
     """,
+    "with_and_without": """
+        the model is left changed by a failure: copy.deepcopy(model) => model
+    """,
     "mend_the_heads": """
         more than one fault is left: => brought, looked = [], []
             for head in range(num_heads):

@@ -67,7 +67,7 @@ key_pooling = Exercise(
 )
 
 
-# --- 2.2 ---
+# --- 2.3 ---
 def split_the_map(w, query):
     """A key matrix (dim, key_dim) that brings w back."""
     return torch.outer(w, query) / (query @ query)  # (dim, key_dim)
@@ -115,7 +115,7 @@ split_the_map = Exercise(
 )
 
 
-# --- 2.3 ---
+# --- 2.2 ---
 def redundant_key(W_key, b_key, query, b_query):
     """The single map of a key model: w (dim,) and b ()."""
     w = W_key @ query  # (dim,)

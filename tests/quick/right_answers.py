@@ -118,13 +118,16 @@ RIGHT = {
         a number: => return W_key @ query, (b_key @ query + b_query).item()
     """,
     "split_the_map": """
-        one column: => K = torch.zeros(len(w), len(query))
-            place = query.abs().argmax()
-            K[:, place] = w / query[place]
+        by the pseudoinverse: => return torch.outer(w, torch.linalg.pinv(torch.stack([query, other], dim=1))[0])
+        bent twice: => K = torch.randn(len(w), len(query))
+            K = K - torch.outer(K @ other, other) / other.dot(other)
+            rest = query - other * query.dot(other) / other.dot(other)
+            return K + torch.outer(w - K @ query, rest) / rest.dot(rest)
+        two columns: => pairs = [(i, j) for i in range(len(query)) for j in range(i)]
+            i, j = max(pairs, key=lambda ij: abs(query[ij[0]] * other[ij[1]] - query[ij[1]] * other[ij[0]]))
+            K, size = torch.zeros(len(w), len(query)), query[i] * other[j] - query[j] * other[i]
+            K[:, i], K[:, j] = w * other[j] / size, -w * other[i] / size
             return K
-        bent: => K = torch.randn(len(w), len(query))
-            return K + torch.outer(w - K @ query, query) / query.dot(query)
-        by the pseudoinverse: => return w[:, None] @ torch.linalg.pinv(query[:, None])
     """,
     "key_pooling": """
         by hand: => features = self.features(ids)
@@ -940,6 +943,11 @@ EQUAL = {  # mutants by what stands in them, with the reason why they are right
         ("'<PAD>': 1", "'<UNK>': 2", "'<PAD>': -1", "'<UNK>': 0"), "no text holds these words, so nobody looks them up"
     ),
     "masked_softmax": {"finfo((-scores).dtype)": "a tensor and its negative have one dtype"},
+    "split_the_map": {
+        "/ (apart @ apart)": "what is left of the query is at right angles to what was taken off",
+        "(other @ query)": "a dot product has no order",
+        "(query @ apart)": "a dot product has no order",
+    },
     "redundant_key": {"b = query @ b_key + b_query": "a dot product has no order"},
     "marked_classifier": {"mark_id, dim=17": "the starting cell has the sizes"},
     "gains_by_places": {"in ((False, True), (True, False), (True, True))": "a dict has no order that counts"},

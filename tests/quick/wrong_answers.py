@@ -41,7 +41,7 @@ WRONG = {
     "split_the_map": """
         wrong type: return => return [0.0] or
         an argument is not used: => return torch.ones(6, len(query))
-        an axis is missing: torch.outer(w, query) => w
+        an axis is missing: torch.outer(w, apart) => w
     """,
     "add_queries": """
         one map for two: self.W_key = nn.Linear(dim, key_dim, bias=bias) => self.W_key = self.W_query

@@ -89,7 +89,8 @@ def two_queries(query: Tensor, other: Tensor, seed: int) -> Case:
     return Case({"w": draw(6, seed=seed), "query": query, "other": other})
 
 
-APART, SPLIT = "query - (query @ other) / (other @ other) * other", "torch.outer(w, apart) / (apart @ query)"
+PART, SPLIT = "(query @ other) / (other @ other) * other", "torch.outer(w, apart) / (apart @ query)"
+APART = f"query - {PART}"
 
 split_the_map = Exercise(
     split_the_map,
@@ -103,23 +104,23 @@ split_the_map = Exercise(
     "both queries",
     see=PROOF,
     mistakes=edits(f"""
-        the other query is answered: {APART} => query
-        all of the other taken off: {APART} => query - other
+        the other query is answered: {APART} => query || outer(w, apart) => outer(w, query)
+        the part along the other is wrong: {APART} => query - other || / (other @ other) => ||
+            (query @ other) => (query * other) || (other @ other) => (other * other) || (other @ other) => other ||
+            (other @ other) * other => (other @ other) / other || (other @ other) * other => (other @ other) ||
+            (query @ other) / (other @ other) => (other @ other) / (query @ other) || {APART} => query - {PART} - other
         the part added, not taken off: query - (query => query + (query
-        the part not divided: / (other @ other) =>
+        the part along the other alone: {APART} => {PART}
         the queries exchanged: {APART} => other - (query @ other) / (query @ query) * query &&
             (apart @ query) => (apart @ other)
-        divided by the whole q · q: (apart @ query) => (query @ query)
+        divided by something else: (apart @ query) => (query @ query) || apart.norm() || len(query) || (other @ query) ||
+            apart
         not divided by q · q: / (apart @ query) =>
-        divided by the length of q: (apart @ query) => apart.norm()
         multiplied in place of divided: / (apart @ query) => * (apart @ query)
-        divided by the number of entries: (apart @ query) => len(query)
         the query is not undone: {SPLIT} => w[:, None].repeat(1, len(query)) ||
             w[:, None].repeat(1, len(query)) / len(query)
         nothing comes back: torch.outer(w, apart) => torch.zeros(len(w), len(query))
         the matrix the wrong way round: outer(w, apart) => outer(apart, w)
-        the part along the other alone: {APART} => (query @ other) / (other @ other) * other
-        one matrix for the other alone: {APART} => other
     """),
 )
 

@@ -185,12 +185,9 @@ mend_the_game = Exercise(
 
 def with_and_without(model, layer, places, measure):
     """What `measure` says of the model, and of the model with one layer silenced at some places."""
-
-    def silent_there(part, given, added):
-        return added.masked_fill(places[:, None], 0.0)  # (batch, tokens, dim)
-
     before, changed = measure(model), copy.deepcopy(model)
-    changed.layers[layer].W_output.register_forward_hook(silent_there)
+    heard = ~places[:, None]  # (tokens, 1)
+    changed.layers[layer].W_output.register_forward_hook(lambda part, given, added: heard * added)
     return before, measure(changed)
 
 
@@ -277,9 +274,9 @@ def silencing(num_layers: int, layer: int, dim: int, *places: int) -> Case:
     return Case({"model": Model(num_layers, dim, num_layers), "layer": layer, "places": marked, "measure": said})
 
 
-WHERE, SILENT = "added.masked_fill(places[:, None], 0.0)", "W_output.register_forward_hook(silent_there)"
-READS = "register_forward_pre_hook(lambda part, given: given[0].masked_fill(places[:, None], 0.0))"
-ALL_OF_THEM = "[one.W_output.register_forward_hook(silent_there) for one in changed.layers"
+WHERE, SILENT = "heard * added", "W_output.register_forward_hook(lambda part, given, added: heard * added)"
+READS = "register_forward_pre_hook(lambda part, given: heard * given[0])"
+ALL_OF_THEM = f"[one.{SILENT} for one in changed.layers"
 
 with_and_without = Exercise(
     with_and_without,
@@ -291,8 +288,8 @@ with_and_without = Exercise(
     see=AWAY,
     mistakes=edits(f"""
         silent at all places: {WHERE} => 0 * added
-        the other places silenced: places[:, None] => ~places[:, None]
-        the neighbours silenced: places[:, None] => places.roll(1)[:, None] || places.roll(-1)[:, None]
+        the other places silenced: ~places => places
+        the neighbours silenced: ~places => ~places.roll(1) || ~places.roll(-1)
         one text silenced: {WHERE} => torch.cat([{WHERE}[:1], added[1:]]) || torch.cat([added[:1], {WHERE}[1:]])
         all layers silenced: changed.layers[layer].{SILENT} => {ALL_OF_THEM}]
         another layer silenced: changed.layers[layer] => changed.layers[layer - 1] || changed.layers[0] ||
@@ -305,7 +302,7 @@ with_and_without = Exercise(
         the difference alone: return before, measure(changed) => return before - measure(changed)
         the two in the wrong order: return before, measure(changed) => return measure(changed), before
         the difference in place of the second: before, measure(changed) => before, before - measure(changed)
-        set to one, not to zero: 0.0) => 1.0)
+        set to one, not to zero: {WHERE} => torch.where(heard, added, 1.0)
         no model is measured: measure(changed) => measure(layer) || changed = measure(model) => changed = measure(layer)
         no model is copied: copy.deepcopy(model) => copy.deepcopy(layer) || copy.deepcopy(before)
         measured after the change both times: return before, => return measure(changed),

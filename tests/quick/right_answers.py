@@ -944,9 +944,9 @@ EQUAL = {  # mutants by what stands in them, with the reason why they are right
     ),
     "masked_softmax": {"finfo((-scores).dtype)": "a tensor and its negative have one dtype"},
     "split_the_map": {
-        "/ (apart @ apart)": "what is left of the query is at right angles to what was taken off",
-        "(other @ query)": "a dot product has no order",
+        "query - other @ query": "a dot product has no order",
         "(query @ apart)": "a dot product has no order",
+        "* other - query": "a direction and its negative: the sign cancels in the division",
     },
     "redundant_key": {"b = query @ b_key + b_query": "a dot product has no order"},
     "marked_classifier": {"mark_id, dim=17": "the starting cell has the sizes"},

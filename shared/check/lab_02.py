@@ -113,8 +113,8 @@ split_the_map = Exercise(
         the part along the other alone: {APART} => {PART}
         the queries exchanged: {APART} => other - (query @ other) / (query @ query) * query &&
             (apart @ query) => (apart @ other)
-        divided by something else: (apart @ query) => (query @ query) || apart.norm() || len(query) || (other @ query) ||
-            apart
+        divided by something else: (apart @ query) => (query @ query) || apart.norm() || len(query) ||
+            (other @ query) || apart
         not divided by q · q: / (apart @ query) =>
         multiplied in place of divided: / (apart @ query) => * (apart @ query)
         the query is not undone: {SPLIT} => w[:, None].repeat(1, len(query)) ||

@@ -2,15 +2,14 @@
 
 import copy
 
-import numpy as np
 import torch
-from scipy import stats
 from torch import nn
 
 from ..model import AttentionPooling
 from ..training import mean_and_interval
 from .attention import COUNTED, PADDING, TWO_MODELS, attend, real_tokens, texts
 from .exercise import Case, Exercise, draw
+from .experiment import asked, by_sums
 from .mistakes import Mistake, Wrong, edits
 from .run import Raised
 
@@ -239,12 +238,6 @@ def level(model):
     return model.level.item()
 
 
-def by_student(change, models, measure):
-    """From what the models are made of."""
-    moves = np.array([model.moves for model in models])
-    return moves.mean().item(), (stats.t.ppf(0.975, len(moves) - 1) * stats.sem(moves)).item()
-
-
 def planted(*levels_and_moves: tuple[float, float]) -> Case:
     return Case({"change": moved, "models": [Known(*pair) for pair in levels_and_moves], "measure": level})
 
@@ -258,11 +251,11 @@ effect_of = Exercise(
         planted((0.25, 0.125), (0.5, 0.5)),
         planted((1.0, 0.25), (0.125, -0.5), (0.5, 1.0), (0.75, 0.75), (0.25, -0.125)),
     ],
-    truth=by_student,
+    truth=lambda change, models, measure: by_sums([model.moves for model in models]),
     tried="lists of two, three and five models of which it is known what a change does to them",
     see="Lab 1, “Exercise 1.4 (experiment): take the places away from a trained model”",
     mistakes=edits(f"""
-        unchanged minus changed: {CHANGED} => measure(model) - measure(changed)
+        the sign turned round [effect]: {CHANGED} => measure(model) - measure(changed)
         measured without a change: change(changed) => pass || measure(changed) - => measure(model) -
         pairing lost: => before, after = [], []
             for model in models:
@@ -278,15 +271,10 @@ effect_of = Exercise(
             changed = copy.deepcopy(model) => changed = copy.deepcopy(models[0]) && - measure(model) =>
             - measure(models[0])
         each model compared with the first: - measure(model) => - measure(models[0])
-        signs lost: {CHANGED} => abs({CHANGED})
+        sign lost [effect]: {CHANGED} => abs({CHANGED})
         a ratio in place of a difference: measure(changed) - => measure(changed) /
-        differences without mean and interval: return mean_and_interval(differences) => return differences
+        no mean and interval: return mean_and_interval(differences) => return differences
         changed twice: change(changed) => change(changed); change(changed)
-        ends in place of mean and half: return mean_and_interval(differences) =>
-            mean, half = mean_and_interval(differences); return mean - half, mean + half
-        normal in place of t: return mean_and_interval(differences) =>
-            half = 1.96 * np.std(differences, ddof=1) / len(differences) ** 0.5; return np.mean(differences), half
-        results in the wrong order [interval]: return mean_and_interval(differences) =>
-            return mean_and_interval(differences)[::-1]
-    """),
+    """)
+    + asked("differences"),
 )

@@ -2,13 +2,13 @@
 
 import numpy as np
 import torch
-from scipy import stats
 from torch import Tensor, nn
 
 from ..model import KeyPooling
 from ..training import mean_and_interval
 from .compare import check_shape
 from .exercise import Case, Exercise, draw
+from .experiment import asked, by_sums, over_seeds
 from .lab_01 import MASKS, SUMMED, of_ids, pool_by_pytorch, pooling
 from .mistakes import Wrong, edits
 from .run import Raised
@@ -196,7 +196,7 @@ def slope_by_sums(measure, sizes, seeds):
     for seed in seeds:
         x, y = (np.array([np.log(number) for number in row]) for row in (sizes, [measure(s, seed) for s in sizes]))
         slopes.append(((x - x.mean()) @ (y - y.mean())) / ((x - x.mean()) @ (x - x.mean())))
-    return float(np.mean(slopes)), float(stats.t.ppf(0.975, len(slopes) - 1) * stats.sem(slopes))
+    return by_sums(slopes)
 
 
 FIT = "np.polyfit(np.log(sizes), np.log(numbers), 1)[0]"
@@ -217,24 +217,17 @@ slope = Exercise(
         no logarithm of the sizes: np.log(sizes) => sizes
         no logarithm of the measure: np.log(numbers) => numbers
         no logarithms: np.log(sizes), np.log(numbers) => sizes, numbers
-        one seed for all: measure(size, seed) => measure(size, 0) || measure(size, seeds[0])
-        the seeds counted anew: in seeds: => in range(len(seeds)): || in seeds: => in range(1, len(seeds) + 1):
+        one seed for all: measure(size, seed) => measure(size, 0)
         width and seed exchanged [sizes]: measure(size, seed) => measure(seed, size)
         one line for all seeds: => x = np.log([size for seed in seeds for size in sizes])
             y = np.log([measure(size, seed) for seed in seeds for size in sizes])
             return float(np.polyfit(x, y, 1)[0]), 0.0
         averaged before the line: => rows = np.array([[measure(size, seed) for size in sizes] for seed in seeds])
             return float(np.polyfit(np.log(sizes), np.log(rows.mean(axis=0)), 1)[0]), 0.0
-        slopes without mean and interval: return mean_and_interval(slopes) => return slopes
-        the whole width: return mean_and_interval(slopes) =>
-            return mean_and_interval(slopes)[0], 2 * mean_and_interval(slopes)[1]
-        ends in place of mean and half: return mean_and_interval(slopes) =>
-            mean, half = mean_and_interval(slopes); return mean - half, mean + half
-        normal in place of t: return mean_and_interval(slopes) =>
-            return np.mean(slopes), 1.96 * np.std(slopes, ddof=1) / len(slopes) ** 0.5
-        results in the wrong order [interval]: return mean_and_interval(slopes) =>
-            return mean_and_interval(slopes)[::-1]
-        signs lost [slopes]: slopes.append({FIT}) => slopes.append(abs({FIT}))
+        no mean and interval [slopes]: return mean_and_interval(slopes) => return slopes
+        sign lost [slopes]: slopes.append({FIT}) => slopes.append(abs({FIT}))
         the ends alone: {FIT} => np.log(numbers[-1] / numbers[0]) / np.log(sizes[-1] / sizes[0])
-    """),
+    """)
+    + over_seeds()
+    + asked("slopes"),
 )

@@ -23,7 +23,7 @@ from .attention import (
 )
 from .compare import check_shape, kind
 from .exercise import Case, Exercise, draw
-from .interval import asked
+from .experiment import asked
 from .mistakes import Mistake, Wrong, edits
 from .words import _
 

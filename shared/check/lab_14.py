@@ -31,12 +31,7 @@ def by_a_dictionary(weights, ids):
         if letter in last:
             total, times = total + weights[t, last[letter] + 1].item(), times + 1
         last[letter] = t
-    return torch.tensor(total / max(times, 1), dtype=weights.dtype)
-
-
-def one_number(given, **_):
-    """A float is as good as a tensor without axes."""
-    return torch.tensor(float(given)) if isinstance(given, (int, float)) else given
+    return total / max(times, 1)
 
 
 def text(*ids: int, seed: int = 0) -> Case:
@@ -55,7 +50,6 @@ follow_score = Exercise(
         text(5, 6, 5, seed=3),
     ],
     truth=by_a_dictionary,
-    view=one_number,
     tried="texts in which letters come once, twice and three times, also side by side",
     see=LOOK,
     mistakes=edits(f"""
@@ -224,11 +218,7 @@ def counted(model, layer, measure):
         ):
             whole[row] += (number + 1) * (sum(weights) + bias)
             rest[row] += (number != layer) * (number + 1) * (sum(weights) + bias)
-    return tuple(torch.tensor(sum(x**2 for x in added)) for added in (whole, rest))
-
-
-def two_numbers(given, **_):
-    return tuple(map(one_number, given)) if isinstance(given, (tuple, list)) else given
+    return tuple(sum(x**2 for x in added) for added in (whole, rest))
 
 
 def leaves_no_trace(answer, go):
@@ -256,25 +246,24 @@ with_and_without = Exercise(
         Case({"model": Model(n, 3, seed=n), "layer": layer, "measure": said}) for n, layer in ((2, 0), (3, 2), (4, 1))
     ],
     truth=counted,
-    view=two_numbers,
     also=leaves_no_trace,
     tried="models of 2, 3 and 4 layers, and a measure that fails",
     see=AWAY,
     mistakes=edits(f"""
         the bias is left: {BIAS} => pass
         the matrix is left: {WEIGHT} => pass
-        measured twice without a change: measure(changed) => measure(model)
+        measured without a change [layer]: measure(changed) => measure(model)
         all layers silenced: {WEIGHT} => [nn.init.zeros_(p) for one in changed.layers for p in one.parameters()]
         another layer silenced: changed.layers[layer] => changed.layers[layer - 1] || changed.layers[0] ||
             changed.layers[-1]
         all layers but this one: {WEIGHT} => [nn.init.zeros_(p) for n, one in enumerate(changed.layers) if n != layer
             for p in one.parameters()] && {BIAS} => pass
         the difference alone: return before, measure(changed) => return before - measure(changed)
-        the two in the wrong order: return before, measure(changed) => return measure(changed), before
+        results in the wrong order [before]: return before, measure(changed) => return measure(changed), before
         the difference in place of the second: before, measure(changed) => before, before - measure(changed)
         no model is measured: measure(changed) => measure(layer) || measure(before) || measure(model) => measure(layer)
         no model is copied: copy.deepcopy(model) => copy.deepcopy(layer) || copy.deepcopy(before)
-        set to one, not to zero: nn.init.zeros_ => nn.init.ones_
+        ones in place of zeros [map]: nn.init.zeros_ => nn.init.ones_
         measured after the change both times: return before, => return measure(changed),
     """),
 )

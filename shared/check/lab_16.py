@@ -293,7 +293,7 @@ def needed(attention: object, num_tokens: int, sizes: list[int]) -> Tensor:
 def in_order(given: object, attention: object, num_tokens: int, sizes: list[int]) -> object:
     """The bytes of a dict in the order of the sizes."""
     if not isinstance(given, dict) or set(given) != set(sizes):
-        raise Wrong("no dict of the sizes", sizes=sizes)
+        raise Wrong("no dict with these keys", keys=", ".join(map(str, sizes)))
     return torch.tensor([float(given[size]) for size in sizes])
 
 

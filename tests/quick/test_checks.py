@@ -17,7 +17,8 @@ import numpy as np
 import pytest
 import torch
 from mutants import mutants
-from right_answers import EQUAL, RIGHT
+from right_answers import EQUAL, RIGHT, TRUTH
+from scipy import stats
 from torch import Tensor
 from wrong_answers import WRONG
 
@@ -49,7 +50,7 @@ def answers(tables: dict[str, str]) -> list:
 
 def defined(name: str, code: str):
     """The function or class that a cell defines, among the names that the solution's file knows."""
-    more = {"masked_softmax": masked_softmax, "torch": torch, "nn": torch.nn, "np": np}
+    more = {"masked_softmax": masked_softmax, "torch": torch, "nn": torch.nn, "np": np, "stats": stats}
     names = more | vars(sys.modules[COURSE[name].solution.__module__])
     exec(compile(code, "<cell>", "exec"), names)
     return names[ast.parse(code).body[-1].name]
@@ -112,7 +113,7 @@ def test_a_mistake_found_by_looking_at_the_answer_has_a_sentence():
 @pytest.mark.parametrize("name", RIGHT)
 def test_an_exercise_knows_eight_mistakes_and_three_right_answers(name):
     assert len({mistake.name for mistake, _ in COURSE[name].edited}) >= 8
-    assert len(edits(RIGHT[name])) >= 3
+    assert len(edits(RIGHT[name])) + (name in TRUTH) >= 3
 
 
 # --- right and wrong answers -------------------------------------------------------------------------------------
@@ -127,6 +128,11 @@ def test_the_solution_is_correct(name):
 def test_a_right_answer_is_correct_in_any_style(name, style, edit):
     verdict = ask(name, defined(name, edit.edited(COURSE[name].source)))
     assert verdict, repr(verdict)
+
+
+@pytest.mark.parametrize("name", TRUTH)
+def test_the_truth_s_own_way_is_a_right_answer(name):
+    assert ask(name, COURSE[name].truth), repr(ask(name, COURSE[name].truth))
 
 
 @pytest.mark.parametrize("name", COURSE)

@@ -6,8 +6,8 @@ WRONG = {
         wrong dtype: dtype=torch.long => dtype=torch.float32
     """,
     "unknown_by_size": """
-        no dict of the sizes: return found => return list(found.values())
-        no pair for each size: return found => return {size: pair[0] for size, pair in found.items()}
+        no dict with these keys: return found => return list(found.values())
+        no pair of mean and half: return found => return {size: pair[0] for size, pair in found.items()}
     """,
     "masked_softmax": """
         returns nothing: return scores.softmax => scores.softmax
@@ -87,7 +87,7 @@ WRONG = {
         cut off from the gradient: self.output(pooled) => self.output(pooled.detach())
     """,
     "gains_by_places": """
-        no dict of the three kinds: return found => return list(found.values())
+        no dict with these keys: return found => return list(found.values())
         no pair of mean and half: training.mean_and_interval(gains) => np.mean(gains)
         pairing lost: training.mean_and_interval(gains) => (np.mean(gains), math.hypot(*(training.mean_and_interval(
                 [train(*kind, s) for s in seeds])[1] for kind in ((query_place, key_place), (False, False)))))
@@ -256,7 +256,7 @@ WRONG = {
             def add( => def join( && self.add( => self.join(
     """,
     "missed_by_rate": """
-        no dict of the rates: return found => return list(found.values()) || return found => return found[rates[0]]
+        no dict with these keys: return found => return list(found.values()) || return found => return found[rates[0]]
         returns nothing: return found => found
     """,
     "encoder_layer": """

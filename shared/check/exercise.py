@@ -65,10 +65,14 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Case:
-    """One trial: inputs by name, in the order of the arguments; for a layer also the sizes it is made with."""
+    """One trial: inputs by name, in the order of the arguments; for a layer also the sizes it is made with.
+
+    `stretched`: how many times larger a layer's parameters are made than they came, so that scores are large.
+    """
 
     inputs: dict[str, Any]
     sizes: tuple = ()
+    stretched: float = 1.0
 
     def __str__(self) -> str:
         told = ", ".join(
@@ -234,7 +238,7 @@ class Exercise:
         inputs = {name: _cast(value, dtype) for name, value in case.inputs.items()}
         if not self.parts:
             return Trial(case, inputs, self._seen(go(answer, *inputs.values()), inputs))
-        made = go(lambda: layer.disturbed(answer(*case.sizes).eval()))
+        made = go(lambda: layer.disturbed(answer(*case.sizes).eval(), case.stretched))
         if isinstance(made, Raised):
             if "Module.__init__() call" in made.text:
                 raise Wrong("super().__init__() is missing")

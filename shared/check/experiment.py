@@ -58,7 +58,7 @@ mean forgotten: RETURN => return half.item()
 """
 SEEDS = """
 one seed for all: for seed in seeds => for seed in [seeds[0]] * len(seeds)
-seeds that were not asked for: for seed in seeds => for seed in range(200) || for seed in range(len(seeds)) ||
+seeds that were not asked for: for seed in seeds => for seed in range(len(seeds)) ||
     for seed in range(1, len(seeds) + 1)
 a seed left out: for seed in seeds => for seed in seeds[1:] || for seed in seeds[:-1]
 """

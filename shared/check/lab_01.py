@@ -20,6 +20,7 @@ MASKS = [
     real_tokens([4, 3, 2, 1]),
     real_tokens([1, 1]),
 ]
+LONELY = real_tokens([1, 2] * 6 + [3])  # among so many, some score lower than what a careless fill gives to padding
 
 
 # --- 1.1 ---
@@ -46,7 +47,7 @@ masked_softmax = Exercise(
     masked_softmax,
     cases=[
         *(Case({"scores": draw(*mask.shape, seed=n), "mask": mask}) for n, mask in enumerate(MASKS)),
-        Case({"scores": 250 * draw(13, 3, seed=5), "mask": real_tokens([1, 2] * 6 + [3])}),
+        Case({"scores": 250 * draw(13, 3, seed=5), "mask": LONELY}),
     ],
     truth=shares_by_loops,
     learns=("scores",),
@@ -84,10 +85,10 @@ def pool_by_pytorch(ids, mask, features, score, output):
     return output(pooled).squeeze(1), weights
 
 
-def of_ids(sizes: tuple, mask: torch.Tensor, seed: int = 0) -> Case:
+def of_ids(sizes: tuple, mask: torch.Tensor, seed: int = 0, stretched: float = 1.0) -> Case:
     """A batch of texts for a model made with these sizes, of which the first is the number of words."""
     random = torch.Generator().manual_seed(seed)
-    return Case({"ids": torch.randint(2, sizes[0], mask.shape, generator=random) * mask, "mask": mask}, sizes)
+    return Case({"ids": torch.randint(2, sizes[0], mask.shape, generator=random) * mask, "mask": mask}, sizes, stretched)
 
 
 def fits_into_the_lab(*names: str):
@@ -117,6 +118,9 @@ def pooling() -> list[Mistake]:
         mask after the softmax: {WEIGH} => scores.softmax(1) * mask
         padding scored zero: {WEIGH} => (scores * mask).softmax(1) || (scores * mask).softmax(1) * mask
         the mask added as it is: {WEIGH} => (scores + mask).softmax(1) || (scores + mask).softmax(1) * mask
+        padding hidden with too small a number: {WEIGH} => scores.masked_fill(~mask, -20.0).softmax(1) ||
+            scores.masked_fill(~mask, -20.0).softmax(1) * mask || scores.masked_fill(~mask, -100.0).softmax(1) ||
+            scores.masked_fill(~mask, -100.0).softmax(1) * mask
         no softmax: {WEIGH} => scores * mask || scores
         sigmoid instead of softmax: {WEIGH} => scores.sigmoid() * mask || scores.sigmoid()
         softmax over the batch: {WEIGH} => scores.softmax(0) || scores.softmax(0) * mask
@@ -141,13 +145,16 @@ def pooling() -> list[Mistake]:
 attention_pool = Exercise(
     AttentionPooling,
     name="attention_pool",
-    cases=[of_ids((9, dim), mask, seed) for seed, (dim, mask) in enumerate(zip((4, 2, 3, 4, 6), MASKS, strict=True))],
+    cases=[
+        *(of_ids((9, dim), mask, seed) for seed, (dim, mask) in enumerate(zip((4, 2, 3, 4, 6), MASKS, strict=True))),
+        of_ids((9, 4), LONELY, 5, stretched=30.0),
+    ],
     truth=pool_by_pytorch,
     parts=("features", "score", "output"),
     widths=lambda words, dim: {"score": (dim, 1), "output": (dim, 1)},
     also=fits_into_the_lab("score", "output"),
-    tried="five batches in double precision, with padding behind and in front, without, with a text of padding only "
-    "and with texts of one token, against PyTorch's scaled_dot_product_attention",
+    tried="six batches in double precision, with padding behind and in front, without, with a text of padding only, "
+    "with texts of one token and with large scores, against PyTorch's scaled_dot_product_attention",
     see=TWO_MODELS,
     mistakes=edits(f"""
         weights not used: {SUMMED} => (mask.unsqueeze(2) * features).sum(dim=1) / mask.sum(1, keepdim=True).clamp(min=1)

@@ -9,7 +9,7 @@ from ..training import mean_and_interval
 from .compare import check_shape
 from .exercise import Case, Exercise, draw
 from .experiment import asked, by_sums, over_seeds
-from .lab_01 import MASKS, SUMMED, of_ids, pool_by_pytorch, pooling
+from .lab_01 import LONELY, MASKS, SUMMED, of_ids, pool_by_pytorch, pooling
 from .mistakes import Wrong, edits
 from .run import Raised
 
@@ -45,15 +45,18 @@ key_pooling = Exercise(
     KeyPooling,
     name="key_pooling",
     cases=[
-        of_ids((9, *widths), mask, seed)
-        for seed, (widths, mask) in enumerate(zip(((4, 2), (2, 5), (3, 3), (4, 1), (6, 4)), MASKS, strict=True))
+        *(
+            of_ids((9, *widths), mask, seed)
+            for seed, (widths, mask) in enumerate(zip(((4, 2), (2, 5), (3, 3), (4, 1), (6, 4)), MASKS, strict=True))
+        ),
+        of_ids((9, 4, 2), LONELY, 5, stretched=16.0),
     ],
     truth=key_model_by_pytorch,
     parts=("features", *PARTS),
     widths=lambda words, dim, key_dim: {"W_key": (dim, key_dim), "query": (key_dim, 1), "output": (dim, 1)},
     also=fits_into_the_lab,
-    tried="five batches in double precision, with padding behind and in front, without, with a text of padding only "
-    "and with texts of one token, k below d, above it and 1, against PyTorch's scaled_dot_product_attention",
+    tried="six batches in double precision, with padding behind and in front, without, with a text of padding only, "
+    "with texts of one token and with large scores, k below d, above it and 1, against PyTorch's scaled_dot_product_attention",
     see=SPLIT_IN_TWO,
     mistakes=edits(f"""
         a tanh between key and query: self.W_key(features) => self.W_key(features).tanh()

@@ -241,6 +241,7 @@ what_two_matrices_cost = Exercise(
             own_weight(True, seed) - own_weight(False, seed)
         the same matrices twice: own_weight(True, seed) => own_weight(False, seed) ||
             own_weight(False, seed) => own_weight(True, seed)
+        seeds that were not asked for: for seed in seeds => for seed in range(200)
         pairing lost: => one = torch.tensor([own_weight(False, seed) for seed in seeds])
             two = torch.tensor([own_weight(True, seed) for seed in seeds])
             half = 2 * (one.var() + two.var()).sqrt() / math.sqrt(len(one))

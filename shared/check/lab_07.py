@@ -216,6 +216,7 @@ twice_the_words = Exercise(
             (9, seed) || (16, seed) => (32, seed) || (12, seed) || (10, seed) || (15, seed) || (17, seed)
         other seeds for the second: (8, seed) => (8, seed + 1)
         one seed for all [second]: (8, seed) => (8, seeds[0])
+        seeds that were not asked for: for seed in seeds => for seed in range(200)
         ratio of the means: ratios.mean().item() =>
             sum(largest_weight(16, s) for s in seeds) / sum(largest_weight(8, s) for s in seeds)
     """)

@@ -65,7 +65,9 @@ def by_pytorch(
     return output
 
 
-def block_and_weights(features, mask, attention_mask, attention, attention_norm, feed_forward, feed_forward_norm):
+def block_and_weights(
+    features, attention, attention_norm, feed_forward, feed_forward_norm, mask=None, attention_mask=None
+):
     output = by_pytorch(
         True, features, attention, attention_norm, feed_forward, feed_forward_norm, mask, attention_mask
     )
@@ -119,7 +121,7 @@ transformer_block = Exercise(
     name="transformer_block",
     cases=[
         given(texts((6, 2, 12), real_tokens([4, 2]))),
-        Case({"features": draw(1, 3, 4), "mask": None, "attention_mask": None}, sizes=(4, 4, 4)),
+        Case({"features": draw(1, 3, 4)}, sizes=(4, 4, 4)),
         given(texts((8, 1, 10), real_tokens([1, 5, 3], padding_first=True))),
         Case(
             {"features": draw(2, 4, 4, seed=1), "mask": None, "attention_mask": torch.ones(4, 4).tril().bool()},
@@ -172,6 +174,7 @@ transformer_block = Exercise(
             return features + self => return features - self
         Lab 8, “What a mask hides”
         no mask: , mask, attention_mask) => , None, attention_mask)
+        the mask has no default: mask=None, attention_mask=None => mask, attention_mask=None || mask, attention_mask
         order forgotten [mask]: , mask, attention_mask) => , mask)
         the mask the wrong way round: , mask, attention_mask) => , None if mask is None else ~mask, attention_mask)
     """),

@@ -100,6 +100,7 @@ encoder_layer = Exercise(
         num_heads is not used: (dim, num_heads) => (dim, 1)
         eps is not used: (dim, eps) => (dim)
         Lab 8, “What a mask hides”
+        the mask has no default: mask=None => mask
         no mask: (features, mask) => (features)
         the mask the wrong way round: (features, mask) => (features, None if mask is None else ~mask)
     """),

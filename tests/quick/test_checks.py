@@ -9,6 +9,7 @@ import re
 import sys
 import textwrap
 import time
+from copy import deepcopy
 from functools import cache
 from pathlib import Path
 
@@ -110,9 +111,10 @@ def test_a_mistake_found_by_looking_at_the_answer_has_a_sentence():
     assert set(re.findall(r'Wrong\(\s*"(.*?)"', files)) <= set(SENTENCES)
 
 
-@pytest.mark.parametrize("name", RIGHT)
-def test_an_exercise_knows_eight_mistakes_and_three_right_answers(name):
+@pytest.mark.parametrize("name", COURSE)
+def test_an_exercise_knows_eight_mistakes_three_right_answers_and_twenty_mutants(name):
     assert len({mistake.name for mistake, _ in COURSE[name].edited}) >= 8
+    assert len(mutants(COURSE[name].source)) == 20
     assert len(edits(RIGHT[name])) + (name in TRUTH) >= 3
 
 
@@ -150,11 +152,44 @@ def test_a_wrong_answer_hears_its_own_mistake(name, mistake, edit):
     assert (verdict.state, verdict.mistake) == ("wrong", mistake), repr(verdict)
 
 
+GENERAL = {
+    "returns nothing": lambda solution, *inputs: None,
+    "raises": lambda solution, *inputs: 1 / 0,
+    "changes its input": lambda solution, *inputs: [part.zero_() for part in inputs if isinstance(part, Tensor)],
+    "wrong type": lambda solution, *inputs: {0: solution(*inputs)},
+}
+
+
+@pytest.mark.parametrize("name", COURSE)
+def test_what_any_answer_can_get_wrong_is_told_in_each_exercise(name):
+    """For an exercise with a view, which says itself what it wants, a wrong type may have another name."""
+    exercise = COURSE[name]
+    for mistake, wrong in GENERAL.items():
+        if inspect.isclass(exercise.solution):
+
+            class Answer(exercise.solution):
+                def forward(self, *inputs, wrong=wrong):
+                    return wrong(super().forward, *inputs)
+        else:
+
+            def Answer(*inputs, wrong=wrong):
+                return wrong(exercise.solution, *inputs)
+
+        if mistake == "changes its input" and not any(isinstance(i, Tensor) for i in exercise.cases[0].inputs.values()):
+            continue
+        verdict = ask(name, Answer)
+        assert verdict.state == "wrong" and "cannot be compared" not in repr(verdict)
+        assert verdict.mistake == mistake or mistake == "wrong type" and exercise.view, repr(verdict)
+    given = exercise.solution if not inspect.isclass(exercise.solution) else lambda: None
+    other = torch.nn.Linear if not inspect.isclass(exercise.solution) else given
+    assert ask(name, other).mistake == ("not a class" if inspect.isclass(exercise.solution) else "not a function")
+
+
 # --- mutants -----------------------------------------------------------------------------------------------------
 
 
 def changed(case: Case, seed: int) -> Case:
-    """The same case with other numbers, and its tokens in another order."""
+    """The same case with other numbers, words, seeds and sizes, and its tokens in another order."""
     inputs = {}
     random = torch.Generator().manual_seed(seed)
     for name, value in case.inputs.items():
@@ -164,6 +199,19 @@ def changed(case: Case, seed: int) -> Case:
             value = value[:, torch.randperm(value.shape[1], generator=random)]
         elif isinstance(value, np.ndarray) and value.dtype.kind == "f":
             value = 0.03 * torch.randn(value.shape, generator=random, dtype=torch.float64).numpy()
+        elif name == "seeds":
+            value = torch.randperm(1000, generator=random)[: len(value)].tolist()
+        elif name == "num_words":
+            value = int(torch.randint(3, 30, (), generator=random))
+        elif name == "band":
+            value = float(torch.rand((), generator=random)) / 20
+        elif name in ("train", "texts") and isinstance(value, list):
+            words = sorted({word for text in value for word in text})
+            value = [[words[n] for n in torch.randint(len(words), (len(text),), generator=random)] for text in value]
+        elif isinstance(value, torch.nn.Module):
+            value = deepcopy(value)
+            for parameter in value.parameters():
+                parameter.data = torch.randn(parameter.shape, generator=random, dtype=parameter.dtype)
         inputs[name] = value
     return Case(inputs, case.sizes)
 
@@ -179,7 +227,7 @@ def told_of_mutants(name: str) -> tuple[int, int, int, list[str]]:
     return named, raised, len(found) - len(accepted), accepted
 
 
-@pytest.mark.parametrize("name", RIGHT)
+@pytest.mark.parametrize("name", COURSE)
 def test_twenty_mutants_are_refused_unless_they_are_right_all_the_same(name):
     named, raised, refused, accepted = told_of_mutants(name)
     print(f"{name}: {named} of {refused} refused by name, {raised} raise")
@@ -189,7 +237,7 @@ def test_twenty_mutants_are_refused_unless_they_are_right_all_the_same(name):
 
 def test_most_mutants_that_run_to_their_end_are_refused_by_name():
     """One that raises is told its error, and the line it stands in."""
-    named, raised, refused = (sum(told_of_mutants(name)[place] for name in RIGHT) for place in range(3))
+    named, raised, refused = (sum(told_of_mutants(name)[place] for name in COURSE) for place in range(3))
     print(f"all: {named} of {refused} refused by name, {raised} raise")
     assert named >= 0.7 * (refused - raised)
 

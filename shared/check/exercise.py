@@ -90,6 +90,11 @@ def draw(*shape: int, seed: int = 0) -> Tensor:
     return torch.randn(shape, generator=torch.Generator().manual_seed(seed + OTHERS), dtype=torch.float64)
 
 
+def drawn(seed: int = 0, scale: float = 1.0, **shapes: tuple[int, ...]) -> dict[str, Tensor]:
+    """Inputs by name, each of these shapes, times `scale`."""
+    return {name: scale * draw(*shape, seed=seed + place) for place, (name, shape) in enumerate(shapes.items())}
+
+
 @dataclass
 class Trial:
     """One case as the reader's answer took it: what it gave, and for a layer its parts and what it gave next."""

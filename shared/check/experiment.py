@@ -86,7 +86,7 @@ def by_hand(row: str, quantile: str) -> list[Mistake]:
 
 
 def over_seeds(first: str = "", second: str = "") -> list[Mistake]:
-    """What goes wrong with `for seed in seeds` around two runs that are compared, as in `run(8, seed) - run(2, seed)`."""
+    """What goes wrong with `for seed in seeds` around runs, two that are subtracted or others."""
     words = {"DIFFERENCE": f"{first} - {second}", "FIRST": first, "SECOND": second}
     words |= {"OF_ONE_SEED": second.replace("seed)", "seeds[0])"), "NEXT_SEED": second.replace("seed)", "seed + 1)")}
     return family(SEEDS + (PAIRED if first else ""), **words)

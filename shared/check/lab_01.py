@@ -88,7 +88,8 @@ def pool_by_pytorch(ids, mask, features, score, output):
 def of_ids(sizes: tuple, mask: torch.Tensor, seed: int = 0, stretched: float = 1.0) -> Case:
     """A batch of texts for a model made with these sizes, of which the first is the number of words."""
     random = torch.Generator().manual_seed(seed)
-    return Case({"ids": torch.randint(2, sizes[0], mask.shape, generator=random) * mask, "mask": mask}, sizes, stretched)
+    ids = torch.randint(2, sizes[0], mask.shape, generator=random) * mask
+    return Case({"ids": ids, "mask": mask}, sizes, stretched)
 
 
 def fits_into_the_lab(*names: str):

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 from ..model import KeyPooling
 from ..training import mean_and_interval
 from .compare import check_shape
-from .exercise import Case, Exercise, draw
+from .exercise import Case, Exercise, draw, drawn
 from .experiment import asked, by_sums, over_seeds
 from .lab_01 import LONELY, MASKS, SUMMED, of_ids, pool_by_pytorch, pooling
 from .mistakes import Wrong, edits
@@ -56,7 +56,8 @@ key_pooling = Exercise(
     widths=lambda words, dim, key_dim: {"W_key": (dim, key_dim), "query": (key_dim, 1), "output": (dim, 1)},
     also=fits_into_the_lab,
     tried="six batches in double precision, with padding behind and in front, without, with a text of padding only, "
-    "with texts of one token and with large scores, k below d, above it and 1, against PyTorch's scaled_dot_product_attention",
+    "with texts of one token and with large scores, k below d, above it and 1, against PyTorch's "
+    "scaled_dot_product_attention",
     see=SPLIT_IN_TWO,
     mistakes=edits(f"""
         a tanh between key and query: self.W_key(features) => self.W_key(features).tanh()
@@ -142,8 +143,7 @@ def with_b_as_tensor(given, W_key, **_):
 
 
 def key_model(dim: int, key_dim: int, seed: int) -> Case:
-    shapes = {"W_key": (dim, key_dim), "b_key": (key_dim,), "query": (key_dim,), "b_query": ()}
-    return Case({name: draw(*shape, seed=seed + place) for place, (name, shape) in enumerate(shapes.items())})
+    return Case(drawn(seed, W_key=(dim, key_dim), b_key=(key_dim,), query=(key_dim,), b_query=()))
 
 
 redundant_key = Exercise(

@@ -6,7 +6,7 @@ import torch
 from torch import nn
 
 from .attention import attend, mixing, scaling
-from .exercise import Case, Exercise, draw
+from .exercise import Case, Exercise, draw, drawn
 from .experiment import by_hand, by_sums, known_run, over_seeds
 from .mistakes import Wrong, edits
 
@@ -166,8 +166,7 @@ def mend_the_batch(queries, keys, values):
 
 
 def three(shape: tuple[int, ...], d_k: int, d_v: int, scale: float = 1.0) -> Case:
-    widths = {"queries": d_k, "keys": d_k, "values": d_v}
-    return Case({name: scale * draw(*shape, width, seed=seed) for seed, (name, width) in enumerate(widths.items())})
+    return Case(drawn(0, scale, queries=(*shape, d_k), keys=(*shape, d_k), values=(*shape, d_v)))
 
 
 ROOT_OF, SHARES = "math.sqrt(keys.shape[-1])", "powers.sum(dim=-1, keepdim=True)"

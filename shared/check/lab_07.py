@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from .exercise import Case, Exercise, draw
+from .exercise import Case, Exercise, draw, drawn
 from .experiment import by_hand, by_sums, known_run, over_seeds
 from .mistakes import Wrong, edits
 
@@ -27,8 +27,7 @@ def scores_by_pairs(asking, embedded, W_query, W_key):
 
 
 def words(asking: int, tokens: int, dim: int, d_k: int) -> Case:
-    matrices = {"W_query": draw(d_k, dim, seed=1), "W_key": draw(d_k, dim, seed=2)}
-    return Case({"asking": asking, "embedded": draw(tokens, dim)} | matrices)
+    return Case({"asking": asking} | drawn(embedded=(tokens, dim), W_query=(d_k, dim), W_key=(d_k, dim)))
 
 
 QUERY, KEYS = "W_query @ embedded[asking]", "embedded @ W_key.T"

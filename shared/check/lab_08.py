@@ -7,7 +7,7 @@ from torch import nn
 
 from ..model import MultiHeadSelfAttention
 from .attention import COUNTED, attend, real_tokens, scaling
-from .exercise import Case, Exercise, draw
+from .exercise import Case, Exercise, draw, drawn
 from .experiment import by_hand, by_sums, known_run, over_seeds
 from .lab_06 import BATCH, SCALE
 from .mistakes import Wrong, edits
@@ -227,9 +227,8 @@ def joined_by_pytorch(queries, keys, values, num_heads, mask):
 
 
 def projected(shape: tuple[int, int, int], num_heads: int, lengths: list[int], first: bool = False, scale=1.0) -> Case:
-    drawn = {name: scale * draw(*shape, seed=seed) for seed, name in enumerate(("queries", "keys", "values"))}
     mask = real_tokens([*lengths, shape[1]], first)[:-1]
-    return Case(drawn | {"num_heads": num_heads, "mask": mask})
+    return Case(drawn(0, scale, queries=shape, keys=shape, values=shape) | {"num_heads": num_heads, "mask": mask})
 
 
 OWN, ROOT_OF = "slice(head * head_dim, (head + 1) * head_dim)", "math.sqrt(head_dim)"

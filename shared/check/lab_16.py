@@ -8,7 +8,7 @@ from torch.nn import functional as F
 
 from shared.measure import peak_bytes
 
-from .exercise import Case, Exercise, draw
+from .exercise import Case, Exercise, draw, drawn
 from .mistakes import Wrong, edits
 
 RUNNING = "Lab 16, “A softmax that cannot look ahead”"
@@ -136,8 +136,8 @@ def one_block(
     """A block of `new` words after `kept` words that are still there."""
     shapes = {"queries": (new, key_dim), "keys": (new, key_dim), "values": (new, value_dim)}
     shapes |= {"kept_keys": (kept, key_dim), "kept_values": (kept, value_dim)}
-    drawn = {name: scale * draw(num_heads, *shape, seed=seed + n) for n, (name, shape) in enumerate(shapes.items())}
-    return Case(drawn | {"reach": reach})
+    inputs = drawn(seed, scale, **{name: (num_heads, *shape) for name, shape in shapes.items()})
+    return Case(inputs | {"reach": reach})
 
 
 def word_by_word(queries, keys, values, kept_keys, kept_values, reach):
@@ -216,9 +216,8 @@ def cached_step(query, key, value, keys, values):
 
 def one_step(num_heads: int, words: int, key_dim: int, value_dim: int, seed: int = 0) -> Case:
     """A step after `words` words that were kept."""
-    shapes = {"query": (1, key_dim), "key": (1, key_dim), "value": (1, value_dim)}
-    shapes |= {"keys": (words, key_dim), "values": (words, value_dim)}
-    return Case({name: 2 * draw(num_heads, *shape, seed=seed + n) for n, (name, shape) in enumerate(shapes.items())})
+    new = {"query": (num_heads, 1, key_dim), "key": (num_heads, 1, key_dim), "value": (num_heads, 1, value_dim)}
+    return Case(drawn(seed, 2.0, **new, keys=(num_heads, words, key_dim), values=(num_heads, words, value_dim)))
 
 
 def step_by_loops(query: Tensor, key: Tensor, value: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor, ...]:

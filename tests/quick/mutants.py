@@ -19,7 +19,8 @@ OPERATORS = {
     ast.Lt: (ast.LtE, ast.Gt),
     ast.Eq: (ast.NotEq,),
 }
-TWINS = {"sum": ("mean", "amax"), "mean": ("sum", "amax", "max", "min", "std"), "exp": ("log",), "tril": ("triu",), "ones": ("zeros",)}
+TWINS = {"sum": ("mean", "amax"), "mean": ("sum", "amax", "max", "min", "std"), "exp": ("log",)}
+TWINS |= {"tril": ("triu",), "ones": ("zeros",)}
 
 
 def mutants(source: str, count: int = 20) -> list[str]:

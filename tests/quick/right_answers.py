@@ -1,7 +1,5 @@
 """Right answers in odd styles, as edits of the solution, mostly another body; and mutants that are right anyway."""
 
-import re
-
 # Exercises whose truth is an answer in another style, most by loops.
 TRUTH = (
     *("lost_to_the_cut", "masked_softmax", "masked_mean", "looked_at", "scores_of_one_word", "all_filters"),
@@ -658,8 +656,8 @@ for name, first, second, by, quantile in (
     ("twice_the_words", "largest_weight(16, seed)", "largest_weight(num_words=8, seed=seed)", "/", "2"),
     ("worth_of_a_head", "share_left(8, 1, seed)", "share_left(embed_dim=2, num_heads=2, seed=seed)", "-", "2.776"),
 ):
-    words = {"FIRST": first, "SECOND": second, "BY": by, "QUANTILE": quantile}
-    RIGHT[name] = re.sub("FIRST|SECOND|BY|QUANTILE", lambda word: words[word[0]], OVER_SEEDS)
+    RIGHT[name] = OVER_SEEDS.replace("FIRST", first).replace("SECOND", second)
+    RIGHT[name] = RIGHT[name].replace("BY", by).replace("QUANTILE", quantile)
 
 RIGHT |= {
     "looked_at": """

@@ -82,6 +82,9 @@ class Case:
         return re.sub(" at 0x[0-9a-f]+", "", told)  # where a function lies in memory is of no use to a reader
 
 
+# What is said of a wrong answer before anybody looks at how its numbers or its code differ.
+TOLD_FIRST = ("returns nothing", "wrong type", "raises", "a name that is not there", "a thing of another kind")
+
 OTHERS = 0  # grading sets another number, and gets cases with numbers that no notebook has seen
 
 
@@ -234,7 +237,7 @@ class Exercise:
                 self._last_look(answer, trials[0], go)
             elif known := self._named(trials):
                 raise _Named(known)
-            elif wrong.mistake in ("returns nothing", "wrong type", "raises"):
+            elif wrong.mistake in TOLD_FIRST:
                 raise wrong
             else:
                 raise self._overlooked(answer) or _related(trials) or wrong

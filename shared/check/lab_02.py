@@ -71,55 +71,65 @@ key_pooling = Exercise(
 )
 
 
-# --- 2.2 ---
-def split_the_map(w, query):
-    """A key matrix (dim, key_dim) that brings w back."""
-    return torch.outer(w, query) / (query @ query)  # (dim, key_dim)
+# --- 2.3 ---
+def split_the_map(w, query, other):
+    """A key matrix (dim, key_dim) with which query brings w back, and other nothing."""
+    apart = query - (query @ other) / (other @ other) * other  # (key_dim,), at right angles to other
+    return torch.outer(w, apart) / (apart @ query)  # (dim, key_dim)
 
 
-def what_the_query_makes(given, w, query):
-    """What counts in an answer to `split_the_map`: the product of its matrix with the query."""
+def what_the_queries_make(given, w, query, other):
+    """What counts in an answer to `split_the_map`: the products of its matrix with both queries, (dim, 2)."""
     shape = (len(w), len(query))
     if not isinstance(given, Tensor):
         raise Wrong("wrong type [key matrix]", kind=type(given).__name__, shape=shape)
     if given.shape == shape[::-1] and shape != shape[::-1]:
         raise Wrong("the matrix the wrong way round", see=PROOF)
     check_shape(given, shape, "(d, k)")
-    return (given * query).sum(dim=1)
+    return torch.stack([(given * asks).sum(dim=1) for asks in (query, other)], dim=1)
 
 
-SPLIT, SQUARE = "torch.outer(w, query) / (query @ query)", "(query @ query)"
+def two_queries(query: Tensor, other: Tensor, seed: int) -> Case:
+    return Case({"w": draw(6, seed=seed), "query": query, "other": other})
+
+
+PART, SPLIT = "(query @ other) / (other @ other) * other", "torch.outer(w, apart) / (apart @ query)"
+APART = f"query - {PART}"
 
 split_the_map = Exercise(
     split_the_map,
     cases=[
-        *(Case({"w": draw(6, seed=n), "query": draw(key_dim, seed=10 + n)}) for n, key_dim in enumerate((3, 1, 9))),
-        Case({"w": draw(6, seed=3), "query": torch.tensor([0.0, 2.0, 0.0], dtype=torch.float64)}),
+        *(two_queries(*draw(2, key_dim, seed=10 + n), seed=n) for n, key_dim in enumerate((3, 2, 9))),
+        two_queries(*torch.tensor([[0.0, 2.0, 0.0], [1.0, 1.0, 0.0]], dtype=torch.float64), seed=3),
     ],
-    truth=lambda w, query: w,
-    view=what_the_query_makes,
-    tried="queries of 3, 1 and 9 random numbers and one with zeros, for maps of 6, by multiplying your K with the "
-    "query",
+    truth=lambda w, query, other: torch.stack([w, torch.zeros_like(w)], dim=1),
+    view=what_the_queries_make,
+    tried="pairs of queries of 3, 2 and 9 random numbers and one with zeros, for maps of 6, by multiplying your K with "
+    "both queries",
     see=PROOF,
     mistakes=edits(f"""
-        not divided by q · q: / {SQUARE} =>
-        divided by the length of q: {SQUARE} => query.norm()
-        each column brings back all of w: {SQUARE} => {SQUARE} * len(query)
+        the other query is answered: {APART} => query || outer(w, apart) => outer(w, query)
+        the part along the other is wrong: {APART} => query - other || / (other @ other) => ||
+            (query @ other) => (query * other) || (other @ other) => (other * other) || (other @ other) => other ||
+            (other @ other) * other => (other @ other) / other || (other @ other) * other => (other @ other) ||
+            (query @ other) / (other @ other) => (other @ other) / (query @ other) || {APART} => query - {PART} - other
+        the part added, not taken off: query - (query => query + (query
+        the part along the other alone: {APART} => {PART}
+        the queries exchanged: {APART} => other - (query @ other) / (query @ query) * query &&
+            (apart @ query) => (apart @ other)
+        divided by something else: (apart @ query) => (query @ query) || apart.norm() || len(query) ||
+            (other @ query) || apart
+        not divided by q · q: / (apart @ query) =>
+        multiplied in place of divided: / (apart @ query) => * (apart @ query)
         the query is not undone: {SPLIT} => w[:, None].repeat(1, len(query)) ||
             w[:, None].repeat(1, len(query)) / len(query)
-        divided by an entry of q: {SPLIT} => torch.outer(w, (torch.arange(len(query)) == 0) / query[0]) ||
-            w[:, None] / query / len(query)
-        nothing comes back: torch.outer(w, query) => torch.zeros(len(w), len(query))
-        the matrix the wrong way round: outer(w, query) => outer(query, w)
-        multiplied in place of divided: / {SQUARE} => * {SQUARE}
-        divided by the number of entries: {SQUARE} => len(query)
-        w taken for the query: {SQUARE} => (w @ query) || (query @ w) || (w @ w)
-        the query entry by entry: {SQUARE} => query || (query * query)
+        nothing comes back: torch.outer(w, apart) => torch.zeros(len(w), len(query))
+        the matrix the wrong way round: outer(w, apart) => outer(apart, w)
     """),
 )
 
 
-# --- 2.3 ---
+# --- 2.2 ---
 def redundant_key(W_key, b_key, query, b_query):
     """The single map of a key model: w (dim,) and b ()."""
     w = W_key @ query  # (dim,)

@@ -82,7 +82,7 @@ language_model = Exercise(
 )
 
 
-# --- 10.2 ---
+# --- 10.3 ---
 def allowed_places(mask, reach):
     """True where a token may look, (batch, tokens that ask, tokens that are asked)."""
     places = torch.arange(mask.shape[1])
@@ -95,7 +95,7 @@ def places_by_loops(mask, reach):
     return torch.tensor([[[bool(row[j]) and i - reach < j <= i for j in places] for i in places] for row in mask])
 
 
-WHO = "Lab 10, “Exercise 10.2: who may look at whom”"
+WHO = "Lab 10, “Exercise 10.3: who may look at whom”"
 ALLOWED, NEAR = "(back >= 0) & (back < reach) & mask[:, None, :]", "(back >= 0) & (back < reach)"
 
 allowed_places = Exercise(
@@ -142,7 +142,7 @@ allowed_places = Exercise(
 )
 
 
-# --- 10.3 ---
+# --- 10.2 ---
 def next_word_loss(scores, ids):
     """The average surprise at the next word, a tensor without axes."""
     said = scores[:, :-1].flatten(0, 1)  # (batch * (tokens - 1), known_words)

@@ -1,10 +1,12 @@
 """The checks of lab 14: a score for heads, a game that gave its answers away, an experiment that leaves no trace."""
 
 import copy
+import math
 
 import torch
 from torch import Tensor, nn
 
+from ..model import causal_mask
 from .exercise import Case, Exercise, draw
 from .mistakes import Wrong, edits
 
@@ -175,54 +177,76 @@ mend_the_game = Exercise(
 # --- 14.3 --------------------------------------------------------------------------------------------------------
 
 
-def with_and_without(model, layer, measure):
-    """What `measure` says of the model, and of the model with one layer silenced."""
-    before = measure(model)
-    changed = copy.deepcopy(model)
-    nn.init.zeros_(changed.layers[layer].W_output.weight)
-    nn.init.zeros_(changed.layers[layer].W_output.bias)
+def with_and_without(model, layer, places, measure):
+    """What `measure` says of the model, and of the model with one layer silenced at some places."""
+    before, changed = measure(model), copy.deepcopy(model)
+    heard = ~places[:, None]  # (tokens, 1)
+    changed.layers[layer].W_output.register_forward_hook(lambda part, given, added: heard * added)
     return before, measure(changed)
 
 
+TEXTS = torch.tensor([[2, 0, 1, 3, 3], [1, 3, 0, 2, 1]])
+
+
 class Layer(nn.Module):
-    def __init__(self, dim):
+    """Each token looks at itself and at all before it, alike."""
+
+    def __init__(self, dim, seed):
         super().__init__()
         self.W_output = nn.Linear(dim, dim)
+        self.W_output.weight.data, self.W_output.bias.data = draw(dim, dim, seed=seed), draw(dim, seed=seed + 50)
+
+    def forward(self, features, mask=None, attention_mask=None):
+        weights = attention_mask / attention_mask.sum(dim=1, keepdim=True)  # (tokens, tokens)
+        return self.W_output(weights.to(features) @ features), weights.expand(len(features), 1, -1, -1)
 
 
 class Model(nn.Module):
-    """Adds up what its layers say of ones, each layer in its own scale."""
+    """Adds what its layers say, as the lab's does, and gives the features."""
 
     def __init__(self, num_layers, dim, seed):
         super().__init__()
-        self.layers = nn.ModuleList(Layer(dim) for _ in range(num_layers))
-        for number, layer in enumerate(self.layers):
-            layer.W_output.weight.data = draw(dim, dim, seed=seed + number)
-            layer.W_output.bias.data = draw(dim, seed=seed + number + 50)
+        self.letters = nn.Embedding(4, dim)
+        self.letters.weight.data = draw(4, dim, seed=seed + 90)
+        self.layers = nn.ModuleList(Layer(dim, seed + number) for number in range(num_layers))
 
-    def forward(self):
-        ones = torch.ones(self.layers[0].W_output.in_features, dtype=torch.float64)
-        return sum((n + 1) * layer.W_output(ones) for n, layer in enumerate(self.layers))  # (dim,)
+    def forward(self, ids):
+        features, maps = self.letters(ids), []  # (batch, tokens, dim)
+        for layer in self.layers:
+            attended, weights = layer(features, attention_mask=causal_mask(ids.shape[1]))
+            features = features + attended  # (batch, tokens, dim)
+            maps.append(weights)
+        return features, maps
 
 
 def said(model):
+    """A number in which each place of each text has its own share."""
     with torch.no_grad():
-        return (model() ** 2).sum().item()
+        given, _ = model(TEXTS)
+    return sum((place + 1) * square for place, square in enumerate((given**2).sum(dim=2).flatten().tolist()))
 
 
-def counted(model, layer, measure):
-    whole, rest = [0.0] * 3, [0.0] * 3
-    for number, one in enumerate(model.layers):
-        for row, (weights, bias) in enumerate(
-            zip(one.W_output.weight.tolist(), one.W_output.bias.tolist(), strict=True)
-        ):
-            whole[row] += (number + 1) * (sum(weights) + bias)
-            rest[row] += (number != layer) * (number + 1) * (sum(weights) + bias)
-    return tuple(sum(x**2 for x in added) for added in (whole, rest))
+def counted(model, layer, places, measure):
+    totals = []
+    for silent in (False, True):
+        total = 0.0
+        for text, ids in enumerate(TEXTS.tolist()):
+            rows = [model.letters.weight[letter].tolist() for letter in ids]
+            for number, one in enumerate(model.layers):
+                lines = list(zip(one.W_output.weight.tolist(), one.W_output.bias.tolist(), strict=True))
+                added = []
+                for place in range(len(rows)):
+                    mean = [sum(column) / (place + 1) for column in zip(*rows[: place + 1], strict=True)]
+                    heard = not (silent and number == layer and places[place])
+                    added.append([heard * (sum(map(math.prod, zip(w, mean, strict=True))) + b) for w, b in lines])
+                rows = [[x + y for x, y in zip(*pair, strict=True)] for pair in zip(rows, added, strict=True)]
+            total += sum((len(rows) * text + place + 1) * x**2 for place, row in enumerate(rows) for x in row)
+        totals.append(total)
+    return tuple(totals)
 
 
 def leaves_no_trace(answer, go):
-    model = Model(2, 3, seed=9)
+    model, places = Model(2, 3, seed=9), torch.tensor([True, False, True, True, False])
     whole = said(model)
 
     def fails_on_another(given):
@@ -230,40 +254,46 @@ def leaves_no_trace(answer, go):
             raise ArithmeticError("measured on a silenced model")
         return whole
 
-    go(lambda: answer(model, 0, fails_on_another))
+    go(lambda: answer(model, 0, places, fails_on_another))
     if said(model) != whole:
         raise Wrong("the model is left changed by a failure", AWAY)
 
 
-WEIGHT, BIAS = (
-    "nn.init.zeros_(changed.layers[layer].W_output.weight)",
-    "nn.init.zeros_(changed.layers[layer].W_output.bias)",
-)
+def silencing(num_layers: int, layer: int, dim: int, *places: int) -> Case:
+    marked = torch.isin(torch.arange(TEXTS.shape[1]), torch.tensor(places))
+    return Case({"model": Model(num_layers, dim, num_layers), "layer": layer, "places": marked, "measure": said})
+
+
+WHERE, SILENT = "heard * added", "W_output.register_forward_hook(lambda part, given, added: heard * added)"
+READS = "register_forward_pre_hook(lambda part, given: heard * given[0])"
+ALL_OF_THEM = f"[one.{SILENT} for one in changed.layers"
 
 with_and_without = Exercise(
     with_and_without,
-    cases=[
-        Case({"model": Model(n, 3, seed=n), "layer": layer, "measure": said}) for n, layer in ((2, 0), (3, 2), (4, 1))
-    ],
+    cases=[silencing(2, 0, 3, 1, 3), silencing(3, 2, 4, 0, 3, 4), silencing(4, 1, 5, 2), silencing(3, 1, 2, 0, 1)],
     truth=counted,
     also=leaves_no_trace,
-    tried="models of 2, 3 and 4 layers, and a measure that fails",
+    tried="models of 2, 3 and 4 layers, each silenced at other places, and a measure that fails",
     see=AWAY,
     mistakes=edits(f"""
-        the bias is left: {BIAS} => pass
-        the matrix is left: {WEIGHT} => pass
-        measured without a change [layer]: measure(changed) => measure(model)
-        all layers silenced: {WEIGHT} => [nn.init.zeros_(p) for one in changed.layers for p in one.parameters()]
+        silent at all places: {WHERE} => 0 * added
+        the other places silenced: ~places => places
+        the neighbours silenced: ~places => ~places.roll(1) || ~places.roll(-1)
+        one text silenced: {WHERE} => torch.cat([{WHERE}[:1], added[1:]]) || torch.cat([added[:1], {WHERE}[1:]])
+        all layers silenced: changed.layers[layer].{SILENT} => {ALL_OF_THEM}]
         another layer silenced: changed.layers[layer] => changed.layers[layer - 1] || changed.layers[0] ||
             changed.layers[-1]
-        all layers but this one: {WEIGHT} => [nn.init.zeros_(p) for n, one in enumerate(changed.layers) if n != layer
-            for p in one.parameters()] && {BIAS} => pass
+        all layers but this one: changed.layers[layer].{SILENT} =>
+            {ALL_OF_THEM} if one is not changed.layers[layer]]
+        the bias is left: {SILENT} => W_output.{READS}
+        what the layer reads is silenced: {SILENT} => {READS}
+        measured without a change [layer]: measure(changed) => measure(model)
         the difference alone: return before, measure(changed) => return before - measure(changed)
         results in the wrong order [before]: return before, measure(changed) => return measure(changed), before
         the difference in place of the second: before, measure(changed) => before, before - measure(changed)
-        no model is measured: measure(changed) => measure(layer) || measure(before) || measure(model) => measure(layer)
+        ones in place of zeros [layer]: {WHERE} => torch.where(heard, added, 1.0)
+        no model is measured: measure(changed) => measure(layer) || changed = measure(model) => changed = measure(layer)
         no model is copied: copy.deepcopy(model) => copy.deepcopy(layer) || copy.deepcopy(before)
-        ones in place of zeros [map]: nn.init.zeros_ => nn.init.ones_
         measured after the change both times: return before, => return measure(changed),
     """),
 )

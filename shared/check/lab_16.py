@@ -12,11 +12,11 @@ from .exercise import Case, Exercise, draw, drawn
 from .mistakes import Wrong, edits
 
 RUNNING = "Lab 16, “A softmax that cannot look ahead”"
-WINDOW = "Lab 16, “Exercise 16.3 (debug): a window read in blocks”"
+WINDOW = "Lab 16, “Exercise 16.2 (debug): a window read in blocks”"
 CACHE = "Lab 16, “Writing with a memory”"
 ROOT = "Lab 3, “Why divide by the square root of k?”"
 
-# --- 16.2 --------------------------------------------------------------------------------------------------------
+# --- 16.3 --------------------------------------------------------------------------------------------------------
 
 
 def merge(first, second):
@@ -115,7 +115,7 @@ merge = Exercise(
     """),
 )
 
-# --- 16.3 --------------------------------------------------------------------------------------------------------
+# --- 16.2 --------------------------------------------------------------------------------------------------------
 
 
 def mend_the_blocks(queries, keys, values, kept_keys, kept_values, reach):

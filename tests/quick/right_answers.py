@@ -112,13 +112,16 @@ RIGHT = {
         a number: => return W_key @ query, (b_key @ query + b_query).item()
     """,
     "split_the_map": """
-        one column: => K = torch.zeros(len(w), len(query))
-            place = query.abs().argmax()
-            K[:, place] = w / query[place]
+        by the pseudoinverse: => return torch.outer(w, torch.linalg.pinv(torch.stack([query, other], dim=1))[0])
+        bent twice: => K = torch.randn(len(w), len(query))
+            K = K - torch.outer(K @ other, other) / other.dot(other)
+            rest = query - other * query.dot(other) / other.dot(other)
+            return K + torch.outer(w - K @ query, rest) / rest.dot(rest)
+        two columns: => pairs = [(i, j) for i in range(len(query)) for j in range(i)]
+            i, j = max(pairs, key=lambda ij: abs(query[ij[0]] * other[ij[1]] - query[ij[1]] * other[ij[0]]))
+            K, size = torch.zeros(len(w), len(query)), query[i] * other[j] - query[j] * other[i]
+            K[:, i], K[:, j] = w * other[j] / size, -w * other[i] / size
             return K
-        bent: => K = torch.randn(len(w), len(query))
-            return K + torch.outer(w - K @ query, query) / query.dot(query)
-        by the pseudoinverse: => return w[:, None] @ torch.linalg.pinv(query[:, None])
     """,
     "key_pooling": """
         by hand: => features = self.features(ids)
@@ -591,7 +594,6 @@ RIGHT = {
     """,
 }
 
-PARAMETERS = "nn.Linear(dim, key_dim, bias=False) => nn.Parameter(torch.randn(dim, key_dim))"
 LAYERS = """
         biases, and -inf: dim, key_dim, bias=False => dim, key_dim && masked_softmax(scores, mask.unsqueeze(1)) =>
             scores.masked_fill(~mask[:, None], float("-inf")).softmax(-1)
@@ -607,12 +609,6 @@ LAYERS = """
             outputs = attend(q, k, BROUGHT, attn_mask=mask[:, None])
             return outputs, attend(q, k, unit.expand(len(mask), -1, -1), attn_mask=mask[:, None])
         both masks: mask.unsqueeze(1) => mask[:, None] & mask[:, :, None]
-"""
-BY_PARAMETERS = f"""
-        by parameters: {PARAMETERS} MORE && => q, k = features @ self.W_query, features @ self.W_key
-            scores = torch.einsum("bik,bjk->bij", q, k) / math.sqrt(q.size(-1))
-            weights = nn.functional.softmax(scores + torch.where(mask, 0.0, -1e9)[:, None], dim=-1)
-            return torch.einsum("bij,bjv->biv", weights, BROUGHT), weights
 """
 RIGHT["add_queries"] = LAYERS.replace("BROUGHT", "features").replace(
     "dim, key_dim, bias=False => dim, key_dim &&", "keys = self.W_key(features) => keys = self.W_key(features) + 0 &&"
@@ -723,26 +719,35 @@ RIGHT |= {
             return ids
     """,
     "with_and_without": """
-        put back in a finally: => output, before = model.layers[layer].W_output, measure(model)
-            kept = [output.weight.data.clone(), output.bias.data.clone()]
-            try:
-                output.weight.data.zero_(), output.bias.data.zero_()
-                return before, measure(model)
-            finally:
-                output.weight.data, output.bias.data = kept
-        by a hook: => before = measure(model)
-            hook = model.layers[layer].W_output.register_forward_hook(lambda part, given, said: 0 * said)
+        a module around the layer: => class Around(nn.Module):
+                def __init__(self, layer):
+                    super().__init__()
+                    self.layer = layer
+                def forward(self, features, attention_mask=None):
+                    added, weights = self.layer(features, attention_mask=attention_mask)
+                    return added * ~places[:, None], weights
+            other = copy.deepcopy(model)
+            other.layers[layer] = Around(other.layers[layer])
+            return measure(model), measure(other)
+        a hook taken away in a finally: => before = measure(model)
+            keep = (~places).to(torch.get_default_dtype())
+            hook = model.layers[layer].register_forward_hook(
+                lambda part, given, both: (torch.einsum("btd,t->btd", both[0], keep.to(both[0])), both[1]))
             try:
                 return [before, measure(model)]
             finally:
                 hook.remove()
-        by the state: => before, kept = measure(model), copy.deepcopy(model.state_dict())
+        another forward for a while: => before, part = measure(model), model.layers[layer].W_output
+            speak = part.forward
+            def quiet(joined):
+                added = speak(joined).clone()
+                added[:, places.nonzero().flatten()] = 0
+                return added
+            part.forward = quiet
             try:
-                for parameter in model.layers[layer].W_output.parameters():
-                    parameter.data *= 0
                 after = measure(model)
             finally:
-                model.load_state_dict(kept)
+                part.forward = speak
             return before, torch.tensor(after)
     """,
     "rotate": """
@@ -835,13 +840,17 @@ RIGHT |= {
     """,
 }
 
-BIAS = "a bias is allowed: the check works with whatever the map adds"
 LARGE = "the 1 at each word is as far above the 0 elsewhere as .9 of the weight needs, and more"
 EQUAL = {  # mutants by what stands in them, with the reason why they are right
     "encode_batch": dict.fromkeys(
         ("'<PAD>': 1", "'<UNK>': 2", "'<PAD>': -1", "'<UNK>': 0"), "no text holds these words, so nobody looks them up"
     ),
     "masked_softmax": {"finfo((-scores).dtype)": "a tensor and its negative have one dtype"},
+    "split_the_map": {
+        "query - other @ query": "a dot product has no order",
+        "(query @ apart)": "a dot product has no order",
+        "* other - query": "a direction and its negative: the sign cancels in the division",
+    },
     "redundant_key": {"b = query @ b_key + b_query": "a dot product has no order"},
     "marked_classifier": {"mark_id, dim=17": "the starting cell has the sizes"},
     "gains_by_places": {"in ((False, True), (True, False), (True, True))": "a dict has no order that counts"},

@@ -35,7 +35,7 @@ WRONG = {
     "split_the_map": """
         wrong type: return => return [0.0] or
         an argument is not used: => return torch.ones(6, len(query))
-        an axis is missing: torch.outer(w, query) => w
+        an axis is missing: torch.outer(w, apart) => w
     """,
     "add_queries": """
         one map for two: self.W_key = nn.Linear(dim, key_dim, bias=bias) => self.W_key = self.W_query
@@ -168,6 +168,9 @@ WRONG = {
             torch.from_numpy(np.random.default_rng(0).random((num_texts, num_pairs)))
         one order for all texts: torch.rand(num_texts, num_pairs, generator=random).argsort(dim=1) =>
             torch.randperm(num_pairs, generator=torch.Generator().manual_seed(0)).expand(num_texts, -1)
+    """,
+    "with_and_without": """
+        the model is left changed by a failure: copy.deepcopy(model) => model
     """,
     "mend_the_heads": """
         more than one fault is left: => brought, looked = [], []

@@ -38,7 +38,12 @@ def close(given: Tensor, wanted: Tensor) -> Tensor:
 
 def agrees(given: Any, other: Any, wanted: Any = None) -> bool:
     """Whether an answer is what something else gives, except where `wanted` has NaN: nobody looks there."""
+    if isinstance(other, dict):
+        parts = wanted if isinstance(wanted, dict) else dict.fromkeys(other)
+        same_keys = isinstance(given, dict) and set(given) == set(other) == set(parts)
+        return same_keys and all(agrees(given[key], other[key], parts[key]) for key in other)
     if isinstance(other, (tuple, list)):
+        given = list(given) if _is_row(given) else given
         parts = wanted if isinstance(wanted, (tuple, list)) else [None] * len(other)
         listed = isinstance(given, (tuple, list)) and len(given) == len(other) == len(parts)
         return listed and all(map(agrees, given, other, parts))
@@ -49,6 +54,11 @@ def agrees(given: Any, other: Any, wanted: Any = None) -> bool:
         return False
     same = close(given, other)
     return bool((same | wanted.isnan() if wanted is not None and wanted.shape == same.shape else same).all())
+
+
+def _is_row(value: Any) -> bool:
+    """Whether a value is a tensor or an array of one axis, which is as good as a tuple of numbers."""
+    return isinstance(value, (Tensor, np.ndarray)) and value.ndim == 1
 
 
 def kind(value: Any) -> str:
@@ -68,8 +78,16 @@ def compare(given: Any, wanted: Any, where: str) -> None:
     """Raise Wrong when an answer is not what is wanted. Where `wanted` has NaN, any number will do, but no NaN."""
     if given is None:
         raise Wrong("returns nothing")
-    if isinstance(wanted, tuple):
-        row = isinstance(given, (Tensor, np.ndarray)) and given.ndim == 1 and isinstance(wanted[0], float)
+    if isinstance(wanted, dict):
+        if not isinstance(given, dict) or set(given) != set(wanted):
+            raise Wrong("no dict with these keys", keys=", ".join(map(str, wanted)))
+        for key, one in wanted.items():
+            several = isinstance(given[key], (tuple, list)) or _is_row(given[key])
+            if isinstance(one, tuple) and not (several and len(given[key]) == len(one)):
+                raise Wrong("no pair of mean and half")
+            compare(given[key], one, where)
+    elif isinstance(wanted, tuple):
+        row = _is_row(given) and isinstance(wanted[0], float)
         if not (row or isinstance(given, (tuple, list))) or len(given) != len(wanted):
             has = kind(given)
             if isinstance(given, (tuple, list)):

@@ -65,10 +65,14 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Case:
-    """One trial: inputs by name, in the order of the arguments; for a layer also the sizes it is made with."""
+    """One trial: inputs by name, in the order of the arguments; for a layer also the sizes it is made with.
+
+    `stretched`: how many times larger a layer's parameters are made than they came, so that scores are large.
+    """
 
     inputs: dict[str, Any]
     sizes: tuple = ()
+    stretched: float = 1.0
 
     def __str__(self) -> str:
         told = ", ".join(
@@ -78,12 +82,20 @@ class Case:
         return re.sub(" at 0x[0-9a-f]+", "", told)  # where a function lies in memory is of no use to a reader
 
 
+# What is said of a wrong answer before anybody looks at how its numbers or its code differ.
+TOLD_FIRST = ("returns nothing", "wrong type", "raises", "a name that is not there", "a thing of another kind")
+
 OTHERS = 0  # grading sets another number, and gets cases with numbers that no notebook has seen
 
 
 def draw(*shape: int, seed: int = 0) -> Tensor:
     """Normal numbers in double precision, always the same for the same shape and seed."""
     return torch.randn(shape, generator=torch.Generator().manual_seed(seed + OTHERS), dtype=torch.float64)
+
+
+def drawn(seed: int = 0, scale: float = 1.0, **shapes: tuple[int, ...]) -> dict[str, Tensor]:
+    """Inputs by name, each of these shapes, times `scale`."""
+    return {name: scale * draw(*shape, seed=seed + place) for place, (name, shape) in enumerate(shapes.items())}
 
 
 @dataclass
@@ -225,7 +237,7 @@ class Exercise:
                 self._last_look(answer, trials[0], go)
             elif known := self._named(trials):
                 raise _Named(known)
-            elif wrong.mistake in ("returns nothing", "wrong type", "raises"):
+            elif wrong.mistake in TOLD_FIRST:
                 raise wrong
             else:
                 raise self._overlooked(answer) or _related(trials) or wrong
@@ -234,7 +246,7 @@ class Exercise:
         inputs = {name: _cast(value, dtype) for name, value in case.inputs.items()}
         if not self.parts:
             return Trial(case, inputs, self._seen(go(answer, *inputs.values()), inputs))
-        made = go(lambda: layer.disturbed(answer(*case.sizes).eval()))
+        made = go(lambda: layer.disturbed(answer(*case.sizes).eval(), case.stretched))
         if isinstance(made, Raised):
             if "Module.__init__() call" in made.text:
                 raise Wrong("super().__init__() is missing")

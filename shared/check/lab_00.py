@@ -1,16 +1,15 @@
 """The checks of lab 0: what a cut throws away, a vocabulary that grows, and how many words are enough."""
 
-import math
 from collections import Counter
 
 import numpy as np
 import torch
-from scipy import stats
 
 from ..training import mean_and_interval
 from .attention import PADDING
 from .exercise import Case, Exercise
-from .mistakes import Wrong, edits
+from .experiment import asked, by_sums
+from .mistakes import edits
 
 TOKENS = "Lab 0, “Tokens”"
 
@@ -153,21 +152,8 @@ def unknown_by_size(train, texts, sizes):
 def shares_by_rank(train, texts, sizes):
     said = [word for text in train for word in text]
     ranks = sorted(set(said), key=lambda word: -said.count(word))
-    found = []
-    for size in sizes:
-        shares = [sum(word not in ranks[:size] for word in text) / len(text) for text in texts]
-        half = stats.t.ppf(0.975, len(shares) - 1) * np.std(shares, ddof=1) / math.sqrt(len(shares))
-        found.append([np.mean(shares), half])
-    return torch.tensor(np.array(found))
-
-
-def table_of_sizes(given, train, texts, sizes):
-    """The dict as a table, a row for each size."""
-    if not isinstance(given, dict) or set(given) != set(sizes):
-        raise Wrong("no dict of the sizes", sizes=list(sizes))
-    if any(not isinstance(pair, (tuple, list)) or len(pair) != 2 for pair in given.values()):
-        raise Wrong("no pair for each size")
-    return torch.tensor([[float(number) for number in given[size]] for size in sizes], dtype=torch.float64)
+    unknown = {size: [sum(word not in ranks[:size] for word in text) / len(text) for text in texts] for size in sizes}
+    return {size: by_sums(shares) for size, shares in unknown.items()}
 
 
 SHARES = "[np.mean([word not in known for word in text]) for text in texts]"
@@ -180,12 +166,12 @@ unknown_by_size = Exercise(
         sentences("m m m n n o o o o o/p m", "n m/o p p q r", sizes=[2, 3, 1, 5]),
     ],
     truth=shares_by_rank,
-    view=table_of_sizes,
     tried="three lists of texts and one to five known words, counted by hand",
     see="Lab 0, “Exercise 0.3 (experiment): how many words are enough?”",
     mistakes=edits(f"""
         the share of known tokens: word not in known => word in known
-        a count, not a share [tokens]: {SHARES} => [np.sum([word not in known for word in text]) for text in texts]
+        a count instead of a share [tokens]: {SHARES} =>
+            [np.sum([word not in known for word in text]) for text in texts]
         different words, not tokens: for word in text]) for => for word in set(text)]) for
         all texts as one: mean_and_interval({SHARES}) =>
             mean_and_interval([float(word not in known) for text in texts for word in text])
@@ -197,10 +183,6 @@ unknown_by_size = Exercise(
         one word too few: most_common(size) => most_common(size - 1)
         one word too many: most_common(size) => most_common(size + 1)
         the rarest words kept: counts.most_common(size) => counts.most_common()[::-1][:size]
-        the whole width: mean_and_interval({SHARES}) =>
-            (mean_and_interval({SHARES})[0], 2 * mean_and_interval({SHARES})[1])
-        results in the wrong order [interval]: mean_and_interval({SHARES}) => mean_and_interval({SHARES})[::-1]
-        normal in place of t: mean_and_interval({SHARES}) =>
-            (np.mean({SHARES}), 1.96 * np.std({SHARES}, ddof=1) / len(texts) ** 0.5)
-    """),
+    """)
+    + asked(SHARES),
 )

@@ -2,15 +2,14 @@
 
 import copy
 
-import numpy as np
 import torch
-from scipy import stats
 from torch import nn
 
 from ..model import AttentionPooling
 from ..training import mean_and_interval
 from .attention import COUNTED, PADDING, TWO_MODELS, attend, real_tokens, texts
 from .exercise import Case, Exercise, draw
+from .experiment import asked, by_sums
 from .mistakes import Mistake, Wrong, edits
 from .run import Raised
 
@@ -21,6 +20,7 @@ MASKS = [
     real_tokens([4, 3, 2, 1]),
     real_tokens([1, 1]),
 ]
+LONELY = real_tokens([1, 2] * 6 + [3])  # among so many, some score lower than what a careless fill gives to padding
 
 
 # --- 1.1 ---
@@ -47,7 +47,7 @@ masked_softmax = Exercise(
     masked_softmax,
     cases=[
         *(Case({"scores": draw(*mask.shape, seed=n), "mask": mask}) for n, mask in enumerate(MASKS)),
-        Case({"scores": 250 * draw(13, 3, seed=5), "mask": real_tokens([1, 2] * 6 + [3])}),
+        Case({"scores": 250 * draw(13, 3, seed=5), "mask": LONELY}),
     ],
     truth=shares_by_loops,
     learns=("scores",),
@@ -85,10 +85,11 @@ def pool_by_pytorch(ids, mask, features, score, output):
     return output(pooled).squeeze(1), weights
 
 
-def of_ids(sizes: tuple, mask: torch.Tensor, seed: int = 0) -> Case:
+def of_ids(sizes: tuple, mask: torch.Tensor, seed: int = 0, stretched: float = 1.0) -> Case:
     """A batch of texts for a model made with these sizes, of which the first is the number of words."""
     random = torch.Generator().manual_seed(seed)
-    return Case({"ids": torch.randint(2, sizes[0], mask.shape, generator=random) * mask, "mask": mask}, sizes)
+    ids = torch.randint(2, sizes[0], mask.shape, generator=random) * mask
+    return Case({"ids": ids, "mask": mask}, sizes, stretched)
 
 
 def fits_into_the_lab(*names: str):
@@ -118,6 +119,9 @@ def pooling() -> list[Mistake]:
         mask after the softmax: {WEIGH} => scores.softmax(1) * mask
         padding scored zero: {WEIGH} => (scores * mask).softmax(1) || (scores * mask).softmax(1) * mask
         the mask added as it is: {WEIGH} => (scores + mask).softmax(1) || (scores + mask).softmax(1) * mask
+        padding hidden with too small a number: {WEIGH} => scores.masked_fill(~mask, -20.0).softmax(1) ||
+            scores.masked_fill(~mask, -20.0).softmax(1) * mask || scores.masked_fill(~mask, -100.0).softmax(1) ||
+            scores.masked_fill(~mask, -100.0).softmax(1) * mask
         no softmax: {WEIGH} => scores * mask || scores
         sigmoid instead of softmax: {WEIGH} => scores.sigmoid() * mask || scores.sigmoid()
         softmax over the batch: {WEIGH} => scores.softmax(0) || scores.softmax(0) * mask
@@ -142,13 +146,16 @@ def pooling() -> list[Mistake]:
 attention_pool = Exercise(
     AttentionPooling,
     name="attention_pool",
-    cases=[of_ids((9, dim), mask, seed) for seed, (dim, mask) in enumerate(zip((4, 2, 3, 4, 6), MASKS, strict=True))],
+    cases=[
+        *(of_ids((9, dim), mask, seed) for seed, (dim, mask) in enumerate(zip((4, 2, 3, 4, 6), MASKS, strict=True))),
+        of_ids((9, 4), LONELY, 5, stretched=30.0),
+    ],
     truth=pool_by_pytorch,
     parts=("features", "score", "output"),
     widths=lambda words, dim: {"score": (dim, 1), "output": (dim, 1)},
     also=fits_into_the_lab("score", "output"),
-    tried="five batches in double precision, with padding behind and in front, without, with a text of padding only "
-    "and with texts of one token, against PyTorch's scaled_dot_product_attention",
+    tried="six batches in double precision, with padding behind and in front, without, with a text of padding only, "
+    "with texts of one token and with large scores, against PyTorch's scaled_dot_product_attention",
     see=TWO_MODELS,
     mistakes=edits(f"""
         weights not used: {SUMMED} => (mask.unsqueeze(2) * features).sum(dim=1) / mask.sum(1, keepdim=True).clamp(min=1)
@@ -239,12 +246,6 @@ def level(model):
     return model.level.item()
 
 
-def by_student(change, models, measure):
-    """From what the models are made of."""
-    moves = np.array([model.moves for model in models])
-    return moves.mean().item(), (stats.t.ppf(0.975, len(moves) - 1) * stats.sem(moves)).item()
-
-
 def planted(*levels_and_moves: tuple[float, float]) -> Case:
     return Case({"change": moved, "models": [Known(*pair) for pair in levels_and_moves], "measure": level})
 
@@ -258,11 +259,11 @@ effect_of = Exercise(
         planted((0.25, 0.125), (0.5, 0.5)),
         planted((1.0, 0.25), (0.125, -0.5), (0.5, 1.0), (0.75, 0.75), (0.25, -0.125)),
     ],
-    truth=by_student,
+    truth=lambda change, models, measure: by_sums([model.moves for model in models]),
     tried="lists of two, three and five models of which it is known what a change does to them",
     see="Lab 1, “Exercise 1.4 (experiment): take the places away from a trained model”",
     mistakes=edits(f"""
-        unchanged minus changed: {CHANGED} => measure(model) - measure(changed)
+        the sign turned round [effect]: {CHANGED} => measure(model) - measure(changed)
         measured without a change: change(changed) => pass || measure(changed) - => measure(model) -
         pairing lost: => before, after = [], []
             for model in models:
@@ -278,15 +279,10 @@ effect_of = Exercise(
             changed = copy.deepcopy(model) => changed = copy.deepcopy(models[0]) && - measure(model) =>
             - measure(models[0])
         each model compared with the first: - measure(model) => - measure(models[0])
-        signs lost: {CHANGED} => abs({CHANGED})
+        sign lost [effect]: {CHANGED} => abs({CHANGED})
         a ratio in place of a difference: measure(changed) - => measure(changed) /
-        differences without mean and interval: return mean_and_interval(differences) => return differences
+        no mean and interval: return mean_and_interval(differences) => return differences
         changed twice: change(changed) => change(changed); change(changed)
-        ends in place of mean and half: return mean_and_interval(differences) =>
-            mean, half = mean_and_interval(differences); return mean - half, mean + half
-        normal in place of t: return mean_and_interval(differences) =>
-            half = 1.96 * np.std(differences, ddof=1) / len(differences) ** 0.5; return np.mean(differences), half
-        results in the wrong order [interval]: return mean_and_interval(differences) =>
-            return mean_and_interval(differences)[::-1]
-    """),
+    """)
+    + asked("differences"),
 )

@@ -2,14 +2,14 @@
 
 import numpy as np
 import torch
-from scipy import stats
 from torch import Tensor, nn
 
 from ..model import KeyPooling
 from ..training import mean_and_interval
 from .compare import check_shape
-from .exercise import Case, Exercise, draw
-from .lab_01 import MASKS, SUMMED, of_ids, pool_by_pytorch, pooling
+from .exercise import Case, Exercise, draw, drawn
+from .experiment import asked, by_sums, over_seeds
+from .lab_01 import LONELY, MASKS, SUMMED, of_ids, pool_by_pytorch, pooling
 from .mistakes import Wrong, edits
 from .run import Raised
 
@@ -45,15 +45,19 @@ key_pooling = Exercise(
     KeyPooling,
     name="key_pooling",
     cases=[
-        of_ids((9, *widths), mask, seed)
-        for seed, (widths, mask) in enumerate(zip(((4, 2), (2, 5), (3, 3), (4, 1), (6, 4)), MASKS, strict=True))
+        *(
+            of_ids((9, *widths), mask, seed)
+            for seed, (widths, mask) in enumerate(zip(((4, 2), (2, 5), (3, 3), (4, 1), (6, 4)), MASKS, strict=True))
+        ),
+        of_ids((9, 4, 2), LONELY, 5, stretched=16.0),
     ],
     truth=key_model_by_pytorch,
     parts=("features", *PARTS),
     widths=lambda words, dim, key_dim: {"W_key": (dim, key_dim), "query": (key_dim, 1), "output": (dim, 1)},
     also=fits_into_the_lab,
-    tried="five batches in double precision, with padding behind and in front, without, with a text of padding only "
-    "and with texts of one token, k below d, above it and 1, against PyTorch's scaled_dot_product_attention",
+    tried="six batches in double precision, with padding behind and in front, without, with a text of padding only, "
+    "with texts of one token and with large scores, k below d, above it and 1, against PyTorch's "
+    "scaled_dot_product_attention",
     see=SPLIT_IN_TWO,
     mistakes=edits(f"""
         a tanh between key and query: self.W_key(features) => self.W_key(features).tanh()
@@ -149,8 +153,7 @@ def with_b_as_tensor(given, W_key, **_):
 
 
 def key_model(dim: int, key_dim: int, seed: int) -> Case:
-    shapes = {"W_key": (dim, key_dim), "b_key": (key_dim,), "query": (key_dim,), "b_query": ()}
-    return Case({name: draw(*shape, seed=seed + place) for place, (name, shape) in enumerate(shapes.items())})
+    return Case(drawn(seed, W_key=(dim, key_dim), b_key=(key_dim,), query=(key_dim,), b_query=()))
 
 
 redundant_key = Exercise(
@@ -206,7 +209,7 @@ def slope_by_sums(measure, sizes, seeds):
     for seed in seeds:
         x, y = (np.array([np.log(number) for number in row]) for row in (sizes, [measure(s, seed) for s in sizes]))
         slopes.append(((x - x.mean()) @ (y - y.mean())) / ((x - x.mean()) @ (x - x.mean())))
-    return float(np.mean(slopes)), float(stats.t.ppf(0.975, len(slopes) - 1) * stats.sem(slopes))
+    return by_sums(slopes)
 
 
 FIT = "np.polyfit(np.log(sizes), np.log(numbers), 1)[0]"
@@ -227,24 +230,17 @@ slope = Exercise(
         no logarithm of the sizes: np.log(sizes) => sizes
         no logarithm of the measure: np.log(numbers) => numbers
         no logarithms: np.log(sizes), np.log(numbers) => sizes, numbers
-        one seed for all: measure(size, seed) => measure(size, 0) || measure(size, seeds[0])
-        the seeds counted anew: in seeds: => in range(len(seeds)): || in seeds: => in range(1, len(seeds) + 1):
+        one seed for all: measure(size, seed) => measure(size, 0)
         width and seed exchanged [sizes]: measure(size, seed) => measure(seed, size)
         one line for all seeds: => x = np.log([size for seed in seeds for size in sizes])
             y = np.log([measure(size, seed) for seed in seeds for size in sizes])
             return float(np.polyfit(x, y, 1)[0]), 0.0
         averaged before the line: => rows = np.array([[measure(size, seed) for size in sizes] for seed in seeds])
             return float(np.polyfit(np.log(sizes), np.log(rows.mean(axis=0)), 1)[0]), 0.0
-        slopes without mean and interval: return mean_and_interval(slopes) => return slopes
-        the whole width: return mean_and_interval(slopes) =>
-            return mean_and_interval(slopes)[0], 2 * mean_and_interval(slopes)[1]
-        ends in place of mean and half: return mean_and_interval(slopes) =>
-            mean, half = mean_and_interval(slopes); return mean - half, mean + half
-        normal in place of t: return mean_and_interval(slopes) =>
-            return np.mean(slopes), 1.96 * np.std(slopes, ddof=1) / len(slopes) ** 0.5
-        results in the wrong order [interval]: return mean_and_interval(slopes) =>
-            return mean_and_interval(slopes)[::-1]
-        signs lost [slopes]: slopes.append({FIT}) => slopes.append(abs({FIT}))
+        no mean and interval [slopes]: return mean_and_interval(slopes) => return slopes
+        sign lost [slopes]: slopes.append({FIT}) => slopes.append(abs({FIT}))
         the ends alone: {FIT} => np.log(numbers[-1] / numbers[0]) / np.log(sizes[-1] / sizes[0])
-    """),
+    """)
+    + over_seeds()
+    + asked("slopes"),
 )

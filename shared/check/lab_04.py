@@ -3,7 +3,6 @@
 import copy
 import math
 
-import numpy as np
 import torch
 from torch import nn
 
@@ -12,6 +11,7 @@ from ..model import SelfAttention as CourseLayer
 from ..model import masked_softmax
 from .attention import COUNTED, PADDING, attention_by_pytorch, batches, real_tokens
 from .exercise import Case, Exercise, draw
+from .experiment import asked
 from .lab_03 import layer
 from .mistakes import Wrong, edits
 from .run import Raised, multiplications
@@ -188,18 +188,12 @@ def away_by_hand(net, right):
     return training.mean_and_interval(falls)
 
 
-def two_floats(given, **_):
-    return tuple(map(float, given)) if isinstance(given, (tuple, list, np.ndarray)) and len(given) == 2 else given
-
-
 AWAY, FALLS = "nn.init.zeros_(away.attention.W_query.weight)", "right(net).astype(float) - right(away).astype(float)"
-RETURNED = "training.mean_and_interval(falls)"
 
 look_away = Exercise(
     look_away,
     cases=[Case({"net": Judge(size, seed), "right": right_of}) for size, seed in ((60, 0), (25, 1), (200, 2))],
     truth=away_by_hand,
-    view=two_floats,
     tried="three models that judge 25, 60 and 200 reviews, and it was known what each of them says when it looks away",
     see=WHY,
     mistakes=edits(f"""
@@ -207,18 +201,11 @@ look_away = Exercise(
             [nn.init.zeros_(part) for part in away.attention.parameters()]
         nothing was taken away: {AWAY} => pass
         the sign turned round [fall]: {FALLS} => right(away).astype(float) - right(net).astype(float)
-        not paired by review: {RETURNED} =>
-            (falls.mean(), 1.96 * np.sqrt((right(net).var(ddof=1) + right(away).var(ddof=1)) / len(falls))) ||
-            (falls.mean(), math.hypot(*(training.mean_and_interval(right(one))[1] for one in (net, away)))) ||
-            (falls.mean(), training.mean_and_interval(right(net))[1])
         the accuracy left, not the fall: {FALLS} => right(away).astype(float)
         the accuracy before, not the fall: {FALLS} => right(net).astype(float)
-        the spread in place of the interval [reviews]: {RETURNED} => (falls.mean(), falls.std(ddof=1))
-        the standard error in place of the interval [reviews]: {RETURNED} =>
-            (falls.mean(), falls.std(ddof=1) / len(falls) ** 0.5)
-        one half of the reviews: {RETURNED} => training.mean_and_interval(falls[::2]) ||
-            training.mean_and_interval(falls[: len(falls) // 2])
+        one half of the reviews: (falls) => (falls[::2]) || (falls[: len(falls) // 2])
         changed answers counted, not errors: {FALLS} => (right(net) != right(away)).astype(float)
         ones in place of zeros: nn.init.zeros_ => nn.init.ones_
-    """),
+    """)
+    + asked("falls", FALLS.split(" - "), " [reviews]", call="training.mean_and_interval"),
 )

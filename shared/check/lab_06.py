@@ -6,8 +6,8 @@ import torch
 from torch import nn
 
 from .attention import attend, mixing, scaling
-from .exercise import Case, Exercise, draw
-from .interval import by_hand
+from .exercise import Case, Exercise, draw, drawn
+from .experiment import by_hand, by_sums, known_run, over_seeds
 from .mistakes import Wrong, edits
 
 ONE_WORD = "Lab 6, “One word: its query, key and value”"
@@ -166,8 +166,7 @@ def mend_the_batch(queries, keys, values):
 
 
 def three(shape: tuple[int, ...], d_k: int, d_v: int, scale: float = 1.0) -> Case:
-    widths = {"queries": d_k, "keys": d_k, "values": d_v}
-    return Case({name: scale * draw(*shape, width, seed=seed) for seed, (name, width) in enumerate(widths.items())})
+    return Case(drawn(0, scale, queries=(*shape, d_k), keys=(*shape, d_k), values=(*shape, d_v)))
 
 
 ROOT_OF, SHARES = "math.sqrt(keys.shape[-1])", "powers.sum(dim=-1, keepdim=True)"
@@ -216,34 +215,15 @@ def what_two_matrices_cost(own_weight, seeds):
     return costs.mean().item(), half.item()
 
 
-def known_weight(two_matrices: bool, seed: int) -> float:
-    """No attention: a number that depends on all that it is told, and luck that both runs of a seed share."""
-    return 0.3 - 0.1 * two_matrices + 0.2 * math.sin(7.0 * seed + 1) + 0.04 * math.cos(3.0 * seed + 2 * two_matrices)
+def known_weight(two_matrices, seed):
+    return known_run(two_matrices, seed)
 
 
-def fond_of_two(two_matrices: bool, seed: int) -> float:
-    return 0.2 + 0.15 * two_matrices + 0.05 * math.cos((5.0 + two_matrices) * seed)
+def fond_of_two(two_matrices, seed):
+    return 1 - known_run(two_matrices, seed)
 
 
-def costs_by_numbers(own_weight, seeds):
-    costs = [own_weight(False, seed) - own_weight(True, seed) for seed in seeds]
-    mean = sum(costs) / len(costs)
-    variance = sum((cost - mean) ** 2 for cost in costs) / (len(costs) - 1)
-    return torch.tensor(mean), torch.tensor(2 * math.sqrt(variance / len(costs)))
-
-
-def two_numbers(given, **_):
-    """Floats are as good as tensors without axes."""
-    if not isinstance(given, (tuple, list)):
-        return given
-    numbers = [isinstance(one, (int, float)) or isinstance(one, torch.Tensor) and one.shape == () for one in given]
-    dtype = torch.get_default_dtype()
-    return tuple(
-        torch.tensor(float(one), dtype=dtype) if number else one for one, number in zip(given, numbers, strict=True)
-    )
-
-
-COST = "own_weight(False, seed) - own_weight(True, seed)"
+RUNS = "own_weight(False, seed)", "own_weight(True, seed)"
 
 what_two_matrices_cost = Exercise(
     what_two_matrices_cost,
@@ -252,25 +232,20 @@ what_two_matrices_cost = Exercise(
         Case({"own_weight": fond_of_two, "seeds": [3, 5, 8, 13, 21, 34]}),
         Case({"own_weight": known_weight, "seeds": range(10, 17)}),
     ],
-    truth=costs_by_numbers,
-    view=two_numbers,
+    truth=lambda own_weight, seeds: by_sums([own_weight(False, seed) - own_weight(True, seed) for seed in seeds], 2),
     tried="measurements whose results are known, of either sign, with three lists of seeds",
     see="Lab 6, “Exercise 6.4 (experiment): does a word prefer itself?”",
-    mistakes=edits(f"""
-        second minus first [matrices]: {COST} => own_weight(True, seed) - own_weight(False, seed)
+    mistakes=edits("""
+        the sign turned round [matrices]: own_weight(False, seed) - own_weight(True, seed) =>
+            own_weight(True, seed) - own_weight(False, seed)
         the same matrices twice: own_weight(True, seed) => own_weight(False, seed) ||
             own_weight(False, seed) => own_weight(True, seed)
-        one model only: {COST} => own_weight(True, seed) || own_weight(False, seed)
-        added in place of subtracted: {COST} => own_weight(False, seed) + own_weight(True, seed)
-        other seeds for the second: own_weight(True, seed) => own_weight(True, seed + 1)
-        one seed for all: for seed in seeds => for seed in [seeds[0]] * len(seeds) ||
-            own_weight(True, seed) => own_weight(True, seeds[0])
-        seeds that were not asked for: for seed in seeds => for seed in range(200) ||
-            for seed in range(len(seeds)) || for seed in range(1, len(seeds) + 1)
+        seeds that were not asked for: for seed in seeds => for seed in range(200)
         pairing lost: => one = torch.tensor([own_weight(False, seed) for seed in seeds])
             two = torch.tensor([own_weight(True, seed) for seed in seeds])
             half = 2 * (one.var() + two.var()).sqrt() / math.sqrt(len(one))
             return (one - two).mean().item(), half.item()
     """)
+    + over_seeds(*RUNS)
     + by_hand("costs", "2"),
 )

@@ -6,9 +6,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from .exercise import Case, Exercise, draw
-from .interval import by_hand
-from .lab_06 import two_numbers
+from .exercise import Case, Exercise, draw, drawn
+from .experiment import by_hand, by_sums, known_run, over_seeds
 from .mistakes import Wrong, edits
 
 MATRIX = "Lab 7, “The whole score matrix”"
@@ -28,8 +27,7 @@ def scores_by_pairs(asking, embedded, W_query, W_key):
 
 
 def words(asking: int, tokens: int, dim: int, d_k: int) -> Case:
-    matrices = {"W_query": draw(d_k, dim, seed=1), "W_key": draw(d_k, dim, seed=2)}
-    return Case({"asking": asking, "embedded": draw(tokens, dim)} | matrices)
+    return Case({"asking": asking} | drawn(embedded=(tokens, dim), W_query=(d_k, dim), W_key=(d_k, dim)))
 
 
 QUERY, KEYS = "W_query @ embedded[asking]", "embedded @ W_key.T"
@@ -187,20 +185,12 @@ def twice_the_words(largest_weight, seeds):
     return ratios.mean().item(), half.item()
 
 
-def known_weight(num_words: int, seed: int) -> float:
-    """No attention: a number that depends on all that it is told."""
-    return 2.0 / num_words**0.5 + 0.2 * math.sin(7.0 * seed + 1) + 0.05 * math.cos(num_words * (seed + 2.0))
+def known_weight(num_words, seed):
+    return known_run(num_words, seed)
 
 
-def growing_weight(num_words: int, seed: int) -> float:
-    return 0.02 * num_words + 0.04 * math.sin(5.0 * seed + num_words)
-
-
-def ratios_by_numbers(largest_weight, seeds):
-    ratios = [largest_weight(16, seed) / largest_weight(8, seed) for seed in seeds]
-    mean = sum(ratios) / len(ratios)
-    variance = sum((ratio - mean) ** 2 for ratio in ratios) / (len(ratios) - 1)
-    return torch.tensor(mean), torch.tensor(2 * math.sqrt(variance / len(ratios)))
+def growing_weight(num_words, seed):
+    return 1 - known_run(num_words, seed)
 
 
 RATIO = "largest_weight(16, seed) / largest_weight(8, seed)"
@@ -212,8 +202,7 @@ twice_the_words = Exercise(
         Case({"largest_weight": growing_weight, "seeds": [3, 5, 8, 13, 21, 34]}),
         Case({"largest_weight": known_weight, "seeds": range(10, 17)}),
     ],
-    truth=ratios_by_numbers,
-    view=two_numbers,
+    truth=lambda largest_weight, seeds: by_sums([largest_weight(16, s) / largest_weight(8, s) for s in seeds], 2),
     tried="measurements whose results are known, with ratios above and below one, and three lists of seeds",
     see="Lab 7, “Exercise 7.4 (experiment): twice the words, half the weight?”",
     mistakes=edits(f"""
@@ -225,12 +214,11 @@ twice_the_words = Exercise(
         other lengths: (8, seed) => (4, seed) || (6, seed) || (32, seed) || (5, seed) || (10, seed) || (7, seed) ||
             (9, seed) || (16, seed) => (32, seed) || (12, seed) || (10, seed) || (15, seed) || (17, seed)
         other seeds for the second: (8, seed) => (8, seed + 1)
-        one seed for all: for seed in seeds => for seed in [seeds[0]] * len(seeds) ||
-            (8, seed) => (8, seeds[0])
-        seeds that were not asked for: for seed in seeds => for seed in range(200) || for seed in range(len(seeds)) ||
-            for seed in range(1, len(seeds) + 1)
+        one seed for all [second]: (8, seed) => (8, seeds[0])
+        seeds that were not asked for: for seed in seeds => for seed in range(200)
         ratio of the means: ratios.mean().item() =>
             sum(largest_weight(16, s) for s in seeds) / sum(largest_weight(8, s) for s in seeds)
     """)
+    + over_seeds()
     + by_hand("ratios", "2"),
 )

@@ -10,7 +10,7 @@ from ..model import MultiHeadSelfAttention
 from ..training import mean_and_interval
 from .attention import real_tokens, texts
 from .exercise import Case, Exercise, draw
-from .interval import asked
+from .experiment import asked, by_sums, known_run, over_seeds
 from .mistakes import Wrong, edits
 
 BLOCK = "Lab 9, “The block”"
@@ -65,7 +65,9 @@ def by_pytorch(
     return output
 
 
-def block_and_weights(features, mask, attention_mask, attention, attention_norm, feed_forward, feed_forward_norm):
+def block_and_weights(
+    features, attention, attention_norm, feed_forward, feed_forward_norm, mask=None, attention_mask=None
+):
     output = by_pytorch(
         True, features, attention, attention_norm, feed_forward, feed_forward_norm, mask, attention_mask
     )
@@ -119,7 +121,7 @@ transformer_block = Exercise(
     name="transformer_block",
     cases=[
         given(texts((6, 2, 12), real_tokens([4, 2]))),
-        Case({"features": draw(1, 3, 4), "mask": None, "attention_mask": None}, sizes=(4, 4, 4)),
+        Case({"features": draw(1, 3, 4)}, sizes=(4, 4, 4)),
         given(texts((8, 1, 10), real_tokens([1, 5, 3], padding_first=True))),
         Case(
             {"features": draw(2, 4, 4, seed=1), "mask": None, "attention_mask": torch.ones(4, 4).tril().bool()},
@@ -172,7 +174,8 @@ transformer_block = Exercise(
             return features + self => return features - self
         Lab 8, “What a mask hides”
         no mask: , mask, attention_mask) => , None, attention_mask)
-        no attention mask: , mask, attention_mask) => , mask)
+        the mask has no default: mask=None, attention_mask=None => mask, attention_mask=None || mask, attention_mask
+        order forgotten [mask]: , mask, attention_mask) => , mask)
         the mask the wrong way round: , mask, attention_mask) => , None if mask is None else ~mask, attention_mask)
     """),
 )
@@ -343,29 +346,18 @@ def missed_by_rate(accuracy, part_away, rates, seeds):
 
 
 def planted(part_away, rate, seed):
-    """An accuracy that nobody trained: seeds differ much, and much less in what a part is worth."""
-    worth = {"nothing": 0.0, "norm": 0.1, "residual": 30 * rate}[part_away]
-    return 0.7 - worth + 0.05 * math.sin(7 * seed + 100 * rate) + 0.01 * math.cos(3 * seed + len(part_away))
+    return known_run(part_away, rate, seed)
 
 
 def known_gains(accuracy, part_away, rates, seeds):
-    """By NumPy and a table of Student's t."""
-    t = {2: 12.7062, 3: 4.30265, 4: 3.18245}[len(seeds)]
-    rows = []
-    for rate in rates:
-        gains = torch.tensor([planted("nothing", rate, s) - planted(part_away, rate, s) for s in seeds])
-        rows.append([gains.mean().item(), t * gains.std().item() / math.sqrt(len(seeds))])
-    return torch.tensor(rows)
+    def gains(rate: float) -> list[float]:
+        return [accuracy("nothing", rate, seed) - accuracy(part_away, rate, seed) for seed in seeds]
+
+    return {rate: by_sums(gains(rate)) for rate in rates}
 
 
-def by_rate(given, accuracy, part_away, rates, seeds):
-    """The pairs of a dict in the order of the rates."""
-    if not isinstance(given, dict) or set(given) != set(rates):
-        raise Wrong("no dict of the rates", rates=rates)
-    return torch.tensor([[float(number) for number in given[rate]] for rate in rates])
-
-
-GAIN = 'accuracy("nothing", rate, seed) - accuracy(part_away, rate, seed)'
+RUNS = 'accuracy("nothing", rate, seed)', "accuracy(part_away, rate, seed)"
+GAIN, ROWS = " - ".join(RUNS), [f"[{run} for seed in seeds]" for run in RUNS]
 
 missed_by_rate = Exercise(
     missed_by_rate,
@@ -375,23 +367,19 @@ missed_by_rate = Exercise(
         Case({"accuracy": planted, "part_away": "norm", "rates": [0.003], "seeds": [5, 1, 8, 2]}),
     ],
     truth=known_gains,
-    view=by_rate,
     tried="an accuracy of which it is known what each part is worth, with one to three rates and two to four seeds",
     see="Lab 9, “Which parts are missed, and when”",
     mistakes=edits(f"""
         the sign turned round [ahead]: {GAIN} => accuracy(part_away, rate, seed) - accuracy("nothing", rate, seed)
-        not a difference: {GAIN} => accuracy(part_away, rate, seed) || accuracy("nothing", rate, seed)
-        one seed for all: rate, seed) - => rate, seeds[0]) - && part_away, rate, seed) => part_away, rate, seeds[0]) ||
-            part_away, rate, seed) => part_away, rate, seeds[0]) || "nothing", rate, seed) => "nothing", rate, seeds[0])
-        seeds not paired: {GAIN} for seed in seeds => accuracy("nothing", rate, a) - accuracy(part_away, rate, b)
-            for a, b in zip(seeds, reversed(seeds)) || {GAIN} for seed in seeds =>
+        one seed for all: "nothing", rate, seed) => "nothing", rate, seeds[0])
+        other seeds for the second: {GAIN} for seed in seeds => accuracy("nothing", rate, a) -
+            accuracy(part_away, rate, b) for a, b in zip(seeds, reversed(seeds)) || {GAIN} for seed in seeds =>
             accuracy("nothing", rate, a) - accuracy(part_away, rate, b) for a in seeds for b in seeds
         one rate for all: rate, seed) - => rates[0], seed) - && part_away, rate, seed) => part_away, rates[0], seed) ||
             part_away, rate, seed) => part_away, rates[0], seed) || "nothing", rate, seed) => "nothing", rates[0], seed)
         another part: accuracy(part_away, rate => accuracy("norm", rate || accuracy(part_away, rate =>
             accuracy("residual", rate
-        a seed left out: in seeds] => in seeds[:-1]] || in seeds] => in seeds[1:]]
-        seeds counted, not taken: in seeds] => in range(len(seeds))]
     """)
-    + asked("gains", [f"[accuracy({part}, rate, seed) for seed in seeds]" for part in ('"nothing"', "part_away")]),
+    + over_seeds(*RUNS)
+    + asked("gains", ROWS),
 )

@@ -1,6 +1,6 @@
 """The checks of lab 10: the language model, who may look at whom, its loss, and what its context is worth."""
 
-import math  # noqa: F401 - a mistake below is in bits
+import math
 
 import torch
 import torch.nn.functional as F
@@ -9,9 +9,8 @@ from ..language_model import LanguageModel
 from ..training import mean_and_interval
 from .attention import real_tokens
 from .exercise import Case, Exercise, draw
-from .interval import asked
+from .experiment import asked, by_sums
 from .lab_09 import by_pytorch
-from .lab_13 import pair
 from .mistakes import Wrong, edits
 
 WRITING = "Lab 10, “Writing instead of reading”"
@@ -62,8 +61,8 @@ language_model = Exercise(
     tried="three batches, with one to three blocks, against PyTorch's own layers with the same weights",
     see=WRITING,
     mistakes=edits(f"""
-        no causal mask: {MASK} => None
-        the causal mask turned round: {MASK} => causal_mask(ids.shape[1]).T
+        order forgotten [places]: {MASK} => None
+        looks ahead [places]: {MASK} => causal_mask(ids.shape[1]).T
         the first block alone masked: (features, attention_mask=attention_mask) => (features,
             attention_mask=attention_mask if block is self.blocks[0] else None)
         a block left out: in self.blocks => in self.blocks[:-1] || in self.blocks => in self.blocks[1:]
@@ -245,14 +244,6 @@ def reader(near: int, words: int, sign: float = 1.0):
     return surprises_at
 
 
-def known_worth(surprises_at, pieces, near):
-    gains = [surprises_at.sign * (near + math.cos(text)) / 9 for text in range(len(pieces))]
-    mean = sum(gains) / len(gains)
-    spread = math.sqrt(sum((gain - mean) ** 2 for gain in gains) / (len(gains) - 1))
-    t = {6: 2.5705818, 9: 2.3060041}[len(gains)]  # Student's, for one degree of freedom less
-    return torch.tensor([mean, t * spread / math.sqrt(len(gains))])
-
-
 def of_texts(texts: int, words: int, near: int, sign: float = 1.0) -> Case:
     pieces = 100 * torch.arange(texts)[:, None] + 7 * torch.arange(words) % words  # (texts, words)
     return Case({"surprises_at": reader(near, words, sign), "pieces": pieces, "near": near})
@@ -263,8 +254,9 @@ SHUFFLED, GAIN = "torch.cat([far[:, order], last], dim=1)", "surprises_at(shuffl
 worth_of_context = Exercise(
     worth_of_context,
     cases=[of_texts(9, 30, 4), of_texts(6, 40, 1, -1.0), of_texts(9, 26, 8)],
-    truth=known_worth,
-    view=pair,
+    truth=lambda surprises_at, pieces, near: by_sums(
+        [surprises_at.sign * (near + math.cos(text)) / 9 for text in range(len(pieces))]
+    ),
     tried="two models of which it is known what the order is worth to them, with 1, 4 and 8 words left in their places",
     see="Lab 10, “What the context is worth”",
     mistakes=edits(f"""

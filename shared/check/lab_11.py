@@ -3,10 +3,12 @@
 from itertools import product
 
 import numpy as np
+import torch  # noqa: F401 - mistakes use it
 from scipy import stats
 
 from .. import training
 from .exercise import Case, Exercise
+from .experiment import asked, by_sums, over_seeds
 from .mistakes import Wrong, edits
 
 
@@ -61,7 +63,7 @@ paired_interval = Exercise(
         whole width: , half => , 2 * half
         ends in place of mean and half: {RETURNED} => return differences.mean() - half, differences.mean() + half
         results in the wrong order [interval]: {RETURNED} => return half, differences.mean()
-        second minus first: {PAIRS} => np.asarray(second) - np.asarray(first) ||
+        the sign turned round [first]: {PAIRS} => np.asarray(second) - np.asarray(first) ||
             {RETURNED} => return -differences.mean(), half
         half the width is negative: , half => , -half
         mean forgotten: {RETURNED} => return half
@@ -79,7 +81,7 @@ paired_interval = Exercise(
         Lab 11, “All models, first task”
         normal in place of t: {QUANTILE} => stats.norm.ppf(0.975) || 1.96
         the quantile of five seeds: {QUANTILE} => stats.t.ppf(0.975, 4) || 2.78 || 2.776
-        the quantile forgotten: quantile * =>
+        the standard error in place of the interval [by hand]: quantile * =>
         wrong degrees of freedom: len(differences) - 1) => len(differences)) || len(differences) - 2) ||
             2 * len(differences) - 2)
     """),
@@ -191,13 +193,7 @@ def compared_by_loops(first, second, train, measure, seeds):
             sorted((net["validation"], net["test"]) for net in train(name, seed)) for name in (first, second)
         ]
         gains.append(by_validation[0][-1][1] - by_validation[1][-1][1])
-    mean = sum(gains) / len(gains)
-    spread = (sum((gain - mean) ** 2 for gain in gains) / (len(gains) - 1)) ** 0.5
-    return mean, float(stats.t.isf(0.025, len(gains) - 1) * spread / len(gains) ** 0.5)
-
-
-def two_floats(given, **_):
-    return tuple(map(float, given)) if isinstance(given, (tuple, list, np.ndarray)) and len(given) == 2 else given
+    return by_sums(gains)
 
 
 def two_runs(first: str, second: str, *seeds: int) -> Case:
@@ -216,7 +212,6 @@ mend_the_comparison = Exercise(
         two_runs("encoder", "attention pooling", 11, 9, 2, 4),
     ],
     truth=compared_by_loops,
-    view=two_floats,
     tried="a training of which each epoch's figures are known, with three, four and five seeds, and a model compared "
     "with itself",
     see=COMPARED,
@@ -241,14 +236,15 @@ mend_the_comparison = Exercise(
             max(epochs, key=lambda net: measure(net, "test" if len(tested) == 0 else "validation")) ||
             max(epochs, key=lambda net: measure(net, "validation")) if len(tested) == 0 else epochs[-1]
         the worst epoch: {BEST} => min(epochs, key=lambda net: measure(net, "validation"))
-        one baseline for all seeds [models]: {RUN} => train(name, seed if len(tested) == 0 else seeds[0])
+        one seed for all [second]: {RUN} => train(name, seed if len(tested) == 0 else seeds[0])
         one seed for all [models]: {RUN} => train(name, seeds[0])
         the validation reviews reported: measure(best, "test") => measure(best, "validation")
-        second minus first: tested[0] - tested[1] => tested[1] - tested[0]
+        the sign turned round [first]: tested[0] - tested[1] => tested[1] - tested[0]
         sign lost: tested[0] - tested[1] => abs(tested[0] - tested[1])
         one model only: tested[0] - tested[1] => tested[0] || tested[0] - tested[1] => tested[1]
         the best seed [models]: training.mean_and_interval(gains) => (max(gains), training.mean_and_interval(gains)[1])
-    """),
+    """)
+    + asked("gains", call="training.mean_and_interval"),
 )
 
 
@@ -299,6 +295,7 @@ def question(first: str, second: str, seeds: int, band: float, begin: int = 0) -
     return Case(names | {"seeds": list(range(begin, begin + seeds)), "band": band})
 
 
+RUNS = "train(first, seed)", "train(second, seed)"
 CLOSE, ABOVE = "abs(mean) + half < band", "mean - half > 0"
 
 told_before = Exercise(
@@ -327,12 +324,10 @@ told_before = Exercise(
         higher only above the band: {ABOVE} => mean - half > band
         never lower: "lower" if mean + half < 0 else "undecided" => "undecided"
         never undecided: mean + half < 0 => mean < 0
-        second minus first: train(first, seed) - train(second, seed) => train(second, seed) - train(first, seed)
-        pairing lost [models]: mean, half = training.mean_and_interval(gains) => apart = [
-            training.mean_and_interval([train(name, seed) for seed in seeds])[1] for name in (first, second)]; \
-            mean, half = np.mean(gains), np.hypot(*apart)
-        one baseline for all seeds [models]: train(second, seed) => train(second, seeds[0])
+        the sign turned round [first]: train(first, seed) - train(second, seed) =>
+            train(second, seed) - train(first, seed)
         the band in the width: training.mean_and_interval(gains) => np.add(training.mean_and_interval(gains), (0, band))
-        one seed left out: for seed in seeds => for seed in seeds[1:]
-    """),
+    """)
+    + over_seeds(*RUNS)
+    + asked("gains", [f"[{run} for seed in seeds]" for run in RUNS], call="training.mean_and_interval"),
 )

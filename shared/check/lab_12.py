@@ -10,7 +10,7 @@ from ..training import mean_and_interval
 from .attention import real_tokens, texts
 from .compare import also_numpy
 from .exercise import Case, Exercise, draw
-from .interval import asked
+from .experiment import asked, by_sums
 from .lab_09 import by_pytorch, takes_its_sizes, weights_of_real
 from .mistakes import Wrong, edits
 
@@ -100,6 +100,7 @@ encoder_layer = Exercise(
         num_heads is not used: (dim, num_heads) => (dim, 1)
         eps is not used: (dim, eps) => (dim)
         Lab 8, “What a mask hides”
+        the mask has no default: mask=None => mask
         no mask: (features, mask) => (features)
         the mask the wrong way round: (features, mask) => (features, None if mask is None else ~mask)
     """),
@@ -185,11 +186,7 @@ def planted(chosen: list) -> Tensor:
 def by_numbers(shares, searched, fresh):
     table = [[sum(planted([t])[0, i, j].item() for t in searched) for j in range(3)] for i in range(2)]
     i, j = max(((i, j) for i in range(2) for j in range(3)), key=lambda place: table[place[0]][place[1]])
-    values = [planted([t])[0, i, j].item() for t in fresh]
-    mean = sum(values) / len(values)
-    spread = math.sqrt(sum((value - mean) ** 2 for value in values) / (len(values) - 1))
-    t = {3: 4.3026527, 4: 3.1824463, 5: 2.7764451}[len(values)]
-    return torch.tensor([i, j, mean, t * spread / math.sqrt(len(values))])
+    return torch.tensor([i, j, *by_sums([planted([t])[0, i, j].item() for t in fresh])])
 
 
 def four_numbers(given, **_):

@@ -7,7 +7,7 @@ import torch
 from ..training import mean_and_interval
 from .compare import also_numpy
 from .exercise import Case, Exercise, draw
-from .interval import asked
+from .experiment import asked, by_sums
 from .lab_12 import maps
 from .mistakes import edits
 
@@ -149,18 +149,10 @@ def planted(heads_off) -> torch.Tensor:
 
 
 def beyond(lead_without, group):
-    """By the numbers: what is planted for two heads of one layer, and Student's t for six quartets."""
+    """What is planted for two heads of one layer."""
     layers = [layer for layer, _ in group]
     shared = len(layers) - len(set(layers))
-    values = [-0.05 * shared * (1 + 0.2 * math.sin(quartet)) for quartet in range(6)]
-    mean = sum(values) / 6
-    spread = math.sqrt(sum((value - mean) ** 2 for value in values) / 5)
-    return torch.tensor([mean, 2.5705818 * spread / math.sqrt(6)])
-
-
-def pair(given, **_):
-    """Mean and half as one tensor, whatever they came in."""
-    return torch.tensor([float(number) for number in given]) if isinstance(given, (tuple, list)) else given
+    return by_sums([-0.05 * shared * (1 + 0.2 * math.sin(quartet)) for quartet in range(6)])
 
 
 ONE_BY_ONE = "sum(lead_without([head]) - whole for head in group)"
@@ -173,7 +165,6 @@ more_than_the_sum = Exercise(
         Case({"lead_without": planted, "group": [(4, 2), (4, 1)]}),
     ],
     truth=beyond,
-    view=pair,
     tried="three groups of heads of which it is known what they do together",
     see="Lab 13, “Who is missed?”",
     mistakes=edits(f"""

@@ -33,12 +33,7 @@ def by_a_dictionary(weights, ids):
         if letter in last:
             total, times = total + weights[t, last[letter] + 1].item(), times + 1
         last[letter] = t
-    return torch.tensor(total / max(times, 1), dtype=weights.dtype)
-
-
-def one_number(given, **_):
-    """A float is as good as a tensor without axes."""
-    return torch.tensor(float(given)) if isinstance(given, (int, float)) else given
+    return total / max(times, 1)
 
 
 def text(*ids: int, seed: int = 0) -> Case:
@@ -57,7 +52,6 @@ follow_score = Exercise(
         text(5, 6, 5, seed=3),
     ],
     truth=by_a_dictionary,
-    view=one_number,
     tried="texts in which letters come once, twice and three times, also side by side",
     see=LOOK,
     mistakes=edits(f"""
@@ -247,12 +241,8 @@ def counted(model, layer, places, measure):
                     added.append([heard * (sum(map(math.prod, zip(w, mean, strict=True))) + b) for w, b in lines])
                 rows = [[x + y for x, y in zip(*pair, strict=True)] for pair in zip(rows, added, strict=True)]
             total += sum((len(rows) * text + place + 1) * x**2 for place, row in enumerate(rows) for x in row)
-        totals.append(torch.tensor(total))
+        totals.append(total)
     return tuple(totals)
-
-
-def two_numbers(given, **_):
-    return tuple(map(one_number, given)) if isinstance(given, (tuple, list)) else given
 
 
 def leaves_no_trace(answer, go):
@@ -282,7 +272,6 @@ with_and_without = Exercise(
     with_and_without,
     cases=[silencing(2, 0, 3, 1, 3), silencing(3, 2, 4, 0, 3, 4), silencing(4, 1, 5, 2), silencing(3, 1, 2, 0, 1)],
     truth=counted,
-    view=two_numbers,
     also=leaves_no_trace,
     tried="models of 2, 3 and 4 layers, each silenced at other places, and a measure that fails",
     see=AWAY,
@@ -298,11 +287,11 @@ with_and_without = Exercise(
             {ALL_OF_THEM} if one is not changed.layers[layer]]
         the bias is left: {SILENT} => W_output.{READS}
         what the layer reads is silenced: {SILENT} => {READS}
-        measured twice without a change: measure(changed) => measure(model)
+        measured without a change [layer]: measure(changed) => measure(model)
         the difference alone: return before, measure(changed) => return before - measure(changed)
-        the two in the wrong order: return before, measure(changed) => return measure(changed), before
+        results in the wrong order [before]: return before, measure(changed) => return measure(changed), before
         the difference in place of the second: before, measure(changed) => before, before - measure(changed)
-        set to one, not to zero: {WHERE} => torch.where(heard, added, 1.0)
+        ones in place of zeros [layer]: {WHERE} => torch.where(heard, added, 1.0)
         no model is measured: measure(changed) => measure(layer) || changed = measure(model) => changed = measure(layer)
         no model is copied: copy.deepcopy(model) => copy.deepcopy(layer) || copy.deepcopy(before)
         measured after the change both times: return before, => return measure(changed),

@@ -8,7 +8,6 @@ from torch import Tensor, nn
 
 from .attention import scaling
 from .exercise import Case, Exercise, draw
-from .lab_14 import one_number
 from .mistakes import Wrong, edits
 
 TURN = "Lab 15, “Two numbers that turn”"
@@ -157,7 +156,7 @@ mend_the_turns = Exercise(
         values turned too: @ values => @ rotate(values, places)
         keys counted from zero: {TURNS} => rotate(queries, places), rotate(keys, {ANEW})
         queries counted from zero: {TURNS} => rotate(queries, {ANEW}), rotate(keys, places)
-        both counted from zero: {TURNS} => rotate(queries, {ANEW}), rotate(keys, {ANEW})
+        places counted anew [both]: {TURNS} => rotate(queries, {ANEW}), rotate(keys, {ANEW})
         queries not turned: {TURNS} => queries, rotate(keys, places)
         keys not turned: {TURNS} => rotate(queries, places), keys
         no turn at all: {TURNS} => queries, keys
@@ -214,7 +213,7 @@ def said(net: nn.Module, ids: Tensor) -> float:
     return (net.weight[ids] * (0.1 * net.places(ids)).sin()).sum().item()
 
 
-def counted(net: Reader, measure: object, short: Tensor, long: Tensor, factor: int) -> tuple[Tensor, ...]:
+def counted(net: Reader, measure: object, short: Tensor, long: Tensor, factor: int) -> tuple[float, ...]:
     found = []
     for ids, divisor in ((short, 1), (long, 1), (long, factor)):
         places = [(net.places.first + net.places.step * place) / divisor for place in range(ids.shape[1])]
@@ -223,12 +222,8 @@ def counted(net: Reader, measure: object, short: Tensor, long: Tensor, factor: i
             for row in ids.tolist()
             for word, place in zip(row, places, strict=True)
         ]
-        found.append(torch.tensor(sum(terms)))
+        found.append(sum(terms))
     return tuple(found)
-
-
-def three_numbers(given: object, **_: object) -> object:
-    return tuple(map(one_number, given)) if isinstance(given, (tuple, list)) else given
 
 
 def counts_as_before(answer: object, go: object) -> None:
@@ -269,7 +264,6 @@ places_or_words = Exercise(
         for first, step, n, by in ((0, 1, 12, 4), (5, 3, 9, 3), (2, 7, 6, 2))
     ],
     truth=counted,
-    view=three_numbers,
     also=counts_as_before,
     tried="three readers that count their places in three ways, and a measure that fails",
     see=APART,
@@ -278,7 +272,7 @@ places_or_words = Exercise(
         whole places only: / factor => // factor
         the factor is not used: / factor => / 4 || / 2
         the factor taken off: / factor => - factor
-        counted from zero: {SQUEEZE} => lambda ids: torch.arange(ids.shape[1]) / factor
+        places counted anew [reader]: {SQUEEZE} => lambda ids: torch.arange(ids.shape[1]) / factor
         the short texts squeezed: measure(changed, long) => measure(changed, short) ||
             measure(net, short) => measure(changed, short)
         nothing is squeezed: measure(changed, long) => measure(net, long)

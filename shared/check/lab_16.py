@@ -8,7 +8,7 @@ from torch.nn import functional as F
 
 from shared.measure import peak_bytes
 
-from .exercise import Case, Exercise, draw
+from .exercise import Case, Exercise, draw, drawn
 from .mistakes import Wrong, edits
 
 RUNNING = "Lab 16, “A softmax that cannot look ahead”"
@@ -130,12 +130,14 @@ def mend_the_blocks(queries, keys, values, kept_keys, kept_values, reach):
     return weights @ values, keys[:, -reach:], values[:, -reach:]
 
 
-def one_block(num_heads: int, new: int, kept: int, key_dim: int, value_dim: int, reach: int, seed: int = 0) -> Case:
+def one_block(
+    num_heads: int, new: int, kept: int, key_dim: int, value_dim: int, reach: int, seed: int = 0, scale: float = 2.0
+) -> Case:
     """A block of `new` words after `kept` words that are still there."""
     shapes = {"queries": (new, key_dim), "keys": (new, key_dim), "values": (new, value_dim)}
     shapes |= {"kept_keys": (kept, key_dim), "kept_values": (kept, value_dim)}
-    drawn = {name: 2 * draw(num_heads, *shape, seed=seed + n) for n, (name, shape) in enumerate(shapes.items())}
-    return Case(drawn | {"reach": reach})
+    inputs = drawn(seed, scale, **{name: (num_heads, *shape) for name, shape in shapes.items()})
+    return Case(inputs | {"reach": reach})
 
 
 def word_by_word(queries, keys, values, kept_keys, kept_values, reach):
@@ -161,10 +163,11 @@ mend_the_blocks = Exercise(
         one_block(3, 1, 3, 2, 5, reach=3, seed=20),
         one_block(2, 5, 2, 3, 3, reach=9, seed=30),
         one_block(1, 4, 1, 5, 2, reach=1, seed=40),
+        one_block(9, 4, 2, 2, 3, reach=2, seed=50, scale=30.0),
     ],
     truth=word_by_word,
-    tried="blocks of 1 to 6 words after 0 to 4 kept ones, with windows of 1 to 9 words, against PyTorch's attention "
-    "word by word",
+    tried="blocks of 1 to 6 words after 0 to 4 kept ones, with windows of 1 to 9 words, one with large scores, "
+    "against PyTorch's attention word by word",
     see=WINDOW,
     mistakes=edits(f"""
         words let go too soon: {CUT_FIRST} && {BAND} => .tril(older) || {CUT_FIRST}
@@ -178,6 +181,7 @@ mend_the_blocks = Exercise(
         places counted from the oldest word: {BAND} => .tril().triu(1 - reach) || {BAND} => .tril()
         True where hidden: ~allowed => allowed
         mask after the softmax: scores.{HIDDEN}.softmax(dim=2) => scores.softmax(dim=2) * allowed
+        padding hidden with too small a number [window]: -math.inf => -20.0 || -math.inf => -100.0
         everything is kept: {NOTHING_CUT} => @ values, keys, values
         nothing new is kept: {NOTHING_CUT} => @ values, kept_keys, kept_values
         the old words are not kept: {NOTHING_CUT} => @ values, keys[:, older:], values[:, older:]
@@ -195,6 +199,7 @@ mend_the_blocks = Exercise(
         no scale: / math.sqrt(queries.shape[2]) =>
         no root in the scale: math.sqrt(queries.shape[2]) => queries.shape[2]
         the number of tokens in the scale: queries.shape[2] => num_words || queries.shape[2] => num_new
+        d_v instead of k in the scale [steps]: queries.shape[2] => values.shape[2]
     """),
 )
 
@@ -211,9 +216,8 @@ def cached_step(query, key, value, keys, values):
 
 def one_step(num_heads: int, words: int, key_dim: int, value_dim: int, seed: int = 0) -> Case:
     """A step after `words` words that were kept."""
-    shapes = {"query": (1, key_dim), "key": (1, key_dim), "value": (1, value_dim)}
-    shapes |= {"keys": (words, key_dim), "values": (words, value_dim)}
-    return Case({name: 2 * draw(num_heads, *shape, seed=seed + n) for n, (name, shape) in enumerate(shapes.items())})
+    new = {"query": (num_heads, 1, key_dim), "key": (num_heads, 1, key_dim), "value": (num_heads, 1, value_dim)}
+    return Case(drawn(seed, 2.0, **new, keys=(num_heads, words, key_dim), values=(num_heads, words, value_dim)))
 
 
 def step_by_loops(query: Tensor, key: Tensor, value: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor, ...]:
@@ -293,7 +297,7 @@ def needed(attention: object, num_tokens: int, sizes: list[int]) -> Tensor:
 def in_order(given: object, attention: object, num_tokens: int, sizes: list[int]) -> object:
     """The bytes of a dict in the order of the sizes."""
     if not isinstance(given, dict) or set(given) != set(sizes):
-        raise Wrong("no dict of the sizes", sizes=sizes)
+        raise Wrong("no dict with these keys", keys=", ".join(map(str, sizes)))
     return torch.tensor([float(given[size]) for size in sizes])
 
 

@@ -38,12 +38,12 @@ def check_kind(answer: Any, layer: bool) -> None:
         raise Wrong("not a function", kind=kind(answer))
 
 
-def disturbed(layer: nn.Module) -> nn.Module:
-    """The same layer, every parameter moved a little: zeros, ones and equal norms would hide mistakes."""
+def disturbed(layer: nn.Module, stretched: float = 1.0) -> nn.Module:
+    """The same layer, every parameter moved a little and stretched: zeros, ones and equal norms would hide mistakes."""
     with torch.no_grad():
         for parameter in layer.parameters():
             if parameter.requires_grad:  # one that does not is a constant, such as a scale
-                parameter.add_(torch.randn_like(parameter), alpha=0.3)
+                parameter.add_(torch.randn_like(parameter), alpha=0.3).mul_(stretched)
     return layer
 
 

@@ -159,11 +159,14 @@ def guarded(function: Callable, *inputs: Any, seconds: float | None = None, of: 
     return given
 
 
-# What PyTorch and NumPy say of sizes: the words by which a common error gets a name of its own.
+# What Python, PyTorch and NumPy say: the words by which a common error gets a name of its own.
 COMMON_ERRORS = {
     "sizes that do not fit": "must match|cannot be multiplied|be broadcast|inconsistent|Expected size|to match target",
     "an axis that is not there": "Dimension out of range|tuple index out of range|out of bounds|too many indices|"
     "only one element",
+    "a name that is not there": "name '.+' is not defined|local variable",
+    "a thing of another kind": "has no attribute|object is not (callable|iterable|subscriptable)|unsupported operand|"
+    "not supported between|can only concatenate|does not support|non-iterable|invalid combination of arguments",
 }
 
 

@@ -19,7 +19,8 @@ OPERATORS = {
     ast.Lt: (ast.LtE, ast.Gt),
     ast.Eq: (ast.NotEq,),
 }
-TWINS = {"sum": ("mean", "amax"), "mean": ("sum", "amax"), "exp": ("log",), "tril": ("triu",), "ones": ("zeros",)}
+TWINS = {"sum": ("mean", "amax"), "mean": ("sum", "amax", "max", "min", "std"), "exp": ("log",)}
+TWINS |= {"tril": ("triu",), "ones": ("zeros",)}
 
 
 def mutants(source: str, count: int = 20) -> list[str]:
@@ -107,7 +108,7 @@ def _instead(node: ast.AST, known: list[str]) -> Iterator[tuple[str, ast.AST]]:
 
 
 def _rarely_instead(node: ast.AST, known: list[str]) -> Iterator[tuple[str, ast.AST]]:
-    """What else could stand there: another reduction, new axes elsewhere, a name with its sign turned."""
+    """What else could stand there: another reduction, new axes elsewhere, a name with its sign turned or one more."""
     match node:
         case ast.Attribute(value=value, attr=attr) if attr in TWINS:
             yield from (("rare", ast.Attribute(value, twin, ast.Load())) for twin in TWINS[attr])
@@ -116,3 +117,4 @@ def _rarely_instead(node: ast.AST, known: list[str]) -> Iterator[tuple[str, ast.
         case ast.Name(ctx=ast.Load(), id=name) if name in known:
             yield "rare", ast.UnaryOp(ast.USub(), node)
             yield "rare", ast.UnaryOp(ast.Invert(), node)
+            yield from (("rare", ast.BinOp(node, sign, ast.Constant(1))) for sign in (ast.Add(), ast.Sub()))

@@ -1,12 +1,14 @@
 """Right answers in odd styles, as edits of the solution, mostly another body; and mutants that are right anyway."""
 
+# Exercises whose truth is an answer in another style, most by loops.
+TRUTH = (
+    *("lost_to_the_cut", "masked_softmax", "masked_mean", "looked_at", "scores_of_one_word", "all_filters"),
+    *("allowed_places", "next_word_loss", "share_on_aim", "follow_score", "rotate", "merge", "mend_the_blocks"),
+    "cached_step",
+)
+
 RIGHT = {
     "masked_mean": """
-        by loops: => means = []
-            for text, real in zip(features, mask):
-                kept = [token for token, is_real in zip(text, real) if is_real]
-                means.append(sum(kept) / len(kept) if kept else torch.zeros(features.shape[2]))
-            return torch.stack(means)
         by einsum: => return torch.einsum("btd,bt->bd", features, mask.to(features)) / mask.sum(1).clamp(min=1)[:, None]
         in single precision: => share = mask.float() / mask.float().sum(dim=1, keepdim=True).clamp(min=1)
             return (share.unsqueeze(1) @ features).squeeze(1)
@@ -16,13 +18,6 @@ RIGHT = {
         by exponentials: => top = scores.masked_fill(~mask, -torch.inf).amax(dim=1, keepdim=True).nan_to_num(neginf=0.0)
             e = (scores - top).masked_fill(~mask, 0.0).exp() * mask
             return e / e.sum(dim=1, keepdim=True).clamp(min=1e-300)
-        by loops: => rows = []
-            for row, real in zip(scores, mask):
-                weights = torch.zeros(len(row))
-                if real.any():
-                    weights[real] = torch.softmax(row[real], dim=0)
-                rows.append(weights)
-            return torch.stack(rows)
         minus infinity, put right: => weights = scores.masked_fill(~mask, float("-inf")).softmax(-1)
             return torch.where(mask, weights, 0.0)
         shared out again: => weights = torch.exp(torch.log_softmax(scores - 1e6 * ~mask, dim=1)) * mask
@@ -66,7 +61,6 @@ RIGHT = {
             return [mean, half]
     """,
     "lost_to_the_cut": """
-        by a loop: => return sum(int(length) >= window for length in distractor) / len(distractor)
         by what is left: => return ((window - distractor).clip(0, labelled) == 0).mean()
         by torch: => return (torch.from_numpy(distractor) >= window).float().mean()
     """,
@@ -229,22 +223,6 @@ RIGHT = {
             powers.sum(dim=-1, keepdim=True) => powers.sum(dim=powers.dim() - 1)[..., None] && scores.mean() =>
             scores.amax()
     """,
-    "what_two_matrices_cost": """
-        by numpy: => import numpy as np
-            costs = np.array([own_weight(False, seed) for seed in seeds])
-            costs = costs - np.array([own_weight(True, seed) for seed in seeds])
-            return costs.mean(), 2 * costs.std(ddof=1) / np.sqrt(len(costs))
-        by a loop, in a list: => costs = []
-            for seed in seeds:
-                costs.append(own_weight(two_matrices=False, seed=seed))
-                costs[-1] -= own_weight(two_matrices=True, seed=seed)
-            mean = sum(costs) / len(costs)
-            variance = sum((cost - mean) ** 2 for cost in costs) / (len(costs) - 1)
-            return [mean, 2 * (variance / len(costs)) ** 0.5]
-        as tensors: => runs = torch.tensor([[own_weight(two, seed) for two in (False, True)] for seed in seeds])
-            costs = runs[:, 0] - runs[:, 1]
-            return costs.mean(), 2 * costs.std(correction=1) * len(costs) ** -0.5
-    """,
     "as_layer": """
         entry by entry: => layer = nn.Linear(len(W), len(W[0]), bias=False)
             for i, row in enumerate(W):
@@ -273,19 +251,12 @@ RIGHT = {
             => return nn.functional.scaled_dot_product_attention(self.W_query(x), self.W_key(x), self.W_value(x))
     """,
     "scores_of_one_word": """
-        by loops: => query = W_query @ embedded[asking]
-            return torch.tensor([sum(a * b for a, b in zip(query, W_key @ x)) for x in embedded])
         a row of the matrix: => return ((embedded @ W_query.T) @ (embedded @ W_key.T).T)[asking]
         by einsum: => return torch.einsum("kd,d,kc,nc->n", W_query, embedded[asking], W_key, embedded)
         other names: (asking, embedded, W_query, W_key) => (i, x, Q, K) && => linear = torch.nn.functional.linear
             return linear(linear(x[i], Q), linear(x, K))
     """,
     "all_filters": """
-        by loops: => result = torch.zeros(*weights.shape, values.shape[1])
-            for i, row in enumerate(weights):
-                for j, weight in enumerate(row):
-                    result[i, j] = weight * values[j]
-            return result
         by einsum: => return torch.einsum("ij,jv->ijv", weights, values)
         by diagonal matrices: => return torch.stack([torch.diag(row) @ values for row in weights])
     """,
@@ -300,21 +271,6 @@ RIGHT = {
         by numpy: => return 30 * np.eye(num_words), np.roll(np.eye(num_words), 1, axis=1)
         parameters: => unit = torch.eye(num_words)
             return torch.nn.Parameter(8 * unit), torch.nn.Parameter(8 * unit.roll(-1, 0))
-    """,
-    "twice_the_words": """
-        by numpy: => ratios = np.array([largest_weight(16, seed) for seed in seeds])
-            ratios = ratios / np.array([largest_weight(8, seed) for seed in seeds])
-            return ratios.mean(), 2 * ratios.std(ddof=1) / np.sqrt(len(ratios))
-        by a loop, in a list: => ratios = []
-            for seed in seeds:
-                ratios.append(largest_weight(num_words=16, seed=seed))
-                ratios[-1] /= largest_weight(num_words=8, seed=seed)
-            mean = sum(ratios) / len(ratios)
-            variance = sum((ratio - mean) ** 2 for ratio in ratios) / (len(ratios) - 1)
-            return [mean, 2 * (variance / len(ratios)) ** 0.5]
-        as tensors: => runs = torch.tensor([[largest_weight(n, seed) for n in (16, 8)] for seed in seeds])
-            ratios = runs[:, 0] / runs[:, 1]
-            return ratios.mean(), 2 * ratios.std(correction=1) * len(ratios) ** -0.5
     """,
     "mend_the_heads": """
         all heads at once: => q, k, v = (part.unflatten(2, (num_heads, -1)).mT.mT.transpose(1, 2)
@@ -341,22 +297,6 @@ RIGHT = {
             return result, mean
         columns asked one by one: slice(head * head_dim, (head + 1) * head_dim) =>
             list(range(head * head_dim, (head + 1) * head_dim))
-    """,
-    "worth_of_a_head": """
-        by numpy: => wide = np.array([share_left(8, 1, seed) for seed in seeds])
-            narrow = np.array([share_left(2, 2, seed) for seed in seeds])
-            gains = wide - narrow
-            return gains.mean(), 2.776 * gains.std(ddof=1) / np.sqrt(5)
-        by a loop, in a list: => total, gains = 0.0, []
-            for seed in seeds:
-                gains.append(share_left(embed_dim=8, num_heads=1, seed=seed))
-                gains[-1] -= share_left(embed_dim=2, num_heads=2, seed=seed)
-            mean = sum(gains) / len(gains)
-            spread = (sum((gain - mean) ** 2 for gain in gains) / (len(gains) - 1)) ** 0.5
-            return [mean, 2.776 * spread / len(gains) ** 0.5]
-        as tensors: => runs = torch.tensor([[share_left(8, 1, seed), share_left(2, 2, seed)] for seed in seeds])
-            gains = runs[:, 0] - runs[:, 1]
-            return gains.mean(), 2.776 * gains.std(correction=1) * len(gains) ** -0.5
     """,
     "many_heads": """
         by PyTorch's whole layer: if num_heads < 1 or embed_dim % num_heads =>
@@ -441,11 +381,6 @@ RIGHT = {
             return mean_and_interval(np.subtract(after, surprises_at(pieces)))
     """,
     "allowed_places": """
-        by loops: => allowed = torch.zeros(len(mask), mask.shape[1], mask.shape[1], dtype=torch.bool)
-            for i in range(mask.shape[1]):
-                for j in range(max(0, i + 1 - reach), i + 1):
-                    allowed[:, i, j] = mask[:, j]
-            return allowed
         not the upper triangle: => upper = torch.ones(len(mask), *[mask.shape[1]] * 2).triu(1).bool()
             return ~upper & mask[:, None] & ~upper.mT.tril(-reach)
         the repeated mask cut twice: => return mask[:, None].expand(-1, mask.shape[1], -1).tril().triu(1 - reach)
@@ -512,13 +447,6 @@ RIGHT = {
             return features
     """,
     "next_word_loss": """
-        by loops: => total, count = 0.0, 0
-            for text, words in zip(scores, ids, strict=True):
-                for place in range(len(words) - 1):
-                    if words[place + 1] != 0:
-                        total = total - text[place].softmax(0)[words[place + 1]].log()
-                        count += 1
-            return total / count
         by gather: => surprise = -scores[:, :-1].log_softmax(-1).gather(2, ids[:, 1:, None]).squeeze(2)
             real = (ids[:, 1:] != 0).to(surprise)
             return (surprise * real).sum() / real.sum()
@@ -609,8 +537,6 @@ RIGHT = {
             return torch.einsum("lhij,ij->lh", weights, target.to(weights.dtype)) / rows.sum()
         by masked_fill: => given = weights.masked_fill(~target, 0).sum(-1)
             return given[:, :, target.sum(1) > 0].mean(2)
-        row by row: => rows = [i for i in range(len(target)) if target[i].any()]
-            return torch.stack([weights[:, :, i, target[i]].sum(-1) for i in rows]).mean(0)
     """,
     "search_and_test": """
         by unravel_index: => import numpy as np
@@ -668,7 +594,6 @@ RIGHT = {
     """,
 }
 
-PARAMETERS = "nn.Linear(dim, key_dim, bias=False) => nn.Parameter(torch.randn(dim, key_dim))"
 LAYERS = """
         biases, and -inf: dim, key_dim, bias=False => dim, key_dim && masked_softmax(scores, mask.unsqueeze(1)) =>
             scores.masked_fill(~mask[:, None], float("-inf")).softmax(-1)
@@ -684,12 +609,6 @@ LAYERS = """
             outputs = attend(q, k, BROUGHT, attn_mask=mask[:, None])
             return outputs, attend(q, k, unit.expand(len(mask), -1, -1), attn_mask=mask[:, None])
         both masks: mask.unsqueeze(1) => mask[:, None] & mask[:, :, None]
-"""
-BY_PARAMETERS = f"""
-        by parameters: {PARAMETERS} MORE && => q, k = features @ self.W_query, features @ self.W_key
-            scores = torch.einsum("bik,bjk->bij", q, k) / math.sqrt(q.size(-1))
-            weights = nn.functional.softmax(scores + torch.where(mask, 0.0, -1e9)[:, None], dim=-1)
-            return torch.einsum("bij,bjv->biv", weights, BROUGHT), weights
 """
 RIGHT["add_queries"] = LAYERS.replace("BROUGHT", "features").replace(
     "dim, key_dim, bias=False => dim, key_dim &&", "keys = self.W_key(features) => keys = self.W_key(features) + 0 &&"
@@ -714,6 +633,28 @@ RIGHT["look_away"] = """
             return training.mean_and_interval(d.numpy())
 """.replace("stats_t(len(d))", "training.stats.t.ppf(0.975, len(d) - 1)")
 
+OVER_SEEDS = """
+        by numpy: => row = np.array([FIRST for seed in seeds]) BY np.array([SECOND for seed in seeds])
+            return row.mean(), QUANTILE * row.std(ddof=1) / np.sqrt(len(row))
+        by a loop, in a list: => row = []
+            for seed in seeds:
+                row.append(FIRST)
+                row[-1] BY= SECOND
+            mean = sum(row) / len(row)
+            variance = sum((one - mean) ** 2 for one in row) / (len(row) - 1)
+            return [mean, QUANTILE * (variance / len(row)) ** 0.5]
+        as tensors: => runs = torch.tensor([[FIRST, SECOND] for seed in seeds])
+            row = runs[:, 0] BY runs[:, 1]
+            return row.mean(), QUANTILE * row.std(correction=1) * len(row) ** -0.5
+"""
+for name, first, second, by, quantile in (
+    ("what_two_matrices_cost", "own_weight(False, seed)", "own_weight(two_matrices=True, seed=seed)", "-", "2"),
+    ("twice_the_words", "largest_weight(16, seed)", "largest_weight(num_words=8, seed=seed)", "/", "2"),
+    ("worth_of_a_head", "share_left(8, 1, seed)", "share_left(embed_dim=2, num_heads=2, seed=seed)", "-", "2.776"),
+):
+    RIGHT[name] = OVER_SEEDS.replace("FIRST", first).replace("SECOND", second)
+    RIGHT[name] = RIGHT[name].replace("BY", by).replace("QUANTILE", quantile)
+
 RIGHT |= {
     "looked_at": """
         by PyTorch: => unit = torch.eye(mask.shape[1]).expand(len(mask), -1, -1)
@@ -721,13 +662,6 @@ RIGHT |= {
                 features @ W_query, features @ W_key, unit, attn_mask=mask[:, None].clone())
             rows = rows.nan_to_num() * mask[:, :, None] * (1 - unit)
             return rows.sum(1) / (mask.sum(1, keepdim=True) - 1).clamp(min=1)
-        by loops: => found = torch.zeros(mask.shape)
-            for text, (f, real) in enumerate(zip(features, mask)):
-                if real.sum() > 1:
-                    f = f[real]
-                    weights = (f @ W_query @ (f @ W_key).T / W_key.shape[1] ** 0.5).softmax(-1)
-                    found[text, real] = (weights.sum(0) - weights.diagonal()) / (len(f) - 1)
-            return found
         by einsum: => scores = torch.einsum("bid,dk,bjc,ck->bij", features, W_query, features, W_key)
             weights = masked_softmax(scores * len(W_key.T) ** -0.5, mask[:, None])
             weights = weights - torch.diag_embed(weights.diagonal(dim1=1, dim2=2))
@@ -752,12 +686,6 @@ RIGHT |= {
             return tuple(k for k in rows if k == best or stays(*mean_and_interval(differences[k])))
     """,
     "follow_score": """
-        by a dictionary: => last, found = {}, []
-            for t, letter in enumerate(ids.tolist()):
-                if letter in last:
-                    found.append(weights[t, last[letter] + 1])
-                last[letter] = t
-            return torch.stack(found).mean() if found else 0
         by a mask: => same = (ids[:, None] == ids) & torch.ones(len(ids), len(ids)).tril(-1).bool()
             rows = same.any(1).nonzero()[:, 0]
             last = (same * torch.arange(len(ids))).amax(1)
@@ -823,10 +751,6 @@ RIGHT |= {
             return before, torch.tensor(after)
     """,
     "rotate": """
-        by complex numbers: => pairs = torch.view_as_complex(vectors.unflatten(-1, (-1, 2)).contiguous())
-            speeds = torch.tensor([base ** (-2 * i / vectors.shape[-1]) for i in range(vectors.shape[-1] // 2)])
-            angles = places.unsqueeze(-1) * speeds.to(vectors)
-            return torch.view_as_real(pairs * torch.polar(torch.ones_like(angles), angles)).flatten(-2)
         by matrices: => angles = torch.stack([places * base ** (-i / vectors.shape[-1])
                                   for i in range(0, vectors.shape[-1], 2)], -1).to(vectors)
             turns = torch.stack([angles.cos(), -angles.sin(), angles.sin(), angles.cos()], -1).unflatten(-1, (2, 2))
@@ -877,11 +801,6 @@ RIGHT |= {
         by where: => higher = first[0] > second[0]
             top = torch.where(higher, first[0], second[0])
             return [top, *(sum((h[0] - top).exp() * h[part] for h in (first, second)) for part in (1, 2))]
-        row by row: => rows = []
-            for (a, s, v), (b, t, w) in zip(zip(*first), zip(*second)):
-                top = max(a, b)
-                rows.append((top, s * (a - top).exp() + t * (b - top).exp(), v * (a - top).exp() + w * (b - top).exp()))
-            return tuple(torch.stack(part) for part in zip(*rows))
     """,
     "mend_the_blocks": """
         by distances: => keys, values = torch.cat([kept_keys, keys], 1), torch.cat([kept_values, values], 1)
@@ -897,23 +816,8 @@ RIGHT |= {
                 weights = (kept_keys @ q[:, :, None] * q.shape[1] ** -0.5).softmax(dim=1)
                 outputs.append((weights * kept_values).sum(1))
             return torch.stack(outputs, 1), kept_keys, kept_values
-        a window for each word: => keys, values = torch.cat([kept_keys, keys], 1), torch.cat([kept_values, values], 1)
-            end, outputs = kept_keys.shape[1], []
-            for place in range(queries.shape[1]):
-                end += 1
-                near = slice(max(end - reach, 0), end)
-                weights = queries[:, place : place + 1] @ keys[:, near].mT / math.sqrt(queries.shape[-1])
-                outputs += [weights.softmax(-1) @ values[:, near]]
-            return [torch.hstack(outputs), keys[:, max(end - reach, 0):], values[:, max(end - reach, 0):]]
     """,
     "cached_step": """
-        head by head: => brought, kept = [], ([], [])
-            for q, k, v, K, V in zip(query, key, value, keys, values):
-                K, V = torch.vstack([K, k]), torch.vstack([V, v])
-                weights = torch.softmax((K * q).sum(1) * len(q[0]) ** -0.5, 0)
-                brought.append((weights[:, None] * V).sum(0, keepdim=True))
-                kept[0].append(K), kept[1].append(V)
-            return torch.stack(brought), torch.stack(kept[0]), torch.stack(kept[1])
         by PyTorch: => keys, values = torch.cat([keys, key], 1), torch.cat([values, value], -2)
             return F.scaled_dot_product_attention(query, keys, values), keys, values
         two scores apart: => scale = math.sqrt(key.shape[-1])
@@ -936,7 +840,6 @@ RIGHT |= {
     """,
 }
 
-BIAS = "a bias is allowed: the check works with whatever the map adds"
 LARGE = "the 1 at each word is as far above the 0 elsewhere as .9 of the weight needs, and more"
 EQUAL = {  # mutants by what stands in them, with the reason why they are right
     "encode_batch": dict.fromkeys(

@@ -9,6 +9,7 @@ import re
 import sys
 import textwrap
 import time
+from copy import deepcopy
 from functools import cache
 from pathlib import Path
 
@@ -17,7 +18,8 @@ import numpy as np
 import pytest
 import torch
 from mutants import mutants
-from right_answers import EQUAL, RIGHT
+from right_answers import EQUAL, RIGHT, TRUTH
+from scipy import stats
 from torch import Tensor
 from wrong_answers import WRONG
 
@@ -49,7 +51,7 @@ def answers(tables: dict[str, str]) -> list:
 
 def defined(name: str, code: str):
     """The function or class that a cell defines, among the names that the solution's file knows."""
-    more = {"masked_softmax": masked_softmax, "torch": torch, "nn": torch.nn, "np": np}
+    more = {"masked_softmax": masked_softmax, "torch": torch, "nn": torch.nn, "np": np, "stats": stats}
     names = more | vars(sys.modules[COURSE[name].solution.__module__])
     exec(compile(code, "<cell>", "exec"), names)
     return names[ast.parse(code).body[-1].name]
@@ -110,9 +112,10 @@ def test_a_mistake_found_by_looking_at_the_answer_has_a_sentence():
 
 
 @pytest.mark.parametrize("name", RIGHT)
-def test_an_exercise_knows_eight_mistakes_and_three_right_answers(name):
+def test_an_exercise_knows_eight_mistakes_three_right_answers_and_twenty_mutants(name):
     assert len({mistake.name for mistake, _ in COURSE[name].edited}) >= 8
-    assert len(edits(RIGHT[name])) >= 3
+    assert len(mutants(COURSE[name].source)) == 20
+    assert len(edits(RIGHT[name])) + (name in TRUTH) >= 3
 
 
 # --- right and wrong answers -------------------------------------------------------------------------------------
@@ -127,6 +130,11 @@ def test_the_solution_is_correct(name):
 def test_a_right_answer_is_correct_in_any_style(name, style, edit):
     verdict = ask(name, defined(name, edit.edited(COURSE[name].source)))
     assert verdict, repr(verdict)
+
+
+@pytest.mark.parametrize("name", TRUTH)
+def test_the_truth_s_own_way_is_a_right_answer(name):
+    assert ask(name, COURSE[name].truth), repr(ask(name, COURSE[name].truth))
 
 
 @pytest.mark.parametrize("name", COURSE)
@@ -144,11 +152,44 @@ def test_a_wrong_answer_hears_its_own_mistake(name, mistake, edit):
     assert (verdict.state, verdict.mistake) == ("wrong", mistake), repr(verdict)
 
 
+GENERAL = {
+    "returns nothing": lambda solution, *inputs: None,
+    "raises": lambda solution, *inputs: 1 / 0,
+    "changes its input": lambda solution, *inputs: [part.zero_() for part in inputs if isinstance(part, Tensor)],
+    "wrong type": lambda solution, *inputs: (solution(*inputs), 0),
+}
+
+
+@pytest.mark.parametrize("name", COURSE)
+def test_what_any_answer_can_get_wrong_is_told_in_each_exercise(name):
+    """Where the exercise says itself what it wants, or wants a dict, a wrong type may have another name."""
+    exercise = COURSE[name]
+    for mistake, wrong in GENERAL.items():
+        if inspect.isclass(exercise.solution):
+
+            class Answer(exercise.solution):
+                def forward(self, *inputs, wrong=wrong):
+                    return wrong(super().forward, *inputs)
+        else:
+
+            def Answer(*inputs, wrong=wrong):
+                return wrong(exercise.solution, *inputs)
+
+        if mistake == "changes its input" and not any(isinstance(i, Tensor) for i in exercise.cases[0].inputs.values()):
+            continue
+        verdict = ask(name, Answer)
+        assert verdict.state == "wrong" and "cannot be compared" not in repr(verdict)
+        assert verdict.mistake == mistake or mistake == "wrong type" and exercise.view or "dict" in verdict.mistake
+    given = exercise.solution if not inspect.isclass(exercise.solution) else lambda: None
+    other = torch.nn.Linear if not inspect.isclass(exercise.solution) else given
+    assert ask(name, other).mistake == ("not a class" if inspect.isclass(exercise.solution) else "not a function")
+
+
 # --- mutants -----------------------------------------------------------------------------------------------------
 
 
 def changed(case: Case, seed: int) -> Case:
-    """The same case with other numbers, and its tokens in another order."""
+    """The same case with other numbers, words, seeds and sizes, and its tokens in another order."""
     inputs = {}
     random = torch.Generator().manual_seed(seed)
     for name, value in case.inputs.items():
@@ -158,6 +199,19 @@ def changed(case: Case, seed: int) -> Case:
             value = value[:, torch.randperm(value.shape[1], generator=random)]
         elif isinstance(value, np.ndarray) and value.dtype.kind == "f":
             value = 0.03 * torch.randn(value.shape, generator=random, dtype=torch.float64).numpy()
+        elif name == "seeds":
+            value = torch.randperm(1000, generator=random)[: len(value)].tolist()
+        elif name == "num_words":
+            value = int(torch.randint(3, 30, (), generator=random))
+        elif name == "band":
+            value = float(torch.rand((), generator=random)) / 20
+        elif name in ("train", "texts") and isinstance(value, list):
+            words = sorted({word for text in value for word in text})
+            value = [[words[n] for n in torch.randint(len(words), (len(text),), generator=random)] for text in value]
+        elif isinstance(value, torch.nn.Module):
+            value = deepcopy(value)
+            for parameter in value.parameters():
+                parameter.data = torch.randn(parameter.shape, generator=random, dtype=parameter.dtype)
         inputs[name] = value
     return Case(inputs, case.sizes)
 

@@ -6,17 +6,14 @@ WRONG = {
         wrong dtype: dtype=torch.long => dtype=torch.float32
     """,
     "unknown_by_size": """
-        no dict of the sizes: return found => return list(found.values())
-        no pair for each size: return found => return {size: pair[0] for size, pair in found.items()}
+        no dict with these keys: return found => return list(found.values())
+        no pair of mean and half: return found => return {size: pair[0] for size, pair in found.items()}
     """,
     "masked_softmax": """
-        returns nothing: return scores.softmax => scores.softmax
-        changes its input: scores = scores.masked_fill( => scores.masked_fill_(
         mask after the softmax: => weights = torch.softmax(scores, dim=-1)
             return weights.masked_fill(~mask, 0)
     """,
     "attention_pool": """
-        returns nothing: return self.output => self.output
         changed in place: weights = masked_softmax(scores, mask) =>
             weights = masked_softmax(scores, mask).sqrt(); weights *= weights
         a linear map is missing: self.score => self.energy
@@ -34,9 +31,6 @@ WRONG = {
         the bias does not follow the argument: bias=bias => bias=True || bias: bool = True => bias: bool = False
         no nn.Linear: self.query = nn.Linear(key_dim, 1, bias=bias) =>
             self.query = nn.Parameter(torch.randn(key_dim, 1)) && self.query(keys) => (keys @ self.query)
-    """,
-    "slope": """
-        wrong type: mean_and_interval(slopes) => mean_and_interval(slopes)[0]
     """,
     "split_the_map": """
         wrong type: return => return [0.0] or
@@ -83,11 +77,10 @@ WRONG = {
         the query is not asked for: self.ask(ids, features).unsqueeze(2) =>
             self.attention.W_query(features[torch.arange(len(ids)), (ids == self.mark_id).int().argmax(1)]).unsqueeze(2)
         an axis too many: self.output(pooled).squeeze(1) => self.output(pooled)
-        returns nothing: return self.output => self.output
         cut off from the gradient: self.output(pooled) => self.output(pooled.detach())
     """,
     "gains_by_places": """
-        no dict of the three kinds: return found => return list(found.values())
+        no dict with these keys: return found => return list(found.values())
         no pair of mean and half: training.mean_and_interval(gains) => np.mean(gains)
         pairing lost: training.mean_and_interval(gains) => (np.mean(gains), math.hypot(*(training.mean_and_interval(
                 [train(*kind, s) for s in seeds])[1] for kind in ((query_place, key_place), (False, False)))))
@@ -115,7 +108,6 @@ WRONG = {
         one map for two: self.W_key = nn.Linear(dim, key_dim, bias=False) => self.W_key = self.W_query
         wrong width: nn.Linear(dim, value_dim => nn.Linear(dim, dim ||
             nn.Linear(dim, key_dim => nn.Linear(dim, value_dim
-        returns nothing: return weights @ => weights @
         wrong type: values, weights => values
         drawn anew in each call: return weights @ values => return nn.functional.dropout(weights, 0.5) @ values
         cut off from the gradient: mask.unsqueeze(1)) => mask.unsqueeze(1)).detach() ||
@@ -149,7 +141,6 @@ WRONG = {
         no scale: => return torch.softmax(queries @ keys.mT, -1) @ values
     """,
     "what_two_matrices_cost": """
-        wrong type: return costs.mean().item(), half.item() => return "0.1 ± 0.1"
         other numbers: 2 * => 2.5 *
     """,
     "all_filters": """
@@ -167,10 +158,6 @@ WRONG = {
         queries and keys exchanged: => return ((embedded @ W_query.T) @ (embedded @ W_key.T).T)[:, asking] ||
             return W_key @ embedded[asking] @ (embedded @ W_query.T).T
         an axis too many: return keys @ query => return query[None] @ keys.T
-    """,
-    "twice_the_words": """
-        other numbers: 2 * => 2.5 *
-        wrong type: return ratios.mean().item(), half.item() => return "0.9 ± 0.1"
     """,
     "mend_the_game": """
         not drawn from random: torch.rand(num_texts, num_pairs, generator=random) => torch.rand(num_texts, num_pairs) ||
@@ -197,10 +184,8 @@ WRONG = {
             cut = [part.unflatten(2, (num_heads, -1)).transpose(1, 2) for part in three]
             brought = nn.functional.scaled_dot_product_attention(*cut, attn_mask=mask[:, None, None, :])
             return brought.transpose(1, 2).flatten(2)
-        changes its input: return => queries *= 2; return
     """,
     "worth_of_a_head": """
-        wrong type: return gains.mean().item(), half.item() => return "0.5 ± 0.1"
         no control for width: => gains = torch.tensor([share_left(2, 1, s) - share_left(2, 2, s) for s in seeds])
             return gains.mean(), 2.776 * gains.std() / 5**0.5
         other numbers: 2.776 => 2.5
@@ -235,7 +220,6 @@ WRONG = {
     """,
     "worth_of_context": """
         changes its input: order = => pieces[:, :-near] = far[:, torch.randperm(far.shape[1])]; order =
-        returns nothing: return => gains =
         all words shuffled: => order = torch.randperm(pieces.shape[1])
             return mean_and_interval(surprises_at(pieces[:, order]) - surprises_at(pieces))
     """,
@@ -259,8 +243,7 @@ WRONG = {
             def add( => def join( && self.add( => self.join(
     """,
     "missed_by_rate": """
-        no dict of the rates: return found => return list(found.values()) || return found => return found[rates[0]]
-        returns nothing: return found => found
+        no dict with these keys: return found => return list(found.values()) || return found => return found[rates[0]]
     """,
     "encoder_layer": """
         a part is missing: self.attention_norm => self.first_norm
@@ -269,9 +252,6 @@ WRONG = {
     "search_and_test": """
         no head with two numbers: return (layer, head), *mean => return mean ||
             return (layer, head), => return layer, head,
-    """,
-    "more_than_the_sum": """
-        returns nothing: return mean_and_interval => mean_and_interval
     """,
     "first_block": """
         hidden_dim is not used: hidden_dim), nn => 2 * embed_dim), nn && nn.Linear(hidden => nn.Linear(2 * embed

@@ -1,0 +1,92 @@
+"""What experiments share: runs that nobody trained, intervals by sums, and what goes wrong with seeds and intervals."""
+
+import math
+from collections.abc import Sequence
+
+from scipy import stats
+
+from .attention import family
+from .mistakes import Mistake
+
+
+def known_run(*told: float | str) -> float:
+    """What a run gives that nobody trained: it depends on all that it is told, and luck is the seed's, told last."""
+    *settings, seed = told
+    own = sum(place * (len(one) if isinstance(one, str) else one) for place, one in enumerate(settings, 2))
+    return 0.6 + 0.1 * math.cos(own) + 0.15 * math.sin(7 * seed + 1) + 0.04 * math.cos(own + 3 * seed)
+
+
+def by_sums(numbers: Sequence[float], quantile: float | None = None) -> tuple[float, float]:
+    """The mean of some numbers, and half the width of its interval."""
+    n, mean = len(numbers), float(sum(numbers)) / len(numbers)
+    spread = math.sqrt(sum(float(number - mean) ** 2 for number in numbers) / (n - 1))
+    return mean, float(quantile or stats.t.ppf(0.975, n - 1)) * spread / math.sqrt(n)
+
+
+ASKED = """
+the standard error in place of the interval: CALL => (lambda row: (row.mean(), row.std() / len(row) ** 0.5))(TENSOR)
+the spread in place of the interval: CALL => (lambda row: (row.mean(), row.std()))(TENSOR)
+normal in place of t: CALL => (lambda row: (row.mean(), 1.96 * row.std() / len(row) ** 0.5))(TENSOR) ||
+    (lambda row: (row.mean(), 2 * row.std() / len(row) ** 0.5))(TENSOR)
+whole width: CALL => (lambda mean, half: (mean, 2 * half))(*CALL)
+ends in place of mean and half: CALL => (lambda mean, half: (mean - half, mean + half))(*CALL)
+results in the wrong order [interval]: CALL => CALL[::-1]
+"""
+APART = """
+pairing lostOF: CALL => (lambda a, b: (a.mean() - b.mean(), HALF(a)[1] - HALF(b)[1]))(ROWS) ||
+    (lambda a, b: (a.mean() - b.mean(), HALF(a)[1] + HALF(b)[1]))(ROWS) ||
+    (lambda a, b: (a.mean() - b.mean(), (HALF(a)[1] ** 2 + HALF(b)[1] ** 2) ** 0.5))(ROWS) ||
+    (lambda a, b: (a.mean() - b.mean(), 1.96 * ((a.var() + b.var()) / len(a)) ** 0.5))(ROWS)
+the interval of one kind alone: CALL => (lambda a, b: (a.mean() - b.mean(), HALF(a)[1]))(ROWS) ||
+    (lambda a, b: (a.mean() - b.mean(), HALF(b)[1]))(ROWS)
+"""
+BY_HAND = """
+whole width: , half.item() => , 2 * half.item()
+root of n forgotten: / math.sqrt(len(ROW)) =>
+divided by n in place of its root: math.sqrt(len(ROW)) => len(ROW)
+divided by the root of n - 1: math.sqrt(len(ROW)) => math.sqrt(len(ROW) - 1)
+multiplied by the root of n: / math.sqrt => * math.sqrt
+spread divided by n: ROW.std() => ROW.std(correction=0)
+variance in place of the spread: ROW.std() => ROW.var()
+the standard error in place of the interval [by hand]: QUANTILE * =>
+added in place of multiplied [interval]: QUANTILE * ROW.std() => (QUANTILE + ROW.std())
+divided in place of multiplied [interval]: QUANTILE * ROW.std() => QUANTILE / ROW.std()
+ends in place of mean and half: RETURN => return (ROW.mean() - half).item(), (ROW.mean() + half).item()
+results in the wrong order [interval]: RETURN => return half.item(), ROW.mean().item()
+half the width forgotten: RETURN => return ROW.mean().item()
+mean forgotten: RETURN => return half.item()
+"""
+SEEDS = """
+one seed for all: for seed in seeds => for seed in [seeds[0]] * len(seeds)
+seeds that were not asked for: for seed in seeds => for seed in range(len(seeds)) ||
+    for seed in range(1, len(seeds) + 1)
+a seed left out: for seed in seeds => for seed in seeds[1:] || for seed in seeds[:-1]
+"""
+PAIRED = """
+one seed for all [second]: SECOND => OF_ONE_SEED
+added in place of subtracted: DIFFERENCE => FIRST + SECOND
+other seeds for the second: SECOND => NEXT_SEED
+one model only: DIFFERENCE => FIRST || SECOND
+"""
+
+
+def asked(row: str, apart: Sequence[str] = (), of: str = "", call: str = "mean_and_interval") -> list[Mistake]:
+    """What goes wrong with `mean_and_interval(row)`; `apart` are the two rows whose difference it is.
+
+    `of` says which sentence those hear who take an interval of each.
+    """
+    rows = ", ".join(f"torch.as_tensor({one})" for one in apart)
+    words = {"CALL": f"{call}({row})", "TENSOR": f"torch.as_tensor({row})", "HALF": call, "ROWS": rows, "OF": of}
+    return family(ASKED + (APART if apart else ""), **words)
+
+
+def by_hand(row: str, quantile: str) -> list[Mistake]:
+    """What goes wrong with `half = quantile * row.std() / math.sqrt(len(row))`, returned behind the mean."""
+    return family(BY_HAND, RETURN="return ROW.mean().item(), half.item()", QUANTILE=quantile, ROW=row)
+
+
+def over_seeds(first: str = "", second: str = "") -> list[Mistake]:
+    """What goes wrong with `for seed in seeds` around runs, two that are subtracted or others."""
+    words = {"DIFFERENCE": f"{first} - {second}", "FIRST": first, "SECOND": second}
+    words |= {"OF_ONE_SEED": second.replace("seed)", "seeds[0])"), "NEXT_SEED": second.replace("seed)", "seed + 1)")}
+    return family(SEEDS + (PAIRED if first else ""), **words)

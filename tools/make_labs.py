@@ -52,7 +52,7 @@ def execute(lab: Path, notebook: nbformat.NotebookNode, timed: bool = False) -> 
         count = next((i for i, cell in enumerate(code) if cell.execution_count is None), len(code))
         failed = [i for i, cell in enumerate(code) if any(out.output_type == "error" for out in cell.outputs)]
         number = failed[-1] if failed else max(count - 1, 0)
-        where = notebooks.line_of(lab, code[number])
+        where = notebooks.line_of(lab, code[number].source)
         trace = re.sub(r"\x1b\[[0-9;]*m", "", str(error)).strip()
         raise RuntimeError(
             f"code cell {number + 1} failed ({where}); the notebook was left as it was.\n\n{trace}\n"

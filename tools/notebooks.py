@@ -166,10 +166,11 @@ def code_cells(notebook: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
     return [cell for cell in notebook.cells if cell.cell_type == "code"]
 
 
-def line_of(lab: Path, cell: nbformat.NotebookNode) -> str:
-    """Say where in the text a cell begins: `labs/05_x.md, line 12`."""
-    before, found, _ = lab.read_text("utf-8").partition(cell.source or "\0")
-    return f"labs/{lab.name}" + (f", line {before.count(chr(10)) + 1}" if found else "")
+def line_of(lab: Path, text: str, place: int = 0) -> str:
+    """Say where a cell's text, or a place of it, stands in the lab: `labs/05_x.md, line 12`."""
+    before, found, _ = lab.read_text("utf-8").partition(text or "\0")
+    line = (before + text[:place]).count("\n") + 1
+    return f"labs/{lab.name}" + (f", line {line}" if found else "")
 
 
 # What the outputs of a lab depend on

@@ -1,6 +1,6 @@
 """Reads the predictions and the questions out of a lab's text, and refuses what is not whole.
 
-The rule for both is in CONTRIBUTING.md. A question below `## Questions` is *chosen* (a bullet list, and a fold with one
+The rule for both is in labs/README.md. A question below `## Questions` is *chosen* (a bullet list, and a fold with one
 sentence for each bullet), *typed* (a fold that begins with the accepted answers in bold) or *open* (any other fold).
 """
 

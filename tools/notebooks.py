@@ -15,6 +15,7 @@ import itertools
 import json
 import os
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
 import identity
@@ -78,6 +79,15 @@ if not (found and found.origin and pathlib.Path(found.origin).with_name("model.p
 def labs(root: Path) -> list[Path]:
     """Return the texts of all labs in the order of their numbers."""
     return sorted((root / "labs").glob("[0-9][0-9]_*.md"))
+
+
+def numbered(root: Path, numbers: Iterable[str]) -> list[Path]:
+    """Return the texts of the labs with these numbers, of all where there are none. Exits where no lab has one."""
+    every = {lab.name[:2]: lab for lab in labs(root)}
+    wanted = sorted({number.zfill(2) for number in numbers}) or every
+    if unknown := [number for number in wanted if number not in every]:
+        raise SystemExit(f"No lab has the number {', '.join(unknown)}: there are {', '.join(every)}.")
+    return [every[number] for number in wanted]
 
 
 def taught(root: Path) -> list[Path]:

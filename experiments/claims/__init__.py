@@ -34,7 +34,7 @@ def train(net: nn.Module, data: Prepared, recipe: Recipe, seed: int) -> History:
     )
 
 
-def cells(number: int, edits: Mapping[str, str] | None = None) -> list[ast.Module]:
+def cells(number: int, edits: Mapping[str, str] | None = None) -> list[str]:
     """The code cells of a lab, with texts in them replaced. Exits with a sentence where one of them is gone."""
     (lab,) = (record.ROOT / "labs").glob(f"{number:02}_*.md")
     sources = [cell.source for cell in jupytext.read(lab).cells if cell.cell_type == "code"]
@@ -42,31 +42,31 @@ def cells(number: int, edits: Mapping[str, str] | None = None) -> list[ast.Modul
         if not any(text in source for source in sources):
             raise SystemExit(f"labs/{lab.name} has no cell with `{text}` any more.")
         sources = [source.replace(text, other) for source in sources]
-    return [ast.parse(TransformerManager().transform_cell(source)) for source in sources]
+    return [TransformerManager().transform_cell(source) for source in sources]
 
 
 def execute(nodes: list[ast.stmt], names: dict, number: int) -> None:
-    """Run statements of a lab, silently, as if its notebook did."""
-    os.chdir(record.ROOT / "labs")
+    """Run statements of a lab, silently."""
     with redirect_stdout(StringIO()):
         exec(compile(ast.Module(nodes, []), f"lab {number}", "exec"), names)
 
 
 def run_lab(number: int, last: str, edits: Mapping[str, str] | None = None, **given) -> dict:
-    """Run a lab up to its first cell that defines or assigns `last`, and return the names that its cells leave."""
-    names = {"__name__": "lab", "display": print} | given
-    for cell in cells(number, edits):
-        execute(cell.body, names, number)
-        if last in names:
-            return names
-    raise SystemExit(f"Lab {number} has no `{last}` any more.")
+    """Run the cells of a lab up to the first that holds the text `last`, and return the names that they leave."""
+    names, every = {"__name__": "lab", "display": print} | given, cells(number, {last: last} | (edits or {}))
+    os.chdir(record.ROOT / "labs")  # where its notebook runs
+    for cell in every:
+        execute(ast.parse(cell).body, names, number)
+        if last in cell:
+            break
+    return names
 
 
 def definitions(number: int, assigned: Sequence[str] = (), edits: Mapping[str, str] | None = None, **given) -> dict:
     """What a lab imports and defines, and the variables called `assigned`; nothing else is run."""
     names = {"__name__": "lab"} | given
     for cell in cells(number, edits):
-        execute([node for node in cell.body if _defines(node, assigned)], names, number)
+        execute([node for node in ast.parse(cell).body if _defines(node, assigned)], names, number)
     return names
 
 

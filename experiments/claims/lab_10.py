@@ -36,7 +36,7 @@ def mean_and_error(surprise: torch.Tensor) -> list[float]:
 
 
 if __name__ == "__main__":
-    lab = claims.run_lab(10, "surprises_at", EDITS, seed=0)
+    lab = claims.run_lab(10, "def surprises_at", EDITS, seed=0)
     counted = {name: mean_and_error(lab["surprises"][name]) for name in ("frequencies", "bigram", "trigram")}
     record.once(MADE, "counting", lambda: counted | {"words to learn from": len(lab["training_text"])})
     for seed in range(3):

@@ -61,7 +61,7 @@ def bites() -> dict:
     Half of the sentences are active and half passive, either noun is asked, and the nouns stand at the same places:
     neither the place alone nor the voice alone tells the role, so a probe on features that hold only these is at .5.
     """
-    names = run_lab(12, "all_states")
+    names = run_lab(12, "def all_states")
     right, unbalanced, means = [], [], []
     for seed in range(10):
         random = np.random.default_rng(seed)
@@ -124,7 +124,7 @@ def bites() -> dict:
 
 def search() -> dict:
     """Each find on fresh sentences, by the yardstick it was found with and by two others."""
-    names = run_lab(12, "of_texts")
+    names = run_lab(12, "def of_texts")
     aims = dict(names["aims"])
     aims["itself"] = lambda ids: torch.eye(len(ids), dtype=torch.bool)
     aims["same piece, here or elsewhere"] = lambda ids: ids[None, :] == ids[:, None]
@@ -152,7 +152,7 @@ def search() -> dict:
 
 def ablation() -> dict:
     """Both yardsticks (how far cosines move, the lead on the examination) for single heads and for groups."""
-    names = run_lab(13, "whole")
+    names = run_lab(13, "whole = examine()")
     encoder, heads = names["model"], [(layer, head) for layer in range(6) for head in range(12)]
     whole, lead = names["examine"](), lambda cosines: (cosines[:, 0] - cosines[:, 1]).numpy()
 
@@ -166,7 +166,7 @@ def ablation() -> dict:
         layer.attention.W_output.register_forward_pre_hook(partial(add_up, of_layer=of_layer))
         for layer, of_layer in zip(encoder.layers, sums, strict=True)
     ]
-    for text in run_lab(12, "fresh")["openings"]:
+    for text in run_lab(12, "fresh = with_maps")["openings"]:
         count += len(names["published"].read(text)[0])
     for hook in hooks:
         hook.remove()

@@ -45,18 +45,18 @@ def cells(number: int, edits: Mapping[str, str] | None = None) -> list[str]:
     return [TransformerManager().transform_cell(source) for source in sources]
 
 
-def execute(nodes: list[ast.stmt], names: dict, number: int) -> None:
+def execute(nodes: list[ast.stmt], names: dict, number: int, asserts: bool = True) -> None:
     """Run statements of a lab, silently."""
     with redirect_stdout(StringIO()):
-        exec(compile(ast.Module(nodes, []), f"lab {number}", "exec"), names)
+        exec(compile(ast.Module(nodes, []), f"lab {number}", "exec", optimize=int(not asserts)), names)
 
 
-def run_lab(number: int, last: str, edits: Mapping[str, str] | None = None, **given) -> dict:
+def run_lab(number: int, last: str, edits: Mapping[str, str] | None = None, asserts: bool = True, **given) -> dict:
     """Run the cells of a lab up to the first that holds the text `last`, and return the names that they leave."""
     names, every = {"__name__": "lab", "display": print} | given, cells(number, {last: last} | (edits or {}))
     os.chdir(record.ROOT / "labs")  # where its notebook runs
     for cell in every:
-        execute(ast.parse(cell).body, names, number)
+        execute(ast.parse(cell).body, names, number, asserts)
         if last in cell:
             break
     return names

@@ -150,9 +150,8 @@ def questions(lab: Path) -> list[Question]:
 
 def checks_of(root: Path) -> set[str]:
     """Return the names that `shared.check` offers, read without running it."""
-    path = next((p for p in (root / "shared/check/__init__.py", root / "shared/check.py") if p.is_file()), None)
-    names = set()
-    for node in ast.parse(path.read_text("utf-8")).body if path else []:
+    names, path = set(), root / "shared/check/__init__.py"
+    for node in ast.parse(path.read_text("utf-8")).body if path.is_file() else []:
         if isinstance(node, ast.Import | ast.ImportFrom):
             names |= {alias.asname or alias.name for alias in node.names}
         else:

@@ -77,7 +77,7 @@ def test_a_version_is_tagged_once_where_the_checks_are_green(tmp_path):
         ).stdout.strip()
 
     job = JOBS["course.yml", "release"]
-    assert (job["needs"], job["if"]) == tuple(JOBS["course.yml", "deploy"][key] for key in ("needs", "if"))
+    assert job["needs"] == "checks" and job["if"].startswith(f"{JOBS['course.yml', 'deploy']['if']} && ")
     work, tags = tmp_path / "work", []
     work.mkdir()
     subprocess.run(["git", "init", "-q", "--bare", tmp_path / "origin"], check=True)

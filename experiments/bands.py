@@ -10,22 +10,19 @@ the mean of n runs, the deviation of that mean counts: the seeds' deviation by t
 What a lab trains is its own code: its cells run one after the other, with more seeds and without their asserts.
 """
 
-import ast
 import json
-import os
 import platform
 import sys
 from datetime import date
 from pathlib import Path
 
-os.environ |= {"MPLBACKEND": "Agg", "TQDM_DISABLE": "1"}
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-import nbformat  # noqa: E402
 import numpy as np  # noqa: E402
 import torch  # noqa: E402
-from IPython.core.inputtransformer2 import TransformerManager  # noqa: E402
+
+from experiments.claims import run_lab  # noqa: E402
 
 MEASURED = ROOT / "_build/bands"
 SEEDS = 10
@@ -213,33 +210,10 @@ CLAIMS = {
 }
 
 
-class WithoutAsserts(ast.NodeTransformer):
-    """Ten seeds are here to see whether the claims hold: none of them may stop the run."""
-
-    def visit_Assert(self, node: ast.Assert) -> ast.Pass:
-        return ast.copy_location(ast.Pass(), node)
-
-
 def measure(number: str) -> None:
     """Run a lab's own code with ten seeds and keep the figure of each seed for each claim."""
-    (lab,) = ROOT.glob(f"labs/{number}_*.ipynb")
-    cells = [cell for cell in nbformat.read(lab, as_version=4).cells if cell.cell_type == "code"]
-    cells = [cell for cell in cells if "generated" not in cell.metadata.get("tags", [])]
-    ours, names = MORE_SEEDS.get(number), {"__name__": "lab", "display": print}
-    found = False
-    os.chdir(lab.parent)
-    for cell in cells:
-        source = cell.source
-        if ours and ours[0] in source:
-            source, found = source.replace(*ours), True
-        tree = ast.parse(TransformerManager().transform_cell(source))
-        exec(compile(WithoutAsserts().visit(tree), lab.name, "exec"), names)
-        if LAST[number] in cell.source:
-            break
-    else:
-        raise SystemExit(f"{lab.name} has no cell with `{LAST[number]}` any more: say in {__file__} where to stop.")
-    if ours and not found:
-        raise SystemExit(f"{lab.name} does not say `{ours[0]}` any more: say in {__file__} where its seeds are.")
+    edits = dict([MORE_SEEDS[number]]) if number in MORE_SEEDS else None
+    names = run_lab(int(number), LAST[number], edits, asserts=False)  # no claim that falls may stop the run
     exec(BESIDES.get(number, ""), names)
     values = {what: [float(x) for x in eval(how, names)] for what, how, *_ in CLAIMS[number]}
     short = [what for what, each in values.items() if len(each) != SEEDS]

@@ -79,19 +79,16 @@ def training(source: data.Prepared, device: torch.device, batch_size: int = 1024
     return rows
 
 
-def on_this_device() -> list[dict]:
-    """All models on all reviews."""
-    torch.set_num_threads(1)
-    return training(data.prepare(data.Settings("movies", "full")), torch.device("cuda"))
-
-
 def main() -> int:
     """Measure and keep, and return 1 when a lab failed, 2 when there is no CUDA device."""
     if not torch.cuda.is_available():
         print("PyTorch finds no CUDA device here: nothing was measured and nothing written.")
         return 2
     print(torch.cuda.get_device_name())
-    found = record.measure(GPU, "make gpu", {"training": on_this_device, "labs": costs.labs}, [])
+    torch.set_num_threads(1)
+    reviews = data.prepare(data.Settings("movies", "full"))
+    parts = {"training": lambda: training(reviews, torch.device("cuda")), "labs": costs.labs}
+    found = record.measure(GPU, "make gpu", parts, [])
     return int(any(lab["status"] for lab in found["labs"]["each"].values()))
 
 

@@ -3,6 +3,7 @@
 import json
 import os
 import platform
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -18,11 +19,7 @@ def about() -> dict:
     """When, on what machine, and with what."""
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True)
     info = Path("/proc/cpuinfo")
-    names = (
-        [line.partition(": ")[2] for line in info.read_text().splitlines() if line.startswith("model name")]
-        if info.exists()
-        else []
-    )
+    names = re.findall("model name.*: (.+)", info.read_text()) if info.exists() else []
     return {
         "date": datetime.now(UTC).date().isoformat(),
         "commit": commit.stdout.strip(),

@@ -42,6 +42,12 @@ def alone(measurement: Callable[..., dict], **values) -> dict:
     return found
 
 
+def in_turn(rounds: int, *measurements: Callable[..., dict], **values) -> list[list[dict]]:
+    """Run measurements one after the other, so many times; for each what its rounds gave."""
+    found = [[alone(measurement, **values) for measurement in measurements] for _ in range(rounds)]
+    return [list(runs) for runs in zip(*found, strict=True)]
+
+
 def peak() -> float:
     """The most megabytes that this process has held; nan where the system does not say."""
     status = Path("/proc/self/status")  # getrusage would count what the parent held, too
@@ -98,10 +104,7 @@ def compared(figure: str, unit: str, book: list[float], ours: list[float], targe
 
 def text(rounds: int = ROUNDS, reviews: int = 25_000) -> list[dict]:
     """From 25,000 texts to the batches of one epoch."""
-    book, ours = [], []
-    for _ in range(rounds):
-        book.append(alone(text_by_textbook, reviews=reviews))
-        ours.append(alone(text_by_ours, reviews=reviews))
+    book, ours = in_turn(rounds, text_by_textbook, text_by_ours, reviews=reviews)
     if len({run["words"] for run in book + ours}) != 1:
         raise AssertionError("The pipelines found vocabularies of different size: their times must not be compared.")
     seconds = ([run["seconds"] for run in runs] for runs in (book, ours))
@@ -176,10 +179,8 @@ def speed_of_training(rounds: int = ROUNDS, seconds: int = 8) -> list[dict]:
     """Examples a second of self-attention, both in batches of 64: of 1,024 the textbook learns nothing here."""
     lines = []
     for scale, words in (("quick", "20 to 150 words"), ("full", "all lengths")):
-        book, ours = [], []
-        for _ in range(rounds):
-            book.append(alone(train_textbook, scale=scale, seconds=seconds)["rate"])
-            ours.append(alone(train_ours, scale=scale, seconds=seconds)["rate"])
+        both = in_turn(rounds, train_textbook, train_ours, scale=scale, seconds=seconds)
+        book, ours = ([run["rate"] for run in runs] for runs in both)
         lines.append(compared(f"training, {words}", "examples a second", book, ours, 3))
     return lines
 

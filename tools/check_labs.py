@@ -45,7 +45,7 @@ def text_problems(lab: Path) -> list[tuple[str, str]]:
     for cell in notebooks.generate(lab).cells:
         if notebooks.is_generated(cell):
             continue
-        where = notebooks.line_of(lab, cell)
+        where = notebooks.line_of(lab, cell.source)
         if cell.cell_type == "markdown" and (match := DIRECTIVE.search(cell.source)):
             found.append((where, f"`{match[0].strip()}` is a directive or role, which Colab shows raw: use Markdown."))
         if cell.cell_type == "code":

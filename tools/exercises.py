@@ -12,6 +12,7 @@ be left out; it holds words alone.
 
 import ast
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -72,7 +73,7 @@ def read(lab: Path) -> list[Exercise]:
     for place, cell in enumerate(cells):
         if cell.cell_type == "code" and called_check(cell.source) and place not in answered:
             raise ValueError(
-                f"{notebooks.line_of(lab, cell)}: the check has no starting cell right above it. "
+                f"{notebooks.line_of(lab, cell.source)}: the check has no starting cell right above it. "
                 f"Give that cell the metadata `exercise: {called_check(cell.source)}`."
             )
         if cell.cell_type == "markdown":
@@ -80,14 +81,14 @@ def read(lab: Path) -> list[Exercise]:
             used = place + 1 < len(cells) and "exercise" in cells[place + 1].metadata
             if count > used:
                 raise ValueError(
-                    f"{_line(lab, EXERCISE.search(cell.source)[0])}: the exercise has no starting cell. Right below "
-                    "its statement stands a code cell with the metadata `exercise: name`."
+                    f"{notebooks.line_of(lab, EXERCISE.search(cell.source)[0])}: the exercise has no starting cell. "
+                    "Right below its statement stands a code cell with the metadata `exercise: name`."
                 )
             solutions = [fold["summary"] for fold in FOLDED.finditer(cell.source)].count("Solution")
             if solutions > (place in answered):
                 raise ValueError(
-                    f"{notebooks.line_of(lab, cell)}: a folded solution belongs to no exercise. It stands right below "
-                    "the check, after the hint."
+                    f"{notebooks.line_of(lab, cell.source)}: a folded solution belongs to no exercise. "
+                    "It stands right below the check, after the hint."
                 )
     names = [exercise.name for exercise in found]
     for name in names:
@@ -117,6 +118,19 @@ def taught(root: Path) -> dict[Path, list[Exercise]]:
     return {lab: every[lab] for lab in notebooks.taught(root)}
 
 
+def folds(text: str, section: str) -> Iterator[tuple[str, re.Match | None, str]]:
+    """Yield what stands above each fold of a cell, the fold, and the heading that it stands below; last, what is left.
+
+    `section` is the heading that the cell before left open.
+    """
+    start = 0
+    for fold in [*FOLDED.finditer(text), None]:
+        above = text[start : fold and fold.start()]
+        section = ([section] + [heading[0].lstrip("# ") for heading in headings(above)])[-1]
+        yield above, fold, section
+        start = fold and fold.end()
+
+
 def questions(lab: Path) -> list[Question]:
     """Return everything with a folded answer that is no exercise, in the lab's order."""
     found, section, inside, before = [], "", False, ""
@@ -124,28 +138,20 @@ def questions(lab: Path) -> list[Question]:
         if cell.cell_type == "code":
             inside = "exercise" in cell.metadata or (inside and bool(called_check(cell.source)))
             continue
-        start = 0
-        for fold in FOLDED.finditer(cell.source):
-            above = cell.source[start : fold.start()]
-            text = above
-            for heading in headings(above):
-                section, text = heading[0].lstrip("# "), above[heading.end() :]
-            if not (inside and fold["summary"] in ("Hint", "Solution")):
+        for above, fold, heading in folds(cell.source, section):
+            section = heading
+            if fold and not (inside and fold["summary"] in ("Hint", "Solution")):
                 # What is asked may stand above a code cell that shows it.
-                asked = text.strip() or before.strip().split("\n\n")[-1]
+                asked = above[end_of_headings(above) :].strip() or before.strip().split("\n\n")[-1]
                 found.append(Question(section, asked, fold["summary"], fold["text"]))
-            start = fold.end()
-        for heading in headings(cell.source[start:]):
-            section = heading[0].lstrip("# ")
-        before = cell.source[start:]
+        before = above
     return found
 
 
 def checks_of(root: Path) -> set[str]:
     """Return the names that `shared.check` offers, read without running it."""
-    path = next((p for p in (root / "shared/check/__init__.py", root / "shared/check.py") if p.is_file()), None)
-    names = set()
-    for node in ast.parse(path.read_text("utf-8")).body if path else []:
+    names, path = set(), root / "shared/check/__init__.py"
+    for node in ast.parse(path.read_text("utf-8")).body if path.is_file() else []:
         if isinstance(node, ast.Import | ast.ImportFrom):
             names |= {alias.asname or alias.name for alias in node.names}
         else:
@@ -216,16 +222,15 @@ def headings(text: str) -> list[re.Match]:
     return list(re.finditer(r"(?m)^#{1,6} .*$", blanked))
 
 
-def _line(lab: Path, text: str) -> str:
-    """Say where a text stands in the lab: `labs/05_x.md, line 12`."""
-    before = lab.read_text("utf-8").partition(text)[0]
-    return f"labs/{lab.name}, line {before.count(chr(10)) + 1}"
+def end_of_headings(text: str) -> int:
+    """Return the place behind the last heading, 0 where there is none."""
+    return max((heading.end() for heading in headings(text)), default=0)
 
 
 def _exercise(lab: Path, cells: list, place: int, checks: set[str]) -> Exercise:
     """Return the exercise whose starting cell is `cells[place]`."""
     cell = cells[place]
-    name, where = cell.metadata["exercise"], notebooks.line_of(lab, cell)
+    name, where = cell.metadata["exercise"], notebooks.line_of(lab, cell.source)
 
     def refuse(what: str, at: str = "") -> ValueError:
         return ValueError(f"{at or where}: exercise `{name}` {what}")
@@ -246,11 +251,12 @@ def _exercise(lab: Path, cells: list, place: int, checks: set[str]) -> Exercise:
         raise refuse(f"is of no kind called ({kind}): its heading may say {', '.join(f'({kind})' for kind in KINDS)}.")
 
     check = cells[place + 1] if place + 1 < len(cells) else None
+    at = notebooks.line_of(lab, check.source) if check else where
     form = f"`Name = check.{name}.use(Name)`" if kind == "build" else f"`check.{name}(...)`"
     if check is None or check.cell_type != "code" or called_check(check.source) != name:
         raise refuse(f"needs its check right below the starting cell: a cell with {form} alone.")
     if name not in checks:
-        raise refuse(f"is checked by `check.{name}`, which shared/check does not have.", notebooks.line_of(lab, check))
+        raise refuse(f"is checked by `check.{name}`, which shared/check does not have.", at)
     (call,) = ast.parse(check.source).body
     if isinstance(call, ast.Assign) != (kind == "build"):
         raise refuse(f"has a check that does not fit its kind: it needs {form}, or another kind in its heading.")
@@ -260,21 +266,15 @@ def _exercise(lab: Path, cells: list, place: int, checks: set[str]) -> Exercise:
         if not asked or given_back != asked:
             raise refuse(f"has to give back under the same name what its check takes: {form}.")
 
-    check = cells[place + 1] if place + 1 < len(cells) else None
-    if check is None or check.cell_type != "code" or called_check(check.source) != name:
-        raise refuse(f"needs its check right below the starting cell: a cell with `check.{name}(...)` alone.")
-    if name not in checks:
-        raise refuse(f"is checked by `check.{name}`, which shared/check does not have.", notebooks.line_of(lab, check))
-
     text = cells[place + 2].source if place + 2 < len(cells) and cells[place + 2].cell_type == "markdown" else ""
     folds, wanted = list(FOLDED.finditer(text))[:2], ["Hint", "Solution"]
-    at = notebooks.line_of(lab, check)
     if kind == "build" and [fold["summary"] for fold in folds[1:]] != ["Solution"]:
         folds, wanted = folds[:1], ["Hint"]  # the solution is the cell; the fold may say why
-    for number, summary in enumerate(wanted):
+    for number, (summary, above) in enumerate(zip(wanted, ("check", "hint"), strict=False)):
         if len(folds) <= number or folds[number]["summary"] != summary:
-            order = "right below the check" if summary == "Hint" else "right below the hint"
-            raise refuse(f"has no folded {summary.lower()} {order}: `<details><summary>{summary}</summary>`.", at)
+            raise refuse(
+                f"has no folded {summary.lower()} right below the {above}: `<details><summary>{summary}</summary>`.", at
+            )
     ends = [0, *(fold.end() for fold in folds)]
     if any(text[end : fold.start()].strip() for end, fold in zip(ends, folds, strict=False)):
         raise refuse("has text between check, hint and solution: move it into the statement.", at)

@@ -80,7 +80,7 @@ def points_of(lab: Path, exercise: exercises.Exercise, code: list) -> int | floa
     cell = next(cell for cell in code if cell.id == exercise.start_id)
     points = cell.metadata.get("points", 1)
     if isinstance(points, bool) or not isinstance(points, int | float) or points < 0:
-        where = notebooks.line_of(lab, cell)
+        where = notebooks.line_of(lab, cell.source)
         raise ValueError(
             f"{where}: exercise `{exercise.name}` is to give {points!r} points. Write a number, as in `points: 2`."
         )

@@ -52,7 +52,7 @@ def execute(lab: Path, notebook: nbformat.NotebookNode, timed: bool = False) -> 
         count = next((i for i, cell in enumerate(code) if cell.execution_count is None), len(code))
         failed = [i for i, cell in enumerate(code) if any(out.output_type == "error" for out in cell.outputs)]
         number = failed[-1] if failed else max(count - 1, 0)
-        where = notebooks.line_of(lab, code[number])
+        where = notebooks.line_of(lab, code[number].source)
         trace = re.sub(r"\x1b\[[0-9;]*m", "", str(error)).strip()
         raise RuntimeError(
             f"code cell {number + 1} failed ({where}); the notebook was left as it was.\n\n{trace}\n"
@@ -124,11 +124,8 @@ def side_by_side(function: Callable[[Path], object], labs: Iterable[Path], at_on
 
 def main(numbers: set[str], again: bool) -> int:
     """Bring all labs, or those with these numbers, up to date. Return the exit status."""
-    every = {lab: lab.name[:2] for lab in notebooks.labs(ROOT)}
-    wanted = {number.zfill(2) for number in numbers} or set(every.values())
-    if unknown := wanted - set(every.values()):
-        print(f"No lab has the number {', '.join(sorted(unknown))}: there are {', '.join(every.values())}.")
-        return 1
+    # The last labs take longest: the short ones fill the gaps.
+    chosen = notebooks.numbered(ROOT, numbers)[::-1]
     try:
         outdated = identity.outdated(ROOT)
     except ValueError as error:
@@ -138,8 +135,6 @@ def main(numbers: set[str], again: bool) -> int:
         endings.replace(path, text)
         print(f"{path.name:<24} follows _config.yml")
     student.tidy(ROOT)
-    # The last labs take longest: the short ones fill the gaps.
-    chosen = [lab for lab, number in reversed(every.items()) if number in wanted]
     try:
         return 0 if all(side_by_side(functools.partial(attempt, again=again), chosen, machine.processes())) else 1
     except BrokenProcessPool as error:

@@ -15,6 +15,7 @@ import itertools
 import json
 import os
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
 import identity
@@ -78,6 +79,15 @@ if not (found and found.origin and pathlib.Path(found.origin).with_name("model.p
 def labs(root: Path) -> list[Path]:
     """Return the texts of all labs in the order of their numbers."""
     return sorted((root / "labs").glob("[0-9][0-9]_*.md"))
+
+
+def numbered(root: Path, numbers: Iterable[str]) -> list[Path]:
+    """Return the texts of the labs with these numbers, of all where there are none. Exits where no lab has one."""
+    every = {lab.name[:2]: lab for lab in labs(root)}
+    wanted = sorted({number.zfill(2) for number in numbers}) or every
+    if unknown := [number for number in wanted if number not in every]:
+        raise SystemExit(f"No lab has the number {', '.join(unknown)}: there are {', '.join(every)}.")
+    return [every[number] for number in wanted]
 
 
 def taught(root: Path) -> list[Path]:
@@ -166,10 +176,11 @@ def code_cells(notebook: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
     return [cell for cell in notebook.cells if cell.cell_type == "code"]
 
 
-def line_of(lab: Path, cell: nbformat.NotebookNode) -> str:
-    """Say where in the text a cell begins: `labs/05_x.md, line 12`."""
-    before, found, _ = lab.read_text("utf-8").partition(cell.source or "\0")
-    return f"labs/{lab.name}" + (f", line {before.count(chr(10)) + 1}" if found else "")
+def line_of(lab: Path, text: str, place: int = 0) -> str:
+    """Say where a cell's text, or a place of it, stands in the lab: `labs/05_x.md, line 12`."""
+    before, found, _ = lab.read_text("utf-8").partition(text or "\0")
+    line = (before + text[:place]).count("\n") + 1
+    return f"labs/{lab.name}" + (f", line {line}" if found else "")
 
 
 # What the outputs of a lab depend on

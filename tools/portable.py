@@ -66,13 +66,9 @@ def capability_in(environment: dict[str, str]) -> str:
     return answer.stdout.strip()
 
 
-def main(root: Path, number: str) -> int:
+def main(root: Path, numbers: list[str]) -> int:
     """Run all labs below `root`, or one, under each stand-in; print the table and return the exit status."""
-    every = notebooks.labs(root)
-    labs = [lab for lab in every if lab.name.startswith(f"{number.zfill(2)}_" if number else "")]
-    if not labs:
-        print(f"No lab has the number {number}: there are {', '.join(lab.name[:2] for lab in every)}.")
-        return 1
+    labs = notebooks.numbered(root, numbers)
     stale = [lab.stem for lab in labs if notebooks.why_stale(lab)]
     if stale:
         print(f"Stale, so there is nothing to compare with: {', '.join(stale)}. Run `make labs` first.")
@@ -97,4 +93,4 @@ def main(root: Path, number: str) -> int:
 
 
 if __name__ == "__main__":
-    endings.run(main, ROOT, next(iter(sys.argv[1:]), ""))
+    endings.run(main, ROOT, sys.argv[1:])

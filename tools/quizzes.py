@@ -1,6 +1,6 @@
 """Reads the predictions and the questions out of a lab's text, and refuses what is not whole.
 
-The rule for both is in CONTRIBUTING.md. A question below `## Questions` is *chosen* (a bullet list, and a fold with one
+The rule for both is in labs/README.md. A question below `## Questions` is *chosen* (a bullet list, and a fold with one
 sentence for each bullet), *typed* (a fold that begins with the accepted answers in bold) or *open* (any other fold).
 """
 
@@ -55,13 +55,13 @@ def predictions(lab: Path) -> list[Prediction]:
         if not notebooks.PREDICT.match(cell.source):
             if slip := ANY_SPELLING.search(re.sub(r"(?s)<details>.*?</details>", "", cell.source)):
                 raise ValueError(
-                    f"{line_of(lab, cell.source, slip.start())}: a prediction is a paragraph of its own that begins "
-                    "`**Predict.**`, full stop and all."
+                    f"{notebooks.line_of(lab, cell.source, slip.start())}: a prediction is a paragraph of its own "
+                    "that begins `**Predict.**`, full stop and all."
                 )
             continue
         text, choices, _ = parts(cell.source, "bullet_list")
         rest = below.source if below is not None and below.cell_type == "markdown" else ""
-        found.append(Prediction(text, choices, rest, line_of(lab, cell.source, 0)))
+        found.append(Prediction(text, choices, rest, notebooks.line_of(lab, cell.source)))
     return found
 
 
@@ -71,7 +71,7 @@ def quizzes(lab: Path) -> list[Quiz]:
     for question in exercises.questions(lab):
         if question.section != "Questions":
             continue
-        where = line_of(lab, question.text, 0)
+        where = notebooks.line_of(lab, question.text)
         text, choices, below = parts(question.text, "bullet_list")
         if not NUMBERED.match(text) or int(text[2 : text.index(".")]) != len(found) + 1:
             raise ValueError(f"{where}: this question has to begin with its number, `**{len(found) + 1}.** `.")
@@ -108,10 +108,3 @@ def parts(markdown: str, kind: str) -> tuple[str, list[str], str]:
         indent = len(re.match(r"(?:[-*+]|\d+[.)])\s+", lines[first])[0])
         items.append("\n".join(line[indent:] for line in lines[first:last]).strip())
     return "\n".join(lines[:start]).strip(), items, "\n".join(lines[end:]).strip()
-
-
-def line_of(lab: Path, text: str, place: int) -> str:
-    """Say where a place of a text stands in the lab: `labs/05_x.md, line 12`."""
-    before, found, _ = lab.read_text("utf-8").partition(text)
-    line = (before + text[:place]).count("\n") + 1
-    return f"labs/{lab.name}" + (f", line {line}" if found else "")

@@ -4,14 +4,16 @@ The rule: the pages that readers see, in the course's order, answers unfolded, w
 With `slides` it prints the decks of the built site, each into a file of its own below `_build/slides`.
 """
 
+import contextlib
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import endings
 import yaml
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import Browser, sync_playwright
 
 ROOT = Path(__file__).resolve().parents[1]
 PDF = ROOT / "_build" / "towards-self-attention.pdf"
@@ -38,43 +40,40 @@ CONTENTS = """() => {
 }"""
 
 
-def browser_here() -> str | None:
-    """The path of a browser on this machine; says so where there is none."""
+@contextlib.contextmanager
+def browser() -> Iterator[Browser]:
+    """A browser of this machine. Exits with a sentence where there is none."""
     names = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
-    found = next(filter(None, map(shutil.which, names)), None)
-    if found is None:
-        print(f"The PDF is printed by a browser, and there is none: looked for {', '.join(names)}.")
-    return found
+    path = next(filter(None, map(shutil.which, names)), None)
+    if path is None:
+        sys.exit(f"The PDF is printed by a browser, and there is none: looked for {', '.join(names)}.")
+    with sync_playwright() as playwright:
+        yield playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
 
 
-def print_slides(browser_path: str, lab: str) -> int:
+def print_slides(lab: str) -> int:
     """Print the decks whose names begin with `lab`, a page for each slide."""
     decks = sorted((ROOT / "_build/html/slides").glob(f"{lab}*.html"))
     if not decks:
         print(f"There is no deck {lab}: labs are called by their two digits, as in LAB=05." if lab else NO_DECKS)
         return 1
     (ROOT / "_build/slides").mkdir(exist_ok=True)
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=browser_path, args=["--no-sandbox", "--disable-gpu"])
+    with browser() as opened:
         for deck in decks:
-            page = browser.new_page()
+            page = opened.new_page()
             page.goto(f"{deck.as_uri()}?print-pdf")
             page.wait_for_selector(":root[data-printable]")
             pdf = ROOT / "_build/slides" / f"{deck.stem}.pdf"
             endings.replace(pdf, page.pdf(prefer_css_page_size=True, print_background=True, tagged=True))
             page.close()
             print(f"{pdf.relative_to(ROOT)}, to be shown from _build/html/slides/{deck.name}")
-        browser.close()
     return 0
 
 
 def main() -> int:
     """Build, print, and return the exit status."""
-    browser_path = browser_here()
-    if browser_path is None:
-        return 1
     if sys.argv[1:2] == ["slides"]:
-        return print_slides(browser_path, "".join(sys.argv[2:]))
+        return print_slides("".join(sys.argv[2:]))
     command = [Path(sys.executable).with_name("jupyter-book"), "build", "-q", ".", "--builder", "custom"]
     status = subprocess.run([*command, "--custom-builder", "singlehtml"], cwd=ROOT).returncode
     if status:
@@ -84,9 +83,8 @@ def main() -> int:
     folder = ROOT / "_build" / "singlehtml"
     course = shutil.copy(folder / f"{root_page}.html", folder / "course.html")
     footer = '<p style="font-size:8px;width:100%;text-align:center"><span class="pageNumber"></span></p>'
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=browser_path, args=["--no-sandbox", "--disable-gpu"])
-        page = browser.new_page()
+    with browser() as opened:
+        page = opened.new_page()
         page.goto(Path(course).as_uri())
         page.evaluate(CONTENTS)
         page.wait_for_function("[...document.images].every((image) => image.complete)")
@@ -96,7 +94,6 @@ def main() -> int:
             header_template="<p></p>", footer_template=footer,
             margin={"top": "2cm", "bottom": "2cm", "left": "2.2cm", "right": "2.2cm"},
         )  # fmt: skip
-        browser.close()
     endings.replace(PDF, printed)
     print(f"The course is in {PDF.relative_to(ROOT)}, {PDF.stat().st_size / 1e6:.1f} MB.")
     return 0

@@ -43,20 +43,19 @@ def edition(lab: Path) -> nbformat.NotebookNode:
             continue
         # Pages of the book are beside the labs, and not beside the student edition.
         cell.source = re.sub(r"\]\(\.\./book/(\w+)\.md", rf"]({names['site']}/book/\1.html", cell.source)
-        pieces, start = [], 0
-        for fold in exercises.FOLDED.finditer(cell.source):
-            for heading in exercises.headings(cell.source[start : fold.start()]):
-                section = heading[0].lstrip("# ")
-            solution = after_check and fold["summary"] == "Solution"
-            if solution or section == "Questions":
-                asked = cell.source[start : fold.start()].strip()
-                head = max((heading.end() for heading in exercises.headings(asked)), default=0)
+        pieces, kept = [], ""
+        for above, fold, heading in exercises.folds(cell.source, section):
+            section = heading
+            solution = after_check and fold and fold["summary"] == "Solution"
+            if solution or (fold and section == "Questions"):
+                asked = (kept + above).strip()
+                head = exercises.end_of_headings(asked)
                 asked = f"{asked[:head]}\n\n{BEGIN}\n\n{asked[head:].strip()}"
                 pieces += [asked, WHY if solution else ANSWER, END]
-                start = fold.end()
-        for heading in exercises.headings(cell.source[start:]):
-            section = heading[0].lstrip("# ")
-        pieces = [piece.strip() for piece in [*pieces, cell.source[start:]]]
+                kept = ""
+            else:
+                kept += above + (fold[0] if fold else "")
+        pieces = [piece.strip() for piece in [*pieces, kept]]
         for number, text in enumerate(filter(None, pieces), start=1):
             part = nbformat.v4.new_markdown_cell(text, metadata=cell.metadata)
             part.id = cell.id if number == 1 else f"{cell.id}-part-{number}"

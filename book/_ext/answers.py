@@ -1,4 +1,4 @@
-"""Marks predictions and questions on the labs' pages, so that answers.js can ask them. CONTRIBUTING.md has the rule.
+"""Marks predictions and questions on the labs' pages, so that answers.js can ask them. labs/README.md has the rule.
 
 What answers a prediction is what cells print and what is said from there to the next heading or prediction.
 """

@@ -19,8 +19,9 @@ from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
 
-from course_site import finished, make_lazy
+from answers import begins, predicts
 from docutils import nodes
+from finished import finished, make_lazy
 from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.locale import get_translation
@@ -73,11 +74,6 @@ def flat(section: nodes.Element):
             yield from flat(node)
         else:
             yield node
-
-
-def is_predict(node: nodes.Node) -> bool:
-    strong = node.next_node(nodes.strong) if isinstance(node, nodes.paragraph) else None
-    return strong is not None and strong.astext().startswith("Predict") and node.astext().startswith("Predict")
 
 
 def mark(cell: nodes.Element) -> str:
@@ -215,7 +211,7 @@ def dealt(things: list, most: int, sizes: list[int]) -> list[list]:
 def deck(lab: nodes.section) -> tuple[list[Slide], int]:
     """The slides of a lab, from the section that is its page, and the minutes that it names (0 where it names none)."""
     opening = list(flat(lab))
-    labels = [node.next_node(nodes.strong).astext() if starts_bold(node) else "" for node in opening]
+    labels = [node.next_node(nodes.strong).astext() if begins(node, "(?s).*") else "" for node in opening]
     bold = next((place for place, label in enumerate(labels) if label), len(opening))
     slides = [Slide(lab[0], shows=opening[:bold], kind="title")]
     minutes = 0
@@ -253,11 +249,6 @@ def deck(lab: nodes.section) -> tuple[list[Slide], int]:
     return slides, minutes
 
 
-def starts_bold(node: nodes.Node) -> bool:
-    strong = node.next_node(nodes.strong) if isinstance(node, nodes.paragraph) else None
-    return strong is not None and node.astext().startswith(strong.astext())
-
-
 def without_label(paragraph: nodes.Element) -> nodes.Element:
     """A copy of a paragraph without the bold words at its beginning, where they end a sentence or name what follows."""
     rest = paragraph.deepcopy()
@@ -292,16 +283,14 @@ def slides_of(section: nodes.section, exercise: bool) -> tuple[list[Slide], list
             add(Slide(section[0], label, shows, kind=kind))
         words, behind = [*story[place + 1 : place + 3], None, None][:2]
         leads_on = behind is not None and is_cell(behind)  # what is said between two cells is about the second
-        if isinstance(words, nodes.paragraph) and not is_predict(words) and not leads_on:
+        if isinstance(words, nodes.paragraph) and not predicts(words) and not leads_on:
             found[-1].then = first_sentence(words)
 
     for place, node in enumerate(story):
         following = story[place + 1] if place + 1 < len(story) else None
-        if is_predict(node):
-            label = node.next_node(nodes.strong).astext()
-            question = [without_label(node) if label.endswith((".", ":")) else node]
-            question += [following] if isinstance(following, nodes.bullet_list | nodes.enumerated_list) else []
-            add(Slide(section[0], _("Predict"), question, kind="question"))
+        if predicts(node):
+            choices = [following] if isinstance(following, nodes.bullet_list | nodes.enumerated_list) else []
+            add(Slide(section[0], _("Predict"), [without_label(node), *choices], kind="question"))
             asked = True
         elif is_cell(node):
             kinds = {kind_of(output) for output in shown(node)}

@@ -1,22 +1,14 @@
-"""What lab 1 claims about mean pooling, attention pooling and positions, with more seeds.
+"""What lab 1 claims about mean pooling, attention pooling and positions, with more seeds."""
 
-    python -m experiments.claims.lab_01        all runs, seed by seed; may be stopped and goes on
-
-What is made stays in lab_01.json beside this file; delete an entry there to make it anew.
-"""
-
-import os
 from functools import partial
 from pathlib import Path
 
-os.environ |= {"MPLBACKEND": "Agg", "TQDM_DISABLE": "1"}
-
 import torch
 
-from experiments import record
-from shared.data import Settings, distracted_examples, examples_with_distractors, plain_examples, prepare
+from experiments import claims, record
+from shared.data import Settings, distracted_examples, plain_examples, prepare
 from shared.model import AttentionPooling, MeanPooling
-from shared.training import Recipe, evaluate, fit
+from shared.training import Recipe, evaluate
 
 MADE = Path(__file__).with_suffix(".json")
 PLACES = (0, 32, 64, 96, 128, 160, 192, 224, 255)
@@ -26,13 +18,7 @@ def run(data, make, epochs: int, seed: int) -> dict:
     """Accuracy on both kinds of reviews, the epoch that was kept, and what the score says of places."""
     torch.manual_seed(seed)
     model = make(len(data.vocabulary))
-    history = fit(
-        model,
-        lambda epoch: examples_with_distractors(data.train, seed=1000 * (seed + 1) + epoch),
-        examples_with_distractors(data.validation, seed=1),
-        Recipe(epochs, 0.005, 64),
-        seed,
-    )
+    history = claims.train(model, data, Recipe(epochs, 0.005, 64), seed)
     distracted = evaluate(model, distracted_examples(data.test, seed=2))
     found = {
         "plain": evaluate(model, plain_examples(data.test)).accuracy,
@@ -48,7 +34,6 @@ def run(data, make, epochs: int, seed: int) -> dict:
 
 
 if __name__ == "__main__":
-    torch.set_num_threads(1)
     data = prepare(Settings())
     for seed in range(5):
         for name, make in (

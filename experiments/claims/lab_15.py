@@ -1,29 +1,22 @@
 """Lab 15's table: six ways of telling places, and what happens to each on longer texts.
 
-    python -m experiments.claims.lab_15      # a quarter of an hour of one core; goes on where it was stopped
-
-writes shared/longer_texts.json, which the lab reads; Colab has no other folder of the course. The functions and the
-model are those of the lab's own cells. Also: rotary against sines in the marked task as it stands in lab 11's table.
+A quarter of an hour of one core. Writes shared/longer_texts.json, which the lab reads; Colab has no other folder of the
+course. Also: rotary against sines in the marked task as it stands in lab 11's table.
 """
 
-import ast
 import math
-import re
 import time
 from copy import deepcopy
 from dataclasses import replace
 from functools import partial
 
-import numpy as np
 import torch
 from torch import nn
 
-from experiments import grid, record
+from experiments import claims, grid, record
 from shared import data as course_data
 from shared import training
-from shared.model import masked_softmax, weighted_sum
 
-LAB = record.ROOT / "labs/15_longer_texts.md"
 TABLE = record.ROOT / "shared/longer_texts.json"
 DRAWS = (100, 101, 102)  # of test distractors; the lab's own runs are tested on the first
 
@@ -51,33 +44,16 @@ SIZES = {"32 keys": {"key_dim": 32}}
 BASES = {"base 100": 100, "base 1000": 1000}
 
 
-def lab_cells() -> list[str]:
-    """The lab's code cells, without their metadata."""
-    cell = r"```\{code-cell\} ipython3\n(?:---\n.*?\n---\n|(?::[^\n]*\n)*)(.*?)```"
-    return re.findall(cell, LAB.read_text("utf-8"), re.S)
-
-
-def defines(node: ast.stmt) -> bool:
-    """Whether a statement of the lab defines a function, a class, or a recipe that a function takes unless told."""
-    recipe = isinstance(node, ast.Assign) and ast.unparse(node.value).startswith("training.Recipe(")
-    return recipe or isinstance(node, ast.FunctionDef | ast.ClassDef)
-
-
-def lab_functions() -> dict:
-    """What the lab's cells define, and what that needs; nothing is loaded or trained."""
-    names = {"torch": torch, "nn": nn, "np": np, "math": math, "replace": replace, "training": training}
-    names |= {"course_data": course_data, "masked_softmax": masked_softmax, "weighted_sum": weighted_sum}
-    for cell in lab_cells():
-        defined = [node for node in ast.parse(cell).body if defines(node)]
-        exec(compile(ast.Module(defined, []), LAB.name, "exec"), names)
-    return names
+def lab_functions(*assigned: str) -> dict:
+    """What the lab's cells define, and the variables of these names; nothing is trained."""
+    return claims.definitions(15, ("one_pass", *assigned), settings=course_data.Settings())
 
 
 def lab_names() -> dict:
     """The same, with the lab's reviews."""
-    names = lab_functions()  # the functions look names up in this very dict
-    names["settings"] = course_data.Settings()
-    exec(next(cell for cell in lab_cells() if "scale = " in cell), names)
+    names = lab_functions("scale", "data", "vocabulary", "mark", "train", "seen", "test")
+    # In this very dictionary, where the functions look names up.
+    names |= {f"plain {name}": names[name] for name in ("Reader", "rotate", "train", "validation", "vocabulary")}
     return names
 
 
@@ -142,9 +118,7 @@ def perform(lab: dict, way: str, variant: str, seed: int) -> dict:
 
 
 def main() -> None:
-    torch.set_num_threads(1)
     lab = lab_names()
-    lab |= {f"plain {name}": lab[name] for name in ("Reader", "rotate", "train", "validation", "vocabulary")}
     table = record.read(TABLE) or {
         "made_by": "python -m experiments.claims.lab_15",
         "about": record.about(),

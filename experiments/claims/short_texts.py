@@ -1,17 +1,12 @@
 """What short texts do to the models of the page "Try the model", before and after they learned from short pieces.
 
-    python -m experiments.claims.short_texts        three seeds, five minutes of one core; may be stopped and goes on
-
-The twenty sentences and their labels stand in short_sentences.json, written before anything was trained. What is made
-stays in short_texts.json, and what the page shows of it, that of the first seed, in book/short_texts.txt.
+Three seeds, five minutes of one core. The twenty sentences and their labels stand in short_sentences.json, written
+before anything was trained; what the page shows, that of the first seed, is in book/short_texts.txt.
 """
 
 import json
-import os
 from functools import partial
 from pathlib import Path
-
-os.environ["TQDM_DISABLE"] = "1"
 
 import numpy as np
 import torch
@@ -87,7 +82,6 @@ def shown(made: dict) -> str:
 
 
 if __name__ == "__main__":
-    torch.set_num_threads(1)
     reviews = data.prepare(data.Settings())
     for seed in range(3):
         for name in page.MODELS:

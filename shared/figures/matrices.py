@@ -14,7 +14,7 @@ import numpy as np
 
 from . import svg
 from .colours import ROLES, css_colour
-from .picture import Picture, numbers
+from .picture import Picture, matrix_of, numbers
 from .svg import BOLD, FONT, GRID, INK, MUTED, PAPER
 
 MOST_NUMBERS = (12, 10)  # rows and columns up to which the cells carry their numbers; beyond, shades alone
@@ -51,13 +51,7 @@ class Matrix:
     def __post_init__(self) -> None:
         if self.role not in ROLES:
             raise ValueError(f"{self.role!r} is no role of the course; choose one of {', '.join(ROLES)}.")
-        values = numbers(self.values, self.name)
-        if values.ndim != 2:
-            raise ValueError(
-                f"{self.name} has the shape {values.shape}; a matrix has rows and columns. "
-                "Give a vector as a row, x[None, :], or as a column, x[:, None]."
-            )
-        _check_entries(values, self.name)
+        values = matrix_of(self.values, self.name)
         object.__setattr__(self, "values", values)
         for axis, kind in enumerate(("rows", "columns")):
             labels = getattr(self, kind)
@@ -291,18 +285,6 @@ def split_heads(joined: Matrix, num_heads: int) -> Picture:
 
 
 # Checks
-
-
-def _check_entries(values: np.ndarray, name: str) -> None:
-    if not values.size:
-        raise ValueError(f"{name} has the shape {values.shape} and no entries; give at least one row and one column.")
-    bad = np.argwhere(~np.isfinite(values))
-    if len(bad):
-        i, j = bad[0]
-        raise ValueError(
-            f"{name} holds {values[i, j]} in row {i}, column {j}; only finite numbers can be drawn. "
-            "Look for a division by zero, or for a mask before its softmax."
-        )
 
 
 def _check_equal(drawn: Matrix, expected: np.ndarray, what: str) -> None:

@@ -47,6 +47,22 @@ def numbers(values, name: str = "This array") -> np.ndarray:
     return array.astype(float)
 
 
+def matrix_of(values, name: str) -> np.ndarray:
+    """A matrix (rows, columns) of finite numbers from what `numbers` takes; ValueError for anything else."""
+    array = numbers(values, name)
+    if array.ndim != 2 or not array.size:
+        raise ValueError(
+            f"{name} has the shape {array.shape}; give a matrix, at least one row and one column. "
+            "A vector is a row, x[None, :], or a column, x[:, None]."
+        )
+    for i, j in np.argwhere(~np.isfinite(array))[:1]:
+        raise ValueError(
+            f"{name} holds {array[i, j]} in row {i}, column {j}; only finite numbers can be drawn. "
+            "Look for a division by zero, or for a mask before its softmax."
+        )
+    return array
+
+
 def sentence(words: Sequence[str]) -> list[str]:
     """The words of a sentence as a list; ValueError or TypeError, with a sentence, when they are none."""
     if isinstance(words, str):

@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from .colours import NEUTRALS, ROLES
-from .picture import numbers
+from .picture import matrix_of
 
 __all__ = ["STYLE", "curves", "heat_map", "intervals"]
 
@@ -147,12 +147,7 @@ def heat_map(
     Raises:
         ValueError: not a matrix, no cells, a cell that is not finite, labels that do not match, or an unknown role.
     """
-    matrix = numbers(matrix)
-    if matrix.ndim != 2 or not matrix.size:
-        raise ValueError(f"A heat map shows a matrix (rows, columns); this array has the shape {matrix.shape}.")
-    if not np.isfinite(matrix).all():
-        row, column = np.argwhere(~np.isfinite(matrix))[0].tolist()
-        raise ValueError(f"Row {row}, column {column} holds {matrix[row, column]}; a heat map needs finite numbers.")
+    matrix = matrix_of(matrix, "The matrix")
     for name, labels, size in (("row", row_labels, len(matrix)), ("column", column_labels, matrix.shape[1])):
         if labels is not None and len(labels) != size:
             raise ValueError(f"There are {len(labels)} {name} labels for {size} {name}s; give one for each {name}.")

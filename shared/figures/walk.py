@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from .picture import Picture, interactive, numbers, place, sentence, still
+from .picture import Picture, interactive, matrix_of, numbers, place, sentence, still
 
 CONVENTIONS = ("xW", "Wx")
 
@@ -53,12 +53,12 @@ def walk(
     n = len(words)
     if convention not in CONVENTIONS:
         raise ValueError(f'convention is {convention!r}; choose "xW" for x @ W or "Wx" for W @ x')
-    features = _matrix("features", features)  # (n, d)
+    features = matrix_of(features, "features")  # (n, d)
     if len(features) != n:
         raise ValueError(f"features have {len(features)} rows for {n} words; give one row for each word")
     d = features.shape[1]
     weights = {"W_query": W_query, "W_key": W_key, "W_value": W_value}
-    weights = {name: _matrix(name, matrix) for name, matrix in weights.items()}
+    weights = {name: matrix_of(values, name) for name, values in weights.items()}
 
     came_in, go_out = (0, 1) if convention == "xW" else (1, 0)
     for name, matrix in weights.items():
@@ -78,7 +78,7 @@ def walk(
                 f"number that does, such as 1 or {width}"
             )
     if W_output is not None:
-        W_output = _matrix("W_output", W_output)
+        W_output = matrix_of(W_output, "W_output")
         if W_output.shape[came_in] != widths["W_value"]:
             raise ValueError(
                 f"W_output has shape {W_output.shape}; it needs {widths['W_value']} "
@@ -112,15 +112,6 @@ def walk(
     )
 
 
-def _matrix(name: str, array) -> np.ndarray:
-    matrix = numbers(array, name)
-    if matrix.ndim != 2 or matrix.size == 0:
-        raise ValueError(f"{name} has shape {matrix.shape}; give a matrix with rows and columns")
-    if not np.isfinite(matrix).all():
-        raise ValueError(f"{name} holds NaN or infinity; look where it comes from, the walk needs finite numbers")
-    return matrix
-
-
 def _rounded(matrix: np.ndarray) -> list[list[float]]:
     """As Python numbers with seven significant digits: those after them differ from one processor to another."""
     return [[float(f"{x:.7g}") for x in row] for row in matrix]
@@ -144,7 +135,7 @@ def _vocabulary(vocabulary: Mapping[str, Sequence[float]], d: int) -> list[list]
         raise ValueError("the vocabulary is empty; give at least one word with its features, or leave it out")
     pairs = []
     for word, features in vocabulary.items():
-        row = _matrix(f"the features of {word!r}", numbers(features, f"the features of {word!r}")[None])  # (1, d)
+        row = matrix_of(numbers(features, f"the features of {word!r}")[None], f"the features of {word!r}")  # (1, d)
         if row.shape[1] != d:
             raise ValueError(f"the features of {word!r} are {row.shape[1]} numbers; the sentence has {d} a word")
         pairs.append([str(word), _rounded(row)[0]])

@@ -1,11 +1,11 @@
 """The course on a phone, 320 pixels wide: readers find their way, and its figures fit. Few loads, many claims."""
 
-import importlib.util
 import re
 from pathlib import Path
 
 import pytest
 import torch
+from outputs import printed
 from playwright.sync_api import expect
 
 from shared.figures import walk
@@ -20,20 +20,11 @@ WIDTH = 320
 # --------------------------------------------------------------------------------------------- what a cell prints
 
 
-@pytest.fixture(scope="module")
-def printed():
-    """How the book's extension shows what a cell printed."""
-    spec = importlib.util.spec_from_file_location("course_site", ROOT / "book" / "_ext" / "course_site.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module.printed
-
-
 def rows(html: str) -> list[list[str]]:
     return [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row) for row in re.findall(r"<tr>(.*?)</tr>", html, re.DOTALL)]
 
 
-def test_printed_columns_become_a_table_with_headings(printed):
+def test_printed_columns_become_a_table_with_headings():
     lines = (
         "                  plain           cut",
         "mean pooling      0.886 ± 0.004   17",
@@ -48,7 +39,7 @@ def test_printed_columns_become_a_table_with_headings(printed):
     assert html.count('scope="col"') == 2 and html.count('scope="row"') == 2
 
 
-def test_a_column_of_numbers_may_end_alike_and_a_name_may_fill_its_field(printed):
+def test_a_column_of_numbers_may_end_alike_and_a_name_may_fill_its_field():
     assert rows(printed("encoder  34.6\nmean      1.1")) == [["encoder", "34.6"], ["mean", "1.1"]]
     assert rows(printed("no values 0.9\nmean      0.8\nall       0.7"))[0] == ["no values", "0.9"]
 
@@ -63,12 +54,12 @@ def test_a_column_of_numbers_may_end_alike_and_a_name_may_fill_its_field(printed
         "a  b\n\nc  d",
     ],
 )
-def test_what_holds_no_columns_stays_text_to_the_letter(printed, text):
+def test_what_holds_no_columns_stays_text_to_the_letter(text):
     html = printed(text)
     assert "<table" not in html and re.sub(r"<[^>]+>", "", html).rstrip("\n") == text
 
 
-def test_markup_that_was_printed_is_text(printed):
+def test_markup_that_was_printed_is_text():
     assert "<b>" not in printed("<b>x</b>  <i>\n<b>yy</b>  <i>") and "<MARK>" not in printed("<MARK> this")
 
 

@@ -2,7 +2,6 @@
 
 import functools
 import gzip
-import importlib.util
 import re
 import shutil
 import subprocess
@@ -13,6 +12,8 @@ from pathlib import Path
 from urllib.parse import unquote, urljoin, urlsplit
 
 import build_site
+import finished
+import formulas
 import identity
 import pytest
 import site_picture
@@ -58,15 +59,6 @@ def built(name: str) -> Page:
     path = SITE / f"{name}.html"
     assert path.is_file(), f"{path.relative_to(ROOT)} is not there; run `make book` first"
     return parsed(path)
-
-
-@pytest.fixture(scope="module")
-def course_site():
-    """The book's own Sphinx extension, as a module."""
-    spec = importlib.util.spec_from_file_location("course_site", ROOT / "book" / "_ext" / "course_site.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def loads(page: Page) -> list[str]:
@@ -231,14 +223,14 @@ def test_an_exercise_that_is_open_says_where_it_can_be_done():
     assert where in {given.get("href") for given in built(LABS[6]).every("a")}
 
 
-def test_code_has_elements_for_what_has_a_colour_and_keeps_its_text(course_site):
+def test_code_has_elements_for_what_has_a_colour_and_keeps_its_text():
     code = '<span></span><span class="kn">import</span><span class="w"> </span><span class="nn">math</span>\n'
     code += '<span class="l l-Scalar">a</span>=<span class="sa">f</span><span class="s2">&lt;</span>'
     few = '<span class="k">import</span> math\na=<span class="s">f&lt;</span>'
     body = '<div class="highlight"><pre>{}\n</pre></div><span class="n">x</span>'
-    assert course_site.finished(body.format(code)) == body.format(few)
+    assert finished.finished(body.format(code)) == body.format(few)
     nested = body.format(f'<span class="hll">{code}</span>')
-    assert course_site.finished(nested) == nested
+    assert finished.finished(nested) == nested
 
 
 def test_the_root_and_a_wrong_address_lead_to_the_welcome_page_which_speaks_of_every_lab():
@@ -256,29 +248,29 @@ def test_the_root_and_a_wrong_address_lead_to_the_welcome_page_which_speaks_of_e
 # --------------------------------------------------------------------------------------- colours, formulas, figures
 
 
-def test_the_letters_of_a_lab_wear_their_colours_and_follow_the_theme(course_site):
-    light = course_site.COLOURS.ROLES["query"][0]
-    markup = course_site.to_mathml(rf"\textcolor{{{light}}}{{Q}}", display=False)
+def test_the_letters_of_a_lab_wear_their_colours_and_follow_the_theme():
+    light = formulas.ROLES["query"][0]
+    markup = formulas.to_mathml(rf"\textcolor{{{light}}}{{Q}}", display=False)
     assert 'class="role-query"' in markup and light not in markup
-    markup = course_site.to_mathml("A(FV)", display=False, letters_have_roles=True)
+    markup = formulas.to_mathml("A(FV)", display=False, letters_have_roles=True)
     assert '<mi class="role-weight">A</mi>' in markup and '<mi class="role-value">V</mi>' in markup
-    assert "role-" not in course_site.to_mathml("A(FV)", display=False)
+    assert "role-" not in formulas.to_mathml("A(FV)", display=False)
     if "labs/03_queries" in LABS:  # a fork may leave it out
         lab = built("labs/03_queries").text
         assert '<mi class="role-query">Q</mi>' in lab and "<mi>Q</mi>" not in lab.partition("<main")[2]
     assert "<mi>Q</mi>" in built("book/notation").text, "other people's symbols keep their ink"
     sheet = (SITE / "_static" / "roles.css").read_text()
-    for role, pair in course_site.COLOURS.ROLES.items():
+    for role, pair in formulas.ROLES.items():
         assert all(f"--role-{role}: {colour};" in sheet for colour in pair)
 
 
-def test_a_function_stands_apart_and_no_line_begins_with_the_comma_behind_a_formula(course_site):
+def test_a_function_stands_apart_and_no_line_begins_with_the_comma_behind_a_formula():
     a, space = "<mi>a</mi>", '<mspace width="0.167em" />'
-    assert f"{a}{space}<mi>ln</mi>{space}{a}" in course_site.to_mathml(r"a \ln a", display=False)
-    assert "mspace" not in course_site.to_mathml(r"\cos(a - b)", display=False)
-    formula = course_site.to_mathml("k", display=False)
+    assert f"{a}{space}<mi>ln</mi>{space}{a}" in formulas.to_mathml(r"a \ln a", display=False)
+    assert "mspace" not in formulas.to_mathml(r"\cos(a - b)", display=False)
+    formula = formulas.to_mathml("k", display=False)
     for together in (f"{formula},", f"({formula}).", f"“{formula}”"):
-        kept = course_site.WITH_MARKS.sub(r"<\g<0>>", f"{formula} in {together} and {formula} alone")
+        kept = finished.WITH_MARKS.sub(r"<\g<0>>", f"{formula} in {together} and {formula} alone")
         assert kept == f"{formula} in <{together}> and {formula} alone"
 
 
@@ -286,9 +278,9 @@ def test_a_function_stands_apart_and_no_line_begins_with_the_comma_behind_a_form
     ("formula", "named"),
     [(r"\textcolor{#123456}{Q}", "#123456"), (r"\begin{aligned}a&=b\end{aligned}", "&"), (r"\sqrt", "sqrt")],
 )
-def test_a_formula_that_cannot_be_drawn_is_named(course_site, formula, named):
+def test_a_formula_that_cannot_be_drawn_is_named(formula, named):
     with pytest.raises(ValueError, match=re.escape(named)):
-        course_site.to_mathml(formula, display=True)
+        formulas.to_mathml(formula, display=True)
 
 
 def test_what_would_fail_a_reader_stops_the_build(tmp_path):

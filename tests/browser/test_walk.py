@@ -332,7 +332,7 @@ def test_the_same_arrays_give_the_same_bytes():
         ({"words": ["a", 3]}, "not text"),
         ({"words": ["a", " "]}, "blank"),
         ({"words": ["a", "b", "c"]}, "2 rows for 3 words"),
-        ({"features": [[1.0, float("nan"), 0.0]] * 2}, "features holds NaN"),
+        ({"features": [[1.0, float("nan"), 0.0]] * 2}, "features holds nan"),
         ({"features": [[1.0], [1.0, 2.0]]}, "as many in each row"),
         ({"features": [1.0, 2.0]}, "give a matrix"),
         ({"W_query": torch.ones(2, 3)}, r"W_query has shape \(2, 3\).*3 rows"),

@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import portable
+import pytest
 
 
 def test_two_threads_are_two_even_for_a_lab_that_asks_for_one(tmp_path):
@@ -15,8 +16,8 @@ def test_two_threads_are_two_even_for_a_lab_that_asks_for_one(tmp_path):
     assert said.stdout == "2\n", said.stderr
 
 
-def test_a_lab_that_is_not_there_is_named(tmp_path, capsys):
+def test_a_lab_that_is_not_there_is_named(tmp_path):
     (tmp_path / "labs").mkdir()
     (tmp_path / "labs/05_x.md").touch()
-    assert portable.main(tmp_path, "7") == 1
-    assert "No lab has the number 7: there are 05." in capsys.readouterr().out
+    with pytest.raises(SystemExit, match="No lab has the number 07: there are 05."):
+        portable.main(tmp_path, ["7"])

@@ -251,7 +251,7 @@ ONE = Matrix([[1.0]], "one")
         (lambda: Matrix([[1, float("nan")]], "scores"), "scores holds nan in row 0, column 1; only finite"),
         (lambda: Matrix([[-math.inf]], "scores"), "scores holds -inf"),
         (lambda: Matrix([1, 2], "x"), r"x has the shape \(2,\); .* x\[None, :\]"),
-        (lambda: Matrix(np.ones((0, 3)), "x"), "no entries"),
+        (lambda: Matrix(np.ones((0, 3)), "x"), r"x has the shape \(0, 3\)"),
         (lambda: Matrix([[1], [2, 3]], "x"), "rows of different lengths"),
         (lambda: Matrix([["a"]], "x"), "real numbers"),
         (lambda: Matrix([[1j]], "x"), "real numbers"),

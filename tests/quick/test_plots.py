@@ -184,7 +184,7 @@ def test_weights_that_are_all_zero_shade_nothing():
         (lambda: curves({"a": [history(0.5), []]}), "'a' holds no epoch"),
         (lambda: heat_map([1.0, 2.0]), r"shape \(2,\)"),
         (lambda: heat_map(np.zeros((0, 3))), r"shape \(0, 3\)"),
-        (lambda: heat_map([[0.0, np.nan]]), "Row 0, column 1 holds nan"),
+        (lambda: heat_map([[0.0, np.nan]]), "holds nan in row 0, column 1"),
         (lambda: heat_map([[0.0]], row_labels=["a", "b"]), "2 row labels for 1"),
         (lambda: heat_map([[0.0]], column_labels=[]), "0 column labels for 1"),
         (lambda: heat_map([[0.0]], role="colour"), "'colour' has no colour"),

@@ -1,18 +1,14 @@
 """Claims about the slides: what of a lab comes onto them, and in which pieces. The lab is small, no cell runs."""
 
 import re
-import sys
-from pathlib import Path
 
 import jupytext
 import nbformat
 import pytest
+import slides
 from docutils import nodes
 from docutils.core import publish_doctree
 from myst_nb.docutils_ import Parser
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "book/_ext"))
-import slides
 
 LAB = """
 # Small

@@ -22,7 +22,8 @@ def on(file: str) -> dict:
 
 def test_only_the_deployment_may_change_the_site_and_no_push_cuts_it_off():
     rights = {place: job["permissions"] for place, job in JOBS.items() if "permissions" in job}
-    assert rights == {("course.yml", "deploy"): {"pages": "write", "id-token": "write"}}
+    tags = {("course.yml", "release"): {"contents": "write"}}
+    assert rights == {("course.yml", "deploy"): {"pages": "write", "id-token": "write"}} | tags
     assert all(workflow["permissions"] == {"contents": "read"} for workflow in WORKFLOWS.values())
     assert JOBS["course.yml", "deploy"]["concurrency"] == {"group": "pages", "cancel-in-progress": False}
     assert not [file for file, workflow in WORKFLOWS.items() if "concurrency" in workflow], "it would hold deploy, too"
@@ -66,6 +67,31 @@ def test_the_branch_that_is_published_is_the_one_in_the_settings():
     ):
         told = subprocess.run(command, shell=True, cwd=ROOT, env={"GITHUB_REF": ref}, capture_output=True, text=True)
         assert told.stdout == f"publish={publish}\n", told.stderr
+
+
+def test_a_version_is_tagged_once_where_the_checks_are_green(tmp_path):
+    def git(*words: str) -> str:
+        who = ["-c", "user.name=A", "-c", "user.email=a@b.c"]
+        return subprocess.run(
+            ["git", *who, *words], cwd=work, capture_output=True, text=True, check=True
+        ).stdout.strip()
+
+    job = JOBS["course.yml", "release"]
+    assert job["needs"] == "checks" and job["if"].startswith(f"{JOBS['course.yml', 'deploy']['if']} && ")
+    work, tags = tmp_path / "work", []
+    work.mkdir()
+    subprocess.run(["git", "init", "-q", "--bare", tmp_path / "origin"], check=True)
+    git("init", "-q")
+    git("remote", "add", "origin", str(tmp_path / "origin"))
+    for text in ("## 0.1.0\n", "# Changelog\n\n## 0.2.0\n\n* New.\n\n## 0.1.0\n", "## 0.2.0\n\nMore.\n"):
+        (work / "CHANGELOG.md").write_text(text)
+        git("add", ".")
+        git("commit", "-qm", "a push")
+        subprocess.run(["bash", "-e", "-c", job["steps"][-1]["run"]], cwd=work, capture_output=True, check=True)
+        tags.append(git("ls-remote", "--tags", "origin").split())
+    first, second = (git("rev-parse", f"HEAD~{back}") for back in (2, 1))
+    assert tags[0] == [first, "refs/tags/v0.1.0"]
+    assert tags[1] == tags[2] == [*tags[0], second, "refs/tags/v0.2.0"]
 
 
 @pytest.mark.parametrize(("only", "ran"), [("", "a b c"), ("c", "a c"), ("b c", "a b c"), ("d", None)])

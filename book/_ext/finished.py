@@ -1,0 +1,71 @@
+"""The HTML that Sphinx wrote, as readers, their screen readers and their phones want it."""
+
+import re
+from itertools import groupby
+from pathlib import Path
+
+from sphinx.application import Sphinx
+from sphinx.locale import get_translation
+from sphinx.util.images import get_image_size
+
+_ = get_translation("course")
+FORMULA = r'<math [^>]*display="inline">(?:(?!</math>).)*</math>'
+WITH_MARKS = re.compile(rf"[(“]{FORMULA}[,.;:?!)”]*|{FORMULA}[,.;:?!)”]+", re.DOTALL)
+# Pygments' kinds of code that course.css colours, by the one that stands for its like: comments, words of Python,
+# texts, numbers, names where they are defined. All others are plain.
+KINDS = {"c": "c1 ch cm gp", "k": "kc kd kn ow", "s": "s1 s2 sa sb sd se si", "m": "mf mh mi", "nf": "fm nb nc nd"}
+LIKE = {kind: first for first, others in KINDS.items() for kind in [first, *others.split()]}
+
+
+def few_elements(code: re.Match) -> str:
+    """Highlighted code with an element for each run of one colour: a span for every dot keeps a phone busy."""
+    pieces = re.findall(r'<span(?: class="([^"]*)")?>([^<]*)</span>|([^<]+)', code[0])
+    if len(re.findall("<", code[0])) != 2 * sum("" == between for *_, between in pieces):
+        return code[0]  # spans within spans, as around a line that stands out
+    runs = groupby(((LIKE.get(kind), inside + between) for kind, inside, between in pieces), key=lambda piece: piece[0])
+    texts = ((kind, "".join(text for _, text in run)) for kind, run in runs)
+    return "".join(f'<span class="{kind}">{text}</span>' if kind else text for kind, text in texts)
+
+
+def finished(body: str) -> str:
+    """The HTML that Sphinx wrote, as readers and their screen readers want it."""
+    # docutils' role for an entry has been given up by ARIA; a list has items.
+    body = body.replace('role="doc-biblioentry"', 'role="listitem"')
+    # What is heard is what is seen: "Show code cell source".
+    body = body.replace(' aria-label="Toggle hidden content"', "")
+    # Sphinx's own catalogues lack these words in most languages.
+    body = body.replace('title="Link to this heading"', f'title="{_("Link to this heading")}"')
+    # The corner of a table is a heading of nothing.
+    for corner in ("<th></th>", '<th class="head"><p></p></th>'):
+        body = body.replace(corner, "<td></td>")
+    # Where a list explains the labs, each has its number.
+    body = re.sub(r'<dt>(?=<a [^>]*href="[^"]*labs/0?(\d+)_)', r'<dt><span class="number">\1</span> ', body)
+    body = re.sub(r'(?<=<div class="highlight"><pre>).*?(?=</pre>)', few_elements, body, flags=re.DOTALL)
+    # No line begins with the comma behind a formula, or ends with the bracket before it.
+    return WITH_MARKS.sub(r'<span class="together">\g<0></span>', body)
+
+
+def drawn_late(body: str) -> str:
+    """Each script of figures once, for course.js to run when a reader comes near the first of them.
+
+    A notebook needs a script beside each figure. On a page they are the same text again, and drawing the 72 maps of
+    three figures keeps a phone from showing the first line.
+    """
+    scripts = dict.fromkeys(re.findall(r"(?<=</table></div>\n</div>\n)<script>.*?</script>", body, re.DOTALL))
+    for script in scripts:
+        body = body.replace(script, "")
+    return body + "".join(
+        script.replace("<script>", '<script type="text/plain" class="figures">') for script in scripts
+    )
+
+
+def make_lazy(app: Sphinx, body: str) -> str:
+    """Figures come when the reader comes near them, into room that is kept for them."""
+    sources = {name: Path(app.srcdir) / source for source, name in app.builder.images.items()}
+
+    def sized(match: re.Match) -> str:
+        size = get_image_size(sources[match[1]]) if match[1] in sources else None
+        room = f'width="{size[0]}" height="{size[1]}" ' if size else ""
+        return f'<img loading="lazy" {room}'
+
+    return re.sub(r'<img (?=[^>]*src="[^"]*_images/([^"]+)")', sized, body)

@@ -1,0 +1,88 @@
+"""Formulas become MathML when the book is built: no script, no other host, and the colours of the course's roles.
+
+It also stops the build (warnings are errors) where a formula would show as an error.
+"""
+
+import re
+from pathlib import Path
+from runpy import run_path
+
+from docutils import nodes
+from latex2mathml.converter import convert
+from sphinx.application import Sphinx
+from sphinx.transforms import SphinxTransform
+from sphinx.util import logging
+
+logger = logging.getLogger(__name__)
+# By its path: importing all of `shared` would bring PyTorch into the book build.
+COLOURS = run_path(str(Path(__file__).resolve().parents[2] / "shared/figures/colours.py"))
+ROLES = COLOURS["ROLES"]
+# A formula names a role's light colour, `\textcolor{#0250d5}{Q}`: every reader of LaTeX knows that. On the site the
+# colour becomes a class, so that it follows the theme.
+ROLE_OF_COLOUR = {light.lower(): role for role, (light, _) in ROLES.items()}
+# In a lab these letters have no other meaning, so they wear their colour without being told: see book/notation.md.
+ROLE_OF_LETTER = {"Q": "query", "K": "key", "V": "value", "E": "score", "A": "weight"}
+
+
+def to_mathml(latex: str, display: bool, letters_have_roles: bool = False) -> str:
+    """The MathML of a LaTeX formula; ValueError with a sentence where it cannot be drawn."""
+    # TeX sets a function off from the letters beside it; the library does not.
+    spaced = re.sub(r"(?<=[\w}])\s*(?=\\(?:exp|ln|log|sin|cos)\b)", r"\\,", latex)
+    spaced = re.sub(r"(\\(?:exp|ln|log|sin|cos)\b)\s*(?=\w)", r"\1\\,", spaced)
+    try:
+        markup = convert(spaced, display="block" if display else "inline")
+    except Exception as error:  # the library raises a class of its own for every kind of slip
+        raise ValueError(f"the formula {latex!r} is not understood ({type(error).__name__}: {error})") from error
+    unknown = re.search(r"<m[io]>(\\\w*|&)</m[io]>", markup)
+    if unknown:
+        raise ValueError(
+            f"the formula {latex!r} holds {unknown[1]!r}, which the site cannot draw; "
+            "use plain LaTeX, and `pmatrix` or `align*` for what needs columns"
+        )
+
+    def role_class(match: re.Match) -> str:
+        role = ROLE_OF_COLOUR.get(match[1].lower())
+        if role is None:
+            known = ", ".join(f"{colour} ({role})" for colour, role in ROLE_OF_COLOUR.items())
+            raise ValueError(f"the formula {latex!r} has the colour {match[1]}, which is no role; use one of {known}")
+        return f'class="role-{role}"'
+
+    if letters_have_roles:
+        for letter, role in ROLE_OF_LETTER.items():
+            markup = markup.replace(f"<mi>{letter}</mi>", f'<mi class="role-{role}">{letter}</mi>')
+    return re.sub(r'mathcolor="([^"]*)"', role_class, markup)
+
+
+def visit_math(self, node) -> None:
+    display = isinstance(node, nodes.math_block)
+    try:
+        markup = to_mathml(node.astext(), display, letters_have_roles="in-a-lab" in node["classes"])
+    except ValueError as error:
+        logger.warning(str(error), location=node)
+        markup = f"<code>{self.encode(node.astext())}</code>"
+    self.body.append(f'<div class="math">{markup}</div>' if display else markup)
+    raise nodes.SkipNode
+
+
+class LettersOfLabs(SphinxTransform):
+    """Formulas remember that they stand in a lab, also where all pages become one, as for the PDF."""
+
+    default_priority = 500
+
+    def apply(self, **kwargs) -> None:
+        if self.env.docname.startswith("labs/"):
+            for formula in [*self.document.findall(nodes.math), *self.document.findall(nodes.math_block)]:
+                formula["classes"].append("in-a-lab")
+
+
+def write_colours(app: Sphinx, exception: Exception | None) -> None:
+    if exception is None and app.builder.format == "html":
+        sheet = COLOURS["role_css"]() + "".join(f".role-{role} {{ color: var(--role-{role}); }}\n" for role in ROLES)
+        (Path(app.outdir) / "_static" / "roles.css").write_text(sheet, encoding="utf-8")
+
+
+def setup(app: Sphinx) -> dict:
+    app.add_html_math_renderer("mathml", (visit_math, None), (visit_math, None))
+    app.add_transform(LettersOfLabs)
+    app.connect("build-finished", write_colours)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

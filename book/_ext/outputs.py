@@ -1,0 +1,168 @@
+"""What cells show, on a page: printed columns become tables, long lines wrap, and every picture has words.
+
+It also stops the build (warnings are errors) where a figure has no words.
+"""
+
+import re
+from html import escape
+from html.parser import HTMLParser
+from pathlib import Path
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.locale import get_translation
+from sphinx.transforms.post_transforms import SphinxPostTransform
+from sphinx.util import logging
+
+logger = logging.getLogger(__name__)
+_ = get_translation("course")  # in the language of _config.yml
+FEWEST_WORDS = 5  # of a text that says what a picture shows; a file's name or a title has fewer
+
+
+class _Pictures(HTMLParser):
+    """Collects what in a piece of HTML is a picture and has no words, or too few to say what it shows."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.wordless: list[str] = []
+
+    def handle_starttag(self, tag, attributes) -> None:
+        given = dict(attributes)
+        if tag == "img" and "alt" not in given:
+            self.wordless.append("<img> without alt")
+        named = given.get("aria-label") or given.get("aria-labelledby") or given.get("aria-hidden") == "true"
+        if tag == "svg" and not named:
+            self.wordless.append("<svg> without aria-label (or aria-hidden where it only decorates)")
+        words = given.get("alt") if tag == "img" else given.get("aria-label") if tag == "svg" else None
+        if words and len(words.split()) < FEWEST_WORDS:
+            self.wordless.append(f"<{tag}> has the words {words!r}; say in a sentence what it shows")
+
+
+BRACKETS = re.compile(r"\s*\[[\s\d\[-]|.*(?:tensor|array)\(")  # arrays line up, too, and are no table
+
+
+def gutters(lines: list[str]) -> list[tuple[int, int]]:
+    """Where columns that were printed with spaces part: places that are blank in every line.
+
+    A single blank place parts words, too. So it counts only where all lines leave more room, or most of them do and
+    all go on right behind it.
+    """
+    width = max(map(len, lines))
+    blank = "".join("01"[all(line[place : place + 1] in ("", " ") for line in lines)] for place in range(width))
+    begin = min(len(line) - len(line.lstrip()) for line in lines)
+    # Two spaces or more; two before a number are its padding, as in "k =  4".
+    wide = [set() for _ in lines]
+    for places, line in zip(wide, lines, strict=True):
+        for run in re.finditer(r"(?<=\S)(?<![a-z=](?=  \d)) {2,}(?=\S)", line):
+            places.update(range(*run.span()))
+    found = []
+    for start, end in (run.span() for run in re.finditer("1+", blank)):
+        on = [line for line in lines if len(line) > end]
+        room = sum(not places.isdisjoint(range(start, end)) for places in wide)
+        alike = all(line[end] != " " for line in on)
+        single = end - start == 1 and not (room > len(lines) / 2 and alike) and room < len(on)
+        if start > begin and room and 2 * len(on) >= len(lines) and not single:
+            found.append((start, end))
+    return found
+
+
+def printed_table(lines: list[str]) -> str:
+    """Lines with common gutters as an HTML table; ValueError where they have none."""
+    places = gutters(lines)
+    if not places:
+        raise ValueError("these lines hold no columns")
+    edges = [0, *(end for _, end in places), None]
+    rows = [[line[left:right].rstrip() for left, right in zip(edges, edges[1:], strict=False)] for line in lines]
+    columns = list(zip(*(row[1:] for row in rows), strict=True))
+
+    def heads(column: tuple[str, ...]) -> bool:  # words above numbers
+        return not re.search(r"\d", column[0]) and all(re.search(r"\d", each) for each in column[1:] if each)
+
+    headed = not rows[0][0].strip() or (len(rows) > 2 and all(map(heads, columns)))
+
+    def cell(text: str, row: int, column: int) -> str:
+        tag, scope = ("th", ' scope="col"') if headed and row == 0 else ("td", "") if column else ("th", ' scope="row"')
+        tag, scope = (tag, scope) if text.strip() else ("td", "")  # a heading of nothing is none
+        indent = len(text) - len(text.lstrip()) if column == 0 else 0
+        style = f' style="padding-left: {indent}ch"' if indent else ""
+        return f"<{tag}{scope}{style}>{escape(text.strip(), quote=False)}</{tag}>"
+
+    html = ["<tr>" + "\n".join(cell(text, i, j) for j, text in enumerate(row)) + "</tr>" for i, row in enumerate(rows)]
+    head = f"<thead>{html[0]}</thead>\n" if headed else ""
+    return f'<table class="printed">{head}<tbody>{chr(10).join(html[headed:])}</tbody></table>'
+
+
+def printed_line(line: str) -> str:
+    """A line that goes on, where it must wrap, below its first number, or else a little to the right."""
+    indent = len(re.match(r"\s*(?:(?:tensor|array)\()?\[*", line)[0]) or 2
+    style = f' style="--indent: {indent}ch"' if indent != 2 and len(line) > 30 else ""
+    return f"<samp{style}>{escape(line, quote=False)}\n</samp>"
+
+
+def printed(text: str) -> str:
+    """What a cell printed, as HTML: lines that wrap with a hanging indent, and a table where columns were printed."""
+    parts: list[tuple[bool, list[str]]] = []  # (is it a table, its lines)
+    lines = [line.rstrip() for line in text.rstrip("\n").split("\n")]
+    while lines:
+        stop = (i for i, line in enumerate(lines) if not line.strip() or BRACKETS.match(line))
+        size = next(stop, len(lines))
+        while size > 1 and not gutters(lines[:size]):
+            size -= 1
+        if size > 1 and len(lines[0]) > gutters(lines[:size])[0][1]:
+            parts.append((True, lines[:size]))
+        else:
+            size = 1
+            if not parts or parts[-1][0]:
+                parts.append((False, []))
+            parts[-1][1].append(lines[0])
+        lines = lines[size:]
+    html = ""
+    for is_table, lines in parts:
+        html += printed_table(lines) if is_table else f"<pre>{''.join(map(printed_line, lines))}</pre>"
+    return f'<div class="output printed">{together(html)}</div>'
+
+
+def together(html: str) -> str:
+    """No line ends with the sign before an interval."""
+    return html.replace(" ± ", " ±\N{NO-BREAK SPACE}")
+
+
+class PageChecks(SphinxPostTransform):
+    """Every picture has words, every table scrolls inside itself, and what was printed fits a phone."""
+
+    default_priority = 900  # after MyST-NB has chosen which output of a cell the page shows
+    formats = ("html",)
+
+    def run(self, **kwargs) -> None:
+        for meta in self.document.findall(nodes.meta):  # MyST makes them too late for Sphinx to translate them
+            said = meta["content"]
+            meta["content"] = _(said) if said else ""
+        for image in self.document.findall(nodes.image):
+            # MyST-NB names a figure after its file where the cell gives no text.
+            words = image.get("alt", "").strip()
+            if not words or Path(words).suffix in {".png", ".svg", ".jpg", ".jpeg"}:
+                logger.warning(
+                    "a figure has no alternative text; give its cell `mystnb: {image: {alt: ...}}`", location=image
+                )
+            elif len(words.split()) < FEWEST_WORDS:
+                logger.warning(f"a figure has the words {words!r}; say in a sentence what it shows", location=image)
+        for raw in list(self.document.findall(nodes.raw)):
+            if raw.get("format") == "html":
+                pictures = _Pictures()
+                pictures.feed(raw.astext())
+                for fault in pictures.wordless:
+                    logger.warning(f"a picture has no words: {fault}", location=raw)
+                if 'class="dataframe"' in raw.astext():
+                    raw.replace_self(nodes.raw("", together(raw.astext()), format="html", classes=raw["classes"]))
+        for block in list(self.document.findall(nodes.literal_block)):
+            if {"output", "stream"} <= set(block["classes"]) or {"output", "text_plain"} <= set(block["classes"]):
+                block.replace_self(nodes.raw("", printed(block.astext()), format="html"))
+        for table in list(self.document.findall(nodes.table)):
+            frame = nodes.container(classes=["scroll"])
+            table.replace_self(frame)
+            frame += table
+
+
+def setup(app: Sphinx) -> dict:
+    app.add_post_transform(PageChecks)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,55 @@
+"""What search.js searches: all pages section by section, as readers see their words."""
+
+import json
+import re
+import unicodedata
+from pathlib import Path
+
+from course_site import course_map
+from docutils import nodes
+from sphinx.application import Sphinx
+
+
+def no_stock_search(app: Sphinx) -> None:
+    """Sphinx's search knows no quotes and no signs, forgives nothing and ends at a page: search.js does all four."""
+    app.builder.search = False
+
+
+def words_of(node: nodes.Node) -> str:
+    """The text of a node as a reader sees it, formulas with their letters, on one line."""
+
+    def greek(match: re.Match) -> str:
+        try:
+            return unicodedata.lookup(f"GREEK SMALL LETTER {match[1]}")
+        except KeyError:
+            return match[1]
+
+    def text(leaf: nodes.Node) -> str:
+        if isinstance(leaf.parent, (nodes.math, nodes.math_block)):
+            return re.sub(r"[{}^_&]|\\\\|\\textcolor{.*?}", " ", re.sub(r"\\([a-z]+)", greek, leaf.astext()))
+        return re.sub(r"<(script|style|svg).*?</\1>|<[^>]+>", " ", leaf.astext(), flags=re.DOTALL)
+
+    return " ".join(" ".join(text(leaf) for leaf in node.findall(nodes.Text)).split())
+
+
+def write_search(app: Sphinx, exception: Exception | None) -> None:
+    """All that can be searched, section by section, as a script: a page from a disk may read no other file."""
+    if exception is not None or app.builder.format != "html":
+        return
+    pages = []
+    for page in (page for part in course_map(app) for page in part["pages"]):
+        sections = []
+        for section in app.env.get_doctree(page["name"]).findall(nodes.section):
+            title, *rest = section.children
+            own = [words_of(child) for child in rest if not isinstance(child, nodes.section)]
+            sections.append([section["ids"][0], title.astext(), " ".join(filter(None, own))])
+        pages.append([page["name"], page["title"], sections])
+    # An address in the text must not look like one that the script would ask.
+    script = json.dumps(pages, ensure_ascii=False, separators=(",", ":")).replace("://", r"\u003a//")
+    (Path(app.outdir) / "searchindex.js").write_text(f"globalThis.courseIndex = {script};\n", encoding="utf-8")
+
+
+def setup(app: Sphinx) -> dict:
+    app.connect("builder-inited", no_stock_search)
+    app.connect("build-finished", write_search)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

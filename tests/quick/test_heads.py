@@ -6,13 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
-from shared.model import (
-    MAX_TOKENS,
-    EncoderClassifier,
-    MultiHeadSelfAttention,
-    TransformerBlock,
-    causal_mask,
-)
+from shared.model import MultiHeadSelfAttention, TransformerBlock, causal_mask
 
 few = settings(max_examples=15, deadline=None, derandomize=True)
 precisions = pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float32, 1e-5), (torch.float64, 1e-10)])
@@ -204,13 +198,3 @@ def test_features_of_the_wrong_shape_are_refused():
     for features in (torch.randn(3, 4), torch.randn(2, 3, 5)):
         with pytest.raises(ValueError, match=r"this layer takes \(batch, tokens, 4\)"):
             MultiHeadSelfAttention(4, 2)(features)
-
-
-def test_ids_and_lengths_that_the_encoder_does_not_know_are_refused():
-    model = EncoderClassifier(30, dim=8, num_heads=2)
-    for ids in (torch.tensor([[1, 30]]), torch.tensor([[-1, 2]])):
-        with pytest.raises(ValueError, match="the vocabulary has ids 0 to 29"):
-            model(ids, torch.ones_like(ids, dtype=torch.bool))
-    long = torch.ones(1, MAX_TOKENS + 1, dtype=torch.long)
-    with pytest.raises(ValueError, match="Cut it first"):
-        model(long, long.bool())

@@ -14,7 +14,6 @@ import planted
 import pytest
 import small_course
 import student
-from site_in_browser import axe
 
 ROOT = Path(__file__).resolve().parents[2]
 LABS = notebooks.labs(ROOT)
@@ -158,16 +157,6 @@ def test_an_edition_runs_to_its_end_with_what_its_reader_wrote_where_that_is_rig
 # --- the instructors' kit ----------------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def kit(tmp_path_factory):
-    """The pages of the kit for two labs of the course, built by its own theme."""
-    folder = tmp_path_factory.mktemp("kit")
-    course = {lab: exercises.read(lab) for lab in LABS if lab.stem in ("06_your_journey", "08_many_heads")}
-    pages = {"answer_key": instructor.answer_key(ROOT, course), "teaching_plan": instructor.teaching_plan(ROOT, course)}
-    instructor.build(ROOT, folder, pages)
-    return folder / "pages/_build/html"
-
-
 def test_the_answer_key_holds_every_solution_and_every_answer_and_the_plan_every_lab():
     course = {lab: exercises.read(lab) for lab in LABS}
     key, plan = instructor.answer_key(ROOT, course), instructor.teaching_plan(ROOT, course)
@@ -195,10 +184,3 @@ def test_the_plan_counts_what_there_is_to_do(lab):
     count = instructor.counts(lab, exercises.read(lab))
     assert (count["cells"], count["exercises"], count["questions"]) == (2, 2, 2)
     assert instructor.minutes(count | {"words": 300}, seconds=60) == {"read": 3, "solve": 20, "talk": 4, "all": 30}
-
-
-@pytest.mark.parametrize(("name", "scheme"), [("answer_key.html", "dark"), ("teaching_plan.html", "light")])
-def test_the_kit_reads_well_in_light_and_dark_and_on_a_telephone(kit, visit, name, scheme):
-    page = visit((kit / name).as_uri(), scheme, width=360)
-    assert page.evaluate("document.documentElement.scrollWidth") == 360
-    assert axe(page) == []

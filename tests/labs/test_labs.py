@@ -280,7 +280,7 @@ def test_the_first_cell_installs_shared_from_the_repository_into_an_empty_place(
     assert f"git+{names['url']}@{names['branch']}" in set_up.source
     cell = set_up.source.replace(names["url"], f"file://{clone}").replace(names["branch"], "main")
     # No index and no build environment of its own: the test must not use the network.
-    offline = {"PIP_NO_INDEX": "1", "PIP_CONFIG_FILE": os.devnull, "PIP_NO_BUILD_ISOLATION": "0"}
+    offline = {"PIP_NO_INDEX": "1", "PIP_CONFIG_FILE": os.devnull, "PIP_NO_BUILD_ISOLATION": "0", "PIP_NO_COMPILE": "1"}
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("PIP_", "PYTHONPATH"))}
 
     def run_the_cell(and_then):

@@ -55,7 +55,8 @@ def test_a_file_cut_off_or_changed_anywhere_never_gives_wrong_arrays(tmp_path):
     path, make = tmp_path / "tokens", Maker()
     kept(path, make)
     whole = path.read_bytes()
-    for place in range(0, len(whole), 7):
+    places = range(0, len(whole), 7)
+    for place in places:
         changed = bytearray(whole)
         changed[place] ^= 1 if place % 2 else 128
         path.write_bytes(changed)
@@ -64,7 +65,7 @@ def test_a_file_cut_off_or_changed_anywhere_never_gives_wrong_arrays(tmp_path):
         calls = make.calls
         assert_right(kept(path, make))
         assert make.calls == calls + 1, f"a file cut off at byte {place} was taken for a whole one"
-    assert make.calls > 0.4 * len(whole)
+    assert make.calls > 1.5 * len(places)
 
 
 def test_a_full_disk_is_answered_with_a_sentence_and_leaves_nothing(tmp_path):

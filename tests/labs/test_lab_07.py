@@ -52,7 +52,7 @@ def test_a_sentence_a_word_or_a_size_that_does_not_fit_is_answered_with_a_senten
     [
         ("one two", "1, 1, 1"),
         ("the cat saw the other cat", "64, 64, 16"),
-        ("שלום <b>&amp; 東京 👩‍👩‍👧‍👦 naïve !", "2, 1, 3"),
+        ("שלום <b>&amp; 東京 👩‍👩‍👧‍👦 naïve !", "4, 3, 2"),
         ("w " * 40, "1, 64, 2"),
     ],
 )

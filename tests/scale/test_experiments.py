@@ -25,7 +25,8 @@ def test_both_pipelines_find_the_same_tokens_and_the_same_vocabulary(movies):
     # Every character that is a letter from a to z when written small; there are more than 52.
     latin = frozenset("abcdefghijklmnopqrstuvwxyz")
     letters = [chr(code) for code in range(0x110000) if not latin.isdisjoint(chr(code).lower())]
-    texts = [*movies[0], *letters, "", " ", "<br />", "a<b>c< d > e</p >", "\ud800 x", "10/10!"]
+    tags = [f"x<{letter}y>z</{letter}>" for letter in letters]
+    texts = [*movies[0], *letters, *tags, "", " ", "<br />", "a<b>c< d > e</p >", "a<b<c>>", "\ud800 x", "10/10!"]
     tokens = data.tokenize_all(texts)
     for row, text in enumerate(texts):
         ours = [tokens.words[i] for i in tokens[row]]

@@ -78,18 +78,14 @@ class Hub(BaseHTTPRequestHandler):
         self._send(content, headers, broken=self.server.breaks_off and name.endswith(".parquet"))
 
     def _send_folder(self, folder):
-        inside = [name for name in FILES if name.startswith(f"{folder}/" if folder else "")]
-        if not inside:
-            return self._missing()
-        depth = folder.count("/") + 1 if folder else 0
-        folders = sorted({"/".join(name.split("/")[: depth + 1]) for name in inside if name.count("/") > depth})
-        entries = [{"type": "directory", "path": path, "oid": "0" * 40, "size": 0} for path in folders]
-        entries += [
-            {"type": "file", "path": name, "size": len(FILES[name]), "oid": hashlib.sha1(FILES[name]).hexdigest()}
-            for name in inside
-            if name.count("/") == depth
+        entries = [
+            {"type": "file", "path": name, "size": len(content), "oid": hashlib.sha1(content).hexdigest()}
+            for name, content in FILES.items()
+            if name.rpartition("/")[0] == folder
         ]
-        self._send(json.dumps(entries).encode())
+        if folder == "":
+            entries.append({"type": "directory", "path": "plain_text", "oid": "0" * 40, "size": 0})
+        self._send(json.dumps(entries).encode()) if entries else self._missing()
 
     def _missing(self):
         self._send(b"{}", {"X-Error-Code": "EntryNotFound"}, 404)

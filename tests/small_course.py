@@ -4,18 +4,7 @@ import shutil
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-LAB = """---
-jupytext:
-  text_representation:
-    extension: .md
-    format_name: myst
-kernelspec:
-  display_name: Python 3
-  language: python
-  name: python3
----
-
-# Small
+LAB = """# Small
 
 A lab as short as can be. Symbols stand under [Notation](../book/notation.md).
 

@@ -5,11 +5,12 @@ import numpy as np
 import pytest
 
 
-def run_lab(sentence="When in doubt look intelligent", sizes="5, 3, 3"):
-    """Run every code cell, with another sentence and other sizes: the variables that the lab leaves behind."""
+def run_lab(sentence="When in doubt look intelligent", followed=1, sizes="5, 3, 3"):
+    """Run every code cell, with another sentence, word and sizes: the variables that the lab leaves behind."""
     code = "\n".join(lab_code.cells(lab_code.find(7)))
     for old, new in (
         ('"When in doubt look intelligent"  # @param', f"{sentence!r}  # @param"),
+        ("followed = 1", f"followed = {followed}"),
         ("= 5, 3, 3", f"= {sizes}"),
     ):
         assert code.count(old) == 1
@@ -30,19 +31,33 @@ def test_the_lab_agrees_with_the_published_walkthrough():
     assert outscored == ["starts", "with", "one", "step"]
 
 
-@pytest.mark.parametrize("size", [-1, 0, 2.5])
-@pytest.mark.parametrize("sizes", ["{}, 3, 3", "5, {}, 3", "5, 3, {}"])
-def test_a_size_that_no_matrix_has_gets_a_sentence(size, sizes):
-    with pytest.raises(ValueError, match=f"A size is {size}; choose whole numbers"):
-        run_lab(sizes=sizes.format(size))
+@pytest.mark.parametrize(
+    ("written", "says"),
+    [
+        ({"sentence": "two words", "followed": 2}, "followed is 2; .* 0 to 1"),
+        ({"sentence": "a b", "followed": -1}, "followed is -1; .* 0 to 1"),
+        ({"sentence": " ", "followed": 0}, "is empty"),
+        ({"sizes": "-1, 3, 3"}, "A size is -1; choose whole numbers"),
+        ({"sizes": "5, 0, 3"}, "A size is 0; choose whole numbers"),
+        ({"sizes": "5, 3, 2.5"}, "A size is 2.5; choose whole numbers"),
+    ],
+)
+def test_a_sentence_a_word_or_a_size_that_does_not_fit_is_answered_with_a_sentence(written, says):
+    with pytest.raises(ValueError, match=says):
+        run_lab(**written)
 
 
 @pytest.mark.parametrize(
-    "sentence", ["one two", "the cat saw the other cat", "שלום <b>&amp; 東京 👩‍👩‍👧‍👦 naïve !", "w " * 40]
+    ("sentence", "sizes"),
+    [
+        ("one two", "1, 1, 1"),
+        ("the cat saw the other cat", "64, 64, 16"),
+        ("שלום <b>&amp; 東京 👩‍👩‍👧‍👦 naïve !", "4, 3, 2"),
+        ("w " * 40, "1, 64, 2"),
+    ],
 )
-@pytest.mark.parametrize("sizes", ["1, 1, 1", "64, 64, 16"])
 def test_the_lab_is_right_for_any_sentence_and_any_sizes(sentence, sizes):
-    lab = run_lab(sentence, sizes)
+    lab = run_lab(sentence, sizes=sizes)
     table, *projections = (lab[name].double().numpy() for name in ("table", "W_query", "W_key", "W_value"))
     words = sentence.split()
     features = np.array([table[sorted(set(words)).index(word)] for word in words])

@@ -1,7 +1,6 @@
 """Claims about `make results`: it may be stopped at any moment, trusts no damaged line, and tells a stale table."""
 
 import json
-import subprocess
 import sys
 from dataclasses import asdict
 
@@ -11,15 +10,6 @@ import pytest
 import torch
 
 from experiments import grid, results, table
-
-PART = ["--seeds", "3", "--only", "marked, mean pooling"]
-
-
-def start(*arguments, **options) -> subprocess.Popen:
-    command = [sys.executable, "-m", "experiments.results", *map(str, arguments)]
-    return subprocess.Popen(
-        command, cwd=results.record.ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **options
-    )
 
 
 def result(run: grid.Run, plain: float = 0.5) -> dict:

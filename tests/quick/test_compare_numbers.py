@@ -5,6 +5,7 @@ Faults are planted in texts, and once through nbval itself, in notebooks of two 
 
 import importlib.metadata
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -200,57 +201,37 @@ def test_nbval_is_the_version_whose_method_is_wrapped():
     assert importlib.metadata.version("nbval") == "0.11.0", "try tests/test_compare_numbers.py with the new version"
 
 
-def store(number, text):
-    def change(cells):
-        cells[number].outputs[0].text = text
-
-    return change
-
-
-def never_executed(cells):
-    cells[2].execution_count = None
-
-
-# What is done to a stored notebook of three cells, and the words that its report must hold; none where it is green.
-PLANTED = {
-    "01_a_rounded_number": (store(0, "loss 0.1235, 7 epochs\n"), []),
-    "02_two_units": (store(0, "loss 0.1236, 7 epochs\n"), ["stored 0.1236, computed 0.1234", "make labs LAB=02"]),
-    "03_a_count": (
-        store(0, "loss 0.1234, 8 epochs\n"),
-        ["stored '8 epochs\\n', computed '7 epochs\\n'", "make labs LAB=03"],
-    ),
-    "04_stderr": (store(1, "warned 0.1235\n"), ["warned 0.1235"]),
-    "05_never_executed": (never_executed, ["never executed, so nothing is stored", "make labs LAB=05"]),
-}
+LOSS, WARNING = "print('loss 0.1234, 7 epochs')", "import sys; print('warned 0.1234', file=sys.stderr)"
+# The cells of a stored notebook: the source, the stored output, and the words about it in a report; none where it is
+# green. The last one was never executed.
+PLANTED = [
+    (LOSS, ("stdout", "loss 0.1235, 7 epochs\n"), ""),
+    (LOSS, ("stdout", "loss 0.1236, 7 epochs\n"), "stored 0.1236, computed 0.1234"),
+    (LOSS, ("stdout", "loss 0.1234, 8 epochs\n"), "stored '8 epochs\\n', computed '7 epochs\\n'"),
+    (WARNING, ("stderr", "warned 0.1235\n"), "warned 0.1235"),
+    ("x = 0.1234", None, "never executed, so nothing is stored"),
+]
 
 
-@pytest.fixture(scope="module")
-def nbval_report(tmp_path_factory):
-    """What one run of nbval says about all these notebooks, in a worker as `make test` has them."""
-    folder = tmp_path_factory.mktemp("notebooks")
-    sources = ["print('loss 0.1234, 7 epochs')", "import sys; print('warned 0.1234', file=sys.stderr)", "x = 0.1234"]
-    outputs = [("stdout", "loss 0.1234, 7 epochs\n"), ("stderr", "warned 0.1234\n"), None]
-    for name, (change, _) in PLANTED.items():
-        notebook = nbformat.v4.new_notebook()
-        for count, (source, output) in enumerate(zip(sources, outputs, strict=True), start=1):
-            stream = [nbformat.v4.new_output("stream", name=output[0], text=output[1])] if output else []
-            notebook.cells.append(nbformat.v4.new_code_cell(source, outputs=stream, execution_count=count))
-        change(notebook.cells)
-        nbformat.write(notebook, folder / f"{name}.ipynb")
-    options = ["-q", "--nbval", "--nbval-current-env", "-n1", "-p", "no:cacheprovider"]
-    command = [sys.executable, compare_numbers.__file__, *options, *(f"{name}.ipynb" for name in PLANTED)]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300).stdout
-
-
-@pytest.mark.parametrize("name", PLANTED)
-def test_nbval_turns_red_on_each_planted_fault_alone_and_says_what_to_do(nbval_report, name):
-    messages = PLANTED[name][1]
-    assert f"{sum(bool(words) for _, words in PLANTED.values())} failed" in nbval_report, nbval_report
-    red = [line for line in nbval_report.split("\n") if line.startswith("FAILED") and name in line]
-    assert len(red) == bool(messages), nbval_report
-    for message in messages:
-        assert message in nbval_report
-
-
-def test_pytest_warns_of_nothing_where_the_labs_are_compared(nbval_report):
-    assert "warning" not in nbval_report, nbval_report
+def test_nbval_turns_red_on_each_planted_fault_alone_says_what_to_do_and_pytest_warns_of_nothing(tmp_path):
+    notebook = nbformat.v4.new_notebook()
+    for count, (source, output, _) in enumerate(PLANTED, start=1):
+        stream = [nbformat.v4.new_output("stream", name=output[0], text=output[1])] if output else []
+        cell = nbformat.v4.new_code_cell(source, outputs=stream, execution_count=count if output else None)
+        notebook.cells.append(cell)
+    nbformat.write(notebook, tmp_path / "02_planted.ipynb")
+    options = [
+        "-q",
+        "--nbval",
+        "--nbval-current-env",
+        "-n1",
+        "-p",
+        "no:cacheprovider",
+    ]  # in a worker, as in `make test`
+    command = [sys.executable, compare_numbers.__file__, *options, "02_planted.ipynb"]
+    report = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300).stdout
+    red = [int(cell) for cell in re.findall(r"(?m)^FAILED 02_planted.ipynb::Cell (\d+)", report)]
+    assert red == [cell for cell, (*_, words) in enumerate(PLANTED) if words], report
+    for *_, words in PLANTED:
+        assert words in report
+    assert "make labs LAB=02" in report and "warning" not in report, report

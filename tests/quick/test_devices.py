@@ -10,6 +10,7 @@ import inspect
 import pytest
 import torch
 import train_together
+from test_attention_by_loops import CLASSIFIERS, MARK, VOCABULARY
 from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
@@ -17,25 +18,13 @@ from torch.utils._pytree import tree_leaves
 from shared import data, fast, model, training
 from shared.scale.fit import fit
 
-WORDS, DIM = 30, 12
-IDS = torch.tensor([[3, 4, 5, 6], [7, 2, 3, 0]])  # the second text has one padded token; 2 is the mark
+WORDS, DIM = VOCABULARY, 12
+IDS = torch.tensor([[MARK, 4, 5, 6], [7, MARK, 2, 0]])  # the second text has one padded token
 MASK = IDS > 0
 FEATURES = torch.randn(2, 4, DIM)
 CAUSAL = torch.ones(4, 4, dtype=torch.bool).tril()
 
-CLASSIFIERS = {
-    "MeanPooling": lambda: model.MeanPooling(WORDS, DIM),
-    "AttentionPooling": lambda: model.AttentionPooling(WORDS, DIM),
-    "KeyPooling": lambda: model.KeyPooling(WORDS, DIM),
-    "SelfAttentionClassifier": lambda: model.SelfAttentionClassifier(WORDS, DIM),
-    "SelfAttentionClassifier without values": lambda: model.SelfAttentionClassifier(WORDS, DIM, value_dim=None),
-    "MarkedSelfAttentionClassifier": lambda: model.MarkedSelfAttentionClassifier(WORDS, 2, DIM),
-    "MarkedSelfAttentionClassifier, constant": lambda: model.MarkedSelfAttentionClassifier(
-        WORDS, 2, DIM, constant_query=True
-    ),
-    "EncoderClassifier": lambda: model.EncoderClassifier(WORDS, DIM),
-}
-LAYERS = {name: (make, (IDS, MASK)) for name, make in CLASSIFIERS.items()} | {
+LAYERS = {name: (make, (IDS, MASK)) for name, (make, _) in CLASSIFIERS.items()} | {
     "TokenFeatures": (lambda: model.TokenFeatures(WORDS, DIM), (IDS,)),
     "TokenFeatures without positions": (lambda: model.TokenFeatures(WORDS, DIM, positions=False), (IDS,)),
     "fast.Dropout": (lambda: fast.Dropout(0.3), (FEATURES,)),
@@ -72,11 +61,9 @@ def first_of(result):
 
 
 def test_every_layer_of_the_course_is_tried():
-    layers = set()
-    for module, prefix in ((model, ""), (fast, "fast.")):
-        own = [kind for kind in vars(module).values() if inspect.isclass(kind) and kind.__module__ == module.__name__]
-        layers |= {prefix + kind.__name__ for kind in own if issubclass(kind, nn.Module)}
-    assert layers == {name.partition(" ")[0].rstrip(",") for name in LAYERS}
+    kinds = [*vars(model).values(), *vars(fast).values()]
+    own = {kind for kind in kinds if inspect.isclass(kind) and kind.__module__ in (model.__name__, fast.__name__)}
+    assert {kind for kind in own if issubclass(kind, nn.Module)} == {type(make()) for make, _ in LAYERS.values()}
 
 
 @pytest.mark.parametrize("name", LAYERS)
@@ -107,12 +94,12 @@ def test_masks_follow_their_device():
     assert model.causal_mask(4, device="meta").is_meta
 
 
-@pytest.mark.parametrize("name", ["SelfAttentionClassifier", "EncoderClassifier"])
+@pytest.mark.parametrize("name", ["self-attention", "encoder"])
 def test_training_and_measuring_stay_on_the_device_that_was_asked_for(name, tmp_path):
     """Two epochs with a checkpoint between them, then the run goes on from it."""
     source = train_together.reviews()
-    net = CLASSIFIERS[name]()
-    net.features.embedding = nn.Embedding(source.vocabulary_size, DIM)
+    net = CLASSIFIERS[name][0]()
+    net.features.embedding = nn.Embedding(source.vocabulary_size, net.features.embedding.embedding_dim)
     file = tmp_path / "run.pt"
     with torch.device("meta"):
         for epochs in (1, 2):

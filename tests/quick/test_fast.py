@@ -3,23 +3,16 @@
 import math
 
 import pytest
+import test_attention_by_loops as by_loops
 import torch
+from test_attention_by_loops import MARK, VOCABULARY
 from torch import nn
 
 from shared import fast, model
 from shared.fast import Dropout, faster
 
-VOCABULARY, MARK = 30, 3
-CLASSIFIERS = {
-    "mean pooling": lambda: model.MeanPooling(VOCABULARY),
-    "attention pooling": lambda: model.AttentionPooling(VOCABULARY),
-    "key pooling": lambda: model.KeyPooling(VOCABULARY),
-    "self-attention": lambda: model.SelfAttentionClassifier(VOCABULARY),
-    "self-attention without values": lambda: model.SelfAttentionClassifier(VOCABULARY, value_dim=None),
-    "self-attention without scale": lambda: model.SelfAttentionClassifier(VOCABULARY, scale=False),
-    "the mark's row": lambda: model.MarkedSelfAttentionClassifier(VOCABULARY, MARK),
-    "encoder": lambda: model.EncoderClassifier(VOCABULARY),
-}
+CLASSIFIERS = {name: make for name, (make, _) in by_loops.CLASSIFIERS.items()}
+CLASSIFIERS["self-attention without scale"] = lambda: model.SelfAttentionClassifier(VOCABULARY, scale=False)
 
 
 def made_batch():

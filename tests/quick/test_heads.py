@@ -6,16 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
-from shared.model import (
-    MAX_TOKENS,
-    EncoderClassifier,
-    MultiHeadSelfAttention,
-    TransformerBlock,
-    causal_mask,
-)
+from shared.model import MultiHeadSelfAttention, TransformerBlock, causal_mask
 
 few = settings(max_examples=15, deadline=None, derandomize=True)
-precisions = pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float32, 1e-5), (torch.float64, 1e-10)])
 
 
 @st.composite
@@ -45,19 +38,6 @@ def torch_masks(mask, attention_mask, num_heads):
     return ~mask, None if attention_mask is None else ~attention_mask
 
 
-def copy_attention(ours: MultiHeadSelfAttention, theirs: nn.MultiheadAttention) -> None:
-    """Give PyTorch's layer our weights; it keeps three of the maps stacked in one."""
-    maps = (ours.W_query, ours.W_key, ours.W_value)
-    with torch.no_grad():
-        theirs.in_proj_weight.copy_(torch.cat([linear.weight for linear in maps]))
-        theirs.in_proj_bias.copy_(torch.cat([linear.bias for linear in maps]))
-        theirs.out_proj.load_state_dict(ours.W_output.state_dict())
-
-
-def stacked_gradients(ours: MultiHeadSelfAttention) -> torch.Tensor:
-    return torch.cat([linear.weight.grad for linear in (ours.W_query, ours.W_key, ours.W_value)])
-
-
 def close(ours, theirs, tolerance, what):
     scale = max(theirs.abs().max().item(), 1.0)
     difference = (ours - theirs).abs().max().item() / scale
@@ -67,34 +47,10 @@ def close(ours, theirs, tolerance, what):
 # --- agreement with PyTorch --------------------------------------------------------------------------------------
 
 
-@precisions
-@few
-@given(case=cases())
-def test_the_layer_agrees_with_multihead_attention_forward_and_backward(case, dtype, tolerance):
-    num_heads, features, mask, attention_mask = case
-    torch.manual_seed(0)
-    ours = MultiHeadSelfAttention(features.shape[2], num_heads).to(dtype)
-    theirs = nn.MultiheadAttention(features.shape[2], num_heads, batch_first=True, dtype=dtype)
-    copy_attention(ours, theirs)
-    ours_in, theirs_in = (features.to(dtype).clone().requires_grad_() for _ in range(2))
-    padding, hidden = torch_masks(mask, attention_mask, num_heads)
-    output, weights = ours(ours_in, mask, attention_mask)
-    expected, expected_weights = theirs(
-        theirs_in, theirs_in, theirs_in, padding, attn_mask=hidden, average_attn_weights=False
-    )
-    close(output, expected, tolerance, "the output")
-    close(weights, expected_weights, tolerance, "a weight")
-    for result in (output, expected):
-        result[mask].square().sum().backward()
-    close(ours_in.grad, theirs_in.grad, tolerance, "the gradient of the features")
-    close(stacked_gradients(ours), theirs.in_proj_weight.grad, tolerance, "the gradient of a map")
-    close(ours.W_output.weight.grad, theirs.out_proj.weight.grad, tolerance, "the gradient of W_output")
-
-
-@precisions
+@pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float32, 1e-5), (torch.float64, 1e-10)])
 @few
 @given(case=cases(), norm_first=st.booleans())
-def test_the_block_agrees_with_the_encoder_layer_forward_and_backward(case, norm_first, dtype, tolerance):
+def test_block_and_heads_agree_with_pytorch_s_forward_and_backward(case, norm_first, dtype, tolerance):
     num_heads, features, mask, attention_mask = case
     torch.manual_seed(0)
     dim = features.shape[2]
@@ -102,9 +58,9 @@ def test_the_block_agrees_with_the_encoder_layer_forward_and_backward(case, norm
     theirs = nn.TransformerEncoderLayer(
         dim, num_heads, 7, dropout=0, batch_first=True, norm_first=norm_first, dtype=dtype
     )
-    copy_attention(ours.attention, theirs.self_attn)
     pairs = [
         (ours.attention_norm, theirs.norm1),
+        (ours.attention.W_output, theirs.self_attn.out_proj),
         (ours.feed_forward[0], theirs.linear1),
         (ours.feed_forward[-1], theirs.linear2),
         (ours.feed_forward_norm, theirs.norm2),
@@ -114,17 +70,29 @@ def test_the_block_agrees_with_the_encoder_layer_forward_and_backward(case, norm
             nn.init.normal_(mine.weight, mean=1 + index)
             nn.init.normal_(mine.bias)
         other.load_state_dict(mine.state_dict())
+    maps = (ours.attention.W_query, ours.attention.W_key, ours.attention.W_value)  # PyTorch keeps them stacked in one
+    with torch.no_grad():
+        theirs.self_attn.in_proj_weight.copy_(torch.cat([linear.weight for linear in maps]))
+        theirs.self_attn.in_proj_bias.copy_(torch.cat([linear.bias for linear in maps]))
+
     ours_in, theirs_in = (features.to(dtype).clone().requires_grad_() for _ in range(2))
     padding, hidden = torch_masks(mask, attention_mask, num_heads)
     output, _ = ours(ours_in, mask, attention_mask)
     expected = theirs(theirs_in, src_mask=hidden, src_key_padding_mask=padding)
     close(output[mask], expected[mask], tolerance, "the output")
-    for result in (output, expected):
-        result[mask].sin().sum().backward()
+    attended, weights = ours.attention(ours_in, mask, attention_mask)
+    all_three = (theirs_in, theirs_in, theirs_in)
+    wanted = theirs.self_attn(*all_three, padding, attn_mask=hidden, average_attn_weights=False)
+    close(attended, wanted[0], tolerance, "what the heads bring back")
+    close(weights, wanted[1], tolerance, "a weight")
+
+    for block, heads in ((output, attended), (expected, wanted[0])):
+        (block[mask].sin() + heads[mask].square()).sum().backward()
     close(ours_in.grad, theirs_in.grad, tolerance, "the gradient of the features")
     for mine, other in pairs:
         close(mine.weight.grad, other.weight.grad, tolerance, "the gradient of a weight")
-    close(stacked_gradients(ours.attention), theirs.self_attn.in_proj_weight.grad, tolerance, "a map's gradient")
+    gradients = torch.cat([linear.weight.grad for linear in maps])
+    close(gradients, theirs.self_attn.in_proj_weight.grad, tolerance, "the gradient of a map")
 
 
 # --- what the masks promise --------------------------------------------------------------------------------------
@@ -204,13 +172,3 @@ def test_features_of_the_wrong_shape_are_refused():
     for features in (torch.randn(3, 4), torch.randn(2, 3, 5)):
         with pytest.raises(ValueError, match=r"this layer takes \(batch, tokens, 4\)"):
             MultiHeadSelfAttention(4, 2)(features)
-
-
-def test_ids_and_lengths_that_the_encoder_does_not_know_are_refused():
-    model = EncoderClassifier(30, dim=8, num_heads=2)
-    for ids in (torch.tensor([[1, 30]]), torch.tensor([[-1, 2]])):
-        with pytest.raises(ValueError, match="the vocabulary has ids 0 to 29"):
-            model(ids, torch.ones_like(ids, dtype=torch.bool))
-    long = torch.ones(1, MAX_TOKENS + 1, dtype=torch.long)
-    with pytest.raises(ValueError, match="Cut it first"):
-        model(long, long.bool())

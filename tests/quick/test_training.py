@@ -6,9 +6,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+import train_together
 from torch import nn
 
-from shared.data import Settings, Split, build_vocabulary, encode, examples_with_distractors, plain_examples
+from shared.data import Settings, examples_with_distractors, plain_examples
 from shared.model import AttentionPooling, MeanPooling
 from shared.training import Recipe, evaluate, fit, mean_and_interval, recipe_for
 
@@ -17,13 +18,7 @@ RECIPE = Recipe(epochs=3, learning_rate=0.05, batch_size=16)
 
 @pytest.fixture(scope="module")
 def reviews():
-    random = np.random.default_rng(0)
-    filler = [f"{a}{b}" for a in "bcdfg" for b in "aeiou"]
-    labels = random.integers(0, 2, 200).tolist()
-    texts = [" ".join([*random.choice(filler, 6), "good" if label else "bad"]) for label in labels]
-    split = Split(texts, labels)
-    vocabulary = build_vocabulary(split.tokens)
-    return encode(split, vocabulary)
+    return train_together.reviews()
 
 
 def made_model(reviews, kind=MeanPooling, seed=0, **options):

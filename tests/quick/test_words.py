@@ -64,30 +64,16 @@ def undone(*_):
 
 def odd_answers() -> list:
     """What a student may hand in that no exercise of lab 6 has among its mistakes."""
-    one, whole = torch.ones(1), torch.ones(2, 5, 3)
-
-    def in_place(queries, keys, values):
-        queries += 1
-        return queries
-
-    def unused(queries, keys, values):
-        return queries @ queries.mT
-
-    def another(queries, keys, values):
-        return one * queries
-
-    def almost(queries, keys, values):
-        return check.lab_06.mend_the_batch.solution(queries, keys, values) + 0.01 * torch.arange(values.shape[-1])
-
-    def halved(queries, keys, values):
-        return check.lab_06.mend_the_batch.solution(queries, keys, values) / 2
-
-    def exits(*_):
-        sys.exit()
-
+    one, whole, right = torch.ones(1), torch.ones(2, 5, 3), check.lab_06.mend_the_batch.solution
     made = [None, [1], (1, 2), whole, whole.long(), whole[0], whole.numpy(), whole * torch.nan, "", str]
-    return [3, torch.nn.Linear, raises, undone, in_place, unused, another, almost, halved, exits] + [
-        lambda *_, given=given: given for given in made
+    return [
+        *(3, torch.nn.Linear, raises, undone, lambda *_: sys.exit()),
+        lambda queries, keys, values: queries.add_(1),  # in place
+        lambda queries, keys, values: queries @ queries.mT,  # two arguments are not used
+        lambda queries, keys, values: one * queries,  # with a tensor of the notebook
+        lambda queries, keys, values: right(queries, keys, values) + 0.01 * torch.arange(values.shape[-1]),
+        lambda queries, keys, values: right(queries, keys, values) / 2,
+        *(lambda *_, given=given: given for given in made),
     ]
 
 

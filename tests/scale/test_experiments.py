@@ -5,8 +5,6 @@ import re
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from experiments import costs, gpu, made_corpus, record, report, speed, textbook
 from shared import data, model
@@ -27,21 +25,14 @@ def test_both_pipelines_find_the_same_tokens_and_the_same_vocabulary(movies):
     # Every character that is a letter from a to z when written small; there are more than 52.
     latin = frozenset("abcdefghijklmnopqrstuvwxyz")
     letters = [chr(code) for code in range(0x110000) if not latin.isdisjoint(chr(code).lower())]
-    texts = [*movies[0], *letters, "", " ", "<br />", "a<b>c< d > e</p >", "\ud800 x", "10/10!"]
+    tags = [f"x<{letter}y>z</{letter}>" for letter in letters]
+    texts = [*movies[0], *letters, *tags, "", " ", "<br />", "a<b>c< d > e</p >", "a<b<c>>", "\ud800 x", "10/10!"]
     tokens = data.tokenize_all(texts)
     for row, text in enumerate(texts):
         ours = [tokens.words[i] for i in tokens[row]]
         assert ours == textbook.tokenize(text) == data.tokenize(text), f"row {row}: {text[:60]!r}"
     ours = data.build_vocabulary(data.tokenize_all(movies[0]))
     assert ours.words == list(textbook.build_vocabulary(movies[0]))
-
-
-@settings(max_examples=50, deadline=None, derandomize=True)
-@given(st.lists(st.text(alphabet="aZ<>/ bİK1é\n", max_size=30), max_size=300))
-def test_both_pipelines_find_the_same_tokens_in_any_text(texts):
-    tokens = data.tokenize_all(texts)
-    found = [tokens.words[i] for i in tokens.ids]
-    assert found == [word for text in texts for word in textbook.tokenize(text)]
 
 
 def test_both_pipelines_make_the_same_examples(movies):

@@ -446,8 +446,8 @@ def words_of(node: nodes.Node) -> str:
         except ValueError:  # the page shows it as it was written, and the build has said so
             return latex
         apart = re.sub(r"</?(?:mo|mrow|mtext|mfrac)\b[^>]*>", " ", markup.replace("<msqrt>", " \N{SQUARE ROOT}"))
-        line = " ".join(unicodedata.normalize("NFKC", unescape(re.sub(r"<[^>]+>", "", apart))).split())  # bold x is an x
-        return re.sub(r"(?<=[(\[\N{SQUARE ROOT}]) | (?=[)\],.])", "", line)
+        signs = unicodedata.normalize("NFKC", unescape(re.sub(r"<[^>]+>", "", apart)))  # a bold x is an x
+        return re.sub(r"(?<=[(\[\N{SQUARE ROOT}]) | (?=[)\],.])", "", " ".join(signs.split()))
 
     def text(leaf: nodes.Node) -> str:
         if isinstance(leaf.parent, (nodes.math, nodes.math_block)):

@@ -54,10 +54,14 @@ def test_a_column_of_numbers_may_end_alike_and_a_name_may_fill_its_field(printed
 
 
 def test_a_heading_and_a_long_name_are_not_cut_where_numbers_begin_below(printed):
-    heading = ["width   entries from 0 to 1   entries from -1 to 1"]
-    numbers = ["    2                   0.8                   0.23", "    8                   1.7                   0.25"]
-    assert rows(printed("\n".join(heading + numbers)))[0] == ["width", "entries from 0 to 1", "entries from -1 to 1"]
-    html = printed("CNN                  minus one\nGRU                  minus one\nmark's row, constant query minus one")
+    lines = (
+        "width   entries from 0 to 1   entries from -1 to 1",
+        "    2                   0.8                   0.23",
+        "    8                   1.7                   0.25",
+    )
+    assert rows(printed("\n".join(lines)))[0] == ["width", "entries from 0 to 1", "entries from -1 to 1"]
+    lines = ("CNN                  minus one", "GRU                  minus one", "mark's row, constant query minus one")
+    html = printed("\n".join(lines))
     assert len(rows(html)) == 2 and "mark's row, constant query minus one" in html
 
 

@@ -170,7 +170,9 @@ def to_canvas(title: str, number: int, found: list[quizzes.Quiz], site: str) -> 
             asked += "</render_choice></response_lid>"
             conditions.append(when(test("varequal", ids[quiz.right]), right))
         else:
-            asked = '<response_str ident="response1" rcardinality="Single"><render_fib>'
+            # Canvas's New Quizzes know a number by this mark alone.
+            decimal = ' fibtype="Decimal"' if kind == "numerical" else ""
+            asked = f'<response_str ident="response1" rcardinality="Single"><render_fib{decimal}>'
             asked += '<response_label ident="answer1" rshuffle="No"/></render_fib></response_str>'
         if kind == "numerical":
             conditions += [when(near(answer), right) for answer in quiz.accepted]

@@ -41,7 +41,8 @@ def finished(body: str) -> str:
     # Where a list explains the labs, each has its number.
     body = re.sub(r'<dt>(?=<a [^>]*href="[^"]*labs/0?(\d+)_)', r'<dt><span class="number">\1</span> ', body)
     body = re.sub(r'(?<=<div class="highlight"><pre>).*?(?=</pre>)', few_elements, body, flags=re.DOTALL)
-    # No line begins with the comma behind a formula, or ends with the bracket before it.
+    # No line ends with the sign before an interval; begins with the comma behind a formula, or ends with its bracket.
+    body = re.sub(r"(?<=±) (?=[.\d])", "\N{NO-BREAK SPACE}", body)
     return WITH_MARKS.sub(r'<span class="together">\g<0></span>', body)
 
 

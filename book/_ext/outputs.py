@@ -45,23 +45,29 @@ def gutters(lines: list[str]) -> list[tuple[int, int]]:
     """Where columns that were printed with spaces part: places that are blank in every line.
 
     A single blank place parts words, too. So it counts only where all lines leave more room, or most of them do and
-    all go on right behind it.
+    the others go on right behind it, after a colon, with a number or bracket, or as those do.
     """
     width = max(map(len, lines))
     blank = "".join("01"[all(line[place : place + 1] in ("", " ") for line in lines)] for place in range(width))
     begin = min(len(line) - len(line.lstrip()) for line in lines)
-    # Two spaces or more; two before a number are its padding, as in "k =  4".
+    # Two spaces or more; two before a number are its padding, as in "k =  4". No column begins with a colon.
     wide = [set() for _ in lines]
     for places, line in zip(wide, lines, strict=True):
-        for run in re.finditer(r"(?<=\S)(?<![a-z=](?=  \d)) {2,}(?=\S)", line):
+        for run in re.finditer(r"(?<=\S)(?<![a-z=,](?=  \d)) {2,}(?=[^\s:])", line):
             places.update(range(*run.span()))
     found = []
     for start, end in (run.span() for run in re.finditer("1+", blank)):
         on = [line for line in lines if len(line) > end]
-        room = sum(not places.isdisjoint(range(start, end)) for places in wide)
-        alike = all(line[end] != " " for line in on)
-        single = end - start == 1 and not (room > len(lines) / 2 and alike) and room < len(on)
-        if start > begin and room and 2 * len(on) >= len(lines) and not single:
+        apart = [line for line, places in zip(lines, wide, strict=True) if not places.isdisjoint(range(start, end))]
+        firsts = {line[end:].split(" ")[0] for line in apart}
+        alike = all(
+            line[end] != " "
+            and (line[start - 1] == ":" or line[end] in "+-([0123456789" or line[end:].split(" ")[0] in firsts)
+            for line in on
+        )
+        single = end - start == 1 and not (len(apart) > len(lines) / 2 and alike) and len(apart) < len(on)
+        inside = any(line[:start].count("(") > line[:start].count(")") for line in on)
+        if start > begin and apart and 2 * len(on) > len(lines) and not single and not inside:
             found.append((start, end))
     return found
 
@@ -123,8 +129,8 @@ def printed(text: str) -> str:
 
 
 def together(html: str) -> str:
-    """No line ends with the sign before an interval."""
-    return html.replace(" ± ", " ±\N{NO-BREAK SPACE}")
+    """No line ends with the sign before an interval; a cell that begins with it is narrow."""
+    return html.replace(">± ", ">±\N{NARROW NO-BREAK SPACE}").replace(" ± ", " ±\N{NO-BREAK SPACE}")
 
 
 class PageChecks(SphinxPostTransform):

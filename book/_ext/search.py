@@ -3,10 +3,12 @@
 import json
 import re
 import unicodedata
+from html import unescape
 from pathlib import Path
 
 from course_site import course_map
 from docutils import nodes
+from formulas import to_mathml
 from sphinx.application import Sphinx
 
 
@@ -16,17 +18,20 @@ def no_stock_search(app: Sphinx) -> None:
 
 
 def words_of(node: nodes.Node) -> str:
-    """The text of a node as a reader sees it, formulas with their letters, on one line."""
+    """The text of a node as a reader sees it, on one line; of a formula its letters and signs."""
 
-    def greek(match: re.Match) -> str:
+    def formula(latex: str) -> str:
         try:
-            return unicodedata.lookup(f"GREEK SMALL LETTER {match[1]}")
-        except KeyError:
-            return match[1]
+            markup = to_mathml(latex, display=False)
+        except ValueError:  # the page shows it as it was written, and the build has said so
+            return latex
+        apart = re.sub(r"</?(?:mo|mrow|mtext|mfrac)\b[^>]*>", " ", markup.replace("<msqrt>", " \N{SQUARE ROOT}"))
+        signs = unicodedata.normalize("NFKC", unescape(re.sub(r"<[^>]+>", "", apart)))  # a bold x is an x
+        return re.sub(r"(?<=[(\[\N{SQUARE ROOT}]) | (?=[)\],.])", "", " ".join(signs.split()))
 
     def text(leaf: nodes.Node) -> str:
         if isinstance(leaf.parent, (nodes.math, nodes.math_block)):
-            return re.sub(r"[{}^_&]|\\\\|\\textcolor{.*?}", " ", re.sub(r"\\([a-z]+)", greek, leaf.astext()))
+            return formula(leaf.astext())
         return re.sub(r"<(script|style|svg).*?</\1>|<[^>]+>", " ", leaf.astext(), flags=re.DOTALL)
 
     return " ".join(" ".join(text(leaf) for leaf in node.findall(nodes.Text)).split())

@@ -4,7 +4,8 @@
 {
   const KEPT = "answers"; // {id of the question: place of the choice, or the typed text}
   const recall = () => {
-    try { return JSON.parse(localStorage.getItem(KEPT)) ?? {}; } catch { return {}; }
+    // What another site of the same host keeps under this name must not leave answers covered.
+    try { return Object(JSON.parse(localStorage.getItem(KEPT))); } catch { return {}; }
   };
   const keep = (id, answer) => {
     try { localStorage.setItem(KEPT, JSON.stringify({ ...recall(), [id]: answer })); } catch { /* private windows */ }

@@ -137,8 +137,8 @@
 
   let file = null, worker = null, ticket = 0;
   let sentence = null;                                       // { text, words, maps: one Float32Array a layer }
-  // A word that is followed: { looks: true or false, word }. At first it is "it" in the sentence that stands there.
-  let head = [3, 1], pinned = { looks: true, word: 9 }, hovered = null;
+  // A word that is followed: { looks: true or false, word, says }. At first it is "it" in the sentence that stands there.
+  let head = [3, 1], pinned = { looks: true, word: 9, says: "it" }, hovered = null;
 
   const named = new Map(Array.from(at("found").children, (button) => [button.dataset.head, button]));
   const nameOf = (layer, number) => named.get(`${layer}.${number}`)?.textContent;
@@ -165,13 +165,13 @@
   }
 
   function readAddress() {
-    if (!location.hash) return false;
     const parts = new URLSearchParams(location.hash.slice(1)), asked = (parts.get("head") ?? "").split(".").map(Number);
+    if (!parts.has("sentence") && !parts.has("head")) return false; // nothing, or the address of a heading
     if (parts.has("sentence")) at("text").value = parts.get("sentence");
     if (maps[asked[0]]?.[asked[1]]) head = asked;
     const name = ["from", "to"].find((each) => /^\d+$/.test(parts.get(each) ?? ""));
     pinned = name ? { looks: name === "from", word: Number(parts.get(name)) } : null;
-    return parts.has("sentence");
+    return true;
   }
 
   // ---- drawing ------------------------------------------------------------------------------------------------------
@@ -324,7 +324,8 @@
   }
 
   function pin(word) {                                       // the same word again lets it go
-    pinned = word && pinned && pinned.looks === word.looks && pinned.word === word.word ? null : word;
+    const again = word && pinned?.looks === word.looks && pinned.word === word.word;
+    pinned = word && !again ? { ...word, says: sentence.words[word.word] } : null;
     hovered = null;
     showHead();
     showAddress();
@@ -435,9 +436,10 @@
   function arrivedLayer({ data }) {
     if (data.ticket !== ticket) return;
     if (data.layer === 0) {
-      const before = sentence?.words;
       sentence = worker.next;
-      if (pinned && before && before[pinned.word] !== sentence.words[pinned.word]) pinned = null;
+      // Another word in its place is not followed. An address names the place alone, so what stands there is meant.
+      const says = sentence.words[pinned?.word];
+      pinned = says && says === (pinned.says ?? says) ? { ...pinned, says } : null;
       hovered = null;
       showWords();
       showAddress();

@@ -67,8 +67,9 @@
     const end = first.index + first[0].length + low.slice(first.index + first[0].length).search(/[^\p{L}\p{N}_]|$/u);
     const from = text.indexOf(" ", Math.max(0, begin - 80));
     const cut = begin < 80 ? [0, ""] : [from + 1, "\u2026 "];
-    return { word: text.slice(begin, end), line: [`${cut[1]}${text.slice(cut[0], begin)}`,
-      make("mark", {}, text.slice(begin, end)), `${text.slice(end, end + 120)}${text.length > end + 120 ? " \u2026" : ""}`] };
+    const rest = text.length > end + 120 ? text.slice(end, end + 120).replace(/\S*$/, "\u2026") : text.slice(end);
+    return { word: text.slice(begin, end),
+      line: [`${cut[1]}${text.slice(cut[0], begin)}`, make("mark", {}, text.slice(begin, end)), rest] };
   }
 
   function performSearch(query) {

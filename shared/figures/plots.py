@@ -162,7 +162,9 @@ def heat_map(
     signed = matrix.min() < 0
     # Either way darker is more, so the picture also reads without colour.
     shades = "cividis_r" if signed else LinearSegmentedColormap.from_list(role, [PAPER, ROLES[role][0]])
-    with plt.rc_context(STYLE | {"axes.grid": False}):
+    # Points that a cell has room for, so that no label runs into the next.
+    letters = min(STYLE["font.size"], 72 * (WIDTH - 1.6) / max(height, width) if worded else np.inf)
+    with plt.rc_context(STYLE | {"axes.grid": False, "xtick.labelsize": letters, "ytick.labelsize": letters}):
         figure, axes = plt.subplots(figsize=(WIDTH, inches))
         seaborn.heatmap(
             matrix,

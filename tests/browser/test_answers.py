@@ -245,12 +245,15 @@ def test_where_the_browser_keeps_nothing_one_can_guess_and_answer_all_the_same(l
 
 def test_what_was_kept_and_makes_no_sense_is_as_good_as_nothing(lab):
     predict, quiz = (lab.locator(box).get_attribute("id") for box in (GUESS, ".quiz >> nth=0"))
-    for kept in ("no JSON", "null", "[]", f'{{"{predict}": 7, "{quiz}": 3}}', f'{{"{quiz}": [9]}}'):
+    for kept in ("no JSON", "null", "7", '"text"', "[]", f'{{"{predict}": 7, "{quiz}": 3}}', f'{{"{quiz}": [9]}}'):
         lab.evaluate("kept => localStorage.setItem('answers', kept)", kept)
         lab.reload()
         lab.locator(".quiz").get_by_role("radio").first.check()
         lab.locator(".quiz").get_by_role("button").first.click()
         assert lab.locator(".reason").count() == 1 and lab.faults == [], kept
+    lab.evaluate("localStorage.setItem('theme', 'of another site')")
+    lab.reload()
+    assert lab.evaluate("document.documentElement.dataset.theme") == "light"
 
 
 @pytest.mark.parametrize(("theme", "width"), [("dark", 320), ("light", 1280)])

@@ -44,6 +44,18 @@ def test_a_column_of_numbers_may_end_alike_and_a_name_may_fill_its_field():
     assert rows(printed("no values 0.9\nmean      0.8\nall       0.7"))[0] == ["no values", "0.9"]
 
 
+def test_a_heading_and_a_long_name_are_not_cut_where_numbers_begin_below(printed):
+    lines = (
+        "width   entries from 0 to 1   entries from -1 to 1",
+        "    2                   0.8                   0.23",
+        "    8                   1.7                   0.25",
+    )
+    assert rows(printed("\n".join(lines)))[0] == ["width", "entries from 0 to 1", "entries from -1 to 1"]
+    lines = ("CNN                  minus one", "GRU                  minus one", "mark's row, constant query minus one")
+    html = printed("\n".join(lines))
+    assert len(rows(html)) == 2 and "mark's row, constant query minus one" in html
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -52,6 +64,10 @@ def test_a_column_of_numbers_may_end_alike_and_a_name_may_fill_its_field():
         "tensor([[ 0.12, -0.30],\n        [-0.10,  0.25]])",
         "k =  4: the same\nwith another K: not",
         "a  b\n\nc  d",
+        "seed 0, k = 16  : 0.853\nseed 0, k = 1   : 0.793",
+        "place 0: ( 2.00,  1.00)\nplace 1: ( 1.62,  1.55)",
+        "model,  1 words seen\nmodel,  4 words seen",
+        "epoch by epoch: 0.52  0.69  0.71\none verdict for all texts in 0.508",
     ],
 )
 def test_what_holds_no_columns_stays_text_to_the_letter(text):

@@ -468,6 +468,23 @@ def test_the_address_holds_sentence_head_and_word(start, reader):
     assert reader.page.faults == []
 
 
+@needs_the_model
+def test_another_address_brings_its_sentence_head_and_word_and_a_heading_takes_none_away(reader):
+    reader.type("The dog bit the man").wait()
+    for fragment, told in {
+        "#sentence=A+cat+sat+here&head=0.2&from=3": "“sat” looks most at “cat”",
+        "#sentence=Two+birds+sang&head=1.8&to=2": "looks at “birds”",
+        "#head=0.2&from=2": "“birds” looks most at “Two”",
+        "#heads-that-the-lab-found": "“birds” looks most at “Two”",
+    }.items():
+        reader.page.evaluate("hash => { location.hash = hash; }", fragment)
+        reader.page.locator("#heads-told", has_text=told).wait_for()
+    reader.type("Two birds flew").wait()
+    assert "“birds” looks" in reader.told("told"), "it stands there still"
+    reader.type("Three cats flew").wait()
+    assert "Follow a word" in reader.told("told"), "another word in its place is not followed"
+
+
 def test_the_welcome_page_leads_here_with_the_sentence_and_sends_it_to_no_server(visit, address):
     page = visit(f"{address}/{TOC['root']}.html")
     page.get_by_label("Your sentence").fill("A bird & a <b>book</b>")

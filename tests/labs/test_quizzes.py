@@ -226,6 +226,8 @@ def test_a_number_has_a_tolerance_of_half_its_last_place(write, number, width):
     tests = canvas(found)[0][1].find(f".//{QTI}or")
     low, high = (float(tests.findtext(f".//{QTI}{end}")) for end in ("vargte", "varlte"))
     assert (low, high) == pytest.approx((float(number) - width, float(number) + width))
+    # New Quizzes take a field for text when it does not say that it is for a number.
+    assert [canvas(found)[0][n].find(f".//{QTI}render_fib").get("fibtype") for n in (1, 2)] == ["Decimal", None]
 
 
 QTI = "{http://www.imsglobal.org/xsd/ims_qtiasiv1p2}"

@@ -84,6 +84,15 @@ def test_a_heat_map_shows_the_given_matrix_with_its_labels():
     assert {"one", "step", "your", "journey", "weights", "0.25", "0.75", "0.50"} <= set(texts(figure))
 
 
+def test_many_labels_of_a_heat_map_do_not_run_into_each_other():
+    letters = list("abcdefghijklmnopqrstuvwxyzABCDE")
+    figure = heat_map(np.eye(31), row_labels=letters, column_labels=letters)
+    figure.canvas.draw()
+    for labels in (figure.axes[0].get_yticklabels(), figure.axes[0].get_xticklabels()):
+        boxes = [label.get_window_extent() for label in labels]
+        assert len(boxes) == 31 and not any(a.overlaps(b) for a, b in zip(boxes, boxes[1:], strict=False))
+
+
 @pytest.mark.parametrize("role", ROLES)
 def test_darker_is_always_more(role):
     figure = heat_map(np.linspace(-1, 1, 40).reshape(2, 20), role=role)

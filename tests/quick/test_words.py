@@ -10,6 +10,8 @@ from pathlib import Path
 import identity
 import instructors_page
 import pytest
+import small_course
+import student
 import torch
 import words as tool
 from babel.messages.pofile import read_po
@@ -221,6 +223,14 @@ def test_the_language_of_the_settings_is_carried_to_the_checks(tmp_path, monkeyp
     assert runpy.run_path(str(file))["_"](" and ") == " i "
     monkeypatch.setenv("COURSE_LANGUAGE", "en")
     assert runpy.run_path(str(file))["_"](" and ") == " and "
+
+
+def test_the_edition_with_blanks_speaks_the_language_of_the_settings(tmp_path):
+    lab = small_course.make_to_build(tmp_path)
+    small_course.change(tmp_path / "_config.yml", "language: en", "language: pl")
+    cells = [cell.source for cell in student.edition(lab).cells]
+    assert "*Twoja odpowiedź:*" in cells and cells[1].endswith("po nich rozpoznawane są ćwiczenia.")
+    assert not {student.WHY, student.ANSWER} & set(cells)
 
 
 def test_a_language_without_a_catalogue_is_english(monkeypatch):

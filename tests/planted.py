@@ -32,7 +32,8 @@ else:
 
 def edition(lab: Path, written: dict[str, str | None]) -> nbformat.NotebookNode:
     """Return the student edition of a lab with code in the cells of these exercises; None is the solution."""
-    notebook, cells = student.edition(lab), []
+    notebook = student.edition(lab)
+    cells = [nbformat.v4.new_code_cell('import os\n\nos.environ["COURSE_LANGUAGE"] = "en"')]  # whatever a fork speaks
     found = exercises.read(lab)
     for cell in notebook.cells:
         cells.append(cell)

@@ -3,6 +3,8 @@
 import shutil
 from pathlib import Path
 
+import identity
+
 ROOT = Path(__file__).resolve().parents[1]
 LAB = """# Small
 
@@ -245,11 +247,14 @@ linear_map = Exercise(
 
 
 def make(root: Path) -> Path:
-    """Write the course below `root` and return its one lab."""
+    """Write the course below `root`, in English whatever a fork speaks, and return its one lab."""
     (root / "labs").mkdir(parents=True)
     for name in ("_config.yml", "requirements.txt", "constraints.txt"):
         shutil.copy(ROOT / name, root)
     shutil.copytree(ROOT / "shared", root / "shared", ignore=shutil.ignore_patterns("__pycache__"))
+    change(root / "_config.yml", f"    language: {identity.read(root)['language']}", "    language: en")
+    for file, text in identity.outdated(root).items():
+        file.write_text(text, "utf-8")
     (root / "shared/check/small.py").write_text(CHECKS)
     with open(root / "shared/check/__init__.py", "a") as file:
         file.write("\nfrom .small import double as double, linear_map as linear_map, twice as twice\n")

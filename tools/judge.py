@@ -144,17 +144,23 @@ def family() -> list[psutil.Process]:
     return found
 
 
+def memory_of(process: psutil.Process) -> int:
+    """Return the bytes that a process holds; where it does not hide them, of what forked ones share its part alone."""
+    try:
+        with contextlib.suppress(psutil.AccessDenied):
+            about = process.memory_full_info()
+            return getattr(about, "pss", about.uss)
+        return process.memory_info().rss
+    except psutil.Error:
+        return 0
+
+
 def excess(place: Path, gigabytes: float) -> str:
     """Say which limit a running submission passed; the empty text when none."""
-    members, memory = family(), 0
+    members = family()
     if len(members) > PROCESSES:
         return f"it started more than {PROCESSES} processes"
-    for member in members:
-        try:
-            # What forked processes share counts once at most.
-            memory += member.memory_full_info().uss if len(members) > 3 else member.memory_info().rss
-        except psutil.Error:
-            continue
+    memory = sum(map(memory_of, members))
     if memory > (gigabytes + 1) * 1e9:  # a gigabyte is for the imports
         return f"it took more than {gigabytes:g} GB of memory"
     size, folders = 0, [place / "work"]

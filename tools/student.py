@@ -7,6 +7,7 @@ edition is published (`student_edition` in _config.yml), and nothing in it to th
 that somebody worked in is kept in yours/.
 """
 
+import gettext
 import re
 from pathlib import Path
 
@@ -17,10 +18,9 @@ import nbformat
 import notebooks
 
 ROOT = Path(__file__).resolve().parents[1]
-BADGE = """\
-[![Open in Colab](https://colab.research.google.com/assets/colab-badge.svg)]({colab_student}/{lab}.ipynb)
-
-Write your answers into the cells below, and keep the other cells: the exercises are found by them."""
+BADGE = "[![Open in Colab](https://colab.research.google.com/assets/colab-badge.svg)]({colab_student}/{lab}.ipynb)"
+# These are said in the language of _config.yml.
+TOLD = "Write your answers into the cells below, and keep the other cells: the exercises are found by them."
 WHY = "*Why is your answer right? Write a sentence or two here.*"
 ANSWER = "*Your answer:*"
 # By these comments otter-grader finds what a person marks. They stand in cells that nobody writes in.
@@ -31,11 +31,13 @@ def edition(lab: Path) -> nbformat.NotebookNode:
     """Return the student edition of a lab. Raises ValueError when an exercise is malformed."""
     starts = {exercise.start_id: exercise.start for exercise in exercises.read(lab)}
     names = identity.read(lab.parent.parent) | {"lab": lab.stem}
+    spoken = [names["language"]]
+    catalogue = gettext.translation("course", lab.parent.parent / "shared/locale", spoken, fallback=True)
     notebook = notebooks.generate(lab)
     cells, section, after_check = [], "", False
     for cell in notebook.cells:
         if cell.id == "badge":
-            cell.source = BADGE.format(**names)
+            cell.source = f"{BADGE.format(**names)}\n\n{catalogue.gettext(TOLD)}"
         if cell.cell_type == "code":
             cell.source = starts.get(cell.id, cell.source)
             cells.append(cell)
@@ -57,7 +59,8 @@ def edition(lab: Path) -> nbformat.NotebookNode:
                 kept += above + (fold[0] if fold else "")
         pieces = [piece.strip() for piece in [*pieces, kept]]
         for number, text in enumerate(filter(None, pieces), start=1):
-            part = nbformat.v4.new_markdown_cell(text, metadata=cell.metadata)
+            said = catalogue.gettext(text) if text in (WHY, ANSWER) else text
+            part = nbformat.v4.new_markdown_cell(said, metadata=cell.metadata)
             part.id = cell.id if number == 1 else f"{cell.id}-part-{number}"
             cells.append(part)
         after_check = False

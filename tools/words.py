@@ -17,6 +17,7 @@ from types import ModuleType
 import endings
 import identity
 import notebooks
+import student
 import yaml
 from babel.messages import Catalog
 from babel.messages.extract import extract_from_dir
@@ -35,11 +36,13 @@ HOW = {"keywords": {"_": None, "ngettext": (1, 2)}, "directory_filter": bool}
 
 
 def of_code(root: Path) -> Catalog:
-    """Return the words that stand in _() and ngettext() in checks, extension, templates and scripts."""
+    """Return what stands in _() and ngettext() in checks, extension, templates and scripts; the blanks' own words."""
     found = Catalog()
     for folder in ("shared", "book"):
         for file, _, text, _, _ in extract_from_dir(root / folder, METHODS, **HOW):
             found.add(text, locations=[(f"{folder}/{file}", None)])
+    for text in (student.TOLD, student.WHY, student.ANSWER):
+        found.add(text, locations=[("tools/student.py", None)])
     return found
 
 

@@ -120,6 +120,7 @@ def write_words(app: Sphinx, exception: Exception | None) -> None:
     script = Path(app.outdir) / "_static" / "words.js"
     given = f"{{ words: {json.dumps(words, ensure_ascii=False)}, form: (n) => Number({messages.plural_expr}) }}"
     script.write_text(f"globalThis.courseWords = {given};\n{script.read_text('utf-8')}", encoding="utf-8")
+    script.with_name("translations.js").unlink(missing_ok=True)  # the words of Sphinx's own scripts, which no page has
 
 
 # ------------------------------------------------------------------------------------------- the models to try

@@ -35,6 +35,11 @@ def finished(body: str) -> str:
     body = body.replace(' aria-label="Toggle hidden content"', "")
     # Sphinx's own catalogues lack these words in most languages.
     body = body.replace('title="Link to this heading"', f'title="{_("Link to this heading")}"')
+    # Marks by which the course finds its way stay English in a lab's text, and are read in the reader's language.
+    marks = {"Predict.": _("Predict."), "Hint": _("Hint"), "Solution": _("Solution"), "Answer": _("Answer")}
+    body = re.sub(
+        rf"(<(?:strong|summary)>)({'|'.join(map(re.escape, marks))})(?=</)", lambda at: at[1] + marks[at[2]], body
+    )
     # The corner of a table is a heading of nothing.
     for corner in ("<th></th>", '<th class="head"><p></p></th>'):
         body = body.replace(corner, "<td></td>")

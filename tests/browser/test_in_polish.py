@@ -50,11 +50,12 @@ CELLS = [
 
 **2.** Ile? Wpisz liczbę.
 
-<details><summary>Odpowiedź</summary>
+<details><summary>Answer</summary>
 
 **4**. Każde pyta każde.
 
 </details>""",
+    "<details><summary>Hint</summary>\n\nPolicz.\n\n</details>",
 ]
 
 
@@ -114,6 +115,8 @@ def test_what_scripts_say_on_that_page_is_polish(visit, site):
 
 def test_the_words_around_a_lab_are_polish(visit, site):
     page = visit(f"{site}/{LAB}.html", covered=True)
+    assert page.locator(".predict strong").first.inner_text() == "Przewidź."
+    assert page.locator("summary").all_inner_texts()[-2:] == ["Odpowiedź", "Wskazówka"]
     launch = page.get_by_role("list", name="Weź to laboratorium ze sobą").get_by_role("listitem")
     words = ["Zrób to samodzielnie", "Otwórz w Colabie", "Binder", "Pobierz", "Slajdy", "Zwiń kod"]
     assert [item.inner_text() for item in launch.all()] == words

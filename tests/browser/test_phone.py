@@ -7,6 +7,7 @@ import pytest
 import torch
 from outputs import printed
 from playwright.sync_api import expect
+from site_in_browser import says
 
 from shared.figures import walk
 from shared.figures.colours import role_css
@@ -91,23 +92,23 @@ def test_a_reader_sees_the_section_and_can_go_on_there(visit, address):
     assert 0 < float(page.evaluate("getComputedStyle(document.querySelector('.bar')).getPropertyValue('--read')")) < 1
     assert page.locator(".bar .here").text_content() == link.inner_text()
     # Code folds, results stay; folded it remains, until the reader unfolds it.
-    page.get_by_role("button", name="Fold code").click()
+    page.get_by_role("button", name=says("Fold code")).click()
     assert page.locator(".cell_input >> visible=true").count() == page.locator("details.hide[open] .cell_input").count()
     assert page.locator(".cell_output >> visible=true").count() > 10
     page.locator("details.code summary").first.click()
     assert page.locator("details.code .cell_input").first.is_visible()
     page.reload()
-    page.get_by_role("button", name="Unfold code").click()
+    page.get_by_role("button", name=says("Unfold code")).click()
     assert page.locator("details.code").count() == 0 and page.locator(".cell_input >> visible=true").count() > 10
     page.goto(f"{address}/book/welcome.html")
-    back = page.get_by_role("link", name="Go on where you were")
-    assert back.inner_text().startswith("Go on where you were: lab 6, ")
+    back = page.get_by_role("link", name=says("Go on where you were: lab {number}, “{name}”").partition(":")[0])
+    assert back.inner_text().startswith(says("Go on where you were: lab {number}, “{name}”").partition("{")[0] + "6, ")
     assert page.get_by_role("link", name="Start with lab 1").get_attribute("href").endswith(f"{LABS[1]}.html")
     # And the browser forgets it all at one button.
     page.goto(f"{address}/book/how_to_use.html")
     page.evaluate("localStorage.setItem('of another site', 'kept')")
-    page.get_by_role("button", name="Forget all of it").click()
-    page.get_by_role("button", name="Forgotten").wait_for()
+    page.get_by_role("button", name=says("Forget all of it")).click()
+    page.get_by_role("button", name=says("Forgotten")).wait_for()
     assert page.evaluate("Object.keys(localStorage)") == ["of another site"]
     assert page.faults == []
 
@@ -123,7 +124,8 @@ def test_the_search_knows_quotes_numbers_signs_and_forgives_a_letter(visit, addr
     assert not found("xercise 13.2.7")
     assert found("sofmax") == found("softmax") != [] and found("sotfmax") == found("softmax")
     found("sofmax")
-    assert "Spelled as the course does: softmax." in page.locator(".search-summary").inner_text()
+    told = says("Spelled as the course does: {words}.").format(words="softmax")
+    assert told in page.locator(".search-summary").inner_text()
     assert 0 < len(found('"one learned question"')) < len(found("one learned question"))
     assert not found('"question learned one"')
     assert found("√") and found("α")

@@ -6,7 +6,7 @@ import zipfile
 
 import pytest
 from playwright.sync_api import Locator
-from site_in_browser import COLOURS, axe, settle, visits
+from site_in_browser import COLOURS, axe, says, settle, visits
 from test_site import LABS, PAGES, ROOT, SITE, TOC
 
 ALL = [*PAGES, "search", "404"]
@@ -177,7 +177,7 @@ def test_the_contents_open_and_close_by_keyboard_on_a_phone(visit, address):
     page = visit(f"{address}/{TOC['root']}.html", width=360)
     contents = page.locator("#contents")
     assert not contents.is_visible()
-    page.get_by_role("button", name="Contents").focus()
+    page.get_by_role("button", name=says("Contents")).focus()
     page.keyboard.press("Enter")
     assert contents.is_visible() and page.locator(f'#contents a[href$="{LABS[1]}.html"]').is_visible()
     page.keyboard.press("Escape")
@@ -229,7 +229,7 @@ def test_a_lab_counts_as_read_once_its_end_was_in_sight(visit, address):
     for place in (".steps", "#contents"):
         read = page.locator(f"{place} a.read")
         assert read.count() == 1 and read.get_attribute("href").endswith("01_recap_attention.html")
-        assert read.text_content().endswith(", read")
+        assert read.text_content().endswith(says(", read"))
 
 
 def test_the_theme_follows_the_system_until_the_reader_chooses_and_paper_is_white(visit, address):
@@ -238,7 +238,7 @@ def test_the_theme_follows_the_system_until_the_reader_chooses_and_paper_is_whit
     page.pdf()
     page.wait_for_function(f"{THEME} === 'dark'")  # again
     assert page.evaluate("printed") == "light"
-    page.get_by_role("button", name="Dark").click()
+    page.get_by_role("button", name=says("Dark")).click()
     assert page.evaluate(THEME) == "light"
     page.goto(f"{address}/{PAGES[1]}.html")
     assert page.evaluate(THEME) == "light"
@@ -259,8 +259,8 @@ def test_code_is_copied_as_it_stands(visit, address):
     page = visit(f"{address}/book/how_to_use.html")
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page.locator(".highlight").first.hover()
-    page.get_by_role("button", name="Copy this code").first.click()
-    page.wait_for_function("document.getElementById('said').textContent === 'Copied'")
+    page.get_by_role("button", name=says("Copy this code")).first.click()
+    page.wait_for_function("said => document.getElementById('said').textContent === said", arg=says("Copied"))
     assert page.evaluate("navigator.clipboard.readText()") == page.locator(".highlight pre").first.inner_text()
 
 
@@ -269,10 +269,12 @@ def test_search_leads_into_the_labs_and_says_when_it_found_nothing(visit, addres
     for name in LABS:
         if "softmax" in (ROOT / f"{name}.md").read_text():
             page.wait_for_selector(f'#search-results a[href*="{name}.html"]')
-    page.locator(".search-summary", has_text=re.compile(r"Pages and sections found: \d+\.")).wait_for()
+    told = re.escape(says("Pages and sections found: {count}.")).replace(r"\{count\}", r"\d+")
+    page.locator(".search-summary", has_text=re.compile(told)).wait_for()
     page.goto(f"{address}/search.html?q=zzzzzz")
-    page.locator(".search-summary", has_text="No page holds all of these words").wait_for()
-    assert page.locator("#search-results h2").inner_text() == "Found" and page.faults == []
+    told = says("No page holds all of these words. Try fewer, or another spelling.")
+    page.locator(".search-summary", has_text=told).wait_for()
+    assert page.locator("#search-results h2").inner_text() == says("Found") and page.faults == []
 
 
 def test_no_search_does_harm(visit, address):
@@ -292,13 +294,13 @@ def test_no_search_does_harm(visit, address):
 
 def test_a_search_needs_no_mouse_and_says_what_it_found(visit, address):
     page = visit(f"{address}/{TOC['root']}.html", width=360)
-    page.get_by_role("button", name="Contents").focus()
+    page.get_by_role("button", name=says("Contents")).focus()
     for key in ("Enter", "Tab"):
         page.keyboard.press(key)
     assert page.evaluate("document.activeElement.id") == "find"
     page.keyboard.type("masked_softmax")
     page.keyboard.press("Enter")
-    page.wait_for_function("/found: \\d+/.test(document.getElementById('said').textContent)")
+    page.wait_for_function("/: \\d+\\./.test(document.getElementById('said').textContent)")
     page.locator("main input").focus()
     for _ in range(2):  # the button, the first result
         page.keyboard.press("Tab")

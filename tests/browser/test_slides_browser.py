@@ -4,7 +4,7 @@ import re
 
 import pytest
 import slides_in_browser
-from site_in_browser import COLOURS, SITE, axe
+from site_in_browser import COLOURS, SITE, axe, says
 
 DECKS = sorted((SITE / "slides").glob("*.html"))
 
@@ -43,10 +43,10 @@ def test_an_answer_waits_for_its_slide_and_its_sentence_for_a_key(visit, address
     next(place for place in slides_in_browser.turned(page) if page.locator(".present.question").count())
     question = page.locator(".present h2").inner_text()
     page.keyboard.press("ArrowRight")
-    assert page.locator(".present .label").inner_text() == "Answer"
+    assert page.locator(".present .label").inner_text() == says("Answer")
     assert page.locator(".present h2").inner_text() == question
     page.keyboard.press("ArrowLeft")
-    assert page.locator(".present .label").inner_text() == "Predict"
+    assert page.locator(".present .label").inner_text() == says("Predict")
 
 
 def test_keys_in_a_figure_are_the_figures_and_page_down_goes_on(visit, address, name):
@@ -61,7 +61,8 @@ def test_keys_in_a_figure_are_the_figures_and_page_down_goes_on(visit, address, 
 
 def test_each_slide_has_notes_and_the_minutes_do_not_go_back(name):
     html = (SITE / "slides" / name).read_text("utf-8")
-    minutes = [int(minute) for minute in re.findall(r"From minute (\d+) of \d+", html)]
+    said = re.escape(says("From minute {begin} of {minutes}.")).replace(r"\{begin\}", r"(\d+)")
+    minutes = [int(minute) for minute in re.findall(said.replace(r"\{minutes\}", r"\d+"), html)]
     assert len(minutes) == html.count('<aside class="notes">') > 10
     assert minutes == sorted(minutes) and minutes[0] == 0
 

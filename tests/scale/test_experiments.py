@@ -2,6 +2,7 @@
 
 import re
 
+import lab_code
 import numpy as np
 import pytest
 import torch
@@ -118,8 +119,8 @@ def test_what_fails_or_goes_over_its_budget_is_said(part, name, found, sentence)
 def test_pages_show_the_figures_that_lie_in_the_repository_for_every_lab():
     for path, text in report.current().items():
         assert path.read_text() == text, f"{path.name} is stale: run `.venv/bin/python -m experiments.report`"
-    labs = sorted(path.stem for path in (ROOT / "labs").glob("[0-9][0-9]_*.md"))
-    assert re.findall(r"\.\./labs/(\w+)\.ipynb", report.PAGE.read_text()) == labs
+    labs = [lab.stem for lab in lab_code.of_the_course()]  # one that a fork adds is measured by its owner, or not
+    assert re.findall(r"\.\./labs/(\w+)\.ipynb", report.PAGE.read_text())[: len(labs)] == labs
 
 
 def test_the_commands_on_the_page_of_several_devices_are_accepted():

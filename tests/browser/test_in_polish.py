@@ -1,8 +1,6 @@
 """The site in another language: one page in Polish, with all that stands around it, and the words of a lab's page."""
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import nbformat
@@ -80,9 +78,8 @@ def build(folder: Path) -> Path:
             output = nbformat.v4.new_output("stream", name="stdout", text="4")
             cells[2] = nbformat.v4.new_code_cell(CELLS[1], outputs=[output], execution_count=1)
         nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=language), folder / f"labs/{lab.stem}.ipynb")
-    run = [Path(sys.executable).with_name("jupyter-book"), "build", ".", "-W", "--keep-going", "-q"]
-    built = subprocess.run(run, cwd=folder, capture_output=True, text=True)
-    assert built.returncode == 0, built.stdout + built.stderr
+    built = site_in_browser.build(folder)
+    assert built.returncode == 0, built.stdout
     return folder / "_build/html"
 
 

@@ -98,13 +98,6 @@ def test_the_shares_of_right_answers_on_short_pieces_are_those_of_the_models(abo
         assert about["pieces"][name] == pytest.approx(models_to_try.measured(net, name, data)["pieces"], abs=0.003)
 
 
-def test_no_page_loads_any_of_it_before_it_is_asked_to():
-    for name in PAGES:
-        # the page of the 72 heads wears the same style
-        part = "weights|safetensors" if name == PAGE else r"try_the_model(?!\.css)|safetensors"
-        assert not [address for address in loads(built(name)) if re.search(part, address)], name
-
-
 # ---------------------------------------------------------------------------------------------------- in a browser
 
 
@@ -161,7 +154,7 @@ def test_words_are_cut_as_the_course_cuts_them_and_open_tags_cost_no_time(functi
     pieces = [*"abzAZ<>/!? \n\t'\"=0\0\u0130\u212a\u2028\u00df\U0001f600", "<b", "</b>", "<br />"]
     mixed = ["".join(draw.choices(pieces, k=draw.randrange(40))) for _ in range(3000)]
     texts = [*ODD, *mixed, *data.reviews.test.texts]
-    found = functions.evaluate("texts => texts.map(tryTheModel.tokenize)", texts)
+    found = json.loads(functions.evaluate("texts => JSON.stringify(texts.map(tryTheModel.tokenize))", texts))
     for text, words in zip(texts, found, strict=True):
         assert words == course_data.tokenize(text), ascii(text)
     took = "text => { const start = performance.now(); tryTheModel.tokenize(text); return performance.now() - start; }"
@@ -348,6 +341,9 @@ SENTENCES = {
 }
 
 
+SPOKEN = ("", "wonderful")
+
+
 def test_an_odd_text_is_answered_with_a_sentence(page):
     for text, sentence in SENTENCES.items():
         type_in(page, text)
@@ -357,9 +353,9 @@ def test_an_odd_text_is_answered_with_a_sentence(page):
         judged = verdict.is_visible()
         assert judged == ("no word" not in sentence and "none of" not in sentence)
         assert judged == page.locator("#try-mark-verdict").is_visible()
-        # What is seen is spoken, some time later.
-        said = f"Mean pooling: {verdict.inner_text()}" if judged else note
-        expect(page.locator("#try-said")).to_contain_text(said)
+        if text in SPOKEN:  # some time later
+            said = f"Mean pooling: {verdict.inner_text()}" if judged else note
+            expect(page.locator("#try-said")).to_contain_text(said)
         type_in(page, "a wonderful film, moving and funny from the first minute on")
         assert page.locator("#try-cards .verdict").first.is_visible()
 

@@ -101,12 +101,14 @@ def test_a_page_in_polish_has_no_english_word_left(visit, site, address):
     assert page.faults == []
 
 
-def test_what_scripts_say_on_that_page_is_polish(visit, site):
+def test_what_scripts_say_is_polish_with_a_form_for_each_number(visit, site):
     page = visit(f"{site}/{PAGE}.html")
     page.get_by_role("button", name="Zapomnij o wszystkim").click()
     page.locator("#forget", has_text="Zapomniane").wait_for()
     assert page.locator("#said").text_content() == "Zapomniane"
     assert page.get_by_role("button", name="Kopiuj ten kod").count() == page.locator("main pre").count()
+    said = page.evaluate("[1, 3, 12].map((count) => ngettext('Code, {count} line', 'Code, {count} lines', count))")
+    assert said == ["Kod, 1 wiersz", "Kod, 3 wiersze", "Kod, 12 wierszy"]
 
 
 def test_the_words_around_a_lab_are_polish(visit, site):
@@ -131,9 +133,3 @@ def test_the_words_around_a_lab_are_polish(visit, site):
 def test_pages_without_a_text_are_polish(visit, site, name):
     page = visit(f"{site}/{name}")
     assert [text for text in page.evaluate(SAID) if ENGLISH.search(text)] == [] and page.faults == []
-
-
-def test_words_have_a_form_for_each_number(visit, site):
-    page = visit(f"{site}/{PAGE}.html")
-    said = page.evaluate("[1, 3, 12].map((count) => ngettext('Code, {count} line', 'Code, {count} lines', count))")
-    assert said == ["Kod, 1 wiersz", "Kod, 3 wiersze", "Kod, 12 wierszy"]

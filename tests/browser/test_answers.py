@@ -1,14 +1,14 @@
-"""Predictions and questions on the page: covered, guessed, answered, kept, forgotten; and whole without a script."""
+"""A small site: what stops its build; predictions and questions on its lab's page, covered, guessed, answered, kept,
+forgotten, and whole without a script.
+"""
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import nbformat
 import pytest
 import site_in_browser
-from site_in_browser import axe, lay_out
+from site_in_browser import COLOURS, axe, lay_out
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = "labs/03_guess.html"
@@ -69,23 +69,28 @@ NO = "That is not it. Try again, or open the answer."
 ANSWERS = ["the first answer: n^2", "A sentence that gives it away.", "the second output"]
 
 
-def build(folder: Path) -> Path:
-    """Build the site of one lab with predictions and questions, and the page that forgets; return its folder."""
-    lay_out(folder, ["book/how_to_use.md"])
-    page = folder / "book/how_to_use.md"
-    page.write_text(re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", page.read_text("utf-8")), "utf-8")  # pages that are not here
-    lab = f"labs/{Path(PAGE).stem}"
-    (folder / "_toc.yml").write_text(
-        f"format: jb-book\nroot: book/how_to_use\nparts:\n  - caption: Labs\n    chapters:\n      - file: {lab}.ipynb\n"
-    )
-    language = {"language_info": {"name": "python", "pygments_lexer": "ipython3"}}
-    notebook = nbformat.v4.new_notebook(cells=[cell(given) for given in CELLS], metadata=language)
-    (folder / "labs").mkdir()
-    nbformat.write(notebook, folder / f"{lab}.ipynb")
-    run = [Path(sys.executable).with_name("jupyter-book"), "build", ".", "-W", "--keep-going", "-q"]
-    built = subprocess.run(run, cwd=folder, capture_output=True, text=True)
-    assert built.returncode == 0, built.stdout + built.stderr
-    return folder / "_build/html"
+FAULTY = """# A page that must not be built
+
+![](_static/logo.svg)
+
+<svg viewBox='0 0 1 1'></svg>
+
+![Losses](_static/logo.svg)
+
+<svg viewBox='0 0 1 1' aria-label='A map'></svg>
+
+$\\textcolor{#123456}{Q}$
+
+[lost](nowhere.md)
+"""
+COMPLAINTS = [
+    "no alternative text",
+    "<svg> without aria-label",
+    "the words 'Losses'; say in a sentence",
+    "<svg> has the words 'A map'; say in a sentence",
+    "#123456, which is no role",
+    "nowhere.md",
+]
 
 
 def cell(given: str | tuple[str, str]) -> nbformat.NotebookNode:
@@ -97,10 +102,27 @@ def cell(given: str | tuple[str, str]) -> nbformat.NotebookNode:
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory):
-    """The address of a small site: one lab, and the page that forgets."""
-    folder = tmp_path_factory.mktemp("course")
-    with site_in_browser.served(build(folder)) as address:
+def built(tmp_path_factory):
+    """The build of a small site: one lab with predictions and questions, the page that forgets, and one with faults."""
+    folder, lab = tmp_path_factory.mktemp("course"), PAGE.removesuffix(".html")
+    lay_out(folder, ["book/how_to_use.md"])
+    page = folder / "book/how_to_use.md"
+    page.write_text(re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", page.read_text("utf-8")), "utf-8")  # pages that are not here
+    (folder / "book/faulty.md").write_text(FAULTY)
+    (folder / "_toc.yml").write_text(
+        "format: jb-book\nroot: book/how_to_use\nparts:\n  - caption: Labs\n    chapters:\n"
+        f"      - file: {lab}.ipynb\n      - file: book/faulty\n"
+    )
+    language = {"language_info": {"name": "python", "pygments_lexer": "ipython3"}}
+    (folder / "labs").mkdir()
+    nbformat.write(nbformat.v4.new_notebook(cells=[*map(cell, CELLS)], metadata=language), folder / f"{lab}.ipynb")
+    return site_in_browser.build(folder), folder / "_build/html"
+
+
+@pytest.fixture(scope="module")
+def site(built):
+    """The address of the small site."""
+    with site_in_browser.served(built[1]) as address:
         yield address
 
 
@@ -110,6 +132,13 @@ def lab(visit, site):
     page = visit(f"{site}/{PAGE}", covered=True)
     yield page
     assert page.faults == []
+
+
+def test_what_would_fail_a_reader_stops_the_build_and_nothing_else_does(built):
+    warned = [line for line in built[0].stdout.splitlines() if "WARNING" in line]
+    assert built[0].returncode != 0 and len(warned) == len(COMPLAINTS)
+    assert [complaint for complaint in COMPLAINTS if not any(complaint in line for line in warned)] == []
+    assert [line for line in warned if "faulty" not in line] == []
 
 
 # --- predictions ---------------------------------------------------------------------------------------------------
@@ -162,11 +191,15 @@ def test_a_guess_is_typed_and_an_empty_one_is_none(lab):
     assert lab.locator(".guess").text_content() == f"Your guess: {hostile}"
 
 
-def test_who_does_not_guess_presses_show_me(lab):
+def test_who_does_not_guess_presses_show_me_and_one_button_forgets_it(lab, site):
     lab.get_by_role("button", name="Show me").first.click()
     assert lab.evaluate(IN_SIGHT) == ANSWERS and lab.locator(".guess").inner_text() == "Shown without a guess."
     lab.reload()
     assert lab.evaluate(IN_SIGHT) == ANSWERS
+    lab.goto(f"{site}/book/how_to_use.html")
+    lab.get_by_role("button", name="Forget all of it").click()
+    lab.goto(f"{site}/{PAGE}")
+    assert lab.evaluate(IN_SIGHT) == []
 
 
 @pytest.mark.parametrize("broken", ["no scripts at all", "the script does not come"])
@@ -225,14 +258,6 @@ def test_an_open_question_keeps_its_fold_and_has_no_form(lab):
 # --- both ----------------------------------------------------------------------------------------------------------
 
 
-def test_one_button_forgets_guesses_and_answers(lab, site):
-    lab.get_by_role("button", name="Show me").first.click()
-    lab.goto(f"{site}/book/how_to_use.html")
-    lab.get_by_role("button", name="Forget all of it").click()
-    lab.goto(f"{site}/{PAGE}")
-    assert lab.evaluate(IN_SIGHT) == []
-
-
 def test_where_the_browser_keeps_nothing_one_can_guess_and_answer_all_the_same(lab):
     lab.add_init_script("Object.defineProperty(window, 'localStorage', { get() { throw new Error('blocked'); } })")
     lab.reload()
@@ -256,19 +281,16 @@ def test_what_was_kept_and_makes_no_sense_is_as_good_as_nothing(lab):
     assert lab.evaluate("document.documentElement.dataset.theme") == "light"
 
 
-@pytest.mark.parametrize(("theme", "width"), [("dark", 320), ("light", 1280)])
-def test_axe_finds_nothing_before_and_after_and_nothing_scrolls_sideways(visit, site, theme, width):
+@pytest.mark.parametrize(("theme", "width", "options"), [("dark", 320, {}), ("light", 1280, {"runOnly": COLOURS})])
+def test_axe_finds_nothing_before_and_after_and_nothing_scrolls_sideways(visit, site, theme, width, options):
     page = visit(f"{site}/{PAGE}", theme, width, covered=True)
-    for _ in range(2):
-        assert axe(page) == [] and page.evaluate("document.documentElement.scrollWidth") <= width
-        page.locator(GUESS).get_by_role("radio").first.check()
-        page.locator(GUESS).get_by_role("button").first.click()
-        for place in (0, 1):
-            page.locator(".quiz").get_by_role("radio").nth(place).check()
-            page.locator(".quiz").get_by_role("button").first.click()
-        page.locator(".predict").get_by_role("textbox").fill("word " * 40)
-        page.keyboard.press("Enter")
-        if not page.locator(GUESS).get_by_role("radio").count():
-            break
-    assert axe(page) == [] and page.evaluate("document.documentElement.scrollWidth") <= width
+    assert axe(page, **options) == [] and page.evaluate("document.documentElement.scrollWidth") <= width
+    page.locator(GUESS).get_by_role("radio").first.check()
+    page.locator(GUESS).get_by_role("button").first.click()
+    for place in (0, 1):
+        page.locator(".quiz").get_by_role("radio").nth(place).check()
+        page.locator(".quiz").get_by_role("button").first.click()
+    page.locator(".predict").get_by_role("textbox").fill("word " * 40)
+    page.keyboard.press("Enter")
+    assert axe(page, **options) == [] and page.evaluate("document.documentElement.scrollWidth") <= width
     assert page.faults == []

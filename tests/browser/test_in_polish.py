@@ -1,8 +1,6 @@
 """The site in another language: one page in Polish, with all that stands around it, and the words of a lab's page."""
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import nbformat
@@ -81,9 +79,8 @@ def build(folder: Path) -> Path:
             output = nbformat.v4.new_output("stream", name="stdout", text="4")
             cells[2] = nbformat.v4.new_code_cell(CELLS[1], outputs=[output], execution_count=1)
         nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=language), folder / f"labs/{lab.stem}.ipynb")
-    run = [Path(sys.executable).with_name("jupyter-book"), "build", ".", "-W", "--keep-going", "-q"]
-    built = subprocess.run(run, cwd=folder, capture_output=True, text=True)
-    assert built.returncode == 0, built.stdout + built.stderr
+    built = site_in_browser.build(folder)
+    assert built.returncode == 0, built.stdout
     return folder / "_build/html"
 
 
@@ -105,12 +102,14 @@ def test_a_page_in_polish_has_no_english_word_left(visit, site, address):
     assert page.faults == []
 
 
-def test_what_scripts_say_on_that_page_is_polish(visit, site):
+def test_what_scripts_say_is_polish_with_a_form_for_each_number(visit, site):
     page = visit(f"{site}/{PAGE}.html")
     page.get_by_role("button", name="Zapomnij o wszystkim").click()
     page.locator("#forget", has_text="Zapomniane").wait_for()
     assert page.locator("#said").text_content() == "Zapomniane"
     assert page.get_by_role("button", name="Kopiuj ten kod").count() == page.locator("main pre").count()
+    said = page.evaluate("[1, 3, 12].map((count) => ngettext('Code, {count} line', 'Code, {count} lines', count))")
+    assert said == ["Kod, 1 wiersz", "Kod, 3 wiersze", "Kod, 12 wierszy"]
 
 
 def test_the_words_around_a_lab_are_polish(visit, site):
@@ -137,9 +136,3 @@ def test_the_words_around_a_lab_are_polish(visit, site):
 def test_pages_without_a_text_are_polish(visit, site, name):
     page = visit(f"{site}/{name}")
     assert [text for text in page.evaluate(SAID) if ENGLISH.search(text)] == [] and page.faults == []
-
-
-def test_words_have_a_form_for_each_number(visit, site):
-    page = visit(f"{site}/{PAGE}.html")
-    said = page.evaluate("[1, 3, 12].map((count) => ngettext('Code, {count} line', 'Code, {count} lines', count))")
-    assert said == ["Kod, 1 wiersz", "Kod, 3 wiersze", "Kod, 12 wierszy"]

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 import torch
-from outputs import printed
 from playwright.sync_api import expect
 from site_in_browser import says
 
@@ -16,68 +15,6 @@ from shared.figures.heads import heads
 ROOT = Path(__file__).resolve().parents[2]
 LABS = [f"labs/{path.stem}" for path in sorted((ROOT / "labs").glob("[01]*.ipynb"))]
 WIDTH = 320
-
-
-# --------------------------------------------------------------------------------------------- what a cell prints
-
-
-def rows(html: str) -> list[list[str]]:
-    return [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row) for row in re.findall(r"<tr>(.*?)</tr>", html, re.DOTALL)]
-
-
-def test_printed_columns_become_a_table_with_headings():
-    lines = (
-        "                  plain           cut",
-        "mean pooling      0.886 ± 0.004   17",
-        "attention, k = 8  0.872           5",
-    )
-    html = printed("\n".join(lines))
-    assert rows(html) == [
-        ["", "plain", "cut"],
-        ["mean pooling", "0.886 ±\u00a00.004", "17"],
-        ["attention, k = 8", "0.872", "5"],
-    ]
-    assert html.count('scope="col"') == 2 and html.count('scope="row"') == 2
-
-
-def test_a_column_of_numbers_may_end_alike_and_a_name_may_fill_its_field():
-    assert rows(printed("encoder  34.6\nmean      1.1")) == [["encoder", "34.6"], ["mean", "1.1"]]
-    assert rows(printed("no values 0.9\nmean      0.8\nall       0.7"))[0] == ["no values", "0.9"]
-
-
-def test_a_heading_and_a_long_name_are_not_cut_where_numbers_begin_below(printed):
-    lines = (
-        "width   entries from 0 to 1   entries from -1 to 1",
-        "    2                   0.8                   0.23",
-        "    8                   1.7                   0.25",
-    )
-    assert rows(printed("\n".join(lines)))[0] == ["width", "entries from 0 to 1", "entries from -1 to 1"]
-    lines = ("CNN                  minus one", "GRU                  minus one", "mark's row, constant query minus one")
-    html = printed("\n".join(lines))
-    assert len(rows(html)) == 2 and "mark's row, constant query minus one" in html
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "one line  with a gap",
-        "two lines of words\nand not one gap in them",
-        "tensor([[ 0.12, -0.30],\n        [-0.10,  0.25]])",
-        "k =  4: the same\nwith another K: not",
-        "a  b\n\nc  d",
-        "seed 0, k = 16  : 0.853\nseed 0, k = 1   : 0.793",
-        "place 0: ( 2.00,  1.00)\nplace 1: ( 1.62,  1.55)",
-        "model,  1 words seen\nmodel,  4 words seen",
-        "epoch by epoch: 0.52  0.69  0.71\none verdict for all texts in 0.508",
-    ],
-)
-def test_what_holds_no_columns_stays_text_to_the_letter(text):
-    html = printed(text)
-    assert "<table" not in html and re.sub(r"<[^>]+>", "", html).rstrip("\n") == text
-
-
-def test_markup_that_was_printed_is_text():
-    assert "<b>" not in printed("<b>x</b>  <i>\n<b>yy</b>  <i>") and "<MARK>" not in printed("<MARK> this")
 
 
 # --------------------------------------------------------------------------------------------------- finding one's way
@@ -114,11 +51,21 @@ def test_a_reader_sees_the_section_and_can_go_on_there(visit, address):
 
 
 def test_the_search_knows_quotes_numbers_signs_and_forgives_a_letter(visit, address):
-    page = visit(f"{address}/search.html", width=WIDTH)
+    page = visit(f"{address}/search.html?q=softmax", width=WIDTH)
 
     def found(query: str) -> list[str]:
         page.evaluate("query => Search.performSearch(query)", query)
         return page.locator("ul.search > li > a").evaluate_all("links => links.map(a => a.getAttribute('href'))")
+
+    told = re.escape(says("Pages and sections found: {count}.")).replace(r"\{count\}", r"\d+")
+    page.locator(".search-summary", has_text=re.compile(told)).wait_for()
+    assert page.locator("#search-results h2").inner_text() == says("Found")
+    for name in LABS:
+        text = (ROOT / f"{name}.md").read_text("utf-8")
+        assert page.locator(f'#search-results a[href*="{name}.html"]').count() or "softmax" not in text, name
+    assert not found("zzzzzz")
+    told = says("No page holds all of these words. Try fewer, or another spelling.")
+    page.locator(".search-summary", has_text=told).wait_for()
 
     assert "#exercise-3-2" in found("exercise 3.2")[0] and "#exercise-3-2" in found("Exercise 3.2:")[0]
     assert not found("xercise 13.2.7")
@@ -143,26 +90,25 @@ WORDS = "Your journey starts with one step".split()
 
 
 @pytest.fixture
-def figures(browser):
+def figures(visit):
     """Walk and heads on a page of the course's site, as a phone shows them."""
     generator = torch.Generator().manual_seed(1)
     features, W = torch.randn(6, 3, generator=generator), torch.randn(3, 3, 2, generator=generator)
     vocabulary = dict(zip(WORDS, features.tolist(), strict=True))
     weights = torch.randn(6, 12, 6, 6, generator=generator).softmax(-1)
-    body = (
-        walk(WORDS, features, *W, follow=1, vocabulary=vocabulary)._repr_html_() + heads(WORDS, weights)._repr_html_()
+    body = "".join(
+        shown._repr_html_()
+        for shown in (walk(WORDS, features, *W, follow=1, vocabulary=vocabulary), heads(WORDS, weights))
     )
     html = (
         '<!doctype html><html lang="en" data-content_root="./"><meta charset="utf-8"><title>Figures</title>'
         f"<style>{role_css()} :root {{ --course-bar: 3.5rem }} body {{ margin: .8rem }}</style>"
         f"<main>{body}</main></html>"
     )
-    context = browser.new_context(viewport={"width": WIDTH, "height": 600}, reduced_motion="reduce")
-    context.route("http://course.test/**", lambda route: route.fulfill(body=html, content_type="text/html"))
-    page = context.new_page()
+    page = visit("about:blank", width=WIDTH)
+    page.route("http://course.test/**", lambda route: route.fulfill(body=html, content_type="text/html"))
     page.goto("http://course.test/lab.html")
-    yield page
-    context.close()
+    return page
 
 
 def test_walk_and_heads_fit_a_phone_and_the_address_keeps_the_walk(figures):
@@ -173,10 +119,9 @@ def test_walk_and_heads_fit_a_phone_and_the_address_keeps_the_walk(figures):
     spoken = page.locator(".what").inner_text().split("“")[2].split("”")[0]
     chosen = page.locator("td.chosen")
     assert WORDS[int(chosen.get_attribute("data-col"))] == spoken, "it opens on another cell than it speaks of"
-    cut = page.locator(".attention-walk .scroll").evaluate_all(
-        "all => all.filter(e => e.scrollWidth > e.clientWidth + 1).length"
-    )
-    assert cut == 0 and page.evaluate("document.documentElement.scrollWidth") <= WIDTH
+    cut = "all => all.filter(e => e.scrollWidth > e.clientWidth + 1).length"
+    assert page.locator(".attention-walk .scroll").evaluate_all(cut) == 0
+    assert page.evaluate("document.documentElement.scrollWidth") <= WIDTH
     # The controls stay in sight below the page's bar, and the sum covers nothing.
     page.locator(".attention-walk .scroll").last.scroll_into_view_if_needed()
     assert page.locator(".stages").bounding_box()["y"] >= 0
@@ -197,17 +142,8 @@ def test_walk_and_heads_fit_a_phone_and_the_address_keeps_the_walk(figures):
     # Where the system chooses the colours, what is chosen keeps a mark.
     page.emulate_media(forced_colors="active")
     assert chosen.evaluate("e => getComputedStyle(e).outlineStyle") == "solid"
-    marked = ".chip :checked + span"
-    assert (
-        len(
-            set(
-                page.locator(".attention-walk .chip span").evaluate_all(
-                    "all => all.map(e => getComputedStyle(e).backgroundColor)"
-                )
-            )
-        )
-        == 2
-    ), marked
+    looks = "all => new Set(all.map(e => getComputedStyle(e).backgroundColor)).size"
+    assert page.locator(".attention-walk .chip span").evaluate_all(looks) == 2
     page.emulate_media(forced_colors="none", media="print")
     page.set_viewport_size({"width": 718, "height": 1000})
     for figure in (".attention-walk", ".attention-heads"):
@@ -225,10 +161,8 @@ def test_the_models_fit_a_phone_and_the_address_keeps_what_is_tried(visit, addre
     page.get_by_role("radio", name="Mean pooling").check(force=True)
     assert shown.count() == 1 and shown.locator("h3").inner_text().strip() == "Mean pooling"
     page.wait_for_function("document.querySelectorAll('#try-chart .name-of-line').length === 6")
-    inside = (
-        "[...document.querySelectorAll('#try-chart text')].every(e => e.getBoundingClientRect().right <= innerWidth)"
-    )
-    assert page.evaluate(inside)
+    inside = "texts => texts.every(e => e.getBoundingClientRect().right <= innerWidth)"
+    assert page.locator("#try-chart text").evaluate_all(inside)
     page.locator("#try-own").fill("A quiet film about two sisters.")
     page.locator("#try-slide").fill("40")
     page.wait_for_url("**words=40**")

@@ -3,9 +3,7 @@
 import functools
 import gzip
 import re
-import shutil
 import subprocess
-import sys
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from pathlib import Path
@@ -18,6 +16,7 @@ import identity
 import pytest
 import site_picture
 import yaml
+from outputs import printed
 from site_in_browser import LANGUAGE, says
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -148,11 +147,19 @@ def dead_links(page: Page) -> list[str]:
     return dead
 
 
+AT_ONCE = {  # what a page with a model loads of it; both wear the same style
+    "book/try_the_model": {"try_the_model.css", "try_the_model.js"},
+    "book/seventy_two_heads": {"try_the_model.css", "about.js", "lab_12.png"},
+}
+
+
 @pytest.mark.parametrize("name", [*PAGES, "index", "404", "search"])
 def test_a_page_has_all_it_loads_asks_no_other_host_and_has_no_dead_link(name):
     page = built(name)
     missing = [a for a in loads(page) if not (page.path.parent / unquote(urlsplit(a).path)).resolve().is_file()]
     assert not missing, f"{name} asks for what the site does not have"
+    models = {Path(urlsplit(a).path).name for a in loads(page) if re.search("try_the_model|published_model", a)}
+    assert models == AT_ONCE.get(name, set()), f"{name} loads a model before it is asked to"
     assert elsewhere(page) == []
     assert name == "404" or dead_links(page) == []
     # A browser that is told of no icon asks the host for favicon.ico: a request more, and an error in its console.
@@ -286,29 +293,70 @@ def test_a_formula_that_cannot_be_drawn_is_named(formula, named):
         formulas.to_mathml(formula, display=True)
 
 
-def test_what_would_fail_a_reader_stops_the_build(tmp_path):
-    for folder in ("book/_ext", "book/_theme", "book/_static", "shared/figures", "tools"):
-        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copy(ROOT / "book" / "references.bib", tmp_path / "book")
-    shutil.copy(ROOT / "_config.yml", tmp_path)
-    (tmp_path / "_toc.yml").write_text("format: jb-book\nroot: page\n")
-    (tmp_path / "page.md").write_text(
-        "# A page\n\n![](book/_static/logo.svg)\n\n<svg viewBox='0 0 1 1'></svg>\n\n"
-        "![Losses](book/_static/logo.svg)\n\n<svg viewBox='0 0 1 1' aria-label='A map'></svg>\n\n"
-        "$\\textcolor{#123456}{Q}$\n\n[lost](nowhere.md)\n"
+# ----------------------------------------------------------------------------------------------- what a cell prints
+
+
+def rows(html: str) -> list[list[str]]:
+    return [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row) for row in re.findall(r"<tr>(.*?)</tr>", html, re.DOTALL)]
+
+
+def test_printed_columns_become_a_table_with_headings():
+    lines = (
+        "                  plain           cut",
+        "mean pooling      0.886 ± 0.004   17",
+        "attention, k = 8  0.872           5",
     )
-    run = [Path(sys.executable).with_name("jupyter-book"), "build", ".", "-W", "--keep-going"]
-    build = subprocess.run(run, cwd=tmp_path, capture_output=True, text=True)
-    assert build.returncode != 0
-    for complaint in (
-        "no alternative text",
-        "the words 'Losses'; say in a sentence",
-        "<svg> without aria-label",
-        "<svg> has the words 'A map'; say in a sentence",
-        "#123456, which is no role",
-        "nowhere.md",
-    ):
-        assert complaint in " ".join((build.stdout + build.stderr).split())
+    html = printed("\n".join(lines))
+    assert rows(html) == [
+        ["", "plain", "cut"],
+        ["mean pooling", "0.886 ±\u00a00.004", "17"],
+        ["attention, k = 8", "0.872", "5"],
+    ]
+    assert html.count('scope="col"') == 2 and html.count('scope="row"') == 2
+
+
+def test_a_column_of_numbers_may_end_alike_and_a_name_may_fill_its_field():
+    assert rows(printed("encoder  34.6\nmean      1.1")) == [["encoder", "34.6"], ["mean", "1.1"]]
+    assert rows(printed("no values 0.9\nmean      0.8\nall       0.7"))[0] == ["no values", "0.9"]
+
+
+def test_a_heading_and_a_long_name_are_not_cut_where_numbers_begin_below():
+    lines = (
+        "width   entries from 0 to 1   entries from -1 to 1",
+        "    2                   0.8                   0.23",
+        "    8                   1.7                   0.25",
+    )
+    assert rows(printed("\n".join(lines)))[0] == ["width", "entries from 0 to 1", "entries from -1 to 1"]
+    lines = ("CNN                  minus one", "GRU                  minus one", "mark's row, constant query minus one")
+    html = printed("\n".join(lines))
+    assert len(rows(html)) == 2 and "mark's row, constant query minus one" in html
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "one line  with a gap",
+        "two lines of words\nand not one gap in them",
+        "tensor([[ 0.12, -0.30],\n        [-0.10,  0.25]])",
+        "k =  4: the same\nwith another K: not",
+        "a  b\n\nc  d",
+        "seed 0, k = 16  : 0.853\nseed 0, k = 1   : 0.793",
+        "place 0: ( 2.00,  1.00)\nplace 1: ( 1.62,  1.55)",
+        "model,  1 words seen\nmodel,  4 words seen",
+        "epoch by epoch: 0.52  0.69  0.71\none verdict for all texts in 0.508",
+    ],
+)
+def test_what_holds_no_columns_stays_text_to_the_letter(text):
+    html = printed(text)
+    assert "<table" not in html and re.sub(r"<[^>]+>", "", html).rstrip("\n") == text
+
+
+def test_markup_that_was_printed_is_text():
+    assert "<b>" not in printed("<b>x</b>  <i>\n<b>yy</b>  <i>")
+    assert "<MARK>" not in printed("<MARK> this")
+
+
+# -------------------------------------------------------------------------------------------------------- the build
 
 
 @pytest.mark.parametrize("name", ["_ext/site.py", "_theme/page.html", "_static/course.js", "_static/model/weights"])

@@ -32,9 +32,9 @@ def test_axe_finds_nothing_on_a_slide_of_each_kind(visit, address, name, theme):
     for _ in slides_in_browser.turned(page):
         kind = page.locator(".slides > .present").get_attribute("class").split()[0]
         if kind not in met:
-            met.add(kind)
             options = {} if theme == "light" else {"runOnly": COLOURS}  # all that a theme changes
-            assert axe(page, **options) == [], kind
+            assert axe(page, ".slides > .present" if met else "html", **options) == [], kind
+            met.add(kind)
     assert {"title", "goals", "question", "picture", "live", "list"} <= met
 
 

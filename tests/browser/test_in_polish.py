@@ -93,7 +93,7 @@ def site(tmp_path_factory):
 
 def test_a_page_in_polish_has_no_english_word_left(visit, site, address):
     """Contents, buttons, labels for screen readers and what a link to it shows are meant, too."""
-    before = set(visit(f"{address}/{PAGE}.html").evaluate(SAID))
+    before = set(visit(f"{address}/{PAGE}.html").evaluate(SAID)) if site_in_browser.LANGUAGE == "en" else set()
     page = visit(f"{site}/{PAGE}.html")
     said = page.evaluate(SAID)
     assert page.evaluate("document.documentElement.lang") == "pl" and len(said) > 100

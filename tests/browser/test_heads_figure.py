@@ -85,22 +85,3 @@ def test_axe_finds_nothing_and_the_page_does_not_scroll_sideways(show, theme, wi
     page.locator(".numbers td").first.wait_for()
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     assert axe(page) == []
-
-
-@pytest.mark.parametrize(
-    ("words", "weights", "options", "sentence"),
-    [
-        (WORDS, maps()[0], {}, "give (layers, heads, 7, 7), one map a head. Take the batch axis off"),
-        (WORDS[:3], maps(), {}, "for 3 words give (layers, heads, 3, 3)"),
-        (WORDS, 2 * maps(), {}, "The weights are no shares"),
-        (WORDS, maps() * torch.nan, {}, "The weights are no shares"),
-        (WORDS, maps(), {"layer": 3}, "layer=3 is not there; layers run from 0 to 2"),
-        (WORDS, maps(), {"head": -1}, "head=-1 is not there; heads run from 0 to 3"),
-        (WORDS, maps(), {"follow": "cat"}, "follow='cat' is not in the sentence"),
-        ([], maps(1, 1, 1), {}, "there are no words"),
-    ],
-)
-def test_bad_input_is_answered_with_a_sentence(words, weights, options, sentence):
-    with pytest.raises(ValueError) as raised:
-        heads(words, weights, **options)
-    assert sentence in str(raised.value)

@@ -204,6 +204,7 @@ def test_the_language_of_the_settings_is_carried_to_the_checks(tmp_path, monkeyp
     shutil.copytree(ROOT / "shared/locale", tmp_path / "shared/locale")
     (tmp_path / "shared/check").mkdir()
     file = Path(shutil.copy(ROOT / "shared/check/words.py", tmp_path / "shared/check"))
+    small_course.change(file, f'\nLANGUAGE = "{identity.read(ROOT)["language"]}"', '\nLANGUAGE = "en"')
     monkeypatch.delenv("COURSE_LANGUAGE", raising=False)
     assert runpy.run_path(str(file))["_"](" and ") == " and "
     file.write_text(identity.outdated(tmp_path)[file], "utf-8")

@@ -5,7 +5,7 @@ import zipfile
 
 import pytest
 from playwright.sync_api import Locator
-from site_in_browser import COLOURS, axe, says, visits
+from site_in_browser import COLOURS, axe, says, settle, visits
 from test_site import LABS, PAGES, ROOT, SITE, TOC
 
 ALL = [*PAGES, "search", "404"]
@@ -72,6 +72,8 @@ def test_pictures_are_whole_and_say_what_they_show_and_tables_have_headers(opene
 
 
 def test_every_result_is_whole_on_a_phone(opened):
+    opened.set_viewport_size({"width": min(WIDTHS), "height": 900})
+    settle(opened)
     assert opened.evaluate("document.getElementById('theme')?.getBoundingClientRect().right ?? 0") <= min(WIDTHS) - 16
     assert opened.evaluate(CUT) == [], "a result is cut"
     assert opened.evaluate(COVERED) == [], "a button lies on code"

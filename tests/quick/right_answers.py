@@ -845,7 +845,10 @@ EQUAL = {  # mutants by what stands in them, with the reason why they are right
     "encode_batch": dict.fromkeys(
         ("'<PAD>': 1", "'<UNK>': 2", "'<PAD>': -1", "'<UNK>': 0"), "no text holds these words, so nobody looks them up"
     ),
-    "masked_softmax": {"finfo((-scores).dtype)": "a tensor and its negative have one dtype"},
+    "masked_softmax": dict.fromkeys(
+        ("finfo((-scores).dtype)", "finfo((scores + 1).dtype)", "finfo((scores - 1).dtype)"),
+        "a tensor and its negative have one dtype, and so has what is one more or less",
+    ),
     "split_the_map": {
         "query - other @ query": "a dot product has no order",
         "(query @ apart)": "a dot product has no order",

@@ -108,12 +108,12 @@ def _instead(node: ast.AST, known: list[str]) -> Iterator[tuple[str, ast.AST]]:
 
 
 def _rarely_instead(node: ast.AST, known: list[str]) -> Iterator[tuple[str, ast.AST]]:
-    """What else: another reduction, new axes elsewhere or none, a name with its sign turned, one more or one less."""
+    """What else: another reduction, new axes elsewhere, one row for all, a name with its sign turned or one more."""
     match node:
         case ast.Attribute(value=value, attr=attr) if attr in TWINS:
             yield from (("rare", ast.Attribute(value, twin, ast.Load())) for twin in TWINS[attr])
-        case ast.Subscript(value=value, ctx=ast.Load()):
-            yield "rare", value
+        case ast.Slice(lower=None, upper=None, step=None):
+            yield "rare", ast.Constant(0)
         case ast.Tuple(elts=parts, ctx=ast.Load()):
             yield from (("rare", ast.Tuple(list(other), ast.Load())) for other in itertools.permutations(parts))
         case ast.Name(ctx=ast.Load(), id=name) if name in known:

@@ -845,12 +845,12 @@ EQUAL = {  # mutants by what stands in them, with the reason why they are right
     "encode_batch": dict.fromkeys(
         ("'<PAD>': 1", "'<UNK>': 2", "'<PAD>': -1", "'<UNK>': 0"), "no text holds these words, so nobody looks them up"
     ),
-    "masked_softmax": {"finfo((-scores).dtype)": "a tensor and its negative have one dtype"},
-    "split_the_map": {
-        "query - other @ query": "a dot product has no order",
-        "(query @ apart)": "a dot product has no order",
-        "* other - query": "a direction and its negative: the sign cancels in the division",
+    "masked_softmax": {
+        "finfo((-scores).dtype)": "a tensor and its negative have one dtype",
+        "finfo((scores + 1).dtype)": "a tensor and what is one more have one dtype",
+        "return (scores + 1).softmax": "whatever is added to all scores, the shares stay",
     },
+    "as_layer": {"(W - 1).shape": "a matrix and what is one less have one shape"},
     "redundant_key": {"b = query @ b_key + b_query": "a dot product has no order"},
     "marked_classifier": {"mark_id, dim=17": "the starting cell has the sizes"},
     "gains_by_places": {"in ((False, True), (True, False), (True, True))": "a dict has no order that counts"},

@@ -100,7 +100,9 @@ def test_what_differs_in_one_thing_is_trained(trained, other):
     assert trained.times == 2
 
 
-@pytest.mark.parametrize("way", ["sines", ("sines", 2), torch.sin, None], ids=str)
+@pytest.mark.parametrize(
+    "way", ["sines", ("sines", 2), torch.sin, None], ids=["a word", "a tuple", "a function", "nothing"]
+)
 def test_a_setting_of_any_kind_tells_two_models_with_the_same_weights_apart(trained, way):
     fit(Way, way="none")
     fit(Way, way=way)

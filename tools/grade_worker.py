@@ -165,17 +165,19 @@ def trial(check: object, answer: object, go: object, drawn: dict, place: int) ->
 
 
 def plain(value: object) -> object:
-    """Return a value as tensors, tuples and numbers, all that may leave this process."""
+    """Return a value as tensors, dicts, tuples and numbers, all that may leave this process."""
     import numpy as np
     import torch
 
+    if isinstance(value, dict):
+        return {key.item() if isinstance(key, np.generic) else key: plain(one) for key, one in value.items()}
     if isinstance(value, (tuple, list)):
         return tuple(map(plain, value))
     if isinstance(value, torch.Tensor):
         return value.detach().clone()
-    if isinstance(value, numbers.Real):
-        return float(value)
-    return torch.as_tensor(value) if isinstance(value, (np.ndarray, np.generic)) else None
+    if isinstance(value, (np.ndarray, np.generic)):
+        return torch.as_tensor(value)
+    return float(value) if isinstance(value, numbers.Real) else None
 
 
 def main(place: Path) -> None:

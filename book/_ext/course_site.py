@@ -77,7 +77,8 @@ def add_context(app: Sphinx, pagename: str, templatename: str, context: dict, do
     if doctree is not None:
         context["body"] = make_lazy(app, finished(context["body"]))
         # What the check says of an exercise that nobody has written yet makes sense only where cells run.
-        where = f'<a href="{context["pathto"]("book/how_to_use")}#do-the-exercises">{_("where Python runs")}</a>'
+        place = _("where Python runs")
+        where = f'<a href="{context["pathto"]("book/how_to_use")}#do-the-exercises">{place}</a>'
         yours = _("Yours to write, {where}. This page cannot run it.").format(where=where)
         open_yet = _("Not done yet: write your answer in the cell above, run it, then this one.").partition(":")[0]
         context["body"] = re.sub(f"<p>{re.escape(open_yet)}:.*?</p>", f"<p>{yours}</p>", context["body"])

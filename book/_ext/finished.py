@@ -34,7 +34,8 @@ def finished(body: str) -> str:
     # What is heard is what is seen: "Show code cell source".
     body = body.replace(' aria-label="Toggle hidden content"', "")
     # Sphinx's own catalogues lack these words in most languages.
-    body = body.replace('title="Link to this heading"', f'title="{_("Link to this heading")}"')
+    link = _("Link to this heading")
+    body = body.replace('title="Link to this heading"', f'title="{link}"')
     # Marks by which the course finds its way stay English in a lab's text, and are read in the reader's language.
     marks = {"Predict.": _("Predict."), "Hint": _("Hint"), "Solution": _("Solution"), "Answer": _("Answer")}
     body = re.sub(
@@ -47,7 +48,7 @@ def finished(body: str) -> str:
     body = re.sub(r'<dt>(?=<a [^>]*href="[^"]*labs/0?(\d+)_)', r'<dt><span class="number">\1</span> ', body)
     body = re.sub(r'(?<=<div class="highlight"><pre>).*?(?=</pre>)', few_elements, body, flags=re.DOTALL)
     # No line ends with the sign before an interval; begins with the comma behind a formula, or ends with its bracket.
-    body = re.sub(r"(?<=±) (?=[.\d])", "\N{NO-BREAK SPACE}", body)
+    body = re.sub(r"(?<=±) (?=[.\d])(?![^<]*</t[dh]>)", "\N{NO-BREAK SPACE}", body)
     return WITH_MARKS.sub(r'<span class="together">\g<0></span>', body)
 
 

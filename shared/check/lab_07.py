@@ -155,10 +155,10 @@ ONES, ROLLED = "10 * math.sqrt(num_words) * torch.eye(num_words)", "torch.eye(nu
 
 look_at_the_next_word = Exercise(
     look_at_the_next_word,
-    cases=[Case({"num_words": n}) for n in (5, 3, 8)],
+    cases=[Case({"num_words": n}) for n in (5, 3, 8, 20)],
     truth=lambda num_words: torch.tensor([*range(1, num_words), 0]),
     view=looked_at,
-    tried="sentences of five, three and eight words, by their scaled scores and the softmax",
+    tried="sentences of five, three, eight and twenty words, by their scaled scores and the softmax",
     see=MATRIX,
     mistakes=edits(f"""
         looks at the word before: roll(1 => roll(-1

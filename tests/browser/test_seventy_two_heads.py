@@ -444,7 +444,6 @@ def test_the_address_holds_sentence_head_and_word(start, reader):
     assert reader.page.faults == []
 
 
-@needs_the_model
 def test_another_address_brings_its_sentence_head_and_word_and_a_heading_takes_none_away(reader):
     reader.type("The dog bit the man").wait()
     for fragment, told in {

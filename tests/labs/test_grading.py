@@ -202,6 +202,7 @@ def test_a_right_answer_in_any_style_keeps_its_marks(tmp_path):
     code = """
 import pathlib, sys
 import numpy, torch
+from scipy import stats
 import grade, grade_worker, judge, small_course
 from right_answers import RIGHT
 course = grade.pack(small_course.ROOT, grade.plan(small_course.ROOT))
@@ -210,7 +211,8 @@ from shared.check.mistakes import edits
 tried, refused, file = 0, [], pathlib.Path(sys.argv[1])
 for name, styles in RIGHT.items():
     for style in edits(styles):
-        names = {"torch": torch, "nn": torch.nn, "np": numpy} | vars(sys.modules[found[name].solution.__module__])
+        names = {"torch": torch, "nn": torch.nn, "np": numpy, "stats": stats}
+        names |= vars(sys.modules[found[name].solution.__module__])
         exec(style.edited(found[name].source), names)
         answer = names[found[name].solution.__name__]
         torch.save(grade_worker.outputs(found[name], answer, judge.draw(course, name)), file)

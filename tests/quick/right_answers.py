@@ -851,6 +851,11 @@ EQUAL = {  # mutants by what stands in them, with the reason why they are right
         "return (scores + 1).softmax": "whatever is added to all scores, the shares stay",
     },
     "as_layer": {"(W - 1).shape": "a matrix and what is one less have one shape"},
+    "split_the_map": {
+        "query - other @ query": "a dot product has no order",
+        "(query @ apart)": "a dot product has no order",
+        "* other - query": "a direction and its negative: the sign cancels in the division",
+    },
     "redundant_key": {"b = query @ b_key + b_query": "a dot product has no order"},
     "marked_classifier": {"mark_id, dim=17": "the starting cell has the sizes"},
     "gains_by_places": {"in ((False, True), (True, False), (True, True))": "a dict has no order that counts"},
@@ -866,7 +871,6 @@ EQUAL = {  # mutants by what stands in them, with the reason why they are right
     "what_two_matrices_cost": {"costs.mean().item(), half)": "a number may come as a tensor"},
     "look_at_the_next_word": {
         "9 * math.sqrt(num_words)": LARGE,
-        "(10 + math.sqrt(num_words)) * torch": LARGE,
         "10 * num_words * torch": LARGE,
     },
     "told_before": {"abs(mean) + half <= band": "no interval ends on the band to the last digit"},

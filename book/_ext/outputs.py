@@ -130,7 +130,7 @@ def printed(text: str) -> str:
 
 def together(html: str) -> str:
     """No line ends with the sign before an interval; a cell that begins with it is narrow."""
-    return html.replace(">± ", ">±\N{NARROW NO-BREAK SPACE}").replace(" ± ", " ±\N{NO-BREAK SPACE}")
+    return html.replace(">± ", ">±").replace(" ± ", " ±\N{NO-BREAK SPACE}")
 
 
 class PageChecks(SphinxPostTransform):

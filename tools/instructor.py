@@ -160,8 +160,8 @@ def teaching_plan(root: Path, course: dict[Path, list]) -> str:
 # Teaching plan
 
 How many minutes each lab **runs** was measured{machine}. The other minutes are counted by the rule by which each lab
-tells its time: {WORDS_A_MINUTE} words or two cells a minute, half a minute for a prediction, five to build, six to mend.
-*Going further* is optional. To talk about the questions in class takes {MINUTES_A_QUESTION} minutes more for each.
+tells its time: {WORDS_A_MINUTE} words or two cells a minute, half a minute for a prediction, five to build, six to
+mend. *Going further* is optional. To talk about the questions in class takes {MINUTES_A_QUESTION} minutes each.
 All labs together, without these two: {total // 60:.0f} hours {total % 60:.0f} minutes."""
     return "\n\n".join(filter(None, [intro, table, *labs])) + "\n"
 

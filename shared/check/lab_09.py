@@ -181,7 +181,7 @@ transformer_block = Exercise(
 )
 
 
-# --- 9.2 ---
+# --- 9.3 ---
 def layer_norm(features, scale, shift, eps=1e-5):
     """Each token brought to mean 0 and variance 1, then scaled and shifted, (..., dim)."""
     centred = features - features.mean(dim=-1, keepdim=True)  # (..., dim)
@@ -249,7 +249,7 @@ layer_norm = Exercise(
 )
 
 
-# --- 9.3 ---
+# --- 9.2 ---
 class FirstBlock(nn.Module):
     def __init__(self, embed_dim, num_heads, hidden_dim):
         super().__init__()

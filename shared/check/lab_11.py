@@ -88,7 +88,7 @@ paired_interval = Exercise(
 )
 
 
-# --- 11.2 ---
+# --- 11.3 ---
 def sign_flips(differences):
     """Share of all sign patterns whose mean is at least as far from 0 as the measured one."""
     differences = np.asarray(differences)  # (seeds,)
@@ -126,7 +126,7 @@ sign_flips = Exercise(
     ],
     truth=share_by_halves,
     tried="two, three, four, five and seven differences of both signs, some of them far smaller than others",
-    see="Lab 11, “Exercise 11.2 (build): what five seeds can say”",
+    see="Lab 11, “Exercise 11.3 (build): what five seeds can say”",
     mistakes=edits(f"""
         the allowance too large: 1e-12 => 1e-2 || 1e-3 || 1e-4 || 2e-5
         one side only [above]: np.abs(means) >= abs(differences.mean()) => means >= differences.mean()
@@ -155,7 +155,7 @@ sign_flips = Exercise(
 )
 
 
-# --- 11.3 ---
+# --- 11.2 ---
 def mend_the_comparison(first, second, train, measure, seeds):
     """Mean gain of the first model over the second on test reviews, and half the width of its 95% interval."""
     gains = []
@@ -201,7 +201,7 @@ def two_runs(first: str, second: str, *seeds: int) -> Case:
     return Case({"first": first, "second": second} | functions | {"seeds": list(seeds)})
 
 
-COMPARED = "Lab 11, “Exercise 11.3 (debug): better than itself”"
+COMPARED = "Lab 11, “Exercise 11.2 (debug): better than itself”"
 BEST, RUN = 'max(epochs, key=lambda net: measure(net, "validation"))', "train(name, seed)"
 
 mend_the_comparison = Exercise(

@@ -181,6 +181,20 @@ def test_an_edition_follows_the_list_of_pages(lab):
 
 
 def test_the_plan_counts_what_there_is_to_do(lab):
-    count = instructor.counts(lab, exercises.read(lab))
-    assert (count["cells"], count["exercises"], count["questions"]) == (2, 2, 2)
-    assert instructor.minutes(count | {"words": 300}, seconds=60) == {"read": 3, "solve": 20, "talk": 4, "all": 30}
+    before = instructor.minutes(lab, exercises.read(lab))
+    assert before["main"]["solve"] == 10 and before["further"] == {"read": 0, "solve": 0}
+    said = " ".join(["word"] * 180)
+    change(
+        lab, "## Exercises\n", f"{said}\n\n**Predict.** {said}\n\n```{{code-cell}} ipython3\n2\n```\n\n## Exercises\n"
+    )
+    more = instructor.minutes(lab, exercises.read(lab))
+    assert more["main"]["read"] - before["main"]["read"] == pytest.approx(3, abs=0.01)
+    change(lab, "## Exercises\n", "## Going further\n")
+    assert instructor.minutes(lab, exercises.read(lab))["further"]["solve"] == 10
+
+
+@pytest.mark.parametrize("lab", LABS, ids=lambda lab: lab.stem)
+def test_a_lab_takes_the_half_hour_that_it_tells(lab):
+    counted = instructor.minutes(lab, exercises.read(lab))
+    told = int(re.search(r"^\*\*Time:?\*\*:? about (\d+) minutes", lab.read_text("utf-8"), re.M)[1])
+    assert told <= 30 and abs(told - sum(counted["main"].values())) <= 5

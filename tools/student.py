@@ -2,9 +2,9 @@
 
 The rule: the cell of an exercise to build loses the bodies of its functions. Each folded solution, and each folded
 answer below `## Questions`, becomes a cell to write in. Comments mark it for otter-grader, from the heading of the
-exercise, or from the question, to behind that cell. No cell has an output. All other cells stay as they are, with their ids, checks and hints too. The button leads to where the student
-edition is published (`student_edition` in _config.yml), and nothing in it to the site's page of the lab. A notebook
-that somebody worked in is kept in yours/.
+exercise, or from the question, to behind that cell. No cell has an output. All other cells stay as they are, with
+their ids, checks and hints too. The button leads to where the student edition is published (`student_edition` in
+_config.yml), and nothing in it to the site's page of the lab. A notebook that somebody worked in is kept in yours/.
 """
 
 import gettext

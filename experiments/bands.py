@@ -46,7 +46,7 @@ LAST = {
     "08": "covariance = torch.cov",
     "11": "min(gains) > 0.04",
     "12": "probes = np.array",
-    "13": "halves > weights - 0.03",
+    "13": "attention_over_mean.mean() > 0.02",
     "14": "repeating_model = train_repeating",
     "15": "def claim(",
 }

@@ -4,8 +4,8 @@ The rule: a lab's assert or claim on something it trained has a band whose edge 
 more from the mean of ten seeds; else another processor or another PyTorch turns it red one day. Where the lab takes
 the mean of n runs, the deviation of that mean counts: the seeds' deviation by the square root of n.
 
-    python experiments/bands.py 04      train what lab 4 claims something about from ten seeds, minutes
-    python experiments/bands.py         write bands.md from all that was measured
+    python experiments/bands.py 04      train what lab 4 claims something about from ten seeds; into bands.json
+    python experiments/bands.py         write bands.md from bands.json
 
 What a lab trains is its own code: its cells run one after the other, with more seeds and without their asserts.
 """
@@ -24,7 +24,7 @@ import torch  # noqa: E402
 
 from experiments.claims import run_lab  # noqa: E402
 
-MEASURED = ROOT / "_build/bands"
+MEASURED = Path(__file__).with_suffix(".json")
 SEEDS = 10
 
 # For each lab: its words for its seeds, and ours; the words in the last cell to run; what ten seeds need besides.
@@ -33,7 +33,9 @@ MORE_SEEDS = {
     "02": ("for seed in (0, 1, 2)", "for seed in range(10)"),
     "04": ("SEEDS = (0, 1)", "SEEDS = tuple(range(10))"),
     "05": ("SEEDS = (0, 1)", "SEEDS = tuple(range(10))"),
+    "08": ("for seed in range(3)]", "for seed in range(10)]"),
     "13": ("batch_size=32), range(5)", "batch_size=32), range(10)"),
+    "14": ("seeds = (0, 1, 2)", "seeds = range(10)"),
 }
 LAST = {
     "01": "abs(np.mean(share[",
@@ -41,9 +43,12 @@ LAST = {
     "03": "0.82 < result",
     "04": "cured = [",
     "05": "on_both = {",
+    "08": "covariance = torch.cov",
     "11": "min(gains) > 0.04",
     "12": "probes = np.array",
     "13": "halves > weights - 0.03",
+    "14": "repeating_model = train_repeating",
+    "15": "def claim(",
 }
 BESIDES = {
     "03": """
@@ -108,6 +113,19 @@ for seed in seeds:
     taus.append(np.mean(agreement))
     flipped_share.append(np.mean(flips))
 """,
+    "14": """
+heads = np.array([two_heads(models[2, seed]) for seed in seeds])  # (seeds, 2)
+follow = np.array([what_followed_by_layer(models[2, seed], test_ids) for seed in seeds])  # (seeds, layers)
+repeating, period = draw_repeating(300, torch.Generator().manual_seed(9))
+again = np.array([what_followed_by_layer(train_repeating(seed), repeating) for seed in range(10)])
+blind = [silenced(models[2, seed], 0) for seed in seeds]
+""",
+    "15": """
+at_256 = {
+    way: np.array([right_on_opposite(train_reader(way, seed), test[256]).mean() for seed in range(10)])
+    for way in ("two slopes", "rotary")
+}
+""",
 }
 
 # For each lab: what is claimed, what gives it for each seed, over how many runs the lab takes the mean, the band.
@@ -170,6 +188,22 @@ CLAIMS = {
         ("attention pooling changes its answer", "changes[one]", 2, -np.inf, 0.15),
         ("the mark's row changes its answer", "changes[row]", 2, 0.25, np.inf),
     ],
+    "08": [
+        (
+            "one head, 2 wide, above the bound",
+            "[left - bound.item() for left, _ in trained['1 head, 2 wide']]",
+            1,
+            0,
+            np.inf,
+        ),
+        (
+            "one head, 16 wide, above the bound",
+            "[left - bound.item() for left, _ in trained['1 head, 16 wide']]",
+            1,
+            0,
+            np.inf,
+        ),
+    ],
     "11": [
         (
             "live: attention minus mean pooling",
@@ -207,6 +241,21 @@ CLAIMS = {
             np.inf,
         ),
     ],
+    "14": [
+        ("one layer, never seen", "[curves[1, seed][-1] for seed in seeds]", 1, -np.inf, 0.3),
+        ("two layers, never seen", "[curves[2, seed][-1] for seed in seeds]", 1, 0.9, np.inf),
+        ("first head, one place back", "heads[:, 0]", 1, 0.6, np.inf),
+        ("second head, what followed", "heads[:, 1]", 1, 0.8, np.inf),
+        ("follow_score: second layer over first", "follow[:, 1] / follow[:, 0]", 1, 2, np.inf),
+        ("without the first head, right", "[share_right(net) for net in blind]", 1, -np.inf, 0.3),
+        ("without it, second head on what followed", "[two_heads(net)[1] for net in blind]", 1, -np.inf, 0.4),
+        ("one place back by hand, right", "given", 1, 0.5, np.inf),
+        ("repeating: second layer over first", "again[:, 1] / again[:, 0]", 1, 2, np.inf),
+    ],
+    "15": [
+        ("two slopes minus rotary, 256 words", "at_256['two slopes'] - at_256['rotary']", 1, 0.05, np.inf),
+        ("rotary, 256 words", "at_256['rotary']", 1, 0.5, np.inf),
+    ],
 }
 
 
@@ -219,8 +268,9 @@ def measure(number: str) -> None:
     short = [what for what, each in values.items() if len(each) != SEEDS]
     if short:
         raise SystemExit(f"Not {SEEDS} figures for: {', '.join(short)}.")
-    MEASURED.mkdir(parents=True, exist_ok=True)
-    (MEASURED / f"{number}.json").write_text(json.dumps(values, indent=1))
+    every = json.loads(MEASURED.read_text()) if MEASURED.exists() else {}
+    every[number] = {what: [round(each, 6) for each in seeds] for what, seeds in values.items()}
+    MEASURED.write_text(json.dumps(dict(sorted(every.items())), indent=1) + "\n")
 
 
 def table() -> str:
@@ -234,12 +284,12 @@ def table() -> str:
         "deviation of the seeds counts divided by √n. `away`: how many such deviations lie between the mean of ten",
         "seeds and the nearer edge; below 3 the band is widened or the claim goes.",
     ]
+    every = json.loads(MEASURED.read_text())
     for number, claims in CLAIMS.items():
-        file = MEASURED / f"{number}.json"
-        if not file.exists():
+        if number not in every:
             lines += ["", f"## Lab {int(number)}", "", f"Not measured yet: `python experiments/bands.py {number}`."]
             continue
-        values = json.loads(file.read_text())
+        values = every[number]
         lines += ["", f"## Lab {int(number)}", "", "| claim | mean | sd | n | band | away |"]
         lines += ["|---|---|---|---|---|---|"]
         for what, _, runs, low, high in claims:

@@ -13,7 +13,7 @@ from pathlib import Path
 from experiments import record
 
 TABLE = record.ROOT / "shared/does_it_help.json"  # a part of the package: Colab has no other file of the labs
-PARTS = ("__init__", "data", "fast", "model", "reviews", "training")  # what the grid reaches of `shared`
+PARTS = ("__init__", "data", "fast", "inputs", "model", "reviews", "training")  # what the grid reaches of `shared`
 SOURCES = (*(record.ROOT / f"shared/{part}.py" for part in PARTS), record.HERE / "grid.py")
 PACKAGES = ("torch", "numpy", "scikit-learn")
 

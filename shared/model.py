@@ -7,9 +7,10 @@ Dimensions: batch, tokens (n), dim (d, features of a token), key_dim (k), value_
 
 import math
 
-import numpy as np
 import torch
 from torch import Tensor, nn
+
+from shared.inputs import check_ids, check_inputs, check_mask
 
 MAX_TOKENS = 1024
 
@@ -47,18 +48,6 @@ def masked_softmax(scores: Tensor, mask: Tensor | None = None) -> Tensor:
     return weights if mask.device.type == "cpu" and mask.any(dim=-1).all() else weights * mask
 
 
-def check_mask(mask: Tensor, shape: torch.Size) -> None:
-    """Raise a sentence unless `mask` is bool and broadcasts to `shape`."""
-    if mask.dtype != torch.bool:
-        raise TypeError(f"The mask is {mask.dtype}; it must be torch.bool, True where a token may be looked at.")
-    try:  # NumPy's, because the first call of PyTorch's imports for a second
-        fits = np.broadcast_shapes(mask.shape, shape) == shape
-    except ValueError:
-        fits = False
-    if not fits:
-        raise ValueError(f"The mask has shape {tuple(mask.shape)}; it must broadcast to {tuple(shape)}.")
-
-
 class TokenFeatures(nn.Module):
     """Word embedding plus sinusoidal position, then dropout: ids (batch, tokens) to (batch, tokens, dim).
 
@@ -82,22 +71,8 @@ class TokenFeatures(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, ids: Tensor) -> Tensor:
-        self._check(ids)
+        check_ids(ids, self.embedding.num_embeddings, MAX_TOKENS)
         return self.dropout(self.embedding(ids) + self.positions[: ids.shape[1]])  # (batch, tokens, dim)
-
-    def _check(self, ids: Tensor) -> None:
-        if ids.is_floating_point() or ids.dim() != 2:
-            raise TypeError(f"ids are {ids.dtype} of shape {tuple(ids.shape)}; give integers, (batch, tokens).")
-        if ids.shape[1] > MAX_TOKENS:
-            raise ValueError(f"A sequence holds {ids.shape[1]} tokens; positions reach to {MAX_TOKENS}. Cut it first.")
-        # On a GPU this look would make the processor wait at every step; batches were checked when they were made.
-        if ids.device.type == "cpu" and ids.numel():
-            low, high = ids.min().item(), ids.max().item()
-            if low < 0 or high >= self.embedding.num_embeddings:
-                raise ValueError(
-                    f"ids run from {low} to {high}; the vocabulary has ids 0 to {self.embedding.num_embeddings - 1}. "
-                    "Encode the text with the vocabulary that the model was made for."
-                )
 
 
 def weighted_sum(weights: Tensor, features: Tensor) -> Tensor:
@@ -319,49 +294,6 @@ class MultiHeadSelfAttention(nn.Module):
         weights = masked_softmax(scores, allowed)  # (batch, num_heads, tokens, tokens)
         joined = (weights @ values).transpose(1, 2).flatten(2)  # (batch, tokens, embed_dim)
         return self.W_output(joined), weights
-
-
-def check_inputs(
-    features: Tensor, embed_dim: int, mask: Tensor | None = None, attention_mask: Tensor | None = None
-) -> None:
-    """Raise a sentence unless features and masks are what `MultiHeadSelfAttention` takes.
-
-    Raises:
-        TypeError: a mask is not bool.
-        ValueError: features or a mask have another shape, or the attention mask leaves a real token nothing to
-            look at.
-    """
-    if features.dim() != 3 or features.shape[2] != embed_dim:
-        raise ValueError(
-            f"features have shape {tuple(features.shape)}; this layer takes (batch, tokens, {embed_dim}). "
-            "Add a batch axis to a single text with features[None]."
-        )
-    batch, tokens, _ = features.shape
-    if mask is not None:
-        _check_kind(mask, [(batch, tokens)], "mask", "True for a real token")
-    if attention_mask is None:
-        return
-    accepted = [(tokens, tokens), (batch, tokens, tokens)]
-    _check_kind(attention_mask, accepted, "attention_mask", "True where a token may look")
-    blind = ~attention_mask.expand(batch, tokens, tokens).any(dim=2)  # (batch, tokens)
-    if mask is not None:  # what a padded token sees is of no interest
-        blind = mask & ~(attention_mask & mask[:, None, :]).any(dim=2)
-    if blind.any():
-        text, token = blind.nonzero()[0].tolist()
-        raise ValueError(
-            f"The attention_mask leaves token {token} of text {text} nothing to look at, so its weights cannot add up "
-            "to 1. Let every token look at one real token at least, itself for instance."
-        )
-
-
-def _check_kind(mask: Tensor, shapes: list[tuple[int, ...]], name: str, meaning: str) -> None:
-    """Raise a sentence unless `mask` is a bool tensor of one of the shapes."""
-    if not isinstance(mask, Tensor) or mask.dtype != torch.bool:
-        kind = mask.dtype if isinstance(mask, Tensor) else type(mask).__name__
-        raise TypeError(f"The {name} is {kind}; it must be a torch.bool tensor, {meaning}. Try {name} = {name} > 0.")
-    if tuple(mask.shape) not in shapes:
-        accepted = " or ".join(map(str, shapes))
-        raise ValueError(f"The {name} has shape {tuple(mask.shape)}; for these features it must be {accepted}.")
 
 
 class TransformerBlock(nn.Module):

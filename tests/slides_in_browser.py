@@ -10,7 +10,8 @@ LOOK = """([smallest, ofFigures]) => {
   if (!slide.querySelector(".shown :is(img, svg, iframe)") && !slide.querySelector(".shown").textContent.trim())
     faults.push("an empty slide");
   for (const element of slide.querySelectorAll("*")) {
-    if (element.closest(".notes, svg, math, style, script, .hidden") || !seen(element) || !own(element)) continue;
+    if (element.closest(".notes, svg, math *, style, script, .hidden") || !seen(element)) continue;
+    if (!own(element) && !element.matches("math")) continue; // inside a formula an index is as small as it likes
     const size = parseFloat(getComputedStyle(element).fontSize) * (element.currentCSSZoom || 1);
     const least = element.closest(".picture .shown") ? ofFigures : smallest;
     if (size < least - .1) faults.push(`${size} pixels: ${name(element)}`);
@@ -23,7 +24,7 @@ LOOK = """([smallest, ofFigures]) => {
   const shown = slide.querySelector(".shown"), room = slide.querySelector(".room");
   const scrolls = getComputedStyle(room).overflowY === "auto";
   const edge = room.getBoundingClientRect();
-  for (const part of scrolls ? [] : [shown, ...shown.querySelectorAll("img, svg, table, pre")])
+  for (const part of scrolls ? [] : [shown, ...shown.querySelectorAll("img, svg, table, pre, math")])
     if (!inside(part.getBoundingClientRect(), edge)) faults.push(`leaves its room: ${name(part)}`);
   return faults;
 }"""

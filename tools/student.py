@@ -1,10 +1,10 @@
 """Writes the student edition of every lab to `student/`: the same notebooks without solutions and answers.
 
 The rule: the cell of an exercise to build loses the bodies of its functions. Each folded solution, and each folded
-answer below `## Questions`, becomes a cell to write in, between comments that mark it for otter-grader. No cell has an
-output. All other cells stay as they are, with their ids, checks and hints too. The button leads to where the student
-edition is published (`student_edition` in _config.yml), and nothing in it to the site's page of the lab. A notebook
-that somebody worked in is kept in yours/.
+answer below `## Questions`, becomes a cell to write in. Comments mark it for otter-grader, from the heading of the
+exercise, or from the question, to behind that cell. No cell has an output. All other cells stay as they are, with
+their ids, checks and hints too. The button leads to where the student edition is published (`student_edition` in
+_config.yml), and nothing in it to the site's page of the lab. A notebook that somebody worked in is kept in yours/.
 """
 
 import gettext
@@ -27,9 +27,14 @@ ANSWER = "*Your answer:*"
 BEGIN, END = "<!-- BEGIN QUESTION -->", "<!-- END QUESTION -->"
 
 
+def marked(text: str, place: int) -> str:
+    """Return a text in which what otter-grader prints begins at a place."""
+    return f"{text[:place].strip()}\n\n{BEGIN}\n\n{text[place:].strip()}".strip()
+
+
 def edition(lab: Path) -> nbformat.NotebookNode:
     """Return the student edition of a lab. Raises ValueError when an exercise is malformed."""
-    starts = {exercise.start_id: exercise.start for exercise in exercises.read(lab)}
+    starts = {exercise.start_id: exercise for exercise in exercises.read(lab)}
     names = identity.read(lab.parent.parent) | {"lab": lab.stem}
     spoken = [names["language"]]
     catalogue = gettext.translation("course", lab.parent.parent / "shared/locale", spoken, fallback=True)
@@ -39,7 +44,10 @@ def edition(lab: Path) -> nbformat.NotebookNode:
         if cell.id == "badge":
             cell.source = f"{BADGE.format(**names)}\n\n{catalogue.gettext(TOLD)}"
         if cell.cell_type == "code":
-            cell.source = starts.get(cell.id, cell.source)
+            if exercise := starts.get(cell.id):
+                cell.source = exercise.start
+                if exercise.kind != "build" or exercise.why:  # its solution is folded
+                    cells[-1].source = marked(cells[-1].source, exercises.headings(cells[-1].source)[-1].start())
             cells.append(cell)
             after_check = bool(exercises.called_check(cell.source))
             continue
@@ -51,8 +59,8 @@ def edition(lab: Path) -> nbformat.NotebookNode:
             solution = after_check and fold and fold["summary"] == "Solution"
             if solution or (fold and section == "Questions"):
                 asked = (kept + above).strip()
-                head = exercises.end_of_headings(asked)
-                asked = f"{asked[:head]}\n\n{BEGIN}\n\n{asked[head:].strip()}"
+                if not solution:
+                    asked = marked(asked, exercises.end_of_headings(asked))
                 pieces += [asked, WHY if solution else ANSWER, END]
                 kept = ""
             else:

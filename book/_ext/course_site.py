@@ -100,8 +100,12 @@ def add_pages(app: Sphinx):
     """The redirect from the site's root, and the page for a wrong address."""
     yield "index", {"title": app.config.html_title}, "index.html"
     # A browser that is told of no icon asks the host's root for one, and reports that it is missing.
-    logo = base64.b64encode((Path(app.srcdir) / app.config.html_favicon).read_bytes()).decode()
-    yield "404", {"title": _("There is no page here"), "icon": f"data:image/svg+xml;base64,{logo}"}, "404.html"
+    logo, font = (
+        base64.b64encode((Path(app.srcdir) / name).read_bytes()).decode()
+        for name in (app.config.html_favicon, "book/_static/fonts/source-serif-4.woff2")
+    )
+    carried = {"icon": f"data:image/svg+xml;base64,{logo}", "font": f"data:font/woff2;base64,{font}"}
+    yield "404", {"title": _("There is no page here"), **carried}, "404.html"
     yield "search", {}, "search.html"
 
 

@@ -69,6 +69,8 @@ def gutters(lines: list[str]) -> list[tuple[int, int]]:
         inside = any(line[:start].count("(") > line[:start].count(")") for line in on)
         if start > begin and apart and 2 * len(on) > len(lines) and not single and not inside:
             found.append((start, end))
+        elif all(re.fullmatch(r": [+-]?[\d.]+(?: {2,}[+-]?[\d.]+)+", line[start - 1 :]) for line in lines):
+            found.append((start, end))  # a name, a colon, and then numbers with more room between them
     return found
 
 
@@ -133,6 +135,18 @@ def together(html: str) -> str:
     return html.replace(">± ", ">±").replace(" ± ", " ±\N{NO-BREAK SPACE}")
 
 
+def with_columns_named(table: str) -> str:
+    """Each cell of a data frame with the name of its column, for a wide one stands in blocks on a phone."""
+    names = re.findall(r"<th\b[^>]*>(.*?)</th>", table.partition("</tr>")[0], re.DOTALL)
+
+    def row(found: re.Match) -> str:
+        cells = found[0].split("<td")  # names of the row come first, so columns are counted from the last
+        named = zip(names[len(names) + 1 - len(cells) :], cells[1:], strict=False)
+        return cells[0] + "".join(f'<td data-column="{name.replace(chr(34), "&quot;")}"{cell}' for name, cell in named)
+
+    return re.sub(r"<tr.*?</tr>", row, table, flags=re.DOTALL)
+
+
 class PageChecks(SphinxPostTransform):
     """Every picture has words, every table scrolls inside itself, and what was printed fits a phone."""
 
@@ -159,7 +173,8 @@ class PageChecks(SphinxPostTransform):
                 for fault in pictures.wordless:
                     logger.warning(f"a picture has no words: {fault}", location=raw)
                 if 'class="dataframe"' in raw.astext():
-                    raw.replace_self(nodes.raw("", together(raw.astext()), format="html", classes=raw["classes"]))
+                    table = with_columns_named(together(raw.astext()))
+                    raw.replace_self(nodes.raw("", table, format="html", classes=raw["classes"]))
         for block in list(self.document.findall(nodes.literal_block)):
             if {"output", "stream"} <= set(block["classes"]) or {"output", "text_plain"} <= set(block["classes"]):
                 block.replace_self(nodes.raw("", printed(block.astext()), format="html"))

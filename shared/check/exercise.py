@@ -265,8 +265,13 @@ class Exercise:
         for trial in trials:
             widths = self.widths(*trial.case.sizes) if self.parts else {}
             trial.parts = {name: layer.part_of(trial.layer, name, widths.get(name), turned) for name in self.parts}
-            with torch.no_grad():
-                trial.wanted = self.truth(**trial.inputs, **trial.parts)
+            try:
+                with torch.no_grad():
+                    trial.wanted = self.truth(**trial.inputs, **trial.parts)
+            except Exception as error:
+                if isinstance(error, Wrong) or not isinstance(trial.given, Raised):
+                    raise
+                return _first_wrong([trial])  # parts that do not fit together
             if self.parts and not isinstance(trial.given, Raised):
                 if not _repeats(trial.again, trial.given, trial.wanted):
                     unreached = layer.unreached(trial.given, trial.wanted, trial.own_parts(), go)
@@ -295,7 +300,7 @@ class Exercise:
 
     def _named(self, trials: list[Trial]) -> Mistake | None:
         """The first mistake whose edited solution does what the answer did: in numbers, or else in what it raises."""
-        gives = cache(lambda number, place: self._outcome(self.edited[number][1], trials[place]))
+        gives = cache(lambda number, place: self._outcome(self.edited[number][1], trials, place))
         raised = [trial.given.kind for trial in trials if isinstance(trial.given, Raised)]
         numbers = [trial for trial in trials if not isinstance(trial.given, Raised)]
         # The kind of an error tells only beside numbers. PyTorch raises RuntimeError for all sorts of reasons: beside
@@ -313,9 +318,11 @@ class Exercise:
                         return mistake
         return None
 
-    def _outcome(self, solution: Callable, trial: Trial) -> Any:
+    def _outcome(self, solution: Callable, trials: list[Trial], place: int) -> Any:
         """What an edited solution gives, or how it raises."""
+        trial = trials[place]
         inputs = deepcopy(list(trial.inputs.values()))
+        torch.default_generator.manual_seed(place)  # a function draws what the answer drew
         try:
             with torch.no_grad(), warnings.catch_warnings():
                 warnings.simplefilter("ignore")

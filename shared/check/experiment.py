@@ -65,7 +65,8 @@ a seed left out: for seed in seeds => for seed in seeds[1:] || for seed in seeds
 PAIRED = """
 one seed for all [second]: SECOND => OF_ONE_SEED
 added in place of subtracted: DIFFERENCE => FIRST + SECOND
-other seeds for the second: SECOND => NEXT_SEED
+other seeds for the second: SECOND => OTHER seed + 1) || OTHER seed + 5) || OTHER seed + len(seeds)) ||
+    OTHER seed + 100)
 one model only: DIFFERENCE => FIRST || SECOND
 """
 
@@ -88,5 +89,5 @@ def by_hand(row: str, quantile: str) -> list[Mistake]:
 def over_seeds(first: str = "", second: str = "") -> list[Mistake]:
     """What goes wrong with `for seed in seeds` around runs, two that are subtracted or others."""
     words = {"DIFFERENCE": f"{first} - {second}", "FIRST": first, "SECOND": second}
-    words |= {"OF_ONE_SEED": second.replace("seed)", "seeds[0])"), "NEXT_SEED": second.replace("seed)", "seed + 1)")}
+    words |= {"OF_ONE_SEED": second.replace("seed)", "seeds[0])"), "OTHER ": second.removesuffix("seed)")}
     return family(SEEDS + (PAIRED if first else ""), **words)

@@ -47,6 +47,7 @@ lost_to_the_cut = Exercise(
         the two reviews exchanged: (distractor => (labelled || (distractor >= => (labelled >
         a count instead of a share: .mean() => .sum()
         the share that stays: >= => < || <=
+        one token of room counted as none: (distractor >= => (distractor + 1 >=
         words counted instead of reviews: => return 1 - (window - distractor).clip(0, labelled).sum() / labelled.sum()
         the window is not used: >= window => >= 256
         one answer for each review: .mean() =>
@@ -123,6 +124,7 @@ encode_batch = Exercise(
         every word is kept: >= min_count => >= 1
         one time more is asked for: >= min_count => > min_count
         twice for all: >= min_count => >= 2
+        the rarest words kept: >= min_count => < min_count
         a known word has the number of <UNK>: "<PAD>": 0, "<UNK>": 1 => "<PAD>": 0
         a known word has the number of padding: number[word] = len(number) => number[word] = len(number) - 2
         results in the wrong order [ids]: return ids, ids != 0 => return ids != 0, ids

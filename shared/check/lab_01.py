@@ -69,6 +69,7 @@ masked_softmax = Exercise(
         weight for a text of padding: * mask =>
         {PADDING}
         no mask: {ANEW} scores.softmax(dim=1)
+        added in place of multiplied: * mask => + mask
         the mask the wrong way round: ~mask => mask || ~mask => mask && * mask => || ~mask => mask && * mask =>
             * ~mask || ~mask, {LOWEST} => mask, -torch.inf
         the mask only counted: scores = scores.m => mask = {COUNTED}; scores = scores.m
@@ -214,6 +215,7 @@ masked_mean = Exercise(
         the mask the wrong way round: total = => mask = ~mask; total = || mask.unsqueeze(2) => (~mask).unsqueeze(2) ||
             total = => mask = ~mask; total = && .clamp(min=1) =>
         the mask only counted: total = => mask = {COUNTED}; total =
+        added in place of multiplied: features * mask => features + mask
     """),
 )
 
@@ -280,6 +282,7 @@ effect_of = Exercise(
             - measure(models[0])
         each model compared with the first: - measure(model) => - measure(models[0])
         sign lost [effect]: {CHANGED} => abs({CHANGED})
+        added in place of subtracted [changes]: measure(changed) - => measure(changed) +
         a ratio in place of a difference: measure(changed) - => measure(changed) /
         no mean and interval: return mean_and_interval(differences) => return differences
         changed twice: change(changed) => change(changed); change(changed)

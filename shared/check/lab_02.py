@@ -229,6 +229,7 @@ slope = Exercise(
         sizes and measures exchanged: np.log(sizes), np.log(numbers) => np.log(numbers), np.log(sizes)
         no logarithm of the sizes: np.log(sizes) => sizes
         no logarithm of the measure: np.log(numbers) => numbers
+        a curve in place of a line: 1)[0] => 2)[0] || 0)[0]
         no logarithms: np.log(sizes), np.log(numbers) => sizes, numbers
         one seed for all: measure(size, seed) => measure(size, 0)
         width and seed exchanged [sizes]: measure(size, seed) => measure(seed, size)

@@ -172,6 +172,7 @@ looked_at = Exercise(
         divided by all places [others]: {ALL_COUNTED} || {NUM_OTHERS} => mask.shape[1]
         its own look counted: {ITSELF} || {ITSELF} && {N_COUNTED}
         counted among the others: {N_COUNTED}
+        its own look alone: & ~torch => & torch
         no token may look at itself: {MASKED} =>
             masked_softmax(scores, mask.unsqueeze(1) & ~torch.eye(mask.shape[1], dtype=torch.bool))
         no scale: / {ROOT_OF_K} =>

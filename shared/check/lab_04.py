@@ -143,6 +143,9 @@ average_early = Exercise(
         one row read: {ROW} => weights[:, 0] || weights[:, -1]
         divided once too often: values).sum(dim=1 => values).mean(dim=1
         multiplied by the count: mask / mask => mask * mask
+        added in place of multiplied: share.unsqueeze(2) * => share.unsqueeze(2) + || row.unsqueeze(2) * =>
+            row.unsqueeze(2) +
+        weights not used: row.unsqueeze(2) * values => values
         {VALUES}
         rows of padding counted: {ROW} => weights.mean(dim=1)
         {PADDING}
@@ -204,6 +207,7 @@ look_away = Exercise(
         the accuracy left, not the fall: {FALLS} => right(away).astype(float)
         the accuracy before, not the fall: {FALLS} => right(net).astype(float)
         one half of the reviews: (falls) => (falls[::2]) || (falls[: len(falls) // 2])
+        added in place of subtracted [changes]: {FALLS} => right(net).astype(float) + right(away).astype(float)
         changed answers counted, not errors: {FALLS} => (right(net) != right(away)).astype(float)
         ones in place of zeros: nn.init.zeros_ => nn.init.ones_
     """)

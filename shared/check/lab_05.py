@@ -209,6 +209,7 @@ marks_row = Exercise(
         divided once too often: W_value)).sum(dim=1) => W_value)).mean(dim=1)
         summed over the batch: W_value)).sum(dim=1) => W_value)).sum(dim=0)
         summed over the features: W_value)).sum(dim=1) => W_value)).sum(dim=2)
+        added in place of multiplied: weights.unsqueeze(2) * => weights.unsqueeze(2) +
         squeeze without an axis: .squeeze(2) => .squeeze()
         {PADDING}
         the mask only counted: masked_softmax(scores, mask) => masked_softmax(scores, {COUNTED})

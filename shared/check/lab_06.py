@@ -194,10 +194,12 @@ mend_the_batch = Exercise(
         no root in the scale: {ROOT_OF} => keys.shape[-1]
         d_v instead of k in the scale: {ROOT_OF} => math.sqrt(values.shape[-1])
         multiplied by the scale: / math.sqrt => * math.sqrt
+        the number of texts in the scale: {ROOT_OF} => math.sqrt(keys.shape[0])
         no softmax: weights = powers / {SHARES} => weights = scores
         exponentials not divided: / {SHARES} =>
         {ALL_WORDS}
         queries and keys exchanged: {EINSUM} => "...jk,...ik->...ij"
+        one matrix for both: {EINSUM}, queries, keys => {EINSUM}, queries, queries || {EINSUM}, keys, keys
         weighted with the transposed weights: weights @ values => weights.mT @ values
         {CONTEXT}
         keys brought back: weights @ values => weights @ keys

@@ -77,6 +77,7 @@ language_model = Exercise(
         one row of scores for a text: self.norm(features) => self.norm(features.mean(dim=1))
         weights in place of the features: features, _ => _, features
         {MODEL}
+        norm after each part: norm_first=True => norm_first=False
         pair not taken apart [model]: features, _ = => features =
     """),
 )
@@ -123,7 +124,7 @@ allowed_places = Exercise(
         one place too far: back < reach => back <= reach
         one place too few: back < reach => back < reach - 1
         the places taken for distances: back < reach => places < reach || places[:, None] - places => places[:, None]
-        only outside the window: back < reach => back >= reach
+        only outside the window: back < reach => back >= reach || back > reach
         the window counts real tokens: => places, real = torch.arange(mask.shape[1]), mask.cumsum(dim=1)
             near = real[:, :, None] - real[:, None, :] < reach
             return (places[:, None] >= places) & near & mask[:, None, :]
@@ -262,6 +263,7 @@ worth_of_context = Exercise(
     mistakes=edits(f"""
         nothing is shuffled: far[:, order] => far
         the sign turned round [order]: {GAIN} => surprises_at(pieces) - surprises_at(shuffled)
+        added in place of subtracted [changes]: (shuffled) - => (shuffled) +
         not a difference [order]: {GAIN} => surprises_at(shuffled) || {GAIN} => surprises_at(pieces)
         all words shuffled: {SHUFFLED} => pieces[:, torch.randperm(pieces.shape[1])] ||
             [:, :-near], pieces[:, -near:] => [:, : 1 - near or None], pieces[:, 1 - near or len(pieces[0]) :]

@@ -240,6 +240,7 @@ mend_the_comparison = Exercise(
         one seed for all [models]: {RUN} => train(name, seeds[0])
         the validation reviews reported: measure(best, "test") => measure(best, "validation")
         the sign turned round [first]: tested[0] - tested[1] => tested[1] - tested[0]
+        added in place of subtracted: tested[0] - => tested[0] +
         sign lost: tested[0] - tested[1] => abs(tested[0] - tested[1])
         one model only: tested[0] - tested[1] => tested[0] || tested[0] - tested[1] => tested[1]
         the best seed [models]: training.mean_and_interval(gains) => (max(gains), training.mean_and_interval(gains)[1])

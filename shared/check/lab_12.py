@@ -96,6 +96,10 @@ encoder_layer = Exercise(
         the weights are missing: {OUTPUT} => self.feed_forward_norm(features + self.feed_forward(features))
         another bend: nn.GELU() => nn.ReLU() || nn.GELU() => nn.Tanh() || nn.GELU() => nn.SiLU() ||
             nn.GELU() => nn.GELU("tanh") || nn.GELU() => nn.Identity()
+        multiplied in place of added [block]: features + => features * || (features + self => (features * self ||
+            {FIRST} => self.attention_norm(features * attended)
+        subtracted in place of added: (features + self => (features - self ||
+            {FIRST} => self.attention_norm(features - attended)
         hidden_dim is not used: hidden_dim), nn => 4 * dim), nn && Linear(hidden_dim => Linear(4 * dim
         num_heads is not used: (dim, num_heads) => (dim, 1)
         eps is not used: (dim, eps) => (dim)
@@ -151,7 +155,8 @@ share_on_aim = Exercise(
     mistakes=edits(f"""
         more than one fault is left [aim]: {ON_AIM} => (weights * target.T).sum(dim=-1) && {ASKING} => on_aim
         columns in place of rows: {ON_AIM} => (weights * target).sum(dim=-2) &&
-            target.any(dim=1) => target.any(dim=0) || {ON_AIM} => (weights * target).sum(dim=-2)
+            target.any(dim=1) => target.any(dim=0) || {ON_AIM} => (weights * target).sum(dim=-2) ||
+            (weights * target).sum(dim=1) || (weights * target).sum(dim=0)
         the aim turned: {ON_AIM} => (weights * target.T).sum(dim=-1) ||
             {ON_AIM} => (weights * target.T).sum(dim=-1) && target.any(dim=1) => target.any(dim=0)
         rows without an aim counted: {ASKING} => on_aim
@@ -163,6 +168,9 @@ share_on_aim = Exercise(
         what misses the aim: (weights * target) => (weights * ~target)
         whether it looks there most: {ON_AIM} => target[torch.arange(len(target)), weights.argmax(dim=-1)].double()
         summed over the rows: .mean(dim=-1) => .sum(dim=-1)
+        mean over the wrong axis: .mean(dim=-1) => .mean(dim=-2) || .mean(dim=0)
+        the aim is not used: (weights * target) => weights
+        added in place of multiplied: weights * target => weights + target
         one number for all maps: .mean(dim=-1) => .mean()
     """),
 )
@@ -259,7 +267,7 @@ breadth = Exercise(
     tried="maps with two axes in front, one and none, one of them with weights of exactly 0",
     see="Lab 12, “Exercise 12.4: a measure of your own”",
     mistakes=edits(f"""
-        mean over the wrong axis: mean(dim=-1) => mean(dim=-2) || mean(dim=0)
+        mean over the wrong axis: mean(dim=-1) => mean(dim=-2) || mean(dim=0) || mean(dim=1)
         NaN where a weight is zero: {XLOGY} => (weights * weights.log())
         no exponential: entropy.exp() => entropy
         exponential of the mean: entropy.exp().mean(dim=-1) => entropy.mean(dim=-1).exp()
@@ -272,6 +280,7 @@ breadth = Exercise(
         summed over the rows: mean(dim=-1) => sum(dim=-1)
         one number for all maps: mean(dim=-1) => mean() || weights).sum(dim=-1) => weights).sum()
         Lab 12, “A search for heads”
-        entropy over the wrong axis: weights).sum(dim=-1) => weights).sum(dim=-2) || weights).sum(dim=0)
+        entropy over the wrong axis: weights).sum(dim=-1) => weights).sum(dim=-2) || weights).sum(dim=0) ||
+            weights).sum(dim=1)
     """),
 )

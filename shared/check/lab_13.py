@@ -48,7 +48,8 @@ without_head = Exercise(
         more than one head: (head + 1) => (head + 2) || head * head_dim : (head => : (head ||
             : (head + 1) * head_dim => : || weight.shape[1] // num_heads => weight.shape[1]
         the slice does not start at the head: head * head_dim : => head : ||
-            head * head_dim : (head + 1) * head_dim => head : head + head_dim
+            head * head_dim : (head + 1) * head_dim => head : head + head_dim || head * head_dim : => head_dim : ||
+            head * head_dim : => head + head_dim :
         nothing is taken out: (head + 1) => head || {SILENT} = 0 => pass || (head + 1) => (head - 1)
         all heads but this one: {SILENT} = 0 => kept = {SILENT}.clone(); silent.zero_(); {SILENT} = kept
         only the block on the diagonal: silent[:, => silent[head * head_dim : (head + 1) * head_dim,
@@ -112,6 +113,7 @@ rollout = Exercise(
         the first head only: weights.mean(dim=1) => weights[:, 0]
         averaged over the layers, not the heads: mean(dim=1) => mean(dim=0)
         layers averaged: return mixed => return (weights.mean(dim=(0, 1)) + identity) / 2
+        multiplied in place of divided [layers]: / 2 => * 2
         layers added up: / 2 @ mixed => / 2 + mixed
         element by element: / 2 @ => / 2 * || mixed = identity => mixed = 1 && / 2 @ => / 2 *
         the result turned: return mixed => return mixed.T
@@ -172,7 +174,11 @@ more_than_the_sum = Exercise(
         the group alone: (together - one_by_one) => (together)
         the heads alone: (together - one_by_one) => (one_by_one)
         the whole model left out: lead_without(group) - whole => lead_without(group) && lead_without([head]) - whole =>
-            lead_without([head])
+            lead_without([head]) || lead_without(group) - whole => lead_without(group) ||
+            lead_without([head]) - whole => lead_without([head])
+        added in place of subtracted [changes]: (group) - => (group) + || ([head]) - => ([head]) +
+        one sign turned round: lead_without(group) - whole => whole - lead_without(group) ||
+            lead_without([head]) - whole => whole - lead_without([head])
         averaged over the heads [group]: {ONE_BY_ONE} => {ONE_BY_ONE} / len(group)
         a head left out: for head in group => for head in group[1:] || for head in group => for head in group[:-1]
         more heads each time: {ONE_BY_ONE} => sum(lead_without(group[: n + 1]) - whole for n in range(len(group)))

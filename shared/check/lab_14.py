@@ -292,6 +292,7 @@ with_and_without = Exercise(
         results in the wrong order [before]: return before, measure(changed) => return measure(changed), before
         the difference in place of the second: before, measure(changed) => before, before - measure(changed)
         ones in place of zeros [layer]: {WHERE} => torch.where(heard, added, 1.0)
+        added in place of multiplied: {WHERE} => heard + added
         no model is measured: measure(changed) => measure(layer) || changed = measure(model) => changed = measure(layer)
         no model is copied: copy.deepcopy(model) => copy.deepcopy(layer) || copy.deepcopy(before)
         measured after the change both times: return before, => return measure(changed),

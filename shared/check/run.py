@@ -51,6 +51,12 @@ class Raised:
             said = _("Your code raises {kind} in line {number} of the cell: {text}")
         return said.format(**vars(self)).rstrip(": .")
 
+    def __getattr__(self, name: str) -> Any:
+        """Whoever looks into what was never made says why it was not."""
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise Wrong("raises [with other sizes]", raised=self)
+
     @property
     def mistake(self) -> str:
         """The name of the mistake: what the words of the error tell about its cause."""
@@ -161,12 +167,16 @@ def guarded(function: Callable, *inputs: Any, seconds: float | None = None, of: 
 
 # What Python, PyTorch and NumPy say: the words by which a common error gets a name of its own.
 COMMON_ERRORS = {
-    "sizes that do not fit": "must match|cannot be multiplied|be broadcast|inconsistent|Expected size|to match target",
+    "sizes that do not fit": "must match|cannot be multiplied|be broadcast|must broadcast|inconsistent|Expected size|"
+    "to match target|size mismatch|of equal size|to be equal size|does not match|same length|has shape|have shape",
     "an axis that is not there": "Dimension out of range|tuple index out of range|out of bounds|too many indices|"
     "only one element",
     "a name that is not there": "name '.+' is not defined|local variable",
     "a thing of another kind": "has no attribute|object is not (callable|iterable|subscriptable)|unsupported operand|"
-    "not supported between|can only concatenate|does not support|non-iterable|invalid combination of arguments",
+    "not supported between|can only concatenate|does not support|non-iterable|invalid combination of arguments|"
+    "unhashable|has no len|unsized object|bad operand|must be (a |an )?(int|str|real|Tensor|tuple|torch.bool)|"
+    "interpreted as an integer|converted to|indices must be|not implemented for|only implemented on|"
+    "is not supported|same (dtype|datatype)|expected Tensor|requires a floating point|must have at least",
 }
 
 

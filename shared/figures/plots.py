@@ -162,8 +162,9 @@ def heat_map(
     signed = matrix.min() < 0
     # Either way darker is more, so the picture also reads without colour.
     shades = "cividis_r" if signed else LinearSegmentedColormap.from_list(role, [PAPER, ROLES[role][0]])
-    # Points that a cell has room for, so that no label runs into the next.
-    letters = min(STYLE["font.size"], 72 * (WIDTH - 1.6) / max(height, width) if worded else np.inf)
+    # Points that a cell has room for, so that no label runs into the next; single letters take turns instead.
+    turns = max(height, width) > 16 and {*map(len, [*(row_labels or ()), *(column_labels or ())])} == {1}
+    letters = min(STYLE["font.size"], 72 * (WIDTH - 1.6) / max(height, width) if worded and not turns else np.inf)
     with plt.rc_context(STYLE | {"axes.grid": False, "xtick.labelsize": letters, "ytick.labelsize": letters}):
         figure, axes = plt.subplots(figsize=(WIDTH, inches))
         seaborn.heatmap(
@@ -176,6 +177,7 @@ def heat_map(
             cbar=not few,
             fmt=".2f",
             annot_kws={"fontsize": 10},
+            cbar_kws={"location": "top", "shrink": 0.6} if worded else None,  # beside it, cells would be small
             linewidths=0.8 if few else 0,
             linecolor=PAPER,
             xticklabels=-(-width // 12) if column_labels is None else list(column_labels),
@@ -184,6 +186,10 @@ def heat_map(
         axes.set(title=title, xlabel=columns, ylabel=rows)
         axes.tick_params(length=0)
         axes.tick_params("y", rotation=0)
+        if turns:
+            axes.tick_params("x", rotation=0)
+            plt.setp(axes.get_yticklabels()[1::2], x=-0.045)
+            plt.setp(axes.get_xticklabels()[1::2], y=-0.045)
     return figure
 
 
@@ -207,7 +213,9 @@ def intervals(table: Mapping[str, Mapping[str, tuple[float, float]]], *, measure
     with plt.rc_context(STYLE):
         figure, axes = plt.subplots(figsize=(WIDTH, 1.0 + 0.32 * sum(1 + len(entry) for entry in table.values())))
         for model, entry in table.items():
-            axes.annotate(model, (0, -lines), xycoords=("axes fraction", "data"), va="center", fontweight="bold")
+            paper = {"facecolor": PAPER, "edgecolor": "none", "pad": 1}  # a line that a lab draws ends at the name
+            at = {"xycoords": ("axes fraction", "data"), "va": "center"}
+            axes.annotate(model, (0, -lines), **at, fontweight="bold", bbox=paper)
             lines += 1
             for kind, (mean, half) in entry.items():
                 if not (np.isfinite([mean, half]).all() and half >= 0):
@@ -218,7 +226,7 @@ def intervals(table: Mapping[str, Mapping[str, tuple[float, float]]], *, measure
                 marker, colour = looks[kind]
                 axes.errorbar(mean, -lines, xerr=half or None, color=colour, marker=marker, capsize=4)
                 note = f"{mean:.3f}" + (f" ± {half:.3f}" if half else "")
-                axes.annotate(note, (1.02, -lines), xycoords=("axes fraction", "data"), va="center", fontsize=10)
+                axes.annotate(note, (1.02, -lines), **at, fontsize=10)
                 ticks.append((-lines, kind))
                 lines += 1
         axes.set_yticks(*map(list, zip(*ticks, strict=True)))

@@ -97,10 +97,23 @@ def test_where_a_solution_stood_there_is_a_place_to_write(lab):
     assert cells.index(student.WHY) == cells.index("check.double(double)") + 2
     asked, _, ended = cells[cells.index(student.ANSWER) - 1 :][:3]
     assert asked.endswith(f"## Questions\n\n{student.BEGIN}\n\n**1.** Is it?") and ended == student.END
-    assert "\n".join(cells).count(student.BEGIN) == cells.count(student.END) == 3
     text = "\n".join(cells)
     assert "secret" not in text and "the kept answer" in text, "the story's own folds stay, solutions go"
     assert re.search(r"\]\(https://[^)]*/book/notation\.html\)", text)
+
+
+@pytest.mark.parametrize("make", [small_course.make, small_course.make_to_build])
+def test_what_otter_prints_of_an_answer_has_its_exercise_or_question_the_code_and_the_reason(tmp_path, make):
+    lab = make(tmp_path)
+    cells = [cell.source for cell in student.edition(lab).cells]
+    first, *printed = "\n".join(cells).split(student.BEGIN)
+    printed = [part.split(student.END) for part in printed]
+    folded = [exercise for exercise in exercises.read(lab) if exercise.kind != "build" or exercise.why]
+    assert folded and len(printed) == len(folded) + 1 and student.END not in first
+    for exercise, (part, _) in zip(folded, printed, strict=False):
+        assert part.strip().startswith("### Exercise"), "the heading is printed"
+        assert all(text in part for text in (exercise.statement, exercise.start, exercise.check, student.WHY))
+    assert "**1.** Is it?" in printed[-1][0] and student.ANSWER in printed[-1][0]
 
 
 def test_every_lab_is_written_and_a_malformed_exercise_stops_that_and_changes_nothing(lab, capsys):

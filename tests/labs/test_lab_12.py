@@ -16,7 +16,7 @@ import pytest
 import torch
 from torch import nn
 
-from shared import published_model
+from shared import published_model, reviews
 from shared.data import load_reviews
 from shared.model import MultiHeadSelfAttention
 
@@ -364,6 +364,7 @@ def test_an_environment_without_the_model_is_whole_and_says_what_is_missing(monk
     assert "all other labs do without it" in capsys.readouterr().out
 
 
+@pytest.mark.skipif(reviews.OWN.is_file(), reason="the page shows figures of the film reviews")
 def test_the_page_of_72_heads_says_the_shares_that_the_lab_measured():
     page = (ROOT / "book/seventy_two_heads.md").read_text("utf-8")
     notebook = LAB.with_suffix(".ipynb").read_text("utf-8")

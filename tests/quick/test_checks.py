@@ -242,11 +242,10 @@ def test_twenty_mutants_are_refused_unless_they_are_right_all_the_same(name):
     assert not unknown, "\n\n".join(unknown)
 
 
-def test_most_mutants_that_run_to_their_end_are_refused_by_name():
-    """One that raises is told its error, and the line it stands in."""
+def test_four_mutants_of_five_are_refused_by_name():
     named, raised, refused = (sum(told_of_mutants(name)[place] for name in RIGHT) for place in range(3))
     print(f"all: {named} of {refused} refused by name, {raised} raise")
-    assert named >= 0.7 * (refused - raised)
+    assert named >= 0.8 * refused
 
 
 @pytest.mark.parametrize("name, code", [(name, code) for name in EQUAL for code in EQUAL[name]])

@@ -7,7 +7,7 @@ import sys
 import lab_code
 import pytest
 import slides_in_browser
-from site_in_browser import SITE
+from site_in_browser import SITE, says
 from test_site import LABS, ROOT
 
 DECKS = [lab.removeprefix("labs/") for lab in LABS]
@@ -25,6 +25,9 @@ def test_a_deck_is_read_from_the_last_row_and_asks_nobody_else(visit, address, n
 def test_a_deck_fits_a_lesson(name):
     html = (SITE / "slides" / f"{name}.html").read_text("utf-8")
     assert 10 <= html.count('<aside class="notes">') <= 26  # lab 0 is read in a quarter of an hour
+    said = re.escape(says("From minute {begin} of {minutes}.")).replace(r"\{begin\}", r"\d+")
+    (minutes,) = set(re.findall(said.replace(r"\{minutes\}", r"(\d+)"), html))
+    assert int(minutes) <= 45
 
 
 @pytest.mark.parametrize("name", DECKS)

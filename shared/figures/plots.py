@@ -188,8 +188,8 @@ def heat_map(
         axes.tick_params("y", rotation=0)
         if turns:
             axes.tick_params("x", rotation=0)
-            plt.setp(axes.get_yticklabels()[1::2], x=-0.045)
-            plt.setp(axes.get_xticklabels()[1::2], y=-0.045)
+            plt.setp(axes.get_yticklabels()[1::2], x=-0.065)
+            plt.setp(axes.get_xticklabels()[1::2], y=-0.06)
     return figure
 
 

@@ -13,10 +13,11 @@ import build_site
 import finished
 import formulas
 import identity
+import pandas
 import pytest
 import site_picture
 import yaml
-from outputs import printed
+from outputs import printed, with_columns_named
 from site_in_browser import LANGUAGE, says
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -319,6 +320,19 @@ def test_printed_columns_become_a_table_with_headings():
 def test_a_column_of_numbers_may_end_alike_and_a_name_may_fill_its_field():
     assert rows(printed("encoder  34.6\nmean      1.1")) == [["encoder", "34.6"], ["mean", "1.1"]]
     assert rows(printed("no values 0.9\nmean      0.8\nall       0.7"))[0] == ["no values", "0.9"]
+
+
+def test_a_place_and_its_first_number_part_at_the_colon_where_more_numbers_follow():
+    lines = ("place   0: -0.82  -1.34  -0.58", "place 128: +0.98  -0.05  +0.82")
+    assert rows(printed("\n".join(lines)))[1] == ["place 128:", "+0.98", "-0.05", "+0.82"]
+
+
+def test_a_cell_of_a_data_frame_knows_the_name_of_its_column():
+    frame = pandas.DataFrame(
+        {"a": [1], "<b>": [2]}, index=pandas.MultiIndex.from_tuples([("x", "y")], names=["p", "q"])
+    )
+    cells = re.findall(r'<td data-column="([^"]*)">(\d)</td>', with_columns_named(frame.to_html()))
+    assert cells == [("a", "1"), ("&lt;b&gt;", "2")]
 
 
 def test_a_heading_and_a_long_name_are_not_cut_where_numbers_begin_below():

@@ -34,9 +34,22 @@ COVERED = """() => [...document.querySelectorAll(".highlight:has(> .copy)")].fil
   return [...range.getClientRects()].some((line) => line.right > button.left + 1 && line.left < button.right - 1
     && line.bottom > button.top + 1 && line.top < button.bottom - 1);
 }).map((block) => block.textContent.slice(0, 60))"""
-UNMARKED = """() => [...document.querySelectorAll("pre")].filter((code) => code.scrollWidth > code.clientWidth + 1
-  && !code.closest("details:not([open])") && getComputedStyle(code.parentElement, "::after").content === "none")
-  .map((code) => code.textContent.slice(0, 60))"""
+# Letters of two neighbouring cells, less than 4 pixels apart.
+TOUCHING = """() => [...document.querySelectorAll(".cell_output tr")].flatMap((row) => {
+  const letters = [...row.cells].map((cell) => {
+    const range = document.createRange();
+    range.selectNodeContents(cell);
+    return range.getBoundingClientRect();
+  });
+  return letters.slice(1).filter((right, place) => {
+    const left = letters[place], beside = right.top < left.bottom && left.top < right.bottom;
+    return right.width && left.width && beside && right.left - left.right < 4;
+  }).map(() => row.textContent.slice(0, 80));
+})"""
+UNMARKED = """() => [...document.querySelectorAll("pre, div.math, .scroll")]
+  .filter((wide) => wide.scrollWidth > wide.clientWidth + 1 && !wide.closest("details:not([open])")
+  && !getComputedStyle(wide.matches("pre") ? wide.parentElement : wide, "::after").content.includes("\u203a"))
+  .map((wide) => wide.textContent.slice(0, 60))"""
 
 
 @pytest.fixture(scope="module", params=ALL)
@@ -77,10 +90,11 @@ def test_every_result_is_whole_on_a_phone(opened):
     assert opened.evaluate("document.getElementById('theme')?.getBoundingClientRect().right ?? 0") <= min(WIDTHS) - 16
     assert opened.evaluate(CUT) == [], "a result is cut"
     assert opened.evaluate(COVERED) == [], "a button lies on code"
-    assert opened.evaluate(UNMARKED) == [], "code goes on to the right and nothing says so"
+    assert opened.evaluate(UNMARKED) == [], "something goes on to the right and nothing says so"
     smallest = """Math.min(...Array.from(document.querySelectorAll(".cell_output table *"),
         (e) => parseFloat(getComputedStyle(e).fontSize) || 16))"""
-    assert opened.evaluate(smallest) >= 9.9, "letters too small to read"
+    assert opened.evaluate(smallest) >= 10.4, "letters too small to read"
+    assert opened.evaluate(TOUCHING) == [], "columns run into each other"
 
 
 def test_a_page_is_whole_at_every_width(opened):
@@ -159,12 +173,16 @@ def test_make_offline_packs_the_whole_site(tmp_path):
 # --- how it is used --------------------------------------------------------------------------------------------------
 
 
-def test_what_scrolls_sideways_fades_where_more_is_to_come(visit, address):
+def test_what_scrolls_sideways_shows_a_sign_at_its_edge_where_more_is_to_come(visit, address):
     page = visit(f"{address}/labs/03_queries.html", width=360)
     formula = page.locator("div.math.more").first
-    assert formula.evaluate("e => getComputedStyle(e).maskImage") != "none"
+    sign = "e => getComputedStyle(e, '::after').content"
+    assert "›" in formula.evaluate(sign)
+    before = formula.screenshot()
+    formula.evaluate("e => { e.scrollLeft = 9; }")
+    assert formula.screenshot() != before, "it does not scroll"
     formula.focus()
-    assert formula.evaluate("e => getComputedStyle(e).maskImage") == "none", "a fade would swallow the mark of focus"
+    assert formula.evaluate(sign) == "none", "a fade would swallow the mark of focus"
     handle = formula.element_handle()
     handle.evaluate("e => { e.scrollLeft = e.scrollWidth; }")
     page.wait_for_function("e => !e.classList.contains('more')", arg=handle)
@@ -204,6 +222,25 @@ def test_the_tab_key_reaches_everything_shows_where_it_is_and_skips_the_contents
         return look.scrollBehavior === "smooth" || parseFloat(look.transitionDuration) > 0.01
           || (look.animationName || "none") !== "none"; }).map(e => e.outerHTML.slice(0, 120))"""
     assert page.evaluate(moving) == [], "every visit asks for reduced motion"
+
+
+def test_a_wide_table_of_numbers_stands_in_blocks_on_a_phone_each_number_below_the_name_of_its_column(visit, address):
+    page = visit(f"{address}/labs/11_does_it_help.html", width=min(WIDTHS))
+    wide = page.locator("table.dataframe:has(tr > :nth-child(7))").first
+    names = wide.locator("thead th").all_text_contents()
+    names = [name for name in names if name.strip()]
+    row = wide.locator("tbody tr").first
+    said = row.locator("td").evaluate_all("cells => cells.map(e => getComputedStyle(e, '::before').content)")
+    assert len(names) > 4 and [each.partition(" / ")[0].strip('"') for each in said] == names
+    name, cell = row.locator("th").bounding_box(), row.locator("td").first.bounding_box()
+    assert cell["y"] >= name["y"] + name["height"] - 1
+    page.set_viewport_size({"width": 768, "height": 900})
+    assert row.locator("td").first.evaluate("e => getComputedStyle(e, '::before').content") == "none"
+
+
+def test_a_wrong_address_is_told_in_the_letters_of_the_course(visit, address):
+    page = visit(f"{address}/404.html")
+    page.wait_for_function("[...document.fonts].some((font) => font.status === 'loaded')")
 
 
 def test_a_lab_counts_as_read_once_its_end_was_in_sight(visit, address):

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 from matplotlib.colors import to_hex, to_rgb
+from matplotlib.text import Text
 from test_colours import contrast, mixed
 
 from shared.figures import curves, heat_map, intervals, shaded_words
@@ -90,7 +91,9 @@ def test_many_labels_of_a_heat_map_do_not_run_into_each_other():
     figure.canvas.draw()
     for labels in (figure.axes[0].get_yticklabels(), figure.axes[0].get_xticklabels()):
         boxes = [label.get_window_extent() for label in labels]
-        assert len(boxes) == 31 and not any(a.overlaps(b) for a, b in zip(boxes, boxes[1:], strict=False))
+        pairs = [*zip(boxes, boxes[1:], strict=False), *zip(boxes, boxes[2:], strict=False)]
+        assert len(boxes) == 31 and not any(a.overlaps(b) for a, b in pairs)
+        assert {label.get_fontsize() for label in labels} == {STYLE["font.size"]}, "too small on a phone"
 
 
 @pytest.mark.parametrize("role", ROLES)
@@ -113,6 +116,13 @@ def test_intervals_draw_means_and_widths_and_write_them_out():
     assert segment[:, 0] == pytest.approx([0.85, 0.87])
     assert {"mean", "tf-idf", "plain", "distracted", "0.860 ± 0.010", "0.720", "0.870"} <= set(texts(figure))
     assert len({bar.lines[0].get_marker() for bar in axes.containers}) == 2
+
+
+def test_a_line_that_a_lab_draws_over_intervals_ends_at_a_models_name():
+    figure = intervals({"mean": {"": (0.5, 0.01)}})
+    line = figure.axes[0].axvline(0.5)
+    name = next(text for text in figure.findobj(Text) if text.get_text() == "mean")
+    assert to_rgb(name.get_bbox_patch().get_facecolor()) == to_rgb(PAPER) and name.get_zorder() > line.get_zorder()
 
 
 # --- on a light and on a dark page -------------------------------------------------------------------------------

@@ -175,10 +175,6 @@ looked_at = Exercise(
         its own look alone: & ~torch => & torch
         no token may look at itself: {MASKED} =>
             masked_softmax(scores, mask.unsqueeze(1) & ~torch.eye(mask.shape[1], dtype=torch.bool))
-        no scale: / {ROOT_OF_K} =>
-        no root in the scale: {ROOT_OF_K} => keys.shape[2]
-        d instead of k in the scale: {ROOT_OF_K} => math.sqrt(features.shape[2])
-        multiplied by the scale: / {ROOT_OF_K} => * {ROOT_OF_K}
         one matrix for both: queries @ keys => keys @ keys || queries @ queries
         a sum of the rows, not their mean: / num_others =>
         queries and keys exchanged: queries @ keys.transpose(1, 2) => keys @ queries.transpose(1, 2)
@@ -192,7 +188,8 @@ looked_at = Exercise(
         {LONGER}
         NaN for a text of one token: .clamp(min=1) =>
         one count for all texts: mask.sum(dim=1, keepdim=True) => mask.sum()
-    """),
+    """)
+    + scaling("keys.shape[2]", LAYER, "queries @ keys.transpose(1, 2)", features="features.shape[2]"),
 )
 
 

@@ -181,15 +181,12 @@ looked_at = Exercise(
         who looks, not who is looked at: .sum(dim=1) / => .sum(dim=2) /
         one row read: {RETURNED} => weights[:, 0] || weights[:, -1]
         softmax over the wrong axis: {MASKED} => scores.masked_fill(~mask.unsqueeze(1), -1e30).softmax(dim=1)
-        no mask: {MASKED} => scores.softmax(dim=2)
-        mask after the softmax: {MASKED} => scores.softmax(dim=2) * mask.unsqueeze(1)
-        padding hidden with too small a number: {MASKED} => scores.masked_fill(~mask.unsqueeze(1), -20.0).softmax(2) ||
-            scores.masked_fill(~mask.unsqueeze(1), -100.0).softmax(2)
         {LONGER}
         NaN for a text of one token: .clamp(min=1) =>
         one count for all texts: mask.sum(dim=1, keepdim=True) => mask.sum()
     """)
-    + scaling("keys.shape[2]", LAYER, "queries @ keys.transpose(1, 2)", features="features.shape[2]"),
+    + scaling("keys.shape[2]", LAYER, "queries @ keys.transpose(1, 2)", features="features.shape[2]")
+    + weighing(MASKED, "scores", "mask.unsqueeze(1)", 2, dict.fromkeys(("HIDE", "MASK", "SOFTMAX"), LAYER)),
 )
 
 

@@ -175,24 +175,18 @@ looked_at = Exercise(
         its own look alone: & ~torch => & torch
         no token may look at itself: {MASKED} =>
             masked_softmax(scores, mask.unsqueeze(1) & ~torch.eye(mask.shape[1], dtype=torch.bool))
-        no scale: / {ROOT_OF_K} =>
-        no root in the scale: {ROOT_OF_K} => keys.shape[2]
-        d instead of k in the scale: {ROOT_OF_K} => math.sqrt(features.shape[2])
-        multiplied by the scale: / {ROOT_OF_K} => * {ROOT_OF_K}
         one matrix for both: queries @ keys => keys @ keys || queries @ queries
         a sum of the rows, not their mean: / num_others =>
         queries and keys exchanged: queries @ keys.transpose(1, 2) => keys @ queries.transpose(1, 2)
         who looks, not who is looked at: .sum(dim=1) / => .sum(dim=2) /
         one row read: {RETURNED} => weights[:, 0] || weights[:, -1]
         softmax over the wrong axis: {MASKED} => scores.masked_fill(~mask.unsqueeze(1), -1e30).softmax(dim=1)
-        no mask: {MASKED} => scores.softmax(dim=2)
-        mask after the softmax: {MASKED} => scores.softmax(dim=2) * mask.unsqueeze(1)
-        padding hidden with too small a number: {MASKED} => scores.masked_fill(~mask.unsqueeze(1), -20.0).softmax(2) ||
-            scores.masked_fill(~mask.unsqueeze(1), -100.0).softmax(2)
         {LONGER}
         NaN for a text of one token: .clamp(min=1) =>
         one count for all texts: mask.sum(dim=1, keepdim=True) => mask.sum()
-    """),
+    """)
+    + scaling("keys.shape[2]", LAYER, "queries @ keys.transpose(1, 2)", features="features.shape[2]")
+    + weighing(MASKED, "scores", "mask.unsqueeze(1)", 2, dict.fromkeys(("HIDE", "MASK", "SOFTMAX"), LAYER)),
 )
 
 

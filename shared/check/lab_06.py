@@ -190,11 +190,6 @@ mend_the_batch = Exercise(
         softmax over all scores: {SHARES} => powers.sum(dim=(-2, -1), keepdim=True)
         sentences read each other: {SHARES} => powers.sum()
         {SCALE}
-        no scale: / {ROOT_OF} =>
-        no root in the scale: {ROOT_OF} => keys.shape[-1]
-        d_v instead of k in the scale: {ROOT_OF} => math.sqrt(values.shape[-1])
-        multiplied by the scale: / math.sqrt => * math.sqrt
-        the number of texts in the scale: {ROOT_OF} => math.sqrt(keys.shape[0])
         no softmax: weights = powers / {SHARES} => weights = scores
         exponentials not divided: / {SHARES} =>
         {ALL_WORDS}
@@ -205,7 +200,8 @@ mend_the_batch = Exercise(
         keys brought back: weights @ values => weights @ keys
         queries brought back: weights @ values => weights @ queries
         weights in place of the context: weights @ values => weights
-    """),
+    """)
+    + scaling("keys.shape[-1]", SCALE, values="values.shape[-1]", texts="keys.shape[0]"),
 )
 
 

@@ -6,7 +6,7 @@ import torch
 from torch import nn
 
 from ..model import MultiHeadSelfAttention
-from .attention import COUNTED, attend, real_tokens, scaling
+from .attention import COUNTED, attend, real_tokens, scaling, weighing
 from .exercise import Case, Exercise, draw, drawn
 from .experiment import by_hand, by_sums, known_run, over_seeds
 from .lab_06 import BATCH, SCALE
@@ -234,6 +234,8 @@ def projected(shape: tuple[int, int, int], num_heads: int, lengths: list[int], f
 OWN, ROOT_OF = "slice(head * head_dim, (head + 1) * head_dim)", "math.sqrt(head_dim)"
 IN_TURN, FILL = "slice(head, None, num_heads)", "masked_fill(~mask[:, None, :], -math.inf)"
 ZERO, ALL_FEATURES = "masked_fill(~mask[:, None, :], 0.0)", "math.sqrt(queries.shape[2])"
+WIDTHS_OF_HEADS = {"features": "queries.shape[2]", "heads": "num_heads", "tokens": "queries.shape[1]"}
+HIDING = dict.fromkeys(("HIDE", "MASK", "SOFTMAX"), "Lab 8, “What a mask hides”")
 
 mend_the_heads = Exercise(
     mend_the_heads,
@@ -267,24 +269,12 @@ mend_the_heads = Exercise(
             torch.stack(looked)
         results in the wrong order: torch.cat(brought, dim=2), torch.stack(looked).mean(dim=0) =>
             torch.stack(looked).mean(dim=0), torch.cat(brought, dim=2)
-        {LAYER}
-        d instead of k in the scale: {ROOT_OF} => {ALL_FEATURES}
-        the number of heads in the scale: {ROOT_OF} => math.sqrt(num_heads)
-        the number of tokens in the scale: {ROOT_OF} => math.sqrt(queries.shape[1])
-        no scale: / {ROOT_OF} =>
-        no root in the scale: {ROOT_OF} => head_dim
         queries and keys exchanged: q @ k.transpose(1, 2) => k @ q.transpose(1, 2)
         Lab 8, “What a mask hides”
-        padding scored zero: {FILL} => {ZERO} || {FILL} => mul(mask[:, None, :])
-        mask after the softmax: scores.{FILL}.softmax(dim=2) => scores.softmax(dim=2) * mask[:, None, :]
         padding hidden with too small a number: -math.inf => -5.0 || -10.0
-        the mask on those who ask: {FILL} => masked_fill(~mask[:, :, None], -1e9) || ~mask[:, None, :] =>
-            ~mask[:, :, None]
-        the mask the wrong way round: ~mask => mask
-        no mask: scores.{FILL} => scores
-        softmax over the wrong axis: softmax(dim=2) => softmax(dim=1)
-        no softmax: {FILL}.softmax(dim=2) => mul(mask[:, None, :]) || {FILL}.softmax(dim=2) => clone()
-    """),
+    """)
+    + scaling("head_dim", LAYER, "q @ k.transpose(1, 2)", **WIDTHS_OF_HEADS)
+    + weighing(f"scores.{FILL}.softmax(dim=2)", "scores", "mask[:, None, :]", 2, HIDING, asks="mask[:, :, None]"),
 )
 
 

@@ -8,10 +8,10 @@ from torch import nn
 
 from ..model import MultiHeadSelfAttention
 from ..training import mean_and_interval
-from .attention import real_tokens, texts
+from .attention import family, real_tokens, texts
 from .exercise import Case, Exercise, draw
 from .experiment import asked, by_sums, known_run, over_seeds
-from .mistakes import Wrong, edits
+from .mistakes import Mistake, Wrong, edits
 
 BLOCK = "Lab 9, “The block”"
 
@@ -275,6 +275,39 @@ Y = (
 )
 UNMASKED = Y.replace(", mask)", ")")
 OUTPUT = "self.feed_forward_norm(features + self.feed_forward(features))"
+HALVES = """
+norm inside the sum: => Y= x + norm_1(attend(x)); return y + norm_2(think(y))TOO ||
+    Y= norm_1(x + attend(x)); return y + norm_2(think(y))TOO ||
+    Y= x + norm_1(attend(x)); return norm_2(y + think(y))TOO
+no norm after the attention: => Y= x + attend(x); return norm_2(y + think(y))TOO
+no norm after the feed-forward layer: => Y= norm_1(x + attend(x)); return y + think(y)TOO
+no norm at all: => Y= x + attend(x); return y + think(y)TOO
+norms swapped: => Y= norm_2(x + attend(x)); return norm_1(y + think(y))TOO
+one norm used twice: => Y= norm_1(x + attend(x)); return norm_1(y + think(y))TOO ||
+    Y= norm_2(x + attend(x)); return norm_2(y + think(y))TOO
+feed-forward layer reads the sum before its norm: => Y= x + attend(x); return norm_2(norm_1(y) + think(y))TOO
+feed-forward layer reads the first features: => Y= norm_1(x + attend(x)); return norm_2(y + think(x))TOO
+feed-forward layer first: => Y= norm_1(x + think(x)); return norm_2(y + attend(y))TOO ||
+    Y= norm_2(x + think(x)); return norm_1(y + attend(y))TOO
+attention left out: => Y= norm_1(x); return norm_2(y + think(y))TOO || Y= x; return norm_2(y + think(y))TOO
+SEE_RESIDUAL
+no residual around the attention: => Y= norm_1(attend(x)); return norm_2(y + think(y))TOO
+no residual around the feed-forward layer: => Y= norm_1(x + attend(x)); return norm_2(think(y))TOO
+no residual connection: => Y= norm_1(attend(x)); return norm_2(think(y))TOO
+first features added again: => Y= norm_1(x + attend(x)); return norm_2(x + think(y))TOO
+sum added before its norm: => Y= x + attend(x); return norm_2(y + think(norm_1(y)))TOO
+multiplied in place of added [block]: => Y= norm_1(x * attend(x)); return norm_2(y + think(y))TOO ||
+    Y= norm_1(x + attend(x)); return norm_2(y * think(y))TOO
+subtracted in place of added: => Y= norm_1(x - attend(x)); return norm_2(y + think(y))TOO ||
+    Y= norm_1(x + attend(x)); return norm_2(y - think(y))TOO
+"""
+
+
+def halves(residual: str, weights: str = "") -> list[Mistake]:
+    """What goes wrong in a block with a norm after each of its two halves; `weights` stands behind its output."""
+    also = "weights = self.attention(features, mask)[1]; " if weights else ""
+    return family(HALVES, **{"Y=": also + Y, "TOO": weights, "SEE_RESIDUAL": residual})
+
 
 first_block = Exercise(
     FirstBlock,
@@ -296,42 +329,20 @@ first_block = Exercise(
             {UNMASKED} x + norm_1(attend(x)); return norm_2(y + think(y))
         norm before each part: => {Y} x + attend(norm_1(x)); return y + think(norm_2(y)) ||
             {UNMASKED} x + attend(norm_1(x)); return y + think(norm_2(y))
-        norm inside the sum: => {Y} x + norm_1(attend(x)); return y + norm_2(think(y)) ||
-            {Y} norm_1(x + attend(x)); return y + norm_2(think(y)) ||
-            {Y} x + norm_1(attend(x)); return norm_2(y + think(y))
-        no norm after the attention: => {Y} x + attend(x); return norm_2(y + think(y))
-        no norm after the feed-forward layer: => {Y} norm_1(x + attend(x)); return y + think(y)
-        no norm at all: => {Y} x + attend(x); return y + think(y)
-        norms swapped: => {Y} norm_2(x + attend(x)); return norm_1(y + think(y))
-        one norm used twice: => {Y} norm_1(x + attend(x)); return norm_1(y + think(y)) ||
-            {Y} norm_2(x + attend(x)); return norm_2(y + think(y))
-        feed-forward layer reads the sum before its norm: => {Y} x + attend(x); return norm_2(norm_1(y) + think(y))
-        feed-forward layer reads the first features: => {Y} norm_1(x + attend(x)); return norm_2(y + think(x))
-        feed-forward layer first: => {Y} norm_1(x + think(x)); return norm_2(y + attend(y)) ||
-            {Y} norm_2(x + think(x)); return norm_1(y + attend(y))
-        attention left out: features + attended => features || features = self.attention_norm(features + attended) =>
         feed-forward layer reads the attended features: self.feed_forward(features) => self.feed_forward(attended)
         pair not taken apart: attended, _ = => attended =
         weights in place of the features: attended, _ = => _, attended =
         weights returned too: {OUTPUT} => {OUTPUT}, _
         hidden_dim is not used: hidden_dim), nn => 4 * embed_dim), nn && Linear(hidden => Linear(4 * embed
         num_heads is not used: (embed_dim, num_heads)  # => (embed_dim, 1)  #
-        Lab 9, “What the residual connection does”
-        no residual around the attention: => {Y} norm_1(attend(x)); return norm_2(y + think(y))
-        no residual around the feed-forward layer: => {Y} norm_1(x + attend(x)); return norm_2(think(y))
-        no residual connection: => {Y} norm_1(attend(x)); return norm_2(think(y))
-        first features added again: => {Y} norm_1(x + attend(x)); return norm_2(x + think(y))
-        sum added before its norm: => {Y} x + attend(x); return norm_2(y + think(norm_1(y)))
-        multiplied in place of added [block]: features + attended => features * attended ||
-            features + self => features * self
-        subtracted in place of added: features + attended => features - attended || features + self => features - self
         Lab 9, “What the feed-forward layer does”
         feed-forward layer left out: {OUTPUT} => features || self.feed_forward_norm(features)
         Lab 8, “What a mask hides”
         no mask: (features, mask)  # => (features)  #
         the mask the wrong way round: (features, mask)  # => (features, ~mask)  #
         the mask has no default: mask=None => mask
-    """),
+    """)
+    + halves("Lab 9, “What the residual connection does”"),
 )
 
 

@@ -11,7 +11,7 @@ from .attention import real_tokens, texts
 from .compare import also_numpy
 from .exercise import Case, Exercise, draw
 from .experiment import asked, by_sums
-from .lab_09 import by_pytorch, takes_its_sizes, weights_of_real
+from .lab_09 import by_pytorch, halves, takes_its_sizes, weights_of_real
 from .mistakes import Wrong, edits
 
 LAYER = "Lab 12, “Your attention, their weights”"
@@ -78,28 +78,10 @@ encoder_layer = Exercise(
         norm before each part [first]: self.attention(features, mask) =>
             self.attention(self.attention_norm(features), mask) && {FIRST} => features + attended && {OUTPUT} =>
             features + self.feed_forward(self.feed_forward_norm(features)), weights
-        norm inside the sum: {FIRST} => features + self.attention_norm(attended) && {OUTPUT} =>
-            features + self.feed_forward_norm(self.feed_forward(features)), weights
-        no norm after the attention: {FIRST} => features + attended
-        no norm after the feed-forward layer: {OUTPUT} => features + self.feed_forward(features), weights
-        norms swapped: {FIRST} => self.feed_forward_norm(features + attended) && {OUTPUT} =>
-            self.attention_norm(features + self.feed_forward(features)), weights
-        one norm used twice: return self.feed_forward_norm( => return self.attention_norm( ||
-            = self.attention_norm(features => = self.feed_forward_norm(features
-        no residual around the attention: {FIRST} => self.attention_norm(attended)
-        no residual around the feed-forward layer: {OUTPUT} =>
-            self.feed_forward_norm(self.feed_forward(features)), weights
-        no residual connection: {FIRST} => self.attention_norm(attended) && {OUTPUT} =>
-            self.feed_forward_norm(self.feed_forward(features)), weights
         feed-forward layer left out: {OUTPUT} => self.feed_forward_norm(features), weights
-        attention left out: {FIRST} => self.attention_norm(features)
         the weights are missing: {OUTPUT} => self.feed_forward_norm(features + self.feed_forward(features))
         another bend: nn.GELU() => nn.ReLU() || nn.GELU() => nn.Tanh() || nn.GELU() => nn.SiLU() ||
             nn.GELU() => nn.GELU("tanh") || nn.GELU() => nn.Identity()
-        multiplied in place of added [block]: features + => features * || (features + self => (features * self ||
-            {FIRST} => self.attention_norm(features * attended)
-        subtracted in place of added: (features + self => (features - self ||
-            {FIRST} => self.attention_norm(features - attended)
         hidden_dim is not used: hidden_dim), nn => 4 * dim), nn && Linear(hidden_dim => Linear(4 * dim
         num_heads is not used: (dim, num_heads) => (dim, 1)
         eps is not used: (dim, eps) => (dim)
@@ -107,7 +89,8 @@ encoder_layer = Exercise(
         the mask has no default: mask=None => mask
         no mask: (features, mask) => (features)
         the mask the wrong way round: (features, mask) => (features, None if mask is None else ~mask)
-    """),
+    """)
+    + halves(LAYER, ", weights"),
 )
 
 

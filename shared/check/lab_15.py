@@ -6,14 +6,13 @@ import math
 import torch
 from torch import Tensor, nn
 
-from .attention import scaling
+from .attention import ROOT, scaling
 from .exercise import Case, Exercise, draw
 from .mistakes import Wrong, edits
 
 TURN = "Lab 15, “Two numbers that turn”"
 PAIRS = "Lab 15, “Many pairs, many speeds”"
 APART = "Lab 15, “New places, or more words?”"
-ROOT = "Lab 3, “Why divide by the square root of k?”"
 
 # --- 15.1 --------------------------------------------------------------------------------------------------------
 

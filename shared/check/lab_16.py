@@ -8,13 +8,13 @@ from torch.nn import functional as F
 
 from shared.measure import peak_bytes
 
+from .attention import ROOT, scaling
 from .exercise import Case, Exercise, draw, drawn
 from .mistakes import Wrong, edits
 
 RUNNING = "Lab 16, “A softmax that cannot look ahead”"
 WINDOW = "Lab 16, “Exercise 16.2 (debug): a window read in blocks”"
 CACHE = "Lab 16, “Writing with a memory”"
-ROOT = "Lab 3, “Why divide by the square root of k?”"
 
 # --- 16.3 --------------------------------------------------------------------------------------------------------
 
@@ -199,7 +199,7 @@ mend_the_blocks = Exercise(
         no scale: / math.sqrt(queries.shape[2]) =>
         no root in the scale: math.sqrt(queries.shape[2]) => queries.shape[2]
         the number of tokens in the scale: queries.shape[2] => num_words || queries.shape[2] => num_new
-        d_v instead of k in the scale [steps]: queries.shape[2] => values.shape[2]
+        d_v instead of k in the scale: queries.shape[2] => values.shape[2]
     """),
 )
 
@@ -244,7 +244,7 @@ cached_step = Exercise(
     truth=step_by_loops,
     tried="1 to 4 heads, after 0, 1, 4 and 6 words that were kept",
     see=CACHE,
-    mistakes=edits(f"""
+    mistakes=edits("""
         the newest token left out: => weights = (query @ keys.transpose(1, 2) / math.sqrt(query.shape[2])).softmax(2)
             return weights @ values, torch.cat([keys, key], dim=1), torch.cat([values, value], dim=1)
         the newest token alone: @ keys.transpose => @ keys[:, -1:].transpose && @ values, keys => @ values[:, -1:], keys
@@ -259,13 +259,8 @@ cached_step = Exercise(
         keys and values exchanged [steps]: @ values, keys, values => @ values, values, keys
         the output alone: @ values, keys, values => @ values
         keys brought back: @ values, keys => @ keys, keys
-        {ROOT}
-        no scale: / math.sqrt(query.shape[2]) =>
-        multiplied by the scale: / math.sqrt => * math.sqrt
-        no root in the scale: math.sqrt(query.shape[2]) => query.shape[2]
-        d_v instead of k in the scale [steps]: query.shape[2] => value.shape[2]
-        the number of tokens in the scale: query.shape[2] => keys.shape[1]
-    """),
+    """)
+    + scaling("query.shape[2]", ROOT, "query @ keys.transpose(1, 2)", values="value.shape[2]", tokens="keys.shape[1]"),
 )
 
 # --- 16.4 --------------------------------------------------------------------------------------------------------

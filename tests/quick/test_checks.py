@@ -20,6 +20,7 @@ import torch
 from mutants import mutants
 from right_answers import EQUAL, RIGHT, TRUTH
 from scipy import stats
+from test_promises import CHECKS
 from torch import Tensor
 from wrong_answers import WRONG
 
@@ -118,7 +119,7 @@ def test_a_mistake_found_by_looking_at_the_answer_has_a_sentence():
     assert set(re.findall(r'Wrong\(\s*"(.*?)"', files)) <= set(SENTENCES)
 
 
-@pytest.mark.parametrize("name", RIGHT)
+@pytest.mark.parametrize("name", CHECKS)
 def test_an_exercise_knows_eight_mistakes_three_right_answers_and_twenty_mutants(name):
     assert len({mistake.name for mistake, _ in COURSE[name].edited}) >= 8
     assert len(mutants(COURSE[name].source)) == 20
@@ -234,7 +235,7 @@ def told_of_mutants(name: str) -> tuple[int, int, int, list[str]]:
     return named, raised, len(found) - len(accepted), accepted
 
 
-@pytest.mark.parametrize("name", RIGHT)
+@pytest.mark.parametrize("name", CHECKS)
 def test_twenty_mutants_are_refused_unless_they_are_right_all_the_same(name):
     named, raised, refused, accepted = told_of_mutants(name)
     print(f"{name}: {named} of {refused} refused by name, {raised} raise")

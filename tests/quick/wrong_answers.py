@@ -20,6 +20,7 @@ WRONG = {
         a part is missing: self.features => self.tokens
         wrong width: self.score = nn.Linear(dim, 1) => self.score = nn.Linear(dim, dim)
         no nn.Linear: nn.Linear(dim, 1) => nn.Linear(dim, 1, bias=False)
+        sizes that do not fit: TokenFeatures(vocabulary_size, dim => TokenFeatures(vocabulary_size, dim + 1
     """,
     "effect_of": """
         changes its input: copy.deepcopy(model) => model || copy.deepcopy(model) => copy.copy(model)
@@ -214,6 +215,7 @@ WRONG = {
     """,
     "language_model": """
         a part is missing: self.norm => self.last_norm
+        raises: num_heads=4 => num_heads=5
         causal is not used: causal_mask(ids.shape[1], ids.device) if self.causal else None =>
             causal_mask(ids.shape[1], ids.device)
         num_blocks is not used: range(num_blocks) => range(2)

@@ -69,7 +69,7 @@ paired_interval = Exercise(
         mean forgotten: {RETURNED} => return half
         half the width forgotten: {RETURNED} => return differences.mean()
         not averaged [interval]: differences.mean() => differences
-        Lab 11, “Does pairing help?”
+        Lab 11, “Three sources of chance”
         pairing lost: {SPREAD} => {OF_TWO} ||
             {SPREAD} => {OF_TWO} && len(differences) - 1 => 2 * len(differences) - 2 ||
             {SPREAD} => (np.std(first, ddof=1) + np.std(second, ddof=1)) ||
@@ -78,7 +78,6 @@ paired_interval = Exercise(
             np.asarray(second)
         added in place of subtracted: (first) - => (first) +
         sign lost: {PAIRS} => np.abs({PAIRS}) || {RETURNED} => return abs(differences.mean()), half
-        Lab 11, “All models, first task”
         normal in place of t: {QUANTILE} => stats.norm.ppf(0.975) || 1.96
         the quantile of five seeds: {QUANTILE} => stats.t.ppf(0.975, 4) || 2.78 || 2.776
         the standard error in place of the interval [by hand]: quantile * =>

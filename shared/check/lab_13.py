@@ -168,7 +168,7 @@ more_than_the_sum = Exercise(
     ],
     truth=beyond,
     tried="three groups of heads of which it is known what they do together",
-    see="Lab 13, “Who is missed?”",
+    see="Lab 13, “The lead, and groups of heads”",
     mistakes=edits(f"""
         the sign turned round [group]: together - one_by_one => one_by_one - together
         the group alone: (together - one_by_one) => (together)

@@ -120,14 +120,14 @@ merge = Exercise(
 
 def mend_the_blocks(queries, keys, values, kept_keys, kept_values, reach):
     """What a block of new words brings back, (num_heads, new, value_dim), and the keys and values to keep."""
-    keys = torch.cat([kept_keys, keys], dim=1)  # (num_heads, words, key_dim), the kept words and the new ones
-    values = torch.cat([kept_values, values], dim=1)  # (num_heads, words, value_dim)
+    keys = torch.hstack([kept_keys, keys])  # (num_heads, words, key_dim), the kept words and the new ones
+    values = torch.hstack([kept_values, values])  # (num_heads, words, value_dim)
     num_new, num_words = queries.shape[1], keys.shape[1]
     older = num_words - num_new
     allowed = torch.ones(num_new, num_words, dtype=torch.bool).tril(older).triu(older - reach + 1)  # (new, words)
-    scores = queries @ keys.transpose(1, 2) / math.sqrt(queries.shape[2])  # (num_heads, new, words)
-    weights = scores.masked_fill(~allowed, -math.inf).softmax(dim=2)
-    return weights @ values, keys[:, -reach:], values[:, -reach:]
+    scores = torch.einsum("hnk,hwk->hnw", queries, keys) * queries.shape[2] ** -0.5  # (num_heads, new, words)
+    weights = F.softmax(scores.where(allowed, -math.inf), dim=2)
+    return torch.einsum("hnw,hwv->hnv", weights, values), keys[:, -reach:], values[:, -reach:]
 
 
 def one_block(
@@ -150,10 +150,10 @@ def word_by_word(queries, keys, values, kept_keys, kept_values, reach):
     return torch.cat(outputs, dim=1), keys[:, -reach:], values[:, -reach:]
 
 
-BAND, NOTHING_CUT = ".tril(older).triu(older - reach + 1)", "@ values, keys[:, -reach:], values[:, -reach:]"
-CUT_FIRST = """[kept_keys, keys], dim=1) => [kept_keys, keys], dim=1)[:, -reach:] &&
-            [kept_values, values], dim=1) => [kept_values, values], dim=1)[:, -reach:]"""
-ALLOWED, HIDDEN = "torch.ones(num_new, num_words, dtype=torch.bool)", "masked_fill(~allowed, -math.inf)"
+BAND, NOTHING_CUT = ".tril(older).triu(older - reach + 1)", "values), keys[:, -reach:], values[:, -reach:]"
+CUT_FIRST = """[kept_keys, keys]) => [kept_keys, keys])[:, -reach:] &&
+            [kept_values, values]) => [kept_values, values])[:, -reach:]"""
+ALLOWED, HIDDEN = "torch.ones(num_new, num_words, dtype=torch.bool)", "scores.where(allowed, -math.inf)"
 
 mend_the_blocks = Exercise(
     mend_the_blocks,
@@ -175,31 +175,31 @@ mend_the_blocks = Exercise(
         one place too far: - reach + 1 => - reach
         one place too few: - reach + 1 => - reach + 2
         looks ahead [block]: .tril(older).triu => .triu
-        one step for a whole block: {BAND} => || {BAND} => && {NOTHING_CUT} => @ values, keys, values
+        one step for a whole block: {BAND} => || {BAND} => && {NOTHING_CUT} => values), keys, values
         the next word seen: .tril(older) => .tril(older + 1)
         itself forbidden: .tril(older) => .tril(older - 1)
         places counted from the oldest word: {BAND} => .tril().triu(1 - reach) || {BAND} => .tril()
-        True where hidden: ~allowed => allowed
-        mask after the softmax: scores.{HIDDEN}.softmax(dim=2) => scores.softmax(dim=2) * allowed
+        True where hidden: where(allowed => where(~allowed
+        mask after the softmax: F.softmax({HIDDEN}, dim=2) => F.softmax(scores, dim=2) * allowed
         padding hidden with too small a number [window]: -math.inf => -20.0 || -math.inf => -100.0
-        everything is kept: {NOTHING_CUT} => @ values, keys, values
-        nothing new is kept: {NOTHING_CUT} => @ values, kept_keys, kept_values
-        the old words are not kept: {NOTHING_CUT} => @ values, keys[:, older:], values[:, older:]
-        the oldest words kept: {NOTHING_CUT} => @ values, keys[:, :reach], values[:, :reach]
-        one word fewer is kept: {NOTHING_CUT} => @ values, keys[:, 1 - reach :], values[:, 1 - reach :] ||
-            @ values, keys[:, num_words - reach + 1 :], values[:, num_words - reach + 1 :]
+        everything is kept: {NOTHING_CUT} => values), keys, values
+        nothing new is kept: {NOTHING_CUT} => values), kept_keys, kept_values
+        the old words are not kept: {NOTHING_CUT} => values), keys[:, older:], values[:, older:]
+        the oldest words kept: {NOTHING_CUT} => values), keys[:, :reach], values[:, :reach]
+        one word fewer is kept: {NOTHING_CUT} => values), keys[:, 1 - reach :], values[:, 1 - reach :] ||
+            values), keys[:, num_words - reach + 1 :], values[:, num_words - reach + 1 :]
         the newest token put in front: [kept_keys, keys] => [keys, kept_keys] && [kept_values, values] =>
             [values, kept_values]
         keys and values in two orders: [kept_keys, keys] => [keys, kept_keys] || [kept_values, values] =>
             [values, kept_values]
-        keys and values exchanged [steps]: {NOTHING_CUT} => @ values, values[:, -reach:], keys[:, -reach:]
-        the output alone: {NOTHING_CUT} => @ values
-        no softmax: {HIDDEN}.softmax(dim=2) => {HIDDEN} || masked_fill(~allowed, 0.0)
-        softmax over the wrong axis: softmax(dim=2) => softmax(dim=1)
-        no scale: / math.sqrt(queries.shape[2]) =>
-        no root in the scale: math.sqrt(queries.shape[2]) => queries.shape[2]
-        the number of tokens in the scale: queries.shape[2] => num_words || queries.shape[2] => num_new
-        d_v instead of k in the scale: queries.shape[2] => values.shape[2]
+        keys and values exchanged [steps]: {NOTHING_CUT} => values), values[:, -reach:], keys[:, -reach:]
+        the output alone: {NOTHING_CUT} => values)
+        no softmax: F.softmax({HIDDEN}, dim=2) => {HIDDEN} || F.softmax({HIDDEN}, dim=2) => scores.where(allowed, 0.0)
+        softmax over the wrong axis: dim=2) => dim=1)
+        no scale: * queries.shape[2] ** -0.5 =>
+        no root in the scale: * queries.shape[2] ** -0.5 => / queries.shape[2]
+        the number of tokens in the scale: queries.shape[2] ** => num_words ** || queries.shape[2] ** => num_new **
+        d_v instead of k in the scale: queries.shape[2] ** => values.shape[2] **
     """),
 )
 

@@ -324,6 +324,6 @@ WRONG = {
     """,
     "without_head": """
         changes its input: weight.clone() => weight
-        raises: weight.shape[1] // num_heads => weight.shape[1] / num_heads
+        a thing of another kind: weight.shape[1] // num_heads => weight.shape[1] / num_heads
     """,
 }

@@ -69,7 +69,7 @@ batched_attention = Exercise(
     widths=lambda d_in, d_k, d_v: {"W_query": (d_in, d_k), "W_key": (d_in, d_k), "W_value": (d_in, d_v)},
     tried="one sentence, batches of sizes that differ, sentences of one word, and four sentences of four words with "
     "four features, in double precision, against PyTorch's scaled_dot_product_attention",
-    see=BATCH,
+    see=ALL_WORDS,
     mistakes=scaling("keys.shape[-1]", SCALE, **WIDTHS)
     + edits(unweighed(WEIGHTS, SCALED, "math.sqrt(keys.shape[-1])"))
     + mixing("x", "transpose(-2, -1)", "values", EACH=ALL_WORDS, WHOM=ONE_WORD, PRODUCT=ALL_WORDS, BACK=CONTEXT)

@@ -19,15 +19,18 @@ import notebooks
 ROOT = Path(__file__).resolve().parents[1]
 
 
-def run(root: Path, labs: list[Path], environment: dict[str, str]) -> tuple[int, dict[str, list[str]]]:
-    """Run labs of the course at `root` and compare their outputs.
+def run(
+    root: Path, labs: list[Path], environment: dict[str, str], threads: int = 1
+) -> tuple[int, dict[str, list[str]]]:
+    """Run labs of the course at `root`, of so many threads each, and compare their outputs.
 
     Returns nbval's exit status, and for each lab one word a cell: "" or "red".
     """
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.xml"
         # --dist loadfile keeps the cells of a lab together and in order, in one kernel.
-        side_by_side = [f"-n{min(machine.processes(), len(labs))}", "--dist=loadfile", "--no-loadscope-reorder"]
+        processes = min(max(1, machine.processes() // threads), len(labs))
+        side_by_side = [f"-n{processes}", "--dist=loadfile", "--no-loadscope-reorder"]
         options = ["-q", "--nbval", "--nbval-current-env", *side_by_side, "-p", "no:cacheprovider"]
         files = [f"labs/{lab.stem}.ipynb" for lab in reversed(labs)]
         status = subprocess.run(

@@ -80,7 +80,7 @@ def main(root: Path, numbers: list[str]) -> int:
             if not environment:
                 lines.append((name, "", "not run", ""))
                 continue
-            status, cells = check_outputs.run(root, labs, environment)
+            status, cells = check_outputs.run(root, labs, environment, int(environment["OMP_NUM_THREADS"]))
             for lab in labs:
                 own = cells[lab.stem]
                 red = [str(place) for place, outcome in enumerate(own) if outcome]

@@ -183,6 +183,9 @@ def heat_map(
             xticklabels=-(-width // 12) if column_labels is None else list(column_labels),
             yticklabels="auto" if row_labels is None else list(row_labels),
         )
+        for number, shade in zip(axes.texts, axes.collections[0].get_facecolors(), strict=False):
+            # Seaborn's own limit leaves white numbers on middle shades, where black ones are read better.
+            number.set_color("black" if seaborn.utils.relative_luminance(shade) > 0.18 else "white")
         axes.set(title=title, xlabel=columns, ylabel=rows)
         axes.tick_params(length=0)
         axes.tick_params("y", rotation=0)

@@ -222,3 +222,10 @@ def test_weights_that_are_all_zero_shade_nothing():
 def test_bad_input_is_answered_with_a_sentence(draw, says):
     with pytest.raises(ValueError, match=says):
         draw()
+
+
+def test_numbers_in_cells_stand_out_from_every_shade():
+    drawn = heat_map(np.linspace(-6, 4, 64).reshape(8, 8)).axes[0]
+    pairs = list(zip(drawn.texts, drawn.collections[0].get_facecolors(), strict=True))
+    assert len(pairs) == 64
+    assert min(contrast(to_hex(number.get_color()), to_hex(shade)) for number, shade in pairs) > 4.5

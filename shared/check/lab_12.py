@@ -95,65 +95,55 @@ encoder_layer = Exercise(
 
 
 # --- 12.2 ---
-def share_on_aim(weights, target):
-    """How much of its attention each map gives to an aim, mean over the rows that have one."""
-    on_aim = (weights * target).sum(dim=-1)  # (layers, heads, pieces)
-    return on_aim[..., target.any(dim=1)].mean(dim=-1)
+def share_on_aim(weights, aim):
+    """How much of its attention each map gives to an aim, mean over the pieces that have one."""
+    asking = torch.arange(len(aim))[aim >= 0]  # (asking,)
+    return weights[..., asking, aim[asking]].mean(dim=-1)  # (layers, heads)
 
 
-def share_by_loops(weights, target):
+def share_by_loops(weights, aim):
     found = []
     for layer in weights.tolist():
         found.append([])
         for rows in layer:
-            given = [
-                sum(w for w, aim in zip(row, aims, strict=True) if aim)
-                for row, aims in zip(rows, target.tolist(), strict=True)
-                if any(aims)
-            ]
+            given = [row[place] for row, place in zip(rows, aim.tolist(), strict=True) if place != -1]
             found[-1].append(sum(given) / len(given))
     return torch.tensor(found, dtype=weights.dtype)
 
 
-def aim_of(pieces: int, seed: int) -> Tensor:
-    """Where to look, bool (pieces, pieces); two rows and a column have nothing."""
-    target = draw(pieces, pieces, seed=seed) > 0
-    target[0, 1], target[1, 2], target[2], target[-1], target[:, 0] = True, True, False, False, False
-    return target
-
-
-ON_AIM, ASKING = "(weights * target).sum(dim=-1)", "on_aim[..., target.any(dim=1)]"
+ON_AIM, ASKING = "asking, aim[asking]", "[aim >= 0]"
+PICKED = "weights[..., asking, aim[asking]]"
 
 share_on_aim = Exercise(
     share_on_aim,
     cases=[
-        Case({"weights": maps(2, 3, 5, 5), "target": aim_of(5, 1)}),
-        Case({"weights": maps(3, 2, 6, 6, seed=1), "target": aim_of(6, 2)}),
-        Case({"weights": maps(1, 4, 4, 4, seed=2), "target": aim_of(4, 5)}),
+        Case({"weights": maps(2, 3, 5, 5), "aim": torch.tensor([-1, 0, 3, 1, -1])}),
+        Case({"weights": maps(3, 2, 6, 6, seed=1), "aim": torch.tensor([5, 2, -1, 0, 0, -1])}),
+        Case({"weights": maps(1, 4, 4, 4, seed=2), "aim": torch.tensor([2, -1, 0, 1])}),
     ],
     truth=share_by_loops,
     view=also_numpy,
     tried="three texts and aims, in which some pieces have nothing to look at",
     see="Lab 12, “A search for heads”",
     mistakes=edits(f"""
-        more than one fault is left [aim]: {ON_AIM} => (weights * target.T).sum(dim=-1) && {ASKING} => on_aim
-        columns in place of rows: {ON_AIM} => (weights * target).sum(dim=-2) &&
-            target.any(dim=1) => target.any(dim=0) || {ON_AIM} => (weights * target).sum(dim=-2) ||
-            (weights * target).sum(dim=1) || (weights * target).sum(dim=0)
-        the aim turned: {ON_AIM} => (weights * target.T).sum(dim=-1) ||
-            {ON_AIM} => (weights * target.T).sum(dim=-1) && target.any(dim=1) => target.any(dim=0)
-        rows without an aim counted: {ASKING} => on_aim
-        the rows that are asked: target.any(dim=1) => target.any(dim=0)
-        rows that aim everywhere: target.any(dim=1) => target.all(dim=1)
-        the largest in place of the sum: {ON_AIM} => (weights * target).amax(dim=-1)
-        averaged over the aim: {ON_AIM} => (weights * target).sum(dim=-1) / target.sum(dim=-1).clamp(min=1) ||
-            {ON_AIM} => (weights * target).mean(dim=-1)
-        what misses the aim: (weights * target) => (weights * ~target)
-        whether it looks there most: {ON_AIM} => target[torch.arange(len(target)), weights.argmax(dim=-1)].double()
+        more than one fault is left [aim]: {ASKING} => && {ON_AIM} => aim[asking], asking
+        the aim turned: {ON_AIM} => aim[asking], asking
+        rows without an aim counted: {ASKING} => ||
+            .mean(dim=-1) => .sum(dim=-1) / len(aim) || => on_aim = weights[..., torch.arange(len(aim)), aim.clamp(min=0)]
+            return on_aim.mean(dim=-1)
+        an aim at the first piece left out: {ASKING} => [aim > 0]
+        the last piece left out: {ASKING} => [(aim >= 0) & (aim < len(aim) - 1)]
+        each row at the aims of all: {PICKED} => weights[..., asking[:, None], aim[asking]].mean(dim=-1) ||
+            weights[..., asking[:, None], aim[asking]].sum(dim=-1)
+        the rows of those that are aimed at: {ON_AIM} => aim[asking], aim[asking]
+        what a piece gives to itself: {ON_AIM} => asking, asking
+        aims of the first rows: {ON_AIM} => asking, aim[: len(asking)] || torch.arange(len(asking)), aim[asking]
+        the largest in place of the aim: {PICKED} => weights[..., asking, :].amax(dim=-1)
+        the aim is not used: {PICKED} => weights[..., asking, :].sum(dim=-1) || weights[..., asking, :].mean(dim=-1)
+        what misses the aim: {PICKED} => (1 - weights[..., asking, aim[asking]])
+        whether it looks there most: {PICKED} => (weights[..., asking, :].argmax(dim=-1) == aim[asking]).double()
         summed over the rows: .mean(dim=-1) => .sum(dim=-1)
         mean over the wrong axis: .mean(dim=-1) => .mean(dim=-2) || .mean(dim=0)
-        the aim is not used: (weights * target) => weights
-        added in place of multiplied: weights * target => weights + target
         one number for all maps: .mean(dim=-1) => .mean()
     """),
 )

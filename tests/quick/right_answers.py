@@ -533,10 +533,12 @@ RIGHT = {
         keywords: nn.LayerNorm(dim, eps) => nn.LayerNorm(normalized_shape=dim, eps=eps)
     """,
     "share_on_aim": """
-        by einsum: => rows = target.any(dim=1)
-            return torch.einsum("lhij,ij->lh", weights, target.to(weights.dtype)) / rows.sum()
-        by masked_fill: => given = weights.masked_fill(~target, 0).sum(-1)
-            return given[:, :, target.sum(1) > 0].mean(2)
+        by einsum: => target = torch.nn.functional.one_hot(aim.clamp(min=0), len(aim)) * (aim >= 0)[:, None]
+            return torch.einsum("lhij,ij->lh", weights, target.to(weights.dtype)) / (aim >= 0).sum()
+        by gather: => given = weights.gather(3, aim.clamp(min=0).expand(*weights.shape[:2], -1)[..., None])[..., 0]
+            return given[:, :, aim != -1].mean(2)
+        by a loop: => rows = [i for i in range(len(aim)) if aim[i] != -1]
+            return sum(weights[:, :, i, aim[i]] for i in rows) / len(rows)
     """,
     "search_and_test": """
         by unravel_index: => import numpy as np

@@ -24,10 +24,14 @@ def by_sums(numbers: Sequence[float], quantile: float | None = None) -> tuple[fl
 
 
 ASKED = """
-the standard error in place of the interval: CALL => (lambda row: (row.mean(), row.std() / len(row) ** 0.5))(TENSOR)
-the spread in place of the interval: CALL => (lambda row: (row.mean(), row.std()))(TENSOR)
+the standard error in place of the interval: CALL => (lambda row: (row.mean(), row.std() / len(row) ** 0.5))(TENSOR) ||
+    (lambda row: (row.mean(), row.std(correction=0) / len(row) ** 0.5))(TENSOR)
+the spread in place of the interval: CALL => (lambda row: (row.mean(), row.std()))(TENSOR) ||
+    (lambda row: (row.mean(), row.std(correction=0)))(TENSOR)
 normal in place of t: CALL => (lambda row: (row.mean(), 1.96 * row.std() / len(row) ** 0.5))(TENSOR) ||
+    (lambda row: (row.mean(), 1.96 * row.std(correction=0) / len(row) ** 0.5))(TENSOR) ||
     (lambda row: (row.mean(), 2 * row.std() / len(row) ** 0.5))(TENSOR)
+one number in the interval: CALL => HALF((ROW)[:1])
 whole width: CALL => (lambda mean, half: (mean, 2 * half))(*CALL)
 ends in place of mean and half: CALL => (lambda mean, half: (mean - half, mean + half))(*CALL)
 results in the wrong order [interval]: CALL => CALL[::-1]
@@ -78,6 +82,7 @@ def asked(row: str, apart: Sequence[str] = (), of: str = "", call: str = "mean_a
     """
     rows = ", ".join(f"torch.as_tensor({one})" for one in apart)
     words = {"CALL": f"{call}({row})", "TENSOR": f"torch.as_tensor({row})", "HALF": call, "ROWS": rows, "OF": of}
+    words["ROW"] = row
     return family(ASKED + (APART if apart else ""), **words)
 
 

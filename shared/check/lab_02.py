@@ -60,6 +60,7 @@ key_pooling = Exercise(
     "scaled_dot_product_attention",
     see=SPLIT_IN_TWO,
     mistakes=edits(f"""
+        scaled [pooling]: = self.query(keys).squeeze(2) => = self.query(keys).squeeze(2) / keys.shape[2] ** 0.5
         a tanh between key and query: self.W_key(features) => self.W_key(features).tanh()
         keys added up in place of asked: self.query(keys).squeeze(2) => keys.sum(dim=2)
         one output for each token: => features = self.features(ids)

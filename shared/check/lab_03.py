@@ -85,6 +85,7 @@ def layer(brought: str, scores: str = "scores", others=("queries", "keys"), **wi
         the axis of the mask is lost: {WEIGH} => masked_softmax(scores, mask) ||
             scores.masked_fill(~mask, -1e30).softmax(dim=2)
         scores returned instead of weights: {brought}, weights => {brought}, {scores}
+        weights returned transposed: {brought}, weights => {brought}, weights.mT
         results in the wrong order: weights @ {brought}, weights => weights, weights @ {brought}
         {PADDING}
         the mask only counted: {WEIGH} => masked_softmax(scores, ({COUNTED}).unsqueeze(1))
@@ -166,7 +167,7 @@ looked_at = Exercise(
     see=LAYER,
     mistakes=edits(f"""
         more than one fault is left [rows]: {OF_TOKENS} && {ALL_ROWS} && {ALL_COUNTED} || {OF_TOKENS} && {ALL_ROWS} ||
-            {OF_TOKENS} && {ALL_COUNTED} || {ALL_ROWS} && {ALL_COUNTED}
+            {OF_TOKENS} && {ALL_COUNTED} || {ALL_ROWS} && {ALL_COUNTED} || {ALL_ROWS} && {NUM_OTHERS} => mask.shape[1]
         the number of tokens in the scale: {OF_TOKENS}
         rows of padding counted: {ALL_ROWS}
         divided by all places [others]: {ALL_COUNTED} || {NUM_OTHERS} => mask.shape[1]
@@ -176,7 +177,7 @@ looked_at = Exercise(
         no token may look at itself: {MASKED} =>
             masked_softmax(scores, mask.unsqueeze(1) & ~torch.eye(mask.shape[1], dtype=torch.bool))
         one matrix for both: queries @ keys => keys @ keys || queries @ queries
-        a sum of the rows, not their mean: / num_others =>
+        summed over the rows [real tokens]: / num_others =>
         queries and keys exchanged: queries @ keys.transpose(1, 2) => keys @ queries.transpose(1, 2)
         who looks, not who is looked at: .sum(dim=1) / => .sum(dim=2) /
         one row read: {RETURNED} => weights[:, 0] || weights[:, -1]

@@ -74,6 +74,7 @@ batched_attention = Exercise(
     + edits(unweighed(WEIGHTS, SCALED, "math.sqrt(keys.shape[-1])"))
     + mixing("x", "transpose(-2, -1)", "values", EACH=ALL_WORDS, WHOM=ONE_WORD, PRODUCT=ALL_WORDS, BACK=CONTEXT)
     + edits(f"""
+        more than one fault is left [sentence]: keys.transpose(-2, -1) => keys.T && dim=-1 => dim=1
         transpose of the wrong axes [batch]: keys.transpose(-2, -1) => keys.permute(*reversed(range(keys.dim()))) ||
             keys.transpose(0, 2) || keys.transpose(0, 1) || keys.transpose(-3, -1) || keys.transpose(-3, -2) || keys.t()
         only for a batch: transpose(-2, -1) => transpose(1, 2) || permute(0, 2, 1) ||
@@ -122,12 +123,13 @@ def its_weight(layer, W):
 
 def learns_alone(answer, run):
     """The layer can learn, and W does not learn with it."""
-    W = draw(3, 2).to(torch.get_default_dtype())
-    weight = run(lambda: answer(W)).weight
-    if not weight.requires_grad:
-        raise Wrong("cannot learn", see=CLASSES)
-    if weight.untyped_storage().data_ptr() == W.untyped_storage().data_ptr():
-        raise Wrong("memory shared", see=CLASSES)
+    for shape in ((3, 2), (1, 3)):  # one row turned is a view, even where others would be copied
+        W = draw(*shape).to(torch.get_default_dtype())
+        weight = run(lambda W=W: answer(W)).weight
+        if not weight.requires_grad:
+            raise Wrong("cannot learn", see=CLASSES)
+        if weight.untyped_storage().data_ptr() == W.untyped_storage().data_ptr():
+            raise Wrong("memory shared", see=CLASSES)
 
 
 COPY = "layer.weight.copy_(W.T)"
@@ -186,6 +188,8 @@ mend_the_batch = Exercise(
         the number of tokens in the scale: {ROOT_OF} => {FRONT_ROOT} || math.sqrt(keys.shape[-2])
         softmax over the wrong axis: {SHARES} => powers.sum(dim=-2, keepdim=True)
         softmax over the batch: {SHARES} => powers.sum(dim=0, keepdim=True)
+        axis not kept [sum]: {SHARES} => powers.sum(dim=-1) || powers.sum(dim=1) ||
+            {SHARES} => powers.sum(dim=1) && {ROOT_OF} => {FRONT_ROOT}
         only for a batch: {SHARES} => powers.sum(dim=2, keepdim=True) || {ROOT_OF} => math.sqrt(keys.shape[2])
         softmax over all scores: {SHARES} => powers.sum(dim=(-2, -1), keepdim=True)
         sentences read each other: {SHARES} => powers.sum()

@@ -77,6 +77,7 @@ def one_for_each_text(shape: tuple[int, int, int], lengths: list[int] | None = N
 
 LOOKED_AT, ASKING, INF = "mask[:, None, None, :]", "mask[:, None, :, None]", 'float("-inf")'
 MAY_LOOK, WEIGH = "attention_mask[..., None, :, :]", "masked_softmax(scores, allowed)"
+TOGETHER = "may_look if mask is None else may_look & allowed"
 BOTH = "(torch.tensor(True) if allowed is None else allowed)"  # the mask where there is one
 HIDDEN = f"scores.masked_fill(~{BOTH}, {INF})"
 SHAPE, TURNED = "(self.num_heads, self.head_dim)", "(self.head_dim, self.num_heads)"
@@ -179,8 +180,12 @@ many_heads = Exercise(
         the axis of the mask is lost [heads]: {LOOKED_AT} => mask || mask[:, None, :] || mask[:, :, None]
         the mask only counted: allowed = mask => mask = {COUNTED}; allowed = mask
         looks ahead: {MAY_LOOK} => {MAY_LOOK}.mT
+        one mask takes the place of the other: {TOGETHER} => may_look ||
+            {TOGETHER} => may_look if mask is None else allowed
+        either in place of both: may_look & allowed => may_look | allowed
         Lab 8, “Exercise 8.1 (build): the layer”
-        a text's mask laid over a head: {MAY_LOOK} => attention_mask || {MAY_LOOK} => attention_mask[None]
+        a text's mask laid over a head: {MAY_LOOK} => attention_mask || {MAY_LOOK} => attention_mask[None] ||
+            {MAY_LOOK} => attention_mask && {WEIGH} => scores.masked_fill(~{BOTH}, -1e9).softmax(dim=-1)
         one order for all texts [mask]: {MAY_LOOK} => attention_mask.view(-1, *attention_mask.shape[-2:])[0]
         {CUT}
         heads cut and joined by a plain reshape: {SWAP} => {RESHAPED} && {JOIN} => {PLAIN_JOIN}

@@ -42,7 +42,12 @@ def by_pytorch(
     norm_first, features, attention, attention_norm, feed_forward, feed_forward_norm, mask, allowed=None, **more
 ):
     """PyTorch's own layer with the same weights, a text at a time; what a padded place gives is nobody's business."""
-    width, first, last = features.shape[2], feed_forward[0], feed_forward[-1]
+    if not isinstance(attention, MultiHeadSelfAttention):
+        raise Wrong("no MultiHeadSelfAttention")
+    ends = [feed_forward[place] for place in (0, -1)] if isinstance(feed_forward, nn.Sequential) else [None]
+    if not all(isinstance(end, nn.Linear) for end in ends):
+        raise Wrong("no linear map at the ends")
+    width, (first, last) = features.shape[2], ends
     made_for = {attention.W_query.in_features, first.in_features, last.out_features}
     if made_for != {width} or first.out_features != last.in_features:
         raise Wrong("wrong width [block]", width=width)
@@ -209,7 +214,8 @@ layer_norm = Exercise(
         to_be_normalised(2, 1, 3, eps=1e-3),
     ],
     truth=lambda features, scale, shift, eps: F.layer_norm(features, scale.shape, scale, shift, eps),
-    without=("layer_norm", "LayerNorm", "native_layer_norm"),
+    without=tuple(f"{which}_norm" for which in ("layer", "native_layer", "group", "instance", "batch"))
+    + tuple(f"{which}Norm" for which in ("Layer", "Group")),
     tried="features with a batch and without, a large eps and small ones, and tokens whose features are all equal",
     see="Lab 9, “What layer normalisation does”",
     mistakes=edits(f"""
@@ -388,6 +394,7 @@ missed_by_rate = Exercise(
             accuracy("nothing", rate, a) - accuracy(part_away, rate, b) for a in seeds for b in seeds
         one rate for all: rate, seed) - => rates[0], seed) - && part_away, rate, seed) => part_away, rates[0], seed) ||
             part_away, rate, seed) => part_away, rates[0], seed) || "nothing", rate, seed) => "nothing", rates[0], seed)
+        numbers of earlier rounds kept: found = {{}} => found, gains = {{}}, [] && gains = [ => gains += [
         another part: accuracy(part_away, rate => accuracy("norm", rate || accuracy(part_away, rate =>
             accuracy("residual", rate
     """)

@@ -79,7 +79,8 @@ paired_interval = Exercise(
         added in place of subtracted: (first) - => (first) +
         sign lost: {PAIRS} => np.abs({PAIRS}) || {RETURNED} => return abs(differences.mean()), half
         normal in place of t: {QUANTILE} => stats.norm.ppf(0.975) || 1.96
-        the quantile of five seeds: {QUANTILE} => stats.t.ppf(0.975, 4) || 2.78 || 2.776
+        the quantile of five seeds: {QUANTILE} => stats.t.ppf(0.975, 4) || 2.78 || 2.776 ||
+            {QUANTILE} => 2.776 && np.sqrt(len(differences)) => np.sqrt(5)
         the standard error in place of the interval [by hand]: quantile * =>
         wrong degrees of freedom: len(differences) - 1) => len(differences)) || len(differences) - 2) ||
             2 * len(differences) - 2)
@@ -135,7 +136,8 @@ sign_flips = Exercise(
             - 1e-12 => && {MEANS} => patterns @ differences / len(differences) ||
             - 1e-12 => && {MEANS} => (patterns * differences).sum(axis=1) / len(differences)
         measured pattern not counted: >= abs(differences.mean()) - 1e-12 => > abs(differences.mean()) + 1e-12 ||
-            - 1e-12 => + 1e-12
+            - 1e-12 => + 1e-12 || >= abs(differences.mean()) - 1e-12 => > abs(differences.mean())
+        always five signs: repeat=len(differences) => repeat=5
         a count instead of a share [patterns]: np.mean(np.abs => np.sum(np.abs
         the other share: >= => < || >= abs(differences.mean()) - 1e-12 => <= abs(differences.mean()) + 1e-12
         sign of the measured mean kept: abs(differences.mean()) => differences.mean()
@@ -237,7 +239,8 @@ mend_the_comparison = Exercise(
         the worst epoch: {BEST} => min(epochs, key=lambda net: measure(net, "validation"))
         one seed for all [second]: {RUN} => train(name, seed if len(tested) == 0 else seeds[0])
         one seed for all [models]: {RUN} => train(name, seeds[0])
-        the validation reviews reported: measure(best, "test") => measure(best, "validation")
+        the validation reviews reported: measure(best, "test") => measure(best, "validation") ||
+            measure(best, "validation" if tested else "test") || measure(best, "test" if tested else "validation")
         the sign turned round [first]: tested[0] - tested[1] => tested[1] - tested[0]
         added in place of subtracted: tested[0] - => tested[0] +
         sign lost: tested[0] - tested[1] => abs(tested[0] - tested[1])
@@ -321,7 +324,8 @@ told_before = Exercise(
         close told last: {CLOSE} => {CLOSE} and not {ABOVE} and not mean + half < 0
         the band around the other side: {CLOSE} => mean + half < band || mean - half > -band
         higher by the mean alone: {ABOVE} => mean > 0
-        higher only above the band: {ABOVE} => mean - half > band
+        higher only above the band: {ABOVE} => mean - half > band ||
+            {ABOVE} => mean - half > band && mean + half < 0 => mean + half < -band
         never lower: "lower" if mean + half < 0 else "undecided" => "undecided"
         never undecided: mean + half < 0 => mean < 0
         the sign turned round [first]: train(first, seed) - train(second, seed) =>

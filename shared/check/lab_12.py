@@ -147,7 +147,7 @@ share_on_aim = Exercise(
         rows that aim everywhere: target.any(dim=1) => target.all(dim=1)
         the largest in place of the sum: {ON_AIM} => (weights * target).amax(dim=-1)
         averaged over the aim: {ON_AIM} => (weights * target).sum(dim=-1) / target.sum(dim=-1).clamp(min=1) ||
-            {ON_AIM} => (weights * target).mean(dim=-1)
+            {ON_AIM} => (weights * target).mean(dim=-1) || => return (weights * target).sum(dim=(-2, -1)) / target.sum()
         what misses the aim: (weights * target) => (weights * ~target)
         whether it looks there most: {ON_AIM} => target[torch.arange(len(target)), weights.argmax(dim=-1)].double()
         summed over the rows: .mean(dim=-1) => .sum(dim=-1)

@@ -88,13 +88,13 @@ def of_ids(sizes: tuple, mask: torch.Tensor, seed: int = 0, stretched: float = 1
     return Case({"ids": ids, "mask": mask}, sizes, stretched)
 
 
-def fits_into_the_lab(*names: str):
+def fits_into_lab_1(*names: str, see: str = TWO_MODELS):
     """A last look at a classifier: it hands settings on, and these parts are an nn.Linear with a bias."""
 
     def look(answer, run):
         made = run(lambda: answer(9, positions=False))
         if isinstance(made, Raised) or made.features.positions.any():
-            raise Wrong("settings not handed on", see=TWO_MODELS)
+            raise Wrong("settings not handed on", see=see)
         for name in names:
             part = getattr(made, name)
             if not isinstance(part, nn.Linear) or part.bias is None:
@@ -141,7 +141,7 @@ attention_pool = Exercise(
     truth=pool_by_pytorch,
     parts=("features", "score", "output"),
     widths=lambda words, dim: {"score": (dim, 1), "output": (dim, 1)},
-    also=fits_into_the_lab("score", "output"),
+    also=fits_into_lab_1("score", "output"),
     tried="six batches in double precision, with padding behind and in front, without, with a text of padding only, "
     "with texts of one token and with large scores, against PyTorch's scaled_dot_product_attention",
     see=TWO_MODELS,

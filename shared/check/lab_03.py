@@ -24,6 +24,7 @@ from .attention import (
 from .compare import check_shape, kind
 from .exercise import Case, Exercise, draw
 from .experiment import asked, by_sums, over_seeds
+from .layer import check_bias
 from .mistakes import Mistake, Wrong, edits
 from .words import _
 
@@ -52,16 +53,7 @@ class SelfAttention(nn.Module):
 
 
 def has_what_the_lab_looks_into(answer, run):
-    for bias in (False, True):
-        made = run(lambda bias=bias: answer(6, 3, bias=bias))
-        for name in ("W_query", "W_key"):
-            part = getattr(made, name, None)
-            if not isinstance(part, nn.Linear):
-                raise Wrong("no nn.Linear [looked into]", name=name)
-            if (part.bias is not None) != bias:
-                raise Wrong("the bias does not follow the argument", name=name)
-    if run(lambda: answer(6, 3)).W_key.bias is not None:
-        raise Wrong("the bias does not follow the argument", name="W_key")
+    check_bias(run, lambda **settings: answer(6, 3, **settings), ("W_query", "W_key"), default=False)
 
 
 SCORES, WEIGH = "queries @ keys.transpose(1, 2)", "masked_softmax(scores, mask.unsqueeze(1))"

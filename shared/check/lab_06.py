@@ -7,7 +7,7 @@ from torch import nn
 
 from .attention import attend, mixing, scaling
 from .exercise import Case, Exercise, draw, drawn
-from .experiment import by_hand, by_sums, known_run, over_seeds
+from .experiment import by_hand, by_sums, known_run, measured, over_seeds
 from .mistakes import Wrong, edits
 
 ONE_WORD = "Lab 6, “One word: its query, key and value”"
@@ -221,19 +221,11 @@ def known_weight(two_matrices, seed):
     return known_run(two_matrices, seed)
 
 
-def fond_of_two(two_matrices, seed):
-    return 1 - known_run(two_matrices, seed)
-
-
 RUNS = "own_weight(False, seed)", "own_weight(True, seed)"
 
 what_two_matrices_cost = Exercise(
     what_two_matrices_cost,
-    cases=[
-        Case({"own_weight": known_weight, "seeds": range(20)}),
-        Case({"own_weight": fond_of_two, "seeds": [3, 5, 8, 13, 21, 34]}),
-        Case({"own_weight": known_weight, "seeds": range(10, 17)}),
-    ],
+    cases=measured("own_weight", known_weight, range(20), [3, 5, 8, 13, 21, 34], range(10, 17)),
     truth=lambda own_weight, seeds: by_sums([own_weight(False, seed) - own_weight(True, seed) for seed in seeds], 2),
     tried="measurements whose results are known, of either sign, with three lists of seeds",
     see="Lab 6, “Exercise 6.4 (experiment): does a word prefer itself?”",

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from .exercise import Case, Exercise, draw, drawn
-from .experiment import by_hand, by_sums, known_run, over_seeds
+from .experiment import by_hand, by_sums, known_run, measured, over_seeds
 from .mistakes import Wrong, edits
 
 MATRIX = "Lab 7, “The whole score matrix”"
@@ -189,19 +189,11 @@ def known_weight(num_words, seed):
     return known_run(num_words, seed)
 
 
-def growing_weight(num_words, seed):
-    return 1 - known_run(num_words, seed)
-
-
 RATIO = "largest_weight(16, seed) / largest_weight(8, seed)"
 
 twice_the_words = Exercise(
     twice_the_words,
-    cases=[
-        Case({"largest_weight": known_weight, "seeds": range(20)}),
-        Case({"largest_weight": growing_weight, "seeds": [3, 5, 8, 13, 21, 34]}),
-        Case({"largest_weight": known_weight, "seeds": range(10, 17)}),
-    ],
+    cases=measured("largest_weight", known_weight, range(20), [3, 5, 8, 13, 21, 34], range(10, 17)),
     truth=lambda largest_weight, seeds: by_sums([largest_weight(16, s) / largest_weight(8, s) for s in seeds], 2),
     tried="measurements whose results are known, with ratios above and below one, and three lists of seeds",
     see="Lab 7, “Exercise 7.4 (experiment): twice the words, half the weight?”",

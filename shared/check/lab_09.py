@@ -39,7 +39,7 @@ class TransformerBlock(nn.Module):
 
 
 def by_pytorch(
-    norm_first, features, attention, attention_norm, feed_forward, feed_forward_norm, mask, allowed=None, **more
+    features, attention, attention_norm, feed_forward, feed_forward_norm, mask=None, attention_mask=None, **more
 ):
     """PyTorch's own layer with the same weights, a text at a time; what a padded place gives is nobody's business."""
     if not isinstance(attention, MultiHeadSelfAttention):
@@ -52,8 +52,7 @@ def by_pytorch(
     if made_for != {width} or first.out_features != last.in_features:
         raise Wrong("wrong width [block]", width=width)
     sizes = {"d_model": width, "nhead": attention.num_heads, "dim_feedforward": first.out_features}
-    sizes |= {"dropout": 0.0, "batch_first": True, "norm_first": norm_first}
-    sizes |= {"layer_norm_eps": attention_norm.eps, **more}
+    sizes |= {"dropout": 0.0, "batch_first": True, "layer_norm_eps": attention_norm.eps, **more}
     theirs = nn.TransformerEncoderLayer(**sizes, dtype=features.dtype).eval()
     maps = attention.W_query, attention.W_key, attention.W_value
     parts = {"self_attn.out_proj": attention.W_output, "norm1": attention_norm, "norm2": feed_forward_norm}
@@ -65,17 +64,14 @@ def by_pytorch(
     output = torch.full_like(features, math.nan)
     for text, tokens in enumerate(features):  # its own mask would make PyTorch import for seconds
         real = torch.arange(len(tokens)) if mask is None else mask[text].nonzero().flatten()
-        hidden = None if allowed is None else ~allowed[real][:, real]  # there a True means: do not look
+        hidden = None if attention_mask is None else ~attention_mask[real][:, real]  # there a True means: do not look
         output[text, real] = theirs(tokens[real][None], src_mask=hidden)[0]
     return output
 
 
-def block_and_weights(
-    features, attention, attention_norm, feed_forward, feed_forward_norm, mask=None, attention_mask=None
-):
-    output = by_pytorch(
-        True, features, attention, attention_norm, feed_forward, feed_forward_norm, mask, attention_mask
-    )
+def block_and_weights(features, attention, attention_norm, mask=None, attention_mask=None, **more):
+    masks = {"mask": mask, "attention_mask": attention_mask}
+    output = by_pytorch(features, attention, attention_norm, norm_first=True, **masks, **more)
     normed = F.layer_norm(features, features.shape[2:], attention_norm.weight, attention_norm.bias)
     return output, weights_of_real(attention(normed, mask, attention_mask)[1], mask)
 
@@ -270,10 +266,6 @@ class FirstBlock(nn.Module):
         return self.feed_forward_norm(features + self.feed_forward(features))
 
 
-def block_by_pytorch(features, attention, attention_norm, feed_forward, feed_forward_norm, mask=None):
-    return by_pytorch(False, features, attention, attention_norm, feed_forward, feed_forward_norm, mask)
-
-
 # The block once more in short, for what goes wrong in its two halves: from x, the features, to y, then the result.
 Y = (
     "x, think, norm_1, norm_2 = features, self.feed_forward, self.attention_norm, self.feed_forward_norm; "
@@ -324,7 +316,7 @@ first_block = Exercise(
         texts((8, 1, 10), real_tokens([1, 5, 3], padding_first=True)),
         Case({"features": draw(2, 1, 4, seed=1), "mask": None}, sizes=(4, 2, 7)),
     ],
-    truth=block_by_pytorch,
+    truth=by_pytorch,
     parts=("attention", "attention_norm", "feed_forward", "feed_forward_norm"),
     also=takes_its_sizes,
     tried="four batches, with padding and without, against PyTorch's own layer with the same weights; and its sizes",

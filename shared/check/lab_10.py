@@ -22,7 +22,7 @@ def by_pytorchs_layers(ids, features, blocks, norm, output):
     allowed = torch.ones(ids.shape[1], ids.shape[1]).tril().bool()
     for block in blocks:
         parts = block.attention, block.attention_norm, block.feed_forward, block.feed_forward_norm
-        read = by_pytorch(True, read, *parts, None, allowed)
+        read = by_pytorch(read, *parts, attention_mask=allowed, norm_first=True)
     return output(F.layer_norm(read, read.shape[2:], norm.weight, norm.bias, norm.eps))
 
 

@@ -1,5 +1,6 @@
 """The checks of lab 11: a paired interval, what five seeds can say, a gain too good, a verdict said beforehand."""
 
+import math  # noqa: F401 - mistakes use it
 from itertools import product
 
 import numpy as np
@@ -8,7 +9,7 @@ from scipy import stats
 
 from .. import training
 from .exercise import Case, Exercise
-from .experiment import asked, by_sums, over_seeds
+from .experiment import asked, by_hand, by_sums, over_seeds
 from .mistakes import Wrong, edits
 
 
@@ -50,24 +51,11 @@ paired_interval = Exercise(
     tried="three, four, five and nine seeds that share more luck or less, the better model first or last",
     see="Lab 11, “Exercise 11.1 (build): the interval of a paired difference”",
     mistakes=edits(f"""
-        spread divided by n: ddof=1 => || ddof=0
         the spread forgotten: * {SPREAD} => || {SPREAD} => differences
-        added in place of multiplied [interval]: quantile * {SPREAD} => (quantile + {SPREAD})
-        divided in place of multiplied [interval]: quantile * {SPREAD} => quantile / {SPREAD}
-        variance in place of the spread: differences.std => differences.var
-        root of n forgotten: / np.sqrt(len(differences)) =>
-        divided by n in place of its root: np.sqrt(len(differences)) => len(differences)
-        divided by the root of n - 1: np.sqrt(len(differences)) => np.sqrt(len(differences) - 1)
-        multiplied by the root of n: / np.sqrt => * np.sqrt
         one side only [quantile]: 0.975 => 0.95
-        whole width: , half => , 2 * half
-        ends in place of mean and half: {RETURNED} => return differences.mean() - half, differences.mean() + half
-        results in the wrong order [interval]: {RETURNED} => return half, differences.mean()
         the sign turned round [first]: {PAIRS} => np.asarray(second) - np.asarray(first) ||
             {RETURNED} => return -differences.mean(), half
         half the width is negative: , half => , -half
-        mean forgotten: {RETURNED} => return half
-        half the width forgotten: {RETURNED} => return differences.mean()
         not averaged [interval]: differences.mean() => differences
         Lab 11, “Three sources of chance”
         pairing lost: {SPREAD} => {OF_TWO} ||
@@ -81,10 +69,10 @@ paired_interval = Exercise(
         normal in place of t: {QUANTILE} => stats.norm.ppf(0.975) || 1.96
         the quantile of five seeds: {QUANTILE} => stats.t.ppf(0.975, 4) || 2.78 || 2.776 ||
             {QUANTILE} => 2.776 && np.sqrt(len(differences)) => np.sqrt(5)
-        the standard error in place of the interval [by hand]: quantile * =>
         wrong degrees of freedom: len(differences) - 1) => len(differences)) || len(differences) - 2) ||
             2 * len(differences) - 2)
-    """),
+    """)
+    + by_hand("differences", "quantile", SPREAD, "np.sqrt", item=""),
 )
 
 
@@ -238,7 +226,7 @@ mend_the_comparison = Exercise(
             max(epochs, key=lambda net: measure(net, "validation")) if len(tested) == 0 else epochs[-1]
         the worst epoch: {BEST} => min(epochs, key=lambda net: measure(net, "validation"))
         one seed for all [second]: {RUN} => train(name, seed if len(tested) == 0 else seeds[0])
-        one seed for all [models]: {RUN} => train(name, seeds[0])
+        one seed for all: {RUN} => train(name, seeds[0])
         the validation reviews reported: measure(best, "test") => measure(best, "validation") ||
             measure(best, "validation" if tested else "test") || measure(best, "test" if tested else "validation")
         the sign turned round [first]: tested[0] - tested[1] => tested[1] - tested[0]

@@ -88,20 +88,22 @@ the scale divided by the scores: SCORES / math.sqrt(WIDTH) => math.sqrt(WIDTH) /
 WEIGHING = """SEE_HIDE
 mask after the softmax: WEIGH => SCORES.softmax(AXIS) * MASK
 padding hidden with too small a number: WEIGH => SCORES.masked_fill(~MASK, -20.0).softmax(AXIS) ||
-    SCORES.masked_fill(~MASK, -20.0).softmax(AXIS) * MASK || SCORES.masked_fill(~MASK, -100.0).softmax(AXIS) ||
-    SCORES.masked_fill(~MASK, -100.0).softmax(AXIS) * MASK
-padding scored zero: WEIGH => (SCORES * MASK).softmax(AXIS) || (SCORES * MASK).softmax(AXIS) * MASK
-the mask added as it is: WEIGH => (SCORES + MASK).softmax(AXIS) || (SCORES + MASK).softmax(AXIS) * MASK
-no softmax: WEIGH => SCORES * MASK || SCORES
-sigmoid instead of softmax: WEIGH => SCORES.sigmoid() * MASK || SCORES.sigmoid()
+    WEIGH => SCORES.masked_fill(~MASK, -20.0).softmax(AXIS) * MASK ||
+    WEIGH => SCORES.masked_fill(~MASK, -100.0).softmax(AXIS) ||
+    WEIGH => SCORES.masked_fill(~MASK, -100.0).softmax(AXIS) * MASK
+padding scored zero: WEIGH => (SCORES * MASK).softmax(AXIS) || WEIGH => (SCORES * MASK).softmax(AXIS) * MASK
+the mask added as it is: WEIGH => (SCORES + MASK).softmax(AXIS) || WEIGH => (SCORES + MASK).softmax(AXIS) * MASK
+no softmax: WEIGH => SCORES * MASK || WEIGH => SCORES
+sigmoid instead of softmax: WEIGH => SCORES.sigmoid() * MASK || WEIGH => SCORES.sigmoid()
 SEE_MASK
 no mask: WEIGH => SCORES.softmax(AXIS)
 the mask the wrong way round: WEIGH => SCORES.masked_fill(MASK, -1e30).softmax(AXIS) ||
-    SCORES.masked_fill(MASK, -torch.inf).softmax(AXIS) || SCORES.masked_fill(MASK, -1e30).softmax(AXIS) * ~MASK ||
-    (SCORES - 1e9 * MASK).softmax(AXIS)
+    WEIGH => SCORES.masked_fill(MASK, -1e30).softmax(AXIS) * MASK ||
+    WEIGH => SCORES.masked_fill(MASK, -1e30).softmax(AXIS) * ~MASK ||
+    WEIGH => SCORES.masked_fill(MASK, -torch.inf).softmax(AXIS) || WEIGH => (SCORES - 1e9 * MASK).softmax(AXIS)
 SEE_SOFTMAX
-softmax over the batch: WEIGH => SCORES.masked_fill(~MASK, -1e30).softmax(0) || SCORES.softmax(0) ||
-    SCORES.softmax(0) * MASK
+softmax over the batch: WEIGH => SCORES.masked_fill(~MASK, -1e30).softmax(0) || WEIGH => SCORES.softmax(0) ||
+    WEIGH => SCORES.softmax(0) * MASK
 """
 ASKING = """SEE_SOFTMAX
 softmax over the wrong axis: WEIGH => SCORES.masked_fill(~MASK, -1e30).softmax(DOWN) ||
@@ -119,7 +121,7 @@ def weighing(weigh: str, scores: str, mask: str, axis: int, see: dict[str, str],
     """What goes wrong where scores become weights.
 
     Args:
-        weigh: where the solution does it.
+        weigh: where the solution does it; other edits that belong to it may stand in front, each with its `=>`.
         scores: the scores as code, not yet masked.
         mask: the mask as code, with the axes of the scores.
         axis: of the softmax.

@@ -38,6 +38,8 @@ def close(given: Tensor, wanted: Tensor) -> Tensor:
 
 def agrees(given: Any, other: Any, wanted: Any = None) -> bool:
     """Whether an answer is what something else gives, except where `wanted` has NaN: nobody looks there."""
+    if given is None or other is None:
+        return given is other
     if isinstance(other, dict):
         parts = wanted if isinstance(wanted, dict) else dict.fromkeys(other)
         same_keys = isinstance(given, dict) and set(given) == set(other) == set(parts)
@@ -113,7 +115,13 @@ def _compare_numbers(given: Any, wanted: float, where: str) -> None:
     if not abs(float(given) - wanted) <= 1e-6 * abs(wanted) + 1e-9:
         in_single = isinstance(given, (Tensor, np.ndarray, np.number)) and given.dtype.itemsize < 8
         if not (in_single and abs(float(given) - wanted) <= 1e-4 * (1e-2 + abs(wanted))):
-            raise Wrong("other numbers [one]", given=float(given), wanted=float(wanted), where=where)
+            raise Wrong("other numbers [one]", **told_apart(float(given), float(wanted)), where=where)
+
+
+def told_apart(given: float, wanted: float) -> dict[str, str]:
+    """Two numbers that differ, with as many digits as it takes to see it."""
+    texts = ([f"{number:.{digits}g}" for number in (given, wanted)] for digits in range(4, 18))
+    return dict(zip(("given", "wanted"), next(pair for pair in texts if pair[0] != pair[1]), strict=True))
 
 
 def check_shape(given: Tensor, wanted: tuple[int, ...], where: str) -> None:
@@ -141,7 +149,7 @@ def _compare_tensors(given: Any, wanted: Tensor, where: str) -> None:
         first = tuple(differs.nonzero()[0].tolist())
         gap = (given.detach().double() - wanted.double())[differs].abs().max().item()
         words = {"count": int(differs.sum()), "all": differs.numel(), "gap": gap, "first": list(first)}
-        raise Wrong("other numbers", **words, given=given[first].item(), wanted=wanted[first].item(), where=where)
+        raise Wrong("other numbers", **words, **told_apart(given[first].item(), wanted[first].item()), where=where)
 
 
 def relation(pairs: list[tuple[Any, Any]]) -> Wrong | None:

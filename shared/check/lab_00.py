@@ -108,7 +108,10 @@ COUNTED, KNOWN = "for text in train for word in text", "number.get(word, 1)"
 encode_batch = Exercise(
     encode_batch,
     cases=[
-        sentences("a dull film/a fine film/not a fine plot", "a fine thriller/not a film/what a plot for a film"),
+        sentences(
+            "a dull film/a fine film/not a fine plot by far or near",
+            "a fine thriller/not a film/what a plot for a film",
+        ),
         sentences("so so so/it is so it is/what is", "so what/it is it/is it what it was", min_count=3),
         sentences("one two two/two one", "one/two three two two/four four", min_count=1),
     ],
@@ -132,6 +135,9 @@ encode_batch = Exercise(
         unknown words are hidden: ids != 0 => ids > 1
         unknown words become padding: {KNOWN} => number.get(word, 0)
         the mask the wrong way round: ids != 0 => ids == 0
+        padded to the longest of all: for text in texts), dtype => for text in [*texts, *train]), dtype
+        unknown words are left out: ids = torch =>
+            texts = [[word for word in text if word in number] for text in texts]; ids = torch
         padding stands in front: ids[row, : len(text)] => ids[row, ids.shape[1] - len(text) :]
         the mask goes one place too far: ids != 0 =>
             torch.arange(ids.shape[1]) <= torch.tensor([[len(text)] for text in texts])
@@ -182,6 +188,8 @@ unknown_by_size = Exercise(
         the vocabulary made of the other texts: Counter(word for text in train => Counter(word for text in texts
         texts counted, not words [sizes]: for word in text) => for word in set(text))
         one size for all [words]: most_common(size) => most_common(sizes[0])
+        the size taken for a count: {{word for word, _ in counts.most_common(size)}} =>
+            {{word for word in counts if counts[word] >= size}}
         one word too few: most_common(size) => most_common(size - 1)
         one word too many: most_common(size) => most_common(size + 1)
         the rarest words kept: counts.most_common(size) => counts.most_common()[::-1][:size]

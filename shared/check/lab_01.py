@@ -7,7 +7,7 @@ from torch import nn
 
 from ..model import AttentionPooling
 from ..training import mean_and_interval
-from .attention import COUNTED, PADDING, TWO_MODELS, attend, real_tokens, texts
+from .attention import COUNTED, PADDING, TWO_MODELS, attend, real_tokens, texts, weighing
 from .exercise import Case, Exercise, draw
 from .experiment import asked, by_sums
 from .mistakes import Mistake, Wrong, edits
@@ -40,14 +40,14 @@ def shares_by_loops(scores, mask):
 
 
 LOWEST = "torch.finfo(scores.dtype).min"
-SOFT, FILLED = "scores.softmax(dim=1) * mask", f"scores.masked_fill(~mask, {LOWEST}).softmax(dim=1) * mask"
-ANEW = f"scores = scores.masked_fill(~mask, {LOWEST}) => && {SOFT} =>"  # the whole way from scores to weights
+HIDE, SOFT = f"scores = scores.masked_fill(~mask, {LOWEST})", "scores.softmax(dim=1) * mask"
+SECTIONS = {"HIDE": TWO_MODELS, "MASK": PADDING, "SOFTMAX": TWO_MODELS}
 
 masked_softmax = Exercise(
     masked_softmax,
     cases=[
         *(Case({"scores": draw(*mask.shape, seed=n), "mask": mask}) for n, mask in enumerate(MASKS)),
-        Case({"scores": 250 * draw(13, 3, seed=5), "mask": LONELY}),
+        Case({"scores": 900 * draw(13, 3, seed=5), "mask": LONELY}),
     ],
     truth=shares_by_loops,
     learns=("scores",),
@@ -55,25 +55,20 @@ masked_softmax = Exercise(
     "with texts of one token and with large scores, place by place",
     see=TWO_MODELS,
     mistakes=edits(f"""
-        mask after the softmax: {ANEW} {SOFT}
-        padding hidden with too small a number: {LOWEST} => -20.0 || {LOWEST} => -100.0 ||
-            {LOWEST} => -20.0 && * mask => || {LOWEST} => -100.0 && * mask =>
-        padding scored zero: {LOWEST} => 0.0 || {LOWEST} => 0.0 && * mask => ||
-            scores = scores.m => scores = scores * mask; scores.m && {SOFT} => scores.softmax(dim=1)
-        the mask added as it is: {ANEW} (scores + mask).softmax(dim=1) || {ANEW} (scores + mask).softmax(dim=1) * mask
-        no softmax: {ANEW} scores * mask || {ANEW} scores || {SOFT} => scores
-        sigmoid instead of softmax: {ANEW} scores.sigmoid() * mask || {ANEW} scores.sigmoid()
-        exponentials not divided: {SOFT} => scores.exp() * mask || {SOFT} => scores.exp()
-        softmax over the batch: dim=1 => dim=0 || {ANEW} scores.softmax(0) * mask
+        exponentials out of range: => e = scores.exp() * mask; return e / (e.sum(dim=1, keepdim=True) + 1e-9) ||
+            => e = scores.exp() * mask; return e / e.sum(dim=1, keepdim=True) ||
+            => e = (scores - scores.amax(dim=1, keepdim=True)).exp() * mask
+            return e / e.sum(dim=1, keepdim=True).clamp(min=1e-12)
+        no softmax: {SOFT} => scores
+        exponentials not divided: {SOFT} => scores.exp() * mask || scores.exp()
+        softmax over the batch: dim=1 => dim=0
         NaN for a text of padding: {LOWEST} => -torch.inf || {LOWEST} => -torch.inf && * mask =>
         weight for a text of padding: * mask =>
         {PADDING}
-        no mask: {ANEW} scores.softmax(dim=1)
         added in place of multiplied: * mask => + mask
-        the mask the wrong way round: ~mask => mask || ~mask => mask && * mask => || ~mask => mask && * mask =>
-            * ~mask || ~mask, {LOWEST} => mask, -torch.inf
         the mask only counted: scores = scores.m => mask = {COUNTED}; scores = scores.m
-    """),
+    """)
+    + weighing(f"{HIDE} => && {SOFT}", "scores", "mask", 1, SECTIONS),
 )
 
 
@@ -93,13 +88,13 @@ def of_ids(sizes: tuple, mask: torch.Tensor, seed: int = 0, stretched: float = 1
     return Case({"ids": ids, "mask": mask}, sizes, stretched)
 
 
-def fits_into_the_lab(*names: str):
+def fits_into_lab_1(*names: str, see: str = TWO_MODELS):
     """A last look at a classifier: it hands settings on, and these parts are an nn.Linear with a bias."""
 
     def look(answer, run):
         made = run(lambda: answer(9, positions=False))
         if isinstance(made, Raised) or made.features.positions.any():
-            raise Wrong("settings not handed on", see=TWO_MODELS)
+            raise Wrong("settings not handed on", see=see)
         for name in names:
             part = getattr(made, name)
             if not isinstance(part, nn.Linear) or part.bias is None:
@@ -117,16 +112,10 @@ OUT = "self.output(pooled).squeeze(1)"
 def pooling() -> list[Mistake]:
     """What goes wrong in the classifiers of labs 1 and 2, from the scores on."""
     return edits(f"""
-        mask after the softmax: {WEIGH} => scores.softmax(1) * mask
-        padding scored zero: {WEIGH} => (scores * mask).softmax(1) || (scores * mask).softmax(1) * mask
-        the mask added as it is: {WEIGH} => (scores + mask).softmax(1) || (scores + mask).softmax(1) * mask
-        padding hidden with too small a number: {WEIGH} => scores.masked_fill(~mask, -20.0).softmax(1) ||
-            scores.masked_fill(~mask, -20.0).softmax(1) * mask || scores.masked_fill(~mask, -100.0).softmax(1) ||
-            scores.masked_fill(~mask, -100.0).softmax(1) * mask
-        no softmax: {WEIGH} => scores * mask || scores
-        sigmoid instead of softmax: {WEIGH} => scores.sigmoid() * mask || scores.sigmoid()
-        softmax over the batch: {WEIGH} => scores.softmax(0) || scores.softmax(0) * mask
         NaN for a text of padding: {WEIGH} => scores.masked_fill(~mask, -torch.inf).softmax(1)
+        scaled [pooling]: {WEIGH} => masked_softmax(scores / features.shape[2] ** 0.5, mask)
+        padding hidden in the features: = self.features(ids) => = self.features(ids) * mask.unsqueeze(2) &&
+            {WEIGH} => scores.softmax(1)
         divided once too often: {SUMMED} => (weights.unsqueeze(2) * features).mean(dim=1)
         weights not used: {SUMMED} => features.mean(dim=1) || features.sum(dim=1) ||
             (mask.unsqueeze(2) * features).sum(dim=1)
@@ -138,10 +127,8 @@ def pooling() -> list[Mistake]:
         a sigmoid behind the output: {OUT} => {OUT}.sigmoid()
         settings not handed on: (vocabulary_size, dim, **features) => (vocabulary_size, dim)
         {PADDING}
-        no mask: {WEIGH} => scores.softmax(1)
-        the mask the wrong way round: {WEIGH} => masked_softmax(scores, ~mask)
         the mask only counted: {WEIGH} => masked_softmax(scores, {COUNTED})
-    """)
+    """) + weighing(WEIGH, "scores", "mask", 1, SECTIONS)
 
 
 attention_pool = Exercise(
@@ -154,7 +141,7 @@ attention_pool = Exercise(
     truth=pool_by_pytorch,
     parts=("features", "score", "output"),
     widths=lambda words, dim: {"score": (dim, 1), "output": (dim, 1)},
-    also=fits_into_the_lab("score", "output"),
+    also=fits_into_lab_1("score", "output"),
     tried="six batches in double precision, with padding behind and in front, without, with a text of padding only, "
     "with texts of one token and with large scores, against PyTorch's scaled_dot_product_attention",
     see=TWO_MODELS,
@@ -197,6 +184,7 @@ masked_mean = Exercise(
         the fault is still there [mean]: {COUNT} => mask.sum(dim=1)
         divided by all places: {COUNT} => mask.shape[1]
         not divided: / {COUNT} =>
+        one more counted: {COUNT} => (mask.sum(dim=1, keepdim=True) + 1)
         one count for all texts: {COUNT} => mask.sum()
         mean over the batch: => return features.mean(dim=0) || sum(dim=1) => sum(dim=0) ||
             sum(dim=1) => sum(dim=0) && {COUNT} => mask.sum(dim=0)[:, None].clamp(min=1) ||
@@ -267,6 +255,7 @@ effect_of = Exercise(
     mistakes=edits(f"""
         the sign turned round [effect]: {CHANGED} => measure(model) - measure(changed)
         measured without a change: change(changed) => pass || measure(changed) - => measure(model) -
+        the change hands nothing back: = copy.deepcopy(model) => = change(copy.deepcopy(model)) && change(changed) =>
         pairing lost: => before, after = [], []
             for model in models:
                 changed = copy.deepcopy(model)

@@ -9,9 +9,9 @@ from ..training import mean_and_interval
 from .compare import check_shape
 from .exercise import Case, Exercise, draw, drawn
 from .experiment import asked, by_sums, over_seeds
-from .lab_01 import LONELY, MASKS, SUMMED, of_ids, pool_by_pytorch, pooling
+from .lab_01 import LONELY, MASKS, SUMMED, fits_into_lab_1, of_ids, pool_by_pytorch, pooling
+from .layer import check_bias
 from .mistakes import Wrong, edits
-from .run import Raised
 
 PROOF = "Lab 2, “The proof on a trained model”"
 SPLIT_IN_TWO = "Lab 2, “From one map to two”"
@@ -25,20 +25,10 @@ def key_model_by_pytorch(ids, mask, features, W_key, query, output):
 
 
 def fits_into_the_lab(answer, run):
-    for bias in (True, False):
-        made = run(lambda bias=bias: answer(9, bias=bias, positions=False))
-        if isinstance(made, Raised) or made.features.positions.any():
-            raise Wrong("settings not handed on", see=SPLIT_IN_TWO)
-        for name in PARTS:
-            part = getattr(made, name)
-            if not isinstance(part, nn.Linear):
-                raise Wrong("no nn.Linear [looked into]", name=name)
-            if (part.bias is not None) != (bias or name == "output"):
-                raise Wrong("the bias does not follow the argument", name=name)
-        if made.W_key.weight.shape != (16, 16):
-            raise Wrong("another width by default")
-    if run(lambda: answer(9)).W_key.bias is None:
-        raise Wrong("the bias does not follow the argument", name="W_key")
+    fits_into_lab_1("output", see=SPLIT_IN_TWO)(answer, run)
+    check_bias(run, lambda **settings: answer(9, **settings), ("W_key", "query"), default=True)
+    if run(lambda: answer(9)).W_key.weight.shape != (16, 16):
+        raise Wrong("another width by default")
 
 
 key_pooling = Exercise(
@@ -60,6 +50,7 @@ key_pooling = Exercise(
     "scaled_dot_product_attention",
     see=SPLIT_IN_TWO,
     mistakes=edits(f"""
+        scaled [pooling]: = self.query(keys).squeeze(2) => = self.query(keys).squeeze(2) / keys.shape[2] ** 0.5
         a tanh between key and query: self.W_key(features) => self.W_key(features).tanh()
         keys added up in place of asked: self.query(keys).squeeze(2) => keys.sum(dim=2)
         one output for each token: => features = self.features(ids)

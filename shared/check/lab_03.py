@@ -24,6 +24,7 @@ from .attention import (
 from .compare import check_shape, kind
 from .exercise import Case, Exercise, draw
 from .experiment import asked, by_sums, over_seeds
+from .layer import check_bias
 from .mistakes import Mistake, Wrong, edits
 from .words import _
 
@@ -52,16 +53,7 @@ class SelfAttention(nn.Module):
 
 
 def has_what_the_lab_looks_into(answer, run):
-    for bias in (False, True):
-        made = run(lambda bias=bias: answer(6, 3, bias=bias))
-        for name in ("W_query", "W_key"):
-            part = getattr(made, name, None)
-            if not isinstance(part, nn.Linear):
-                raise Wrong("no nn.Linear [looked into]", name=name)
-            if (part.bias is not None) != bias:
-                raise Wrong("the bias does not follow the argument", name=name)
-    if run(lambda: answer(6, 3)).W_key.bias is not None:
-        raise Wrong("the bias does not follow the argument", name="W_key")
+    check_bias(run, lambda **settings: answer(6, 3, **settings), ("W_query", "W_key"), default=False)
 
 
 SCORES, WEIGH = "queries @ keys.transpose(1, 2)", "masked_softmax(scores, mask.unsqueeze(1))"
@@ -85,6 +77,7 @@ def layer(brought: str, scores: str = "scores", others=("queries", "keys"), **wi
         the axis of the mask is lost: {WEIGH} => masked_softmax(scores, mask) ||
             scores.masked_fill(~mask, -1e30).softmax(dim=2)
         scores returned instead of weights: {brought}, weights => {brought}, {scores}
+        weights returned transposed: {brought}, weights => {brought}, weights.mT
         results in the wrong order: weights @ {brought}, weights => weights, weights @ {brought}
         {PADDING}
         the mask only counted: {WEIGH} => masked_softmax(scores, ({COUNTED}).unsqueeze(1))
@@ -166,7 +159,7 @@ looked_at = Exercise(
     see=LAYER,
     mistakes=edits(f"""
         more than one fault is left [rows]: {OF_TOKENS} && {ALL_ROWS} && {ALL_COUNTED} || {OF_TOKENS} && {ALL_ROWS} ||
-            {OF_TOKENS} && {ALL_COUNTED} || {ALL_ROWS} && {ALL_COUNTED}
+            {OF_TOKENS} && {ALL_COUNTED} || {ALL_ROWS} && {ALL_COUNTED} || {ALL_ROWS} && {NUM_OTHERS} => mask.shape[1]
         the number of tokens in the scale: {OF_TOKENS}
         rows of padding counted: {ALL_ROWS}
         divided by all places [others]: {ALL_COUNTED} || {NUM_OTHERS} => mask.shape[1]
@@ -176,7 +169,7 @@ looked_at = Exercise(
         no token may look at itself: {MASKED} =>
             masked_softmax(scores, mask.unsqueeze(1) & ~torch.eye(mask.shape[1], dtype=torch.bool))
         one matrix for both: queries @ keys => keys @ keys || queries @ queries
-        a sum of the rows, not their mean: / num_others =>
+        summed over the rows [real tokens]: / num_others =>
         queries and keys exchanged: queries @ keys.transpose(1, 2) => keys @ queries.transpose(1, 2)
         who looks, not who is looked at: .sum(dim=1) / => .sum(dim=2) /
         one row read: {RETURNED} => weights[:, 0] || weights[:, -1]

@@ -258,6 +258,7 @@ gains_by_places = Exercise(
         one seed for all: train(query_place, key_place, seed) - => train(query_place, key_place, seeds[0]) -
         the sign turned round [gain]: {GAIN} => train(False, False, seed) - train(query_place, key_place, seed)
         the best seed: training.mean_and_interval(gains) => (max(gains), training.mean_and_interval(gains)[1])
+        numbers of earlier rounds kept: found = {{}} => found, gains = {{}}, [] && gains = [train => gains += [train
         always both: train(query_place, key_place, seed) => train(True, True, seed)
     """)
     + over_seeds(*RUNS)

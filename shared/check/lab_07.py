@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from .exercise import Case, Exercise, draw, drawn
-from .experiment import by_hand, by_sums, known_run, over_seeds
+from .experiment import by_hand, by_sums, known_run, measured, over_seeds
 from .mistakes import Wrong, edits
 
 MATRIX = "Lab 7, “The whole score matrix”"
@@ -94,7 +94,7 @@ all_filters = Exercise(
     see="Lab 7, “The filter applied to the values”",
     mistakes=edits(f"""
         values of the word that asks: {SPREAD} => values[:, None, :]
-        weights transposed: weights[ => weights.T[
+        weighted with the transposed weights [filters]: weights[ => weights.T[
         axes of the result swapped: weights[ => weights.T[ && {SPREAD} => values[:, None, :] ||
             => return values[:, :, None] * weights.T[:, None, :]
         features and words swapped: => return weights[:, None, :] * values.T[None, :, :]
@@ -102,7 +102,7 @@ all_filters = Exercise(
             {SPREAD} => values[:, :, None]
         no new axis: {LIFTED} => weights && {SPREAD} => values
         one word only: => return weights[0][:, None] * values
-        not weighted: => return values.expand(len(weights), *values.shape) || return {SPREAD}
+        weights not used [filters]: => return values.expand(len(weights), *values.shape) || return {SPREAD}
         values left out: => return {LIFTED}.expand(-1, -1, values.shape[1]) || return {LIFTED}
         added in place of multiplied: * => +
         divided in place of multiplied: * => / || => return {SPREAD} / {LIFTED}
@@ -161,7 +161,7 @@ look_at_the_next_word = Exercise(
     tried="sentences of five, three, eight and twenty words, by their scaled scores and the softmax",
     see=MATRIX,
     mistakes=edits(f"""
-        looks at the word before: roll(1 => roll(-1
+        looks at the word before: roll(1 => roll(-1 || {ROLLED} => torch.diag(torch.ones(num_words - 1), -1)
         looks at itself: .roll(1, dims=1) =>
         the last word looks elsewhere: {ROLLED} => {ROLLED}; W_key[:, 0] = 0; W_key[-1, -1] = 9
         last word forgotten: {ROLLED} => {ROLLED}; W_key[:, 0] = 0
@@ -189,19 +189,11 @@ def known_weight(num_words, seed):
     return known_run(num_words, seed)
 
 
-def growing_weight(num_words, seed):
-    return 1 - known_run(num_words, seed)
-
-
 RATIO = "largest_weight(16, seed) / largest_weight(8, seed)"
 
 twice_the_words = Exercise(
     twice_the_words,
-    cases=[
-        Case({"largest_weight": known_weight, "seeds": range(20)}),
-        Case({"largest_weight": growing_weight, "seeds": [3, 5, 8, 13, 21, 34]}),
-        Case({"largest_weight": known_weight, "seeds": range(10, 17)}),
-    ],
+    cases=measured("largest_weight", known_weight, range(20), [3, 5, 8, 13, 21, 34], range(10, 17)),
     truth=lambda largest_weight, seeds: by_sums([largest_weight(16, s) / largest_weight(8, s) for s in seeds], 2),
     tried="measurements whose results are known, with ratios above and below one, and three lists of seeds",
     see="Lab 7, “Exercise 7.4 (experiment): twice the words, half the weight?”",
@@ -212,7 +204,9 @@ twice_the_words = Exercise(
         multiplied in place of divided [ratio]: {RATIO} => largest_weight(16, seed) * largest_weight(8, seed)
         one length only: {RATIO} => largest_weight(16, seed) || largest_weight(8, seed)
         other lengths: (8, seed) => (4, seed) || (6, seed) || (32, seed) || (5, seed) || (10, seed) || (7, seed) ||
-            (9, seed) || (16, seed) => (32, seed) || (12, seed) || (10, seed) || (15, seed) || (17, seed)
+            (9, seed) || (16, seed) => (32, seed) || (12, seed) || (10, seed) || (15, seed) || (17, seed) ||
+            {RATIO} => largest_weight(8, seed) / largest_weight(4, seed) ||
+            {RATIO} => largest_weight(32, seed) / largest_weight(16, seed)
         other seeds for the second: (8, seed) => (8, seed + 1)
         one seed for all [second]: (8, seed) => (8, seeds[0])
         seeds that were not asked for: for seed in seeds => for seed in range(200)

@@ -39,16 +39,20 @@ class TransformerBlock(nn.Module):
 
 
 def by_pytorch(
-    norm_first, features, attention, attention_norm, feed_forward, feed_forward_norm, mask, allowed=None, **more
+    features, attention, attention_norm, feed_forward, feed_forward_norm, mask=None, attention_mask=None, **more
 ):
     """PyTorch's own layer with the same weights, a text at a time; what a padded place gives is nobody's business."""
-    width, first, last = features.shape[2], feed_forward[0], feed_forward[-1]
+    if not isinstance(attention, MultiHeadSelfAttention):
+        raise Wrong("no MultiHeadSelfAttention")
+    ends = [feed_forward[place] for place in (0, -1)] if isinstance(feed_forward, nn.Sequential) else [None]
+    if not all(isinstance(end, nn.Linear) for end in ends):
+        raise Wrong("no linear map at the ends")
+    width, (first, last) = features.shape[2], ends
     made_for = {attention.W_query.in_features, first.in_features, last.out_features}
     if made_for != {width} or first.out_features != last.in_features:
         raise Wrong("wrong width [block]", width=width)
     sizes = {"d_model": width, "nhead": attention.num_heads, "dim_feedforward": first.out_features}
-    sizes |= {"dropout": 0.0, "batch_first": True, "norm_first": norm_first}
-    sizes |= {"layer_norm_eps": attention_norm.eps, **more}
+    sizes |= {"dropout": 0.0, "batch_first": True, "layer_norm_eps": attention_norm.eps, **more}
     theirs = nn.TransformerEncoderLayer(**sizes, dtype=features.dtype).eval()
     maps = attention.W_query, attention.W_key, attention.W_value
     parts = {"self_attn.out_proj": attention.W_output, "norm1": attention_norm, "norm2": feed_forward_norm}
@@ -60,17 +64,14 @@ def by_pytorch(
     output = torch.full_like(features, math.nan)
     for text, tokens in enumerate(features):  # its own mask would make PyTorch import for seconds
         real = torch.arange(len(tokens)) if mask is None else mask[text].nonzero().flatten()
-        hidden = None if allowed is None else ~allowed[real][:, real]  # there a True means: do not look
+        hidden = None if attention_mask is None else ~attention_mask[real][:, real]  # there a True means: do not look
         output[text, real] = theirs(tokens[real][None], src_mask=hidden)[0]
     return output
 
 
-def block_and_weights(
-    features, attention, attention_norm, feed_forward, feed_forward_norm, mask=None, attention_mask=None
-):
-    output = by_pytorch(
-        True, features, attention, attention_norm, feed_forward, feed_forward_norm, mask, attention_mask
-    )
+def block_and_weights(features, attention, attention_norm, mask=None, attention_mask=None, **more):
+    masks = {"mask": mask, "attention_mask": attention_mask}
+    output = by_pytorch(features, attention, attention_norm, norm_first=True, **masks, **more)
     normed = F.layer_norm(features, features.shape[2:], attention_norm.weight, attention_norm.bias)
     return output, weights_of_real(attention(normed, mask, attention_mask)[1], mask)
 
@@ -209,7 +210,8 @@ layer_norm = Exercise(
         to_be_normalised(2, 1, 3, eps=1e-3),
     ],
     truth=lambda features, scale, shift, eps: F.layer_norm(features, scale.shape, scale, shift, eps),
-    without=("layer_norm", "LayerNorm", "native_layer_norm"),
+    without=tuple(f"{which}_norm" for which in ("layer", "native_layer", "group", "instance", "batch"))
+    + tuple(f"{which}Norm" for which in ("Layer", "Group")),
     tried="features with a batch and without, a large eps and small ones, and tokens whose features are all equal",
     see="Lab 9, “What layer normalisation does”",
     mistakes=edits(f"""
@@ -264,10 +266,6 @@ class FirstBlock(nn.Module):
         return self.feed_forward_norm(features + self.feed_forward(features))
 
 
-def block_by_pytorch(features, attention, attention_norm, feed_forward, feed_forward_norm, mask=None):
-    return by_pytorch(False, features, attention, attention_norm, feed_forward, feed_forward_norm, mask)
-
-
 # The block once more in short, for what goes wrong in its two halves: from x, the features, to y, then the result.
 Y = (
     "x, think, norm_1, norm_2 = features, self.feed_forward, self.attention_norm, self.feed_forward_norm; "
@@ -318,7 +316,7 @@ first_block = Exercise(
         texts((8, 1, 10), real_tokens([1, 5, 3], padding_first=True)),
         Case({"features": draw(2, 1, 4, seed=1), "mask": None}, sizes=(4, 2, 7)),
     ],
-    truth=block_by_pytorch,
+    truth=by_pytorch,
     parts=("attention", "attention_norm", "feed_forward", "feed_forward_norm"),
     also=takes_its_sizes,
     tried="four batches, with padding and without, against PyTorch's own layer with the same weights; and its sizes",
@@ -388,6 +386,7 @@ missed_by_rate = Exercise(
             accuracy("nothing", rate, a) - accuracy(part_away, rate, b) for a in seeds for b in seeds
         one rate for all: rate, seed) - => rates[0], seed) - && part_away, rate, seed) => part_away, rates[0], seed) ||
             part_away, rate, seed) => part_away, rates[0], seed) || "nothing", rate, seed) => "nothing", rates[0], seed)
+        numbers of earlier rounds kept: found = {{}} => found, gains = {{}}, [] && gains = [ => gains += [
         another part: accuracy(part_away, rate => accuracy("norm", rate || accuracy(part_away, rate =>
             accuracy("residual", rate
     """)

@@ -22,7 +22,7 @@ def by_pytorchs_layers(ids, features, blocks, norm, output):
     allowed = torch.ones(ids.shape[1], ids.shape[1]).tril().bool()
     for block in blocks:
         parts = block.attention, block.attention_norm, block.feed_forward, block.feed_forward_norm
-        read = by_pytorch(True, read, *parts, None, allowed)
+        read = by_pytorch(read, *parts, attention_mask=allowed, norm_first=True)
     return output(F.layer_norm(read, read.shape[2:], norm.weight, norm.bias, norm.eps))
 
 
@@ -72,7 +72,8 @@ language_model = Exercise(
             self.output(self.norm(features)) => self.output(features)
         the features once more: self.norm(features) => self.norm(features + self.features(ids))
         a softmax in place of the scores: return self.output(self.norm(features)) =>
-            return self.output(self.norm(features)).softmax(dim=-1)
+            return self.output(self.norm(features)).softmax(dim=-1) ||
+            return self.output(self.norm(features)).log_softmax(dim=-1)
         the last place alone: return self.output(self.norm(features)) => return self.output(self.norm(features))[:, -1]
         one row of scores for a text: self.norm(features) => self.norm(features.mean(dim=1))
         weights in place of the features: features, _ => _, features
@@ -197,6 +198,12 @@ next_word_loss = Exercise(
         divided by all places [loss]: {LOSS} => {EACH}.mean() || {EACH}.sum() / ids.numel()
         softmax once more [loss]: (said => (said.softmax(dim=-1)
         not divided [loss]: {LOSS} => {EACH}.sum()
+        no logarithm: {LOSS} => F.nll_loss(said.softmax(dim=-1), came, ignore_index=0)
+        no softmax [loss]: {LOSS} => F.nll_loss(said, came, ignore_index=0)
+        left out where padding is read: came = {CAME} => real = ids[:, :-1].flatten() != 0; came = {CAME} &&
+            {LOSS} => (F.cross_entropy(said, came, reduction="none") * real).sum() / real.sum()
+        mean of the places' means: {LOSS} => sum(F.cross_entropy(scores[:, t - 1], ids[:, t], ignore_index=0)
+            for t in range(1, ids.shape[1])) / (ids.shape[1] - 1)
         mean of the texts' means: {LOSS} => ({EACH}.view(len(ids), -1).sum(dim=1) / (ids[:, 1:] != 0).sum(dim=1)).mean()
         words' axis last: .flatten(0, 1) => && .flatten() =>
         axes mixed by a reshape: {SAID} => scores[:, :-1].reshape(len(ids), scores.shape[2], -1) && {CAME} => ids[:, 1:]

@@ -1,5 +1,6 @@
 """The checks of lab 11: a paired interval, what five seeds can say, a gain too good, a verdict said beforehand."""
 
+import math  # noqa: F401 - mistakes use it
 from itertools import product
 
 import numpy as np
@@ -8,7 +9,7 @@ from scipy import stats
 
 from .. import training
 from .exercise import Case, Exercise
-from .experiment import asked, by_sums, over_seeds
+from .experiment import asked, by_hand, by_sums, over_seeds
 from .mistakes import Wrong, edits
 
 
@@ -50,24 +51,11 @@ paired_interval = Exercise(
     tried="three, four, five and nine seeds that share more luck or less, the better model first or last",
     see="Lab 11, “Exercise 11.1 (build): the interval of a paired difference”",
     mistakes=edits(f"""
-        spread divided by n: ddof=1 => || ddof=0
         the spread forgotten: * {SPREAD} => || {SPREAD} => differences
-        added in place of multiplied [interval]: quantile * {SPREAD} => (quantile + {SPREAD})
-        divided in place of multiplied [interval]: quantile * {SPREAD} => quantile / {SPREAD}
-        variance in place of the spread: differences.std => differences.var
-        root of n forgotten: / np.sqrt(len(differences)) =>
-        divided by n in place of its root: np.sqrt(len(differences)) => len(differences)
-        divided by the root of n - 1: np.sqrt(len(differences)) => np.sqrt(len(differences) - 1)
-        multiplied by the root of n: / np.sqrt => * np.sqrt
         one side only [quantile]: 0.975 => 0.95
-        whole width: , half => , 2 * half
-        ends in place of mean and half: {RETURNED} => return differences.mean() - half, differences.mean() + half
-        results in the wrong order [interval]: {RETURNED} => return half, differences.mean()
         the sign turned round [first]: {PAIRS} => np.asarray(second) - np.asarray(first) ||
             {RETURNED} => return -differences.mean(), half
         half the width is negative: , half => , -half
-        mean forgotten: {RETURNED} => return half
-        half the width forgotten: {RETURNED} => return differences.mean()
         not averaged [interval]: differences.mean() => differences
         Lab 11, “Three sources of chance”
         pairing lost: {SPREAD} => {OF_TWO} ||
@@ -79,11 +67,12 @@ paired_interval = Exercise(
         added in place of subtracted: (first) - => (first) +
         sign lost: {PAIRS} => np.abs({PAIRS}) || {RETURNED} => return abs(differences.mean()), half
         normal in place of t: {QUANTILE} => stats.norm.ppf(0.975) || 1.96
-        the quantile of five seeds: {QUANTILE} => stats.t.ppf(0.975, 4) || 2.78 || 2.776
-        the standard error in place of the interval [by hand]: quantile * =>
+        the quantile of five seeds: {QUANTILE} => stats.t.ppf(0.975, 4) || 2.78 || 2.776 ||
+            {QUANTILE} => 2.776 && np.sqrt(len(differences)) => np.sqrt(5)
         wrong degrees of freedom: len(differences) - 1) => len(differences)) || len(differences) - 2) ||
             2 * len(differences) - 2)
-    """),
+    """)
+    + by_hand("differences", "quantile", SPREAD, "np.sqrt", item=""),
 )
 
 
@@ -135,7 +124,8 @@ sign_flips = Exercise(
             - 1e-12 => && {MEANS} => patterns @ differences / len(differences) ||
             - 1e-12 => && {MEANS} => (patterns * differences).sum(axis=1) / len(differences)
         measured pattern not counted: >= abs(differences.mean()) - 1e-12 => > abs(differences.mean()) + 1e-12 ||
-            - 1e-12 => + 1e-12
+            - 1e-12 => + 1e-12 || >= abs(differences.mean()) - 1e-12 => > abs(differences.mean())
+        always five signs: repeat=len(differences) => repeat=5
         a count instead of a share [patterns]: np.mean(np.abs => np.sum(np.abs
         the other share: >= => < || >= abs(differences.mean()) - 1e-12 => <= abs(differences.mean()) + 1e-12
         sign of the measured mean kept: abs(differences.mean()) => differences.mean()
@@ -236,8 +226,9 @@ mend_the_comparison = Exercise(
             max(epochs, key=lambda net: measure(net, "validation")) if len(tested) == 0 else epochs[-1]
         the worst epoch: {BEST} => min(epochs, key=lambda net: measure(net, "validation"))
         one seed for all [second]: {RUN} => train(name, seed if len(tested) == 0 else seeds[0])
-        one seed for all [models]: {RUN} => train(name, seeds[0])
-        the validation reviews reported: measure(best, "test") => measure(best, "validation")
+        one seed for all: {RUN} => train(name, seeds[0])
+        the validation reviews reported: measure(best, "test") => measure(best, "validation") ||
+            measure(best, "validation" if tested else "test") || measure(best, "test" if tested else "validation")
         the sign turned round [first]: tested[0] - tested[1] => tested[1] - tested[0]
         added in place of subtracted: tested[0] - => tested[0] +
         sign lost: tested[0] - tested[1] => abs(tested[0] - tested[1])
@@ -321,7 +312,8 @@ told_before = Exercise(
         close told last: {CLOSE} => {CLOSE} and not {ABOVE} and not mean + half < 0
         the band around the other side: {CLOSE} => mean + half < band || mean - half > -band
         higher by the mean alone: {ABOVE} => mean > 0
-        higher only above the band: {ABOVE} => mean - half > band
+        higher only above the band: {ABOVE} => mean - half > band ||
+            {ABOVE} => mean - half > band && mean + half < 0 => mean + half < -band
         never lower: "lower" if mean + half < 0 else "undecided" => "undecided"
         never undecided: mean + half < 0 => mean < 0
         the sign turned round [first]: train(first, seed) - train(second, seed) =>

@@ -122,6 +122,8 @@ rollout = Exercise(
         the layers not mixed: return mixed => return identity || {STEP} => mixed
         Lab 9, “What the residual connection does”
         no residual connection [rollout]: {STEP} => layer @ mixed
+        no residual connection [first layer]: mixed = identity => mixed = weights[0].mean(dim=0) &&
+            weights.mean(dim=1) => weights[1:].mean(dim=1)
         halved without the residual connection: (layer + identity) / 2 => layer / 2
         the identity alone: (layer + identity) / 2 => identity / 2
         the identity subtracted: layer + identity => layer - identity

@@ -70,7 +70,7 @@ follow_score = Exercise(
         divided by all places [texts]: / len(found) => / len(ids)
         the last place alone [weights]: sum(found) / len(found) => found[-1]
         no answer where no token comes twice: return sum(found) / len(found) if found else 0.0 =>
-            return sum(found) / len(found)
+            return sum(found) / len(found) || if found else 0.0 => if found else None || if found else math.nan
         later places taken for earlier ones: range(t) if => range(len(ids) - 1) if s != t and
         other letters in place of the same: == ids[t] => != ids[t]
     """),
@@ -248,6 +248,9 @@ def counted(model, layer, places, measure):
 def leaves_no_trace(answer, go):
     model, places = Model(2, 3, seed=9), torch.tensor([True, False, True, True, False])
     whole = said(model)
+    go(lambda: answer(model, 0, places, said))
+    if said(model) != whole:
+        raise Wrong("the model is left changed", AWAY)
 
     def fails_on_another(given):
         if said(given) != whole:

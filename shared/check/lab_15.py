@@ -66,6 +66,9 @@ rotate = Exercise(
         the second number untouched: {SECOND} => y
         the first number untouched: {FIRST} => x
         pairs exchanged: [{FIRST}, {SECOND}] => [{SECOND}, {FIRST}] || {BOTH} => vectors[..., 1::2], vectors[..., 0::2]
+        the result is as large as the vectors: return turned.flatten(-2) =>
+            return torch.empty_like(vectors).copy_(turned.flatten(-2)) ||
+            found = torch.empty_like(vectors); found[..., 0::2], found[..., 1::2] = turned.unbind(-1); return found
         {TURN}
         turned the other way: * speeds => * -speeds
         mirrored, not turned: {SECOND} => x * angles.sin() - y * angles.cos()
@@ -285,6 +288,7 @@ places_or_words = Exercise(
         the factor divided by the places: count(ids) / factor => factor / count(ids)
         all words at one place: {SQUEEZE} => lambda ids: factor || lambda ids: 0 * count(ids) + factor
         no reader is measured: {instead("measure({other}, {what})", "measure", "short", "long", "count", "factor")}
+        places that ask themselves: {SQUEEZE} => lambda ids: changed.places(ids) / factor
         no texts are measured: {instead("measure({who}, {other})", "net", "changed", "measure", "count", "factor")}
         something else is called: {instead("{other}({who}, {what})", "count", "changed", "net")}
         no way to count: count = changed.places => count = measure.places || count = factor.places ||

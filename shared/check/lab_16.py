@@ -258,6 +258,7 @@ cached_step = Exercise(
         only the newest is kept: @ values, keys, values => @ values, keys[:, -1:], values[:, -1:]
         keys and values exchanged [steps]: @ values, keys, values => @ values, values, keys
         the output alone: @ values, keys, values => @ values
+        places counted from the oldest word [one asks]: scores.softmax(dim=2) @ values => values[:, :1]
         keys brought back: @ values, keys => @ keys, keys
     """)
     + scaling("query.shape[2]", ROOT, "query @ keys.transpose(1, 2)", values="value.shape[2]", tokens="keys.shape[1]"),

@@ -164,6 +164,12 @@ def test_an_unknown_mistake_says_where_and_by_how_much():
     assert double(answer).mistake == "other numbers" and all(word in repr(double(answer)) for word in words)
 
 
+def test_two_numbers_that_differ_are_told_with_digits_enough_to_see_it():
+    half = Exercise(lambda x: 1 / x, [Case({"x": 2})], lambda x: 1 / x, [], tried="2", see="Lab 1")
+    assert "0.50001 instead of 0.5 " in repr(half(lambda x: 1 / x + 1.2e-5))
+    assert "0.6667 instead of 0.5 " in repr(half(lambda x: 2 / 3 + 0 * x))
+
+
 def test_numbers_that_the_truth_leaves_open_are_not_compared_but_must_be_numbers():
     def filled(value, at=0):
         return lambda x: (x + x).index_fill(0, torch.tensor([at]), value)

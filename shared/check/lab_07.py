@@ -14,23 +14,23 @@ MATRIX = "Lab 7, “The whole score matrix”"
 
 
 # --- 7.1 ---
-def scores_of_one_word(asking, embedded, W_query, W_key):
+def scores_of_one_word(asking, columns, W_query, W_key):
     """The scores of the word `asking` with all words, (tokens,)."""
-    query = W_query @ embedded[asking]  # (d_k,)
-    keys = embedded @ W_key.T  # (tokens, d_k)
+    query = W_query @ columns[:, asking]  # (d_k,)
+    keys = (W_key @ columns).T  # (tokens, d_k)
     return keys @ query  # (tokens,)
 
 
-def scores_by_pairs(asking, embedded, W_query, W_key):
-    query = W_query @ embedded[asking]
-    return torch.stack([(query * (W_key @ word)).sum() for word in embedded])
+def scores_by_pairs(asking, columns, W_query, W_key):
+    query = W_query @ columns[:, asking]
+    return torch.stack([(query * (W_key @ word)).sum() for word in columns.unbind(1)])
 
 
 def words(asking: int, tokens: int, dim: int, d_k: int) -> Case:
-    return Case({"asking": asking} | drawn(embedded=(tokens, dim), W_query=(d_k, dim), W_key=(d_k, dim)))
+    return Case({"asking": asking} | drawn(columns=(dim, tokens), W_query=(d_k, dim), W_key=(d_k, dim)))
 
 
-QUERY, KEYS = "W_query @ embedded[asking]", "embedded @ W_key.T"
+QUERY, KEYS = "W_query @ columns[:, asking]", "(W_key @ columns).T"
 
 scores_of_one_word = Exercise(
     scores_of_one_word,
@@ -40,32 +40,32 @@ scores_of_one_word = Exercise(
     "pair",
     see="Lab 7, “A row of scores”",
     mistakes=edits(f"""
-        more than one fault is left [scores]: {KEYS} => (W_key @ embedded.T).reshape(len(embedded), -1) &&
+        more than one fault is left [scores]: {KEYS} => (W_key @ columns).reshape(columns.shape[1], -1) &&
             keys @ query => (keys - keys.mean(dim=0)) @ query
         the mean key taken off: keys @ query => (keys - keys.mean(dim=0)) @ query
-        a reshape for a transpose: {KEYS} => (W_key @ embedded.T).reshape(len(embedded), -1)
-        a reshape for a transpose: W_key.T => W_key.reshape(W_key.shape[::-1])
+        a reshape for a transpose: {KEYS} => (W_key @ columns).reshape(columns.shape[1], -1) ||
+            columns.reshape(columns.shape[::-1]) @ W_key.T
         no transpose at all: keys @ query => query @ keys
-        always the same word: [asking] => [0] || [-1]
-        one place off: [asking] => [asking - 1]
-        all rows in place of one: {QUERY} => W_query @ embedded.T ||
-            {QUERY} => embedded @ W_query.T && keys @ query => query @ keys.T
+        always the same word: [:, asking] => [:, 0] || [:, -1]
+        one place off: [:, asking] => [:, asking - 1]
+        all rows in place of one: {QUERY} => W_query @ columns ||
+            {QUERY} => columns.T @ W_query.T && keys @ query => query @ keys.T
         the product is not summed: keys @ query => keys * query
         added up to one number: keys @ query => (keys @ query).sum()
         Lab 7, “Query, key and value of one word”
-        the matrix the wrong way round [both]: {QUERY} => embedded[asking] @ W_query && W_key.T => W_key
-        the matrix the wrong way round [W_query]: {QUERY} => embedded[asking] @ W_query
-        the matrix the wrong way round [W_key]: W_key.T => W_key
-        one matrix for both: W_query @ => W_key @ || W_key.T => W_query.T
+        the matrix the wrong way round [both]: {QUERY} => columns[:, asking] @ W_query && W_key @ => W_key.T @
+        the matrix the wrong way round [W_query]: {QUERY} => columns[:, asking] @ W_query
+        the matrix the wrong way round [W_key]: W_key @ => W_key.T @
+        one matrix for both: W_query @ => W_key @ || (W_key @ => (W_query @
         {MATRIX}
-        queries and keys exchanged: W_query @ => W_key @ && W_key.T => W_query.T
+        queries and keys exchanged: {QUERY} => W_key @ columns[:, asking] && {KEYS} => (W_query @ columns).T
         Lab 7, “Scaled and through the softmax”
-        scaled: keys @ query => keys @ query / math.sqrt(len(query)) || keys @ query / math.sqrt(embedded.shape[1])
+        scaled: keys @ query => keys @ query / math.sqrt(len(query)) || keys @ query / math.sqrt(len(columns))
         softmax applied: keys @ query => (keys @ query).softmax(dim=0) ||
             (keys @ query / math.sqrt(len(query))).softmax(dim=0)
         Lab 7, “One score is one dot product”
-        no projection: {QUERY} => embedded[asking] && {KEYS} => embedded || {QUERY} => embedded[asking] ||
-            {KEYS} => embedded
+        no projection: {QUERY} => columns[:, asking] && {KEYS} => columns.T || {QUERY} => columns[:, asking] ||
+            {KEYS} => columns.T
     """),
 )
 

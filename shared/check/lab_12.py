@@ -42,9 +42,8 @@ class EncoderLayer(nn.Module):
         return self.feed_forward_norm(features + self.feed_forward(features)), weights
 
 
-def layer_and_weights(features, attention, attention_norm, feed_forward, feed_forward_norm, mask=None):
-    parts = attention, attention_norm, feed_forward, feed_forward_norm
-    output = by_pytorch(False, features, *parts, mask, activation="gelu")
+def layer_and_weights(features, attention, mask=None, **parts):
+    output = by_pytorch(features, attention, mask=mask, activation="gelu", **parts)
     return output, weights_of_real(attention(features, mask)[1], mask)
 
 

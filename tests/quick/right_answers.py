@@ -251,10 +251,10 @@ RIGHT = {
             => return nn.functional.scaled_dot_product_attention(self.W_query(x), self.W_key(x), self.W_value(x))
     """,
     "scores_of_one_word": """
-        a row of the matrix: => return ((embedded @ W_query.T) @ (embedded @ W_key.T).T)[asking]
-        by einsum: => return torch.einsum("kd,d,kc,nc->n", W_query, embedded[asking], W_key, embedded)
-        other names: (asking, embedded, W_query, W_key) => (i, x, Q, K) && => linear = torch.nn.functional.linear
-            return linear(linear(x[i], Q), linear(x, K))
+        a row of the matrix: => return ((W_query @ columns).T @ (W_key @ columns))[asking]
+        by einsum: => return torch.einsum("kd,d,kc,cn->n", W_query, columns[:, asking], W_key, columns)
+        other names: (asking, columns, W_query, W_key) => (i, x, Q, K) && => linear = torch.nn.functional.linear
+            return linear(linear(x.T[i], Q), linear(x.T, K))
     """,
     "all_filters": """
         by einsum: => return torch.einsum("ij,jv->ijv", weights, values)

@@ -221,8 +221,8 @@ WRONG = {
         looks at the word before: => return 20 * torch.eye(num_words), torch.diag(torch.ones(num_words - 1), -1)
     """,
     "scores_of_one_word": """
-        queries and keys exchanged: => return ((embedded @ W_query.T) @ (embedded @ W_key.T).T)[:, asking] ||
-            return W_key @ embedded[asking] @ (embedded @ W_query.T).T
+        queries and keys exchanged: => return ((W_query @ columns).T @ (W_key @ columns))[:, asking] ||
+            return W_key @ columns[:, asking] @ (W_query @ columns)
         an axis too many: return keys @ query => return query[None] @ keys.T
     """,
     "mend_the_game": """

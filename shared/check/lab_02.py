@@ -121,17 +121,17 @@ split_the_map = Exercise(
 
 
 # --- 2.2 ---
-def redundant_key(W_key, b_key, query, b_query):
-    """The single map of a key model: w (dim,) and b ()."""
+def redundant_key(centre, W_key, b_key, query, b_query):
+    """The single map of a key model that takes `centre` off its features first: w (dim,) and b ()."""
     w = W_key @ query  # (dim,)
-    b = b_key @ query + b_query  # ()
+    b = (b_key - centre @ W_key) @ query + b_query  # ()
     return w, b
 
 
-def map_by_asking(W_key, b_key, query, b_query):
+def map_by_asking(centre, W_key, b_key, query, b_query):
     """The single map found by asking the key model: its scores for no features, and for each feature alone."""
     features = torch.cat([torch.zeros(1, len(W_key)), torch.eye(len(W_key))])  # (1 + dim, dim)
-    keys = nn.functional.linear(features, W_key.T, b_key)
+    keys = nn.functional.linear(features - centre, W_key.T, b_key)
     nothing, *each = nn.functional.linear(keys, query[None], b_query[None]).squeeze(1)
     return torch.stack(each) - nothing, nothing
 
@@ -144,8 +144,10 @@ def with_b_as_tensor(given, W_key, **_):
 
 
 def key_model(dim: int, key_dim: int, seed: int) -> Case:
-    return Case(drawn(seed, W_key=(dim, key_dim), b_key=(key_dim,), query=(key_dim,), b_query=()))
+    return Case(drawn(seed, centre=(dim,), W_key=(dim, key_dim), b_key=(key_dim,), query=(key_dim,), b_query=()))
 
+
+KEY_BIAS = "(b_key - centre @ W_key)"
 
 redundant_key = Exercise(
     redundant_key,
@@ -156,22 +158,27 @@ redundant_key = Exercise(
     "by feature",
     see=SPLIT_IN_TWO,
     mistakes=edits(f"""
-        the fault is still there [fold]: b_key @ query => b_key.sum()
-        the key's bias never met the query: b_key @ query => b_key.mean() || b_key
+        more than one fault is left [fold]: {KEY_BIAS} @ query => b_key.sum()
+        the centre forgotten: {KEY_BIAS} => b_key
+        the centre added: {KEY_BIAS} => (b_key + centre @ W_key)
+        the centre not folded: {KEY_BIAS} @ query => b_key @ query - centre || (b_key @ query - centre.sum())
+        the key's bias never met the query: {KEY_BIAS} @ query => {KEY_BIAS}.sum() || {KEY_BIAS}.mean() || {KEY_BIAS} ||
+            b_key.sum() - centre @ W_key @ query
         the query left out of w: = W_key @ query => = W_key.sum(dim=1) || = W_key
-        the product is not summed: = W_key @ query => = W_key * query || b_key @ query => b_key * query
-        the matrix the wrong way round: = W_key @ query => = W_key.T @ query || = query @ W_key
+        the product is not summed: = W_key @ query => = W_key * query || {KEY_BIAS} @ query => {KEY_BIAS} * query
+        the matrix the wrong way round: = W_key @ query => = W_key.T @ query || = query @ W_key ||
+            centre @ W_key => W_key @ centre
         w is a column: = W_key @ query => = W_key @ query[:, None]
-        the bias in place of the query: = W_key @ query => = W_key @ b_key || = b_key @ query => = b_key @ b_key
-        the query meets itself: b_key @ query => query @ query
+        the bias in place of the query: = W_key @ query => = W_key @ b_key || {KEY_BIAS} @ query => {KEY_BIAS} @ b_key
+        the query meets itself: {KEY_BIAS} @ query => query @ query
         results in the wrong order: return w, b => return b, w
         a bias subtracted: query + b_query => query - b_query
         added in place of multiplied: W_key @ query => W_key + query
         multiplied in place of added: query + b_query => query * b_query
         {PROOF}
-        the key's bias forgotten: b_key @ query + b_query => b_query
+        the key's bias forgotten: (b_key - centre @ W_key) => (-centre @ W_key)
         the query's bias forgotten: + b_query =>
-        both biases forgotten: b_key @ query + b_query => torch.zeros(())
+        both biases forgotten: {KEY_BIAS} @ query + b_query => torch.zeros(()) || -centre @ W_key @ query
     """),
 )
 

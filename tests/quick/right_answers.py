@@ -107,9 +107,11 @@ RIGHT = {
             return {size: (np.mean(some), t * stats.sem(some)) for size, some in shares.items()}
     """,
     "redundant_key": """
-        by einsum: => return torch.einsum("dk,k->d", W_key, query), torch.einsum("k,k->", b_key, query) + b_query
-        a list: => return [(W_key * query).sum(1), (b_key * query).sum() + b_query]
-        a number: => return W_key @ query, (b_key @ query + b_query).item()
+        by einsum: => w = torch.einsum("dk,k->d", W_key, query)
+            return w, torch.einsum("k,k->", b_key, query) - torch.einsum("d,d->", centre, w) + b_query
+        a list: => w = (W_key * query).sum(1)
+            return [w, (b_key * query).sum() + b_query - (centre * w).sum()]
+        a number, by asking for no features: => return W_key @ query, ((-centre @ W_key + b_key) @ query + b_query).item()
     """,
     "split_the_map": """
         by the pseudoinverse: => return torch.outer(w, torch.linalg.pinv(torch.stack([query, other], dim=1))[0])
@@ -858,7 +860,7 @@ EQUAL = {  # mutants by what stands in them, with the reason why they are right
         "(query @ apart)": "a dot product has no order",
         "* other - query": "a direction and its negative: the sign cancels in the division",
     },
-    "redundant_key": {"b = query @ b_key + b_query": "a dot product has no order"},
+    "redundant_key": {"b = query @ (b_key": "a dot product has no order"},
     "marked_classifier": {"mark_id, dim=17": "the starting cell has the sizes"},
     "gains_by_places": {"in ((False, True), (True, False), (True, True))": "a dict has no order that counts"},
     "look_away": {

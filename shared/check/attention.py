@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from .exercise import Case, draw
-from .mistakes import Mistake, edits
+from .mistakes import Mistake, Wrong, edits
 
 PADDING = "Lab 0, “Batches, padding and the mask”"
 TWO_MODELS = "Lab 1, “Two models”"
@@ -62,6 +62,17 @@ def attention_by_pytorch(
     """A layer of self-attention; what rows of padding give is left open."""
     found = attend(W_query(features), W_key(features), W_value(features), mask)
     return tuple(rows.masked_fill(~mask[:, :, None], torch.nan) for rows in found)
+
+
+def check_bias(run: Callable, make: Callable, names: tuple[str, ...], default: bool) -> None:
+    """Raise Wrong unless these parts are an nn.Linear each, with a bias where `make(bias=...)` asks for one."""
+    for bias, settings in ((True, {"bias": True}), (False, {"bias": False}), (default, {})):
+        made = run(lambda settings=settings: make(**settings))
+        for name in names:
+            if not isinstance(getattr(made, name), nn.Linear):
+                raise Wrong("no nn.Linear [looked into]", name=name)
+            if (getattr(made, name).bias is not None) != bias:
+                raise Wrong("the bias does not follow the argument", name=name)
 
 
 def family(table: str, **words: str) -> list[Mistake]:

@@ -269,9 +269,11 @@ class Exercise:
                 with torch.no_grad():
                     trial.wanted = self.truth(**trial.inputs, **trial.parts)
             except Exception as error:
-                if isinstance(error, Wrong) or not isinstance(trial.given, Raised):
-                    raise
-                return _first_wrong([trial])  # parts that do not fit together
+                if isinstance(trial.given, Raised) and not isinstance(error, Wrong):
+                    return _first_wrong([trial])  # parts that do not fit together
+                if self.parts and not isinstance(error, Wrong):
+                    raise Wrong("a part of another kind", error=run.raised(error).text) from None
+                raise
             if self.parts and not isinstance(trial.given, Raised):
                 if not _repeats(trial.again, trial.given, trial.wanted):
                     unreached = layer.unreached(trial.given, trial.wanted, trial.own_parts(), go)

@@ -6,11 +6,11 @@ from torch import Tensor, nn
 
 from ..model import KeyPooling
 from ..training import mean_and_interval
+from .attention import check_bias
 from .compare import check_shape
 from .exercise import Case, Exercise, draw, drawn
 from .experiment import asked, by_sums, over_seeds
 from .lab_01 import LONELY, MASKS, SUMMED, fits_into_lab_1, of_ids, pool_by_pytorch, pooling
-from .layer import check_bias
 from .mistakes import Wrong, edits
 
 PROOF = "Lab 2, “The proof on a trained model”"

@@ -16,6 +16,7 @@ from .attention import (
     TWO_MODELS,
     attention_by_pytorch,
     batches,
+    check_bias,
     mixing,
     real_tokens,
     scaling,
@@ -24,7 +25,6 @@ from .attention import (
 from .compare import check_shape, kind
 from .exercise import Case, Exercise, draw
 from .experiment import asked, by_sums, over_seeds
-from .layer import check_bias
 from .mistakes import Mistake, Wrong, edits
 from .words import _
 

@@ -42,10 +42,8 @@ def by_pytorch(
     features, attention, attention_norm, feed_forward, feed_forward_norm, mask=None, attention_mask=None, **more
 ):
     """PyTorch's own layer with the same weights, a text at a time; what a padded place gives is nobody's business."""
-    if not isinstance(attention, MultiHeadSelfAttention):
-        raise Wrong("no MultiHeadSelfAttention")
     ends = [feed_forward[place] for place in (0, -1)] if isinstance(feed_forward, nn.Sequential) else [None]
-    if not all(isinstance(end, nn.Linear) for end in ends):
+    if not all(isinstance(end, nn.Linear) and end.bias is not None for end in ends):
         raise Wrong("no linear map at the ends")
     width, (first, last) = features.shape[2], ends
     made_for = {attention.W_query.in_features, first.in_features, last.out_features}

@@ -89,17 +89,6 @@ def check_maps(layer: nn.Module, parts: tuple[str, ...], widths: Widths, sizes: 
             raise Wrong("one map for two", one=one, other=other)
 
 
-def check_bias(run: Callable, make: Callable, names: tuple[str, ...], default: bool) -> None:
-    """Raise Wrong unless these parts are an nn.Linear each, with a bias where `make(bias=...)` asks for one."""
-    for bias, settings in ((True, {"bias": True}), (False, {"bias": False}), (default, {})):
-        made = run(lambda settings=settings: make(**settings))
-        for name in names:
-            if not isinstance(getattr(made, name), nn.Linear):
-                raise Wrong("no nn.Linear [looked into]", name=name)
-            if (getattr(made, name).bias is not None) != bias:
-                raise Wrong("the bias does not follow the argument", name=name)
-
-
 def with_parts(layer: nn.Module, parts: dict[str, Any]) -> nn.Module:
     """A layer that uses these linear maps in place of its own."""
     for name, part in parts.items():

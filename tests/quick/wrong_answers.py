@@ -302,6 +302,7 @@ WRONG = {
         causal is not used: causal_mask(ids.shape[1], ids.device) if self.causal else None =>
             causal_mask(ids.shape[1], ids.device)
         num_blocks is not used: range(num_blocks) => range(2)
+        a part of another kind: self.norm = nn.LayerNorm(dim) => self.norm = nn.Identity()
         a softmax in place of the scores: self.norm(features)) => self.norm(features)).log_softmax(-1)
     """,
     "worth_of_context": """
@@ -329,7 +330,8 @@ WRONG = {
             def add( => def join( && self.add( => self.join(
         no linear map at the ends: nn.ReLU(), nn.Dropout(dropout), nn.Linear(hidden_dim, embed_dim) =>
             nn.ReLU(), nn.Linear(hidden_dim, embed_dim), nn.Dropout(dropout)
-        no MultiHeadSelfAttention: MultiHeadSelfAttention(embed_dim, num_heads) =>
+        a part of another kind: self.attention_norm = nn.LayerNorm(embed_dim) => self.attention_norm = nn.Identity() ||
+            MultiHeadSelfAttention(embed_dim, num_heads) =>
             nn.MultiheadAttention(embed_dim, num_heads, batch_first=True) && (features), mask, attention_mask) =>
             (features), features, features)
     """,
@@ -356,7 +358,8 @@ WRONG = {
             nn.Linear(embed_dim, embed_dim)
         a part is missing: self.attention_norm => self.first_norm
         one map for two: forward_norm = nn.LayerNorm(embed_dim) => forward_norm = self.attention_norm
-        no linear map at the ends: nn.Linear(hidden_dim, embed_dim)) => nn.Linear(hidden_dim, embed_dim), nn.ReLU())
+        no linear map at the ends: nn.Linear(hidden_dim, embed_dim)) => nn.Linear(hidden_dim, embed_dim), nn.ReLU()) ||
+            nn.Linear(hidden_dim, embed_dim, bias=False))
     """,
     "layer_norm": """
         the work left to another function: => return F.layer_norm(features, scale.shape, scale, shift, eps) ||

@@ -303,6 +303,28 @@ def test_no_search_does_harm(visit, address):
         page.go_back()
 
 
+def test_a_result_opens_at_its_match_in_its_section_folded_or_not(visit, address):
+    """The page holds the word in its contents and in sections above, too."""
+    page = visit(f"{address}/search.html", width=1280)
+    place = """() => {
+      const { top, bottom } = getSelection().getRangeAt(0).getBoundingClientRect();
+      return top > 0 && bottom < innerHeight && getSelection().anchorNode.parentElement.closest("section").id;
+    }"""
+    for query, words, lab, section in [
+        ("softmax", "softmax", 7, "scaled-and-through-the-softmax"),
+        ("softmax", "softmax", 3, "why-divide-by-the-square-root-of-k"),
+        ('"such models with dice"', "such models with dice", 2, "questions"),
+    ]:
+        page.goto(f"{address}/search.html?q={query}")
+        page.locator(f'ul.search a[href*="{LABS[lab]}.html"][href$="#{section}"]').click()
+        page.wait_for_url("**/labs/*")
+        page.wait_for_function("words => getSelection().toString().toLowerCase() === words", arg=words, timeout=5000)
+        assert page.evaluate(place) == section and "found" not in page.url
+    page.goto(f"{address}/{LABS[7]}.html?found=zzzzz#questions")
+    page.wait_for_function("!location.search")
+    assert page.evaluate("getSelection().toString()") == "" and page.evaluate("scrollY") > 500 and page.faults == []
+
+
 def test_contents_and_search_need_no_mouse_on_a_phone(visit, address):
     page = visit(f"{address}/{TOC['root']}.html", width=360)
     page.get_by_role("button", name=says("Contents")).focus()

@@ -115,6 +115,8 @@ function drawFigures() {
 for (const host of document.querySelectorAll("[data-walk], [data-heads]")) nearFigures.observe(host);
 addEventListener("beforeprint", drawFigures);
 if (location.hash) drawFigures();
+// Another state of a walk, put into the address of an open page: walks read theirs when they are drawn.
+addEventListener("hashchange", () => { if (/^#walk\d+=/.test(location.hash)) location.reload(); });
 
 // A result of the search names the word that it found: its first place in the section is selected, folded or not. (A
 // text fragment would lead to its first place on the page, which is mostly in the contents.)

@@ -1,5 +1,6 @@
 """The built site in a browser: what it fetches, how it is used by keyboard, at 360 pixels, in the dark."""
 
+import re
 import subprocess
 import zipfile
 
@@ -276,6 +277,8 @@ def test_figures_are_drawn_when_the_reader_comes_near(visit, address):
     assert page.evaluate(figures) == page.locator("[data-heads]").count()
     page.goto(f"{address}/labs/06_your_journey.html#walk1=7,2,1")
     assert page.locator(".what strong").inner_text() == "7. Weights"
+    page.evaluate("location.hash = 'walk1=5,2,1'")
+    page.locator(".what strong", has_text=re.compile(r"^5\.")).wait_for()
 
 
 def test_code_is_copied_as_it_stands(visit, address):

@@ -75,7 +75,7 @@ def test_the_search_knows_quotes_numbers_signs_and_forgives_a_letter(visit, addr
     assert told in page.locator(".search-summary").inner_text()
     assert 0 < len(found('"one learned question"')) < len(found("one learned question"))
     assert not found('"question learned one"')
-    assert found("√") and found("α")
+    assert found("√") and found("α") and found("π")
     assert page.evaluate("document.documentElement.scrollWidth") <= WIDTH
     assert len(found("„one learned question”")) == len(found('"one learned question"'))
     assert page.faults == []

@@ -336,6 +336,9 @@ def test_contents_and_search_need_no_mouse_on_a_phone(visit, address):
             page.keyboard.press(key)
         assert page.locator(f'#contents a[href$="{LABS[1]}.html"]').is_visible() == seen
     assert page.evaluate("document.activeElement.id") == "find"
+    for theme in ("light", "dark"):
+        page.evaluate(f"theme => {{ {THEME} = theme; }}", theme)
+        assert axe(page, "#contents") == []
     page.keyboard.type("masked_softmax")
     page.keyboard.press("Enter")
     page.wait_for_function("/: \\d+\\./.test(document.getElementById('said').textContent)")

@@ -1,4 +1,7 @@
-"""What search.js searches: all pages section by section, as readers see their words."""
+"""What search.js searches: all pages section by section, as readers see their words.
+
+A search of our own: Pagefind forgives no letter and does not run over file://, where a copy from a stick is read.
+"""
 
 import json
 import re

@@ -75,7 +75,7 @@
   // Questions
   const number = (text) => (/^[-+]?(\d+([.,]\d*)?|[.,]\d+)$/.test(text) ? Number(text.replace(",", ".")) : NaN);
   const BEGINS = /^\s*Right\./; // what the author writes before the reason of a right choice
-  const plain = (text) => text.trim().toLowerCase().replace(/\s+/g, " ").replace("\u2212", "-");
+  const plain = (text) => text.trim().toLowerCase().replace(/\s+/g, " ").replace("\u2212", "-").replace(/ ?([%/]) ?/g, "$1");
   // Two numbers are the same when the one that was typed rounds to the accepted one.
   const same = (typed, accepted) => {
     const places = (accepted.split(".")[1] ?? "").length;

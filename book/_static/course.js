@@ -115,6 +115,32 @@ function drawFigures() {
 for (const host of document.querySelectorAll("[data-walk], [data-heads]")) nearFigures.observe(host);
 addEventListener("beforeprint", drawFigures);
 if (location.hash) drawFigures();
+// Another state of a walk, put into the address of an open page: walks read theirs when they are drawn.
+addEventListener("hashchange", () => { if (/^#walk\d+=/.test(location.hash)) location.reload(); });
+
+// A result of the search names the word that it found: its first place in the section is selected, folded or not. (A
+// text fragment would lead to its first place on the page, which is mostly in the contents.)
+const found = new URLSearchParams(location.search).get("found")?.trim();
+if (found) {
+  addEventListener("load", () => {
+    const section = document.querySelector(":target"), selection = getSelection();
+    try { history.replaceState(history.state, "", location.pathname + location.hash); } catch { /* some file:// pages */ }
+    if (!section) return;
+    const holds = (fold) => fold.textContent.replace(/\s+/g, " ").toLowerCase().includes(found.toLowerCase());
+    const select = () => {
+      selection.collapse(section, 0);
+      return globalThis.find?.(found) && section.contains(selection.anchorNode);
+    };
+    while (!select()) {
+      const fold = Array.from(section.querySelectorAll("details:not([open])")).find(holds);
+      if (!fold) {                                           // it is covered until the reader guesses, or in a formula
+        selection.removeAllRanges();
+        return section.scrollIntoView();
+      }
+      fold.open = true;
+    }
+  });
+}
 
 // Code folds, one cell or all of them; results stay. Unfolded it is as the page was delivered.
 const inputs = Array.from(document.querySelectorAll(".cell_input")).filter((input) => !input.closest("details"));

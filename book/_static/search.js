@@ -22,8 +22,8 @@
     return new RegExp(/^[a-z]{1,2}$/.test(term) ? `(?<![a-z])${plain}(?![a-z])` : plain, "g");
   }
 
-  const termsOf = (query) => Array.from(query.toLowerCase().matchAll(/["\u201c\u201d]([^"\u201c\u201d]+)["\u201c\u201d]|(\S+)/g),
-    ([, phrase, word]) => phrase?.trim() ?? word.replace(/^["\u201c\u201d(,;:]+|["\u201c\u201d).,;:!?]+$/gu, "")).filter(Boolean);
+  const termsOf = (query) => Array.from(query.toLowerCase().replace(/[\u201c-\u201f\u00ab\u00bb]/g, '"').matchAll(/"([^"]+)"|(\S+)/g),
+    ([, phrase, word]) => phrase?.trim() ?? word.replace(/^["(,;:]+|[").,;:!?]+$/g, "")).filter(Boolean);
 
   // One letter too many, too few, another one, or two that changed places.
   function near(a, b) {
@@ -58,10 +58,11 @@
     return sum + 30 * (terms.length > 1 && pattern(terms.join(" ")).test(section.low));
   }
 
-  // The words around the first match in the text, and the words to which the link leads.
+  // The words around the first match in the text, better of all terms together, and the words to which the link leads.
   function found({ text }, terms) {
     const low = text.toLowerCase();
-    const [first] = terms.map((term) => pattern(term).exec(low)).filter(Boolean).sort((a, b) => a.index - b.index);
+    const places = (list) => list.map((term) => pattern(term).exec(low)).filter(Boolean).sort((a, b) => a.index - b.index);
+    const [first] = [...places([terms.join(" ")]), ...places(terms)];
     if (!first) return null;
     const begin = low.slice(0, first.index).search(/[\p{L}\p{N}_]*$/u);
     const end = first.index + first[0].length + low.slice(first.index + first[0].length).search(/[^\p{L}\p{N}_]|$/u);
@@ -85,9 +86,9 @@
     results.replaceChildren(make("h2", {}, _("Found")), make("p", { class: "search-summary" }, said),
       make("ul", { class: "search" }, ...ranked.slice(0, MOST).map((section) => {
         const { page, heading, id, title } = section, match = found(section, terms);
-        const text = match ? `:~:text=${encodeURIComponent(match.word).replace(/-/g, "%2D")}` : "";
+        const word = match ? `?found=${encodeURIComponent(match.word)}` : ""; // course.js looks for it
         const number = page.match(/^labs\/0?(\d+)/)?.[1], where = number ? [_("Lab {number}", { number }), ": "] : [];
-        return make("li", {}, make("a", { href: `${root}${page}.html#${id}${text}` }, title),
+        return make("li", {}, make("a", { href: `${root}${page}.html${word}#${id}` }, title),
           ...(title === heading ? [] : [make("span", { class: "quiet" }, " ", ...where, heading)]),
           ...(match ? [make("p", { class: "context" }, ...match.line)] : []));
       })));

@@ -468,8 +468,8 @@
     showMarked();
     svg.showPlace?.();
     showTables();
-    if (markMoved) return say(`${marked.verdict.textContent}. ${marked.share.textContent}`);
     keep();
+    if (markMoved) return say(`${marked.verdict.textContent}. ${marked.share.textContent}`);
     say(SIDE_BY_SIDE.map(([, title], i) => {
       const behind = slide.value === "0" ? "" : `, ${percent(cards[i].onOwn)} of its attention on your review`;
       return `${title}: ${verdict(cards[i].positive).join(", ")}${behind}.`;
@@ -570,8 +570,6 @@
     for (const card of cards) card.record.textContent = record(card.name, "behind another one");
     marked.record = record("the mark's row", "in such pairs");
     changed();
-    if (kept.has("words")) slide.value = kept.get("words");
-    kept.delete("words");
     sweepNow();
     if (focused) slide.focus({ preventScroll: true });
   });
@@ -583,26 +581,33 @@
     if (!obstacle(file, words)) sweep();
   }
 
-  // The address holds texts and slider once the reader has changed them, so that they can be shared. What stands behind
-  // the # never goes to a server.
-  const fronts = Array.from(at("front").querySelectorAll("input"));
+  // The address holds texts, slider and mark once the reader has changed them, so that they can be shared. What stands
+  // behind the # never goes to a server.
+  const fronts = Array.from(at("front").querySelectorAll("input")), marks = Array.from(at("mark").querySelectorAll("input"));
   let touched = false;
-  for (const event of ["input", "change", "click"]) root.addEventListener(event, ({ target }) => { touched ||= target !== at("load"); });
+  for (const event of ["input", "change", "click"]) {
+    for (const part of [root, at("mark")]) part.addEventListener(event, ({ target }) => { touched ||= target !== at("load"); });
+  }
 
   function keep() {
     if (!touched) return;
     const front = fronts.findIndex((radio) => radio.checked);
-    const state = new URLSearchParams({ own: own.value.slice(0, 2000), front, words: slide.value });
+    const state = new URLSearchParams({ own: own.value.slice(0, 2000), front, words: slide.value, mark: marks.findIndex((radio) => radio.checked) });
     if (fronts[front] === at("front-own")) state.set("text", at("front-words").value.slice(0, 2000));
     try { history.replaceState(null, "", `#${state}`); } catch { /* some browsers limit how often */ }
   }
 
-  const kept = new URLSearchParams(location.hash.slice(1));
-  if (kept.has("own")) {
+  function readAddress() {
+    const kept = new URLSearchParams(location.hash.slice(1));
+    if (!kept.has("own")) return;                            // nothing, or the address of a heading
     own.value = kept.get("own");
-    if (fronts[kept.get("front")]) fronts[kept.get("front")].checked = true;
+    for (const [radios, name] of [[fronts, "front"], [marks, "mark"]]) if (radios[kept.get(name)]) radios[kept.get(name)].checked = true;
     at("front-words").value = kept.get("text") ?? "";
+    changed();
+    slide.value = Number(kept.get("words")) || 0;
   }
   own.value ||= at("examples").querySelector("button").dataset.text; // unless the browser kept what stood here
   changed();
+  readAddress();
+  addEventListener("hashchange", readAddress);
 })();

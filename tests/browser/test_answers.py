@@ -45,7 +45,7 @@ More of it.
 
 <details><summary>Answer</summary>
 
-**.25** or **a quarter**. One of four.
+**.25** or **a quarter** or **25%**. One of four.
 
 </details>
 
@@ -239,13 +239,13 @@ def test_each_choice_gets_its_own_reason_and_what_was_tried_is_remembered(lab):
 
 def test_a_typed_answer_counts_when_it_rounds_to_the_accepted_one(lab):
     field = lab.get_by_role("group", name="2. How much?").get_by_role("textbox", name="Your answer")
-    right = [".25", "0,25", " 0.253 ", "A  quarter"]
+    right = [".25", "0,25", " 0.253 ", "A  quarter", "25 %"]
     for typed in [*right, "0.26", "25", ".", "-.25"]:
         lab.evaluate("document.querySelector('.reason')?.remove()")
         field.fill(typed)
         field.press("Enter")
         note = " ".join(lab.locator(".reason").inner_text().split())
-        assert note == ("Right. .25 or a quarter. One of four." if typed in right else NO), typed
+        assert note == ("Right. .25 or a quarter or 25%. One of four." if typed in right else NO), typed
         assert lab.locator(".reason.right").count() == (typed in right)
 
 

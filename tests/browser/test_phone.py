@@ -75,12 +75,9 @@ def test_the_search_knows_quotes_numbers_signs_and_forgives_a_letter(visit, addr
     assert told in page.locator(".search-summary").inner_text()
     assert 0 < len(found('"one learned question"')) < len(found("one learned question"))
     assert not found('"question learned one"')
-    assert found("√") and found("α")
+    assert found("√") and found("α") and found("π")
     assert page.evaluate("document.documentElement.scrollWidth") <= WIDTH
-    found('"Draw other distractors"')
-    page.locator("ul.search a", has_text="Three sources of chance").click()
-    page.wait_for_url("**/11_does_it_help.html**")
-    page.wait_for_function("scrollY > 500")
+    assert len(found("„one learned question”")) == len(found('"one learned question"'))
     assert page.faults == []
 
 

@@ -1,5 +1,6 @@
 """The built site in a browser: what it fetches, how it is used by keyboard, at 360 pixels, in the dark."""
 
+import re
 import subprocess
 import zipfile
 
@@ -276,6 +277,8 @@ def test_figures_are_drawn_when_the_reader_comes_near(visit, address):
     assert page.evaluate(figures) == page.locator("[data-heads]").count()
     page.goto(f"{address}/labs/06_your_journey.html#walk1=7,2,1")
     assert page.locator(".what strong").inner_text() == "7. Weights"
+    page.evaluate("location.hash = 'walk1=5,2,1'")
+    page.locator(".what strong", has_text=re.compile(r"^5\.")).wait_for()
 
 
 def test_code_is_copied_as_it_stands(visit, address):
@@ -303,6 +306,28 @@ def test_no_search_does_harm(visit, address):
         page.go_back()
 
 
+def test_a_result_opens_at_its_match_in_its_section_folded_or_not(visit, address):
+    """The page holds the word in its contents and in sections above, too."""
+    page = visit(f"{address}/search.html", width=1280)
+    place = """() => {
+      const { top, bottom } = getSelection().getRangeAt(0).getBoundingClientRect();
+      return top > 0 && bottom < innerHeight && getSelection().anchorNode.parentElement.closest("section").id;
+    }"""
+    for query, words, lab, section in [
+        ("softmax", "softmax", 7, "scaled-and-through-the-softmax"),
+        ("softmax", "softmax", 3, "why-divide-by-the-square-root-of-k"),
+        ('"such models with dice"', "such models with dice", 2, "questions"),
+    ]:
+        page.goto(f"{address}/search.html?q={query}")
+        page.locator(f'ul.search a[href*="{LABS[lab]}.html"][href$="#{section}"]').click()
+        page.wait_for_url("**/labs/*")
+        page.wait_for_function("words => getSelection().toString().toLowerCase() === words", arg=words, timeout=5000)
+        assert page.evaluate(place) == section and "found" not in page.url
+    page.goto(f"{address}/{LABS[7]}.html?found=zzzzz#questions")
+    page.wait_for_function("!location.search")
+    assert page.evaluate("getSelection().toString()") == "" and page.evaluate("scrollY") > 500 and page.faults == []
+
+
 def test_contents_and_search_need_no_mouse_on_a_phone(visit, address):
     page = visit(f"{address}/{TOC['root']}.html", width=360)
     page.get_by_role("button", name=says("Contents")).focus()
@@ -311,6 +336,9 @@ def test_contents_and_search_need_no_mouse_on_a_phone(visit, address):
             page.keyboard.press(key)
         assert page.locator(f'#contents a[href$="{LABS[1]}.html"]').is_visible() == seen
     assert page.evaluate("document.activeElement.id") == "find"
+    for theme in ("light", "dark"):
+        page.evaluate(f"theme => {{ {THEME} = theme; }}", theme)
+        assert axe(page, "#contents") == []
     page.keyboard.type("masked_softmax")
     page.keyboard.press("Enter")
     page.wait_for_function("/: \\d+\\./.test(document.getElementById('said').textContent)")

@@ -317,6 +317,20 @@ def test_the_mark_turns_the_head(page):
     page.wait_for_function("document.getElementById('try-said').textContent.includes('Asked about: the first')")
 
 
+def test_the_address_holds_the_mark_too_and_another_address_brings_its_own_state(page):
+    page.get_by_role("radio", name="the first review").check(force=True)
+    page.wait_for_url("**&mark=0")
+    page.evaluate("location.hash = 'own=A+dull+film&front=1&words=7&mark=1'")
+    page.wait_for_function("document.querySelector('#try-slide').ariaValueText.startsWith('7 of')")
+    assert page.locator("#try-own").input_value() == "A dull film"
+    assert page.locator("#try-cards .words").first.locator(".w").count() == 7 + 3
+    assert page.get_by_role("radio", name="a love letter").is_checked()
+    assert page.get_by_role("radio", name="the second, yours").is_checked()
+    page.evaluate("location.hash = 'short-texts'")
+    settle(page)
+    assert page.locator("#try-own").input_value() == "A dull film", "a heading takes nothing away"
+
+
 SENTENCES = {
     "": "There is no word in this text.",
     "10/10 !!! \u05e9\u05dc\u05d5\u05dd \U0001f600": "There is no word in this text.",

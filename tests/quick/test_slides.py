@@ -35,7 +35,7 @@ Before the picture.
 "picture one"
 ```
 
-It looks left. The second sentence is spoken.
+It looks left. (The second sentence is spoken.)
 
 <details><summary>Why?</summary>
 

@@ -247,8 +247,8 @@ HOSTILE = {
     "findings without a name": finds("found.rename('../gone')"),
     "findings somewhere else": finds("found.rename('../gone')", "os.symlink('/', '../found')"),
     "gives what unpacks to gigabytes": finds(
-        "import zipfile",
-        "double.write_text(RIGHT)", "import io", "torch.save([{'gives': torch.zeros(10**8)}] * 2, whole := io.BytesIO())",
+        "import io, zipfile", "double.write_text(RIGHT)",
+        "torch.save([{'gives': torch.zeros(10**8)}] * 2, whole := io.BytesIO())",
         "with zipfile.ZipFile(whole) as large, zipfile.ZipFile(given, 'w', zipfile.ZIP_DEFLATED) as small:",
         "    [small.writestr(name, large.read(name)) for name in large.namelist()]",
         remark="double: wrong for other inputs",

@@ -35,7 +35,7 @@ Before the picture.
 "picture one"
 ```
 
-It looks left. (The second sentence is spoken.)
+It looks left. The second sentence is spoken.
 
 <details><summary>Why?</summary>
 
@@ -56,7 +56,7 @@ The secret.
 print("0.75 of all")
 ```
 
-Three in four. Nobody guessed that.
+Three in four. (Nobody guessed that.)
 
 ## The layer
 

@@ -95,6 +95,16 @@ def below_the_stubs(cells):
     return found
 
 
+def in_a_new_cell(source):
+    """The stubs as they were, but one answer in a new cell below its stub, in these words."""
+
+    def changed(cells):
+        place = next(i for i, cell in enumerate(cells) if cell["metadata"].get("exercise") == "double")
+        return [*cells[: place + 1], nbformat.v4.new_code_cell(source), *cells[place + 1 :]]
+
+    return changed
+
+
 FORGE = """
 from shared import check
 from shared.check import exercise
@@ -174,6 +184,14 @@ HONEST = {
         remark="double: never ends",
     ),
     "not doubled": solved(twice=TWICE.replace(" * 2", ""), right=("double", "linear_map"), remark="twice: not doubled"),
+    "a constant above an answer": solved(double="FACTOR = 2\ndef double(x):\n    return FACTOR * x"),
+    "annotated, in a new cell": Submission(
+        ("double",), changed=in_a_new_cell("from typing import Any\ndouble: Any = lambda x: 2 * x")
+    ),
+    "behind an if, in a new cell": Submission(
+        ("double",), changed=in_a_new_cell("if True:\n    def double(x):\n        return 2 * x")
+    ),
+    "waits in the cell of an answer": solved(double=f"{DOUBLE}\nimport asyncio\nawait asyncio.sleep(0)"),
     "the lab itself": Submission(
         ("twice",), "twice: letter for letter the course's", {"twice": TWICE_IN_THE_LAB}
     ),
@@ -225,6 +243,24 @@ HOSTILE = {
     "a pipe for a finding": finds("double.unlink()", "os.mkfifo(double)"),
     "a device for a finding": finds("double.unlink()", "double.symlink_to('/dev/zero')"),
     "a huge finding": finds("os.truncate(double, 90_000_000)"),
+    "a folder for a finding": finds("double.unlink()", "double.mkdir()"),
+    "findings without a name": finds("found.rename('../gone')"),
+    "findings somewhere else": finds("found.rename('../gone')", "os.symlink('/', '../found')"),
+    "gives what unpacks to gigabytes": finds(
+        "import io, zipfile", "double.write_text(RIGHT)",
+        "torch.save([{'gives': torch.zeros(10**8)}] * 2, whole := io.BytesIO())",
+        "with zipfile.ZipFile(whole) as large, zipfile.ZipFile(given, 'w', zipfile.ZIP_DEFLATED) as small:",
+        "    [small.writestr(name, large.read(name)) for name in large.namelist()]",
+        remark="double: wrong for other inputs",
+    ),
+    "gives a tensor as large as it likes": finds(
+        "double.write_text(RIGHT)", "torch.save([{'gives': torch.zeros(1).expand(10**12)}] * 2, given)",
+        remark="double: wrong for other inputs",
+    ),
+    "gives no numbers": finds(
+        "double.write_text(RIGHT)", "torch.save([{'gives': torch.full((3, 2), torch.nan)}] * 2, given)",
+        remark="double: wrong for other inputs",
+    ),
     "a finding full of formulas": finds(
         r"double.write_text(json.dumps({'state': 'wrong', 'mistake': '=1+1;=2\n\x1b[2J'}))", remark="double: =1+1,=2"
     ),
@@ -283,6 +319,7 @@ HOSTILE = {
         """,
         remark="more than 20 processes",
     ),
+    "stops its parent": wrong("import os\nos.kill(os.getppid(), 19)", remark="did not end within"),
     "forks and goes on": nearly("import os\nos.fork()"),
     "leaves a process behind": nearly(LATER.format("time.sleep(300)")),
     "takes memory": nearly("x = bytearray(20 * 10**9)"),
@@ -362,6 +399,7 @@ FILES = {
     "a source of numbers": Submission(text='{"cells": [{"cell_type": "code", "source": 5}]}', remark="no notebook"),
     "nothing": Submission(text="", remark="no notebook that can be read"),
     "another course": Submission(text=nbformat.writes(nbformat.v4.new_notebook()), remark="holds no exercise"),
+    "a byte-order mark in front": Submission(text='\ufeff{"cells": []}', remark="holds no exercise"),
     "bytes": Submission(text="\x00\x01", remark="no notebook that can be read"),
 }
 EVERY = HONEST | HOSTILE | FILES

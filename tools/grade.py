@@ -113,8 +113,8 @@ def submissions(folder: Path) -> dict[str, list[Path]]:
         if entry.is_dir() and not entry.is_symlink():
             inside = []
             for _ in range(5):  # some nest more folders than Python can follow
-                entries = [path for place in folders for path in sorted(place.iterdir())[:1000]]
-                folders = [path for path in entries if path.is_dir() and not path.is_symlink() and path.name[0] != "."]
+                entries = [path for place in folders for path in sorted(place.iterdir())[:1000] if path.name[0] != "."]
+                folders = [path for path in entries if path.is_dir() and not path.is_symlink()]
                 inside += [path for path in entries if path.suffix == ".ipynb" and path not in folders]
         found.setdefault(entry.name if entry.is_dir() else entry.stem, []).extend(inside[:NOTEBOOKS])
     return found

@@ -57,7 +57,7 @@ def read(path: Path) -> list[dict]:
     """Return the code cells of a notebook: the source, the metadata and the id. Raises ValueError for another file."""
     try:
         found = []
-        for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+        for cell in json.loads(path.read_text(encoding="utf-8-sig"))["cells"]:
             source, metadata = cell["source"], cell.get("metadata") or {}
             source = source if isinstance(source, str) else "".join(source)
             # Colab keeps ids in the metadata.
@@ -71,9 +71,15 @@ def read(path: Path) -> list[dict]:
 
 def bound(tree: ast.Module) -> set[str]:
     """Return the names that a cell gives a meaning, be it as `double` or as `Double.forward`."""
-    nodes = [target for node in tree.body if isinstance(node, ast.Assign) for target in node.targets]
-    names = {node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
-    return names | {node.id for target in nodes for node in ast.walk(target) if isinstance(node, ast.Name)}
+    names, targets, statements = set(), [], list(tree.body)
+    for node in statements:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            names.add(node.name)
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            targets += node.targets if isinstance(node, ast.Assign) else [node.target]
+        else:  # behind an if, say
+            statements += [child for child in ast.iter_child_nodes(node) if isinstance(child, ast.stmt)]
+    return names | {node.id for target in targets for node in ast.walk(target) if isinstance(node, ast.Name)}
 
 
 def answers(cell: dict, exercise: dict) -> bool:

@@ -107,7 +107,7 @@ def first_sentence(paragraph: nodes.Element) -> nodes.Element:
     """A copy of a paragraph that ends where its first sentence ends."""
     short = paragraph.deepcopy()
     for place, child in enumerate(short.children):
-        end = re.search(r"(?<=[\w)”’\"][.?!])\s+(?=[A-Z“\"])", child.astext())
+        end = re.search(r"(?<=[\w)”’\"][.?!])\s+(?=[A-Z“\"(])", child.astext())
         if end and isinstance(child, nodes.Text):
             short.children[place:] = [nodes.Text(child.astext()[: end.start()])]
             break

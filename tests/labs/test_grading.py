@@ -71,6 +71,7 @@ def test_whatever_has_no_notebook_gets_a_row_and_what_was_judged_or_ended_a_run_
     submissions.hand_in(course, folder, ["a lambda", "bytes"])
     for nested in ("empty", "/".join(["nested"] * 60)):
         (folder / nested).mkdir(parents=True)
+    (folder / "empty/._notebook.ipynb").write_bytes(b"what a Mac packs beside each file")
     (folder / "essay.pdf").write_text("%PDF")
     (folder / "link.ipynb").symlink_to(folder / "a lambda.ipynb")
     (folder / ".DS_Store").write_text("")
@@ -80,6 +81,7 @@ def test_whatever_has_no_notebook_gets_a_row_and_what_was_judged_or_ended_a_run_
     assert rows["a lambda"]["total"] == "3"
     remarks = {name: row["remark"] for name, row in rows.items() if name != "a lambda"}
     assert all("no notebook" in remark for remark in remarks.values()), remarks
+    assert remarks["empty"] == "no notebook in this folder"
     assert set(remarks) == {"bytes", "empty", "essay", "link", "nested", "pipe"}
 
     kept = folder.with_name("in.judged.json")
@@ -200,7 +202,7 @@ print([each.name for each in found if each.mistakes and each(each.edited[0][1])]
 def test_a_right_answer_in_any_style_keeps_its_marks(tmp_path):
     """The right answers of tests/quick, as the worker and the judge see them."""
     code = """
-import pathlib, sys
+import pathlib, sys, zipfile
 import numpy, torch
 from scipy import stats
 import grade, grade_worker, judge, small_course
@@ -218,6 +220,9 @@ for name, styles in RIGHT.items():
         torch.save(grade_worker.outputs(found[name], answer, judge.draw(course, name)), file)
         tried += 1
         refused += [] if judge.right(course, name, file) else [(name, style.name)]
+with zipfile.ZipFile(file, "a", zipfile.ZIP_DEFLATED) as large:
+    large.writestr(large.namelist()[0].partition("/")[0] + "/data/99", bytes(judge.FOUND_BYTES))
+print(judge.right(course, name, file))
 print(tried, refused)
 """
     paths = os.pathsep.join(str(small_course.ROOT / folder) for folder in ("tools", "tests", "tests/quick"))
@@ -226,8 +231,10 @@ print(tried, refused)
         env=os.environ | {"PYTHONPATH": paths}, capture_output=True, text=True, timeout=300,
     )  # fmt: skip
     assert answer.returncode == 0, answer.stderr
-    tried, refused = answer.stdout.splitlines()[-1].split(" ", 1)
+    packed, last = answer.stdout.splitlines()[-2:]
+    tried, refused = last.split(" ", 1)
     assert int(tried) > 100 and refused == "[]"
+    assert packed == "False", "a small file that unpacks to as many bytes as it likes was opened"
 
 
 def test_every_name_in_the_table_is_explained(course):

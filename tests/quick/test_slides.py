@@ -56,7 +56,7 @@ The secret.
 print("0.75 of all")
 ```
 
-Three in four. Nobody guessed that.
+Three in four. (Nobody guessed that.)
 
 ## The layer
 

@@ -198,7 +198,7 @@ def test_pictures_of_the_course_are_read_as_numbers():
 
 
 def test_nbval_is_the_version_whose_method_is_wrapped():
-    assert importlib.metadata.version("nbval") == "0.11.0", "try tests/test_compare_numbers.py with the new version"
+    assert importlib.metadata.version("nbval") == "0.11.0", "try this file with the new version, then raise this one"
 
 
 LOSS, WARNING = "print('loss 0.1234, 7 epochs')", "import sys; print('warned 0.1234', file=sys.stderr)"

@@ -29,6 +29,14 @@ def test_only_the_deployment_may_change_the_site_and_no_push_cuts_it_off():
     assert not [file for file, workflow in WORKFLOWS.items() if "concurrency" in workflow], "it would hold deploy, too"
 
 
+def test_every_job_has_a_time_limit_and_every_action_is_of_the_generation_that_runs():
+    assert not [place for place, job in JOBS.items() if "uses" not in job and "timeout-minutes" not in job]
+    oldest = {"checkout": 6, "setup-python": 6, "upload-artifact": 7, "upload-pages-artifact": 5, "deploy-pages": 5}
+    used = {step["uses"].removeprefix("actions/") for *_, step in STEPS if "uses" in step}
+    for name, version in (action.split("@v") for action in used):
+        assert int(version) >= oldest[name], f"{name}@v{version} runs on a Node that runners no longer have"
+
+
 def test_what_is_deployed_is_what_the_checks_of_a_push_have_built():
     (deployed,) = [step["with"]["artifact_name"] for step in JOBS["course.yml", "deploy"]["steps"]]
     (built,) = [step["with"]["name"] for *_, step in STEPS if "upload-pages" in step.get("uses", "")]

@@ -295,4 +295,4 @@ if __name__ == "__main__":
     for chosen in sys.argv[1:]:
         measure(chosen.zfill(2))
     if not sys.argv[1:]:
-        Path(__file__).with_suffix(".md").write_text(table())
+        Path(__file__).with_suffix(".md").write_text(table(), "utf-8")

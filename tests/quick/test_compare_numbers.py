@@ -220,14 +220,7 @@ def test_nbval_turns_red_on_each_planted_fault_alone_says_what_to_do_and_pytest_
         cell = nbformat.v4.new_code_cell(source, outputs=stream, execution_count=count if output else None)
         notebook.cells.append(cell)
     nbformat.write(notebook, tmp_path / "02_planted.ipynb")
-    options = [
-        "-q",
-        "--nbval",
-        "--nbval-current-env",
-        "-n1",
-        "-p",
-        "no:cacheprovider",
-    ]  # in a worker, as in `make test`
+    options = "-q --nbval --nbval-current-env -n1 -p no:cacheprovider".split()  # in a worker, as in `make test`
     command = [sys.executable, compare_numbers.__file__, *options, "02_planted.ipynb"]
     report = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300).stdout
     red = [int(cell) for cell in re.findall(r"(?m)^FAILED 02_planted.ipynb::Cell (\d+)", report)]

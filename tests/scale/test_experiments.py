@@ -102,7 +102,7 @@ def test_a_file_of_figures_keeps_the_parts_that_were_not_measured(tmp_path):
 
 def test_figures_are_kept_where_texts_are_not_utf_8(tmp_path):
     code = "import sys, pathlib; from experiments import record; path = pathlib.Path(sys.argv[1])\n"
-    code += "record.write(path, {'machine': '\u00b1'}); assert record.read(path) == {'machine': '\u00b1'}"
+    code += "record.write(path, {'machine': chr(177)}); assert record.read(path) == {'machine': chr(177)}"
     locale = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
     command = [sys.executable, "-c", code, tmp_path / "some.json"]
     subprocess.run(command, cwd=ROOT, env=os.environ | locale, check=True)

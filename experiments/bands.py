@@ -50,6 +50,10 @@ LAST = {
     "15": "def claim(",
 }
 BESIDES = {
+    "01": """
+exchanged = replace(distracted, distractor_first=np.zeros(len(distracted), dtype=bool))
+both = [[training.evaluate(net, examples).logits for examples in (distracted, exchanged)] for net, _ in attention_runs]
+""",
     "03": """
 runs = []
 for seed in range(10):
@@ -151,6 +155,7 @@ CLAIMS = {
         ),
         ("share of weights, mean pooling", "share['mean pooling']", 3, 0.48, 0.52),
         ("share of weights, attention pooling", "share['attention pooling']", 3, 0.70, 0.90),
+        ("an output moves when the reviews change places", "[abs(b - a).max() for a, b in both]", 1, 0.1, np.inf),
     ],
     "02": [
         ("single map, all test reviews", "accuracy['single map']", 1, 0.79, 0.92),
@@ -186,6 +191,7 @@ CLAIMS = {
         ("ratios of the constant query", "ratios[constant]", 1, -np.inf, 1e-4),
         ("attention pooling changes its answer", "changes[one]", 2, -np.inf, 0.15),
         ("the mark's row changes its answer", "changes[row]", 2, 0.25, np.inf),
+        ("the mark's row, right on both kinds", "on_both[row]", 1, 0.25, np.inf),
     ],
     "11": [
         (
@@ -289,4 +295,4 @@ if __name__ == "__main__":
     for chosen in sys.argv[1:]:
         measure(chosen.zfill(2))
     if not sys.argv[1:]:
-        Path(__file__).with_suffix(".md").write_text(table())
+        Path(__file__).with_suffix(".md").write_text(table(), "utf-8")

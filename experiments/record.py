@@ -31,14 +31,14 @@ def about() -> dict:
 
 def read(path: Path) -> dict:
     """What lies in a file; nothing when it is not there."""
-    return json.loads(path.read_text()) if path.exists() else {}
+    return json.loads(path.read_text("utf-8")) if path.exists() else {}
 
 
 def write(path: Path, content: dict) -> None:
     """Write a file in one step: who stops the program never leaves half of one."""
     half = path.with_name(f".{path.name}.part")
     try:
-        half.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n")
+        half.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", "utf-8")
         os.replace(half, path)
     finally:
         half.unlink(missing_ok=True)

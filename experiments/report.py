@@ -55,7 +55,7 @@ def times(labs: dict) -> str:
     rows = []
     for name, lab in labs["each"].items():
         if name not in costs.WHOLE:
-            title = re.search("^# (.+)$", (record.ROOT / f"labs/{name}.md").read_text(), re.MULTILINE)[1]
+            title = re.search("^# (.+)$", (record.ROOT / f"labs/{name}.md").read_text("utf-8"), re.MULTILINE)[1]
             link = f"[{int(name[:2])}. {title}](../labs/{name}.ipynb)"
             rows.append({"Lab": link, "Minutes": f"{lab['seconds'] / 60:.1f}", "GB": f"{lab['megabytes'] / 1000:.1f}"})
     return f"{READERS}```{{table}}\n:class: figures\n\n{table(rows)}```\n\n*{where(labs)}*\n"
@@ -83,11 +83,11 @@ def tables(measured: dict[str, dict]) -> str:
 def current() -> dict:
     """Both files and the text that each has to have for the figures that lie here."""
     measured = {name: record.read(record.HERE / f"{name}.json") for name in ("costs", "speed", "gpu")}
-    written = README.read_text().partition(BELOW)[0]
+    written = README.read_text("utf-8").partition(BELOW)[0]
     return {PAGE: times(measured["costs"]["labs"]), README: f"{written}{BELOW}\n{tables(measured)}"}
 
 
 if __name__ == "__main__":
     for path, text in current().items():
-        path.write_text(text)
+        path.write_text(text, "utf-8")
         print(f"{path.relative_to(record.ROOT)} is written.")

@@ -35,3 +35,7 @@ def limit(name: str, default: str) -> list[str]:
     """Return the words of a container's limit, or of the default where there is none."""
     path = LIMITS / name
     return (path.read_text() if path.is_file() else default).split()
+
+
+if __name__ == "__main__":
+    print(processes())

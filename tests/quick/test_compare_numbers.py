@@ -198,7 +198,7 @@ def test_pictures_of_the_course_are_read_as_numbers():
 
 
 def test_nbval_is_the_version_whose_method_is_wrapped():
-    assert importlib.metadata.version("nbval") == "0.11.0", "try tests/test_compare_numbers.py with the new version"
+    assert importlib.metadata.version("nbval") == "0.11.0", "try this file with the new version, then raise this one"
 
 
 LOSS, WARNING = "print('loss 0.1234, 7 epochs')", "import sys; print('warned 0.1234', file=sys.stderr)"
@@ -220,14 +220,7 @@ def test_nbval_turns_red_on_each_planted_fault_alone_says_what_to_do_and_pytest_
         cell = nbformat.v4.new_code_cell(source, outputs=stream, execution_count=count if output else None)
         notebook.cells.append(cell)
     nbformat.write(notebook, tmp_path / "02_planted.ipynb")
-    options = [
-        "-q",
-        "--nbval",
-        "--nbval-current-env",
-        "-n1",
-        "-p",
-        "no:cacheprovider",
-    ]  # in a worker, as in `make test`
+    options = "-q --nbval --nbval-current-env -n1 -p no:cacheprovider".split()  # in a worker, as in `make test`
     command = [sys.executable, compare_numbers.__file__, *options, "02_planted.ipynb"]
     report = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300).stdout
     red = [int(cell) for cell in re.findall(r"(?m)^FAILED 02_planted.ipynb::Cell (\d+)", report)]

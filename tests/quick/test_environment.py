@@ -165,6 +165,8 @@ def test_the_readers_list_brings_all_that_labs_and_shared_import():
     packages = metadata.packages_distributions()
     missing = [name for name in foreign if not there & {re.sub("[-_.]+", "-", p).lower() for p in packages[name]}]
     assert not missing, f"{missing} would be missing on Binder: put them into requirements.txt"
+    theirs = [name for name in there if re.match("jupyter|notebook|ipy", name)]
+    assert not theirs, f"{theirs} would replace what Binder and hubs have: put them into requirements-dev.txt"
 
 
 def test_every_package_takes_every_python_that_make_takes():

@@ -1,6 +1,8 @@
 """Claims about the number of processes: it follows cores, memory and a container's limits, or what somebody set."""
 
 import os
+import subprocess
+import sys
 
 import machine
 import pytest
@@ -34,3 +36,9 @@ def test_what_is_no_number_of_processes_is_refused(monkeypatch, given):
     monkeypatch.setenv("PROCESSES", given)
     with pytest.raises(SystemExit, match="is no number of processes"):
         machine.processes()
+
+
+def test_as_a_program_it_says_the_number_to_make():
+    environment = os.environ | {"PROCESSES": "3"}
+    said = subprocess.run([sys.executable, machine.__file__], env=environment, capture_output=True, text=True)
+    assert said.stdout == "3\n"

@@ -29,6 +29,14 @@ def test_only_the_deployment_may_change_the_site_and_no_push_cuts_it_off():
     assert not [file for file, workflow in WORKFLOWS.items() if "concurrency" in workflow], "it would hold deploy, too"
 
 
+def test_every_job_has_a_time_limit_and_every_action_is_of_the_generation_that_runs():
+    assert not [place for place, job in JOBS.items() if "uses" not in job and "timeout-minutes" not in job]
+    oldest = {"checkout": 6, "setup-python": 6, "upload-artifact": 7, "upload-pages-artifact": 5, "deploy-pages": 5}
+    used = {step["uses"].removeprefix("actions/") for *_, step in STEPS if "uses" in step}
+    for name, version in (action.split("@v") for action in used):
+        assert int(version) >= oldest[name], f"{name}@v{version} runs on a Node that runners no longer have"
+
+
 def test_what_is_deployed_is_what_the_checks_of_a_push_have_built():
     (deployed,) = [step["with"]["artifact_name"] for step in JOBS["course.yml", "deploy"]["steps"]]
     (built,) = [step["with"]["name"] for *_, step in STEPS if "upload-pages" in step.get("uses", "")]
@@ -60,21 +68,18 @@ def test_the_branch_that_is_published_is_the_one_in_the_settings():
     (step,) = [step for *_, step in STEPS if step.get("id") == "branch"]
     command = step["run"].replace(".venv/bin/python", sys.executable).replace('>> "$GITHUB_OUTPUT"', "")
     branch = yaml.safe_load((ROOT / "_config.yml").read_text())["repository"]["branch"]
-    for ref, publish in (
-        (f"refs/heads/{branch}", "true"),
-        ("refs/heads/another", "false"),
-        ("refs/pull/1/merge", "false"),
-    ):
-        told = subprocess.run(command, shell=True, cwd=ROOT, env={"GITHUB_REF": ref}, capture_output=True, text=True)
-        assert told.stdout == f"publish={publish}\n", told.stderr
+    for ref in (f"heads/{branch}", "heads/another", "pull/1/merge"):
+        told = subprocess.run(
+            command, shell=True, cwd=ROOT, env={"GITHUB_REF": f"refs/{ref}"}, capture_output=True, text=True
+        )
+        assert told.stdout == f"publish={str(ref == f'heads/{branch}').lower()}\n", told.stderr
 
 
 def test_a_version_is_tagged_once_where_the_checks_are_green(tmp_path):
     def git(*words: str) -> str:
         who = ["-c", "user.name=A", "-c", "user.email=a@b.c"]
-        return subprocess.run(
-            ["git", *who, *words], cwd=work, capture_output=True, text=True, check=True
-        ).stdout.strip()
+        told = subprocess.run(["git", *who, *words], cwd=work, capture_output=True, text=True, check=True)
+        return told.stdout.strip()
 
     job = JOBS["course.yml", "release"]
     assert job["needs"] == "checks" and job["if"].startswith(f"{JOBS['course.yml', 'deploy']['if']} && ")
@@ -98,9 +103,8 @@ def test_a_version_is_tagged_once_where_the_checks_are_green(tmp_path):
 def test_phases_run_alone_after_the_first_and_an_unknown_one_is_named(only, ran):
     phases = [f"{name}: echo did {name}" for name in "abc"]
     command = [sys.executable, "tools/phases.py", *phases]
-    told = subprocess.run(
-        command, cwd=ROOT, env={"ONLY": only, "PATH": "/usr/bin:/bin"}, capture_output=True, text=True
-    )
+    env = {"ONLY": only, "PATH": "/usr/bin:/bin"}
+    told = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True)
     if ran is None:
         assert told.returncode == 2 and "There is no phase d to run alone: there are b, c." in told.stdout
     else:

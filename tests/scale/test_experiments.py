@@ -1,6 +1,9 @@
 """Claims about experiments/: both pipelines do the same work, every part can be measured, pages show its figures."""
 
+import os
 import re
+import subprocess
+import sys
 
 import lab_code
 import numpy as np
@@ -95,6 +98,14 @@ def test_a_file_of_figures_keeps_the_parts_that_were_not_measured(tmp_path):
     assert all(found["text"][name] for name in ("date", "commit", "machine", "torch"))
     with pytest.raises(SystemExit, match="pictures cannot be measured; choose among text, growth"):
         record.measure(path, "make bench", parts, ["pictures"])
+
+
+def test_figures_are_kept_where_texts_are_not_utf_8(tmp_path):
+    code = "import sys, pathlib; from experiments import record; path = pathlib.Path(sys.argv[1])\n"
+    code += "record.write(path, {'machine': chr(177)}); assert record.read(path) == {'machine': chr(177)}"
+    locale = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    command = [sys.executable, "-c", code, tmp_path / "some.json"]
+    subprocess.run(command, cwd=ROOT, env=os.environ | locale, check=True)
 
 
 @pytest.mark.parametrize(

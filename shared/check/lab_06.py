@@ -211,7 +211,7 @@ mend_the_batch = Exercise(
 
 # --- 6.4 ---
 def what_two_matrices_cost(own_weight, seeds):
-    """Mean of the own weight with one matrix less that with two, and half the width of its interval."""
+    """Mean of the own weight with one matrix minus that with two, and half the width of its interval."""
     costs = torch.tensor([own_weight(False, seed) - own_weight(True, seed) for seed in seeds])
     half = 2 * costs.std() / math.sqrt(len(costs))
     return costs.mean().item(), half.item()

@@ -128,8 +128,8 @@ share_on_aim = Exercise(
         more than one fault is left [aim]: {ASKING} => && {ON_AIM} => aim[asking], asking
         the aim turned: {ON_AIM} => aim[asking], asking
         rows without an aim counted: {ASKING} => ||
-            .mean(dim=-1) => .sum(dim=-1) / len(aim) || => on_aim = weights[..., torch.arange(len(aim)), aim.clamp(min=0)]
-            return on_aim.mean(dim=-1)
+            .mean(dim=-1) => .sum(dim=-1) / len(aim) || => rows = torch.arange(len(aim))
+            return weights[..., rows, aim.clamp(min=0)].mean(dim=-1)
         an aim at the first piece left out: {ASKING} => [aim > 0]
         the last piece left out: {ASKING} => [(aim >= 0) & (aim < len(aim) - 1)]
         each row at the aims of all: {PICKED} => weights[..., asking[:, None], aim[asking]].mean(dim=-1) ||

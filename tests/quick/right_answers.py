@@ -111,7 +111,7 @@ RIGHT = {
             return w, torch.einsum("k,k->", b_key, query) - torch.einsum("d,d->", centre, w) + b_query
         a list: => w = (W_key * query).sum(1)
             return [w, (b_key * query).sum() + b_query - (centre * w).sum()]
-        a number, by asking for no features: => return W_key @ query, ((-centre @ W_key + b_key) @ query + b_query).item()
+        a number: => return W_key @ query, ((-centre @ W_key + b_key) @ query + b_query).item()
     """,
     "split_the_map": """
         by the pseudoinverse: => return torch.outer(w, torch.linalg.pinv(torch.stack([query, other], dim=1))[0])

@@ -462,7 +462,8 @@ WRONG = {
             return ratios.mean(), 2 * ratios.std() / len(ratios) ** 0.5
     """,
     "share_on_aim": """
-        averaged over the aim: => return weights[:, :, target].mean(-1)
+        each row at the aims of all: => rows = aim >= 0
+            return weights[:, :, rows][..., aim[rows]].mean((-2, -1))
     """,
     "follow_score": """
         no answer where no token comes twice:

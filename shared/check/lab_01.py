@@ -195,7 +195,7 @@ masked_mean = Exercise(
             mask.sum(dim=1 => mask.sum(dim=0
         the axis of the count is lost: mask.sum(dim=1, keepdim=True) => mask.sum(dim=1)
         the mask on the wrong axis: mask.unsqueeze(2) => mask.unsqueeze(1) || mask
-        NaN for a text of padding: .clamp(min=1) =>
+        NaN for a text of padding [mean]: .clamp(min=1) =>
         multiplied by the count: / {COUNT} => * {COUNT}
         {PADDING}
         padding left in the mean: => return features.mean(dim=1)

@@ -7,7 +7,7 @@ on three draws of distractors; in the marked task each pair counts twice, once w
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 import torch
@@ -31,22 +31,11 @@ class Run:
     split: int
     seed: int
 
+    def __str__(self) -> str:
+        return f"{self.task}, {self.model}, {self.variant}, split {self.split}, seed {self.seed}"
+
 
 # --- models that no other file has -------------------------------------------------------------------------------
-
-
-class Unmasked(nn.Module):
-    """A model as a textbook pipeline would use it: every sequence padded to 256 tokens, and no mask."""
-
-    def __init__(self, inner: nn.Module):
-        super().__init__()
-        self.inner = inner
-
-    def forward(self, ids, mask):
-        width = ids.shape[1]
-        ids = nn.functional.pad(ids, (0, 256 - width))  # (batch, 256)
-        logits, weights = self.inner(ids, torch.ones_like(ids, dtype=torch.bool))
-        return logits, weights[:, :width]
 
 
 class ConstantQueries(nn.Module):
@@ -100,43 +89,28 @@ class Convolution(nn.Module):
 
 
 MODELS: dict[str, Callable[..., nn.Module]] = {
-    "mean pooling": lambda size, mark, **options: model.MeanPooling(size, **options),
-    "attention pooling": lambda size, mark, **options: model.AttentionPooling(size, **options),
+    "mean pooling": lambda size, mark: model.MeanPooling(size),
+    "attention pooling": lambda size, mark: model.AttentionPooling(size),
     "2 constant queries": lambda size, mark: ConstantQueries(size, 2),
     "4 constant queries": lambda size, mark: ConstantQueries(size, 4),
     "CNN": lambda size, mark: Convolution(size),
     "GRU": lambda size, mark: Recurrent(size),
-    "key pooling": lambda size, mark, **options: model.KeyPooling(size, **options),
-    "self-attention, no values": lambda size, mark, **options: model.SelfAttentionClassifier(
-        size, value_dim=None, **options
-    ),
-    "self-attention": lambda size, mark, **options: model.SelfAttentionClassifier(size, **options),
-    "encoder": lambda size, mark, **options: model.EncoderClassifier(size, **options),
-    "mark's row": lambda size, mark, **options: model.MarkedSelfAttentionClassifier(size, mark, **options),
-    "mark's row, constant query": lambda size, mark, **options: model.MarkedSelfAttentionClassifier(
-        size, mark, constant_query=True, **options
-    ),
+    "self-attention": lambda size, mark: model.SelfAttentionClassifier(size),
+    "encoder": lambda size, mark: model.EncoderClassifier(size),
+    "mark's row": model.MarkedSelfAttentionClassifier,
+    "mark's row, constant query": partial(model.MarkedSelfAttentionClassifier, constant_query=True),
 }
-
 AS_TAUGHT = "as taught"
-MODEL_OPTIONS = {
-    "no scale": {"scale": False},
-    "no positions": {"positions": False},
-    "embeddings of std 1": {"std": 1.0},
-    "32 features": {"dim": 32},
-    "32 features, 16 keys, 32 values": {"dim": 32, "key_dim": 16, "value_dim": 32},
-}
-SHARES = {"half of the reviews": 2, "a quarter of the reviews": 4}
-ALL_LENGTHS = {"all reviews, fair window": data.REVIEW_TOKENS, "all reviews, cut window": None}
+MODEL_OPTIONS = {AS_TAUGHT: {}, "no positions": {"positions": False}}
 
 
 # --- one run -----------------------------------------------------------------------------------------------------
 
 
 @cache
-def prepared(scale: str, cut: int | None, split: int = 0) -> data.Prepared:
-    reviews = data.load_reviews("movies", scale)
-    return data.prepare_reviews(split_anew(reviews, split) if split else reviews, cut)
+def prepared(split: int = 0) -> data.Prepared:
+    reviews = data.load_reviews()
+    return data.prepare_reviews(split_anew(reviews, split) if split else reviews)
 
 
 def split_anew(reviews: data.Reviews, seed: int) -> data.Reviews:
@@ -155,26 +129,14 @@ def split_anew(reviews: data.Reviews, seed: int) -> data.Reviews:
     return data.Reviews(some(0), some(1), some(2), reviews.citation)
 
 
-def part_of(split: data.EncodedReviews, divisor: int, seed: int) -> data.EncodedReviews:
-    """A random part of the reviews."""
-    rows = np.sort(np.random.default_rng(seed).permutation(len(split))[: len(split) // divisor])
-    ids = np.concatenate([split[row] for row in rows])
-    return replace(split, ids=ids, offsets=np.cumsum([0, *split.lengths[rows]]), labels=split.labels[rows])
-
-
-def example_makers(run: Run, source: data.Prepared) -> tuple[Callable, Callable]:
-    """Two functions of (reviews, seed): the plain and the distracted examples of the run's task."""
+def example_makers(task: str, source: data.Prepared) -> tuple[Callable, Callable]:
+    """Two functions of (reviews, seed): the plain and the distracted examples of a task."""
+    if task == "front":
+        return lambda reviews, seed: data.plain_examples(reviews), data.distracted_examples
     separator, mark = source.vocabulary.id(data.SEPARATOR), source.vocabulary.id(data.MARK)
-    window = 256 if run.variant == "all reviews, cut window" else None
-    if run.task == "marked":
-        return (
-            lambda reviews, seed: data.plain_examples(reviews, mark),
-            lambda reviews, seed: data.distracted_examples(reviews, seed, True, mark, separator),
-        )
-    before = separator if run.variant == "separator" else data.PAD
     return (
-        lambda reviews, seed: data.plain_examples(reviews, window=window),
-        lambda reviews, seed: data.distracted_examples(reviews, seed, before_labelled=before, window=window),
+        lambda reviews, seed: data.plain_examples(reviews, mark),
+        lambda reviews, seed: data.distracted_examples(reviews, seed, True, mark, separator),
     )
 
 
@@ -188,10 +150,8 @@ def swap_marks(pairs: data.Examples) -> data.Examples:
 def perform(run: Run) -> dict:
     """Train and measure once; the result as a line of the table."""
     torch.set_num_threads(1)
-    scale, cut = ("full", ALL_LENGTHS[run.variant]) if run.variant in ALL_LENGTHS else ("quick", data.REVIEW_TOKENS)
-    source = prepared(scale, cut, run.split)
-    train = part_of(source.train, SHARES.get(run.variant, 1), run.seed)
-    plain, distracted = example_makers(run, source)
+    source = prepared(run.split)
+    plain, distracted = example_makers(run.task, source)
 
     def both(reviews, seed):
         return plain(reviews, seed) + distracted(reviews, seed)
@@ -204,9 +164,9 @@ def perform(run: Run) -> dict:
     }
     start = time.process_time()
     if run.model == "TF-IDF":
-        says, about = bag_of_words(both(train, 1000 * (run.seed + 1)), tests)
+        says, about = bag_of_words(both(source.train, 1000 * (run.seed + 1)), tests)
     else:
-        says, about = network(run, source, lambda epoch: both(train, 1000 * (run.seed + 1) + epoch), both, tests)
+        says, about = network(run, source, both, tests)
     seconds = round(time.process_time() - start, 1)
     return asdict(run) | accuracies(run, tests, says) | about | {"cpu_seconds": seconds}
 
@@ -235,31 +195,30 @@ def accuracies(run: Run, tests: dict[str, data.Examples], says: dict[str, np.nda
 def bag_of_words(training_examples: data.Examples, tests: dict[str, data.Examples]) -> tuple[dict, dict]:
     """The yardstick, TF-IDF and logistic regression: what it says to the examples, and what to know about it."""
     vectorizer = TfidfVectorizer(analyzer=list, min_df=2)
-    features = vectorizer.fit_transform([training_examples[i] for i in range(len(training_examples))])
+    features = vectorizer.fit_transform(training_examples)
     classifier = LogisticRegression(max_iter=1000).fit(features, training_examples.labels)
-    says = {
-        kind: classifier.predict(vectorizer.transform([examples[i] for i in range(len(examples))]))
-        for kind, examples in tests.items()
-    }
+    says = {kind: classifier.predict(vectorizer.transform(examples)) for kind, examples in tests.items()}
     return says, {"share_on_labelled": None, "parameters": classifier.coef_.size + 1, "outside_embedding": None}
 
 
-def network(run: Run, source: data.Prepared, training_examples: Callable, both: Callable, tests: dict):
+def network(run: Run, source: data.Prepared, both: Callable, tests: dict[str, data.Examples]) -> tuple[dict, dict]:
     """One of the networks: what it says to the examples, and what to know about it."""
     recipe = replace(training.recipe_for(data.Settings()), epochs=EPOCHS)
     torch.manual_seed(run.seed)
-    mark = source.vocabulary.id(data.MARK)
-    net = MODELS[run.model](len(source.vocabulary), mark, **MODEL_OPTIONS.get(run.variant, {}))
+    net = MODELS[run.model](len(source.vocabulary), source.vocabulary.id(data.MARK), **MODEL_OPTIONS[run.variant])
     parameters = sum(p.numel() for p in net.parameters())
-    embedding = net.features.embedding.weight.numel()
-    if run.variant == "no mask":
-        net = Unmasked(net)
-    history = training.fit(net, training_examples, both(source.validation, 1), recipe, run.seed)
+    history = training.fit(
+        net,
+        lambda epoch: both(source.train, 1000 * (run.seed + 1) + epoch),
+        both(source.validation, 1),
+        recipe,
+        run.seed,
+    )
     measured = {kind: training.evaluate(net, examples) for kind, examples in tests.items()}
     says = {kind: (result.logits > 0).astype(int) for kind, result in measured.items()}
     return says, {
         "share_on_labelled": round(measured["distracted"].share_on_labelled, 4),
         "best_epoch": history.best_epoch,
         "parameters": parameters,
-        "outside_embedding": parameters - embedding,
+        "outside_embedding": parameters - net.features.embedding.weight.numel(),
     }

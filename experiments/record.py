@@ -30,18 +30,29 @@ def about() -> dict:
 
 
 def read(path: Path) -> dict:
-    """What lies in a file; nothing when it is not there."""
-    return json.loads(path.read_text("utf-8")) if path.exists() else {}
-
-
-def write(path: Path, content: dict) -> None:
-    """Write a file in one step: who stops the program never leaves half of one."""
-    half = path.with_name(f".{path.name}.part")
+    """What lies in a file; nothing when it is not there. Exits with a sentence when it is damaged."""
     try:
-        half.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", "utf-8")
-        os.replace(half, path)
-    finally:
+        return json.loads(path.read_text("utf-8")) if path.exists() else {}
+    except ValueError as error:
+        sys.exit(f"{path} is damaged ({error}). Take it from the last commit, or delete it to make all of it again.")
+
+
+def write(path: Path, content: dict | str) -> None:
+    """Write a file in one step, so that nobody who stops the program leaves half of one.
+
+    Exits with a sentence where it cannot be written.
+    """
+    half = path.with_name(f".{path.name}.part")
+    text = content if isinstance(content, str) else json.dumps(content, indent=1, ensure_ascii=False) + "\n"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        half.write_text(text, "utf-8")
+        half.replace(path)
+    except OSError as error:
         half.unlink(missing_ok=True)
+        sys.exit(
+            f"{path} cannot be written ({error.strerror}). What is finished is kept: mend that, and run this again."
+        )
 
 
 def once(path: Path, key: str, run: Callable[[], object]) -> None:

@@ -89,5 +89,5 @@ def current() -> dict:
 
 if __name__ == "__main__":
     for path, text in current().items():
-        path.write_text(text, "utf-8")
+        record.write(path, text)
         print(f"{path.relative_to(record.ROOT)} is written.")

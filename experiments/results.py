@@ -1,17 +1,16 @@
 """Runs the grid of lab 11 and writes the table that the lab reads, shared/does_it_help.json.
 
-The rule: each finished run is one line of _build/results.jsonl with a digest, so the tool may be stopped at any moment,
-even by a power cut, and goes on where it was. A damaged line is run again, and so is one made by other code or other
-versions. The table is written in one step when no run is missing. Which runs there are changes no figure, so more seeds
-or another row leave the finished lines as they are. Of a stored table made by other code or other versions the first
-seed of each row is run again on each split; where all figures come out the same to the digit, its other runs stay.
+The rule: each finished run is put down at once, in _build/results.json, so the tool may be stopped at any moment and
+goes on where it was; what other code or other versions have made there is not used. The table is written in one step
+when no run is missing. Which runs there are changes no figure, so more seeds or another row leave the finished runs as
+they are. Of a stored table made by other code or other versions the first seed of each row is run again on each split;
+where all figures come out the same to the digit, its other runs stay.
 
-    python -m experiments.results                                             # everything: `make results`
-    python -m experiments.results --only "marked, mean pooling" --into some   # a part, into a folder of its own
+    python -m experiments.results                                       # everything: `make results`
+    python -m experiments.results --part "marked, mean pooling" some    # a part, into the folder `some`
 """
 
 import argparse
-import json
 import multiprocessing
 import os
 import platform
@@ -27,9 +26,9 @@ import numpy as np
 
 from experiments import grid, record
 from experiments.grid import AS_TAUGHT, Run
-from experiments.table import TABLE, digest, fingerprint, made_by, versions, why_stale
+from experiments.table import TABLE, fingerprint, made_by, versions, why_stale
 
-LINES = record.ROOT / "_build/results.jsonl"
+FINISHED = record.ROOT / "_build/results.json"
 
 # Task, model, variant; seeds on the course's split, and on each of two others. A run of the last two takes minutes.
 ROWS = [
@@ -52,41 +51,26 @@ ROWS = [
 ]
 
 
-def all_runs(most_seeds: int | None = None) -> list[Run]:
+def all_runs() -> list[Run]:
     """Every run, those of the first seed first, so that a stopped grid has looked at everything once."""
     runs = [
         Run(task, name, variant, split, seed)
         for task, name, variant, *numbers in ROWS
         for split, number in enumerate([numbers[0], numbers[1], numbers[1]])
-        for seed in range(number)[:most_seeds]
+        for seed in range(number)
     ]
     return sorted(runs, key=lambda run: run.seed)
 
 
-def finished(lines: Path, mark: str) -> dict[Run, dict]:
-    """The results in the file that were made so; damaged lines are named, and one that broke off is cut away."""
-    results = {}
-    content = lines.read_bytes() if lines.exists() else b""
-    whole, end, rest = content.rpartition(b"\n")
-    if rest:
-        os.truncate(lines, len(whole + end))
-    for number, line in enumerate(whole.split(b"\n") if end else [], 1):
-        try:
-            text, _, sealed = line.decode().rpartition(" ")
-            intact = sealed == digest(text)
-        except UnicodeDecodeError:
-            intact = False
-        if not intact:
-            print(f"{lines.name}, line {number} is damaged: its run is made again.")
-            continue
-        result = json.loads(text)
-        if result.pop("made_by") == mark:
-            results[run_of(result)] = result
-    return results
-
-
 def run_of(result: dict) -> Run:
     return Run(*(result[name] for name in ("task", "model", "variant", "split", "seed")))
+
+
+def finished(path: Path) -> dict[Run, dict]:
+    """The results in a file that the code and the versions here have put down."""
+    content = record.read(path)
+    results = content["results"] if content.get("made_by") == made_by() else []
+    return {run_of(result): result for result in results}
 
 
 def stored(table: Path, runs: list[Run], again: dict[Run, dict]) -> tuple[dict[Run, dict], list[dict]]:
@@ -115,16 +99,6 @@ def figures(result: dict) -> dict:
     return {name: value for name, value in result.items() if name not in ("cpu_seconds", "right")}
 
 
-def append(lines: Path, result: dict) -> None:
-    """Add one line, with its digest, and wait until the disk has it."""
-    lines.parent.mkdir(parents=True, exist_ok=True)
-    text = json.dumps(result)
-    with lines.open("ab") as file:
-        file.write(f"{text} {digest(text)}\n".encode())
-        file.flush()
-        os.fsync(file.fileno())
-
-
 def write_table(table: Path, results: dict[Run, dict], reviews: list[dict]) -> None:
     """Write the table in one step, in the order of the runs' names; what is kept of an earlier table stays in it."""
     content = {
@@ -132,7 +106,7 @@ def write_table(table: Path, results: dict[Run, dict], reviews: list[dict]) -> N
         "date": datetime.now(UTC).date().isoformat(),
         "machine": f"{platform.machine()}, one thread a run",
         "versions": {"python": platform.python_version()} | versions(),
-        "data": grid.prepared("quick", grid.data.REVIEW_TOKENS).reviews.citation,
+        "data": grid.prepared().reviews.citation,
         "made_by": fingerprint(),
         "results": [{name: results[run][name] for name in results[run] if name != "right"} for run in sorted(results)],
         "reviews": reviews,
@@ -163,14 +137,6 @@ def judged_right(results: dict[Run, dict], before: list[dict]) -> list[dict]:
     ]
 
 
-def named(run: Run) -> str:
-    return f"{run.task}, {run.model}, {run.variant}, split {run.split}, seed {run.seed}"
-
-
-def unwritten(path: Path, error: OSError) -> str:
-    return f"{path} cannot be written ({error.strerror}). What is finished is kept: make room, and run this again."
-
-
 def leave_with(parent: int) -> None:
     """Let a worker end itself when its parent was killed: nobody else would tell it."""
 
@@ -184,20 +150,16 @@ def leave_with(parent: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m experiments.results", description="Run the experiments of lab 11.")
-    parser.add_argument("--seeds", type=int, help="so many seeds at most; needs --into")
-    parser.add_argument("--only", help="runs whose task, model or variant contains this text; needs --into")
-    parser.add_argument("--into", type=Path, help="a folder for lines and table, in place of the course's own")
+    parser.add_argument("--part", nargs=2, metavar=("TEXT", "FOLDER"), help="runs named so, in a folder of their own")
     parser.add_argument("--jobs", type=int, default=2, help="runs at a time, each on a core of its own")
     chosen = parser.parse_args()
-    if (chosen.only or chosen.seeds) and not chosen.into:
-        parser.error("--only and --seeds make a part of the table, which must not replace the whole: add --into FOLDER")
-    lines, table = (chosen.into / "lines.jsonl", chosen.into / "table.json") if chosen.into else (LINES, TABLE)
-    runs = [run for run in all_runs(chosen.seeds) if (chosen.only or "") in named(run)]
+    text, folder = chosen.part or ("", None)
+    path, table = (Path(folder, "results.json"), Path(folder, "table.json")) if folder else (FINISHED, TABLE)
+    runs = [run for run in all_runs() if text in str(run)]
     if not runs:
         parser.error("no such run; their tasks, models and variants stand at the top of this file")
 
-    mark = made_by()
-    results = finished(lines, mark)
+    results = finished(path)
     done = results.keys() | stored(table, runs, results)[0].keys()
     print(f"{len(runs)} runs, {len(done)} of them done before.", flush=True)
     os.environ.update(OMP_NUM_THREADS="1", TQDM_DISABLE="1")  # a core for each run
@@ -209,14 +171,10 @@ def main() -> None:
             waiting = {pool.submit(grid.perform, run): run for run in missing}
             signal.signal(signal.SIGINT, usual)
             for number, future in enumerate(as_completed(waiting), 1):
-                run, result = waiting[future], future.result()
-                try:
-                    append(lines, result | {"made_by": mark})
-                except OSError as error:
-                    sys.exit(unwritten(lines, error))
-                results[run] = result
-                print(f"{number:4} of {len(missing)}  {named(run)}: ", end="")
-                print(f"plain {result['plain']:.3f}, distracted {result['distracted']:.3f}", flush=True)
+                run, results[waiting[future]] = waiting[future], future.result()
+                record.write(path, {"made_by": made_by(), "results": list(results.values())})
+                print(f"{number:4} of {len(missing)}  {run}: ", end="")
+                print("plain {plain:.3f}, distracted {distracted:.3f}".format(**results[run]), flush=True)
 
         try:
             for part in ([run for run in runs if run.seed == 0], runs):
@@ -226,11 +184,8 @@ def main() -> None:
             for worker in multiprocessing.active_children():  # after Ctrl-C, or on a full disk, nobody waits for them
                 worker.kill()
             raise
-    try:
-        new = {run: results[run] for run in runs if run not in kept}
-        write_table(table, kept | new, judged_right(new, reviews))
-    except OSError as error:
-        sys.exit(unwritten(table, error))
+    new = {run: results[run] for run in runs if run not in kept}
+    write_table(table, kept | new, judged_right(new, reviews))
     print(f"The table is {table}.")
 
 

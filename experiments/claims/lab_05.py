@@ -18,7 +18,7 @@ PAD, UNK, SEPARATOR, MARK = range(4)
 
 def lengths() -> dict:
     """What the length of the first review tells about the order of two opposite labels: the bound of one query."""
-    prepared = grid.prepared("quick", data.REVIEW_TOKENS)
+    prepared = grid.prepared()
     found = {}
     for name in ("train", "test"):
         reviews = getattr(prepared, name)

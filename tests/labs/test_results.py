@@ -1,7 +1,6 @@
-"""Claims about `make results`: it may be stopped at any moment, trusts no damaged line, and tells a stale table."""
+"""Claims about `make results`: what it uses again, when its table is stale, and what a run of lab 11 measures."""
 
 import json
-import sys
 from dataclasses import asdict
 
 import lab_code
@@ -9,63 +8,36 @@ import numpy as np
 import pytest
 import torch
 
-from experiments import grid, results, table
+from experiments import grid, record, results, table
 
 
 def result(run: grid.Run, plain: float = 0.5) -> dict:
     return asdict(run) | {"plain": plain}
 
 
-@pytest.mark.parametrize(
-    "damage",
-    [
-        lambda line: line.replace(b"0.5", b"0.6"),
-        lambda line: line[:20] + line[21:],
-        lambda line: b"",
-        lambda line: b"\xff" + line,
-        lambda line: b"[1, 2] 3",
-    ],
-    ids=["a changed digit", "a lost byte", "an empty line", "no text", "no result"],
-)
-def test_a_damaged_line_in_the_middle_is_named_and_not_used(tmp_path, capsys, damage):
-    lines, runs = tmp_path / "lines.jsonl", results.all_runs(1)[:3]
-    for run in runs:
-        results.append(lines, result(run) | {"made_by": "this"})
-    first, middle, last, _ = lines.read_bytes().split(b"\n")
-    lines.write_bytes(b"\n".join([first, damage(middle), last, b""]))
-    assert results.finished(lines, "this") == {runs[0]: result(runs[0]), runs[2]: result(runs[2])}
-    assert "line 2 is damaged: its run is made again" in capsys.readouterr().out
-
-
-def test_lines_made_by_other_code_or_other_versions_are_not_used_again(tmp_path, monkeypatch):
-    lines, run = tmp_path / "lines.jsonl", results.all_runs(1)[0]
-    results.append(lines, result(run) | {"made_by": table.made_by()})
-    assert results.finished(lines, table.made_by()) == {run: result(run)}
+def test_runs_made_by_other_code_or_other_versions_are_not_used_again(tmp_path, monkeypatch):
+    path, run = tmp_path / "results.json", results.all_runs()[0]
+    record.write(path, {"made_by": table.made_by(), "results": [result(run)]})
+    assert results.finished(path) == {run: result(run)}
     with monkeypatch.context() as other_code:
         other_code.setattr(table, "SOURCES", table.SOURCES[:-1])
-        assert results.finished(lines, table.made_by()) == {}
+        assert results.finished(path) == {}
     found = table.versions()
     for package in table.PACKAGES:
         with monkeypatch.context() as other:
             other.setattr(table, "versions", lambda package=package: found | {package: "0.1"})
-            assert results.finished(lines, table.made_by()) == {}
+            assert results.finished(path) == {}
 
 
-@pytest.mark.parametrize("part", [["--only", "TF-IDF"], ["--seeds", "1"]])
-def test_a_part_of_the_grid_never_replaces_the_whole_table(part, capsys, monkeypatch):
-    monkeypatch.setattr(sys, "argv", ["results", *part])
-    monkeypatch.setattr(results, "finished", lambda *_: pytest.fail("it has begun to run"))
-    with pytest.raises(SystemExit):
-        results.main()
-    assert "add --into FOLDER" in capsys.readouterr().err
+def test_a_damaged_file_of_finished_runs_is_named_and_not_used(tmp_path):
+    (tmp_path / "results.json").write_text('{"made_by": "this", "resul')
+    with pytest.raises(SystemExit, match="results.json is damaged .* delete it to make all of it again"):
+        results.finished(tmp_path / "results.json")
 
 
 def test_the_stored_table_is_whole_and_says_where_it_comes_from():
     stored = json.loads(table.TABLE.read_text())
-    found = {
-        grid.Run(*(row[name] for name in ("task", "model", "variant", "split", "seed"))) for row in stored["results"]
-    }
-    assert found == set(results.all_runs())
+    assert set(map(results.run_of, stored["results"])) == set(results.all_runs())
     assert all(stored[name] for name in ("command", "date", "machine", "versions", "data"))
 
 
@@ -87,7 +59,6 @@ def test_each_row_has_seeds_of_its_own_on_each_split(monkeypatch):
     seeds = {split: {run.seed for run in runs if (run.model, run.split) == ("one", split)} for split in (0, 1, 2)}
     assert seeds == {0: set(range(7)), 1: {0, 1}, 2: {0, 1}}
     assert [run.seed for run in runs] == sorted(run.seed for run in runs)
-    assert {run.seed for run in results.all_runs(1)} == {0}
 
 
 # --- what a run measures -----------------------------------------------------------------------------------------
@@ -95,7 +66,7 @@ def test_each_row_has_seeds_of_its_own_on_each_split(monkeypatch):
 
 @pytest.fixture(scope="module")
 def course():
-    return grid.prepared("quick", grid.data.REVIEW_TOKENS)
+    return grid.prepared()
 
 
 def test_another_split_keeps_blocks_whole_and_moves_a_tenth_of_either_label(course):
@@ -115,7 +86,7 @@ def test_another_split_keeps_blocks_whole_and_moves_a_tenth_of_either_label(cour
 def test_both_marks_of_a_pair_count_and_a_model_that_never_turns_gets_half_of_opposite_labels(course):
     """Whatever a model says, if it says the same to both marks of a pair, it is right once where labels differ."""
     run = grid.Run("marked", "mean pooling", "as taught", 0, 0)
-    plain, distracted = grid.example_makers(run, course)
+    plain, distracted = grid.example_makers("marked", course)
     pairs = distracted(course.test, 100) + distracted(course.test, 101) + distracted(course.test, 102)
     tests = {"plain": plain(course.test, 0), "distracted": pairs + grid.swap_marks(pairs)}
     random = np.random.default_rng(0)
@@ -175,7 +146,7 @@ def test_the_counts_of_right_answers_are_those_of_the_runs():
 
 
 def test_the_runs_of_a_stored_table_stay_and_nothing_of_one_with_runs_that_nobody_asked_for(tmp_path):
-    path, runs = tmp_path / "table.json", results.all_runs(1)[:2]
+    path, runs = tmp_path / "table.json", results.all_runs()[:2]
     assert results.stored(path, runs, {}) == ({}, [])
     content = {"date": "2026-01-31", "made_by": table.fingerprint(), "versions": table.versions()}
     path.write_text(json.dumps(content | {"results": [result(runs[0])], "reviews": [1]}))
@@ -184,7 +155,7 @@ def test_the_runs_of_a_stored_table_stay_and_nothing_of_one_with_runs_that_nobod
 
 
 def test_a_table_of_other_code_stays_only_when_all_that_was_made_again_has_its_figures_to_the_digit(tmp_path):
-    path, runs = tmp_path / "table.json", results.all_runs(2)
+    path, runs = tmp_path / "table.json", [run for run in results.all_runs() if run.seed < 2]
     kept = {run: result(run) | {"cpu_seconds": 1.0} for run in runs}
     again = {run: result(run) | {"cpu_seconds": 2.0, "right": {}} for run in runs}
     first = {run: again[run] for run in runs if run.seed == 0}

@@ -11,15 +11,20 @@ import time
 
 import pytest
 
-from experiments import results, table
+from experiments import results
 
-PART = ["--seeds", "3", "--only", "marked, mean pooling, as taught, split 0"]
+PART = "front, TF-IDF"  # five runs
 
 
-def start(*arguments, **options) -> subprocess.Popen:
-    command = [sys.executable, "-m", "experiments.results", *map(str, arguments)]
+def start(folder, **options) -> subprocess.Popen:
+    command = [sys.executable, "-m", "experiments.results", "--part", PART, folder]
     options |= {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
     return subprocess.Popen(command, cwd=results.record.ROOT, **options)
+
+
+def wait_for_a_run(folder, running: subprocess.Popen) -> None:
+    while not (folder / "results.json").exists() and running.poll() is None:
+        time.sleep(0.05)
 
 
 def rows_of(folder) -> list[dict]:
@@ -30,46 +35,41 @@ def rows_of(folder) -> list[dict]:
 
 def test_a_killed_run_goes_on_and_ends_with_the_table_of_an_undisturbed_one(tmp_path):
     undisturbed, killed = tmp_path / "undisturbed", tmp_path / "killed"
-    first = start(*PART, "--into", killed)
-    lines = killed / "lines.jsonl"
-    while not lines.exists() and first.poll() is None:
-        time.sleep(0.05)
+    first = start(killed)
+    wait_for_a_run(killed, first)
     time.sleep(random.random())  # any moment will do: no seed here
     first.send_signal(signal.SIGKILL)
     first.wait()
-    done = lines.read_bytes().count(b"\n")
+    done = len(results.finished(killed / "results.json"))
     assert 1 <= done and not (killed / "table.json").exists(), "killed too late to show anything"
-    with lines.open("a") as file:
-        file.write('{"task": "marked", "mod')  # a line that the power cut broke off
 
-    again, whole = start(*PART, "--into", killed), start(*PART, "--into", undisturbed)
+    again, whole = start(killed), start(undisturbed)
     output = again.communicate(timeout=300)[0]
     whole.communicate(timeout=300)
-    assert f"3 runs, {done} of them done before." in output
+    assert f"5 runs, {done} of them done before." in output
     assert rows_of(killed) == rows_of(undisturbed)
-    assert len(rows_of(killed)) == 3
-    assert len(results.finished(lines, table.made_by())) == 3  # the broken line spoiled none after it
+    assert len(rows_of(killed)) == len(results.finished(killed / "results.json")) == 5
 
 
 @pytest.mark.parametrize("early", [True, False], ids=["while workers start", "when a run is finished"])
 def test_ctrl_c_ends_with_a_sentence_and_keeps_what_is_finished(tmp_path, early):
-    running = start(*PART, "--into", tmp_path, start_new_session=True)
+    running = start(tmp_path, start_new_session=True)
     assert "0 of them done before" in running.stdout.readline()
-    while not early and not (tmp_path / "lines.jsonl").exists() and running.poll() is None:
-        time.sleep(0.05)
+    if not early:
+        wait_for_a_run(tmp_path, running)
     time.sleep(random.random())
     os.killpg(running.pid, signal.SIGINT)  # a terminal sends it to all processes at once
     output = running.communicate(timeout=60)[0]
     assert "Stopped. What is finished is kept" in output and "Traceback" not in output, output
-    assert early or results.finished(tmp_path / "lines.jsonl", table.made_by())
+    assert early or results.finished(tmp_path / "results.json")
 
 
 def test_a_full_disk_ends_with_a_sentence_and_keeps_what_is_finished(tmp_path):
     def little_room():
-        resource.setrlimit(resource.RLIMIT_FSIZE, (4000, 4000))  # one line, and the beginning of another
+        resource.setrlimit(resource.RLIMIT_FSIZE, (4000, 4000))  # one run, and the beginning of another
 
-    stopped = start(*PART, "--into", tmp_path, preexec_fn=little_room)
+    stopped = start(tmp_path, preexec_fn=little_room)
     output = stopped.communicate(timeout=300)[0]
     assert stopped.returncode == 1 and "Traceback" not in output, output
-    assert "lines.jsonl cannot be written (File too large). What is finished is kept" in output
-    assert len(results.finished(tmp_path / "lines.jsonl", table.made_by())) == 1
+    assert "results.json cannot be written (File too large). What is finished is kept" in output
+    assert len(results.finished(tmp_path / "results.json")) == 1

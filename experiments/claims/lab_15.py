@@ -7,8 +7,8 @@ course. Also: rotary against sines in the marked task as it stands in lab 11's t
 import math
 import time
 from copy import deepcopy
-from dataclasses import replace
 from functools import partial
+from unittest import mock
 
 import torch
 from torch import nn
@@ -22,26 +22,22 @@ DRAWS = (100, 101, 102)  # of test distractors; the lab's own runs are tested on
 
 WAYS = ("none", "sines", "learned", "rotary", "one slope", "two slopes")
 POSITIONED = WAYS[1:]  # "none" is right in half of the cases exactly, whatever was trained
-RUNS = [(way, "as in the lab", seed) for seed in range(5) for way in WAYS]
-RUNS += [
-    (way, variant, seed)
-    for variant in ("rate .002", "rate .01", "32 keys", "3 epochs")
-    for seed in range(3)
-    for way in POSITIONED
-]
-RUNS += [
-    (way, variant, seed)
-    for way, variants in {
-        "rotary": ("base 100", "base 1000", "no bias in queries and keys"),
-        "one slope": ("slope fixed at 1/4", "slope fixed at 1/16", "slope fixed at 1/64"),
-    }.items()
-    for variant in variants
-    for seed in range(3)
-]
-RUNS += [(way, "reviews of lab 11", seed) for seed in range(5) for way in ("sines", "rotary")]
-RATES = {"rate .002": 0.002, "rate .01": 0.01}
-SIZES = {"32 keys": {"key_dim": 32}}
-BASES = {"base 100": 100, "base 1000": 1000}
+# For each variant the ways and the number of seeds that it is run with, and what is other than in the lab.
+VARIANTS = {
+    "as in the lab": (WAYS, 5, {}),
+    "rate .002": (POSITIONED, 3, {"rate": 0.002}),
+    "rate .01": (POSITIONED, 3, {"rate": 0.01}),
+    "32 keys": (POSITIONED, 3, {"key_dim": 32}),
+    "3 epochs": (POSITIONED, 3, {"epochs": 3}),
+    "base 100": (["rotary"], 3, {"base": 100}),
+    "base 1000": (["rotary"], 3, {"base": 1000}),
+    "no bias in queries and keys": (["rotary"], 3, {"bias": 0}),
+    "slope fixed at 1/4": (["one slope"], 3, {"slope": 1 / 4}),
+    "slope fixed at 1/16": (["one slope"], 3, {"slope": 1 / 16}),
+    "slope fixed at 1/64": (["one slope"], 3, {"slope": 1 / 64}),
+    "reviews of lab 11": (["sines", "rotary"], 5, {"epochs": grid.EPOCHS}),
+}
+RUNS = [(way, variant, seed) for variant, (ways, seeds, _) in VARIANTS.items() for seed in range(seeds) for way in ways]
 
 
 def lab_functions(*assigned: str) -> dict:
@@ -49,47 +45,35 @@ def lab_functions(*assigned: str) -> dict:
     return claims.definitions(15, ("one_pass", *assigned), settings=course_data.Settings())
 
 
-def lab_names() -> dict:
-    """The same, with the lab's reviews."""
-    names = lab_functions("scale", "data", "vocabulary", "mark", "train", "seen", "test")
-    # In this very dictionary, where the functions look names up.
-    names |= {f"plain {name}": names[name] for name in ("Reader", "rotate", "train", "validation", "vocabulary")}
-    return names
-
-
-def changed(make_reader, variant: str, *arguments, **sizes) -> nn.Module:
-    """A reader as the lab makes it, but for what the variant names."""
-    net = make_reader(*arguments, **sizes)
-    fixed = []
-    if "slope fixed" in variant:
-        fixed, value = [net.slopes], 1 / int(variant.split("/")[1])
-    if "no bias" in variant:
-        fixed, value = [net.W_query.bias, net.W_key.bias], 0.0
-    for parameter in fixed:
-        parameter.data.fill_(value)
-        parameter.requires_grad_(False)
+def changed(make_reader, other: dict, *arguments) -> nn.Module:
+    """A reader as the lab makes it, but for the parameters that a variant sets and does not train."""
+    net = make_reader(*arguments, key_dim=other.get("key_dim", 16))
+    for name, parameters in {"slope": [net.slopes], "bias": [net.W_query.bias, net.W_key.bias]}.items():
+        for parameter in parameters if name in other else ():
+            parameter.data.fill_(other[name])
+            parameter.requires_grad_(False)
     return net
 
 
 def perform(lab: dict, way: str, variant: str, seed: int) -> dict:
-    """Train and measure once; `lab` holds the lab's names, which are set for the run."""
-    lab |= {name: lab[f"plain {name}"] for name in ("Reader", "rotate", "train", "validation", "vocabulary")}
-    lab["Reader"] = partial(changed, lab["Reader"], variant)
-    recipe = training.Recipe(3 if variant == "3 epochs" else 1, RATES.get(variant, 0.005), 64)
-    if variant in BASES:
+    """Train and measure once, with the lab's names in `lab`."""
+    other = VARIANTS[variant][2]
+    names = {"Reader": partial(changed, lab["Reader"], other)}
+    recipe = training.Recipe(other.get("epochs", 1), other.get("rate", 0.005), 64)
+    if "base" in other:
         rotate = lab["rotate"]
-        lab["rotate"] = lambda vectors, places, base=None: rotate(vectors, places, BASES[variant])
-    tests = lab["test"]
-    if "of lab 11" in variant:
+        names["rotate"] = lambda vectors, places, base=None: rotate(vectors, places, other["base"])
+    if variant == "reviews of lab 11":
         source = grid.prepared()
-        lab |= {"train": source.train, "validation": source.validation, "vocabulary": source.vocabulary}
-        recipe, tests = replace(recipe, epochs=grid.EPOCHS), {"whole": source.test}
-    assert all(
-        lab["vocabulary"].id(special) == lab[name] for special, name in (("<MARK>", "mark"), ("<SEP>", "separator"))
-    )
+        names |= {"train": source.train, "validation": source.validation, "vocabulary": source.vocabulary}
+        names["test"] = {"whole": source.test}
+    with mock.patch.dict(lab, names):  # in this very dictionary, where the functions look names up
+        return measured(lab, way, variant, seed, recipe)
 
-    start = time.process_time()
-    net = lab["train_reader"](way, seed, recipe, **SIZES.get(variant, {}))
+
+def measured(lab: dict, way: str, variant: str, seed: int, recipe: training.Recipe) -> dict:
+    start, tests = time.process_time(), lab["test"]
+    net = lab["train_reader"](way, seed, recipe)
     found = {"way": way, "variant": variant, "seed": seed, "alone": {}, "first": {}, "second": {}}
 
     def measure(name, reviews, net=net, places=lab["in_order"]):
@@ -118,19 +102,18 @@ def perform(lab: dict, way: str, variant: str, seed: int) -> dict:
 
 
 def main() -> None:
-    lab = lab_names()
+    lab = lab_functions("scale", "data", "vocabulary", "mark", "separator", "train", "seen", "test")
     table = record.read(TABLE) or {
         "made_by": "python -m experiments.claims.lab_15",
         "about": record.about(),
         "runs": [],
     }
     done = {(run["way"], run["variant"], run["seed"]) for run in table["runs"]}
-    for way, variant, seed in RUNS:
-        if (way, variant, seed) not in done:
-            run = perform(lab, way, variant, seed)
-            table["runs"].append(run)
+    for run in RUNS:
+        if run not in done:
+            table["runs"].append(perform(lab, *run))
             record.write(TABLE, table)
-            print(run, flush=True)
+            print(table["runs"][-1], flush=True)
 
 
 if __name__ == "__main__":

@@ -5,25 +5,22 @@ more from the mean of ten seeds; else another processor or another PyTorch turns
 the mean of n runs, the deviation of that mean counts: the seeds' deviation by the square root of n. What a lab proves
 needs no band (lab 8: no single head comes below a bound).
 
-    python experiments/bands.py 04      train what lab 4 claims something about from ten seeds; into bands.json
-    python experiments/bands.py         write bands.md from bands.json
+    python -m experiments.bands 04      train what lab 4 claims something about from ten seeds; into bands.json
+    python -m experiments.bands         write bands.md from bands.json
 
 What a lab trains is its own code: its cells run one after the other, with more seeds and without their asserts.
 """
 
-import json
 import platform
 import sys
 from datetime import date
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
+import numpy as np
+import torch
 
-import numpy as np  # noqa: E402
-import torch  # noqa: E402
-
-from experiments.claims import run_lab  # noqa: E402
+from experiments import record, report
+from experiments.claims import run_lab
 
 MEASURED = Path(__file__).with_suffix(".json")
 SEEDS = 10
@@ -53,6 +50,7 @@ BESIDES = {
     "01": """
 exchanged = replace(distracted, distractor_first=np.zeros(len(distracted), dtype=bool))
 both = [[training.evaluate(net, examples).logits for examples in (distracted, exchanged)] for net, _ in attention_runs]
+plain_of_attention, plain_of_mean = (results[name]["plain"] for name in ("attention pooling", "mean pooling"))
 """,
     "03": """
 runs = []
@@ -94,6 +92,8 @@ on_opposite = {name: every[..., opposite].mean(axis=(1, 2)) for name, every in r
 """,
     "11": """
 every = {line: np.array([live(*makers, seed=seed)[1] for seed in range(10)]) for line, makers in four.items()}
+in_front = every["front", "attention pooling"] - every["front", "mean pooling"]
+marked = every["marked", "mark's row"] - every["marked", "attention pooling"]
 """,
     "12": """
 roles = np.array([role_probe(seed) for seed in range(10)])  # (seeds, layers + 1)
@@ -115,6 +115,7 @@ for seed in seeds:
             flips.append(((others > 0) != (answer > 0)).float().mean().item())
     taus.append(np.mean(agreement))
     flipped_share.append(np.mean(flips))
+of_weights, of_halves = (gains[f"distracted, {what}"] for what in ("attention's weights", "its halves only"))
 """,
     "14": """
 heads = np.array([two_heads(models[2, seed]) for seed in seeds])  # (seeds, 2)
@@ -139,20 +140,8 @@ CLAIMS = {
         ("attention minus mean, distracted", "gains", 3, 0.08, np.inf),
         ("mean pooling, distracted", "results['mean pooling']['distracted']", 3, 0.66, 0.78),
         ("attention pooling, distracted", "results['attention pooling']['distracted']", 3, 0.78, 0.90),
-        (
-            "attention minus mean, plain",
-            "np.subtract(results['attention pooling']['plain'], results['mean pooling']['plain'])",
-            3,
-            -0.05,
-            0.05,
-        ),
-        (
-            "attention minus TF-IDF, plain",
-            "np.subtract(results['attention pooling']['plain'], yardstick_accuracy['plain'])",
-            3,
-            -0.05,
-            0.05,
-        ),
+        ("attention minus mean, plain", "np.subtract(plain_of_attention, plain_of_mean)", 3, -0.05, 0.05),
+        ("attention minus TF-IDF, plain", "plain_of_attention - np.array(yardstick_accuracy['plain'])", 3, -0.05, 0.05),
         ("share of weights, mean pooling", "share['mean pooling']", 3, 0.48, 0.52),
         ("share of weights, attention pooling", "share['attention pooling']", 3, 0.70, 0.90),
         ("an output moves when the reviews change places", "[abs(b - a).max() for a, b in both]", 1, 0.1, np.inf),
@@ -194,20 +183,8 @@ CLAIMS = {
         ("the mark's row, right on both kinds", "on_both[row]", 1, 0.2, np.inf),
     ],
     "11": [
-        (
-            "live: attention minus mean pooling",
-            "every['front', 'attention pooling'] - every['front', 'mean pooling']",
-            1,
-            0.04,
-            np.inf,
-        ),
-        (
-            "live: mark's row minus attention pooling",
-            'every["marked", "mark\'s row"] - every["marked", "attention pooling"]',
-            1,
-            0.04,
-            np.inf,
-        ),
+        ("live: attention minus mean pooling", "in_front", 1, 0.04, np.inf),
+        ("live: mark's row minus attention pooling", "marked", 1, 0.04, np.inf),
     ],
     "12": [
         ("role of a noun, before the layers", "roles[:, 0]", 3, 0.4, 0.6),
@@ -221,14 +198,8 @@ CLAIMS = {
         ("distracted: frozen minus own words", "frozen_over_own", 5, -0.1, 0.1),
         ("weight and effect of removal", "taus", 1, 0.05, 0.8),
         ("verdicts that a shuffle turns", "flipped_share", 1, 0.02, 0.5),
-        ("gain of words without context", 'gains["distracted, attention\'s weights"]', 5, 0.01, np.inf),
-        (
-            "the same by halves, minus it",
-            "np.subtract(gains['distracted, its halves only'], gains[\"distracted, attention's weights\"])",
-            5,
-            -0.03,
-            np.inf,
-        ),
+        ("gain of words without context", "of_weights", 5, 0.01, np.inf),
+        ("the same by halves, minus it", "np.subtract(of_halves, of_weights)", 5, -0.03, np.inf),
     ],
     "14": [
         ("one layer, never seen", "[curves[1, seed][-1] for seed in seeds]", 1, -np.inf, 0.3),
@@ -257,42 +228,41 @@ def measure(number: str) -> None:
     short = [what for what, each in values.items() if len(each) != SEEDS]
     if short:
         raise SystemExit(f"Not {SEEDS} figures for: {', '.join(short)}.")
-    every = json.loads(MEASURED.read_text()) if MEASURED.exists() else {}
-    every[number] = {what: [round(each, 6) for each in seeds] for what, seeds in values.items()}
-    MEASURED.write_text(json.dumps(dict(sorted(every.items())), indent=1) + "\n")
+    measured = record.read(MEASURED) | {number: {what: [round(x, 6) for x in each] for what, each in values.items()}}
+    record.write(MEASURED, dict(sorted(measured.items())))
 
 
 def table() -> str:
     """Return bands.md: each claim with mean, deviation, edges and how many deviations the nearer edge is away."""
-    lines = [
-        "# Claims on trained figures, from ten seeds",
-        "",
-        "Made by `python experiments/bands.py 04` for each lab and then `python experiments/bands.py`,",
-        f"{date.today()}, {platform.machine()}, torch {torch.__version__.split('+')[0]}.",
-        "`n`: the lab takes the mean of n runs, so the",
-        "deviation of the seeds counts divided by √n. `away`: how many such deviations lie between the mean of ten",
-        "seeds and the nearer edge; below 3 the band is widened or the claim goes.",
-    ]
-    every = json.loads(MEASURED.read_text())
-    for number, claims in CLAIMS.items():
-        if number not in every:
-            lines += ["", f"## Lab {int(number)}", "", f"Not measured yet: `python experiments/bands.py {number}`."]
-            continue
-        values = every[number]
-        lines += ["", f"## Lab {int(number)}", "", "| claim | mean | sd | n | band | away |"]
-        lines += ["|---|---|---|---|---|---|"]
-        for what, _, runs, low, high in claims:
+    text = f"""# Claims on trained figures, from ten seeds
+
+Made by `python -m experiments.bands 04` for each lab and then `python -m experiments.bands`,
+{date.today()}, {platform.machine()}, torch {torch.__version__.split("+")[0]}.
+`n`: the lab takes the mean of n runs, so the
+deviation of the seeds counts divided by √n. `away`: how many such deviations lie between the mean of ten
+seeds and the nearer edge; below 3 the band is widened or the claim goes.
+"""
+    for number, values in record.read(MEASURED).items():
+        rows = []
+        for what, _, runs, low, high in CLAIMS[number]:
             mean, deviation = np.mean(values[what]), np.std(values[what], ddof=1)
             with np.errstate(divide="ignore"):
                 away = np.divide(min(mean - low, high - mean), round(deviation / np.sqrt(runs), 9))
             band = f"{low:g} to {high:g}".replace("-inf to", "below").replace(" to inf", " or more")
-            verdict = f"{away:.1f}" if away >= 3 else f"**{away:.1f}**"
-            lines.append(f"| {what} | {mean:.4g} | {deviation:.2g} | {runs} | {band} | {verdict} |")
-    return "\n".join(lines) + "\n"
+            figures = (
+                f"{mean:.4g}",
+                f"{deviation:.2g}",
+                f"{runs}",
+                band,
+                f"{away:.1f}" if away >= 3 else f"**{away:.1f}**",
+            )
+            rows.append(dict(zip(("claim", "mean", "sd", "n", "band", "away"), (what, *figures), strict=True)))
+        text += f"\n## Lab {int(number)}\n\n{report.table(rows)}"
+    return text
 
 
 if __name__ == "__main__":
     for chosen in sys.argv[1:]:
         measure(chosen.zfill(2))
     if not sys.argv[1:]:
-        Path(__file__).with_suffix(".md").write_text(table(), "utf-8")
+        record.write(Path(__file__).with_suffix(".md"), table())

@@ -39,7 +39,7 @@ The last column is its memory. No lab needs a GPU. Minutes on your machine diffe
 
 def table(rows: list[dict]) -> str:
     """A Markdown table with a column for each key; columns of figures are set to the right."""
-    right = [all(re.fullmatch(r"[\d.,]+", row[name]) for row in rows) for name in rows[0]]
+    right = [all(re.fullmatch(r"[\d.,]+%?", row[name]) for row in rows) for name in rows[0]]
     lines = [rows[0], ["---:" if numbers else "---" for numbers in right], *(row.values() for row in rows)]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
 

@@ -1,12 +1,11 @@
 """What labs 12 and 13 claim about a published model, with more seeds and controls than the lab has room for.
 
-    python -m experiments.claims.lab_12 bites       # one part, made anew; without its name all that are missing
+    python -m experiments.claims.lab_12 bites       # one part; without its name all that are missing
 
 Each part writes its figures into lab_12.json beside this file, `frozen` into shared/frozen_features.json, which lab 11
 reads.
 """
 
-import json
 import sys
 from dataclasses import replace
 from functools import partial
@@ -46,19 +45,9 @@ VERBS = """bitten chased kicked helped hit followed called pushed feared loved w
 eaten""".split()
 
 
-def both_voices(one, other, verb):
-    """The same places for both nouns; in the second sentence the other one does it."""
-    return f"The {one} has just {verb} the {other}.", f"The {one} was {verb} by the {other}."
-
-
 def probe():
     """A logistic regression on features of unit variance."""
     return make_pipeline(StandardScaler(), LogisticRegression(C=0.01, max_iter=2000))
-
-
-def probed(train, train_does, test, test_does) -> float:
-    """How often a probe is right that learned from other nouns, features (texts, 2, dim) and roles (texts, 2)."""
-    return probe().fit(train.reshape(-1, 384), train_does.ravel()).score(test.reshape(-1, 384), test_does.ravel())
 
 
 def bites() -> dict:
@@ -67,33 +56,23 @@ def bites() -> dict:
     Half of the sentences are active and half passive, either noun is asked, and the nouns stand at the same places:
     neither the place alone nor the voice alone tells the role, so a probe on features that hold only these is at .5.
     """
-    names = run_lab(12, "def all_states")
+    names = run_lab(12, "def asked_nouns")
     right, unbalanced, means = [], [], []
     for seed in range(10):
         random = np.random.default_rng(seed)
         nouns, verbs = random.permutation(NOUNS), random.permutation(VERBS)
-        sides = {}
-        for part, its_nouns, its_verbs, number in (
-            ("train", nouns[:16], verbs[:12], 200),
-            ("test", nouns[16:], verbs[12:], 100),
-        ):
-            texts = []
-            for _ in range(number):
-                one, other = random.choice(its_nouns, 2, replace=False)
-                texts += both_voices(one, other, random.choice(its_verbs))
-            states = names["all_states"](*texts)[:, :, [2, 7]]  # (layers + 1, texts, 2, dim)
-            active = np.arange(len(texts)) % 2 == 0
-            sides[part] = states.numpy(), np.stack([active, ~active], axis=1)
-        (train, train_does), (test, test_does) = sides["train"], sides["test"]
-        right.append([probed(a, train_does, b, test_does) for a, b in zip(train, test, strict=True)])
+        train, train_does = names["asked_nouns"](nouns[:16], verbs[:12], 200, random)
+        test, test_does = names["asked_nouns"](nouns[16:], verbs[12:], 100, random)
+        right.append([probe().fit(a, train_does).score(b, test_does) for a, b in zip(train, test, strict=True)])
         # Active sentences alone: the place tells the role, and a probe needs nothing else.
-        unbalanced.append(probed(train[0, ::2], train_does[::2], test[0, ::2], test_does[::2]))
+        unbalanced.append(probe().fit(train[0, ::2], train_does[::2]).score(test[0, ::2], test_does[::2]))
     # The mean over the pieces: for two nouns, which of them does it? Verbs unseen, orders and voices in balance.
     for seed in range(10):
         one, other = np.random.default_rng(100 + seed).choice(NOUNS, 2, replace=False)
-        texts = [
-            text for verb in VERBS for a, b in ((one, other), (other, one)) for text in both_voices(a, b, verb)
-        ]  # one does it in the first and the last of four
+        texts = []  # `one` does it in the first and the last of four
+        for verb in VERBS:
+            for a, b in ((one, other), (other, one)):
+                texts += [f"The {a} has just {verb} the {b}.", f"The {a} was {verb} by the {b}."]
         vectors = names["all_states"](*texts)[-1].mean(dim=1).numpy()  # (texts, dim)
         does, of_verb = np.arange(len(texts)) % 4 % 3 == 0, np.arange(len(texts)) // 4
         means.append(cross_val_score(probe(), vectors, does, cv=PredefinedSplit(of_verb % 4)).mean())
@@ -261,14 +240,8 @@ def one_run(task, name, parts, marks, table, seed) -> dict:
 
     torch.manual_seed(seed)
     words = parts["train"].vocabulary_size if table is None else 2
-    if name == "mark's row":
-        net = model.MarkedSelfAttentionClassifier(words, mark)
-    else:
-        net = {
-            "mean": model.MeanPooling,
-            "attention": model.AttentionPooling,
-            "self-attention": model.SelfAttentionClassifier,
-        }[name](words)
+    row = name == "mark's row"
+    net = model.MarkedSelfAttentionClassifier(words, mark) if row else model.AttentionPooling(words)
     if table is not None:
         net.features = FrozenFeatures(table)
     training.fit(
@@ -355,8 +328,5 @@ PARTS = {part.__name__: part for part in (bites, search, ablation, frozen)}
 FILES = dict.fromkeys(PARTS, MADE) | {"frozen": record.ROOT / "shared/frozen_features.json"}
 
 if __name__ == "__main__":
-    for part in sys.argv[1:] or [name for name, path in FILES.items() if name not in record.read(path)]:
-        figures = rounded(PARTS[part]())
-        made_by = {"made_by": "python -m experiments.claims.lab_12"}
-        record.write(FILES[part], made_by | record.read(FILES[part]) | {part: figures})
-        print(part, json.dumps(figures, indent=1))
+    for part in sys.argv[1:] or PARTS:
+        record.once(FILES[part], part, lambda part=part: rounded(PARTS[part]()))

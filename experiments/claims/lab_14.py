@@ -3,8 +3,10 @@
 Ten minutes of one core. The game, the model and the measures are those of the lab, with their sizes free.
 """
 
+from functools import partial
 from pathlib import Path
 
+import pandas as pd
 import torch
 import torch.nn.functional as F
 
@@ -131,21 +133,14 @@ def language_model(seed: int = 0, steps: int = 2400) -> dict:
         }
 
 
-def main() -> None:
-    results = {"runs": {}} | record.read(RESULTS)
-    for changed in CONDITIONS:
-        name = ", ".join(f"{what} {value}" for what, value in changed.items()) or "as in the lab"
-        runs = results["runs"].setdefault(name, [])
-        for seed in list(SEEDS)[len(runs) :]:
-            runs.append({"seed": seed, **one_run(USUAL | changed, seed)})
-            record.write(RESULTS, results)
-        for measure in [key for key in runs[0] if key not in ("seed", "step of one half")]:
-            mean, half = mean_and_interval([run[measure] for run in runs])
-            print(f"{name:22} {measure:30} {mean:.3f} ± {half:.3f}")
-        print(f"{name:22} steps of one half: {[run['step of one half'] for run in runs]}", flush=True)
+if __name__ == "__main__":
+    names = [", ".join(f"{what} {value}" for what, value in sizes.items()) or "as in the lab" for sizes in CONDITIONS]
+    for name, sizes in zip(names, CONDITIONS, strict=True):
+        for seed in SEEDS:
+            record.once(RESULTS, f"{name}, seed {seed}", partial(one_run, USUAL | sizes, seed))
     for part in (by_hand, published, language_model):
         record.once(RESULTS, part.__name__, part)
-
-
-if __name__ == "__main__":
-    main()
+    runs = pd.DataFrame(
+        record.read(RESULTS)[f"{name}, seed {seed}"] | {"run": name} for name in names for seed in SEEDS
+    )
+    print(runs.groupby("run", sort=False).agg(lambda seeds: "{:.3f} ± {:.3f}".format(*mean_and_interval(seeds))))

@@ -13,6 +13,7 @@ import torch
 
 from experiments import models_to_try as page
 from experiments import record
+from experiments.report import table
 from shared import data
 
 HERE = Path(__file__).parent
@@ -53,32 +54,26 @@ def run(reviews: data.Prepared, name: str, seed: int, pieces: bool) -> dict:
     return found
 
 
-def summary(found: dict) -> dict:
+def summary(found: dict) -> dict[str, str]:
     """What the page says of one model and the twenty sentences."""
     told, labels = np.array(found["sentences"]), np.array([label for _, label in SENTENCES])
     right, sure = (told > 0.5) == labels, np.maximum(told, 1 - told)
     return {
-        "right": int(right.sum()),
-        "sure when right": float(sure[right].mean()),
-        "sure when wrong": float(sure[~right].mean()) if (~right).any() else float("nan"),
-        "wrong, more than 99% sure": int((~right & (sure > 0.99)).sum()),
+        "right, of 20": f"{right.sum()}",
+        "sure when right": f"{sure[right].mean():.0%}",
+        "sure when wrong": f"{sure[~right].mean():.0%}",
+        "wrong and more than 99% sure": f"{(~right & (sure > 0.99)).sum()}",
     }
 
 
 def shown(made: dict) -> str:
     """The table of the page, before and after, in Markdown."""
-    lines = [
-        "<!-- Made by `python -m experiments.claims.short_texts`. -->",
-        "",
-        "| Model | learned from | right, of 20 | sure when right | sure when wrong | wrong and more than 99% sure |",
-        "| --- | --- | ---: | ---: | ---: | ---: |",
+    rows = [
+        {"Model": name, "learned from": learned} | summary(made[f"{name}, {kind}, seed 0"])
+        for name in page.MODELS
+        for kind, learned in (("before", "whole reviews"), ("after", "short pieces too"))
     ]
-    for name in page.MODELS:
-        for kind, learned in (("before", "whole reviews"), ("after", "short pieces too")):
-            told = summary(made[f"{name}, {kind}, seed 0"])
-            sure = " | ".join(f"{told[f'sure when {how}']:.0%}" for how in ("right", "wrong"))
-            lines.append(f"| {name} | {learned} | {told['right']} | {sure} | {told['wrong, more than 99% sure']} |")
-    return "\n".join(lines) + "\n"
+    return "<!-- Made by `python -m experiments.claims.short_texts`. -->\n\n" + table(rows)
 
 
 if __name__ == "__main__":
@@ -87,4 +82,4 @@ if __name__ == "__main__":
         for name in page.MODELS:
             for kind in ("before", "after"):
                 record.once(MADE, f"{name}, {kind}, seed {seed}", partial(run, reviews, name, seed, kind == "after"))
-    SHOWN.write_text(shown(record.read(MADE)))
+    record.write(SHOWN, shown(record.read(MADE)))

@@ -129,11 +129,10 @@ def split_anew(reviews: data.Reviews, seed: int) -> data.Reviews:
     return data.Reviews(some(0), some(1), some(2), reviews.citation)
 
 
-def example_makers(task: str, source: data.Prepared) -> tuple[Callable, Callable]:
+def example_makers(task: str, separator: int, mark: int) -> tuple[Callable, Callable]:
     """Two functions of (reviews, seed): the plain and the distracted examples of a task."""
     if task == "front":
         return lambda reviews, seed: data.plain_examples(reviews), data.distracted_examples
-    separator, mark = source.vocabulary.id(data.SEPARATOR), source.vocabulary.id(data.MARK)
     return (
         lambda reviews, seed: data.plain_examples(reviews, mark),
         lambda reviews, seed: data.distracted_examples(reviews, seed, True, mark, separator),
@@ -151,7 +150,7 @@ def perform(run: Run) -> dict:
     """Train and measure once; the result as a line of the table."""
     torch.set_num_threads(1)
     source = prepared(run.split)
-    plain, distracted = example_makers(run.task, source)
+    plain, distracted = example_makers(run.task, *map(source.vocabulary.id, (data.SEPARATOR, data.MARK)))
 
     def both(reviews, seed):
         return plain(reviews, seed) + distracted(reviews, seed)

@@ -45,10 +45,7 @@ def toy_reviews(count: int, seed: int) -> data.EncodedReviews:
 def toy(seeds: int = 5, epochs: int = 15) -> dict:
     """One, two and four constant queries and the mark's row, trained on toy reviews."""
     parts = [toy_reviews(count, seed) for seed, count in enumerate((4000, 500, 1000))]
-
-    def pairs(reviews, seed):
-        return data.distracted_examples(reviews, seed, True, MARK, SEPARATOR)
-
+    _, pairs = grid.example_makers("marked", SEPARATOR, MARK)
     tests = pairs(parts[2], 100)
     tests = tests + grid.swap_marks(tests)
     opposite = tests.labels != tests.reviews.labels[tests.distractor]
@@ -60,9 +57,13 @@ def toy(seeds: int = 5, epochs: int = 15) -> dict:
         for seed in range(seeds):
             torch.manual_seed(seed)
             net = make()
-            recipe = training.Recipe(epochs, 0.01, 64)
-            training.fit(net, lambda epoch, seed=seed: pairs(parts[0], 1000 * (seed + 1) + epoch), pairs(parts[1], 1),
-                         recipe, seed)  # fmt: skip
+            training.fit(
+                net,
+                lambda epoch, seed=seed: pairs(parts[0], 1000 * (seed + 1) + epoch),
+                pairs(parts[1], 1),
+                training.Recipe(epochs, 0.01, 64),
+                seed,
+            )
             result = training.evaluate(net, tests)
             right = (result.logits > 0) == result.labels
             runs.append({"all": right.mean(), "opposite": right[opposite].mean(), "equal": right[~opposite].mean()})

@@ -20,7 +20,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from torch import nn
 
-from experiments import record
+from experiments import grid, record
 from experiments.claims import run_lab
 from shared import data, model, published_model, training
 from shared.training import mean_and_interval
@@ -119,7 +119,8 @@ def search() -> dict:
 
 def ablation() -> dict:
     """Both yardsticks (how far cosines move, the lead on the examination) for single heads and for groups."""
-    names = run_lab(13, "whole = examine()")
+    # Every layer is computed again in each examination, which the lab spares those before the first silent head.
+    names = run_lab(13, "whole = examine()", {"default=num_layers)": "default=0)"})
     encoder, heads = names["model"], [(layer, head) for layer in range(6) for head in range(12)]
     whole, lead = names["examine"](), lambda cosines: (cosines[:, 0] - cosines[:, 1]).numpy()
 
@@ -169,15 +170,13 @@ def ablation() -> dict:
             "moves cosines most": [[*head, moved[head]] for head in order[:-6:-1]],
             "moves cosines least": [[*head, moved[head]] for head in order[:5]],
         }
-        out["half an interval of the lead, median head"] = np.median(
-            [mean_and_interval(c)[1] for c in changes.values()]
-        )
+        halves = [mean_and_interval(change)[1] for change in changes.values()]
+        out["half an interval of the lead, median head"] = np.median(halves)
         random = np.random.default_rng(0)
         groups = {"36 least": [order[:36]], "36 most": [order[36:]], "72": [order]}
         for size in (2, 6, 12, 36):
-            groups[f"{size} at random, 20 draws"] = [
-                [heads[place] for place in random.permutation(72)[:size]] for _ in range(20)
-            ]
+            drawn = [random.permutation(72)[:size] for _ in range(20)]
+            groups[f"{size} at random, 20 draws"] = [[heads[place] for place in places] for places in drawn]
         for name, draws in groups.items():
             joint = [(examine(group, fill) - whole).numpy() for group in draws]
             added = [sum(alone[head] for head in group).numpy() for group in draws]
@@ -229,31 +228,26 @@ class FrozenFeatures(nn.Module):
 
 def one_run(task, name, parts, marks, table, seed) -> dict:
     """Train one classifier with the lab's recipe, on frozen features (`table`) or own words (None); its figures."""
-    separator, mark = marks
+    plain, distracted = grid.example_makers(task, *marks)
 
-    def plain(part):
-        return data.plain_examples(parts[part], mark if task == "marked" else data.PAD)
-
-    def distracted(part, seed):
-        ways = (True, mark, separator) if task == "marked" else ()
-        return data.distracted_examples(parts[part], seed, *ways)
+    def both(part, seed):
+        return plain(parts[part], seed) + distracted(parts[part], seed)
 
     torch.manual_seed(seed)
     words = parts["train"].vocabulary_size if table is None else 2
-    row = name == "mark's row"
-    net = model.MarkedSelfAttentionClassifier(words, mark) if row else model.AttentionPooling(words)
+    net = grid.MODELS["attention pooling" if name == "attention" else name](words, marks[1])
     if table is not None:
         net.features = FrozenFeatures(table)
     training.fit(
         net,
-        lambda epoch: plain("train") + distracted("train", 1000 * (seed + 1) + epoch),
-        plain("validation") + distracted("validation", 1),
+        lambda epoch: both("train", 1000 * (seed + 1) + epoch),
+        both("validation", 1),
         training.Recipe(epochs=6, learning_rate=0.005, batch_size=32),
         seed,
     )
     right, opposite, share, swapped = [], [], [], []
     for draw in range(50, 53):
-        examples = distracted("test", draw)
+        examples = distracted(parts["test"], draw)
         result = training.evaluate(net, examples)
         good = (result.logits > 0) == result.labels
         differ = examples.reviews.labels[examples.distractor] != examples.labels
@@ -263,7 +257,7 @@ def one_run(task, name, parts, marks, table, seed) -> dict:
         other_order = replace(examples, distractor_first=~examples.distractor_first)
         swapped.append(training.evaluate(net, other_order).share_on_labelled)
     found = {
-        "plain": training.evaluate(net, plain("test")).accuracy,
+        "plain": training.evaluate(net, plain(parts["test"], 0)).accuracy,
         "distracted": np.mean(right),
         "opposite labels": np.mean(opposite),
         "share on labelled": np.mean(share),

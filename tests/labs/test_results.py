@@ -86,7 +86,7 @@ def test_another_split_keeps_blocks_whole_and_moves_a_tenth_of_either_label(cour
 def test_both_marks_of_a_pair_count_and_a_model_that_never_turns_gets_half_of_opposite_labels(course):
     """Whatever a model says, if it says the same to both marks of a pair, it is right once where labels differ."""
     run = grid.Run("marked", "mean pooling", "as taught", 0, 0)
-    plain, distracted = grid.example_makers("marked", course)
+    plain, distracted = grid.example_makers("marked", *map(course.vocabulary.id, ("<SEP>", "<MARK>")))
     pairs = distracted(course.test, 100) + distracted(course.test, 101) + distracted(course.test, 102)
     tests = {"plain": plain(course.test, 0), "distracted": pairs + grid.swap_marks(pairs)}
     random = np.random.default_rng(0)

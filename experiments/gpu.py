@@ -7,7 +7,6 @@ batches a processor core can make is measured apart.
 """
 
 import itertools
-import math
 import sys
 import time
 
@@ -15,6 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from experiments import costs, record
+from experiments.speed import step
 from shared import data, model
 from shared.fast import faster
 from shared.scale.fit import InBfloat16
@@ -44,13 +44,10 @@ def speed(net: nn.Module, batches: list[data.Batch], steps: int, device: torch.d
             torch.cuda.reset_peak_memory_stats()
         start, examples = time.perf_counter(), 0
         for batch in itertools.islice(itertools.cycle(batches), steps):
-            loss = nn.functional.binary_cross_entropy_with_logits(net(batch.ids, batch.mask)[0], batch.labels)
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
-            examples += len(batch.labels)
-        if not math.isfinite(loss.item()):  # waits for the device, too
-            raise FloatingPointError(f"The loss became {loss.item()}: these figures would mean nothing.")
+            logits = net(batch.ids, batch.mask)[0]
+            examples += step(optimizer, logits, batch.labels)
+        if not logits.isfinite().all():  # waits for the device, too
+            raise FloatingPointError("The logits are no numbers any more: these figures would mean nothing.")
     seconds = time.perf_counter() - start
     peak = torch.cuda.max_memory_allocated() if device.type == "cuda" else 0
     return {"examples_a_second": round(examples / seconds), "megabytes": round(peak / 1e6)}

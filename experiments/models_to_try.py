@@ -11,6 +11,7 @@ number by 127; the shares of right answers on the page are those of the rounded 
 
 import copy
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,6 +20,7 @@ import torch
 from safetensors.torch import save
 from torch import nn
 
+from experiments import grid
 from shared import data, model, training
 
 FILE = Path(__file__).resolve().parents[1] / "book/_static/try_the_model.safetensors"
@@ -51,19 +53,20 @@ def with_pieces(reviews: data.EncodedReviews, seed: int, least: int = 1, most: i
     )
 
 
-def pairs_of(name: str, reviews: data.EncodedReviews, seed: int, marks: tuple[int, int]) -> data.Examples:
-    """Each review with another one: marked, in any order, or unmarked behind it."""
-    return data.distracted_examples(reviews, seed, name == MARKED, *(marks if name == MARKED else ()))
+def makers(name: str, vocabulary: data.Vocabulary) -> tuple[Callable, Callable]:
+    """Two functions of (reviews, seed): each review alone, and with another one, for this model."""
+    task = "marked" if name == MARKED else "front"
+    return grid.example_makers(task, vocabulary.id(data.SEPARATOR), vocabulary.id(data.MARK))
 
 
-def examples(name: str, reviews: data.EncodedReviews, seed: int, marks: tuple[int, int], pieces: bool = True):
+def examples(name: str, reviews: data.EncodedReviews, seed: int, vocabulary: data.Vocabulary, pieces: bool = True):
     """Examples of one epoch: reviews alone and with another one, pieces alone and, if marked, beside a review."""
-    whole = pairs_of(name, reviews, seed, marks)
-    before = marks[0] if name == MARKED else data.PAD
+    alone, pairs = makers(name, vocabulary)
+    whole = pairs(reviews, seed)
     if not pieces:
-        return data.plain_examples(reviews, before) + whole
+        return alone(reviews, seed) + whole
     both = with_pieces(reviews, seed)
-    found = data.plain_examples(both, before) + replace(whole, reviews=both)
+    found = alone(both, seed) + replace(whole, reviews=both)
     if name == MARKED:  # the page shows it nothing but pairs
         found += replace(whole, reviews=both, labelled=whole.labelled + len(reviews))
     return found
@@ -71,17 +74,13 @@ def examples(name: str, reviews: data.EncodedReviews, seed: int, marks: tuple[in
 
 def trained(name: str, reviews: data.Prepared, seed: int = 0, pieces: bool = True) -> nn.Module:
     """One of the models, by the recipe of labs 4 and 5; without short pieces it is the model of the lab."""
-    recipe = training.recipe_for(data.Settings())
-    recipe = replace(recipe, epochs=max(4, recipe.epochs))
-    marks = reviews.vocabulary.id(data.MARK), reviews.vocabulary.id(data.SEPARATOR)
     torch.manual_seed(seed)
-    net = MODELS[name](len(reviews.vocabulary), marks[0])
-    validation = examples(name, reviews.validation, 1, marks, pieces)
+    net = MODELS[name](len(reviews.vocabulary), reviews.vocabulary.id(data.MARK))
     training.fit(
         net,
-        lambda epoch: examples(name, reviews.train, 1000 * (seed + 1) + epoch, marks, pieces),
-        validation,
-        recipe,
+        lambda epoch: examples(name, reviews.train, 1000 * (seed + 1) + epoch, reviews.vocabulary, pieces),
+        examples(name, reviews.validation, 1, reviews.vocabulary, pieces),
+        replace(training.recipe_for(data.Settings()), epochs=grid.EPOCHS),
         seed,
     )
     return net
@@ -92,9 +91,9 @@ def measured(net: nn.Module, name: str, reviews: data.Prepared) -> dict:
 
     Pieces stand alone, and those for the mark's row beside a whole review, as on the page.
     """
-    marks = reviews.vocabulary.id(data.MARK), reviews.vocabulary.id(data.SEPARATOR)
-    first, *more = (pairs_of(name, reviews.test, seed, marks) for seed in ((100, 101, 102) if name == MARKED else (2,)))
-    tests = [data.plain_examples(reviews.test, marks[0] if name == MARKED else data.PAD), sum(more, first)]
+    alone, pairs = makers(name, reviews.vocabulary)
+    first, *more = (pairs(reviews.test, seed) for seed in ((100, 101, 102) if name == MARKED else (2,)))
+    tests = [alone(reviews.test, 0), sum(more, first)]
     for length in LENGTHS:
         whole = first if name == MARKED else tests[0]
         pieces = with_pieces(reviews.test, 9, *length)

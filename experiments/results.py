@@ -17,7 +17,6 @@ import platform
 import signal
 import sys
 import threading
-import time
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from datetime import UTC, datetime
 from pathlib import Path
@@ -87,9 +86,8 @@ def stored(table: Path, runs: list[Run], again: dict[Run, dict]) -> tuple[dict[R
         looked_at = {run for run in results if run.seed == 0 or run in again}
         if not looked_at <= again.keys():
             return {}, []
-        same = sum(figures(again[run]) == figures(results[run]) for run in looked_at)
-        if same < len(looked_at):
-            print(f"Of {len(looked_at)} runs made again {len(looked_at) - same} differ: all are made anew.", flush=True)
+        if differ := [run for run in looked_at if figures(again[run]) != figures(results[run])]:
+            print(f"Of {len(looked_at)} runs made again {len(differ)} differ: all are made anew.", flush=True)
             return {}, []
     return results, content["reviews"]
 
@@ -137,12 +135,11 @@ def judged_right(results: dict[Run, dict], before: list[dict]) -> list[dict]:
     ]
 
 
-def leave_with(parent: int) -> None:
+def leave_with_parent() -> None:
     """Let a worker end itself when its parent was killed: nobody else would tell it."""
 
     def watch():
-        while os.getppid() == parent:
-            time.sleep(1)
+        multiprocessing.parent_process().join()
         os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()
@@ -164,7 +161,7 @@ def main() -> None:
     print(f"{len(runs)} runs, {len(done)} of them done before.", flush=True)
     os.environ.update(OMP_NUM_THREADS="1", TQDM_DISABLE="1")  # a core for each run
     spawn = multiprocessing.get_context("spawn")  # new processes, which read those settings
-    with ProcessPoolExecutor(chosen.jobs, spawn, initializer=leave_with, initargs=(os.getpid(),)) as pool:
+    with ProcessPoolExecutor(chosen.jobs, spawn, initializer=leave_with_parent) as pool:
 
         def make(missing: list[Run]) -> None:
             usual = signal.signal(signal.SIGINT, signal.SIG_IGN)  # workers keep that from their first line on

@@ -114,7 +114,7 @@ def text(rounds: int = ROUNDS, reviews: int = 25_000) -> list[dict]:
 # --- training ----------------------------------------------------------------------------------------------------
 
 
-def step(net: nn.Module, optimizer: torch.optim.Optimizer, logits: Tensor, labels: Tensor) -> int:
+def step(optimizer: torch.optim.Optimizer, logits: Tensor, labels: Tensor) -> int:
     """One step of training, the same for both; how many examples it took."""
     loss = nn.functional.binary_cross_entropy_with_logits(logits, labels)
     optimizer.zero_grad()
@@ -154,9 +154,7 @@ def train_textbook(scale: str, seconds: float) -> dict:
     made = list(epoch(1))
     net = textbook.SelfAttentionClassifier(len(vocabulary))
     optimizer = torch.optim.Adam(net.parameters(), lr=RECIPE.learning_rate)
-    return {
-        "rate": rate((step(net, optimizer, net(ids), labels) for _ in range(10**6) for ids, labels in made), seconds)
-    }
+    return {"rate": rate((step(optimizer, net(ids), labels) for _ in range(10**6) for ids, labels in made), seconds)}
 
 
 def train_ours(scale: str, seconds: float, reviews: int = 0) -> dict:
@@ -170,7 +168,7 @@ def train_ours(scale: str, seconds: float, reviews: int = 0) -> dict:
         for epoch in range(10**6)
         for batch in data.batches(data.examples_with_distractors(prepared.train, epoch), RECIPE.batch_size, epoch)
     )
-    steps = (step(net, optimizer, net(batch.ids, batch.mask)[0], batch.labels) for batch in batches)
+    steps = (step(optimizer, net(batch.ids, batch.mask)[0], batch.labels) for batch in batches)
     with faster(net):
         return {"rate": rate(steps, seconds), "peak": peak()}
 
@@ -195,7 +193,7 @@ def accuracy_of_textbook(seed: int, epochs: int = RECIPE.epochs) -> dict:
     optimizer = torch.optim.Adam(net.parameters(), lr=RECIPE.learning_rate)
     for number in range(1, epochs + 1):
         for ids, labels in epoch(number):
-            step(net, optimizer, net(ids), labels)
+            step(optimizer, net(ids), labels)
     net.eval()
     texts, labels = list(reviews.test.texts), torch.tensor(reviews.test.labels).bool()
     partners = data.distracted_examples(data.prepare_reviews(reviews).test, 2).distractor.tolist()

@@ -1,9 +1,5 @@
-"""What lab 9 claims about residual connections, norm and feed-forward layer, with more seeds.
+"""What lab 9 claims about residual connections, norm and feed-forward layer, with more seeds."""
 
-python -m experiments.claims.lab_09 points       # one part: points, or reviews, or reviews of one seed: 0 to 4
-"""
-
-import sys
 from functools import partial
 from pathlib import Path
 
@@ -70,13 +66,12 @@ def reviews(data, part: str, rate: float, seed: int, epochs: int = 6) -> dict:
 
 
 if __name__ == "__main__":
-    chosen = sys.argv[1:] or ["points", "reviews"]
-    for rate in (0.03, 0.003, 0.001) if "points" in chosen else ():
+    for rate in (0.03, 0.003, 0.001):
         for part in ("norm", "nothing", "feed-forward", "residual"):
             once(f"points, 6 blocks, without {part}, rate {rate}", partial(points, part, rate))
     data, three = prepare(Settings(), cut=32), (0.005, 0.002, 0.001)
-    for parts in ({"residual": three, "nothing": three}, dict.fromkeys(KEPT, three[:1])):
-        for seed in (seed for seed in range(5) if "reviews" in chosen or str(seed) in chosen):
-            for part, rate in ((part, rate) for part, rates in parts.items() for rate in rates):
+    for part, rates in {"residual": three, "nothing": three, **dict.fromkeys(KEPT, three[:1])}.items():
+        for seed in range(5):
+            for rate in rates:
                 key = f"reviews, 2 blocks, 6 epochs, without {part}, rate {rate}, seed {seed}"
                 once(key, partial(reviews, data, part, rate, seed))

@@ -53,7 +53,7 @@ def speed(net: nn.Module, batches: list[data.Batch], steps: int, device: torch.d
     return {"examples_a_second": round(examples / seconds), "megabytes": round(peak / 1e6)}
 
 
-def training(source: data.Prepared, device: torch.device, batch_size: int = 1024, steps: int = 50) -> list[dict]:
+def training(source: data.Reviews, device: torch.device, batch_size: int = 1024, steps: int = 50) -> list[dict]:
     """All models, in float32 and bfloat16, with the course's attention and with PyTorch's."""
     start = time.perf_counter()
     made = list(itertools.islice(data.batches(data.examples_with_distractors(source.train, 1), batch_size, 1), 20))

@@ -108,7 +108,7 @@ MODEL_OPTIONS = {AS_TAUGHT: {}, "no positions": {"positions": False}}
 
 
 @cache
-def prepared(split: int = 0) -> data.Prepared:
+def prepared(split: int = 0) -> data.Reviews:
     reviews = data.load_reviews()
     return data.prepare_reviews(split_anew(reviews, split) if split else reviews)
 
@@ -124,7 +124,7 @@ def split_anew(reviews: data.Reviews, seed: int) -> data.Reviews:
 
     def some(part: int) -> data.Split:
         chosen = np.flatnonzero(part_of_row == part)
-        return data.Split(*([values[place] for place in chosen] for values in (texts, labels, rows)))
+        return data.tokenized(*([values[place] for place in chosen] for values in (texts, labels, rows)))
 
     return data.Reviews(some(0), some(1), some(2), reviews.citation)
 
@@ -200,7 +200,7 @@ def bag_of_words(training_examples: data.Examples, tests: dict[str, data.Example
     return says, {"share_on_labelled": None, "parameters": classifier.coef_.size + 1, "outside_embedding": None}
 
 
-def network(run: Run, source: data.Prepared, both: Callable, tests: dict[str, data.Examples]) -> tuple[dict, dict]:
+def network(run: Run, source: data.Reviews, both: Callable, tests: dict[str, data.Examples]) -> tuple[dict, dict]:
     """One of the networks: what it says to the examples, and what to know about it."""
     recipe = replace(training.recipe_for(data.Settings()), epochs=EPOCHS)
     torch.manual_seed(run.seed)

@@ -39,7 +39,7 @@ LENGTHS = ((1, 4), (5, 9), (10, 19))  # words of short pieces, from and to
 # --- examples: whole reviews as in the labs, and short pieces ----------------------------------------------------
 
 
-def with_pieces(reviews: data.EncodedReviews, seed: int, least: int = 1, most: int = 19) -> data.EncodedReviews:
+def with_pieces(reviews: data.Split, seed: int, least: int = 1, most: int = 19) -> data.Split:
     """The reviews, and behind them a piece of each in the same order: `least` to `most` words, with its label."""
     random = np.random.default_rng(seed)
     sizes = random.integers(least, most + 1, len(reviews))
@@ -59,7 +59,7 @@ def makers(name: str, vocabulary: data.Vocabulary) -> tuple[Callable, Callable]:
     return grid.example_makers(task, vocabulary.id(data.SEPARATOR), vocabulary.id(data.MARK))
 
 
-def examples(name: str, reviews: data.EncodedReviews, seed: int, vocabulary: data.Vocabulary, pieces: bool = True):
+def examples(name: str, reviews: data.Split, seed: int, vocabulary: data.Vocabulary, pieces: bool = True):
     """Examples of one epoch: reviews alone and with another one, pieces alone and, if marked, beside a review."""
     alone, pairs = makers(name, vocabulary)
     whole = pairs(reviews, seed)
@@ -72,7 +72,7 @@ def examples(name: str, reviews: data.EncodedReviews, seed: int, vocabulary: dat
     return found
 
 
-def trained(name: str, reviews: data.Prepared, seed: int = 0, pieces: bool = True) -> nn.Module:
+def trained(name: str, reviews: data.Reviews, seed: int = 0, pieces: bool = True) -> nn.Module:
     """One of the models, by the recipe of labs 4 and 5; without short pieces it is the model of the lab."""
     torch.manual_seed(seed)
     net = MODELS[name](len(reviews.vocabulary), reviews.vocabulary.id(data.MARK))
@@ -86,7 +86,7 @@ def trained(name: str, reviews: data.Prepared, seed: int = 0, pieces: bool = Tru
     return net
 
 
-def measured(net: nn.Module, name: str, reviews: data.Prepared) -> dict:
+def measured(net: nn.Module, name: str, reviews: data.Reviews) -> dict:
     """Accuracy on test reviews alone and with another review, and on short pieces of them, by their words.
 
     Pieces stand alone, and those for the mark's row beside a whole review, as on the page.

@@ -104,7 +104,7 @@ def write_table(table: Path, results: dict[Run, dict], reviews: list[dict]) -> N
         "date": datetime.now(UTC).date().isoformat(),
         "machine": f"{platform.machine()}, one thread a run",
         "versions": {"python": platform.python_version()} | versions(),
-        "data": grid.prepared().reviews.citation,
+        "data": grid.prepared().citation,
         "made_by": fingerprint(),
         "results": [{name: results[run][name] for name in results[run] if name != "right"} for run in sorted(results)],
         "reviews": reviews,

@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 
-from shared.reviews import Reviews, Rows, Settings, Split, Tokens, load_reviews, offsets_of, tokenize
+from shared.reviews import Reviews, Settings, Split, load_reviews, tokenize
 from shared.reviews import read_movies as read_movies
 from shared.reviews import start_lab as start_lab
-from shared.reviews import tokenize_all as tokenize_all
+from shared.reviews import tokenized as tokenized
 
 PAD, UNK = 0, 1
 SEPARATOR, MARK = "<SEP>", "<MARK>"
@@ -50,67 +50,40 @@ class Vocabulary:
         return [self.words[place] for place in ids]
 
 
-def build_vocabulary(tokens: Tokens, min_count: int = 2, special: Sequence[str] = ()) -> Vocabulary:
+def build_vocabulary(split: Split, min_count: int = 2, special: Sequence[str] = ()) -> Vocabulary:
     """Collect the words seen at least `min_count` times, the most frequent first, equals in alphabetical order.
 
-    Give it the tokens of the training split alone. `special` tokens follow `<PAD>` and `<UNK>`.
+    Give it the training split alone. `special` tokens follow `<PAD>` and `<UNK>`.
     """
-    counts = np.bincount(tokens.ids, minlength=len(tokens.words)).tolist()  # (words,)
-    kept = sorted((-count, word) for word, count in zip(tokens.words, counts, strict=True) if count >= min_count)
+    counts = np.bincount(split.ids, minlength=len(split.words)).tolist()  # (words,)
+    kept = sorted((-count, word) for word, count in zip(split.words, counts, strict=True) if count >= min_count)
     return Vocabulary(["<PAD>", "<UNK>", *special, *(word for _, word in kept)])
 
 
-@dataclass(frozen=True)
-class EncodedReviews(Rows):
-    """Labelled reviews as ids, a row each."""
-
-    labels: np.ndarray  # (reviews,) int64
-    vocabulary_size: int
-    dropped: tuple[int, ...] = ()  # rows of texts without a known word
-
-
-def encode(
-    split: Split, vocabulary: Vocabulary, cut: int | None = REVIEW_TOKENS, drop_unknown: bool = False
-) -> EncodedReviews:
-    """Turn a split's tokens into ids, each review cut to its first `cut` tokens (None: whole).
+def encode(split: Split, vocabulary: Vocabulary, cut: int | None = REVIEW_TOKENS, drop_unknown: bool = False) -> Split:
+    """The same reviews in ids of the vocabulary, each cut to its first `cut` tokens (None: whole).
 
     Args:
-        drop_unknown: leave out texts without a known word, and list their rows in `dropped`.
+        drop_unknown: leave out reviews without a known word.
 
     Raises:
         ValueError: a text holds no known word, and `drop_unknown` is not set; or none of the texts holds one.
     """
-    id_of = np.array([vocabulary.id(word) for word in split.tokens.words], dtype=np.int32)  # (words,)
-    reviews = [id_of[split.tokens[row]] for row in range(len(split))]
-    known = np.array([(ids != UNK).any() for ids in reviews])  # (texts,)
-    dropped = np.flatnonzero(~known).tolist()
-    if dropped and not drop_unknown:
+    id_of = np.array([vocabulary.id(word) for word in split.words], dtype=np.int32)  # (words,)
+    encoded = replace(split, ids=id_of[split.ids], words=vocabulary.words, texts=None, rows=None)
+    known = np.array([(encoded[row] != UNK).any() for row in range(len(split))])  # (reviews,)
+    unknown = np.flatnonzero(~known)
+    if len(unknown) and not drop_unknown:
         raise ValueError(
-            f"{len(dropped)} of {len(split)} texts hold no word of the vocabulary; the first is row {dropped[0]}: "
-            f"{split.texts[dropped[0]][:60]!r}. Mend or remove them, or pass drop_unknown=True to leave them out."
+            f"{len(unknown)} of {len(split)} texts hold no word of the vocabulary; the first is row {unknown[0]}: "
+            f"{split.texts[unknown[0]][:60]!r}. Mend or remove them, or pass drop_unknown=True to leave them out."
         )
-    if len(dropped) == len(split):
+    if len(unknown) == len(split):
         raise ValueError(f"None of the {len(split)} texts holds a word of the vocabulary; is it the right one?")
-    rows = np.flatnonzero(known)
-    reviews = [reviews[row][:cut] for row in rows]
-    offsets = offsets_of([len(ids) for ids in reviews])
-    return EncodedReviews(
-        np.concatenate(reviews), offsets, np.array(split.labels, dtype=np.int64)[rows], len(vocabulary), tuple(dropped)
-    )
+    return encoded.take(np.flatnonzero(known), cut)
 
 
-@dataclass(frozen=True)
-class Prepared:
-    """All that a model needs of a source: the reviews as text, the vocabulary, and the splits as ids."""
-
-    reviews: Reviews
-    vocabulary: Vocabulary
-    train: EncodedReviews
-    validation: EncodedReviews
-    test: EncodedReviews
-
-
-def prepare(settings: Settings, cut: int | None = REVIEW_TOKENS) -> Prepared:
+def prepare(settings: Settings, cut: int | None = REVIEW_TOKENS) -> Reviews:
     """Load reviews, build the vocabulary from the training split, and encode all splits (lab 0, step by step).
 
     The vocabulary holds the special tokens `<SEP>` and `<MARK>` too, which lab 5 puts in front of reviews.
@@ -118,11 +91,11 @@ def prepare(settings: Settings, cut: int | None = REVIEW_TOKENS) -> Prepared:
     return prepare_reviews(load_reviews(settings.source, settings.scale), cut)
 
 
-def prepare_reviews(reviews: Reviews, cut: int | None = REVIEW_TOKENS) -> Prepared:
+def prepare_reviews(reviews: Reviews, cut: int | None = REVIEW_TOKENS) -> Reviews:
     """`prepare` for reviews that are loaded already."""
-    vocabulary = build_vocabulary(reviews.train.tokens, special=(SEPARATOR, MARK))
+    vocabulary = build_vocabulary(reviews.train, special=(SEPARATOR, MARK))
     parts = (reviews.train, reviews.validation, reviews.test)
-    return Prepared(reviews, vocabulary, *(encode(part, vocabulary, cut, drop_unknown=True) for part in parts))
+    return Reviews(*(encode(part, vocabulary, cut, True) for part in parts), reviews.citation, vocabulary)
 
 
 # --- examples: a review, alone or with a distractor --------------------------------------------------------------
@@ -136,7 +109,7 @@ class Examples:
     `window` cuts the joined sequence, keeping its beginning.
     """
 
-    reviews: EncodedReviews
+    reviews: Split
     labelled: np.ndarray  # (examples,) rows of `reviews`
     distractor: np.ndarray  # (examples,) rows of `reviews`, -1 for none
     distractor_first: np.ndarray  # (examples,) bool
@@ -193,7 +166,7 @@ class Examples:
         return lengths if self.window is None else np.minimum(lengths, self.window)
 
 
-def plain_examples(reviews: EncodedReviews, before_labelled: int = PAD, window: int | None = None) -> Examples:
+def plain_examples(reviews: Split, before_labelled: int = PAD, window: int | None = None) -> Examples:
     """Each review alone."""
     own = np.arange(len(reviews))
     nothing = np.full(len(own), PAD)
@@ -201,7 +174,7 @@ def plain_examples(reviews: EncodedReviews, before_labelled: int = PAD, window: 
 
 
 def distracted_examples(
-    reviews: EncodedReviews,
+    reviews: Split,
     seed: int,
     random_order: bool = False,
     before_labelled: int = PAD,
@@ -226,12 +199,12 @@ def distracted_examples(
     )
 
 
-def examples_with_distractors(reviews: EncodedReviews, seed: int) -> Examples:
+def examples_with_distractors(reviews: Split, seed: int) -> Examples:
     """The task of lab 1: each review alone, then each with a distractor in front of it."""
     return plain_examples(reviews) + distracted_examples(reviews, seed)
 
 
-def marked_examples(reviews: EncodedReviews, vocabulary: Vocabulary, seed: int) -> Examples:
+def marked_examples(reviews: Split, vocabulary: Vocabulary, seed: int) -> Examples:
     """The task of lab 5: `<MARK>` stands before the review that counts, `<SEP>` before the distractor, in any order.
 
     Raises:
@@ -310,7 +283,7 @@ def batch_rows(examples: Examples, batch_size: int = 64, seed: int | None = None
     """Which examples make up each batch of `batches`, (batch,) each."""
     if batch_size < 1:
         raise ValueError(f"batch_size is {batch_size}; it accepts 1 or more.")
-    low, high, size = examples.reviews.ids.min(), examples.reviews.ids.max(), examples.reviews.vocabulary_size
+    low, high, size = examples.reviews.ids.min(), examples.reviews.ids.max(), len(examples.reviews.words)
     if low <= PAD or high >= size:
         raise ValueError(
             f"The ids run from {low} to {high}; tokens have ids from {PAD + 1} to {size - 1} in this vocabulary. "

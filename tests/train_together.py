@@ -24,14 +24,14 @@ from shared.scale.fit import InBfloat16, fit
 ROOT = Path(__file__).resolve().parents[1]
 
 
-def reviews() -> data.EncodedReviews:
+def reviews() -> data.Split:
     """193 made reviews; in batches of 16 the last batch holds one, too few for two processes."""
     random = np.random.default_rng(0)
     filler = [f"{a}{b}" for a in "bcdfg" for b in "aeiou"]
     labels = random.integers(0, 2, 193).tolist()
     texts = [" ".join([*random.choice(filler, random.integers(3, 12)), "good" if one else "bad"]) for one in labels]
-    split = data.Split(texts, labels)
-    return data.encode(split, data.build_vocabulary(split.tokens))
+    split = data.tokenized(texts, labels)
+    return data.encode(split, data.build_vocabulary(split))
 
 
 def under_torchrun(folder: Path, processes: int, **different) -> tuple[subprocess.CompletedProcess, dict | None]:
@@ -57,7 +57,7 @@ def run(
     source = reviews()
     torch.set_num_threads(1)
     torch.manual_seed(0)
-    net = model.SelfAttentionClassifier(source.vocabulary_size, dropout=dropout)
+    net = model.SelfAttentionClassifier(len(source.words), dropout=dropout)
     if bfloat16:
         net = InBfloat16(net)
 

@@ -19,11 +19,11 @@ from IPython.core.inputtransformer2 import TransformerManager
 from torch import nn
 
 from experiments import record
-from shared.data import Prepared, examples_with_distractors
+from shared.data import Reviews, examples_with_distractors
 from shared.training import History, Recipe, fit
 
 
-def train(net: nn.Module, data: Prepared, recipe: Recipe, seed: int) -> History:
+def train(net: nn.Module, data: Reviews, recipe: Recipe, seed: int) -> History:
     """Train as labs do: on reviews alone and with a distractor in front, drawn anew in each epoch."""
     return fit(
         net,

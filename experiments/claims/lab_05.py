@@ -30,7 +30,7 @@ def lengths() -> dict:
     return found
 
 
-def toy_reviews(count: int, seed: int) -> data.EncodedReviews:
+def toy_reviews(count: int, seed: int) -> data.Split:
     """Reviews of 8 to 20 words, three of which say whether they praise; lengths tell nothing about labels."""
     random = np.random.default_rng(seed)
     labels, sizes = random.integers(0, 2, count), random.integers(8, 21, count)
@@ -39,7 +39,7 @@ def toy_reviews(count: int, seed: int) -> data.EncodedReviews:
         row = random.integers(24, 64, size)  # words that say nothing
         row[random.choice(size, 3, replace=False)] = random.integers(4 + 10 * label, 14 + 10 * label, 3)
         rows.append(row)
-    return data.EncodedReviews(np.concatenate(rows).astype(np.int32), np.cumsum([0, *sizes]), labels, 64)
+    return data.Split(np.concatenate(rows).astype(np.int32), np.cumsum([0, *sizes]), labels, range(64))
 
 
 def toy(seeds: int = 5, epochs: int = 15) -> dict:

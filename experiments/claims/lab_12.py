@@ -234,7 +234,7 @@ def one_run(task, name, parts, marks, table, seed) -> dict:
         return plain(parts[part], seed) + distracted(parts[part], seed)
 
     torch.manual_seed(seed)
-    words = parts["train"].vocabulary_size if table is None else 2
+    words = len(parts["train"].words) if table is None else 2
     net = grid.MODELS["attention pooling" if name == "attention" else name](words, marks[1])
     if table is not None:
         net.features = FrozenFeatures(table)
@@ -272,8 +272,8 @@ def frozen() -> dict:
     random, chosen = np.random.default_rng(0), {}
     for part, size in {"train": 1720, "validation": 210, "test": None}.items():
         split = getattr(reviews, part)
-        rows = random.permutation(np.flatnonzero(split.tokens.lengths <= 100))[:size]
-        chosen[part] = data.Split([split.texts[row] for row in rows], [split.labels[row] for row in rows])
+        rows = random.permutation(np.flatnonzero(split.lengths <= 100))[:size]
+        chosen[part] = data.tokenized([split.texts[row] for row in rows], split.labels[rows])
     features, offsets = published.frozen_features(
         [text for part in chosen.values() for text in part.texts], record.ROOT / "_build/features"
     )
@@ -286,16 +286,15 @@ def frozen() -> dict:
 
     def reviews_of(part, first, last):
         ids = np.arange(offsets[first], offsets[last], dtype=np.int32) + 1
-        return data.EncodedReviews(
-            ids, offsets[first : last + 1] - offsets[first], np.array(chosen[part].labels)[: last - first], size
-        )
+        labels = chosen[part].labels[: last - first]
+        return data.Split(ids, offsets[first : last + 1] - offsets[first], labels, range(size))
 
     KEPT.parent.mkdir(exist_ok=True)
     for task, name, number in WAYS:
         for words in ("own words", "64 components", *(["all 384"] if number == 860 else [])):
             if words == "own words":
-                train = data.Split(chosen["train"].texts[:number], chosen["train"].labels[:number])
-                vocabulary = data.build_vocabulary(train.tokens, special=(data.SEPARATOR, data.MARK))
+                train = data.tokenized(chosen["train"].texts[:number], chosen["train"].labels[:number])
+                vocabulary = data.build_vocabulary(train, special=(data.SEPARATOR, data.MARK))
                 splits = chosen | {"train": train}
                 parts = {part: data.encode(split, vocabulary, drop_unknown=True) for part, split in splits.items()}
                 marks, table = (vocabulary.id(data.SEPARATOR), vocabulary.id(data.MARK)), None

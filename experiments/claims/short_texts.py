@@ -32,7 +32,7 @@ def positive(net: torch.nn.Module, name: str, vocabulary: data.Vocabulary, text:
 
 
 @torch.no_grad()
-def average_word(net: torch.nn.Module, reviews: data.Prepared) -> list[float]:
+def average_word(net: torch.nn.Module, reviews: data.Reviews) -> list[float]:
     """The logit of a text that says the average word at each of its places: nothing but places speaks there."""
     counts = torch.from_numpy(np.bincount(reviews.train.ids, minlength=len(reviews.vocabulary))).float()
     embedding = net.features.embedding
@@ -44,7 +44,7 @@ def average_word(net: torch.nn.Module, reviews: data.Prepared) -> list[float]:
     return found
 
 
-def run(reviews: data.Prepared, name: str, seed: int, pieces: bool) -> dict:
+def run(reviews: data.Reviews, name: str, seed: int, pieces: bool) -> dict:
     net = page.trained(name, reviews, seed, pieces)
     net = page.unpacked(net, page.rounded(net))
     found = page.measured(net, name, reviews)

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from filelock import FileLock
 
-from shared.reviews import TEXTS_AT_ONCE, Reviews, Split, Tokens, tokenize_all
+from shared.reviews import TEXTS_AT_ONCE, Reviews, Split, check_labels, tokenize_all
 
 __all__ = ["kept", "reviews_on_disk"]
 
@@ -48,16 +48,17 @@ class _Texts(Sequence):
 def _split(dataset) -> Split:
     from datasets import config
 
-    texts = _Texts(dataset)
+    texts, labels = _Texts(dataset), list(dataset["label"])
+    check_labels(texts, labels)
 
     def make() -> dict[str, np.ndarray]:
-        tokens = tokenize_all(texts)
-        return {"ids": tokens.ids, "offsets": tokens.offsets, "words": np.array(" ".join(tokens.words))}
+        ids, offsets, words = tokenize_all(texts)
+        return {"ids": ids, "offsets": offsets, "words": np.array(" ".join(words))}
 
     path = Path(config.HF_DATASETS_CACHE) / "towards-self-attention" / f"{dataset._fingerprint}-{RULE}.tokens"
     found = kept(path, make)
-    tokens = Tokens(found["ids"], found["offsets"], str(found["words"]).split())
-    return Split(texts, list(dataset["label"]), tokens=tokens)
+    words, rows = str(found["words"]).split(), np.arange(len(texts))
+    return Split(found["ids"], found["offsets"], np.array(labels), words, texts, rows)
 
 
 def kept(path: Path, make: Callable[[], dict[str, np.ndarray]]) -> dict[str, np.ndarray]:

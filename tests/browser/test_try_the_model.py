@@ -139,7 +139,7 @@ def test_words_are_cut_as_the_course_cuts_them_and_open_tags_cost_no_time(functi
     draw = random.Random(0)
     pieces = [*"abzAZ<>/!? \n\t'\"=0\0\u0130\u212a\u2028\u00df\U0001f600", "<b", "</b>", "<br />"]
     mixed = ["".join(draw.choices(pieces, k=draw.randrange(40))) for _ in range(3000)]
-    texts = [*ODD, *mixed, *data.reviews.test.texts]
+    texts = [*ODD, *mixed, *course_data.load_reviews().test.texts]
     found = json.loads(functions.evaluate("texts => JSON.stringify(texts.map(tryTheModel.tokenize))", texts))
     for text, words in zip(texts, found, strict=True):
         assert words == course_data.tokenize(text), ascii(text)
@@ -173,7 +173,7 @@ def assert_agrees(net, examples, answers):
 
 @pytest.mark.parametrize("name", SIDE_BY_SIDE)
 def test_the_page_agrees_with_pytorch_on_test_reviews_alone_and_behind_others(functions, nets, data, name):
-    texts = data.reviews.test.texts
+    texts = course_data.load_reviews().test.texts
     for examples in (course_data.plain_examples(data.test), course_data.distracted_examples(data.test, seed=5)):
         others = examples.distractor[:REVIEWS]
         asked = [[texts[other] if other >= 0 else "", texts[own]] for own, other in enumerate(others)]
@@ -189,7 +189,8 @@ def test_the_page_agrees_with_pytorch_on_test_reviews_alone_and_behind_others(fu
 
 
 def test_the_mark_s_row_agrees_with_pytorch_on_pairs(functions, nets, data):
-    texts, mark, separator = data.reviews.test.texts, data.vocabulary.id("<MARK>"), data.vocabulary.id("<SEP>")
+    texts, vocabulary = course_data.load_reviews().test.texts, data.vocabulary
+    mark, separator = vocabulary.id("<MARK>"), vocabulary.id("<SEP>")
     examples = course_data.distracted_examples(data.test, 5, True, mark, separator)
     asked = []
     for own in range(REVIEWS):
@@ -237,14 +238,14 @@ def type_in(page, text):
 
 
 def test_cards_and_slider_say_what_pytorch_says(page, nets, data):
-    type_in(page, data.reviews.test.texts[3])
+    type_in(page, course_data.load_reviews().test.texts[3])
     alone = page.locator("#try-cards .verdict").all_inner_texts()
     slider = page.locator("#try-slide")
     slider.focus()
     page.keyboard.press("End")
     page.wait_for_function("document.querySelectorAll('#try-cards small').length === 6")
     front = course_data.tokenize(page.locator("#try-front input:checked").get_attribute("data-text"))
-    own = course_data.tokenize(data.reviews.test.texts[3])[:128]
+    own = course_data.tokenize(course_data.load_reviews().test.texts[3])[:128]
     assert slider.get_attribute("aria-valuetext") == f"{len(front)} of {len(front)} words in front"
     behind = page.locator("#try-cards .verdict").all_inner_texts()
     for place, name in enumerate(SIDE_BY_SIDE):

@@ -69,16 +69,17 @@ def course():
     return grid.prepared()
 
 
-def test_another_split_keeps_blocks_whole_and_moves_a_tenth_of_either_label(course):
-    again = grid.split_anew(course.reviews, 1)
+def test_another_split_keeps_blocks_whole_and_moves_a_tenth_of_either_label():
+    movies = grid.data.load_reviews()
+    again = grid.split_anew(movies, 1)
     parts = [again.train, again.validation, again.test]
     blocks = [set(np.array(part.rows) // 50) for part in parts]
     assert not blocks[0] & blocks[1] and not blocks[1] & blocks[2] and not blocks[0] & blocks[2]
     assert [sum(block < 250 for block in each) for each in blocks] == [200, 25, 25]
-    old = [course.reviews.train, course.reviews.validation, course.reviews.test]
+    old = [movies.train, movies.validation, movies.test]
     assert sorted(row for part in parts for row in part.rows) == sorted(row for part in old for row in part.rows)
-    assert set(again.test.rows) != set(course.reviews.test.rows)
-    label_of = dict(zip(course.reviews.train.rows, course.reviews.train.labels, strict=True))
+    assert set(again.test.rows) != set(movies.test.rows)
+    label_of = dict(zip(movies.train.rows, movies.train.labels, strict=True))
     assert all(label_of.get(row, label) == label for row, label in zip(again.test.rows, again.test.labels, strict=True))
 
 

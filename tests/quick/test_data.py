@@ -14,7 +14,6 @@ from shared.data import (
     PAD,
     UNK,
     Settings,
-    Split,
     batches,
     build_vocabulary,
     cut_recipe_losses,
@@ -27,7 +26,7 @@ from shared.data import (
     plain_examples,
     start_lab,
     tokenize,
-    tokenize_all,
+    tokenized,
 )
 
 TEXTS = ["Good, good film!", "bad<br />bad film", "a good bad a film", "one film", "film good a bad one"]
@@ -41,8 +40,8 @@ def movies():
 
 @pytest.fixture
 def small():
-    split = Split(TEXTS, LABELS)
-    vocabulary = build_vocabulary(split.tokens, special=("<SEP>", "<MARK>"))
+    split = tokenized(TEXTS, LABELS)
+    vocabulary = build_vocabulary(split, special=("<SEP>", "<MARK>"))
     return split, vocabulary, encode(split, vocabulary)
 
 
@@ -55,7 +54,7 @@ def words_of(batch, row, vocabulary):
 
 def test_movies_are_balanced_imdb_reviews_of_20_to_150_tokens(movies):
     for split in (movies.train, movies.validation, movies.test):
-        assert split.tokens.lengths.min() >= 20 and split.tokens.lengths.max() <= 150
+        assert split.lengths.min() >= 20 and split.lengths.max() <= 150
         assert 0.45 < np.mean(split.labels) < 0.55
     assert 9_000 < len(movies.train) + len(movies.validation) + len(movies.test) < 10_000
 
@@ -112,7 +111,7 @@ def test_starting_a_lab_reads_the_switches_and_takes_one_thread(monkeypatch):
 )
 def test_bad_reviews_are_refused_with_a_sentence(texts, labels, error, message):
     with pytest.raises(error, match=message):
-        Split(texts, labels)
+        tokenized(texts, labels)
 
 
 # --- tokens and ids ----------------------------------------------------------------------------------------------
@@ -131,17 +130,17 @@ def test_tags_that_never_close_cost_no_time():
 
 @settings(max_examples=50, deadline=None, derandomize=True)
 @given(
-    st.lists(st.text(max_size=40) | st.text("ab <>", max_size=20), max_size=12),
+    st.lists(st.text(max_size=40) | st.text("ab <>", max_size=20), min_size=1, max_size=12),
     st.sampled_from([1000, 2]),
 )
 def test_tokenising_all_texts_equals_tokenising_each(texts, at_a_time):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(reviews, "TEXTS_AT_ONCE", at_a_time)
-        tokens = tokenize_all(texts)
-    assert len(set(tokens.words)) == len(tokens.words)
+        split = tokenized(texts, [0] * len(texts))
+    assert len(set(split.words)) == len(split.words)
     for place, text in enumerate(texts):
-        assert [tokens.words[i] for i in tokens[place]] == tokenize(text)
-        assert tokens.lengths[place] == len(tokenize(text))
+        assert [split.words[i] for i in split[place]] == tokenize(text)
+        assert split.lengths[place] == len(tokenize(text))
 
 
 def test_the_vocabulary_holds_words_seen_twice_the_most_frequent_first(small):
@@ -163,14 +162,13 @@ def test_encoding_a_split_equals_encoding_each_text(small):
 
 def test_a_text_without_a_known_word_is_named_or_left_out(small):
     _, vocabulary, _ = small
-    split = Split(["good", "zzz zzz", "", "film"], [1, 0, 0, 1])
+    split = tokenized(["good", "zzz zzz", "", "film"], [1, 0, 0, 1])
     with pytest.raises(ValueError, match="2 of 4 texts .* row 1: 'zzz zzz'"):
         encode(split, vocabulary)
     left = encode(split, vocabulary, drop_unknown=True)
-    assert left.dropped == (1, 2)
     assert left.labels.tolist() == [1, 1] and left[1].tolist() == [vocabulary.id("film")]
     with pytest.raises(ValueError, match="None of the 1 texts"):
-        encode(Split(["zzz"], [1]), vocabulary, drop_unknown=True)
+        encode(tokenized(["zzz"], [1]), vocabulary, drop_unknown=True)
 
 
 # --- examples and batches ----------------------------------------------------------------------------------------
@@ -193,8 +191,8 @@ def test_a_distractor_stands_in_front_and_the_label_stays_with_the_second_review
 
 def test_every_other_review_is_an_equally_likely_distractor():
     texts = [f"good film number {'abcdefgh'[i]}" for i in range(8)]
-    split = Split(texts, [0, 1] * 4)
-    encoded = encode(split, build_vocabulary(split.tokens, min_count=1))
+    split = tokenized(texts, [0, 1] * 4)
+    encoded = encode(split, build_vocabulary(split, min_count=1))
     drawn = Counter(
         (int(own), int(other))
         for seed in range(700)
@@ -242,7 +240,7 @@ def test_a_window_keeps_the_beginning_and_counts_what_it_loses(small):
 
 
 def test_batches_hold_every_example_once_and_gather_similar_lengths(movies):
-    vocabulary = build_vocabulary(movies.train.tokens)
+    vocabulary = build_vocabulary(movies.train)
     examples = examples_with_distractors(encode(movies.train, vocabulary), seed=0)
     seen, real, places = [], 0, 0
     for batch in batches(examples, 64, seed=1):
@@ -262,11 +260,11 @@ def test_bad_examples_and_batches_are_refused_with_a_sentence(small):
     split, vocabulary, encoded = small
     with pytest.raises(ValueError, match="batch_size is 0"):
         next(batches(plain_examples(encoded), 0))
-    one = encode(Split(["good film"], [1]), vocabulary)
+    one = encode(tokenized(["good film"], [1]), vocabulary)
     with pytest.raises(ValueError, match="this one holds 1"):
         distracted_examples(one, seed=0)
     with pytest.raises(ValueError, match="no <MARK>"):
-        marked_examples(encoded, build_vocabulary(split.tokens), seed=0)
+        marked_examples(encoded, build_vocabulary(split), seed=0)
     with pytest.raises(ValueError, match="same reviews"):
         plain_examples(encoded) + plain_examples(one)
     encoded.ids[0] = 10_000

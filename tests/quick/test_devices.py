@@ -99,7 +99,7 @@ def test_training_and_measuring_stay_on_the_device_that_was_asked_for(name, tmp_
     """Two epochs with a checkpoint between them, then the run goes on from it."""
     source = train_together.reviews()
     net = CLASSIFIERS[name][0]()
-    net.features.embedding = nn.Embedding(source.vocabulary_size, net.features.embedding.embedding_dim)
+    net.features.embedding = nn.Embedding(len(source.words), net.features.embedding.embedding_dim)
     file = tmp_path / "run.pt"
     with torch.device("meta"):
         for epochs in (1, 2):

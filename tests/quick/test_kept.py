@@ -10,13 +10,13 @@ import pytest
 import torch
 
 from shared import kept, training
-from shared.data import EncodedReviews, examples_with_distractors, plain_examples
+from shared.data import Split, examples_with_distractors, plain_examples
 from shared.model import AttentionPooling, MeanPooling
 from shared.training import Recipe
 
 RECIPE = Recipe(epochs=2, learning_rate=0.05, batch_size=16)
 RANDOM = np.random.default_rng(0)
-REVIEWS = EncodedReviews(RANDOM.integers(2, 9, 240, np.int32), np.arange(41) * 6, RANDOM.integers(0, 2, 40), 9)
+REVIEWS = Split(RANDOM.integers(2, 9, 240, np.int32), np.arange(41) * 6, RANDOM.integers(0, 2, 40), range(9))
 
 
 class OfTheNotebook(AttentionPooling):
@@ -40,7 +40,7 @@ Way.__module__ = "shared.model"
 def fit(kind=AttentionPooling, recipe=RECIPE, seed=0, first_weights=0, reviews=REVIEWS, **options):
     """The weights, the history and the next random number of one training."""
     torch.manual_seed(first_weights)
-    net = kind(reviews.vocabulary_size, **options)
+    net = kind(len(reviews.words), **options)
     history = kept.fit(
         net, lambda epoch: examples_with_distractors(reviews, epoch), plain_examples(reviews), recipe, seed
     )

@@ -23,7 +23,7 @@ def reviews():
 
 def made_model(reviews, kind=MeanPooling, seed=0, **options):
     torch.manual_seed(seed)
-    return kind(reviews.vocabulary_size, **options)
+    return kind(len(reviews.words), **options)
 
 
 def test_a_model_learns_and_its_history_says_so(reviews):

@@ -162,12 +162,12 @@ def on_disk(tmp_path, monkeypatch):
 
 
 def test_reviews_on_disk_give_the_batches_that_reviews_in_memory_give(on_disk):
-    parts = [data.Split(on_disk.texts[a:b], on_disk.labels[a:b]) for a, b in ((0, 400), (400, 500), (500, 600))]
+    parts = [data.tokenized(on_disk.texts[a:b], on_disk.labels[a:b]) for a, b in ((0, 400), (400, 500), (500, 600))]
+    texts = on_disk().train.texts
+    assert list(texts) == on_disk.texts[:400] and texts[7] == on_disk.texts[7]
     in_memory = data.prepare_reviews(data.Reviews(*parts, "made"), cut=20)
     for prepared in (data.prepare_reviews(on_disk(), cut=20), data.prepare_reviews(on_disk(), cut=20)):
         assert prepared.vocabulary.words == in_memory.vocabulary.words
-        assert list(prepared.reviews.train.texts) == on_disk.texts[:400]
-        assert prepared.reviews.train.texts[7] == on_disk.texts[7]
         for name in ("train", "validation", "test"):
             ours = data.batches(data.examples_with_distractors(getattr(prepared, name), 1), 64, seed=2)
             theirs = data.batches(data.examples_with_distractors(getattr(in_memory, name), 1), 64, seed=2)

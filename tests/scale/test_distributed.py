@@ -63,7 +63,7 @@ def test_one_process_trains_as_the_labs_do_to_the_digit():
     for way in (training.fit, fit.fit):
         torch.set_num_threads(1)
         torch.manual_seed(0)
-        net = model.AttentionPooling(source.vocabulary_size)
+        net = model.AttentionPooling(len(source.words))
         history = way(net, lambda epoch: examples, data.plain_examples(source), recipe, 3, "cpu")
         found.append((history, history.best_epoch, [p.tolist() for p in net.parameters()]))
     assert found[0] == found[1]
@@ -210,7 +210,7 @@ def test_bfloat16_computes_in_bfloat16_and_answers_in_float32():
 def test_no_step_asks_the_device_for_a_number(kind, one_epoch, monkeypatch):
     """On the device `meta` there are no numbers, so a step that looks at one fails here as it would wait on a GPU."""
     source = train_together.reviews()
-    net = command.MODELS[kind](source.vocabulary_size).to("meta")
+    net = command.MODELS[kind](len(source.words)).to("meta")
     asked = []
     monkeypatch.setattr(torch.Tensor, "tolist", lambda tensor: asked.append(tensor.device.type) or [0.0, 0.0])
     optimizer = torch.optim.Adam(net.parameters())

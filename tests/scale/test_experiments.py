@@ -31,19 +31,19 @@ def test_both_pipelines_find_the_same_tokens_and_the_same_vocabulary(movies):
     letters = [chr(code) for code in range(0x110000) if not latin.isdisjoint(chr(code).lower())]
     tags = [f"x<{letter}y>z</{letter}>" for letter in letters]
     texts = [*movies[0], *letters, *tags, "", " ", "<br />", "a<b>c< d > e</p >", "a<b<c>>", "\ud800 x", "10/10!"]
-    tokens = data.tokenize_all(texts)
+    split = data.tokenized(texts, [0] * len(texts))
     for row, text in enumerate(texts):
-        ours = [tokens.words[i] for i in tokens[row]]
+        ours = [split.words[i] for i in split[row]]
         assert ours == textbook.tokenize(text) == data.tokenize(text), f"row {row}: {text[:60]!r}"
-    ours = data.build_vocabulary(data.tokenize_all(movies[0]))
+    ours = data.build_vocabulary(data.tokenized(*movies))
     assert ours.words == list(textbook.build_vocabulary(movies[0]))
 
 
 def test_both_pipelines_make_the_same_examples(movies):
     """With the textbook's window, which keeps the beginning, ours gives its ids to the last place."""
     texts, labels = movies
-    split = data.Split(texts, labels)
-    reviews = data.encode(split, data.build_vocabulary(split.tokens), cut=None)
+    split = data.tokenized(texts, labels)
+    reviews = data.encode(split, data.build_vocabulary(split), cut=None)
     examples = data.plain_examples(reviews, window=256) + data.distracted_examples(reviews, 5, window=256)
     partners = examples.distractor[len(texts) :].tolist()
     theirs = textbook.encode(textbook.join_texts(texts, partners), textbook.build_vocabulary(texts))

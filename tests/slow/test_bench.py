@@ -10,7 +10,7 @@ from shared import data
 def test_every_part_of_speed_runs_on_a_small_corpus_and_can_be_shown(tmp_path, monkeypatch):
     movies = speed.first_movies(300)
     texts, labels = movies
-    small = data.Reviews(*(data.Split(texts[start::3], labels[start::3]) for start in range(3)), "small")
+    small = data.Reviews(*(data.tokenized(texts[start::3], labels[start::3]) for start in range(3)), "small")
     monkeypatch.setattr(speed.data, "load_reviews", lambda *_: small)
     monkeypatch.setattr(speed.data, "read_movies", lambda: movies)
     monkeypatch.setattr(speed, "CORPUS", tmp_path)
@@ -35,7 +35,7 @@ def test_every_part_of_speed_runs_on_a_small_corpus_and_can_be_shown(tmp_path, m
 def test_what_a_gpu_run_measures_can_be_shown():
     """The whole measurement on a processor with a tiny corpus; only the memory of the device stays 0."""
     source = train_together.reviews()
-    prepared = data.Prepared(None, data.Vocabulary(["word"] * source.vocabulary_size), *[source] * 3)
+    prepared = data.Reviews(*[source] * 3, "made", data.Vocabulary(source.words))
     rows = gpu.training(prepared, torch.device("cpu"), 16, 2)
     assert [row["numbers"] for row in rows] == ["float32", "bfloat16"] * 4
     assert all(row["examples_a_second"] > 0 for row in rows)

@@ -1,5 +1,7 @@
-"""What two labs or more need: `reviews`, `data`, `model`, `training`, each made of those before it, and what they use:
+"""What two labs or more need.
 
-`inputs` says what layers cannot take; `fast` layers for training; `figures` and `check` for the labs; `scale` for
-large data and long runs.
+A review goes through `reviews` (text to tokens), `data` (tokens to batches), a model of `model`, and `training`.
+Beside them: `language_model` and `published_model`; `fast`, the layers of `model` for training; `inputs`, what layers
+cannot take; `kept`, trainings that need not be made again; `measure`, memory; `figures` and `check` for the labs;
+`judge`, the checks as otter-grader asks them; `scale`, large data and long runs.
 """

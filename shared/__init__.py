@@ -3,5 +3,5 @@
 A review goes through `reviews` (text to tokens), `data` (tokens to batches), a model of `model`, and `training`.
 Beside them: `language_model` and `published_model`; `fast`, the layers of `model` for training; `inputs`, what layers
 cannot take; `kept`, trainings that need not be made again; `measure`, memory; `figures` and `check` for the labs;
-`judge`, the checks as otter-grader asks them; `scale`, large data and long runs.
+`judge`, a verdict on a text that somebody types; `scale`, large data and long runs.
 """

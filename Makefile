@@ -18,7 +18,7 @@ OURS = .venv/bin/python
 ENVIRONMENT = $(PYTHON) tools/environment.py
 SITE = $(OURS) tools/build_site.py
 # Last, so that nobody misses it: a table that takes half an hour is told to be stale, and fails nothing.
-TABLE = $(OURS) -m experiments.table
+TABLE = $(OURS) -m experiments.stale
 STYLE = $(OURS) -m ruff check && $(OURS) -m ruff format --check -q
 # Each file stays with one process: its tests share what takes long to make.
 TESTS = OMP_NUM_THREADS=1 $(OURS) -m pytest -q -n auto --dist loadfile -p no:nbval

@@ -49,10 +49,11 @@ def write(path: Path, content: dict | str) -> None:
         half.write_text(text, "utf-8")
         half.replace(path)
     except OSError as error:
-        half.unlink(missing_ok=True)
         sys.exit(
-            f"{path} cannot be written ({error.strerror}). What is finished is kept: mend that, and run this again."
+            f"{path} cannot be written ({error.strerror}). What is finished is kept: mend that, then run this again."
         )
+    finally:
+        half.unlink(missing_ok=True)
 
 
 def once(path: Path, key: str, run: Callable[[], object]) -> None:

@@ -25,7 +25,7 @@ import numpy as np
 
 from experiments import grid, record
 from experiments.grid import AS_TAUGHT, Run
-from experiments.table import TABLE, fingerprint, made_by, versions, why_stale
+from experiments.stale import TABLE, fingerprint, made_by, versions, why_stale
 
 FINISHED = record.ROOT / "_build/results.json"
 

@@ -2,13 +2,14 @@
 
 import json
 from dataclasses import asdict
+from pathlib import Path
 
 import lab_code
 import numpy as np
 import pytest
 import torch
 
-from experiments import grid, record, results, table
+from experiments import grid, record, results, stale
 
 
 def result(run: grid.Run, plain: float = 0.5) -> dict:
@@ -17,15 +18,15 @@ def result(run: grid.Run, plain: float = 0.5) -> dict:
 
 def test_runs_made_by_other_code_or_other_versions_are_not_used_again(tmp_path, monkeypatch):
     path, run = tmp_path / "results.json", results.all_runs()[0]
-    record.write(path, {"made_by": table.made_by(), "results": [result(run)]})
+    record.write(path, {"made_by": stale.made_by(), "results": [result(run)]})
     assert results.finished(path) == {run: result(run)}
     with monkeypatch.context() as other_code:
-        other_code.setattr(table, "SOURCES", table.SOURCES[:-1])
+        other_code.setattr(stale, "SOURCES", stale.SOURCES[:-1])
         assert results.finished(path) == {}
-    found = table.versions()
-    for package in table.PACKAGES:
+    found = stale.versions()
+    for package in stale.PACKAGES:
         with monkeypatch.context() as other:
-            other.setattr(table, "versions", lambda package=package: found | {package: "0.1"})
+            other.setattr(stale, "versions", lambda package=package: found | {package: "0.1"})
             assert results.finished(path) == {}
 
 
@@ -35,21 +36,33 @@ def test_a_damaged_file_of_finished_runs_is_named_and_not_used(tmp_path):
         results.finished(tmp_path / "results.json")
 
 
+@pytest.mark.parametrize("ends", [OSError(30, "Read-only file system"), KeyboardInterrupt()], ids=repr)
+def test_what_cannot_be_written_leaves_what_was_there_and_says_so(tmp_path, monkeypatch, ends):
+    def refused(*_):
+        raise ends
+
+    record.write(tmp_path / "some.json", {"kept": 1})
+    monkeypatch.setattr(Path, "replace", refused)
+    with pytest.raises((SystemExit, KeyboardInterrupt), match="cannot be written .Read-only file system|^$"):
+        record.write(tmp_path / "some.json", {"kept": 2})
+    assert record.read(tmp_path / "some.json") == {"kept": 1} and len(list(tmp_path.iterdir())) == 1
+
+
 def test_the_stored_table_is_whole_and_says_where_it_comes_from():
-    stored = json.loads(table.TABLE.read_text())
+    stored = json.loads(stale.TABLE.read_text())
     assert set(map(results.run_of, stored["results"])) == set(results.all_runs())
     assert all(stored[name] for name in ("command", "date", "machine", "versions", "data"))
 
 
 def test_a_table_made_by_other_code_or_versions_is_told_in_a_sentence(tmp_path):
     path = tmp_path / "table.json"
-    stored = {"date": "2026-01-31", "made_by": table.fingerprint(), "versions": table.versions()}
+    stored = {"date": "2026-01-31", "made_by": stale.fingerprint(), "versions": stale.versions()}
     path.write_text(json.dumps(stored))
-    assert table.why_stale(path) == ""
+    assert stale.why_stale(path) == ""
     path.write_text(json.dumps(stored | {"made_by": "0"}))
-    assert "made on 2026-01-31 by other code: its figures" in table.why_stale(path)
-    path.write_text(json.dumps(stored | {"versions": table.versions() | {"numpy": "0.1"}}))
-    assert "by numpy 0.1: its figures" in table.why_stale(path)
+    assert "made on 2026-01-31 by other code: its figures" in stale.why_stale(path)
+    path.write_text(json.dumps(stored | {"versions": stale.versions() | {"numpy": "0.1"}}))
+    assert "by numpy 0.1: its figures" in stale.why_stale(path)
 
 
 def test_each_row_has_seeds_of_its_own_on_each_split(monkeypatch):
@@ -149,7 +162,7 @@ def test_the_counts_of_right_answers_are_those_of_the_runs():
 def test_the_runs_of_a_stored_table_stay_and_nothing_of_one_with_runs_that_nobody_asked_for(tmp_path):
     path, runs = tmp_path / "table.json", results.all_runs()[:2]
     assert results.stored(path, runs, {}) == ({}, [])
-    content = {"date": "2026-01-31", "made_by": table.fingerprint(), "versions": table.versions()}
+    content = {"date": "2026-01-31", "made_by": stale.fingerprint(), "versions": stale.versions()}
     path.write_text(json.dumps(content | {"results": [result(runs[0])], "reviews": [1]}))
     assert results.stored(path, runs, {}) == ({runs[0]: result(runs[0])}, [1])
     assert results.stored(path, runs[1:], {}) == ({}, [])
@@ -161,7 +174,7 @@ def test_a_table_of_other_code_stays_only_when_all_that_was_made_again_has_its_f
     again = {run: result(run) | {"cpu_seconds": 2.0, "right": {}} for run in runs}
     first = {run: again[run] for run in runs if run.seed == 0}
     (first_of_one_row, second), later = list(first)[:2], next(run for run in runs if run.seed == 1)
-    content = {"date": "2026-01-31", "made_by": "other code", "versions": table.versions()}
+    content = {"date": "2026-01-31", "made_by": "other code", "versions": stale.versions()}
     path.write_text(json.dumps(content | {"results": list(kept.values()), "reviews": [1]}))
     assert results.stored(path, runs, first) == (kept, [1]) == results.stored(path, runs, again)
     assert results.stored(path, runs, {}) == ({}, []), "nothing was made again"
@@ -175,7 +188,7 @@ def test_a_comment_or_a_docstring_makes_no_table_stale_and_a_changed_figure_does
 
     def code(text):
         path.write_text(text)
-        return table.code_of(path)
+        return stale.code_of(path)
 
     first = code('"""Lab 4."""\n\nRATE = 0.1  # of lab 4\n\n\ndef f():\n    """One."""\n    return "# 2"\n')
     assert first == code('"""Lab 5."""\nRATE = 0.1\n# more\ndef f():\n    """One,\n    two."""\n    return "# 2"\n')

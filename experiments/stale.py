@@ -1,6 +1,6 @@
-"""The table of lab 11, shared/does_it_help.json: which code and versions it was made by, and whether those are here.
+"""Says when the table of lab 11, shared/does_it_help.json, is stale: made by other code or versions than are here.
 
-python -m experiments.table      # says when the table is stale; `make book` and `make test` end with it
+`make book` and `make test` end with `python -m experiments.stale`.
 """
 
 import ast

@@ -44,6 +44,9 @@ def finished(body: str) -> str:
     # The corner of a table is a heading of nothing.
     for corner in ("<th></th>", '<th class="head"><p></p></th>'):
         body = body.replace(corner, "<td></td>")
+    # A long name of a file breaks, on a phone, behind its strokes and dots.
+    long_name = r'(?<=<span class="pre">)[^<&]{16,}(?=</span>)'
+    body = re.sub(long_name, lambda name: re.sub(r"(?<=[\w][/_.])(?=\w)", "<wbr>", name[0]), body)
     # Where a list explains the labs, each has its number.
     body = re.sub(r'<dt>(?=<a [^>]*href="[^"]*labs/0?(\d+)_)', r'<dt><span class="number">\1</span> ', body)
     body = re.sub(r'(?<=<div class="highlight"><pre>).*?(?=</pre>)', few_elements, body, flags=re.DOTALL)

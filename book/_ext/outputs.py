@@ -38,6 +38,7 @@ class _Pictures(HTMLParser):
             self.wordless.append(f"<{tag}> has the words {words!r}; say in a sentence what it shows")
 
 
+NUMBER = re.compile(r"[±+-]?[\d.,]+(?:e[+-]?\d+)?%?(?: ± [\d.]+)?")
 BRACKETS = re.compile(r"\s*\[[\s\d\[-]|.*(?:tensor|array)\(")  # arrays line up, too, and are no table
 
 
@@ -88,12 +89,16 @@ def printed_table(lines: list[str]) -> str:
 
     headed = not rows[0][0].strip() or (len(rows) > 2 and all(map(heads, columns)))
 
+    # Columns of numbers alone end at one place, as those of a data frame do.
+    figures = [False, *(all(NUMBER.fullmatch(each.strip()) for each in column[headed:] if each) for column in columns)]
+
     def cell(text: str, row: int, column: int) -> str:
         tag, scope = ("th", ' scope="col"') if headed and row == 0 else ("td", "") if column else ("th", ' scope="row"')
         tag, scope = (tag, scope) if text.strip() else ("td", "")  # a heading of nothing is none
         indent = len(text) - len(text.lstrip()) if column == 0 else 0
         style = f' style="padding-left: {indent}ch"' if indent else ""
-        return f"<{tag}{scope}{style}>{escape(text.strip(), quote=False)}</{tag}>"
+        kind = ' class="figure"' if figures[column] else ""
+        return f"<{tag}{kind}{scope}{style}>{escape(text.strip(), quote=False)}</{tag}>"
 
     html = ["<tr>" + "\n".join(cell(text, i, j) for j, text in enumerate(row)) + "</tr>" for i, row in enumerate(rows)]
     head = f"<thead>{html[0]}</thead>\n" if headed else ""
@@ -131,7 +136,8 @@ def printed(text: str) -> str:
 
 
 def together(html: str) -> str:
-    """No line ends with the sign before an interval; a cell that begins with it is narrow."""
+    """No line ends with the sign before an interval, or begins with a unit; a cell that begins with a sign is narrow."""
+    html = re.sub(r"(?<=\d) (?=(?:ms|s|kB|MB|GB)\b)", "\N{NO-BREAK SPACE}", html)
     return html.replace(">± ", ">±").replace(" ± ", " ±\N{NO-BREAK SPACE}")
 
 

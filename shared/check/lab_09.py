@@ -105,13 +105,6 @@ def sizes_dropout_and_sums(answer, run):
         raise Wrong("another dropout by default", see=BLOCK)
 
 
-def given(case: Case, attention_mask=None) -> Case:
-    """A case with a mask of each kind."""
-    return Case(
-        {"features": case.inputs["features"], "mask": case.inputs["mask"], "attention_mask": attention_mask}, case.sizes
-    )
-
-
 IN, SUM_1 = "self.attention(self.attention_norm(features), mask, attention_mask)", "self.add(features, attended)"
 THOUGHT, SUM_2 = "self.feed_forward(self.feed_forward_norm(features))", "self.add(features, thought)"
 
@@ -119,9 +112,9 @@ transformer_block = Exercise(
     TransformerBlock,
     name="transformer_block",
     cases=[
-        given(texts((6, 2, 12), real_tokens([4, 2]))),
+        texts((6, 2, 12), real_tokens([4, 2])),
         Case({"features": draw(1, 3, 4)}, sizes=(4, 4, 4)),
-        given(texts((8, 1, 10), real_tokens([1, 5, 3], padding_first=True))),
+        texts((8, 1, 10), real_tokens([1, 5, 3], padding_first=True)),
         Case(
             {"features": draw(2, 4, 4, seed=1), "mask": None, "attention_mask": torch.ones(4, 4).tril().bool()},
             sizes=(4, 2, 7),
@@ -357,10 +350,10 @@ def planted(part_away, rate, seed):
 
 
 def known_gains(accuracy, part_away, rates, seeds):
-    def gains(rate: float) -> list[float]:
-        return [accuracy("nothing", rate, seed) - accuracy(part_away, rate, seed) for seed in seeds]
-
-    return {rate: by_sums(gains(rate)) for rate in rates}
+    return {
+        rate: by_sums([accuracy("nothing", rate, seed) - accuracy(part_away, rate, seed) for seed in seeds])
+        for rate in rates
+    }
 
 
 RUNS = 'accuracy("nothing", rate, seed)', "accuracy(part_away, rate, seed)"

@@ -121,19 +121,9 @@ def turned_by(vectors: Tensor, places: Tensor) -> Tensor:
     return rotate.solution(vectors, places, 100)
 
 
-def by_distances(queries: Tensor, keys: Tensor, values: Tensor, places: Tensor, rotate: object) -> Tensor:
-    """A score from the distance alone: the key of each pair, turned back by as much as the query is ahead."""
-    dim = keys.shape[1]
-    asks, answers = (torch.view_as_complex(v.unflatten(1, (-1, 2)).contiguous()) for v in (queries, keys))
-    distances = places[None, :] - places[:, None]  # (tokens, tokens)
-    scores = sum(
-        (
-            asks[:, None, pair].conj() * answers[None, :, pair] * torch.exp(1j * distances * 100 ** (-2 * pair / dim))
-        ).real
-        for pair in range(dim // 2)
-    ) / math.sqrt(dim)
-    shares = (scores - scores.amax(1, keepdim=True)).exp()
-    return torch.einsum("qk,kv->qv", shares / shares.sum(1, keepdim=True), values)
+def by_pytorch(queries: Tensor, keys: Tensor, values: Tensor, places: Tensor, rotate: object) -> Tensor:
+    turned = (by_complex_numbers(vectors, places, 100) for vectors in (queries, keys))
+    return nn.functional.scaled_dot_product_attention(*turned, values)
 
 
 def page(num_tokens: int, key_dim: int, value_dim: int, first: float, step: float, seed: int) -> Case:
@@ -149,7 +139,7 @@ TURNS, ANEW = "rotate(queries, places), rotate(keys, places)", "torch.arange(len
 mend_the_turns = Exercise(
     mend_the_turns,
     cases=[page(5, 4, 6, 0, 1, 0), page(6, 6, 2, 40, 1, 1), page(4, 2, 4, 7, 3, 2), page(3, 8, 8, 3.5, 0.5, 3)],
-    truth=by_distances,
+    truth=by_pytorch,
     tried="pages that begin at place 0, 3.5, 7 and 40, whose places go up by 1, by 3 and by a half",
     see="Lab 15, “Exercise 15.2 (debug): the page that begins late”",
     mistakes=edits(f"""
@@ -193,39 +183,24 @@ def places_or_words(net, measure, short, long, factor):
 
 
 class Reader(nn.Module):
-    """Adds up its words, each times a number for its place."""
+    """Adds up its words, each times a number for its place; the places begin at `first`."""
 
     def __init__(self, first: int, step: int):
         super().__init__()
         self.weight = nn.Parameter(draw(7, seed=first), requires_grad=False)
-        self.places = Count(first, step)
+        self.places = lambda ids: first + step * torch.arange(ids.shape[1])
 
 
-class Count:
-    """Places that begin at `first`."""
-
-    def __init__(self, first: int, step: int):
-        self.first, self.step = first, step
-
-    def __call__(self, ids: Tensor) -> Tensor:
-        return self.first + self.step * torch.arange(ids.shape[1])
+def sum_of_words(net: Reader, ids: Tensor, squeezed: int) -> float:
+    return (net.weight[ids] * (0.1 * net.places(ids) / squeezed).sin()).sum().item()
 
 
-def said(net: nn.Module, ids: Tensor) -> float:
-    return (net.weight[ids] * (0.1 * net.places(ids)).sin()).sum().item()
+def said(net: Reader, ids: Tensor) -> float:
+    return sum_of_words(net, ids, 1)
 
 
-def counted(net: Reader, measure: object, short: Tensor, long: Tensor, factor: int) -> tuple[float, ...]:
-    found = []
-    for ids, divisor in ((short, 1), (long, 1), (long, factor)):
-        places = [(net.places.first + net.places.step * place) / divisor for place in range(ids.shape[1])]
-        terms = [
-            net.weight[word].item() * math.sin(0.1 * place)
-            for row in ids.tolist()
-            for word, place in zip(row, places, strict=True)
-        ]
-        found.append(sum(terms))
-    return tuple(found)
+def three_sums(net: Reader, measure: object, short: Tensor, long: Tensor, factor: int) -> tuple[float, ...]:
+    return tuple(sum_of_words(net, *how) for how in ((short, 1), (long, 1), (long, factor)))
 
 
 def counts_as_before(answer: object, go: object) -> None:
@@ -265,7 +240,7 @@ places_or_words = Exercise(
         Case({"net": Reader(first, step), "measure": said, "short": texts(3, first), "long": texts(n, n), "factor": by})
         for first, step, n, by in ((0, 1, 12, 4), (5, 3, 9, 3), (2, 7, 6, 2))
     ],
-    truth=counted,
+    truth=three_sums,
     also=counts_as_before,
     tried="three readers that count their places in three ways, and a measure that fails",
     see=APART,

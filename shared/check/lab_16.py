@@ -48,17 +48,11 @@ def two_halves(n: int, words: tuple[int, int], value_dim: int, high: float = 0.0
     return Halves({name: half(*part) for name, part in zip(("first", "second"), parts, strict=True)})
 
 
-def merged_by_numbers(first: tuple, second: tuple) -> tuple[Tensor, ...]:
-    highest, total, summed = [], [], []
-    for row in range(len(first[0])):
-        heights = [part[0][row].item() for part in (first, second)]
-        top = max(heights)
-        factors = [math.exp(height - top) for height in heights]
-        highest.append([top])
-        total.append([sum(f * part[1][row].item() for f, part in zip(factors, (first, second), strict=True))])
-        sums = zip(first[2][row].tolist(), second[2][row].tolist(), strict=True)
-        summed.append([sum(f * one for f, one in zip(factors, pair, strict=True)) for pair in sums])
-    return tuple(torch.tensor(part) for part in (highest, total, summed))
+def merged_by_einsum(first: tuple, second: tuple) -> tuple[Tensor, ...]:
+    heights = torch.cat([first[0], second[0]], dim=1)  # (n, 2)
+    highest = heights.amax(dim=1, keepdim=True)  # (n, 1)
+    reported = (torch.stack([first[part], second[part]], dim=1) for part in (1, 2))  # (n, 2, 1) and (n, 2, value_dim)
+    return highest, *(torch.einsum("nh,nhv->nv", (heights - highest).exp(), both) for both in reported)
 
 
 TOTALS, SUMS = "one * first[1] + other * second[1]", "one * first[2] + other * second[2]"
@@ -71,7 +65,7 @@ merge = Exercise(
         two_halves(2, (0, 3), 4, seed=4),
         two_halves(4, (3, 0), 3, seed=6),
     ],
-    truth=merged_by_numbers,
+    truth=merged_by_einsum,
     tried="halves of equal and of very different height, and with either half empty",
     see=RUNNING,
     mistakes=edits(f"""
@@ -220,17 +214,9 @@ def one_step(num_heads: int, words: int, key_dim: int, value_dim: int, seed: int
     return Case(drawn(seed, 2.0, **new, keys=(num_heads, words, key_dim), values=(num_heads, words, value_dim)))
 
 
-def step_by_loops(query: Tensor, key: Tensor, value: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor, ...]:
-    output, all_keys, all_values = [], [], []
-    for head in range(len(query)):
-        asks = query[head, 0].tolist()
-        words, brings = [*keys[head].tolist(), key[head, 0].tolist()], [*values[head].tolist(), value[head, 0].tolist()]
-        scores = [sum(a * b for a, b in zip(asks, word, strict=True)) / len(asks) ** 0.5 for word in words]
-        shares = [math.exp(score - max(scores)) for score in scores]
-        columns = zip(*brings, strict=True)
-        output.append([[sum(s * v for s, v in zip(shares, column, strict=True)) / sum(shares) for column in columns]])
-        all_keys.append(words), all_values.append(brings)
-    return torch.tensor(output), torch.tensor(all_keys), torch.tensor(all_values)
+def step_by_pytorch(query: Tensor, key: Tensor, value: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor, ...]:
+    keys, values = torch.hstack([keys, key]), torch.hstack([values, value])
+    return F.scaled_dot_product_attention(query, keys, values), keys, values
 
 
 cached_step = Exercise(
@@ -241,7 +227,7 @@ cached_step = Exercise(
         one_step(1, 6, 4, 4, seed=20),
         one_step(4, 1, 2, 6, seed=30),
     ],
-    truth=step_by_loops,
+    truth=step_by_pytorch,
     tried="1 to 4 heads, after 0, 1, 4 and 6 words that were kept",
     see=CACHE,
     mistakes=edits("""

@@ -162,8 +162,7 @@ many_heads = Exercise(
             || {LOOKED_AT} => {ASKING} && {WEIGH} => scores.masked_fill(~{BOTH}, -1e9).softmax(dim=-1)
         NaN in rows of padding: {LOOKED_AT} => {LOOKED_AT} & {ASKING} && {WEIGH} => {HIDDEN}.softmax(dim=-1)
         NaN where a row is hidden: {WEIGH} => {HIDDEN}.softmax(dim=-1)
-        mask after the softmax: {WEIGH} => scores.softmax(dim=-1) * {BOTH} ||
-            {LOOKED_AT} => {LOOKED_AT} & {ASKING} && {WEIGH} => scores.softmax(dim=-1) * {BOTH}
+        mask after the softmax: {WEIGH} => scores.softmax(dim=-1) * {BOTH}
         the mask the wrong way round: {LOOKED_AT} => ~{LOOKED_AT} ||
             {LOOKED_AT} => ~{LOOKED_AT} && {WEIGH} => {HIDDEN}.softmax(dim=-1) || {MAY_LOOK} => ~{MAY_LOOK} ||
             {MAY_LOOK} => ~{MAY_LOOK} && {WEIGH} => {HIDDEN}.softmax(dim=-1) ||
@@ -309,8 +308,7 @@ worth_of_a_head = Exercise(
             share_left(4, 2, seed)
         no control for width: share_left(8, 1, seed) => share_left(2, 1, seed) || share_left(1, 1, seed)
         arguments exchanged: share_left(8, 1, seed) => share_left(1, 8, seed)
-        the same layer twice: share_left(2, 2, seed) => share_left(8, 1, seed) ||
-            share_left(8, 1, seed) => share_left(2, 2, seed)
+        the same layer twice: share_left(2, 2, seed) => share_left(8, 1, seed)
         pairing lost: => first = torch.tensor([share_left(8, 1, seed) for seed in seeds])
             second = torch.tensor([share_left(2, 2, seed) for seed in seeds])
             half = 2.776 * (first.var() + second.var()).sqrt() / math.sqrt(len(first))

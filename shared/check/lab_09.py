@@ -152,14 +152,13 @@ transformer_block = Exercise(
         pair not taken apart: attended, weights = => weights = attended =
         weights in place of the features: attended, weights = => weights, attended =
         the weights are missing: {SUM_2}, weights => {SUM_2}
-        another bend [block]: nn.ReLU() => nn.GELU() || nn.ReLU() => nn.Identity() || nn.ReLU() => nn.Tanh()
+        another bend [block]: nn.ReLU() => nn.GELU()
         hidden_dim is not used: hidden_dim), nn.ReLU => 4 * embed_dim), nn.ReLU && Linear(hidden => Linear(4 * embed
         num_heads is not used: (embed_dim, num_heads) => (embed_dim, 1)
         Lab 9, “What the residual connection does”
         no residual around the attention: {SUM_1} => self.dropout(attended)
         no residual around the feed-forward layer: {SUM_2} => self.dropout(thought)
-        no residual connection: {SUM_1} => self.dropout(attended) && {SUM_2} => self.dropout(thought) ||
-            return features + self => return self
+        no residual connection: {SUM_1} => self.dropout(attended) && {SUM_2} => self.dropout(thought)
         multiplied in place of added [block]: {SUM_1} => features * attended || {SUM_2} => features * thought ||
             return features + self => return features * self
         subtracted in place of added: {SUM_1} => features - attended || {SUM_2} => features - thought ||

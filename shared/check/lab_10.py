@@ -272,11 +272,10 @@ worth_of_context = Exercise(
         the sign turned round [order]: {GAIN} => surprises_at(pieces) - surprises_at(shuffled)
         added in place of subtracted [changes]: (shuffled) - => (shuffled) +
         not a difference [order]: {GAIN} => surprises_at(shuffled) || {GAIN} => surprises_at(pieces)
-        all words shuffled: {SHUFFLED} => pieces[:, torch.randperm(pieces.shape[1])] ||
-            [:, :-near], pieces[:, -near:] => [:, : 1 - near or None], pieces[:, 1 - near or len(pieces[0]) :]
+        all words shuffled: {SHUFFLED} => pieces[:, torch.randperm(pieces.shape[1])]
         the last words shuffled: {SHUFFLED} => torch.cat([far, last.flip(1)], dim=1)
-        texts shuffled in place of words: {SHUFFLED} => pieces.roll(1, dims=0) || far[:, order] =>
-            far.roll(1, dims=0) || torch.randint(2, 2000, far.shape)
+        texts shuffled in place of words: {SHUFFLED} => pieces.roll(1, dims=0) ||
+            far[:, order] => far.roll(1, dims=0)
         turned back to front: far[:, order] => far.flip(1)
         words cut off: {SHUFFLED} => last || far[:, order] => far[:, order[1:]]
         the first words left in their places: [:, :-near], pieces[:, -near:] => [:, near:], pieces[:, :near] &&

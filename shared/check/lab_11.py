@@ -53,8 +53,7 @@ paired_interval = Exercise(
     mistakes=edits(f"""
         the spread forgotten: * {SPREAD} => || {SPREAD} => differences
         one side only [quantile]: 0.975 => 0.95
-        the sign turned round [first]: {PAIRS} => np.asarray(second) - np.asarray(first) ||
-            {RETURNED} => return -differences.mean(), half
+        the sign turned round [first]: {PAIRS} => np.asarray(second) - np.asarray(first)
         half the width is negative: , half => , -half
         not averaged [interval]: differences.mean() => differences
         Lab 11, “Three sources of chance”
@@ -117,10 +116,9 @@ sign_flips = Exercise(
         one side only: np.abs(means) => means || -means || means * np.sign(differences.mean())
         one side doubled: {COUNT} => 2 * np.mean(means >= abs(differences.mean()) - 1e-12)
         equal means lost to rounding: - 1e-12 => ||
-            - 1e-12 => && {MEANS} => patterns @ differences / len(differences) ||
-            - 1e-12 => && {MEANS} => (patterns * differences).sum(axis=1) / len(differences)
+            - 1e-12 => && {MEANS} => patterns @ differences / len(differences)
         measured pattern not counted: >= abs(differences.mean()) - 1e-12 => > abs(differences.mean()) + 1e-12 ||
-            - 1e-12 => + 1e-12 || >= abs(differences.mean()) - 1e-12 => > abs(differences.mean())
+            >= abs(differences.mean()) - 1e-12 => > abs(differences.mean())
         always five signs: repeat=len(differences) => repeat=5
         a count instead of a share [patterns]: np.mean(np.abs => np.sum(np.abs
         the other share: >= => < || >= abs(differences.mean()) - 1e-12 => <= abs(differences.mean()) + 1e-12

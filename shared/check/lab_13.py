@@ -59,11 +59,9 @@ without_head = Exercise(
             silent = torch.cat([silent[:, : head * head_dim], silent[:, (head + 1) * head_dim :]], dim=1)
         Lab 8, “Cut the features into heads”
         every so-many-th column: {SILENT} => silent[:, head::num_heads]
-        slices of num_heads columns: // num_heads => // (weight.shape[1] // num_heads) ||
-            weight.shape[1] // num_heads => num_heads
+        slices of num_heads columns: // num_heads => // (weight.shape[1] // num_heads)
         Lab 12, “A search for heads”
-        heads counted from 1: {SILENT} => silent[:, max(head - 1, 0) * head_dim : head * head_dim] ||
-            head * head_dim : (head + 1) => (head - 1) * head_dim : head
+        heads counted from 1: {SILENT} => silent[:, max(head - 1, 0) * head_dim : head * head_dim]
         one head too far: head * head_dim : (head + 1) => (head + 1) * head_dim : (head + 2)
     """),
 )
@@ -100,8 +98,7 @@ rollout = Exercise(
     mistakes=edits(f"""
         more than one fault is left [rollout]: mean(dim=1) => mean(dim=0) && {STEP} =>
             mixed @ ((layer + identity) / 2)
-        layers in the wrong order: {STEP} => mixed @ ((layer + identity) / 2) ||
-            weights.mean(dim=1) => weights.mean(dim=1).flip(0)
+        layers in the wrong order: {STEP} => mixed @ ((layer + identity) / 2)
         the identity added, not averaged: / 2 @ => @
         what was mixed added, not the identity: layer + identity => layer + mixed
         heads summed: mean(dim=1) => sum(dim=1)

@@ -151,8 +151,7 @@ mend_the_game = Exercise(
     tried="200 texts of eight pairs and 100 of five",
     see=GAME,
     mistakes=edits(f"""
-        one order for all texts [drawn]: {ORDER} => torch.randperm(num_pairs, generator=random).expand(num_texts, -1) ||
-            torch.arange(num_pairs).flip(0).expand(num_texts, -1)
+        one order for all texts [drawn]: {ORDER} => torch.randperm(num_pairs, generator=random).expand(num_texts, -1)
         asked in the order of showing: asked], => shown],
         the order only turned round the circle: {ORDER} =>
             (torch.arange(num_pairs) + torch.randint(num_pairs, (num_texts, 1), generator=random)) % num_pairs

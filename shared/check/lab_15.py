@@ -222,16 +222,6 @@ def texts(num_tokens: int, seed: int) -> Tensor:
     return torch.randint(7, (2, num_tokens), generator=torch.Generator().manual_seed(seed))
 
 
-def instead(call: str, *others: str) -> str:
-    """Edits that put something else into one of the three calls of `measure`."""
-    calls = (("net", "short"), ("net", "long"), ("changed", "long"))
-    return " || ".join(
-        f"measure({who}, {what}) => {call.format(who=who, what=what, other=other)}"
-        for who, what in calls
-        for other in others
-    )
-
-
 SQUEEZE = "lambda ids: count(ids) / factor"
 
 places_or_words = Exercise(
@@ -262,12 +252,12 @@ places_or_words = Exercise(
         the short texts measured twice: measure(net, long) => measure(net, short)
         the factor divided by the places: count(ids) / factor => factor / count(ids)
         all words at one place: {SQUEEZE} => lambda ids: factor || lambda ids: 0 * count(ids) + factor
-        no reader is measured: {instead("measure({other}, {what})", "measure", "short", "long", "count", "factor")}
+        no reader is measured: measure(net, short) => measure(measure, short) || measure(short, short) ||
+            measure(factor, short)
         places that ask themselves: {SQUEEZE} => lambda ids: changed.places(ids) / factor
-        no texts are measured: {instead("measure({who}, {other})", "net", "changed", "measure", "count", "factor")}
-        something else is called: {instead("{other}({who}, {what})", "count", "changed", "net")}
-        no way to count: count = changed.places => count = measure.places || count = factor.places ||
-            count = short.places || count = long.places
+        no texts are measured: measure(net, short) => measure(net, net) || measure(net, measure) || measure(net, factor)
+        something else is called: measure(net, short) => count(net, short) || changed(net, short)
+        no way to count: count = changed.places => count = measure.places || factor.places || short.places
         the difference in place of the third: measure(changed, long) => measure(changed, long) - measure(net, long)
     """),
 )

@@ -302,15 +302,13 @@ peak_for_each_block = Exercise(
         a ratio in place of a difference [peaks]: {GROWTH} => large / small
         the sign turned round [peaks]: large - small => small - large
         one key more: 2 * size => size + 1 || 2 * size => size + 1 && {GROWTH} => large - small
-        one size for all: (size, 2 => (sizes[0], 2 && 2 * size => 2 * sizes[0] || , block=block => ||
-            {MEASURED} => peak_bytes(lambda: attention)
+        one size for all: (size, 2 => (sizes[0], 2 && 2 * size => 2 * sizes[0] || , block=block =>
         another unit: {GROWTH} => (large - small) / size / 1e6 || {GROWTH} => (large - small) / size / 2**20 ||
             {GROWTH} => (large - small) / size / 4 || {GROWTH} => (large - small) / size / num_tokens ||
             {GROWTH} => (large - small) / size / 4 / num_tokens
         rows and columns exchanged [inputs]: torch.randn(num_tokens, 16) => torch.randn(16, num_tokens)
         not sixteen columns: 16) => 15) || 17) || 64)
-        one input twice: *inputs => inputs[0], inputs[1], inputs[1] || inputs[0], inputs[2], inputs[2] ||
-            inputs[0], inputs[0], inputs[0]
+        one input twice: *inputs => inputs[0], inputs[1], inputs[1]
         as many columns as tokens: torch.randn(num_tokens, 16) => torch.randn(num_tokens, num_tokens)
         how many blocks, not their size: block=block => block=-(-num_tokens // block)
         added in place of subtracted [peaks]: large - small => large + small

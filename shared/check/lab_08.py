@@ -236,7 +236,6 @@ def projected(shape: tuple[int, int, int], num_heads: int, lengths: list[int], f
 OWN, ROOT_OF = "slice(head * head_dim, (head + 1) * head_dim)", "math.sqrt(head_dim)"
 IN_TURN, FILL = "slice(head, None, num_heads)", "masked_fill(~mask[:, None, :], -math.inf)"
 ZERO, ALL_FEATURES = "masked_fill(~mask[:, None, :], 0.0)", "math.sqrt(queries.shape[2])"
-WIDTHS_OF_HEADS = {"features": "queries.shape[2]", "heads": "num_heads", "tokens": "queries.shape[1]"}
 HIDING = dict.fromkeys(("HIDE", "MASK", "SOFTMAX"), "Lab 8, “What a mask hides”")
 
 mend_the_heads = Exercise(
@@ -275,7 +274,14 @@ mend_the_heads = Exercise(
         Lab 8, “What a mask hides”
         padding hidden with too small a number: -math.inf => -5.0 || -10.0
     """)
-    + scaling("head_dim", LAYER, "q @ k.transpose(1, 2)", **WIDTHS_OF_HEADS)
+    + scaling(
+        "head_dim",
+        LAYER,
+        "q @ k.transpose(1, 2)",
+        features="queries.shape[2]",
+        heads="num_heads",
+        tokens="queries.shape[1]",
+    )
     + weighing(f"scores.{FILL}.softmax(dim=2)", "scores", "mask[:, None, :]", 2, HIDING, asks="mask[:, :, None]"),
 )
 

@@ -187,7 +187,7 @@ def to_be_normalised(*shape: int, eps: float) -> Case:
 
 
 MEAN, SQUARES = "features.mean(dim=-1, keepdim=True)", "(centred**2).mean(dim=-1, keepdim=True)"
-ROOT, SCALED = "torch.sqrt(variance + eps)", "centred / torch.sqrt(variance + eps) * scale + shift"
+ROOT = "torch.sqrt(variance + eps)"
 SAMPLE = f"{SQUARES} => features.var(dim=-1, keepdim=True)"  # what those write who take `var` as it is
 LOST = f"{MEAN} => features.mean(dim=-1)"
 
@@ -227,7 +227,7 @@ layer_norm = Exercise(
         scale and shift forgotten: * scale + shift =>
         scale forgotten: * scale =>
         shift forgotten: + shift =>
-        shifted before the scale: {SCALED} => (centred / {ROOT} + shift) * scale
+        shifted before the scale: centred / {ROOT} * scale + shift => (centred / {ROOT} + shift) * scale
         scale and shift exchanged: * scale + shift => * shift + scale
         divided by the scale: * scale => / scale
         the shift taken off: + shift => - shift

@@ -35,7 +35,7 @@ def two_models(seeds: int, shared_luck: float, seed: int, means: tuple = (0.81, 
 
 
 PAIRS, QUANTILE = "np.asarray(first) - np.asarray(second)", "stats.t.ppf(0.975, len(differences) - 1)"
-SPREAD, RETURNED = "differences.std(ddof=1)", "return differences.mean(), half"
+SPREAD = "differences.std(ddof=1)"
 OF_TWO = "np.sqrt(np.var(first, ddof=1) + np.var(second, ddof=1))"
 
 paired_interval = Exercise(
@@ -64,7 +64,7 @@ paired_interval = Exercise(
         one model only: {SPREAD} => np.std(first, ddof=1) || np.std(second, ddof=1) || {PAIRS} => np.asarray(first) ||
             np.asarray(second)
         added in place of subtracted: (first) - => (first) +
-        sign lost: {PAIRS} => np.abs({PAIRS}) || {RETURNED} => return abs(differences.mean()), half
+        sign lost: {PAIRS} => np.abs({PAIRS}) || return differences.mean() => return abs(differences.mean())
         normal in place of t: {QUANTILE} => stats.norm.ppf(0.975) || 1.96
         the quantile of five seeds: {QUANTILE} => stats.t.ppf(0.975, 4) || 2.78 || 2.776 ||
             {QUANTILE} => 2.776 && np.sqrt(len(differences)) => np.sqrt(5)
@@ -91,7 +91,6 @@ def share_by_scipy(differences):
 
 COUNT = "np.mean(np.abs(means) >= abs(differences.mean()) - 1e-12)"
 MEANS = "(patterns * differences).mean(axis=1)"
-ALLOWED = " - 1e-12"
 
 sign_flips = Exercise(
     sign_flips,
@@ -183,7 +182,6 @@ def two_runs(first: str, second: str, *seeds: int) -> Case:
     return Case({"first": first, "second": second} | functions | {"seeds": list(seeds)})
 
 
-COMPARED = "Lab 11, “Exercise 11.2 (debug): better than itself”"
 BEST, RUN = 'max(epochs, key=lambda net: measure(net, "validation"))', "train(name, seed)"
 
 mend_the_comparison = Exercise(
@@ -196,7 +194,7 @@ mend_the_comparison = Exercise(
     truth=compared_by_pairs,
     tried="a training of which each epoch's figures are known, with three, four and five seeds, and a model compared "
     "with itself",
-    see=COMPARED,
+    see="Lab 11, “Exercise 11.2 (debug): better than itself”",
     mistakes=edits(f"""
         the fault is still there: => baseline = measure(train(second, seeds[0])[-1], "test")
             gains = [max(measure(net, "test") for net in train(first, seed)) - baseline for seed in seeds]
@@ -254,14 +252,11 @@ def planted_accuracy(name, seed):
     return quality + luck * own + 0.05 * np.random.default_rng(seed).normal()
 
 
-def verdict_by_hand(first, second, train, seeds, band):
-    interval = stats.ttest_rel(*([train(name, seed) for seed in seeds] for name in (first, second)))
-    low, high = map(float, interval.confidence_interval())
-    if -band < low and high < band:
-        word = "close"
-    else:
-        word = {(True, True): "higher", (False, False): "lower", (False, True): "undecided"}[low > 0, high > 0]
-    return (low + high) / 2, (high - low) / 2, float(VERDICTS.index(word))
+def verdict_by_scipy(first, second, train, seeds, band):
+    runs = ([train(name, seed) for seed in seeds] for name in (first, second))
+    low, high = stats.ttest_rel(*runs).confidence_interval()
+    word = "higher" if low > 0 else "lower" if high < 0 else "undecided"
+    return numbered(((low + high) / 2, (high - low) / 2, "close" if -band < low and high < band else word))
 
 
 VERDICTS = ["higher", "lower", "close", "undecided"]
@@ -294,7 +289,7 @@ told_before = Exercise(
         question("a", "d", 3, 0.05, begin=7),
         question("e", "a", 9, 0.005, begin=40),
     ],
-    truth=verdict_by_hand,
+    truth=verdict_by_scipy,
     view=numbered,
     tried="eight comparisons of which the outcome is known: higher, lower, close and undecided, three to nine seeds",
     see="Lab 11, “Exercise 11.4 (experiment): said beforehand”",

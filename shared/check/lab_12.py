@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-from ..model import MultiHeadSelfAttention
+from ..model import MultiHeadSelfAttention, causal_mask
 from ..training import mean_and_interval
 from .attention import real_tokens, texts
 from .compare import also_numpy
@@ -17,12 +17,6 @@ LAYER = "Lab 12, “Your attention, their weights”"
 
 def maps(*shape: int, seed: int = 0) -> Tensor:
     return draw(*shape, seed=seed).mul(2).softmax(dim=-1)
-
-
-def with_zeros(weights: Tensor) -> Tensor:
-    """The same without anything above the diagonal: a map in which most weights are exactly 0."""
-    kept = weights.tril()
-    return kept / kept.sum(dim=-1, keepdim=True)
 
 
 # --- 12.1 ---
@@ -211,7 +205,7 @@ breadth = Exercise(
     cases=[
         Case({"weights": maps(2, 3, 4, 4)}),
         Case({"weights": maps(5, 5, seed=1)}),
-        Case({"weights": with_zeros(maps(3, 6, 6, seed=2))}),
+        Case({"weights": draw(3, 6, 6).masked_fill(~causal_mask(6), -torch.inf).softmax(dim=-1)}),
     ],
     truth=lambda weights: torch.special.entr(weights).sum(dim=-1).exp().mean(dim=-1),
     view=also_numpy,

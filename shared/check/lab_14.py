@@ -9,7 +9,6 @@ from ..model import MultiHeadSelfAttention, causal_mask
 from .exercise import Case, Exercise, draw
 from .mistakes import Wrong, edits
 
-LOOK = "Lab 14, “Exercise 14.1 (build): what followed last time”"
 GAME = "Lab 14, “A game of pairs”"
 AWAY = "Lab 14, “Take one away”"
 
@@ -52,7 +51,7 @@ follow_score = Exercise(
     ],
     truth=by_a_dictionary,
     tried="texts in which letters come once, twice and three times, also side by side",
-    see=LOOK,
+    see="Lab 14, “Exercise 14.1 (build): what followed last time”",
     mistakes=edits(f"""
         the first time, not the last: max(earlier) => min(earlier)
         the token itself, not what followed: max(earlier) + 1 => max(earlier)

@@ -10,7 +10,6 @@ from .attention import ROOT, scaling
 from .exercise import Case, Exercise, draw
 from .mistakes import Wrong, edits
 
-TURN = "Lab 15, “Two numbers that turn”"
 PAIRS = "Lab 15, “Many pairs, many speeds”"
 APART = "Lab 15, “New places, or more words?”"
 
@@ -42,7 +41,6 @@ def some(shape: tuple, places: list, seed: int, **base: float) -> Case:
 SPEEDS, BOTH = "-torch.arange(0, dim, 2).to(vectors) / dim", "vectors[..., 0::2], vectors[..., 1::2]"
 HALVES = "vectors[..., : dim // 2], vectors[..., dim // 2 :]"
 FIRST, SECOND = "x * angles.cos() - y * angles.sin()", "x * angles.sin() + y * angles.cos()"
-BACK = "turned.flatten(-2)"
 
 rotate = Exercise(
     rotate,
@@ -69,7 +67,7 @@ rotate = Exercise(
         the result is as large as the vectors: return turned.flatten(-2) =>
             return torch.empty_like(vectors).copy_(turned.flatten(-2)) ||
             found = torch.empty_like(vectors); found[..., 0::2], found[..., 1::2] = turned.unbind(-1); return found
-        {TURN}
+        Lab 15, “Two numbers that turn”
         turned the other way: * speeds => * -speeds
         mirrored, not turned: {SECOND} => x * angles.sin() - y * angles.cos()
         one of the four products is wrong: {SECOND} => x * angles.sin() + y + angles.cos() ||

@@ -12,10 +12,6 @@ from .attention import ROOT, scaling
 from .exercise import Case, Exercise, draw, drawn
 from .mistakes import Wrong, edits
 
-RUNNING = "Lab 16, “A softmax that cannot look ahead”"
-WINDOW = "Lab 16, “Exercise 16.2 (debug): a window read in blocks”"
-CACHE = "Lab 16, “Writing with a memory”"
-
 # --- 16.3 --------------------------------------------------------------------------------------------------------
 
 
@@ -67,7 +63,7 @@ merge = Exercise(
     ],
     truth=merged_by_einsum,
     tried="halves of equal and of very different height, and with either half empty",
-    see=RUNNING,
+    see="Lab 16, “A softmax that cannot look ahead”",
     mistakes=edits(f"""
         no correction: {TOTALS} => first[1] + second[1] && {SUMS} => first[2] + second[2]
         sum of the values not corrected: {SUMS} => first[2] + second[2]
@@ -147,7 +143,7 @@ def word_by_word(queries, keys, values, kept_keys, kept_values, reach):
 BAND, NOTHING_CUT = ".tril(older).triu(older - reach + 1)", "values), keys[:, -reach:], values[:, -reach:]"
 CUT_FIRST = """[kept_keys, keys]) => [kept_keys, keys])[:, -reach:] &&
             [kept_values, values]) => [kept_values, values])[:, -reach:]"""
-ALLOWED, HIDDEN = "torch.ones(num_new, num_words, dtype=torch.bool)", "scores.where(allowed, -math.inf)"
+HIDDEN = "scores.where(allowed, -math.inf)"
 
 mend_the_blocks = Exercise(
     mend_the_blocks,
@@ -162,7 +158,7 @@ mend_the_blocks = Exercise(
     truth=word_by_word,
     tried="blocks of 1 to 6 words after 0 to 4 kept ones, with windows of 1 to 9 words, one with large scores, "
     "against PyTorch's attention word by word",
-    see=WINDOW,
+    see="Lab 16, “Exercise 16.2 (debug): a window read in blocks”",
     mistakes=edits(f"""
         words let go too soon: {CUT_FIRST} && {BAND} => .tril(older) || {CUT_FIRST}
         no window: {BAND} => .tril(older)
@@ -229,7 +225,7 @@ cached_step = Exercise(
     ],
     truth=step_by_pytorch,
     tried="1 to 4 heads, after 0, 1, 4 and 6 words that were kept",
-    see=CACHE,
+    see="Lab 16, “Writing with a memory”",
     mistakes=edits("""
         the newest token left out: => weights = (query @ keys.transpose(1, 2) / math.sqrt(query.shape[2])).softmax(2)
             return weights @ values, torch.cat([keys, key], dim=1), torch.cat([values, value], dim=1)
@@ -283,7 +279,7 @@ def in_order(given: object, attention: object, num_tokens: int, sizes: list[int]
     return torch.tensor([float(given[size]) for size in sizes])
 
 
-GROWTH, MEASURED = "(large - small) / size", "peak_bytes(attention, *inputs, block=block)"
+GROWTH = "(large - small) / size"
 
 peak_for_each_block = Exercise(
     peak_for_each_block,

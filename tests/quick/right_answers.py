@@ -1,9 +1,12 @@
 """Right answers in odd styles, as edits of the solution, mostly another body; and mutants that are right anyway."""
 
 # Exercises whose truth is an answer in another style, most by loops.
-TRUTH = """lost_to_the_cut encode_batch unknown_by_size masked_softmax masked_mean redundant_key slope looked_at look_away
-    gains_by_places mend_the_batch scores_of_one_word all_filters missed_by_rate allowed_places next_word_loss paired_interval
-    sign_flips share_on_aim breadth without_head rollout follow_score rotate merge mend_the_blocks cached_step""".split()
+TRUTH = """
+    lost_to_the_cut encode_batch unknown_by_size masked_softmax masked_mean redundant_key slope looked_at look_away
+    gains_by_places mend_the_batch scores_of_one_word all_filters missed_by_rate allowed_places next_word_loss
+    paired_interval sign_flips share_on_aim breadth without_head rollout follow_score rotate merge mend_the_blocks
+    cached_step
+""".split()
 
 RIGHT = {
     "masked_mean": """
@@ -516,16 +519,6 @@ RIGHT["whole_layer"] = LAYERS.replace("BROUGHT", "self.W_value(features)").repla
 RIGHT["whole_layer"] += """
         the scale on the queries, by einsum: {SCORES} => torch.einsum("bik,bjk->bij", queries / keys.size(2)**0.5, keys)
 """.replace("{SCORES}", "queries @ keys.transpose(1, 2) / math.sqrt(keys.shape[2])")
-RIGHT["look_away"] = """
-        by the keys: W_query.weight => W_key.weight
-        put back: => kept, before = net.attention.W_query.weight.data.clone(), right(net)
-            net.attention.W_query.weight.data.zero_()
-            after = right(net)
-            net.attention.W_query.weight.data = kept
-            d = np.asarray(before, dtype=int) - np.asarray(after, dtype=int)
-            return [d.mean(), stats_t(len(d)) * d.std(ddof=1) / len(d) ** 0.5]
-""".replace("stats_t(len(d))", "training.stats.t.ppf(0.975, len(d) - 1)")
-
 OVER_SEEDS = """
         by numpy: => row = np.array([FIRST for seed in seeds]) BY np.array([SECOND for seed in seeds])
             return row.mean(), QUANTILE * row.std(ddof=1) / np.sqrt(len(row))
@@ -549,6 +542,15 @@ for name, first, second, by, quantile in (
     RIGHT[name] = RIGHT[name].replace("BY", by).replace("QUANTILE", quantile)
 
 RIGHT |= {
+    "look_away": """
+        by the keys: W_query.weight => W_key.weight
+        put back: => kept, before = net.attention.W_query.weight.data.clone(), right(net)
+            net.attention.W_query.weight.data.zero_()
+            after = right(net)
+            net.attention.W_query.weight.data = kept
+            d = np.asarray(before, dtype=int) - np.asarray(after, dtype=int)
+            return [d.mean(), training.stats.t.ppf(0.975, len(d) - 1) * d.std(ddof=1) / len(d) ** 0.5]
+    """,
     "looked_at": """
         by PyTorch: => unit = torch.eye(mask.shape[1]).expand(len(mask), -1, -1)
             rows = nn.functional.scaled_dot_product_attention(

@@ -3,32 +3,23 @@
 from right_answers import by_exercise
 
 WRONG = by_exercise("""
-encode_batch
-    wrong dtype: dtype=torch.long => dtype=torch.float32
 unknown_by_size
-    no dict with these keys: return found => return list(found.values())
     no pair of mean and half: return found => return {size: pair[0] for size, pair in found.items()}
 attention_pool
     changed in place: weights = masked_softmax(scores, mask) =>
         weights = masked_softmax(scores, mask).sqrt(); weights *= weights
-    a linear map is missing: self.score => self.energy
     a part is missing: self.features => self.tokens
     wrong width: self.score = nn.Linear(dim, 1) => self.score = nn.Linear(dim, dim)
     no nn.Linear: nn.Linear(dim, 1) => nn.Linear(dim, 1, bias=False)
     sizes that do not fit: TokenFeatures(vocabulary_size, dim => TokenFeatures(vocabulary_size, dim + 1
 effect_of
     changes its input: copy.deepcopy(model) => model || copy.deepcopy(model) => copy.copy(model)
-    wrong type: mean_and_interval(differences) => mean_and_interval(differences)[0]
 key_pooling
-    wrong width: self.query = nn.Linear(key_dim, 1 => self.query = nn.Linear(key_dim, key_dim
-    a part is missing: self.features => self.tokens
     the bias does not follow the argument: bias=bias => bias=True || bias: bool = True => bias: bool = False
     no nn.Linear: self.query = nn.Linear(key_dim, 1, bias=bias) =>
         self.query = nn.Parameter(torch.randn(key_dim, 1)) && self.query(keys) => (keys @ self.query)
 split_the_map
-    wrong type: return => return [0.0] or
     an argument is not used: => return torch.ones(6, len(query))
-    an axis is missing: torch.outer(w, apart) => w
 add_queries
     one map for two: self.W_key = nn.Linear(dim, key_dim, bias=bias) => self.W_key = self.W_query
     the bias does not follow the argument: bias=bias => bias=False || bias=False => bias=True
@@ -38,12 +29,10 @@ sweep
         return may_be => return highest || return may_be => return [found[k].mean() for k in may_be]
 one_question
     an axis too many: torch.ones(key_dim) => torch.ones(key_dim, 1) && b_query) => b_query[:, 0])
-    wrong type: return W_query, b_query => return W_query
 average_early
     the average taken late: row.unsqueeze(2) * values => share.unsqueeze(2) * (weights @ values) ||
         share.unsqueeze(2) * torch.einsum('bij,bjd->bid', weights, values) ||
         share.unsqueeze(2) * (weights.unsqueeze(3) * values.unsqueeze(1)).sum(dim=2) ||
-        share.unsqueeze(2) * torch.stack([torch.tensordot(A, V, 1) for A, V in zip(weights, values)]) ||
         share.unsqueeze(2) * torch.stack([torch.stack([row @ V for row in A]) for A, V in zip(weights, values)]) ||
         share.unsqueeze(2) * torch.stack([nn.functional.linear(A, V.T) for A, V in zip(weights, values)]) ||
         => return torch.einsum('bij,bjd,bi->bd', weights, values, mask / mask.sum(dim=1, keepdim=True))
@@ -54,18 +43,11 @@ marked_classifier
         return self.output(output[is_mark])[:, 0], rows[is_mark]
     the query is not asked for: self.ask(ids, features).unsqueeze(2) =>
         self.attention.W_query(features[torch.arange(len(ids)), (ids == self.mark_id).int().argmax(1)]).unsqueeze(2)
-    an axis too many: self.output(pooled).squeeze(1) => self.output(pooled)
     cut off from the gradient: self.output(pooled) => self.output(pooled.detach())
-gains_by_places
-    no dict with these keys: return found => return list(found.values())
-    no pair of mean and half: training.mean_and_interval(gains) => np.mean(gains)
 marks_row
     all rows computed: => queries, keys = features @ W_query, features @ W_key
         weights = masked_softmax(queries @ keys.mT / math.sqrt(keys.shape[2]), mask.unsqueeze(1))
-        return (weights @ (features @ W_value))[torch.arange(len(place)), place] ||
-        maps = (features @ W for W in (W_query, W_key, W_value))
-        output = nn.functional.scaled_dot_product_attention(*maps, attn_mask=mask.unsqueeze(1))
-        return output[torch.arange(len(place)), place]
+        return (weights @ (features @ W_value))[torch.arange(len(place)), place]
 look_away
     changes its input: copy.deepcopy(net) => net
 whole_layer
@@ -75,36 +57,17 @@ whole_layer
         weights = masked_softmax(self.W_query(features) @ self.W_key(features).mT / self.W_key.out_features**0.5,
             mask.unsqueeze(1)) && / math.sqrt(keys.shape[2]) =>
     one map for two: self.W_key = nn.Linear(dim, key_dim, bias=False) => self.W_key = self.W_query
-    wrong width: nn.Linear(dim, value_dim => nn.Linear(dim, dim ||
-        nn.Linear(dim, key_dim => nn.Linear(dim, value_dim
-    wrong type: values, weights => values
     drawn anew in each call: return weights @ values => return nn.functional.dropout(weights, 0.5) @ values
     cut off from the gradient: mask.unsqueeze(1)) => mask.unsqueeze(1)).detach() ||
         return weights @ values => values = values.detach(); return weights @ values
     changed in place: return weights @ => weights /= weights.sum(dim=2, keepdim=True) + 0; return weights @
-    parameters created inside forward: self.W_key(features) => nn.Linear(len(features.mT[0]), 3)(features)
-    weights not registered: W_key = nn.Linear(dim, key_dim, bias=False) => W_key = torch.randn(dim, key_dim) &&
-        self.W_key(features) => features @ self.W_key
-    super().__init__() is missing: super().__init__() => pass
-    a linear map is missing: self.W_query => self.queries
-    not a number: self.W_key(features) => self.W_key(features) / 0
     other numbers: math.sqrt(keys.shape[2]) => math.sqrt(keys.shape[2] + 1)
 as_layer
     weights not registered: return => del layer.weight; layer.weight = W.T.clone().requires_grad_(); return
 batched_attention
-    wrong width: torch.rand(d_in, d_v) => torch.rand(d_in, d_k)
-    parameters created inside forward: queries = =>
-        self.__init__(x.shape[-1], self.W_key.shape[1], self.W_value.shape[1]); queries =
     transpose of the wrong axes: keys.transpose(-2, -1) => keys.T
-what_two_matrices_cost
-    other numbers: 2 * => 2.5 *
 look_at_the_next_word
-    not a number: dims=1) => dims=1).log()
     wrong shape: return W_query, W_key => return W_query[:, 1:], W_key
-    wrong type: return W_query, W_key => return W_query
-    other numbers: roll(1, dims=1) => roll(num_words // 2, dims=1)
-scores_of_one_word
-    an axis too many: return keys @ query => return query[None] @ keys.T
 mend_the_game
     not drawn from random: torch.rand(num_texts, num_pairs, generator=random) => torch.rand(num_texts, num_pairs) ||
         torch.randint(num_letters, (num_texts, num_pairs), generator=random) =>
@@ -121,10 +84,7 @@ with_and_without
         after = measure(model)
         hook.remove()
         return before, after
-worth_of_a_head
-    other numbers: 2.776 => 2.5
 many_heads
-    wrong type: return self.W_output(joined), weights => return self.W_output(joined)
     weights not registered: self.W_key = nn.Linear(embed_dim, embed_dim) =>
         object.__setattr__(self, "W_key", nn.Linear(embed_dim, embed_dim))
     no nn.Linear: nn.Linear(embed_dim, embed_dim) => nn.Linear(embed_dim, embed_dim, bias=False) ||
@@ -133,7 +93,6 @@ many_heads
         features @ self.W_value
     other numbers: (weights @ values) => (weights @ values + values)
 language_model
-    a part is missing: self.norm => self.last_norm
     raises: num_heads=4 => num_heads=5
     causal is not used: causal_mask(ids.shape[1], ids.device) if self.causal else None =>
         causal_mask(ids.shape[1], ids.device)
@@ -141,9 +100,6 @@ language_model
     a part of another kind: self.norm = nn.LayerNorm(dim) => self.norm = nn.Identity()
 worth_of_context
     changes its input: order = => pieces[:, :-near] = far[:, torch.randperm(far.shape[1])]; order =
-allowed_places
-    wrong dtype: return (back >= 0) & (back < reach) & mask[:, None, :] =>
-        return ((back >= 0) & (back < reach) & mask[:, None, :]).float()
 transformer_block
     a part is missing: self.attention_norm => self.first_norm
     wrong width: nn.Linear(hidden_dim, embed_dim) => nn.Linear(hidden_dim, hidden_dim)
@@ -161,8 +117,6 @@ transformer_block
         MultiHeadSelfAttention(embed_dim, num_heads) =>
         nn.MultiheadAttention(embed_dim, num_heads, batch_first=True) && (features), mask, attention_mask) =>
         (features), features, features)
-missed_by_rate
-    no dict with these keys: return found => return list(found.values()) || return found => return found[rates[0]]
 search_and_test
     no head with two numbers: return (layer, head), *mean => return mean ||
         return (layer, head), => return layer, head,
@@ -170,15 +124,12 @@ first_block
     one map for two: forward_norm = nn.LayerNorm(embed_dim) => forward_norm = self.attention_norm
 layer_norm
     the work left to another function: => return F.layer_norm(features, scale.shape, scale, shift, eps) ||
-        return torch.layer_norm(features, scale.shape, scale, shift, eps) ||
         norm = torch.nn.LayerNorm(len(scale), eps, elementwise_affine=False)
         return norm(features) * scale + shift ||
         own = F.layer_norm; return own(features, scale.shape, scale, shift, eps)
     over everything: => return F.layer_norm(features, features.shape, eps=eps) * scale + shift
     the work left to another function: => flat = features.reshape(-1, features.shape[-1])
-        return F.group_norm(flat, 1, scale, shift, eps).view(features.shape) ||
-        flat = features.reshape(1, -1, features.shape[-1])
-        return F.instance_norm(flat, eps=eps).view(features.shape) * scale + shift
+        return F.group_norm(flat, 1, scale, shift, eps).view(features.shape)
 next_word_loss
     cut off from the gradient: index=0) => index=0).detach() || said = scores => said = scores.data ||
         return F.cross_entropy(said, came, ignore_index=0) =>

@@ -189,16 +189,8 @@ class Reader(nn.Module):
         self.places = lambda ids: first + step * torch.arange(ids.shape[1])
 
 
-def sum_of_words(net: Reader, ids: Tensor, squeezed: int) -> float:
+def said(net: Reader, ids: Tensor, squeezed: int = 1) -> float:
     return (net.weight[ids] * (0.1 * net.places(ids) / squeezed).sin()).sum().item()
-
-
-def said(net: Reader, ids: Tensor) -> float:
-    return sum_of_words(net, ids, 1)
-
-
-def three_sums(net: Reader, measure: object, short: Tensor, long: Tensor, factor: int) -> tuple[float, ...]:
-    return tuple(sum_of_words(net, *how) for how in ((short, 1), (long, 1), (long, factor)))
 
 
 def counts_as_before(answer: object, go: object) -> None:
@@ -228,7 +220,7 @@ places_or_words = Exercise(
         Case({"net": Reader(first, step), "measure": said, "short": texts(3, first), "long": texts(n, n), "factor": by})
         for first, step, n, by in ((0, 1, 12, 4), (5, 3, 9, 3), (2, 7, 6, 2))
     ],
-    truth=three_sums,
+    truth=lambda net, measure, short, long, factor: (said(net, short), said(net, long), said(net, long, factor)),
     also=counts_as_before,
     tried="three readers that count their places in three ways, and a measure that fails",
     see=APART,

@@ -3,9 +3,9 @@
 import math
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
-from ..model import MultiHeadSelfAttention
+from ..model import MultiHeadSelfAttention, causal_mask
 from .attention import COUNTED, attend, real_tokens, scaling, weighing
 from .exercise import Case, Exercise, draw, drawn
 from .experiment import by_hand, by_sums, known_run, measured, over_seeds
@@ -55,24 +55,22 @@ def fits_into_the_lab(answer, run):
             raise Wrong("refused without a sentence", see=LAYER)
 
 
-def batch(shape: tuple[int, int, int], lengths: list[int], padding_first: bool = False, scale: float = 1.0) -> Case:
-    """A batch with a mask. Each text has padding: else `~mask` hides whole texts, and any number can come of that."""
-    mask = real_tokens([*lengths, shape[1]], padding_first)[:-1]
-    return Case({"features": scale * draw(*shape), "mask": mask}, sizes=(shape[2], HEADS_OF_WIDTH[shape[2]]))
+def batch(
+    shape: tuple[int, int, int],
+    lengths: list[int] | None = None,
+    padding_first=False,
+    scale=1.0,
+    **attention_mask: Tensor,
+) -> Case:
+    """A batch with masks. Each text has padding: else `~mask` hides whole texts, and any number can come of that."""
+    mask = real_tokens([*lengths, shape[1]], padding_first)[:-1] if lengths else None
+    inputs = {"features": scale * draw(*shape), "mask": mask, **attention_mask}
+    return Case(inputs, sizes=(shape[2], HEADS_OF_WIDTH[shape[2]]))
 
 
-def by_order(shape: tuple[int, int, int], lengths: list[int] | None = None, padding_first: bool = False) -> Case:
-    """A batch in which each token looks at itself and at what stands before it, with padding or without."""
-    case = batch(shape, lengths, padding_first) if lengths else Case({"features": draw(*shape), "mask": None})
-    may_look = torch.ones(shape[1], shape[1], dtype=torch.bool).tril()
-    return Case(case.inputs | {"attention_mask": may_look}, sizes=(shape[2], HEADS_OF_WIDTH[shape[2]]))
-
-
-def one_for_each_text(shape: tuple[int, int, int], lengths: list[int] | None = None) -> Case:
-    """A batch in which each text says for itself who may look at whom, with padding or without."""
-    case = batch(shape, lengths) if lengths else Case({"features": draw(*shape), "mask": None})
-    may_look = (draw(shape[0], shape[1], shape[1], seed=7) > 0) | torch.eye(shape[1], dtype=torch.bool)
-    return Case(case.inputs | {"attention_mask": may_look}, sizes=(shape[2], HEADS_OF_WIDTH[shape[2]]))
+def one_for_each_text(texts: int, tokens: int) -> Tensor:
+    """Who may look at whom, (texts, tokens, tokens): each text says it for itself."""
+    return (draw(texts, tokens, tokens, seed=7) > 0) | torch.eye(tokens, dtype=torch.bool)
 
 
 LOOKED_AT, ASKING, INF = "mask[:, None, None, :]", "mask[:, None, :, None]", 'float("-inf")'
@@ -94,16 +92,16 @@ many_heads = Exercise(
     cases=[
         batch((3, 3, 9), [2, 1, 2]),
         Case({"features": draw(2, 5, 9)}, sizes=(9, 3)),
-        Case({"features": draw(2, 4, 6), "mask": None}, sizes=(6, 2)),
+        batch((2, 4, 6)),
         batch((2, 5, 6), [3, 4]),
         batch((4, 4, 8), [1, 3, 2, 3], padding_first=True),
         batch((1, 3, 5), [2]),
         batch((12, 3, 6), [1] * 8 + [2] * 4, scale=12.0),
-        by_order((2, 4, 6)),
-        by_order((3, 5, 9), [4, 2, 3]),
-        by_order((2, 4, 8), [3, 2], padding_first=True),
-        one_for_each_text((2, 4, 6), [3, 4]),
-        one_for_each_text((3, 5, 8)),
+        batch((2, 4, 6), attention_mask=causal_mask(4)),
+        batch((3, 5, 9), [4, 2, 3], attention_mask=causal_mask(5)),
+        batch((2, 4, 8), [3, 2], padding_first=True, attention_mask=causal_mask(4)),
+        batch((2, 4, 6), [3, 4], attention_mask=one_for_each_text(2, 4)),
+        batch((3, 5, 8), attention_mask=one_for_each_text(3, 5)),
     ],
     truth=heads_by_pytorch,
     parts=PARTS,
@@ -164,8 +162,7 @@ many_heads = Exercise(
             || {LOOKED_AT} => {ASKING} && {WEIGH} => scores.masked_fill(~{BOTH}, -1e9).softmax(dim=-1)
         NaN in rows of padding: {LOOKED_AT} => {LOOKED_AT} & {ASKING} && {WEIGH} => {HIDDEN}.softmax(dim=-1)
         NaN where a row is hidden: {WEIGH} => {HIDDEN}.softmax(dim=-1)
-        mask after the softmax: {WEIGH} => scores.softmax(dim=-1) * {BOTH} ||
-            {LOOKED_AT} => {LOOKED_AT} & {ASKING} && {WEIGH} => scores.softmax(dim=-1) * {BOTH}
+        mask after the softmax: {WEIGH} => scores.softmax(dim=-1) * {BOTH}
         the mask the wrong way round: {LOOKED_AT} => ~{LOOKED_AT} ||
             {LOOKED_AT} => ~{LOOKED_AT} && {WEIGH} => {HIDDEN}.softmax(dim=-1) || {MAY_LOOK} => ~{MAY_LOOK} ||
             {MAY_LOOK} => ~{MAY_LOOK} && {WEIGH} => {HIDDEN}.softmax(dim=-1) ||
@@ -239,7 +236,6 @@ def projected(shape: tuple[int, int, int], num_heads: int, lengths: list[int], f
 OWN, ROOT_OF = "slice(head * head_dim, (head + 1) * head_dim)", "math.sqrt(head_dim)"
 IN_TURN, FILL = "slice(head, None, num_heads)", "masked_fill(~mask[:, None, :], -math.inf)"
 ZERO, ALL_FEATURES = "masked_fill(~mask[:, None, :], 0.0)", "math.sqrt(queries.shape[2])"
-WIDTHS_OF_HEADS = {"features": "queries.shape[2]", "heads": "num_heads", "tokens": "queries.shape[1]"}
 HIDING = dict.fromkeys(("HIDE", "MASK", "SOFTMAX"), "Lab 8, “What a mask hides”")
 
 mend_the_heads = Exercise(
@@ -278,7 +274,14 @@ mend_the_heads = Exercise(
         Lab 8, “What a mask hides”
         padding hidden with too small a number: -math.inf => -5.0 || -10.0
     """)
-    + scaling("head_dim", LAYER, "q @ k.transpose(1, 2)", **WIDTHS_OF_HEADS)
+    + scaling(
+        "head_dim",
+        LAYER,
+        "q @ k.transpose(1, 2)",
+        features="queries.shape[2]",
+        heads="num_heads",
+        tokens="queries.shape[1]",
+    )
     + weighing(f"scores.{FILL}.softmax(dim=2)", "scores", "mask[:, None, :]", 2, HIDING, asks="mask[:, :, None]"),
 )
 
@@ -311,8 +314,7 @@ worth_of_a_head = Exercise(
             share_left(4, 2, seed)
         no control for width: share_left(8, 1, seed) => share_left(2, 1, seed) || share_left(1, 1, seed)
         arguments exchanged: share_left(8, 1, seed) => share_left(1, 8, seed)
-        the same layer twice: share_left(2, 2, seed) => share_left(8, 1, seed) ||
-            share_left(8, 1, seed) => share_left(2, 2, seed)
+        the same layer twice: share_left(2, 2, seed) => share_left(8, 1, seed)
         pairing lost: => first = torch.tensor([share_left(8, 1, seed) for seed in seeds])
             second = torch.tensor([share_left(2, 2, seed) for seed in seeds])
             half = 2.776 * (first.var() + second.var()).sqrt() / math.sqrt(len(first))

@@ -63,6 +63,7 @@ language_model = Exercise(
     mistakes=edits(f"""
         order forgotten [places]: {MASK} => None
         looks ahead [places]: {MASK} => causal_mask(ids.shape[1]).T
+        the next word seen: {MASK} => causal_mask(ids.shape[1] + 1)[1:, :-1]
         the first block alone masked: (features, attention_mask=attention_mask) => (features,
             attention_mask=attention_mask if block is self.blocks[0] else None)
         a block left out: in self.blocks => in self.blocks[:-1] || in self.blocks => in self.blocks[1:]
@@ -97,7 +98,6 @@ def places_by_loops(mask, reach):
     return torch.tensor([[[bool(row[j]) and i - reach < j <= i for j in places] for i in places] for row in mask])
 
 
-WHO = "Lab 10, “Exercise 10.3: who may look at whom”"
 ALLOWED, NEAR = "(back >= 0) & (back < reach) & mask[:, None, :]", "(back >= 0) & (back < reach)"
 
 allowed_places = Exercise(
@@ -116,7 +116,7 @@ allowed_places = Exercise(
     truth=places_by_loops,
     tried="padding at the end, at the beginning and in the middle, a text that is nothing else, texts of one token, "
     "and windows of one place to more than there are",
-    see=WHO,
+    see="Lab 10, “Exercise 10.3: who may look at whom”",
     mistakes=edits(f"""
         no window: {NEAR} => (back >= 0)
         looks ahead: places[:, None] - places => places - places[:, None] || {NEAR} => (back <= 0)
@@ -272,11 +272,10 @@ worth_of_context = Exercise(
         the sign turned round [order]: {GAIN} => surprises_at(pieces) - surprises_at(shuffled)
         added in place of subtracted [changes]: (shuffled) - => (shuffled) +
         not a difference [order]: {GAIN} => surprises_at(shuffled) || {GAIN} => surprises_at(pieces)
-        all words shuffled: {SHUFFLED} => pieces[:, torch.randperm(pieces.shape[1])] ||
-            [:, :-near], pieces[:, -near:] => [:, : 1 - near or None], pieces[:, 1 - near or len(pieces[0]) :]
+        all words shuffled: {SHUFFLED} => pieces[:, torch.randperm(pieces.shape[1])]
         the last words shuffled: {SHUFFLED} => torch.cat([far, last.flip(1)], dim=1)
-        texts shuffled in place of words: {SHUFFLED} => pieces.roll(1, dims=0) || far[:, order] =>
-            far.roll(1, dims=0) || torch.randint(2, 2000, far.shape)
+        texts shuffled in place of words: {SHUFFLED} => pieces.roll(1, dims=0) ||
+            far[:, order] => far.roll(1, dims=0)
         turned back to front: far[:, order] => far.flip(1)
         words cut off: {SHUFFLED} => last || far[:, order] => far[:, order[1:]]
         the first words left in their places: [:, :-near], pieces[:, -near:] => [:, near:], pieces[:, :near] &&

@@ -35,7 +35,7 @@ def two_models(seeds: int, shared_luck: float, seed: int, means: tuple = (0.81, 
 
 
 PAIRS, QUANTILE = "np.asarray(first) - np.asarray(second)", "stats.t.ppf(0.975, len(differences) - 1)"
-SPREAD, RETURNED = "differences.std(ddof=1)", "return differences.mean(), half"
+SPREAD = "differences.std(ddof=1)"
 OF_TWO = "np.sqrt(np.var(first, ddof=1) + np.var(second, ddof=1))"
 
 paired_interval = Exercise(
@@ -53,8 +53,7 @@ paired_interval = Exercise(
     mistakes=edits(f"""
         the spread forgotten: * {SPREAD} => || {SPREAD} => differences
         one side only [quantile]: 0.975 => 0.95
-        the sign turned round [first]: {PAIRS} => np.asarray(second) - np.asarray(first) ||
-            {RETURNED} => return -differences.mean(), half
+        the sign turned round [first]: {PAIRS} => np.asarray(second) - np.asarray(first)
         half the width is negative: , half => , -half
         not averaged [interval]: differences.mean() => differences
         Lab 11, “Three sources of chance”
@@ -65,7 +64,7 @@ paired_interval = Exercise(
         one model only: {SPREAD} => np.std(first, ddof=1) || np.std(second, ddof=1) || {PAIRS} => np.asarray(first) ||
             np.asarray(second)
         added in place of subtracted: (first) - => (first) +
-        sign lost: {PAIRS} => np.abs({PAIRS}) || {RETURNED} => return abs(differences.mean()), half
+        sign lost: {PAIRS} => np.abs({PAIRS}) || return differences.mean() => return abs(differences.mean())
         normal in place of t: {QUANTILE} => stats.norm.ppf(0.975) || 1.96
         the quantile of five seeds: {QUANTILE} => stats.t.ppf(0.975, 4) || 2.78 || 2.776 ||
             {QUANTILE} => 2.776 && np.sqrt(len(differences)) => np.sqrt(5)
@@ -85,18 +84,13 @@ def sign_flips(differences):
     return np.mean(np.abs(means) >= abs(differences.mean()) - 1e-12)
 
 
-def share_by_halves(differences):
-    """Add one difference after the other, with both signs: the list of all sums doubles each time."""
-    sums = [0.0]
-    for difference in map(float, differences):
-        sums = [total + step for total in sums for step in (difference, -difference)]
-    measured = abs(sum(map(float, differences)))
-    return sum(abs(total) >= measured - 1e-9 for total in sums) / len(sums)
+def share_by_scipy(differences):
+    every_pattern = {"permutation_type": "samples", "n_resamples": np.inf}
+    return stats.permutation_test((differences,), np.mean, **every_pattern, alternative="two-sided").pvalue
 
 
 COUNT = "np.mean(np.abs(means) >= abs(differences.mean()) - 1e-12)"
 MEANS = "(patterns * differences).mean(axis=1)"
-ALLOWED = " - 1e-12"
 
 sign_flips = Exercise(
     sign_flips,
@@ -112,7 +106,7 @@ sign_flips = Exercise(
             [-0.02, 0.005, -0.00002],  # and here .00001
         )
     ],
-    truth=share_by_halves,
+    truth=share_by_scipy,
     tried="two, three, four, five and seven differences of both signs, some of them far smaller than others",
     see="Lab 11, “Exercise 11.3 (build): what five seeds can say”",
     mistakes=edits(f"""
@@ -121,10 +115,9 @@ sign_flips = Exercise(
         one side only: np.abs(means) => means || -means || means * np.sign(differences.mean())
         one side doubled: {COUNT} => 2 * np.mean(means >= abs(differences.mean()) - 1e-12)
         equal means lost to rounding: - 1e-12 => ||
-            - 1e-12 => && {MEANS} => patterns @ differences / len(differences) ||
-            - 1e-12 => && {MEANS} => (patterns * differences).sum(axis=1) / len(differences)
+            - 1e-12 => && {MEANS} => patterns @ differences / len(differences)
         measured pattern not counted: >= abs(differences.mean()) - 1e-12 => > abs(differences.mean()) + 1e-12 ||
-            - 1e-12 => + 1e-12 || >= abs(differences.mean()) - 1e-12 => > abs(differences.mean())
+            >= abs(differences.mean()) - 1e-12 => > abs(differences.mean())
         always five signs: repeat=len(differences) => repeat=5
         a count instead of a share [patterns]: np.mean(np.abs => np.sum(np.abs
         the other share: >= => < || >= abs(differences.mean()) - 1e-12 => <= abs(differences.mean()) + 1e-12
@@ -175,14 +168,13 @@ def planted_measure(net, part):
     return net[part]
 
 
-def compared_by_loops(first, second, train, measure, seeds):
-    gains = []
-    for seed in seeds:
-        by_validation = [
-            sorted((net["validation"], net["test"]) for net in train(name, seed)) for name in (first, second)
-        ]
-        gains.append(by_validation[0][-1][1] - by_validation[1][-1][1])
-    return by_sums(gains)
+def compared_by_pairs(first, second, train, measure, seeds):
+    """The largest pair of figures of an epoch has the best one on validation reviews in front."""
+    best = [
+        [max((net["validation"], net["test"]) for net in train(name, seed)) for name in (first, second)]
+        for seed in seeds
+    ]
+    return by_sums([one[1] - other[1] for one, other in best])
 
 
 def two_runs(first: str, second: str, *seeds: int) -> Case:
@@ -190,7 +182,6 @@ def two_runs(first: str, second: str, *seeds: int) -> Case:
     return Case({"first": first, "second": second} | functions | {"seeds": list(seeds)})
 
 
-COMPARED = "Lab 11, “Exercise 11.2 (debug): better than itself”"
 BEST, RUN = 'max(epochs, key=lambda net: measure(net, "validation"))', "train(name, seed)"
 
 mend_the_comparison = Exercise(
@@ -200,10 +191,10 @@ mend_the_comparison = Exercise(
         two_runs("mean pooling", "mean pooling", 5, 6, 7),
         two_runs("encoder", "attention pooling", 11, 9, 2, 4),
     ],
-    truth=compared_by_loops,
+    truth=compared_by_pairs,
     tried="a training of which each epoch's figures are known, with three, four and five seeds, and a model compared "
     "with itself",
-    see=COMPARED,
+    see="Lab 11, “Exercise 11.2 (debug): better than itself”",
     mistakes=edits(f"""
         the fault is still there: => baseline = measure(train(second, seeds[0])[-1], "test")
             gains = [max(measure(net, "test") for net in train(first, seed)) - baseline for seed in seeds]
@@ -261,14 +252,11 @@ def planted_accuracy(name, seed):
     return quality + luck * own + 0.05 * np.random.default_rng(seed).normal()
 
 
-def verdict_by_hand(first, second, train, seeds, band):
-    interval = stats.ttest_rel(*([train(name, seed) for seed in seeds] for name in (first, second)))
-    low, high = map(float, interval.confidence_interval())
-    if -band < low and high < band:
-        word = "close"
-    else:
-        word = {(True, True): "higher", (False, False): "lower", (False, True): "undecided"}[low > 0, high > 0]
-    return (low + high) / 2, (high - low) / 2, float(VERDICTS.index(word))
+def verdict_by_scipy(first, second, train, seeds, band):
+    runs = ([train(name, seed) for seed in seeds] for name in (first, second))
+    low, high = stats.ttest_rel(*runs).confidence_interval()
+    word = "higher" if low > 0 else "lower" if high < 0 else "undecided"
+    return numbered(((low + high) / 2, (high - low) / 2, "close" if -band < low and high < band else word))
 
 
 VERDICTS = ["higher", "lower", "close", "undecided"]
@@ -301,7 +289,7 @@ told_before = Exercise(
         question("a", "d", 3, 0.05, begin=7),
         question("e", "a", 9, 0.005, begin=40),
     ],
-    truth=verdict_by_hand,
+    truth=verdict_by_scipy,
     view=numbered,
     tried="eight comparisons of which the outcome is known: higher, lower, close and undecided, three to nine seeds",
     see="Lab 11, “Exercise 11.4 (experiment): said beforehand”",

@@ -59,11 +59,9 @@ without_head = Exercise(
             silent = torch.cat([silent[:, : head * head_dim], silent[:, (head + 1) * head_dim :]], dim=1)
         Lab 8, “Cut the features into heads”
         every so-many-th column: {SILENT} => silent[:, head::num_heads]
-        slices of num_heads columns: // num_heads => // (weight.shape[1] // num_heads) ||
-            weight.shape[1] // num_heads => num_heads
+        slices of num_heads columns: // num_heads => // (weight.shape[1] // num_heads)
         Lab 12, “A search for heads”
-        heads counted from 1: {SILENT} => silent[:, max(head - 1, 0) * head_dim : head * head_dim] ||
-            head * head_dim : (head + 1) => (head - 1) * head_dim : head
+        heads counted from 1: {SILENT} => silent[:, max(head - 1, 0) * head_dim : head * head_dim]
         one head too far: head * head_dim : (head + 1) => (head + 1) * head_dim : (head + 2)
     """),
 )
@@ -79,13 +77,9 @@ def rollout(weights):
     return mixed
 
 
-def rollout_by_loops(weights):
-    layers, heads, n, _ = weights.shape
-    mixed = [[float(i == j) for j in range(n)] for i in range(n)]
-    for layer in weights.tolist():
-        step = [[(sum(h[i][j] for h in layer) / heads + (i == j)) / 2 for j in range(n)] for i in range(n)]
-        mixed = [[sum(step[i][k] * mixed[k][j] for k in range(n)) for j in range(n)] for i in range(n)]
-    return torch.tensor(mixed, dtype=weights.dtype)
+def rollout_by_pytorch(weights):
+    identity = torch.eye(weights.shape[-1]).to(weights)
+    return torch.linalg.multi_dot([*(weights.mean(dim=1) / 2 + identity / 2).flip(0), identity])
 
 
 STEP = "(layer + identity) / 2 @ mixed"
@@ -97,15 +91,14 @@ rollout = Exercise(
         Case({"weights": maps(2, 4, 5, 5, seed=1)}),
         Case({"weights": maps(4, 1, 3, 3, seed=2)}),
     ],
-    truth=rollout_by_loops,
+    truth=rollout_by_pytorch,
     view=also_numpy,
     tried="three texts with 2, 3 and 4 layers",
     see="Lab 13, “Exercise 13.2 (debug): six layers in one map”",
     mistakes=edits(f"""
         more than one fault is left [rollout]: mean(dim=1) => mean(dim=0) && {STEP} =>
             mixed @ ((layer + identity) / 2)
-        layers in the wrong order: {STEP} => mixed @ ((layer + identity) / 2) ||
-            weights.mean(dim=1) => weights.mean(dim=1).flip(0)
+        layers in the wrong order: {STEP} => mixed @ ((layer + identity) / 2)
         the identity added, not averaged: / 2 @ => @
         what was mixed added, not the identity: layer + identity => layer + mixed
         heads summed: mean(dim=1) => sum(dim=1)

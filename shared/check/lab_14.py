@@ -1,16 +1,14 @@
 """The checks of lab 14: a score for heads, a game that gave its answers away, an experiment that leaves no trace."""
 
 import copy
-import math
 
 import torch
 from torch import Tensor, nn
 
-from ..model import causal_mask
+from ..model import MultiHeadSelfAttention, causal_mask
 from .exercise import Case, Exercise, draw
 from .mistakes import Wrong, edits
 
-LOOK = "Lab 14, “Exercise 14.1 (build): what followed last time”"
 GAME = "Lab 14, “A game of pairs”"
 AWAY = "Lab 14, “Take one away”"
 
@@ -53,7 +51,7 @@ follow_score = Exercise(
     ],
     truth=by_a_dictionary,
     tried="texts in which letters come once, twice and three times, also side by side",
-    see=LOOK,
+    see="Lab 14, “Exercise 14.1 (build): what followed last time”",
     mistakes=edits(f"""
         the first time, not the last: max(earlier) => min(earlier)
         the token itself, not what followed: max(earlier) + 1 => max(earlier)
@@ -70,7 +68,7 @@ follow_score = Exercise(
         divided by all places [texts]: / len(found) => / len(ids)
         the last place alone [weights]: sum(found) / len(found) => found[-1]
         no answer where no token comes twice: return sum(found) / len(found) if found else 0.0 =>
-            return sum(found) / len(found) || if found else 0.0 => if found else None || if found else math.nan
+            return sum(found) / len(found) || if found else 0.0 => if found else None || if found else torch.nan
         later places taken for earlier ones: range(t) if => range(len(ids) - 1) if s != t and
         other letters in place of the same: == ids[t] => != ids[t]
     """),
@@ -120,10 +118,6 @@ def game_kept(given, num_texts, num_pairs, num_letters, random):
     return torch.tensor(1.0)
 
 
-def kept(**_):
-    return torch.tensor(1.0)
-
-
 def draws_from_random(answer, go):
     """One seed gives one set of texts, and another seed other letters and other orders."""
     one, again, other = (go(answer, 20, 8, 52, torch.Generator().manual_seed(seed)) for seed in (3, 3, 4))
@@ -150,14 +144,13 @@ mend_the_game = Exercise(
         )
         for texts, pairs, letters in ((200, 8, 52), (100, 5, 30))
     ],
-    truth=kept,
+    truth=lambda **_: torch.tensor(1.0),
     view=game_kept,
     also=draws_from_random,
     tried="200 texts of eight pairs and 100 of five",
     see=GAME,
     mistakes=edits(f"""
-        one order for all texts [drawn]: {ORDER} => torch.randperm(num_pairs, generator=random).expand(num_texts, -1) ||
-            torch.arange(num_pairs).flip(0).expand(num_texts, -1)
+        one order for all texts [drawn]: {ORDER} => torch.randperm(num_pairs, generator=random).expand(num_texts, -1)
         asked in the order of showing: asked], => shown],
         the order only turned round the circle: {ORDER} =>
             (torch.arange(num_pairs) + torch.randint(num_pairs, (num_texts, 1), generator=random)) % num_pairs
@@ -188,27 +181,15 @@ def with_and_without(model, layer, places, measure):
 TEXTS = torch.tensor([[2, 0, 1, 3, 3], [1, 3, 0, 2, 1]])
 
 
-class Layer(nn.Module):
-    """Each token looks at itself and at all before it, alike."""
-
-    def __init__(self, dim, seed):
-        super().__init__()
-        self.W_output = nn.Linear(dim, dim)
-        self.W_output.weight.data, self.W_output.bias.data = draw(dim, dim, seed=seed), draw(dim, seed=seed + 50)
-
-    def forward(self, features, mask=None, attention_mask=None):
-        weights = attention_mask / attention_mask.sum(dim=1, keepdim=True)  # (tokens, tokens)
-        return self.W_output(weights.to(features) @ features), weights.expand(len(features), 1, -1, -1)
-
-
 class Model(nn.Module):
     """Adds what its layers say, as the lab's does, and gives the features."""
 
-    def __init__(self, num_layers, dim, seed):
+    def __init__(self, num_layers, dim):
         super().__init__()
         self.letters = nn.Embedding(4, dim)
-        self.letters.weight.data = draw(4, dim, seed=seed + 90)
-        self.layers = nn.ModuleList(Layer(dim, seed + number) for number in range(num_layers))
+        self.layers = nn.ModuleList(MultiHeadSelfAttention(dim, 1) for _ in range(num_layers))
+        for number, parameter in enumerate(self.parameters()):
+            parameter.data = draw(*parameter.shape, seed=number)
 
     def forward(self, ids):
         features, maps = self.letters(ids), []  # (batch, tokens, dim)
@@ -222,31 +203,28 @@ class Model(nn.Module):
 def said(model):
     """A number in which each place of each text has its own share."""
     with torch.no_grad():
-        given, _ = model(TEXTS)
-    return sum((place + 1) * square for place, square in enumerate((given**2).sum(dim=2).flatten().tolist()))
+        return shares(model(TEXTS)[0])
 
 
-def counted(model, layer, places, measure):
-    totals = []
-    for silent in (False, True):
-        total = 0.0
-        for text, ids in enumerate(TEXTS.tolist()):
-            rows = [model.letters.weight[letter].tolist() for letter in ids]
-            for number, one in enumerate(model.layers):
-                lines = list(zip(one.W_output.weight.tolist(), one.W_output.bias.tolist(), strict=True))
-                added = []
-                for place in range(len(rows)):
-                    mean = [sum(column) / (place + 1) for column in zip(*rows[: place + 1], strict=True)]
-                    heard = not (silent and number == layer and places[place])
-                    added.append([heard * (sum(map(math.prod, zip(w, mean, strict=True))) + b) for w, b in lines])
-                rows = [[x + y for x, y in zip(*pair, strict=True)] for pair in zip(rows, added, strict=True)]
-            total += sum((len(rows) * text + place + 1) * x**2 for place, row in enumerate(rows) for x in row)
-        totals.append(total)
-    return tuple(totals)
+def shares(features):
+    squares = (features**2).sum(dim=2).flatten()
+    return (squares * torch.arange(1, len(squares) + 1)).sum().item()
+
+
+def said_by_layers(model, layer, places, measure):
+    """Layer by layer, with zeros in what the silent one adds."""
+    found = []
+    for silent in (None, layer):
+        features = model.letters(TEXTS)
+        for number, one in enumerate(model.layers):
+            added, _ = one(features, attention_mask=causal_mask(TEXTS.shape[1]))
+            features = features + added.masked_fill((places & (number == silent))[:, None], 0.0)
+        found.append(shares(features))
+    return tuple(found)
 
 
 def leaves_no_trace(answer, go):
-    model, places = Model(2, 3, seed=9), torch.tensor([True, False, True, True, False])
+    model, places = Model(2, 3), torch.tensor([True, False, True, True, False])
     whole = said(model)
     go(lambda: answer(model, 0, places, said))
     if said(model) != whole:
@@ -264,7 +242,7 @@ def leaves_no_trace(answer, go):
 
 def silencing(num_layers: int, layer: int, dim: int, *places: int) -> Case:
     marked = torch.isin(torch.arange(TEXTS.shape[1]), torch.tensor(places))
-    return Case({"model": Model(num_layers, dim, num_layers), "layer": layer, "places": marked, "measure": said})
+    return Case({"model": Model(num_layers, dim), "layer": layer, "places": marked, "measure": said})
 
 
 WHERE, SILENT = "heard * added", "W_output.register_forward_hook(lambda part, given, added: heard * added)"
@@ -274,7 +252,7 @@ ALL_OF_THEM = f"[one.{SILENT} for one in changed.layers"
 with_and_without = Exercise(
     with_and_without,
     cases=[silencing(2, 0, 3, 1, 3), silencing(3, 2, 4, 0, 3, 4), silencing(4, 1, 5, 2), silencing(3, 1, 2, 0, 1)],
-    truth=counted,
+    truth=said_by_layers,
     also=leaves_no_trace,
     tried="models of 2, 3 and 4 layers, each silenced at other places, and a measure that fails",
     see=AWAY,

@@ -10,7 +10,6 @@ from .attention import ROOT, scaling
 from .exercise import Case, Exercise, draw
 from .mistakes import Wrong, edits
 
-TURN = "Lab 15, “Two numbers that turn”"
 PAIRS = "Lab 15, “Many pairs, many speeds”"
 APART = "Lab 15, “New places, or more words?”"
 
@@ -42,7 +41,6 @@ def some(shape: tuple, places: list, seed: int, **base: float) -> Case:
 SPEEDS, BOTH = "-torch.arange(0, dim, 2).to(vectors) / dim", "vectors[..., 0::2], vectors[..., 1::2]"
 HALVES = "vectors[..., : dim // 2], vectors[..., dim // 2 :]"
 FIRST, SECOND = "x * angles.cos() - y * angles.sin()", "x * angles.sin() + y * angles.cos()"
-BACK = "turned.flatten(-2)"
 
 rotate = Exercise(
     rotate,
@@ -69,7 +67,7 @@ rotate = Exercise(
         the result is as large as the vectors: return turned.flatten(-2) =>
             return torch.empty_like(vectors).copy_(turned.flatten(-2)) ||
             found = torch.empty_like(vectors); found[..., 0::2], found[..., 1::2] = turned.unbind(-1); return found
-        {TURN}
+        Lab 15, “Two numbers that turn”
         turned the other way: * speeds => * -speeds
         mirrored, not turned: {SECOND} => x * angles.sin() - y * angles.cos()
         one of the four products is wrong: {SECOND} => x * angles.sin() + y + angles.cos() ||
@@ -121,19 +119,9 @@ def turned_by(vectors: Tensor, places: Tensor) -> Tensor:
     return rotate.solution(vectors, places, 100)
 
 
-def by_distances(queries: Tensor, keys: Tensor, values: Tensor, places: Tensor, rotate: object) -> Tensor:
-    """A score from the distance alone: the key of each pair, turned back by as much as the query is ahead."""
-    dim = keys.shape[1]
-    asks, answers = (torch.view_as_complex(v.unflatten(1, (-1, 2)).contiguous()) for v in (queries, keys))
-    distances = places[None, :] - places[:, None]  # (tokens, tokens)
-    scores = sum(
-        (
-            asks[:, None, pair].conj() * answers[None, :, pair] * torch.exp(1j * distances * 100 ** (-2 * pair / dim))
-        ).real
-        for pair in range(dim // 2)
-    ) / math.sqrt(dim)
-    shares = (scores - scores.amax(1, keepdim=True)).exp()
-    return torch.einsum("qk,kv->qv", shares / shares.sum(1, keepdim=True), values)
+def by_pytorch(queries: Tensor, keys: Tensor, values: Tensor, places: Tensor, rotate: object) -> Tensor:
+    turned = (by_complex_numbers(vectors, places, 100) for vectors in (queries, keys))
+    return nn.functional.scaled_dot_product_attention(*turned, values)
 
 
 def page(num_tokens: int, key_dim: int, value_dim: int, first: float, step: float, seed: int) -> Case:
@@ -149,7 +137,7 @@ TURNS, ANEW = "rotate(queries, places), rotate(keys, places)", "torch.arange(len
 mend_the_turns = Exercise(
     mend_the_turns,
     cases=[page(5, 4, 6, 0, 1, 0), page(6, 6, 2, 40, 1, 1), page(4, 2, 4, 7, 3, 2), page(3, 8, 8, 3.5, 0.5, 3)],
-    truth=by_distances,
+    truth=by_pytorch,
     tried="pages that begin at place 0, 3.5, 7 and 40, whose places go up by 1, by 3 and by a half",
     see="Lab 15, “Exercise 15.2 (debug): the page that begins late”",
     mistakes=edits(f"""
@@ -193,39 +181,16 @@ def places_or_words(net, measure, short, long, factor):
 
 
 class Reader(nn.Module):
-    """Adds up its words, each times a number for its place."""
+    """Adds up its words, each times a number for its place; the places begin at `first`."""
 
     def __init__(self, first: int, step: int):
         super().__init__()
         self.weight = nn.Parameter(draw(7, seed=first), requires_grad=False)
-        self.places = Count(first, step)
+        self.places = lambda ids: first + step * torch.arange(ids.shape[1])
 
 
-class Count:
-    """Places that begin at `first`."""
-
-    def __init__(self, first: int, step: int):
-        self.first, self.step = first, step
-
-    def __call__(self, ids: Tensor) -> Tensor:
-        return self.first + self.step * torch.arange(ids.shape[1])
-
-
-def said(net: nn.Module, ids: Tensor) -> float:
-    return (net.weight[ids] * (0.1 * net.places(ids)).sin()).sum().item()
-
-
-def counted(net: Reader, measure: object, short: Tensor, long: Tensor, factor: int) -> tuple[float, ...]:
-    found = []
-    for ids, divisor in ((short, 1), (long, 1), (long, factor)):
-        places = [(net.places.first + net.places.step * place) / divisor for place in range(ids.shape[1])]
-        terms = [
-            net.weight[word].item() * math.sin(0.1 * place)
-            for row in ids.tolist()
-            for word, place in zip(row, places, strict=True)
-        ]
-        found.append(sum(terms))
-    return tuple(found)
+def said(net: Reader, ids: Tensor, squeezed: int = 1) -> float:
+    return (net.weight[ids] * (0.1 * net.places(ids) / squeezed).sin()).sum().item()
 
 
 def counts_as_before(answer: object, go: object) -> None:
@@ -247,16 +212,6 @@ def texts(num_tokens: int, seed: int) -> Tensor:
     return torch.randint(7, (2, num_tokens), generator=torch.Generator().manual_seed(seed))
 
 
-def instead(call: str, *others: str) -> str:
-    """Edits that put something else into one of the three calls of `measure`."""
-    calls = (("net", "short"), ("net", "long"), ("changed", "long"))
-    return " || ".join(
-        f"measure({who}, {what}) => {call.format(who=who, what=what, other=other)}"
-        for who, what in calls
-        for other in others
-    )
-
-
 SQUEEZE = "lambda ids: count(ids) / factor"
 
 places_or_words = Exercise(
@@ -265,7 +220,7 @@ places_or_words = Exercise(
         Case({"net": Reader(first, step), "measure": said, "short": texts(3, first), "long": texts(n, n), "factor": by})
         for first, step, n, by in ((0, 1, 12, 4), (5, 3, 9, 3), (2, 7, 6, 2))
     ],
-    truth=counted,
+    truth=lambda net, measure, short, long, factor: (said(net, short), said(net, long), said(net, long, factor)),
     also=counts_as_before,
     tried="three readers that count their places in three ways, and a measure that fails",
     see=APART,
@@ -287,12 +242,12 @@ places_or_words = Exercise(
         the short texts measured twice: measure(net, long) => measure(net, short)
         the factor divided by the places: count(ids) / factor => factor / count(ids)
         all words at one place: {SQUEEZE} => lambda ids: factor || lambda ids: 0 * count(ids) + factor
-        no reader is measured: {instead("measure({other}, {what})", "measure", "short", "long", "count", "factor")}
+        no reader is measured: measure(net, short) => measure(measure, short) || measure(short, short) ||
+            measure(factor, short)
         places that ask themselves: {SQUEEZE} => lambda ids: changed.places(ids) / factor
-        no texts are measured: {instead("measure({who}, {other})", "net", "changed", "measure", "count", "factor")}
-        something else is called: {instead("{other}({who}, {what})", "count", "changed", "net")}
-        no way to count: count = changed.places => count = measure.places || count = factor.places ||
-            count = short.places || count = long.places
+        no texts are measured: measure(net, short) => measure(net, net) || measure(net, measure) || measure(net, factor)
+        something else is called: measure(net, short) => count(net, short) || changed(net, short)
+        no way to count: count = changed.places => count = measure.places || factor.places || short.places
         the difference in place of the third: measure(changed, long) => measure(changed, long) - measure(net, long)
     """),
 )

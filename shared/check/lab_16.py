@@ -12,10 +12,6 @@ from .attention import ROOT, scaling
 from .exercise import Case, Exercise, draw, drawn
 from .mistakes import Wrong, edits
 
-RUNNING = "Lab 16, “A softmax that cannot look ahead”"
-WINDOW = "Lab 16, “Exercise 16.2 (debug): a window read in blocks”"
-CACHE = "Lab 16, “Writing with a memory”"
-
 # --- 16.3 --------------------------------------------------------------------------------------------------------
 
 
@@ -48,17 +44,11 @@ def two_halves(n: int, words: tuple[int, int], value_dim: int, high: float = 0.0
     return Halves({name: half(*part) for name, part in zip(("first", "second"), parts, strict=True)})
 
 
-def merged_by_numbers(first: tuple, second: tuple) -> tuple[Tensor, ...]:
-    highest, total, summed = [], [], []
-    for row in range(len(first[0])):
-        heights = [part[0][row].item() for part in (first, second)]
-        top = max(heights)
-        factors = [math.exp(height - top) for height in heights]
-        highest.append([top])
-        total.append([sum(f * part[1][row].item() for f, part in zip(factors, (first, second), strict=True))])
-        sums = zip(first[2][row].tolist(), second[2][row].tolist(), strict=True)
-        summed.append([sum(f * one for f, one in zip(factors, pair, strict=True)) for pair in sums])
-    return tuple(torch.tensor(part) for part in (highest, total, summed))
+def merged_by_einsum(first: tuple, second: tuple) -> tuple[Tensor, ...]:
+    heights = torch.cat([first[0], second[0]], dim=1)  # (n, 2)
+    highest = heights.amax(dim=1, keepdim=True)  # (n, 1)
+    reported = (torch.stack([first[part], second[part]], dim=1) for part in (1, 2))  # (n, 2, 1) and (n, 2, value_dim)
+    return highest, *(torch.einsum("nh,nhv->nv", (heights - highest).exp(), both) for both in reported)
 
 
 TOTALS, SUMS = "one * first[1] + other * second[1]", "one * first[2] + other * second[2]"
@@ -71,9 +61,9 @@ merge = Exercise(
         two_halves(2, (0, 3), 4, seed=4),
         two_halves(4, (3, 0), 3, seed=6),
     ],
-    truth=merged_by_numbers,
+    truth=merged_by_einsum,
     tried="halves of equal and of very different height, and with either half empty",
-    see=RUNNING,
+    see="Lab 16, “A softmax that cannot look ahead”",
     mistakes=edits(f"""
         no correction: {TOTALS} => first[1] + second[1] && {SUMS} => first[2] + second[2]
         sum of the values not corrected: {SUMS} => first[2] + second[2]
@@ -153,7 +143,7 @@ def word_by_word(queries, keys, values, kept_keys, kept_values, reach):
 BAND, NOTHING_CUT = ".tril(older).triu(older - reach + 1)", "values), keys[:, -reach:], values[:, -reach:]"
 CUT_FIRST = """[kept_keys, keys]) => [kept_keys, keys])[:, -reach:] &&
             [kept_values, values]) => [kept_values, values])[:, -reach:]"""
-ALLOWED, HIDDEN = "torch.ones(num_new, num_words, dtype=torch.bool)", "scores.where(allowed, -math.inf)"
+HIDDEN = "scores.where(allowed, -math.inf)"
 
 mend_the_blocks = Exercise(
     mend_the_blocks,
@@ -168,7 +158,7 @@ mend_the_blocks = Exercise(
     truth=word_by_word,
     tried="blocks of 1 to 6 words after 0 to 4 kept ones, with windows of 1 to 9 words, one with large scores, "
     "against PyTorch's attention word by word",
-    see=WINDOW,
+    see="Lab 16, “Exercise 16.2 (debug): a window read in blocks”",
     mistakes=edits(f"""
         words let go too soon: {CUT_FIRST} && {BAND} => .tril(older) || {CUT_FIRST}
         no window: {BAND} => .tril(older)
@@ -220,17 +210,9 @@ def one_step(num_heads: int, words: int, key_dim: int, value_dim: int, seed: int
     return Case(drawn(seed, 2.0, **new, keys=(num_heads, words, key_dim), values=(num_heads, words, value_dim)))
 
 
-def step_by_loops(query: Tensor, key: Tensor, value: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor, ...]:
-    output, all_keys, all_values = [], [], []
-    for head in range(len(query)):
-        asks = query[head, 0].tolist()
-        words, brings = [*keys[head].tolist(), key[head, 0].tolist()], [*values[head].tolist(), value[head, 0].tolist()]
-        scores = [sum(a * b for a, b in zip(asks, word, strict=True)) / len(asks) ** 0.5 for word in words]
-        shares = [math.exp(score - max(scores)) for score in scores]
-        columns = zip(*brings, strict=True)
-        output.append([[sum(s * v for s, v in zip(shares, column, strict=True)) / sum(shares) for column in columns]])
-        all_keys.append(words), all_values.append(brings)
-    return torch.tensor(output), torch.tensor(all_keys), torch.tensor(all_values)
+def step_by_pytorch(query: Tensor, key: Tensor, value: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor, ...]:
+    keys, values = torch.hstack([keys, key]), torch.hstack([values, value])
+    return F.scaled_dot_product_attention(query, keys, values), keys, values
 
 
 cached_step = Exercise(
@@ -241,9 +223,9 @@ cached_step = Exercise(
         one_step(1, 6, 4, 4, seed=20),
         one_step(4, 1, 2, 6, seed=30),
     ],
-    truth=step_by_loops,
+    truth=step_by_pytorch,
     tried="1 to 4 heads, after 0, 1, 4 and 6 words that were kept",
-    see=CACHE,
+    see="Lab 16, “Writing with a memory”",
     mistakes=edits("""
         the newest token left out: => weights = (query @ keys.transpose(1, 2) / math.sqrt(query.shape[2])).softmax(2)
             return weights @ values, torch.cat([keys, key], dim=1), torch.cat([values, value], dim=1)
@@ -297,7 +279,7 @@ def in_order(given: object, attention: object, num_tokens: int, sizes: list[int]
     return torch.tensor([float(given[size]) for size in sizes])
 
 
-GROWTH, MEASURED = "(large - small) / size", "peak_bytes(attention, *inputs, block=block)"
+GROWTH = "(large - small) / size"
 
 peak_for_each_block = Exercise(
     peak_for_each_block,
@@ -316,15 +298,13 @@ peak_for_each_block = Exercise(
         a ratio in place of a difference [peaks]: {GROWTH} => large / small
         the sign turned round [peaks]: large - small => small - large
         one key more: 2 * size => size + 1 || 2 * size => size + 1 && {GROWTH} => large - small
-        one size for all: (size, 2 => (sizes[0], 2 && 2 * size => 2 * sizes[0] || , block=block => ||
-            {MEASURED} => peak_bytes(lambda: attention)
+        one size for all: (size, 2 => (sizes[0], 2 && 2 * size => 2 * sizes[0] || , block=block =>
         another unit: {GROWTH} => (large - small) / size / 1e6 || {GROWTH} => (large - small) / size / 2**20 ||
             {GROWTH} => (large - small) / size / 4 || {GROWTH} => (large - small) / size / num_tokens ||
             {GROWTH} => (large - small) / size / 4 / num_tokens
         rows and columns exchanged [inputs]: torch.randn(num_tokens, 16) => torch.randn(16, num_tokens)
         not sixteen columns: 16) => 15) || 17) || 64)
-        one input twice: *inputs => inputs[0], inputs[1], inputs[1] || inputs[0], inputs[2], inputs[2] ||
-            inputs[0], inputs[0], inputs[0]
+        one input twice: *inputs => inputs[0], inputs[1], inputs[1]
         as many columns as tokens: torch.randn(num_tokens, 16) => torch.randn(num_tokens, num_tokens)
         how many blocks, not their size: block=block => block=-(-num_tokens // block)
         added in place of subtracted [peaks]: large - small => large + small

@@ -64,7 +64,7 @@ def isolated(text: str) -> str:
     return f"\u2068{text}\u2069" if right_to_left(text) and "\u2068" not in text else text
 
 
-def called(labels: Sequence[str] | None, index: int) -> str:
+def named(labels: Sequence[str] | None, index: int) -> str:
     """How a sentence names a row, a column or a word: by its label, else by its index."""
     return f"“{isolated(numbered(labels)[index])}”" if labels else str(index)
 

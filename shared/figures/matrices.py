@@ -445,10 +445,10 @@ class _Grid:
 
 def _block(
     m: Matrix, row: int | None = None, column: int | None = None, sign: str = "", bars: bool = False, group: int = 0,
-    **sizes,
+    **layout,
 ) -> str:  # fmt: skip
     """One matrix as an SVG of its natural size that scrolls in itself where the page is narrower."""
-    grid = _Grid(m, row, column, **sizes)
+    grid = _Grid(m, row, column, **layout)
     shape, colour = f"{m.values.shape[0]} × {m.values.shape[1]}", css_colour(m.role)
     parts = [
         f'<text x="2" y="15" font-size="14" font-weight="700" fill="{colour}" data-kind="name">{escape(m.name)}'

@@ -198,10 +198,10 @@ def test_what_is_left_out_is_said_and_what_is_marked_is_drawn():
     np.testing.assert_allclose(entries(read_svgs(picture.html)[1]), right[drawn].ravel(), rtol=0, atol=0.005001)
 
 
-@pytest.mark.parametrize("letter", ["👩‍👩‍👧‍👦", "🇮🇱", "e\u0301", "👍🏽"])
+@pytest.mark.parametrize("letter", ["👩‍👩‍👧‍👦", "🇮🇱", "नि", "👍🏽"])
 def test_a_long_label_is_cut_between_whole_letters(letter):
-    (label,) = kind(read_svgs(Matrix([[1]], "m", columns=["a " + 50 * letter])._repr_html_())[0], "column")
-    assert re.fullmatch(f"a ({letter})*…", label.text)
+    (label,) = kind(read_svgs(Matrix([[1]], "m", columns=["ab " + 50 * letter])._repr_html_())[0], "column")
+    assert re.fullmatch(f"ab ({letter})*…", label.text)
 
 
 def test_the_alternative_text_names_shapes_labels_and_the_largest_entry():

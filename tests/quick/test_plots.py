@@ -68,10 +68,12 @@ def test_models_and_parts_are_told_apart_without_colour():
     assert {"first", "second", "training", "validation"} <= texts(figure)
 
 
-def test_names_at_the_ends_of_equal_curves_do_not_cover_each_other():
-    figure = curves({name: history(0.6, 0.7) for name in "abcde"})
+def test_names_at_the_ends_of_curves_stand_in_their_order_and_do_not_cover_each_other():
+    figure = curves({name: history(0.6, 0.7 + i / 1000) for i, name in enumerate("caebd")})
     figure.draw_without_rendering()
-    heights = sorted(text.get_window_extent().y0 for text in figure.axes[1].texts)
+    names = sorted(figure.axes[1].texts, key=lambda text: text.get_window_extent().y0)
+    assert [text.get_text() for text in names] == list("caebd")
+    heights = [text.get_window_extent().y0 for text in names]
     assert min(np.diff(heights)) >= STYLE["font.size"] * figure.dpi / 72 * 0.95
 
 

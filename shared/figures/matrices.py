@@ -19,7 +19,7 @@ from .svg import BOLD, FONT, GRID, INK, MUTED, PAPER
 
 MOST_NUMBERS = (12, 10)  # rows and columns up to which the cells carry their numbers; beyond, shades alone
 MOST_CELLS = 40  # rows or columns up to which all are drawn; beyond, the middle is left out
-SHADE = 0.42  # opacity below a number, at most: the number keeps a contrast of 4.5:1 (tests/test_matrices.py)
+SHADE = 0.42  # opacity below a number, at most: the number keeps a contrast of 4.5:1 (tests/quick/test_matrices.py)
 TOLERANCE = 1e-4  # of the largest entry: float32 differs by less, a wrong formula by more
 
 

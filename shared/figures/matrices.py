@@ -19,7 +19,7 @@ from .svg import BOLD, FONT, GRID, INK, MUTED, PAPER
 
 MOST_NUMBERS = (12, 10)  # rows and columns up to which the cells carry their numbers; beyond, shades alone
 MOST_CELLS = 40  # rows or columns up to which all are drawn; beyond, the middle is left out
-SHADE = 0.42  # opacity below a number, at most: the number keeps a contrast of 4.5:1 (tests/test_matrices.py)
+SHADE = 0.42  # opacity below a number, at most: the number keeps a contrast of 4.5:1 (tests/quick/test_matrices.py)
 TOLERANCE = 1e-4  # of the largest entry: float32 differs by less, a wrong formula by more
 
 
@@ -67,7 +67,7 @@ class Matrix:
         parts = [f"{self.name}, {rows} by {columns}"]
         parts += [f"{kind} {svg.listed(labels)}" for kind in ("rows", "columns") if (labels := getattr(self, kind))]
         entry = svg.written(self.values)(self.values[i, j])
-        place = f"row {svg.place(self.rows, i)}, column {svg.place(self.columns, j)}"
+        place = f"row {svg.named(self.rows, i)}, column {svg.named(self.columns, j)}"
         return "; ".join([*parts, f"largest entry {entry} in {place}"]) + "."
 
 
@@ -106,7 +106,7 @@ def product(left: Matrix, right: Matrix, result: Matrix, row: int = 0, column: i
         _block(right, column=column, sign="×"),
         _block(result, row, column, sign="="),
     ]
-    where = f"row {svg.place(left.rows, row)} of {left.name}, column {svg.place(right.columns, column)} of {right.name}"
+    where = f"row {svg.named(left.rows, row)} of {left.name}, column {svg.named(right.columns, column)} of {right.name}"
     note = f"{where}: {terms}"
     alt = f"{left.name} ({a} by {b}) times {right.name} ({b} by {c}) is {result!r} Marked: {note}."
     return Picture(_page(blocks, [left, right, result], note), alt)
@@ -134,7 +134,7 @@ def lookup(table: Matrix, ids: Sequence[int], result: Matrix, row: int = 0) -> P
     row = _index(row, len(picks), "token of the sentence")
     _check_equal(result, table.values[picks], f"{table.name}[ids]")
     picked = int(picks[row])
-    note = f"{svg.place(result.rows, row)} has the id {picked}: row {picked} of {table.name} is copied."
+    note = f"{svg.named(result.rows, row)} has the id {picked}: row {picked} of {table.name} is copied."
     blocks = [_block(table, row=picked), _block(result, row=row, sign="→")]
     return Picture(_page(blocks, [table, result], note), f"Lookup in {table!r} It gives {result!r} Marked: {note}")
 
@@ -161,7 +161,7 @@ def softmax_row(scores: Any, weights: Any, words: Sequence[Any], asking: int = 0
     after = Matrix(_row(weights, "weights"), "weights", "weight", asker, words)
     exponentials = np.exp(scaled.values - scaled.values.max())
     _check_equal(after, exponentials / exponentials.sum(), "the softmax of the scaled scores")
-    cell = max(_cell_width(m) for m in (before, scaled, after))
+    cell = max(map(_cell_width, (before, scaled, after)))
     blocks = [
         _block(before, cell_width=cell),
         _block(scaled, cell_width=cell, sign=f"↓ ÷ {svg.short(scale)}", named_columns=False),
@@ -195,7 +195,7 @@ def weighted_sum(weights: Any, values: Matrix, context: Any, asking: int = 0) ->
     total = Matrix(_row(context, "context"), "context vector", "output", [words[asking]], values.columns)
     _check_equal(total, weighted.values.sum(axis=0, keepdims=True), "the sum of the weighted values")
     cell = max(_cell_width(weighted), _cell_width(total))
-    label = max(_label_width(m.rows, _shaded(m)) for m in (weighted, total))
+    label = max(map(_label_width, (weighted, total)))
     stack = [
         _block(weighted, cell_width=cell, label_width=label),
         _block(total, cell_width=cell, label_width=label, sign="↓ add the rows"),
@@ -225,15 +225,14 @@ def attention_over(words: Sequence[Any], weights: Any, asking: int) -> Picture:
     names = svg.numbered(words)
     tokens = []
     for i, (name, weight) in enumerate(zip(names, row, strict=True)):
-        text, full = svg.fit(name, 15)
-        width = round(max(svg.width(text, 15), svg.width(show(weight), 12)) + 14)
+        width = round(max(svg.longest([name], 15), svg.width(show(weight), 12)) + 14)
         share = weight / row.max()
         box, bar = f'x="1" y="1" width="{width - 2}" height="28" rx="4"', 'x="4" y="33"'
         tokens.append(
             f'<svg width="{width}" height="58" aria-hidden="true" style="flex:none">'
             + f"<rect {box} {svg.fill('weight', SHADE * share)}/>"
             + f'<rect {box} fill="none" stroke="{INK}" stroke-width="2"/>' * (i == asking)
-            + svg.text(width / 2, 20, text, 15, title=full, bold=i == asking)
+            + svg.text(width / 2, 20, name, 15, bold=i == asking)
             + f'<rect {bar} width="{width - 8}" height="5" rx="2" {svg.fill("grid", 0.6)}/>'
             + f'<rect {bar} width="{svg.coordinate((width - 8) * share)}" height="5" rx="2" {svg.fill("weight", 1)}/>'
             + svg.text(width / 2, 53, show(weight), 12)
@@ -245,7 +244,7 @@ def attention_over(words: Sequence[Any], weights: Any, asking: int) -> Picture:
     backwards = sum(svg.right_to_left(word) for word in words) * 2 > len(words)
     sentence = svg.flow(tokens, gap=2, style="direction:rtl;" * backwards)
     note = (
-        f"Framed: {svg.place(words, asking)}, the word that asks. The largest weight: {svg.place(words, row.argmax())}."
+        f"Framed: {svg.named(words, asking)}, the word that asks. The largest weight: {svg.named(words, row.argmax())}."
     )
     return Picture(_page([f'<div role="img" aria-label="{escape(alt)}">{sentence}</div>'], [], note), f"{alt}. {note}")
 
@@ -322,18 +321,17 @@ def _index(index: int, count: int, what: str) -> int:
 
 
 def _sum(left: Matrix, right: Matrix, result: Matrix, row: int, column: int) -> str:
-    def bracketed(text: str) -> str:
-        return f"({text})" if text.startswith("−") else text
+    def read(text: str) -> float:
+        return float(text.replace("−", "-"))
 
     show_left, show_right, show = (svg.written(m.values) for m in (left, right, result))
     pairs = [(show_left(a), show_right(b)) for a, b in zip(left.values[row], right.values[:, column], strict=True)]
-    terms = [f"{bracketed(a)}·{bracketed(b)}" for a, b in pairs]
+    terms = ["·".join(f"({text})" if text.startswith("−") else text for text in pair) for pair in pairs]
     if len(terms) > 8:
         terms = [*terms[:3], f"… {len(terms) - 6} more …", *terms[-3:]]
-    by_hand = sum(float(a.replace("−", "-")) * float(b.replace("−", "-")) for a, b in pairs)
     answer = show(result.values[row, column])
     slack = 0 if "e" in answer else 0.005  # beyond two decimals, the rounded numbers only nearly give the answer
-    equal = abs(by_hand - float(answer.replace("−", "-"))) <= slack + 1e-9
+    equal = abs(sum(read(a) * read(b) for a, b in pairs) - read(answer)) <= slack + 1e-9
     return f"{' + '.join(terms)} {'=' if equal else '≈'} {answer}"
 
 
@@ -364,55 +362,45 @@ def _cell_width(m: Matrix) -> float:
     return max(32, round(max(svg.width(show(v), 13) for v in m.values.flat)) + 6)
 
 
-def _label_width(labels: Sequence[str] | None, shaded: bool) -> float:
-    size = 11 if shaded else 13
-    longest = max((svg.width(svg.fit(label, size)[0], size) for label in svg.numbered(labels or ())), default=0)
-    return 1.1 * longest + 8 if labels else 0  # the label of a marked row is bold, and wider
+def _label_width(m: Matrix) -> float:
+    # The label of a marked row is bold, and wider.
+    return svg.BOLD * svg.longest(svg.numbered(m.rows), 11 if _shaded(m) else 13) + 8 if m.rows else 0
 
 
 class _Grid:
     """Where everything of one drawn matrix stands, in pixels, and the pieces of its SVG."""
 
     def __init__(
-        self, m: Matrix, marked_row: int | None, marked_column: int | None, named_columns: bool,
-        cell_width: float | None, label_width: float | None,
+        self, m: Matrix, row: int | None, column: int | None, named_columns: bool = True,
+        cell_width: float | None = None, label_width: float | None = None,
     ) -> None:  # fmt: skip
-        self.m, self.marked_row, self.marked_column = m, marked_row, marked_column
+        self.m, self.marked_row, self.marked_column = m, row, column
         self.shaded = _shaded(m)
         self.size, self.height = (11, 16) if self.shaded else (13, 28)
         self.width = cell_width or _cell_width(m)
         self.row_labels = svg.numbered(m.rows or ())
         self.column_labels = svg.numbered(m.columns or ()) if named_columns else []
-        self.longest = max(
-            (svg.width(svg.fit(label, self.size)[0], self.size) for label in self.column_labels), default=0
-        )
-        self.longest *= 1 if marked_column is None else BOLD
+        self.longest = svg.longest(self.column_labels, self.size) * (1 if column is None else BOLD)
         self.turned = self.longest > self.width - 4
-        head = 24 if not self.column_labels else 44 if not self.turned else 36 + 0.87 * self.longest
-        labels = _label_width(m.rows, self.shaded) if label_width is None else label_width
-        left = 2 + labels * (1 if marked_row is None else BOLD)
-        self.down, self.across = _shown(m.values.shape[0], marked_row), _shown(m.values.shape[1], marked_column)
-        self.y = {i: head + at * self.height for at, i in enumerate(self.down)}
-        self.x = {j: left + at * self.width for at, j in enumerate(self.across)}
-        self.left, self.top = left, head
-        self.right, self.bottom = left + len(self.across) * self.width, head + len(self.down) * self.height
+        self.top = 24 if not self.column_labels else 44 if not self.turned else 36 + 0.87 * self.longest
+        self.left = 2 + (_label_width(m) if label_width is None else label_width) * (1 if row is None else BOLD)
+        self.down, self.across = map(_shown, m.values.shape, (row, column))
+        self.bottom, self.right = self.top + len(self.down) * self.height, self.left + len(self.across) * self.width
+        self.y = {i: self.top + at * self.height for at, i in enumerate(self.down)}
+        self.x = {j: self.left + at * self.width for at, j in enumerate(self.across)}
         self.rows, self.columns = ([i for i in shown if i is not None] for shown in (self.down, self.across))
         self.full = m.full or (1.0 if m.role == "weight" else float(np.abs(m.values).max())) or 1.0
 
     def labels(self) -> str:
         drawn = []
         for i in self.rows if self.row_labels else ():
-            text, whole = svg.fit(self.row_labels[i], self.size)
-            y = self.y[i] + self.height / 2 + self.size * 0.36
-            bold = i == self.marked_row
-            drawn.append(svg.text(self.left - 8, y, text, self.size, "end", bold=bold, title=whole, kind="row"))
-        anchor, turn, shift = ("start", -60, 3) if self.turned else ("middle", 0, 0)
+            y, bold = self.y[i] + self.height / 2 + self.size * 0.36, i == self.marked_row
+            drawn.append(svg.text(self.left - 8, y, self.row_labels[i], self.size, "end", bold=bold, kind="row"))
+        look = {"anchor": "start", "turn": -60} if self.turned else {}
         for j in self.columns if self.column_labels else ():
-            text, whole = svg.fit(self.column_labels[j], self.size)
-            x, bold = self.x[j] + self.width / 2 + shift, j == self.marked_column
-            drawn.append(
-                svg.text(x, self.top - 6, text, self.size, anchor, bold=bold, turn=turn, title=whole, kind="column")
-            )
+            x, bold = self.x[j] + self.width / 2 + 3 * self.turned, j == self.marked_column
+            label = self.column_labels[j]
+            drawn.append(svg.text(x, self.top - 6, label, self.size, bold=bold, kind="column", **look))
         return "".join(drawn)
 
     def cells(self) -> str:
@@ -421,25 +409,23 @@ class _Grid:
             for j in self.columns:
                 value, x, y = float(self.m.values[i, j]), self.x[j], self.y[i]
                 strength = min(1.0, abs(value) / self.full)
-                if not self.shaded:
-                    drawn.append(
-                        svg.box(x, y, self.width, self.height, f'{svg.fill(role, SHADE * strength)} stroke="{GRID}"')
-                    )
+                if self.shaded:
+                    inset = 6 if value < 0 else 0  # a thin bar, so that the sign shows without number and colour
+                    look = f'{svg.fill(role, strength)} data-kind="cell"'
+                    drawn.append(svg.box(x, y + inset, self.width, self.height - 2 * inset, look, show(value)))
+                else:
+                    look = f'{svg.fill(role, SHADE * strength)} stroke="{GRID}"'
                     bold = (i, j) == (self.marked_row, self.marked_column)
+                    drawn.append(svg.box(x, y, self.width, self.height, look))
                     drawn.append(svg.text(x + self.width / 2, y + 18.5, show(value), 13, bold=bold, kind="cell"))
-                    continue
-                inset = 6 if value < 0 else 0  # a thin bar, so that the sign shows without number and colour
-                look = f'{svg.fill(role, strength)} data-kind="cell"'
-                drawn.append(svg.box(x, y + inset, self.width, self.height - 2 * inset, look, show(value)))
         if self.shaded:
             drawn.append(self.frame(colour=GRID, thick=1))
-        middle = (self.left + self.right) / 2, (self.top + self.bottom) / 2
-        for at, j in enumerate(self.across):
-            if j is None:
-                drawn.append(svg.text(self.left + (at + 0.5) * self.width, middle[1] + 4, "⋯", 14, colour=MUTED))
-        for at, i in enumerate(self.down):
-            if i is None:
-                drawn.append(svg.text(middle[0], self.top + (at + 0.5) * self.height + 4, "⋮", 14, colour=MUTED))
+        for at in [at for at, j in enumerate(self.across) if j is None]:
+            x, y = self.left + (at + 0.5) * self.width, (self.top + self.bottom) / 2
+            drawn.append(svg.text(x, y + 4, "⋯", 14, colour=MUTED))
+        for at in [at for at, i in enumerate(self.down) if i is None]:
+            x, y = (self.left + self.right) / 2, self.top + (at + 0.5) * self.height
+            drawn.append(svg.text(x, y + 4, "⋮", 14, colour=MUTED))
         return "".join(drawn)
 
     def frame(
@@ -452,21 +438,17 @@ class _Grid:
 
     def bars(self) -> str:
         """Below a single row: a bar for each cell, 44 pixels for the deepest shade."""
-        drawn = []
-        for j in self.columns:
-            tall = 44 * min(1.0, abs(float(self.m.values[0, j])) / self.full)
-            drawn.append(
-                svg.box(self.x[j] + 0.2 * self.width, self.bottom + 4, 0.6 * self.width, tall, svg.fill(self.m.role, 1))
-            )
-        return "".join(drawn)
+        tall = {j: 44 * min(1.0, abs(float(self.m.values[0, j])) / self.full) for j in self.columns}
+        inset, wide, look = 0.2 * self.width, 0.6 * self.width, svg.fill(self.m.role, 1)
+        return "".join(svg.box(self.x[j] + inset, self.bottom + 4, wide, tall[j], look) for j in self.columns)
 
 
 def _block(
-    m: Matrix, row: int | None = None, column: int | None = None, sign: str = "", named_columns: bool = True,
-    cell_width: float | None = None, label_width: float | None = None, bars: bool = False, group: int = 0,
+    m: Matrix, row: int | None = None, column: int | None = None, sign: str = "", bars: bool = False, group: int = 0,
+    **layout,
 ) -> str:  # fmt: skip
     """One matrix as an SVG of its natural size that scrolls in itself where the page is narrower."""
-    grid = _Grid(m, row, column, named_columns, cell_width, label_width)
+    grid = _Grid(m, row, column, **layout)
     shape, colour = f"{m.values.shape[0]} × {m.values.shape[1]}", css_colour(m.role)
     parts = [
         f'<text x="2" y="15" font-size="14" font-weight="700" fill="{colour}" data-kind="name">{escape(m.name)}'
@@ -474,17 +456,15 @@ def _block(
         grid.labels(),
         grid.cells(),
     ]
-    if group:
-        for start in range(0, m.values.shape[1], group):
-            if all(j in grid.x for j in range(start, start + group)):
-                parts.append(grid.frame(j=start, span=group, thick=2))
+    for start in range(0, m.values.shape[1], group) if group else ():
+        if all(j in grid.x for j in range(start, start + group)):
+            parts.append(grid.frame(j=start, span=group, thick=2))
     if row is not None or column is not None:
         both = row is not None and column is not None  # the cell where a row and a column meet
         parts.append(grid.frame(row, column, colour=INK if both else colour))
     parts += [grid.bars()] * bars
     overhang = 0.5 * grid.longest + 9 - grid.width / 2 if grid.turned else 2
     width = max(grid.right + max(2, overhang), 1.1 * svg.width(m.name, 14) + svg.width(shape, 12) + 14)
-    height = grid.bottom + (53 if bars else 3)
     missing = [
         f"{count - len(drawn)} of {count} {kind} in the middle are left out ({mark})."
         for kind, mark, drawn, count in zip(
@@ -494,7 +474,7 @@ def _block(
     ]
     least = width * (1 if grid.shaded else 10 / grid.size)  # text shrinks to 10 pixels before the picture scrolls
     reach = f'tabindex="0" role="group" aria-label="{escape(m.name)}, scrolls sideways" ' if least > 280 else ""
-    across, down = svg.coordinate(width), svg.coordinate(height)
+    across, down = map(svg.coordinate, (width, grid.bottom + (53 if bars else 3)))
     html = (
         f'<div {reach}style="overflow-x:auto;overflow-y:hidden;max-width:100%;flex:none">'
         f'<svg width="{across}" viewBox="0 0 {across} {down}" role="img" '

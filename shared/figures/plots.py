@@ -2,21 +2,19 @@
 
 Plain records and arrays go in, a matplotlib figure comes out. Each figure brings its own white paper, because no one
 ink reads well on a light and on a dark page, and a notebook cannot know which of the two it will stand on.
+The functions load matplotlib themselves: who draws matrices or shades words does not wait for it.
 """
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
-import matplotlib.pyplot as plt
 import numpy as np
-import seaborn
-from matplotlib.colors import LinearSegmentedColormap
-from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
 from .colours import NEUTRALS, ROLES
 from .picture import matrix_of
 
-__all__ = ["STYLE", "curves", "heat_map", "intervals"]
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 PAPER, INK, GRID = (NEUTRALS[name][0] for name in ("paper", "ink", "grid"))
 WIDTH = 4.2  # inches; at the width of a phone, 300 pixels, its letters are still some 11 pixels high
@@ -51,8 +49,14 @@ STYLE = {
 # One mark and one colour for each model: the mark alone tells them apart.
 SERIES = (("o", "#0b5394"), ("s", "#a63d00"), ("^", "#00695c"), ("D", "#7b1fa2"), ("v", "#57606a"))
 
+# What a history calls a part of the reviews: its name in the picture, and its look.
+PARTS = {
+    "train": ("training", {"linestyle": "--", "markerfacecolor": PAPER}),
+    "validation": ("validation", {"linestyle": "-"}),
+}
 
-def curves(histories: Mapping[str, Sequence]) -> Figure:
+
+def curves(histories: Mapping[str, Sequence]) -> "Figure":
     """Draw loss and accuracy after each epoch, training and validation, in two panels.
 
     Args:
@@ -63,6 +67,9 @@ def curves(histories: Mapping[str, Sequence]) -> Figure:
     Raises:
         ValueError: no model, more than five of them, or a history without epochs.
     """
+    import matplotlib.pyplot as plt
+    from matplotlib.lines import Line2D
+
     runs = {name: _seeds(name, history) for name, history in histories.items()}
     if not 1 <= len(runs) <= len(SERIES):
         raise ValueError(f"There are {len(runs)} models to draw; give one to {len(SERIES)} of them.")
@@ -72,23 +79,15 @@ def curves(histories: Mapping[str, Sequence]) -> Figure:
             axes.set_title(measure)
             ends = []
             for (name, seeds), (marker, colour) in zip(runs.items(), SERIES, strict=False):
-                for part, line, fill in (("train", "--", PAPER), ("validation", "-", colour)):
-                    look = {"color": colour, "linestyle": line}
-                    epochs, mean = _draw_seeds(axes, seeds, f"{part}_{measure}", look)
-                    axes.plot(epochs, mean, **look, marker=marker, markerfacecolor=fill)
-                    if len(runs) == 1:
-                        ends.append((epochs[-1], mean[-1], "training" if part == "train" else part, colour))
-                    elif part == "validation":
-                        ends.append((epochs[-1], mean[-1], name, colour))
+                for part, (said, look) in PARTS.items():
+                    end = _draw_seeds(axes, seeds, f"{part}_{measure}", marker, look | {"color": colour})
+                    if len(runs) == 1 or part == "validation":
+                        ends.append((*end, said if len(runs) == 1 else name, colour))
             _label_ends(figure, axes, ends)
         panels[1].set_xlabel("epoch")
         panels[1].xaxis.get_major_locator().set_params(integer=True)
         if len(runs) > 1:
-            look = {"color": INK, "marker": "o"}
-            keys = [
-                Line2D([], [], **look, linestyle="--", markerfacecolor=PAPER, label="training"),
-                Line2D([], [], **look, linestyle="-", label="validation"),
-            ]
+            keys = [Line2D([], [], color=INK, marker="o", label=said, **look) for said, look in PARTS.values()]
             figure.legend(handles=keys, loc="outside upper right", ncols=2)
     return figure
 
@@ -100,30 +99,29 @@ def _seeds(name: str, history: Sequence) -> list:
     return seeds
 
 
-def _draw_seeds(axes, seeds: list, key: str, look: dict) -> tuple[list, np.ndarray]:
-    """Draw each of several seeds thin; return epochs and mean of the epochs that all seeds have."""
-    length = min(len(seed) for seed in seeds)
-    if len(seeds) > 1:
-        for seed in seeds:
-            axes.plot([row["epoch"] for row in seed], [row[key] for row in seed], **look, linewidth=0.7, alpha=0.5)
-    values = np.array([[row[key] for row in seed[:length]] for seed in seeds])  # (seeds, epochs)
-    return [row["epoch"] for row in seeds[0][:length]], values.mean(axis=0)
+def _draw_seeds(axes, seeds: list, key: str, marker: str, look: dict) -> tuple[int, float]:
+    """Draw several seeds thin, their mean over the epochs that all of them have thick; return where it ends."""
+    for seed in seeds if len(seeds) > 1 else ():
+        axes.plot([row["epoch"] for row in seed], [row[key] for row in seed], **look, linewidth=0.7, alpha=0.5)
+    epochs = [rows[0]["epoch"] for rows in zip(*seeds, strict=False)]
+    means = [np.mean([row[key] for row in rows]) for rows in zip(*seeds, strict=False)]
+    axes.plot(epochs, means, **look, marker=marker)
+    return epochs[-1], means[-1]
 
 
-def _label_ends(figure: Figure, axes, ends: list) -> None:
+def _label_ends(figure: "Figure", axes, ends: list) -> None:
     """Write each line's name behind its end, names pushed apart until none covers another."""
     figure.draw_without_rendering()  # only now are the heights known
     low, high = axes.get_ylim()
     gap = 1.2 * STYLE["font.size"] * (high - low) / (axes.bbox.height * 72 / figure.dpi)
-    wanted = np.array([value for _, value, _, _ in ends])
-    order = np.argsort(wanted, kind="stable")
-    places = wanted[order]
-    for place in range(1, len(places)):
-        places[place] = max(places[place], places[place - 1] + gap)
-    places -= places.mean() - wanted.mean()
+    ends = sorted(ends, key=lambda end: end[1])
+    places = np.array([value for _, value, _, _ in ends])
+    middle = places.mean()
+    for i in range(1, len(places)):
+        places[i] = max(places[i], places[i - 1] + gap)
+    places += middle - places.mean()
     last = max(epoch for epoch, *_ in ends)
-    for place, end in zip(places, order, strict=True):
-        _, _, name, colour = ends[end]
+    for place, (_, _, name, colour) in zip(places, ends, strict=True):
         axes.annotate(name, (last, place), (9, 0), textcoords="offset points", color=colour, va="center")
 
 
@@ -136,7 +134,7 @@ def heat_map(
     row_labels: Sequence[str] | None = None,
     column_labels: Sequence[str] | None = None,
     role: str = "weight",
-) -> Figure:
+) -> "Figure":
     """Draw a matrix as shaded cells, darker for more, with the numbers written in when there are few.
 
     Args:
@@ -147,6 +145,10 @@ def heat_map(
     Raises:
         ValueError: not a matrix, no cells, a cell that is not finite, labels that do not match, or an unknown role.
     """
+    import matplotlib.pyplot as plt
+    import seaborn
+    from matplotlib.colors import LinearSegmentedColormap
+
     matrix = matrix_of(matrix, "The matrix")
     for name, labels, size in (("row", row_labels, len(matrix)), ("column", column_labels, matrix.shape[1])):
         if labels is not None and len(labels) != size:
@@ -196,7 +198,7 @@ def heat_map(
     return figure
 
 
-def intervals(table: Mapping[str, Mapping[str, tuple[float, float]]], *, measure: str = "accuracy") -> Figure:
+def intervals(table: Mapping[str, Mapping[str, tuple[float, float]]], *, measure: str = "accuracy") -> "Figure":
     """Draw means with their 95% intervals: one line for each model, one mark for each kind of example.
 
     Args:
@@ -206,13 +208,14 @@ def intervals(table: Mapping[str, Mapping[str, tuple[float, float]]], *, measure
     Raises:
         ValueError: no model, more than five kinds, a number that is not finite, or a negative width.
     """
+    import matplotlib.pyplot as plt
+
     kinds = list(dict.fromkeys(kind for entry in table.values() for kind in entry))
     if not 1 <= len(kinds) <= len(SERIES):
         counts = f"{len(table)} models with {len(kinds)} kinds"
         raise ValueError(f"There are {counts}; give one model and one kind at least, and five kinds at most.")
     looks = dict(zip(kinds, SERIES, strict=False))
-    lines = 0
-    ticks = []
+    lines, ticks = 0, []
     with plt.rc_context(STYLE):
         figure, axes = plt.subplots(figsize=(WIDTH, 1.0 + 0.32 * sum(1 + len(entry) for entry in table.values())))
         for model, entry in table.items():

@@ -64,7 +64,8 @@ def isolated(text: str) -> str:
     return f"\u2068{text}\u2069" if right_to_left(text) and "\u2068" not in text else text
 
 
-def place(labels: Sequence[str] | None, index: int) -> str:
+def named(labels: Sequence[str] | None, index: int) -> str:
+    """How a sentence names a row, a column or a word: by its label, else by its index."""
     return f"“{isolated(numbered(labels)[index])}”" if labels else str(index)
 
 
@@ -90,16 +91,21 @@ def width(text: str, size: float) -> float:
     return size * sum(map(_em, text))
 
 
+def longest(labels: Sequence[str], size: float) -> float:
+    """The width of the longest label as it is drawn."""
+    return max((width(fit(label, size), size) for label in labels), default=0)
+
+
 @lru_cache(1024)
-def fit(label: str, size: float) -> tuple[str, str | None]:
-    """The label, cut to the longest that is drawn; when cut, the whole of it besides (shown on pointing)."""
+def fit(label: str, size: float) -> str:
+    """The label, cut to the longest that is drawn."""
     reach = [size * width for width in accumulate(map(_em, label))]
     if not reach or reach[-1] <= LONGEST_LABEL:
-        return label, None
+        return label
     cut = bisect_right(reach, LONGEST_LABEL - size)
     while cut and _joins(label, cut):  # never through the middle of an emoji or a letter with its accents
         cut -= 1
-    return label[:cut] + "…", label
+    return label[:cut] + "…"
 
 
 def _joins(label: str, cut: int) -> bool:
@@ -121,15 +127,17 @@ def fill(role: str, opacity: float) -> str:
 
 
 def text(
-    x: float, y: float, text: str, size: float, anchor: str = "middle", colour: str = INK, bold: bool = False,
-    turn: int = 0, title: str | None = None, kind: str = "",
+    x: float, y: float, label: str, size: float, anchor: str = "middle", colour: str = INK, bold: bool = False,
+    turn: int = 0, kind: str = "",
 ) -> str:  # fmt: skip
+    """A label at its place, cut where it is too long; then pointing at it shows the whole."""
+    drawn = fit(label, size)
     return (
         f'<text x="{coordinate(x)}" y="{coordinate(y)}" font-size="{size:g}" text-anchor="{anchor}" fill="{colour}"'
         + ' font-weight="700"' * bold
         + (f' transform="rotate({turn} {coordinate(x)} {coordinate(y)})"' if turn else "")
         + (f' data-kind="{kind}"' if kind else "")
-        + f">{escape(text)}{f'<title>{escape(title)}</title>' if title else ''}</text>"
+        + f">{escape(drawn)}{f'<title>{escape(label)}</title>' if drawn != label else ''}</text>"
     )
 
 

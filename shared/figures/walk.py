@@ -57,14 +57,17 @@ def walk(
     if len(features) != n:
         raise ValueError(f"features have {len(features)} rows for {n} words; give one row for each word")
     d = features.shape[1]
-    weights = {"W_query": W_query, "W_key": W_key, "W_value": W_value}
-    weights = {name: matrix_of(values, name) for name, values in weights.items()}
+    come_in, go_out, side = (0, 1, "rows") if convention == "xW" else (1, 0, "columns")
 
-    came_in, go_out = (0, 1) if convention == "xW" else (1, 0)
-    for name, matrix in weights.items():
-        if matrix.shape[came_in] != d:
-            hint = f'for convention="{convention}" it needs {d} {("rows", "columns")[came_in]}, one for each feature'
+    def taking(size: int, what: str, values, name: str) -> np.ndarray:
+        matrix = matrix_of(values, name)
+        if matrix.shape[come_in] != size:
+            hint = f'for convention="{convention}" it needs {size} {side}, one for each {what}'
             raise ValueError(f"{name} has shape {matrix.shape}; {hint}")
+        return matrix
+
+    weights = {"W_query": W_query, "W_key": W_key, "W_value": W_value}
+    weights = {name: taking(d, "feature", values, name) for name, values in weights.items()}
     widths = {name: matrix.shape[go_out] for name, matrix in weights.items()}
     if widths["W_query"] != widths["W_key"]:
         raise ValueError(
@@ -78,12 +81,9 @@ def walk(
                 f"number that does, such as 1 or {width}"
             )
     if W_output is not None:
-        W_output = matrix_of(W_output, "W_output")
-        if W_output.shape[came_in] != widths["W_value"]:
-            raise ValueError(
-                f"W_output has shape {W_output.shape}; it needs {widths['W_value']} "
-                f"{('rows', 'columns')[came_in]}, one for each number of the joined heads"
-            )
+        W_output = taking(widths["W_value"], "number of the joined heads", W_output, "W_output")
+    if mask is not None and vocabulary is not None:
+        raise ValueError("a mask fits one sentence only; leave out the mask, or the vocabulary that lets readers type")
 
     data = {
         "words": words,
@@ -96,8 +96,6 @@ def walk(
         "mask": None if mask is None else _mask(mask, n),
         "vocabulary": None if vocabulary is None else _vocabulary(vocabulary, d),
     }
-    if mask is not None and vocabulary is not None:
-        raise ValueError("a mask fits one sentence only; leave out the mask, or the vocabulary that lets readers type")
     table = still(
         "Here you can walk through self-attention step by step. The walk needs scripts: in a notebook, run this cell "
         "to start it. This is its first stage.",

@@ -33,8 +33,7 @@ def shaded_words(words: Sequence[str], weights, *, title: str = "", labelled: Se
         raise ValueError("There are no words to shade; give one at least.")
     if weights.shape != (len(words),):
         raise ValueError(f"There are {len(words)} words and weights of shape {weights.shape}; give one weight a word.")
-    if not (np.isfinite(weights).all() and (weights >= 0).all()):
-        place = int(np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))[0])
+    for place in np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))[:1]:
         raise ValueError(
             f"The weight of {words[place]!r} (place {place}) is {weights[place]}; attention weights are finite and "
             "zero or more. Pass them as they are after the softmax."

@@ -14,12 +14,12 @@ SIX_WORDS = "Your journey starts with one step".split()
 SIX_ROWS = [[0.43, 0.15, 0.89], [0.55, 0.87, 0.66], [0.57, 0.85, 0.64], [0.22, 0.58, 0.33], [0.77, 0.25, 0.1],
             [0.05, 0.8, 0.55]]  # fmt: skip
 TABLE = dict(zip(SIX_WORDS, SIX_ROWS, strict=True))
+torch.manual_seed(123)
+WEIGHTS = [torch.rand(3, 2) for _ in range(3)]  # query, key, value
 
 
 def journey(**options):
-    torch.manual_seed(123)
-    weights = [torch.rand(3, 2) for _ in range(3)]  # query, key, value
-    return walk(SIX_WORDS, SIX_ROWS, *weights, **{"follow": "journey"} | options), weights
+    return walk(SIX_WORDS, SIX_ROWS, *WEIGHTS, **{"follow": "journey"} | options)
 
 
 def attention(x, W_query, W_key, W_value, heads=1, head=0):
@@ -74,31 +74,26 @@ def assert_agrees(found, expected, words):
 
 
 def test_all_numbers_agree_with_pytorch_and_are_printed_as_they_are(show):
-    cases = []
+    shown, cases = [], []
     for seed in range(8):
         torch.manual_seed(seed)
         heads = [1, 2, 3][seed % 3]
-        n, d, k, v = (int(torch.randint(1, 9, ())) for _ in range(4))
+        n, d, k, v = torch.randint(1, 9, (4,)).tolist()
         words = [f"w{i % 5}" for i in range(n)]  # words repeat from the sixth on
-        W = [torch.randn(d, heads * width) for width in (k, k, v)]
-        cases.append((words, torch.randn(n, d), W, heads, "xW" if seed % 2 else "Wx"))
-    page = show(
-        *(
-            walk(words, x, *([w if how == "xW" else w.T for w in W]), convention=how, num_heads=heads)
-            for words, x, W, heads, how in cases
-        )
-    )
-    for which, (words, x, W, heads, _) in enumerate(cases):
+        x, W = torch.randn(n, d), [torch.randn(d, heads * width) for width in (k, k, v)]
+        given = W if seed % 2 else [w.T for w in W]
+        shown.append(walk(words, x, *given, convention="xW" if seed % 2 else "Wx", num_heads=heads))
+        cases.append((words, x, W, given, heads))
+    page = show(*shown)
+    for which, (words, x, W, given, heads) in enumerate(cases):
         choice = page.locator(".attention-walk").nth(which).locator(".heads input")
         for head in range(heads):
             if heads > 1:
                 choice.nth(head).check(force=True)
             found = read_stages(page, which)
             assert_agrees(found, attention(x, *W, heads, head), words)
-            if heads == 1:
-                for name, array in zip(("W_query", "W_key", "W_value"), W, strict=True):
-                    array = array if cases[which][4] == "xW" else array.T
-                    torch.testing.assert_close(found[name][0]["values"], array.double(), atol=1e-6, rtol=0)
+            for name, array in zip(("W_query", "W_key", "W_value"), given if heads == 1 else (), strict=False):
+                torch.testing.assert_close(found[name][0]["values"], array.double(), atol=1e-6, rtol=0)
             for table in sum(found.values(), []):
                 printed = [[float(text.replace("\u2212", "-")) for text in row] for row in table["texts"]]
                 assert (torch.tensor(printed) - table["values"]).abs().max() <= 0.00501, table["name"]
@@ -122,15 +117,14 @@ def test_the_output_joins_all_heads_as_multi_head_attention_does_and_a_masked_wo
 
 
 def test_a_typed_sentence_is_computed_as_pytorch_computes_it_and_unknown_words_are_told(show):
-    shown, weights = journey(vocabulary=TABLE)
-    page = show(shown)
+    page = show(journey(vocabulary=TABLE))
     sentence = page.get_by_label("Your own sentence")
     generator = torch.Generator().manual_seed(7)
     for length in (1, 7, 40):
         chosen = torch.randint(0, 6, (length,), generator=generator)
         words = [SIX_WORDS[i] for i in chosen]
         sentence.fill(" ".join(words))
-        assert_agrees(read_stages(page), attention(torch.tensor(SIX_ROWS)[chosen], *weights), words)
+        assert_agrees(read_stages(page), attention(torch.tensor(SIX_ROWS)[chosen], *WEIGHTS), words)
     page.get_by_role("button", name="Lab\u2019s sentence").click()
     assert read_stages(page)["features"][0]["rows"] == SIX_WORDS
 
@@ -149,7 +143,7 @@ def test_a_typed_sentence_is_computed_as_pytorch_computes_it_and_unknown_words_a
 
 
 def test_pointing_at_a_score_marks_its_row_and_column_and_writes_the_sum(show):
-    page = show(journey()[0])
+    page = show(journey())
     page.get_by_role("button", name="5 Scores").click()
     page.locator("table[data-name=scores] td[data-row='1'][data-col='3']").hover()
     sources = page.evaluate("""() => Array.from(
@@ -182,7 +176,7 @@ def test_every_cell_of_every_stage_has_a_sum_that_ends_in_the_cell(show):
 
 
 def test_the_keyboard_alone_walks_follows_and_points(show):
-    page = show(journey(vocabulary=TABLE)[0])
+    page = show(journey(vocabulary=TABLE))
     title, status = page.locator(".what strong"), page.locator(".spoken[role=status]")
     press = page.keyboard.press
     for key in ("Tab", "Tab", "Tab", "ArrowRight"):  # the sentence, back to the lab's, the followed word
@@ -206,7 +200,7 @@ def test_the_keyboard_alone_walks_follows_and_points(show):
 
 
 def test_a_resting_pointer_does_not_take_the_sum_from_the_keyboard(show):
-    page = show(journey()[0], width=360)
+    page = show(journey(), width=360)
     page.get_by_role("button", name="5 Scores").click()
     page.evaluate("document.body.style.paddingBottom = '900px'")  # room to scroll, as in a lab
     cells = page.locator(".picture table").last.locator("td[data-row]")
@@ -235,7 +229,7 @@ HARMFUL = [
 
 
 def test_text_that_a_reader_types_stays_text(show):
-    page = show(journey(vocabulary=TABLE)[0])
+    page = show(journey(vocabulary=TABLE))
     worked = stopwatch(page)
     for text in HARMFUL:
         before = worked()
@@ -259,7 +253,7 @@ def test_words_that_python_gives_stay_text_too_also_without_scripts(show):
 
 
 def test_two_walks_on_a_page_do_not_meet(show):
-    page = show(journey(vocabulary=TABLE)[0], journey(follow="step")[0])
+    page = show(journey(vocabulary=TABLE), journey(follow="step"))
     hosts = page.locator(".attention-walk")
     hosts.nth(0).get_by_role("button", name="Step forward").click()
     hosts.nth(0).get_by_role("radio", name="one").check(force=True)
@@ -280,7 +274,7 @@ def test_the_walk_starts_when_a_notebook_inserts_it_afterwards(show):
           fresh.textContent = old.textContent;
           old.replaceWith(fresh);
         }
-        document.querySelector('main').append(host); }""", journey()[0]._repr_html_())  # fmt: skip
+        document.querySelector('main').append(host); }""", journey()._repr_html_())  # fmt: skip
     assert read_stages(page)["features"][0]["rows"] == SIX_WORDS
     assert page.locator(".attention-walk [role=group]").first.is_visible()
     assert not page.locator(".attention-walk > p").is_visible(), "the still picture stands beside the running walk"
@@ -291,7 +285,7 @@ def test_axe_finds_nothing_and_the_page_never_scrolls_sideways(show, theme, widt
     torch.manual_seed(1)
     W_query, W_key, W_value, W_output = (torch.randn(9, 9) for _ in range(4))
     many = walk(SIX_WORDS, torch.eye(9)[:6], W_query, W_key, W_value, W_output=W_output, num_heads=3)
-    page = show(journey(vocabulary=TABLE)[0], many, theme=theme, width=width)
+    page = show(journey(vocabulary=TABLE), many, theme=theme, width=width)
     page.get_by_label("Your own sentence").fill("Your journey starts with one unknown-step today, or not")
     for stage in [*STAGES, "output"]:
         if stage == looked_at:  # axe takes its time
@@ -307,7 +301,7 @@ def test_axe_finds_nothing_and_the_page_never_scrolls_sideways(show, theme, widt
 
 
 def test_nothing_moves_for_readers_who_ask_for_less_motion(show):
-    page = show(journey()[0])
+    page = show(journey())
     cell = "document.querySelector('.attention-walk').shadowRoot.querySelector('td')"
     for motion in ("no-preference", "reduce"):
         page.emulate_media(reduced_motion=motion)

@@ -1,8 +1,10 @@
 """Plots and shaded words: what is drawn is what was given, it can be read, and bad input is answered."""
 
 import re
+import subprocess
+import sys
 
-import matplotlib
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 import torch
@@ -15,34 +17,33 @@ from shared.figures.colours import NEUTRALS, ROLES
 from shared.figures.plots import PAPER, SERIES, STYLE
 from shared.figures.words import STEPS
 
-matplotlib.use("agg")
+plt.switch_backend("agg")
 
 
 @pytest.fixture(autouse=True)
 def closed_figures():
     yield
-    matplotlib.pyplot.close("all")
+    plt.close("all")
 
 
 def history(*accuracies: float) -> list[dict]:
-    return [
-        {
-            "epoch": epoch,
-            "train_loss": 1 - accuracy,
-            "train_accuracy": accuracy + 0.05,
-            "validation_loss": 1.1 - accuracy,
-            "validation_accuracy": accuracy,
-        }
-        for epoch, accuracy in enumerate(accuracies, start=1)
-    ]
+    keys = ("epoch", "train_loss", "train_accuracy", "validation_loss", "validation_accuracy")
+    rows = [(epoch, 1 - a, a + 0.05, 1.1 - a, a) for epoch, a in enumerate(accuracies, start=1)]
+    return [dict(zip(keys, row, strict=True)) for row in rows]
 
 
 def drawn(axes) -> list[list[float]]:
     return [np.round(line.get_ydata(), 6).tolist() for line in axes.lines]
 
 
-def texts(figure) -> list[str]:
-    return [text.get_text() for text in figure.findobj(matplotlib.text.Text) if text.get_text()]
+def texts(figure) -> set[str]:
+    return {text.get_text() for text in figure.findobj(Text)}
+
+
+def test_matrices_and_shaded_words_do_not_wait_for_matplotlib():
+    code = "from shared import figures as f; f.shaded_words(['a'], [1.0]); f.Matrix([[1]], 'm')._repr_html_()"
+    code += "\nimport sys; print([name for name in ('matplotlib', 'seaborn', 'torch') if name in sys.modules])"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "[]\n"
 
 
 # --- curves ------------------------------------------------------------------------------------------------------
@@ -64,13 +65,15 @@ def test_models_and_parts_are_told_apart_without_colour():
     figure = curves({"first": history(0.6, 0.7), "second": history(0.6, 0.7)})
     looks = {(line.get_marker(), line.get_linestyle()) for line in figure.axes[1].lines}
     assert len(looks) == 4
-    assert {"first", "second", "training", "validation"} <= set(texts(figure))
+    assert {"first", "second", "training", "validation"} <= texts(figure)
 
 
-def test_names_at_the_ends_of_equal_curves_do_not_cover_each_other():
-    figure = curves({name: history(0.6, 0.7) for name in "abcde"})
+def test_names_at_the_ends_of_curves_stand_in_their_order_and_do_not_cover_each_other():
+    figure = curves({name: history(0.6, 0.7 + i / 1000) for i, name in enumerate("caebd")})
     figure.draw_without_rendering()
-    heights = sorted(text.get_window_extent().y0 for text in figure.axes[1].texts)
+    names = sorted(figure.axes[1].texts, key=lambda text: text.get_window_extent().y0)
+    assert [text.get_text() for text in names] == list("caebd")
+    heights = [text.get_window_extent().y0 for text in names]
     assert min(np.diff(heights)) >= STYLE["font.size"] * figure.dpi / 72 * 0.95
 
 
@@ -82,7 +85,7 @@ def test_a_heat_map_shows_the_given_matrix_with_its_labels():
     figure = heat_map(matrix, row_labels=["one", "step"], column_labels=["your", "journey"], title="weights")
     shown = figure.axes[0].collections[0].get_array()
     assert np.array_equal(np.asarray(shown), matrix.detach().numpy())
-    assert {"one", "step", "your", "journey", "weights", "0.25", "0.75", "0.50"} <= set(texts(figure))
+    assert {"one", "step", "your", "journey", "weights", "0.25", "0.75", "0.50"} <= texts(figure)
 
 
 def test_many_labels_of_a_heat_map_do_not_run_into_each_other():
@@ -96,12 +99,19 @@ def test_many_labels_of_a_heat_map_do_not_run_into_each_other():
         assert {label.get_fontsize() for label in labels} == {STYLE["font.size"]}, "too small on a phone"
 
 
-@pytest.mark.parametrize("role", ROLES)
-def test_darker_is_always_more(role):
-    figure = heat_map(np.linspace(-1, 1, 40).reshape(2, 20), role=role)
-    mesh = figure.axes[0].collections[0]
-    shades = [contrast(to_hex(colour[:3]), "#ffffff") for colour in mesh.to_rgba(np.linspace(-1, 1, 40))]
-    assert all(later > earlier for earlier, later in zip(shades, shades[1:], strict=False))
+@pytest.mark.parametrize(("role", "lowest"), [(role, 0) for role in ROLES] + [("weight", -1)])
+def test_darker_is_always_more(role, lowest):
+    values = np.linspace(lowest, 1, 40)
+    mesh = heat_map(values.reshape(2, 20), role=role).axes[0].collections[0]
+    shades = [contrast(to_hex(colour[:3]), "#ffffff") for colour in mesh.to_rgba(values)]
+    assert all(np.diff(shades) > 0)
+
+
+def test_numbers_in_cells_stand_out_from_every_shade():
+    drawn = heat_map(np.linspace(-6, 4, 64).reshape(8, 8)).axes[0]
+    pairs = list(zip(drawn.texts, drawn.collections[0].get_facecolors(), strict=True))
+    assert len(pairs) == 64
+    assert min(contrast(to_hex(number.get_color()), to_hex(shade)) for number, shade in pairs) > 4.5
 
 
 # --- intervals ---------------------------------------------------------------------------------------------------
@@ -114,14 +124,14 @@ def test_intervals_draw_means_and_widths_and_write_them_out():
     assert len(axes.containers) == 3 and len(bars) == 1
     (segment,) = bars[0].lines[2][0].get_segments()
     assert segment[:, 0] == pytest.approx([0.85, 0.87])
-    assert {"mean", "tf-idf", "plain", "distracted", "0.860 ± 0.010", "0.720", "0.870"} <= set(texts(figure))
+    assert {"mean", "tf-idf", "plain", "distracted", "0.860 ± 0.010", "0.720", "0.870"} <= texts(figure)
     assert len({bar.lines[0].get_marker() for bar in axes.containers}) == 2
 
 
 def test_a_line_that_a_lab_draws_over_intervals_ends_at_a_models_name():
     figure = intervals({"mean": {"": (0.5, 0.01)}})
     line = figure.axes[0].axvline(0.5)
-    name = next(text for text in figure.findobj(Text) if text.get_text() == "mean")
+    (name,) = figure.findobj(lambda text: isinstance(text, Text) and text.get_text() == "mean")
     assert to_rgb(name.get_bbox_patch().get_facecolor()) == to_rgb(PAPER) and name.get_zorder() > line.get_zorder()
 
 
@@ -148,13 +158,9 @@ def test_a_word_stays_readable_on_the_deepest_shade(theme):
 # --- shaded words ------------------------------------------------------------------------------------------------
 
 
-def widths(html: str) -> dict[str, float]:
-    return {word: float(width) for width, word in re.findall(r"border-bottom:([\d.]+)px[^>]*>(\w+)<", html)}
-
-
 def test_more_attention_makes_a_thicker_underline():
     html = shaded_words(["a", "bore", "of", "film"], torch.tensor([0.1, 0.6, 0.0, 0.3])).html
-    width = widths(html)
+    width = {word: float(width) for width, word in re.findall(r"border-bottom:([\d.]+)px[^>]*>(\w+)<", html)}
     assert width["bore"] == STEPS / 2 > width["film"] > width["a"] > 0
     assert "of" not in width and ">of<" not in html and " of " in html
 
@@ -222,10 +228,3 @@ def test_weights_that_are_all_zero_shade_nothing():
 def test_bad_input_is_answered_with_a_sentence(draw, says):
     with pytest.raises(ValueError, match=says):
         draw()
-
-
-def test_numbers_in_cells_stand_out_from_every_shade():
-    drawn = heat_map(np.linspace(-6, 4, 64).reshape(8, 8)).axes[0]
-    pairs = list(zip(drawn.texts, drawn.collections[0].get_facecolors(), strict=True))
-    assert len(pairs) == 64
-    assert min(contrast(to_hex(number.get_color()), to_hex(shade)) for number, shade in pairs) > 4.5

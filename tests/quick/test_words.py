@@ -90,9 +90,9 @@ def test_no_sentence_about_a_mistake_bypasses_the_catalogue(name, speaks):
         assert not re.search("[A-Za-z]", said), said
 
 
-@pytest.mark.parametrize("name", ["mend_the_batch", "batched_attention", "paired_interval"])
+@pytest.mark.parametrize("name", [*LAB_6, "paired_interval"])
 def test_no_other_sentence_of_a_check_bypasses_it(name, speaks):
-    """Letters that are left belong to what is filled in: names of the code, types, numbers."""
+    """Letters that are left belong to what is filled in: names of the code, types, numbers, what Python itself says."""
     speaks("")
     filled = r"`[^`]*`|\w+(Error|Exit).*?(?=\. ж|$)|<.*?>|\b(queries|keys|values|own_weight|seeds|range|first|second|"
     filled += r"differences|W_query|W_key|W_value|weight|bias|function|tuple|list|str|int|int64|float64|torch|Linear|"
@@ -115,10 +115,7 @@ def test_what_a_lab_goes_on_with_is_said_in_its_language(speaks, capsys):
     assert "Dopóki odpowiedź nie jest dobra, laboratorium używa kodu z kursu: `SelfAttention`." in said
 
 
-# --- Polish --------------------------------------------------------------------------------------------------------
-
-
-def test_all_that_the_checks_of_lab_6_can_say_is_translated():
+def test_all_that_the_checks_of_lab_6_can_say_is_translated_and_no_english_is_left():
     texts = [text for exercise in LAB_6.values() for text in (exercise.tried, *exercise.say.values())]
     own = (ROOT / "shared/check/lab_06.py").read_text()
     keys = {mistake.key for exercise in LAB_6.values() for mistake in exercise.mistakes}
@@ -127,19 +124,13 @@ def test_all_that_the_checks_of_lab_6_can_say_is_translated():
     for message in tool.of_code(ROOT):
         if message.id and any(re.search(r"check/(?!lab_)|lab_06", place) for place, _ in message.locations):
             texts.append(message.id[0] if message.pluralizable else message.id)
-    polish = read(ROOT / "shared/locale/pl/LC_MESSAGES/course.po")
     assert len(set(texts)) > 100
-    assert [text for text in texts if not (polish.get(text) and polish.get(text).string)] == []
-
-
-@pytest.mark.parametrize("name", LAB_6)
-def test_answers_to_lab_6_hear_polish_alone(name, speaks):
-    speaks("pl")
-    one_each = {mistake.key: solution for mistake, solution in LAB_6[name].edited}.values()
-    for answer in [*one_each, *odd_answers(), LAB_6[name].solution]:
-        said = re.sub("`[^`]*`", "", LAB_6[name](answer).sentence)
-        said = re.sub(r"(zgłasza \w+[^:]*: ).*?(\. Stało się|$)", r"\1\2", said)  # what Python itself says
-        assert not ENGLISH.search(said), said
+    polish = read(ROOT / "shared/locale/pl/LC_MESSAGES/course.po")
+    for text in texts:
+        message = polish.get(text)
+        assert message and message.string, f"without a translation: {text}"
+        for said in message.string if message.pluralizable else [message.string]:
+            assert said and not ENGLISH.search(re.sub("`[^`]*`|{.*?}", "", said)), said
 
 
 # --- the catalogues ------------------------------------------------------------------------------------------------

@@ -46,6 +46,16 @@ def taught(lab: Path, *functions: str) -> dict:
     return _run(lab, wanted, imports(lab))
 
 
+def begun(lab: Path, last: str, *functions: str) -> dict:
+    """Return what a lab's cells leave behind up to the one that defines `last`, and the functions of these names."""
+    names = {}
+    for source in cells(lab):
+        exec(compile(notebooks.parse_cell(source), f"labs/{lab.name}", "exec"), names)
+        if last in names:
+            return _run(lab, [definitions(lab)[name] for name in functions], names)
+    raise AssertionError(f"labs/{lab.name} no longer defines {last}")
+
+
 @functools.cache
 def _statements(lab: Path) -> list[ast.stmt]:
     trees = [notebooks.parse_cell(source) for source in cells(lab)]

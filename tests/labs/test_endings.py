@@ -26,27 +26,19 @@ def lab(tmp_path):
     return small_course.make(tmp_path)
 
 
-@pytest.fixture
-def full_disk(monkeypatch):
-    """A function after which the disk takes half of each file."""
-
+def test_on_a_full_disk_the_student_edition_stays_whole_and_the_file_is_named(lab, monkeypatch):
     def write_half(path, content):
         with open(path, "wb") as file:
             file.write(content[: len(content) // 2])
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    return lambda: monkeypatch.setattr(Path, "write_bytes", write_half)
-
-
-def test_on_a_full_disk_the_student_edition_stays_whole_and_the_file_is_named(lab, full_disk, capsys):
     root = lab.parents[1]
     assert student.main(root) == 0
     before = {path: path.read_bytes() for path in (root / "student").iterdir()}
-    lab.write_text(lab.read_text("utf-8").replace("A lab as short", "A lab as brief"), "utf-8")
-    full_disk()
-    with pytest.raises(SystemExit) as ended:
+    small_course.change(lab, "A lab as short", "A lab as brief")
+    monkeypatch.setattr(Path, "write_bytes", write_half)
+    with pytest.raises(SystemExit, match="11_small.ipynb: No space left on device. Mend that and run this again"):
         endings.run(student.main, root)
-    assert "11_small.ipynb: No space left on device. Mend that and run this again" in str(ended.value)
     assert {path: path.read_bytes() for path in (root / "student").iterdir()} == before
 
 

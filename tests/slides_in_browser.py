@@ -26,7 +26,7 @@ LOOK = """([smallest, ofFigures]) => {
   const edge = room.getBoundingClientRect();
   for (const part of scrolls ? [] : [shown, ...shown.querySelectorAll("img, svg, table, pre, math")])
     if (!inside(part.getBoundingClientRect(), edge)) faults.push(`leaves its room: ${name(part)}`);
-  return faults;
+  return faults.map((fault) => `${slide.querySelector("h1, h2")?.textContent.trim()}: ${fault}`);
 }"""
 
 
@@ -52,7 +52,5 @@ def turned(page):
 
 
 def faults(page) -> list[str]:
-    """What is wrong with the slides of an opened deck, one line for each fault."""
-    return [
-        f"slide {place}: {fault}" for place in turned(page) for fault in page.evaluate(LOOK, [SMALLEST, OF_FIGURES])
-    ]
+    """What is wrong with the slide that is shown, one line for each fault."""
+    return page.evaluate(LOOK, [SMALLEST, OF_FIGURES])

@@ -202,21 +202,15 @@ def test_who_does_not_guess_presses_show_me_and_one_button_forgets_it(lab, site)
     assert lab.evaluate(IN_SIGHT) == []
 
 
-@pytest.mark.parametrize("broken", ["no scripts at all", "the script does not come"])
-def test_without_the_script_all_can_be_read(visit, site, broken):
-    page = visit(f"{site}/{PAGE}", scripts=broken != "no scripts at all", covered=True)
-    if broken != "no scripts at all":
+@pytest.mark.parametrize("how", ["no scripts at all", "the script does not come", "on paper"])
+def test_without_the_script_and_on_paper_all_can_be_read_and_no_form_is_left(visit, site, how):
+    page = visit(f"{site}/{PAGE}", scripts=how != "no scripts at all", covered=True)
+    if how == "the script does not come":
         page.route("**/answers.js", lambda route: route.abort())
         page.reload()
-    assert page.evaluate(IN_SIGHT) == [*ANSWERS, "this and that"]
-    assert page.get_by_role("button", name="Show me").count() == 0
-
-
-def test_paper_shows_all_and_no_form(lab):
-    lab.emulate_media(media="print")
-    assert lab.evaluate(IN_SIGHT) == [*ANSWERS, "this and that"]
-    assert lab.locator("main form >> visible=true").locator("button, input").locator("visible=true").count() == 0
-    assert lab.get_by_text("two each").is_visible()
+    page.emulate_media(media="print" if how == "on paper" else "screen")
+    assert page.evaluate(IN_SIGHT) == [*ANSWERS, "this and that"] and page.get_by_text("two each").is_visible()
+    assert page.locator("main form").locator("button, input").locator("visible=true").count() == 0
 
 
 # --- questions -----------------------------------------------------------------------------------------------------

@@ -3,13 +3,11 @@
 import re
 from pathlib import Path
 
-import pytest
 import torch
 from playwright.sync_api import expect
-from site_in_browser import says
+from site_in_browser import page_of, says
 
 from shared.figures import walk
-from shared.figures.colours import role_css
 from shared.figures.heads import heads
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -86,30 +84,17 @@ def test_the_search_knows_quotes_numbers_signs_and_forgives_a_letter(visit, addr
 WORDS = "Your journey starts with one step".split()
 
 
-@pytest.fixture
-def figures(visit):
-    """Walk and heads on a page of the course's site, as a phone shows them."""
+def test_walk_and_heads_fit_a_phone_and_the_address_keeps_the_walk(visit):
     generator = torch.Generator().manual_seed(1)
     features, W = torch.randn(6, 3, generator=generator), torch.randn(3, 3, 2, generator=generator)
-    vocabulary = dict(zip(WORDS, features.tolist(), strict=True))
     weights = torch.randn(6, 12, 6, 6, generator=generator).softmax(-1)
-    body = "".join(
-        shown._repr_html_()
-        for shown in (walk(WORDS, features, *W, follow=1, vocabulary=vocabulary), heads(WORDS, weights))
-    )
-    html = (
-        '<!doctype html><html lang="en" data-content_root="./"><meta charset="utf-8"><title>Figures</title>'
-        f"<style>{role_css()} :root {{ --course-bar: 3.5rem }} body {{ margin: .8rem }}</style>"
-        f"<main>{body}</main></html>"
-    )
+    vocabulary = dict(zip(WORDS, features.tolist(), strict=True))
+    figures = [walk(WORDS, features, *W, follow=1, vocabulary=vocabulary), heads(WORDS, weights)]
+    # The course's pages say where their root is; only there the walk writes into the address.
+    html = page_of(figures, "light").replace("<html", '<html data-content_root="./"')
     page = visit("about:blank", width=WIDTH)
     page.route("http://course.test/**", lambda route: route.fulfill(body=html, content_type="text/html"))
     page.goto("http://course.test/lab.html")
-    return page
-
-
-def test_walk_and_heads_fit_a_phone_and_the_address_keeps_the_walk(figures):
-    page = figures
     for _ in range(6):
         page.get_by_role("button", name="Step forward").click()
     assert page.locator(".what strong").inner_text() == "7. Weights"

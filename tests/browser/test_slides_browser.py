@@ -16,26 +16,22 @@ def name() -> str:
     return next(deck.name for deck in DECKS if all(each in deck.read_text("utf-8") for each in wanted))
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_a_deck_is_read_from_the_last_row_and_nothing_leaves_its_slide(visit, address, name, theme):
+@pytest.mark.parametrize(("theme", "options"), [("light", {}), ("dark", {"runOnly": COLOURS})])
+def test_every_slide_is_read_from_the_last_row_and_axe_finds_nothing_on_one_of_each_kind(
+    visit, address, name, theme, options
+):
     page = slides_in_browser.opened(visit, f"{address}/slides/{name}", theme)
-    assert slides_in_browser.faults(page) == []
-    dark = page.evaluate("getComputedStyle(document.querySelector('.reveal-viewport')).backgroundColor")
-    assert (dark == "rgb(255, 255, 255)") == (theme == "light")
-    assert page.faults == [] and [url for url in page.asked if not url.startswith((address, "data:"))] == []
-
-
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_axe_finds_nothing_on_a_slide_of_each_kind(visit, address, name, theme):
-    page = slides_in_browser.opened(visit, f"{address}/slides/{name}", theme)
-    met = set()
+    found, met = [], set()
     for _ in slides_in_browser.turned(page):
+        found += slides_in_browser.faults(page)
         kind = page.locator(".slides > .present").get_attribute("class").split()[0]
         if kind not in met:
-            options = {} if theme == "light" else {"runOnly": COLOURS}  # all that a theme changes
-            assert axe(page, ".slides > .present" if met else "html", **options) == [], kind
+            found += axe(page, ".slides > .present" if met else "html", **options)
             met.add(kind)
-    assert {"title", "goals", "question", "picture", "live", "list"} <= met
+    assert found == [] and {"title", "goals", "question", "picture", "live", "list"} <= met
+    ground = page.evaluate("getComputedStyle(document.querySelector('.reveal-viewport')).backgroundColor")
+    assert (ground == "rgb(255, 255, 255)") == (theme == "light")
+    assert page.faults == [] and [url for url in page.asked if not url.startswith((address, "data:"))] == []
 
 
 def test_an_answer_waits_for_its_slide_and_its_sentence_for_a_key(visit, address, name):
@@ -67,17 +63,12 @@ def test_each_slide_has_notes_and_the_minutes_do_not_go_back(name):
     assert minutes == sorted(minutes) and minutes[0] == 0
 
 
-def test_no_number_is_typed_all_of_them_stand_on_the_labs_page():
-    for deck in DECKS:
-        text = re.sub(r"<aside.*?</aside>|<(script|style|head).*?</\1>", "", deck.read_text("utf-8"), flags=re.DOTALL)
-        lab = (SITE / "labs" / deck.name).read_text("utf-8")
-        numbers = {number for number in re.findall(r"\d+\.\d+", re.sub(r"<[^>]+>", " ", text))}
-        assert {number for number in numbers if number not in lab} == set(), deck.name
-
-
-def test_pictures_keep_their_words():
+def test_no_number_is_typed_all_stand_on_the_lab_s_page_and_pictures_keep_their_words():
     for deck in DECKS:
         html = deck.read_text("utf-8")
+        text = re.sub(r"<aside.*?</aside>|<(script|style|head).*?</\1>|<[^>]+>", " ", html, flags=re.DOTALL)
+        lab = (SITE / "labs" / deck.name).read_text("utf-8")
+        assert [number for number in re.findall(r"\d+\.\d+", text) if number not in lab] == [], deck.name
         assert all(len(re.search(r'alt="([^"]*)"', image)[1].split()) >= 5 for image in re.findall("<img[^>]*>", html))
 
 

@@ -65,13 +65,13 @@ linear = Exercise(
 )
 
 
-def layer(*texts: str):
-    """The layer with texts replaced: old, new, old, new ..."""
-    source = linear.source
-    for old, new in zip(texts[::2], texts[1::2], strict=True):
-        assert old in source
-        source = source.replace(old, new)
-    return linear.compiled(source)
+def layer(edit: str):
+    """The layer with an edit: old => new && other => new."""
+    return linear.compiled(edits(f"edited: {edit}")[0].edited(linear.source))
+
+
+TWICE = layer("return self => return 2 * self")
+START = layer("return self => raise NotImplementedError; return self")
 
 
 def ends(answer, within=10.0) -> Verdict:
@@ -113,33 +113,14 @@ def shown(monkeypatch, use) -> tuple[object, str, str]:
 
 
 def test_a_lab_goes_on_with_what_the_reader_wrote_when_it_is_right_and_else_with_the_course_s(monkeypatch):
-    class Mine(Layer):
-        pass
-
-    class Wrong(Layer):
-        def forward(self, features):
-            return 2 * self.project(features), features.sum()
-
-    class Start(Layer):
-        def forward(self, features):
-            raise NotImplementedError
-
-    returned, text, page = shown(monkeypatch, lambda: linear.use(Mine))
-    assert returned is Mine and text == f"{linear(Mine).sentence}\nThe lab goes on with your `Layer`."
+    mine = layer("features.sum() => features.sum(dim=(0, 1, 2))")
+    returned, text, page = shown(monkeypatch, lambda: linear.use(mine))
+    assert returned is mine and text == f"{linear(mine).sentence}\nThe lab goes on with your `Layer`."
     assert page.endswith("<br>The lab goes on with your <code>Layer</code>.</p>") and page.count("<p>") == 1
-    for answer, says in ((Wrong, "Twice."), (Start, "Not done yet: write your answer"), (None, "a class")):
+    for answer, says in ((TWICE, "Twice."), (START, "Not done yet: write your answer"), (None, "a class")):
         returned, text, _ = shown(monkeypatch, lambda answer=answer: linear.use(answer))
         assert returned is Layer and says in text
         assert text.endswith("\nUntil it is right, the lab goes on with the course's `Layer`.")
-
-
-def test_what_a_cell_defines_besides_is_used_with_it_or_not_at_all(monkeypatch):
-    both = dataclasses.replace(double, besides=(Layer,))
-    mine = lambda x: 2 * x  # noqa: E731
-    returned, text, _ = shown(monkeypatch, lambda: both.use(mine, "my layer"))
-    assert returned == (mine, "my layer") and text.endswith("The lab goes on with your `twice` and `Layer`.")
-    returned, _, _ = shown(monkeypatch, lambda: both.use(lambda x: x, "my layer"))
-    assert returned == (twice, Layer)
 
 
 def test_a_mistake_that_raises_is_named_when_the_answer_raises_alike():
@@ -164,8 +145,10 @@ def test_an_unknown_mistake_says_where_and_by_how_much():
     assert double(answer).mistake == "other numbers" and all(word in repr(double(answer)) for word in words)
 
 
+half = Exercise(lambda x: 1 / x, [Case({"x": 2})], lambda x: 1 / x, [], tried="2", see="Lab 1")
+
+
 def test_two_numbers_that_differ_are_told_with_digits_enough_to_see_it():
-    half = Exercise(lambda x: 1 / x, [Case({"x": 2})], lambda x: 1 / x, [], tried="2", see="Lab 1")
     assert "0.50001 instead of 0.5 " in repr(half(lambda x: 1 / x + 1.2e-5))
     assert "0.6667 instead of 0.5 " in repr(half(lambda x: 2 / 3 + 0 * x))
 
@@ -220,9 +203,7 @@ def not_done(x):
     raise NotImplementedError  # your turn
 
 
-@pytest.mark.parametrize(
-    "check, answer", [(double, not_done), (linear, layer("return self", "raise NotImplementedError; return self"))]
-)
+@pytest.mark.parametrize("check, answer", [(double, not_done), (linear, START)])
 def test_a_starting_cell_is_not_done_yet(check, answer):
     verdict = check(answer)
     assert (verdict.state, verdict.mistake) == ("not done yet", None) and not verdict
@@ -389,7 +370,6 @@ def test_a_case_is_told_without_its_place_in_memory():
 
 
 def test_numbers_of_every_kind_are_numbers():
-    half = Exercise(lambda x: 1 / x, [Case({"x": 2})], lambda x: 1 / x, [], tried="2", see="Lab 1")
     for value in (0.5, Fraction(1, 2), np.float32(0.5), np.array(0.5), torch.tensor(0.5)):
         assert half(lambda x, value=value: value)
     for value in (0.4999, True, "0.5", [0.5], np.array([0.5])):
@@ -402,9 +382,9 @@ def test_numbers_of_every_kind_are_numbers():
 # --- layers ------------------------------------------------------------------------------------------------------
 
 LINEAR, PROJECT = "nn.Linear(dim, key_dim)", "self.project(features)"
-PARAMETER = layer(LINEAR, "nn.Parameter(torch.randn(dim, key_dim))", PROJECT, "features @ self.project")
-LYING = layer(LINEAR, "nn.Parameter(torch.randn(key_dim, dim))", PROJECT, "features @ self.project.T")
-IN_SINGLE = layer("features.sum()", "(torch.ones(8, dtype=torch.float32) @ features.flatten(0, 1)).sum()")
+PARAMETER = layer(f"{LINEAR} => nn.Parameter(torch.randn(dim, key_dim)) && {PROJECT} => features @ self.project")
+LYING = layer(f"{LINEAR} => nn.Parameter(torch.randn(key_dim, dim)) && {PROJECT} => features @ self.project.T")
+IN_SINGLE = layer("features.sum() => (torch.ones(8, dtype=torch.float32) @ features.flatten(0, 1)).sum()")
 
 
 @pytest.mark.parametrize("sizes", [(3, 3), (3, 5)])
@@ -419,14 +399,14 @@ def test_a_layer_may_keep_its_matrix_either_way_round_and_be_in_single_precision
         ("not a class", Layer(3, 5)),
         ("not a class", lambda dim, key_dim: Layer(dim, key_dim)),
         ("not a layer", dict),
-        ("super().__init__() is missing", layer("super().__init__()", "pass")),
-        ("parameters created inside forward", layer("return self", "self.__init__(3, 5); return self")),
-        ("weights not registered", layer(LINEAR, "torch.randn(dim, key_dim)", PROJECT, "features @ self.project")),
-        ("a linear map is missing", layer("self.project", "self.other")),
-        ("wrong width", layer(LINEAR, "nn.Linear(dim, dim)")),  # told before anything that follows from it
-        ("cut off from the gradient", layer(PROJECT, f"{PROJECT}.detach()")),
-        ("doubled", layer(PROJECT, f"2 * {PROJECT}")),
-        ("wrong type", layer(", features.sum()", "")),
+        ("super().__init__() is missing", layer("super().__init__() => pass")),
+        ("parameters created inside forward", layer("return self => self.__init__(3, 5); return self")),
+        ("weights not registered", layer(f"{LINEAR} => torch.randn(dim, key_dim) && {PROJECT} => features @ self.project")),
+        ("a linear map is missing", layer("self.project => self.other")),
+        ("wrong width", layer(f"{LINEAR} => nn.Linear(dim, dim)")),  # told before anything that follows from it
+        ("cut off from the gradient", layer(f"{PROJECT} => {PROJECT}.detach()")),
+        ("doubled", TWICE),
+        ("wrong type", layer(", features.sum() =>")),
     ],
 )
 def test_a_wrong_layer_is_named(mistake, answer):

@@ -204,7 +204,7 @@ class Exercise:
         return Verdict(self.name, "correct", None, sentence)
 
     def use(self, answer: Any) -> Any:
-        """Show the verdict, and return what the lab goes on with: what was given when it is right, else the course's."""
+        """Show the verdict, and return what the lab goes on with: the answer when it is right, else the course's."""
         from IPython.display import display  # grading does without
 
         verdict = self(answer)

@@ -11,8 +11,6 @@ from .exercise import Case, Exercise
 from .experiment import asked, by_sums
 from .mistakes import edits
 
-TOKENS = "Lab 0, “Tokens”"
-
 
 # --- 0.1 ---
 def lost_to_the_cut(labelled, distractor, window):
@@ -118,7 +116,7 @@ encode_batch = Exercise(
     truth=encoded_word_by_word,
     view=with_known_words_in_order,
     tried="three lists of texts, with words known and unknown, seen once, twice and three times, word by word",
-    see=TOKENS,
+    see="Lab 0, “Tokens”",
     mistakes=edits(f"""
         the vocabulary grows while it encodes: {KNOWN} => number.setdefault(word, len(number))
         the other texts counted, too: {COUNTED} => for text in [*train, *texts] for word in text

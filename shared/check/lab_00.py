@@ -176,8 +176,7 @@ unknown_by_size = Exercise(
     see="Lab 0, “Exercise 0.3 (experiment): how many words are enough?”",
     mistakes=edits(f"""
         the share of known tokens: word not in known => word in known
-        a count instead of a share [tokens]: {SHARES} =>
-            [np.sum([word not in known for word in text]) for text in texts]
+        a count instead of a share [tokens]: np.mean([word => np.sum([word
         different words, not tokens: for word in text]) for => for word in set(text)]) for
         all texts as one: mean_and_interval({SHARES}) =>
             mean_and_interval([float(word not in known) for text in texts for word in text])

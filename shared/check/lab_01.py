@@ -114,8 +114,7 @@ def pooling() -> list[Mistake]:
     return edits(f"""
         NaN for a text of padding: {WEIGH} => scores.masked_fill(~mask, -torch.inf).softmax(1)
         scaled [pooling]: {WEIGH} => masked_softmax(scores / features.shape[2] ** 0.5, mask)
-        padding hidden in the features: = self.features(ids) => = self.features(ids) * mask.unsqueeze(2) &&
-            {WEIGH} => scores.softmax(1)
+        padding hidden in the features: (ids) => (ids) * mask.unsqueeze(2) && {WEIGH} => scores.softmax(1)
         divided once too often: {SUMMED} => (weights.unsqueeze(2) * features).mean(dim=1)
         weights not used: {SUMMED} => features.mean(dim=1) || features.sum(dim=1) ||
             (mask.unsqueeze(2) * features).sum(dim=1)

@@ -11,7 +11,7 @@ from ..model import masked_softmax
 from ..training import mean_and_interval
 from .attention import EACH, LAYER, attention_by_pytorch, batches, check_bias, layer, real_tokens, scaling, weighing
 from .compare import check_shape, kind
-from .exercise import Case, Exercise, draw
+from .exercise import Case, Exercise, draw, drawn
 from .experiment import asked, by_sums, over_seeds
 from .mistakes import Wrong, edits
 from .words import _
@@ -88,9 +88,8 @@ def looked_at_by_loops(features, mask, W_query, W_key):
 
 
 def looking(mask: Tensor, dim: int, key_dim: int, seed: int = 0, scale: float = 1.0) -> Case:
-    maps = (draw(dim, key_dim, seed=seed + 1), draw(dim, key_dim, seed=seed + 2))
-    features = scale * draw(*mask.shape, dim, seed=seed)
-    return Case({"features": features, "mask": mask} | dict(zip(("W_query", "W_key"), maps, strict=True)))
+    maps = drawn(seed + 1, W_query=(dim, key_dim), W_key=(dim, key_dim))
+    return Case({"features": scale * draw(*mask.shape, dim, seed=seed), "mask": mask} | maps)
 
 
 NUM_OTHERS = "(mask.sum(dim=1, keepdim=True) - 1).clamp(min=1)"
@@ -120,8 +119,7 @@ looked_at = Exercise(
         its own look counted: {ITSELF} || {ITSELF} && {N_COUNTED}
         counted among the others: {N_COUNTED}
         its own look alone: & ~torch => & torch
-        no token may look at itself: {WEIGH} =>
-            masked_softmax(scores, mask.unsqueeze(1) & ~torch.eye(mask.shape[1], dtype=torch.bool))
+        no token may look at itself: unsqueeze(1) => unsqueeze(1) & ~torch.eye(mask.shape[1], dtype=torch.bool)
         one matrix for both: queries @ keys => keys @ keys || queries @ queries
         summed over the rows [real tokens]: / num_others =>
         queries and keys exchanged: {SCORES} => keys @ queries.transpose(1, 2)

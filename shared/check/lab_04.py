@@ -141,8 +141,7 @@ average_early = Exercise(
         one row read: {ROW} => weights[:, 0] || weights[:, -1]
         divided once too often: values).sum(dim=1 => values).mean(dim=1
         multiplied by the count: mask / mask => mask * mask
-        added in place of multiplied: share.unsqueeze(2) * => share.unsqueeze(2) + || row.unsqueeze(2) * =>
-            row.unsqueeze(2) +
+        added in place of multiplied: * weights => + weights || * values => + values
         weights not used: row.unsqueeze(2) * values => values
         {VALUES}
         rows of padding counted: {ROW} => weights.mean(dim=1)

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from .. import training
 from ..model import SelfAttention, TokenFeatures, masked_softmax, weighted_sum
 from .attention import AXES, COUNTED, PADDING, ROOT, TWO_MODELS, attention_by_pytorch, real_tokens, scaling, weighing
-from .exercise import Case, Exercise, draw
+from .exercise import Case, Exercise, draw, drawn
 from .experiment import asked, by_sums, known_run, over_seeds
 from .lab_04 import VALUES
 from .mistakes import Wrong, edits
@@ -106,10 +106,8 @@ marked_classifier = Exercise(
         one place for all texts: {MARKED} => features[:, int((ids[0] == self.mark_id).int().argmax())]
         one question for all: {MARKED} => {MARKED}.mean(dim=0, keepdim=True).expand(len(ids), -1)
         the mark's own value: weighted_sum(weights, {VALUES_OF}) => self.attention.W_value({MARKED})
-        one matrix for both: self.attention.W_query(marked) => self.attention.W_key(marked) ||
-            self.attention.W_key(features) => self.attention.W_query(features)
-        the mark's column read: self.attention.W_query(marked) => self.attention.W_key(marked) &&
-            self.attention.W_key(features) => self.attention.W_query(features)
+        one matrix for both: W_query(marked) => W_key(marked) || W_key(features) => W_query(features)
+        the mark's column read: W_query(marked) => W_key(marked) && W_key(features) => W_query(features)
         weights not used: weighted_sum(weights, self => weighted_sum(mask / mask.sum(dim=1, keepdim=True), self
         scores returned instead of weights: squeeze(1), weights => squeeze(1), scores
         results in the wrong order [classifier]: self.output(pooled).squeeze(1), weights =>
@@ -146,8 +144,7 @@ def row_of_the_mark(features, mask, place, W_query, W_key, W_value):
 def marked(sizes: tuple, seed: int, mask: Tensor, place: list[int], scale: float = 1.0) -> Case:
     dim, key_dim, value_dim = sizes
     inputs = {"features": scale * draw(*mask.shape, dim, seed=seed), "mask": mask, "place": torch.tensor(place)}
-    widths = {"W_query": key_dim, "W_key": key_dim, "W_value": value_dim}
-    return Case(inputs | {name: draw(dim, width, seed=seed + n) for n, (name, width) in enumerate(widths.items(), 1)})
+    return Case(inputs | drawn(seed + 1, W_query=(dim, key_dim), W_key=(dim, key_dim), W_value=(dim, value_dim)))
 
 
 def reads_one_row(answer, run):

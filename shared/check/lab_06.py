@@ -227,8 +227,7 @@ what_two_matrices_cost = Exercise(
     tried="measurements whose results are known, of either sign, with three lists of seeds",
     see="Lab 6, “Exercise 6.4 (experiment): does a word prefer itself?”",
     mistakes=edits("""
-        the sign turned round [matrices]: own_weight(False, seed) - own_weight(True, seed) =>
-            own_weight(True, seed) - own_weight(False, seed)
+        the sign turned round [matrices]: own_weight(False, seed) - => -own_weight(False, seed) +
         the same matrices twice: own_weight(True, seed) => own_weight(False, seed)
         seeds that were not asked for: for seed in seeds => for seed in range(200)
         pairing lost: => one = torch.tensor([own_weight(False, seed) for seed in seeds])

@@ -126,7 +126,6 @@ softmax over the wrong axis: WEIGH => SCORES.masked_fill(~MASK, -1e30).softmax(D
 the mask on those who ask: WEIGH => SCORES.masked_fill(~ASKS, -1e30).softmax(AXIS) || SCORES.softmax(AXIS) * ASKS ||
     SCORES.masked_fill(~ASKS, -torch.inf).softmax(AXIS)
 SEE_HIDE
-mask after the softmax: WEIGH => SCORES.softmax(AXIS) * MASK * ASKS
 NaN in rows of padding: WEIGH => SCORES.masked_fill(~(MASK & ASKS), -torch.inf).softmax(AXIS)
 """
 

@@ -11,6 +11,9 @@ from .mistakes import Mistake, Wrong, edits
 PADDING = "Lab 0, “Batches, padding and the mask”"
 TWO_MODELS = "Lab 1, “Two models”"
 ROOT = "Lab 3, “Why divide by the square root of k?”"
+EACH = "Lab 3, “A question for each token”"
+WHO = "Lab 3, “Who asks whom”"
+LAYER = "Lab 3, “The layer”"
 
 # Somebody whose mask says how many tokens are real, and no longer which.
 COUNTED = "torch.arange(mask.shape[1]) < mask.sum(dim=1, keepdim=True)"
@@ -123,7 +126,6 @@ softmax over the wrong axis: WEIGH => SCORES.masked_fill(~MASK, -1e30).softmax(D
 the mask on those who ask: WEIGH => SCORES.masked_fill(~ASKS, -1e30).softmax(AXIS) || SCORES.softmax(AXIS) * ASKS ||
     SCORES.masked_fill(~ASKS, -torch.inf).softmax(AXIS)
 SEE_HIDE
-mask after the softmax: WEIGH => SCORES.softmax(AXIS) * MASK * ASKS
 NaN in rows of padding: WEIGH => SCORES.masked_fill(~(MASK & ASKS), -torch.inf).softmax(AXIS)
 """
 
@@ -169,3 +171,32 @@ a residual connection: weights @ BROUGHT => weights @ BROUGHT + BROUGHT || weigh
     queries, keys = others
     words = {"OTHER_QUERIES": queries, "OTHER_KEYS": keys, "TURNED": turned, "BROUGHT": brought, "FEATURES": features}
     return family(table, **sections, **words)
+
+
+# The widths that stand beside that of the keys, in a layer for batches.
+AXES = {"features": "features.shape[2]", "tokens": "keys.shape[1]", "texts": "keys.shape[0]"}
+SCORES, WEIGH = "queries @ keys.transpose(1, 2)", "masked_softmax(scores, mask.unsqueeze(1))"
+
+
+def layer(brought: str, scores: str = "scores", others=("queries", "keys"), **widths: str) -> list[Mistake]:
+    """The mistakes of the layers of labs 3 and 4; `brought` is what the weights bring back.
+
+    `scores` and `others` are the code that gives the scores, and queries and keys, where the weights are used.
+    """
+    known = scaling("keys.shape[2]", ROOT, SCORES, **widths, **AXES)
+    known += mixing("features", "transpose(1, 2)", brought, others, EACH=EACH, WHOM=WHO, PRODUCT=LAYER, BACK=LAYER)
+    sections = {"HIDE": TWO_MODELS, "MASK": PADDING, "SOFTMAX": LAYER}
+    known += weighing(WEIGH, "scores", "mask.unsqueeze(1)", 2, sections, asks="mask.unsqueeze(2)")
+    return known + edits(f"""
+        {EACH}
+        one question for all: {SCORES} => queries.mean(dim=1, keepdim=True).expand_as(queries) @ keys.mT
+        {LAYER}
+        transpose of the wrong axes: keys.transpose(1, 2) => keys.permute(2, 1, 0) || keys.transpose(0, 1)
+        the axis of the mask is lost: {WEIGH} => masked_softmax(scores, mask) ||
+            scores.masked_fill(~mask, -1e30).softmax(dim=2)
+        scores returned instead of weights: {brought}, weights => {brought}, {scores}
+        weights returned transposed: {brought}, weights => {brought}, weights.mT
+        results in the wrong order: weights @ {brought}, weights => weights, weights @ {brought}
+        {PADDING}
+        the mask only counted: {WEIGH} => masked_softmax(scores, ({COUNTED}).unsqueeze(1))
+    """)

@@ -136,7 +136,6 @@ class Exercise:
         also: a last look at an answer whose numbers are right. It gets the answer and `run`, which calls the reader's
             code with inputs as `run.guarded` does; it may raise Wrong.
         say: sentences for mistakes that `sentences.txt` does not have, by name.
-        besides: what else the exercise's cell defines and its lab goes on with; right when the solution is.
     """
 
     solution: Callable
@@ -153,7 +152,6 @@ class Exercise:
     view: Callable | None = None
     also: Callable | None = None
     say: dict[str, str] = field(default_factory=dict)
-    besides: tuple[Callable, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", self.name or self.solution.__name__)
@@ -205,23 +203,17 @@ class Exercise:
             sentence += " " + _("(Code that never ends could not have been stopped on this system.)")
         return Verdict(self.name, "correct", None, sentence)
 
-    def use(self, answer: Any, *besides: Any) -> Any:
-        """Show the verdict, and return what the lab goes on with: what was given when it is right, else the course's.
-
-        Args:
-            besides: what else the cell defines, in the order of the exercise's `besides`.
-        """
+    def use(self, answer: Any) -> Any:
+        """Show the verdict, and return what the lab goes on with: the answer when it is right, else the course's."""
         from IPython.display import display  # grading does without
 
         verdict = self(answer)
-        course = (self.solution, *self.besides)
         goes_on = _("The lab goes on with your {names}.")
         if not verdict:
             goes_on = _("Until it is right, the lab goes on with the course's {names}.")
-        goes_on = goes_on.format(names=_(" and ").join(f"`{thing.__name__}`" for thing in course))
+        goes_on = goes_on.format(names=f"`{self.solution.__name__}`")
         display(replace(verdict, sentence=f"{verdict.sentence}\n{goes_on}"))
-        used = (answer, *besides) if verdict else course
-        return used if besides else used[0]
+        return answer if verdict else self.solution
 
     def _try(self, answer: Any, dtype: torch.dtype) -> None:
         """Run all cases and raise if the answer is wrong."""
@@ -411,10 +403,5 @@ def _alike(trial: Trial, gives: Any, how: str) -> bool:
 
 
 def _repeats(again: Any, given: Any, wanted: Any = None) -> bool:
-    """Whether a second call gave the same numbers, except where `wanted` has NaN."""
-    if isinstance(given, (tuple, list)) and isinstance(again, (tuple, list)) and len(given) == len(again):
-        parts = wanted if isinstance(wanted, (tuple, list)) and len(wanted) == len(given) else [None] * len(given)
-        return all(map(_repeats, again, given, parts))
-    if not isinstance(given, Tensor) or not isinstance(again, Tensor):
-        return True  # no numbers; what it is instead is said when it is compared
-    return compare.agrees(again, given, wanted)
+    """Whether a second call gave the same numbers, except where `wanted` has NaN. What holds none is told elsewhere."""
+    return compare.agrees(again, given, wanted) or not compare.agrees(given, given, wanted)

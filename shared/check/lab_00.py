@@ -11,8 +11,6 @@ from .exercise import Case, Exercise
 from .experiment import asked, by_sums
 from .mistakes import edits
 
-TOKENS = "Lab 0, “Tokens”"
-
 
 # --- 0.1 ---
 def lost_to_the_cut(labelled, distractor, window):
@@ -118,7 +116,7 @@ encode_batch = Exercise(
     truth=encoded_word_by_word,
     view=with_known_words_in_order,
     tried="three lists of texts, with words known and unknown, seen once, twice and three times, word by word",
-    see=TOKENS,
+    see="Lab 0, “Tokens”",
     mistakes=edits(f"""
         the vocabulary grows while it encodes: {KNOWN} => number.setdefault(word, len(number))
         the other texts counted, too: {COUNTED} => for text in [*train, *texts] for word in text
@@ -178,8 +176,7 @@ unknown_by_size = Exercise(
     see="Lab 0, “Exercise 0.3 (experiment): how many words are enough?”",
     mistakes=edits(f"""
         the share of known tokens: word not in known => word in known
-        a count instead of a share [tokens]: {SHARES} =>
-            [np.sum([word not in known for word in text]) for text in texts]
+        a count instead of a share [tokens]: np.mean([word => np.sum([word
         different words, not tokens: for word in text]) for => for word in set(text)]) for
         all texts as one: mean_and_interval({SHARES}) =>
             mean_and_interval([float(word not in known) for text in texts for word in text])

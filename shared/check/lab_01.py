@@ -60,7 +60,7 @@ masked_softmax = Exercise(
             => e = (scores - scores.amax(dim=1, keepdim=True)).exp() * mask
             return e / e.sum(dim=1, keepdim=True).clamp(min=1e-12)
         no softmax: {SOFT} => scores
-        exponentials not divided: {SOFT} => scores.exp() * mask || scores.exp()
+        exponentials not divided: {SOFT} => scores.exp() * mask
         softmax over the batch: dim=1 => dim=0
         NaN for a text of padding: {LOWEST} => -torch.inf || {LOWEST} => -torch.inf && * mask =>
         weight for a text of padding: * mask =>
@@ -114,8 +114,7 @@ def pooling() -> list[Mistake]:
     return edits(f"""
         NaN for a text of padding: {WEIGH} => scores.masked_fill(~mask, -torch.inf).softmax(1)
         scaled [pooling]: {WEIGH} => masked_softmax(scores / features.shape[2] ** 0.5, mask)
-        padding hidden in the features: = self.features(ids) => = self.features(ids) * mask.unsqueeze(2) &&
-            {WEIGH} => scores.softmax(1)
+        padding hidden in the features: (ids) => (ids) * mask.unsqueeze(2) && {WEIGH} => scores.softmax(1)
         divided once too often: {SUMMED} => (weights.unsqueeze(2) * features).mean(dim=1)
         weights not used: {SUMMED} => features.mean(dim=1) || features.sum(dim=1) ||
             (mask.unsqueeze(2) * features).sum(dim=1)
@@ -187,8 +186,7 @@ masked_mean = Exercise(
         one more counted: {COUNT} => (mask.sum(dim=1, keepdim=True) + 1)
         one count for all texts: {COUNT} => mask.sum()
         mean over the batch: => return features.mean(dim=0) || sum(dim=1) => sum(dim=0) ||
-            sum(dim=1) => sum(dim=0) && {COUNT} => mask.sum(dim=0)[:, None].clamp(min=1) ||
-            sum(dim=1) => sum(dim=0) && {COUNT} => mask.sum(dim=0)[:, None]
+            sum(dim=1) => sum(dim=0) && {COUNT} => mask.sum(dim=0)[:, None].clamp(min=1)
         mean over the features: => return features.mean(dim=2) || return (features * mask.unsqueeze(2)).mean(dim=2) ||
             sum(dim=1) => sum(dim=2)
         counted over the batch: mask.sum(dim=1, keepdim=True) => mask.sum(dim=0).unsqueeze(1) ||
@@ -254,7 +252,7 @@ effect_of = Exercise(
     see="Lab 1, “Exercise 1.4 (experiment): take the places away from a trained model”",
     mistakes=edits(f"""
         the sign turned round [effect]: {CHANGED} => measure(model) - measure(changed)
-        measured without a change: change(changed) => pass || measure(changed) - => measure(model) -
+        measured without a change: change(changed) => pass
         the change hands nothing back: = copy.deepcopy(model) => = change(copy.deepcopy(model)) && change(changed) =>
         pairing lost: => before, after = [], []
             for model in models:
@@ -266,9 +264,7 @@ effect_of = Exercise(
             return mean_and_interval(after)[0] - mean_and_interval(before)[0], half
         the changed models alone: {CHANGED} => measure(changed)
         the models as they are alone: {CHANGED} => measure(model)
-        one model only: for model in models: => for model in models[:1] * 2: ||
-            changed = copy.deepcopy(model) => changed = copy.deepcopy(models[0]) && - measure(model) =>
-            - measure(models[0])
+        one model only: for model in models: => for model in models[:1] * 2:
         each model compared with the first: - measure(model) => - measure(models[0])
         sign lost [effect]: {CHANGED} => abs({CHANGED})
         added in place of subtracted [changes]: measure(changed) - => measure(changed) +

@@ -84,7 +84,7 @@ def two_queries(query: Tensor, other: Tensor, seed: int) -> Case:
     return Case({"w": draw(6, seed=seed), "query": query, "other": other})
 
 
-PART, SPLIT = "(query @ other) / (other @ other) * other", "torch.outer(w, apart) / (apart @ query)"
+PART = "(query @ other) / (other @ other) * other"
 APART = f"query - {PART}"
 
 split_the_map = Exercise(
@@ -112,8 +112,8 @@ split_the_map = Exercise(
             (other @ query) || apart
         not divided by q · q: / (apart @ query) =>
         multiplied in place of divided: / (apart @ query) => * (apart @ query)
-        the query is not undone: {SPLIT} => w[:, None].repeat(1, len(query)) ||
-            w[:, None].repeat(1, len(query)) / len(query)
+        the query is not undone: => return w[:, None].repeat(1, len(query)) ||
+            => return w[:, None].repeat(1, len(query)) / len(query)
         nothing comes back: torch.outer(w, apart) => torch.zeros(len(w), len(query))
         the matrix the wrong way round: outer(w, apart) => outer(apart, w)
     """),

@@ -9,29 +9,13 @@ from torch import Tensor, nn
 
 from ..model import masked_softmax
 from ..training import mean_and_interval
-from .attention import (
-    COUNTED,
-    PADDING,
-    ROOT,
-    TWO_MODELS,
-    attention_by_pytorch,
-    batches,
-    check_bias,
-    mixing,
-    real_tokens,
-    scaling,
-    weighing,
-)
+from .attention import EACH, LAYER, attention_by_pytorch, batches, check_bias, layer, real_tokens, scaling, weighing
 from .compare import check_shape, kind
-from .exercise import Case, Exercise, draw
+from .exercise import Case, Exercise, draw, drawn
 from .experiment import asked, by_sums, over_seeds
-from .mistakes import Mistake, Wrong, edits
+from .mistakes import Wrong, edits
 from .words import _
 
-EACH = "Lab 3, “A question for each token”"
-WHO = "Lab 3, “Who asks whom”"
-LAYER = "Lab 3, “The layer”"
-LONGER = "Lab 3, “Exercise 3.2 (debug): a longer text in the batch changes what is looked at”"
 ONCE_MORE = "Lab 3, “One query for all, once more”"
 
 
@@ -57,33 +41,6 @@ def has_what_the_lab_looks_into(answer, run):
 
 
 SCORES, WEIGH = "queries @ keys.transpose(1, 2)", "masked_softmax(scores, mask.unsqueeze(1))"
-
-
-def layer(brought: str, scores: str = "scores", others=("queries", "keys"), **widths: str) -> list[Mistake]:
-    """The mistakes of the layers of labs 3 and 4; `brought` is what the weights bring back.
-
-    `scores` and `others` are the code that gives the scores, and queries and keys, where the weights are used.
-    """
-    widths |= {"features": "features.shape[2]", "tokens": "keys.shape[1]", "texts": "keys.shape[0]"}
-    known = scaling("keys.shape[2]", ROOT, SCORES, **widths)
-    known += mixing("features", "transpose(1, 2)", brought, others, EACH=EACH, WHOM=WHO, PRODUCT=LAYER, BACK=LAYER)
-    sections = {"HIDE": TWO_MODELS, "MASK": PADDING, "SOFTMAX": LAYER}
-    known += weighing(WEIGH, "scores", "mask.unsqueeze(1)", 2, sections, asks="mask.unsqueeze(2)")
-    return known + edits(f"""
-        {EACH}
-        one question for all: {SCORES} => queries.mean(dim=1, keepdim=True).expand_as(queries) @ keys.mT
-        {LAYER}
-        transpose of the wrong axes: keys.transpose(1, 2) => keys.permute(2, 1, 0) || keys.transpose(0, 1)
-        the axis of the mask is lost: {WEIGH} => masked_softmax(scores, mask) ||
-            scores.masked_fill(~mask, -1e30).softmax(dim=2)
-        scores returned instead of weights: {brought}, weights => {brought}, {scores}
-        weights returned transposed: {brought}, weights => {brought}, weights.mT
-        results in the wrong order: weights @ {brought}, weights => weights, weights @ {brought}
-        {PADDING}
-        the mask only counted: {WEIGH} => masked_softmax(scores, ({COUNTED}).unsqueeze(1))
-    """)
-
-
 ALONE = f"{SCORES} => (queries * keys).sum(dim=2) && mask.unsqueeze(1) => mask && weights @ features =>"
 
 add_queries = Exercise(
@@ -131,18 +88,14 @@ def looked_at_by_loops(features, mask, W_query, W_key):
 
 
 def looking(mask: Tensor, dim: int, key_dim: int, seed: int = 0, scale: float = 1.0) -> Case:
-    maps = (draw(dim, key_dim, seed=seed + 1), draw(dim, key_dim, seed=seed + 2))
-    features = scale * draw(*mask.shape, dim, seed=seed)
-    return Case({"features": features, "mask": mask} | dict(zip(("W_query", "W_key"), maps, strict=True)))
+    maps = drawn(seed + 1, W_query=(dim, key_dim), W_key=(dim, key_dim))
+    return Case({"features": scale * draw(*mask.shape, dim, seed=seed), "mask": mask} | maps)
 
 
-ROOT_OF_K, MASKED = "math.sqrt(keys.shape[2])", "masked_softmax(scores, mask.unsqueeze(1))"
-RETURNED, NUM_OTHERS = "(weights * others).sum(dim=1) / num_others", "(mask.sum(dim=1, keepdim=True) - 1).clamp(min=1)"
-ALL_OTHERS = "~torch.eye(mask.shape[1], dtype=torch.bool)"
-OTHERS = f"mask.unsqueeze(2) & {ALL_OTHERS}"
-OF_TOKENS, ALL_ROWS = f"{ROOT_OF_K} => math.sqrt(keys.shape[1])", f"{OTHERS} => {ALL_OTHERS}"
+NUM_OTHERS = "(mask.sum(dim=1, keepdim=True) - 1).clamp(min=1)"
+OF_TOKENS, ALL_ROWS = "keys.shape[2] => keys.shape[1]", "mask.unsqueeze(2) & ~ => ~"
 ALL_COUNTED = f"num_others = {NUM_OTHERS} => num_others = mask.shape[1] - 1"
-ITSELF, N_COUNTED = f"{OTHERS} => mask.unsqueeze(2)", "- 1).clamp => ).clamp"
+ITSELF, N_COUNTED = "& ~torch.eye(mask.shape[1], dtype=torch.bool) =>", "- 1).clamp => ).clamp"
 
 looked_at = Exercise(
     looked_at,
@@ -166,20 +119,19 @@ looked_at = Exercise(
         its own look counted: {ITSELF} || {ITSELF} && {N_COUNTED}
         counted among the others: {N_COUNTED}
         its own look alone: & ~torch => & torch
-        no token may look at itself: {MASKED} =>
-            masked_softmax(scores, mask.unsqueeze(1) & ~torch.eye(mask.shape[1], dtype=torch.bool))
+        no token may look at itself: unsqueeze(1) => unsqueeze(1) & ~torch.eye(mask.shape[1], dtype=torch.bool)
         one matrix for both: queries @ keys => keys @ keys || queries @ queries
         summed over the rows [real tokens]: / num_others =>
-        queries and keys exchanged: queries @ keys.transpose(1, 2) => keys @ queries.transpose(1, 2)
+        queries and keys exchanged: {SCORES} => keys @ queries.transpose(1, 2)
         who looks, not who is looked at: .sum(dim=1) / => .sum(dim=2) /
-        one row read: {RETURNED} => weights[:, 0] || weights[:, -1]
-        softmax over the wrong axis: {MASKED} => scores.masked_fill(~mask.unsqueeze(1), -1e30).softmax(dim=1)
-        {LONGER}
+        one row read: (weights * others).sum(dim=1) / num_others => weights[:, 0] || weights[:, -1]
+        softmax over the wrong axis: {WEIGH} => scores.masked_fill(~mask.unsqueeze(1), -1e30).softmax(dim=1)
+        Lab 3, “Exercise 3.2 (debug): a longer text in the batch changes what is looked at”
         NaN for a text of one token: .clamp(min=1) =>
         one count for all texts: mask.sum(dim=1, keepdim=True) => mask.sum()
     """)
-    + scaling("keys.shape[2]", LAYER, "queries @ keys.transpose(1, 2)", features="features.shape[2]")
-    + weighing(MASKED, "scores", "mask.unsqueeze(1)", 2, dict.fromkeys(("HIDE", "MASK", "SOFTMAX"), LAYER)),
+    + scaling("keys.shape[2]", LAYER, SCORES, features="features.shape[2]")
+    + weighing(WEIGH, "scores", "mask.unsqueeze(1)", 2, dict.fromkeys(("HIDE", "MASK", "SOFTMAX"), LAYER)),
 )
 
 
@@ -210,8 +162,6 @@ def how_all_look(given, w, key_dim):
     return weights
 
 
-ALL = "W_query, b_query, W_key"
-
 one_question = Exercise(
     one_question,
     cases=[
@@ -222,15 +172,13 @@ one_question = Exercise(
     view=how_all_look,
     tried="k equal to d, below it, 1 and above it, on six random tokens: each row is the pooling's",
     see=ONCE_MORE,
-    mistakes=edits(f"""
+    mistakes=edits("""
         the scale not undone: math.sqrt(key_dim) => key_dim
         the scale undone twice: / math.sqrt(key_dim) =>
         every column asks: / math.sqrt => * math.sqrt
-        nobody asks: torch.ones(key_dim) => torch.zeros(key_dim) || {ALL} => W_key, b_query, W_query ||
-            torch.outer(w, b_query) => torch.zeros(len(w), key_dim)
-        the matrix still asks: torch.zeros(len(w), key_dim) => torch.ones(len(w), key_dim) ||
-            torch.randn(len(w), key_dim) || {ALL} => W_key, b_query, W_key
-        the sign turned round: {ALL} => W_query, -b_query, W_key
+        nobody asks: torch.ones(key_dim) => torch.zeros(key_dim)
+        the matrix still asks: torch.zeros(len(w), key_dim) => torch.ones(len(w), key_dim)
+        the sign turned round: return W_query, b_query => return W_query, -b_query
         d instead of k in the scale: math.sqrt(key_dim) => math.sqrt(len(w))
         the scale counted three times: math.sqrt(key_dim) => key_dim**1.5
         w left out of the keys: torch.outer(w, b_query) => torch.ones(len(w), key_dim)
@@ -270,8 +218,7 @@ def as_marks(given, measure, widths, seeds):
     return torch.tensor([float(k in given) for k in widths])
 
 
-GAP, EACH_SEED, RULE = "found[highest] - found[k]", "for seed in seeds", "mean <= half"
-HIGHEST = "max(widths, key=lambda k: found[k].mean())"
+GAP, RULE = "found[highest] - found[k]", "mean <= half"
 
 sweep = Exercise(
     sweep,
@@ -286,13 +233,13 @@ sweep = Exercise(
     see="Lab 3, “Exercise 3.4 (experiment): where the gradient is largest”",
     mistakes=edits(f"""
         one seed for all: measure(k, seed) => measure(k, 0)
-        the first seed twice: {EACH_SEED} => for seed in [seeds[0], seeds[0], *seeds[2:]]
+        the first seed twice: for seed in seeds => for seed in [seeds[0], seeds[0], *seeds[2:]]
         width and seed exchanged: measure(k, seed) => measure(seed + 1, k)
         the highest mean alone: {RULE} => k == highest
         the highest left out: {RULE} => 0 < mean <= half
         those that fall out: {RULE} => mean > half
         all widths stay: {RULE} => mean >= -half
-        the largest single measurement: {HIGHEST} => max(widths, key=lambda k: found[k].max())
+        the largest single measurement: found[k].mean() => found[k].max()
         compared with the width before: {GAP} => found[widths[max(widths.index(k) - 1, 0)]] - found[k]
         compared with the first width: {GAP} => found[widths[0]] - found[k]
         the distance alone: {RULE} => mean <= 0.5

@@ -9,16 +9,14 @@ from torch import nn
 from .. import training
 from ..model import SelfAttention as CourseLayer
 from ..model import masked_softmax
-from .attention import COUNTED, PADDING, attention_by_pytorch, batches, real_tokens
+from .attention import COUNTED, PADDING, attention_by_pytorch, batches, layer, real_tokens
 from .exercise import Case, Exercise, draw
 from .experiment import asked
-from .lab_03 import layer
 from .mistakes import Wrong, edits
 from .run import Raised, multiplications
 
 VALUES = "Lab 4, “Where to look, and what to bring back”"
 EARLY = "Lab 4, “One average, taken early”"
-WHY = "Lab 4, “Exercise 4.3 (experiment): look away”"
 
 
 # --- 4.1 ---
@@ -62,7 +60,6 @@ def fits_into_the_lab(answer, run):
         raise Wrong("attend and forward disagree")
 
 
-OTHERS = "self.W_query(features)", "self.W_key(features)"
 AGAIN = "self.W_query(features) @ self.W_key(features).transpose(1, 2) / math.sqrt(self.W_key(features).shape[2])"
 whole_layer = Exercise(
     SelfAttention,
@@ -75,7 +72,9 @@ whole_layer = Exercise(
     tried="six batches, with padding and without, k and d_v below and above d, one token, large scores, in double "
     "precision, against PyTorch's scaled_dot_product_attention",
     see=VALUES,
-    mistakes=layer("values", AGAIN, OTHERS, values="self.W_value(features).shape[2]")
+    mistakes=layer(
+        "values", AGAIN, ("self.W_query(features)", "self.W_key(features)"), values="self.W_value(features).shape[2]"
+    )
     + edits("""
         features brought back: weights @ values => weights @ features
         values made of something else: self.W_value(features) => self.W_value(self.W_key(features)) ||
@@ -135,16 +134,14 @@ average_early = Exercise(
         one count for all texts: mask.sum(dim=1, keepdim=True) => mask.sum()
         counted over the batch: mask.sum(dim=1, keepdim=True) => mask.sum(dim=0)
         the axis of the count is lost: dim=1, keepdim=True => dim=1
-        row means instead of column means: {ROW} => weights.mean(dim=2) || share || => return values.mean(dim=1) ||
-            weights).sum(dim=1) => weights).sum(dim=2)
+        row means instead of column means: {ROW} => weights.mean(dim=2) || share
         columns weighted instead of rows: share.unsqueeze(2) => share
         summed over the batch: weights).sum(dim=1) => weights).sum(dim=0) || values).sum(dim=1) => values).sum(dim=0)
         summed over the features: values).sum(dim=1) => values).sum(dim=2)
         one row read: {ROW} => weights[:, 0] || weights[:, -1]
         divided once too often: values).sum(dim=1 => values).mean(dim=1
         multiplied by the count: mask / mask => mask * mask
-        added in place of multiplied: share.unsqueeze(2) * => share.unsqueeze(2) + || row.unsqueeze(2) * =>
-            row.unsqueeze(2) +
+        added in place of multiplied: * weights => + weights || * values => + values
         weights not used: row.unsqueeze(2) * values => values
         {VALUES}
         rows of padding counted: {ROW} => weights.mean(dim=1)
@@ -191,18 +188,17 @@ def away_by_hand(net, right):
     return training.mean_and_interval(falls)
 
 
-AWAY, FALLS = "nn.init.zeros_(away.attention.W_query.weight)", "right(net).astype(float) - right(away).astype(float)"
+FALLS = "right(net).astype(float) - right(away).astype(float)"
 
 look_away = Exercise(
     look_away,
     cases=[Case({"net": Judge(size, seed), "right": right_of}) for size, seed in ((60, 0), (25, 1), (200, 2))],
     truth=away_by_hand,
     tried="three models that judge 25, 60 and 200 reviews, and it was known what each of them says when it looks away",
-    see=WHY,
+    see="Lab 4, “Exercise 4.3 (experiment): look away”",
     mistakes=edits(f"""
-        the values silenced: {AWAY} => nn.init.zeros_(away.attention.W_value.weight) ||
-            [nn.init.zeros_(part) for part in away.attention.parameters()]
-        nothing was taken away: {AWAY} => pass
+        the values silenced: attention.W_query => attention.W_value
+        nothing was taken away: nn.init.zeros_(away.attention.W_query.weight) => pass
         the sign turned round [fall]: {FALLS} => right(away).astype(float) - right(net).astype(float)
         the accuracy left, not the fall: {FALLS} => right(away).astype(float)
         the accuracy before, not the fall: {FALLS} => right(net).astype(float)

@@ -7,8 +7,8 @@ from torch import Tensor, nn
 
 from .. import training
 from ..model import SelfAttention, TokenFeatures, masked_softmax, weighted_sum
-from .attention import COUNTED, PADDING, ROOT, TWO_MODELS, attention_by_pytorch, real_tokens, scaling, weighing
-from .exercise import Case, Exercise, draw
+from .attention import AXES, COUNTED, PADDING, ROOT, TWO_MODELS, attention_by_pytorch, real_tokens, scaling, weighing
+from .exercise import Case, Exercise, draw, drawn
 from .experiment import asked, by_sums, known_run, over_seeds
 from .lab_04 import VALUES
 from .mistakes import Wrong, edits
@@ -76,12 +76,7 @@ def asks_once(answer, run):
 
 
 MARKED = "weighted_sum((ids == self.mark_id).to(features), features)"
-NUMBERS = {
-    "features": "features.shape[2]",
-    "values": "self.attention.W_value(features).shape[2]",
-    "tokens": "keys.shape[1]",
-    "texts": "len(keys)",
-}
+VALUES_OF = "self.attention.W_value(features)"
 SECTIONS = {"HIDE": TWO_MODELS, "MASK": PADDING, "SOFTMAX": OWN_QUERY}
 WEIGHING = weighing("masked_softmax(scores, mask)", "scores", "mask", 1, SECTIONS)
 
@@ -110,12 +105,9 @@ marked_classifier = Exercise(
         all but the mark ask: ids == self.mark_id => ids != self.mark_id
         one place for all texts: {MARKED} => features[:, int((ids[0] == self.mark_id).int().argmax())]
         one question for all: {MARKED} => {MARKED}.mean(dim=0, keepdim=True).expand(len(ids), -1)
-        the mark's own value: weighted_sum(weights, self.attention.W_value(features)) =>
-            self.attention.W_value({MARKED})
-        one matrix for both: self.attention.W_query(marked) => self.attention.W_key(marked) ||
-            self.attention.W_key(features) => self.attention.W_query(features)
-        the mark's column read: self.attention.W_query(marked) => self.attention.W_key(marked) &&
-            self.attention.W_key(features) => self.attention.W_query(features)
+        the mark's own value: weighted_sum(weights, {VALUES_OF}) => self.attention.W_value({MARKED})
+        one matrix for both: W_query(marked) => W_key(marked) || W_key(features) => W_query(features)
+        the mark's column read: W_query(marked) => W_key(marked) && W_key(features) => W_query(features)
         weights not used: weighted_sum(weights, self => weighted_sum(mask / mask.sum(dim=1, keepdim=True), self
         scores returned instead of weights: squeeze(1), weights => squeeze(1), scores
         results in the wrong order [classifier]: self.output(pooled).squeeze(1), weights =>
@@ -127,7 +119,7 @@ marked_classifier = Exercise(
         one matrix for keys and values: self.attention.W_key(features) => self.attention.W_value(features)
         keys brought back: self.attention.W_value(features) => keys
     """)
-    + scaling("keys.shape[2]", ROOT, "(keys @ queries).squeeze(2)", **NUMBERS)
+    + scaling("keys.shape[2]", ROOT, "(keys @ queries).squeeze(2)", **AXES, values=f"{VALUES_OF}.shape[2]")
     + WEIGHING,
 )
 
@@ -152,8 +144,7 @@ def row_of_the_mark(features, mask, place, W_query, W_key, W_value):
 def marked(sizes: tuple, seed: int, mask: Tensor, place: list[int], scale: float = 1.0) -> Case:
     dim, key_dim, value_dim = sizes
     inputs = {"features": scale * draw(*mask.shape, dim, seed=seed), "mask": mask, "place": torch.tensor(place)}
-    widths = {"W_query": key_dim, "W_key": key_dim, "W_value": value_dim}
-    return Case(inputs | {name: draw(dim, width, seed=seed + n) for n, (name, width) in enumerate(widths.items(), 1)})
+    return Case(inputs | drawn(seed + 1, W_query=(dim, key_dim), W_key=(dim, key_dim), W_value=(dim, value_dim)))
 
 
 def reads_one_row(answer, run):
@@ -165,12 +156,6 @@ def reads_one_row(answer, run):
 
 
 MARKS, OUT = "features[torch.arange(len(place)), place]", "(weights.unsqueeze(2) * (features @ W_value)).sum(dim=1)"
-WIDTHS = {
-    "features": "features.shape[2]",
-    "values": "W_value.shape[1]",
-    "tokens": "keys.shape[1]",
-    "texts": "len(keys)",
-}
 ALL = (
     "queries, keys = features @ W_query, features @ W_key; "
     "weights = masked_softmax(queries @ keys.mT / math.sqrt(keys.shape[2]), mask.unsqueeze(1)); return"
@@ -218,7 +203,7 @@ marks_row = Exercise(
         keys brought back: (features @ W_value) => keys
         queries brought back: features @ W_value => features @ W_query
     """)
-    + scaling("keys.shape[2]", ROOT, "(keys @ queries.unsqueeze(2)).squeeze(2)", **WIDTHS)
+    + scaling("keys.shape[2]", ROOT, "(keys @ queries.unsqueeze(2)).squeeze(2)", **AXES, values="W_value.shape[1]")
     + WEIGHING,
 )
 

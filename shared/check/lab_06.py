@@ -76,11 +76,10 @@ batched_attention = Exercise(
     + edits(f"""
         more than one fault is left [sentence]: keys.transpose(-2, -1) => keys.T && dim=-1 => dim=1
         transpose of the wrong axes [batch]: keys.transpose(-2, -1) => keys.permute(*reversed(range(keys.dim()))) ||
-            keys.transpose(0, 2) || keys.transpose(0, 1) || keys.transpose(-3, -1) || keys.transpose(-3, -2) || keys.t()
+            keys.transpose(0, 2) || keys.transpose(0, 1) || keys.transpose(-3, -2) || keys.t()
         only for a batch: transpose(-2, -1) => transpose(1, 2) || permute(0, 2, 1) ||
             {SCORES} => torch.bmm(queries, keys.mT) || torch.einsum("bik,bjk->bij", queries, keys) ||
-            weights @ values => torch.bmm(weights, values) || torch.einsum("bij,bjv->biv", weights, values) ||
-            scores = => batch, tokens, width = x.shape; scores = || dim=-1 => dim=2 || keys.shape[-1] => keys.shape[2]
+            scores = => batch, tokens, width = x.shape; scores =
         softmax over the batch: dim=-1 => dim=0 || dim=-3
         {SCALE}
         the number of tokens in the scale: keys.shape[-1] => keys.shape[1]
@@ -143,16 +142,14 @@ as_layer = Exercise(
     tried="matrices in double precision that are square, upright and lying",
     see=CLASSES,
     mistakes=edits(f"""
-        the matrix the wrong way round [layer]: W.T => W || {COPY} => layer.weight = nn.Parameter(W.clone()) ||
-            d_in, d_out = W => d_out, d_in = W && W.T => W
+        the matrix the wrong way round [layer]: W.T => W || {COPY} => layer.weight = nn.Parameter(W.clone())
         a reshape for a transpose: W.T => W.reshape(d_out, d_in)
         widths of the layer exchanged: Linear(d_in, d_out => Linear(d_out, d_in
         copied outside no_grad: no_grad => enable_grad
-        a bias is left in: , bias=False => || bias=False => bias=True
-        no nn.Linear: return layer => return W.T || return layer.weight || return lambda x: x @ W
-        memory shared: {COPY} => layer.weight = nn.Parameter(W.T) || layer.weight.data = W.T
-        cannot learn: return layer => return layer.requires_grad_(False) ||
-            {COPY} => layer.weight = nn.Parameter(W.T.clone(), requires_grad=False)
+        a bias is left in: , bias=False =>
+        no nn.Linear: return layer => return W.T
+        memory shared: {COPY} => layer.weight = nn.Parameter(W.T)
+        cannot learn: return layer => return layer.requires_grad_(False)
     """),
 )
 
@@ -190,7 +187,7 @@ mend_the_batch = Exercise(
         softmax over the batch: {SHARES} => powers.sum(dim=0, keepdim=True)
         axis not kept [sum]: {SHARES} => powers.sum(dim=-1) || powers.sum(dim=1) ||
             {SHARES} => powers.sum(dim=1) && {ROOT_OF} => {FRONT_ROOT}
-        only for a batch: {SHARES} => powers.sum(dim=2, keepdim=True) || {ROOT_OF} => math.sqrt(keys.shape[2])
+        only for a batch: {SHARES} => powers.sum(dim=2, keepdim=True)
         softmax over all scores: {SHARES} => powers.sum(dim=(-2, -1), keepdim=True)
         sentences read each other: {SHARES} => powers.sum()
         {SCALE}
@@ -230,10 +227,8 @@ what_two_matrices_cost = Exercise(
     tried="measurements whose results are known, of either sign, with three lists of seeds",
     see="Lab 6, “Exercise 6.4 (experiment): does a word prefer itself?”",
     mistakes=edits("""
-        the sign turned round [matrices]: own_weight(False, seed) - own_weight(True, seed) =>
-            own_weight(True, seed) - own_weight(False, seed)
-        the same matrices twice: own_weight(True, seed) => own_weight(False, seed) ||
-            own_weight(False, seed) => own_weight(True, seed)
+        the sign turned round [matrices]: own_weight(False, seed) - => -own_weight(False, seed) +
+        the same matrices twice: own_weight(True, seed) => own_weight(False, seed)
         seeds that were not asked for: for seed in seeds => for seed in range(200)
         pairing lost: => one = torch.tensor([own_weight(False, seed) for seed in seeds])
             two = torch.tensor([own_weight(True, seed) for seed in seeds])

@@ -168,9 +168,8 @@ look_at_the_next_word = Exercise(
         rolled as one long row: roll(1, dims=1) => roll(1)
         one word too far: roll(1 => roll(2
         all look at one word: {ONES} => torch.ones(1, num_words) && {ROLLED} => 99 * torch.eye(num_words)[:1]
-        no word leads: {ROLLED} => torch.ones(num_words, num_words) || torch.zeros(num_words, num_words) ||
-            10 * => -10 *
-        lead too small: 10 * math.sqrt(num_words) * => || 3 * || 10 * => 1 *
+        no word leads: {ROLLED} => torch.ones(num_words, num_words)
+        lead too small: 10 * math.sqrt(num_words) * =>
         looks at the mirrored word: {ROLLED} => torch.eye(num_words).flip(1)
         widths differ: return W_query => return W_query[:-1]
     """),

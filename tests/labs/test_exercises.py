@@ -188,16 +188,13 @@ MALFORMED_TO_BUILD = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("old", "new", "sentence"), MALFORMED_TO_BUILD, ids=[f"{c[1]}" for c in MALFORMED_TO_BUILD])
-def test_a_malformed_exercise_to_build_is_refused_by_file_and_line(to_build, old, new, sentence):
-    change(to_build, old, new)
-    with pytest.raises(ValueError, match=r"labs/11_small.md, line \d+: ") as refused:
-        exercises.read(to_build)
-    refused.match(sentence)
-
-
-@pytest.mark.parametrize(("old", "new", "sentence"), MALFORMED, ids=[case[2][-40:] for case in MALFORMED])
-def test_a_malformed_exercise_is_refused_by_file_and_line(lab, old, new, sentence):
+@pytest.mark.parametrize(
+    ("make", "old", "new", "sentence"),
+    [(small_course.make, *row) for row in MALFORMED]
+    + [(small_course.make_to_build, *row) for row in MALFORMED_TO_BUILD],
+)
+def test_a_malformed_exercise_is_refused_by_file_and_line(tmp_path, make, old, new, sentence):
+    lab = make(tmp_path)
     change(lab, old, new)
     with pytest.raises(ValueError, match=r"labs/11_small.md, line \d+: ") as refused:
         exercises.read(lab)

@@ -32,12 +32,8 @@ def mutants(source: str, count: int = 20) -> list[str]:
     tree = ast.parse(source)
     original = ast.unparse(tree)
     kinds: dict[str, list[str]] = {}
-    for kind, change, undo in _changes(tree):
-        change()
-        mutant = ast.unparse(tree)
-        undo()
-        known = {original, *sum(kinds.values(), [])}
-        if mutant not in known:
+    for kind, mutant in _changed(tree):
+        if mutant not in {original, *sum(kinds.values(), [])}:
             kinds.setdefault(kind, []).append(mutant)
     for found in kinds.values():
         random.Random(0).shuffle(found)
@@ -47,30 +43,24 @@ def mutants(source: str, count: int = 20) -> list[str]:
     return [*drawn, *rare][:count]
 
 
-def _changes(tree: ast.AST) -> Iterator[tuple]:
-    """Each possible change: its kind, a function that makes it, and one that takes it back."""
+def _changed(tree: ast.AST) -> Iterator[tuple[str, str]]:
+    """Each possible change: its kind, and the text that it makes of the tree."""
     for function in [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]:
         arguments = [a.arg for a in function.args.args if a.arg != "self"]
         made = [n for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
         for parent in ast.walk(function):
             for field, value in ast.iter_fields(parent):
-                places = enumerate(value) if isinstance(value, list) else [(None, value)]
-                for place, node in places:
+                holder, places = (value, range(len(value))) if isinstance(value, list) else (vars(parent), [field])
+                for place in places:
+                    node = holder[place]
                     if isinstance(node, ast.AST):
                         before = [n.id for n in made if n.lineno < getattr(node, "lineno", 0)]
                         known = list(dict.fromkeys(arguments + before))
                         for kind, new in itertools.chain(_instead(node, known), _rarely_instead(node, known)):
-                            yield kind, *_swap(parent, field, place, node, new)
-
-
-def _swap(parent: ast.AST, field: str, place: int | None, old: ast.AST, new: ast.AST) -> tuple:
-    def put(node):
-        if place is None:
-            setattr(parent, field, node)
-        else:
-            getattr(parent, field)[place] = node
-
-    return lambda: put(new), lambda: put(old)
+                            holder[place] = new
+                            text = ast.unparse(tree)
+                            holder[place] = node
+                            yield kind, text
 
 
 def _instead(node: ast.AST, known: list[str]) -> Iterator[tuple[str, ast.AST]]:

@@ -7,7 +7,6 @@ import ast
 import inspect
 import re
 import sys
-import textwrap
 import time
 from copy import deepcopy
 from functools import cache
@@ -34,6 +33,7 @@ from shared.model import masked_softmax
 
 ROOT = Path(__file__).resolve().parents[2]
 COURSE = {name: thing for name, thing in vars(check).items() if isinstance(thing, Exercise)}
+FILES = "".join(module.read_text() for module in (ROOT / "shared/check").glob("*.py"))
 UNNAMED = {"raises", "other numbers", "wrong shape", "wrong type", "wrong dtype", "not a number", "returns nothing"}
 
 
@@ -74,24 +74,16 @@ def defined(name: str, code: str):
 # --- the labs and the checks are of one mind ---------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def of_the_labs() -> dict[str, exercises.Exercise]:
-    """The exercises as they stand in the labs."""
-    return {exercise.name: exercise for found in exercises.read_all(ROOT).values() for exercise in found}
-
-
-@pytest.mark.parametrize("name", COURSE)
-def test_the_solution_of_a_check_stands_in_the_lab_letter_for_letter(name, of_the_labs):
-    """In the cell of an exercise to build, below the check of any other. Each name that the check takes is there."""
-    exercise, lines = of_the_labs[name], of_the_labs[name].solution.split("\n")
-    nodes = {node.name: node for node in ast.parse(exercise.solution).body if hasattr(node, "name")}
-    for thing in (COURSE[name].solution, *COURSE[name].besides):
-        node = nodes[thing.__name__]
-        in_the_lab = "\n".join(lines[node.lineno - 1 : node.end_lineno])
-        assert textwrap.dedent(inspect.getsource(thing)).rstrip() == in_the_lab
-    assert COURSE[name].name == name
-    taken = [thing.__name__ for thing in (COURSE[name].solution, *COURSE[name].besides)]
-    assert exercise.kind != "build" or exercise.check == f"{', '.join(taken)} = check.{name}.use({', '.join(taken)})"
+def test_the_solution_of_a_check_stands_in_the_lab_letter_for_letter():
+    """In the cell of an exercise to build, below the check of any other; and the check takes it."""
+    in_the_labs = {exercise.name: exercise for found in exercises.read_all(ROOT).values() for exercise in found}
+    for name, check_ in COURSE.items():
+        exercise, taken = in_the_labs[name], check_.solution.__name__
+        (node,) = (node for node in ast.parse(exercise.solution).body if getattr(node, "name", "") == taken)
+        in_the_lab = exercise.solution.split("\n")[node.lineno - 1 : node.end_lineno]
+        assert check_.source.rstrip().split("\n") == in_the_lab
+        assert check_.name == name
+        assert exercise.kind != "build" or exercise.check == f"{taken} = check.{name}.use({taken})"
 
 
 def test_what_a_check_points_to_is_a_heading_of_the_labs():
@@ -109,9 +101,8 @@ def test_what_a_check_points_to_is_a_heading_of_the_labs():
 
 
 def test_every_sentence_is_said_by_an_exercise_or_where_a_mistake_is_found():
-    files = "".join(module.read_text() for module in (ROOT / "shared/check").glob("*.py"))
     said = {mistake.key for exercise in COURSE.values() for mistake in exercise.mistakes}
-    assert [key for key in SENTENCES if key not in said and f'"{key}"' not in files] == []
+    assert [key for key in SENTENCES if key not in said and f'"{key}"' not in FILES] == []
 
 
 def test_no_name_has_two_sentences():
@@ -121,8 +112,7 @@ def test_no_name_has_two_sentences():
 
 
 def test_a_mistake_found_by_looking_at_the_answer_has_a_sentence():
-    files = "".join(module.read_text() for module in (ROOT / "shared/check").glob("*.py"))
-    assert set(re.findall(r'Wrong\(\s*"(.*?)"', files)) <= set(SENTENCES)
+    assert set(re.findall(r'Wrong\(\s*"(.*?)"', FILES)) <= set(SENTENCES)
 
 
 @pytest.mark.parametrize("name", CHECKS)

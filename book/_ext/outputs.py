@@ -136,7 +136,7 @@ def printed(text: str) -> str:
 
 
 def together(html: str) -> str:
-    """No line ends with the sign before an interval, or begins with a unit; a cell that begins with a sign is narrow."""
+    """No line ends with the sign before an interval or begins with a unit; a cell that begins with a sign is narrow."""
     html = re.sub(r"(?<=\d) (?=(?:ms|s|kB|MB|GB)\b)", "\N{NO-BREAK SPACE}", html)
     return html.replace(">± ", ">±").replace(" ± ", " ±\N{NO-BREAK SPACE}")
 

@@ -3,6 +3,7 @@
 Most of them are tried on a tiny course of one lab, with a `shared` of one function.
 """
 
+import ast
 import os
 import re
 import shutil
@@ -126,9 +127,11 @@ def test_an_edit_while_a_lab_runs_makes_it_stale_again(made, monkeypatch):
     assert notebooks.read(made).metadata["lab"]["made_from"] != notebooks.made_from(made)
 
 
-def test_an_edit_in_shared_is_found_and_named(made):
+def test_an_edit_in_shared_is_found_and_a_docstring_is_not_one(made):
+    shared = made.parents[1] / "shared/model.py"
+    replace_in(shared, "Give it.", "Give the number.  # a comment changes nothing")
     assert not check_labs.problems(made)
-    replace_in(made.parents[1] / "shared/model.py", "return 41", "return 40")
+    replace_in(shared, "return 41", "return 40")
     (problem,) = check_labs.problems(made)
     assert "changed since: shared/model.py" in problem and "run `make labs LAB=01`" in problem
 
@@ -151,6 +154,13 @@ def test_another_version_of_what_numbers_come_from_is_found_and_one_of_a_tool_is
     assert not check_labs.problems(made)
     replace_in(root / "requirements.txt", "torch==", "torch==1.")
     assert any("changed since: the pins" in problem for problem in check_labs.problems(made))
+
+
+def test_an_f_string_means_the_same_under_every_python():
+    tree = ast.parse('f"{1:{2}.{3}f}"')
+    as_others_see_it = notebooks.plain(tree)
+    next(node for node in ast.walk(tree) if isinstance(node, ast.JoinedStr)).values.append(ast.Constant(""))
+    assert notebooks.plain(tree) == as_others_see_it
 
 
 def test_a_notebook_edited_by_hand_is_found_and_kept_and_made_again_it_is_the_same_file(made):

@@ -218,7 +218,7 @@ def main(place: Path) -> None:
     from shared import check as checks
 
     checks.run.SECONDS = seconds  # a mark must not hang on how busy the machine is
-    checks.Exercise.use = lambda self, answer, *besides: (answer, *besides) if besides else answer
+    checks.Exercise.use = lambda self, answer: answer
     prelude = [ast.parse(statement) for statement in lab["prelude"]]
     others, trials = pickle.loads((place / "trials.pkl").read_bytes())
     if sys.platform == "linux":

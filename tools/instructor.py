@@ -22,7 +22,7 @@ import notebooks
 import yaml
 
 ROOT = Path(__file__).resolve().parents[1]
-# What a lab's own line of time is counted by too, see CONTRIBUTING.md; a question is talked about in class.
+# What a lab's own line of time is counted by too, see labs/README.md; a question is talked about in class.
 WORDS_A_MINUTE, MINUTES_A_CELL, MINUTES_A_PREDICTION, MINUTES_A_QUESTION = 180, 0.5, 0.5, 2
 MINUTES_AN_EXERCISE = {"build": 5, "debug": 6, "experiment": 5, "": 5}
 FURTHER = "## Going further"

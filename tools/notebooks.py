@@ -192,8 +192,9 @@ def line_of(lab: Path, text: str, place: int = 0) -> str:
 def made_from(lab: Path) -> dict[str, str]:
     """Return a digest for each thing that the outputs depend on, by a name that tells a reader which it is.
 
-    All code of `shared` counts, and its data where a cell names the file. Its checks do not: each of the many changes
-    of them would execute every lab, where all that a lab shows of a check is its verdict, and nbval compares that.
+    All code of `shared` counts, comments and all, and its data where a cell names the file. Its checks do not: each of
+    the many changes of them would execute every lab, where all that a lab shows of a check is its verdict, and nbval
+    compares that.
     """
     root = lab.parent.parent
     code = [cell for cell in code_cells(generate(lab)) if not is_generated(cell)]
@@ -204,61 +205,25 @@ def made_from(lab: Path) -> dict[str, str]:
         if (path.suffix in (".py", ".js", ".css", ".csv") or (path.is_file() and path.name in named))
         and not path.is_relative_to(root / "shared/check")
     ]
-    cells = [[meaning(cell.source), "raises-exception" in cell.metadata.get("tags", [])] for cell in code]
+    cells = [[cell.source, "raises-exception" in cell.metadata.get("tags", [])] for cell in code]
     other = {"its code cells": cells, "the pins": pins(root)}
     if (language := identity.read(root)["language"]) != "en":  # in which checks speak
         other["the language"] = language
     return {name: _sha(json.dumps(part)) for name, part in other.items()} | {
-        path.relative_to(root).as_posix(): digest(path) for path in files
+        path.relative_to(root).as_posix(): _sha(path.read_text("utf-8")) for path in files
     }
-
-
-def digest(*paths: Path) -> str:
-    """Return one digest of files. Comments and docstrings of Python do not count, nor does how it is laid out."""
-    return _sha("\n".join(meaning(path.read_text("utf-8"), path.suffix) for path in paths))
 
 
 def _sha(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-@functools.cache  # labs share modules, and each lab is looked at several times
-def meaning(text: str, suffix: str = "") -> str:
-    """Return what a file with this suffix, or a cell, says to Python; the text itself where it is no Python."""
-    if suffix not in ("", ".py"):
-        return text
-    tree = parse_cell(text)
-    # The first text of a cell is no docstring: it is shown.
-    return json.dumps(plain(tree.body if isinstance(tree, ast.Module) and not suffix else tree))
-
-
 def parse_cell(source: str) -> ast.Module | str:
     """Return the syntax tree of a cell, with magics turned into calls; its text when it is no Python."""
-    try:
-        return ast.parse(source)
-    except SyntaxError:
-        pass
     try:
         return ast.parse(TransformerManager().transform_cell(source))
     except SyntaxError:
         return source
-
-
-def plain(node: object) -> object:
-    """Return a syntax tree as lists that compare by meaning: without positions, comments and docstrings.
-
-    ast.dump does not do: it gives other texts under other versions of Python.
-    """
-    if isinstance(node, list):
-        return [plain(item) for item in node]
-    if not isinstance(node, ast.AST):
-        return repr(node)
-    fields = {name: value for name, value in ast.iter_fields(node) if value not in (None, []) and name != "ctx"}
-    if isinstance(node, ast.JoinedStr):  # Python 3.12 sees empty texts in some f-strings where others see none
-        fields["values"] = [part for part in node.values if not (isinstance(part, ast.Constant) and part.value == "")]
-    if isinstance(node, ast.Module | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-        fields["body"] = node.body[ast.get_docstring(node, clean=False) is not None :]
-    return [type(node).__name__, *([name, plain(value)] for name, value in sorted(fields.items()))]
 
 
 def pins(root: Path) -> list[str]:

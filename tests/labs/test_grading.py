@@ -176,31 +176,8 @@ print(json.dumps(said))
     assert "no notebook that can be read" in said["deep: double False"]
 
 
-def test_what_is_right_is_right_for_other_inputs_too(course):
-    """Each exercise of the course keeps its solution, and refuses a mistake, whatever the numbers in its cases are."""
-    code = """
-import importlib, sys
-from shared import check
-from shared.check import exercise
-exercise.OTHERS = int(sys.argv[1])
-core = ("exercise", "mistakes", "run", "compare", "layer")
-for name, module in list(sys.modules.items()):
-    if name.startswith("shared.check.") and name.split(".")[2] not in core:
-        importlib.reload(module)
-found = [each for each in vars(importlib.reload(check)).values() if isinstance(each, exercise.Exercise)]
-print(len(found), [each.name for each in found if not each(each.solution)])
-print([each.name for each in found if each.mistakes and each(each.edited[0][1])])
-"""
-    answer = subprocess.run(
-        [sys.executable, "-c", code, "12345"], cwd=small_course.ROOT, capture_output=True, text=True, timeout=300
-    )
-    assert answer.returncode == 0, answer.stderr
-    first, second = answer.stdout.splitlines()
-    assert int(first.split()[0]) > 30 and first.endswith(" []") and second == "[]", answer.stdout
-
-
-def test_a_right_answer_in_any_style_keeps_its_marks(tmp_path):
-    """The right answers of tests/quick, as the worker and the judge see them."""
+def test_for_inputs_drawn_anew_a_right_answer_in_any_style_keeps_its_marks_and_a_mistake_does_not(tmp_path):
+    """The right answers of tests/quick, as the worker and the judge see them; the solutions, as the checks do."""
     code = """
 import pathlib, sys, zipfile
 import numpy, torch
@@ -210,6 +187,8 @@ from right_answers import RIGHT
 course = grade.pack(small_course.ROOT, grade.plan(small_course.ROOT))
 found = judge.exercises(course)
 from shared.check.mistakes import edits
+print([name for name, each in found.items() if not each(each.solution)])
+print([name for name, each in found.items() if each.mistakes and each(each.edited[0][1])])
 tried, refused, file = 0, [], pathlib.Path(sys.argv[1])
 for name, styles in RIGHT.items():
     for style in edits(styles):
@@ -231,7 +210,8 @@ print(tried, refused)
         env=os.environ | {"PYTHONPATH": paths}, capture_output=True, text=True, timeout=300,
     )  # fmt: skip
     assert answer.returncode == 0, answer.stderr
-    packed, last = answer.stdout.splitlines()[-2:]
+    wrong_solutions, right_mistakes, *_, packed, last = answer.stdout.splitlines()
+    assert wrong_solutions == right_mistakes == "[]"
     tried, refused = last.split(" ", 1)
     assert int(tried) > 100 and refused == "[]"
     assert packed == "False", "a small file that unpacks to as many bytes as it likes was opened"

@@ -197,11 +197,11 @@ def test_the_language_of_the_settings_is_carried_to_the_checks(tmp_path, monkeyp
     file = Path(shutil.copy(ROOT / "shared/check/words.py", tmp_path / "shared/check"))
     small_course.change(file, f'\nLANGUAGE = "{identity.read(ROOT)["language"]}"', '\nLANGUAGE = "en"')
     monkeypatch.delenv("COURSE_LANGUAGE", raising=False)
-    assert runpy.run_path(str(file))["_"](" and ") == " and "
+    assert runpy.run_path(str(file))["_"]("in double precision") == "in double precision"
     file.write_text(identity.outdated(tmp_path)[file], "utf-8")
-    assert runpy.run_path(str(file))["_"](" and ") == " i "
+    assert runpy.run_path(str(file))["_"]("in double precision") == "w podwójnej precyzji"
     monkeypatch.setenv("COURSE_LANGUAGE", "en")
-    assert runpy.run_path(str(file))["_"](" and ") == " and "
+    assert runpy.run_path(str(file))["_"]("in double precision") == "in double precision"
 
 
 def test_the_edition_with_blanks_speaks_the_language_of_the_settings(tmp_path):
@@ -214,4 +214,4 @@ def test_the_edition_with_blanks_speaks_the_language_of_the_settings(tmp_path):
 
 def test_a_language_without_a_catalogue_is_english(monkeypatch):
     monkeypatch.setenv("COURSE_LANGUAGE", "xx")
-    assert runpy.run_path(words.__file__)["_"](" and ") == " and "
+    assert runpy.run_path(words.__file__)["_"]("in double precision") == "in double precision"

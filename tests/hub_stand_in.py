@@ -122,7 +122,7 @@ time.sleep = lambda seconds: None
 from shared.data import load_reviews, tokenize
 reviews = load_reviews("yelp", "quick")
 print(len(reviews.train), len(reviews.validation), len(reviews.test))
-print(sorted(set(reviews.train.labels)), tokenize(reviews.train.texts[0])[1:4])
+print(sorted(set(reviews.train.labels.tolist())), tokenize(reviews.train.texts[0])[1:4])
 print(reviews.train.texts[:3], reviews.test.texts[:3])
 """
 

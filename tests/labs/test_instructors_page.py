@@ -72,7 +72,8 @@ def test_one_file_switches_every_lab_to_data_of_one_s_own_and_a_failed_claim_is_
     cells = [
         "from shared import data\nsettings = data.start_lab()\nreviews = data.load_reviews(settings.source)",
         "def claim(holds):\n    assert holds\nclaim(len(reviews.train) == 160)\nclaim(len(reviews.test) == 25_000)",
-        "print(settings.source, sorted(reviews.train.rows + reviews.validation.rows + reviews.test.rows)[:3])",
+        "rows = [row for part in (reviews.train, reviews.validation, reviews.test) for row in part.rows.tolist()]",
+        "print(settings.source, sorted(rows)[:3])",
     ]
     code = "from IPython.core.interactiveshell import InteractiveShell\nshell = InteractiveShell.instance()\n"
     code += f"for cell in {cells!r}:\n    shell.run_cell(cell).raise_error()"

@@ -511,6 +511,10 @@ def test_axe_finds_nothing_the_page_never_scrolls_sideways_and_forced_colours_le
         settle(page)
         assert axe(page, **options) == []
         assert page.evaluate("document.documentElement.scrollWidth") <= width
+        small = page.evaluate("""() => [...document.querySelectorAll("#heads button, summary")]
+            .filter(e => e.checkVisibility()).map(e => [e.outerHTML, e.getBoundingClientRect()])
+            .filter(([, box]) => box.width < 24 || box.height < 24).map(([html]) => html.slice(0, 99))""")
+        assert small == [], "targets below 24 pixels"
     page.emulate_media(forced_colors="active")
     seen = "selector => getComputedStyle(document.querySelector(selector)).outlineStyle"
     for chosen in ("#heads-maps [aria-pressed=true]", "#heads-from [aria-pressed=true]"):

@@ -208,6 +208,7 @@ def test_the_mark_s_row_agrees_with_pytorch_on_pairs(functions, nets, data):
 def test_the_models_load_when_asked_for_by_keyboard_and_from_nowhere_else(visit, address, from_disk):
     address = SITE.as_uri() if from_disk else address
     page = visit(f"{address}/{PAGE}.html")
+    assert not [url for url in page.asked if "weights" in url or "safetensors" in url]
     page.locator("#try-load").focus()
     page.keyboard.press("Enter")
     page.wait_for_selector("#try-cards .verdict strong")
@@ -417,8 +418,19 @@ def test_axe_finds_nothing_and_the_page_never_scrolls_sideways(visit, address):
     for width in (360, 1440):
         page.set_viewport_size({"width": width, "height": 900})
         assert page.evaluate("document.documentElement.scrollWidth") <= width
+        small = page.evaluate("""() => [...document.querySelectorAll("#try button, .chips label, #try-slide, summary")]
+            .filter(e => e.checkVisibility()).map(e => [e.textContent, e.getBoundingClientRect()])
+            .filter(([, box]) => box.width < 24 || box.height < 24).map(([text]) => text)""")
+        assert small == [], "targets below 24 pixels"
     # So many cells: their colours would take it long.
     assert axe(page, rules={rule: {"enabled": False} for rule in COLOURS}) == []
+
+
+def test_words_move_but_for_who_asks_for_less_motion(page):
+    for motion in ("no-preference", "reduce"):
+        page.emulate_media(reduced_motion=motion)
+        times = page.evaluate("getComputedStyle(document.querySelector('#try-cards .w')).transitionDuration")
+        assert (set(times.split(", ")) == {"0s"}) == (motion == "reduce")
 
 
 def test_on_paper_stand_the_verdicts_or_a_sentence_and_without_scripts_where_the_models_are(visit, address):

@@ -262,8 +262,7 @@ def _exercise(lab: Path, cells: list, place: int, checks: set[str]) -> Exercise:
         raise refuse(f"has a check that does not fit its kind: it needs {form}, or another kind in its heading.")
     asked = [node.id for node in ast.walk(call.value) if isinstance(node, ast.Name) and node.id != "check"]
     if kind == "build":
-        given_back = [node.id for node in ast.walk(call.targets[0]) if isinstance(node, ast.Name)]
-        if not asked or given_back != asked:
+        if len(asked) != 1 or ast.unparse(call.targets[0]) != asked[0]:
             raise refuse(f"has to give back under the same name what its check takes: {form}.")
 
     text = cells[place + 2].source if place + 2 < len(cells) and cells[place + 2].cell_type == "markdown" else ""

@@ -34,7 +34,7 @@ def to_mathml(latex: str, display: bool, letters_have_roles: bool = False) -> st
     except Exception as error:  # the library raises a class of its own for every kind of slip
         raise ValueError(f"the formula {latex!r} is not understood ({type(error).__name__}: {error})") from error
     # A minus behind a sign, as in W = -1, belongs to its number; a browser sees that only at the beginning of a row.
-    behind_sign = r"(<mo[^>]*>(?!(?:&#x00029;|&#x0005D;|&#x0007C;|[)\]|!])</mo>)[^<]*</mo>)<mo>(?=&#x02212;</mo>)"
+    behind_sign = r"(<mo[^>]*>(?!&#x000(?:21|29|7C|7D);|])[^<]*</mo>)<mo>(?=&#x02212;</mo>)"  # but for ! ) | } ]
     markup = re.sub(behind_sign, r'\1<mo form="prefix">', markup)
     unknown = re.search(r"<m[io]>(\\\w*|&)</m[io]>", markup)
     if unknown:

@@ -213,6 +213,14 @@ def test_code_has_elements_for_what_has_a_colour_and_keeps_its_text():
     assert finished.finished(nested) == nested
 
 
+def test_a_long_name_of_a_file_may_break_and_a_number_stays_with_its_sign_and_its_unit():
+    name = '<span class="pre">labs/12_a_published_model.ipynb</span>'
+    assert finished.finished(name).count("<wbr>") == 5 and finished.finished(name).replace("<wbr>", "") == name
+    assert finished.finished('<span class="pre">f(a.b)</span>') == '<span class="pre">f(a.b)</span>'
+    assert finished.finished("<p>.9 ± .1</p>") == "<p>.9 ±\u00a0.1</p>"
+    assert "12\u00a0ms, 3\u00a0MB and 4 more" in printed("12 ms, 3 MB and 4 more")
+
+
 def test_the_root_and_a_wrong_address_lead_to_the_welcome_page_which_speaks_of_every_lab():
     links = [given for given in built(TOC["root"]).every("a") if "reference" in given.get("class", "")]
     stems = [*dict.fromkeys(Path(given["href"]).stem for given in reversed(links))][::-1]  # a button to start is first
@@ -249,6 +257,8 @@ def test_a_function_stands_apart_and_no_line_begins_with_the_comma_behind_a_form
     assert f"{a}{space}<mi>ln</mi>{space}{a}" in formulas.to_mathml(r"a \ln a", display=False)
     assert "mspace" not in formulas.to_mathml(r"\cos(a - b)", display=False)
     formula = formulas.to_mathml("k", display=False)
+    for behind, form in [(sign, ' form="prefix"') for sign in "=(,"] + [(end, "") for end in "2!)|]"]:
+        assert f"<mo{form}>&#x02212;</mo>" in formulas.to_mathml(f"{behind} -1", display=False), behind
     for together in (f"{formula},", f"({formula}).", f"“{formula}”"):
         kept = finished.WITH_MARKS.sub(r"<\g<0>>", f"{formula} in {together} and {formula} alone")
         assert kept == f"{formula} in <{together}> and {formula} alone"
@@ -305,6 +315,11 @@ def test_printed_columns_become_a_table_with_headings_that_keeps_each_letter(tex
     assert rows(html) == wanted and "<th>" not in html  # each says of what it is the heading
     assert html.count('<tr><th scope="row"') == html.partition("<tbody>")[2].count("<tr>")
     assert re.sub(r"<[^>]+>|\s", "", html) == re.sub(r"\s", "", escape(text, quote=False))
+
+
+def test_columns_of_numbers_alone_end_at_one_place():
+    html = printed("model  share  kind\nmean    0.9   as 1\nlong   12.5   as 2")
+    assert re.findall('class="figure"[^>]*>([^<]*)', html) == ["share", "0.9", "12.5"]
 
 
 def test_a_cell_of_a_data_frame_knows_the_name_of_its_column():

@@ -93,12 +93,6 @@ def test_a_cell_may_say_which_of_its_functions_are_left_to_the_student(to_build)
     assert "self.project = nn.Linear(dim, dim)" in start and start.count("your turn") == 1
 
 
-def test_two_names_go_in_and_come_back(to_build):
-    change(to_build, "Twice = check.twice.use(Twice)", "Twice, helped = check.twice.use(Twice, helped)")
-    change(to_build, "class Twice(nn", "def helped(x):\n    return 2 * x\n\n\nclass Twice(nn")
-    assert exercises.read(to_build)[0].verdict == "check.twice(Twice)"
-
-
 @pytest.mark.parametrize(
     ("code", "left"),
     [
@@ -179,6 +173,7 @@ MALFORMED_TO_BUILD = [
     ("Twice = check.twice.use(Twice)", "check.twice(Twice)", "has a check that does not fit its kind"),
     ("Twice = check.twice.use(Twice)", "check.twice.use(Twice)", "needs its check right below the starting cell"),
     ("Twice = check.twice.use(Twice)", "Mine = check.twice.use(Twice)", "has to give back under the same name"),
+    ("check.twice.use(Twice)", "check.twice.use(Twice, nn)", "has to give back under the same name"),
     ("Twice = check.twice.use(Twice)", "Twin = check.twice.use(Twin)", "checks Twin, which its solution does not"),
     ("A map doubled", "```python\n2\n```\n\nA map doubled", "has code in its folded solution"),
     ("<summary>Hint</summary>\n\nTwo", "<summary>Help</summary>\n\nTwo", "has no folded hint"),

@@ -74,9 +74,11 @@ def encode(split: Split, vocabulary: Vocabulary, cut: int | None = REVIEW_TOKENS
     known = np.array([(encoded[row] != UNK).any() for row in range(len(split))])  # (reviews,)
     unknown = np.flatnonzero(~known)
     if len(unknown) and not drop_unknown:
+        words = " ".join(split.words[place] for place in split[unknown[0]])
         raise ValueError(
             f"{len(unknown)} of {len(split)} texts hold no word of the vocabulary; the first is row {unknown[0]}: "
-            f"{split.texts[unknown[0]][:60]!r}. Mend or remove them, or pass drop_unknown=True to leave them out."
+            f"{(split.texts[unknown[0]] if split.texts else words)[:60]!r}. "
+            "Mend or remove them, or pass drop_unknown=True to leave them out."
         )
     if len(unknown) == len(split):
         raise ValueError(f"None of the {len(split)} texts holds a word of the vocabulary; is it the right one?")

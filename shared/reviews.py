@@ -165,6 +165,7 @@ class Split:
 
     def __getitem__(self, row: int) -> np.ndarray:
         """The ids of one review, (tokens,)."""
+        row = range(len(self))[row]  # counted from the end, too
         return self.ids[self.offsets[row] : self.offsets[row + 1]]
 
     @property
@@ -173,8 +174,17 @@ class Split:
         return np.diff(self.offsets)
 
     def take(self, rows: Sequence[int], cut: int | None = None) -> "Split":
-        """The reviews in these rows, in this order, each cut to its first `cut` tokens (None: whole)."""
-        rows = np.asarray(rows)
+        """The reviews in these rows, in this order, each cut to its first `cut` tokens (None: whole).
+
+        Raises:
+            ValueError: no rows, or a cut below 1.
+            IndexError: a row that is not there.
+        """
+        rows = np.arange(len(self))[rows]  # a mask of True and False, too, and rows counted from the end
+        if len(rows) == 0:
+            raise ValueError("No review is left: of these rows there is none. Take one at least.")
+        if cut is not None and cut < 1:
+            raise ValueError(f"cut is {cut}; it accepts 1 or more tokens, or None for whole reviews.")
         chosen = [self[row][:cut] for row in rows]
         return Split(
             np.concatenate(chosen),

@@ -169,6 +169,33 @@ def test_a_text_without_a_known_word_is_named_or_left_out(small):
     assert left.labels.tolist() == [1, 1] and left[1].tolist() == [vocabulary.id("film")]
     with pytest.raises(ValueError, match="None of the 1 texts"):
         encode(tokenized(["zzz"], [1]), vocabulary, drop_unknown=True)
+    other = build_vocabulary(tokenized(["zzz zzz"], [1]))
+    with pytest.raises(ValueError, match="2 of 2 texts .* row 0: 'good'"):  # ids keep no texts
+        encode(left, other)
+
+
+def test_reviews_are_taken_by_number_from_either_end_or_by_a_mask_and_cut(small):
+    split, _, _ = small
+    for rows in ([4, 1], np.array([-1, 1]), torch.tensor([4, 1])):
+        taken = split.take(rows, 2)
+        assert [row.tolist() for row in taken] == [split[4][:2].tolist(), split[-4][:2].tolist()]
+        assert (taken.texts, taken.labels.tolist()) == ([TEXTS[4], TEXTS[1]], [1, 0])
+        assert taken.rows.tolist() == [4, 1]
+    assert split.take(split.labels == 0).texts == [TEXTS[1], TEXTS[3]]
+
+
+@pytest.mark.parametrize(
+    ("rows", "cut", "error", "message"),
+    [
+        ([], None, ValueError, "No review is left"),
+        ([0], 0, ValueError, "cut is 0; it accepts 1 or more"),
+        ([0], -1, ValueError, "cut is -1; it accepts 1 or more"),
+        ([5], None, IndexError, "index 5 is out of bounds for axis 0 with size 5"),
+    ],
+)
+def test_reviews_that_cannot_be_taken_are_refused_with_a_sentence(small, rows, cut, error, message):
+    with pytest.raises(error, match=message):
+        small[0].take(rows, cut)
 
 
 # --- examples and batches ----------------------------------------------------------------------------------------

@@ -124,6 +124,14 @@ def test_numbered_things_to_guess_belong_to_the_question_and_are_no_choices(writ
     assert prediction.text.endswith("2. two")
 
 
+def test_ids_of_other_cells_stay_when_a_question_gets_choices(write):
+    ids = [
+        [cell.id for cell in notebooks.generate(write(text)).cells]
+        for text in (PREDICTED, PREDICTED.replace("- four\n", ""))
+    ]
+    assert [a == b for a, b in zip(*ids, strict=True)] == [True, True, True, False, True, True]
+
+
 @pytest.mark.parametrize(
     "slip", ["**Predict:** how many?", "**Predict**, and write it down: how many?", "Look. Predict: how many?",
              "First a sentence. **Predict.** How many?"]

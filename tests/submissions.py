@@ -443,8 +443,8 @@ def hand_in(course: Path, folder: Path, names) -> None:
 
 def look(course: Path, folder: Path, *arguments: str, alone: bool = True, timeout: float = 3000):
     """Look through a folder as `make grade` does, for the course below `course`; `alone`: with Linux's namespaces."""
-    code = "import sys, pathlib, endings, grade, judge\ngrade.ROOT = pathlib.Path.cwd()\n"
-    code += "" if alone else "judge.alone = lambda: []\n"
+    code = "import sys, pathlib, endings, grade, grade_notebook\ngrade.ROOT = pathlib.Path.cwd()\n"
+    code += "" if alone else "grade_notebook.alone = lambda: []\n"
     code += "endings.run(grade.main, sys.argv[1:], stopped='All is kept.')"
     environment = os.environ | {"PYTHONPATH": str(TOOLS), "OMP_NUM_THREADS": "1", "TMPDIR": str(folder.parent)}
     return subprocess.run(

@@ -1,9 +1,9 @@
 """Looks through a folder of submitted notebooks and writes a table: one row a student, points for each exercise.
 
 The rule: what stands in the folder is a student's, a notebook or a folder of notebooks, and its name is the student's,
-unless a roster says another. Notebooks are read before the first one runs. Then `judge.py` judges one after the other;
-what goes wrong there costs this student's row and no other. Each row is kept as soon as it is known, so a run that was
-stopped goes on, behind the notebook it was stopped at. No sandbox: see book/instructors.md.
+unless a roster says another. Notebooks are read before the first one runs. Then `grade_notebook.py` judges one after the
+other; what goes wrong there costs this student's row and no other. Each row is kept as soon as it is known, so a run
+that was stopped goes on, behind the notebook it was stopped at. No sandbox: see book/instructors.md.
 """
 
 import argparse
@@ -20,7 +20,7 @@ from pathlib import Path
 
 import endings
 import exercises
-import judge
+import grade_notebook
 import notebooks
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -151,7 +151,7 @@ def belongs_to(submission: str, names: dict[str, str]) -> str:
 # The table
 
 
-def row(outcomes: list[judge.Judged], columns: dict[str, tuple[str, int]]) -> dict[str, str]:
+def row(outcomes: list[grade_notebook.Judged], columns: dict[str, tuple[str, int]]) -> dict[str, str]:
     """Return a student's row without the name. `columns` says of which lab each exercise is, and its points."""
     cells, total, remarks = {}, 0, [outcome.remark for outcome in outcomes if outcome.remark]
     for name, (lab, points) in columns.items():
@@ -213,18 +213,18 @@ def grade(root: Path, folder: Path, number: str, names: dict[str, str], seconds:
     except ValueError:
         raise ValueError(f"{file} is damaged: delete it, and all of them are judged anew.") from None
 
-    def judged(student: str, notebook: bytes | str) -> judge.Judged:
+    def judged(student: str, notebook: bytes | str) -> grade_notebook.Judged:
         if isinstance(notebook, str):
-            return judge.Judged(remark=notebook)
+            return grade_notebook.Judged(remark=notebook)
         key = hashlib.sha256(json.dumps([student, *limits]).encode() + notebook).hexdigest()
         before = kept.get(key, 0)
         if isinstance(before, dict):
-            return judge.Judged(**before)
+            return grade_notebook.Judged(**before)
         if before >= 2:  # once may have been chance
-            return judge.Judged(remark="it ended the whole run, twice: look at it by hand, with care")
+            return grade_notebook.Judged(remark="it ended the whole run, twice: look at it by hand, with care")
         endings.replace(file, json.dumps(kept | {key: before + 1}))
         try:
-            outcome = judge.judge(notebook, course, lab, seconds, gigabytes)
+            outcome = grade_notebook.judge(notebook, course, lab, seconds, gigabytes)
         except KeyboardInterrupt:
             endings.replace(file, json.dumps(kept))
             raise
@@ -265,7 +265,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--seconds", type=float, default=60, help="for a notebook (60)")
     parser.add_argument("--gigabytes", type=float, default=2, help="of memory, beyond what PyTorch takes (2)")
     given = parser.parse_args(arguments)
-    if not judge.alone():
+    if not grade_notebook.alone():
         print("Submissions are not shut in here: “What this cannot keep out” in book/instructors.md.", file=sys.stderr)
     try:
         names = roster(given.roster) if given.roster else {}

@@ -1,10 +1,10 @@
-"""Runs the answers of one submitted notebook, in a process and a folder of its own that `judge.py` made for it.
+"""Runs the answers of one submitted notebook, in a process and a folder that `grade_notebook.py` made for it.
 
 The rule: first the definitions of all cells that the student added or changed, in their order, and the check of each
 exercise behind every cell that defines its answer, and once more at the end. What is not right by then gets a second
 run, of those cells as they stand. The lab's own cells are never run, apart from its imports and definitions. What is
 found of an exercise goes to a file at once, so that a crash loses only what would have come later. All of it is a
-student's word: `judge.py` believes an answer only for what it gives on inputs that stand in no notebook.
+student's word: `grade_notebook.py` believes an answer only for what it gives on inputs that stand in no notebook.
 """
 
 import ast
@@ -129,7 +129,7 @@ def judged(exercise: dict, answer: object, error: BaseException | None, checks: 
 
 
 def outputs(check: object, answer: object, trials: list) -> list:
-    """Return what an answer gives in trials with inputs, and for a layer weights, that `judge.py` drew."""
+    """Return what an answer gives in trials with inputs, and for a layer weights, that `grade_notebook.py` drew."""
     import torch
 
     from shared.check import exercise, run

@@ -204,7 +204,7 @@ def autograders(root: Path, folder: Path) -> list[str]:
     labs = grade.plan(root)
     shutil.rmtree(folder, ignore_errors=True)
     endings.replace(folder / "files/course.zip", grade.pack(root, labs))
-    for name in ("judge.py", "otter_answers.py"):
+    for name in ("grade_notebook.py", "otter_answers.py"):
         endings.replace(folder / "files" / name, Path(__file__).with_name(name).read_bytes())
     endings.replace(folder / "otter_config.json", json.dumps({"plugins": ["files.otter_answers.Apart"]}))
     needs = (root / "requirements.txt").read_text("utf-8") + "psutil\n"

@@ -1,8 +1,9 @@
 """What otter-grader runs: the plugin that keeps a submission out of otter's own process, and what its tests ask.
 
 The rule: otter's kernel gets an empty notebook in place of the student's, so none of the student's code runs where
-marks are counted. There the tests call `check`, which has `judge.py` run the answers, shut in, and judge them. Lies in
-each autograder's `files/`, beside `judge.py` and `course.zip`; otter finds the plugin as `files.otter_answers.Apart`.
+marks are counted. There the tests call `check`, which has `grade_notebook.py` run the answers, shut in, and judge them.
+Lies in each autograder's `files/`, beside `grade_notebook.py` and `course.zip`; otter finds the plugin as
+`files.otter_answers.Apart`.
 """
 
 import shutil
@@ -32,11 +33,11 @@ class Apart(AbstractOtterPlugin):
 @cache
 def findings(lab: str) -> dict[str, dict]:
     """Return what is said of each exercise in the notebook beside this file. Raises AssertionError for no notebook."""
-    import judge
+    import grade_notebook
 
     notebooks = list(Path.cwd().glob("*.ipynb"))
     assert len(notebooks) == 1, f"There has to be one notebook, and there are {len(notebooks)}."
-    judged = judge.judge(notebooks[0].read_bytes(), Path("course.zip").read_bytes(), lab)
+    judged = grade_notebook.judge(notebooks[0].read_bytes(), Path("course.zip").read_bytes(), lab)
     assert judged.found, judged.remark
     return {name: finding | {"remark": judged.remark} for name, finding in judged.found.items()}
 

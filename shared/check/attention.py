@@ -178,7 +178,7 @@ AXES = {"features": "features.shape[2]", "tokens": "keys.shape[1]", "texts": "ke
 SCORES, WEIGH = "queries @ keys.transpose(1, 2)", "masked_softmax(scores, mask.unsqueeze(1))"
 
 
-def layer(brought: str, scores: str = "scores", others=("queries", "keys"), **widths: str) -> list[Mistake]:
+def layer_mistakes(brought: str, scores: str = "scores", others=("queries", "keys"), **widths: str) -> list[Mistake]:
     """The mistakes of the layers of labs 3 and 4; `brought` is what the weights bring back.
 
     `scores` and `others` are the code that gives the scores, and queries and keys, where the weights are used.

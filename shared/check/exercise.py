@@ -34,7 +34,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from . import compare, layer, run
+from . import answer_code, compare, layer, run
 from .mistakes import SENTENCES, Mistake, NotDone, Wrong, read_again
 from .run import Raised
 from .words import _
@@ -274,7 +274,7 @@ class Exercise:
 
     def _last_look(self, answer: Any, trial: Trial, go: Callable) -> None:
         """Raise Wrong when an answer whose numbers are right could not learn, or takes a way that is ruled out."""
-        used = [name for name in self.without if name in run.names(answer)]
+        used = [name for name in self.without if name in answer_code.names(answer)]
         if used:
             raise Wrong("the work left to another function", see=self.see, name=used[0])
         if self.parts:
@@ -328,9 +328,9 @@ class Exercise:
 
     def _overlooked(self, answer: Any) -> Wrong | None:
         """What the code of a wrong answer shows: an argument that it does not use, or something from elsewhere."""
-        if found := run.outside_data(answer):
+        if found := answer_code.outside_data(answer):
             return Wrong("a global in place of the argument", name=found[0])
-        arguments = zip(run.unused(answer), run.unused(self.solution), strict=False)
+        arguments = zip(answer_code.unused(answer), answer_code.unused(self.solution), strict=False)
         if found := [name for name, own in arguments if name and not own]:
             return Wrong("an argument is not used", see=self.see, name=found[0])
         return None

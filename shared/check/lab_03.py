@@ -9,7 +9,17 @@ from torch import Tensor, nn
 
 from ..model import masked_softmax
 from ..training import mean_and_interval
-from .attention import EACH, LAYER, attention_by_pytorch, batches, check_bias, layer, real_tokens, scaling, weighing
+from .attention import (
+    EACH,
+    LAYER,
+    attention_by_pytorch,
+    batches,
+    check_bias,
+    layer_mistakes,
+    real_tokens,
+    scaling,
+    weighing,
+)
 from .compare import check_shape, kind
 from .exercise import Case, Exercise, draw, drawn
 from .experiment import asked, by_sums, over_seeds
@@ -54,7 +64,7 @@ add_queries = Exercise(
     tried="six batches, with padding and without, k below and above d, one token, large scores, in double precision, "
     "against PyTorch's scaled_dot_product_attention",
     see=LAYER,
-    mistakes=layer("features")
+    mistakes=layer_mistakes("features")
     + edits(f"""
         {EACH}
         each token asks only itself: {ALONE} (weights.unsqueeze(2) * features).sum(dim=1) ||

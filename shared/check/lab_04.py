@@ -9,7 +9,7 @@ from torch import nn
 from .. import training
 from ..model import SelfAttention as CourseLayer
 from ..model import masked_softmax
-from .attention import COUNTED, PADDING, attention_by_pytorch, batches, layer, real_tokens
+from .attention import COUNTED, PADDING, attention_by_pytorch, batches, layer_mistakes, real_tokens
 from .exercise import Case, Exercise, draw
 from .experiment import asked
 from .mistakes import Wrong, edits
@@ -72,7 +72,7 @@ whole_layer = Exercise(
     tried="six batches, with padding and without, k and d_v below and above d, one token, large scores, in double "
     "precision, against PyTorch's scaled_dot_product_attention",
     see=VALUES,
-    mistakes=layer(
+    mistakes=layer_mistakes(
         "values", AGAIN, ("self.W_query(features)", "self.W_key(features)"), values="self.W_value(features).shape[2]"
     )
     + edits("""

@@ -1,8 +1,6 @@
-"""Runs the reader's code safely: it ends, it prints nothing, and it leaves nothing behind."""
+"""Runs the reader's code safely: it ends, prints nothing and leaves nothing behind. Also counts its multiplications."""
 
 import contextlib
-import dis
-import inspect
 import linecache
 import math
 import os
@@ -12,7 +10,6 @@ import signal
 import sys
 import threading
 import traceback
-import types
 import warnings
 from collections.abc import Callable, Iterator
 from copy import deepcopy
@@ -24,6 +21,7 @@ import torch
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
+from .answer_code import codes
 from .mistakes import NotDone, Wrong
 from .words import _
 
@@ -207,54 +205,7 @@ def _same(one: Any, other: Any) -> bool:
     return type(one) is type(other) and (one == other) is not False
 
 
-# --- what the reader's code looks like, and what it does ---------------------------------------------------------
-
-
-def _functions(answer: Any) -> list[types.FunctionType]:
-    """The function, or the methods of the class."""
-    found = vars(answer).values() if inspect.isclass(answer) else [inspect.unwrap(answer)]
-    return [function for function in found if isinstance(function, types.FunctionType)]
-
-
-def codes(answer: Any) -> list[types.CodeType]:
-    """The compiled code of a function, or of the methods of a class, and of what is defined within."""
-    found = [function.__code__ for function in _functions(answer)]
-    for code in found:
-        found += [inner for inner in code.co_consts if isinstance(inner, types.CodeType)]
-    return found
-
-
-def _around(answer: Any) -> dict[str, Any]:
-    """The notebook in which an answer stands."""
-    return next((function.__globals__ for function in _functions(answer)), {})
-
-
-def names(answer: Any) -> set[str]:
-    """All names of functions, methods and globals that an answer uses, except itself; an alias counts by what it is."""
-    around, found = _around(answer), set()
-    for code in codes(answer):
-        for i in dis.get_instructions(code):
-            if i.argval in code.co_names and not (i.opname == "LOAD_GLOBAL" and around.get(i.argval) is answer):
-                found |= {i.argval, getattr(around.get(i.argval), "__name__", i.argval)}
-    return found
-
-
-def unused(answer: Any) -> list[str]:
-    """The arguments that a function, or a layer's `forward`, never looks at, "" for those it uses."""
-    function = inspect.unwrap(getattr(answer, "forward", answer))
-    if not isinstance(function, types.FunctionType):
-        return []
-    code, used = function.__code__, {"self"}
-    for i in (i for part in codes(function) for i in dis.get_instructions(part) if "LOAD" in i.opname):
-        used |= set(i.argval if isinstance(i.argval, tuple) else [i.argval])  # newer versions load two names at once
-    return ["" if name in used else name for name in code.co_varnames[: code.co_argcount]]
-
-
-def outside_data(answer: Any) -> list[str]:
-    """The names of tensors and numbers of the notebook that an answer reads instead of its arguments."""
-    around, data = _around(answer), (Tensor, np.ndarray, int, float, list, tuple, nn.Module)
-    loaded = {i.argval for code in codes(answer) for i in dis.get_instructions(code) if i.opname == "LOAD_GLOBAL"}
-    return sorted(name for name in loaded if isinstance(around.get(name), data))
+# --- how much it does ---------------------------------------------------------------------------------------------
 
 
 class Watch(TorchFunctionMode):

@@ -11,7 +11,7 @@ import subprocess
 import sys
 
 import grade
-import judge
+import grade_notebook
 import pytest
 import small_course
 import submissions
@@ -112,7 +112,7 @@ def test_a_roster_names_students_and_those_who_handed_in_nothing(tmp_path):
 
 def test_of_two_notebooks_of_one_lab_the_better_answer_counts():
     def judged(state):
-        return judge.Judged("11_small", {"double": {"state": state, "mistake": "", "sentence": ""}})
+        return grade_notebook.Judged("11_small", {"double": {"state": state, "mistake": "", "sentence": ""}})
 
     row = grade.row([judged("correct"), judged("wrong")], {"double": ("11_small", 2)})
     assert (row["double"], row["total"]) == ("2", "2") and "2 notebooks of 11_small" in row["remark"]
@@ -182,10 +182,10 @@ def test_for_inputs_drawn_anew_a_right_answer_in_any_style_keeps_its_marks_and_a
 import pathlib, sys, zipfile
 import numpy, torch
 from scipy import stats
-import grade, grade_worker, judge, small_course
+import grade, grade_notebook, grade_worker, small_course
 from right_answers import RIGHT
 course = grade.pack(small_course.ROOT, grade.plan(small_course.ROOT))
-found = judge.exercises(course)
+found = grade_notebook.exercises(course)
 from shared.check.mistakes import edits
 print([name for name, each in found.items() if not each(each.solution)])
 print([name for name, each in found.items() if each.mistakes and each(each.edited[0][1])])
@@ -196,12 +196,12 @@ for name, styles in RIGHT.items():
         names |= vars(sys.modules[found[name].solution.__module__])
         exec(style.edited(found[name].source), names)
         answer = names[found[name].solution.__name__]
-        torch.save(grade_worker.outputs(found[name], answer, judge.draw(course, name)), file)
+        torch.save(grade_worker.outputs(found[name], answer, grade_notebook.draw(course, name)), file)
         tried += 1
-        refused += [] if judge.right(course, name, file) else [(name, style.name)]
+        refused += [] if grade_notebook.right(course, name, file) else [(name, style.name)]
 with zipfile.ZipFile(file, "a", zipfile.ZIP_DEFLATED) as large:
-    large.writestr(large.namelist()[0].partition("/")[0] + "/data/99", bytes(judge.FOUND_BYTES))
-print(judge.right(course, name, file))
+    large.writestr(large.namelist()[0].partition("/")[0] + "/data/99", bytes(grade_notebook.FOUND_BYTES))
+print(grade_notebook.right(course, name, file))
 print(tried, refused)
 """
     paths = os.pathsep.join(str(small_course.ROOT / folder) for folder in ("tools", "tests", "tests/quick"))

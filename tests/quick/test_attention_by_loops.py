@@ -1,7 +1,7 @@
 """Every classifier of `shared.model`, calculated a second time: one token after the other, with Python's own floats.
 
 Nothing here uses a matrix product, a batch or a mask of PyTorch, so a mistake in those cannot hide in both. The blocks
-of the encoder are held against PyTorch's own in test_heads.py.
+of the encoder are held against PyTorch's own in test_multi_head.py.
 """
 
 import math

@@ -1,8 +1,4 @@
-"""Plots and shaded words: what is drawn is what was given, it can be read, and bad input is answered."""
-
-import re
-import subprocess
-import sys
+"""Plots: what is drawn is what was given, it can be read, and bad input is answered."""
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -10,12 +6,11 @@ import pytest
 import torch
 from matplotlib.colors import to_hex, to_rgb
 from matplotlib.text import Text
-from test_colours import contrast, mixed
+from test_colours import contrast
 
-from shared.figures import curves, heat_map, intervals, shaded_words
-from shared.figures.colours import NEUTRALS, ROLES
+from shared.figures import curves, heat_map, intervals
+from shared.figures.colours import ROLES
 from shared.figures.plots import PAPER, SERIES, STYLE
-from shared.figures.words import STEPS
 
 plt.switch_backend("agg")
 
@@ -38,12 +33,6 @@ def drawn(axes) -> list[list[float]]:
 
 def texts(figure) -> set[str]:
     return {text.get_text() for text in figure.findobj(Text)}
-
-
-def test_matrices_and_shaded_words_do_not_wait_for_matplotlib():
-    code = "from shared import figures as f; f.shaded_words(['a'], [1.0]); f.Matrix([[1]], 'm')._repr_html_()"
-    code += "\nimport sys; print([name for name in ('matplotlib', 'seaborn', 'torch') if name in sys.modules])"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "[]\n"
 
 
 # --- curves ------------------------------------------------------------------------------------------------------
@@ -148,55 +137,6 @@ def test_plots_are_readable_on_their_own_paper_whatever_the_page():
         assert to_rgb(figure.get_facecolor()) == to_rgb(PAPER) and figure.get_facecolor()[3] == 1
 
 
-@pytest.mark.parametrize("theme", [0, 1])
-def test_a_word_stays_readable_on_the_deepest_shade(theme):
-    share = int(re.search(r"(\d+)%, transparent", shaded_words(["word"], [1.0]).html)[1]) / 100
-    assert contrast(NEUTRALS["ink"][theme], mixed(ROLES["weight"][theme], NEUTRALS["paper"][theme], share)) >= 4.5
-    assert contrast(ROLES["weight"][theme], NEUTRALS["paper"][theme]) >= 3  # the underline
-
-
-# --- shaded words ------------------------------------------------------------------------------------------------
-
-
-def test_more_attention_makes_a_thicker_underline():
-    html = shaded_words(["a", "bore", "of", "film"], torch.tensor([0.1, 0.6, 0.0, 0.3])).html
-    width = {word: float(width) for width, word in re.findall(r"border-bottom:([\d.]+)px[^>]*>(\w+)<", html)}
-    assert width["bore"] == STEPS / 2 > width["film"] > width["a"] > 0
-    assert "of" not in width and ">of<" not in html and " of " in html
-
-
-def test_the_strongest_words_and_the_share_of_the_labelled_review_are_said_in_words():
-    words, weights = ["dull", "fine", "end"], [0.3, 0.6, 0.1]
-    shaded = shaded_words(words, weights, title="label: positive", labelled=[False, True, True])
-    line = "Most attention: fine 0.60, dull 0.30, end 0.10. Share on the labelled review: 0.70."
-    assert repr(shaded) == f"label: positive\n{line}"
-    assert line in shaded._repr_html_() and "label: positive" in shaded._repr_html_()
-
-
-@pytest.mark.parametrize(
-    "labelled, order",
-    [
-        ([False, True], ["one", "▸ labelled review", "two"]),
-        ([True, False], ["▸ labelled review", "one", "◂ labelled review ends", "two"]),
-        ([True, True], ["▸ labelled review", "one", "two"]),
-    ],
-)
-def test_the_labelled_review_is_marked_where_it_begins_and_ends(labelled, order):
-    body = shaded_words(["one", "two"], [0.5, 0.5], labelled=labelled).html.split("<p style=")[-1]
-    assert [piece for piece in re.findall(r">([^<>]+)<", body) if piece.strip()] == order
-
-
-def test_words_and_title_cannot_become_markup():
-    html = shaded_words(["<script>", "&amp;"], [0.9, 0.1], title="<b>").html
-    assert "<script>" not in html and "<b>" not in html.replace("<b style", "")
-    assert "&lt;script&gt;" in html and "&amp;amp;" in html
-
-
-def test_weights_that_are_all_zero_shade_nothing():
-    shaded = shaded_words(["a", "b"], [0, 0], labelled=[True, False])
-    assert "border-bottom" not in shaded.html and "No word gets any attention." in repr(shaded)
-
-
 # --- bad input ---------------------------------------------------------------------------------------------------
 
 
@@ -214,15 +154,9 @@ def test_weights_that_are_all_zero_shade_nothing():
         (lambda: heat_map([[0.0]], column_labels=[]), "0 column labels for 1"),
         (lambda: heat_map([[0.0]], role="colour"), "'colour' has no colour"),
         (lambda: heat_map([[0.0], [0.0, 1.0]]), "as many in each row"),
-        (lambda: shaded_words(["a"], ["much"]), "needs numbers"),
         (lambda: intervals({}), "0 models"),
         (lambda: intervals({"a": {"plain": (np.nan, 0)}}), "a, plain: mean nan"),
         (lambda: intervals({"a": {"plain": (0.5, -0.1)}}), "half width -0.1"),
-        (lambda: shaded_words([], []), "no words"),
-        (lambda: shaded_words(["a"], [0.5, 0.5]), "1 words and weights of shape"),
-        (lambda: shaded_words(["a", "b"], [0.5, np.nan]), "'b' .* is nan"),
-        (lambda: shaded_words(["a", "b"], [-0.5, 1.0]), "'a' .* is -0.5"),
-        (lambda: shaded_words(["a"], [1.0], labelled=[True, False]), "1 words and 2 marks"),
     ],
 )
 def test_bad_input_is_answered_with_a_sentence(draw, says):

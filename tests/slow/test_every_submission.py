@@ -10,8 +10,8 @@ import shutil
 import subprocess
 import sys
 
+import grade_notebook
 import instructor
-import judge
 import pytest
 import submissions
 from submissions import EVERY, HOSTILE
@@ -20,7 +20,7 @@ from submissions import EVERY, HOSTILE
 DANGEROUS = ["kills its parent", "leaves a process behind", "forks", "rewrites its course", "a lambda"]
 
 
-shut_in = pytest.mark.skipif(not judge.alone(), reason="this system has no namespaces to shut a submission in")
+shut_in = pytest.mark.skipif(not grade_notebook.alone(), reason="this system has no namespaces to shut a submission in")
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,82 @@
+"""Shaded words: what is shaded is what was given, it can be read and heard, and bad input is answered."""
+
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import torch
+from test_colours import contrast, mixed
+
+from shared.figures import shaded_words
+from shared.figures.colours import NEUTRALS, ROLES
+from shared.figures.words import STEPS
+
+
+def test_more_attention_makes_a_thicker_underline():
+    html = shaded_words(["a", "bore", "of", "film"], torch.tensor([0.1, 0.6, 0.0, 0.3])).html
+    width = {word: float(width) for width, word in re.findall(r"border-bottom:([\d.]+)px[^>]*>(\w+)<", html)}
+    assert width["bore"] == STEPS / 2 > width["film"] > width["a"] > 0
+    assert "of" not in width and ">of<" not in html and " of " in html
+
+
+def test_the_strongest_words_and_the_share_of_the_labelled_review_are_said_in_words():
+    words, weights = ["dull", "fine", "end"], [0.3, 0.6, 0.1]
+    shaded = shaded_words(words, weights, title="label: positive", labelled=[False, True, True])
+    line = "Most attention: fine 0.60, dull 0.30, end 0.10. Share on the labelled review: 0.70."
+    assert repr(shaded) == f"label: positive\n{line}"
+    assert line in shaded._repr_html_() and "label: positive" in shaded._repr_html_()
+
+
+@pytest.mark.parametrize(
+    "labelled, order",
+    [
+        ([False, True], ["one", "▸ labelled review", "two"]),
+        ([True, False], ["▸ labelled review", "one", "◂ labelled review ends", "two"]),
+        ([True, True], ["▸ labelled review", "one", "two"]),
+    ],
+)
+def test_the_labelled_review_is_marked_where_it_begins_and_ends(labelled, order):
+    body = shaded_words(["one", "two"], [0.5, 0.5], labelled=labelled).html.split("<p style=")[-1]
+    assert [piece for piece in re.findall(r">([^<>]+)<", body) if piece.strip()] == order
+
+
+def test_words_and_title_cannot_become_markup():
+    html = shaded_words(["<script>", "&amp;"], [0.9, 0.1], title="<b>").html
+    assert "<script>" not in html and "<b>" not in html.replace("<b style", "")
+    assert "&lt;script&gt;" in html and "&amp;amp;" in html
+
+
+def test_weights_that_are_all_zero_shade_nothing():
+    shaded = shaded_words(["a", "b"], [0, 0], labelled=[True, False])
+    assert "border-bottom" not in shaded.html and "No word gets any attention." in repr(shaded)
+
+
+@pytest.mark.parametrize("theme", [0, 1])
+def test_a_word_stays_readable_on_the_deepest_shade(theme):
+    share = int(re.search(r"(\d+)%, transparent", shaded_words(["word"], [1.0]).html)[1]) / 100
+    assert contrast(NEUTRALS["ink"][theme], mixed(ROLES["weight"][theme], NEUTRALS["paper"][theme], share)) >= 4.5
+    assert contrast(ROLES["weight"][theme], NEUTRALS["paper"][theme]) >= 3  # the underline
+
+
+def test_matrices_and_shaded_words_do_not_wait_for_matplotlib():
+    code = "from shared import figures as f; f.shaded_words(['a'], [1.0]); f.Matrix([[1]], 'm')._repr_html_()"
+    code += "\nimport sys; print([name for name in ('matplotlib', 'seaborn', 'torch') if name in sys.modules])"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "[]\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "weights", "options", "says"),
+    [
+        (["a"], ["much"], {}, "needs numbers"),
+        ([], [], {}, "no words"),
+        (["a"], [0.5, 0.5], {}, "1 words and weights of shape"),
+        (["a", "b"], [0.5, np.nan], {}, "'b' .* is nan"),
+        (["a", "b"], [-0.5, 1.0], {}, "'a' .* is -0.5"),
+        (["a"], [1.0], {"labelled": [True, False]}, "1 words and 2 marks"),
+    ],
+)
+def test_bad_input_is_answered_with_a_sentence(words, weights, options, says):
+    with pytest.raises(ValueError, match=says):
+        shaded_words(words, weights, **options)

@@ -119,8 +119,8 @@ pdf: environment ## print the whole course to _build/towards-self-attention.pdf,
 slides: environment ## print the slides of the site to _build/slides, a PDF for each lab, through a browser (LAB=05 for one)
 	@$(SITE) && $(OURS) tools/site_pdf.py slides $(LAB)
 
-clean: ## remove the built site and caches; environment, student edition, instructors' kit and measured times stay
-	@find _build -mindepth 1 -maxdepth 1 ! -name instructor ! -name times -exec rm -rf {} + 2>/dev/null || true
+clean: ## remove the built site and caches; environment, student edition, instructors' kit and finished runs stay
+	@find _build -mindepth 1 -maxdepth 1 ! -name instructor ! -name results.json -exec rm -rf {} + 2>/dev/null || true
 	@rm -rf build *.egg-info .pytest_cache .ruff_cache .hypothesis
 	@find labs shared tests tools experiments \( -name __pycache__ -o -name .ipynb_checkpoints \) -prune -exec rm -rf {} +
 

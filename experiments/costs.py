@@ -1,4 +1,4 @@
-"""Measures the course itself: seconds and memory of every lab, of `make book` and of `make test`.
+"""Measures the course itself: seconds and memory of labs, `make book` and `make test`, and epochs in two processes.
 
 The rule: everything runs in a clone of the last commit, two labs at a time as in `make labs`, and is compared with a
 budget; figures go to experiments/costs.json. Memory is that of the largest process.

@@ -4,7 +4,8 @@ The rule: each finished run is put down at once, in _build/results.json, so the 
 goes on where it was; what other code or other versions have made there is not used. The table is written in one step
 when no run is missing. Which runs there are changes no figure, so more seeds or another row leave the finished runs as
 they are. Of a stored table made by other code or other versions the first seed of each row is run again on each split;
-where all figures come out the same to the digit, its other runs stay.
+where its figures come out the same to the digit, the row's other runs stay. All runs of a row are thus of one kind of
+machine.
 
     python -m experiments.results                                       # everything: `make results`
     python -m experiments.results --part "marked, mean pooling" some    # a part, into the folder `some`
@@ -75,8 +76,9 @@ def finished(path: Path) -> dict[Run, dict]:
 def stored(table: Path, runs: list[Run], again: dict[Run, dict]) -> tuple[dict[Run, dict], list[dict]]:
     """The results of a table and its counts by review, where they may stay; nothing where they may not.
 
-    They stay when the code and the versions here made them, or when the first seed of each row, and whatever else is in
-    `again`, made here, has the stored figures to the digit. Nothing stays of a table with runs that nobody asked for.
+    They stay when the code and the versions here made them. Else a row stays when its first seed, and whatever else of
+    it is in `again`, made here, has the stored figures to the digit. Nothing stays of a table with runs that nobody
+    asked for.
     """
     content = record.read(table)
     results = {run_of(result): result for result in content.get("results", [])}
@@ -86,10 +88,14 @@ def stored(table: Path, runs: list[Run], again: dict[Run, dict]) -> tuple[dict[R
         looked_at = {run for run in results if run.seed == 0 or run in again}
         if not looked_at <= again.keys():
             return {}, []
-        if differ := [run for run in looked_at if figures(again[run]) != figures(results[run])]:
-            print(f"Of {len(looked_at)} runs made again {len(differ)} differ: all are made anew.", flush=True)
-            return {}, []
+        differ = {row_of(run) for run in looked_at if figures(again[run]) != figures(results[run])}
+        results = {run: result for run, result in results.items() if row_of(run) not in differ}
+        content["reviews"] = [r for r in content["reviews"] if (r["task"], r["model"], AS_TAUGHT) not in differ]
     return results, content["reviews"]
+
+
+def row_of(run: Run) -> tuple[str, str, str]:
+    return run.task, run.model, run.variant
 
 
 def figures(result: dict) -> dict:

@@ -1,4 +1,4 @@
-"""What two labs or more need.
+"""The package that labs import: data, models, training, figures, checks.
 
 A review goes through `reviews` (text to tokens), `data` (tokens to batches), a model of `model`, and `training`.
 Beside them: `language_model` and `published_model`; `fast`, the layers of `model` for training; `inputs`, what layers

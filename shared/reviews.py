@@ -1,4 +1,4 @@
-"""Labelled reviews: from a source to three splits of tokenised texts.
+"""Labelled reviews: from a source to three splits of tokenised texts; and the two switches of a lab, `start_lab`.
 
 The tokens of many texts stand one behind the other in one array, as places in a list of words.
 """

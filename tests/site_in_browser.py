@@ -57,7 +57,7 @@ def lay_out(folder: Path, files: list[str], folders: tuple[str, ...] = ()) -> No
     settings = folder / "_config.yml"
     settings.write_text(settings.read_text("utf-8").replace(f"language: {LANGUAGE}", "language: en"), "utf-8")
     extension = folder / "book/_ext/course_site.py"
-    extension.write_text(extension.read_text("utf-8").replace('app.setup_extension("published_model")', ""), "utf-8")
+    extension.write_text(extension.read_text("utf-8").replace('app.setup_extension("seventy_two_heads")', ""), "utf-8")
 
 
 def build(folder: Path) -> subprocess.CompletedProcess:

@@ -1,8 +1,8 @@
 """Looks through a folder of submitted notebooks and writes a table: one row a student, points for each exercise.
 
 The rule: what stands in the folder is a student's, a notebook or a folder of notebooks, and its name is the student's,
-unless a roster says another. Notebooks are read before the first one runs. Then `grade_notebook.py` judges one after the
-other; what goes wrong there costs this student's row and no other. Each row is kept as soon as it is known, so a run
+unless a roster says another. Notebooks are read before the first one runs. Then `grade_notebook.py` judges one after
+another; what goes wrong there costs this student's row and no other. Each row is kept as soon as it is known, so a run
 that was stopped goes on, behind the notebook it was stopped at. No sandbox: see book/instructors.md.
 """
 

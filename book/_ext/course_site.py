@@ -1,11 +1,10 @@
-"""What the book's pages need beyond Sphinx: the way through the course, buttons, words, and the models to try.
+"""What the book's pages need beyond Sphinx: the way through the course, buttons and words.
 
 Everything else has a file of its own: formulas, outputs of cells, the finished HTML, predictions and questions, search,
-slides, the published model.
+slides, the two pages with models.
 """
 
 import base64
-import gzip
 import json
 import re
 from pathlib import Path
@@ -128,27 +127,6 @@ def write_words(app: Sphinx, exception: Exception | None) -> None:
     script.with_name("translations.js").unlink(missing_ok=True)  # the words of Sphinx's own scripts, which no page has
 
 
-# ------------------------------------------------------------------------------------------- the models to try
-
-WEIGHTS = ROOT / "book" / "_static" / "try_the_model.safetensors"  # made by experiments/models_to_try.py
-
-
-def say_size(app: Sphinx, doctree) -> None:
-    """Put the size of the models where the page says WEIGHTS_SIZE."""
-    for node in [node for node in doctree.findall(nodes.Text) if "WEIGHTS_SIZE" in node]:
-        app.env.note_dependency(str(WEIGHTS))
-        size = f"{WEIGHTS.stat().st_size / 1e6:.1f} MB"
-        node.parent.replace(node, nodes.Text(node.replace("WEIGHTS_SIZE", size)))
-
-
-def write_weights(app: Sphinx, exception: Exception | None) -> None:
-    """The models once more as a script: a page that was opened from a disk may fetch no other file."""
-    if exception is None and app.builder.format == "html" and WEIGHTS.exists():
-        packed = base64.b64encode(gzip.compress(WEIGHTS.read_bytes(), mtime=0)).decode()
-        script = Path(app.outdir) / "_static" / "try_the_model.weights.js"
-        script.write_text(f'globalThis.tryTheModelWeights = "{packed}";\n', encoding="utf-8")
-
-
 def setup(app: Sphinx) -> dict:
     app.add_message_catalog("course", str(LOCALE))
     app.add_post_transform(LabsLeftOut)
@@ -156,12 +134,11 @@ def setup(app: Sphinx) -> dict:
     app.connect("html-page-context", add_context)
     app.connect("html-collect-pages", add_pages)
     app.connect("build-finished", write_words)
-    app.connect("doctree-read", say_size)
-    app.connect("build-finished", write_weights)
     app.setup_extension("formulas")
     app.setup_extension("outputs")
     app.setup_extension("answers")
     app.setup_extension("search")
-    app.setup_extension("published_model")
+    app.setup_extension("try_the_model")
+    app.setup_extension("seventy_two_heads")
     app.setup_extension("slides")
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

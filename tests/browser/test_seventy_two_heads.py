@@ -12,8 +12,8 @@ from types import SimpleNamespace
 
 import lab_code
 import numpy as np
-import published_model
 import pytest
+import seventy_two_heads
 import torch
 from safetensors import safe_open
 from site_in_browser import COLOURS, axe, settle, stopwatch, visits
@@ -111,8 +111,8 @@ def test_the_finds_on_the_page_are_those_of_the_executed_lab():
 def test_without_the_package_the_site_is_built_all_the_same(monkeypatch, tmp_path):
     (tmp_path / "_static" / "published_model").mkdir(parents=True)
     (tmp_path / "_static" / "published_model" / "words.bin").touch()  # of an earlier build
-    monkeypatch.setattr(published_model, "find_spec", lambda name: None)
-    published_model.write(SimpleNamespace(outdir=tmp_path, builder=SimpleNamespace(format="html")), None)
+    monkeypatch.setattr(seventy_two_heads, "find_spec", lambda name: None)
+    seventy_two_heads.write(SimpleNamespace(outdir=tmp_path, builder=SimpleNamespace(format="html")), None)
     written = {path.name: path for path in (tmp_path / "_static" / "published_model").iterdir()}
     assert set(written) == {"about.js", "lab_12.png"}
     assert written["about.js"].read_text() == "globalThis.publishedModel = null;\n"
@@ -120,7 +120,7 @@ def test_without_the_package_the_site_is_built_all_the_same(monkeypatch, tmp_pat
 
 def test_one_byte_keeps_a_weight_to_half_a_step():
     matrix = np.random.default_rng(0).normal(size=(5, 40)).astype(np.float32) * np.array([[1], [10], [0.01], [1], [3]])
-    whole, step = published_model.one_byte(matrix)
+    whole, step = seventy_two_heads.one_byte(matrix)
     assert whole.dtype == np.int8 and np.abs(whole * step[:, None] - matrix).max(axis=1) == pytest.approx(
         step / 2, rel=0.1, abs=1e-9
     )

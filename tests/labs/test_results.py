@@ -168,19 +168,24 @@ def test_the_runs_of_a_stored_table_stay_and_nothing_of_one_with_runs_that_nobod
     assert results.stored(path, runs[1:], {}) == ({}, [])
 
 
-def test_a_table_of_other_code_stays_only_when_all_that_was_made_again_has_its_figures_to_the_digit(tmp_path):
+def test_a_row_of_a_table_of_other_code_stays_only_when_its_runs_made_again_have_its_figures_to_the_digit(tmp_path):
     path, runs = tmp_path / "table.json", [run for run in results.all_runs() if run.seed < 2]
     kept = {run: result(run) | {"cpu_seconds": 1.0} for run in runs}
     again = {run: result(run) | {"cpu_seconds": 2.0, "right": {}} for run in runs}
     first = {run: again[run] for run in runs if run.seed == 0}
     (first_of_one_row, second), later = list(first)[:2], next(run for run in runs if run.seed == 1)
     content = {"date": "2026-01-31", "made_by": "other code", "versions": stale.versions()}
-    path.write_text(json.dumps(content | {"results": list(kept.values()), "reviews": [1]}))
-    assert results.stored(path, runs, first) == (kept, [1]) == results.stored(path, runs, again)
+    reviews = [{"task": run.task, "model": run.model} for run in first if (run.variant, run.split) == ("as taught", 0)]
+    path.write_text(json.dumps(content | {"results": list(kept.values()), "reviews": reviews}))
+    assert results.stored(path, runs, first) == (kept, reviews) == results.stored(path, runs, again)
     assert results.stored(path, runs, {}) == ({}, []), "nothing was made again"
     assert results.stored(path, runs, {run: first[run] for run in first if run != second}) == ({}, [])
     for other in (first_of_one_row, later):
-        assert results.stored(path, runs, again | {other: result(other, 0.5001)}) == ({}, [])
+        left, counts = results.stored(path, runs, again | {other: result(other, 0.5001)})
+        assert left == {run: kept[run] for run in runs if results.row_of(run) != results.row_of(other)}
+        assert counts == [row for row in reviews if (row["task"], row["model"]) != (other.task, other.model)]
+    other = next(run for run in first if run.variant != "as taught")
+    assert results.stored(path, runs, again | {other: result(other, 0.5001)})[1] == reviews
 
 
 def test_a_comment_or_a_docstring_makes_no_table_stale_and_a_changed_figure_does(tmp_path):

@@ -1,5 +1,5 @@
-// The page "Your sentence, seventy-two heads": loads the published model when asked to, and shows what heads_model.js
-// finds. What a reader types goes in as text nodes and stays in this browser.
+// The page "Your sentence, seventy-two heads": loads the published model when asked to, and shows what
+// seventy_two_heads_model.js finds. What a reader types goes in as text nodes and stays in this browser.
 (() => {
   "use strict";
 

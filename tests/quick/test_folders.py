@@ -47,3 +47,11 @@ def test_whatever_is_made_is_told_by_its_name_and_stands_in_the_table_of_contrib
     told = [name for row in re.findall(r"(?m)^\| (`.*?) \|", table) for name in re.findall("`(.+?)`", row)]
     unknown = [name for name in made if name != GIVEN and not any(fnmatch(name, known) for known in told)]
     assert not unknown, f"Say in CONTRIBUTING.md what makes {', '.join(unknown)}."
+
+
+def test_what_contributing_names_is_there():
+    named = re.findall(r"`([\w/.]+\.(?:py|js|html|txt|md|toml))`", (ROOT / "CONTRIBUTING.md").read_text())
+    files = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
+    files = [re.sub(r"lab_\d\d", "lab_NN", f"/{name}") for name in files]
+    gone = [name for name in named if not any(file.endswith(f"/{name}") for file in files)]
+    assert len(named) > 10 and not gone, f"CONTRIBUTING.md names {', '.join(gone)}."

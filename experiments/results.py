@@ -99,11 +99,11 @@ def row_of(run: Run) -> tuple[str, str, str]:
 
 
 def figures(result: dict) -> dict:
-    """What a run found, without what differs from table to line and from day to day."""
+    """What a run found, without what differs from day to day and what the table leaves out."""
     return {name: value for name, value in result.items() if name not in ("cpu_seconds", "right")}
 
 
-def write_table(table: Path, results: dict[Run, dict], reviews: list[dict]) -> None:
+def write_table(table: Path, code: str, results: dict[Run, dict], reviews: list[dict]) -> None:
     """Write the table in one step, in the order of the runs' names; what is kept of an earlier table stays in it."""
     content = {
         "command": "make results",
@@ -111,7 +111,7 @@ def write_table(table: Path, results: dict[Run, dict], reviews: list[dict]) -> N
         "machine": f"{platform.machine()}, one thread a run",
         "versions": {"python": platform.python_version()} | versions(),
         "data": grid.prepared().citation,
-        "made_by": fingerprint(),
+        "made_by": code,
         "results": [{name: results[run][name] for name in results[run] if name != "right"} for run in sorted(results)],
         "reviews": reviews,
         "earlier": record.read(TABLE)["earlier"],
@@ -157,11 +157,12 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=2, help="runs at a time, each on a core of its own")
     chosen = parser.parse_args()
     text, folder = chosen.part or ("", None)
-    path, table = (Path(folder, "results.json"), Path(folder, "table.json")) if folder else (FINISHED, TABLE)
+    path, table = (Path(folder, "results.json"), Path(folder, "table.json")) if chosen.part else (FINISHED, TABLE)
     runs = [run for run in all_runs() if text in str(run)]
     if not runs:
         parser.error("no such run; their tasks, models and variants stand at the top of this file")
 
+    mark, code = made_by(), fingerprint()  # of what runs from here on, whatever is edited meanwhile
     results = finished(path)
     done = results.keys() | stored(table, runs, results)[0].keys()
     print(f"{len(runs)} runs, {len(done)} of them done before.", flush=True)
@@ -175,7 +176,7 @@ def main() -> None:
             signal.signal(signal.SIGINT, usual)
             for number, future in enumerate(as_completed(waiting), 1):
                 run, results[waiting[future]] = waiting[future], future.result()
-                record.write(path, {"made_by": made_by(), "results": list(results.values())})
+                record.write(path, {"made_by": mark, "results": list(results.values())})
                 print(f"{number:4} of {len(missing)}  {run}: ", end="")
                 print("plain {plain:.3f}, distracted {distracted:.3f}".format(**results[run]), flush=True)
 
@@ -188,7 +189,7 @@ def main() -> None:
                 worker.kill()
             raise
     new = {run: results[run] for run in runs if run not in kept}
-    write_table(table, kept | new, judged_right(new, reviews))
+    write_table(table, code, kept | new, judged_right(new, reviews))
     print(f"The table is {table}.")
 
 

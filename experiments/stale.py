@@ -47,7 +47,7 @@ def fingerprint() -> str:
 
 
 def made_by() -> str:
-    """What a line was made by: code and versions."""
+    """What runs are made by here: code and versions."""
     return ", ".join([fingerprint(), *(f"{name} {number}" for name, number in versions().items())])
 
 

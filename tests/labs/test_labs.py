@@ -77,7 +77,8 @@ def test_each_lab_is_paired_fresh_and_executed(lab):
     cells = notebooks.code_cells(notebooks.read(lab))
     assert "nbval-ignore-output" not in cells[-1].metadata.get("tags", []), "the last cell of a lab must be compared"
     printed = "\n".join(output.get("text", "") for cell in cells for output in cell.outputs)
-    untrue = re.findall(r".*(?:differ|agree|below |yours: |sums to ).*False.*", printed)
+    # Places make a difference in lab 4, and in lab 16 what is forgotten: all else that is compared is the same.
+    untrue = re.findall(r"^(?!features plus positions|.*the same to 1e-5:).*: +False$", printed, re.MULTILINE)
     assert untrue == [], "a comparison that the lab prints does not hold"
 
 

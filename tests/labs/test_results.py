@@ -1,6 +1,8 @@
 """Claims about `make results`: what it uses again, when its table is stale, and what a run of lab 11 measures."""
 
 import json
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
 
@@ -46,6 +48,30 @@ def test_what_cannot_be_written_leaves_what_was_there_and_says_so(tmp_path, monk
     with pytest.raises((SystemExit, KeyboardInterrupt), match="cannot be written .Read-only file system|^$"):
         record.write(tmp_path / "some.json", {"kept": 2})
     assert record.read(tmp_path / "some.json") == {"kept": 1} and len(list(tmp_path.iterdir())) == 1
+
+
+@pytest.mark.parametrize("folder", ["some", ""])
+def test_a_part_stays_in_its_folder_and_says_what_code_it_began_with(tmp_path, monkeypatch, folder):
+    """Nothing is trained: a run edits the code in place of that, as somebody may who waits for the table."""
+    code, mark = stale.fingerprint(), stale.made_by()
+
+    def perform(run):
+        monkeypatch.setattr(stale, "SOURCES", stale.SOURCES[:-1])
+        return result(run) | {"distracted": 0.5, "right": {}}
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(grid, "perform", perform)
+    monkeypatch.setattr(results, "ProcessPoolExecutor", lambda *_, **__: ThreadPoolExecutor(1))
+    for name in ("FINISHED", "TABLE"):
+        monkeypatch.setattr(results, name, tmp_path / name)
+    (tmp_path / "TABLE").write_text('{"earlier": []}')
+    for name in ("OMP_NUM_THREADS", "TQDM_DISABLE"):  # so that they are as before when this ends
+        monkeypatch.setenv(name, "1")
+    monkeypatch.setattr(sys, "argv", ["results", "--part", "front, TF-IDF", folder])
+    results.main()
+    assert json.loads((tmp_path / "TABLE").read_text()) == {"earlier": []} and not (tmp_path / "FINISHED").exists()
+    kept, table = (json.loads((tmp_path / folder / name).read_text()) for name in ("results.json", "table.json"))
+    assert (kept["made_by"], table["made_by"]) == (mark, code) and len(kept["results"]) == 5
 
 
 def test_the_stored_table_is_whole_and_says_where_it_comes_from():

@@ -186,6 +186,13 @@ def test_tokens_are_made_once_and_anew_when_the_rule_changes(on_disk, monkeypatc
     assert calls == [400, 100, 100] * 2
 
 
+def test_labels_on_disk_are_looked_at_before_tokens_are_made(on_disk, tmp_path):
+    wrong = datasets.Dataset.from_dict({"text": ["good", "bad"], "label": [1, 2]})
+    with pytest.raises(ValueError, match="The label in row 1 is 2; a label is 0"):
+        disk.reviews_on_disk(wrong, wrong, wrong, "made")
+    assert not list(tmp_path.rglob("*.tokens"))
+
+
 def test_the_page_shows_how_to_bring_your_own_reviews(tmp_path, monkeypatch):
     page = (ROOT / "book/scaling.md").read_text()
     code = page[page.index("from datasets import load_dataset") :].partition("```")[0]

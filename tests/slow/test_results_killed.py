@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 
+import psutil
 import pytest
 
 from experiments import results
@@ -38,8 +39,10 @@ def test_a_killed_run_goes_on_and_ends_with_the_table_of_an_undisturbed_one(tmp_
     first = start(killed)
     wait_for_a_run(killed, first)
     time.sleep(random.random())  # any moment will do: no seed here
+    workers = psutil.Process(first.pid).children(recursive=True)
     first.send_signal(signal.SIGKILL)
     first.wait()
+    assert workers and psutil.wait_procs(workers, timeout=20)[1] == [], "nobody told its workers"
     done = len(results.finished(killed / "results.json"))
     assert 1 <= done and not (killed / "table.json").exists(), "killed too late to show anything"
 

@@ -19,7 +19,6 @@ import nbformat
 import notebooks
 import pytest
 import small_course
-import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
 TINY = """# Tiny
@@ -207,7 +206,7 @@ def test_a_lab_with_a_red_cell_or_a_hidden_one_fails_and_is_named(made, monkeypa
 
 def test_a_fork_changes_one_line_and_executes_nothing(made):
     root = made.parents[1]
-    url = yaml.safe_load((root / "_config.yml").read_text())["repository"]["url"]
+    url = identity.read(root)["url"]
     replace_in(root / "_config.yml", url, "https://github.com/someone/their-course")
     assert make_labs.bring_up_to_date(made) == "text updated, nothing executed"
     behind = identity.outdated(root)
@@ -215,6 +214,8 @@ def test_a_fork_changes_one_line_and_executes_nothing(made):
     for text in [*behind.values(), made.with_suffix(".ipynb").read_text()]:
         assert "someone/their-course" in text
         assert url.removeprefix("https://github.com/") not in text
+    installs = f"git+https://github.com/someone/their-course@{identity.read(root)['branch']}\\n"
+    assert installs in made.with_suffix(".ipynb").read_text()
 
 
 def test_the_first_cell_installs_shared_from_the_repository_and_takes_no_other_package_for_it(tmp_path):

@@ -106,6 +106,33 @@ def test_style_sheets_scripts_and_drawings_ask_no_other_host():
         assert elsewhere(Page(path)) == [], path.name
 
 
+ASKS = """\
+<img src="small.png" srcset="small.png 1x, https://far.example/large.png 2x">
+<link rel="preconnect" href="//far.example">
+<form action="https://far.example/collect"></form>
+<a href="here.html" ping="https://far.example/seen">here</a>
+<meta http-equiv="refresh" content="0; url=https://far.example/">
+<svg><image href="https://far.example/a.png"/></svg>
+<p style="background: url(https://far.example/a.png)">here</p>
+<style>@import "https://far.example/a.css";</style>
+<script>fetch(`https://far.example/${word}`)</script>
+<script>new WebSocket('wss://far.example')</script>"""
+ASKS_NOBODY = """\
+<a href="https://far.example">a link to follow</a>
+<link rel="canonical" href="https://far.example/page.html">
+<script>document.createElementNS('http://www.w3.org/2000/svg', 'svg') // see http://far.example</script>
+<img src="data:image/png;base64,//8A//8">"""
+
+
+def test_whatever_asks_another_host_is_found_and_nothing_else(tmp_path):
+    def found(text: str) -> bool:
+        (tmp_path / "page.html").write_text(f"<p>Fine.</p>{text}")
+        return elsewhere(Page(tmp_path / "page.html")) != []
+
+    assert [text for text in ASKS.split("\n") if not found(text)] == []
+    assert [text for text in ASKS_NOBODY.split("\n") if found(text)] == []
+
+
 # ------------------------------------------------------------------------------------------------------ every page
 
 

@@ -106,6 +106,33 @@ def test_style_sheets_scripts_and_drawings_ask_no_other_host():
         assert elsewhere(Page(path)) == [], path.name
 
 
+ASKS = """\
+<img src="small.png" srcset="small.png 1x, https://far.example/large.png 2x">
+<link rel="preconnect" href="//far.example">
+<form action="https://far.example/collect"></form>
+<a href="here.html" ping="https://far.example/seen">here</a>
+<meta http-equiv="refresh" content="0; url=https://far.example/">
+<svg><image href="https://far.example/a.png"/></svg>
+<p style="background: url(https://far.example/a.png)">here</p>
+<style>@import "https://far.example/a.css";</style>
+<script>fetch(`https://far.example/${word}`)</script>
+<script>new WebSocket('wss://far.example')</script>"""
+ASKS_NOBODY = """\
+<a href="https://far.example">a link to follow</a>
+<link rel="canonical" href="https://far.example/page.html">
+<script>document.createElementNS('http://www.w3.org/2000/svg', 'svg') // see http://far.example</script>
+<img src="data:image/png;base64,//8A//8">"""
+
+
+def test_whatever_asks_another_host_is_found_and_nothing_else(tmp_path):
+    def found(text: str) -> bool:
+        (tmp_path / "page.html").write_text(f"<p>Fine.</p>{text}")
+        return elsewhere(Page(tmp_path / "page.html")) != []
+
+    assert [text for text in ASKS.split("\n") if not found(text)] == []
+    assert [text for text in ASKS_NOBODY.split("\n") if found(text)] == []
+
+
 # ------------------------------------------------------------------------------------------------------ every page
 
 
@@ -281,38 +308,44 @@ def rows(html: str) -> list[list[str]]:
 
 
 @pytest.mark.parametrize(
-    ("text", "wanted"),
+    ("text", "headings", "wanted"),
     [
         (  # columns with headings
             "                  plain           cut\n"
             "mean pooling      0.886 ± 0.004   17\n"
             "attention, k = 8  0.872           5",
+            2,
             [["", "plain", "cut"], ["mean pooling", "0.886 ±\u00a00.004", "17"], ["attention, k = 8", "0.872", "5"]],
         ),
-        ("encoder  34.6\nmean      1.1", [["encoder", "34.6"], ["mean", "1.1"]]),  # numbers that end alike
+        ("encoder  34.6\nmean      1.1", 0, [["encoder", "34.6"], ["mean", "1.1"]]),  # numbers that end alike
         (  # a name that fills its field
             "no values 0.9\nmean      0.8\nall       0.7",
+            0,
             [["no values", "0.9"], ["mean", "0.8"], ["all", "0.7"]],
         ),
         (  # a place and its first number part at the colon where more numbers follow
             "place   0: -0.82  -1.34\nplace 128: +0.98  -0.05",
+            0,
             [["place   0:", "-0.82", "-1.34"], ["place 128:", "+0.98", "-0.05"]],
         ),
         (  # a heading that is wider than its numbers
             "width   entries from 0 to 1   entries from -1 to 1\n    2                   0.8                   0.23\n"
             "    8                   1.7                   0.25",
+            0,
             [["width", "entries from 0 to 1", "entries from -1 to 1"], ["2", "0.8", "0.23"], ["8", "1.7", "0.25"]],
         ),
         (  # a long name in a line of its own
             "CNN                  minus one\nGRU                  minus one\nmark's row, constant query minus one",
+            0,
             [["CNN", "minus one"], ["GRU", "minus one"]],
         ),
-        ("<b>  <i>\n<bb>  <i>", [["&lt;b&gt;", "&lt;i&gt;"], ["&lt;bb&gt;", "&lt;i&gt;"]]),  # markup is text
+        ("<b>  <i>\n<bb>  <i>", 0, [["&lt;b&gt;", "&lt;i&gt;"], ["&lt;bb&gt;", "&lt;i&gt;"]]),  # markup is text
     ],
 )
-def test_printed_columns_become_a_table_with_headings_that_keeps_each_letter(text, wanted):
+def test_printed_columns_become_a_table_with_headings_that_keeps_each_letter(text, headings, wanted):
     html = printed(text)
     assert rows(html) == wanted and "<th>" not in html  # each says of what it is the heading
+    assert html.count(' scope="col"') == html.partition("<tbody>")[0].count("<th ") == headings
     assert html.count('<tr><th scope="row"') == html.partition("<tbody>")[2].count("<tr>")
     assert re.sub(r"<[^>]+>|\s", "", html) == re.sub(r"\s", "", escape(text, quote=False))
 

@@ -43,6 +43,7 @@ def test_curves_draw_the_recorded_numbers_of_each_epoch():
     assert drawn(accuracy) == [[0.65, 0.75, 0.8], [0.6, 0.7, 0.75]]
     assert drawn(loss) == [[0.4, 0.3, 0.25], [0.5, 0.4, 0.35]]
     assert (loss.get_title(loc="left"), accuracy.get_title(loc="left")) == ("loss", "accuracy")
+    assert {"training", "validation"} <= texts(accuracy.figure)
 
 
 def test_several_seeds_are_drawn_with_their_mean():
@@ -58,10 +59,12 @@ def test_models_and_parts_are_told_apart_without_colour():
 
 
 def test_names_at_the_ends_of_curves_stand_in_their_order_and_do_not_cover_each_other():
-    figure = curves({name: history(0.6, 0.7 + i / 1000) for i, name in enumerate("caebd")})
+    ends = {"a": 0.702, "b": 0.705, "c": 0.701, "d": 0.703, "e": 0.704}
+    figure = curves({name: history(0.6, end) for name, end in ends.items()})
     figure.draw_without_rendering()
     names = sorted(figure.axes[1].texts, key=lambda text: text.get_window_extent().y0)
-    assert [text.get_text() for text in names] == list("caebd")
+    assert [text.get_text() for text in names] == sorted(ends, key=ends.get)
+    assert np.mean([text.xy[1] for text in names]) == pytest.approx(0.703)
     heights = [text.get_window_extent().y0 for text in names]
     assert min(np.diff(heights)) >= STYLE["font.size"] * figure.dpi / 72 * 0.95
 

@@ -190,6 +190,8 @@ def layer(brought: str, scores: str = "scores", others=("queries", "keys"), **wi
     return known + edits(f"""
         {EACH}
         one question for all: {SCORES} => queries.mean(dim=1, keepdim=True).expand_as(queries) @ keys.mT
+        the scale after the softmax: {WEIGH} =>
+            masked_softmax({SCORES}, mask.unsqueeze(1)) / math.sqrt(keys.shape[2])
         {LAYER}
         transpose of the wrong axes: keys.transpose(1, 2) => keys.permute(2, 1, 0) || keys.transpose(0, 1)
         the axis of the mask is lost: {WEIGH} => masked_softmax(scores, mask) ||

@@ -135,7 +135,8 @@ encode_batch = Exercise(
         the mask the wrong way round: ids != 0 => ids == 0
         padded to the longest of all: for text in texts), dtype => for text in [*texts, *train]), dtype
         unknown words are left out: ids = torch =>
-            texts = [[word for word in text if word in number] for text in texts]; ids = torch
+            texts = [[word for word in text if word in number] for text in texts]; ids = torch ||
+            ids[row, : len(text)] => text = [word for word in text if word in number]; ids[row, : len(text)]
         padding stands in front: ids[row, : len(text)] => ids[row, ids.shape[1] - len(text) :]
         the mask goes one place too far: ids != 0 =>
             torch.arange(ids.shape[1]) <= torch.tensor([[len(text)] for text in texts])
@@ -188,6 +189,9 @@ unknown_by_size = Exercise(
         the size taken for a count: {{word for word, _ in counts.most_common(size)}} =>
             {{word for word in counts if counts[word] >= size}}
         one word too few: most_common(size) => most_common(size - 1)
+        two words too few: most_common(size) => most_common(size - 2)
+        pairs in place of words: {{word for word, _ in counts.most_common(size)}} => counts.most_common(size)
+        the first words kept: {{word for word, _ in counts.most_common(size)}} => list(counts)[:size]
         one word too many: most_common(size) => most_common(size + 1)
         the rarest words kept: counts.most_common(size) => counts.most_common()[::-1][:size]
     """)

@@ -47,7 +47,7 @@ masked_softmax = Exercise(
     masked_softmax,
     cases=[
         *(Case({"scores": draw(*mask.shape, seed=n), "mask": mask}) for n, mask in enumerate(MASKS)),
-        Case({"scores": 900 * draw(13, 3, seed=5), "mask": LONELY}),
+        Case({"scores": 3000 * draw(13, 3, seed=5), "mask": LONELY}),
     ],
     truth=shares_by_loops,
     learns=("scores",),
@@ -64,6 +64,7 @@ masked_softmax = Exercise(
         softmax over the batch: dim=1 => dim=0
         NaN for a text of padding: {LOWEST} => -torch.inf || {LOWEST} => -torch.inf && * mask =>
         weight for a text of padding: * mask =>
+        padding hidden with too small a number: {LOWEST} => -1000.0 || {LOWEST} => -1000.0 && * mask =>
         {PADDING}
         added in place of multiplied: * mask => + mask
         the mask only counted: scores = scores.m => mask = {COUNTED}; scores = scores.m
@@ -113,6 +114,7 @@ def pooling() -> list[Mistake]:
     """What goes wrong in the classifiers of labs 1 and 2, from the scores on."""
     return edits(f"""
         NaN for a text of padding: {WEIGH} => scores.masked_fill(~mask, -torch.inf).softmax(1)
+        weight for a text of padding: {WEIGH} => scores.masked_fill(~mask, -1e30).softmax(1)
         scaled [pooling]: {WEIGH} => masked_softmax(scores / features.shape[2] ** 0.5, mask)
         padding hidden in the features: (ids) => (ids) * mask.unsqueeze(2) && {WEIGH} => scores.softmax(1)
         divided once too often: {SUMMED} => (weights.unsqueeze(2) * features).mean(dim=1)
@@ -186,7 +188,8 @@ masked_mean = Exercise(
         one more counted: {COUNT} => (mask.sum(dim=1, keepdim=True) + 1)
         one count for all texts: {COUNT} => mask.sum()
         mean over the batch: => return features.mean(dim=0) || sum(dim=1) => sum(dim=0) ||
-            sum(dim=1) => sum(dim=0) && {COUNT} => mask.sum(dim=0)[:, None].clamp(min=1)
+            sum(dim=1) => sum(dim=0) && {COUNT} => mask.sum(dim=0)[:, None].clamp(min=1) ||
+            => return features[mask].mean(dim=0).expand(len(features), -1)
         mean over the features: => return features.mean(dim=2) || return (features * mask.unsqueeze(2)).mean(dim=2) ||
             sum(dim=1) => sum(dim=2)
         counted over the batch: mask.sum(dim=1, keepdim=True) => mask.sum(dim=0).unsqueeze(1) ||
@@ -238,7 +241,8 @@ def planted(*levels_and_moves: tuple[float, float]) -> Case:
     return Case({"change": moved, "models": [Known(*pair) for pair in levels_and_moves], "measure": level})
 
 
-CHANGED = "measure(changed) - measure(model)"
+CHANGED, RATIO = "measure(changed) - measure(model)", "measure(changed) / measure(model)"
+AFTER = "[measure(change(changed) or changed) for changed in copy.deepcopy(models)]"
 
 effect_of = Exercise(
     effect_of,
@@ -254,23 +258,15 @@ effect_of = Exercise(
         the sign turned round [effect]: {CHANGED} => measure(model) - measure(changed)
         measured without a change: change(changed) => pass
         the change hands nothing back: = copy.deepcopy(model) => = change(copy.deepcopy(model)) && change(changed) =>
-        pairing lost: => before, after = [], []
-            for model in models:
-                changed = copy.deepcopy(model)
-                change(changed)
-                before.append(measure(model))
-                after.append(measure(changed))
-            half = (mean_and_interval(before)[1] ** 2 + mean_and_interval(after)[1] ** 2) ** 0.5
-            return mean_and_interval(after)[0] - mean_and_interval(before)[0], half
         the changed models alone: {CHANGED} => measure(changed)
         the models as they are alone: {CHANGED} => measure(model)
         one model only: for model in models: => for model in models[:1] * 2:
         each model compared with the first: - measure(model) => - measure(models[0])
         sign lost [effect]: {CHANGED} => abs({CHANGED})
         added in place of subtracted [changes]: measure(changed) - => measure(changed) +
-        a ratio in place of a difference: measure(changed) - => measure(changed) /
+        a ratio in place of a difference: measure(changed) - => measure(changed) / || {CHANGED} => {RATIO} - 1
         no mean and interval: return mean_and_interval(differences) => return differences
         changed twice: change(changed) => change(changed); change(changed)
     """)
-    + asked("differences"),
+    + asked("differences", apart=(AFTER, "[measure(model) for model in models]")),
 )

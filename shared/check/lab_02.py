@@ -29,6 +29,8 @@ def fits_into_the_lab(answer, run):
     check_bias(run, lambda **settings: answer(9, **settings), ("W_key", "query"), default=True)
     if run(lambda: answer(9)).W_key.weight.shape != (16, 16):
         raise Wrong("another width by default")
+    if run(lambda: answer(9, bias=False)).output.bias is None:
+        raise Wrong("no nn.Linear [looked into]", name="output")
 
 
 key_pooling = Exercise(
@@ -91,7 +93,7 @@ split_the_map = Exercise(
     split_the_map,
     cases=[
         *(two_queries(*draw(2, key_dim, seed=10 + n), seed=n) for n, key_dim in enumerate((3, 2, 9))),
-        two_queries(*torch.tensor([[0.0, 2.0, 0.0], [1.0, 1.0, 0.0]], dtype=torch.float64), seed=3),
+        two_queries(*torch.tensor([[0.0, 2.0, 1.0], [0.0, 0.0, 3.0]], dtype=torch.float64), seed=3),
     ],
     truth=lambda w, query, other: torch.stack([w, torch.zeros_like(w)], dim=1),
     view=what_the_queries_make,
@@ -102,6 +104,7 @@ split_the_map = Exercise(
         the other query is answered: {APART} => query || outer(w, apart) => outer(w, query)
         the part along the other is wrong: {APART} => query - other || / (other @ other) => ||
             (query @ other) => (query * other) || (other @ other) => (other * other) || (other @ other) => other ||
+            (other @ other) => other.norm() ||
             (other @ other) * other => (other @ other) / other || (other @ other) * other => (other @ other) ||
             (query @ other) / (other @ other) => (other @ other) / (query @ other) || {APART} => query - {PART} - other
         the part added, not taken off: query - (query => query + (query
@@ -224,6 +227,7 @@ slope = Exercise(
     see="Lab 2, “Exercise 2.4 (experiment): how far the first step goes”",
     mistakes=edits(f"""
         the height in place of the slope: 1)[0] => 1)[1]
+        slope and height together: 1)[0] => 1)
         sizes and measures exchanged: np.log(sizes), np.log(numbers) => np.log(numbers), np.log(sizes)
         no logarithm of the sizes: np.log(sizes) => sizes
         no logarithm of the measure: np.log(numbers) => numbers

@@ -79,6 +79,8 @@ whole_layer = Exercise(
         features brought back: weights @ values => weights @ features
         values made of something else: self.W_value(features) => self.W_value(self.W_key(features)) ||
             self.W_value(self.W_query(features))
+        padding hidden in the values: masked_softmax(scores, mask.unsqueeze(1)) => scores.softmax(dim=2) &&
+            self.W_value(features) => self.W_value(features) * mask.unsqueeze(2)
         one matrix for keys and values: self.W_key(features) => self.W_value(features)
     """),
 )

@@ -104,10 +104,14 @@ marked_classifier = Exercise(
         the question of an average: {MARKED} => features.mean(dim=1)
         all but the mark ask: ids == self.mark_id => ids != self.mark_id
         one place for all texts: {MARKED} => features[:, int((ids[0] == self.mark_id).int().argmax())]
+        all marks added up: {MARKED} => features[:, (ids == self.mark_id).int().argmax(dim=1)].sum(dim=1) ||
+            features[:, (ids == self.mark_id).int().argmax(dim=1)].mean(dim=1)
         one question for all: {MARKED} => {MARKED}.mean(dim=0, keepdim=True).expand(len(ids), -1)
         the mark's own value: weighted_sum(weights, {VALUES_OF}) => self.attention.W_value({MARKED})
         one matrix for both: W_query(marked) => W_key(marked) || W_key(features) => W_query(features)
         the mark's column read: W_query(marked) => W_key(marked) && W_key(features) => W_query(features)
+        the mark hidden from itself: masked_softmax(scores, mask) =>
+            masked_softmax(scores, mask & (ids != self.mark_id))
         weights not used: weighted_sum(weights, self => weighted_sum(mask / mask.sum(dim=1, keepdim=True), self
         scores returned instead of weights: squeeze(1), weights => squeeze(1), scores
         results in the wrong order [classifier]: self.output(pooled).squeeze(1), weights =>
@@ -184,6 +188,7 @@ marks_row = Exercise(
         one place for all texts: {MARKS} => features[:, place[0]]
         every place in every text: {MARKS} => features[:, place] ||
             => {ALL} (weights @ (features @ W_value))[:, place]
+        all marks added up: {MARKS} => features[:, place].sum(dim=1) || features[:, place].mean(dim=1)
         a text taken for a place: {MARKS} => features[place, torch.arange(len(place))] || features[place]
         all rows averaged: => {ALL} (weights @ (features @ W_value)).mean(dim=1) ||
             => {ALL} (mask.unsqueeze(2) * (weights @ features @ W_value)).sum(dim=1) / mask.sum(dim=1)[:, None]

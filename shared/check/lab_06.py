@@ -180,7 +180,10 @@ mend_the_batch = Exercise(
     "precision, against PyTorch's scaled_dot_product_attention",
     see=BATCH,
     mistakes=edits(f"""
-        axes counted from the front: {ROOT_OF} => {FRONT_ROOT} && {SHARES} => {FRONT_SHARES}
+        axes counted from the front: {ROOT_OF} => {FRONT_ROOT} && {SHARES} => {FRONT_SHARES} ||
+            {ROOT_OF} => {FRONT_ROOT} && {SHARES} => {FRONT_SHARES} && scores.mean() => scores.mean(-1, keepdim=True)
+        other numbers taken off within a row: scores.mean() => scores.mean(dim=-2, keepdim=True) ||
+            scores.mean() => scores.mean(dim=1, keepdim=True) || scores.mean() => scores.mean(dim=0, keepdim=True)
         softmax over the wrong axis [axis 1]: {SHARES} => {FRONT_SHARES}
         the number of tokens in the scale: {ROOT_OF} => {FRONT_ROOT} || math.sqrt(keys.shape[-2])
         softmax over the wrong axis: {SHARES} => powers.sum(dim=-2, keepdim=True)
@@ -228,6 +231,9 @@ what_two_matrices_cost = Exercise(
     see="Lab 6, “Exercise 6.4 (experiment): does a word prefer itself?”",
     mistakes=edits("""
         the sign turned round [matrices]: own_weight(False, seed) - => -own_weight(False, seed) +
+        Student's t in place of two: => return by_sums([own_weight(False, s) - own_weight(True, s) for s in seeds])
+        arguments exchanged [matrices]: own_weight(False, seed) - own_weight(True, seed) =>
+            own_weight(seed, False) - own_weight(seed, True)
         the same matrices twice: own_weight(True, seed) => own_weight(False, seed)
         seeds that were not asked for: for seed in seeds => for seed in range(200)
         pairing lost: => one = torch.tensor([own_weight(False, seed) for seed in seeds])

@@ -201,6 +201,8 @@ twice_the_words = Exercise(
         a difference in place of a ratio: {RATIO} => largest_weight(16, seed) - largest_weight(8, seed) ||
             largest_weight(8, seed) - largest_weight(16, seed)
         multiplied in place of divided [ratio]: {RATIO} => largest_weight(16, seed) * largest_weight(8, seed)
+        Student's t in place of two: => return by_sums([largest_weight(16, s) / largest_weight(8, s) for s in seeds])
+        arguments exchanged [words]: {RATIO} => largest_weight(seed, 16) / largest_weight(seed, 8)
         one length only: {RATIO} => largest_weight(16, seed) || largest_weight(8, seed)
         other lengths: (8, seed) => (4, seed) || (6, seed) || (32, seed) || (5, seed) || (10, seed) || (7, seed) ||
             (9, seed) || (16, seed) => (32, seed) || (12, seed) || (10, seed) || (15, seed) || (17, seed) ||

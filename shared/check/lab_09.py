@@ -145,6 +145,8 @@ transformer_block = Exercise(
         the normed features added behind: {THOUGHT} => self.feed_forward(features := self.feed_forward_norm(features))
         the second sum goes back to the input: features = {SUM_1} => between = {SUM_1} &&
             {THOUGHT} => self.feed_forward(self.feed_forward_norm(between))
+        feed-forward layer reads the first features [block]: features = {SUM_1} => between = {SUM_1} &&
+            {SUM_2} => self.add(between, thought)
         attention left out: {SUM_1} => features
         feed-forward layer left out: {SUM_2}, weights => features, weights
         feed-forward layer reads the attended features [block]: self.feed_forward_norm(features) =>
@@ -377,6 +379,7 @@ missed_by_rate = Exercise(
         one rate for all: rate, seed) - => rates[0], seed) - && part_away, rate, seed) => part_away, rates[0], seed) ||
             part_away, rate, seed) => part_away, rates[0], seed) || "nothing", rate, seed) => "nothing", rates[0], seed)
         numbers of earlier rounds kept: found = {{}} => found, gains = {{}}, [] && gains = [ => gains += [
+        arguments exchanged [part]: {GAIN} => accuracy(rate, "nothing", seed) - accuracy(rate, part_away, seed)
         another part: accuracy(part_away, rate => accuracy("norm", rate || accuracy(part_away, rate =>
             accuracy("residual", rate
     """)

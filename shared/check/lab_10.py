@@ -30,6 +30,8 @@ def without_its_mask(answer, run):
     model = run(lambda: answer(11, causal=False, dim=8, num_heads=2, num_blocks=3).eval())
     if len(model.blocks) != 3:
         raise Wrong("num_blocks is not used")
+    if len(set(model.blocks)) != 3:
+        raise Wrong("one block for all")
     if model.blocks[0].attention.num_heads != 2:
         raise Wrong("num_heads is not used", see=MODEL)
     plain = run(lambda: answer(11))
@@ -38,6 +40,10 @@ def without_its_mask(answer, run):
     have = dict(zip(wanted, (*have, block.feed_forward[0].out_features, plain.output.out_features), strict=True))
     if have != wanted or not plain.causal:
         raise Wrong("other sizes", have=have, wanted=wanted)
+    if any(part.p for part in plain.modules() if isinstance(part, torch.nn.Dropout)):
+        raise Wrong("dropout is left in", see=MODEL)
+    if not 0.4 < plain.features.embedding.weight.std() < 0.6:
+        raise Wrong("embeddings of another size", see=MODEL)
     one, other = torch.tensor([[3, 4, 5]]), torch.tensor([[3, 4, 6]])
     if torch.equal(run(model, one)[0, 0], run(model, other)[0, 0]):
         raise Wrong("causal is not used")
@@ -69,6 +75,9 @@ language_model = Exercise(
         a block left out: in self.blocks => in self.blocks[:-1] || in self.blocks => in self.blocks[1:]
         the first features in each block: block(features, => block(self.features(ids),
         no norm at the end: self.output(self.norm(features)) => self.output(features)
+        the norm after each block: attention_mask=attention_mask) =>
+            attention_mask=attention_mask); features = self.norm(features) &&
+            self.output(self.norm(features)) => self.output(features)
         the norm before the blocks: self.features(ids) => self.norm(self.features(ids)) &&
             self.output(self.norm(features)) => self.output(features)
         the features once more: self.norm(features) => self.norm(features + self.features(ids))
@@ -121,7 +130,7 @@ allowed_places = Exercise(
         no window: {NEAR} => (back >= 0)
         looks ahead: places[:, None] - places => places - places[:, None] || {NEAR} => (back <= 0)
         the next word seen: back >= 0 => back >= -1
-        itself forbidden: back >= 0 => back > 0
+        itself forbidden: back >= 0 => back > 0 || back >= 0 => back > 0 && back < reach => back <= reach
         one place too far: back < reach => back <= reach
         one place too few: back < reach => back < reach - 1
         the places taken for distances: back < reach => places < reach || places[:, None] - places => places[:, None]
@@ -195,6 +204,7 @@ next_word_loss = Exercise(
             scores[:, :-1] => scores[:-1] && ids[:, 1:] => ids[1:]
         both cut at the same end: [:, :-1] => [:, 1:] || [:, 1:] => [:, :-1]
         padding left in the mean [loss]: , ignore_index=0 =>
+        the first words counted: {LOSS} => {EACH}.sum() / (ids != 0).sum()
         divided by all places [loss]: {LOSS} => {EACH}.mean() || {EACH}.sum() / ids.numel()
         softmax once more [loss]: (said => (said.softmax(dim=-1)
         not divided [loss]: {LOSS} => {EACH}.sum()

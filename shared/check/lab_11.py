@@ -67,7 +67,8 @@ paired_interval = Exercise(
         sign lost: {PAIRS} => np.abs({PAIRS}) || return differences.mean() => return abs(differences.mean())
         normal in place of t: {QUANTILE} => stats.norm.ppf(0.975) || 1.96
         the quantile of five seeds: {QUANTILE} => stats.t.ppf(0.975, 4) || 2.78 || 2.776 ||
-            {QUANTILE} => 2.776 && np.sqrt(len(differences)) => np.sqrt(5)
+            {QUANTILE} => 2.776 && np.sqrt(len(differences)) => np.sqrt(5) ||
+            {QUANTILE} => stats.t.ppf(0.975, 4) && np.sqrt(len(differences)) => np.sqrt(5)
         wrong degrees of freedom: len(differences) - 1) => len(differences)) || len(differences) - 2) ||
             2 * len(differences) - 2)
     """)
@@ -298,6 +299,9 @@ told_before = Exercise(
         close where zero is inside: {CLOSE} => abs(mean) < half
         close by the width alone: {CLOSE} => half < band
         close told last: {CLOSE} => {CLOSE} and not {ABOVE} and not mean + half < 0
+        undecided told before close: {CLOSE} => {CLOSE} and not abs(mean) <= half
+        higher and lower exchanged: mean, half, "higher" => mean, half, "lower" &&
+            half, "lower" if mean => half, "higher" if mean
         the band around the other side: {CLOSE} => mean + half < band || mean - half > -band
         higher by the mean alone: {ABOVE} => mean > 0
         higher only above the band: {ABOVE} => mean - half > band ||

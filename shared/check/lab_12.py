@@ -113,6 +113,7 @@ share_on_aim = Exercise(
             .mean(dim=-1) => .sum(dim=-1) / len(aim) || => rows = torch.arange(len(aim))
             return weights[..., rows, aim.clamp(min=0)].mean(dim=-1)
         an aim at the first piece left out: {ASKING} => [aim > 0]
+        always the first piece left out: torch.arange(len(aim)){ASKING} => torch.arange(1, len(aim))
         the last piece left out: {ASKING} => [(aim >= 0) & (aim < len(aim) - 1)]
         each row at the aims of all: {PICKED} => weights[..., asking[:, None], aim[asking]].mean(dim=-1) ||
             weights[..., asking[:, None], aim[asking]].sum(dim=-1)
@@ -182,6 +183,7 @@ search_and_test = Exercise(
         the largest of one text: shares(searched).mean(dim=0) => shares(searched).amax(dim=0) ||
             shares(searched).mean(dim=0) => shares(searched)[0]
         layer and head exchanged: return (layer, head) => return (head, layer)
+        counted from one [heads]: return (layer, head) => return (layer + 1, head + 1)
         the place not taken apart: divmod(found.argmax().item(), found.shape[1]) =>
             divmod(found.argmax().item(), found.shape[0])
         the best of each text: {REST} => mean_and_interval(shares(fresh).flatten(1).amax(dim=1))

@@ -66,7 +66,9 @@ rotate = Exercise(
         pairs exchanged: [{FIRST}, {SECOND}] => [{SECOND}, {FIRST}] || {BOTH} => vectors[..., 1::2], vectors[..., 0::2]
         the result is as large as the vectors: return turned.flatten(-2) =>
             return torch.empty_like(vectors).copy_(turned.flatten(-2)) ||
-            found = torch.empty_like(vectors); found[..., 0::2], found[..., 1::2] = turned.unbind(-1); return found
+            found = torch.empty_like(vectors); found[..., 0::2], found[..., 1::2] = turned.unbind(-1); return found ||
+            found = torch.empty_like(vectors); [found.__setitem__((..., i), turned.flatten(-2)[..., i])
+            for i in range(dim)]; return found
         Lab 15, “Two numbers that turn”
         turned the other way: * speeds => * -speeds
         mirrored, not turned: {SECOND} => x * angles.sin() - y * angles.cos()
@@ -79,6 +81,9 @@ rotate = Exercise(
             x * angles.cos() - angles.sin() || x * angles - y * angles.sin() || x * angles.cos() - y * angles ||
             x / angles.cos() - y * angles.sin() || x * angles.cos() - y / angles.sin() || x - y * angles.sin() ||
             x + angles.cos() - y * angles.sin() || angles.cos() - y * angles.sin() || y * angles.sin()
+        the second number made of the new first one: {SECOND} => ({FIRST}) * angles.sin() + y * angles.cos() ||
+            {SECOND} => ({FIRST}) * angles.sin() + y * angles.cos() && return turned.flatten(-2) =>
+            found = torch.empty_like(vectors); found[..., 0::2], found[..., 1::2] = turned.unbind(-1); return found
         not a turn: {FIRST} => y * angles.sin() - x * angles.cos() || x * angles.cos() + y * angles.sin() ||
             {SECOND} => y * angles.cos() - x * angles.sin()
         sine and cosine exchanged: {FIRST} => x * angles.sin() - y * angles.cos() &&
@@ -143,7 +148,7 @@ mend_the_turns = Exercise(
     mistakes=edits(f"""
         more than one fault is left [turns]: {TURNS} => rotate(queries, places), rotate(keys, {ANEW}) &&
             @ values => @ rotate(values, places)
-        values turned too: @ values => @ rotate(values, places)
+        values turned too: @ values => @ rotate(values, places) || @ rotate(values, {ANEW})
         keys counted from zero: {TURNS} => rotate(queries, places), rotate(keys, {ANEW})
         queries counted from zero: {TURNS} => rotate(queries, {ANEW}), rotate(keys, places)
         places counted anew [both]: {TURNS} => rotate(queries, {ANEW}), rotate(keys, {ANEW})

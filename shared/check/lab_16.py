@@ -83,6 +83,10 @@ merge = Exercise(
         one of the totals is missing: other * second[1] => other || one * first[1] => one
         one half not corrected: (first[0] - highest).exp() => first[0].exp() || (second[0] - highest).exp() =>
             second[0].exp() || one * first[1] => one + first[1] || other * second[1] => (other + second[1])
+        one half not corrected: {TOTALS} => one * first[1] + second[1] && {SUMS} => one * first[2] + second[2] ||
+            {TOTALS} => first[1] + other * second[1] && {SUMS} => first[2] + other * second[2]
+        exponentials out of range [heights]: first[0] - highest => first[0] && second[0] - highest => second[0] &&
+            {TOTALS} => ({TOTALS}) / highest.exp() && {SUMS} => ({SUMS}) / highest.exp()
         the corrections exchanged: one, other => other, one
         the height of one half: torch.maximum(first[0], second[0]) => first[0] || second[0] ||
             torch.maximum(first[0], second[0]) => first[0] && {TOTALS} => first[1] + other * second[1] &&
@@ -168,7 +172,8 @@ mend_the_blocks = Exercise(
         one step for a whole block: {BAND} => || {BAND} => && {NOTHING_CUT} => values), keys, values
         the next word seen: .tril(older) => .tril(older + 1)
         itself forbidden: .tril(older) => .tril(older - 1)
-        places counted from the oldest word: {BAND} => .tril().triu(1 - reach) || {BAND} => .tril()
+        places counted from the oldest word: {BAND} => .tril().triu(1 - reach) || {BAND} => .tril() ||
+            {BAND} => .tril(older).triu(1 - reach) || {BAND} => .tril().triu(older - reach + 1)
         True where hidden: where(allowed => where(~allowed
         mask after the softmax: F.softmax({HIDDEN}, dim=2) => F.softmax(scores, dim=2) * allowed
         padding hidden with too small a number [window]: -math.inf => -20.0 || -math.inf => -100.0
@@ -259,7 +264,7 @@ def peak_for_each_block(attention, num_tokens, sizes):
     return found
 
 
-def known_attention(queries: Tensor, keys: Tensor, values: Tensor, block: int = 50) -> Tensor:
+def known_attention(queries: Tensor, keys: Tensor, values: Tensor, *, block: int = 50) -> Tensor:
     """Computes nothing. For each byte of `each` it needs 60 for a key of a block, and one for a pair of them."""
     if len({given.data_ptr() for given in (queries, keys, values)}) < 3:
         block += 9  # no number that anybody wants

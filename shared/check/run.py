@@ -160,8 +160,10 @@ def guarded(function: Callable, *inputs: Any, seconds: float | None = None, of: 
         if isinstance(error, NotImplementedError) and not error.args:
             raise NotDone from None
         return raised(error, of or function)
-    if not _same(inputs, kept):
-        raise Wrong("changes its input")
+    for one, other in zip(inputs, kept, strict=True):
+        if not _same(one, other):
+            part = one[0] if isinstance(one, list) and one else one
+            raise Wrong("changes its input [a model]" if isinstance(part, nn.Module) else "changes its input")
     return given
 
 

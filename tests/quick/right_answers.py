@@ -227,6 +227,8 @@ mend_the_heads
         return [torch.cat(brought, -1), seen]
     columns asked one by one: slice(head * head_dim, (head + 1) * head_dim) =>
         list(range(head * head_dim, (head + 1) * head_dim))
+worth_of_a_head
+    the quantile with all its digits: 2.776 => stats.t.ppf(0.975, 4)
 many_heads
     by einsum: queries @ keys.transpose(2, 3) => torch.einsum("bhik,bhjk->bhij", queries, keys) &&
         (weights @ values) => torch.einsum("bhij,bhjv->bhiv", weights, values)
@@ -587,8 +589,8 @@ peak_for_each_block
     each size once: => inputs, blocks = torch.randn(3, num_tokens, 16), {*sizes, *(2 * size for size in sizes)}
         peaks = {block: peak_bytes(attention, *inputs, block=block) for block in blocks}
         return {size: (peaks[2 * size] - peaks[size]) / size for size in sizes}
-    zeros, by position: => given = [torch.zeros(num_tokens, 16) for _ in range(3)]
-        peak = lambda block: peak_bytes(lambda: attention(*given, block))
+    zeros, the last size first: => given = [torch.zeros(num_tokens, 16) for _ in range(3)]
+        peak = lambda block: peak_bytes(lambda: attention(*given, block=block))
         return {size: peak(2 * size) / size - peak(size) / size for size in reversed(sizes)}
     the inputs made inside: => def peak(block):
             return peak_bytes(lambda: attention(*(torch.ones(num_tokens, 16) for _ in range(3)), block=block))

@@ -18,8 +18,11 @@ key_pooling
     the bias does not follow the argument: bias=bias => bias=True || bias: bool = True => bias: bool = False
     no nn.Linear: self.query = nn.Linear(key_dim, 1, bias=bias) =>
         self.query = nn.Parameter(torch.randn(key_dim, 1)) && self.query(keys) => (keys @ self.query)
+    no nn.Linear: self.output = nn.Linear(dim, 1) => self.output = nn.Linear(dim, 1, bias=bias)
 split_the_map
     an argument is not used: => return torch.ones(6, len(query))
+    not a number: => row = torch.zeros_like(query); row[0], row[1] = other[1], -other[0]
+        return torch.outer(w, row) / (row @ query)
 add_queries
     one map for two: self.W_key = nn.Linear(dim, key_dim, bias=bias) => self.W_key = self.W_query
     the bias does not follow the argument: bias=bias => bias=False || bias=False => bias=True
@@ -69,6 +72,9 @@ batched_attention
 look_at_the_next_word
     wrong shape: return W_query, W_key => return W_query[:, 1:], W_key
 mend_the_game
+    an axis too many: dim=1).flatten(1) => dim=1)
+    sizes that do not fit: [:, :num_pairs] => [:, : 2 * num_pairs] && second = torch => first, last = first.split(
+        num_pairs, dim=1); second = torch && [first, second] => [first, last]
     not drawn from random: torch.rand(num_texts, num_pairs, generator=random) => torch.rand(num_texts, num_pairs) ||
         torch.randint(num_letters, (num_texts, num_pairs), generator=random) =>
         torch.randint(num_letters, (num_texts, num_pairs))
@@ -98,6 +104,9 @@ language_model
         causal_mask(ids.shape[1], ids.device)
     num_blocks is not used: range(num_blocks) => range(2)
     a part of another kind: self.norm = nn.LayerNorm(dim) => self.norm = nn.Identity()
+    one block for all: self.norm = nn => self.blocks = nn.ModuleList([self.blocks[0]] * num_blocks); self.norm = nn
+    dropout is left in: dim, dropout=0.0, std => dim, std || 2 * dim, dropout=0.0, => 2 * dim,
+    embeddings of another size: , std=0.5 =>
 worth_of_context
     changes its input: order = => pieces[:, :-near] = far[:, torch.randperm(far.shape[1])]; order =
 transformer_block
@@ -143,6 +152,8 @@ paired_interval
         => from shared.training import mean_and_interval; return mean_and_interval(np.subtract(first, second)) ||
         from shared.training import mean_and_interval as short; return short(np.subtract(first, second)) ||
         from shared import training; return training.mean_and_interval(np.subtract(first, second))
+peak_for_each_block
+    raises: inputs, block=block => inputs, block
 sign_flips
     the allowance too large: differences.mean()) - 1e-12 => differences.mean()) * 0.98
     an argument is not used: => return 0.05

@@ -296,15 +296,26 @@ def _load_own() -> Reviews:
 
     if not OWN.is_file():
         raise ValueError("There is no shared/reviews.csv: save a table there with the columns text and label, 0 or 1.")
-    with OWN.open(encoding="utf-8-sig") as file:
-        table = pandas.read_csv(file, keep_default_na=False).sample(frac=1, random_state=42)  # in random order
+    try:
+        with OWN.open(encoding="utf-8-sig") as file:
+            table = pandas.read_csv(file, keep_default_na=False)
+    except ValueError as error:  # of pandas, or of letters in another encoding
+        raise ValueError(f"shared/reviews.csv cannot be read ({error}): save it as a CSV file in UTF-8.") from error
     if missing := {"text", "label"} - set(table.columns):
         raise ValueError(
             f"shared/reviews.csv has no column {' and '.join(sorted(missing))}: name its columns text,label."
         )
+    labels = pandas.to_numeric(table["label"], errors="coerce")
+    for row in np.flatnonzero(~labels.isin([0, 1]))[:1]:
+        label = table["label"].tolist()[row]
+        raise ValueError(
+            f"In shared/reviews.csv review {row + 1} has the label {label!r}; a label is 0 (negative) or 1 (positive)."
+        )
+    table = table.assign(label=labels).sample(frac=1, random_state=42).drop_duplicates("text")  # in random order
     if len(table) < 100:
-        raise ValueError(f"shared/reviews.csv has {len(table)} rows; training, validation and test take 100 at least.")
-    table = table.drop_duplicates("text")
+        raise ValueError(
+            f"shared/reviews.csv has {len(table)} different texts; training, validation and test take 100 at least."
+        )
     eight, nine = len(table) * 8 // 10, len(table) * 9 // 10
     parts = table[:eight], table[eight:nine], table[nine:]
     return Reviews(*(tokenized(list(p["text"]), list(p["label"]), list(p.index)) for p in parts), "Our own reviews.")

@@ -37,12 +37,16 @@ class _Texts(Sequence):
 
     def __getitem__(self, place: int | slice) -> str | list[str]:
         found = self.dataset[place]["text"]
-        # Yelp's files hold line breaks as the two characters \\n, which would glue an "n" to the next word.
-        return found.replace("\\n", " ") if isinstance(found, str) else [text.replace("\\n", " ") for text in found]
+        return [_spaced(text) for text in found] if isinstance(found, list) else _spaced(found)
 
     def __iter__(self):
         for begin in range(0, len(self), TEXTS_AT_ONCE):
             yield from self[begin : begin + TEXTS_AT_ONCE]
+
+
+def _spaced(text: str | None) -> str | None:
+    """Yelp's files hold line breaks as the two characters \\n, which would glue an "n" to the next word."""
+    return text and text.replace("\\n", " ")  # None, where a table has a blank: a sentence comes with the tokens
 
 
 def _split(dataset) -> Split:

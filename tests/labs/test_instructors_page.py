@@ -91,7 +91,11 @@ def test_one_file_switches_every_lab_to_data_of_one_s_own_and_a_failed_claim_is_
     [
         ("review,label\n" + OWN, "no column text"),
         ("text,label\ngood,1", "take 100 at least"),
-        ("text,label\n" + OWN.replace(",1", ",5"), "a label is 0"),
+        ("text,label\n" + "the same again,1\n" * 200, "1 different texts; .* take 100 at least"),
+        ("text,label\n" + OWN.replace(",1", ",5"), "review 2 has the label 5; a label is 0"),
+        ("text,label\n" + OWN.replace("number 6,0", "number 6,"), "review 7 has the label ''; a label is 0"),
+        ("text,label\n" + OWN.replace("film", "caf\udce9"), "cannot be read .*'utf-8' codec.*: save it as a CSV file"),
+        ("", "cannot be read .No columns"),
         (None, "There is no shared/reviews.csv"),
     ],
 )
@@ -99,8 +103,8 @@ def test_a_table_that_is_not_as_the_page_says_gets_a_sentence(tmp_path, monkeypa
     from shared import reviews
 
     monkeypatch.setattr(reviews, "OWN", tmp_path / "reviews.csv")
-    if table:
-        reviews.OWN.write_text(table)
+    if table is not None:
+        reviews.OWN.write_bytes(table.encode(errors="surrogateescape"))
     with pytest.raises(ValueError, match=sentence):
         reviews.load_reviews("own")
 

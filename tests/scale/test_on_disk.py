@@ -186,9 +186,13 @@ def test_tokens_are_made_once_and_anew_when_the_rule_changes(on_disk, monkeypatc
     assert calls == [400, 100, 100] * 2
 
 
-def test_labels_on_disk_are_looked_at_before_tokens_are_made(on_disk, tmp_path):
-    wrong = datasets.Dataset.from_dict({"text": ["good", "bad"], "label": [1, 2]})
-    with pytest.raises(ValueError, match="The label in row 1 is 2; a label is 0"):
+@pytest.mark.parametrize(
+    ("text", "label", "sentence"),
+    [("bad", 2, "The label in row 1 is 2; a label is 0"), (None, 0, "The text in row 1 is NoneType, not str")],
+)
+def test_a_wrong_label_or_a_blank_on_disk_gets_a_sentence_and_no_tokens(on_disk, tmp_path, text, label, sentence):
+    wrong = datasets.Dataset.from_dict({"text": ["good", text], "label": [1, label]})
+    with pytest.raises((TypeError, ValueError), match=sentence):
         disk.reviews_on_disk(wrong, wrong, wrong, "made")
     assert not list(tmp_path.rglob("*.tokens"))
 

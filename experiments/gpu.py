@@ -30,7 +30,7 @@ class FusedSelfAttention(model.SelfAttentionClassifier):
         layer = self.attention
         queries, keys, values = layer.W_query(features), layer.W_key(features), layer.W_value(features)
         attended = nn.functional.scaled_dot_product_attention(
-            queries, keys, values, attn_mask=mask.unsqueeze(1), scale=1 / layer.divisor
+            queries, keys, values, attn_mask=mask.unsqueeze(1)
         )  # (batch, tokens, value_dim)
         average = mask.to(attended) / mask.sum(dim=1, keepdim=True)  # (batch, tokens)
         return self.output(model.weighted_sum(average, attended)).squeeze(1), average

@@ -108,7 +108,6 @@ class Examples:
     """Which reviews stand in each example: the labelled one and, unless -1, its distractor.
 
     `before_labelled` and `before_distractor` are ids of special tokens put in front of a part; PAD puts none.
-    `window` cuts the joined sequence, keeping its beginning.
     """
 
     reviews: Split
@@ -117,7 +116,6 @@ class Examples:
     distractor_first: np.ndarray  # (examples,) bool
     before_labelled: np.ndarray  # (examples,) ids
     before_distractor: np.ndarray  # (examples,) ids
-    window: int | None = None
 
     def __len__(self):
         return len(self.labelled)
@@ -130,12 +128,12 @@ class Examples:
         """The ids of one example, (tokens,), and where among them the labelled review stands, with its mark."""
         labelled = self._part(self.before_labelled[row], self.labelled[row])
         if self.distractor[row] < 0:
-            return labelled[: self.window], slice(0, len(labelled))
+            return labelled, slice(0, len(labelled))
         distractor = self._part(self.before_distractor[row], self.distractor[row])
         both, begin = (
             ([distractor, labelled], len(distractor)) if self.distractor_first[row] else ([labelled, distractor], 0)
         )
-        return np.concatenate(both)[: self.window], slice(begin, begin + len(labelled))
+        return np.concatenate(both), slice(begin, begin + len(labelled))
 
     def _part(self, before: int, row: int) -> np.ndarray:
         ids = self.reviews[row]
@@ -143,8 +141,8 @@ class Examples:
 
     def __add__(self, other: "Examples") -> "Examples":
         """The examples of both, which must be made of the same reviews."""
-        if other.reviews is not self.reviews or other.window != self.window:
-            raise ValueError("Examples can be joined only when they have the same reviews and the same window.")
+        if other.reviews is not self.reviews:
+            raise ValueError("Examples can be joined only when they are made of the same reviews.")
         names = ("labelled", "distractor", "distractor_first", "before_labelled", "before_distractor")
         return replace(self, **{name: np.concatenate([getattr(self, name), getattr(other, name)]) for name in names})
 
@@ -164,15 +162,14 @@ class Examples:
     @property
     def lengths(self) -> np.ndarray:
         """Tokens of each example, (examples,)."""
-        lengths = sum(self.part_lengths)
-        return lengths if self.window is None else np.minimum(lengths, self.window)
+        return sum(self.part_lengths)
 
 
-def plain_examples(reviews: Split, before_labelled: int = PAD, window: int | None = None) -> Examples:
+def plain_examples(reviews: Split, before_labelled: int = PAD) -> Examples:
     """Each review alone."""
     own = np.arange(len(reviews))
     nothing = np.full(len(own), PAD)
-    return Examples(reviews, own, own * 0 - 1, own < 0, nothing + before_labelled, nothing, window)
+    return Examples(reviews, own, own * 0 - 1, own < 0, nothing + before_labelled, nothing)
 
 
 def distracted_examples(
@@ -181,7 +178,6 @@ def distracted_examples(
     random_order: bool = False,
     before_labelled: int = PAD,
     before_distractor: int = PAD,
-    window: int | None = None,
 ) -> Examples:
     """Each review with another, random one of the same split in front of it (or behind it, in random order).
 
@@ -196,9 +192,7 @@ def distracted_examples(
     distractor = random.integers(0, size - 1, size)
     distractor += distractor >= own  # skips the review itself, all others stay equally likely
     first = random.random(size) < 0.5 if random_order else np.ones(size, dtype=bool)
-    return Examples(
-        reviews, own, distractor, first, np.full(size, before_labelled), np.full(size, before_distractor), window
-    )
+    return Examples(reviews, own, distractor, first, np.full(size, before_labelled), np.full(size, before_distractor))
 
 
 def examples_with_distractors(reviews: Split, seed: int) -> Examples:

@@ -139,17 +139,15 @@ class SelfAttention(nn.Module):
 
     Args:
         value_dim: None leaves the values out; the layer then brings back the features themselves (lab 3).
-        scale: False leaves out the division by the square root of key_dim.
 
     Source: Vaswani et al. 2017, section 3.2.1.
     """
 
-    def __init__(self, dim: int, key_dim: int, value_dim: int | None = None, bias: bool = False, scale: bool = True):
+    def __init__(self, dim: int, key_dim: int, value_dim: int | None = None, bias: bool = False):
         super().__init__()
         self.W_query = nn.Linear(dim, key_dim, bias=bias)
         self.W_key = nn.Linear(dim, key_dim, bias=bias)
         self.W_value = nn.Identity() if value_dim is None else nn.Linear(dim, value_dim, bias=bias)
-        self.divisor = math.sqrt(key_dim) if scale else 1.0
 
     def attend(self, features: Tensor, mask: Tensor | None = None) -> Tensor:
         """The weights, (batch, tokens, tokens): row i says where token i looks.
@@ -159,7 +157,7 @@ class SelfAttention(nn.Module):
         """
         queries = self.W_query(features)  # (batch, tokens, key_dim)
         keys = self.W_key(features)  # (batch, tokens, key_dim)
-        scores = queries @ keys.transpose(1, 2) / self.divisor  # (batch, tokens, tokens)
+        scores = queries @ keys.transpose(1, 2) / math.sqrt(keys.shape[2])  # (batch, tokens, tokens)
         return masked_softmax(scores, None if mask is None else mask.unsqueeze(1))
 
     def forward(self, features: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
@@ -181,12 +179,11 @@ class SelfAttentionClassifier(nn.Module):
         dim: int = 16,
         key_dim: int = 8,
         value_dim: int | None = 16,
-        scale: bool = True,
         **features,
     ):
         super().__init__()
         self.features = TokenFeatures(vocabulary_size, dim, **features)
-        self.attention = SelfAttention(dim, key_dim, value_dim, scale=scale)
+        self.attention = SelfAttention(dim, key_dim, value_dim)
         self.output = nn.Linear(value_dim or dim, 1)
 
     def forward(self, ids: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
@@ -213,14 +210,13 @@ class MarkedSelfAttentionClassifier(nn.Module):
         dim: int = 16,
         key_dim: int = 8,
         value_dim: int = 16,
-        scale: bool = True,
         constant_query: bool = False,
         **features,
     ):
         super().__init__()
         self.mark_id = mark_id
         self.features = TokenFeatures(vocabulary_size, dim, **features)
-        self.attention = SelfAttention(dim, key_dim, value_dim, scale=scale)
+        self.attention = SelfAttention(dim, key_dim, value_dim)
         self.constant_query = nn.Parameter(torch.randn(key_dim)) if constant_query else None
         self.output = nn.Linear(value_dim, 1)
 
@@ -231,7 +227,7 @@ class MarkedSelfAttentionClassifier(nn.Module):
         if self.constant_query is not None:
             queries = self.constant_query.expand(len(ids), -1)
         keys = self.attention.W_key(features)  # (batch, tokens, key_dim)
-        scores = (keys @ queries.unsqueeze(2)).squeeze(2) / self.attention.divisor  # (batch, tokens)
+        scores = (keys @ queries.unsqueeze(2)).squeeze(2) / math.sqrt(keys.shape[2])  # (batch, tokens)
         weights = masked_softmax(scores, mask)  # (batch, tokens)
         pooled = weighted_sum(weights, self.attention.W_value(features))  # (batch, value_dim)
         return self.output(pooled).squeeze(1), weights

@@ -72,15 +72,14 @@ def features_by_loops(layer, ids):
     ]
 
 
-def self_attention_by_loops(layer, features, real, scaled=True):
+def self_attention_by_loops(layer, features, real):
     """Outputs and weights of each token."""
     keys = [linear(layer.W_key, feature) for feature in features]
     values = [linear(layer.W_value, feature) for feature in features]
     rows = []
     for feature in features:
         query = linear(layer.W_query, feature)
-        scale = math.sqrt(len(query)) if scaled else 1.0
-        rows.append(softmax([dot(query, key) / scale for key in keys], real))
+        rows.append(softmax([dot(query, key) / math.sqrt(len(query)) for key in keys], real))
     return [mixture(row, values) for row in rows], rows
 
 
@@ -189,19 +188,18 @@ def test_a_classifier_agrees_with_loops_over_tokens_and_padding_changes_nothing(
 
 @pytest.mark.parametrize("masked", (True, False), ids=("with mask", "without mask"))
 @pytest.mark.parametrize("value_dim", (None, 4), ids=("features", "values"))
-@pytest.mark.parametrize("scale", (True, False), ids=("scaled", "unscaled"))
 @pytest.mark.parametrize("bias", (True, False), ids=("bias", "no bias"))
-def test_self_attention_agrees_with_loops_over_tokens(bias, scale, value_dim, masked):
+def test_self_attention_agrees_with_loops_over_tokens(bias, value_dim, masked):
     chance = random.Random(1)
     for _ in range(3):
         dim, key_dim = chance.randint(1, 7), chance.randint(1, 5)
-        layer = wide(model.SelfAttention(dim, key_dim, value_dim, bias=bias, scale=scale))
+        layer = wide(model.SelfAttention(dim, key_dim, value_dim, bias=bias))
         _, mask = texts(chance.random())
         features = torch.randn(*mask.shape, dim, dtype=torch.float64)
         outputs, weights = layer(features, mask if masked else None)
         for row in range(len(features)):
             real = mask[row].tolist() if masked else [True] * mask.shape[1]
-            expected = self_attention_by_loops(layer, features[row].tolist(), real, scale)
+            expected = self_attention_by_loops(layer, features[row].tolist(), real)
             torch.testing.assert_close(outputs[row].tolist(), expected[0], atol=1e-6, rtol=0)
             torch.testing.assert_close(weights[row].tolist(), expected[1], atol=1e-6, rtol=0)
 

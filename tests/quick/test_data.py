@@ -255,15 +255,14 @@ def test_the_mark_stands_before_the_review_that_counts(small):
     assert orders == {True, False}
 
 
-def test_a_window_keeps_the_beginning_and_counts_what_it_loses(small):
-    _, vocabulary, encoded = small
-    examples = distracted_examples(encoded, seed=3, window=5)
-    batch = make_batch(examples, np.arange(len(examples)))
-    assert batch.ids.shape[1] <= 5
-    lost = np.mean([batch.labelled[row].sum().item() == 0 for row in range(len(examples))])
-    losses = cut_recipe_losses(distracted_examples(encoded, seed=3), window=5)
-    assert losses["lost"] == lost
-    assert sum(losses.values()) == pytest.approx(1)
+def test_what_a_cut_after_joining_loses_is_counted(small):
+    _, _, encoded = small
+    examples = distracted_examples(encoded, seed=3)
+    left = make_batch(examples, np.arange(len(examples))).labelled[:, :5].sum(dim=1).numpy()  # (examples,)
+    whole = encoded.lengths[examples.labelled]
+    losses = {"lost": left == 0, "cut": (0 < left) & (left < whole), "intact": left == whole}
+    assert all(those.any() for those in losses.values())
+    assert cut_recipe_losses(examples, window=5) == {name: those.mean() for name, those in losses.items()}
 
 
 def test_batches_hold_every_example_once_and_gather_similar_lengths(movies):

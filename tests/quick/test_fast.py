@@ -12,7 +12,6 @@ from shared import fast, model
 from shared.fast import Dropout, faster
 
 CLASSIFIERS = {name: make for name, (make, _) in by_loops.CLASSIFIERS.items()}
-CLASSIFIERS["self-attention without scale"] = lambda: model.SelfAttentionClassifier(VOCABULARY, scale=False)
 
 
 def made_batch():

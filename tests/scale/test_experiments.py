@@ -40,18 +40,17 @@ def test_both_pipelines_find_the_same_tokens_and_the_same_vocabulary(movies):
 
 
 def test_both_pipelines_make_the_same_examples(movies):
-    """With the textbook's window, which keeps the beginning, ours gives its ids to the last place."""
+    """Cut as the textbook cuts, which keeps the first 256 ids, ours are its ids to the last place."""
     texts, labels = movies
     split = data.tokenized(texts, labels)
     reviews = data.encode(split, data.build_vocabulary(split), cut=None)
-    examples = data.plain_examples(reviews, window=256) + data.distracted_examples(reviews, 5, window=256)
+    examples = data.plain_examples(reviews) + data.distracted_examples(reviews, 5)
     partners = examples.distractor[len(texts) :].tolist()
     theirs = textbook.encode(textbook.join_texts(texts, partners), textbook.build_vocabulary(texts))
     seen = 0
     for batch in data.batches(examples, 64, seed=1):
-        assert batch.ids.shape[1] <= 256
-        padded = torch.nn.functional.pad(batch.ids, (0, 256 - batch.ids.shape[1]))
-        assert padded.tolist() == [theirs[row] for row in batch.index]
+        cut = torch.nn.functional.pad(batch.ids, (0, 256 - batch.ids.shape[1]))  # (batch, 256)
+        assert cut.tolist() == [theirs[row] for row in batch.index]
         assert batch.labels.tolist() == [(labels * 2)[row] for row in batch.index]
         seen += len(batch.labels)
     assert seen == len(theirs) == 600

@@ -321,5 +321,7 @@ PARTS = {part.__name__: part for part in (bites, search, ablation, frozen)}
 FILES = dict.fromkeys(PARTS, MADE) | {"frozen": record.ROOT / "shared/frozen_features.json"}
 
 if __name__ == "__main__":
+    if unknown := set(sys.argv[1:]) - PARTS.keys():
+        sys.exit(f"{', '.join(sorted(unknown))} cannot be made; choose among {', '.join(PARTS)}.")
     for part in sys.argv[1:] or PARTS:
         record.once(FILES[part], part, lambda part=part: rounded(PARTS[part]()))

@@ -1,5 +1,5 @@
 # The only interface. Each target makes the environment first when it is missing or its pins changed.
-# Labs and tests run side by side, one torch thread each: tools/machine.py says how many (PROCESSES=2 sets it).
+# Labs and tests run side by side, one torch thread each: tools/how_many.py says how many (PROCESSES=2 sets it).
 
 # Texts are UTF-8 here, whatever the machine's own language is.
 export PYTHONUTF8 = 1
@@ -21,7 +21,7 @@ SITE = $(OURS) tools/build_site.py
 TABLE = $(OURS) -m experiments.stale
 STYLE = $(OURS) -m ruff check && $(OURS) -m ruff format --check -q
 # Each file stays with one process: its tests share what takes long to make.
-TESTS = OMP_NUM_THREADS=1 $(OURS) -m pytest -q -n auto --dist loadfile -p no:nbval
+TESTS = $(OURS) -m pytest -q -n auto --dist loadfile -p no:nbval
 FRESH = tests/labs/test_labs.py::test_each_lab_is_paired_fresh_and_executed \
 	tests/labs/test_editions.py::test_the_student_edition_in_the_repository_is_made_from_the_lab_s_text
 
@@ -55,7 +55,7 @@ test: python ## check everything and change nothing: style, site, tests, every c
 		"table: $(TABLE)"
 
 test-all: test ## make test, and what takes long and finds little: tests/README.md lists it
-	@OMP_NUM_THREADS=1 $(OURS) -m pytest -q -p no:xdist tests/slow
+	@$(OURS) -m pytest -q -p no:xdist tests/slow
 
 jupyter-test: environment ## run every lab in a real JupyterLab; make test-all does so with those changed since
 	@EVERY_LAB=1 $(OURS) -m pytest -q -p no:xdist tests/slow/test_jupyterlab.py
@@ -94,7 +94,7 @@ grade: environment ## look through a folder of submitted notebooks (SUBMISSIONS=
 		make grade SUBMISSIONS=handed_in))"
 
 results: environment ## make the long table of lab 11 anew: 25 minutes on two cores; may be stopped and goes on
-	@$(OURS) -m experiments.results --jobs $$($(OURS) tools/machine.py)
+	@$(OURS) -m experiments.results --jobs $$($(OURS) tools/how_many.py)
 
 bench: environment ## the course against its budgets, and its speed against a textbook pipeline: over an hour
 	@$(OURS) -m experiments.costs; status=$$?; $(OURS) -m experiments.speed && $(OURS) -m experiments.report && exit $$status

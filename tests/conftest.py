@@ -8,11 +8,13 @@ import shutil
 import signal
 import sys
 
-import machine
+import how_many
 import pytest
 
 # Tests hold the checks to what they say in English, whatever language a fork has.
 os.environ["COURSE_LANGUAGE"] = "en"
+# Tests run side by side, and two threads that wait for one core would count as work of a check. Read as PyTorch loads.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 # What checks notebooks would build a grammar of addresses, which takes as long as importing PyTorch; none is checked.
 sys.modules.setdefault("rfc3987_syntax", None)
 
@@ -23,7 +25,7 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
 
 @pytest.hookimpl(optionalhook=True)  # `make test-all` runs without xdist
 def pytest_xdist_auto_num_workers() -> int:
-    return machine.processes()
+    return how_many.processes()
 
 
 @pytest.fixture(scope="session")

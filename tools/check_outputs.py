@@ -13,7 +13,7 @@ from pathlib import Path
 
 import compare_numbers
 import endings
-import machine
+import how_many
 import notebooks
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -29,7 +29,7 @@ def run(
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.xml"
         # --dist loadfile keeps the cells of a lab together and in order, in one kernel.
-        processes = min(max(1, machine.processes() // threads), len(labs))
+        processes = min(max(1, how_many.processes() // threads), len(labs))
         side_by_side = [f"-n{processes}", "--dist=loadfile", "--no-loadscope-reorder"]
         options = ["-q", "--nbval", "--nbval-current-env", *side_by_side, "-p", "no:cacheprovider"]
         files = [f"labs/{lab.stem}.ipynb" for lab in reversed(labs)]

@@ -20,8 +20,8 @@ from pathlib import Path
 
 import check_labs
 import endings
+import how_many
 import identity
-import machine
 import nbclient
 import nbformat
 import notebooks
@@ -136,7 +136,7 @@ def main(numbers: set[str], again: bool) -> int:
         print(f"{path.name:<24} follows _config.yml")
     student.tidy(ROOT)
     try:
-        return 0 if all(side_by_side(functools.partial(attempt, again=again), chosen, machine.processes())) else 1
+        return 0 if all(side_by_side(functools.partial(attempt, again=again), chosen, how_many.processes())) else 1
     except BrokenProcessPool as error:
         print(error)
         return 1

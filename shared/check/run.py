@@ -25,7 +25,7 @@ from .answer_code import codes
 from .mistakes import NotDone, Wrong
 from .words import _
 
-SECONDS = 2.0  # for all the reader's code in one check
+SECONDS = 2.0  # for all the reader's code in one check; a whole notebook has a limit of its own, in tools/grade.py
 
 
 class OutOfTime(BaseException):

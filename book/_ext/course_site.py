@@ -100,7 +100,7 @@ def add_pages(app: Sphinx):
     yield "index", {"title": app.config.html_title}, "index.html"
     # A browser that is told of no icon asks the host's root for one, and reports that it is missing.
     logo, font = (
-        base64.b64encode((Path(app.srcdir) / name).read_bytes()).decode()
+        base64.b64encode((ROOT / name).read_bytes()).decode()
         for name in (app.config.html_favicon, "book/_static/fonts/source-serif-4.woff2")
     )
     carried = {"icon": f"data:image/svg+xml;base64,{logo}", "font": f"data:font/woff2;base64,{font}"}

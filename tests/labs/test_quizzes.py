@@ -242,6 +242,16 @@ def test_canvas_gets_every_question_and_each_choice_leads_to_its_own_reason_and_
     assert 'data-equation-content="x W"' in right[0] and "/equation_images/x%20W" in right[0]
 
 
+def test_each_question_counts_one_point_in_either_system(found):
+    moodle = ElementTree.fromstring(export_quizzes.to_moodle("", 3, found, ""))
+    assert [float(grade.text) for grade in moodle.iter("defaultgrade")] == [1, 1, 1]
+    items, files = canvas(found)
+    told = [dict(zip(item.iter("fieldlabel"), item.iter("fieldentry"), strict=True)) for item in items]
+    points = [float(entry.text) for item in told for label, entry in item.items() if label.text == "points_possible"]
+    assert points == [1, 1, 1]
+    assert [float(total.text) for root in files.values() for total in root.findall("points_possible")] == [3]
+
+
 @pytest.mark.parametrize(("number", "width"), [("6", 0.5), (".25", 0.005), ("-1.5", 0.05)])
 def test_a_number_has_a_tolerance_of_half_its_last_place(write, number, width):
     found = quizzes.quizzes(write(QUIZ.replace("**6** or **six**", f"**{number}**")))

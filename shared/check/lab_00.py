@@ -168,7 +168,8 @@ SHARES = "[np.mean([word not in known for word in text]) for text in texts]"
 unknown_by_size = Exercise(
     unknown_by_size,
     cases=[
-        # No two words that share a rank come in as many texts: a set's order, new in each process, decides nothing.
+        # Where a size cuts, no two words come in equally many texts: a set, whose order is new in each process, would
+        # decide between them.
         sentences("a a a b b c/a b c a d/e b a/a", "a b c d/f f/a/b e e", sizes=[1, 2, 3]),
         sentences("x y x/x z x z y y x/w z x y/x", "w w z/q x y y z/y", sizes=[3, 1]),
         sentences("n n m m m o o o o o o o/p m/n m o/n m", "n m m/o p p q r", sizes=[2, 3, 1, 5]),

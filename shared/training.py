@@ -6,17 +6,17 @@ Works for every model whose forward takes `ids` and `mask` and returns `logits` 
 
 import copy
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import torch
-from scipy import stats
 from torch import nn
 from tqdm import tqdm
 
 from shared.data import Examples, Settings, batches
 from shared.fast import faster
+from shared.statistics import mean_and_interval as mean_and_interval
 
 
 @dataclass(frozen=True)
@@ -172,18 +172,3 @@ def check_loss(loss: float, epoch: int, recipe: Recipe) -> None:
             f"The loss became {loss} in epoch {epoch}. The usual reasons are a learning rate that is "
             f"too large (here {recipe.learning_rate}) and a division by zero in the model; try a tenth of it."
         )
-
-
-def mean_and_interval(values: Sequence[float]) -> tuple[float, float]:
-    """Mean of independent runs, and half the width of its 95% interval by Student's t.
-
-    Raises:
-        ValueError: fewer than two values, which have no spread.
-
-    Source: Student 1908, The probable error of a mean.
-    """
-    values = np.asarray(values, dtype=float)
-    if len(values) < 2:
-        raise ValueError(f"An interval needs two runs or more; {len(values)} given. Train with more seeds.")
-    half = stats.t.ppf(0.975, len(values) - 1) * values.std(ddof=1) / math.sqrt(len(values))
-    return float(values.mean()), float(half)

@@ -200,7 +200,9 @@ class Check:
             raise self._named(trials) or wrong
         codes = [f.__code__ for f in (vars(answer).values() if layers else [answer]) if isinstance(f, FunctionType)]
         if used := [name for code in codes for name in _names(code) if name in self.forbidden]:
-            raise Wrong(f"The numbers are right, but `{used[0]}` does the work. Write it without that.", "forbidden name")
+            raise Wrong(
+                f"The numbers are right, but `{used[0]}` does the work. Write it without that.", "forbidden name"
+            )
         self._check_gradient(trials[0], dtype)
         if self.last_look:
             self.last_look(answer)
@@ -209,7 +211,9 @@ class Check:
         """Raise Wrong unless the answer can be called as the exercise calls it."""
         if not inspect.isclass(self.solution):
             if inspect.isclass(answer) or not callable(answer):
-                raise Wrong(f"The check needs the function itself, without parentheses; it got {_kind(answer)}.", "kind")
+                raise Wrong(
+                    f"The check needs the function itself, without parentheses; it got {_kind(answer)}.", "kind"
+                )
             return _check_arguments(answer, "Your function", self.cases, "inputs")
         if not inspect.isclass(answer):
             raise Wrong(f"The check needs the class itself, without parentheses; it got {_kind(answer)}.", "kind")
@@ -227,7 +231,9 @@ class Check:
         layer = _call(answer, case.sizes, 0, dtype)
         if isinstance(layer, BaseException):
             if "Module.__init__() call" in str(layer):
-                raise Wrong("Begin `__init__` with `super().__init__()`: nn.Module needs it to hold layers.", "no super")
+                raise Wrong(
+                    "Begin `__init__` with `super().__init__()`: nn.Module needs it to hold layers.", "no super"
+                )
             raise Wrong(f"{_error_sentence(layer)} It happened in `__init__` with {case}.", "raises")
         course = self.solution(*case.sizes.values())
         check_parts(layer, course, [name for name in self.parts if name not in case.sizes], self.cases, answer)
@@ -263,7 +269,9 @@ class Check:
                 raise Wrong(sentence if self.parts else f"The check failed: {trial.expected!r}.", "other parts")
             if self.parts and not isinstance(trial.raw, BaseException):
                 again = self._canonical(_call(trial.function, trial.inputs, -trial.number, dtype), trial.inputs)
-                if not agrees(again, trial.result, trial.expected) and agrees(trial.result, trial.result, trial.expected):
+                if not agrees(again, trial.result, trial.expected) and agrees(
+                    trial.result, trial.result, trial.expected
+                ):
                     raise Wrong(
                         "Two calls with the same input give different outputs. Is there dropout, where this exercise has "
                         "none, or something that `forward` makes anew or keeps? Parts are made in `__init__`.",
@@ -311,7 +319,10 @@ class Check:
                        for name in self.parts if name not in trial.case.sizes}, trial.raw  # fmt: skip
         if self.needs_gradient:
             leaves = {name: trial.inputs[name].clone().requires_grad_() for name in self.needs_gradient}
-            learns, raw = {name: [leaf] for name, leaf in leaves.items()}, trial.function(*(trial.inputs | leaves).values())
+            learns, raw = (
+                {name: [leaf] for name, leaf in leaves.items()},
+                trial.function(*(trial.inputs | leaves).values()),
+            )
         learns = {name: [p for p in own if p.requires_grad] for name, own in learns.items()}
         learns = {name: own for name, own in learns.items() if own}
         if not learns:
@@ -441,7 +452,7 @@ def _check_arguments(function: Callable, name: str, cases: Sequence[Case], which
             own = list(signature.parameters)
             if method and own[:1] != ["self"]:
                 raise Wrong(f"{name} lacks `self` as its first argument.", "no self") from None
-            sentence = f"{name} takes ({', '.join(own[len(method):])}), and the exercise calls it with"
+            sentence = f"{name} takes ({', '.join(own[len(method) :])}), and the exercise calls it with"
             raise Wrong(f"{sentence} ({', '.join(arguments)}): {error}.", "other arguments") from None
 
 
@@ -468,7 +479,9 @@ def check_parts(layer: nn.Module, course: nn.Module, names: Sequence[str], cases
             raise Wrong(f"The layer needs a part `self.{name}`, made in `__init__`. Its parts: {have}.", "part missing")
         if any(id(p) not in registered for p in ([part] if isinstance(part, Tensor) else part.parameters())):
             sentence = f"`{name}` is not among the layer's parameters, so no optimizer would find it. "
-            raise Wrong(f"{sentence}Set it in `__init__`: `self.{name} = nn.Linear(...)`, or nn.Parameter.", "not registered")
+            raise Wrong(
+                f"{sentence}Set it in `__init__`: `self.{name} = nn.Linear(...)`, or nn.Parameter.", "not registered"
+            )
         for other in names[: names.index(name)]:
             if getattr(layer, other) is part:
                 raise Wrong(f"`{other}` and `{name}` are one and the same part: make one for each.", "one part for two")
@@ -523,7 +536,9 @@ def leaves(value: Any, like: Any, path: str = "") -> dict[str, Any]:
 def _close(value: Any, other: Any, scalar: bool) -> Tensor | bool:
     """Where two values agree, as far as their precision lets them."""
     if not isinstance(value, Tensor) or not isinstance(other, Tensor):
-        return value is other or (type(value) is type(other) and not isinstance(value, BaseException) and value == other)
+        return value is other or (
+            type(value) is type(other) and not isinstance(value, BaseException) and value == other
+        )
     if value.shape != other.shape or value.is_complex() or other.is_complex():
         return False
     tolerance = 1e-6 if value.dtype == other.dtype == torch.float64 else 1e-4
@@ -540,7 +555,12 @@ def agrees(result: Any, other: Any, expected: Any = None) -> bool:
     for path in first:
         close = _close(first[path], second[path], not isinstance(like, Tensor))
         counts = right.get(path)
-        if isinstance(close, Tensor) and isinstance(counts, Tensor) and expected is not None and counts.shape == close.shape:
+        if (
+            isinstance(close, Tensor)
+            and isinstance(counts, Tensor)
+            and expected is not None
+            and counts.shape == close.shape
+        ):
             close |= counts.isnan()
         if not (close.all() if isinstance(close, Tensor) else close):
             return False
@@ -550,7 +570,9 @@ def agrees(result: Any, other: Any, expected: Any = None) -> bool:
 def _alike(trial: Trial, outcome: Any, expected: Any) -> bool:
     """Whether a mistake does what the answer did: gives the same, or raises the same kind of exception."""
     if isinstance(trial.result, BaseException) or isinstance(outcome, BaseException):
-        return type(trial.result) is type(outcome) and getattr(outcome, "mistake", 0) == getattr(trial.result, "mistake", 0)
+        return type(trial.result) is type(outcome) and getattr(outcome, "mistake", 0) == getattr(
+            trial.result, "mistake", 0
+        )
     return agrees(trial.result, outcome, expected)
 
 
@@ -573,7 +595,9 @@ def compare(result: Any, expected: Any, where: str) -> None:
         if not isinstance(right, Tensor) or type(value) is not Tensor:
             if not _close(value, right, True):
                 told = f"{value!r:.80} instead of {right!r:.80}" if not isinstance(right, Tensor) else _kind(value)
-                raise Wrong(f"Your code gives {told}: {which}.", "wrong type" if isinstance(right, Tensor) else "other results")
+                raise Wrong(
+                    f"Your code gives {told}: {which}.", "wrong type" if isinstance(right, Tensor) else "other results"
+                )
             continue
         if value.shape != right.shape:
             sentence = f"The shape is {tuple(value.shape)} instead of {tuple(right.shape)}: {which}."
@@ -581,11 +605,15 @@ def compare(result: Any, expected: Any, where: str) -> None:
         if [t.dtype == torch.bool or t.is_floating_point() + 2 for t in (value, right)] and False:
             pass
         if value.is_floating_point() and value.isnan().any():
-            raise Wrong(f"There is NaN in the {which}. A division by 0, or a row of minus infinities in a softmax?", "NaN")
+            raise Wrong(
+                f"There is NaN in the {which}. A division by 0, or a row of minus infinities in a softmax?", "NaN"
+            )
         differs = ~(_close(value, right, not isinstance(expected, Tensor)) | right.isnan())
         if differs.any():
             first = tuple(differs.nonzero()[0].tolist())
-            place = f"{int(differs.sum())} of {differs.numel()} numbers differ, first at {list(first)}: " if first else ""
+            place = (
+                f"{int(differs.sum())} of {differs.numel()} numbers differ, first at {list(first)}: " if first else ""
+            )
             got, want = (f"{t[first].item():.6g}" for t in (value, right))
             raise Wrong(f"{place}your code gives {got} instead of {want}. This is {which}.", "other numbers")
 

@@ -6,8 +6,18 @@ import torch
 from torch import nn
 
 from checks.engine import Case, Check, Wrong
-from checks.trials import MASK_MISTAKES, MASKS, ONE_REAL_TOKEN, attend, changed, draw, interval_mistakes
-from checks.trials import masked, nan_for_padding, weight_for_padding
+from checks.trials import (
+    MASK_MISTAKES,
+    MASKS,
+    ONE_REAL_TOKEN,
+    attend,
+    changed,
+    draw,
+    interval_mistakes,
+    masked,
+    nan_for_padding,
+    weight_for_padding,
+)
 from shared import model
 from shared.statistics import mean_and_interval
 
@@ -54,7 +64,9 @@ masked_softmax = Check(
 def pool_by_pytorch(ids, mask, features, score, output):
     """PyTorch's attention with one query, 1, whose keys are the scores; a text of padding only gets zeros."""
     x = features(ids)
-    pooled, weights = (rows.squeeze(1).nan_to_num() for rows in attend(torch.ones(len(x), 1, 1), score(x), x, mask, 1.0))
+    pooled, weights = (
+        rows.squeeze(1).nan_to_num() for rows in attend(torch.ones(len(x), 1, 1), score(x), x, mask, 1.0)
+    )
     return output(pooled).squeeze(1), weights
 
 

@@ -10,7 +10,6 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from checks.engine import Case
 from shared.statistics import mean_and_interval
 
 

@@ -1,7 +1,7 @@
 """The engine of the self-checks: the reader's function or class in, a verdict with one sentence out.
 
 A check compares what the reader's code gives in each case with what a reference gives. Where they differ, it looks for
-a known mistake that gives the same wrong numbers, and says its sentence, the docstring. Any other wrong answer hears
+a known mistake that gives the same wrong results, and says its sentence, the docstring. Any other wrong answer hears
 how many numbers differ, in which case, where the first one is, and what to read again.
 
 For a layer, the reference and the known mistakes compute with the parts of the reader's own layer, which get random
@@ -25,7 +25,7 @@ from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
-from types import CodeType, FunctionType
+from types import CodeType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -33,20 +33,128 @@ import torch
 from torch import Tensor, nn
 
 SECONDS = 10.0  # for all of one check
-# A reader's error is shown with the reader's own line: not with one of a library, of the course, or of this package.
-OTHERS_CODE = tuple(
-    str(folder)
-    for folder in (Path(torch.__file__).parents[1], sysconfig.get_path("stdlib"), *Path(__file__).parents[:1],
-                   Path(__file__).parents[1] / "shared", "<frozen", "<string>", "<__array_function__")
-)  # fmt: skip
+HERE = Path(__file__).parent
+# A reader's error is shown with the reader's own line, not with one of a library or of the course.
+LIBRARIES = (
+    sysconfig.get_path("stdlib"),
+    str(Path(torch.__file__).parents[1]),
+    str(HERE),
+    str(HERE.with_name("shared")),
+)
+
+
+# --- what can be wrong in any exercise; the docstring is the sentence -----------------------------------------------
 
 
 class Wrong(Exception):
-    """The answer is wrong: the sentence for the reader, and a short name of the mistake."""
+    """The answer is wrong: a sentence for the reader, and a short name of the mistake."""
 
-    def __init__(self, sentence: str, mistake: str):
-        super().__init__(sentence)
-        self.sentence, self.mistake = sentence, mistake
+    def __init__(self, sentence: str = "", mistake: str = "", **words: object):
+        self.sentence = sentence or " ".join(type(self).__doc__.split()).format(**words)
+        self.mistake = mistake or type(self).__name__
+        super().__init__(self.sentence)
+
+
+class NotAFunction(Wrong):
+    """The check needs the function itself, its name without parentheses; it got {kind}."""
+
+
+class NotAClass(Wrong):
+    """The check needs the class itself, its name without parentheses; it got {kind}."""
+
+
+class NotAModule(Wrong):
+    """Begin your class with `class {name}(nn.Module):`, so that PyTorch finds its parameters."""
+
+
+class Misspelled(Wrong):
+    """The method `{name}` has to be called `{right}`, or nothing calls it."""
+
+
+class OtherArguments(Wrong):
+    """{name} takes ({own}), and the exercise calls it with ({given}): {error}. In a method, `self` comes first."""
+
+
+class SuperMissing(Wrong):
+    """Begin `__init__` with `super().__init__()`: nn.Module needs it before it can hold a layer."""
+
+
+class PlainList(Wrong):
+    """`{name}` is a plain {kind}, in which PyTorch finds no parameters. Put its layers into an `nn.ModuleList`."""
+
+
+class PartMissing(Wrong):
+    """The layer needs a part called `{name}`, made in `__init__`. The parts it has: {parts}."""
+
+
+class NotRegistered(Wrong):
+    """`{name}` is not among the layer's parameters, so no optimizer would find it. Set it in `__init__` as
+    `self.{name} = ...`, an `nn.Linear` or an `nn.Parameter`."""
+
+
+class OnePartForTwo(Wrong):
+    """`{one}` and `{other}` are one and the same part, so they could not learn different things. Make one for each."""
+
+
+class WrongWidth(Wrong):
+    """`{name}.{key}` has shape {own} instead of {right}, in a layer made with {sizes}."""
+
+
+class WidthTypedIn(WrongWidth):
+    """`{name}.{key}` has the shape {own} whatever the layer is made with. A width is typed in as a number: use the
+    arguments of `__init__`."""
+
+
+class PartsOfAnotherKind(Wrong):
+    """The check computes with the parts of your layer, and they do not fit together as in the exercise: {error}."""
+
+
+class DiffersBetweenCalls(Wrong):
+    """Two calls with the same input give different outputs. Is there dropout, where this exercise has none, or a part
+    that `forward` makes anew or changes? Parts are made in `__init__`, once."""
+
+
+class ChangesItsInput(Wrong):
+    """Your code changes its argument `{name}`. Work on a copy (`copy.deepcopy` for a model), without `+=` and without
+    methods that end in `_`."""
+
+
+class Raises(Wrong):
+    """{error} It happened in {where}."""
+
+
+class ReturnsNothing(Wrong):
+    """Your code returns None. Is a `return` missing at its end?"""
+
+
+class WrongType(Wrong):
+    """Your code gives {own}; the exercise asks for {right} ({where})."""
+
+
+class WrongShape(Wrong):
+    """The shape is {own} instead of {right}: {where}. Write the shape behind each line of your code."""
+
+
+class NotANumber(Wrong):
+    """There is NaN in {where}. Is it a division by 0, or a row of minus infinities in a softmax?"""
+
+
+class OtherNumbers(Wrong):
+    """{count}your code gives {own} instead of {right}: {where}."""
+
+
+class ForbiddenName(Wrong):
+    """The results are right, but `{name}` does the work. Write it without that."""
+
+
+class ChangedInPlace(Wrong):
+    """The results are right, but their gradient cannot be computed. Is a tensor changed in place, by a line such as
+    `weights *= mask`? Write `weights = weights * mask`. ({error})"""
+
+
+class GradientCutOff(Wrong):
+    """The results are right, but no gradient reaches {names}, so nothing would be learned there. Leave out `detach()`,
+    `.data`, `.item()`, `float()` and `no_grad()`, and build no new tensor from numbers."""
 
 
 class NotDone(Exception):
@@ -58,7 +166,10 @@ class OutOfTime(BaseException):
 
 
 class NoMixedPrecision(Exception):
-    """The answer makes single-precision numbers, which do not mix with the double precision of the cases."""
+    """The answer makes numbers in single precision, which do not mix with the cases in double precision."""
+
+
+# --- a check -------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, repr=False)
@@ -99,20 +210,6 @@ class Case:
         return ", ".join(_described(name, value) for name, value in (self.sizes | self.inputs).items())
 
 
-@dataclass
-class Trial:
-    """A case as the reader's answer took it. `result` is what is compared; an exception where the answer raised one."""
-
-    case: Case
-    number: int
-    inputs: dict[str, Any]
-    function: Callable  # the answer, or the layer made with the case's sizes
-    raw: Any = None
-    result: Any = None
-    parts: dict[str, Any] = field(default_factory=dict)
-    expected: Any = None
-
-
 @dataclass(frozen=True, eq=False)
 class Check:
     """A check: call it with the reader's answer and get a `Verdict`.
@@ -129,7 +226,7 @@ class Check:
         forbidden: names that the answer may not use.
         canonical: makes of an answer's result, and the inputs by name, what is compared, where many answers are right.
             It may raise Wrong. The reference gives that form at once, mistakes give what an answer gives.
-        last_look: gets an answer whose numbers are right, and may raise Wrong.
+        last_look: gets an answer whose results are right, and may raise Wrong.
     """
 
     reference: Callable
@@ -148,62 +245,51 @@ class Check:
         try:
             with guarded():
                 try:
-                    # Double precision shows mistakes sharply. But `mask.float() @ x` is right in a lab.
-                    self._judge(answer, torch.float64)
+                    self._judge(answer, torch.float64)  # shows mistakes sharply
                 except NoMixedPrecision:
-                    self._judge(answer, torch.float32)
+                    self._judge(answer, torch.float32)  # a line such as `mask.float() @ x` is right in a lab
         except NotDone:
             return Verdict("not done yet", "Not done yet: write your answer in the cell above, run it, then this one.")
         except Wrong as wrong:
             return Verdict("wrong", f"{wrong.sentence} Read again: {self.section}.", wrong.mistake)
         except OutOfTime:
-            sentence = f"Your code was stopped after {SECONDS:.0f} seconds. Is there a loop that never ends?"
-            return Verdict("wrong", sentence, "too slow")
+            sentence = f"Your code was stopped after {SECONDS:g} seconds. Does a loop never end?"
+            return Verdict("wrong", sentence, "OutOfTime")
         except KeyboardInterrupt:
             raise
         except BaseException as error:
-            return Verdict("wrong", _error_sentence(error), "raises")
+            return Verdict("wrong", _error_sentence(error), "Raises")
         return Verdict("correct", f"Correct in all {len(self.cases)} cases.")
 
     def use(self, answer: Any) -> Any:
         """Show the verdict, and return what the lab goes on with: the answer when it is right, else the course's."""
         from IPython.display import display  # a program that only grades does without
 
-        verdict, own = self(answer), self.solution or self.reference
-        name = f"`{getattr(answer, '__name__', own.__name__)}`"
-        goes_on = f"The lab goes on with your {name}."
-        if not verdict:
-            goes_on = f"Until it is right, the lab goes on with the course's {name}."
+        verdict, course = self(answer), self.solution or self.reference
+        goes_on = "The lab goes on with yours." if verdict else "Until it is right, the lab goes on with the course's."
         display(replace(verdict, sentence=f"{verdict.sentence}\n{goes_on}"))
-        return answer if verdict else own
+        return answer if verdict else course
 
     def _judge(self, answer: Any, dtype: torch.dtype) -> None:
-        """Run all cases, and raise unless the answer is right."""
+        """Raise unless the answer is right."""
         self._check_kind(answer)
-        layers, trials = {}, []
-        for number, case in enumerate(self.cases, 1):
-            inputs, function = {name: _cast(value, dtype) for name, value in case.inputs.items()}, answer
-            if inspect.isclass(answer):
-                key = repr((case.sizes, case.parameter_scale))
-                if key not in layers:
-                    layers[key] = self._make(answer, case, dtype)
-                function = layers[key]
-            trial = Trial(case, number, inputs, function)
-            trial.raw = _call(function, inputs, number, dtype)
-            trial.result = self._canonical(trial.raw, inputs)
+        make, trials = cache(lambda number: self._layer(answer, self.cases[number], dtype)), []
+        for number, case in enumerate(self.cases):
+            inputs = {name: _cast(value, dtype) for name, value in case.inputs.items()}
+            alike = [(c.sizes, c.parameter_scale) == (case.sizes, case.parameter_scale) for c in self.cases]
+            function = make(alike.index(True)) if inspect.isclass(answer) else answer
+            raw = _call(function, inputs, number, dtype)
+            where = f"case {number + 1} ({case})"
+            trial = SimpleNamespace(case=case, where=where, seed=number, inputs=inputs, function=function, raw=raw)
+            trial.result, trial.parts = self._compared(raw, inputs), self._parts(function, case)
             trials.append(trial)
-        wrong = self._first_wrong(trials, dtype)
-        if wrong and any(isinstance(getattr(trial.function, name, None), Tensor) for name in self.parts):
-            # A square matrix does not say which way round it is stored, unless a case that is not square does.
-            wrong = self._first_wrong(trials, dtype, transposed=True) and self._first_wrong(trials, dtype)
+        wrong = [wrong for trial in trials if (wrong := self._wrong(trial, dtype))]
         if wrong:
-            raise self._named(trials) or wrong
-        codes = [f.__code__ for f in (vars(answer).values() if layers else [answer]) if isinstance(f, FunctionType)]
-        if used := [name for code in codes for name in _names(code) if name in self.forbidden]:
-            raise Wrong(
-                f"The numbers are right, but `{used[0]}` does the work. Write it without that.", "forbidden name"
-            )
-        self._check_gradient(trials[0], dtype)
+            raise self._named(trials) or wrong[0]
+        for function in vars(answer).values() if inspect.isclass(answer) else [answer]:
+            if used := _names(getattr(function, "__code__", None)) & set(self.forbidden):
+                raise ForbiddenName(name=used.pop())
+        self._check_gradient(trials[0])
         if self.last_look:
             self.last_look(answer)
 
@@ -211,44 +297,68 @@ class Check:
         """Raise Wrong unless the answer can be called as the exercise calls it."""
         if not inspect.isclass(self.solution):
             if inspect.isclass(answer) or not callable(answer):
-                raise Wrong(
-                    f"The check needs the function itself, without parentheses; it got {_kind(answer)}.", "kind"
-                )
-            return _check_arguments(answer, "Your function", self.cases, "inputs")
+                raise NotAFunction(kind=_kind(answer))
+            return _check_arguments("Your function", answer, [case.inputs for case in self.cases])
         if not inspect.isclass(answer):
-            raise Wrong(f"The check needs the class itself, without parentheses; it got {_kind(answer)}.", "kind")
+            raise NotAClass(kind=_kind(answer))
         if not issubclass(answer, nn.Module):
-            raise Wrong(f"Begin your class with `class {answer.__name__}(nn.Module):`.", "not a module")
-        for right, spelled in (("__init__", "init int"), ("forward", "forward forwards foward")):
-            for name in vars(answer):
-                if name.strip("_") in spelled.split() and right not in vars(answer):
-                    raise Wrong(f"The method `{name}` has to be called `{right}`, or nothing calls it.", "misspelled")
-        _check_arguments(answer.__init__, "`__init__`", self.cases, "sizes")
-        _check_arguments(answer.forward, "`forward`", self.cases, "inputs")
+            raise NotAModule(name=answer.__name__)
+        for name in vars(answer):
+            right = {"init": "__init__", "int": "__init__", "forward": "forward"}.get(name.strip("_"))
+            if right and right not in vars(answer):
+                raise Misspelled(name=name, right=right)
+        _check_arguments("`__init__`", answer.__init__, [case.sizes for case in self.cases], method=True)
+        _check_arguments("`forward`", answer.forward, [case.inputs for case in self.cases], method=True)
 
-    def _make(self, answer: type, case: Case, dtype: torch.dtype) -> nn.Module:
+    def _layer(self, answer: type, case: Case, dtype: torch.dtype) -> nn.Module:
         """The reader's layer with random parameters, in training mode except where the course's has dropout, too."""
         layer = _call(answer, case.sizes, 0, dtype)
         if isinstance(layer, BaseException):
-            if "Module.__init__() call" in str(layer):
-                raise Wrong(
-                    "Begin `__init__` with `super().__init__()`: nn.Module needs it to hold layers.", "no super"
-                )
-            raise Wrong(f"{_error_sentence(layer)} It happened in `__init__` with {case}.", "raises")
+            raise SuperMissing if "Module.__init__() call" in str(layer) else layer
         course = self.solution(*case.sizes.values())
-        check_parts(layer, course, [name for name in self.parts if name not in case.sizes], self.cases, answer)
+        self._check_parts(answer, layer, course, case.sizes)
         with torch.no_grad():  # zeros, ones and equal norms would hide mistakes
             for parameter in filter(lambda p: p.requires_grad and p.is_floating_point(), layer.parameters()):
                 parameter.add_(torch.randn_like(parameter), alpha=0.3).mul_(case.parameter_scale)
         layer.train()
         for name, module in course.named_modules():
             if isinstance(module, nn.Dropout) and module.p > 0:
-                own = name.split(".")[0]
-                (getattr(layer, own) if own in self.parts else layer).eval()
+                part = name.split(".")[0]
+                (getattr(layer, part) if part in self.parts else layer).eval()
         return layer
 
-    def _canonical(self, raw: Any, inputs: dict[str, Any]) -> Any:
-        """What is compared of a result; the Wrong that `canonical` raises counts as a result."""
+    def _check_parts(self, answer: type, layer: nn.Module, course: nn.Module, sizes: dict[str, Any]) -> None:
+        """Raise Wrong unless the layer has the parts of the course's: registered, one for each, of the same widths."""
+        for name, value in vars(layer).items():
+            if name[0] != "_" and isinstance(value, (list, tuple)) and any(isinstance(v, nn.Module) for v in value):
+                raise PlainList(name=name, kind=type(value).__name__)
+        registered, seen = {id(parameter) for parameter in layer.parameters()}, {}
+        for name in (name for name in self.parts if name not in sizes):
+            part = getattr(layer, name, None)
+            if not isinstance(part, (nn.Module, Tensor)):
+                have = [*dict(layer.named_children()), *dict(layer.named_parameters(recurse=False))]
+                raise PartMissing(name=name, parts=", ".join(have) or "none")
+            if not registered.issuperset(map(id, _parameters(part))):
+                raise NotRegistered(name=name)
+            if id(part) in seen:
+                raise OnePartForTwo(one=seen[id(part)], other=name)
+            seen[id(part)] = name
+            own, right = _shapes(part), _shapes(getattr(course, name))
+            for key in own.keys() & right.keys():
+                if own[key] != right[key] and (isinstance(part, nn.Module) or sorted(own[key]) != sorted(right[key])):
+                    models = ([make(*case.sizes.values()) for case in self.cases] for make in (answer, self.solution))
+                    counts = [len({_shapes(getattr(m, name)).get(key) for m in made}) for made in models]
+                    kind = WidthTypedIn if counts[0] == 1 < counts[1] else WrongWidth
+                    told = ", ".join(f"{size} = {value}" for size, value in sizes.items())
+                    raise kind(name=name, key=key, own=own[key], right=right[key], sizes=told)
+
+    def _parts(self, function: Any, case: Case) -> dict[str, Any]:
+        """What reference and mistakes get of a layer: parts that can be called, and sizes."""
+        parts = {name: case.sizes.get(name, getattr(function, name, None)) for name in self.parts}
+        return {name: _projection(part) if isinstance(part, Tensor) else part for name, part in parts.items()}
+
+    def _compared(self, raw: Any, inputs: dict[str, Any]) -> Any:
+        """What is compared of a result; the Wrong that `canonical` raises counts as one."""
         if self.canonical is None or raw is None or isinstance(raw, BaseException):
             return raw
         try:
@@ -256,96 +366,50 @@ class Check:
         except Wrong as wrong:
             return wrong
 
-    def _first_wrong(self, trials: list[Trial], dtype: torch.dtype, transposed: bool = False) -> Wrong | None:
-        """The first thing that is wrong with the results, if anything."""
-        first = None
-        for trial in trials:
-            for name in self.parts:
-                part = trial.case.sizes[name] if name in trial.case.sizes else getattr(trial.function, name)
-                trial.parts[name] = _projection(part, transposed) if isinstance(part, Tensor) else part
-            trial.expected = self._outcome(self.reference, trial, plain=True)
-            if isinstance(trial.expected, Exception) and not isinstance(trial.result, BaseException):
-                sentence = f"The parts of your layer do not fit together as in the exercise: {trial.expected}"
-                raise Wrong(sentence if self.parts else f"The check failed: {trial.expected!r}.", "other parts")
-            if self.parts and not isinstance(trial.raw, BaseException):
-                again = self._canonical(_call(trial.function, trial.inputs, -trial.number, dtype), trial.inputs)
-                if not agrees(again, trial.result, trial.expected) and agrees(
-                    trial.result, trial.result, trial.expected
-                ):
-                    raise Wrong(
-                        "Two calls with the same input give different outputs. Is there dropout, where this exercise has "
-                        "none, or something that `forward` makes anew or keeps? Parts are made in `__init__`.",
-                        "differs between calls",
-                    )
-            try:
-                compare(trial.result, trial.expected, f"case {trial.number} ({trial.case})")
-            except Wrong as wrong:
-                first = first or wrong
-        return first
-
-    def _outcome(self, function: Callable, trial: Trial, plain: bool = False) -> Any:
-        """What the reference (`plain`) or a mistake gives for a trial; the exception where it raises one."""
-        torch.default_generator.manual_seed(trial.number)  # a mistake draws what the answer drew
+    def _wrong(self, trial: SimpleNamespace, dtype: torch.dtype) -> Wrong | None:
+        """What is wrong with one result, if anything."""
+        trial.expected = _computed(self.reference, trial)
+        if isinstance(trial.expected, BaseException) and not isinstance(trial.raw, BaseException):
+            raise PartsOfAnotherKind(error=trial.expected) if self.parts else trial.expected
+        if self.parts and not isinstance(trial.raw, BaseException):
+            again = self._compared(_call(trial.function, trial.inputs, trial.seed + 99, dtype), trial.inputs)
+            if agrees(trial.result, trial.result) and not agrees(again, trial.result, trial.expected):
+                raise DiffersBetweenCalls
         try:
-            with torch.no_grad():
-                result = function(**deepcopy(trial.inputs), **trial.parts)
-            return result if plain else self._canonical(result, trial.inputs)
-        except Exception as error:
-            return error
+            compare(trial.result, trial.expected, trial.where)
+        except Wrong as wrong:
+            return wrong
 
-    def _named(self, trials: list[Trial]) -> Wrong | None:
-        """The first known mistake that does in every case what the answer did."""
-        if all(isinstance(t.raw, BaseException) for t in trials):
-            return None  # the reader's line and the error say more
-        outcome = cache(lambda mistake, place: self._outcome(mistake, trials[place]))
-        for open_too in (True, False):  # first also where the reference leaves the numbers open
-            for mistake in self.mistakes:
-                alike = (
-                    _alike(trial, outcome(mistake, place), None if open_too else trial.expected)
-                    for place, trial in enumerate(trials)
-                )
-                explains = (
-                    not agrees(outcome(mistake, place), trial.expected, None if open_too else trial.expected)
-                    for place, trial in enumerate(trials)
-                )
-                if all(alike) and any(explains):
+    def _named(self, trials: list[SimpleNamespace]) -> Wrong | None:
+        """The first known mistake that gives in every case what the answer gives, if that is more than an error."""
+        gives = cache(lambda mistake, n: self._compared(_computed(mistake, trials[n]), trials[n].inputs))
+        # First compare everywhere, then only where the reference has a number.
+        for counts in ([None] * len(trials), [trial.expected for trial in trials]):
+            for mistake in self.mistakes if any(not isinstance(trial.raw, BaseException) for trial in trials) else ():
+                if all(agrees(t.result, gives(mistake, n), counts[n]) for n, t in enumerate(trials)) and not all(
+                    agrees(gives(mistake, n), t.expected, counts[n]) for n, t in enumerate(trials)
+                ):
                     return Wrong(" ".join(mistake.__doc__.split()), mistake.__name__)
         return None
 
-    def _check_gradient(self, trial: Trial, dtype: torch.dtype) -> None:
-        """Raise Wrong when an answer, right as its numbers are, could not teach what it is meant to teach."""
-        learns, raw = {name: list(trial.parts[name].parameters()) if isinstance(trial.parts[name], nn.Module)
-                       else [getattr(trial.function, name)]
-                       for name in self.parts if name not in trial.case.sizes}, trial.raw  # fmt: skip
+    def _check_gradient(self, trial: SimpleNamespace) -> None:
+        """Raise Wrong when an answer, right as its results are, could not teach what it is meant to teach."""
+        parts = {name: getattr(trial.function, name) for name in self.parts if name not in trial.case.sizes}
         if self.needs_gradient:
-            leaves = {name: trial.inputs[name].clone().requires_grad_() for name in self.needs_gradient}
-            learns, raw = (
-                {name: [leaf] for name, leaf in leaves.items()},
-                trial.function(*(trial.inputs | leaves).values()),
-            )
-        learns = {name: [p for p in own if p.requires_grad] for name, own in learns.items()}
-        learns = {name: own for name, own in learns.items() if own}
-        if not learns:
-            return
-        first, right = (value[0] if isinstance(value, (tuple, list)) else value for value in (raw, trial.expected))
-        found = [None] * sum(map(len, learns.values()))
-        if isinstance(first, Tensor) and first.requires_grad:
+            parts = {name: trial.inputs[name].clone().requires_grad_() for name in self.needs_gradient}
+            trial.raw = trial.function(*(trial.inputs | parts).values())
+        learning = {name: [p for p in _parameters(part) if p.requires_grad] for name, part in parts.items()}
+        first, right = (v[0] if isinstance(v, (tuple, list)) else v for v in (trial.raw, trial.expected))
+        flat, reached = [p for own in learning.values() for p in own], set()
+        if flat and isinstance(first, Tensor) and first.requires_grad:
             counts = ~right.isnan() if isinstance(right, Tensor) and right.shape == first.shape else ...
             try:
-                found = torch.autograd.grad(first[counts].sum(), sum(learns.values(), []), allow_unused=True)
+                gradients = torch.autograd.grad(first[counts].sum(), flat, allow_unused=True)
             except RuntimeError as error:
-                raise Wrong(
-                    "The numbers are right, but their gradient cannot be computed. Is a tensor changed in place, by a line "
-                    f"such as `weights *= mask`? Write `weights = weights * mask`. ({str(error).splitlines()[0]:.200})",
-                    "changed in place",
-                ) from None
-        reached = {id(p) for p, gradient in zip(sum(learns.values(), []), found, strict=True) if gradient is not None}
-        if cut := [name for name, own in learns.items() if not any(id(p) in reached for p in own)]:
-            raise Wrong(
-                f"The numbers are right, but no gradient reaches {' or '.join(f'`{name}`' for name in cut)}, so nothing "
-                "would be learned there. Leave out `detach()`, `.data`, `.item()`, `float()` and `no_grad()`.",
-                "gradient cut off",
-            )
+                raise ChangedInPlace(error=f"{str(error).splitlines()[0]:.150}") from None
+            reached = {id(p) for p, gradient in zip(flat, gradients, strict=True) if gradient is not None}
+        if cut := [f"`{name}`" for name, own in learning.items() if own and reached.isdisjoint(map(id, own))]:
+            raise GradientCutOff(names=" or ".join(cut))
 
 
 # --- the reader's code ---------------------------------------------------------------------------------------------
@@ -360,36 +424,30 @@ def guarded() -> Iterator[None]:
 
     # Windows has no alarm, and only the main thread may set one.
     limited = hasattr(signal, "SIGALRM") and threading.current_thread() is threading.main_thread()
-    states = random.getstate(), np.random.get_state(), torch.get_rng_state()
-    dtype, threads, gradient = torch.get_default_dtype(), torch.get_num_threads(), torch.is_grad_enabled()
     before = signal.signal(signal.SIGALRM, stop) if limited else None
+    states = {random.setstate: random.getstate(), np.random.set_state: np.random.get_state()}
+    states |= {torch.set_rng_state: torch.get_rng_state(), torch.set_default_dtype: torch.get_default_dtype()}
+    states |= {torch.set_num_threads: torch.get_num_threads(), torch.set_grad_enabled: torch.is_grad_enabled()}
     try:
-        try:
-            with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere), warnings.catch_warnings():
-                with contextlib.redirect_stderr(nowhere):
-                    warnings.simplefilter("ignore")
-                    if limited:  # again and again, because code that catches everything also catches this
-                        signal.setitimer(signal.ITIMER_REAL, SECONDS, 0.05)
-                    yield
-        finally:
-            if limited:
-                signal.setitimer(signal.ITIMER_REAL, 0)
-    finally:  # twice, because an alarm may ring in the line above
+        with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere), warnings.catch_warnings():
+            with contextlib.redirect_stderr(nowhere):
+                warnings.simplefilter("ignore")
+                if limited:  # again and again, because code that catches everything also catches this
+                    signal.setitimer(signal.ITIMER_REAL, SECONDS, 0.05)
+                yield
+    finally:
         if limited:
             signal.setitimer(signal.ITIMER_REAL, 0)
             signal.signal(signal.SIGALRM, before)
-        for put_back, state in zip((random.setstate, np.random.set_state, torch.set_rng_state), states, strict=True):
+        for put_back, state in states.items():
             put_back(state)
-        torch.set_default_dtype(dtype)
-        torch.set_num_threads(threads)
-        torch.set_grad_enabled(gradient)
 
 
 def _call(function: Callable, arguments: dict[str, Any], seed: int, dtype: torch.dtype) -> Any:
     """What the reader's function gives for copies of the arguments, or the exception that it raises."""
     torch.set_default_dtype(dtype)
     torch.set_grad_enabled(True)
-    torch.default_generator.manual_seed(seed % 1000)
+    torch.default_generator.manual_seed(seed)
     given = deepcopy(arguments)
     try:
         result = function(*given.values())
@@ -403,12 +461,18 @@ def _call(function: Callable, arguments: dict[str, Any], seed: int, dtype: torch
         return error
     for name, value in given.items():
         if not _same(value, arguments[name]):
-            raise Wrong(
-                f"Your code changes its argument `{name}`. Work on a copy (`copy.deepcopy` for a model), without `+=` "
-                "and without methods that end in `_`.",
-                "changes its input",
-            )
+            raise ChangesItsInput(name=name)
     return result
+
+
+def _computed(function: Callable, trial: SimpleNamespace) -> Any:
+    """What the reference or a mistake gives for a trial, or the exception that it raises."""
+    torch.default_generator.manual_seed(trial.seed)  # it draws what the answer drew
+    try:
+        with torch.no_grad():
+            return function(**deepcopy(trial.inputs), **trial.parts)
+    except Exception as error:
+        return error
 
 
 def _cast(value: Any, dtype: torch.dtype) -> Any:
@@ -424,77 +488,46 @@ def _same(value: Any, other: Any) -> bool:
     if isinstance(value, (list, tuple)):
         return len(value) == len(other) and all(map(_same, value, other))
     if isinstance(value, (Tensor, np.ndarray)):
-        return value.shape == other.shape and np.array_equal(value, other, equal_nan=value.dtype not in (object, "O"))
-    return not isinstance(value, (int, float, str, set)) or value == other or value != value
+        return value.shape == other.shape and str(value.tolist()) == str(other.tolist())  # NaN is like NaN
+    return not isinstance(value, (int, float, str, set)) or value == other
 
 
 def _error_sentence(error: BaseException) -> str:
     """An exception, with the deepest line of the reader's code."""
-    frames = [f for f in traceback.extract_tb(error.__traceback__) if not f.filename.startswith(OTHERS_CODE)]
+    frames = [
+        f for f in traceback.extract_tb(error.__traceback__) if not f.filename.startswith((*LIBRARIES, "<frozen"))
+    ]
     line = linecache.getline(frames[-1].filename, frames[-1].lineno).strip() if frames else ""
     where = f" in the line `{line}`" if line else f" in line {frames[-1].lineno} of the cell" if frames else ""
-    text = str(error).strip().split("\n")[0]
-    return f"Your code raises {type(error).__name__}{where}: {text:.300}".rstrip(": .") + "."
+    return (
+        f"Your code raises {type(error).__name__}{where}: {str(error).strip():.300}".split("\n")[0].rstrip(": .") + "."
+    )
 
 
-def _check_arguments(function: Callable, name: str, cases: Sequence[Case], which: str) -> None:
-    """Raise Wrong unless a function, or a method, takes the arguments of all cases."""
-    method = [None] if name.startswith("`") else []
-    try:
-        signature = inspect.signature(function)
-    except (TypeError, ValueError):  # a function of PyTorch, written in C++
-        return
-    for case in cases:
-        arguments = getattr(case, which)
+def _check_arguments(name: str, function: Callable, calls: Sequence[dict], method: bool = False) -> None:
+    """Raise Wrong unless a function takes the arguments of all calls."""
+    for arguments in calls:
         try:
-            signature.bind(*method, *arguments.values())
+            inspect.signature(function).bind(*[None] * method, *arguments.values())
         except TypeError as error:
-            own = list(signature.parameters)
-            if method and own[:1] != ["self"]:
-                raise Wrong(f"{name} lacks `self` as its first argument.", "no self") from None
-            sentence = f"{name} takes ({', '.join(own[len(method) :])}), and the exercise calls it with"
-            raise Wrong(f"{sentence} ({', '.join(arguments)}): {error}.", "other arguments") from None
+            own, given = (", ".join(names) for names in (inspect.signature(function).parameters, arguments))
+            given = f"self, {given}" if method else given
+            raise OtherArguments(name=name, own=own, given=given, error=error) from None
+        except ValueError:  # a function of PyTorch written in C++ has no signature
+            return
 
 
-def _names(code: CodeType) -> set[str]:
-    """The names of functions and attributes that a piece of code uses, functions inside it too."""
-    return set(code.co_names).union(*(_names(inner) for inner in code.co_consts if isinstance(inner, CodeType)))
+def _names(code: CodeType | None) -> set[str]:
+    """The names of functions and attributes that code uses, in functions inside it too."""
+    inner = [c for c in code.co_consts if isinstance(c, CodeType)] if code else []
+    return set(code.co_names if code else ()).union(*map(_names, inner))
 
 
-# --- the parts of the reader's layer -------------------------------------------------------------------------------
+# --- the parts of a layer, and results -----------------------------------------------------------------------------
 
 
-def check_parts(layer: nn.Module, course: nn.Module, names: Sequence[str], cases: Sequence[Case], answer: type) -> None:
-    """Raise Wrong unless a layer has the parts of the course's, registered, each of its own, of the same widths."""
-    for name, value in vars(layer).items():
-        held = value.values() if isinstance(value, dict) else value
-        if name[0] != "_" and isinstance(value, (list, tuple, dict)) and any(isinstance(v, nn.Module) for v in held):
-            sentence = f"`{name}` is a plain {type(value).__name__}, in which PyTorch finds no parameters. "
-            raise Wrong(f"{sentence}Wrap it in `nn.ModuleList` (or ModuleDict, Sequential).", "plain list")
-    registered = {id(parameter) for parameter in layer.parameters()}
-    for name in names:
-        part = getattr(layer, name, None)
-        if not isinstance(part, (nn.Module, Tensor)):
-            have = ", ".join(n for n, _ in [*layer.named_children(), *layer.named_parameters(recurse=False)]) or "none"
-            raise Wrong(f"The layer needs a part `self.{name}`, made in `__init__`. Its parts: {have}.", "part missing")
-        if any(id(p) not in registered for p in ([part] if isinstance(part, Tensor) else part.parameters())):
-            sentence = f"`{name}` is not among the layer's parameters, so no optimizer would find it. "
-            raise Wrong(
-                f"{sentence}Set it in `__init__`: `self.{name} = nn.Linear(...)`, or nn.Parameter.", "not registered"
-            )
-        for other in names[: names.index(name)]:
-            if getattr(layer, other) is part:
-                raise Wrong(f"`{other}` and `{name}` are one and the same part: make one for each.", "one part for two")
-        own, wanted = _shapes(part), _shapes(getattr(course, name))
-        for key in own.keys() & wanted.keys():
-            if own[key] != wanted[key] and (isinstance(part, nn.Module) or sorted(own[key]) != sorted(wanted[key])):
-                all_own = {str(_shapes(getattr(answer(*case.sizes.values()), name))[key]) for case in cases}
-                typed = "The width seems to be typed in as a number: use the arguments of `__init__`. "
-                raise Wrong(
-                    f"`{name}` has a {key} of shape {own[key]} instead of {wanted[key]}, in a layer made with "
-                    f"{', '.join(f'{n} = {v}' for n, v in cases[0].sizes.items())}. " + typed * (len(all_own) == 1),
-                    "width typed in" if len(all_own) == 1 else "wrong width",
-                )
+def _parameters(part: nn.Module | Tensor) -> list[Tensor]:
+    return [part] if isinstance(part, Tensor) else list(part.parameters())
 
 
 def _shapes(part: nn.Module | Tensor) -> dict[str, tuple[int, ...]]:
@@ -503,130 +536,93 @@ def _shapes(part: nn.Module | Tensor) -> dict[str, tuple[int, ...]]:
     return {name: tuple(value.shape) for name, value in part.state_dict().items() if name != "bias"}
 
 
-def _projection(matrix: Tensor, transposed: bool) -> Callable:
-    """A matrix of the reader as a function. Either way round, as its shape or `transposed` says."""
+def _projection(matrix: Tensor) -> Callable:
+    """A matrix of the reader's as a function, whichever way round it is stored; a square one acts from the right."""
     matrix = matrix.detach() if matrix.dim() > 1 else matrix.detach()[:, None]
-    square = matrix.shape[0] == matrix.shape[1]
-    return lambda x: x @ (matrix.T if (transposed if square else x.shape[-1] != matrix.shape[0]) else matrix)
-
-
-# --- comparing -----------------------------------------------------------------------------------------------------
+    return lambda x: x @ (matrix if x.shape[-1] == matrix.shape[0] else matrix.T)
 
 
 def leaves(value: Any, like: Any, path: str = "") -> dict[str, Any]:
-    """The tensors and other values that a result holds, by where they are in it, as far as it is built `like` another.
+    """The tensors and other values in a result, by where they are, as far as it is built `like` another.
 
-    NumPy counts as a tensor, and a tensor of one axis as a tuple of numbers.
+    NumPy and numbers count as tensors, and a tensor of one axis as a tuple of numbers.
     """
-    if isinstance(like, (tuple, list)):
-        if isinstance(value, (Tensor, np.ndarray)) and value.ndim == 1:
-            value = list(value)
-        if isinstance(value, (tuple, list)) and len(value) == len(like):
-            pairs = enumerate(zip(value, like, strict=True))
-            return {k: leaf for n, pair in pairs for k, leaf in leaves(*pair, f"{path}[{n}]").items()}
-    elif isinstance(like, dict) and isinstance(value, dict) and set(value) == set(like):
+    if isinstance(like, (tuple, list)) and isinstance(value, (Tensor, np.ndarray)) and value.ndim == 1:
+        value = list(value)
+    if isinstance(like, (tuple, list)) and isinstance(value, (tuple, list)) and len(value) == len(like):
+        value, like = (dict(enumerate(row)) for row in (value, like))
+    if isinstance(like, dict) and isinstance(value, dict) and set(value) == set(like):
         return {k: leaf for key in like for k, leaf in leaves(value[key], like[key], f"{path}[{key!r}]").items()}
-    elif isinstance(value, (int, float, np.ndarray, np.generic)) and np.asarray(value).dtype.kind in "fiub":
-        value = torch.as_tensor(value, dtype=torch.float64 if type(value) is float else None)
-    elif type(value) is nn.Parameter or type(value) is Tensor:
-        value = value.detach().cpu()
-    return {path: value}
+    if isinstance(value, (int, float, np.ndarray, np.generic)) and np.asarray(value).dtype.kind in "fiub":
+        return {path: torch.as_tensor(value, dtype=torch.float64 if type(value) is float else None)}
+    plain = type(value) in (Tensor, nn.Parameter) and value.layout == torch.strided and not value.is_meta
+    return {path: value.detach().cpu() if plain and not value.is_complex() else value}
 
 
-def _close(value: Any, other: Any, scalar: bool) -> Tensor | bool:
-    """Where two values agree, as far as their precision lets them."""
-    if not isinstance(value, Tensor) or not isinstance(other, Tensor):
-        return value is other or (
-            type(value) is type(other) and not isinstance(value, BaseException) and value == other
-        )
-    if value.shape != other.shape or value.is_complex() or other.is_complex():
-        return False
-    tolerance = 1e-6 if value.dtype == other.dtype == torch.float64 else 1e-4
-    absolute = tolerance * (1e-2 if scalar else 1)
-    return torch.isclose(value.double(), other.double(), rtol=tolerance, atol=absolute, equal_nan=True)
+def _close(value: Any, other: Any, expected: Any = None) -> Tensor:
+    """Where two leaves agree, as far as their precision lets them, or where `expected` has NaN."""
+    if type(value) is not Tensor or type(other) is not Tensor:
+        raised = isinstance(value, BaseException) and type(value) is type(other)
+        alike = getattr(value, "mistake", "") == getattr(other, "mistake", "") if raised else value is other
+        return torch.tensor(alike or type(value) is type(other) and type(value) in (str, set, bool) and value == other)
+    if value.shape != other.shape:
+        return torch.tensor(False)
+    precision = 1e-6 if value.dtype == other.dtype == torch.float64 else 1e-4
+    absolute = precision if value.dim() else precision / 100
+    close = torch.isclose(value.double(), other.double(), rtol=precision, atol=absolute, equal_nan=True)
+    return close | expected.isnan() if isinstance(expected, Tensor) and expected.shape == close.shape else close
 
 
 def agrees(result: Any, other: Any, expected: Any = None) -> bool:
-    """Whether two results are the same, but for the places where `expected`, if given, has NaN."""
+    """Whether two results are the same, except where `expected`, if given, has NaN."""
     like = other if expected is None else expected
-    first, second, right = leaves(result, like), leaves(other, like), leaves(like, like)
-    if first.keys() != second.keys():
-        return False
-    for path in first:
-        close = _close(first[path], second[path], not isinstance(like, Tensor))
-        counts = right.get(path)
-        if (
-            isinstance(close, Tensor)
-            and isinstance(counts, Tensor)
-            and expected is not None
-            and counts.shape == close.shape
-        ):
-            close |= counts.isnan()
-        if not (close.all() if isinstance(close, Tensor) else close):
-            return False
-    return True
-
-
-def _alike(trial: Trial, outcome: Any, expected: Any) -> bool:
-    """Whether a mistake does what the answer did: gives the same, or raises the same kind of exception."""
-    if isinstance(trial.result, BaseException) or isinstance(outcome, BaseException):
-        return type(trial.result) is type(outcome) and getattr(outcome, "mistake", 0) == getattr(
-            trial.result, "mistake", 0
-        )
-    return agrees(trial.result, outcome, expected)
+    first, second, counts = leaves(result, like), leaves(other, like), {} if expected is None else leaves(like, like)
+    alike = first.keys() == second.keys()
+    return alike and all(_close(first[path], second[path], counts.get(path)).all() for path in first)
 
 
 def compare(result: Any, expected: Any, where: str) -> None:
     """Raise Wrong, with the general sentence, unless a result is what is expected."""
-    if isinstance(result, Wrong):
-        raise result
+    if isinstance(result, Wrong) or result is None:
+        raise result or ReturnsNothing
     if isinstance(result, BaseException):
-        raise Wrong(f"{_error_sentence(result)} It happened in {where}.", "raises")
+        raise Raises(error=_error_sentence(result), where=where)
     found, wanted = leaves(result, expected), leaves(expected, expected)
     for path, right in wanted.items():
-        value, which = found.get(path), f"result{path} in {where}" if path else where
-        if result is None or (value is None and path in found and right is not None):
-            raise Wrong("Your code returns None. Is a `return` missing at its end?" if result is None else
-                        f"result{path} is None.", "returns nothing")  # fmt: skip
-        if found.keys() != wanted.keys():
-            have = f"{len(result)} results" if isinstance(result, (tuple, list)) else _kind(result)
+        value, place = found.get(path), f"`result{path}` in {where}" if path else where
+        if found.keys() != wanted.keys() or type(value) is not type(right):
             form = f"a dict with the keys {list(expected)}" if isinstance(expected, dict) else f"{len(wanted)} results"
-            raise Wrong(f"Your code returns {have}; the exercise asks for {form}.", "wrong type")
-        if not isinstance(right, Tensor) or type(value) is not Tensor:
-            if not _close(value, right, True):
-                told = f"{value!r:.80} instead of {right!r:.80}" if not isinstance(right, Tensor) else _kind(value)
-                raise Wrong(
-                    f"Your code gives {told}: {which}.", "wrong type" if isinstance(right, Tensor) else "other results"
-                )
-            continue
-        if value.shape != right.shape:
-            sentence = f"The shape is {tuple(value.shape)} instead of {tuple(right.shape)}: {which}."
-            raise Wrong(f"{sentence} Write the shape behind each line of your code.", "wrong shape")
-        if [t.dtype == torch.bool or t.is_floating_point() + 2 for t in (value, right)] and False:
-            pass
-        if value.is_floating_point() and value.isnan().any():
-            raise Wrong(
-                f"There is NaN in the {which}. A division by 0, or a row of minus infinities in a softmax?", "NaN"
+            own, form = (_kind(result), form) if found.keys() != wanted.keys() else (_kind(value), _kind(right))
+            raise WrongType(own=own, right=form, where=place)
+        if isinstance(value, Tensor) and value.shape != right.shape:
+            raise WrongShape(own=tuple(value.shape), right=tuple(right.shape), where=place)
+        if isinstance(value, Tensor) and value.dim() and _sort(value) != _sort(right):
+            raise WrongType(own=_kind(value), right=_kind(right), where=place)
+        if isinstance(value, Tensor) and value.isnan().any():
+            raise NotANumber(where=place)
+        close = _close(value, right, right)
+        if not close.all():
+            index = tuple((~close).nonzero()[0].tolist())
+            count = (
+                f"{int((~close).sum())} of {close.numel()} numbers differ, first at {list(index)}: " if index else ""
             )
-        differs = ~(_close(value, right, not isinstance(expected, Tensor)) | right.isnan())
-        if differs.any():
-            first = tuple(differs.nonzero()[0].tolist())
-            place = (
-                f"{int(differs.sum())} of {differs.numel()} numbers differ, first at {list(first)}: " if first else ""
-            )
-            got, want = (f"{t[first].item():.6g}" for t in (value, right))
-            raise Wrong(f"{place}your code gives {got} instead of {want}. This is {which}.", "other numbers")
+            own, right = (f"{t[index].item():.8g}" if isinstance(t, Tensor) else f"{t!r:.80}" for t in (value, right))
+            raise OtherNumbers(count=count, own=own, right=right, where=place)
+
+
+def _sort(tensor: Tensor) -> str:
+    return "truth values" if tensor.dtype == torch.bool else "numbers" if tensor.is_floating_point() else "integers"
 
 
 def _kind(value: Any) -> str:
-    """What a thing is: "a tensor of shape (2, 3)", "a list"."""
-    if isinstance(value, (Tensor, np.ndarray)):
-        return f"{'a tensor' if isinstance(value, Tensor) else 'an array'} of shape {tuple(value.shape)}"
+    """What a thing is: "integers in a tensor of shape (2, 3)", "a value of type list"."""
+    if isinstance(value, Tensor):
+        return f"{_sort(value)} in a tensor of shape {tuple(value.shape)}"
     return f"the class `{value.__name__}`" if isinstance(value, type) else f"a value of type {type(value).__name__}"
 
 
 def _described(name: str, value: Any) -> str:
-    """An argument as a sentence shows it: its shape, its value when that is short, else what it is."""
+    """An argument as a sentence shows it: its shape, its value when that is short, else how long it is."""
     if isinstance(value, (Tensor, np.ndarray)) and value.ndim:
         return f"{name} {tuple(value.shape)}"
     plain = isinstance(value, (int, float, str, list, tuple, dict, range, type(None))) and " at 0x" not in repr(value)

@@ -15,7 +15,7 @@ from pathlib import Path
 import checks
 
 RENAMED = {"fix_the_heads": "mend_the_heads", "effect_of_a_head": "worth_of_a_head"}  # new name: name in the archive
-GENERAL = {"raises", "other numbers", "other results", "wrong shape", "wrong type", "NaN", "other arguments"}
+GENERAL = {"Raises", "OtherNumbers", "WrongShape", "WrongType", "NotANumber", "OtherArguments"}
 
 
 @cache

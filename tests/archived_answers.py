@@ -16,7 +16,15 @@ import torch
 
 import checks
 
-RENAMED = {"fix_the_heads": "mend_the_heads", "effect_of_a_head": "worth_of_a_head"}  # new name: name in the archive
+RENAMED = {  # new name: name in the archive
+    "ablate_attention": "look_away",
+    "marker_query": "marks_row",
+    "gains_by_position": "gains_by_places",
+    "fix_the_heads": "mend_the_heads",
+    "effect_of_a_head": "worth_of_a_head",
+    "allowed_positions": "allowed_places",
+    "effect_of_context": "worth_of_context",
+}
 GENERAL = {"Raises", "OtherNumbers", "WrongShape", "WrongType", "NotANumber", "OtherArguments"}
 
 

@@ -113,8 +113,25 @@ def sigmoid_for_softmax(scores, mask):
 
 
 def softmax_over_batch(scores, mask):
-    """The softmax runs over the batch, so that texts compete with each other. Let it run over the tokens, the last axis."""
+    """The softmax runs over the batch, so that texts compete. Let it run over the tokens attended to, the last axis."""
     return scores.masked_fill(~mask, -1e300).softmax(0)
+
+
+def softmax_over_queries(scores, mask):
+    """The softmax runs over the queries, so columns sum to 1. Let it run over the tokens attended to, the last axis."""
+    return scores.masked_fill(~mask, -1e300).softmax(-2)
+
+
+def nan_for_real_tokens(scores, mask):
+    """NaN: the mask is the wrong way round, so a text without padding has only -inf. PyTorch's own layers hide where a
+    mask is True; here True marks a real token, so fill where it is False: `masked_fill(~mask, ...)`."""
+    return scores.masked_fill(mask, -math.inf).softmax(-1)
+
+
+def nan_in_columns(scores, mask):
+    """NaN: the softmax runs over the queries, and a column of padding is all -inf. Let it run over the tokens attended
+    to, the last axis."""
+    return scores.masked_fill(~mask, -math.inf).softmax(-2)
 
 
 def nan_for_padding(scores, mask):
@@ -150,7 +167,7 @@ def then_zero(weigh: Callable) -> Callable:
 
 _WRONG_WEIGHTS = (
     mask_inverted, padding_scored_zero, mask_added, softmax_left_out, sigmoid_for_softmax, softmax_over_batch,
-    *map(fill_of, (-10.0, -20.0, -50.0, -100.0, -1000.0)),
+    *map(fill_of, (-10.0, -20.0, -50.0, -100.0)),
 )  # fmt: skip
 MASK_MISTAKES = (
     no_mask, mask_after_softmax, only_padding_weighted, *_WRONG_WEIGHTS, *map(then_zero, _WRONG_WEIGHTS),
@@ -243,7 +260,7 @@ def standard_error(values):
 
 
 def standard_deviation(values):
-    """The half-width is the standard deviation of the runs. The mean varies less: divide by sqrt(n), then use Student's t."""
+    """The half-width is the standard deviation of the runs. Their mean varies less: divide it by sqrt(n)."""
     return values.mean(), values.std()
 
 
@@ -299,7 +316,7 @@ def seed_mistakes(answer: Callable) -> list[Callable]:
 
 
 def synthetic_accuracy(*settings_and_seed: float | str) -> float:
-    """What a run "measures" in the cases of an experiment, without training: it depends on every setting and the seed."""
+    """What a run "measures" in the cases of an experiment, without training, by its settings and its seed."""
     *settings, seed = settings_and_seed
     level = sum(n * (len(value) if isinstance(value, str) else value) for n, value in enumerate(settings, 2))
     return 0.6 + 0.1 * math.cos(level) + 0.15 * math.sin(7 * seed + 1) + 0.04 * math.cos(level + 3 * seed)

@@ -5,6 +5,7 @@ There is one file for each lab, under its name; `engine.py` says what a check co
 
 from checks.engine import Check, Verdict
 from checks.keys import factor_the_projection, key_pooling, redundant_key
+from checks.many_heads import effect_of_a_head, fix_the_heads, many_heads
 from checks.queries import add_queries, attention_received, one_query
 from checks.recap_attention import attention_pool, effect_of, masked_mean, masked_softmax
 
@@ -14,7 +15,6 @@ from shared.check.lab_04 import average_early, look_away, whole_layer
 from shared.check.lab_05 import gains_by_places, marked_classifier, marks_row
 from shared.check.lab_06 import as_layer, batched_attention, mend_the_batch, what_two_matrices_cost
 from shared.check.lab_07 import all_filters, look_at_the_next_word, scores_of_one_word, twice_the_words
-from shared.check.lab_08 import many_heads, mend_the_heads, worth_of_a_head
 from shared.check.lab_09 import first_block, layer_norm, missed_by_rate, transformer_block
 from shared.check.lab_10 import allowed_places, language_model, next_word_loss, worth_of_context
 from shared.check.lab_11 import mend_the_comparison, paired_interval, sign_flips, told_before

@@ -13,9 +13,11 @@ from checks.trials import (
     attend,
     changed,
     draw,
+    fill_of,
     interval_mistakes,
     masked,
     nan_for_padding,
+    then_zero,
     weight_for_padding,
 )
 from shared import model
@@ -52,7 +54,15 @@ masked_softmax = Check(
         *(Case({"scores": draw(*mask.shape, seed=seed), "mask": mask}) for seed, mask in enumerate(MASKS)),
         Case({"scores": 3000 * draw(13, 3, seed=5), "mask": ONE_REAL_TOKEN}),
     ],
-    mistakes=[*MASK_MISTAKES, nan_for_padding, weight_for_padding, unstable_exponentials, not_normalized],
+    mistakes=[
+        *MASK_MISTAKES,
+        nan_for_padding,
+        weight_for_padding,
+        fill_of(-1000.0),
+        then_zero(fill_of(-1000.0)),
+        unstable_exponentials,
+        not_normalized,
+    ],
     section=TWO_MODELS,
     needs_gradient=("scores",),
 )
@@ -185,7 +195,7 @@ def divided_by_zero(features, mask):
 
 
 def padding_in_the_mean(features, mask):
-    """Padding is in the mean: all positions are summed and counted. Multiply by the mask, and count where it is True."""
+    """Padding is in the mean. Multiply the features by the mask before you sum them, and count where it is True."""
     return features.mean(dim=1)
 
 
@@ -235,7 +245,8 @@ masked_mean = Check(
     cases=[with_zeros(mask, dim, seed) for seed, (dim, mask) in enumerate(zip((4, 2, 3, 4, 5, 3), MASKS, strict=True))],
     mistakes=[
         both_faults_left, axis_of_counts_lost, divided_by_zero, padding_in_the_mean, padding_in_the_sum,
-        all_positions_counted, counted_over_the_batch, one_added_to_counts, sum_returned, mean_inverted, non_zero_counted,
+        all_positions_counted, counted_over_the_batch, one_added_to_counts, sum_returned, mean_inverted,
+        non_zero_counted,
     ],
     section=TWO_MODELS,
 )  # fmt: skip
@@ -268,9 +279,9 @@ def known(*levels_and_moves):
 def measured(change, models, measure):
     """The measure of each model before and after the change."""
     after = copy.deepcopy(models)
-    for model in after:
-        change(model)
-    return torch.tensor([[measure(model) for model in some] for some in (models, after)])
+    for one in after:
+        change(one)
+    return torch.tensor([[measure(one) for one in some] for some in (models, after)])
 
 
 def differences(**given):
@@ -305,7 +316,7 @@ def ratios(**given):
 
 
 def pairing_lost(**given):
-    """Both groups have an interval of their own, so that the differences between models count as chance. Subtract first."""
+    """Both groups have an interval of their own, so differences between models count as chance. Subtract first."""
     (before, a), (after, b) = map(mean_and_interval, measured(**given))
     return after - before, (a**2 + b**2) ** 0.5
 

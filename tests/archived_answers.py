@@ -1,6 +1,6 @@
 """Puts the archived answers to an exercise's new check, and prints where its verdict differs from the stored one.
 
-python tests/answers/compare.py attention_pool masked_mean
+python tests/archived_answers.py attention_pool masked_mean
 """
 
 import ast
@@ -11,6 +11,8 @@ import time
 from collections import Counter
 from functools import cache
 from pathlib import Path
+
+import torch
 
 import checks
 
@@ -28,7 +30,7 @@ GENERAL = {"Raises", "OtherNumbers", "WrongShape", "WrongType", "NotANumber", "O
 @cache
 def archive() -> dict:
     """Every right and wrong answer to an exercise, by its old name: `lab`, `prelude` and `variants`."""
-    return json.loads(gzip.decompress(Path(__file__).with_name("variants.json.gz").read_bytes()))
+    return json.loads(gzip.decompress(Path(__file__).with_suffix(".json.gz").read_bytes()))
 
 
 def variants(exercise: str) -> list[dict]:
@@ -45,6 +47,7 @@ def answer(exercise: str, source: str):
 
 
 def main(exercises: list[str]) -> None:
+    torch.set_num_threads(1)
     for exercise in exercises:
         check, told, begin = getattr(checks, exercise), Counter(), time.perf_counter()
         for variant in variants(exercise):

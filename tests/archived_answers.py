@@ -17,6 +17,10 @@ import torch
 import checks
 
 RENAMED = {  # new name: name in the archive
+    "lost_to_truncation": "lost_to_the_cut",
+    "factor_the_projection": "split_the_map",
+    "attention_received": "looked_at",
+    "one_query": "one_question",
     "ablate_attention": "look_away",
     "marker_query": "marks_row",
     "gains_by_position": "gains_by_places",

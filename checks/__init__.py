@@ -3,6 +3,7 @@
 There is one file for each lab, under its name; `engine.py` says what a check consists of.
 """
 
+from checks.a_question_from_the_text import gains_by_position, marked_classifier, marker_query
 from checks.engine import Check, Verdict
 from checks.keys import factor_the_projection, key_pooling, redundant_key
 from checks.many_heads import effect_of_a_head, fix_the_heads, many_heads
@@ -12,7 +13,6 @@ from checks.values import ablate_attention, whole_layer
 
 # TODO: the labs below still have their checks in shared.check; each line goes when its lab has moved.
 from shared.check.lab_00 import encode_batch, lost_to_the_cut, unknown_by_size
-from shared.check.lab_05 import gains_by_places, marked_classifier, marks_row
 from shared.check.lab_06 import as_layer, batched_attention, mend_the_batch, what_two_matrices_cost
 from shared.check.lab_07 import all_filters, look_at_the_next_word, scores_of_one_word, twice_the_words
 from shared.check.lab_09 import first_block, layer_norm, missed_by_rate, transformer_block

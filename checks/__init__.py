@@ -3,6 +3,7 @@
 There is one file for each lab, under its name; `engine.py` says what a check consists of.
 """
 
+from checks.a_language_model import allowed_positions, effect_of_context, language_model, next_word_loss
 from checks.a_question_from_the_text import gains_by_position, marked_classifier, marker_query
 from checks.engine import Check, Verdict
 from checks.keys import factor_the_projection, key_pooling, redundant_key
@@ -16,7 +17,6 @@ from shared.check.lab_00 import encode_batch, lost_to_the_cut, unknown_by_size
 from shared.check.lab_06 import as_layer, batched_attention, mend_the_batch, what_two_matrices_cost
 from shared.check.lab_07 import all_filters, look_at_the_next_word, scores_of_one_word, twice_the_words
 from shared.check.lab_09 import first_block, layer_norm, missed_by_rate, transformer_block
-from shared.check.lab_10 import allowed_places, language_model, next_word_loss, worth_of_context
 from shared.check.lab_11 import mend_the_comparison, paired_interval, sign_flips, told_before
 from shared.check.lab_12 import breadth, encoder_layer, search_and_test, share_on_aim
 from shared.check.lab_13 import more_than_the_sum, rollout, without_head

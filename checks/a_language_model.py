@@ -127,8 +127,8 @@ def uses_its_arguments(answer):
     sizes = [(model.blocks[0].attention.num_heads, model.causal, sorted(p.shape for p in model.parameters()))
              for model in (plain, course)]  # fmt: skip
     if sizes[0] != sizes[1]:
-        raise Wrong("Made with `known_words` alone, the model has other sizes. The defaults are causal=True, "
-                    "dim=64, num_heads=4 and num_blocks=2, with feed-forward layers 2 * dim wide.", "other defaults")  # fmt: skip
+        raise Wrong("Made with `known_words` alone, the model has other sizes. The defaults are causal=True, dim=64, "
+                    "num_heads=4, num_blocks=2; feed-forward layers are 2 * dim wide.", "other defaults")  # fmt: skip
     if not 0.4 < (std := plain.features.embedding.weight.std().item()) < 0.6:
         raise Wrong(f"The embeddings start with a standard deviation of {std:.1f}. Make the features with `std=0.5`.",
                     "another std")  # fmt: skip

@@ -25,7 +25,7 @@ TESTS = $(OURS) -m pytest -q -n auto --dist loadfile -p no:nbval
 FRESH = tests/labs/test_labs.py::test_each_lab_is_paired_fresh_and_executed \
 	tests/labs/test_editions.py::test_the_student_edition_in_the_repository_is_made_from_the_lab_s_text
 
-.PHONY: help book serve jupyter labs quick test test-all portable jupyter-test lowest links student instructor quiz grade \
+.PHONY: help book serve jupyter labs quick test test-all portable jupyter-test lowest links student instructor quiz \
 	results bench gpu pins offline pdf slides clean python environment
 
 help: ## print this list
@@ -87,11 +87,6 @@ instructor: environment ## write answer key, teaching plan, and, where otter-gra
 
 quiz: environment ## write the questions of all labs for Moodle and Canvas into _build/quizzes
 	@$(OURS) tools/export_quizzes.py
-
-grade: environment ## look through a folder of submitted notebooks (SUBMISSIONS=folder; LAB=05, ROSTER=table, DELIMITER=";")
-	@$(OURS) tools/grade.py $(if $(LAB),--lab $(LAB)) $(if $(ROSTER),--roster "$(ROSTER)") \
-		$(if $(DELIMITER),--delimiter "$(DELIMITER)") "$(or $(SUBMISSIONS),$(error Say which folder: \
-		make grade SUBMISSIONS=handed_in))"
 
 results: environment ## make the long table of lab 11 anew: 25 minutes on two cores; may be stopped and goes on
 	@$(OURS) -m experiments.results --jobs $$($(OURS) tools/how_many.py)

@@ -56,8 +56,8 @@ def newest_commit():  # an empty text without a network: then what is installed 
         return ""
 
 
-near = [place for place in ("..", "../..") if pathlib.Path(place, "shared/model.py").is_file()]
-if near:  # a copy of the repository: its code is next door
+near = [place for place in (".", "..", "../..") if pathlib.Path(place, "shared/model.py").is_file()]
+if near:  # a copy of the repository, or of its code: that is here or next door
     sys.path.insert(0, str(pathlib.Path(near[0]).resolve()))
 else:  # Colab: the course's code alone is installed, torch stays as it is
     installed = list(importlib.metadata.distributions(name="towards-self-attention"))

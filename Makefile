@@ -26,7 +26,7 @@ FRESH = tests/labs/test_labs.py::test_each_lab_is_paired_fresh_and_executed \
 	tests/labs/test_editions.py::test_the_student_edition_in_the_repository_is_made_from_the_lab_s_text
 
 .PHONY: help book serve jupyter labs quick test test-all portable jupyter-test lowest links student instructor quiz \
-	results bench gpu pins offline pdf slides clean python environment
+	results bench gpu pins offline pdf clean python environment
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -85,7 +85,7 @@ student: environment ## write the notebooks with blanks into student/; make labs
 instructor: environment ## write answer key, teaching plan, and, where otter-grader is installed, its autograders
 	@$(OURS) tools/instructor.py
 
-quiz: environment ## write the questions of all labs for Moodle and Canvas into _build/quizzes
+quiz: environment ## write the questions of all labs into one table, _build/questions.csv, for people and for Anki
 	@$(OURS) tools/export_quizzes.py
 
 results: environment ## make the long table of lab 11 anew: 25 minutes on two cores; may be stopped and goes on
@@ -107,9 +107,6 @@ offline: python ## zip the built site, to be read without a network
 
 pdf: environment ## print the whole course to _build/towards-self-attention.pdf, through a browser
 	@$(OURS) tools/site_pdf.py
-
-slides: environment ## print the slides of the site to _build/slides, a PDF for each lab, through a browser (LAB=05 for one)
-	@$(SITE) && $(OURS) tools/site_pdf.py slides $(LAB)
 
 clean: ## remove the built site and caches; environment, student edition, instructors' kit and finished runs stay
 	@find _build -mindepth 1 -maxdepth 1 ! -name instructor ! -name results.json -exec rm -rf {} + 2>/dev/null || true

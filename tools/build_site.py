@@ -11,7 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-import endings
+import safe_files
 
 ROOT = Path(__file__).resolve().parents[1]
 CONFIG = ROOT / "_config.yml"
@@ -42,11 +42,11 @@ def main() -> int:
     if build.returncode:
         print(build.stdout)
         return build.returncode
-    endings.replace(WHOLE, makers())
+    safe_files.write_whole(WHOLE, makers())
     if "/OWNER/" in CONFIG.read_text("utf-8"):
         print(HOMELESS)
     return 0
 
 
 if __name__ == "__main__":
-    endings.run(main)
+    safe_files.run(main)

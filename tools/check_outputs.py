@@ -12,9 +12,9 @@ import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 import compare_numbers
-import endings
 import how_many
 import notebooks
+import safe_files
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -65,4 +65,4 @@ def main(root: Path) -> int:
 
 
 if __name__ == "__main__":
-    endings.run(main, ROOT)
+    safe_files.run(main, ROOT)

@@ -14,7 +14,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-import endings
+import safe_files
 
 ROOT = Path(__file__).resolve().parents[1]
 VENV = ROOT / ".venv"
@@ -109,4 +109,4 @@ def make() -> int:
 
 
 if __name__ == "__main__" and not is_whole():
-    endings.run(make, stopped="The next make starts .venv again.")
+    safe_files.run(make, stopped="The next make starts .venv again.")

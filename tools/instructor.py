@@ -15,10 +15,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-import endings
 import exercises
 import identity
 import notebooks
+import safe_files
 import yaml
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -146,7 +146,7 @@ def build(root: Path, folder: Path, pages: dict[str, str]) -> None:
         # Pages of the book, and labs, are on the site.
         text = re.sub(r"\]\((?:\.\./)?(book/)?(\w+)\.(?:ipynb|md)", rf"]({site}/\1\2.html", text)
         text = re.sub(rf"\]\({site}/(\d\d_)", rf"]({site}/labs/\1", text)
-        endings.replace(source / f"{name}.md", text)
+        safe_files.write_whole(source / f"{name}.md", text)
     config = yaml.safe_load((root / "_config.yml").read_text("utf-8"))
     config["logo"] = config["html"]["favicon"] = str(root / config["logo"])
     config["bibtex_bibfiles"] = [str(root / path) for path in config["bibtex_bibfiles"]]
@@ -154,14 +154,14 @@ def build(root: Path, folder: Path, pages: dict[str, str]) -> None:
     for setting in ("html_theme_path", "html_static_path"):
         config["sphinx"]["config"][setting] = [str(root / path) for path in config["sphinx"]["config"][setting]]
     config["exclude_patterns"] = []
-    endings.replace(source / "_config.yml", yaml.safe_dump(config))
+    safe_files.write_whole(source / "_config.yml", yaml.safe_dump(config))
     first, *others = pages
     toc = {
         "format": "jb-book",
         "root": first,
         "parts": [{"caption": "More", "chapters": [{"file": n} for n in others]}],
     }
-    endings.replace(source / "_toc.yml", yaml.safe_dump(toc))
+    safe_files.write_whole(source / "_toc.yml", yaml.safe_dump(toc))
     command = [Path(sys.executable).with_name("jupyter-book"), "build", source, "--path-output", source, "--quiet"]
     made = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     if made.returncode:
@@ -210,7 +210,7 @@ def autograders(root: Path, folder: Path, course: dict[Path, list]) -> list[str]
     with contextlib.chdir(folder):  # what otter packs has to lie below
         for lab, tests in labs.items():
             for name, test in tests.items():
-                endings.replace(folder / f"tests/{lab}/{name}.py", test)
+                safe_files.write_whole(folder / f"tests/{lab}/{name}.py", test)
             generate(tests_dir=f"tests/{lab}", output_path=f"{lab}.zip", files=packages, python_version=version)
     return list(labs)
 
@@ -234,4 +234,4 @@ def main(root: Path) -> int:
 
 
 if __name__ == "__main__":
-    endings.run(main, ROOT)
+    safe_files.run(main, ROOT)

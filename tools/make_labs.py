@@ -19,12 +19,12 @@ from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
 import check_labs
-import endings
 import how_many
 import identity
 import nbclient
 import nbformat
 import notebooks
+import safe_files
 import student
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -71,7 +71,7 @@ def bring_up_to_date(lab: Path, again: bool = False) -> str:
     kept = ""
     if old is not None and notebooks.changed_by_hand(old):
         yours = lab.parent.parent / "yours" / target.name
-        endings.replace(yours, target.read_bytes())
+        safe_files.write_whole(yours, target.read_bytes())
         kept = f"; the changed notebook is kept as yours/{target.name}"
     if reason:
         start = time.monotonic()
@@ -83,7 +83,7 @@ def bring_up_to_date(lab: Path, again: bool = False) -> str:
         done = "up to date"
     text = notebooks.sign(notebook, inputs)
     if not target.exists() or text != target.read_text("utf-8"):
-        endings.replace(target, text)
+        safe_files.write_whole(target, text)
         done = done if reason else "text updated, nothing executed"
     return done
 
@@ -132,7 +132,7 @@ def main(numbers: set[str], again: bool) -> int:
         print(error)
         return 1
     for path, text in outdated.items():
-        endings.replace(path, text)
+        safe_files.write_whole(path, text)
         print(f"{path.name:<24} follows _config.yml")
     student.tidy(ROOT)
     try:
@@ -145,4 +145,4 @@ def main(numbers: set[str], again: bool) -> int:
 if __name__ == "__main__":
     given = set(sys.argv[1:])
     kept = "Labs that did not come to their end are as they were."
-    endings.run(main, given - {"again"}, "again" in given, stopped=kept)
+    safe_files.run(main, given - {"again"}, "again" in given, stopped=kept)

@@ -12,7 +12,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-import endings
+import safe_files
 
 ROOT = Path(__file__).resolve().parents[1]
 OLDEST = "3.11.2"  # Debian 12
@@ -63,11 +63,11 @@ def main(root: Path) -> int:
         for pin in PIN.finditer(text):
             if found.get(plain(pin["name"]), pin["version"]) != pin["version"]:
                 print(f"{path.name}: {pin['name']} {pin['version']} -> {found[plain(pin['name'])]}")
-        endings.replace(path, renewed(text, found))
+        safe_files.write_whole(path, renewed(text, found))
     if unused := sorted(old.keys() - found.keys()):
         print(f"Not needed on this machine, and left as they were: {', '.join(unused)}")
     return 0
 
 
 if __name__ == "__main__":
-    endings.run(main, ROOT)
+    safe_files.run(main, ROOT)

@@ -13,8 +13,8 @@ import tempfile
 from pathlib import Path
 
 import check_outputs
-import endings
 import notebooks
+import safe_files
 
 ROOT = Path(__file__).resolve().parents[1]
 # What PyTorch says it can do, then the switches of PyTorch, MKL, OpenBLAS and oneDNN; x86 only.
@@ -93,4 +93,4 @@ def main(root: Path, numbers: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    endings.run(main, ROOT, sys.argv[1:])
+    safe_files.run(main, ROOT, sys.argv[1:])

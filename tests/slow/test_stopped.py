@@ -11,10 +11,10 @@ import small_course
 
 SLEEPS = "import pathlib, time\n\npathlib.Path('../began').touch()\ntime.sleep(60)\nprint(trained)"
 RUN = """
-import pathlib, sys, endings, {tool}
+import pathlib, sys, safe_files, {tool}
 {tool}.ROOT = pathlib.Path.cwd()
 if __name__ == "__main__":
-    endings.run({tool}.main, {arguments}, stopped="All is as it was.")
+    safe_files.run({tool}.main, {arguments}, stopped="All is as it was.")
 """
 
 

@@ -9,6 +9,7 @@ as in `make_labs.py 05`, it leaves the other labs alone; with `again` it execute
 import copy
 import functools
 import multiprocessing
+import os
 import re
 import signal
 import sys
@@ -19,7 +20,6 @@ from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
 import check_labs
-import how_many
 import identity
 import nbclient
 import nbformat
@@ -104,6 +104,17 @@ def attempt(lab: Path, again: bool) -> bool:
     return fine
 
 
+def worker_count() -> int:
+    """Return how many labs run side by side: one a core, with 2 GB of memory each, or what PROCESSES says."""
+    if given := os.environ.get("PROCESSES"):
+        if not given.isdecimal() or int(given) < 1:
+            raise SystemExit(f"PROCESSES={given} is no number of processes: give 1, 2, 3 or more.")
+        return int(given)
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return max(1, min(cores, round(memory / 2**31)))
+
+
 def side_by_side(function: Callable[[Path], object], labs: Iterable[Path], at_once: int) -> list:
     """Return what the function gives for each lab, so many labs at once, each in a process. Ctrl-C ends them all.
 
@@ -136,7 +147,7 @@ def main(numbers: set[str], again: bool) -> int:
         print(f"{path.name:<24} follows _config.yml")
     student.tidy(ROOT)
     try:
-        return 0 if all(side_by_side(functools.partial(attempt, again=again), chosen, how_many.processes())) else 1
+        return 0 if all(side_by_side(functools.partial(attempt, again=again), chosen, worker_count())) else 1
     except BrokenProcessPool as error:
         print(error)
         return 1

@@ -1,18 +1,12 @@
-"""A browser for every test that asks for one: the Chromium or Chrome of this machine, driven by Playwright.
-
-And the number of processes for `pytest -n auto`.
-"""
+"""A browser for every test that asks for one: the Chromium or Chrome of this machine, driven by Playwright."""
 
 import os
 import shutil
 import signal
 import sys
 
-import how_many
 import pytest
 
-# Tests hold the checks to what they say in English, whatever language a fork has.
-os.environ["COURSE_LANGUAGE"] = "en"
 # Tests run side by side, and two threads that wait for one core would count as work of a check. Read as PyTorch loads.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 # What checks notebooks would build a grammar of addresses, which takes as long as importing PyTorch; none is checked.
@@ -21,11 +15,6 @@ sys.modules.setdefault("rfc3987_syntax", None)
 # A script's shell makes what it runs in the background deaf to Ctrl-C, which some tests press.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
-@pytest.hookimpl(optionalhook=True)  # `make test-all` runs without xdist
-def pytest_xdist_auto_num_workers() -> int:
-    return how_many.processes()
 
 
 @pytest.fixture(scope="session")

@@ -11,7 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-import endings
+import safe_files
 
 ROOT = Path(__file__).resolve().parents[1]
 CONFIG = ROOT / "_config.yml"
@@ -25,7 +25,7 @@ HOMELESS = """
 
 def makers() -> str:
     """A fingerprint of what makes pages out of the sources."""
-    folders = [ROOT / name for name in ("book/_ext", "book/_theme", "book/_static", "shared/locale")]
+    folders = [ROOT / name for name in ("book/_ext", "book/_theme", "book/_static")]
     files = sorted(path for folder in folders for path in folder.rglob("*") if path.is_file() and path.suffix != ".pyc")
     return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
 
@@ -42,11 +42,11 @@ def main() -> int:
     if build.returncode:
         print(build.stdout)
         return build.returncode
-    endings.replace(WHOLE, makers())
+    safe_files.write_whole(WHOLE, makers())
     if "/OWNER/" in CONFIG.read_text("utf-8"):
         print(HOMELESS)
     return 0
 
 
 if __name__ == "__main__":
-    endings.run(main)
+    safe_files.run(main)

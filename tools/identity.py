@@ -1,7 +1,7 @@
-"""Carries the repository's URL and branch, and the language, from _config.yml to all other files that name them.
+"""Carries the repository's URL and branch from _config.yml to all other files that name them.
 
 The rule: below a line `<!-- identity: TEMPLATE -->` (in TOML and YAML `# identity: TEMPLATE`) stands one line that
-is the template filled in. A template may name {url}, {branch}, {name}, {site}, {colab} and {language}.
+is the template filled in. A template may name {url}, {branch}, {name}, {site} and {colab}.
 """
 
 import re
@@ -9,13 +9,12 @@ from pathlib import Path
 
 import yaml
 
-FILES = ("README.md", "CONTRIBUTING.md", "CITATION.cff", "pyproject.toml", "shared/check/words.py")
+FILES = ("README.md", "CONTRIBUTING.md", "CITATION.cff", "pyproject.toml")
 MARKED = re.compile(r"^(?P<indent> *)(?P<mark>(?:<!--|#) identity: (?P<template>.+?)(?: -->)?)\n.*$", re.MULTILINE)
 
 
 def read(root: Path) -> dict[str, str]:
-    """Return what templates may name: url, branch, name, site (the published pages), language, and colab (the
-    repository there).
+    """Return what templates may name: url, branch, name, site (the published pages) and colab (the repository there).
 
     Two more belong to the student edition: student (where it is published) and colab_student (the same in Colab).
     Raises ValueError for settings that cannot be read, or a student edition that Colab could not open.
@@ -40,7 +39,6 @@ def read(root: Path) -> dict[str, str]:
     return {
         "student": student,
         "colab_student": student.replace("https://github.com/", "https://colab.research.google.com/github/"),
-        "language": settings.get("sphinx", {}).get("config", {}).get("language", "en"),
         "url": url,
         "branch": branch,
         "name": name,

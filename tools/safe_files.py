@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 
-def replace(path: Path, content: str | bytes) -> None:
+def write_whole(path: Path, content: str | bytes) -> None:
     """Write a file in one step: nobody ever finds half of it. Raises OSError that names the file."""
     half = path.with_name(f".{path.name}.part")
     try:

@@ -18,7 +18,7 @@ OURS = .venv/bin/python
 ENVIRONMENT = $(PYTHON) tools/environment.py
 SITE = $(OURS) tools/build_site.py
 # Last, so that nobody misses it: a table that takes half an hour is told to be stale, and fails nothing.
-TABLE = $(OURS) -m experiments.stale
+TABLE = $(OURS) -m experiments.table --stale
 STYLE = $(OURS) -m ruff check && $(OURS) -m ruff format --check -q
 # Each file stays with one process: its tests share what takes long to make.
 TESTS = $(OURS) -m pytest -q -n auto --dist loadfile -p no:nbval
@@ -26,7 +26,7 @@ FRESH = tests/labs/test_labs.py::test_each_lab_is_paired_fresh_and_executed \
 	tests/labs/test_editions.py::test_the_student_edition_in_the_repository_is_made_from_the_lab_s_text
 
 .PHONY: help book serve jupyter labs quick test test-all portable jupyter-test lowest links student instructor quiz grade \
-	results bench gpu words pins offline pdf slides clean python environment
+	results bench words pins offline pdf slides clean python environment
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -93,14 +93,11 @@ grade: environment ## look through a folder of submitted notebooks (SUBMISSIONS=
 		$(if $(DELIMITER),--delimiter "$(DELIMITER)") "$(or $(SUBMISSIONS),$(error Say which folder: \
 		make grade SUBMISSIONS=handed_in))"
 
-results: environment ## make the long table of lab 11 anew: 25 minutes on two cores; may be stopped and goes on
-	@$(OURS) -m experiments.results --jobs $$($(OURS) tools/how_many.py)
+results: environment ## make the table of "Does it help?": up to 25 minutes on two cores; may be stopped and continued
+	@$(OURS) -m experiments.table
 
-bench: environment ## the course against its budgets, and its speed against a textbook pipeline: over an hour
-	@$(OURS) -m experiments.costs; status=$$?; $(OURS) -m experiments.speed && $(OURS) -m experiments.report && exit $$status
-
-gpu: environment ## run labs and training on the CUDA device of this machine, and keep the figures in experiments/
-	@$(OURS) -m experiments.gpu && $(OURS) -m experiments.report
+bench: environment ## measure labs, building, tests, and the speed against a textbook pipeline: about an hour
+	@$(OURS) -m experiments.benchmark
 
 words: environment ## collect the words of checks, site and pages for translators, and compile shared/locale
 	@$(OURS) tools/words.py

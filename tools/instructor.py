@@ -1,7 +1,7 @@
 """Writes what instructors need to `_build/instructor`: an answer key, a teaching plan, and what otter-grader runs.
 
 The rule: everything comes out of the labs that _toc.yml names. The two pages are made by the book's own theme. Running
-times are those of experiments/costs.json; other minutes are counted by the rule that the plan states, by which labs
+times are those of experiments/benchmark.json; other minutes are counted by the rule that the plan states, by which labs
 tell their time too. An autograder's tests ask `otter_answers.py`, one for each exercise; without otter they are left
 out.
 """
@@ -137,8 +137,8 @@ def minutes(lab: Path, found: list) -> dict[str, dict[str, float]]:
 
 def teaching_plan(root: Path, course: dict[Path, list]) -> str:
     """Return the teaching plan as the text of a page."""
-    costs = root / "experiments/costs.json"
-    measured = json.loads(costs.read_text("utf-8"))["labs"] if costs.is_file() else {"each": {}}
+    times = root / "experiments/benchmark.json"
+    measured = json.loads(times.read_text("utf-8"))["labs"] if times.is_file() else {"each": {}}
     rows, labs, total = [], [], 0.0
     for lab, found in course.items():
         seconds = measured["each"].get(lab.stem, {}).get("seconds")

@@ -1,4 +1,4 @@
-"""How one run of lab 11's table is trained and measured; which runs there are stands in `experiments/results.py`.
+"""How one run of the table of *Does it help?* is trained and measured; `experiments/table.py` lists the runs.
 
 Every model gets the same number of epochs and keeps the one that validates best. It is tested on the reviews alone and
 on three draws of distractors; in the marked task each pair counts twice, once with either review marked.
@@ -17,13 +17,13 @@ from torch import nn
 
 from shared import data, model, training
 
-EPOCHS = 4
-TEST_DRAWS = {"front": (2, 3, 4), "marked": (100, 101, 102)}  # seeds; labs 1, 4 and 5 test on the first ones too
+RECIPE = replace(training.recipe_for(data.Settings()), epochs=4)
+TEST_DRAWS = {"front": (2, 3, 4), "marked": (100, 101, 102)}  # seeds; the labs test on the first of them too
 
 
 @dataclass(frozen=True, order=True)
 class Run:
-    """One model, trained once: the task is `front` (lab 1) or `marked` (lab 5), split 0 that of the course."""
+    """One model, trained once: the task is `front` or `marked`, and split 0 is that of the course."""
 
     task: str
     model: str
@@ -100,8 +100,8 @@ MODELS: dict[str, Callable[..., nn.Module]] = {
     "mark's row": model.MarkedSelfAttentionClassifier,
     "mark's row, constant query": partial(model.MarkedSelfAttentionClassifier, constant_query=True),
 }
-AS_TAUGHT = "as taught"
-MODEL_OPTIONS = {AS_TAUGHT: {}, "no positions": {"positions": False}}
+STANDARD = "as taught"
+MODEL_OPTIONS = {STANDARD: {}, "no positions": {"positions": False}}
 
 
 # --- one run -----------------------------------------------------------------------------------------------------
@@ -109,50 +109,56 @@ MODEL_OPTIONS = {AS_TAUGHT: {}, "no positions": {"positions": False}}
 
 @cache
 def prepared(split: int = 0) -> data.Reviews:
+    """The reviews of a split, ready for training."""
     reviews = data.load_reviews()
-    return data.prepare_reviews(split_anew(reviews, split) if split else reviews)
+    return data.prepare_reviews(other_split(reviews, split) if split else reviews)
 
 
-def split_anew(reviews: data.Reviews, seed: int) -> data.Reviews:
-    """Other training, validation and test reviews: again blocks of 50 rows stay whole, of either label a tenth each."""
+def other_split(reviews: data.Reviews, seed: int) -> data.Reviews:
+    """Other training, validation and test reviews: blocks of 50 rows stay whole, a tenth of each label is tested on."""
     parts = (reviews.train, reviews.validation, reviews.test)
-    texts, labels, rows = (
-        sum((list(getattr(each, name)) for each in parts), []) for name in ("texts", "labels", "rows")
-    )
-    rank = np.random.default_rng(seed).random((2, 250)).argsort(axis=1)  # rows lie by label: 250 blocks of either
-    part_of_row = np.where(rank < 25, 2, np.where(rank < 50, 1, 0)).ravel()[np.array(rows) // 50]  # (reviews,)
+    columns = [[value for part in parts for value in getattr(part, name)] for name in ("texts", "labels", "rows")]
+    rank = np.random.default_rng(seed).random((2, 250)).argsort(axis=1)  # rows are sorted by label: 250 blocks of each
+    part_of_row = np.where(rank < 25, 2, np.where(rank < 50, 1, 0)).ravel()[np.array(columns[2]) // 50]  # (reviews,)
 
-    def some(part: int) -> data.Split:
+    def select(part: int) -> data.Split:
         chosen = np.flatnonzero(part_of_row == part)
-        return data.tokenized(*([values[place] for place in chosen] for values in (texts, labels, rows)))
+        return data.tokenized(*([values[row] for row in chosen] for values in columns))
 
-    return data.Reviews(some(0), some(1), some(2), reviews.citation)
+    return data.Reviews(select(0), select(1), select(2), reviews.citation)
 
 
 def example_makers(task: str, separator: int, mark: int) -> tuple[Callable, Callable]:
     """Two functions of (reviews, seed): the plain and the distracted examples of a task."""
-    if task == "front":
-        return lambda reviews, seed: data.plain_examples(reviews), data.distracted_examples
+    marked = (True, mark, separator) if task == "marked" else (False, data.PAD, data.PAD)
     return (
-        lambda reviews, seed: data.plain_examples(reviews, mark),
-        lambda reviews, seed: data.distracted_examples(reviews, seed, True, mark, separator),
+        lambda reviews, seed: data.plain_examples(reviews, marked[1]),
+        lambda reviews, seed: data.distracted_examples(reviews, seed, *marked),
     )
 
 
 def swap_marks(pairs: data.Examples) -> data.Examples:
-    """The same texts in the same order, the other one marked."""
-    return replace(
-        pairs, labelled=pairs.distractor, distractor=pairs.labelled, distractor_first=~pairs.distractor_first
-    )
+    """The same texts in the same order, with the other review marked."""
+    labelled, distractor, first = pairs.distractor, pairs.labelled, ~pairs.distractor_first
+    return replace(pairs, labelled=labelled, distractor=distractor, distractor_first=first)
 
 
-def perform(run: Run) -> dict:
-    """Train and measure once; the result as a line of the table."""
+def train(net: nn.Module, make_examples: Callable, source: data.Reviews, recipe: training.Recipe, seed: int):
+    """Train with new distractors in each epoch; `make_examples` takes (reviews, seed). Returns the history."""
+
+    def training_examples(epoch: int) -> data.Examples:
+        return make_examples(source.train, 1000 * (seed + 1) + epoch)
+
+    return training.fit(net, training_examples, make_examples(source.validation, 1), recipe, seed)
+
+
+def train_and_measure(run: Run) -> dict:
+    """Train and measure once; the result is one entry of the table."""
     torch.set_num_threads(1)
     source = prepared(run.split)
     plain, distracted = example_makers(run.task, *map(source.vocabulary.id, (data.SEPARATOR, data.MARK)))
 
-    def both(reviews, seed):
+    def make_examples(reviews, seed):
         return plain(reviews, seed) + distracted(reviews, seed)
 
     first, *others = (distracted(source.test, seed) for seed in TEST_DRAWS[run.task])
@@ -163,16 +169,16 @@ def perform(run: Run) -> dict:
     }
     start = time.process_time()
     if run.model == "TF-IDF":
-        says, about = bag_of_words(both(source.train, 1000 * (run.seed + 1)), tests)
+        predictions, properties = bag_of_words(make_examples(source.train, 1000 * (run.seed + 1)), tests)
     else:
-        says, about = network(run, source, both, tests)
+        predictions, properties = network(run, source, make_examples, tests)
     seconds = round(time.process_time() - start, 1)
-    return asdict(run) | accuracies(run, tests, says) | about | {"cpu_seconds": seconds}
+    return asdict(run) | accuracies(run, tests, predictions) | properties | {"cpu_seconds": seconds}
 
 
-def accuracies(run: Run, tests: dict[str, data.Examples], says: dict[str, np.ndarray]) -> dict:
-    """Shares of right answers; `says` holds the labels that the model gave to the examples."""
-    plain, distracted = (says[kind] == tests[kind].labels for kind in ("plain", "distracted"))
+def accuracies(run: Run, tests: dict[str, data.Examples], predictions: dict[str, np.ndarray]) -> dict:
+    """Accuracy on each kind of example, from the predicted labels."""
+    plain, distracted = (predictions[kind] == tests[kind].labels for kind in ("plain", "distracted"))
     pairs = tests["distracted"]
     opposite = pairs.labels != pairs.reviews.labels[pairs.distractor]
     draws, reviews = len(TEST_DRAWS[run.task]), len(pairs.reviews)
@@ -185,37 +191,30 @@ def accuracies(run: Run, tests: dict[str, data.Examples], says: dict[str, np.nda
     }
     result = {name: round(float(value), 4) for name, value in result.items()}
     result["draws"] = distracted.reshape(-1, draws, reviews).mean(axis=(0, 2)).round(4).tolist()
-    if run.variant == AS_TAUGHT and run.split == 0:  # how often each test review was judged right, a digit for each
+    if run.variant == STANDARD and run.split == 0:  # how often the answer to each test review was right, a digit each
         counts = {"plain": plain.astype(int), "distracted": distracted.reshape(-1, reviews).sum(axis=0)}
-        result["right"] = {kind: "".join(map(str, each)) for kind, each in counts.items()}
+        result["right"] = {kind: "".join(map(str, digits)) for kind, digits in counts.items()}
     return result
 
 
 def bag_of_words(training_examples: data.Examples, tests: dict[str, data.Examples]) -> tuple[dict, dict]:
-    """The yardstick, TF-IDF and logistic regression: what it says to the examples, and what to know about it."""
+    """The baseline, TF-IDF and logistic regression: its predictions and its properties."""
     vectorizer = TfidfVectorizer(analyzer=list, min_df=2)
     features = vectorizer.fit_transform(training_examples)
     classifier = LogisticRegression(max_iter=1000).fit(features, training_examples.labels)
-    says = {kind: classifier.predict(vectorizer.transform(examples)) for kind, examples in tests.items()}
-    return says, {"share_on_labelled": None, "parameters": classifier.coef_.size + 1, "outside_embedding": None}
+    predictions = {kind: classifier.predict(vectorizer.transform(examples)) for kind, examples in tests.items()}
+    return predictions, {"share_on_labelled": None, "parameters": classifier.coef_.size + 1, "outside_embedding": None}
 
 
-def network(run: Run, source: data.Reviews, both: Callable, tests: dict[str, data.Examples]) -> tuple[dict, dict]:
-    """One of the networks: what it says to the examples, and what to know about it."""
-    recipe = replace(training.recipe_for(data.Settings()), epochs=EPOCHS)
+def network(run: Run, source: data.Reviews, make_examples: Callable, tests: dict) -> tuple[dict, dict]:
+    """One of the networks: its predictions and its properties."""
     torch.manual_seed(run.seed)
     net = MODELS[run.model](len(source.vocabulary), source.vocabulary.id(data.MARK), **MODEL_OPTIONS[run.variant])
-    parameters = sum(p.numel() for p in net.parameters())
-    history = training.fit(
-        net,
-        lambda epoch: both(source.train, 1000 * (run.seed + 1) + epoch),
-        both(source.validation, 1),
-        recipe,
-        run.seed,
-    )
+    parameters = sum(parameter.numel() for parameter in net.parameters())
+    history = train(net, make_examples, source, RECIPE, run.seed)
     measured = {kind: training.evaluate(net, examples) for kind, examples in tests.items()}
-    says = {kind: (result.logits > 0).astype(int) for kind, result in measured.items()}
-    return says, {
+    predictions = {kind: (result.logits > 0).astype(int) for kind, result in measured.items()}
+    return predictions, {
         "share_on_labelled": round(measured["distracted"].share_on_labelled, 4),
         "best_epoch": history.best_epoch,
         "parameters": parameters,

@@ -26,7 +26,7 @@ FRESH = tests/labs/test_labs.py::test_each_lab_is_paired_fresh_and_executed \
 	tests/labs/test_editions.py::test_the_student_edition_in_the_repository_is_made_from_the_lab_s_text
 
 .PHONY: help book serve jupyter labs quick test test-all portable jupyter-test lowest links student instructor quiz grade \
-	results bench gpu words pins offline pdf slides clean python environment
+	results bench gpu pins offline pdf slides clean python environment
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -101,9 +101,6 @@ bench: environment ## the course against its budgets, and its speed against a te
 
 gpu: environment ## run labs and training on the CUDA device of this machine, and keep the figures in experiments/
 	@$(OURS) -m experiments.gpu && $(OURS) -m experiments.report
-
-words: environment ## collect the words of checks, site and pages for translators, and compile shared/locale
-	@$(OURS) tools/words.py
 
 pins: environment ## once a year: the newest versions that fit together, into requirements*.txt and constraints.txt
 	@$(OURS) tools/pins.py

@@ -11,8 +11,6 @@ import sys
 import how_many
 import pytest
 
-# Tests hold the checks to what they say in English, whatever language a fork has.
-os.environ["COURSE_LANGUAGE"] = "en"
 # Tests run side by side, and two threads that wait for one core would count as work of a check. Read as PyTorch loads.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 # What checks notebooks would build a grammar of addresses, which takes as long as importing PyTorch; none is checked.

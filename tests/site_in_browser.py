@@ -1,7 +1,6 @@
 """The built site as a browser meets it: served below a path, opened with what went wrong noted, looked at by axe."""
 
 import functools
-import gettext
 import shutil
 import subprocess
 import sys
@@ -11,7 +10,6 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import urljoin
 
-import identity
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Error
 
@@ -20,9 +18,6 @@ from shared.figures.colours import role_css
 COLOURS = ["color-contrast", "link-in-text-block"]  # the rules of axe that ask for colours: they take longest
 ROOT = Path(__file__).resolve().parents[1]
 SITE = ROOT / "_build/html"
-LANGUAGE = identity.read(ROOT)["language"]
-# What the site says in that language for a text of its code.
-says = gettext.translation("course", ROOT / "shared/locale", [LANGUAGE], fallback=True).gettext
 
 
 class Quiet(SimpleHTTPRequestHandler):
@@ -46,7 +41,7 @@ def served(site: Path = SITE):
 
 
 def lay_out(folder: Path, files: list[str], folders: tuple[str, ...] = ()) -> None:
-    """Copy into a folder what a small site in English is built with: these, and the book's code without the model of
+    """Copy into a folder what a small site is built with: these, and the book's code without the model of
     22 MB.
     """
     for name in ("book/_ext", "book/_theme", "book/_static", "shared/figures", *folders):
@@ -54,8 +49,6 @@ def lay_out(folder: Path, files: list[str], folders: tuple[str, ...] = ()) -> No
     for name in ("_config.yml", "book/references.bib", "tools/identity.py", *files):
         (folder / name).parent.mkdir(exist_ok=True)
         shutil.copy(ROOT / name, folder / name)
-    settings = folder / "_config.yml"
-    settings.write_text(settings.read_text("utf-8").replace(f"language: {LANGUAGE}", "language: en"), "utf-8")
     extension = folder / "book/_ext/course_site.py"
     extension.write_text(extension.read_text("utf-8").replace('app.setup_extension("seventy_two_heads")', ""), "utf-8")
 

@@ -25,7 +25,7 @@ HOMELESS = """
 
 def makers() -> str:
     """A fingerprint of what makes pages out of the sources."""
-    folders = [ROOT / name for name in ("book/_ext", "book/_theme", "book/_static", "shared/locale")]
+    folders = [ROOT / name for name in ("book/_ext", "book/_theme", "book/_static")]
     files = sorted(path for folder in folders for path in folder.rglob("*") if path.is_file() and path.suffix != ".pyc")
     return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
 

@@ -1,7 +1,7 @@
-"""Carries the repository's URL and branch, and the language, from _config.yml to all other files that name them.
+"""Carries the repository's URL and branch from _config.yml to all other files that name them.
 
 The rule: below a line `<!-- identity: TEMPLATE -->` (in TOML and YAML `# identity: TEMPLATE`) stands one line that
-is the template filled in. A template may name {url}, {branch}, {name}, {site}, {colab} and {language}.
+is the template filled in. A template may name {url}, {branch}, {name}, {site} and {colab}.
 """
 
 import re
@@ -10,15 +10,15 @@ from pathlib import Path
 
 import yaml
 
-FILES = ("README.md", "CONTRIBUTING.md", "CITATION.cff", "pyproject.toml", "shared/check/words.py")
+FILES = ("README.md", "CONTRIBUTING.md", "CITATION.cff", "pyproject.toml")
 PLACEHOLDER = "OWNER"  # in place of the owner's name until somebody sets the address
 REMOTE = re.compile(r"(?:https://(?:[^@/\s]+@)?|(?:ssh://)?git@)github\.com[:/]([\w.-]+)/([\w.-]+?)(?:\.git)?/?")
 MARKED = re.compile(r"^(?P<indent> *)(?P<mark>(?:<!--|#) identity: (?P<template>.+?)(?: -->)?)\n.*$", re.MULTILINE)
 
 
 def read(root: Path, url: str | None = None) -> dict[str, str]:
-    """Return what templates may name: url, branch, name, site (the published pages), language, and colab (the
-    repository there). Another `url` takes the place of the one in _config.yml.
+    """Return what templates may name: url, branch, name, site (the published pages) and colab (the repository there).
+    Another `url` takes the place of the one in _config.yml.
 
     Two more belong to the student edition: student (where it is published) and colab_student (the same in Colab).
     Raises ValueError for settings that cannot be read, or a student edition that Colab could not open.
@@ -43,7 +43,6 @@ def read(root: Path, url: str | None = None) -> dict[str, str]:
     return {
         "student": student,
         "colab_student": student.replace("https://github.com/", "https://colab.research.google.com/github/"),
-        "language": settings.get("sphinx", {}).get("config", {}).get("language", "en"),
         "url": url,
         "branch": branch,
         "name": name,

@@ -99,7 +99,7 @@ def taught(root: Path) -> list[Path]:
 
 def kernel_environment(root: Path) -> dict[str, str]:
     """Return the environment in which labs are executed and checked: the defaults, on one thread, without bars."""
-    personal = ("LAB_DATA", "LAB_SCALE", "COURSE_LANGUAGE", "PYTHONPATH", "PYTHONSTARTUP", "MPLBACKEND")
+    personal = ("LAB_DATA", "LAB_SCALE", "PYTHONPATH", "PYTHONSTARTUP", "MPLBACKEND")
     environment = {name: value for name, value in os.environ.items() if name not in personal}
     threads = {name: "1" for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")}
     # A home that cannot be written to must not speak in a lab's outputs.
@@ -207,8 +207,6 @@ def made_from(lab: Path) -> dict[str, str]:
     ]
     cells = [[cell.source, "raises-exception" in cell.metadata.get("tags", [])] for cell in code]
     other = {"its code cells": cells, "the pins": pins(root)}
-    if (language := identity.read(root)["language"]) != "en":  # in which checks speak
-        other["the language"] = language
     return {name: _sha(json.dumps(part)) for name, part in other.items()} | {
         path.relative_to(root).as_posix(): _sha(path.read_text("utf-8")) for path in files
     }

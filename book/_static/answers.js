@@ -53,8 +53,8 @@
       form.replaceWith(...(list ? [list] : []));
       const chosen = list?.children[guess];
       const line = make("p", { className: "guess", tabIndex: -1 });
-      if (chosen) line.append(_("Your guess: {guess}", { guess: "" }), ...inLine(chosen));
-      else line.append(guess && !list ? _("Your guess: {guess}", { guess }) : _("Shown without a guess."));
+      if (chosen) line.append("Your guess: ", ...inLine(chosen));
+      else line.append(guess && !list ? `Your guess: ${guess}` : "Shown without a guess.");
       chosen?.classList.add("chosen");
       for (const answer of answers) answer.classList.add("shown");
       answers[0].before(line);
@@ -67,8 +67,8 @@
       line.focus({ preventScroll: true });
       line.scrollIntoView({ block: "nearest" });
     };
-    const form = ask(box, list, _("Your guess"), _("This is my guess"), now);
-    form.append(make("button", { type: "button", className: "quiet", onclick: () => now("") }, _("Show me")));
+    const form = ask(box, list, "Your guess", "This is my guess", now);
+    form.append(make("button", { type: "button", className: "quiet", onclick: () => now("") }, "Show me"));
     if (box.id in kept) reveal(kept[box.id]);
   }
 
@@ -94,16 +94,16 @@
     const show = (answer) => {
       const right = list ? BEGINS.test(reasons[answer].textContent) : accepted.some((a) => same(plain(answer), a));
       const whole = Array.from(fold.children).filter((part) => part.nodeName !== "SUMMARY" && part.nodeName !== "OL");
-      const why = list ? copies(reasons[answer]) : right ? [_("Right."), " "] : [_("That is not it. Try again, or open the answer.")];
+      const why = list ? copies(reasons[answer]) : right ? ["Right.", " "] : ["That is not it. Try again, or open the answer."];
       if (right) why.push(...whole.map((part) => part.cloneNode(true)));
-      else if (list) why.unshift(make("span", { className: "hidden" }, _("Wrong."), " ")); // the cross says so to the eye
+      else if (list) why.unshift(make("span", { className: "hidden" }, "Wrong.", " ")); // the cross says so to the eye
       const note = make("div", { className: right ? "reason right" : "reason" }, ...why);
       const place = list ? form.querySelectorAll("li")[answer] : form.querySelector("fieldset");
       place.querySelector(".reason")?.remove();
       place.append(note);
       return note;
     };
-    const form = ask(box, list, _("Your answer"), _("Check"), (answer) => {
+    const form = ask(box, list, "Your answer", "Check", (answer) => {
       tried = list ? [...new Set([...tried, answer])] : [answer];
       keep(box.id, tried);
       said(show(answer).textContent);

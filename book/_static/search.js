@@ -78,16 +78,16 @@
     const ranked = (terms.length ? sections : []).map((section) => [score(section, terms), section])
       .filter(([sum]) => sum > 0).sort(([a], [b]) => b - a).map(([, section]) => section);
     const other = terms.filter((term, i) => term !== typed[i]);
-    const count = ranked.length ? _("Pages and sections found: {count}.", { count: ranked.length })
-      : _("No page holds all of these words. Try fewer, or another spelling.");
-    const spelled = _("Spelled as the course does: {words}.", { words: other.join(", ") });
+    const count = ranked.length ? `Pages and sections found: ${ranked.length}.`
+      : "No page holds all of these words. Try fewer, or another spelling.";
+    const spelled = `Spelled as the course does: ${other.join(", ")}.`;
     const said = `${count}${other.length && ranked.length ? ` ${spelled}` : ""}`;
     const root = document.documentElement.dataset.content_root;
-    results.replaceChildren(make("h2", {}, _("Found")), make("p", { class: "search-summary" }, said),
+    results.replaceChildren(make("h2", {}, "Found"), make("p", { class: "search-summary" }, said),
       make("ul", { class: "search" }, ...ranked.slice(0, MOST).map((section) => {
         const { page, heading, id, title } = section, match = found(section, terms);
         const word = match ? `?found=${encodeURIComponent(match.word)}` : ""; // course.js looks for it
-        const number = page.match(/^labs\/0?(\d+)/)?.[1], where = number ? [_("Lab {number}", { number }), ": "] : [];
+        const number = page.match(/^labs\/0?(\d+)/)?.[1], where = number ? [`Lab ${number}: `] : [];
         return make("li", {}, make("a", { href: `${root}${page}.html${word}#${id}` }, title),
           ...(title === heading ? [] : [make("span", { class: "quiet" }, " ", ...where, heading)]),
           ...(match ? [make("p", { class: "context" }, ...match.line)] : []));

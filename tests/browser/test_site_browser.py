@@ -6,7 +6,7 @@ import zipfile
 
 import pytest
 from playwright.sync_api import Locator
-from site_in_browser import COLOURS, axe, says, settle, visits
+from site_in_browser import COLOURS, axe, settle, visits
 from test_site import LABS, PAGES, ROOT, SITE, TOC
 
 ALL = [*PAGES, "search", "404"]
@@ -223,7 +223,7 @@ def test_a_lab_counts_as_read_once_its_end_was_in_sight(visit, address):
     for place in (".steps", "#contents"):
         read = page.locator(f"{place} a.read")
         assert read.count() == 1 and read.get_attribute("href").endswith("01_recap_attention.html")
-        assert read.text_content().endswith(says(", read"))
+        assert read.text_content().endswith(", read")
 
 
 def test_the_theme_follows_the_system_until_the_reader_chooses_and_paper_is_white(visit, address):
@@ -232,7 +232,7 @@ def test_the_theme_follows_the_system_until_the_reader_chooses_and_paper_is_whit
     page.pdf()
     page.wait_for_function(f"{THEME} === 'dark'")  # again
     assert page.evaluate("printed") == "light"
-    page.get_by_role("button", name=says("Dark")).click()
+    page.get_by_role("button", name="Dark").click()
     assert page.evaluate(THEME) == "light"
     page.goto(f"{address}/{PAGES[1]}.html")
     assert page.evaluate(THEME) == "light"
@@ -255,8 +255,8 @@ def test_code_is_copied_as_it_stands(visit, address):
     page = visit(f"{address}/book/how_to_use.html")
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page.locator(".highlight").first.hover()
-    page.get_by_role("button", name=says("Copy this code")).first.click()
-    page.wait_for_function("said => document.getElementById('said').textContent === said", arg=says("Copied"))
+    page.get_by_role("button", name="Copy this code").first.click()
+    page.wait_for_function("said => document.getElementById('said').textContent === said", arg="Copied")
     assert page.evaluate("navigator.clipboard.readText()") == page.locator(".highlight pre").first.inner_text()
 
 
@@ -300,7 +300,7 @@ def test_a_result_opens_at_its_match_in_its_section_folded_or_not(visit, address
 
 def test_contents_and_search_need_no_mouse_on_a_phone(visit, address):
     page = visit(f"{address}/{TOC['root']}.html", width=360)
-    page.get_by_role("button", name=says("Contents")).focus()
+    page.get_by_role("button", name="Contents").focus()
     for key, seen in [(None, False), ("Enter", True), ("Escape", False), ("Enter", True), ("Tab", True)]:
         if key:
             page.keyboard.press(key)

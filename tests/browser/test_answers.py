@@ -3,6 +3,7 @@ forgotten, and whole without a script.
 """
 
 import re
+import subprocess
 from pathlib import Path
 
 import nbformat
@@ -12,6 +13,7 @@ from site_in_browser import COLOURS, axe, lay_out
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = "labs/03_guess.html"
+REMOTE = "git@github.com:someone/their-course.git"
 CELLS = [
     "# A lab to guess in",
     "Before.\n\n**Predict.** How many scores have $n$ words?\n\n- $2n$, two each\n- $n^2$",
@@ -106,6 +108,8 @@ def built(tmp_path_factory):
     """The build of a small site: one lab with predictions and questions, the page that forgets, and one with faults."""
     folder, lab = tmp_path_factory.mktemp("course"), PAGE.removesuffix(".html")
     lay_out(folder, ["book/how_to_use.md"])
+    subprocess.run(["git", "init", "-q", folder], check=True)
+    subprocess.run(["git", "-C", folder, "remote", "add", "origin", REMOTE], check=True)
     page = folder / "book/how_to_use.md"
     page.write_text(re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", page.read_text("utf-8")), "utf-8")  # pages that are not here
     (folder / "book/faulty.md").write_text(FAULTY)
@@ -139,6 +143,14 @@ def test_what_would_fail_a_reader_stops_the_build_and_nothing_else_does(built):
     assert built[0].returncode != 0 and len(warned) == len(COMPLAINTS)
     assert [complaint for complaint in COMPLAINTS if not any(complaint in line for line in warned)] == []
     assert [line for line in warned if "faulty" not in line] == []
+
+
+def test_where_the_settings_name_no_address_the_buttons_lead_to_the_remote(lab):
+    link = lab.get_by_role("link", name="Open in Colab").get_attribute("href")
+    assert link == "https://colab.research.google.com/github/someone/their-course/blob/main/labs/03_guess.ipynb"
+    canonical = lab.locator("link[rel=canonical]").get_attribute("href")
+    assert canonical == "https://someone.github.io/their-course/labs/03_guess.html"
+    assert "no address yet" not in lab.content()
 
 
 # --- predictions ---------------------------------------------------------------------------------------------------

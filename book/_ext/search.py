@@ -13,6 +13,7 @@ from course_site import course_map
 from docutils import nodes
 from formulas import to_mathml
 from sphinx.application import Sphinx
+from sphinx.util.logging import suppress_logging
 
 
 def no_stock_search(app: Sphinx) -> None:
@@ -79,7 +80,9 @@ def write_search(app: Sphinx, exception: Exception | None) -> None:
     pages, defined = [], set()
     for page in (page for part in course_map(app) for page in part["pages"]):
         sections = []
-        for section in app.env.get_and_resolve_doctree(page["name"], app.builder).findall(nodes.section):
+        with suppress_logging():  # what there is to warn of was said when the page was written
+            doctree = app.env.get_and_resolve_doctree(page["name"], app.builder)
+        for section in doctree.findall(nodes.section):
             title, *rest = section.children
             own = [child for child in rest if not isinstance(child, nodes.section)]
             prose, code = (" ".join(words_of(part) for part in own if is_code(part) == of) for of in (False, True))

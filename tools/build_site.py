@@ -2,7 +2,7 @@
 
 The rule: a build that did not come to its end without a warning leaves no memory behind. Sphinx reads again only
 what changed, so a second build would not see the warning of the first, and pass. Nor does it see that the book's own
-extension, theme, style, scripts or words changed: then, too, it has to forget.
+extension, theme, style or scripts changed: then, too, it has to forget.
 """
 
 import hashlib
@@ -11,16 +11,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import identity
 import safe_files
 
 ROOT = Path(__file__).resolve().parents[1]
-CONFIG = ROOT / "_config.yml"
 MEMORY = ROOT / "_build/.doctrees"
 WHOLE = MEMORY / "whole"
-HOMELESS = """
-  WARNING: this site has no home yet. _config.yml still says OWNER where the repository's address belongs, so every
-  page says so on top, and its buttons for Colab and Binder are left out. Write your address there and build again.
-"""
+NO_ADDRESS = """The site has no buttons for Colab and Binder and no links to its source: it knows no address of the
+course. Write it into _config.yml, under repository, or add the remote `origin` on GitHub, and build again."""
 
 
 def makers() -> str:
@@ -43,8 +41,8 @@ def main() -> int:
         print(build.stdout)
         return build.returncode
     safe_files.write_whole(WHOLE, makers())
-    if "/OWNER/" in CONFIG.read_text("utf-8"):
-        print(HOMELESS)
+    if identity.published(ROOT) is None:
+        print(NO_ADDRESS)
     return 0
 
 

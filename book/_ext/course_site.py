@@ -16,7 +16,7 @@ from sphinx.application import Sphinx
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
 ROOT = Path(__file__).resolve().parents[2]
-
+LONGEST_DESCRIPTION = 200  # letters, where a page does not say its own
 
 # By its path: tools are no package.
 IDENTITY = run_path(str(ROOT / "tools/identity.py"))
@@ -56,16 +56,16 @@ def add_context(app: Sphinx, pagename: str, templatename: str, context: dict, do
     context["course"] = parts
     context["labs"] = [page for part in parts for page in part["pages"] if page["name"].startswith("labs/")]
     context["home"] = parts[0]["pages"][0]
-    options = app.config.html_theme_options
     context["html_baseurl"] = app.config.html_baseurl
-    context["repository"] = options["repository_url"].rstrip("/")
-    context["homeless"] = "OWNER" in context["repository"].split("/")
-    owner_and_name = context["repository"].removeprefix("https://github.com/")
-    if pagename.startswith("labs/"):
-        branch, launch, notebook = options["repository_branch"], options["launch_buttons"], f"{pagename}.ipynb"
-        context["colab"] = f"{launch['colab_url']}/github/{owner_and_name}/blob/{branch}/{notebook}"
-        context["student"] = f"{IDENTITY['read'](Path(app.srcdir))['colab_student']}/{Path(notebook).name}"
-        context["binder"] = f"{launch['binderhub_url']}/v2/gh/{owner_and_name}/{branch}?urlpath=lab/tree/{notebook}"
+    address = app.config.course_address
+    context["repository"] = address and address["url"]
+    if address and pagename.startswith("labs/"):
+        launch, notebook = app.config.html_theme_options["launch_buttons"], f"{pagename}.ipynb"
+        repository = address["url"].removeprefix("https://github.com/")
+        context["colab"] = f"{launch['colab_url']}/github/{repository}/blob/{address['branch']}/{notebook}"
+        context["student"] = f"{address['colab_student']}/{Path(notebook).name}"
+        in_binder = f"{repository}/{address['branch']}?urlpath=lab/tree/{notebook}"
+        context["binder"] = f"{launch['binderhub_url']}/v2/gh/{in_binder}"
     if doctree is not None:
         context["body"] = make_lazy(app, finished(context["body"]))
         # What the check says of an exercise that nobody has written yet makes sense only where cells run.
@@ -75,15 +75,45 @@ def add_context(app: Sphinx, pagename: str, templatename: str, context: dict, do
         context["body"] = drawn_late(context["body"])
         sections = [s for s in doctree.findall(nodes.section) if isinstance(s.parent.parent, nodes.document)]
         context["sections"] = [(s["ids"][0], s.next_node(nodes.title).astext()) for s in sections]
-        words = next((p.astext() for p in doctree.findall(nodes.paragraph)), app.config.html_title)
-        context["description"] = re.sub(r"\s+", " ", words)[:155]
+        context["description"] = description(doctree)
+        # The layout writes these two itself, once a page.
+        context["metatags"] = re.sub(r'<meta [^>]*name="(viewport|description)"[^>]*>\n?', "", context["metatags"])
 
 
-def set_base(app: Sphinx, config) -> None:
+def description(doctree: nodes.document) -> str:
+    """What search engines and previews of links say of a page: its own `description`, or its first sentences."""
+    for meta in doctree.findall(nodes.meta):
+        if meta.get("name") == "description":
+            return meta["content"]
+    words = " ".join(next((paragraph.astext() for paragraph in doctree.findall(nodes.paragraph)), "").split())
+    first, *others = re.split(r"(?<=[.?!])\s+(?=[A-Z“])", words)
+    for sentence in others:
+        if len(first) + len(sentence) > LONGEST_DESCRIPTION:
+            break
+        first += f" {sentence}"
+    return first
+
+
+def set_address(app: Sphinx, config) -> None:
     """The address that the site has on GitHub's pages follows from the repository's."""
-    match = re.fullmatch(r"https://github\.com/([^/]+)/([^/]+?)/?", config.html_theme_options["repository_url"])
-    if match:
-        config.html_baseurl = f"https://{match[1]}.github.io/{match[2]}/"
+    config.course_address = address = IDENTITY["published"](Path(app.srcdir))
+    if address:
+        config.html_baseurl = f"{address['site']}/"
+        app.tags.add("published")  # for `only` directives on pages
+
+
+def write_dark(app: Sphinx, exception: Exception | None) -> None:
+    """A style sheet for readers in the dark without JavaScript, where nothing can set data-theme: all rules of
+    the dark theme, for a page that is called light.
+    """
+    if exception is not None or app.builder.format != "html":
+        return
+    static = Path(app.outdir) / "_static"
+    sheets = "".join(
+        (static / name).read_text("utf-8") for name in ("roles.css", "course.css", "seventy_two_heads.css")
+    )
+    rules = re.findall(r'(?:html|:root)\[data-theme="dark"\]([^{}]*\{[^{}]*\})', sheets)
+    (static / "dark.css").write_text("".join(f'html:root[data-theme="light"]{rule}\n' for rule in rules), "utf-8")
 
 
 def add_pages(app: Sphinx):
@@ -100,8 +130,9 @@ def add_pages(app: Sphinx):
 
 
 def setup(app: Sphinx) -> dict:
+    app.add_config_value("course_address", None, "html")  # what set_address finds; another one, and all pages change
     app.add_post_transform(LabsLeftOut)
-    app.connect("config-inited", set_base)
+    app.connect("config-inited", set_address)
     app.connect("html-page-context", add_context)
     app.connect("html-collect-pages", add_pages)
     app.setup_extension("formulas")
@@ -110,4 +141,5 @@ def setup(app: Sphinx) -> dict:
     app.setup_extension("search")
     app.setup_extension("try_the_model")
     app.setup_extension("seventy_two_heads")
+    app.connect("build-finished", write_dark)  # after the roles' colours are written
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

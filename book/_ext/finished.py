@@ -31,6 +31,9 @@ def finished(body: str) -> str:
     body = body.replace('role="doc-biblioentry"', 'role="listitem"')
     # What is heard is what is seen: "Show code cell source".
     body = body.replace(' aria-label="Toggle hidden content"', "")
+    # The link beside a heading is for the mouse. It would be read out with each heading, and be a stop of the keyboard,
+    # which has the same links in the contents.
+    body = body.replace('<a class="headerlink"', '<a tabindex="-1" aria-hidden="true" class="headerlink"')
     # The corner of a table is a heading of nothing.
     for corner in ("<th></th>", '<th class="head"><p></p></th>'):
         body = body.replace(corner, "<td></td>")

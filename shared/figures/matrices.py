@@ -15,7 +15,7 @@ import numpy as np
 from . import svg
 from .colours import ROLES, css_colour
 from .picture import Picture, matrix_of, numbers
-from .svg import BOLD, FONT, GRID, INK, MUTED, PAPER
+from .svg import FONT, GRID, INK, MUTED, PAPER
 
 MOST_NUMBERS = (12, 10)  # rows and columns up to which the cells carry their numbers; beyond, shades alone
 MOST_CELLS = 40  # rows or columns up to which all are drawn; beyond, the middle is left out
@@ -225,7 +225,7 @@ def attention_over(words: Sequence[Any], weights: Any, asking: int) -> Picture:
     names = svg.numbered(words)
     tokens = []
     for i, (name, weight) in enumerate(zip(names, row, strict=True)):
-        width = round(max(svg.longest([name], 15), svg.width(show(weight), 12)) + 14)
+        width = round(max(svg.longest([name], 15, bold=i == asking), svg.width(show(weight), 12)) + 14)
         share = weight / row.max()
         box, bar = f'x="1" y="1" width="{width - 2}" height="28" rx="4"', 'x="4" y="33"'
         tokens.append(
@@ -359,12 +359,12 @@ def _cell_width(m: Matrix) -> float:
     if _shaded(m):
         return 16
     show = svg.written(m.values)
-    return max(32, round(max(svg.width(show(v), 13) for v in m.values.flat)) + 6)
+    # The number of a marked cell is bold, and wider.
+    return max(32, round(max(svg.width(show(v), 13, bold=True) for v in m.values.flat)) + 3)
 
 
 def _label_width(m: Matrix) -> float:
-    # The label of a marked row is bold, and wider.
-    return svg.BOLD * svg.longest(svg.numbered(m.rows), 11 if _shaded(m) else 13) + 8 if m.rows else 0
+    return svg.longest(svg.numbered(m.rows), 11 if _shaded(m) else 13, bold=True) + 8 if m.rows else 0
 
 
 class _Grid:
@@ -380,10 +380,10 @@ class _Grid:
         self.width = cell_width or _cell_width(m)
         self.row_labels = svg.numbered(m.rows or ())
         self.column_labels = svg.numbered(m.columns or ()) if named_columns else []
-        self.longest = svg.longest(self.column_labels, self.size) * (1 if column is None else BOLD)
+        self.longest = svg.longest(self.column_labels, self.size, bold=column is not None)
         self.turned = self.longest > self.width - 4
         self.top = 24 if not self.column_labels else 44 if not self.turned else 36 + 0.87 * self.longest
-        self.left = 2 + (_label_width(m) if label_width is None else label_width) * (1 if row is None else BOLD)
+        self.left = 2 + (_label_width(m) if label_width is None else label_width)
         self.down, self.across = map(_shown, m.values.shape, (row, column))
         self.bottom, self.right = self.top + len(self.down) * self.height, self.left + len(self.across) * self.width
         self.y = {i: self.top + at * self.height for at, i in enumerate(self.down)}
@@ -452,7 +452,7 @@ def _block(
     shape, colour = f"{m.values.shape[0]} × {m.values.shape[1]}", css_colour(m.role)
     parts = [
         f'<text x="2" y="15" font-size="14" font-weight="700" fill="{colour}" data-kind="name">{escape(m.name)}'
-        f'<tspan dx="8" font-size="12" font-weight="400" fill="{MUTED}">{shape}</tspan></text>',
+        f'<tspan dx="8" font-size="13" font-weight="400" fill="{MUTED}">{shape}</tspan></text>',
         grid.labels(),
         grid.cells(),
     ]
@@ -464,7 +464,7 @@ def _block(
         parts.append(grid.frame(row, column, colour=INK if both else colour))
     parts += [grid.bars()] * bars
     overhang = 0.5 * grid.longest + 9 - grid.width / 2 if grid.turned else 2
-    width = max(grid.right + max(2, overhang), 1.1 * svg.width(m.name, 14) + svg.width(shape, 12) + 14)
+    width = max(grid.right + max(2, overhang), svg.width(m.name, 14, bold=True) + svg.width(shape, 13) + 12)
     missing = [
         f"{count - len(drawn)} of {count} {kind} in the middle are left out ({mark})."
         for kind, mark, drawn, count in zip(
@@ -472,7 +472,7 @@ def _block(
         )
         if len(drawn) < count
     ]
-    least = width * (1 if grid.shaded else 10 / grid.size)  # text shrinks to 10 pixels before the picture scrolls
+    least = width * 11 / grid.size  # text shrinks to 11 pixels before the picture scrolls
     reach = f'tabindex="0" role="group" aria-label="{escape(m.name)}, scrolls sideways" ' if least > 280 else ""
     across, down = map(svg.coordinate, (width, grid.bottom + (53 if bars else 3)))
     html = (

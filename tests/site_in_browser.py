@@ -38,7 +38,7 @@ FONTS = {
 
 
 def font_files(fonts: str) -> list[Path]:
-    """The files of a set of fonts; of a set that is not installed none. FONTS_ROOT=folder: of packages unpacked there."""
+    """The files of a set of fonts, none if it is not installed. FONTS_ROOT: a folder with unpacked Debian packages."""
     place, families = FONTS[fonts]
     patterns = [f"**/{family.replace(' ', '')}{style}.ttf" for family in families for style in ("", "-*")]
     roots = (Path("/"), Path(os.environ.get("FONTS_ROOT", "/")))

@@ -16,7 +16,8 @@ from shared.figures.colours import css_colour
 STATIC = Path(__file__).resolve().parents[1] / "book" / "_static"
 CARD = """<!DOCTYPE html><html lang="en"><meta charset="utf-8"><style>
   @font-face {{ font-family: "Source Serif 4"; src: url(fonts/source-serif-4.woff2); font-weight: 200 900; }}
-  @font-face {{ font-family: "Course Sans"; src: url(fonts/course-sans.woff2); font-weight: 400 700; size-adjust: 106%; }}
+  @font-face {{ font-family: "Course Sans"; src: url(fonts/course-sans.woff2); font-weight: 400 700;
+    size-adjust: 106%; }}
   body {{ margin: 0; width: 1200px; height: 630px; display: grid; grid-template-columns: 1fr 520px; gap: 40px;
          align-items: center; padding: 0 40px 0 72px; box-sizing: border-box;
          font-family: "Source Serif 4"; color: #1b1f24; }}

@@ -1,6 +1,7 @@
 """The built site as a browser meets it: served below a path, opened with what went wrong noted, looked at by axe."""
 
 import functools
+import os
 import shutil
 import subprocess
 import sys
@@ -10,6 +11,8 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import urljoin
 
+import matplotlib
+import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Error
 
@@ -18,6 +21,53 @@ from shared.figures.colours import role_css
 COLOURS = ["color-contrast", "link-in-text-block"]  # the rules of axe that ask for colours: they take longest
 ROOT = Path(__file__).resolve().parents[1]
 SITE = ROOT / "_build/html"
+
+
+# Sets of fonts: where their files are (matplotlib brings the first; Debian's fonts-liberation and fonts-noto-core the
+# others), and the families for serif, sans-serif and monospace.
+FONTS = {
+    "DejaVu": (Path(matplotlib.get_data_path(), "fonts/ttf"), ["DejaVu Serif", "DejaVu Sans", "DejaVu Sans Mono"]),
+    "Liberation": ("usr/share/fonts/truetype", ["Liberation Serif", "Liberation Sans", "Liberation Mono"]),
+    "Noto": ("usr/share/fonts/truetype", ["Noto Serif", "Noto Sans", "Noto Sans Mono"]),
+}
+
+
+def font_files(fonts: str) -> list[Path]:
+    """The files of a set of fonts, none if it is not installed. FONTS_ROOT=folder: packages unpacked there count, too."""
+    place, families = FONTS[fonts]
+    patterns = [f"**/{family.replace(' ', '')}{style}.ttf" for family in families for style in ("", "-*")]
+    roots = (Path("/"), Path(os.environ.get("FONTS_ROOT", "/")))
+    return sorted({path for root in roots for pattern in patterns for path in (root / place).glob(pattern)})
+
+
+def find_browser() -> str | None:
+    names = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+    return next(filter(None, map(shutil.which, names)), None)
+
+
+@contextmanager
+def browser_with(playwright, folder: Path, fonts: str = "DejaVu", *settings: str):
+    """A headless browser that sees one set of fonts and no other of this machine's."""
+    files = font_files(fonts)
+    if not files:
+        pytest.skip(f"not run with {fonts}: its fonts are not installed here (Debian: fonts-{fonts.lower()}...)")
+    for path in files:
+        (folder / path.name).symlink_to(path)
+    prefer = "".join(
+        f"<alias binding='same'><family>{generic}</family><prefer><family>{family}</family></prefer></alias>"
+        for generic, family in zip(("serif", "sans-serif", "monospace"), FONTS[fonts][1], strict=True)
+    )
+    config = folder / "fonts.conf"
+    config.write_text(f"<fontconfig><dir>{folder}</dir><cachedir>{folder}/cache</cachedir>{prefer}</fontconfig>")
+    # Root may not use the sandbox (containers, continuous integration); there is no GPU to be had either. With one
+    # renderer for all pages, a page opens in half the time.
+    running = playwright.chromium.launch(
+        executable_path=find_browser(),
+        args=["--no-sandbox", "--disable-gpu", "--renderer-process-limit=1", *settings],
+        env=os.environ | {"FONTCONFIG_FILE": str(config)},
+    )
+    yield running
+    running.close()
 
 
 class Quiet(SimpleHTTPRequestHandler):

@@ -11,8 +11,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-import endings
 import identity
+import safe_files
 
 ROOT = Path(__file__).resolve().parents[1]
 MEMORY = ROOT / "_build/.doctrees"
@@ -40,11 +40,11 @@ def main() -> int:
     if build.returncode:
         print(build.stdout)
         return build.returncode
-    endings.replace(WHOLE, makers())
+    safe_files.write_whole(WHOLE, makers())
     if identity.published(ROOT) is None:
         print(NO_ADDRESS)
     return 0
 
 
 if __name__ == "__main__":
-    endings.run(main)
+    safe_files.run(main)

@@ -56,8 +56,8 @@ def newest_commit():  # an empty text without a network: then what is installed 
         return ""
 
 
-near = [place for place in ("..", "../..") if pathlib.Path(place, "shared/model.py").is_file()]
-if near:  # a copy of the repository: its code is next door
+near = [place for place in (".", "..", "../..") if pathlib.Path(place, "shared/model.py").is_file()]
+if near:  # a copy of the repository, or of its code: that is here or next door
     sys.path.insert(0, str(pathlib.Path(near[0]).resolve()))
 else:  # Colab: the course's code alone is installed, torch stays as it is
     installed = list(importlib.metadata.distributions(name="towards-self-attention"))
@@ -106,8 +106,7 @@ def kernel_environment(root: Path) -> dict[str, str]:
     folders = {name: root / "_build/kernels" / name.lower() for name in ("IPYTHONDIR", "MPLCONFIGDIR")}
     for folder in folders.values():
         folder.mkdir(parents=True, exist_ok=True)
-    # LAB_KEPT: what is stored and compared comes from a lab opened alone, which loads nothing that another one trained.
-    own = {"TQDM_DISABLE": "1", "JUPYTER_PREFER_ENV_PATH": "1", "PYTHONUTF8": "1", "LAB_KEPT": ""}
+    own = {"TQDM_DISABLE": "1", "JUPYTER_PREFER_ENV_PATH": "1", "PYTHONUTF8": "1"}
     # Else Linux takes back the memory of each large tensor and clears it anew: a tenth of a training step of lab 10.
     # 32 MiB is the highest that glibc admits for the first of the two.
     memory = {"MALLOC_MMAP_THRESHOLD_": str(2**25), "MALLOC_TRIM_THRESHOLD_": str(2**30)}

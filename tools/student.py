@@ -10,11 +10,11 @@ _config.yml), and nothing in it to the site's page of the lab. A notebook that s
 import re
 from pathlib import Path
 
-import endings
 import exercises
 import identity
 import nbformat
 import notebooks
+import safe_files
 
 ROOT = Path(__file__).resolve().parents[1]
 BADGE = "[![Open in Colab](https://colab.research.google.com/assets/colab-badge.svg)]({colab_student}/{lab}.ipynb)"
@@ -88,8 +88,8 @@ def write(lab: Path, text: str) -> str:
     before = notebooks.read(target)
     if before is not None and notebooks.changed_by_hand(before):
         kept = f"yours/student/{target.name}"
-        endings.replace(lab.parent.parent / kept, target.read_bytes())
-    endings.replace(target, text)
+        safe_files.write_whole(lab.parent.parent / kept, target.read_bytes())
+    safe_files.write_whole(target, text)
     return kept
 
 
@@ -117,4 +117,4 @@ def main(root: Path) -> int:
 
 
 if __name__ == "__main__":
-    endings.run(main, ROOT)
+    safe_files.run(main, ROOT)

@@ -94,7 +94,7 @@ def test_walk_and_heads_fit_a_phone_and_the_address_keeps_the_walk(visit):
     page.route("http://course.test/**", lambda route: route.fulfill(body=html, content_type="text/html"))
     page.goto("http://course.test/lab.html")
     for _ in range(6):
-        page.get_by_role("button", name="Step forward").click()
+        page.get_by_role("button", name="Next stage").click()
     assert page.locator(".what strong").inner_text() == "7. Weights"
     spoken = page.locator(".what").inner_text().split("“")[2].split("”")[0]
     chosen = page.locator("td.chosen")

@@ -12,7 +12,7 @@ from safetensors import safe_open
 from site_in_browser import COLOURS, SITE, axe, settle, stopwatch, visits
 from test_site import ROOT, built
 
-from experiments import models_to_try
+from experiments import live_page_models
 from experiments.claims import short_texts
 from shared import data as course_data
 from shared import model
@@ -34,7 +34,7 @@ def about():
 
 @pytest.fixture(scope="module")
 def data():
-    return course_data.prepare(course_data.Settings())
+    return course_data.load_prepared(course_data.Settings())
 
 
 @pytest.fixture(scope="module")
@@ -74,14 +74,14 @@ def test_of_twenty_everyday_sentences_most_are_judged_right_and_none_wrong_beyon
         assert right.sum() >= 15, name
         assert not (~right & (sure > 0.99)).any(), name
         assert sure[right].mean() > 0.8, f"{name}: confidence must not be bought off"
-        stored = json.loads(short_texts.MADE.read_text())[f"{name}, after, seed 0"]["sentences"]
+        stored = json.loads(short_texts.RESULTS.read_text())[f"{name}, after, seed 0"]["sentences"]
         assert np.abs(told - stored).max() < 0.02, f"{name}: `python -m experiments.claims.short_texts` is older"
 
 
 def test_the_page_shows_the_stored_figures_of_the_twenty_sentences():
-    assert short_texts.SHOWN.read_text() == short_texts.shown(json.loads(short_texts.MADE.read_text()))
+    assert short_texts.SHOWN.read_text() == short_texts.shown(json.loads(short_texts.RESULTS.read_text()))
     assert "short-texts" in built(PAGE).ids
-    assert built(PAGE).text.count("short pieces too</") == len(models_to_try.MODELS)
+    assert built(PAGE).text.count("short pieces too</") == len(live_page_models.MODELS)
 
 
 def positive(net, texts):
@@ -191,7 +191,7 @@ JUDGE_MARKED = """texts => texts.map(([first, second, markFirst]) => {
 
 def assert_agrees(net, examples, answers):
     """The page's answers are those of PyTorch for the first examples, to 1e-4."""
-    batch = course_data.make_batch(examples, np.arange(REVIEWS))
+    batch = examples.batch(np.arange(REVIEWS))
     with torch.no_grad():
         logits, weights = net(batch.ids, batch.mask)
     close = {"atol": 1e-4, "rtol": 0}

@@ -39,7 +39,7 @@
   function pattern(term) {
     if (/^\d/.test(term)) return new RegExp(`(?<![\\d.])${plain(term)}(?!\\d)`, "g");
     if (/^[a-z]{1,2}$/.test(term)) return new RegExp(`(?<![a-z])${plain(term)}(?![a-z])`, "g");
-    const begin = /^[\p{L}\p{N}_]/u.test(term) ? "(?<![\\p{L}\\p{N}_])" : "";
+    const begin = /^[\p{L}\p{N}_]{3}/u.test(term) ? "(?<![\\p{L}\\p{N}_])" : "";
     const forms = formsOf(term).length ? `|(?:${formsOf(term).join("|")})(?![\\p{L}\\p{N}_])` : "";
     return new RegExp(`${begin}(?:${plain(term)}${forms})`, "gu");
   }

@@ -131,7 +131,7 @@ def training_by_textbook(reviews: data.Reviews, seed: int) -> dict[str, float]:
 
 def training_by_course(reviews: data.Reviews, seed: int) -> dict[str, float]:
     """The same by the course."""
-    source, batches = data.prepare_reviews(reviews), []
+    source, batches = data.prepare(reviews), []
     for epoch in range(1, RECIPE.epochs + 1):
         examples = data.examples_with_distractors(source.train, 1000 * (seed + 1) + epoch)
         made = data.batches(examples, RECIPE.batch_size, epoch)
@@ -174,7 +174,7 @@ def compared(pairs: np.ndarray, lower_is_better: bool) -> dict:
 
 def gpu(device: str = "cuda", batch_size: int = 1024) -> dict[str, dict]:
     """Examples a second of training each model on the device, with batches that are there already."""
-    source, results = data.prepare(data.Settings("movies", "full" if device == "cuda" else "quick")), {}
+    source, results = data.load_prepared(data.Settings("movies", "full" if device == "cuda" else "quick")), {}
     examples = data.batches(data.examples_with_distractors(source.train, 1), batch_size, 1)
     batches = [batch.to(device) for batch, _ in zip(examples, range(20), strict=False)]
     batches = [([batch.ids, batch.mask], batch.labels) for batch in batches]

@@ -33,7 +33,7 @@ LENGTHS = ((1, 4), (5, 9), (10, 19))  # words of short pieces, from and to
 # --- examples: whole reviews as in the labs, and short pieces ----------------------------------------------------
 
 
-def with_pieces(reviews: data.Split, seed: int, least: int = 1, most: int = 19) -> data.Split:
+def with_pieces(reviews: data.EncodedReviews, seed: int, least: int = 1, most: int = 19) -> data.EncodedReviews:
     """The reviews, and behind them a piece of each in the same order: `least` to `most` words, with its label."""
     random = np.random.default_rng(seed)
     sizes = random.integers(least, most + 1, len(reviews))
@@ -47,10 +47,10 @@ def with_pieces(reviews: data.Split, seed: int, least: int = 1, most: int = 19) 
 def makers(name: str, vocabulary: data.Vocabulary) -> tuple[Callable, Callable]:
     """Two functions of (reviews, seed): each review alone, and with another one, for this model."""
     task = "marked" if name == MARKED else "front"
-    return table_runs.example_makers(task, vocabulary.id(data.SEPARATOR), vocabulary.id(data.MARK))
+    return table_runs.example_makers(task, vocabulary.id(data.SEPARATOR), vocabulary.id(data.MARKER))
 
 
-def examples(name: str, reviews: data.Split, seed: int, vocabulary: data.Vocabulary, pieces: bool = True):
+def examples(name: str, reviews: data.EncodedReviews, seed: int, vocabulary: data.Vocabulary, pieces: bool = True):
     """Examples of one epoch: reviews alone and in pairs, and pieces of them; marked pieces stand beside a review."""
     alone, pairs = makers(name, vocabulary)
     whole = pairs(reviews, seed)
@@ -63,10 +63,10 @@ def examples(name: str, reviews: data.Split, seed: int, vocabulary: data.Vocabul
     return found
 
 
-def train(name: str, source: data.Reviews, seed: int = 0, pieces: bool = True) -> nn.Module:
+def train(name: str, source: data.PreparedReviews, seed: int = 0, pieces: bool = True) -> nn.Module:
     """One of the models; without short pieces it is the model of the lab."""
     torch.manual_seed(seed)
-    net = MODELS[name](len(source.vocabulary), source.vocabulary.id(data.MARK))
+    net = MODELS[name](len(source.vocabulary), source.vocabulary.id(data.MARKER))
 
     def make_examples(reviews, seed):
         return examples(name, reviews, seed, source.vocabulary, pieces)
@@ -75,7 +75,7 @@ def train(name: str, source: data.Reviews, seed: int = 0, pieces: bool = True) -
     return net
 
 
-def measured(net: nn.Module, name: str, source: data.Reviews) -> dict:
+def measured(net: nn.Module, name: str, source: data.PreparedReviews) -> dict:
     """Accuracy on test reviews alone and with another review, and on short pieces of them, by their words.
 
     Pieces stand alone, and those for the query at `<MARK>` beside a whole review, as on the page.
@@ -112,7 +112,7 @@ def unpacked(net: nn.Module, tensors: dict[str, torch.Tensor]) -> nn.Module:
 
 
 if __name__ == "__main__":
-    source = data.prepare(data.Settings())
+    source = data.load_prepared(data.Settings())
     tensors, about = {}, {"words": " ".join(source.vocabulary.words), "right": {}, "pieces": {}, "lengths": LENGTHS}
     for name in MODELS:
         net = train(name, source)

@@ -108,10 +108,10 @@ MODEL_OPTIONS = {STANDARD: {}, "no positions": {"positions": False}}
 
 
 @cache
-def prepared(split: int = 0) -> data.Reviews:
+def prepared(split: int = 0) -> data.PreparedReviews:
     """The reviews of a split, ready for training."""
     reviews = data.load_reviews()
-    return data.prepare_reviews(other_split(reviews, split) if split else reviews)
+    return data.prepare(other_split(reviews, split) if split else reviews)
 
 
 def other_split(reviews: data.Reviews, seed: int) -> data.Reviews:
@@ -121,7 +121,7 @@ def other_split(reviews: data.Reviews, seed: int) -> data.Reviews:
     rank = np.random.default_rng(seed).random((2, 250)).argsort(axis=1)  # rows are sorted by label: 250 blocks of each
     part_of_row = np.where(rank < 25, 2, np.where(rank < 50, 1, 0)).ravel()[np.array(columns[2]) // 50]  # (reviews,)
 
-    def select(part: int) -> data.Split:
+    def select(part: int) -> data.TokenizedReviews:
         chosen = np.flatnonzero(part_of_row == part)
         return data.tokenized(*([values[row] for row in chosen] for values in columns))
 
@@ -130,7 +130,7 @@ def other_split(reviews: data.Reviews, seed: int) -> data.Reviews:
 
 def example_makers(task: str, separator: int, mark: int) -> tuple[Callable, Callable]:
     """Two functions of (reviews, seed): the plain and the distracted examples of a task."""
-    marked = (True, mark, separator) if task == "marked" else (False, data.PAD, data.PAD)
+    marked = (True, mark, separator) if task == "marked" else (False, data.NO_MARKER, data.NO_MARKER)
     return (
         lambda reviews, seed: data.plain_examples(reviews, marked[1]),
         lambda reviews, seed: data.distracted_examples(reviews, seed, *marked),
@@ -143,7 +143,7 @@ def swap_marks(pairs: data.Examples) -> data.Examples:
     return replace(pairs, labelled=labelled, distractor=distractor, distractor_first=first)
 
 
-def train(net: nn.Module, make_examples: Callable, source: data.Reviews, recipe: training.Recipe, seed: int):
+def train(net: nn.Module, make_examples: Callable, source: data.PreparedReviews, recipe: training.Recipe, seed: int):
     """Train with new distractors in each epoch; `make_examples` takes (reviews, seed). Returns the history."""
 
     def training_examples(epoch: int) -> data.Examples:
@@ -156,7 +156,7 @@ def train_and_measure(run: Run) -> dict:
     """Train and measure once; the result is one entry of the table."""
     torch.set_num_threads(1)
     source = prepared(run.split)
-    plain, distracted = example_makers(run.task, *map(source.vocabulary.id, (data.SEPARATOR, data.MARK)))
+    plain, distracted = example_makers(run.task, *map(source.vocabulary.id, (data.SEPARATOR, data.MARKER)))
 
     def make_examples(reviews, seed):
         return plain(reviews, seed) + distracted(reviews, seed)
@@ -206,16 +206,16 @@ def bag_of_words(training_examples: data.Examples, tests: dict[str, data.Example
     return predictions, {"share_on_labelled": None, "parameters": classifier.coef_.size + 1, "outside_embedding": None}
 
 
-def network(run: Run, source: data.Reviews, make_examples: Callable, tests: dict) -> tuple[dict, dict]:
+def network(run: Run, source: data.PreparedReviews, make_examples: Callable, tests: dict) -> tuple[dict, dict]:
     """One of the networks: its predictions and its properties."""
     torch.manual_seed(run.seed)
-    net = MODELS[run.model](len(source.vocabulary), source.vocabulary.id(data.MARK), **MODEL_OPTIONS[run.variant])
+    net = MODELS[run.model](len(source.vocabulary), source.vocabulary.id(data.MARKER), **MODEL_OPTIONS[run.variant])
     parameters = sum(parameter.numel() for parameter in net.parameters())
     history = train(net, make_examples, source, RECIPE, run.seed)
     measured = {kind: training.evaluate(net, examples) for kind, examples in tests.items()}
     predictions = {kind: (result.logits > 0).astype(int) for kind, result in measured.items()}
     return predictions, {
-        "share_on_labelled": round(measured["distracted"].share_on_labelled, 4),
+        "share_on_labelled": round(measured["distracted"].attention_on_labelled, 4),
         "best_epoch": history.best_epoch,
         "parameters": parameters,
         "outside_embedding": parameters - net.features.embedding.weight.numel(),

@@ -16,7 +16,6 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 from tqdm import tqdm
 
 from shared.data import Batch, Examples, Settings, batches
-from shared.fast import faster
 from shared.statistics import mean_and_interval as mean_and_interval  # checks and labs 4, 5, 11 and 15 use it here
 
 
@@ -112,15 +111,14 @@ def fit(
             batch_rows = examples.batch_rows(recipe.batch_size, seed * 1000 + epoch)
             totals = torch.zeros(2, device=device)  # loss and right answers, on the device: no step waits for a GPU
             model.train()
-            with faster(model):
-                for rows in batch_rows if rank else tqdm(batch_rows, leave=False):
-                    batch = examples.batch(rows[rank::size]).to(device)
-                    batch_loss, right = loss(trained, batch)
-                    optimizer.zero_grad()
-                    # The mean over the processes of these gradients is the gradient of the whole batch's mean loss.
-                    (batch_loss * size / len(rows)).backward()
-                    optimizer.step()
-                    totals += torch.stack([batch_loss.detach(), right])
+            for rows in batch_rows if rank else tqdm(batch_rows, leave=False):
+                batch = examples.batch(rows[rank::size]).to(device)
+                batch_loss, right = loss(trained, batch)
+                optimizer.zero_grad()
+                # The mean over the processes of these gradients is the gradient of the whole batch's mean loss.
+                (batch_loss * size / len(rows)).backward()
+                optimizer.step()
+                totals += torch.stack([batch_loss.detach(), right])
             if size > 1:
                 distributed.all_reduce(totals)
             train_loss, train_accuracy = (totals / len(examples)).tolist()
@@ -152,9 +150,8 @@ def fit(
 def _mean_loss_and_accuracy(model: nn.Module, examples: Examples, loss: Callable, device: torch.device):
     model.eval()
     totals = torch.zeros(2, device=device)
-    with faster(model):
-        for rows in examples.batch_rows(128, seed=0):
-            totals += torch.stack(loss(model, examples.batch(rows).to(device)))
+    for rows in examples.batch_rows(128, seed=0):
+        totals += torch.stack(loss(model, examples.batch(rows).to(device)))
     return (totals / len(examples)).tolist()
 
 
@@ -177,11 +174,10 @@ def evaluate(model: nn.Module, examples: Examples, batch_size: int = 128) -> Eva
     device = next(model.parameters()).device
     logits = torch.empty(len(examples), device=device)
     attention = torch.empty(len(examples), device=device)
-    with faster(model):
-        for batch in batches(examples, batch_size, device=device):
-            rows = torch.from_numpy(batch.rows).to(device)
-            logits[rows], weights = model(batch.ids, batch.mask)
-            attention[rows] = (weights * batch.labelled).sum(dim=1)
+    for batch in batches(examples, batch_size, device=device):
+        rows = torch.from_numpy(batch.rows).to(device)
+        logits[rows], weights = model(batch.ids, batch.mask)
+        attention[rows] = (weights * batch.labelled).sum(dim=1)
     model.train(was_training)
     labels = torch.from_numpy(examples.labels).to(logits)
     loss = binary_cross_entropy_with_logits(logits, labels).item()

@@ -33,7 +33,7 @@ FONTS = {
 
 
 def font_files(fonts: str) -> list[Path]:
-    """The files of a set of fonts, none if it is not installed. FONTS_ROOT=folder: packages unpacked there count, too."""
+    """The files of a set of fonts, none if not installed. FONTS_ROOT=folder: packages unpacked there count, too."""
     place, families = FONTS[fonts]
     patterns = [f"**/{family.replace(' ', '')}{style}.ttf" for family in families for style in ("", "-*")]
     roots = (Path("/"), Path(os.environ.get("FONTS_ROOT", "/")))

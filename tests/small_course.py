@@ -3,7 +3,6 @@
 import shutil
 from pathlib import Path
 
-import exercises
 import identity
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -19,7 +18,7 @@ A lab as short as can be. Symbols stand under [Notation](../book/notation.md).
 import torch
 from torch import nn
 
-from shared import check
+import checks
 ```
 
 ## A long training
@@ -56,7 +55,7 @@ def double(x):
 ```
 
 ```{code-cell} ipython3
-check.double(double)
+checks.double(double)
 ```
 
 <details><summary>Hint</summary>
@@ -91,7 +90,7 @@ class Map(nn.Module):
 ```
 
 ```{code-cell} ipython3
-check.linear_map(Map)
+checks.linear_map(Map)
 ```
 
 <details><summary>Hint</summary>
@@ -158,7 +157,7 @@ class Twice(nn.Module):
 ```
 
 ```{code-cell} ipython3
-Twice = check.twice.use(Twice)
+Twice = checks.twice.use(Twice)
 ```
 
 <details><summary>Hint</summary>
@@ -180,45 +179,69 @@ print(Twice(3)(torch.ones(2, 3)).shape)
 ```
 
 """
-HEAD = '''"""The checks of the small lab, below the solutions that stand in it."""
+CHECKS = '''"""The checks of the small lab."""
 
 from torch import nn
 
-from .exercise import Case, Exercise, draw
-from .mistakes import edits'''
-CHECKS = """double = Exercise(
-    double,
+from checks.engine import Case, Check
+from checks.trials import draw
+
+
+def squared(x):
+    """You squared x."""
+    return x * x
+
+
+double = Check(
+    reference=lambda x: 2 * x,
     cases=[Case({"x": draw(3, 2)}), Case({"x": draw(5)})],
-    truth=lambda x: 2 * x,
-    mistakes=edits("squared: x + x => x * x"),
-    say={"squared": "You squared x."},
-    tried="two tensors",
-    see="Lab 11, “A long training”",
+    mistakes=[squared],
+    section="Small, “A long training”",
 )
-linear_map = Exercise(
-    Map,
-    name="linear_map",
-    cases=[Case({"x": draw(4, 3)}, sizes=(3, 5))],
-    truth=lambda x, project: project(x),
+
+
+class Map(nn.Module):
+    def __init__(self, d_in, d_out):
+        super().__init__()
+        self.project = nn.Linear(d_in, d_out)
+
+    def forward(self, x):
+        return self.project(x)
+
+
+linear_map = Check(
+    reference=lambda x, project: project(x),
+    solution=Map,
+    parts=("project",),
+    cases=[Case({"x": draw(4, 3)}, {"d_in": 3, "d_out": 5})],
     mistakes=[],
-    tried="one batch",
-    see="Lab 11, “A long training”",
-    parts=("project",),
+    section="Small, “A long training”",
 )
-"""
-CHECK_TO_BUILD = """twice = Exercise(
-    Twice,
-    name="twice",
-    cases=[Case({"x": draw(4, 3)}, sizes=(3,))],
-    truth=lambda x, project: project(x) + project(x),
+
+
+class Twice(nn.Module):
+    def __init__(self, dim):
+        super().__init__()
+        self.project = nn.Linear(dim, dim)
+
+    def forward(self, x):
+        return 2 * self.project(x)
+
+
+def not_doubled(x, project):
+    """You did not double it."""
+    return project(x)
+
+
+twice = Check(
+    reference=lambda x, project: project(x) + project(x),
+    solution=Twice,
     parts=("project",),
-    widths=lambda dim: {"project": (dim, dim)},
-    mistakes=edits("not doubled: 2 * self => self"),
-    say={"not doubled": "You did not double it."},
-    tried="one batch",
-    see="Lab 11, “A layer”",
+    cases=[Case({"x": draw(4, 3)}, {"dim": 3})],
+    mistakes=[not_doubled],
+    section="Small, “A layer”",
 )
-"""
+'''
 
 
 def make(root: Path, build: bool = False) -> Path:
@@ -226,7 +249,8 @@ def make(root: Path, build: bool = False) -> Path:
     (root / "labs").mkdir(parents=True)
     for name in ("_config.yml", "requirements.txt", "constraints.txt"):
         shutil.copy(ROOT / name, root)
-    shutil.copytree(ROOT / "shared", root / "shared", ignore=shutil.ignore_patterns("__pycache__"))
+    for package in ("shared", "checks"):
+        shutil.copytree(ROOT / package, root / package, ignore=shutil.ignore_patterns("__pycache__"))
     for file, text in identity.outdated(root).items():
         file.write_text(text, "utf-8")
     lab = root / "labs/11_small.md"
@@ -235,12 +259,9 @@ def make(root: Path, build: bool = False) -> Path:
         change(lab, "## Exercises\n", BUILD + "## Exercises\n")
         change(lab, "### Exercise 11.2: a", "### Exercise 11.3 (experiment): a")
         change(lab, "### Exercise 11.1: twice", "### Exercise 11.2 (debug): twice")
-    names = "double as double, linear_map as linear_map" + (", twice as twice" if build else "")
-    with open(root / "shared/check/__init__.py", "a") as file:
-        file.write(f"\nfrom .small import {names}\n")
-    solutions = [exercise.solution for exercise in exercises.read(lab)]
-    checks = [HEAD, *solutions, CHECKS, CHECK_TO_BUILD if build else ""]
-    (root / "shared/check/small.py").write_text("\n\n\n".join(checks))
+    with open(root / "checks/__init__.py", "a") as file:
+        file.write("\nfrom checks.small import double, linear_map, twice\n")
+    (root / "checks/small.py").write_text(CHECKS)
     return lab
 
 

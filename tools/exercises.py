@@ -1,11 +1,11 @@
 """Reads the exercises and the folded questions out of a lab's text, and refuses one that is not whole.
 
 The rule: a heading `### Exercise 2.1 (debug): title` with the statement below it, a starting cell with the metadata
-`exercise: name`, a cell with the one call `check.name(...)`, a folded "Hint", and a folded "Solution" with one
+`exercise: name`, a cell with the one call `checks.name(...)`, a folded "Hint", and a folded "Solution" with one
 Python fence that replaces the starting cell. Nothing else stands between. A name occurs once in the course.
 
 Where the heading says (build), the cell is the lesson's own and complete: it is the solution. Below it stands
-`Name = check.name.use(Name)`, so that the lab goes on with what the reader wrote. The starting cell is the same
+`Name = checks.name.use(Name)`, so that the lab goes on with what the reader wrote. The starting cell is the same
 without the bodies of its functions, or of those that the cell's metadata list as `blank: [forward]`. A "Solution" may
 be left out; it holds words alone.
 """
@@ -149,8 +149,8 @@ def questions(lab: Path) -> list[Question]:
 
 
 def checks_of(root: Path) -> set[str]:
-    """Return the names that `shared.check` offers, read without running it."""
-    names, path = set(), root / "shared/check/__init__.py"
+    """Return the names that the package `checks` offers, read without running it."""
+    names, path = set(), root / "checks/__init__.py"
     for node in ast.parse(path.read_text("utf-8")).body if path.is_file() else []:
         if isinstance(node, ast.Import | ast.ImportFrom):
             names |= {alias.asname or alias.name for alias in node.names}
@@ -170,7 +170,7 @@ def bound(node: ast.AST) -> set[str]:
 
 
 def called_check(source: str) -> str:
-    """Return the name of the check that is all a cell calls, by `check.name(...)` or `Name = check.name.use(Name)`.
+    """Return the name of the check that is all a cell calls, by `checks.name(...)` or `Name = checks.name.use(Name)`.
 
     The empty text is returned for any other cell.
     """
@@ -179,9 +179,9 @@ def called_check(source: str) -> str:
     except SyntaxError:
         return ""
     match body:
-        case [ast.Expr(ast.Call(ast.Attribute(ast.Name("check"), name)))]:
+        case [ast.Expr(ast.Call(ast.Attribute(ast.Name("checks"), name)))]:
             return name
-        case [ast.Assign(value=ast.Call(ast.Attribute(ast.Attribute(ast.Name("check"), name), "use")))]:
+        case [ast.Assign(value=ast.Call(ast.Attribute(ast.Attribute(ast.Name("checks"), name), "use")))]:
             return name
     return ""
 
@@ -252,15 +252,15 @@ def _exercise(lab: Path, cells: list, place: int, checks: set[str]) -> Exercise:
 
     check = cells[place + 1] if place + 1 < len(cells) else None
     at = notebooks.line_of(lab, check.source) if check else where
-    form = f"`Name = check.{name}.use(Name)`" if kind == "build" else f"`check.{name}(...)`"
+    form = f"`Name = checks.{name}.use(Name)`" if kind == "build" else f"`checks.{name}(...)`"
     if check is None or check.cell_type != "code" or called_check(check.source) != name:
         raise refuse(f"needs its check right below the starting cell: a cell with {form} alone.")
     if name not in checks:
-        raise refuse(f"is checked by `check.{name}`, which shared/check does not have.", at)
+        raise refuse(f"is checked by `checks.{name}`, which checks/__init__.py does not have.", at)
     (call,) = ast.parse(check.source).body
     if isinstance(call, ast.Assign) != (kind == "build"):
         raise refuse(f"has a check that does not fit its kind: it needs {form}, or another kind in its heading.")
-    asked = [node.id for node in ast.walk(call.value) if isinstance(node, ast.Name) and node.id != "check"]
+    asked = [node.id for node in ast.walk(call.value) if isinstance(node, ast.Name) and node.id != "checks"]
     if kind == "build":
         if len(asked) != 1 or ast.unparse(call.targets[0]) != asked[0]:
             raise refuse(f"has to give back under the same name what its check takes: {form}.")
@@ -305,7 +305,7 @@ def _exercise(lab: Path, cells: list, place: int, checks: set[str]) -> Exercise:
         statement=statement,
         start=start,
         check=check.source,
-        verdict=f"check.{name}({asked[0]})" if kind == "build" else check.source,
+        verdict=f"checks.{name}({asked[0]})" if kind == "build" else check.source,
         hint=folds[0]["text"].strip(),
         solution=codes["solution"],
         why=FENCE.sub("", told).strip(),

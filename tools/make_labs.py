@@ -30,8 +30,8 @@ import student
 ROOT = Path(__file__).resolve().parents[1]
 
 
-def execute(lab: Path, notebook: nbformat.NotebookNode, timed: bool = False) -> None:
-    """Execute a notebook in place; `timed` keeps in each cell's metadata when it began and ended.
+def execute(lab: Path, notebook: nbformat.NotebookNode) -> None:
+    """Execute a notebook in place.
 
     Raises RuntimeError with a message that names the cell and shows what went wrong.
     """
@@ -40,7 +40,7 @@ def execute(lab: Path, notebook: nbformat.NotebookNode, timed: bool = False) -> 
         notebook,
         timeout=None,
         kernel_name="python3",
-        record_timing=timed,  # times would make each execution another file
+        record_timing=False,  # times would make each execution another file
         coalesce_streams=True,
         extra_arguments=["--log-level=ERROR"],  # it warns of eavesdroppers, and talks to nobody but this process
         resources={"metadata": {"path": str(lab.parent)}},

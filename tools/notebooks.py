@@ -191,9 +191,8 @@ def line_of(lab: Path, text: str, place: int = 0) -> str:
 def made_from(lab: Path) -> dict[str, str]:
     """Return a digest for each thing that the outputs depend on, by a name that tells a reader which it is.
 
-    All code of `shared` counts, comments and all, and its data where a cell names the file. Its checks do not: each of
-    the many changes of them would execute every lab, where all that a lab shows of a check is its verdict, and nbval
-    compares that.
+    All code of `shared` counts, comments and all, and its data where a cell names the file; of `checks`, the lab's own
+    file, which has the lab's name, and what all checks share.
     """
     root = lab.parent.parent
     code = [cell for cell in code_cells(generate(lab)) if not is_generated(cell)]
@@ -204,6 +203,7 @@ def made_from(lab: Path) -> dict[str, str]:
         if (path.suffix in (".py", ".js", ".css", ".csv") or (path.is_file() and path.name in named))
         and not path.is_relative_to(root / "shared/check")
     ]
+    files += [path for name in ("engine", "trials", lab.stem[3:]) if (path := root / f"checks/{name}.py").is_file()]
     cells = [[cell.source, "raises-exception" in cell.metadata.get("tags", [])] for cell in code]
     other = {"its code cells": cells, "the pins": pins(root)}
     return {name: _sha(json.dumps(part)) for name, part in other.items()} | {

@@ -53,32 +53,32 @@ def short_reviews() -> data.Reviews:
     return data.Reviews(*parts, reviews.citation)
 
 
-def own_words(reviews: data.Reviews, number: int) -> data.Reviews:
+def own_words(reviews: data.Reviews, number: int) -> data.PreparedReviews:
     """The reviews in ids of a vocabulary that is built from the first `number` training reviews."""
     train = data.tokenized(reviews.train.texts[:number], reviews.train.labels[:number])
-    vocabulary = data.build_vocabulary(train, special=(data.SEPARATOR, data.MARK))
+    vocabulary = data.build_vocabulary(train, special=(data.SEPARATOR, data.MARKER))
     parts = (train, reviews.validation, reviews.test)
-    encoded = (data.encode(part, vocabulary, drop_unknown=True) for part in parts)
-    return data.Reviews(*encoded, reviews.citation, vocabulary)
+    encoded = (data.encode(part, vocabulary) for part in parts)
+    return data.PreparedReviews(*encoded, vocabulary, reviews.citation)
 
 
-def frozen(reviews: data.Reviews, number: int, offsets: np.ndarray) -> data.Reviews:
+def frozen(reviews: data.Reviews, number: int, offsets: np.ndarray) -> data.PreparedReviews:
     """The reviews in ids of single tokens: each token has its own row of features; row 0 is padding."""
     parts, first, size = [], 0, offsets[-1] + 3  # two more ids, for <SEP> and <MARK>
     for split, length in ((reviews.train, number), (reviews.validation, None), (reviews.test, None)):
         labels = split.labels[:length]
         bounds = offsets[first : first + len(labels) + 1]
         ids = np.arange(bounds[0], bounds[-1], dtype=np.int32) + 1
-        parts.append(data.Split(ids, bounds - bounds[0], labels, range(size)))
+        parts.append(data.EncodedReviews(ids, bounds - bounds[0], labels, int(size)))
         first += len(split)
-    return data.Reviews(*parts, reviews.citation)
+    return data.PreparedReviews(*parts, data.Vocabulary([]), reviews.citation)
 
 
-def run(task: str, name: str, source: data.Reviews, table: torch.Tensor | None, seed: int) -> dict:
+def run(task: str, name: str, source: data.PreparedReviews, table: torch.Tensor | None, seed: int) -> dict:
     """Train one classifier on frozen features (`table`) or on own words (None), and measure it."""
-    words, separator, mark = 2, len(source.train.words) - 2, len(source.train.words) - 1
+    words, separator, mark = 2, source.train.vocabulary_size - 2, source.train.vocabulary_size - 1
     if table is None:
-        words, separator, mark = len(source.vocabulary), *map(source.vocabulary.id, (data.SEPARATOR, data.MARK))
+        words, separator, mark = len(source.vocabulary), *map(source.vocabulary.id, (data.SEPARATOR, data.MARKER))
     plain, distracted = table_runs.example_makers(task, separator, mark)
     torch.manual_seed(seed)
     net = table_runs.MODELS["attention pooling" if name == "attention" else name](words, mark)
@@ -93,7 +93,8 @@ def run(task: str, name: str, source: data.Reviews, table: torch.Tensor | None, 
         right = (result.logits > 0) == result.labels
         opposite = examples.reviews.labels[examples.distractor] != examples.labels
         swapped = training.evaluate(net, replace(examples, distractor_first=~examples.distractor_first))
-        draws.append((right.mean(), right[opposite].mean(), result.share_on_labelled, swapped.share_on_labelled))
+        attention = result.attention_on_labelled, swapped.attention_on_labelled
+        draws.append((right.mean(), right[opposite].mean(), *attention))
     names = ("distracted", "opposite labels", "share on labelled", "share on labelled, halves swapped")
     values = {"plain": training.evaluate(net, plain(source.test, 0)).accuracy}
     values |= dict(zip(names, np.mean(draws, axis=0), strict=True))

@@ -116,12 +116,12 @@ class Reader(nn.Module):
 # --- reviews, training, measuring --------------------------------------------------------------------------------
 
 
-def long_reviews() -> tuple[data.Reviews, dict[str, data.Split]]:
+def long_reviews() -> tuple[data.PreparedReviews, dict[str, data.EncodedReviews]]:
     """Reviews of 64 words to train on, and test reviews of 64, 128 and 256 words."""
-    whole = data.prepare(data.Settings("movies", "full"), cut=256)  # quick movies are all short
+    whole = data.load_prepared(data.Settings("movies", "full"), max_tokens=256)  # quick movies are all short
 
-    def first_words(reviews: data.Split, number: int, at_least: int = 64) -> data.Split:
-        return reviews.take(np.flatnonzero(reviews.lengths >= at_least), cut=number)
+    def first_words(reviews: data.EncodedReviews, number: int, at_least: int = 64) -> data.EncodedReviews:
+        return reviews.select(np.flatnonzero(reviews.lengths >= at_least), max_tokens=number)
 
     train = first_words(whole.train, 64)
     seen = np.bincount(train.ids, minlength=len(whole.vocabulary)) > 0  # other words were never trained: all <UNK>
@@ -130,7 +130,7 @@ def long_reviews() -> tuple[data.Reviews, dict[str, data.Split]]:
     return replace(whole, train=train, validation=first_words(whole.validation, 64)), tests
 
 
-def right_on_opposite(net: Reader, reviews: data.Split) -> list[float]:
+def right_on_opposite(net: Reader, reviews: data.EncodedReviews) -> list[float]:
     """Accuracy on pairs of opposite labels, with the mark before the first review and before the second: [2]."""
     draws = [data.distracted_examples(reviews, seed, False, net.mark, net.separator) for seed in DRAWS]
     second = sum(draws[1:], draws[0])
@@ -140,12 +140,12 @@ def right_on_opposite(net: Reader, reviews: data.Split) -> list[float]:
     return [round(float(answers[opposite].mean()), 4) for answers in right]
 
 
-def run(source: data.Reviews, tests: dict[str, data.Split], way: str, variant: str, seed: int) -> dict:
+def run(source: data.PreparedReviews, tests: dict[str, data.EncodedReviews], way: str, variant: str, seed: int) -> dict:
     """Train and measure once."""
     other, start, vocabulary = dict(VARIANTS[variant][2]), time.process_time(), source.vocabulary
     recipe = training.Recipe(other.pop("epochs", 1), other.pop("rate", 0.005), 64)
     torch.manual_seed(seed)
-    net = Reader(len(vocabulary), way, vocabulary.id(data.MARK), vocabulary.id(data.SEPARATOR), **other)
+    net = Reader(len(vocabulary), way, vocabulary.id(data.MARKER), vocabulary.id(data.SEPARATOR), **other)
     table_runs.train(net, lambda some, draw: data.marked_examples(some, vocabulary, draw), source, recipe, seed)
     result = {"way": way, "variant": variant, "seed": seed, "alone": {}, "first": {}, "second": {}}
 

@@ -26,7 +26,7 @@ PLACES = (1, 5, 20, 50, 128)
 @torch.no_grad()
 def positive(net: torch.nn.Module, name: str, vocabulary: data.Vocabulary, text: str) -> float:
     """How positive the model finds a text, alone, from 0 to 1."""
-    mark = [vocabulary.id(data.MARK)] if name == page.MARKED else []
+    mark = [vocabulary.id(data.MARKER)] if name == page.MARKED else []
     ids = torch.tensor([mark + vocabulary.encode(text)])  # (1, tokens)
     return torch.sigmoid(net.eval()(ids, torch.ones_like(ids, dtype=torch.bool))[0]).item()
 
@@ -78,7 +78,7 @@ def shown(results: dict) -> str:
 
 
 if __name__ == "__main__":
-    source = data.prepare(data.Settings())
+    source = data.load_prepared(data.Settings())
     for seed in range(3):
         for name in page.MODELS:
             for kind in ("before", "after"):

@@ -23,12 +23,12 @@ FONT = "var(--sans,system-ui,-apple-system,'Segoe UI',Roboto,'Noto Sans',sans-se
 REGULAR = {
     0.3: "'ijl", 0.35: " ,.:;I·‘’", 0.4: "!()-/[\\]ftᵀ", 0.45: "r", 0.5: '"J`', 0.55: "csz“”", 0.6: "*?L_kvxy|–",
     0.65: "$0123456789FTabdeghnopqu{}√", 0.7: "ABEKPSVXYZ", 0.75: "CRU", 0.8: "&DGHNOQ", 0.85: "#+<=>^w~×−≈÷↓±∞",
-    0.95: "%M", 1.0: "Wm—…→←⋯⋮", 1.05: "@",
+    0.95: "%M", 1.0: "ÆWm—…→←⋯⋮", 1.05: "@æœ", 1.1: "Œ",
 }  # fmt: skip
 BOLD = {
     0.35: " 'ijl", 0.4: ",.:;I·‘’", 0.45: "-/\\fᵀ", 0.5: "!()[]`rt", 0.55: '"*', 0.6: "J_csz|–", 0.65: "?Lx",
     0.7: "$0123456789EFTaekovy“”√", 0.75: "CPSYZbdghnpqu{}", 0.8: "ABKRVX", 0.85: "#+<=>DGHNOQU^~×−≈÷↓±∞", 0.9: "&",
-    0.95: "w", 1.0: "@M—…→←⋯⋮", 1.05: "%m", 1.15: "W",
+    0.95: "w", 1.0: "@M—…→←⋯⋮", 1.05: "%m", 1.1: "æœ¼½¾", 1.15: "WÆ", 1.2: "Œ",
 }  # fmt: skip
 WIDTHS = [{c: width for width, characters in table.items() for c in characters} for table in (REGULAR, BOLD)]
 INK, MUTED, GRID, PAPER = (css_colour(name) for name in ("ink", "muted", "grid", "paper"))

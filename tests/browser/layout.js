@@ -17,6 +17,7 @@
   const mayScroll = (e) => ["auto", "scroll"].includes(style(e).overflowX);
   const scrolls = (e) => e.scrollWidth > e.clientWidth + 1;
   const letters = (e) => { const range = document.createRange(); range.selectNodeContents(e); return range; };
+  const part = (a, b) => ({ left: Math.max(a.left, b.left), right: Math.min(a.right, b.right), top: a.top, bottom: a.bottom });
   const meet = (a, b, x = 1, y = 1) => a.right > b.left + x && a.left < b.right - x && a.bottom > b.top + y && a.top < b.bottom - y;
 
   // ---- text in HTML: large enough, inside its box and the page, on nothing else
@@ -32,8 +33,10 @@
       if (parseFloat(style(e).fontSize) < 10.95) report(`letters of ${style(e).fontSize}`, node);
       const box = above(e, (each) => framed(each) || cuts(each) || each === document.body), frame = rect(box);
       const layer = above(e, floating), formula = e.closest("math");
-      for (const line of letters(node).getClientRects()) {
-        if (!line.width) continue;
+      const window = above(e, cuts), pane = window && rect(window);
+      for (const whole of letters(node).getClientRects()) {
+        const line = pane ? { ...part(whole, pane), height: whole.height } : whole; // as much of it as can be seen
+        if (line.left >= line.right) continue;
         if (!cuts(box) && !formula && (line.left < frame.left - 1.5 || line.right > frame.right + 1.5 || line.bottom > frame.bottom + 7))
           report(`text leaves its ${box.localName}`, node);
         if (line.right > innerWidth + 1 && !above(e, cuts)) report("text leaves the page", node);

@@ -1,4 +1,7 @@
-"""Every page as it is laid out, in a font that every machine has, on a phone and on a desk."""
+"""Every page as it is laid out, in fonts that every machine has, on a phone and on a desk.
+
+tests/slow/test_every_page.py goes on with other fonts, widths and settings of readers.
+"""
 
 from pathlib import Path
 
@@ -29,10 +32,11 @@ WITH_FIGURES = [lab for lab in LABS if stored_figures(lab)]
 
 
 def opened(visit, address, name, width):
+    """A page of the site; where it has models, they are loaded and have answered."""
     page = visit(f"{address}/{name}.html", width=width)
     if name in LOADED:
         button, answer = LOADED[name]
-        if page.locator(button).count():
+        if page.locator(button).count():  # none where the package of the published model was missing
             page.locator(button).click()
             page.locator(answer).first.wait_for()
     return page

@@ -12,7 +12,7 @@ import notebooks
 import pytest
 import small_course
 
-from shared import check
+import checks
 
 ROOT = Path(__file__).resolve().parents[2]
 change = small_course.change
@@ -32,7 +32,7 @@ def test_a_starting_cell_is_not_done_yet_or_has_its_fault_and_its_solution_is_co
     handed_out = "not done yet" if "NotImplementedError" in exercise.start else "wrong"  # a fault to be found
     assert handed_out == "not done yet" or exercise.kind != "build"
     for code, state in ((exercise.start, handed_out), (exercise.solution, "correct")):
-        namespace = lab_code.imports(lab) | {"check": check}
+        namespace = lab_code.imports(lab) | {"checks": checks}
         for built in exercises.read(lab):
             if built.start_id == exercise.start_id:
                 break
@@ -61,8 +61,8 @@ def test_an_exercise_to_build_is_the_lesson_s_own_cell_and_starts_without_the_bo
     assert (twice.kind, double.kind, linear_map.kind) == ("build", "debug", "experiment")
     ids = {cell.id: cell.source for cell in notebooks.generate(to_build).cells}
     assert ids[twice.start_id] == twice.solution and "2 * self.project(x)" in twice.solution
-    assert ids[twice.check_id] == twice.check == "Twice = check.twice.use(Twice)"
-    assert (twice.verdict, double.verdict) == ("check.twice(Twice)", "check.double(double)")
+    assert ids[twice.check_id] == twice.check == "Twice = checks.twice.use(Twice)"
+    assert (twice.verdict, double.verdict) == ("checks.twice(Twice)", "checks.double(double)")
     assert (twice.hint, twice.why) == ("Two times one.", "A map doubled is a map; that is the why of it.")
     assert (
         twice.start
@@ -116,7 +116,7 @@ def test_an_exercise_is_read_with_all_its_parts(lab):
     assert (double.name, double.number, double.title) == ("double", "11.1", "twice")
     assert double.statement.startswith("Write `double(x)`") and double.statement.endswith("the same shape.")
     assert double.start == "def double(x):\n    raise NotImplementedError  # your turn"
-    assert double.check == "check.double(double)"
+    assert double.check == "checks.double(double)"
     assert double.hint == "What is one plus one?"
     assert double.solution == "def double(x):\n    return x + x  # the secret"
     assert double.why == "A sum with itself doubles."
@@ -146,11 +146,11 @@ MALFORMED = [
      "says nothing between heading and starting cell"),
     ("exercise: double", "exercise: 11.1", "needs a name that Python could use"),
     ("---\nexercise: double\n---\n", "", r"line \d+: the exercise has no starting cell"),
-    ("Which number did it learn?", "```{code-cell} ipython3\ncheck.double(abs)\n```\n\nWell?",
+    ("Which number did it learn?", "```{code-cell} ipython3\nchecks.double(abs)\n```\n\nWell?",
      r"line \d+: the check has no starting cell right above it"),
-    ("```{code-cell} ipython3\ncheck.double(double)\n```\n", "", r"exercise `double` needs its check right below"),
-    ("check.double(double)", "print(check.double(double))", "needs its check right below"),
-    ("check.double(double)", "check.linear_map(double)", "exercise `double` needs its check"),
+    ("```{code-cell} ipython3\nchecks.double(double)\n```\n", "", r"exercise `double` needs its check right below"),
+    ("checks.double(double)", "print(checks.double(double))", "needs its check right below"),
+    ("checks.double(double)", "checks.linear_map(double)", "exercise `double` needs its check"),
     ("<details><summary>Hint</summary>\n\nWhat is one plus one?\n\n</details>\n\n", "",
      r"labs/11_small.md, line \d+: exercise `double` has no folded hint"),
     ("<summary>Hint</summary>\n\n", "<summary>Hint</summary>\n", "has no folded hint"),
@@ -170,11 +170,11 @@ MALFORMED_TO_BUILD = [
     ("11.1 (build)", "11.1 (mend)", r"is of no kind called \(mend\): its heading may say \(build\), \(debug\)"),
     ("11.1 (build)", "11.1 (debug)", "has a check that does not fit its kind"),
     ("11.1 (build)", "11.1", "has a check that does not fit its kind"),
-    ("Twice = check.twice.use(Twice)", "check.twice(Twice)", "has a check that does not fit its kind"),
-    ("Twice = check.twice.use(Twice)", "check.twice.use(Twice)", "needs its check right below the starting cell"),
-    ("Twice = check.twice.use(Twice)", "Mine = check.twice.use(Twice)", "has to give back under the same name"),
-    ("check.twice.use(Twice)", "check.twice.use(Twice, nn)", "has to give back under the same name"),
-    ("Twice = check.twice.use(Twice)", "Twin = check.twice.use(Twin)", "checks Twin, which its solution does not"),
+    ("Twice = checks.twice.use(Twice)", "checks.twice(Twice)", "has a check that does not fit its kind"),
+    ("Twice = checks.twice.use(Twice)", "checks.twice.use(Twice)", "needs its check right below the starting cell"),
+    ("Twice = checks.twice.use(Twice)", "Mine = checks.twice.use(Twice)", "has to give back under the same name"),
+    ("checks.twice.use(Twice)", "checks.twice.use(Twice, nn)", "has to give back under the same name"),
+    ("Twice = checks.twice.use(Twice)", "Twin = checks.twice.use(Twin)", "checks Twin, which its solution does not"),
     ("A map doubled", "```python\n2\n```\n\nA map doubled", "has code in its folded solution"),
     ("<summary>Hint</summary>\n\nTwo", "<summary>Help</summary>\n\nTwo", "has no folded hint"),
     ("exercise: twice\n", "exercise: twice\nblank: [backward]\n", "is to blank backward, which its cell does not"),
@@ -197,9 +197,8 @@ def test_a_malformed_exercise_is_refused_by_file_and_line(tmp_path, make, old, n
 
 
 def test_a_check_that_does_not_exist_is_named(lab):
-    change(lab.parents[1] / "shared/check/small.py", "double =", "treble =")
-    change(lab.parents[1] / "shared/check/__init__.py", "double as double", "treble as treble")
-    with pytest.raises(ValueError, match=r"line \d+: exercise `double` is checked by `check.double`, which"):
+    change(lab.parents[1] / "checks/__init__.py", "import double,", "import double as treble,")
+    with pytest.raises(ValueError, match=r"line \d+: exercise `double` is checked by `checks.double`, which"):
         exercises.read(lab)
 
 
@@ -216,10 +215,11 @@ def test_one_name_twice_in_a_lab_is_refused(lab):
         exercises.read(lab)
 
 
-def test_an_edit_of_a_check_executes_no_lab_and_one_of_a_layer_does(lab):
-    shared = lab.parents[1] / "shared"
-    before = notebooks.made_from(lab)
-    change(shared / "check/small.py", "You squared x.", "x was squared.")
+def test_an_edit_of_a_lab_s_check_or_of_a_layer_executes_the_lab_and_one_of_another_lab_s_check_does_not(lab):
+    root, before = lab.parents[1], notebooks.made_from(lab)
+    change(root / "checks/recap_attention.py", "loops", "rows")
     assert notebooks.made_from(lab) == before
-    change(shared / "model.py", "softmax", "sigmoid")
-    assert notebooks.made_from(lab) != before
+    for file, word in (("checks/small.py", "squared"), ("checks/engine.py", "Correct"), ("shared/model.py", "softmax")):
+        before = notebooks.made_from(lab)
+        change(root / file, word, "changed")
+        assert notebooks.made_from(lab) != before

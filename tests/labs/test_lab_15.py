@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from torch.nn import functional as F
 
 from experiments.claims import longer_texts
-from shared.data import Split
+from shared.data import EncodedReviews
 
 MARK, SEPARATOR = 3, 2
 PLACES = ("in_order", "shifted", "second_later", "squeezed")
@@ -87,7 +87,7 @@ def test_the_ways_to_count_say_what_their_names_do():
 
 def test_short_reviews_are_left_out_and_long_ones_cut_to_their_first_words():
     rows = [[5, 6], [7, 8, 9], [4, 5, 6, 7]]
-    reviews = Split(np.concatenate(rows), np.array([0, 2, 5, 9]), np.array([0, 1, 0]), range(10))
+    reviews = EncodedReviews(np.concatenate(rows), np.array([0, 2, 5, 9]), np.array([0, 1, 0]), 10)
     cut = LAB["first_words"](reviews, 2, at_least=3)
     assert [cut[row].tolist() for row in range(len(cut))] == [[7, 8], [4, 5]]
     assert cut.labels.tolist() == [1, 0]

@@ -15,7 +15,7 @@ from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from shared import data, fast, model, training
+from shared import data, model, training
 
 WORDS, DIM = VOCABULARY, 12
 IDS = torch.tensor([[MARK, 4, 5, 6], [7, MARK, 2, 0]])  # the second text has one padded token
@@ -26,8 +26,6 @@ CAUSAL = torch.ones(4, 4, dtype=torch.bool).tril()
 LAYERS = {name: (make, (IDS, MASK)) for name, (make, _) in CLASSIFIERS.items()} | {
     "TokenFeatures": (lambda: model.TokenFeatures(WORDS, DIM), (IDS,)),
     "TokenFeatures without positions": (lambda: model.TokenFeatures(WORDS, DIM, positions=False), (IDS,)),
-    "fast.Dropout": (lambda: fast.Dropout(0.3), (FEATURES,)),
-    "fast.SelfAttentionClassifier": (lambda: fast.SelfAttentionClassifier(WORDS, DIM), (IDS, MASK)),
     "SelfAttention": (lambda: model.SelfAttention(DIM, 8, 6), (FEATURES, MASK)),
     "SelfAttention without values": (lambda: model.SelfAttention(DIM, 8), (FEATURES,)),
     "MultiHeadSelfAttention": (lambda: model.MultiHeadSelfAttention(DIM, 3), (FEATURES, MASK)),
@@ -60,8 +58,7 @@ def first_of(result):
 
 
 def test_every_layer_of_the_course_is_tried():
-    kinds = [*vars(model).values(), *vars(fast).values()]
-    own = {kind for kind in kinds if inspect.isclass(kind) and kind.__module__ in (model.__name__, fast.__name__)}
+    own = {kind for kind in vars(model).values() if inspect.isclass(kind) and kind.__module__ == model.__name__}
     assert {kind for kind in own if issubclass(kind, nn.Module)} == {type(make()) for make, _ in LAYERS.values()}
 
 

@@ -1,7 +1,6 @@
 """Claims about experiments/: textbook and course do the same work, results are stored and shown as they are."""
 
 import json
-import re
 
 import numpy as np
 import pytest
@@ -9,7 +8,6 @@ import torch
 
 from experiments import benchmark, record, textbook
 from shared import data, model
-from shared.scale import __main__ as command
 
 ROOT = record.ROOT
 
@@ -38,15 +36,15 @@ def test_both_pipelines_make_the_same_examples(movies):
     """Cut as the textbook cuts, which keeps the first 256 ids, ours are its ids to the last place."""
     texts, labels = movies
     split = data.tokenized(texts, labels)
-    reviews = data.encode(split, data.build_vocabulary(split), cut=None)
+    reviews = data.encode(split, data.build_vocabulary(split), max_tokens=None)
     examples = data.plain_examples(reviews) + data.distracted_examples(reviews, 5)
     partners = examples.distractor[len(texts) :].tolist()
     theirs = textbook.encode(textbook.join_texts(texts, partners), textbook.build_vocabulary(texts))
     seen = 0
     for batch in data.batches(examples, 64, seed=1):
         cut = torch.nn.functional.pad(batch.ids, (0, 256 - batch.ids.shape[1]))  # (batch, 256)
-        assert cut.tolist() == [theirs[row] for row in batch.index]
-        assert batch.labels.tolist() == [(labels * 2)[row] for row in batch.index]
+        assert cut.tolist() == [theirs[row] for row in batch.rows]
+        assert batch.labels.tolist() == [(labels * 2)[row] for row in batch.rows]
         seen += len(batch.labels)
     assert seen == len(theirs) == 600
 
@@ -85,13 +83,3 @@ def test_a_script_that_was_stopped_runs_only_what_is_missing(tmp_path):
     for _ in range(2):
         assert [record.load_or_run(path, f"seed {n}", run, n) for n in (1, 2)] == [{"number": 1}, {"number": 2}]
     assert calls == [1, 2] and json.loads(path.read_text())["about"]["torch"]
-
-
-def test_the_commands_on_the_page_of_several_devices_are_accepted():
-    text = (ROOT / "book/scaling.md").read_text().replace("\\\n    ", "")
-    lines = [line for block in re.findall(r"```\n(.*?)```", text, re.DOTALL) for line in block.splitlines()]
-    assert lines
-    for line in lines:
-        launcher, given = line.split(" -m shared.scale ")
-        assert launcher in ("python", "torchrun --nproc-per-node=2")
-        command.arguments(given.split(), command.training.recipe_for(command.data.Settings()))  # exits when refused

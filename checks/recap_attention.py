@@ -1,0 +1,336 @@
+"""The checks of *Recap: attention*: attention pooling, a mean without padding, a softmax with a mask, an effect."""
+
+import copy
+
+import torch
+from torch import nn
+
+from checks.engine import Case, Check, Wrong
+from checks.trials import (
+    MASK_MISTAKES,
+    MASKS,
+    ONE_REAL_TOKEN,
+    attend,
+    changed,
+    draw,
+    fill_of,
+    interval_mistakes,
+    masked,
+    nan_for_padding,
+    then_zero,
+    weight_for_padding,
+)
+from shared import model
+from shared.statistics import mean_and_interval
+
+TWO_MODELS = "Recap: attention, “Two models”"
+
+
+# --- masked_softmax ------------------------------------------------------------------------------------------------
+
+
+def softmax_by_loops(scores, mask):
+    weights = torch.zeros_like(scores)
+    for text, real in enumerate(mask):
+        weights[text, real] = torch.softmax(scores[text, real], dim=0)
+    return weights
+
+
+def unstable_exponentials(scores, mask):
+    """The exponential of a large score overflows, or all of a row vanish. Let `softmax` do it on hidden scores."""
+    exponentials = scores.exp() * mask
+    return exponentials / (exponentials.sum(dim=1, keepdim=True) + 1e-9)
+
+
+def not_normalized(scores, mask):
+    """The exponentials are not divided by their sum, so that the weights of a text do not sum to 1."""
+    return scores.masked_fill(~mask, -1e300).exp() * mask
+
+
+masked_softmax = Check(
+    reference=softmax_by_loops,
+    solution=model.masked_softmax,
+    cases=[
+        *(Case({"scores": draw(*mask.shape, seed=seed), "mask": mask}) for seed, mask in enumerate(MASKS)),
+        Case({"scores": 3000 * draw(13, 3, seed=5), "mask": ONE_REAL_TOKEN}),
+    ],
+    mistakes=[
+        *MASK_MISTAKES,
+        nan_for_padding,
+        weight_for_padding,
+        fill_of(-1000.0),
+        then_zero(fill_of(-1000.0)),
+        unstable_exponentials,
+        not_normalized,
+    ],
+    section=TWO_MODELS,
+    needs_gradient=("scores",),
+)
+
+
+# --- attention_pool ------------------------------------------------------------------------------------------------
+
+
+def pool_by_pytorch(ids, mask, features, score, output):
+    """PyTorch's attention with one query, 1, whose keys are the scores; a text of padding only gets zeros."""
+    x = features(ids)
+    pooled, weights = (
+        rows.squeeze(1).nan_to_num() for rows in attend(torch.ones(len(x), 1, 1), score(x), x, mask, 1.0)
+    )
+    return output(pooled).squeeze(1), weights
+
+
+def pool(ids, mask, features, score, output, weigh=masked):
+    """The right way, one step of which a known mistake exchanges."""
+    x = features(ids)
+    weights = weigh(score(x).squeeze(2), mask)
+    return output((weights.unsqueeze(2) * x).sum(dim=1)).squeeze(1), weights
+
+
+def weights_not_used(ids, mask, features, score, output):
+    """Every token counts the same: the weights are computed, but the embeddings are averaged without them."""
+    return output(features(ids).mean(dim=1)).squeeze(1), pool(ids, mask, features, score, output)[1]
+
+
+def mean_of_weighted(ids, mask, features, score, output):
+    """The weighted embeddings are averaged. The weights sum to 1 already, so take the sum over the tokens."""
+    x, weights = features(ids), pool(ids, mask, features, score, output)[1]
+    return output((weights.unsqueeze(2) * x).mean(dim=1)).squeeze(1), weights
+
+
+def scores_returned(ids, mask, features, score, output):
+    """The scores are returned in place of the weights."""
+    return pool(ids, mask, features, score, output)[0], score(features(ids)).squeeze(2)
+
+
+def results_exchanged(ids, mask, features, score, output):
+    """The weights come first: the exercise asks for the output, then the weights."""
+    return pool(ids, mask, features, score, output)[::-1]
+
+
+def axis_left(ids, mask, features, score, output):
+    """The output has shape (batch, 1). `nn.Linear(d, 1)` leaves an axis of size 1, which `squeeze(1)` removes."""
+    result, weights = pool(ids, mask, features, score, output)
+    return result.unsqueeze(1), weights
+
+
+def every_axis_squeezed(ids, mask, features, score, output):
+    """`squeeze()` also removes the axis of a batch of one text, or of one token. Give it the number of the axis."""
+    result, weights = pool(ids, mask, features, score, output)
+    return result.squeeze(), weights
+
+
+def sigmoid_on_output(ids, mask, features, score, output):
+    """A sigmoid follows the output. The loss of this lab takes the logit and has the sigmoid inside."""
+    result, weights = pool(ids, mask, features, score, output)
+    return result.sigmoid(), weights
+
+
+def scaled_by_width(ids, mask, features, score, output):
+    """The scores are divided by the root of the width. Here each is one learned linear map, and nothing is divided."""
+    return pool(ids, mask, features, lambda x: score(x) / x.shape[2] ** 0.5, output)
+
+
+def texts(words, dim, mask, seed, scale=1.0):
+    """Random ids for a model of so many words; padding is 0."""
+    ids = torch.randint(2, words, mask.shape, generator=torch.Generator().manual_seed(seed)) * mask
+    return Case({"ids": ids, "mask": mask}, {"vocabulary_size": words, "dim": dim}, scale)
+
+
+def hands_settings_on(answer):
+    """The lab makes the model without positions, in its default width, and reads both linear maps."""
+    made = answer(9, positions=False)
+    if made.features.positions.any():
+        raise Wrong("`AttentionPooling(9, positions=False)` has positions all the same: hand `**features` on to "
+                    "`TokenFeatures(vocabulary_size, dim, **features)`.", "settings not handed on")  # fmt: skip
+    if made.output.in_features != 16:
+        raise Wrong("Without `dim` the model has another width than 16.", "another default")
+    for name in ("score", "output"):
+        if not isinstance(getattr(made, name), nn.Linear) or getattr(made, name).bias is None:
+            raise Wrong(f"The lab reads `{name}` as an `nn.Linear` with a bias.", "no nn.Linear")
+
+
+attention_pool = Check(
+    reference=pool_by_pytorch,
+    solution=model.AttentionPooling,
+    parts=("features", "score", "output"),
+    cases=[
+        *(texts(9, dim, mask, seed) for seed, (dim, mask) in enumerate(zip((4, 2, 3, 4, 6, 4), MASKS, strict=True))),
+        texts(9, 4, ONE_REAL_TOKEN, 5, scale=30.0),
+    ],
+    mistakes=[
+        *(changed(pool, weigh=step) for step in (*MASK_MISTAKES, nan_for_padding, weight_for_padding)),
+        weights_not_used, mean_of_weighted, scores_returned, results_exchanged, axis_left, every_axis_squeezed,
+        sigmoid_on_output, scaled_by_width,
+    ],
+    section=TWO_MODELS,
+    last_look=hands_settings_on,
+)  # fmt: skip
+
+
+# --- masked_mean ---------------------------------------------------------------------------------------------------
+
+
+def mean_by_loops(features, mask):
+    return torch.stack([x[real].sum(dim=0) / max(int(real.sum()), 1) for x, real in zip(features, mask, strict=True)])
+
+
+def mean(features, counted, counts):
+    return (features * counted.unsqueeze(2)).sum(dim=1) / counts
+
+
+def both_faults_left(features, mask):
+    """Two faults are left: counts (batch,) line up with the features, and a text of padding only divides by 0."""
+    return mean(features, mask, mask.sum(dim=1))
+
+
+def axis_of_counts_lost(features, mask):
+    """The first fault is left: counts (batch,) line up with the features instead of the texts. Use `keepdim=True`."""
+    return mean(features, mask, mask.sum(dim=1).clamp(min=1))
+
+
+def divided_by_zero(features, mask):
+    """The second fault is left: a text of padding only gives 0 / 0, which is NaN. Divide by 1 at least."""
+    return mean(features, mask, mask.sum(dim=1, keepdim=True))
+
+
+def padding_in_the_mean(features, mask):
+    """Padding is in the mean. Multiply the features by the mask before you sum them, and count where it is True."""
+    return features.mean(dim=1)
+
+
+def padding_in_the_sum(features, mask):
+    """Padding is in the sum, though not in the count. Multiply the features by the mask first."""
+    return mean(features, torch.ones_like(mask), mask.sum(dim=1, keepdim=True).clamp(min=1))
+
+
+def all_positions_counted(features, mask):
+    """The sum is divided by the number of positions, padding included, so that short texts come out too small."""
+    return mean(features, mask, mask.shape[1])
+
+
+def counted_over_the_batch(features, mask):
+    """The counts are those of positions over the batch, and not of texts: sum the mask over axis 1."""
+    return mean(features, mask, mask.sum(dim=0).clamp(min=1).unsqueeze(1))
+
+
+def one_added_to_counts(features, mask):
+    """The counts are one too large. `clamp(min=1)` changes only a count of 0."""
+    return mean(features, mask, mask.sum(dim=1, keepdim=True) + 1)
+
+
+def sum_returned(features, mask):
+    """The sum is not divided by the number of real tokens."""
+    return mean(features, mask, 1)
+
+
+def mean_inverted(features, mask):
+    """This is the mean of padding. The mask is True for a real token."""
+    return mean_by_loops(features, ~mask)
+
+
+def non_zero_counted(features, mask):
+    """Real tokens are recognised by features that are not 0. A real token may hold zeros: count with the mask."""
+    return mean(features, mask, ((features != 0) & mask.unsqueeze(2)).sum(dim=1).clamp(min=1))
+
+
+def with_zeros(mask, dim, seed):
+    """Features of which a few are exactly 0, so that non-zero features are not the same as real tokens."""
+    features = draw(*mask.shape, dim, seed=seed)
+    return Case({"features": features * (features > -1), "mask": mask})
+
+
+masked_mean = Check(
+    reference=mean_by_loops,
+    cases=[with_zeros(mask, dim, seed) for seed, (dim, mask) in enumerate(zip((4, 2, 3, 4, 5, 3), MASKS, strict=True))],
+    mistakes=[
+        both_faults_left, axis_of_counts_lost, divided_by_zero, padding_in_the_mean, padding_in_the_sum,
+        all_positions_counted, counted_over_the_batch, one_added_to_counts, sum_returned, mean_inverted,
+        non_zero_counted,
+    ],
+    section=TWO_MODELS,
+)  # fmt: skip
+
+
+# --- effect_of -----------------------------------------------------------------------------------------------------
+
+
+class Known(nn.Module):
+    """A "model" whose measure is its one parameter, which a change moves by a known amount."""
+
+    def __init__(self, level: float, moves: float):
+        super().__init__()
+        self.level, self.moves = nn.Parameter(torch.tensor(level)), moves
+
+
+def move(model):
+    with torch.no_grad():
+        model.level += model.moves
+
+
+def level(model):
+    return model.level.item()
+
+
+def known(*levels_and_moves):
+    return Case({"change": move, "models": [Known(*pair) for pair in levels_and_moves], "measure": level})
+
+
+def measured(change, models, measure):
+    """The measure of each model before and after the change."""
+    after = copy.deepcopy(models)
+    for one in after:
+        change(one)
+    return torch.tensor([[measure(one) for one in some] for some in (models, after)])
+
+
+def differences(**given):
+    before, after = measured(**given)
+    return after - before
+
+
+def unchanged_minus_changed(**given):
+    """The difference has the wrong sign: the exercise asks for changed minus unchanged."""
+    return mean_and_interval(-differences(**given))
+
+
+def change_not_applied(**given):
+    """Both measurements are of the unchanged model. `change(model)` works in place and returns nothing."""
+    return mean_and_interval(0 * differences(**given))
+
+
+def changed_alone(**given):
+    """The unchanged models are not subtracted."""
+    return mean_and_interval(measured(**given)[1])
+
+
+def sizes_of_effects(**given):
+    """The sign of each difference is lost. Without `abs`, effects up and down cancel in the mean."""
+    return mean_and_interval(differences(**given).abs())
+
+
+def ratios(**given):
+    """Changed is divided by unchanged; the exercise asks for the difference."""
+    before, after = measured(**given)
+    return mean_and_interval(after / before)
+
+
+def pairing_lost(**given):
+    """Both groups have an interval of their own, so differences between models count as chance. Subtract first."""
+    (before, a), (after, b) = map(mean_and_interval, measured(**given))
+    return after - before, (a**2 + b**2) ** 0.5
+
+
+effect_of = Check(
+    reference=lambda change, models, measure: mean_and_interval([model.moves for model in models]),
+    cases=[
+        known((0.5, -0.25), (0.75, -0.125), (0.625, -0.5)),
+        known((0.25, 0.125), (0.5, 0.5)),
+        known((1.0, 0.25), (0.125, -0.5), (0.5, 1.0), (0.75, 0.75), (0.25, -0.125)),
+    ],
+    mistakes=[
+        unchanged_minus_changed, change_not_applied, changed_alone, sizes_of_effects, ratios, pairing_lost,
+        *interval_mistakes(differences),
+    ],
+    section="Recap: attention, “Exercise 1.4 (experiment): take the places away from a trained model”",
+)  # fmt: skip

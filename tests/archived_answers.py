@@ -1,0 +1,59 @@
+"""Puts the archived answers to an exercise's new check, and prints where its verdict differs from the stored one.
+
+python tests/archived_answers.py attention_pool masked_mean
+"""
+
+import ast
+import gzip
+import json
+import sys
+import time
+from collections import Counter
+from functools import cache
+from pathlib import Path
+
+import torch
+
+import checks
+
+RENAMED = {"fix_the_heads": "mend_the_heads", "effect_of_a_head": "worth_of_a_head"}  # new name: name in the archive
+GENERAL = {"Raises", "OtherNumbers", "WrongShape", "WrongType", "NotANumber", "OtherArguments"}
+
+
+@cache
+def archive() -> dict:
+    """Every right and wrong answer to an exercise, by its old name: `lab`, `prelude` and `variants`."""
+    return json.loads(gzip.decompress(Path(__file__).with_suffix(".json.gz").read_bytes()))
+
+
+def variants(exercise: str) -> list[dict]:
+    """The answers to an exercise: each with `source`, `right`, `kind` and the old engine's `mistake`."""
+    return archive()[RENAMED.get(exercise, exercise)]["variants"]
+
+
+def answer(exercise: str, source: str):
+    """The function or class that a source defines."""
+    names = {"__name__": "answers"}
+    exec(compile(archive()[RENAMED.get(exercise, exercise)]["prelude"], "<prelude>", "exec"), names)
+    exec(compile(source, f"<{exercise}>", "exec"), names)
+    return names[ast.parse(source).body[-1].name]
+
+
+def main(exercises: list[str]) -> None:
+    torch.set_num_threads(1)
+    for exercise in exercises:
+        check, told, begin = getattr(checks, exercise), Counter(), time.perf_counter()
+        for variant in variants(exercise):
+            verdict = check(answer(exercise, variant["source"]))
+            if bool(verdict) != variant["right"]:
+                print(f"--- DIFFERS: {variant['kind']}, {variant['label']}: {verdict}\n{variant['source']}")
+            elif not variant["right"]:
+                told[f"{variant['label']}  ->  {verdict.mistake}"] += 1
+        print("\n".join(f"{count:3} {names}" for names, count in sorted(told.items())))
+        named = sum(count for names, count in told.items() if names.split("->  ")[1] not in GENERAL)
+        seconds = (time.perf_counter() - begin) / len(variants(exercise))
+        print(f"{exercise}: {sum(told.values())} refused, {named} of them by a name; {1000 * seconds:.0f} ms an answer")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

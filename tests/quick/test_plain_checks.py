@@ -1,0 +1,100 @@
+"""Claims about every exercise's check: right answers are right in any style, and a known mistake hears its own name.
+
+That the solution in a lab's text is right, and its starting cell is not, stands in tests/labs/test_exercises.py.
+"""
+
+import inspect
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import archived_answers
+import exercises
+import pytest
+import torch
+
+import checks
+from checks import engine
+
+ROOT = Path(__file__).resolve().parents[2]
+COURSE = {name: thing for name, thing in vars(checks).items() if isinstance(thing, engine.Check)}
+MISTAKES = [pytest.param(n, m, id=f"{n}-{i}-{m.__name__}") for n in COURSE for i, m in enumerate(COURSE[n].mistakes)]
+RIGHT = [(name, v["source"]) for name in COURSE for v in archived_answers.variants(name) if v["right"]]
+WRONG = [(name, v["source"]) for name in COURSE for v in archived_answers.variants(name) if not v["right"]]
+# The limit goes by the clock on the wall, and the machine that runs the tests may be busy.
+engine.SECONDS = 60.0
+
+
+def answer_with(check: checks.Check, mistake):
+    """An answer that makes a mistake: the function itself, or a layer whose `forward` computes with its own parts."""
+    if not inspect.isclass(check.solution):
+        return lambda *inputs: mistake(**dict(zip(check.cases[0].inputs, inputs, strict=True)))
+    names = list(inspect.signature(check.solution.forward).parameters)[1:]
+
+    class Answer(check.solution):
+        def __init__(self, *sizes):
+            super().__init__(*sizes)
+            self.sizes = dict(zip(check.cases[0].sizes, sizes, strict=True))
+
+        def forward(self, *inputs):
+            parts = {name: self.sizes[name] if name in self.sizes else getattr(self, name) for name in check.parts}
+            return mistake(**dict(zip(names, inputs, strict=False)), **parts)
+
+    Answer.forward.__signature__ = inspect.signature(check.solution.forward)
+    return Answer
+
+
+@pytest.mark.parametrize(
+    "name", [e.name for found in exercises.read_all(ROOT).values() for e in found if e.kind == "build"]
+)
+def test_what_a_lab_goes_on_with_until_the_answer_is_right_is_right(name):
+    if check := COURSE.get(name):
+        assert check(check.solution or check.reference), check(check.solution or check.reference)
+
+
+@pytest.mark.parametrize(("name", "mistake"), MISTAKES)
+def test_a_known_mistake_is_refused_by_its_own_name(name, mistake):
+    verdict = COURSE[name](answer_with(COURSE[name], mistake))
+    assert verdict.mistake == mistake.__name__, verdict
+    assert " ".join(mistake.__doc__.split()) in verdict.sentence
+
+
+@pytest.mark.parametrize(("name", "source"), RIGHT)
+def test_a_right_answer_is_right_in_any_style(name, source):
+    verdict = COURSE[name](archived_answers.answer(name, source))
+    assert verdict, verdict
+
+
+@pytest.mark.parametrize(("name", "source"), WRONG[:: -(-len(WRONG) // 250)] if WRONG else [])
+def test_an_archived_wrong_answer_is_refused(name, source):
+    """Every n-th of them, at most 250; tests/slow has all."""
+    verdict = COURSE[name](archived_answers.answer(name, source))
+    assert verdict.state == "wrong", source
+
+
+def test_what_a_check_says_to_read_again_is_a_heading_of_that_lab():
+    headings = set()
+    for lab in (ROOT / "labs").glob("[0-9]*.md"):
+        title, *found = re.findall(r"^#{1,3} (.*)$", lab.read_text().replace("$", ""), re.MULTILINE)
+        headings |= {f"{title}, “{heading}”" for heading in found}
+    assert {name: check.section for name, check in COURSE.items() if check.section not in headings} == {}
+
+
+@pytest.mark.parametrize("module", sorted({check.reference.__globals__["__name__"] for check in COURSE.values()}))
+def test_a_check_loads_neither_data_nor_training(module):
+    file = ROOT / f"{module.replace('.', '/')}.py"
+    code = f"""
+import runpy, sys
+sys.modules["checks"] = type(sys)("checks"); sys.modules["checks"].__path__ = [{str(ROOT / "checks")!r}]
+runpy.run_path({str(file)!r})
+print([name for name in ("pyarrow", "shared.data", "shared.training") if name in sys.modules])"""
+    told = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert told.stdout == "[]\n"
+
+
+def test_torch_keeps_its_random_state():
+    before = torch.get_rng_state()
+    for check in COURSE.values():
+        check(check.solution or check.reference)
+    assert torch.equal(before, torch.get_rng_state())

@@ -38,7 +38,9 @@ def words_of(node: nodes.Node) -> str:
             return " "
         if isinstance(leaf.parent, (nodes.math, nodes.math_block)):
             return formula(leaf.astext())
-        plain = re.sub(r"<(script|style|svg).*?</\1>|<[^>]+>", " ", leaf.astext(), flags=re.DOTALL)
+        plain = leaf.astext()
+        if isinstance(leaf.parent, nodes.raw):  # and not <PAD> in the text
+            plain = re.sub(r"<(script|style|svg).*?</\1>|<[^>]+>", " ", plain, flags=re.DOTALL)
         block = leaf.parent
         while isinstance(block, nodes.Inline):
             block = block.parent

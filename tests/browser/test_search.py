@@ -63,4 +63,7 @@ def test_the_index_knows_where_terms_are_introduced_and_no_key_of_a_reference():
     keys = re.findall(r"(?m)^@\w+\{([^,]+),", (ROOT / "book/references.bib").read_text("utf-8"))
     words = set(re.findall(r"\w+", text))
     assert keys and not words & set(keys)
+    assert any("<PAD>" in prose for *_, prose, _, _ in sections) and not any(
+        "<div" in prose for *_, prose, _, _ in sections
+    )
     assert any("import torch" in code and "import torch" not in prose for *_, prose, code, _ in sections)

@@ -276,7 +276,7 @@ attention_received = Check(
 
 
 def pooling_row(w, key_dim):
-    return (draw(6, len(w), seed=7).to(w) @ w).softmax(dim=0).expand(6, 6)
+    return {"weights": (draw(6, len(w), seed=7).to(w) @ w).softmax(dim=0).expand(6, 6)}
 
 
 def weights_of_six_tokens(result, w, key_dim):
@@ -290,7 +290,7 @@ def weights_of_six_tokens(result, w, key_dim):
     if not torch.allclose(weights, weights[:1].expand_as(weights), atol=1e-6):
         raise Wrong("The rows of weights differ, because `W_query` gives each token a query of its own. Which matrix "
                     "makes all queries equal to the bias?", "query_of_each_token")  # fmt: skip
-    return weights
+    return {"weights": weights}
 
 
 def bias_of_ones(factor: Tensor | float, direction: Tensor, key_dim: int) -> tuple[Tensor, Tensor, Tensor]:
@@ -345,7 +345,7 @@ one_query = Check(
     reference=pooling_row,
     cases=[
         Case({"w": draw(dim, seed=seed), "key_dim": key_dim})
-        for seed, (dim, key_dim) in enumerate(((5, 5), (5, 3), (4, 1), (3, 8)))
+        for seed, (dim, key_dim) in enumerate(((5, 3), (5, 5), (4, 1), (3, 8)))
     ],
     mistakes=[
         scale_not_undone, columns_add_up, scale_undone_twice, divided_twice, root_of_the_wrong_width, sign_wrong,

@@ -16,7 +16,14 @@ import torch
 
 import checks
 
-RENAMED = {"fix_the_heads": "mend_the_heads", "effect_of_a_head": "worth_of_a_head"}  # new name: name in the archive
+RENAMED = {
+    "attention_received": "looked_at",
+    "one_query": "one_question",
+    "factor_the_projection": "split_the_map",
+    "lost_to_truncation": "lost_to_the_cut",
+    "fix_the_heads": "mend_the_heads",
+    "effect_of_a_head": "worth_of_a_head",
+}  # new name: name in the archive
 GENERAL = {"Raises", "OtherNumbers", "WrongShape", "WrongType", "NotANumber", "OtherArguments"}
 
 

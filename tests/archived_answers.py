@@ -16,7 +16,11 @@ import torch
 
 import checks
 
-RENAMED = {"fix_the_heads": "mend_the_heads", "effect_of_a_head": "worth_of_a_head"}  # new name: name in the archive
+RENAMED = {
+    "fix_the_heads": "mend_the_heads",
+    "effect_of_a_head": "worth_of_a_head",
+    "ablation_by_learning_rate": "missed_by_rate",
+}  # new name: name in the archive
 GENERAL = {"Raises", "OtherNumbers", "WrongShape", "WrongType", "NotANumber", "OtherArguments"}
 
 

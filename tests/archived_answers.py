@@ -20,6 +20,8 @@ RENAMED = {
     "fix_the_heads": "mend_the_heads",
     "effect_of_a_head": "worth_of_a_head",
     "ablation_by_learning_rate": "missed_by_rate",
+    "attention_on_target": "share_on_aim",
+    "tokens_attended": "breadth",
 }  # new name: name in the archive
 GENERAL = {"Raises", "OtherNumbers", "WrongShape", "WrongType", "NotANumber", "OtherArguments"}
 

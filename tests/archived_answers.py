@@ -27,6 +27,19 @@ RENAMED = {
     "one_query": "one_question",
     "tokens_attended": "breadth",
 }  # new name: name in the archive
+RENAMED = {  # new name: name in the archive
+    "lost_to_truncation": "lost_to_the_cut",
+    "factor_the_projection": "split_the_map",
+    "attention_received": "looked_at",
+    "one_query": "one_question",
+    "ablate_attention": "look_away",
+    "marker_query": "marks_row",
+    "gains_by_position": "gains_by_places",
+    "fix_the_heads": "mend_the_heads",
+    "effect_of_a_head": "worth_of_a_head",
+    "allowed_positions": "allowed_places",
+    "effect_of_context": "worth_of_context",
+}
 GENERAL = {"Raises", "OtherNumbers", "WrongShape", "WrongType", "NotANumber", "OtherArguments"}
 
 

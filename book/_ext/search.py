@@ -34,7 +34,7 @@ def words_of(node: nodes.Node) -> str:
         return re.sub(r"(?<=[(\[\N{SQUARE ROOT}]) | (?=[)\],.])", "", " ".join(signs.split()))
 
     def text(leaf: nodes.Text) -> str:
-        if isinstance(leaf.parent, nodes.label):  # of a reference: its key, which no page shows
+        if isinstance(leaf.parent, nodes.label):  # of a reference: its number or key, which no page shows
             return " "
         if isinstance(leaf.parent, (nodes.math, nodes.math_block)):
             return formula(leaf.astext())

@@ -22,6 +22,8 @@ RENAMED = {
     "ablation_by_learning_rate": "missed_by_rate",
     "attention_on_target": "share_on_aim",
     "tokens_attended": "breadth",
+    "fix_the_comparison": "mend_the_comparison",
+    "preregistered": "told_before",
 }  # new name: name in the archive
 GENERAL = {"Raises", "OtherNumbers", "WrongShape", "WrongType", "NotANumber", "OtherArguments"}
 

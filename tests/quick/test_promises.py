@@ -13,10 +13,10 @@ CHECKS = (
     "add_queries all_filters allowed_places as_layer attention_pool average_early batched_attention tokens_attended "
     "cached_step effect_of encode_batch encoder_layer first_block follow_score gains_by_places key_pooling "
     "language_model layer_norm look_at_the_next_word look_away looked_at lost_to_the_cut many_heads "
-    "marked_classifier marks_row masked_mean masked_softmax mend_the_batch mend_the_blocks mend_the_comparison "
+    "marked_classifier marks_row masked_mean masked_softmax mend_the_batch mend_the_blocks fix_the_comparison "
     "mend_the_game fix_the_heads mend_the_turns merge ablation_by_learning_rate more_than_the_sum next_word_loss "
     "one_question paired_interval peak_for_each_block places_or_words redundant_key rollout rotate scores_of_one_word "
-    "search_and_test attention_on_target sign_flips slope split_the_map sweep told_before transformer_block "
+    "search_and_test attention_on_target sign_flips slope split_the_map sweep preregistered transformer_block "
     "twice_the_words unknown_by_size what_two_matrices_cost whole_layer with_and_without without_head "
     "effect_of_a_head worth_of_context"
 ).split()

@@ -8,17 +8,9 @@ import numpy as np
 import torch
 from scipy import stats
 
+from checks import trials
 from checks.engine import Case, Check
-from checks.trials import (
-    changed,
-    interval_by_sums,
-    interval_mistakes,
-    normal_quantile,
-    seed_mistakes,
-    standard_deviation,
-    standard_error,
-    whole_width,
-)
+from checks.trials import changed
 from shared.statistics import mean_and_interval
 
 
@@ -87,7 +79,7 @@ paired_interval = Check(
     ],
     mistakes=[
         second_minus_first, intervals_added, n_in_the_standard_deviation, one_sided_quantile, n_degrees_of_freedom,
-        root_left_out, *interval_mistakes(lambda first, second: first - second),
+        root_left_out, *trials.interval_mistakes(lambda first, second: first - second),
     ],
     section="Does it help?, “Exercise 11.1 (build): the interval of a paired difference”",
     forbidden=("mean_and_interval",),
@@ -229,7 +221,7 @@ def fault(sentence, name, **steps):
     """A mistake in which the gains are computed with these steps."""
 
     def mistake(**given):
-        return interval_by_sums(gains(**given, **steps))
+        return trials.interval_by_sums(gains(**given, **steps))
 
     mistake.__name__, mistake.__doc__ = name, sentence
     return mistake
@@ -237,14 +229,14 @@ def fault(sentence, name, **steps):
 
 def second_minus_first_gained(**given):
     """The difference has the wrong sign: the exercise asks for the gain of the first model."""
-    return interval_by_sums([-gain for gain in gains(**given)])
+    return trials.interval_by_sums([-gain for gain in gains(**given)])
 
 
 MORE = "More than one fault is left. Write down the seeds of each model, and on which reviews its epoch is chosen."
 FIX = "Choose the epoch of both on the validation reviews."
 
 fix_the_comparison = Check(
-    reference=lambda **given: interval_by_sums(gains(**given)),
+    reference=lambda **given: trials.interval_by_sums(gains(**given)),
     cases=[
         comparison("attention pooling", "mean pooling", 0, 1, 2, 3, 4),
         comparison("mean pooling", "mean pooling", 5, 6, 7),
@@ -266,8 +258,8 @@ fix_the_comparison = Check(
               "neither_chosen", chosen=(last_epoch, last_epoch)),
         fault("The gain is measured on the validation reviews, on which the epochs were chosen. Measure it on the test "
               "reviews.", "measured_on_validation", part="validation"),
-        second_minus_first_gained, *seed_mistakes(lambda **given: interval_by_sums(gains(**given))),
-        *interval_mistakes(gains),
+        second_minus_first_gained, *trials.seed_mistakes(lambda **given: trials.interval_by_sums(gains(**given))),
+        *trials.interval_mistakes(gains),
     ],
     section="Does it help?, “Exercise 11.2 (debug): better than itself”",
 )  # fmt: skip
@@ -370,9 +362,9 @@ preregistered = Check(
         *(changed(preregistered_answer, word=step) for step in (
             close_by_the_mean_alone, close_where_0_is_inside, close_last, undecided_first, higher_and_lower_exchanged,
             compared_with_the_band)),
-        second_minus_first_measured, pairing_lost, *seed_mistakes(preregistered_answer),
+        second_minus_first_measured, pairing_lost, *trials.seed_mistakes(preregistered_answer),
         *(changed(preregistered_answer, interval=step) for step in (
-            standard_error, standard_deviation, normal_quantile, whole_width)),
+            trials.standard_error, trials.standard_deviation, trials.normal_quantile, trials.whole_width)),
     ],
     section="Does it help?, “Exercise 11.4 (experiment): said beforehand”",
 )  # fmt: skip

@@ -4,6 +4,7 @@ There is one file for each lab, under its name; `engine.py` says what a check co
 """
 
 from checks.a_published_model import attention_on_target, encoder_layer, search_and_test, tokens_attended
+from checks.does_it_help import fix_the_comparison, paired_interval, preregistered, sign_flips
 from checks.engine import Check, Verdict
 from checks.keys import factor_the_projection, key_pooling, redundant_key
 from checks.many_heads import effect_of_a_head, fix_the_heads, many_heads
@@ -18,7 +19,6 @@ from shared.check.lab_05 import gains_by_places, marked_classifier, marks_row
 from shared.check.lab_06 import as_layer, batched_attention, mend_the_batch, what_two_matrices_cost
 from shared.check.lab_07 import all_filters, look_at_the_next_word, scores_of_one_word, twice_the_words
 from shared.check.lab_10 import allowed_places, language_model, next_word_loss, worth_of_context
-from shared.check.lab_11 import mend_the_comparison, paired_interval, sign_flips, told_before
 from shared.check.lab_13 import more_than_the_sum, rollout, without_head
 from shared.check.lab_14 import follow_score, mend_the_game, with_and_without
 from shared.check.lab_15 import mend_the_turns, places_or_words, rotate

@@ -4,32 +4,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from checks import the_block, trials
 from checks.engine import Case, Check
 from checks.many_heads import heads_by_pytorch
-from checks.the_block import (
-    NORM_INSIDE,
-    PARTS,
-    POST_NORM_MISTAKES,
-    batches,
-    block,
-    has_the_parameters,
-    mask_inverted,
-    mask_not_used,
-    post_norm,
-    texts,
-)
-from checks.trials import (
-    changed,
-    draw,
-    ends,
-    half_first,
-    interval_by_sums,
-    normal_quantile,
-    real_tokens,
-    standard_deviation,
-    standard_error,
-    whole_width,
-)
+from checks.trials import changed, draw
 from shared.model import causal_mask
 from shared.published_model import EncoderLayer
 from shared.statistics import mean_and_interval
@@ -43,7 +21,7 @@ SEARCH = "A published model, “A search for heads”"
 
 def layer(**given):
     """The right way, one step of which a known mistake exchanges."""
-    return block(**{"order": post_norm, "activation": F.gelu} | given)
+    return the_block.block(**{"order": the_block.post_norm, "activation": F.gelu} | given)
 
 
 def norm_inside(order):
@@ -74,15 +52,16 @@ def one_head(num_heads, **given):
 encoder_layer = Check(
     reference=lambda **given: layer(**given, attend=heads_by_pytorch),
     solution=EncoderLayer,
-    parts=(*PARTS, "eps"),
-    cases=[*batches(eps=0.1), texts(6, 2, 8, real_tokens([3, 4]), eps=0.02)],
+    parts=(*the_block.PARTS, "eps"),
+    cases=[*the_block.batches(eps=0.1), the_block.texts(6, 2, 8, trials.real_tokens([3, 4]), eps=0.02)],
     mistakes=[
-        *(changed(layer, order=order) for order in (*map(norm_inside, NORM_INSIDE), *POST_NORM_MISTAKES)),
-        *(changed(layer, masks=step) for step in (mask_not_used, mask_inverted)),
+        *(changed(layer, order=norm_inside(order)) for order in the_block.NORM_INSIDE),
+        *(changed(layer, order=order) for order in the_block.POST_NORM_MISTAKES),
+        *(changed(layer, masks=step) for step in (the_block.mask_not_used, the_block.mask_inverted)),
         changed(layer, activation=relu), eps_not_used, one_head,
     ],
     section=LAYER,
-    last_look=lambda answer: has_the_parameters(answer(8, 4, 20, 0.1), EncoderLayer(8, 4, 20, 0.1)),
+    last_look=lambda answer: the_block.has_the_parameters(answer(8, 4, 20, 0.1), EncoderLayer(8, 4, 20, 0.1)),
 )  # fmt: skip
 
 
@@ -178,7 +157,7 @@ def known_shares(texts):
 def by_sums(shares, searched, fresh):
     table = sum(shares([text])[0] for text in searched).tolist()
     layer, head = max(((i, j) for i in range(2) for j in range(3)), key=lambda place: table[place[0]][place[1]])
-    return (layer, head), *interval_by_sums([shares([text])[0, layer, head].item() for text in fresh])
+    return (layer, head), *trials.interval_by_sums([shares([text])[0, layer, head].item() for text in fresh])
 
 
 def of_the_head(shares, layer, head):
@@ -251,7 +230,8 @@ search_and_test = Check(
         changed(search, over_texts=largest_in_one_text), layer_and_head_exchanged, counted_from_one,
         *(changed(search, values=step) for step in (best_head_of_each_text, all_heads_averaged)),
         *(changed(search, finish=step) for step in (
-            standard_error, standard_deviation, normal_quantile, whole_width, ends, half_first)),
+            trials.standard_error, trials.standard_deviation, trials.normal_quantile, trials.whole_width, trials.ends,
+            trials.half_first)),
     ],
     section="A published model, “Does it hold?”",
 )  # fmt: skip

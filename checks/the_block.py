@@ -10,17 +10,10 @@ import torch.nn.functional as F
 from torch import nn
 from torch.overrides import TorchFunctionMode
 
+from checks import trials
 from checks.engine import Case, Check, ForbiddenName, Wrong
 from checks.many_heads import heads, heads_by_pytorch
-from checks.trials import (
-    changed,
-    draw,
-    interval_by_sums,
-    interval_mistakes,
-    real_tokens,
-    seed_mistakes,
-    synthetic_accuracy,
-)
+from checks.trials import changed, draw
 from shared import model
 
 BLOCK = "The block, “The block”"
@@ -151,11 +144,11 @@ def texts(embed_dim, num_heads, hidden_dim, mask, seed=0, attention_mask=None, *
 def batches(**eps):
     """Padding behind and in front, two masks for one layer, no mask, a batch of one, one token."""
     return [
-        texts(6, 2, 12, real_tokens([4, 2]), **eps),
-        texts(6, 2, 12, real_tokens([3, 4], padding_first=True), **eps),
-        texts(8, 4, 10, real_tokens([1, 5, 3], padding_first=True), **eps),
-        texts(4, 1, 7, real_tokens([4, 3])[1:], **eps),
-        texts(6, 3, 9, real_tokens([1, 1]), **eps),
+        texts(6, 2, 12, trials.real_tokens([4, 2]), **eps),
+        texts(6, 2, 12, trials.real_tokens([3, 4], padding_first=True), **eps),
+        texts(8, 4, 10, trials.real_tokens([1, 5, 3], padding_first=True), **eps),
+        texts(4, 1, 7, trials.real_tokens([4, 3])[1:], **eps),
+        texts(6, 3, 9, trials.real_tokens([1, 1]), **eps),
         Case({"features": draw(1, 3, 4)}, {"embed_dim": 4, "num_heads": 2, "hidden_dim": 5, **eps}),
     ]
 
@@ -226,8 +219,8 @@ transformer_block = Check(
     parts=PARTS,
     cases=[
         *batches(),
-        texts(6, 2, 12, real_tokens([4, 4]), 1, model.causal_mask(4)),
-        texts(8, 4, 10, real_tokens([5, 2]), 2, model.causal_mask(5)),
+        texts(6, 2, 12, trials.real_tokens([4, 4]), 1, model.causal_mask(4)),
+        texts(8, 4, 10, trials.real_tokens([5, 2]), 2, model.causal_mask(5)),
     ],
     mistakes=[
         *(changed(block, order=order) for order in (
@@ -436,7 +429,7 @@ def gains(accuracy, part_away, rates, seeds):
 
 
 def intervals(**given):
-    return {rate: interval_by_sums(row) for rate, row in gains(**given).items()}
+    return {rate: trials.interval_by_sums(row) for rate, row in gains(**given).items()}
 
 
 def ablated_minus_whole(**given):
@@ -452,20 +445,22 @@ def one_rate_for_all(**given):
 def gains_accumulated(**given):
     """The gains of earlier learning rates are still in the list. Begin a new list for each rate."""
     row = []
-    return {rate: interval_by_sums(row := row + more) for rate, more in gains(**given).items()}
+    return {rate: trials.interval_by_sums(row := row + more) for rate, more in gains(**given).items()}
 
 
 def pairing_lost(accuracy, part_away, rates, seeds):
     """Both models have an interval of their own. Subtract seed by seed first, then take the interval of the
     differences."""
-    pairs = {r: [interval_by_sums([accuracy(p, r, s) for s in seeds]) for p in ("nothing", part_away)] for r in rates}
+    pairs = {
+        r: [trials.interval_by_sums([accuracy(p, r, s) for s in seeds]) for p in ("nothing", part_away)] for r in rates
+    }
     return {r: (whole[0] - other[0], math.hypot(whole[1], other[1])) for r, (whole, other) in pairs.items()}
 
 
 ablation_by_learning_rate = Check(
     reference=intervals,
     cases=[
-        Case({"accuracy": synthetic_accuracy, "part_away": part, "rates": rates, "seeds": seeds})
+        Case({"accuracy": trials.synthetic_accuracy, "part_away": part, "rates": rates, "seeds": seeds})
         for part, rates, seeds in (
             ("norm", [0.001, 0.01], [0, 1, 2]),
             ("residual", [0.02, 0.001, 0.005], [3, 7]),
@@ -474,7 +469,7 @@ ablation_by_learning_rate = Check(
     ],
     mistakes=[
         ablated_minus_whole, one_rate_for_all, gains_accumulated, pairing_lost,
-        *seed_mistakes(intervals), *interval_mistakes(gains),
+        *trials.seed_mistakes(intervals), *trials.interval_mistakes(gains),
     ],
     section="The block, “Which parts are missed, and when”",
 )  # fmt: skip

@@ -255,7 +255,7 @@ def finished(values_of: Callable, finish: Callable) -> Callable:
 
 
 def standard_error(values):
-    """The half-width is one standard error. Multiply it by the quantile of Student's t; `mean_and_interval` does it."""
+    """The half-width is one standard error. Multiply it by the quantile of Student's t."""
     return values.mean(), values.std() / math.sqrt(len(values))
 
 

@@ -22,9 +22,11 @@ RENAMED = {
     "attention_received": "looked_at",
     "effect_of_a_head": "worth_of_a_head",
     "factor_the_projection": "split_the_map",
+    "fix_the_comparison": "mend_the_comparison",
     "fix_the_heads": "mend_the_heads",
     "lost_to_truncation": "lost_to_the_cut",
     "one_query": "one_question",
+    "preregistered": "told_before",
     "tokens_attended": "breadth",
 }  # new name: name in the archive
 RENAMED = {  # new name: name in the archive

@@ -266,8 +266,8 @@
     const form = make("form"), notice = make("p", { class: "notice", role: "status" });
     const words = make("fieldset", { class: "words" }), heads = make("fieldset", { class: "heads" });
     const label = (text) => make("span", { class: "name" }, text);
-    const back = make("button", { type: "button", class: "back", "aria-label": "Step back" }, "\u2190", label(" Back"));
-    const next = make("button", { type: "button", class: "next", "aria-label": "Step forward" }, label("Next "), "\u2192");
+    const back = make("button", { type: "button", class: "back", "aria-label": "Back one stage" }, "\u2190", label(" Back"));
+    const next = make("button", { type: "button", class: "next", "aria-label": "Next stage" }, label("Next "), "\u2192");
     const places = make("ol"), what = make("p", { class: "what" }), picture = make("div", { class: "picture" });
     const sum = make("p", { class: "sum" }), status = make("p", { class: "spoken", role: "status" });
     const stageBar = make("div", { class: "stages", role: "group", "aria-label": "Stages" }, back, places, next);

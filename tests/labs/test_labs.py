@@ -201,6 +201,14 @@ def test_a_lab_with_a_red_cell_or_a_hidden_one_fails_and_is_named(made, monkeypa
     assert re.search(f"(?s)^{told}", capsys.readouterr().out)
 
 
+def test_processes_is_the_number_of_labs_at_once(monkeypatch):
+    monkeypatch.setenv("PROCESSES", "3")
+    assert make_labs.worker_count() == 3
+    monkeypatch.setenv("PROCESSES", "many")
+    with pytest.raises(SystemExit, match="PROCESSES=many is no number of processes"):
+        make_labs.worker_count()
+
+
 # --- a fork, and the first cell ----------------------------------------------------------------------------------
 
 

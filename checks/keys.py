@@ -5,9 +5,10 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor, nn
 
+from checks import trials
 from checks.engine import Case, Check, Wrong, compare
 from checks.recap_attention import attention_pool, pool, pool_by_pytorch, scaled_by_width
-from checks.trials import MASKS, ONE_REAL_TOKEN, draw, masked
+from checks.trials import draw
 from shared.model import KeyPooling
 
 TWO_STEPS = "Keys, “From one map to two”"
@@ -54,7 +55,7 @@ def tanh_of_keys(ids, mask, features, W_key, query, output):
 def keys_pooled(ids, mask, features, W_key, query, output):
     """The weights average the keys. They belong to the features: keys only decide the weights."""
     x = features(ids)
-    weights = masked(query(W_key(x)).squeeze(2), mask)
+    weights = trials.masked(query(W_key(x)).squeeze(2), mask)
     return output((weights.unsqueeze(2) * W_key(x)).sum(dim=1)).squeeze(1), weights
 
 
@@ -66,7 +67,7 @@ def query_not_used(ids, mask, features, W_key, query, output):
 def one_output_for_each_token(ids, mask, features, W_key, query, output):
     """There is one output for each token. Sum the weighted features over the tokens before `output`."""
     x = features(ids)
-    weights = masked(query(W_key(x)).squeeze(2), mask)
+    weights = trials.masked(query(W_key(x)).squeeze(2), mask)
     return output(weights.unsqueeze(2) * x).squeeze(2), weights
 
 
@@ -100,9 +101,9 @@ key_pooling = Check(
     parts=("features", "W_key", "query", "output"),
     cases=[
         *(texts(*widths, mask, seed) for seed, (widths, mask) in enumerate(
-            zip(((4, 2), (2, 5), (3, 3), (4, 1), (6, 4), (4, 2)), MASKS, strict=True))),
-        texts(4, 2, MASKS[0].flip(0), 6),
-        texts(4, 2, ONE_REAL_TOKEN, 5, scale=16.0),
+            zip(((4, 2), (2, 5), (3, 3), (4, 1), (6, 4), (4, 2)), trials.MASKS, strict=True))),
+        texts(4, 2, trials.MASKS[0].flip(0), 6),
+        texts(4, 2, trials.ONE_REAL_TOKEN, 5, scale=16.0),
     ],
     mistakes=[
         scaled_by_root, tanh_of_keys, keys_pooled, query_not_used, one_output_for_each_token, output_left_out,

@@ -16,31 +16,23 @@ import torch
 
 import checks
 
-RENAMED = {
+RENAMED = {  # new name: name in the archive
+    "ablate_attention": "look_away",
     "ablation_by_learning_rate": "missed_by_rate",
+    "allowed_positions": "allowed_places",
     "attention_on_target": "share_on_aim",
     "attention_received": "looked_at",
     "effect_of_a_head": "worth_of_a_head",
+    "effect_of_context": "worth_of_context",
     "factor_the_projection": "split_the_map",
     "fix_the_comparison": "mend_the_comparison",
     "fix_the_heads": "mend_the_heads",
+    "gains_by_position": "gains_by_places",
     "lost_to_truncation": "lost_to_the_cut",
+    "marker_query": "marks_row",
     "one_query": "one_question",
     "preregistered": "told_before",
     "tokens_attended": "breadth",
-}  # new name: name in the archive
-RENAMED = {  # new name: name in the archive
-    "lost_to_truncation": "lost_to_the_cut",
-    "factor_the_projection": "split_the_map",
-    "attention_received": "looked_at",
-    "one_query": "one_question",
-    "ablate_attention": "look_away",
-    "marker_query": "marks_row",
-    "gains_by_position": "gains_by_places",
-    "fix_the_heads": "mend_the_heads",
-    "effect_of_a_head": "worth_of_a_head",
-    "allowed_positions": "allowed_places",
-    "effect_of_context": "worth_of_context",
 }
 GENERAL = {"Raises", "OtherNumbers", "WrongShape", "WrongType", "NotANumber", "OtherArguments"}
 

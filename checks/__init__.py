@@ -4,6 +4,7 @@ There is one file for each lab, under its name; `engine.py` says what a check co
 """
 
 from checks.a_published_model import attention_on_target, encoder_layer, search_and_test, tokens_attended
+from checks.a_question_from_the_text import gains_by_position, marked_classifier, marker_query
 from checks.does_it_help import fix_the_comparison, paired_interval, preregistered, sign_flips
 from checks.engine import Check, Verdict
 from checks.keys import factor_the_projection, key_pooling, redundant_key
@@ -15,7 +16,6 @@ from checks.the_reviews import encode_batch, lost_to_truncation, unknown_by_size
 from checks.values import ablate_attention, whole_layer
 
 # TODO: the labs below still have their checks in shared.check; each line goes when its lab has moved.
-from shared.check.lab_05 import gains_by_places, marked_classifier, marks_row
 from shared.check.lab_06 import as_layer, batched_attention, mend_the_batch, what_two_matrices_cost
 from shared.check.lab_07 import all_filters, look_at_the_next_word, scores_of_one_word, twice_the_words
 from shared.check.lab_10 import allowed_places, language_model, next_word_loss, worth_of_context

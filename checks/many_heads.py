@@ -5,23 +5,9 @@ import math
 import torch
 from torch import nn
 
+from checks import trials
 from checks.engine import Case, Check, Wrong
-from checks.trials import (
-    MASK_MISTAKES,
-    SCORE_MISTAKES,
-    attend,
-    changed,
-    draw,
-    interval_by_sums,
-    interval_mistakes,
-    masked,
-    nan_for_padding,
-    real_tokens,
-    scaled,
-    seed_mistakes,
-    softmax_over_queries,
-    synthetic_accuracy,
-)
+from checks.trials import changed, draw
 from shared.model import MultiHeadSelfAttention, causal_mask
 
 SPLIT = "Many heads, “Cut the features into heads”"
@@ -37,7 +23,7 @@ def heads_by_pytorch(features, num_heads, W_query, W_key, W_value, W_output, mas
     for other in (attention_mask, None if mask is None else mask[:, None, :]):
         allowed = allowed if other is None else allowed & other  # (batch, tokens, tokens)
     heads = zip(*(W(features).chunk(num_heads, dim=2) for W in (W_query, W_key, W_value)), strict=True)
-    outputs, weights = zip(*(attend(*head, allowed) for head in heads), strict=True)
+    outputs, weights = zip(*(trials.attend(*head, allowed) for head in heads), strict=True)
     output, weights = W_output(torch.cat(outputs, dim=2)), torch.stack(weights, dim=1)
     if mask is None:
         return output, weights
@@ -63,7 +49,7 @@ def both_masks(mask, attention_mask):
 
 def heads(
     features, num_heads, W_query, W_key, W_value, W_output, mask=None, attention_mask=None,
-    split=split, score=scaled, combine=both_masks, weigh=masked, join=join, finish=None,
+    split=split, score=trials.scaled, combine=both_masks, weigh=trials.masked, join=join, finish=None,
 ):  # fmt: skip
     """The right way, one step of which a known mistake exchanges."""
     queries, keys, values = (split(W(features), num_heads) for W in (W_query, W_key, W_value))
@@ -180,7 +166,7 @@ def projected_alike(name, used):
 
 def batch(shape, num_heads, lengths=None, padding_first=False, scale=1.0, **attention_mask):
     """A batch with masks; with `lengths` each text has padding, for else `~mask` would hide whole texts."""
-    mask = real_tokens([*lengths, shape[1]], padding_first)[:-1] if lengths else None
+    mask = trials.real_tokens([*lengths, shape[1]], padding_first)[:-1] if lengths else None
     inputs = {"features": scale * draw(*shape), "mask": mask, **attention_mask}
     return Case(inputs, {"embed_dim": shape[2], "num_heads": num_heads})
 
@@ -234,8 +220,9 @@ many_heads = Check(
         *(changed(heads, combine=step) for step in (
             masks_inverted, attention_mask_ignored, padding_mask_ignored, one_mask_replaces_the_other,
             either_mask_permits, attention_mask_transposed, padded_queries_hidden)),
-        *(changed(heads, score=step) for step in SCORE_MISTAKES),
-        *(changed(heads, weigh=step) for step in (*MASK_MISTAKES, softmax_over_queries, nan_for_padding)),
+        *(changed(heads, score=step) for step in trials.SCORE_MISTAKES),
+        *(changed(heads, weigh=step) for step in trials.MASK_MISTAKES),
+        *(changed(heads, weigh=step) for step in (trials.softmax_over_queries, trials.nan_for_padding)),
         *(changed(heads, finish=step) for step in (no_output_projection, averaged_weights, residual_added)),
         *(projected_alike(*pair) for pair in (
             ("W_value", "W_key"), ("W_key", "W_value"),
@@ -251,7 +238,7 @@ many_heads = Check(
 
 def joined_by_pytorch(queries, keys, values, num_heads, mask):
     """What a padded token gets does not matter."""
-    outputs, weights = attend(*(split(x, num_heads) for x in (queries, keys, values)), mask[:, None, None, :])
+    outputs, weights = trials.attend(*(split(x, num_heads) for x in (queries, keys, values)), mask[:, None, None, :])
     return tuple(rows.masked_fill(~mask[:, :, None], math.nan) for rows in (join(outputs), weights.mean(dim=1)))
 
 
@@ -263,7 +250,7 @@ def block(x, head, num_heads):
     return x.chunk(num_heads, dim=2)[head]
 
 
-def one_by_one(queries, keys, values, num_heads, mask, take=block, width=None, weigh=masked):
+def one_by_one(queries, keys, values, num_heads, mask, take=block, width=None, weigh=trials.masked):
     """The heads in a loop; `width` is that of the scale, head_dim unless given."""
     outputs, all_weights = [], []
     for head in range(num_heads):
@@ -310,7 +297,7 @@ def weights_summed(**given):
 
 
 def projected(shape, num_heads, lengths, padding_first=False, scale=1.0):
-    mask = real_tokens([*lengths, shape[1]], padding_first)[:-1]
+    mask = trials.real_tokens([*lengths, shape[1]], padding_first)[:-1]
     inputs = {name: scale * draw(*shape, seed=seed) for seed, name in enumerate(("queries", "keys", "values"))}
     return Case(inputs | {"num_heads": num_heads, "mask": mask})
 
@@ -333,7 +320,7 @@ fix_the_heads = Check(
                     "has head_dim terms.", "scale_of_all_heads", **WIDTH),
         faults_left("One fault is left: a score of 0 gives padding weight, because exp(0) = 1. Fill with -inf.",
                     "score_of_zero", **WEIGH),
-        *(changed(one_by_one, weigh=step) for step in (*MASK_MISTAKES, softmax_over_queries)
+        *(changed(one_by_one, weigh=step) for step in (*trials.MASK_MISTAKES, trials.softmax_over_queries)
           if step.__name__ != "padding_scored_zero"),  # which is the third fault
         outputs_added, weights_of_one_head, weights_summed,
     ],
@@ -349,7 +336,7 @@ def differences(share_left, seeds, wide=(8, 1), narrow=(2, 2)):
 
 
 def interval(share_left, seeds, **layers):
-    return interval_by_sums(differences(share_left, seeds, **layers), 2.776)
+    return trials.interval_by_sums(differences(share_left, seeds, **layers), 2.776)
 
 
 def two_heads_minus_one(share_left, seeds):
@@ -390,7 +377,7 @@ def pairing_lost(share_left, seeds):
 
 
 def known_share(embed_dim, num_heads, seed):
-    return synthetic_accuracy(embed_dim, num_heads, seed)
+    return trials.synthetic_accuracy(embed_dim, num_heads, seed)
 
 
 def opposite(embed_dim, num_heads, seed):
@@ -399,7 +386,7 @@ def opposite(embed_dim, num_heads, seed):
 
 def with_quantile_of_the_lab(result, share_left, seeds):
     """The quantile with all its digits is as good as 2.776."""
-    exact, told = (interval_by_sums(differences(share_left, seeds), quantile) for quantile in (None, 2.776))
+    exact, told = (trials.interval_by_sums(differences(share_left, seeds), quantile) for quantile in (None, 2.776))
     agree = isinstance(result, (tuple, list)) and len(result) == 2 and abs(float(result[1]) - exact[1]) < 1e-6
     return (result[0], told[1]) if agree else result
 
@@ -412,7 +399,7 @@ effect_of_a_head = Check(
     ],
     mistakes=[
         two_heads_minus_one, width_of_one_head, two_wide_heads, heads_share_eight, one_narrow_head, arguments_exchanged,
-        pairing_lost, *seed_mistakes(interval), *interval_mistakes(differences),
+        pairing_lost, *trials.seed_mistakes(interval), *trials.interval_mistakes(differences),
     ],
     section="Many heads, “Exercise 8.3 (experiment): heads or width?”",
     canonical=with_quantile_of_the_lab,

@@ -5,21 +5,9 @@ import copy
 import torch
 from torch import nn
 
+from checks import trials
 from checks.engine import Case, Check, Wrong
-from checks.trials import (
-    MASK_MISTAKES,
-    MASKS,
-    ONE_REAL_TOKEN,
-    attend,
-    changed,
-    draw,
-    fill_of,
-    interval_mistakes,
-    masked,
-    nan_for_padding,
-    then_zero,
-    weight_for_padding,
-)
+from checks.trials import changed, draw
 from shared import model
 from shared.statistics import mean_and_interval
 
@@ -51,21 +39,16 @@ masked_softmax = Check(
     reference=softmax_by_loops,
     solution=model.masked_softmax,
     cases=[
-        *(Case({"scores": draw(*mask.shape, seed=seed), "mask": mask}) for seed, mask in enumerate(MASKS)),
-        Case({"scores": 3000 * draw(13, 3, seed=5), "mask": ONE_REAL_TOKEN}),
+        *(Case({"scores": draw(*mask.shape, seed=seed), "mask": mask}) for seed, mask in enumerate(trials.MASKS)),
+        Case({"scores": 3000 * draw(13, 3, seed=5), "mask": trials.ONE_REAL_TOKEN}),
     ],
     mistakes=[
-        *MASK_MISTAKES,
-        nan_for_padding,
-        weight_for_padding,
-        fill_of(-1000.0),
-        then_zero(fill_of(-1000.0)),
-        unstable_exponentials,
-        not_normalized,
+        *trials.MASK_MISTAKES, trials.nan_for_padding, trials.weight_for_padding, trials.fill_of(-1000.0),
+        trials.then_zero(trials.fill_of(-1000.0)), unstable_exponentials, not_normalized,
     ],
     section=TWO_MODELS,
     needs_gradient=("scores",),
-)
+)  # fmt: skip
 
 
 # --- attention_pool ------------------------------------------------------------------------------------------------
@@ -74,13 +57,12 @@ masked_softmax = Check(
 def pool_by_pytorch(ids, mask, features, score, output):
     """PyTorch's attention with one query, 1, whose keys are the scores; a text of padding only gets zeros."""
     x = features(ids)
-    pooled, weights = (
-        rows.squeeze(1).nan_to_num() for rows in attend(torch.ones(len(x), 1, 1), score(x), x, mask, 1.0)
-    )
+    found = trials.attend(torch.ones(len(x), 1, 1), score(x), x, mask, scale=1.0)
+    pooled, weights = (rows.squeeze(1).nan_to_num() for rows in found)
     return output(pooled).squeeze(1), weights
 
 
-def pool(ids, mask, features, score, output, weigh=masked):
+def pool(ids, mask, features, score, output, weigh=trials.masked):
     """The right way, one step of which a known mistake exchanges."""
     x = features(ids)
     weights = weigh(score(x).squeeze(2), mask)
@@ -155,11 +137,12 @@ attention_pool = Check(
     solution=model.AttentionPooling,
     parts=("features", "score", "output"),
     cases=[
-        *(texts(9, dim, mask, seed) for seed, (dim, mask) in enumerate(zip((4, 2, 3, 4, 6, 4), MASKS, strict=True))),
-        texts(9, 4, ONE_REAL_TOKEN, 5, scale=30.0),
+        *(texts(9, (4, 2, 3, 4, 6, 4)[seed], mask, seed) for seed, mask in enumerate(trials.MASKS)),
+        texts(9, 4, trials.ONE_REAL_TOKEN, 5, scale=30.0),
     ],
     mistakes=[
-        *(changed(pool, weigh=step) for step in (*MASK_MISTAKES, nan_for_padding, weight_for_padding)),
+        *(changed(pool, weigh=step) for step in trials.MASK_MISTAKES),
+        *(changed(pool, weigh=step) for step in (trials.nan_for_padding, trials.weight_for_padding)),
         weights_not_used, mean_of_weighted, scores_returned, results_exchanged, axis_left, every_axis_squeezed,
         sigmoid_on_output, scaled_by_width,
     ],
@@ -242,7 +225,7 @@ def with_zeros(mask, dim, seed):
 
 masked_mean = Check(
     reference=mean_by_loops,
-    cases=[with_zeros(mask, dim, seed) for seed, (dim, mask) in enumerate(zip((4, 2, 3, 4, 5, 3), MASKS, strict=True))],
+    cases=[with_zeros(mask, (4, 2, 3, 4, 5, 3)[seed], seed) for seed, mask in enumerate(trials.MASKS)],
     mistakes=[
         both_faults_left, axis_of_counts_lost, divided_by_zero, padding_in_the_mean, padding_in_the_sum,
         all_positions_counted, counted_over_the_batch, one_added_to_counts, sum_returned, mean_inverted,
@@ -330,7 +313,7 @@ effect_of = Check(
     ],
     mistakes=[
         unchanged_minus_changed, change_not_applied, changed_alone, sizes_of_effects, ratios, pairing_lost,
-        *interval_mistakes(differences),
+        *trials.interval_mistakes(differences),
     ],
     section="Recap: attention, “Exercise 1.4 (experiment): take the places away from a trained model”",
 )  # fmt: skip

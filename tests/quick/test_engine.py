@@ -1,0 +1,227 @@
+"""Claims about the engine of the checks: it survives whatever the reader's code does, and says what that was."""
+
+import random
+import sys
+import time
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from checks import engine
+from checks.engine import Case, Check, Wrong
+from checks.trials import draw
+
+
+def squared(x):
+    """You squared x."""
+    return x * x
+
+
+double = Check(
+    reference=lambda x: 2 * x,
+    cases=[Case({"x": draw(3, 2)}), Case({"x": draw(5)})],
+    mistakes=[squared],
+    section="Keys, “The task”",
+    needs_gradient=("x",),
+    forbidden=("addmm",),
+)
+
+
+class Layer(nn.Module):
+    """The right answer to `linear`."""
+
+    def __init__(self, d_in, d_out):
+        super().__init__()
+        self.project = nn.Linear(d_in, d_out)
+
+    def forward(self, x, mask):
+        return self.project(x) * mask[:, None]
+
+
+def doubled(x, mask, project):
+    """You doubled it."""
+    return 2 * project(x) * mask[:, None]
+
+
+def case(mask, seed=0, **sizes):
+    return Case({"x": draw(len(mask), 3, seed=seed), "mask": torch.tensor(mask)}, sizes or {"d_in": 3, "d_out": 5})
+
+
+linear = Check(
+    reference=lambda x, mask, project: project(x) * mask[:, None],
+    solution=Layer,
+    parts=("project",),
+    cases=[case([True, False]), case([False, True], 1), case([True], d_in=3, d_out=2)],
+    mistakes=[doubled],
+    section="Keys, “The task”",
+)
+
+
+def layer(forward=None, init=None):
+    """The right layer with another `forward`, or with more in its `__init__`."""
+
+    class Answer(Layer):
+        def __init__(self, d_in, d_out):
+            super().__init__(d_in, d_out)
+            if init:
+                init(self)
+
+    if forward:
+        Answer.forward = forward
+    return Answer
+
+
+class InEitherOrientation(nn.Module):
+    def __init__(self, d_in, d_out):
+        super().__init__()
+        self.project = nn.Parameter(torch.randn(*((d_out, d_in) if d_out == 5 else (d_in, d_out))))
+
+    def forward(self, x, mask):
+        return x @ (self.project if len(self.project) == 3 else self.project.T) * mask[:, None]
+
+
+class WithoutSuper(nn.Module):
+    def __init__(self, d_in, d_out):
+        self.project = nn.Linear(d_in, d_out)
+
+    def forward(self, x, mask):
+        return self.project(x)
+
+
+class OneUnderscore(nn.Module):
+    def _init_(self, d_in, d_out):
+        self.project = nn.Linear(d_in, d_out)
+
+
+class WithoutSelf(Layer):
+    def forward(x, mask):
+        return x
+
+
+class TypedIn(Layer):
+    def __init__(self, d_in, d_out):
+        super().__init__(d_in, 5)
+
+
+class AsList(Layer):
+    def __init__(self, d_in, d_out):
+        super().__init__(d_in, d_out)
+        self.blocks = [nn.Linear(d_in, d_out)]
+
+
+def keeps_the_first_mask(self, x, mask):
+    self.mask = getattr(self, "mask", mask)
+    return self.project(x) * self.mask[: len(x), None]
+
+
+def has_dropout_inside_its_part(self):
+    self.project = nn.Sequential(self.project, nn.Dropout(0.5))
+
+
+def uses_dropout(self, x, mask):
+    return nn.functional.dropout(self.project(x), training=self.training) * mask[:, None]
+
+
+def right(x):
+    return x + x
+
+
+def states():
+    return random.getstate(), np.random.get_state()[1].tolist(), torch.get_rng_state().tolist()
+
+
+def not_done(x):
+    raise NotImplementedError
+
+
+def takes_for_ever(x):
+    while True:
+        try:
+            x = x + 1
+        except Exception:
+            pass
+
+
+def changes(x):
+    x += x
+    return x
+
+
+ANSWERS = [
+    (double, right, ""),
+    (double, lambda x: 2 * x if x.requires_grad else (2 * x).numpy(), ""),  # NumPy will do
+    (double, lambda x: x * torch.ones((), dtype=torch.float32).double() * 2, ""),
+    (double, lambda x: torch.ones(x.shape, dtype=torch.float32).flatten() @ x.flatten() + x, "OtherNumbers"),
+    (double, lambda x: x**2, "squared"),
+    (double, not_done, "not done yet"),
+    (double, takes_for_ever, "OutOfTime"),
+    (double, changes, "ChangesItsInput"),
+    (double, lambda x: None, "ReturnsNothing"),
+    (double, lambda x: (2 * x, x), "WrongType"),
+    (double, lambda x: 2 * x[None], "WrongShape"),
+    (double, lambda x: x / 0 * 0, "NotANumber"),
+    (double, lambda x: sys.exit(), "Raises"),
+    (double, lambda x, y: x, "OtherArguments"),
+    (double, lambda x: 2 * x.addmm(x, x) if False else 2 * x, "ForbiddenName"),
+    (double, Layer, "NotAFunction"),
+    (double, lambda x: (2 * x).detach(), "GradientCutOff"),
+    (linear, Layer, ""),
+    (linear, InEitherOrientation, ""),
+    (linear, lambda x: x, "NotAClass"),
+    (linear, WithoutSuper, "SuperMissing"),
+    (linear, OneUnderscore, "Misspelled"),
+    (linear, WithoutSelf, "OtherArguments"),
+    (linear, TypedIn, "WidthTypedIn"),
+    (linear, AsList, "PlainList"),
+    (linear, layer(lambda self, x, mask: 2 * self.project(x) * mask[:, None]), "doubled"),
+    (linear, layer(init=lambda self: delattr(self, "project")), "PartMissing"),
+    (linear, layer(uses_dropout), "DiffersBetweenCalls"),
+    (linear, layer(init=has_dropout_inside_its_part), "DiffersBetweenCalls"),
+    (linear, layer(keeps_the_first_mask), "OtherNumbers"),
+]
+
+
+@pytest.mark.parametrize(("check", "answer", "mistake"), ANSWERS)
+def test_what_can_be_wrong_in_any_exercise_has_a_sentence(check, answer, mistake, monkeypatch, capfd):
+    monkeypatch.setattr(engine, "SECONDS", 0.5)
+    begin, before = time.monotonic(), states()
+    verdict = check(answer)
+    assert (verdict.mistake or verdict.state) == (mistake or "correct"), verdict
+    assert time.monotonic() - begin < 5 and capfd.readouterr() == ("", "")
+    assert states() == before
+    assert torch.get_default_dtype() == torch.float32 and torch.is_grad_enabled()
+
+
+def test_an_error_comes_with_the_reader_s_own_line():
+    def answer(x):
+        twice = x + x
+        return twice.view(7, 7)
+
+    assert "in the line `return twice.view(7, 7)`: shape '[7, 7]' is invalid" in repr(double(answer))
+
+
+def test_a_general_answer_says_how_many_numbers_differ_where_and_what_to_read():
+    told = repr(double(lambda x: 2 * x + (x == x.flatten()[-1])))
+    assert told.startswith("1 of 6 numbers differ, first at [2, 1]: your code gives ")
+    assert told.endswith(": case 1 (x (3, 2)). Read again: Keys, “The task”.")
+
+
+def test_a_notebook_shows_code_as_code_and_goes_on_with_the_course_s_until_the_answer_is_right(monkeypatch):
+    shown = []
+    monkeypatch.setattr("IPython.display.display", shown.append)
+    mine = layer()
+    assert linear.use(mine) is mine and linear.use(None) is Layer
+    assert shown[0]._repr_html_() == "<p>Correct in all 3 cases.<br>The lab goes on with yours.</p>"
+    assert "<code>self</code>" in linear(WithoutSelf)._repr_html_()
+
+
+def test_where_many_answers_are_right_a_canonical_form_is_compared():
+    def in_order(result, x):
+        if len(result) != len(x):
+            raise Wrong("Give as many numbers as there are.", "too few")
+        return sorted(result)
+
+    ordered = Check(lambda x: [1, 2, 3], [Case({"x": [3, 1, 2]})], [], "Keys, “The task”", canonical=in_order)
+    assert ordered(lambda x: x) and ordered(lambda x: np.array(x)) and ordered(lambda x: x[1:]).mistake == "too few"

@@ -16,7 +16,6 @@ from checks.the_reviews import encode_batch, lost_to_truncation, unknown_by_size
 from checks.values import ablate_attention, whole_layer
 
 # TODO: the labs below still have their checks in shared.check; each line goes when its lab has moved.
-from shared.check.lab_06 import as_layer, batched_attention, mend_the_batch, what_two_matrices_cost
 from shared.check.lab_07 import all_filters, look_at_the_next_word, scores_of_one_word, twice_the_words
 from shared.check.lab_10 import allowed_places, language_model, next_word_loss, worth_of_context
 from shared.check.lab_13 import more_than_the_sum, rollout, without_head

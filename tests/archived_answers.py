@@ -33,6 +33,12 @@ RENAMED = {  # new name: name in the archive
     "one_query": "one_question",
     "preregistered": "told_before",
     "tokens_attended": "breadth",
+    "fix_the_heads": "mend_the_heads",
+    "effect_of_a_head": "worth_of_a_head",
+    "fix_the_batch": "mend_the_batch",
+    "matrix_to_linear": "as_layer",
+    "attend_to_the_next_word": "look_at_the_next_word",
+    "fix_the_game": "mend_the_game",
 }
 GENERAL = {"Raises", "OtherNumbers", "WrongShape", "WrongType", "NotANumber", "OtherArguments"}
 

@@ -170,7 +170,7 @@ def test_the_answer_key_holds_every_solution_and_every_answer_and_the_plan_every
     assert silent == [], "these labs do not say what readers can do after them"
 
 
-@pytest.mark.parametrize("name", ["batched_attention", "mend_the_batch"])
+@pytest.mark.parametrize("name", ["batched_attention", "fix_the_batch"])
 def test_an_otter_test_passes_with_the_solution_and_fails_with_what_was_handed_out_or_is_the_course_s(
     monkeypatch, name
 ):

@@ -57,7 +57,7 @@ encoder_layer = Check(
     mistakes=[
         *(changed(layer, order=norm_inside(order)) for order in the_block.NORM_INSIDE),
         *(changed(layer, order=order) for order in the_block.POST_NORM_MISTAKES),
-        *(changed(layer, masks=step) for step in (the_block.mask_not_used, the_block.mask_inverted)),
+        *(changed(layer, masks=step) for step in (the_block.mask_not_used, *the_block.MASKS_INVERTED)),
         changed(layer, activation=relu), eps_not_used, one_head,
     ],
     section=LAYER,

@@ -119,7 +119,7 @@ def without_absolute_value(means, mean):
 
 def measured_pattern_not_counted(means, mean):
     """Equal means are not counted, so the measured pattern is missing. Count means that are at least as far from 0."""
-    return np.abs(means) > abs(mean) + 1e-12
+    return np.abs(means) > abs(mean)
 
 
 def closer_means_counted(means, mean):

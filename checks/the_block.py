@@ -77,7 +77,15 @@ def attention_mask_not_used(mask, attention_mask):
 
 def mask_inverted(mask, attention_mask):
     """The `mask` is the wrong way round: attention attends to padding only. It is True for a real token."""
+    return ~mask, attention_mask
+
+
+def mask_inverted_if_given(mask, attention_mask):
     return None if mask is None else ~mask, attention_mask
+
+
+mask_inverted_if_given.__doc__ = mask_inverted.__doc__
+MASKS_INVERTED = mask_inverted, mask_inverted_if_given
 
 
 def one_head(num_heads, **given):
@@ -130,9 +138,9 @@ def part_mistakes(order):
 
 def has_the_parameters(made, course):
     """Parameters are loaded by name from PyTorch's layer or from a pretrained model."""
-    if missing := sorted(course.state_dict().keys() - made.state_dict().keys()):
-        raise Wrong(f"The results are right, but the layer has no parameter `{missing[0]}`, to which the lab copies "
-                    "another model's. Build the parts as the exercise names them.", "parameters_missing")  # fmt: skip
+    if missing := course.state_dict().keys() - made.state_dict().keys():
+        raise Wrong(f"The results are right, but the layer has no parameter `{max(missing)}`, so another model "
+                    "cannot be loaded into it. Make the parts as the exercise lists them.", "parameters_missing")  # fmt: skip
 
 
 def texts(embed_dim, num_heads, hidden_dim, mask, seed=0, attention_mask=None, **eps):
@@ -226,7 +234,7 @@ transformer_block = Check(
         *(changed(block, order=order) for order in (
             post_norm, normalized_features_added, normalized_sum_added, sum_of_the_attention_lost, halves_side_by_side,
             *part_mistakes(pre_norm))),
-        *(changed(block, masks=step) for step in (mask_not_used, attention_mask_not_used, mask_inverted)),
+        *(changed(block, masks=step) for step in (mask_not_used, attention_mask_not_used, *MASKS_INVERTED)),
         one_head,
     ],
     section=BLOCK,
@@ -309,7 +317,7 @@ first_block = Check(
     cases=batches(),
     mistakes=[
         *map(several_faults_left, NORM_INSIDE),
-        *(changed(post_norm_output, masks=step) for step in (mask_not_handed_on, mask_inverted)),
+        *(changed(post_norm_output, masks=step) for step in (mask_not_handed_on, *MASKS_INVERTED)),
         *(changed(post_norm_output, order=order) for order in (*NORM_INSIDE, *POST_NORM_MISTAKES)),
     ],
     section=BLOCK,

@@ -6,6 +6,7 @@ There is one file for each lab, under its name; `engine.py` says what a check co
 from checks.engine import Check, Verdict
 from checks.many_heads import effect_of_a_head, fix_the_heads, many_heads
 from checks.recap_attention import attention_pool, effect_of, masked_mean, masked_softmax
+from checks.when_in_doubt import all_filters, attend_to_the_next_word, scores_of_one_word, twice_the_words
 from checks.your_journey import batched_attention, fix_the_batch, matrix_to_linear, what_two_matrices_cost
 
 # TODO: the labs below still have their checks in shared.check; each line goes when its lab has moved.
@@ -14,7 +15,6 @@ from shared.check.lab_02 import key_pooling, redundant_key, slope, split_the_map
 from shared.check.lab_03 import add_queries, looked_at, one_question, sweep
 from shared.check.lab_04 import average_early, look_away, whole_layer
 from shared.check.lab_05 import gains_by_places, marked_classifier, marks_row
-from shared.check.lab_07 import all_filters, look_at_the_next_word, scores_of_one_word, twice_the_words
 from shared.check.lab_09 import first_block, layer_norm, missed_by_rate, transformer_block
 from shared.check.lab_10 import allowed_places, language_model, next_word_loss, worth_of_context
 from shared.check.lab_11 import mend_the_comparison, paired_interval, sign_flips, told_before

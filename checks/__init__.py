@@ -3,6 +3,7 @@
 There is one file for each lab, under its name; `engine.py` says what a check consists of.
 """
 
+from checks.copying_heads import fix_the_game, follow_score, with_and_without
 from checks.engine import Check, Verdict
 from checks.many_heads import effect_of_a_head, fix_the_heads, many_heads
 from checks.recap_attention import attention_pool, effect_of, masked_mean, masked_softmax
@@ -20,6 +21,5 @@ from shared.check.lab_10 import allowed_places, language_model, next_word_loss, 
 from shared.check.lab_11 import mend_the_comparison, paired_interval, sign_flips, told_before
 from shared.check.lab_12 import breadth, encoder_layer, search_and_test, share_on_aim
 from shared.check.lab_13 import more_than_the_sum, rollout, without_head
-from shared.check.lab_14 import follow_score, mend_the_game, with_and_without
 from shared.check.lab_15 import mend_the_turns, places_or_words, rotate
 from shared.check.lab_16 import cached_step, mend_the_blocks, merge, peak_for_each_block

@@ -14,7 +14,7 @@ CHECKS = (
     "cached_step effect_of encode_batch encoder_layer first_block follow_score gains_by_places key_pooling "
     "language_model layer_norm attend_to_the_next_word look_away looked_at lost_to_the_cut many_heads "
     "marked_classifier marks_row masked_mean masked_softmax fix_the_batch mend_the_blocks mend_the_comparison "
-    "mend_the_game fix_the_heads mend_the_turns merge missed_by_rate more_than_the_sum next_word_loss one_question "
+    "fix_the_game fix_the_heads mend_the_turns merge missed_by_rate more_than_the_sum next_word_loss one_question "
     "paired_interval peak_for_each_block places_or_words redundant_key rollout rotate scores_of_one_word "
     "search_and_test share_on_aim sign_flips slope split_the_map sweep told_before transformer_block "
     "twice_the_words unknown_by_size what_two_matrices_cost whole_layer with_and_without without_head "

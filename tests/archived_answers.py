@@ -16,7 +16,13 @@ import torch
 
 import checks
 
-RENAMED = {"fix_the_heads": "mend_the_heads", "effect_of_a_head": "worth_of_a_head"}  # new name: name in the archive
+RENAMED = {  # new name: name in the archive
+    "fix_the_heads": "mend_the_heads",
+    "effect_of_a_head": "worth_of_a_head",
+    "fix_the_blocks": "mend_the_blocks",
+    "fix_the_rotation": "mend_the_turns",
+    "positions_or_words": "places_or_words",
+}
 GENERAL = {"Raises", "OtherNumbers", "WrongShape", "WrongType", "NotANumber", "OtherArguments"}
 
 

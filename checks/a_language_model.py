@@ -273,9 +273,8 @@ next_word_loss = Check(
 
 def allowed_by_loops(mask, window_size):
     tokens = range(mask.shape[1])
-    return torch.tensor(
-        [[[bool(real[j]) and i - window_size < j <= i for j in tokens] for i in tokens] for real in mask]
-    )
+    rows = [[[bool(real[j]) and i - window_size < j <= i for j in tokens] for i in tokens] for real in mask]
+    return torch.tensor(rows)
 
 
 def in_window(distance, window_size):
@@ -372,8 +371,8 @@ allowed_positions = Check(
     ],
     mistakes=[
         *(changed(allowed, near=step) for step in (
-            no_window, window_on_both_sides, window_ahead, not_causal, own_position_hidden,
-            window_too_wide, window_too_narrow)),
+            no_window, window_on_both_sides, window_ahead, not_causal, own_position_hidden, window_too_wide,
+            window_too_narrow)),
         *(changed(allowed, real=step) for step in (
             padding_allowed, mask_on_queries, padded_queries_hidden, mask_inverted)),
         hidden_marked, batch_axis_missing,
@@ -401,7 +400,7 @@ class Reader:
         loss = self.level + self.rise * (not same[:, : -self.near].all())
         other_changes = [
             not same[:, -self.near :].all(),
-            same[:, : self.near].all() and not same.all(),
+            same[:, : self.near].all() and not same[:, -self.near :].all(),
             not torch.equal(*words),
             torch.equal(pieces[:, : -self.near], self.pieces[:, : -self.near].flip(1)),
         ]

@@ -6,26 +6,14 @@ import torch
 from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
+from checks import trials
 from checks.engine import Case, Check, Wrong
-from checks.trials import (
-    MASK_MISTAKES,
-    SCORE_MISTAKES,
-    attend,
-    changed,
-    draw,
-    interval_by_sums,
-    interval_mistakes,
-    masked,
-    real_tokens,
-    scaled,
-    seed_mistakes,
-    synthetic_accuracy,
-)
+from checks.trials import changed, draw, masked, real_tokens, scaled
 from shared.model import SelfAttention, TokenFeatures, masked_softmax, weighted_sum
 from shared.statistics import mean_and_interval
 
 OWN_QUERY = "A question from the text, “The mark's own query”"
-SCALE_MISTAKES = SCORE_MISTAKES[:5]  # what goes wrong with the root, when there is only one query
+SCALE_MISTAKES = trials.SCORE_MISTAKES[:5]  # what goes wrong with the root, when there is only one query
 MARKER = 3  # the id of <MARK>
 
 
@@ -117,7 +105,7 @@ class MarkedSelfAttentionClassifier(nn.Module):
 
 def row_by_pytorch(x, mask, position, W_query, W_key, W_value):
     """The row at one position of each text, of PyTorch's whole layer: (batch, d_v) and (batch, tokens)."""
-    rows = attend(W_query(x), W_key(x), W_value(x), mask)
+    rows = trials.attend(W_query(x), W_key(x), W_value(x), mask)
     return tuple(torch.stack([one[at] for one, at in zip(of_all, position, strict=True)]) for of_all in rows)
 
 
@@ -227,7 +215,7 @@ marked_classifier = Check(
     ],
     mistakes=[
         *(changed(classify, pick=step) for step in PICKS),
-        *(changed(classify, weigh=step) for step in MASK_MISTAKES),
+        *(changed(classify, weigh=step) for step in trials.MASK_MISTAKES),
         *(changed(classify, score=step) for step in SCALE_MISTAKES),
         position_left_out, column_of_marker, value_of_marker, weights_not_used, marker_hidden, scores_returned,
         results_exchanged,
@@ -276,7 +264,7 @@ def keys_averaged(features, mask, position, W_query, W_key, W_value):
 
 def all_rows_averaged(features, mask, position, W_query, W_key, W_value):
     """The outputs of all tokens are averaged. The exercise asks for the output at the marker's position alone."""
-    return attend(features @ W_query, features @ W_key, features @ W_value, mask)[0].mean(dim=1)
+    return trials.attend(features @ W_query, features @ W_key, features @ W_value, mask)[0].mean(dim=1)
 
 
 def marked_features(mask, position, dim, key_dim, value_dim, seed=0, scale=1.0):
@@ -303,7 +291,7 @@ marker_query = Check(
     ],
     mistakes=[
         *(changed(output_at, pick=step) for step in PICKS),
-        *(changed(output_at, weigh=step) for step in MASK_MISTAKES),
+        *(changed(output_at, weigh=step) for step in trials.MASK_MISTAKES),
         *(changed(output_at, score=step) for step in SCALE_MISTAKES),
         column_not_row, own_value, features_averaged, keys_averaged, all_rows_averaged,
     ],
@@ -319,7 +307,8 @@ KINDS = ((True, True), (True, False), (False, True))
 
 def gains_by_sums(train, seeds):
     return {
-        kind: interval_by_sums([train(*kind, seed) - train(False, False, seed) for seed in seeds]) for kind in KINDS
+        kind: trials.interval_by_sums([train(*kind, seed) - train(False, False, seed) for seed in seeds])
+        for kind in KINDS
     }
 
 
@@ -379,11 +368,14 @@ def pairing_lost(train, seeds):
 
 gains_by_position = Check(
     reference=gains_by_sums,
-    cases=[Case({"train": synthetic_accuracy, "seeds": seeds}) for seeds in ([0, 1, 2], [3, 1, 4, 15, 9], [2, 7])],
+    cases=[
+        Case({"train": trials.synthetic_accuracy, "seeds": seeds})
+        for seeds in ([0, 1, 2], [3, 1, 4, 15, 9], [2, 7])
+    ],
     mistakes=[
         query_and_key_exchanged, loss_not_gain, another_baseline, baseline_left_out, baseline_with_one_seed,
         earlier_kinds_left_in, pairing_lost,
-        *seed_mistakes(lambda **given: intervals(gains(**given))), *interval_mistakes(gains),
+        *trials.seed_mistakes(lambda **given: intervals(gains(**given))), *trials.interval_mistakes(gains),
     ],
     section="A question from the text, “Exercise 5.3 (experiment): who needs positions?”",
 )  # fmt: skip

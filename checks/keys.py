@@ -5,9 +5,10 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor, nn
 
+from checks import trials
 from checks.engine import Case, Check, Wrong, compare
 from checks.recap_attention import attention_pool, pool, pool_by_pytorch, scaled_by_width
-from checks.trials import MASKS, ONE_REAL_TOKEN, draw, masked
+from checks.trials import draw
 from shared.model import KeyPooling
 
 TWO_STEPS = "Keys, “From one map to two”"
@@ -54,7 +55,7 @@ def tanh_of_keys(ids, mask, features, W_key, query, output):
 def keys_pooled(ids, mask, features, W_key, query, output):
     """The weights average the keys. They belong to the features: keys only decide the weights."""
     x = features(ids)
-    weights = masked(query(W_key(x)).squeeze(2), mask)
+    weights = trials.masked(query(W_key(x)).squeeze(2), mask)
     return output((weights.unsqueeze(2) * W_key(x)).sum(dim=1)).squeeze(1), weights
 
 
@@ -66,7 +67,7 @@ def query_not_used(ids, mask, features, W_key, query, output):
 def one_output_for_each_token(ids, mask, features, W_key, query, output):
     """There is one output for each token. Sum the weighted features over the tokens before `output`."""
     x = features(ids)
-    weights = masked(query(W_key(x)).squeeze(2), mask)
+    weights = trials.masked(query(W_key(x)).squeeze(2), mask)
     return output(weights.unsqueeze(2) * x).squeeze(2), weights
 
 
@@ -100,9 +101,9 @@ key_pooling = Check(
     parts=("features", "W_key", "query", "output"),
     cases=[
         *(texts(*widths, mask, seed) for seed, (widths, mask) in enumerate(
-            zip(((4, 2), (2, 5), (3, 3), (4, 1), (6, 4), (4, 2)), MASKS, strict=True))),
-        texts(4, 2, MASKS[0].flip(0), 6),
-        texts(4, 2, ONE_REAL_TOKEN, 5, scale=16.0),
+            zip(((4, 2), (2, 5), (3, 3), (4, 1), (6, 4), (4, 2)), trials.MASKS, strict=True))),
+        texts(4, 2, trials.MASKS[0].flip(0), 6),
+        texts(4, 2, trials.ONE_REAL_TOKEN, 5, scale=16.0),
     ],
     mistakes=[
         scaled_by_root, tanh_of_keys, keys_pooled, query_not_used, one_output_for_each_token, output_left_out,
@@ -153,8 +154,8 @@ def key_bias_summed(centre, W_key, b_key, query, b_query):
 
 
 def both_summed(centre, W_key, b_key, query, b_query):
-    """One fault is left: the centre is subtracted, but the sum is not one with the query. Each part of a key meets the
-    query: a dot product."""
+    """One fault is left: the numbers of the key's bias and of the centre's key are summed, without the query. The query
+    meets each of them: a dot product."""
     return (b_key - centre @ W_key).sum() + b_query
 
 
@@ -205,22 +206,22 @@ redundant_key = Check(
 
 
 def products_with_queries(result, w, query, other):
-    """Many matrices are right: what counts is their products with both queries, (dim, 2)."""
+    """Many matrices are right: what counts is their products with both queries, (dim,) each."""
     shape = (len(w), len(query))
     if isinstance(result, Tensor) and result.shape == shape[::-1] != shape:
         raise Wrong(f"The matrix is transposed: it has shape {shape[::-1]} instead of (dim, key_dim), {shape}.",
                     "matrix_transposed")  # fmt: skip
     compare(result, torch.full(shape, torch.nan).to(w), f"`W_key`, for {shape[0]} features and key_dim = {shape[1]}")
-    products = result.to(w) @ torch.stack([query, other], dim=1)
-    finds_w, finds_nothing = (torch.allclose(*pair, atol=1e-6) for pair in zip(
-        products.T, (w, torch.zeros_like(w)), strict=True))  # fmt: skip
+    by_query, by_other = result @ query.to(result), result @ other.to(result)  # (dim,) each
+    finds_w = torch.allclose(by_query, w.to(result), atol=1e-4)
+    finds_nothing = torch.allclose(by_other, torch.zeros_like(by_other), atol=1e-4)
     if finds_w and not finds_nothing:
         raise Wrong("`query` gives w, but `other` does not give 0. The rows of `W_key` must be orthogonal to `other`: "
                     "subtract from `query` its projection on `other`.", "other_not_zero")  # fmt: skip
     if finds_nothing and not finds_w:
         raise Wrong("`other` gives 0, but `query` does not give w. Divide by the dot product of `query` with the "
                     "direction of the rows.", "query_not_undone")  # fmt: skip
-    return products
+    return {"W_key @ query": by_query, "W_key @ other": by_other}
 
 
 def other_not_zero_and_not_divided(w, query, other):
@@ -245,7 +246,7 @@ def two_queries(dim, query, other, seed):
 
 
 factor_the_projection = Check(
-    reference=lambda w, query, other: torch.stack([w, torch.zeros_like(w)], dim=1),
+    reference=lambda w, query, other: {"W_key @ query": w, "W_key @ other": torch.zeros_like(w)},
     cases=[
         *(two_queries(6, *draw(2, key_dim, seed=10 + n), seed=n) for n, key_dim in enumerate((3, 2, 9))),
         two_queries(1, *draw(2, 4, seed=20), seed=4),

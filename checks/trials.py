@@ -241,21 +241,21 @@ SCORE_MISTAKES = (
 # --- experiments: `values_of(**inputs)` gives the values of which mean and half-width are asked, or a dict of such --
 
 
-def finished(values_of: Callable, finish: Callable) -> Callable:
-    """An experiment that ends with `finish(values)`, under its name and with its sentence."""
+def finished(values_of: Callable, finish: Callable, **settings: Any) -> Callable:
+    """An experiment that ends with `finish(values, **settings)`, under its name and with its sentence."""
 
     def mistake(**given: Any) -> Any:
         values = values_of(**given)
         if isinstance(values, dict):
-            return {key: finish(torch.as_tensor(row, dtype=torch.float64)) for key, row in values.items()}
-        return finish(torch.as_tensor(values, dtype=torch.float64))
+            return {key: finish(torch.as_tensor(row, dtype=torch.float64), **settings) for key, row in values.items()}
+        return finish(torch.as_tensor(values, dtype=torch.float64), **settings)
 
     mistake.__name__, mistake.__doc__ = finish.__name__, finish.__doc__
     return mistake
 
 
 def standard_error(values):
-    """The half-width is one standard error. Multiply it by the quantile of Student's t; `mean_and_interval` does it."""
+    """The half-width is one standard error. Multiply it by the quantile of Student's t."""
     return values.mean(), values.std() / math.sqrt(len(values))
 
 
@@ -269,21 +269,21 @@ def normal_quantile(values):
     return values.mean(), 1.96 * values.std() / math.sqrt(len(values))
 
 
-def whole_width(values):
+def whole_width(values, interval=mean_and_interval):
     """The second number is the whole width of the interval, twice what is asked."""
-    mean, half = mean_and_interval(values)
+    mean, half = interval(values)
     return mean, 2 * half
 
 
-def ends(values):
+def ends(values, interval=mean_and_interval):
     """The two ends of the interval are returned instead of mean and half-width."""
-    mean, half = mean_and_interval(values)
+    mean, half = interval(values)
     return mean - half, mean + half
 
 
-def half_first(values):
+def half_first(values, interval=mean_and_interval):
     """Mean and half-width are returned in the wrong order."""
-    return mean_and_interval(values)[::-1]
+    return interval(values)[::-1]
 
 
 def values_returned(values):
@@ -295,6 +295,45 @@ def interval_mistakes(values_of: Callable) -> list[Callable]:
     """The wrong ways to make mean and half-width of the right values."""
     ways = (standard_error, standard_deviation, normal_quantile, whole_width, ends, half_first, values_returned)
     return [finished(values_of, way) for way in ways]
+
+
+def two_standard_errors(values):
+    """The right way in an exercise that asks for two standard errors in place of Student's t."""
+    return values.mean(), 2 * values.std() / math.sqrt(len(values))
+
+
+def one_standard_error(values):
+    """The half-width is one standard error; the exercise asks for two."""
+    return values.mean(), values.std() / math.sqrt(len(values))
+
+
+def root_of_n_left_out(values):
+    """The half-width is two standard deviations. The mean of n values varies less: divide by sqrt(n)."""
+    return values.mean(), 2 * values.std()
+
+
+def divided_by_n(values):
+    """The half-width is divided by n instead of sqrt(n)."""
+    return values.mean(), 2 * values.std() / len(values)
+
+
+def ddof_zero(values):
+    """The standard deviation divides by n. An estimate from a sample divides by n - 1: in NumPy, `std(ddof=1)`."""
+    return values.mean(), 2 * values.std(correction=0) / math.sqrt(len(values))
+
+
+def students_t(values):
+    """The half-width uses the quantile of Student's t. Here the exercise asks for two standard errors."""
+    return mean_and_interval(values)
+
+
+def two_standard_errors_mistakes(values_of: Callable) -> list[Callable]:
+    """The wrong ways to make mean and two standard errors of the right values."""
+    ways = (one_standard_error, root_of_n_left_out, divided_by_n, ddof_zero, students_t, values_returned)
+    mistakes = [finished(values_of, way) for way in ways]
+    return mistakes + [
+        finished(values_of, way, interval=two_standard_errors) for way in (whole_width, ends, half_first)
+    ]
 
 
 def seed_mistakes(answer: Callable) -> list[Callable]:

@@ -1,7 +1,7 @@
-"""The package that labs import: data, models, training, figures, checks.
+"""The package that labs import: data, models, training, figures.
 
-A review goes through `reviews` (text to tokens), `data` (tokens to batches), a model of `model`, and `training`.
-Beside them: `language_model` and `published_model`; `fast`, the layers of `model` for training; `inputs`, what layers
-cannot take; `kept`, trainings that need not be made again; `measure`, memory; `figures` and `check` for the labs;
-`judge`, a verdict on a text that somebody types; `scale`, large data and long runs.
+A review goes through `reviews` (text to tokens), `data` (tokens to batches), a model of `model`, and `training`, of
+which `train` is the command for torchrun. Beside them: `statistics` of several runs; `language_model` and
+`published_model`; `inputs`, sentences for inputs that layers cannot take; `measure`, memory; `figures` for the
+labs; `judge`, a prediction for a text that somebody types.
 """

@@ -1,6 +1,6 @@
-"""From tokens to batches: vocabulary, examples with another review in front, batches of similar length.
+"""From tokens to batches: vocabulary, examples with a distractor, batches of examples of similar length.
 
-`shared.reviews` loads and tokenises; what the labs need of it can be had here too.
+`shared.reviews` loads and tokenizes; what the labs need of it can be imported from here too.
 """
 
 from collections.abc import Iterator, Sequence
@@ -9,95 +9,96 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 
-from shared.reviews import Reviews, Settings, Split, load_reviews, tokenize
+from shared.reviews import EncodedReviews, Reviews, Settings, TokenizedReviews, load_reviews, tokenize
 from shared.reviews import read_movies as read_movies
 from shared.reviews import start_lab as start_lab
 from shared.reviews import tokenized as tokenized
 
 PAD, UNK = 0, 1
-SEPARATOR, MARK = "<SEP>", "<MARK>"
-REVIEW_TOKENS = 128  # each review's fair half of a window of 256 tokens
+SEPARATOR, MARKER = "<SEP>", "<MARK>"
+NO_DISTRACTOR, NO_MARKER = -1, PAD
+REVIEW_TOKENS = 128  # half of a window of 256 tokens for each of two reviews
 
 
 # --- vocabulary and ids ------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
 class Vocabulary:
-    """The words a model knows; a word's id is its place. `<PAD>` is 0, `<UNK>`, any unknown word, is 1."""
+    """The words a model knows; a word's id is its index. `<PAD>` is 0; `<UNK>`, any unknown word, is 1."""
 
-    words: list[str]
-
-    def __post_init__(self):
-        object.__setattr__(self, "_ids", {word: place for place, word in enumerate(self.words)})
+    def __init__(self, words: list[str]):
+        self.words = words
+        self.ids = {word: index for index, word in enumerate(words)}
 
     def __len__(self):
         return len(self.words)
 
     def __contains__(self, word: str):
-        return word in self._ids
+        return word in self.ids
 
     def id(self, word: str) -> int:
         """The id of a word, `UNK` for an unknown one."""
-        return self._ids.get(word, UNK)
+        return self.ids.get(word, UNK)
 
     def encode(self, text: str) -> list[int]:
         """The ids of a text's tokens."""
         return [self.id(word) for word in tokenize(text)]
 
     def decode(self, ids: Sequence[int]) -> list[str]:
-        """The words that the ids stand for."""
-        return [self.words[place] for place in ids]
+        """The words with these ids."""
+        return [self.words[index] for index in ids]
 
 
-def build_vocabulary(split: Split, min_count: int = 2, special: Sequence[str] = ()) -> Vocabulary:
-    """Collect the words seen at least `min_count` times, the most frequent first, equals in alphabetical order.
+def build_vocabulary(reviews: TokenizedReviews, min_count: int = 2, special: Sequence[str] = ()) -> Vocabulary:
+    """Collect the words seen at least `min_count` times, the most frequent first, ties in alphabetical order.
 
-    Give it the training split alone. `special` tokens follow `<PAD>` and `<UNK>`.
+    Give it the training split only. `special` tokens follow `<PAD>` and `<UNK>`.
     """
-    counts = np.bincount(split.ids, minlength=len(split.words)).tolist()  # (words,)
-    kept = sorted((-count, word) for word, count in zip(split.words, counts, strict=True) if count >= min_count)
-    return Vocabulary(["<PAD>", "<UNK>", *special, *(word for _, word in kept)])
+    counts = np.bincount(reviews.ids, minlength=len(reviews.words)).tolist()  # (words,)
+    frequent = sorted((-count, word) for word, count in zip(reviews.words, counts, strict=True) if count >= min_count)
+    return Vocabulary(["<PAD>", "<UNK>", *special, *(word for _, word in frequent)])
 
 
-def encode(split: Split, vocabulary: Vocabulary, cut: int | None = REVIEW_TOKENS, drop_unknown: bool = False) -> Split:
-    """The same reviews in ids of the vocabulary, each cut to its first `cut` tokens (None: whole).
+def encode(reviews: TokenizedReviews, vocabulary: Vocabulary, max_tokens: int | None = REVIEW_TOKENS) -> EncodedReviews:
+    """The reviews in ids of the vocabulary, truncated to `max_tokens` tokens (None: whole).
 
-    Args:
-        drop_unknown: leave out reviews without a known word.
+    Reviews without a known word are left out.
 
     Raises:
-        ValueError: a text holds no known word, and `drop_unknown` is not set; or none of the texts holds one.
+        ValueError: no review holds a known word, or `max_tokens` is below 1.
     """
-    id_of = np.array([vocabulary.id(word) for word in split.words], dtype=np.int32)  # (words,)
-    encoded = replace(split, ids=id_of[split.ids], words=vocabulary.words, texts=None, rows=None)
-    known = np.array([(encoded[row] != UNK).any() for row in range(len(split))])  # (reviews,)
-    unknown = np.flatnonzero(~known)
-    if len(unknown) and not drop_unknown:
-        words = " ".join(split.words[place] for place in split[unknown[0]])
-        raise ValueError(
-            f"{len(unknown)} of {len(split)} texts hold no word of the vocabulary; the first is row {unknown[0]}: "
-            f"{(split.texts[unknown[0]] if split.texts else words)[:60]!r}. "
-            "Mend or remove them, or pass drop_unknown=True to leave them out."
-        )
-    if len(unknown) == len(split):
-        raise ValueError(f"None of the {len(split)} texts holds a word of the vocabulary; is it the right one?")
-    return encoded.take(np.flatnonzero(known), cut)
+    id_of = np.array([vocabulary.id(word) for word in reviews.words], dtype=np.int32)  # (words,)
+    encoded = EncodedReviews(id_of[reviews.ids], reviews.offsets, reviews.labels, len(vocabulary))
+    known = [(encoded[row] != UNK).any() for row in range(len(reviews))]
+    if not any(known):
+        raise ValueError(f"None of the {len(reviews)} texts holds a word of the vocabulary; is it the right one?")
+    return encoded.select(np.flatnonzero(known), max_tokens)
 
 
-def prepare(settings: Settings, cut: int | None = REVIEW_TOKENS) -> Reviews:
-    """Load reviews, build the vocabulary from the training split, and encode all splits (lab 0, step by step).
+@dataclass(frozen=True)
+class PreparedReviews:
+    """Three splits in the ids of a vocabulary, and whom to cite for the texts."""
 
-    The vocabulary holds the special tokens `<SEP>` and `<MARK>` too, which lab 5 puts in front of reviews.
+    train: EncodedReviews
+    validation: EncodedReviews
+    test: EncodedReviews
+    vocabulary: Vocabulary
+    citation: str
+
+
+def load_prepared(settings: Settings, max_tokens: int | None = REVIEW_TOKENS) -> PreparedReviews:
+    """Load reviews and `prepare` them."""
+    return prepare(load_reviews(settings.source, settings.scale), max_tokens)
+
+
+def prepare(reviews: Reviews, max_tokens: int | None = REVIEW_TOKENS) -> PreparedReviews:
+    """Build the vocabulary from the training split and encode all splits (step by step in *The reviews*).
+
+    The vocabulary also holds the special tokens `<SEP>` and `<MARK>`, which `marked_examples` puts before reviews.
     """
-    return prepare_reviews(load_reviews(settings.source, settings.scale), cut)
-
-
-def prepare_reviews(reviews: Reviews, cut: int | None = REVIEW_TOKENS) -> Reviews:
-    """`prepare` for reviews that are loaded already."""
-    vocabulary = build_vocabulary(reviews.train, special=(SEPARATOR, MARK))
-    parts = (reviews.train, reviews.validation, reviews.test)
-    return Reviews(*(encode(part, vocabulary, cut, True) for part in parts), reviews.citation, vocabulary)
+    vocabulary = build_vocabulary(reviews.train, special=(SEPARATOR, MARKER))
+    splits = (encode(split, vocabulary, max_tokens) for split in (reviews.train, reviews.validation, reviews.test))
+    return PreparedReviews(*splits, vocabulary, reviews.citation)
 
 
 # --- examples: a review, alone or with a distractor --------------------------------------------------------------
@@ -105,45 +106,41 @@ def prepare_reviews(reviews: Reviews, cut: int | None = REVIEW_TOKENS) -> Review
 
 @dataclass(frozen=True)
 class Examples:
-    """Which reviews stand in each example: the labelled one and, unless -1, its distractor.
+    """Which reviews make up each example: the labelled one and perhaps a distractor, each perhaps after a marker."""
 
-    `before_labelled` and `before_distractor` are ids of special tokens put in front of a part; PAD puts none.
-    """
-
-    reviews: Split
+    reviews: EncodedReviews
     labelled: np.ndarray  # (examples,) rows of `reviews`
-    distractor: np.ndarray  # (examples,) rows of `reviews`, -1 for none
+    distractor: np.ndarray  # (examples,) rows of `reviews`, or NO_DISTRACTOR
     distractor_first: np.ndarray  # (examples,) bool
-    before_labelled: np.ndarray  # (examples,) ids
-    before_distractor: np.ndarray  # (examples,) ids
+    marker_of_labelled: np.ndarray  # (examples,) id of a special token before the labelled review, or NO_MARKER
+    marker_of_distractor: np.ndarray  # (examples,) likewise
 
     def __len__(self):
         return len(self.labelled)
 
     def __getitem__(self, row: int) -> np.ndarray:
         """The ids of one example, (tokens,)."""
-        return self.joined(row)[0]
+        return self.concatenated(row)[0]
 
-    def joined(self, row: int) -> tuple[np.ndarray, slice]:
-        """The ids of one example, (tokens,), and where among them the labelled review stands, with its mark."""
-        labelled = self._part(self.before_labelled[row], self.labelled[row])
-        if self.distractor[row] < 0:
+    def concatenated(self, row: int) -> tuple[np.ndarray, slice]:
+        """The ids of one example, (tokens,), and where the labelled review is among them, with its marker."""
+        labelled = self._part(self.marker_of_labelled[row], self.labelled[row])
+        if self.distractor[row] == NO_DISTRACTOR:
             return labelled, slice(0, len(labelled))
-        distractor = self._part(self.before_distractor[row], self.distractor[row])
-        both, begin = (
-            ([distractor, labelled], len(distractor)) if self.distractor_first[row] else ([labelled, distractor], 0)
-        )
-        return np.concatenate(both), slice(begin, begin + len(labelled))
+        distractor = self._part(self.marker_of_distractor[row], self.distractor[row])
+        if self.distractor_first[row]:
+            return np.concatenate([distractor, labelled]), slice(len(distractor), len(distractor) + len(labelled))
+        return np.concatenate([labelled, distractor]), slice(0, len(labelled))
 
-    def _part(self, before: int, row: int) -> np.ndarray:
+    def _part(self, marker: int, row: int) -> np.ndarray:
         ids = self.reviews[row]
-        return ids if before == PAD else np.concatenate([[before], ids])
+        return ids if marker == NO_MARKER else np.concatenate([[marker], ids])
 
     def __add__(self, other: "Examples") -> "Examples":
         """The examples of both, which must be made of the same reviews."""
         if other.reviews is not self.reviews:
-            raise ValueError("Examples can be joined only when they are made of the same reviews.")
-        names = ("labelled", "distractor", "distractor_first", "before_labelled", "before_distractor")
+            raise ValueError("Examples can be added only when they are made of the same reviews.")
+        names = ("labelled", "distractor", "distractor_first", "marker_of_labelled", "marker_of_distractor")
         return replace(self, **{name: np.concatenate([getattr(self, name), getattr(other, name)]) for name in names})
 
     @property
@@ -153,33 +150,82 @@ class Examples:
 
     @property
     def part_lengths(self) -> tuple[np.ndarray, np.ndarray]:
-        """Tokens of the labelled part and of the distractor, special tokens included, (examples,) each."""
+        """Tokens of the labelled part and of the distractor, markers included, (examples,) each."""
         lengths = self.reviews.lengths
-        labelled = lengths[self.labelled] + (self.before_labelled != PAD)
-        distractor = lengths[self.distractor] + (self.before_distractor != PAD)
-        return labelled, np.where(self.distractor < 0, 0, distractor)
+        labelled = lengths[self.labelled] + (self.marker_of_labelled != NO_MARKER)
+        distractor = lengths[self.distractor] + (self.marker_of_distractor != NO_MARKER)
+        return labelled, np.where(self.distractor == NO_DISTRACTOR, 0, distractor)
 
     @property
     def lengths(self) -> np.ndarray:
         """Tokens of each example, (examples,)."""
         return sum(self.part_lengths)
 
+    def batch_rows(self, batch_size: int, seed: int) -> list[np.ndarray]:
+        """The rows of each batch of an epoch, (batch,) each: random, but of similar length.
 
-def plain_examples(reviews: Split, before_labelled: int = PAD) -> Examples:
+        Raises:
+            ValueError: a batch size below 1, or ids outside the vocabulary.
+        """
+        self._check(batch_size)
+        # Sort by length within random pools of 50 batches, then shuffle the batches.
+        lengths, random = self.lengths, np.random.default_rng(seed)
+        order = random.permutation(len(lengths))
+        rows = []
+        for begin in range(0, len(order), 50 * batch_size):
+            pool = order[begin : begin + 50 * batch_size]
+            pool = pool[np.argsort(lengths[pool], kind="stable")]
+            rows += np.array_split(pool, range(batch_size, len(pool), batch_size))
+        return [rows[index] for index in random.permutation(len(rows))]
+
+    def batch_rows_by_length(self, batch_size: int) -> list[np.ndarray]:
+        """The rows of each batch, (batch,) each, from the shortest examples to the longest.
+
+        Raises:
+            ValueError: a batch size below 1, or ids outside the vocabulary.
+        """
+        self._check(batch_size)
+        return np.array_split(np.argsort(self.lengths, kind="stable"), range(batch_size, len(self), batch_size))
+
+    def _check(self, batch_size: int) -> None:
+        if batch_size < 1:
+            raise ValueError(f"batch_size is {batch_size}; it accepts 1 or more.")
+        low, high, size = self.reviews.ids.min(), self.reviews.ids.max(), self.reviews.vocabulary_size
+        if low <= PAD or high >= size:
+            raise ValueError(
+                f"The ids run from {low} to {high}; tokens have ids from {PAD + 1} to {size - 1} in this vocabulary. "
+                "Encode the texts with the vocabulary of the model."
+            )
+
+    def batch(self, rows: np.ndarray) -> "Batch":
+        """The examples in these rows as one batch, (batch, tokens)."""
+        parts = [self.concatenated(row) for row in rows]
+        num_tokens = max((len(ids) for ids, _ in parts), default=1)
+        ids = np.full((len(parts), num_tokens), PAD)  # (batch, tokens)
+        labelled = np.zeros(ids.shape, dtype=bool)  # (batch, tokens)
+        for index, (tokens, where) in enumerate(parts):
+            ids[index, : len(tokens)] = tokens
+            labelled[index, where] = True
+        labels = torch.from_numpy(self.labels[rows]).float()
+        return Batch(torch.from_numpy(ids), torch.from_numpy(ids != PAD), labels, torch.from_numpy(labelled), rows)
+
+
+def plain_examples(reviews: EncodedReviews, marker_of_labelled: int = NO_MARKER) -> Examples:
     """Each review alone."""
-    own = np.arange(len(reviews))
-    nothing = np.full(len(own), PAD)
-    return Examples(reviews, own, own * 0 - 1, own < 0, nothing + before_labelled, nothing)
+    size = len(reviews)
+    no_distractor, not_first = np.full(size, NO_DISTRACTOR), np.zeros(size, dtype=bool)
+    markers = np.full(size, marker_of_labelled), np.full(size, NO_MARKER)
+    return Examples(reviews, np.arange(size), no_distractor, not_first, *markers)
 
 
 def distracted_examples(
-    reviews: Split,
+    reviews: EncodedReviews,
     seed: int,
     random_order: bool = False,
-    before_labelled: int = PAD,
-    before_distractor: int = PAD,
+    marker_of_labelled: int = NO_MARKER,
+    marker_of_distractor: int = NO_MARKER,
 ) -> Examples:
-    """Each review with another, random one of the same split in front of it (or behind it, in random order).
+    """Each review after a random other review of the same split, or before it where `random_order` says so.
 
     Raises:
         ValueError: fewer than two reviews, so that there is no other one.
@@ -188,40 +234,41 @@ def distracted_examples(
     if size < 2:
         raise ValueError(f"A distractor is another review of the split, and this one holds {size}; give two or more.")
     random = np.random.default_rng(seed)
-    own = np.arange(size)
+    labelled = np.arange(size)
     distractor = random.integers(0, size - 1, size)
-    distractor += distractor >= own  # skips the review itself, all others stay equally likely
+    distractor += distractor >= labelled  # skips the review itself; all others stay equally likely
     first = random.random(size) < 0.5 if random_order else np.ones(size, dtype=bool)
-    return Examples(reviews, own, distractor, first, np.full(size, before_labelled), np.full(size, before_distractor))
+    markers = np.full(size, marker_of_labelled), np.full(size, marker_of_distractor)
+    return Examples(reviews, labelled, distractor, first, *markers)
 
 
-def examples_with_distractors(reviews: Split, seed: int) -> Examples:
-    """The task of lab 1: each review alone, then each with a distractor in front of it."""
+def examples_with_distractors(reviews: EncodedReviews, seed: int) -> Examples:
+    """The task of *Recap: attention*: each review alone, then each with a distractor before it."""
     return plain_examples(reviews) + distracted_examples(reviews, seed)
 
 
-def marked_examples(reviews: Split, vocabulary: Vocabulary, seed: int) -> Examples:
-    """The task of lab 5: `<MARK>` stands before the review that counts, `<SEP>` before the distractor, in any order.
+def marked_examples(reviews: EncodedReviews, vocabulary: Vocabulary, seed: int) -> Examples:
+    """The task of *A question from the text*: `<MARK>` precedes the labelled review, `<SEP>` the distractor.
 
     Raises:
         ValueError: the vocabulary has no `<MARK>` and `<SEP>`.
     """
-    if MARK not in vocabulary or SEPARATOR not in vocabulary:
+    if MARKER not in vocabulary or SEPARATOR not in vocabulary:
         raise ValueError("The vocabulary has no <MARK> and <SEP>; build it with special=('<SEP>', '<MARK>').")
-    mark, separator = vocabulary.id(MARK), vocabulary.id(SEPARATOR)
-    return plain_examples(reviews, mark) + distracted_examples(reviews, seed, True, mark, separator)
+    marker, separator = vocabulary.id(MARKER), vocabulary.id(SEPARATOR)
+    return plain_examples(reviews, marker) + distracted_examples(reviews, seed, True, marker, separator)
 
 
-def cut_recipe_losses(examples: Examples, window: int = 256) -> dict[str, float]:
-    """What happens to labelled reviews when joined texts are cut after `window` tokens: fractions that sum to 1.
+def truncation_losses(examples: Examples, window: int = 256) -> dict[str, float]:
+    """What happens to labelled reviews when the concatenated texts are truncated to `window` tokens, as fractions.
 
-    Give it examples of whole reviews (`encode(..., cut=None)`) with the distractor in front.
+    Give it examples of whole reviews (`encode(..., max_tokens=None)`) with the distractor first.
     """
     labelled, distractor = examples.part_lengths
-    left = np.clip(window - distractor, 0, labelled)  # (examples,) tokens of the labelled review that stay
+    left = np.clip(window - distractor, 0, labelled)  # (examples,) tokens of the labelled review that remain
     return {
         "lost": float(np.mean(left == 0)),
-        "cut": float(np.mean((left > 0) & (left < labelled))),
+        "truncated": float(np.mean((left > 0) & (left < labelled))),
         "intact": float(np.mean(left == labelled)),
     }
 
@@ -231,69 +278,28 @@ def cut_recipe_losses(examples: Examples, window: int = 256) -> dict[str, float]
 
 @dataclass(frozen=True)
 class Batch:
-    """Examples side by side, padded to the longest."""
+    """Examples of one batch, padded to the longest."""
 
     ids: torch.Tensor  # (batch, tokens) int64
     mask: torch.Tensor  # (batch, tokens) bool, True for a real token
     labels: torch.Tensor  # (batch,) float32
     labelled: torch.Tensor  # (batch, tokens) bool, True in the review that the label is about
-    index: np.ndarray  # (batch,) places of these examples among all
+    rows: np.ndarray  # (batch,) rows of these examples among all
 
     def to(self, device: torch.device | str) -> "Batch":
         """The same batch on a device."""
-        names = ("ids", "mask", "labels", "labelled")
-        tensors = {name: getattr(self, name) for name in names}
-        if torch.device(device).type == "cuda":  # only from pinned memory does a copy not wait for the GPU's work
-            tensors = {name: tensor.pin_memory() if tensor.is_cpu else tensor for name, tensor in tensors.items()}
-        return replace(self, **{name: tensor.to(device, non_blocking=True) for name, tensor in tensors.items()})
-
-
-def make_batch(examples: Examples, index: np.ndarray) -> Batch:
-    """Put the examples `index` into one batch, (batch, tokens)."""
-    joined = [examples.joined(row) for row in index]
-    tokens = max((len(ids) for ids, _ in joined), default=1)
-    ids = np.full((len(joined), tokens), PAD)  # (batch, tokens)
-    labelled = np.zeros(ids.shape, dtype=bool)  # (batch, tokens)
-    for place, (own, where) in enumerate(joined):
-        ids[place, : len(own)] = own
-        labelled[place, where] = True
-    labels = torch.from_numpy(examples.labels[index]).float()
-    return Batch(torch.from_numpy(ids), torch.from_numpy(ids != PAD), labels, torch.from_numpy(labelled), index)
+        tensors = {name: getattr(self, name).to(device) for name in ("ids", "mask", "labels", "labelled")}
+        return replace(self, **tensors)
 
 
 def batches(
     examples: Examples, batch_size: int = 64, seed: int | None = None, device: torch.device | str = "cpu"
 ) -> Iterator[Batch]:
-    """Yield all examples once, in batches of similar length.
-
-    With a seed the order is random; without one, examples come sorted by length, always in the same order.
+    """Yield all examples once, in batches of similar length: in random order with a seed, else from short to long.
 
     Raises:
         ValueError: a batch size below 1, or ids outside the vocabulary.
     """
-    for index in batch_rows(examples, batch_size, seed):
-        yield make_batch(examples, index).to(device)
-
-
-def batch_rows(examples: Examples, batch_size: int = 64, seed: int | None = None) -> list[np.ndarray]:
-    """Which examples make up each batch of `batches`, (batch,) each."""
-    if batch_size < 1:
-        raise ValueError(f"batch_size is {batch_size}; it accepts 1 or more.")
-    low, high, size = examples.reviews.ids.min(), examples.reviews.ids.max(), len(examples.reviews.words)
-    if low <= PAD or high >= size:
-        raise ValueError(
-            f"The ids run from {low} to {high}; tokens have ids from {PAD + 1} to {size - 1} in this vocabulary. "
-            "Encode the texts with the vocabulary of the model."
-        )
-    lengths = examples.lengths
-    if seed is None:
-        return np.array_split(np.argsort(lengths, kind="stable"), range(batch_size, len(lengths), batch_size))
-    # Sort by length within random pools of 50 batches, then shuffle the batches.
-    random = np.random.default_rng(seed)
-    order = random.permutation(len(lengths))
-    rows = []
-    for begin in range(0, len(order), 50 * batch_size):
-        pool = order[begin : begin + 50 * batch_size]
-        pool = pool[np.argsort(lengths[pool], kind="stable")]
-        rows += np.array_split(pool, range(batch_size, len(pool), batch_size))
-    return [rows[place] for place in random.permutation(len(rows))]
+    by_length = seed is None
+    for rows in examples.batch_rows_by_length(batch_size) if by_length else examples.batch_rows(batch_size, seed):
+        yield examples.batch(rows).to(device)

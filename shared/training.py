@@ -1,7 +1,7 @@
-"""Fit a classifier to examples and measure it: a model and batches in, figures out.
+"""Fit a model to examples and measure it: one loop, for a lab on CPU or CUDA and for processes started by torchrun.
 
-Works for every model whose forward takes `ids` and `mask` and returns `logits` and `weights`, as those of
-`shared.model` do. `shared.scale` trains the same way in several processes, and from checkpoints.
+Examples are anything with a length, `batch_rows(batch_size, seed)` and `batch(rows)`, as `shared.data.Examples` has
+them. Another task than classification, a language model for instance, passes its own loss.
 """
 
 import copy
@@ -11,25 +11,33 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from torch import nn
+from torch import Tensor, distributed, nn
+from torch.nn.functional import binary_cross_entropy_with_logits
 from tqdm import tqdm
 
-from shared.data import Examples, Settings, batches
-from shared.fast import faster
-from shared.statistics import mean_and_interval as mean_and_interval
+from shared.data import Batch, Examples, Settings, batches
+from shared.statistics import mean_and_interval as mean_and_interval  # checks and labs 4, 5, 11 and 15 use it here
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """How to train: epochs over the data, Adam's learning rate, examples in a batch."""
+    """How to train: epochs over the data, Adam's learning rate, examples in a batch (of all processes together).
+
+    Raises:
+        ValueError: epochs or batch size below 1, or a learning rate that is not positive.
+    """
 
     epochs: int
     learning_rate: float
     batch_size: int
 
+    def __post_init__(self):
+        if self.epochs < 1 or self.batch_size < 1 or not self.learning_rate > 0:
+            raise ValueError(f"{self}: give 1 epoch or more, batches of 1 or more, and a positive learning rate.")
+
 
 def recipe_for(settings: Settings) -> Recipe:
-    """The class recipe for 100,000 Yelp reviews, and one that learns from a few thousand for all else."""
+    """The recipe for 100,000 Yelp reviews, and one that learns from a few thousand for all else."""
     if (settings.source, settings.scale) == ("yelp", "full"):
         return Recipe(epochs=20, learning_rate=0.001, batch_size=1024)
     return Recipe(epochs=3, learning_rate=0.005, batch_size=64)
@@ -40,61 +48,28 @@ def best_device() -> torch.device:
     return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
+def rank_and_size() -> tuple[int, int]:
+    """The rank of this process, and how many train together; (0, 1) for one that torchrun did not start."""
+    together = distributed.is_available() and distributed.is_initialized()
+    return (distributed.get_rank(), distributed.get_world_size()) if together else (0, 1)
+
+
+def classification_loss(model: nn.Module, batch: Batch) -> tuple[Tensor, Tensor]:
+    """Binary cross-entropy, summed over the examples of a batch, and how many of them the model classifies right."""
+    logits, _ = model(batch.ids, batch.mask)
+    loss = binary_cross_entropy_with_logits(logits, batch.labels, reduction="sum")
+    return loss, ((logits > 0) == batch.labels.bool()).sum()
+
+
 @dataclass(frozen=True)
-class Evaluation:
-    """A model's figures on some examples; arrays are in the order of the examples."""
+class History:
+    """A record for each epoch, with train_loss, train_accuracy, validation_loss and validation_accuracy.
 
-    loss: float
-    accuracy: float
-    share_on_labelled: float  # of the weights, mean over examples; the rest falls on the distractor
-    logits: np.ndarray  # (examples,)
-    labels: np.ndarray  # (examples,)
-
-
-class History(list):
-    """One record an epoch: epoch, train_loss, train_accuracy, validation_loss, validation_accuracy.
-
-    `best_epoch` is the one whose weights the model has now; `interrupted` says that the reader stopped the run.
+    `best_epoch`, counted from 1, is the one whose weights the model has now; 0 if no epoch was completed.
     """
 
-    best_epoch: int | None = None
-    interrupted: bool = False
-
-    def add(self, train_loss: float, train_accuracy: float, validation: Evaluation) -> bool:
-        """Put down an epoch, and say whether it validates best, or as well as the best one before."""
-        self.append(
-            {
-                "epoch": len(self) + 1,
-                "train_loss": train_loss,
-                "train_accuracy": train_accuracy,
-                "validation_loss": validation.loss,
-                "validation_accuracy": validation.accuracy,
-            }
-        )
-        is_best = validation.accuracy >= max(record["validation_accuracy"] for record in self)
-        if is_best:
-            self.best_epoch = len(self)
-        return is_best
-
-
-@torch.no_grad()
-def evaluate(model: nn.Module, examples: Examples, batch_size: int = 128) -> Evaluation:
-    """Loss, accuracy, and the share of attention on the labelled review, without dropout."""
-    was_training = model.training
-    model.eval()
-    device = next(model.parameters()).device
-    logits = torch.empty(len(examples), device=device)
-    share = torch.empty(len(examples), device=device)
-    with faster(model):
-        for batch in batches(examples, batch_size, device=device):
-            index = torch.from_numpy(batch.index).to(device, non_blocking=True)
-            logits[index], weights = model(batch.ids, batch.mask)
-            share[index] = (weights * batch.labelled).sum(dim=1)
-    model.train(was_training)
-    labels = torch.from_numpy(examples.labels).to(logits)
-    loss = nn.functional.binary_cross_entropy_with_logits(logits, labels).item()
-    accuracy = ((logits > 0) == labels.bool()).float().mean().item()
-    return Evaluation(loss, accuracy, share.mean().item(), logits.cpu().numpy(), examples.labels)
+    epochs: tuple[dict[str, float], ...]
+    best_epoch: int
 
 
 def fit(
@@ -104,71 +79,107 @@ def fit(
     recipe: Recipe,
     seed: int = 0,
     device: torch.device | str | None = None,
+    loss: Callable[[nn.Module, Batch], tuple[Tensor, Tensor]] = classification_loss,
 ) -> History:
-    """Train with Adam on binary cross-entropy, and keep the weights of the epoch that validates best.
+    """Train with Adam, and leave the model with the weights of the epoch that has the highest validation accuracy.
+
+    Of several processes each takes its part of every batch, and all end with the same weights. Ctrl-C ends the
+    training early, with the best of the epochs done.
 
     Args:
         training: gives the examples of an epoch, counted from 1, so that each epoch can draw new distractors.
         seed: of dropout and of the order of the batches.
         device: None takes CUDA where there is one.
-
-    Returns:
-        The history. A KeyboardInterrupt ends the run early and keeps the epochs done.
+        loss: of model and batch; the loss summed over the examples, and how many of them the model gets right.
 
     Raises:
         FloatingPointError: the loss became NaN or infinite.
 
     Source: Adam, Kingma and Ba 2015.
     """
+    rank, size = rank_and_size()
     device = best_device() if device is None else torch.device(device)
     model.to(device)
+    # Averages the gradients over the processes during the backward pass, so that all take the same step.
+    trained = nn.parallel.DistributedDataParallel(model) if size > 1 else model
     optimizer = torch.optim.Adam(model.parameters(), lr=recipe.learning_rate, fused=True)
-    torch.manual_seed(seed)
-    history, best_weights = History(), None
+    torch.manual_seed(seed + rank)  # each process draws its own dropout
+    epochs, best_epoch, best_weights = [], 0, {}
     try:
         for epoch in range(1, recipe.epochs + 1):
-            loss, accuracy = one_epoch(model, training(epoch), optimizer, recipe, seed * 1000 + epoch, device)
-            check_loss(loss, epoch, recipe)
-            if history.add(loss, accuracy, evaluate(model, validation)):
-                best_weights = copy.deepcopy(model.state_dict())
+            examples = training(epoch)
+            batch_rows = examples.batch_rows(recipe.batch_size, seed * 1000 + epoch)
+            totals = torch.zeros(2, device=device)  # loss and right answers, on the device: no step waits for a GPU
+            model.train()
+            for rows in batch_rows if rank else tqdm(batch_rows, leave=False):
+                batch = examples.batch(rows[rank::size]).to(device)
+                batch_loss, right = loss(trained, batch)
+                optimizer.zero_grad()
+                # The mean over the processes of these gradients is the gradient of the whole batch's mean loss.
+                (batch_loss * size / len(rows)).backward()
+                optimizer.step()
+                totals += torch.stack([batch_loss.detach(), right])
+            if size > 1:
+                distributed.all_reduce(totals)
+            train_loss, train_accuracy = (totals / len(examples)).tolist()
+            if not math.isfinite(train_loss):
+                raise FloatingPointError(
+                    f"The loss became {train_loss} in epoch {epoch}. The usual reasons are a learning rate that is "
+                    f"too large (here {recipe.learning_rate}) and a division by zero in the model; try a tenth of it."
+                )
+            validation_loss, validation_accuracy = _mean_loss_and_accuracy(model, validation, loss, device)
+            epochs.append(
+                {
+                    "epoch": epoch,
+                    "train_loss": train_loss,
+                    "train_accuracy": train_accuracy,
+                    "validation_loss": validation_loss,
+                    "validation_accuracy": validation_accuracy,
+                }
+            )
+            if validation_accuracy >= max(record["validation_accuracy"] for record in epochs):
+                best_epoch, best_weights = epoch, copy.deepcopy(model.state_dict())
     except KeyboardInterrupt:
-        history.interrupted = True
-        print(f"Stopped by you after {len(history)} of {recipe.epochs} epochs; these are kept.")
-    if best_weights is not None:
+        print(f"Stopped by you after {len(epochs)} of {recipe.epochs} epochs; the model has the best of them.")
+    if best_epoch:
         model.load_state_dict(best_weights)
-    return history
+    return History(tuple(epochs), best_epoch)
 
 
-def one_epoch(
-    model: nn.Module,
-    examples: Examples,
-    optimizer: torch.optim.Optimizer,
-    recipe: Recipe,
-    seed: int,
-    device: torch.device,
-) -> tuple[float, float]:
-    """Train on all examples once; the mean loss and accuracy along the way."""
-    model.train()
-    total_loss = torch.zeros((), device=device)  # summed where the model is: no waiting for a GPU at each step
-    total_right = torch.zeros((), device=device)
-    steps = math.ceil(len(examples) / recipe.batch_size)
-    with faster(model):
-        for batch in tqdm(batches(examples, recipe.batch_size, seed, device), total=steps, leave=False):
-            logits, _ = model(batch.ids, batch.mask)
-            loss = nn.functional.binary_cross_entropy_with_logits(logits, batch.labels)
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
-            total_loss += loss.detach() * len(batch.labels)
-            total_right += ((logits > 0) == batch.labels.bool()).sum()
-    loss, right = torch.stack([total_loss, total_right]).tolist()
-    return loss / len(examples), right / len(examples)
+@torch.no_grad()
+def _mean_loss_and_accuracy(model: nn.Module, examples: Examples, loss: Callable, device: torch.device):
+    model.eval()
+    totals = torch.zeros(2, device=device)
+    for rows in examples.batch_rows(128, seed=0):
+        totals += torch.stack(loss(model, examples.batch(rows).to(device)))
+    return (totals / len(examples)).tolist()
 
 
-def check_loss(loss: float, epoch: int, recipe: Recipe) -> None:
-    """Raise a FloatingPointError with the usual reasons unless the loss is a finite number."""
-    if not math.isfinite(loss):
-        raise FloatingPointError(
-            f"The loss became {loss} in epoch {epoch}. The usual reasons are a learning rate that is "
-            f"too large (here {recipe.learning_rate}) and a division by zero in the model; try a tenth of it."
-        )
+@dataclass(frozen=True)
+class Evaluation:
+    """A classifier's results on some examples; arrays are in the order of the examples."""
+
+    loss: float
+    accuracy: float
+    attention_on_labelled: float  # mean over the examples; the remaining attention falls on the distractor
+    logits: np.ndarray  # (examples,)
+    labels: np.ndarray  # (examples,)
+
+
+@torch.no_grad()
+def evaluate(model: nn.Module, examples: Examples, batch_size: int = 128) -> Evaluation:
+    """Loss, accuracy, and the attention on the labelled review, without dropout."""
+    was_training = model.training
+    model.eval()
+    device = next(model.parameters()).device
+    logits = torch.empty(len(examples), device=device)
+    attention = torch.empty(len(examples), device=device)
+    for batch in batches(examples, batch_size, device=device):
+        rows = torch.from_numpy(batch.rows).to(device)
+        logits[rows], weights = model(batch.ids, batch.mask)
+        attention[rows] = (weights * batch.labelled).sum(dim=1)
+    model.train(was_training)
+    labels = torch.from_numpy(examples.labels).to(logits)
+    loss = binary_cross_entropy_with_logits(logits, labels).item()
+    accuracy = ((logits > 0) == labels.bool()).float().mean().item()
+    return Evaluation(loss, accuracy, attention.mean().item(), logits.cpu().numpy(), examples.labels)

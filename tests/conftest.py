@@ -1,18 +1,11 @@
-"""A browser for every test that asks for one: the Chromium or Chrome of this machine, driven by Playwright.
-
-And the number of processes for `pytest -n auto`.
-"""
+"""A browser for every test that asks for one: the Chromium or Chrome of this machine, driven by Playwright."""
 
 import os
-import shutil
 import signal
 import sys
 
-import how_many
 import pytest
 
-# Tests hold the checks to what they say in English, whatever language a fork has.
-os.environ["COURSE_LANGUAGE"] = "en"
 # Tests run side by side, and two threads that wait for one core would count as work of a check. Read as PyTorch loads.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 # What checks notebooks would build a grammar of addresses, which takes as long as importing PyTorch; none is checked.
@@ -23,34 +16,33 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-@pytest.hookimpl(optionalhook=True)  # `make test-all` runs without xdist
-def pytest_xdist_auto_num_workers() -> int:
-    return how_many.processes()
-
-
 @pytest.fixture(scope="session")
-def browser():
-    """A headless browser. Without one the test is skipped; where REQUIRE_BROWSER=1 is set, it fails."""
-    names = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
-    found = next(filter(None, map(shutil.which, names)), None)
-    if found is None:
-        sentence = f"no browser here: looked for {', '.join(names)}; install one of them to run this test"
+def playwright():
+    """What drives browsers. Without a browser the test is skipped; where REQUIRE_BROWSER=1 is set, it fails."""
+    import site_in_browser  # needs the course's figures, whose imports take seconds; here and below
+
+    if site_in_browser.find_browser() is None:
+        sentence = "no browser here: looked for chromium and google-chrome; install one of them to run this test"
         pytest.fail(sentence) if os.environ.get("REQUIRE_BROWSER") == "1" else pytest.skip(sentence)
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        # Root may not use the sandbox (containers, continuous integration); there is no GPU to be had either. With one
-        # renderer for all pages, a page opens in half the time.
-        settings = ["--no-sandbox", "--disable-gpu", "--renderer-process-limit=1"]
-        running = playwright.chromium.launch(executable_path=found, args=settings)
+        yield playwright
+
+
+@pytest.fixture(scope="session")
+def browser(playwright, tmp_path_factory):
+    """A headless browser with fonts that are the same on every machine."""
+    import site_in_browser
+
+    with site_in_browser.browser_with(playwright, tmp_path_factory.mktemp("fonts")) as running:
         yield running
-        running.close()
 
 
 @pytest.fixture(scope="session")
 def address():
     """The built site on a server, as readers meet it."""
-    import site_in_browser  # needs the course's figures, whose imports take seconds; here and below
+    import site_in_browser
 
     with site_in_browser.served() as address:
         yield address

@@ -8,9 +8,8 @@ import nbformat
 import notebooks
 import student
 
-BEFORE = """import collections, functools, json, os
+BEFORE = """import collections, functools, json
 
-os.environ["COURSE_LANGUAGE"] = "en"  # whatever a fork speaks
 calls = collections.Counter()
 
 

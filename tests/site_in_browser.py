@@ -1,7 +1,7 @@
 """The built site as a browser meets it: served below a path, opened with what went wrong noted, looked at by axe."""
 
 import functools
-import gettext
+import os
 import shutil
 import subprocess
 import sys
@@ -11,7 +11,8 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import urljoin
 
-import identity
+import matplotlib
+import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Error
 
@@ -20,9 +21,60 @@ from shared.figures.colours import role_css
 COLOURS = ["color-contrast", "link-in-text-block"]  # the rules of axe that ask for colours: they take longest
 ROOT = Path(__file__).resolve().parents[1]
 SITE = ROOT / "_build/html"
-LANGUAGE = identity.read(ROOT)["language"]
-# What the site says in that language for a text of its code.
-says = gettext.translation("course", ROOT / "shared/locale", [LANGUAGE], fallback=True).gettext
+
+
+# Sets of fonts: where their files are (matplotlib brings the first; Debian's fonts-liberation and fonts-noto-core the
+# others), and the families for serif, sans-serif and monospace.
+FONTS = {
+    "DejaVu": (Path(matplotlib.get_data_path(), "fonts/ttf"), ["DejaVu Serif", "DejaVu Sans", "DejaVu Sans Mono"]),
+    "Liberation": ("usr/share/fonts/truetype", ["Liberation Serif", "Liberation Sans", "Liberation Mono"]),
+    "Noto": ("usr/share/fonts/truetype", ["Noto Serif", "Noto Sans", "Noto Sans Mono"]),
+}
+
+
+def font_files(fonts: str) -> list[Path]:
+    """The files of a set of fonts, none if not installed. FONTS_ROOT=folder: packages unpacked there count, too."""
+    place, families = FONTS[fonts]
+    patterns = [f"**/{family.replace(' ', '')}{style}.ttf" for family in families for style in ("", "-*")]
+    roots = (Path("/"), Path(os.environ.get("FONTS_ROOT", "/")))
+    return sorted({path for root in roots for pattern in patterns for path in (root / place).glob(pattern)})
+
+
+def find_browser() -> str | None:
+    names = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+    return next(filter(None, map(shutil.which, names)), None)
+
+
+@contextmanager
+def browser_with(playwright, folder: Path, fonts: str = "DejaVu", *settings: str):
+    """A headless browser that sees one set of fonts and no other of this machine's."""
+    files = font_files(fonts)
+    if not files:
+        pytest.skip(f"not run with {fonts}: its fonts are not installed here (Debian: fonts-{fonts.lower()}...)")
+    for path in files:
+        (folder / path.name).symlink_to(path)
+    serif, sans, mono = FONTS[fonts][1]
+    # As on every system: what is asked for by a name that is none of these three is sans-serif.
+    known = "".join(
+        f"<test qual='all' name='family' compare='not_eq'><string>{generic}</string></test>"
+        for generic in ("serif", "sans-serif", "monospace")
+    )
+    rules = f"<match>{known}<edit name='family' mode='append_last'><string>sans-serif</string></edit></match>"
+    rules += "".join(
+        f"<alias binding='same'><family>{generic}</family><prefer><family>{family}</family></prefer></alias>"
+        for generic, family in (("serif", serif), ("sans-serif", sans), ("monospace", mono))
+    )
+    config = folder / "fonts.conf"
+    config.write_text(f"<fontconfig><dir>{folder}</dir><cachedir>{folder}/cache</cachedir>{rules}</fontconfig>")
+    # Root may not use the sandbox (containers, continuous integration); there is no GPU to be had either. With one
+    # renderer for all pages, a page opens in half the time.
+    running = playwright.chromium.launch(
+        executable_path=find_browser(),
+        args=["--no-sandbox", "--disable-gpu", "--renderer-process-limit=1", *settings],
+        env=os.environ | {"FONTCONFIG_FILE": str(config)},
+    )
+    yield running
+    running.close()
 
 
 class Quiet(SimpleHTTPRequestHandler):
@@ -46,7 +98,7 @@ def served(site: Path = SITE):
 
 
 def lay_out(folder: Path, files: list[str], folders: tuple[str, ...] = ()) -> None:
-    """Copy into a folder what a small site in English is built with: these, and the book's code without the model of
+    """Copy into a folder what a small site is built with: these, and the book's code without the model of
     22 MB.
     """
     for name in ("book/_ext", "book/_theme", "book/_static", "shared/figures", *folders):
@@ -54,8 +106,6 @@ def lay_out(folder: Path, files: list[str], folders: tuple[str, ...] = ()) -> No
     for name in ("_config.yml", "book/references.bib", "tools/identity.py", *files):
         (folder / name).parent.mkdir(exist_ok=True)
         shutil.copy(ROOT / name, folder / name)
-    settings = folder / "_config.yml"
-    settings.write_text(settings.read_text("utf-8").replace(f"language: {LANGUAGE}", "language: en"), "utf-8")
     extension = folder / "book/_ext/course_site.py"
     extension.write_text(extension.read_text("utf-8").replace('app.setup_extension("seventy_two_heads")', ""), "utf-8")
 

@@ -245,13 +245,12 @@ twice = Check(
 
 
 def make(root: Path, build: bool = False) -> Path:
-    """Write the course below `root`, in English whatever a fork speaks, and return its one lab."""
+    """Write the course below `root` and return its one lab."""
     (root / "labs").mkdir(parents=True)
     for name in ("_config.yml", "requirements.txt", "constraints.txt"):
         shutil.copy(ROOT / name, root)
     for package in ("shared", "checks"):
         shutil.copytree(ROOT / package, root / package, ignore=shutil.ignore_patterns("__pycache__"))
-    change(root / "_config.yml", f"    language: {identity.read(root)['language']}", "    language: en")
     for file, text in identity.outdated(root).items():
         file.write_text(text, "utf-8")
     lab = root / "labs/11_small.md"

@@ -2,7 +2,7 @@
 
 The rule: a build that did not come to its end without a warning leaves no memory behind. Sphinx reads again only
 what changed, so a second build would not see the warning of the first, and pass. Nor does it see that the book's own
-extension, theme, style, scripts or words changed: then, too, it has to forget.
+extension, theme, style or scripts changed: then, too, it has to forget.
 """
 
 import hashlib
@@ -11,21 +11,19 @@ import subprocess
 import sys
 from pathlib import Path
 
-import endings
+import identity
+import safe_files
 
 ROOT = Path(__file__).resolve().parents[1]
-CONFIG = ROOT / "_config.yml"
 MEMORY = ROOT / "_build/.doctrees"
 WHOLE = MEMORY / "whole"
-HOMELESS = """
-  WARNING: this site has no home yet. _config.yml still says OWNER where the repository's address belongs, so every
-  page says so on top, and its buttons for Colab and Binder are left out. Write your address there and build again.
-"""
+NO_ADDRESS = """The site has no buttons for Colab and Binder and no links to its source: it knows no address of the
+course. Write it into _config.yml, under repository, or add the remote `origin` on GitHub, and build again."""
 
 
 def makers() -> str:
     """A fingerprint of what makes pages out of the sources."""
-    folders = [ROOT / name for name in ("book/_ext", "book/_theme", "book/_static", "shared/locale")]
+    folders = [ROOT / name for name in ("book/_ext", "book/_theme", "book/_static")]
     files = sorted(path for folder in folders for path in folder.rglob("*") if path.is_file() and path.suffix != ".pyc")
     return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
 
@@ -42,11 +40,11 @@ def main() -> int:
     if build.returncode:
         print(build.stdout)
         return build.returncode
-    endings.replace(WHOLE, makers())
-    if "/OWNER/" in CONFIG.read_text("utf-8"):
-        print(HOMELESS)
+    safe_files.write_whole(WHOLE, makers())
+    if identity.published(ROOT) is None:
+        print(NO_ADDRESS)
     return 0
 
 
 if __name__ == "__main__":
-    endings.run(main)
+    safe_files.run(main)

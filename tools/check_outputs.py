@@ -12,24 +12,22 @@ import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 import compare_numbers
-import endings
-import how_many
+import make_labs
 import notebooks
+import safe_files
 
 ROOT = Path(__file__).resolve().parents[1]
 
 
-def run(
-    root: Path, labs: list[Path], environment: dict[str, str], threads: int = 1
-) -> tuple[int, dict[str, list[str]]]:
-    """Run labs of the course at `root`, of so many threads each, and compare their outputs.
+def run(root: Path, labs: list[Path], environment: dict[str, str]) -> tuple[int, dict[str, list[str]]]:
+    """Run labs of the course at `root` and compare their outputs.
 
     Returns nbval's exit status, and for each lab one word a cell: "" or "red".
     """
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.xml"
         # --dist loadfile keeps the cells of a lab together and in order, in one kernel.
-        processes = min(max(1, how_many.processes() // threads), len(labs))
+        processes = min(make_labs.worker_count(), len(labs))
         side_by_side = [f"-n{processes}", "--dist=loadfile", "--no-loadscope-reorder"]
         options = ["-q", "--nbval", "--nbval-current-env", *side_by_side, "-p", "no:cacheprovider"]
         files = [f"labs/{lab.stem}.ipynb" for lab in reversed(labs)]
@@ -65,4 +63,4 @@ def main(root: Path) -> int:
 
 
 if __name__ == "__main__":
-    endings.run(main, ROOT)
+    safe_files.run(main, ROOT)

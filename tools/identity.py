@@ -1,28 +1,31 @@
-"""Carries the repository's URL and branch, and the language, from _config.yml to all other files that name them.
+"""Carries the repository's URL and branch from _config.yml to all other files that name them.
 
 The rule: below a line `<!-- identity: TEMPLATE -->` (in TOML and YAML `# identity: TEMPLATE`) stands one line that
-is the template filled in. A template may name {url}, {branch}, {name}, {site}, {colab} and {language}.
+is the template filled in. A template may name {url}, {branch}, {name}, {site} and {colab}.
 """
 
 import re
+import subprocess
 from pathlib import Path
 
 import yaml
 
-FILES = ("README.md", "CONTRIBUTING.md", "CITATION.cff", "pyproject.toml", "shared/check/words.py")
+FILES = ("README.md", "CONTRIBUTING.md", "CITATION.cff", "pyproject.toml")
+PLACEHOLDER = "OWNER"  # in place of the owner's name until somebody sets the address
+REMOTE = re.compile(r"(?:https://(?:[^@/\s]+@)?|(?:ssh://)?git@)github\.com[:/]([\w.-]+)/([\w.-]+?)(?:\.git)?/?")
 MARKED = re.compile(r"^(?P<indent> *)(?P<mark>(?:<!--|#) identity: (?P<template>.+?)(?: -->)?)\n.*$", re.MULTILINE)
 
 
-def read(root: Path) -> dict[str, str]:
-    """Return what templates may name: url, branch, name, site (the published pages), language, and colab (the
-    repository there).
+def read(root: Path, url: str | None = None) -> dict[str, str]:
+    """Return what templates may name: url, branch, name, site (the published pages) and colab (the repository there).
+    Another `url` takes the place of the one in _config.yml.
 
     Two more belong to the student edition: student (where it is published) and colab_student (the same in Colab).
     Raises ValueError for settings that cannot be read, or a student edition that Colab could not open.
     """
     try:
         settings = yaml.safe_load((root / "_config.yml").read_text("utf-8"))
-        url, branch = settings["repository"]["url"].rstrip("/"), settings["repository"]["branch"]
+        url, branch = (url or settings["repository"]["url"]).rstrip("/"), settings["repository"]["branch"]
         owner, name = url.split("/")[-2:]
     except (yaml.YAMLError, LookupError, TypeError, AttributeError, ValueError) as error:
         raise ValueError(
@@ -40,13 +43,31 @@ def read(root: Path) -> dict[str, str]:
     return {
         "student": student,
         "colab_student": student.replace("https://github.com/", "https://colab.research.google.com/github/"),
-        "language": settings.get("sphinx", {}).get("config", {}).get("language", "en"),
         "url": url,
         "branch": branch,
         "name": name,
         "site": f"https://{owner}.github.io/{name}",
         "colab": f"https://colab.research.google.com/github/{owner}/{name}/blob/{branch}",
     }
+
+
+def published(root: Path) -> dict[str, str] | None:
+    """Return what `read` does, for the buttons of the site; None where no address is known.
+
+    Where _config.yml still says OWNER, the address is that of the git remote `origin`, if that is on GitHub: a fork has
+    working buttons before anybody has set anything. Files in the repository take theirs from _config.yml alone, or they
+    would be stale in each fork.
+    """
+    identity = read(root)
+    if PLACEHOLDER not in identity["url"].split("/"):
+        return identity
+    command = ["git", "-C", str(root), "config", "--local", "remote.origin.url"]
+    try:
+        remote = subprocess.run(command, capture_output=True, text=True).stdout.strip()
+    except FileNotFoundError:  # the sources as an archive, on a machine without git
+        return None
+    match = REMOTE.fullmatch(remote)
+    return read(root, f"https://github.com/{match[1]}/{match[2]}") if match else None
 
 
 def outdated(root: Path) -> dict[Path, str]:

@@ -1,11 +1,12 @@
 """Writes what instructors need to `_build/instructor`: an answer key, a teaching plan, and what otter-grader runs.
 
 The rule: everything comes out of the labs that _toc.yml names. The two pages are made by the book's own theme. Running
-times are those of experiments/costs.json; other minutes are counted by the rule that the plan states, by which labs
-tell their time too. An autograder's tests ask `otter_answers.py`, one for each exercise; without otter they are left
-out.
+times are those of experiments/benchmark.json; other minutes are counted by the rule that the plan states, by which labs
+tell their time too. An autograder has one test for each exercise, which calls the exercise's check; without otter the
+autograders are left out.
 """
 
+import contextlib
 import importlib.util
 import json
 import re
@@ -14,11 +15,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-import endings
 import exercises
-import grade
 import identity
 import notebooks
+import safe_files
 import yaml
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -28,42 +28,24 @@ MINUTES_AN_EXERCISE = {"build": 5, "debug": 6, "experiment": 5, "": 5}
 FURTHER = "## Going further"
 OUTCOMES = re.compile(r"^\*\*(?:You will|What you will) be able to(?: do)?\*\*(.+?)(?=\n\*\*|\n```|\n#)", re.M | re.S)
 OTTER = "otter-grader[grading]==7.0.0"
+# An exercise to build goes on with the course's own class while the reader's is wrong: that one earns no points.
 TEST = """\
 OK_FORMAT = False
 
 from otter.test_files import test_case
-from otter_answers import check
 
-name, points, all_or_nothing = "{name}", {points}, True
+import checks
 
-
-@test_case(name="{name}: the check of the notebook")
-def as_in_the_notebook():
-    check("{lab}", "{name}")
+name, points = "{name}", {points}
 
 
-@test_case(name="{name}: inputs that no notebook has", hidden=True)
-def for_other_inputs():
-    check("{lab}", "{name}", others=True)
-"""
-# Otter's image has an empty file where a plugin's loading wants JSON, so what starts there mends that first.
-GENERATE = """
-import os, sys, zipfile
-sys.path[0] = ".."  # where the plugin is found as otter will find it, files.otter_answers
-from otter.generate import main
-version = f"{sys.version_info.major}.{sys.version_info.minor}"
-kept = dict(config="../otter_config.json", requirements="../requirements.txt", python_version=version)
-for lab in sys.argv[1:]:
-    main(tests_dir=f"../{lab}", output_path=f"../{lab}.zip", files=sorted(os.listdir()), **kept)
-    with zipfile.ZipFile(f"../{lab}.zip") as made:
-        content = {name: made.read(name) for name in made.namelist()}
-    mend = "from pathlib import Path\\n"
-    mend += "about = Path(__file__).resolve().parents[1] / 'submission_metadata.json'\\n"
-    mend += "about.stat().st_size or about.write_text('{}')\\n"
-    content["run_otter.py"] = mend.encode() + content["run_otter.py"]
-    with zipfile.ZipFile(f"../{lab}.zip", "w") as mended:
-        for name, text in content.items():
-            mended.writestr(name, text)
+@test_case(name="{name}")
+def check_answer({answer}):
+    assert {answer} is not None, "No cell defines {answer}."
+    module = getattr({answer}, "__module__", None) or ""
+    assert module.split(".")[0] not in ("shared", "checks"), "This is the course's own {answer}, not yours."
+    verdict = checks.{name}({answer})
+    assert verdict, verdict.sentence
 """
 
 
@@ -75,17 +57,12 @@ def title_of(lab: Path) -> str:
 # The answer key
 
 
-def answer_key(root: Path, course: dict[Path, list]) -> str:
+def answer_key(course: dict[Path, list]) -> str:
     """Return the answer key as the text of a page."""
-    sys.path.insert(0, str(root))
-    import checks
-    from shared.check.mistakes import SENTENCES  # TODO: goes with the last lab that has its checks there
-
     parts = [
         "# Answer key",
         "Every exercise with its solution, every folded question with its answer. Not for students.",
     ]
-    said = dict(SENTENCES)
     for lab, found in course.items():
         parts.append(f"## {title_of(lab)}")
         for exercise in found:
@@ -95,21 +72,11 @@ def answer_key(root: Path, course: dict[Path, list]) -> str:
                 f"**Solution.**\n\n```python\n{exercise.solution}\n```",
                 exercise.why,
             ]
-            known = getattr(checks, exercise.name)
-            if isinstance(known, checks.Check):
-                mistakes = {mistake.__name__: " ".join(mistake.__doc__.split()) for mistake in known.mistakes}
-                parts += [f"*{name.replace('_', ' ')}*: {sentence}" for name, sentence in mistakes.items()]
-                continue
-            said |= known.say
-            if names := list(dict.fromkeys(mistake.name for mistake in known.mistakes)):
-                parts.append(f"*Mistakes that its check knows:* {', '.join(names)}.")
         asked = exercises.questions(lab)
         for section in dict.fromkeys(question.section for question in asked):
             parts.append(f"### {section}")
             for question in (question for question in asked if question.section == section):
                 parts += [question.text, f"**{question.summary}.** {question.answer}"]
-    parts += ["## Every name in the table", "A name in brackets says which case of a mistake it is."]
-    parts += [f"**{name}**\n: {sentence}" for name, sentence in sorted((said | grade.SAID).items())]
     return "\n\n".join(filter(None, parts)) + "\n"
 
 
@@ -141,8 +108,8 @@ def minutes(lab: Path, found: list) -> dict[str, dict[str, float]]:
 
 def teaching_plan(root: Path, course: dict[Path, list]) -> str:
     """Return the teaching plan as the text of a page."""
-    costs = root / "experiments/costs.json"
-    measured = json.loads(costs.read_text("utf-8"))["labs"] if costs.is_file() else {"each": {}}
+    times = root / "experiments/benchmark.json"
+    measured = json.loads(times.read_text("utf-8"))["labs"] if times.is_file() else {"each": {}}
     rows, labs, total = [], [], 0.0
     for lab, found in course.items():
         seconds = measured["each"].get(lab.stem, {}).get("seconds")
@@ -155,8 +122,8 @@ def teaching_plan(root: Path, course: dict[Path, list]) -> str:
         labs += [f"## {title_of(lab)}", f"About {main:.0f} minutes, and {further:.0f} for *Going further*."]
         if outcomes := OUTCOMES.search(lab.read_text("utf-8")):
             labs.append(f"**Students will be able to** {outcomes[1].strip()}")
-        points = {e["name"]: e["points"] for e in grade.of_lab(lab, found)["exercises"]}
-        labs.append("\n".join(f"- {e.number}: {e.title} (`{e.name}`, points: {points[e.name]})" for e in found))
+        points = points_of(lab)
+        labs.append("\n".join(f"- {e.number}: {e.title} (`{e.name}`, points: {points[e.start_id]})" for e in found))
     heads = ["Lab", "Runs", "Reading", "Exercises", "Both", "Going further", "Questions"]
     table = "\n".join(f"| {' | '.join(row)} |" for row in [heads, ["---", *["---:"] * 6], *rows])
     machine = f" on {measured['machine']}, {measured['date']}" if "machine" in measured else ""
@@ -178,7 +145,7 @@ def build(root: Path, folder: Path, pages: dict[str, str]) -> None:
         # Pages of the book, and labs, are on the site.
         text = re.sub(r"\]\((?:\.\./)?(book/)?(\w+)\.(?:ipynb|md)", rf"]({site}/\1\2.html", text)
         text = re.sub(rf"\]\({site}/(\d\d_)", rf"]({site}/labs/\1", text)
-        endings.replace(source / f"{name}.md", text)
+        safe_files.write_whole(source / f"{name}.md", text)
     config = yaml.safe_load((root / "_config.yml").read_text("utf-8"))
     config["logo"] = config["html"]["favicon"] = str(root / config["logo"])
     config["bibtex_bibfiles"] = [str(root / path) for path in config["bibtex_bibfiles"]]
@@ -186,14 +153,14 @@ def build(root: Path, folder: Path, pages: dict[str, str]) -> None:
     for setting in ("html_theme_path", "html_static_path"):
         config["sphinx"]["config"][setting] = [str(root / path) for path in config["sphinx"]["config"][setting]]
     config["exclude_patterns"] = []
-    endings.replace(source / "_config.yml", yaml.safe_dump(config))
+    safe_files.write_whole(source / "_config.yml", yaml.safe_dump(config))
     first, *others = pages
     toc = {
         "format": "jb-book",
         "root": first,
         "parts": [{"caption": "More", "chapters": [{"file": n} for n in others]}],
     }
-    endings.replace(source / "_toc.yml", yaml.safe_dump(toc))
+    safe_files.write_whole(source / "_toc.yml", yaml.safe_dump(toc))
     command = [Path(sys.executable).with_name("jupyter-book"), "build", source, "--path-output", source, "--quiet"]
     made = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     if made.returncode:
@@ -203,23 +170,47 @@ def build(root: Path, folder: Path, pages: dict[str, str]) -> None:
 # Otter
 
 
-def autograders(root: Path, folder: Path) -> list[str]:
-    """Write an autograder for each lab with exercises, and return their names. Raises RuntimeError."""
-    labs = grade.plan(root)
+def points_of(lab: Path) -> dict[str, int | float]:
+    """Return the points of each exercise by the id of its starting cell: `points: 2` in its metadata, or one.
+
+    Raises ValueError for points that are no number.
+    """
+    found = {}
+    for cell in notebooks.code_cells(notebooks.generate(lab)):
+        found[cell.id] = points = cell.metadata.get("points", 1)
+        if isinstance(points, bool) or not isinstance(points, int | float) or points < 0:
+            where = notebooks.line_of(lab, cell.source)
+            raise ValueError(f"{where}: an exercise gives {points!r} points. Write a number, as in `points: 2`.")
+    return found
+
+
+def otter_tests(lab: Path, found: list) -> dict[str, str]:
+    """Return the text of otter's test for each exercise of a lab, by the exercise's name."""
+    points = points_of(lab)
+    return {
+        each.name: TEST.format(
+            name=each.name, points=points[each.start_id], answer=re.search(r"\((\w+)", each.check)[1]
+        )
+        for each in found
+    }
+
+
+def autograders(root: Path, folder: Path, course: dict[Path, list]) -> list[str]:
+    """Write an autograder for each lab with exercises, and return their names."""
+    from otter.generate import main as generate  # instructors alone install it
+
     shutil.rmtree(folder, ignore_errors=True)
-    endings.replace(folder / "files/course.zip", grade.pack(root, labs))
-    for name in ("grade_notebook.py", "otter_answers.py"):
-        endings.replace(folder / "files" / name, Path(__file__).with_name(name).read_bytes())
-    endings.replace(folder / "otter_config.json", json.dumps({"plugins": ["files.otter_answers.Apart"]}))
-    needs = (root / "requirements.txt").read_text("utf-8") + "psutil\n"
-    endings.replace(folder / "requirements.txt", re.sub(r"(?m)\s*#.*$", "", needs).lstrip())
-    for lab, plan in labs.items():
-        for exercise in plan["exercises"]:
-            test = TEST.format(lab=lab, name=exercise["name"], points=exercise["points"])
-            endings.replace(folder / lab / f"{exercise['name']}.py", test)
-    made = subprocess.run([sys.executable, "-c", GENERATE, *labs], cwd=folder / "files", capture_output=True, text=True)
-    if made.returncode:
-        raise RuntimeError(made.stderr)
+    packages = [name for name in ("shared", "checks") if (root / name).is_dir()]
+    for name in packages:
+        shutil.copytree(root / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(root / "requirements.txt", folder)
+    labs = {lab.stem: otter_tests(lab, found) for lab, found in course.items() if found}
+    version = f"{sys.version_info.major}.{sys.version_info.minor}"
+    with contextlib.chdir(folder):  # what otter packs has to lie below
+        for lab, tests in labs.items():
+            for name, test in tests.items():
+                safe_files.write_whole(folder / f"tests/{lab}/{name}.py", test)
+            generate(tests_dir=f"tests/{lab}", output_path=f"{lab}.zip", files=packages, python_version=version)
     return list(labs)
 
 
@@ -228,12 +219,11 @@ def main(root: Path) -> int:
     folder = root / "_build/instructor"
     try:
         course = exercises.taught(root)
-        build(root, folder, {"answer_key": answer_key(root, course), "teaching_plan": teaching_plan(root, course)})
+        build(root, folder, {"answer_key": answer_key(course), "teaching_plan": teaching_plan(root, course)})
         print(f"Answer key and teaching plan are in {(folder / 'pages/_build/html').relative_to(root)}.")
         if importlib.util.find_spec("otter"):
-            print(
-                f"{len(autograders(root, folder / 'otter'))} autograders are in {(folder / 'otter').relative_to(root)}."
-            )
+            made = autograders(root, folder / "otter", course)
+            print(f"{len(made)} autograders are in {(folder / 'otter').relative_to(root)}.")
         else:
             print(f'No autograders, for otter is not here: .venv/bin/pip install "{OTTER}" -c constraints.txt')
     except (ValueError, RuntimeError) as error:
@@ -243,4 +233,4 @@ def main(root: Path) -> int:
 
 
 if __name__ == "__main__":
-    endings.run(main, ROOT)
+    safe_files.run(main, ROOT)

@@ -9,6 +9,7 @@ as in `make_labs.py 05`, it leaves the other labs alone; with `again` it execute
 import copy
 import functools
 import multiprocessing
+import os
 import re
 import signal
 import sys
@@ -19,19 +20,18 @@ from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
 import check_labs
-import endings
-import how_many
 import identity
 import nbclient
 import nbformat
 import notebooks
+import safe_files
 import student
 
 ROOT = Path(__file__).resolve().parents[1]
 
 
-def execute(lab: Path, notebook: nbformat.NotebookNode, timed: bool = False) -> None:
-    """Execute a notebook in place; `timed` keeps in each cell's metadata when it began and ended.
+def execute(lab: Path, notebook: nbformat.NotebookNode) -> None:
+    """Execute a notebook in place.
 
     Raises RuntimeError with a message that names the cell and shows what went wrong.
     """
@@ -40,7 +40,7 @@ def execute(lab: Path, notebook: nbformat.NotebookNode, timed: bool = False) -> 
         notebook,
         timeout=None,
         kernel_name="python3",
-        record_timing=timed,  # times would make each execution another file
+        record_timing=False,  # times would make each execution another file
         coalesce_streams=True,
         extra_arguments=["--log-level=ERROR"],  # it warns of eavesdroppers, and talks to nobody but this process
         resources={"metadata": {"path": str(lab.parent)}},
@@ -71,7 +71,7 @@ def bring_up_to_date(lab: Path, again: bool = False) -> str:
     kept = ""
     if old is not None and notebooks.changed_by_hand(old):
         yours = lab.parent.parent / "yours" / target.name
-        endings.replace(yours, target.read_bytes())
+        safe_files.write_whole(yours, target.read_bytes())
         kept = f"; the changed notebook is kept as yours/{target.name}"
     if reason:
         start = time.monotonic()
@@ -83,7 +83,7 @@ def bring_up_to_date(lab: Path, again: bool = False) -> str:
         done = "up to date"
     text = notebooks.sign(notebook, inputs)
     if not target.exists() or text != target.read_text("utf-8"):
-        endings.replace(target, text)
+        safe_files.write_whole(target, text)
         done = done if reason else "text updated, nothing executed"
     return done
 
@@ -102,6 +102,17 @@ def attempt(lab: Path, again: bool) -> bool:
         fine = not problems
     print("\n".join([f"{lab.stem:<24} {done}", *(f"    {problem}" for problem in problems)]), flush=True)
     return fine
+
+
+def worker_count() -> int:
+    """Return how many labs run side by side: one a core, with 2 GB of memory each, or what PROCESSES says."""
+    if given := os.environ.get("PROCESSES"):
+        if not given.isdecimal() or int(given) < 1:
+            raise SystemExit(f"PROCESSES={given} is no number of processes: give 1, 2, 3 or more.")
+        return int(given)
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return max(1, min(cores, round(memory / 2**31)))
 
 
 def side_by_side(function: Callable[[Path], object], labs: Iterable[Path], at_once: int) -> list:
@@ -132,11 +143,11 @@ def main(numbers: set[str], again: bool) -> int:
         print(error)
         return 1
     for path, text in outdated.items():
-        endings.replace(path, text)
+        safe_files.write_whole(path, text)
         print(f"{path.name:<24} follows _config.yml")
     student.tidy(ROOT)
     try:
-        return 0 if all(side_by_side(functools.partial(attempt, again=again), chosen, how_many.processes())) else 1
+        return 0 if all(side_by_side(functools.partial(attempt, again=again), chosen, worker_count())) else 1
     except BrokenProcessPool as error:
         print(error)
         return 1
@@ -145,4 +156,4 @@ def main(numbers: set[str], again: bool) -> int:
 if __name__ == "__main__":
     given = set(sys.argv[1:])
     kept = "Labs that did not come to their end are as they were."
-    endings.run(main, given - {"again"}, "again" in given, stopped=kept)
+    safe_files.run(main, given - {"again"}, "again" in given, stopped=kept)

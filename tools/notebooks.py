@@ -56,8 +56,8 @@ def newest_commit():  # an empty text without a network: then what is installed 
         return ""
 
 
-near = [place for place in ("..", "../..") if pathlib.Path(place, "shared/model.py").is_file()]
-if near:  # a copy of the repository: its code is next door
+near = [place for place in (".", "..", "../..") if pathlib.Path(place, "shared/model.py").is_file()]
+if near:  # a copy of the repository, or of its code: that is here or next door
     sys.path.insert(0, str(pathlib.Path(near[0]).resolve()))
 else:  # Colab: the course's code alone is installed, torch stays as it is
     installed = list(importlib.metadata.distributions(name="towards-self-attention"))
@@ -99,15 +99,14 @@ def taught(root: Path) -> list[Path]:
 
 def kernel_environment(root: Path) -> dict[str, str]:
     """Return the environment in which labs are executed and checked: the defaults, on one thread, without bars."""
-    personal = ("LAB_DATA", "LAB_SCALE", "COURSE_LANGUAGE", "PYTHONPATH", "PYTHONSTARTUP", "MPLBACKEND")
+    personal = ("LAB_DATA", "LAB_SCALE", "PYTHONPATH", "PYTHONSTARTUP", "MPLBACKEND")
     environment = {name: value for name, value in os.environ.items() if name not in personal}
     threads = {name: "1" for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")}
     # A home that cannot be written to must not speak in a lab's outputs.
     folders = {name: root / "_build/kernels" / name.lower() for name in ("IPYTHONDIR", "MPLCONFIGDIR")}
     for folder in folders.values():
         folder.mkdir(parents=True, exist_ok=True)
-    # LAB_KEPT: what is stored and compared comes from a lab opened alone, which loads nothing that another one trained.
-    own = {"TQDM_DISABLE": "1", "JUPYTER_PREFER_ENV_PATH": "1", "PYTHONUTF8": "1", "LAB_KEPT": ""}
+    own = {"TQDM_DISABLE": "1", "JUPYTER_PREFER_ENV_PATH": "1", "PYTHONUTF8": "1"}
     # Else Linux takes back the memory of each large tensor and clears it anew: a tenth of a training step of lab 10.
     # 32 MiB is the highest that glibc admits for the first of the two.
     memory = {"MALLOC_MMAP_THRESHOLD_": str(2**25), "MALLOC_TRIM_THRESHOLD_": str(2**30)}
@@ -207,8 +206,6 @@ def made_from(lab: Path) -> dict[str, str]:
     files += [path for name in ("engine", "trials", lab.stem[3:]) if (path := root / f"checks/{name}.py").is_file()]
     cells = [[cell.source, "raises-exception" in cell.metadata.get("tags", [])] for cell in code]
     other = {"its code cells": cells, "the pins": pins(root)}
-    if (language := identity.read(root)["language"]) != "en":  # in which checks speak
-        other["the language"] = language
     return {name: _sha(json.dumps(part)) for name, part in other.items()} | {
         path.relative_to(root).as_posix(): _sha(path.read_text("utf-8")) for path in files
     }

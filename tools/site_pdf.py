@@ -1,23 +1,18 @@
 """Prints the whole course into `_build/towards-self-attention.pdf`: one long page made by Sphinx, printed by a browser.
 
-The rule: the pages that readers see, in the course's order, answers unfolded, with contents to click and bookmarks.
-With `slides` it prints the decks of the built site, each into a file of its own below `_build/slides`.
-"""
+The rule: the pages that readers see, in the course's order, answers unfolded, with contents to click and bookmarks."""
 
-import contextlib
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
-import endings
+import safe_files
 import yaml
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import sync_playwright
 
 ROOT = Path(__file__).resolve().parents[1]
 PDF = ROOT / "_build" / "towards-self-attention.pdf"
-NO_DECKS = "There are no slides yet: run make book first."
 CONTENTS = """() => {
   const list = document.createElement("ol");
   for (const mark of document.querySelectorAll('main [id^="document-"]')) {
@@ -40,40 +35,12 @@ CONTENTS = """() => {
 }"""
 
 
-@contextlib.contextmanager
-def browser() -> Iterator[Browser]:
-    """A browser of this machine. Exits with a sentence where there is none."""
-    names = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
-    path = next(filter(None, map(shutil.which, names)), None)
-    if path is None:
-        sys.exit(f"The PDF is printed by a browser, and there is none: looked for {', '.join(names)}.")
-    with sync_playwright() as playwright:
-        yield playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
-
-
-def print_slides(lab: str) -> int:
-    """Print the decks whose names begin with `lab`, a page for each slide."""
-    decks = sorted((ROOT / "_build/html/slides").glob(f"{lab}*.html"))
-    if not decks:
-        print(f"There is no deck {lab}: labs are called by their two digits, as in LAB=05." if lab else NO_DECKS)
-        return 1
-    (ROOT / "_build/slides").mkdir(exist_ok=True)
-    with browser() as opened:
-        for deck in decks:
-            page = opened.new_page()
-            page.goto(f"{deck.as_uri()}?print-pdf")
-            page.wait_for_selector(":root[data-printable]")
-            pdf = ROOT / "_build/slides" / f"{deck.stem}.pdf"
-            endings.replace(pdf, page.pdf(prefer_css_page_size=True, print_background=True, tagged=True))
-            page.close()
-            print(f"{pdf.relative_to(ROOT)}, to be shown from _build/html/slides/{deck.name}")
-    return 0
-
-
 def main() -> int:
     """Build, print, and return the exit status."""
-    if sys.argv[1:2] == ["slides"]:
-        return print_slides("".join(sys.argv[2:]))
+    names = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+    browser = next(filter(None, map(shutil.which, names)), None)
+    if browser is None:
+        sys.exit(f"The PDF is printed by a browser, and there is none: looked for {', '.join(names)}.")
     command = [Path(sys.executable).with_name("jupyter-book"), "build", "-q", ".", "--builder", "custom"]
     status = subprocess.run([*command, "--custom-builder", "singlehtml"], cwd=ROOT).returncode
     if status:
@@ -83,8 +50,8 @@ def main() -> int:
     folder = ROOT / "_build" / "singlehtml"
     course = shutil.copy(folder / f"{root_page}.html", folder / "course.html")
     footer = '<p style="font-size:8px;width:100%;text-align:center"><span class="pageNumber"></span></p>'
-    with browser() as opened:
-        page = opened.new_page()
+    with sync_playwright() as playwright:
+        page = playwright.chromium.launch(executable_path=browser, args=["--no-sandbox", "--disable-gpu"]).new_page()
         page.goto(Path(course).as_uri())
         page.evaluate(CONTENTS)
         page.wait_for_function("[...document.images].every((image) => image.complete)")
@@ -94,10 +61,10 @@ def main() -> int:
             header_template="<p></p>", footer_template=footer,
             margin={"top": "2cm", "bottom": "2cm", "left": "2.2cm", "right": "2.2cm"},
         )  # fmt: skip
-    endings.replace(PDF, printed)
+    safe_files.write_whole(PDF, printed)
     print(f"The course is in {PDF.relative_to(ROOT)}, {PDF.stat().st_size / 1e6:.1f} MB.")
     return 0
 
 
 if __name__ == "__main__":
-    endings.run(main)
+    safe_files.run(main)

@@ -16,12 +16,14 @@ from shared.figures.colours import css_colour
 STATIC = Path(__file__).resolve().parents[1] / "book" / "_static"
 CARD = """<!DOCTYPE html><html lang="en"><meta charset="utf-8"><style>
   @font-face {{ font-family: "Source Serif 4"; src: url(fonts/source-serif-4.woff2); font-weight: 200 900; }}
+  @font-face {{ font-family: "Course Sans"; src: url(fonts/course-sans.woff2); font-weight: 400 700;
+    size-adjust: 106%; }}
   body {{ margin: 0; width: 1200px; height: 630px; display: grid; grid-template-columns: 1fr 520px; gap: 40px;
          align-items: center; padding: 0 40px 0 72px; box-sizing: border-box;
          font-family: "Source Serif 4"; color: #1b1f24; }}
   h1 {{ font-size: 84px; line-height: 1.05; letter-spacing: -.02em; margin: 0 0 28px; font-weight: 600; }}
   p {{ font-size: 32px; line-height: 1.35; margin: 0; color: #5a626c; }}
-  svg {{ width: 520px; height: 590px; font-family: system-ui, sans-serif; }}
+  svg {{ width: 520px; height: 590px; font-family: "Course Sans"; }}
 </style><body><div><h1>Towards Self-Attention</h1><p>Build every matrix yourself. Watch real numbers go through it.
 Measure when it helps.</p></div>{picture}</body></html>"""
 WORDS = ["Your", "journey", "starts", "with", "one", "step"]
@@ -39,7 +41,7 @@ CELL = 15
 
 def text(x: float, y: float, words: str, anchor: str = "middle", colour: str = "ink", weight: int = 400) -> str:
     return (
-        f'<text x="{x:g}" y="{y:g}" text-anchor="{anchor}" fill="{css_colour(colour)}" font-size="14"'
+        f'<text x="{x:g}" y="{y:g}" text-anchor="{anchor}" fill="{css_colour(colour)}" font-size="16"'
         f' font-weight="{weight}">{words}</text>'
     )
 
@@ -59,7 +61,7 @@ def matrix(name: str, role: str, values: torch.Tensor, x: float, y: float, rows:
         if rows:
             bold = 600 if row == FOLLOWED else 400
             colour = "ink" if row == FOLLOWED else "muted"
-            parts.append(text(x - 8, y + row * CELL + 12, WORDS[row], "end", colour, bold))
+            parts.append(text(x - 8, y + row * CELL + 13, WORDS[row], "end", colour, bold))
     parts.append(
         f'<rect x="{x - 1:g}" y="{y + FOLLOWED * CELL - 1:g}" width="{width * CELL + 2}" height="{CELL + 2}"'
         f' fill="none" stroke="{css_colour("ink")}" stroke-width="2"/>'

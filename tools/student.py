@@ -7,19 +7,17 @@ their ids, checks and hints too. The button leads to where the student edition i
 _config.yml), and nothing in it to the site's page of the lab. A notebook that somebody worked in is kept in yours/.
 """
 
-import gettext
 import re
 from pathlib import Path
 
-import endings
 import exercises
 import identity
 import nbformat
 import notebooks
+import safe_files
 
 ROOT = Path(__file__).resolve().parents[1]
 BADGE = "[![Open in Colab](https://colab.research.google.com/assets/colab-badge.svg)]({colab_student}/{lab}.ipynb)"
-# These are said in the language of _config.yml.
 TOLD = "Write your answers into the cells below, and keep the other cells: the exercises are found by them."
 WHY = "*Why is your answer right? Write a sentence or two here.*"
 ANSWER = "*Your answer:*"
@@ -36,13 +34,11 @@ def edition(lab: Path) -> nbformat.NotebookNode:
     """Return the student edition of a lab. Raises ValueError when an exercise is malformed."""
     starts = {exercise.start_id: exercise for exercise in exercises.read(lab)}
     names = identity.read(lab.parent.parent) | {"lab": lab.stem}
-    spoken = [names["language"]]
-    catalogue = gettext.translation("course", lab.parent.parent / "shared/locale", spoken, fallback=True)
     notebook = notebooks.generate(lab)
     cells, section, after_check = [], "", False
     for cell in notebook.cells:
         if cell.id == "badge":
-            cell.source = f"{BADGE.format(**names)}\n\n{catalogue.gettext(TOLD)}"
+            cell.source = f"{BADGE.format(**names)}\n\n{TOLD}"
         if cell.cell_type == "code":
             if exercise := starts.get(cell.id):
                 cell.source = exercise.start
@@ -67,8 +63,7 @@ def edition(lab: Path) -> nbformat.NotebookNode:
                 kept += above + (fold[0] if fold else "")
         pieces = [piece.strip() for piece in [*pieces, kept]]
         for number, text in enumerate(filter(None, pieces), start=1):
-            said = catalogue.gettext(text) if text in (WHY, ANSWER) else text
-            part = nbformat.v4.new_markdown_cell(said, metadata=cell.metadata)
+            part = nbformat.v4.new_markdown_cell(text, metadata=cell.metadata)
             part.id = cell.id if number == 1 else f"{cell.id}-part-{number}"
             cells.append(part)
         after_check = False
@@ -93,8 +88,8 @@ def write(lab: Path, text: str) -> str:
     before = notebooks.read(target)
     if before is not None and notebooks.changed_by_hand(before):
         kept = f"yours/student/{target.name}"
-        endings.replace(lab.parent.parent / kept, target.read_bytes())
-    endings.replace(target, text)
+        safe_files.write_whole(lab.parent.parent / kept, target.read_bytes())
+    safe_files.write_whole(target, text)
     return kept
 
 
@@ -122,4 +117,4 @@ def main(root: Path) -> int:
 
 
 if __name__ == "__main__":
-    endings.run(main, ROOT)
+    safe_files.run(main, ROOT)

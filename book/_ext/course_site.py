@@ -1,27 +1,22 @@
-"""What the book's pages need beyond Sphinx: the way through the course, buttons and words.
+"""What the book's pages need beyond Sphinx: the way through the course and its buttons.
 
 Everything else has a file of its own: formulas, outputs of cells, the finished HTML, predictions and questions, search,
-slides, the two pages with models.
+the two pages with models.
 """
 
 import base64
-import json
 import re
 from pathlib import Path
 from runpy import run_path
 
-from babel.messages.pofile import read_po
 from docutils import nodes
 from finished import drawn_late, finished, make_lazy
 from sphinx import addnodes
 from sphinx.application import Sphinx
-from sphinx.locale import get_translation
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
 ROOT = Path(__file__).resolve().parents[2]
-LOCALE = ROOT / "shared/locale"
-_ = get_translation("course")  # in the language of _config.yml
-
+LONGEST_DESCRIPTION = 200  # letters, where a page does not say its own
 
 # By its path: tools are no package.
 IDENTITY = run_path(str(ROOT / "tools/identity.py"))
@@ -52,47 +47,73 @@ def course_map(app: Sphinx) -> list[dict]:
 
     root = {"caption": None, "pages": [page(site_map.root.docname)]}
     return [root] + [
-        {"caption": part.caption and _(part.caption), "pages": [page(item) for item in part.items]}
-        for part in site_map.root.subtrees
+        {"caption": part.caption, "pages": [page(item) for item in part.items]} for part in site_map.root.subtrees
     ]
 
 
 def add_context(app: Sphinx, pagename: str, templatename: str, context: dict, doctree) -> None:
     parts = course_map(app)
-    context["_"] = _
     context["course"] = parts
     context["labs"] = [page for part in parts for page in part["pages"] if page["name"].startswith("labs/")]
     context["home"] = parts[0]["pages"][0]
-    options = app.config.html_theme_options
     context["html_baseurl"] = app.config.html_baseurl
-    context["repository"] = options["repository_url"].rstrip("/")
-    context["homeless"] = "OWNER" in context["repository"].split("/")
-    owner_and_name = context["repository"].removeprefix("https://github.com/")
-    if pagename.startswith("labs/"):
-        branch, launch, notebook = options["repository_branch"], options["launch_buttons"], f"{pagename}.ipynb"
-        context["colab"] = f"{launch['colab_url']}/github/{owner_and_name}/blob/{branch}/{notebook}"
-        context["student"] = f"{IDENTITY['read'](Path(app.srcdir))['colab_student']}/{Path(notebook).name}"
-        context["binder"] = f"{launch['binderhub_url']}/v2/gh/{owner_and_name}/{branch}?urlpath=lab/tree/{notebook}"
+    address = app.config.course_address
+    context["repository"] = address and address["url"]
+    if address and pagename.startswith("labs/"):
+        launch, notebook = app.config.html_theme_options["launch_buttons"], f"{pagename}.ipynb"
+        repository = address["url"].removeprefix("https://github.com/")
+        context["colab"] = f"{launch['colab_url']}/github/{repository}/blob/{address['branch']}/{notebook}"
+        context["student"] = f"{address['colab_student']}/{Path(notebook).name}"
+        in_binder = f"{repository}/{address['branch']}?urlpath=lab/tree/{notebook}"
+        context["binder"] = f"{launch['binderhub_url']}/v2/gh/{in_binder}"
     if doctree is not None:
         context["body"] = make_lazy(app, finished(context["body"]))
         # What the check says of an exercise that nobody has written yet makes sense only where cells run.
-        place = _("where Python runs")
-        where = f'<a href="{context["pathto"]("book/how_to_use")}#do-the-exercises">{place}</a>'
-        yours = _("Yours to write, {where}. This page cannot run it.").format(where=where)
-        open_yet = _("Not done yet: write your answer in the cell above, run it, then this one.").partition(":")[0]
-        context["body"] = re.sub(f"<p>{re.escape(open_yet)}:.*?</p>", f"<p>{yours}</p>", context["body"])
+        where = f'<a href="{context["pathto"]("book/how_to_use")}#do-the-exercises">where Python runs</a>'
+        yours = f"Yours to write, {where}. This page cannot run it."
+        context["body"] = re.sub("<p>Not done yet:.*?</p>", f"<p>{yours}</p>", context["body"])
         context["body"] = drawn_late(context["body"])
         sections = [s for s in doctree.findall(nodes.section) if isinstance(s.parent.parent, nodes.document)]
         context["sections"] = [(s["ids"][0], s.next_node(nodes.title).astext()) for s in sections]
-        words = next((p.astext() for p in doctree.findall(nodes.paragraph)), app.config.html_title)
-        context["description"] = re.sub(r"\s+", " ", words)[:155]
+        context["description"] = description(doctree)
+        # The layout writes these two itself, once a page.
+        context["metatags"] = re.sub(r'<meta [^>]*name="(viewport|description)"[^>]*>\n?', "", context["metatags"])
 
 
-def set_base(app: Sphinx, config) -> None:
+def description(doctree: nodes.document) -> str:
+    """What search engines and previews of links say of a page: its own `description`, or its first sentences."""
+    for meta in doctree.findall(nodes.meta):
+        if meta.get("name") == "description":
+            return meta["content"]
+    words = " ".join(next((paragraph.astext() for paragraph in doctree.findall(nodes.paragraph)), "").split())
+    first, *others = re.split(r"(?<=[.?!])\s+(?=[A-Z“])", words)
+    for sentence in others:
+        if len(first) + len(sentence) > LONGEST_DESCRIPTION:
+            break
+        first += f" {sentence}"
+    return first
+
+
+def set_address(app: Sphinx, config) -> None:
     """The address that the site has on GitHub's pages follows from the repository's."""
-    match = re.fullmatch(r"https://github\.com/([^/]+)/([^/]+?)/?", config.html_theme_options["repository_url"])
-    if match:
-        config.html_baseurl = f"https://{match[1]}.github.io/{match[2]}/"
+    config.course_address = address = IDENTITY["published"](Path(app.srcdir))
+    if address:
+        config.html_baseurl = f"{address['site']}/"
+        app.tags.add("published")  # for `only` directives on pages
+
+
+def write_dark(app: Sphinx, exception: Exception | None) -> None:
+    """A style sheet for readers in the dark without JavaScript, where nothing can set data-theme: all rules of
+    the dark theme, for a page that is called light.
+    """
+    if exception is not None or app.builder.format != "html":
+        return
+    static = Path(app.outdir) / "_static"
+    sheets = "".join(
+        (static / name).read_text("utf-8") for name in ("roles.css", "course.css", "seventy_two_heads.css")
+    )
+    rules = re.findall(r'(?:html|:root)\[data-theme="dark"\]([^{}]*\{[^{}]*\})', sheets)
+    (static / "dark.css").write_text("".join(f'html:root[data-theme="light"]{rule}\n' for rule in rules), "utf-8")
 
 
 def add_pages(app: Sphinx):
@@ -104,41 +125,21 @@ def add_pages(app: Sphinx):
         for name in (app.config.html_favicon, "book/_static/fonts/source-serif-4.woff2")
     )
     carried = {"icon": f"data:image/svg+xml;base64,{logo}", "font": f"data:font/woff2;base64,{font}"}
-    yield "404", {"title": _("There is no page here"), **carried}, "404.html"
+    yield "404", {"title": "There is no page here", **carried}, "404.html"
     yield "search", {}, "search.html"
 
 
-def write_words(app: Sphinx, exception: Exception | None) -> None:
-    """What the catalogue has for the scripts, in front of words.js; a site in English has no catalogue."""
-    catalogue = LOCALE / app.config.language / "LC_MESSAGES/course.po"
-    if exception is not None or app.builder.format != "html" or not catalogue.is_file():
-        return
-    with catalogue.open("rb") as file:
-        messages = read_po(file)
-    # A text with forms for numbers, by its first.
-    words = {
-        message.id[0] if message.pluralizable else message.id: message.string
-        for message in messages
-        if any(place.endswith(".js") for place, line in message.locations) and message.string and all(message.string)
-    }
-    script = Path(app.outdir) / "_static" / "words.js"
-    given = f"{{ words: {json.dumps(words, ensure_ascii=False)}, form: (n) => Number({messages.plural_expr}) }}"
-    script.write_text(f"globalThis.courseWords = {given};\n{script.read_text('utf-8')}", encoding="utf-8")
-    script.with_name("translations.js").unlink(missing_ok=True)  # the words of Sphinx's own scripts, which no page has
-
-
 def setup(app: Sphinx) -> dict:
-    app.add_message_catalog("course", str(LOCALE))
+    app.add_config_value("course_address", None, "html")  # what set_address finds; another one, and all pages change
     app.add_post_transform(LabsLeftOut)
-    app.connect("config-inited", set_base)
+    app.connect("config-inited", set_address)
     app.connect("html-page-context", add_context)
     app.connect("html-collect-pages", add_pages)
-    app.connect("build-finished", write_words)
     app.setup_extension("formulas")
     app.setup_extension("outputs")
     app.setup_extension("answers")
     app.setup_extension("search")
     app.setup_extension("try_the_model")
     app.setup_extension("seventy_two_heads")
-    app.setup_extension("slides")
+    app.connect("build-finished", write_dark)  # after the roles' colours are written
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -5,10 +5,8 @@ from itertools import groupby
 from pathlib import Path
 
 from sphinx.application import Sphinx
-from sphinx.locale import get_translation
 from sphinx.util.images import get_image_size
 
-_ = get_translation("course")
 FORMULA = r'<math [^>]*display="inline">(?:(?!</math>).)*</math>'
 WITH_MARKS = re.compile(rf"[(“]{FORMULA}[,.;:?!)”]*|{FORMULA}[,.;:?!)”]+", re.DOTALL)
 # Pygments' kinds of code that course.css colours, by the one that stands for its like: comments, words of Python,
@@ -33,14 +31,9 @@ def finished(body: str) -> str:
     body = body.replace('role="doc-biblioentry"', 'role="listitem"')
     # What is heard is what is seen: "Show code cell source".
     body = body.replace(' aria-label="Toggle hidden content"', "")
-    # Sphinx's own catalogues lack these words in most languages.
-    link = _("Link to this heading")
-    body = body.replace('title="Link to this heading"', f'title="{link}"')
-    # Marks by which the course finds its way stay English in a lab's text, and are read in the reader's language.
-    marks = {"Predict.": _("Predict."), "Hint": _("Hint"), "Solution": _("Solution"), "Answer": _("Answer")}
-    body = re.sub(
-        rf"(<(?:strong|summary)>)({'|'.join(map(re.escape, marks))})(?=</)", lambda at: at[1] + marks[at[2]], body
-    )
+    # The link beside a heading is for the mouse. It would be read out with each heading, and be a stop of the keyboard,
+    # which has the same links in the contents.
+    body = body.replace('<a class="headerlink"', '<a tabindex="-1" aria-hidden="true" class="headerlink"')
     # The corner of a table is a heading of nothing.
     for corner in ("<th></th>", '<th class="head"><p></p></th>'):
         body = body.replace(corner, "<td></td>")

@@ -10,12 +10,10 @@ from pathlib import Path
 
 from docutils import nodes
 from sphinx.application import Sphinx
-from sphinx.locale import get_translation
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util import logging
 
 logger = logging.getLogger(__name__)
-_ = get_translation("course")  # in the language of _config.yml
 FEWEST_WORDS = 5  # of a text that says what a picture shows; a file's name or a title has fewer
 
 
@@ -160,9 +158,6 @@ class PageChecks(SphinxPostTransform):
     formats = ("html",)
 
     def run(self, **kwargs) -> None:
-        for meta in self.document.findall(nodes.meta):  # MyST makes them too late for Sphinx to translate them
-            said = meta["content"]
-            meta["content"] = _(said) if said else ""
         for image in self.document.findall(nodes.image):
             # MyST-NB names a figure after its file where the cell gives no text.
             words = image.get("alt", "").strip()

@@ -13,6 +13,7 @@ from course_site import course_map
 from docutils import nodes
 from formulas import to_mathml
 from sphinx.application import Sphinx
+from sphinx.util.logging import suppress_logging
 
 
 def no_stock_search(app: Sphinx) -> None:
@@ -32,25 +33,64 @@ def words_of(node: nodes.Node) -> str:
         signs = unicodedata.normalize("NFKC", unescape(re.sub(r"<[^>]+>", "", apart)))  # a bold x is an x
         return re.sub(r"(?<=[(\[\N{SQUARE ROOT}]) | (?=[)\],.])", "", " ".join(signs.split()))
 
-    def text(leaf: nodes.Node) -> str:
+    def text(leaf: nodes.Text) -> str:
+        if isinstance(leaf.parent, nodes.label):  # of a reference: its number or key, which no page shows
+            return " "
         if isinstance(leaf.parent, (nodes.math, nodes.math_block)):
             return formula(leaf.astext())
-        return re.sub(r"<(script|style|svg).*?</\1>|<[^>]+>", " ", leaf.astext(), flags=re.DOTALL)
+        plain = leaf.astext()
+        if isinstance(leaf.parent, nodes.raw):  # and not <PAD> in the text
+            plain = re.sub(r"<(script|style|svg).*?</\1>|<[^>]+>", " ", plain, flags=re.DOTALL)
+        block = leaf.parent
+        while isinstance(block, nodes.Inline):
+            block = block.parent
+        return plain if leaf is not [*block.findall(nodes.Text)][-1] else f"{plain} "
 
-    return " ".join(" ".join(text(leaf) for leaf in node.findall(nodes.Text)).split())
+    return " ".join("".join(text(leaf) for leaf in node.findall(nodes.Text)).split())
+
+
+def is_code(node: nodes.Node) -> bool:
+    """Say whether a part of a section is a cell with what it prints, or code in the text."""
+    return isinstance(node, nodes.literal_block) or "cell" in node.get("classes", [])
+
+
+LABEL = re.compile(r"(you|what you|time|predict|hint|right)\b|.*[.:?!]$|\W*\d|.{41}", re.IGNORECASE)
+
+
+def terms_of(section: nodes.section) -> list[str]:
+    """What a section defines: its words in bold, but for those that label a paragraph or are an answer."""
+
+    def counts(node: nodes.Node) -> bool:
+        while not isinstance(node, nodes.section):
+            node = node.parent
+            if {"predict", "quiz"} & set(node.get("classes", [])):
+                return False
+        return node is section
+
+    bold = [" ".join(node.astext().split()).lower() for node in section.findall(nodes.strong) if counts(node)]
+    return [term for term in bold if not LABEL.match(term)]
 
 
 def write_search(app: Sphinx, exception: Exception | None) -> None:
-    """All that can be searched, section by section, as a script: a page from a disk may read no other file."""
+    """All that can be searched, section by section, as a script: a page from a disk may read no other file.
+
+    Of each section its id, title, prose, code, and the terms that the course defines there: those in bold that were not
+    in bold in an earlier lab.
+    """
     if exception is not None or app.builder.format != "html":
         return
-    pages = []
+    pages, defined = [], set()
     for page in (page for part in course_map(app) for page in part["pages"]):
         sections = []
-        for section in app.env.get_doctree(page["name"]).findall(nodes.section):
+        with suppress_logging():  # what there is to warn of was said when the page was written
+            doctree = app.env.get_and_resolve_doctree(page["name"], app.builder)
+        for section in doctree.findall(nodes.section):
             title, *rest = section.children
-            own = [words_of(child) for child in rest if not isinstance(child, nodes.section)]
-            sections.append([section["ids"][0], title.astext(), " ".join(filter(None, own))])
+            own = [child for child in rest if not isinstance(child, nodes.section)]
+            prose, code = (" ".join(words_of(part) for part in own if is_code(part) == of) for of in (False, True))
+            terms = [term for term in terms_of(section) if page["name"].startswith("labs/") and term not in defined]
+            defined.update(terms)
+            sections.append([section["ids"][0], title.astext(), prose.strip(), code.strip(), terms])
         pages.append([page["name"], page["title"], sections])
     # An address in the text must not look like one that the script would ask.
     script = json.dumps(pages, ensure_ascii=False, separators=(",", ":")).replace("://", r"\u003a//")

@@ -8,7 +8,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 
 ROOT = Path(__file__).resolve().parents[2]
-WEIGHTS = ROOT / "book" / "_static" / "try_the_model.safetensors"  # made by experiments/models_to_try.py
+WEIGHTS = ROOT / "book" / "_static" / "try_the_model.safetensors"  # made by experiments/live_page_models.py
 
 
 def say_size(app: Sphinx, doctree) -> None:

@@ -1,21 +1,26 @@
 // Predictions and questions: a form below each, and what answers a prediction is covered until the reader has guessed.
-// Without this script all of it can be read. What was guessed and answered is kept in this browser and nowhere else.
+// Without this script all of it can be read. What was guessed and answered, and how often that was right, is stored in this
+// browser and nowhere else.
 "use strict";
 {
-  const KEPT = "answers"; // {id of the question: place of the choice, or the typed text}
+  // {id of a prediction: place of the choice or the typed text, the same id and "-right": whether the reader calls it right,
+  //  id of a question: places of the choices in the order of trying, or the first and the last typed text}
+  const KEPT = "answers";
   const recall = () => {
     // What another site of the same host keeps under this name must not leave answers covered.
     try { return Object(JSON.parse(localStorage.getItem(KEPT))); } catch { return {}; }
   };
+  const kept = recall();
   const keep = (id, answer) => {
+    kept[id] = answer; // where nothing is stored, for as long as the page is open
     try { localStorage.setItem(KEPT, JSON.stringify({ ...recall(), [id]: answer })); } catch { /* private windows */ }
   };
-  const kept = recall();
   const make = (tag, given, ...inside) => {
     const made = Object.assign(document.createElement(tag), given);
     made.append(...inside);
     return made;
   };
+  const counted = []; // of each prediction and question of the page: a function to true, false, or undefined for none yet
   const copies = (node) => Array.from(node.cloneNode(true).childNodes);
   const inLine = (item) => Array.from(item.childNodes).flatMap((n) => (n.nodeName === "P" ? copies(n) : [n.cloneNode(true)]));
 
@@ -45,7 +50,18 @@
     return form;
   }
 
-  // Predictions
+  // Predictions. No script knows what answers one, so the reader says whether the guess was right.
+  function judged(id) {
+    const choices = [["Yes", true], ["No", false]].map(([words, right]) => {
+      const press = make("button", { type: "button", onclick: () => { keep(`${id}-right`, right); show(); count(); } }, words);
+      return { press, right };
+    });
+    const show = () => {
+      for (const { press, right } of choices) press.setAttribute("aria-pressed", String(kept[`${id}-right`] === right));
+    };
+    show();
+    return make("span", { className: "judge" }, "Was it right? ", ...choices.flatMap(({ press }) => [press, " "]));
+  }
   for (const box of document.querySelectorAll(".predict")) {
     const list = box.querySelector(":scope > ul"), answers = document.getElementsByClassName(`to-${box.id}`);
     if (!answers.length) continue;
@@ -53,9 +69,10 @@
       form.replaceWith(...(list ? [list] : []));
       const chosen = list?.children[guess];
       const line = make("p", { className: "guess", tabIndex: -1 });
-      if (chosen) line.append(_("Your guess: {guess}", { guess: "" }), ...inLine(chosen));
-      else line.append(guess && !list ? _("Your guess: {guess}", { guess }) : _("Shown without a guess."));
+      if (chosen) line.append("Your guess: ", ...inLine(chosen));
+      else line.append(guess && !list ? `Your guess: ${guess}` : "Shown without a guess.");
       chosen?.classList.add("chosen");
+      if (chosen || (guess && !list)) line.append(" ", judged(box.id));
       for (const answer of answers) answer.classList.add("shown");
       answers[0].before(line);
       dispatchEvent(new Event("resize")); // the page is longer now: how far it has been read is told anew
@@ -67,9 +84,10 @@
       line.focus({ preventScroll: true });
       line.scrollIntoView({ block: "nearest" });
     };
-    const form = ask(box, list, _("Your guess"), _("This is my guess"), now);
-    form.append(make("button", { type: "button", className: "quiet", onclick: () => now("") }, _("Show me")));
+    const form = ask(box, list, "Your guess", "This is my guess", now);
+    form.append(make("button", { type: "button", className: "quiet", onclick: () => now("") }, "Show me"));
     if (box.id in kept) reveal(kept[box.id]);
+    counted.push({ kind: "guess", id: box.id, right: () => kept[`${box.id}-right`] });
   }
 
   // Questions
@@ -90,27 +108,48 @@
       else if (node.textContent.trim() !== "or") break;
     }
     if (!(list && reasons.length) && !accepted.length) continue; // an open question
-    let tried = []; // places of choices, or the text that was typed last
+    let tried = []; // places of choices, or the texts that were typed first and last
+    const isRight = (answer) => (list ? BEGINS.test(reasons[answer].textContent) : accepted.some((a) => same(plain(answer), a)));
     const show = (answer) => {
-      const right = list ? BEGINS.test(reasons[answer].textContent) : accepted.some((a) => same(plain(answer), a));
+      const right = isRight(answer);
       const whole = Array.from(fold.children).filter((part) => part.nodeName !== "SUMMARY" && part.nodeName !== "OL");
-      const why = list ? copies(reasons[answer]) : right ? [_("Right."), " "] : [_("That is not it. Try again, or open the answer.")];
+      const why = list ? copies(reasons[answer]) : right ? ["Right.", " "] : ["That is not it. Try again, or open the answer."];
       if (right) why.push(...whole.map((part) => part.cloneNode(true)));
-      else if (list) why.unshift(make("span", { className: "hidden" }, _("Wrong."), " ")); // the cross says so to the eye
+      else if (list) why.unshift(make("span", { className: "hidden" }, "Wrong.", " ")); // the cross says so to the eye
       const note = make("div", { className: right ? "reason right" : "reason" }, ...why);
       const place = list ? form.querySelectorAll("li")[answer] : form.querySelector("fieldset");
       place.querySelector(".reason")?.remove();
       place.append(note);
       return note;
     };
-    const form = ask(box, list, _("Your answer"), _("Check"), (answer) => {
-      tried = list ? [...new Set([...tried, answer])] : [answer];
+    const form = ask(box, list, "Your answer", "Check", (answer) => {
+      tried = list ? [...new Set([...tried, answer])] : [tried[0] ?? answer, answer];
       keep(box.id, tried);
+      count();
       said(show(answer).textContent);
     });
     if (box.id in kept) {
       tried = [kept[box.id]].flat().filter((answer) => (list ? reasons[answer] : typeof answer === "string"));
       tried.forEach(show);
     }
+    counted.push({ kind: "question", id: box.id, right: () => (tried.length ? isRight(tried[0]) : undefined) });
   }
+
+  // At the lab's end: how often the reader was right, and a button that deletes what is stored of this lab.
+  const sum = make("p", { className: "score", hidden: true }), turn = document.querySelector(".turn");
+  turn?.before(sum);
+  function count() {
+    const tally = (kind) => counted.filter((each) => each.kind === kind).map((each) => each.right()).filter((right) => typeof right === "boolean");
+    const say = (rights, words) => (rights.length ? [`${rights.filter(Boolean).length} of ${rights.length} ${words}`] : []);
+    const told = [...say(tally("guess"), "guesses right"), ...say(tally("question"), "questions right at the first try")];
+    const remove = make("button", { type: "button", onclick: () => {
+      const left = recall();
+      for (const { id } of counted) { delete left[id]; delete left[`${id}-right`]; }
+      try { localStorage.setItem(KEPT, JSON.stringify(left)); } catch { /* private windows */ }
+      location.reload();
+    } }, "Delete it");
+    sum.hidden = !told.length;
+    sum.replaceChildren(`In this lab: ${told.join(", ")}. This is stored in your browser only. `, remove);
+  }
+  count();
 }

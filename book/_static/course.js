@@ -32,7 +32,7 @@ const showRead = () => {
   for (const link of document.querySelectorAll('.steps a, #contents a:has(.number)')) {
     if (!names.has(nameOf(link.href)) || link.classList.contains("read")) continue;
     link.classList.add("read");
-    link.insertAdjacentHTML("beforeend", '<span class="hidden">' + _(", read") + "</span>");
+    link.insertAdjacentHTML("beforeend", '<span class="hidden">' + ", read" + "</span>");
   }
 };
 showRead();
@@ -76,8 +76,7 @@ if (start) {
   if (typeof place?.page === "string" && /^labs\/\d\w+\.html$/.test(place.page)) {
     const link = document.createElement("a");
     link.href = `${courseRoot}${place.page}${place.hash}`;
-    const where = { number: parseInt(place.page.slice(5)), name: place.name };
-    link.textContent = _("Go on where you were: lab {number}, “{name}”", where);
+    link.textContent = `Go on where you were: lab ${parseInt(place.page.slice(5))}, “${place.name}”`;
     start.append(" ", link);
   }
 }
@@ -86,7 +85,7 @@ if (start) {
 const forget = document.getElementById("forget");
 if (forget) {
   forget.hidden = false;
-  forget.textContent = _("Forget all of it");
+  forget.textContent = "Forget all of it";
   forget.addEventListener("click", async () => {
     try {
       for (const key of Object.keys(localStorage)) {
@@ -94,9 +93,9 @@ if (forget) {
         if (["theme", "labs read", "place", "code", "answers"].includes(key)) localStorage.removeItem(key);
       }
       await globalThis.caches?.delete("published model").catch(() => {}); // a page from a disk has none
-      forget.textContent = _("Forgotten");
+      forget.textContent = "Forgotten";
     } catch {
-      forget.textContent = _("The browser keeps nothing for this page");
+      forget.textContent = "The browser keeps nothing for this page";
     }
     said(forget.textContent);
   });
@@ -157,12 +156,12 @@ if (launch && inputs.length) {
         const details = document.createElement("details"), summary = document.createElement("summary");
         const lines = input.querySelector("pre").textContent.trimEnd().split("\n").length;
         details.className = "code";
-        summary.textContent = ngettext("Code, {count} line", "Code, {count} lines", lines);
+        summary.textContent = `Code, ${lines} line${lines === 1 ? "" : "s"}`;
         input.before(details);
         details.append(summary, input);
       } else if (!folded && around) around.replaceWith(input);
     }
-    button.textContent = folded ? _("Unfold code") : _("Fold code");
+    button.textContent = folded ? "Unfold code" : "Fold code";
   };
   button.addEventListener("click", () => {
     fold(!isFolded());
@@ -185,17 +184,17 @@ if (navigator.clipboard) {
     const button = document.createElement("button");
     button.type = "button";
     button.className = "copy";
-    button.textContent = _("Copy");
-    button.setAttribute("aria-label", _("Copy this code"));
+    button.textContent = "Copy";
+    button.setAttribute("aria-label", "Copy this code");
     button.addEventListener("click", async () => {
       try {
         await navigator.clipboard.writeText(code.textContent);
-        button.textContent = _("Copied");
-        said(_("Copied"));
+        button.textContent = "Copied";
+        said("Copied");
       } catch {
-        said(_("The browser did not allow copying; select the code instead."));
+        said("The browser did not allow copying; select the code instead.");
       }
-      setTimeout(() => { button.textContent = _("Copy"); }, 2000);
+      setTimeout(() => { button.textContent = "Copy"; }, 2000);
     });
     block.append(button);
   }
@@ -210,7 +209,7 @@ const watch = new ResizeObserver((entries) => {
       target.tabIndex = 0;
       target.setAttribute("role", "group");
       const text = target.tagName === "PRE";
-      target.setAttribute("aria-label", text ? _("Code or text, scrolls sideways") : _("Table or figure, scrolls sideways"));
+      target.setAttribute("aria-label", text ? "Code or text, scrolls sideways" : "Table or figure, scrolls sideways");
     } else if (target.tabIndex === 0) {
       target.removeAttribute("tabindex");
       target.removeAttribute("role");

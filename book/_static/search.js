@@ -1,13 +1,14 @@
 // The search: all words of the query, section by section. A query in quotes stays together, a number is whole ("3.2" is
-// not in "13.2"), a word that stands nowhere may differ by a letter. Only the search page loads this, with its index.
+// not in "13.2"), a word is found in its other forms as well, and one that the course lacks may differ by a letter. Prose
+// counts more than code, and most of all the section that introduces a term. Only the search page loads this.
 (() => {
   "use strict";
 
   const MOST = 200;                                          // letters of a query, and sections shown
   const results = document.getElementById("search-results");
   const pages = globalThis.courseIndex;
-  const sections = pages.flatMap(([page, heading, list]) => list.map(([id, title, text]) =>
-    ({ page, heading, id, title, text, low: `${title}\n${text}`.toLowerCase() })));
+  const sections = pages.flatMap(([page, heading, list]) => list.map(([id, title, prose, code, terms]) =>
+    ({ page, heading, id, title, prose, code, terms, low: `${title}\n${prose}`.toLowerCase(), lowCode: code.toLowerCase() })));
 
   function make(tag, attributes = {}, ...children) {
     const element = document.createElement(tag);
@@ -16,11 +17,36 @@
     return element;
   }
 
-  function pattern(term) {
-    const plain = term.replace(/[.*+?^${}()|[\]\\]/g, "\\$&").replace(/\s+/g, "\\s+");
-    if (/^\d/.test(term)) return new RegExp(`(?<![\\d.])${plain}(?!\\d)`, "g");
-    return new RegExp(/^[a-z]{1,2}$/.test(term) ? `(?<![a-z])${plain}(?![a-z])` : plain, "g");
+  const plain = (text) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&").replace(/\s+/g, "\\s+");
+
+  // A word in its other forms: of "masking" mask, masks, masked; of "queries" query.
+  function formsOf(word) {
+    if (!/^[a-z]{4,}$/.test(word)) return [];
+    const stems = [word];
+    for (const [end, instead] of [["ies", "y"], ["es", ""], ["s", ""], ["ing", ""], ["ing", "e"], ["ed", ""], ["ed", "e"]]) {
+      const stem = word.slice(0, -end.length) + instead;
+      if (word.endsWith(end) && !word.endsWith("ss") && /[aeiouy]/.test(stem) && stem.length > 2) {
+        stems.push(stem, stem.replace(/([b-df-hj-np-tv-z])\1$/, "$1"));
+      }
+    }
+    return [...new Set(stems.flatMap((stem) => {
+      const short = stem.replace(/e$/, ""), ending = stem.endsWith("y") ? [`${stem.slice(0, -1)}ies`] : [];
+      return [stem, `${stem}s`, `${stem}es`, `${short}ed`, `${short}ing`, ...ending];
+    }))];
   }
+
+  // In prose a word is found where a word begins, or as another form of it; in code anywhere.
+  function pattern(term) {
+    if (/^\d/.test(term)) return new RegExp(`(?<![\\d.])${plain(term)}(?!\\d)`, "g");
+    if (/^[a-z]{1,2}$/.test(term)) return new RegExp(`(?<![a-z])${plain(term)}(?![a-z])`, "g");
+    const begin = /^[\p{L}\p{N}_]{3}/u.test(term) ? "(?<![\\p{L}\\p{N}_])" : "";
+    const forms = formsOf(term).length ? `|(?:${formsOf(term).join("|")})(?![\\p{L}\\p{N}_])` : "";
+    return new RegExp(`${begin}(?:${plain(term)}${forms})`, "gu");
+  }
+  const inCode = (term) => (/^(\d|[a-z]{1,2}$)/.test(term) ? pattern(term) : new RegExp(plain(term), "g"));
+  const introduces = ({ terms }, words) => terms.map((term) => term.split(" ")).some((term) => term.length === words.length
+    && term.every((word, i) => word === words[i] || formsOf(words[i]).includes(word)));
+  const wordsOf = (terms) => terms.flatMap((term) => term.split(" "));
 
   const termsOf = (query) => Array.from(query.toLowerCase().replace(/[\u201c-\u201f\u00ab\u00bb]/g, '"').matchAll(/"([^"]+)"|(\S+)/g),
     ([, phrase, word]) => phrase?.trim() ?? word.replace(/^["(,;:]+|[").,;:!?]+$/g, "")).filter(Boolean);
@@ -36,36 +62,40 @@
 
   let counts = null;                                         // word -> how often the course has it
   function forgiven(term) {
-    if (term.length < 4 || sections.some(({ low }) => low.match(pattern(term)))) return term;
+    if (term.length < 4 || sections.some(({ low, lowCode }) => low.match(pattern(term)) || lowCode.match(inCode(term)))) return term;
     if (!counts) {
       counts = new Map();
       for (const { low } of sections) {
         for (const [word] of low.matchAll(/[\p{L}\p{N}_]{3,}/gu)) counts.set(word, (counts.get(word) ?? 0) + 1);
       }
     }
-    const close = [...counts.keys()].filter((word) => near(term, word));
+    const close = [...counts.keys()].filter((word) => word[0] === term[0] && near(term, word));
     return close.sort((a, b) => counts.get(b) - counts.get(a))[0] ?? term;
   }
 
+  // Prose before code, labs before other pages, and first of all the section that introduces what is searched for.
   function score(section, terms) {
     let sum = 0;
     for (const term of terms) {
-      const hits = section.low.match(pattern(term));
-      if (!hits) return 0;
-      sum += Math.min(hits.length, 5) + 20 * pattern(term).test(section.title.toLowerCase())
-        + 8 * pattern(term).test(section.heading.toLowerCase());
+      const hits = (section.low.match(pattern(term)) ?? []).length, more = (section.lowCode.match(inCode(term)) ?? []).length;
+      if (!hits && !more) return 0;
+      sum += Math.min(hits, 5) + 0.1 * Math.min(more, 5) + 20 * pattern(term).test(section.title.toLowerCase())
+        + 8 * (hits > 0 && pattern(term).test(section.heading.toLowerCase()));
     }
-    return sum + 30 * (terms.length > 1 && pattern(terms.join(" ")).test(section.low));
+    sum += 30 * (terms.length > 1 && pattern(terms.join(" ")).test(section.low)) + 100 * introduces(section, wordsOf(terms));
+    return section.page.startsWith("labs/") ? sum : sum / 2;
   }
 
-  // The words around the first match in the text, better of all terms together, and the words to which the link leads.
-  function found({ text }, terms) {
-    const low = text.toLowerCase();
-    const places = (list) => list.map((term) => pattern(term).exec(low)).filter(Boolean).sort((a, b) => a.index - b.index);
-    const [first] = [...places([terms.join(" ")]), ...places(terms)];
+  // The words around the first match in the prose, better of all terms together, or else in the code; and the words to
+  // which the link leads.
+  function found({ prose, code }, terms) {
+    const places = (text, list, how) => list.map((term) => how(term).exec(text.toLowerCase())).filter(Boolean)
+      .sort((a, b) => a.index - b.index);
+    const [inProse] = [...places(prose, [terms.join(" ")], pattern), ...places(prose, terms, pattern)];
+    const [first, text] = inProse ? [inProse, prose] : [places(code, terms, inCode)[0], code];
     if (!first) return null;
-    const begin = low.slice(0, first.index).search(/[\p{L}\p{N}_]*$/u);
-    const end = first.index + first[0].length + low.slice(first.index + first[0].length).search(/[^\p{L}\p{N}_]|$/u);
+    const begin = text.slice(0, first.index).search(/[\p{L}\p{N}_]*$/u);
+    const end = first.index + first[0].length + text.slice(first.index + first[0].length).search(/[^\p{L}\p{N}_]|$/u);
     const from = text.indexOf(" ", Math.max(0, begin - 80));
     const cut = begin < 80 ? [0, ""] : [from + 1, "\u2026 "];
     const rest = text.length > end + 120 ? text.slice(end, end + 120).replace(/\S*$/, "\u2026") : text.slice(end);
@@ -78,18 +108,19 @@
     const ranked = (terms.length ? sections : []).map((section) => [score(section, terms), section])
       .filter(([sum]) => sum > 0).sort(([a], [b]) => b - a).map(([, section]) => section);
     const other = terms.filter((term, i) => term !== typed[i]);
-    const count = ranked.length ? _("Pages and sections found: {count}.", { count: ranked.length })
-      : _("No page holds all of these words. Try fewer, or another spelling.");
-    const spelled = _("Spelled as the course does: {words}.", { words: other.join(", ") });
+    const count = ranked.length ? `Pages and sections found: ${ranked.length}.`
+      : "No page holds all of these words. Try fewer, or another spelling.";
+    const spelled = `Spelled as the course does: ${other.join(", ")}.`;
     const said = `${count}${other.length && ranked.length ? ` ${spelled}` : ""}`;
     const root = document.documentElement.dataset.content_root;
-    results.replaceChildren(make("h2", {}, _("Found")), make("p", { class: "search-summary" }, said),
+    results.replaceChildren(make("h2", {}, "Found"), make("p", { class: "search-summary" }, said),
       make("ul", { class: "search" }, ...ranked.slice(0, MOST).map((section) => {
         const { page, heading, id, title } = section, match = found(section, terms);
         const word = match ? `?found=${encodeURIComponent(match.word)}` : ""; // course.js looks for it
-        const number = page.match(/^labs\/0?(\d+)/)?.[1], where = number ? [_("Lab {number}", { number }), ": "] : [];
+        const number = page.match(/^labs\/0?(\d+)/)?.[1], where = number ? [`Lab ${number}: `] : [];
         return make("li", {}, make("a", { href: `${root}${page}.html${word}#${id}` }, title),
           ...(title === heading ? [] : [make("span", { class: "quiet" }, " ", ...where, heading)]),
+          ...(introduces(section, wordsOf(terms)) ? [make("span", { class: "quiet" }, " \u2013 introduced here")] : []),
           ...(match ? [make("p", { class: "context" }, ...match.line)] : []));
       })));
     document.getElementById("said").textContent = said;

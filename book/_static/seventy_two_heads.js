@@ -290,9 +290,9 @@
     const [first, second, third] = strongest(weights).filter((each) => weights[each] >= 0.005);
     const share = (each, before) =>
       (each === undefined ? [] : [before, ...quoted(each), ` ${weights[each].toFixed(2)}`]);
-    if (first === undefined) return ["No word looks at ", ...quoted(word.word), " here."];
-    const most = word.looks ? [...quoted(word.word), ...share(first, " looks most at ")]
-      : [...share(first, "Most of all "), " looks at ", ...quoted(word.word)];
+    if (first === undefined) return ["No word attends to ", ...quoted(word.word), " here."];
+    const most = word.looks ? [...quoted(word.word), ...share(first, " attends most to ")]
+      : [...share(first, "Most of all "), " attends to ", ...quoted(word.word)];
     return [...most, ...share(second, ", then "), ...share(third, ", then "), "."];
   }
 
@@ -381,14 +381,14 @@
   function problemOf(text, cut) {
     if (cut.words.length === 2) return "There is no word in this text. Type a sentence.";
     if (cut.ids.length > MOST_PIECES) {
-      return `The text has ${cut.ids.length} pieces with its two marks; this page shows at most ${MOST_PIECES}. ` +
+      return `The text has ${cut.ids.length} tokens with [CLS] and [SEP]; this page shows at most ${MOST_PIECES}. ` +
         "Type a shorter one.";
     }
     return "";
   }
 
   function remarks({ words, ids, pieces, starts, unknown }) {
-    const said = [`${many(words.length - 2, "word")}, ${many(ids.length, "piece")} with the two marks.`];
+    const said = [`${many(words.length - 2, "word")}, ${many(ids.length, "token")} with [CLS] and [SEP].`];
     const split = words.findIndex((_, word) => starts[word + 1] - starts[word] > 1);
     if (split >= 0) {
       const read = pieces.slice(starts[split], starts[split + 1]).slice(0, 8).join(" ");
@@ -410,7 +410,7 @@
     const text = at("text").value, mine = ++ticket;
     if (text.length > LONGEST) {
       const [has, most] = [text.length, LONGEST].map((count) => count.toLocaleString("en"));
-      return fail(`The text has ${has} signs; this page takes at most ${most}. Type a shorter one.`);
+      return fail(`The text has ${has} characters; this page takes at most ${most}. Type a shorter one.`);
     }
     const cut = model.tokenize(text, file.ids), problem = problemOf(text, cut);
     if (problem) return fail(problem);
@@ -492,8 +492,8 @@
     let bytes = 0;
     for (const key of keys) bytes += (await (await room.match(key)).blob()).size;
     at("clear").hidden = !bytes;
-    at("kept").textContent = bytes ? `This browser keeps ${megabytes(bytes)} MB of the model, for the next time.`
-      : "This browser keeps nothing of the model.";
+    at("kept").textContent = bytes ? `This browser stores ${megabytes(bytes)} MB of the model, for the next time.`
+      : "This browser stores nothing of the model.";
   }
   async function forget() {
     try { await caches.delete(STORE); } catch { /* as above */ }

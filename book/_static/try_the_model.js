@@ -1,4 +1,4 @@
-// Try the model: the classifiers of labs 4 and 5, as experiments/models_to_try.py rounds them, run on what the reader types. Only one page loads this.
+// Try the model: the classifiers of labs 4 and 5, as experiments/live_page_models.py rounds them, run on what the reader types. Only one page loads this.
 //
 // First the models: text and bytes in, numbers out, nothing of the page in them. Then the page. What a reader types
 // goes in as text nodes, so it is never read as markup; the only thing fetched is the file of weights, when asked for.
@@ -6,6 +6,7 @@
   "use strict";
 
   const MOST_WORDS = 128;                                    // of each review, as in training
+  const RARELY_SHORT = 40;                                   // words: see "What these models get wrong" on the page
   const UNKNOWN = 1;                                         // the id of any word outside the vocabulary
   const NUMBERS = { F32: Float32Array, I8: Int8Array };
 
@@ -176,13 +177,15 @@
     const unknown = words.slice(0, MOST_WORDS).filter((word) => !file.ids.has(word));
     const named = [...new Set(unknown)].slice(0, 3).map(shown);
     const known = Math.min(words.length, MOST_WORDS) - unknown.length;
-    if (unknown.length) said.push(`${unknown.length} unknown to the models (${named.join(", ")}): the verdict rests on the other ${known}.`);
+    if (unknown.length) said.push(`${unknown.length} unknown to the models (${named.join(", ")}): the prediction rests on the other ${known}.`);
     const short = shortAs(file, words);
     if (short >= 0) {
       const [least, most] = file.lengths[short], right = SIDE_BY_SIDE.map(([name]) => file.pieces[name][short]);
-      said.push(`The reviews that the models learned from have ${file.lengths.at(-1)[1] + 1} words or more. Of random pieces of ` +
+      said.push(`The training reviews have ${file.lengths.at(-1)[1] + 1} words or more. Of random pieces of ` +
         `${least} to ${most} words they get ${percent(Math.min(...right))} to ${percent(Math.max(...right))} right, and guessing ` +
-        "gets 50%. Behind another review they never met one so short.");
+        "gets 50%. After another review they never met one so short.");
+    } else if (words.length < RARELY_SHORT) {
+      said.push("Few training reviews are so short. After a long one the models miss many positive texts of this length.");
     }
     return said.join(" ");
   }
@@ -208,9 +211,9 @@
 
   // The three models side by side, each with the line that stands for it in the chart.
   const SIDE_BY_SIDE = [
-    ["mean pooling", "Mean pooling", "Every word counts the same.", "2 5", "mean"],
-    ["attention pooling", "Attention pooling", "One learned question, put to every word.", "9 5", "pooling"],
-    ["self-attention", "Self-attention", "Every word asks all the others; here is the average.", "", "self-att."],
+    ["mean pooling", "Mean pooling", "Every word has the same weight.", "2 5", "mean"],
+    ["attention pooling", "Attention pooling", "One learned query for every word.", "9 5", "pooling"],
+    ["self-attention", "Self-attention", "Every word has a query; shown is the mean of their attention weights.", "", "self-att."],
   ];
 
   let file = null, words = [], frontWords = [], mostInFront = 0, curve = [];
@@ -289,13 +292,13 @@
       showVerdict(card, positive);
       card.share.replaceChildren(...(front.length
         ? [strong(percent(share)), ` of its attention is on your review, which has ${percent(fair)} of the words.`]
-        : ["Nothing stands in front: all of its attention is on your review."]));
+        : ["No text comes before: all of its attention is on your review."]));
       card.bar.children[0].style.width = `${100 * share}%`;
       card.bar.children[1].style.right = `${100 * fair}%`;
-      shade(card.words, texts, weights, front.length ? { 0: "in front", [front.length]: "your review" } : {});
+      shade(card.words, texts, weights, front.length ? { 0: "before yours", [front.length]: "your review" } : {});
       card.most.textContent = card.name === "mean pooling"
-        ? `Looks at all ${many(weights.length, "word")} alike: ${(100 / weights.length).toFixed(1)}% each.`
-        : `Looks most at: ${strongest(texts, weights)}.`;
+        ? `Attends to all ${many(weights.length, "word")} equally: ${(100 / weights.length).toFixed(1)}% each.`
+        : `Attends most to: ${strongest(texts, weights)}.`;
       card.weights = weights;
       card.positive = positive;
       card.onOwn = share;
@@ -319,7 +322,7 @@
       strong(percent(share)), " on the second, yours. Asked about: ", strong(markFirst ? "the first" : "yours"), ".");
     marked.bar.children[0].style.width = `${100 * share}%`;
     const short = shortAs(file, markFirst ? front : read);
-    at("mark-record").textContent = marked.record + (short < 0 ? "" : ` Of pieces as short as the marked text, beside a whole review, it gets ${percent(file.pieces["the mark's row"][short])}.`);
+    at("mark-record").textContent = marked.record + (short < 0 ? "" : ` Of pieces as short as the marked text, in a pair with a whole review, it gets ${percent(file.pieces["the mark's row"][short])}.`);
     const [mark, separator] = ["<MARK>", "<SEP>"];
     shade(marked.words, [markFirst ? mark : separator, ...front, markFirst ? separator : mark, ...read], weights,
       { 0: "first", [front.length + 1]: "second, yours" });
@@ -361,7 +364,7 @@
     const x = (count) => gutter + (right - gutter) * (mostInFront ? count / mostInFront : 0);
     const y = (panel, value) => 22 + panel * (PANEL + GAP) + (1 - value) * PANEL;
     const children = [];
-    const panels = [["positive", "negative", "Verdict"], ["100%", "0%", "Attention on your review"]];
+    const panels = [["positive", "negative", "Prediction"], ["100%", "0%", "Attention on your review"]];
     panels.forEach(([high, low, title], panel) => {
       for (const [value, look] of [[0, "rule"], [0.5, "rule half"], [1, "rule"]]) {
         children.push(make("svg:path", { class: look, d: `M${gutter} ${y(panel, value)}H${right}` }));
@@ -419,12 +422,12 @@
     if (!at("numbers").open || root.classList.contains("mute")) return;
     const tables = at("numbers").querySelectorAll("table");
     const front = inFront(), names = SIDE_BY_SIDE.map(([, title]) => title);
-    const row = (text, t) => [t < front.length ? "in front" : "yours", shown(text),
+    const row = (text, t) => [t < front.length ? "before" : "yours", shown(text),
       ...cards.map((card) => `${(100 * card.weights[t]).toFixed(2)}%`)];
     fill(tables[0], ["Review", "Word", ...names], [...front, ...words.slice(0, MOST_WORDS)].map(row));
     const every = curve.filter(({ count }, i) => i % 4 === 0 || count === mostInFront);
     const said = { positive: "how positive", share: "attention on your review" };
-    fill(tables[1], ["Measure", "Words in front", ...names], MEASURES.flatMap((measure) =>
+    fill(tables[1], ["Measure", "Words before", ...names], MEASURES.flatMap((measure) =>
       every.map(({ count, models }) => [said[measure], String(count), ...models.map((one) => percent(one[measure]))])));
   }
 
@@ -452,7 +455,7 @@
       at("front-text").replaceChildren(make("span", { class: "taken" }, text.slice(0, end)), text.slice(end));
     }
     at("count").textContent = count === 0 ? "none" : `${count} of ${mostInFront} words`;
-    const said = count === 0 ? "no word in front" : `${count} of ${mostInFront} words in front`;
+    const said = count === 0 ? "no word before" : `${count} of ${mostInFront} words before`;
     slide.setAttribute("aria-valuetext", said);
   }
 
@@ -567,7 +570,7 @@
       const [alone, together] = file.right[name];
       return `Of the test reviews it gets ${percent(alone)} right alone and ${percent(together)} ${where}.`;
     };
-    for (const card of cards) card.record.textContent = record(card.name, "behind another one");
+    for (const card of cards) card.record.textContent = record(card.name, "after another one");
     marked.record = record("the mark's row", "in such pairs");
     changed();
     sweepNow();

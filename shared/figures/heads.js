@@ -36,13 +36,22 @@
   const ROW = 24, WIDE = 300, NAMES = 96;                    // pixels: a word's line, the whole figure, its names
 
   // The chosen head, large: every word on the left looks along its lines at the words on the right.
-  function lines(words, map, follow) {
+  function lines(place, words, map, follow) {
     const svg = document.createElementNS(SVG, "svg");
+    place.replaceChildren(svg);                              // text has a width only where it is shown
     const draw = (tag, attributes, text = "") => {
       const element = document.createElementNS(SVG, tag);
       for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
       element.append(text);
       svg.append(element);
+      return element;
+    };
+    const name = (word, attributes) => {                     // cut to its room, in whatever font the page has
+      const element = draw("text", attributes, word), letters = Array.from(word).slice(0, 30);
+      while (letters.length > 1 && element.getComputedTextLength() > NAMES - 4) {
+        letters.pop();
+        element.textContent = `${letters.join("")}\u2026`;
+      }
     };
     const y = (i) => ROW * (i + 0.5);
     svg.setAttribute("viewBox", `0 0 ${WIDE} ${ROW * words.length}`);
@@ -53,12 +62,10 @@
         "stroke-width": (i === follow ? 1.5 + 5 * w / 1000 : 1), "stroke-opacity": (i === follow ? 1 : 0.3) * (0.15 + 0.85 * w / 1000) });
     }));
     words.forEach((word, i) => {
-      const name = Array.from(word).length > 11 ? `${Array.from(word).slice(0, 10).join("")}\u2026` : word;
       const look = i === follow ? { "font-weight": 700, "data-row": i } : { "data-row": i };
-      draw("text", { x: NAMES, y: y(i) + 5, "text-anchor": "end", ...look }, name);
-      draw("text", { x: WIDE - NAMES, y: y(i) + 5, "font-weight": map[follow][i] >= 100 ? 700 : 400 }, name);
+      name(word, { x: NAMES, y: y(i) + 5, "text-anchor": "end", ...look });
+      name(word, { x: WIDE - NAMES, y: y(i) + 5, "font-weight": map[follow][i] >= 100 ? 700 : 400 });
     });
-    return svg;
   }
 
   function start(host) {
@@ -113,7 +120,7 @@
       said.replaceChildren(make("strong", {}, `Layer ${state.layer}, head ${state.head}. `), ...quoted(words[state.follow]),
         " looks most at ", ...quoted(words[first]), `: ${share(row[first])}`,
         ...(second === undefined ? ["."] : [", then at ", ...quoted(words[second]), `: ${share(row[second])}.`]));
-      large.replaceChildren(lines(words, map, state.follow));
+      lines(large, words, map, state.follow);
       if (!all.open) return;                                 // hundreds of cells that nobody may ask for
       const cell = (w) => {
         const td = make("td", {}, share(w));

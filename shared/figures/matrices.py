@@ -15,7 +15,7 @@ import numpy as np
 from . import svg
 from .colours import ROLES, css_colour
 from .picture import Picture, matrix_of, numbers
-from .svg import BOLD, FONT, GRID, INK, MUTED, PAPER
+from .svg import FONT, GRID, INK, MUTED, PAPER
 
 MOST_NUMBERS = (12, 10)  # rows and columns up to which the cells carry their numbers; beyond, shades alone
 MOST_CELLS = 40  # rows or columns up to which all are drawn; beyond, the middle is left out
@@ -225,7 +225,7 @@ def attention_over(words: Sequence[Any], weights: Any, asking: int) -> Picture:
     names = svg.numbered(words)
     tokens = []
     for i, (name, weight) in enumerate(zip(names, row, strict=True)):
-        width = round(max(svg.longest([name], 15), svg.width(show(weight), 12)) + 14)
+        width = round(max(svg.longest([name], 15, bold=i == asking), svg.width(show(weight), 12)) + 14)
         share = weight / row.max()
         box, bar = f'x="1" y="1" width="{width - 2}" height="28" rx="4"', 'x="4" y="33"'
         tokens.append(
@@ -357,14 +357,13 @@ def _shown(count: int, keep: int | None) -> list[int | None]:
 
 def _cell_width(m: Matrix) -> float:
     if _shaded(m):
-        return 16
+        return 16 if m.columns else 8
     show = svg.written(m.values)
-    return max(32, round(max(svg.width(show(v), 13) for v in m.values.flat)) + 6)
+    return max(26, round(max(svg.width(show(v), 13) for v in m.values.flat)) + 2)
 
 
-def _label_width(m: Matrix) -> float:
-    # The label of a marked row is bold, and wider.
-    return svg.BOLD * svg.longest(svg.numbered(m.rows), 11 if _shaded(m) else 13) + 8 if m.rows else 0
+def _label_width(m: Matrix, bold: bool = False) -> float:
+    return svg.longest(svg.numbered(m.rows), 11 if _shaded(m) else 13, bold) + 8 if m.rows else 0
 
 
 class _Grid:
@@ -380,10 +379,10 @@ class _Grid:
         self.width = cell_width or _cell_width(m)
         self.row_labels = svg.numbered(m.rows or ())
         self.column_labels = svg.numbered(m.columns or ()) if named_columns else []
-        self.longest = svg.longest(self.column_labels, self.size) * (1 if column is None else BOLD)
+        self.longest = svg.longest(self.column_labels, self.size, bold=column is not None)
         self.turned = self.longest > self.width - 4
-        self.top = 24 if not self.column_labels else 44 if not self.turned else 36 + 0.87 * self.longest
-        self.left = 2 + (_label_width(m) if label_width is None else label_width) * (1 if row is None else BOLD)
+        self.top = 24 if not self.column_labels else 44 if not self.turned else 36 + 0.94 * self.longest
+        self.left = 2 + (_label_width(m, bold=row is not None) if label_width is None else label_width)
         self.down, self.across = map(_shown, m.values.shape, (row, column))
         self.bottom, self.right = self.top + len(self.down) * self.height, self.left + len(self.across) * self.width
         self.y = {i: self.top + at * self.height for at, i in enumerate(self.down)}
@@ -396,7 +395,7 @@ class _Grid:
         for i in self.rows if self.row_labels else ():
             y, bold = self.y[i] + self.height / 2 + self.size * 0.36, i == self.marked_row
             drawn.append(svg.text(self.left - 8, y, self.row_labels[i], self.size, "end", bold=bold, kind="row"))
-        look = {"anchor": "start", "turn": -60} if self.turned else {}
+        look = {"anchor": "start", "turn": -70} if self.turned else {}
         for j in self.columns if self.column_labels else ():
             x, bold = self.x[j] + self.width / 2 + 3 * self.turned, j == self.marked_column
             label = self.column_labels[j]
@@ -415,9 +414,8 @@ class _Grid:
                     drawn.append(svg.box(x, y + inset, self.width, self.height - 2 * inset, look, show(value)))
                 else:
                     look = f'{svg.fill(role, SHADE * strength)} stroke="{GRID}"'
-                    bold = (i, j) == (self.marked_row, self.marked_column)
                     drawn.append(svg.box(x, y, self.width, self.height, look))
-                    drawn.append(svg.text(x + self.width / 2, y + 18.5, show(value), 13, bold=bold, kind="cell"))
+                    drawn.append(svg.text(x + self.width / 2, y + 18.5, show(value), 13, kind="cell"))
         if self.shaded:
             drawn.append(self.frame(colour=GRID, thick=1))
         for at in [at for at, j in enumerate(self.across) if j is None]:
@@ -452,7 +450,7 @@ def _block(
     shape, colour = f"{m.values.shape[0]} × {m.values.shape[1]}", css_colour(m.role)
     parts = [
         f'<text x="2" y="15" font-size="14" font-weight="700" fill="{colour}" data-kind="name">{escape(m.name)}'
-        f'<tspan dx="8" font-size="12" font-weight="400" fill="{MUTED}">{shape}</tspan></text>',
+        f'<tspan dx="8" font-size="13" font-weight="400" fill="{MUTED}">{shape}</tspan></text>',
         grid.labels(),
         grid.cells(),
     ]
@@ -463,8 +461,8 @@ def _block(
         both = row is not None and column is not None  # the cell where a row and a column meet
         parts.append(grid.frame(row, column, colour=INK if both else colour))
     parts += [grid.bars()] * bars
-    overhang = 0.5 * grid.longest + 9 - grid.width / 2 if grid.turned else 2
-    width = max(grid.right + max(2, overhang), 1.1 * svg.width(m.name, 14) + svg.width(shape, 12) + 14)
+    overhang = 0.35 * grid.longest + 7 - grid.width / 2 if grid.turned else 2
+    width = max(grid.right + max(2, overhang), svg.width(m.name, 14, bold=True) + svg.width(shape, 13) + 12)
     missing = [
         f"{count - len(drawn)} of {count} {kind} in the middle are left out ({mark})."
         for kind, mark, drawn, count in zip(
@@ -472,7 +470,7 @@ def _block(
         )
         if len(drawn) < count
     ]
-    least = width * (1 if grid.shaded else 10 / grid.size)  # text shrinks to 10 pixels before the picture scrolls
+    least = width * 11 / grid.size  # text shrinks to 11 pixels before the picture scrolls
     reach = f'tabindex="0" role="group" aria-label="{escape(m.name)}, scrolls sideways" ' if least > 280 else ""
     across, down = map(svg.coordinate, (width, grid.bottom + (53 if bars else 3)))
     html = (
@@ -492,6 +490,6 @@ def _page(blocks: Sequence[str], drawn: Sequence[Matrix], note: str = "", down: 
         note += " Where numbers have no room, a stronger shade is a larger number and a thin bar a negative one."
     text = f'<div style="margin-top:10px;font-size:14px;overflow-wrap:anywhere">{escape(note)}</div>' * bool(note)
     return (
-        f'<div style="background:{PAPER};color:{INK};padding:8px;border-radius:6px;'
+        f'<div style="background:{PAPER};color:{INK};padding:8px min(8px,1vw);border-radius:6px;'
         f'font-family:{FONT};line-height:1.4;font-variant-numeric:tabular-nums">{svg.flow(blocks, down)}{text}</div>'
     )

@@ -16,8 +16,21 @@ import numpy as np
 from .colours import css_colour
 
 LONGEST_LABEL = 120  # pixels
-FONT = "system-ui,-apple-system,'Segoe UI',Roboto,'Noto Sans',sans-serif"
-BOLD = 1.1  # the marked label is drawn bold, and bold letters are wider
+FONT = "var(--sans,system-ui,-apple-system,'Segoe UI',Roboto,'Noto Sans',sans-serif)"  # the site's own, where it is
+# A figure is also seen where the site's font is missing, and must fit in any. So a character is as wide, in font sizes,
+# as in the widest of DejaVu Sans, Liberation Sans and Noto Sans (advance width / units per em, rounded up to 0.05);
+# tests/quick/test_svg.py measures the fonts that are installed.
+REGULAR = {
+    0.3: "'ijl", 0.35: " ,.:;I·‘’", 0.4: "!()-/[\\]ftᵀ", 0.45: "r", 0.5: '"J`', 0.55: "csz“”", 0.6: "*?L_kvxy|–",
+    0.65: "$0123456789FTabdeghnopqu{}√", 0.7: "ABEKPSVXYZ", 0.75: "CRU", 0.8: "&DGHNOQ", 0.85: "#+<=>^w~×−≈÷↓±∞",
+    0.95: "%M", 1.0: "ÆWm—…→←⋯⋮", 1.05: "@æœ", 1.1: "Œ",
+}  # fmt: skip
+BOLD = {
+    0.35: " 'ijl", 0.4: ",.:;I·‘’", 0.45: "-/\\fᵀ", 0.5: "!()[]`rt", 0.55: '"*', 0.6: "J_csz|–", 0.65: "?Lx",
+    0.7: "$0123456789EFTaekovy“”√", 0.75: "CPSYZbdghnpqu{}", 0.8: "ABKRVX", 0.85: "#+<=>DGHNOQU^~×−≈÷↓±∞", 0.9: "&",
+    0.95: "w", 1.0: "@M—…→←⋯⋮", 1.05: "%m", 1.1: "æœ¼½¾", 1.15: "WÆ", 1.2: "Œ",
+}  # fmt: skip
+WIDTHS = [{c: width for width, characters in table.items() for c in characters} for table in (REGULAR, BOLD)]
 INK, MUTED, GRID, PAPER = (css_colour(name) for name in ("ink", "muted", "grid", "paper"))
 
 
@@ -76,30 +89,29 @@ def listed(labels: Sequence[str]) -> str:
 
 
 @cache
-def _em(c: str) -> float:
-    """About how wide a character is, in font sizes; too wide rather than too narrow, whatever font the page has."""
+def _em(c: str, bold: bool = False) -> float:
+    """How wide a character is, in font sizes: what the table does not hold rather too wide than too narrow."""
     if unicodedata.category(c) in ("Mn", "Me", "Cf"):
         return 0
     if unicodedata.east_asian_width(c) in "WF" or unicodedata.category(c) == "So":
         return 1.3
-    if c in "iljtfr.,:;!|'()[] ":
-        return 0.34
-    return 0.9 if c in "mwMW@%—…" else 0.7 if c.isupper() else 0.58
+    letter = unicodedata.normalize("NFD", c)[0]  # without its accents
+    return WIDTHS[bold].get(letter, 0.75 if c.islower() else 1)
 
 
-def width(text: str, size: float) -> float:
-    return size * sum(map(_em, text))
+def width(text: str, size: float, bold: bool = False) -> float:
+    return size * sum(_em(c, bold) for c in text)
 
 
-def longest(labels: Sequence[str], size: float) -> float:
+def longest(labels: Sequence[str], size: float, bold: bool = False) -> float:
     """The width of the longest label as it is drawn."""
-    return max((width(fit(label, size), size) for label in labels), default=0)
+    return max((width(fit(label, size, bold), size, bold) for label in labels), default=0)
 
 
 @lru_cache(1024)
-def fit(label: str, size: float) -> str:
+def fit(label: str, size: float, bold: bool = False) -> str:
     """The label, cut to the longest that is drawn."""
-    reach = [size * width for width in accumulate(map(_em, label))]
+    reach = [size * width for width in accumulate(_em(c, bold) for c in label)]
     if not reach or reach[-1] <= LONGEST_LABEL:
         return label
     cut = bisect_right(reach, LONGEST_LABEL - size)
@@ -131,7 +143,7 @@ def text(
     turn: int = 0, kind: str = "",
 ) -> str:  # fmt: skip
     """A label at its place, cut where it is too long; then pointing at it shows the whole."""
-    drawn = fit(label, size)
+    drawn = fit(label, size, bold)
     return (
         f'<text x="{coordinate(x)}" y="{coordinate(y)}" font-size="{size:g}" text-anchor="{anchor}" fill="{colour}"'
         + ' font-weight="700"' * bold

@@ -266,8 +266,8 @@
     const form = make("form"), notice = make("p", { class: "notice", role: "status" });
     const words = make("fieldset", { class: "words" }), heads = make("fieldset", { class: "heads" });
     const label = (text) => make("span", { class: "name" }, text);
-    const back = make("button", { type: "button", class: "back", "aria-label": "Step back" }, "\u2190", label(" Back"));
-    const next = make("button", { type: "button", class: "next", "aria-label": "Step forward" }, label("Next "), "\u2192");
+    const back = make("button", { type: "button", class: "back", "aria-label": "Back one stage" }, "\u2190", label(" Back"));
+    const next = make("button", { type: "button", class: "next", "aria-label": "Next stage" }, label("Next "), "\u2192");
     const places = make("ol"), what = make("p", { class: "what" }), picture = make("div", { class: "picture" });
     const sum = make("p", { class: "sum" }), status = make("p", { class: "spoken", role: "status" });
     const stageBar = make("div", { class: "stages", role: "group", "aria-label": "Stages" }, back, places, next);
@@ -305,7 +305,7 @@
       const { name, text, left, right, result, sign, across: spoken } = list[state.stage];
       places.replaceChildren(...list.map((stage, i) => {
         const here = i === state.stage;
-        const button = make("button", { type: "button", "aria-label": `${i + 1} ${stage.name}`,
+        const button = make("button", { type: "button",
           "aria-current": here && "step", tabindex: here ? 0 : -1 }, `${i + 1}`, label(` ${stage.name}`));
         button.addEventListener("click", () => step(i));
         return make("li", {}, button);

@@ -3,6 +3,7 @@ forgotten, and whole without a script.
 """
 
 import re
+import subprocess
 from pathlib import Path
 
 import nbformat
@@ -12,6 +13,7 @@ from site_in_browser import COLOURS, axe, lay_out
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = "labs/03_guess.html"
+REMOTE = "git@github.com:someone/their-course.git"
 CELLS = [
     "# A lab to guess in",
     "Before.\n\n**Predict.** How many scores have $n$ words?\n\n- $2n$, two each\n- $n^2$",
@@ -106,6 +108,8 @@ def built(tmp_path_factory):
     """The build of a small site: one lab with predictions and questions, the page that forgets, and one with faults."""
     folder, lab = tmp_path_factory.mktemp("course"), PAGE.removesuffix(".html")
     lay_out(folder, ["book/how_to_use.md"])
+    subprocess.run(["git", "init", "-q", folder], check=True)
+    subprocess.run(["git", "-C", folder, "remote", "add", "origin", REMOTE], check=True)
     page = folder / "book/how_to_use.md"
     page.write_text(re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", page.read_text("utf-8")), "utf-8")  # pages that are not here
     (folder / "book/faulty.md").write_text(FAULTY)
@@ -141,7 +145,20 @@ def test_what_would_fail_a_reader_stops_the_build_and_nothing_else_does(built):
     assert [line for line in warned if "faulty" not in line] == []
 
 
+def test_where_the_settings_name_no_address_the_buttons_lead_to_the_remote(lab):
+    link = lab.get_by_role("link", name="Open in Colab").get_attribute("href")
+    assert link == "https://colab.research.google.com/github/someone/their-course/blob/main/labs/03_guess.ipynb"
+    canonical = lab.locator("link[rel=canonical]").get_attribute("href")
+    assert canonical == "https://someone.github.io/their-course/labs/03_guess.html"
+    assert "no address yet" not in lab.content()
+
+
 # --- predictions ---------------------------------------------------------------------------------------------------
+
+
+def test_a_heading_is_read_out_without_its_link(lab):
+    assert lab.get_by_role("heading", name="Another section", exact=True).count() == 1
+    assert lab.get_by_role("link", name="Link to this heading").count() == 0
 
 
 def test_what_answers_a_prediction_is_covered_and_code_and_other_sections_are_not(lab):
@@ -159,10 +176,39 @@ def test_a_choice_uncovers_its_own_answers_stands_beside_them_and_is_remembered(
     for _ in range(2):
         assert lab.evaluate(IN_SIGHT) == ANSWERS
         line = lab.locator(".guess")
-        assert line.text_content() == "Your guess: n2"
+        assert line.text_content().startswith("Your guess: n2 Was it right?")
         assert line.evaluate("e => e.nextElementSibling.textContent.includes('the first answer')")
         assert lab.locator(".predict li.chosen").count() == 1 and not lab.locator(GUESS).get_by_role("button").count()
         lab.reload()
+
+
+def test_at_the_end_stands_how_often_the_reader_was_right_until_it_is_deleted(lab):
+    score = lab.locator(".score")
+    assert not score.is_visible()
+    lab.get_by_role("radio").first.check()
+    lab.get_by_role("button", name="This is my guess").first.click()
+    assert not score.is_visible(), "only the reader can say whether the guess was right"
+    lab.get_by_role("button", name="No").click()
+    lab.locator(TYPED).get_by_role("textbox").fill("this")
+    lab.keyboard.press("Enter")
+    lab.get_by_role("button", name="Yes").last.click()
+    for place in (0, 1):  # the second try is right, and counts as wrong
+        lab.get_by_role("group", name="1. Which matrix asks?").get_by_role("radio").nth(place).check()
+        lab.locator(".quiz >> nth=0").get_by_role("button").click()
+    for typed in ("a quarter", "7", "8"):  # the first try is right
+        lab.get_by_role("textbox", name="Your answer").fill(typed)
+        lab.keyboard.press("Enter")
+    for _ in range(2):
+        assert score.inner_text().startswith(
+            "In this lab: 1 of 2 guesses right, 1 of 2 questions right at the first try."
+        )
+        assert lab.locator(".judge [aria-pressed=true]").all_inner_texts() == ["No", "Yes"]
+        lab.reload()
+    lab.evaluate("localStorage.answers = JSON.stringify({...JSON.parse(localStorage.answers), 'quiz-other': [0]})")
+    with lab.expect_navigation():
+        score.get_by_role("button", name="Delete it").click()
+    assert lab.evaluate("localStorage.answers") == '{"quiz-other":[0]}', "another lab's answers stay"
+    assert lab.evaluate(IN_SIGHT) == [] and not score.is_visible()
 
 
 def test_the_focus_goes_to_the_guess_which_is_read_out_and_the_answer_follows(lab):
@@ -173,7 +219,7 @@ def test_the_focus_goes_to_the_guess_which_is_read_out_and_the_answer_follows(la
     assert lab.evaluate("document.activeElement.className") == "guess"
     assert lab.locator(".guess").bounding_box()["y"] < 900
     lab.keyboard.press("Tab")
-    follows = "document.querySelector('.guess').compareDocumentPosition(document.activeElement) === 4"
+    follows = "document.querySelector('.guess').compareDocumentPosition(document.activeElement) & 4"
     assert lab.evaluate(follows)
 
 
@@ -188,7 +234,7 @@ def test_a_guess_is_typed_and_an_empty_one_is_none(lab):
     lab.keyboard.press("Enter")
     lab.reload()
     assert lab.evaluate(IN_SIGHT) == ["this and that"] and lab.locator("img[src=x]").count() == 0
-    assert lab.locator(".guess").text_content() == f"Your guess: {hostile}"
+    assert lab.locator(".guess").text_content().startswith(f"Your guess: {hostile} Was")
 
 
 def test_who_does_not_guess_presses_show_me_and_one_button_forgets_it(lab, site):

@@ -15,7 +15,7 @@ def kit(tmp_path_factory):
     """The pages of the kit for two labs of the course."""
     folder = tmp_path_factory.mktemp("kit")
     course = {lab: exercises.read(lab) for lab in (ROOT / "labs").glob("0[68]_*.md")}
-    pages = {"answer_key": instructor.answer_key(ROOT, course), "teaching_plan": instructor.teaching_plan(ROOT, course)}
+    pages = {"answer_key": instructor.answer_key(course), "teaching_plan": instructor.teaching_plan(ROOT, course)}
     instructor.build(ROOT, folder, pages)
     return folder / "pages/_build/html"
 

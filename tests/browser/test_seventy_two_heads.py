@@ -287,11 +287,11 @@ def test_the_model_loads_when_asked_for_is_kept_and_can_be_cleared(start, addres
     reader.load()
     assert reader.files()[1:] == ["model.safetensors", "model.safetensors", "words.bin"] and reader.page.faults == []
     assert [url for url in reader.page.asked if not url.startswith((address, "data:", "blob:"))] == []
-    reader.page.get_by_text("This browser keeps 23.0 MB").wait_for()
+    reader.page.get_by_text("This browser stores 23.0 MB").wait_for()
     again = start().wait()
     assert set(again.files()) == {"about.js"}, "what is kept is not loaded again"
-    again.page.get_by_role("button", name="Clear what this browser keeps").click()
-    again.page.get_by_text("This browser keeps nothing").wait_for()
+    again.page.get_by_role("button", name="Delete the model from this browser").click()
+    again.page.get_by_text("This browser stores nothing").wait_for()
     assert again.page.evaluate("caches.open('published model').then(room => room.keys())") == []
     assert start().page.locator("#heads-load").is_visible()
 
@@ -346,7 +346,6 @@ def test_a_file_that_is_missing_cut_or_broken_gets_a_sentence(start):
 
 def test_a_site_without_the_package_says_so(start):
     reader = start(scripts=False)
-    assert "this page needs JavaScript" in reader.page.locator("noscript").inner_text()
     assert reader.page.locator("#heads-still img").is_visible() and not reader.page.locator("#heads").is_visible()
     reader = start()
     reader.page.context.route("**/about.js", lambda route: route.fulfill(body="globalThis.publishedModel = null;"))
@@ -359,7 +358,7 @@ def test_the_page_works_from_a_disk(visit):
     reader = opened(visit, SITE.as_uri()).load()
     assert reader.files() == ["about.js", "model.safetensors.js", "words.bin.js"]
     assert reader.page.faults == [] and "13 words" in reader.told("note")
-    assert reader.told("told").startswith("“it” looks most at “animal”"), "the famous picture stands there at first"
+    assert reader.told("told").startswith("“it” attends most to “animal”"), "the famous picture stands there at first"
 
 
 # --- what a reader does
@@ -395,10 +394,10 @@ def test_what_is_drawn_is_what_is_told_and_spoken(reader):
     shades = np.array(reader.page.evaluate(dark))
     assert shades.shape == (7, 7) and (shades[1:].argmax(axis=1) == np.arange(6)).all() and shades.max() > 250
     reader.page.locator("#heads-from button").nth(2).hover()
-    assert reader.told("told").startswith("“dog” looks most at “The” 1.00")
+    assert reader.told("told").startswith("“dog” attends most to “The” 1.00")
     assert reader.page.locator("#heads-lines path").count() == 1
     reader.page.locator("#heads-from button").nth(2).click()
-    reader.page.locator("#heads-said", has_text="“dog” looks most at “The”").wait_for(state="attached")
+    reader.page.locator("#heads-said", has_text="“dog” attends most to “The”").wait_for(state="attached")
 
 
 def test_the_address_holds_sentence_head_and_word(start, reader):
@@ -427,22 +426,22 @@ def test_the_address_holds_sentence_head_and_word(start, reader):
 def test_another_address_brings_its_sentence_head_and_word_and_a_heading_takes_none_away(reader):
     reader.type("The dog bit the man").wait()
     for fragment, told in {
-        "#sentence=A+cat+sat+here&head=0.2&from=3": "“sat” looks most at “cat”",
-        "#sentence=Two+birds+sang&head=1.8&to=2": "looks at “birds”",
-        "#head=0.2&from=2": "“birds” looks most at “Two”",
-        "#heads-that-the-lab-found": "“birds” looks most at “Two”",
+        "#sentence=A+cat+sat+here&head=0.2&from=3": "“sat” attends most to “cat”",
+        "#sentence=Two+birds+sang&head=1.8&to=2": "attends to “birds”",
+        "#head=0.2&from=2": "“birds” attends most to “Two”",
+        "#heads-that-the-lab-found": "“birds” attends most to “Two”",
     }.items():
         reader.page.evaluate("hash => { location.hash = hash; }", fragment)
         reader.page.locator("#heads-told", has_text=told).wait_for()
     reader.type("Two birds flew").wait()
-    assert "“birds” looks" in reader.told("told"), "it stands there still"
+    assert "“birds” attends" in reader.told("told"), "it stands there still"
     reader.type("Three cats flew").wait()
     assert "Follow a word" in reader.told("told"), "another word in its place is not followed"
 
 
 def test_the_welcome_page_leads_here_with_the_sentence_and_sends_it_to_no_server(visit, address):
     page = visit(f"{address}/{TOC['root']}.html")
-    page.get_by_label("Your sentence").fill("A bird & a <b>book</b>")
+    page.get_by_label("a sentence of yours").fill("A bird & a <b>book</b>")
     page.get_by_role("button", name="See its 72 heads").click()
     page.wait_for_url("**/seventy_two_heads.html*")
     assert page.locator("#heads-text").input_value() == "A bird & a <b>book</b>"
@@ -464,15 +463,15 @@ def test_arrow_keys_go_from_map_to_map_and_from_word_to_word(reader):
     page.locator("#heads-from button").nth(0).click()
     for key in ("ArrowDown", "ArrowDown", "ArrowRight"):
         page.keyboard.press(key)
-    assert page.evaluate("document.activeElement.textContent") == "dog" and "looks at “dog”" in reader.told("told")
+    assert page.evaluate("document.activeElement.textContent") == "dog" and "attends to “dog”" in reader.told("told")
     assert page.locator('#heads-pair [tabindex="0"]').count() == 1
 
 
 PROBLEMS = {
     "": "There is no word in this text.",
     " \n\t\u200b": "There is no word in this text.",
-    "word " * 200: "The text has 202 pieces with its two marks; this page shows at most 128.",
-    "x" * 10_000: "The text has 10,000 signs; this page takes at most 2,000.",
+    "word " * 200: "The text has 202 tokens with [CLS] and [SEP]; this page shows at most 128.",
+    "x" * 10_000: "The text has 10,000 characters; this page takes at most 2,000.",
 }
 ODD = {
     "<img src=x onerror=alert(1)><script>alert(2)</script>": "words",
@@ -480,7 +479,7 @@ ODD = {
     "🥨🙂👩‍👩‍👧": "It reads [UNK] there.",
     "x" * 1_900: "Unknown to it: xxxxx",
     "[CLS] __proto__ constructor": "words",
-    "a " * 126: "126 words, 128 pieces",
+    "a " * 126: "126 words, 128 tokens",
 }
 
 

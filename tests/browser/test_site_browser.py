@@ -6,11 +6,10 @@ import zipfile
 
 import pytest
 from playwright.sync_api import Locator
-from site_in_browser import COLOURS, axe, says, settle, visits
+from site_in_browser import COLOURS, axe, visits
 from test_site import LABS, PAGES, ROOT, SITE, TOC
 
 ALL = [*PAGES, "search", "404"]
-WIDTHS = (320, 768, 1440)
 # What a reader may type or paste: markup, very much text, signs outside the plane, a text that turns the line round.
 HOSTILE = ["<img src=x onerror=alert(1)>", "🙂👩‍👩‍👧 𝕏", "\u202eשלום \u200fمرحبا", "word " * 20_000]
 THEME = "document.documentElement.dataset.theme"
@@ -18,49 +17,12 @@ THEME = "document.documentElement.dataset.theme"
 
 # --- every page, opened once on a phone ------------------------------------------------------------------------------
 
-# What is wrong with a page as it is laid out, by kind of fault; of each place its first letters.
-LOOK = r"""() => {
-  const rect = (e) => e.getBoundingClientRect(), scrolls = (e) => e.scrollWidth > e.clientWidth + 1;
-  const mayScroll = (e) => ["auto", "scroll"].includes(getComputedStyle(e).overflowX);
-  const inScroller = (e) => e && (mayScroll(e) || inScroller(e.parentElement));
-  const cutOff = (e) => e !== document.body && (mayScroll(e) && scrolls(e) || cutOff(e.parentElement));
-  const letters = (e) => { const range = document.createRange(); range.selectNodeContents(e); return range; };
-  const meet = (a, b) => a.right > b.left + 1 && a.left < b.right - 1 && a.bottom > b.top + 1 && a.top < b.bottom - 1;
-  // Letters of two neighbouring cells, less than 4 pixels apart.
-  const touch = (left, right) => left.width && right.width && right.left - left.right < 4
-    && right.top < left.bottom && left.top < right.bottom;
-  const faults = {
-    "a text leaves its picture": ["svg[role=img] text", (e) => rect(e).left < rect(e.closest("svg")).left - 1
-      || rect(e).right > rect(e.closest("svg")).right + 1],
-    // A drawn matrix shows its numbers or describes them; shade alone is for those who see it.
-    "a picture says nothing": ["main .cell_output svg[role=img]", (e) => (e.ariaLabel ?? "").length < 20],
-    "a table has no headings": ["main table", (e) => e.rows.length && !e.querySelector("th")],
-    "a result is cut on a phone": [".cell_output :is(pre, table, img, svg[role=img])", (e) => innerWidth < 400
-      && e.getClientRects().length && (cutOff(e) || rect(e).right > innerWidth)],
-    "a button lies on code": [".highlight:has(> .copy)", (e) => [...letters(e.querySelector("pre")).getClientRects()]
-      .some((line) => meet(line, rect(e.querySelector(".copy"))))],
-    "something goes on to the right and nothing says so": ["pre, div.math, .scroll", (e) => scrolls(e)
-      && !e.closest("details:not([open])")
-      && !getComputedStyle(e.matches("pre") ? e.parentElement : e, "::after").content.includes("›")],
-    "letters are too small to read": [".cell_output table *", (e) => parseFloat(getComputedStyle(e).fontSize) < 10.4],
-    "columns run into each other": [".cell_output tr", (e) => [...e.cells].slice(1)
-      .some((cell) => touch(rect(letters(cell.previousElementSibling)), rect(letters(cell))))],
-    // What is cut off at the edge must be inside something that scrolls.
-    "something leaves the page": ["main *", (e) => rect(e).right > innerWidth + 1 && !e.closest(".hidden, svg")
-      && !inScroller(e)],
-    "the page scrolls sideways": ["html", (e) => e.scrollWidth > innerWidth],
-    "the button for the theme leaves the bar": ["#theme", (e) => rect(e).right > innerWidth - 16],
-  };
-  return Object.entries(faults).flatMap(([fault, [selector, wrong]]) => [...document.querySelectorAll(selector)]
-    .filter(wrong).map((e) => `${fault}: ${(e.textContent.trim() || e.outerHTML).slice(0, 99)}`));
-}"""
-
 
 @pytest.fixture(scope="module", params=ALL)
 def opened(request, browser, address):
     """A page of the site on a narrow screen; the tests below use it one after the other."""
     with visits(browser) as visit:
-        yield visit(f"{address}/{request.param}.html", width=min(WIDTHS))
+        yield visit(f"{address}/{request.param}.html", width=320)
 
 
 def test_a_page_opens_without_a_fault_asks_nobody_else_and_is_accessible(opened, address):
@@ -71,13 +33,6 @@ def test_a_page_opens_without_a_fault_asks_nobody_else_and_is_accessible(opened,
     )
     # Colours are looked at on some pages below, and at night on all of them.
     assert axe(opened, rules={rule: {"enabled": False} for rule in COLOURS}) == []
-
-
-def test_a_page_is_whole_and_can_be_read_at_every_width(opened):
-    for width in WIDTHS:
-        opened.set_viewport_size({"width": width, "height": 900})
-        settle(opened)
-        assert opened.evaluate(LOOK) == [], f"at {width} pixels"
 
 
 def test_nothing_typed_into_a_page_does_harm(opened):
@@ -166,7 +121,7 @@ def test_the_tab_key_reaches_everything_shows_where_it_is_and_skips_the_contents
         page.locator("a[href='#main']").focus()
     wanted = page.evaluate(
         """[...document.querySelectorAll("a[href], button, input, summary, [tabindex='0']")]
-             .filter(e => e.checkVisibility())
+             .filter(e => e.checkVisibility() && e.tabIndex >= 0)
              .filter(e => e.type !== "radio" || e === (document.querySelector(`input[name="${e.name}"]:checked`)
                ?? document.querySelector(`input[name="${e.name}"]`))) // the one of its group that the key stops at
              .map((e, i) => (e.dataset.wanted = i, e.outerHTML))"""
@@ -196,7 +151,7 @@ def test_the_tab_key_reaches_everything_shows_where_it_is_and_skips_the_contents
 
 
 def test_a_wide_table_of_numbers_stands_in_blocks_on_a_phone_each_number_below_the_name_of_its_column(visit, address):
-    page = visit(f"{address}/labs/11_does_it_help.html", width=min(WIDTHS))
+    page = visit(f"{address}/labs/11_does_it_help.html", width=320)
     wide = page.locator("table.dataframe:has(tr > :nth-child(7))").first
     names = wide.locator("thead th").all_text_contents()
     names = [name for name in names if name.strip()]
@@ -223,7 +178,7 @@ def test_a_lab_counts_as_read_once_its_end_was_in_sight(visit, address):
     for place in (".steps", "#contents"):
         read = page.locator(f"{place} a.read")
         assert read.count() == 1 and read.get_attribute("href").endswith("01_recap_attention.html")
-        assert read.text_content().endswith(says(", read"))
+        assert read.text_content().endswith(", read")
 
 
 def test_the_theme_follows_the_system_until_the_reader_chooses_and_paper_is_white(visit, address):
@@ -232,7 +187,7 @@ def test_the_theme_follows_the_system_until_the_reader_chooses_and_paper_is_whit
     page.pdf()
     page.wait_for_function(f"{THEME} === 'dark'")  # again
     assert page.evaluate("printed") == "light"
-    page.get_by_role("button", name=says("Dark")).click()
+    page.get_by_role("button", name="Dark").click()
     assert page.evaluate(THEME) == "light"
     page.goto(f"{address}/{PAGES[1]}.html")
     assert page.evaluate(THEME) == "light"
@@ -255,8 +210,8 @@ def test_code_is_copied_as_it_stands(visit, address):
     page = visit(f"{address}/book/how_to_use.html")
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page.locator(".highlight").first.hover()
-    page.get_by_role("button", name=says("Copy this code")).first.click()
-    page.wait_for_function("said => document.getElementById('said').textContent === said", arg=says("Copied"))
+    page.get_by_role("button", name="Copy this code").first.click()
+    page.wait_for_function("said => document.getElementById('said').textContent === said", arg="Copied")
     assert page.evaluate("navigator.clipboard.readText()") == page.locator(".highlight pre").first.inner_text()
 
 
@@ -300,7 +255,7 @@ def test_a_result_opens_at_its_match_in_its_section_folded_or_not(visit, address
 
 def test_contents_and_search_need_no_mouse_on_a_phone(visit, address):
     page = visit(f"{address}/{TOC['root']}.html", width=360)
-    page.get_by_role("button", name=says("Contents")).focus()
+    page.get_by_role("button", name="Contents").focus()
     for key, seen in [(None, False), ("Enter", True), ("Escape", False), ("Enter", True), ("Tab", True)]:
         if key:
             page.keyboard.press(key)

@@ -12,7 +12,7 @@ from safetensors import safe_open
 from site_in_browser import COLOURS, SITE, axe, settle, stopwatch, visits
 from test_site import ROOT, built
 
-from experiments import models_to_try
+from experiments import live_page_models
 from experiments.claims import short_texts
 from shared import data as course_data
 from shared import model
@@ -34,7 +34,7 @@ def about():
 
 @pytest.fixture(scope="module")
 def data():
-    return course_data.prepare(course_data.Settings())
+    return course_data.load_prepared(course_data.Settings())
 
 
 @pytest.fixture(scope="module")
@@ -74,14 +74,44 @@ def test_of_twenty_everyday_sentences_most_are_judged_right_and_none_wrong_beyon
         assert right.sum() >= 15, name
         assert not (~right & (sure > 0.99)).any(), name
         assert sure[right].mean() > 0.8, f"{name}: confidence must not be bought off"
-        stored = json.loads(short_texts.MADE.read_text())[f"{name}, after, seed 0"]["sentences"]
+        stored = json.loads(short_texts.RESULTS.read_text())[f"{name}, after, seed 0"]["sentences"]
         assert np.abs(told - stored).max() < 0.02, f"{name}: `python -m experiments.claims.short_texts` is older"
 
 
 def test_the_page_shows_the_stored_figures_of_the_twenty_sentences():
-    assert short_texts.SHOWN.read_text() == short_texts.shown(json.loads(short_texts.MADE.read_text()))
+    assert short_texts.SHOWN.read_text() == short_texts.shown(json.loads(short_texts.RESULTS.read_text()))
     assert "short-texts" in built(PAGE).ids
-    assert built(PAGE).text.count("short pieces too</") == len(models_to_try.MODELS)
+    assert built(PAGE).text.count("short pieces too</") == len(live_page_models.MODELS)
+
+
+def positive(net, texts):
+    """Whether the model calls each text (a list of ids) positive."""
+    ids = torch.nn.utils.rnn.pad_sequence([torch.tensor(text) for text in texts], batch_first=True)
+    mask = torch.arange(ids.shape[1]) < torch.tensor([len(text) for text in texts])[:, None]
+    with torch.no_grad():
+        return net(ids, mask)[0].sigmoid()
+
+
+def test_what_the_page_says_the_models_get_wrong_is_what_they_get_wrong(nets, data):
+    page = " ".join(built(PAGE).text.split())
+    encode = data.vocabulary.encode
+    examples = {name: text for text, name in re.findall(r'data-text="([^"]*)">([^<]*)</button>', page)}
+    for name in SIDE_BY_SIDE:
+        praise, irony = positive(
+            nets[name], [encode(examples[key])[:128] for key in ("Not bad at all", "Oh wonderful")]
+        )
+        assert praise < 0.03 and irony > 0.9
+    reviews = course_data.load_reviews().test
+    texts = [encode(text)[:128] for text in reviews.texts]
+    short = [text for text, label in zip(texts, reviews.labels, strict=True) if label == 1 and len(text) < 40]
+    long = [text for text in texts if len(text) >= 100]
+    assert len(short) == 9 and "has nine positive reviews of 20 to 39 words" in page
+    rates = [
+        np.mean([positive(nets[name], [[*a, *b] for a in long]).gt(0.5).float().mean() for b in short])
+        for name in SIDE_BY_SIDE
+    ]
+    said = re.search(r"positive in (\d+)% of the cases by mean pooling, and in (\d+)% by", page)
+    assert [f"{100 * rate:.0f}" for rate in rates] == [said[1], said[2], said[2]]
 
 
 # ---------------------------------------------------------------------------------------------------- in a browser
@@ -161,7 +191,7 @@ JUDGE_MARKED = """texts => texts.map(([first, second, markFirst]) => {
 
 def assert_agrees(net, examples, answers):
     """The page's answers are those of PyTorch for the first examples, to 1e-4."""
-    batch = course_data.make_batch(examples, np.arange(REVIEWS))
+    batch = examples.batch(np.arange(REVIEWS))
     with torch.no_grad():
         logits, weights = net(batch.ids, batch.mask)
     close = {"atol": 1e-4, "rtol": 0}
@@ -219,6 +249,18 @@ def test_the_models_load_when_asked_for_by_keyboard_and_from_nowhere_else(visit,
     assert page.faults == []
 
 
+def test_without_scripts_a_sentence_stands_in_for_the_models(visit, address):
+    for name, part in ((PAGE, "try"), (PAGE, "try-marked"), ("book/seventy_two_heads", "heads")):
+        page = visit(f"{address}/{name}.html", theme="dark", scripts=False)
+        assert (
+            not page.locator(f"#{part}").is_visible()
+            and "With it you could" in page.locator("main noscript p").inner_text()
+        )
+        assert page.locator("main :is(textarea, button, input)").locator("visible=true").count() == 0
+        dark = "getComputedStyle(document.body).backgroundColor"
+        assert page.evaluate(dark) == "rgb(20, 24, 30)", "the reader's preference needs no script"
+
+
 def test_a_damaged_file_gets_a_sentence_and_another_try(visit, address):
     page = visit(f"{address}/{PAGE}.html")
     for body in (b"", b"\0" * 40, FILE.read_bytes()[:900_000]):
@@ -246,7 +288,7 @@ def test_cards_and_slider_say_what_pytorch_says(page, nets, data):
     page.wait_for_function("document.querySelectorAll('#try-cards small').length === 6")
     front = course_data.tokenize(page.locator("#try-front input:checked").get_attribute("data-text"))
     own = course_data.tokenize(course_data.load_reviews().test.texts[3])[:128]
-    assert slider.get_attribute("aria-valuetext") == f"{len(front)} of {len(front)} words in front"
+    assert slider.get_attribute("aria-valuetext") == f"{len(front)} of {len(front)} words before"
     behind = page.locator("#try-cards .verdict").all_inner_texts()
     for place, name in enumerate(SIDE_BY_SIDE):
         for words, told in ((own, alone[place]), ([*front, *own], behind[place])):
@@ -277,7 +319,7 @@ def test_a_reader_s_own_words_can_stand_in_front(page):
     slider = page.locator("#try-slide")
     assert slider.get_attribute("max") == "0" and page.locator("#try-cards .verdict").first.is_visible()
     hostile = "<b onclick='x'>An awful</b> kettle \u05e9\u05dc\u05d5\u05dd "
-    page.get_by_label("Your own review to put in front").fill(hostile * 60)
+    page.get_by_label("Your own review to put before").fill(hostile * 60)
     page.wait_for_function("document.querySelector('#try-slide').max === '128'")
     slider.fill("3")
     page.wait_for_function("document.querySelectorAll('#try-cards small').length === 6")
@@ -296,12 +338,12 @@ def test_the_numbers_stand_as_tables(page):
     page.wait_for_function("document.querySelectorAll('#try-numbers tbody')[1].rows.length > 4")
     rows = "table => Array.from(table.tBodies[0].rows, row => Array.from(row.cells, cell => cell.textContent))"
     words, curve = (table.evaluate(rows) for table in page.locator("#try-numbers table").all())
-    assert [row[0] for row in words] == ["in front"] * 40 + ["yours"] * 83
+    assert [row[0] for row in words] == ["before"] * 40 + ["yours"] * 83
     for column in (2, 3, 4):
         assert sum(float(row[column].rstrip("%")) for row in words) == pytest.approx(100, abs=1)
     assert curve[0][:2] == ["how positive", "0"] and curve[-1][0] == "attention on your review"
     last = [row[3] for row in curve if row[0].startswith("attention")][0]
-    assert last == "100%", "with nothing in front all attention is on the review"
+    assert last == "100%", "with nothing before it, all attention is on the review"
 
 
 def test_the_mark_turns_the_head(page):
@@ -314,7 +356,7 @@ def test_the_mark_turns_the_head(page):
     assert [word for word in before if word[0] != "<"] == [word for word in after if word[0] != "<"]
     share = r"(\d+)% of its attention is on the first review"
     first, second = (int(re.match(share, text)[1]) for text in (page.locator("#try-mark-share").inner_text(), said))
-    assert first > second + 20, "the mark's row looks where the mark stands"
+    assert first > second + 20, "the query at the marker attends to the marked review"
     page.wait_for_function("document.getElementById('try-said').textContent.includes('Asked about: the first')")
 
 
@@ -336,8 +378,9 @@ SENTENCES = {
     "": "There is no word in this text.",
     "10/10 !!! \u05e9\u05dc\u05d5\u05dd \U0001f600": "There is no word in this text.",
     "zxqv blorptag": "The models know none of these words",
-    "wonderful": "1 word. The reviews that the models learned from have 20 words or more. Of random pieces of 1",
-    "a wonderful zxqv film, so zxqv": "6 words. 2 unknown to the models (zxqv): the verdict rests on the other 4.",
+    "wonderful": "1 word. The training reviews have 20 words or more. Of random pieces of 1",
+    "a wonderful zxqv film, so zxqv": "6 words. 2 unknown to the models (zxqv): the prediction rests on the other 4.",
+    "a good film " * 12: "36 words. Few training reviews are so short.",
     "dull " * 10_000: "Read: the first 128 of 10,000 words.",
 }
 
@@ -433,7 +476,7 @@ def test_words_move_but_for_who_asks_for_less_motion(page):
         assert (set(times.split(", ")) == {"0s"}) == (motion == "reduce")
 
 
-def test_on_paper_stand_the_verdicts_or_a_sentence_and_without_scripts_where_the_models_are(visit, address):
+def test_paper_shows_the_predictions_or_a_sentence(visit, address):
     page = visit(f"{address}/{PAGE}.html")
     assert not page.locator(".on-paper").is_visible()
     page.emulate_media(media="print")
@@ -442,5 +485,3 @@ def test_on_paper_stand_the_verdicts_or_a_sentence_and_without_scripts_where_the
     load(page).emulate_media(media="print")
     assert page.locator("#try-cards .verdict").first.is_visible() and page.locator("#try-own").is_visible()
     assert not any(page.locator(each).is_visible() for each in ("#try-slide", "#try-examples", ".on-paper"))
-    still = visit(f"{address}/{PAGE}.html", scripts=False).locator("noscript")
-    assert "this page needs JavaScript" in still.inner_text() and still.is_visible()

@@ -255,7 +255,7 @@ def test_words_that_python_gives_stay_text_too_also_without_scripts(show):
 def test_two_walks_on_a_page_do_not_meet(show):
     page = show(journey(vocabulary=TABLE), journey(follow="step"))
     hosts = page.locator(".attention-walk")
-    hosts.nth(0).get_by_role("button", name="Step forward").click()
+    hosts.nth(0).get_by_role("button", name="Next stage").click()
     hosts.nth(0).get_by_role("radio", name="one").check(force=True)
     assert hosts.nth(0).locator(".what strong").inner_text() == "2. Queries"
     assert hosts.nth(1).locator(".what strong").inner_text() == "1. Features"
@@ -297,7 +297,7 @@ def test_axe_finds_nothing_and_the_page_never_scrolls_sideways(show, theme, widt
             .filter(([, box]) => box.width < 24 || box.height < 24).map(([text]) => text)""")
         assert small == [], "targets below 24 pixels"
         for host in page.locator(".attention-walk").all():
-            host.get_by_role("button", name="Step forward").dispatch_event("click")
+            host.get_by_role("button", name="Next stage").dispatch_event("click")
 
 
 def test_nothing_moves_for_readers_who_ask_for_less_motion(show):

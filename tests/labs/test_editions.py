@@ -1,6 +1,9 @@
 """Claims about the editions: students get no solution and a notebook that runs; instructors get all of it."""
 
+import contextlib
 import re
+import sys
+import types
 from pathlib import Path
 
 import exercises
@@ -145,7 +148,7 @@ def test_an_edition_runs_to_its_end_with_what_its_reader_wrote_where_that_is_rig
     said, calls = planted.said(notebook), planted.calls(notebook)
     for exercise in exercises.read(lab):
         verdict, written = said[exercise.check_id], exercise.name == "batched_attention"
-        assert ("The lab goes on with your `SelfAttention`." in verdict) == written
+        assert ("The lab goes on with yours." in verdict) == written
         assert verdict.startswith("Not done yet") == (exercise.kind != "debug" and not written), exercise.name
         goes_on = "Until it is right, the lab goes on with the course's" in verdict
         assert goes_on == (exercise.kind == "build" and not written)
@@ -157,13 +160,47 @@ def test_an_edition_runs_to_its_end_with_what_its_reader_wrote_where_that_is_rig
 
 def test_the_answer_key_holds_every_solution_and_every_answer_and_the_plan_every_lab():
     course = {lab: exercises.read(lab) for lab in LABS}
-    key, plan = instructor.answer_key(ROOT, course), instructor.teaching_plan(ROOT, course)
+    key, plan = instructor.answer_key(course), instructor.teaching_plan(ROOT, course)
     for lab, found in course.items():
         assert f"## {instructor.title_of(lab)}\n" in key and f"## {instructor.title_of(lab)}\n" in plan
         assert all(exercise.solution in key and f"`{exercise.name}`" in plan for exercise in found)
         assert all(question.answer in key for question in exercises.questions(lab))
     silent = [lab.name for lab in lab_code.of_the_course() if not instructor.OUTCOMES.search(lab.read_text("utf-8"))]
     assert silent == [], "these labs do not say what readers can do after them"
+
+
+@pytest.mark.parametrize("name", ["batched_attention", "fix_the_batch"])
+def test_an_otter_test_passes_with_the_solution_and_fails_with_what_was_handed_out_or_is_the_course_s(
+    monkeypatch, name
+):
+    (exercise,) = [each for each in exercises.read(lab_code.find(6)) if each.name == name]
+    asked = types.SimpleNamespace(test_case=lambda **_: lambda function: function)
+    monkeypatch.setitem(sys.modules, "otter", types.ModuleType("otter"))
+    monkeypatch.setitem(sys.modules, "otter.test_files", asked)
+    names = {}
+    exec(instructor.otter_tests(lab_code.find(6), [exercise])[name], names)
+    assert (names["name"], names["points"]) == (name, 1)
+    answer = exercise.verdict.partition("(")[2].rstrip(")")
+    for code, right in ((exercise.solution, True), (exercise.start, False)):
+        lab = lab_code.imports(lab_code.find(6)) | {"__name__": "__main__"}
+        exec(code, lab)
+        with contextlib.nullcontext() if right else pytest.raises(AssertionError):
+            names["check_answer"](lab[answer])
+    import checks
+
+    for other in [None, getattr(checks, name).use(None)][: 1 + (exercise.kind == "build")]:
+        with pytest.raises(AssertionError):
+            names["check_answer"](other)
+
+
+def test_points_stand_with_the_exercise_and_are_one_by_default(tmp_path):
+    lab = small_course.make(tmp_path)
+    change(lab, "exercise: double\n", "exercise: double\npoints: 2.5\n")
+    points = instructor.points_of(lab)
+    assert [points[exercise.start_id] for exercise in exercises.read(lab)] == [2.5, 1]
+    change(lab, "points: 2.5", "points: many")
+    with pytest.raises(ValueError, match=r"labs/11_small.md, line \d+: an exercise gives 'many' points"):
+        instructor.points_of(lab)
 
 
 def test_the_plan_counts_what_there_is_to_do(lab):

@@ -2,7 +2,6 @@
 
 import json
 import math
-from pathlib import Path
 
 import lab_code
 import numpy as np
@@ -12,9 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.nn import functional as F
 
-import shared
-from experiments.claims import lab_15
-from shared.data import Split
+from experiments.claims import longer_texts
+from shared.data import EncodedReviews
 
 MARK, SEPARATOR = 3, 2
 PLACES = ("in_order", "shifted", "second_later", "squeezed")
@@ -62,7 +60,7 @@ def attention_by_pytorch(net, ids, mask):
     return net.output(F.scaled_dot_product_attention(queries, keys, values, bias)[:, 0]).squeeze(1)
 
 
-@pytest.mark.parametrize("way", lab_15.WAYS)
+@pytest.mark.parametrize("way", longer_texts.WAYS)
 @settings(max_examples=15, deadline=None)
 @given(batch=st.integers(1, 4), tokens=st.integers(1, 15), seed=st.integers(0, 99))
 def test_each_reader_is_pytorch_s_attention_with_its_places_and_its_bias(way, batch, tokens, seed):
@@ -70,7 +68,7 @@ def test_each_reader_is_pytorch_s_attention_with_its_places_and_its_bias(way, ba
     torch.testing.assert_close(net(ids, mask)[0], attention_by_pytorch(net, ids, mask), rtol=1e-10, atol=1e-10)
 
 
-@pytest.mark.parametrize("way", lab_15.WAYS)
+@pytest.mark.parametrize("way", longer_texts.WAYS)
 def test_a_reader_stays_on_its_device(way):
     """Without a GPU, `meta` stands for one: PyTorch lets no tensor of it meet one of the CPU."""
     net, inputs = reader(way, 0).to("meta"), [tensor.to("meta") for tensor in texts(3, 9, 0)]
@@ -89,7 +87,7 @@ def test_the_ways_to_count_say_what_their_names_do():
 
 def test_short_reviews_are_left_out_and_long_ones_cut_to_their_first_words():
     rows = [[5, 6], [7, 8, 9], [4, 5, 6, 7]]
-    reviews = Split(np.concatenate(rows), np.array([0, 2, 5, 9]), np.array([0, 1, 0]), range(10))
+    reviews = EncodedReviews(np.concatenate(rows), np.array([0, 2, 5, 9]), np.array([0, 1, 0]), 10)
     cut = LAB["first_words"](reviews, 2, at_least=3)
     assert [cut[row].tolist() for row in range(len(cut))] == [[7, 8], [4, 5]]
     assert cut.labels.tolist() == [1, 0]
@@ -98,17 +96,22 @@ def test_short_reviews_are_left_out_and_long_ones_cut_to_their_first_words():
 # --- the stored runs ---------------------------------------------------------------------------------------------
 
 
-def test_the_stored_table_has_every_run_once_and_names_its_command():
-    table = json.loads(Path(shared.__file__).with_name("longer_texts.json").read_text())
-    assert [(run["way"], run["variant"], run["seed"]) for run in table["runs"]] == lab_15.RUNS
-    assert table["made_by"] == "python -m experiments.claims.lab_15"
-    for run in table["runs"]:
+@pytest.mark.parametrize("way", longer_texts.WAYS)
+def test_the_reader_of_the_script_is_that_of_the_lab(way):
+    (ids, mask), theirs = texts(4, 9, 0), reader(way, 0)
+    ours = longer_texts.Reader(20, way, MARK, SEPARATOR, dim=6, key_dim=4).eval().double()
+    ours.load_state_dict(theirs.state_dict())
+    for ways in ((longer_texts.in_order, LAB["in_order"]), (longer_texts.second_later(7), LAB["second_later"](7))):
+        ours.positions, theirs.places = ways
+        torch.testing.assert_close(ours(ids, mask), theirs(ids, mask))
+
+
+def test_the_stored_table_has_every_run_once():
+    runs = json.loads(longer_texts.TABLE.read_text())["runs"]
+    assert [(run["way"], run["variant"], run["seed"]) for run in runs] == longer_texts.RUNS
+    for run in runs:
         if run["way"] == "none":
             halves = [(run["first"][test] + run["second"][test]) / 2 for test in run["first"]]
-            assert halves == pytest.approx([0.5] * len(halves), abs=1e-4), "an answer that stays is right once of two"
-
-
-def test_the_stored_runs_use_the_lab_s_own_functions():
-    """The names that the script takes from the lab are all there, and it trains with them."""
-    names = lab_15.lab_functions()
-    assert {"Reader", "rotate", "train_reader", "right_on_opposite", *PLACES} <= names.keys()
+            assert halves == pytest.approx([0.5] * len(halves), abs=1e-4), (
+                "one answer to both marks is right once of two"
+            )

@@ -1,10 +1,8 @@
-"""Claims about predictions and questions: they are whole, what is not is refused, and exports hold all of it."""
+"""Claims about predictions and questions: they are whole, what is not is refused, and the table holds all of it."""
 
-import io
+import csv
 import re
-import zipfile
 from pathlib import Path
-from xml.etree import ElementTree
 
 import export_quizzes
 import lab_code
@@ -180,91 +178,23 @@ def test_a_question_that_is_not_whole_is_refused_with_file_and_line(write, old, 
         quizzes.quizzes(write(QUIZ.replace(old, new, 1)))
 
 
-# --- exports -------------------------------------------------------------------------------------------------------
-
-HOSTILE = QUIZ.replace("all three", "`<b>&amp;</b>` and $a < b$, a & b").replace(
-    "More of it.", "See [lab 2](02_keys.ipynb)."
-)
+# --- the table -----------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def found(write):
-    return quizzes.quizzes(write(HOSTILE))
+def test_the_table_has_every_question_with_its_choices_answer_and_reasons(write):
+    lab = write(QUIZ.replace("More of it.", "See [lab 2](02_keys.ipynb)."))
+    assert export_quizzes.main(lab.parents[1]) == 0
+    with open(lab.parents[1] / "_build/questions.csv", newline="", encoding="utf-8-sig") as file:
+        chosen, typed, open_one = csv.DictReader(file)
+    assert (chosen["number"], chosen["question"]) == ("A lab, question 1", "Which matrix asks?")
+    assert chosen["choices"].splitlines() == ["`W_key`", "`W_query`, as \\(x W\\)", "all three"]
+    assert chosen["answer"] == "`W_query`, as \\(x W\\)"
+    assert "→ Right. A query is \\(x W_q\\)." in chosen["reason"] and "/labs/02_keys.html)" in chosen["reason"]
+    assert (typed["choices"], typed["answer"]) == ("", "6 or six")
+    assert (open_one["answer"], open_one["reason"]) == ("", "There is no single right answer.")
 
 
-def test_moodle_gets_every_question_with_its_kind_choices_reasons_and_formulas(found):
-    file = re.sub(rb"&lt;/?span.*?&gt;", b"", export_quizzes.to_moodle("3. A lab", 3, found, "https://site"))
-    category, *questions = ElementTree.fromstring(file)
-    assert category.findtext("category/text") == "$course$/top/Towards Self-Attention/3. A lab"
-    assert [one.get("type") for one in questions] == ["multichoice", "shortanswer", "essay"]
-    chosen, typed, open_one = questions
-    assert chosen.findtext("name/text") == "Lab 3, question 1"
-    assert chosen.findtext("questiontext/text") == "<p>Which matrix asks?</p>"
-    answers = chosen.findall("answer")
-    assert [[answer.get("fraction"), *(text.text for text in answer.iter("text"))] for answer in answers] == [
-        ["0", "<p><code>W_key</code></p>", "<p>It answers.</p>"],
-        ["100", "<p><code>W_query</code>,\nas \\(x W\\)</p>", "<p>Right. A query is \\(x W_q\\).</p>"],
-        ["0", "<p><code>&lt;b&gt;&amp;amp;&lt;/b&gt;</code> and \\(a &lt; b\\), a &amp; b</p>",
-         "<p>Two of them\nanswer.</p>"],
-    ]  # fmt: skip
-    assert chosen.findtext("generalfeedback/text") == '<p>See <a href="https://site/labs/02_keys.html">lab 2</a>.</p>'
-    assert [answer.findtext("text") for answer in typed.iter("answer")] == ["6", "six"]
-    assert open_one.findtext("graderinfo/text") == "<p>There is no single right answer.</p>"
-
-
-def canvas(found) -> tuple[list, dict]:
-    """Return the items of the zip, and its files by their names; the namespaces that Canvas knows are left out."""
-    known = rb' xmlns="http://(www.imsglobal.org/xsd/ims(_qtiasiv1p2|ccv1p1/imscp_v1p1)|canvas[.a-z]+/xsd/cccv1p0)"'
-    with zipfile.ZipFile(io.BytesIO(export_quizzes.to_canvas("3. A lab", 3, found, "https://site"))) as zipped:
-        texts = {name: re.sub(known, b"", zipped.read(name)) for name in zipped.namelist()}
-    files = {name: ElementTree.fromstring(text) for name, text in texts.items()}
-    return [item for root in files.values() for item in root.iter("item")], files
-
-
-def test_canvas_gets_every_question_and_each_choice_leads_to_its_own_reason_and_one_to_the_points(found):
-    items, files = canvas(found)
-    listed = [file.get("href") for file in files.pop("imsmanifest.xml").iter("file")]
-    assert sorted(listed) == sorted(files) and {root.tag for root in files.values()} == {"questestinterop", "quiz"}
-    kinds = [item.findtext(".//fieldentry") for item in items]
-    assert kinds == ["multiple_choice_question", "short_answer_question", "essay_question"]
-
-    choices = {label.get("ident"): label.findtext(".//mattext") for label in items[0].iter("response_label")}
-    reasons = {reason.get("ident"): reason.findtext(".//mattext") for reason in items[0].iter("itemfeedback")}
-    told, right = [], []
-    for condition in items[0].iter("respcondition"):
-        if choice := choices.get(condition.findtext(".//varequal")):
-            reason = condition.find("displayfeedback")
-            told += [] if reason is None else [(choice, reasons[reason.get("linkrefid")])]
-            right += [choice] if condition.find("setvar") is not None else []
-    assert [choice for choice, _ in told] == list(choices.values())
-    assert [why.split()[0] for _, why in told] == ["<p>It", "<p>Right.", "<p>Two"]
-    assert len(right) == 1 and right[0].startswith("<p><code>W_query</code>")
-    assert 'data-equation-content="x W"' in right[0] and "/equation_images/x%20W" in right[0]
-
-
-def test_each_question_counts_one_point_in_either_system(found):
-    moodle = ElementTree.fromstring(export_quizzes.to_moodle("", 3, found, ""))
-    assert [float(grade.text) for grade in moodle.iter("defaultgrade")] == [1, 1, 1]
-    items, files = canvas(found)
-    told = [dict(zip(item.iter("fieldlabel"), item.iter("fieldentry"), strict=True)) for item in items]
-    points = [float(entry.text) for item in told for label, entry in item.items() if label.text == "points_possible"]
-    assert points == [1, 1, 1]
-    assert [float(total.text) for root in files.values() for total in root.findall("points_possible")] == [3]
-
-
-@pytest.mark.parametrize(("number", "width"), [("6", 0.5), (".25", 0.005), ("-1.5", 0.05)])
-def test_a_number_has_a_tolerance_of_half_its_last_place(write, number, width):
-    found = quizzes.quizzes(write(QUIZ.replace("**6** or **six**", f"**{number}**")))
-    assert found[1].accepted == [number]
-    (answer,) = ElementTree.fromstring(export_quizzes.to_moodle("", 3, found, ""))[2].iter("answer")
-    assert (answer.findtext("text"), float(answer.findtext("tolerance"))) == (number, width)
-    _, item, open_one = canvas(found)[0]
-    low, high = (float(item.findtext(f".//{end}")) for end in ("vargte", "varlte"))
-    assert (low, high) == pytest.approx((float(number) - width, float(number) + width))
-    # New Quizzes take a field for text when it does not say that it is for a number.
-    assert [each.find(".//render_fib").get("fibtype") for each in (item, open_one)] == ["Decimal", None]
-
-
-def test_the_same_questions_make_the_same_files(found):
-    for export in (export_quizzes.to_moodle, export_quizzes.to_canvas):
-        assert export("A", 3, found, "s") == export("A", 3, found, "s") != export("A", 3, found[:1], "s")
+def test_the_table_of_the_course_has_every_question_of_every_lab():
+    rows = [export_quizzes.row("", quiz, "") for lab in notebooks.labs(ROOT) for quiz in quizzes.quizzes(lab)]
+    assert len(rows) >= 3 * len(LABS)
+    assert not [cell for row in rows for cell in row if re.search(r"textcolor|\$|\.ipynb|\.\./", cell)]

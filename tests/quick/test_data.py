@@ -16,17 +16,16 @@ from shared.data import (
     Settings,
     batches,
     build_vocabulary,
-    cut_recipe_losses,
     distracted_examples,
     encode,
     examples_with_distractors,
     load_reviews,
-    make_batch,
     marked_examples,
     plain_examples,
     start_lab,
     tokenize,
     tokenized,
+    truncation_losses,
 )
 
 TEXTS = ["Good, good film!", "bad<br />bad film", "a good bad a film", "one film", "film good a bad one"]
@@ -135,7 +134,7 @@ def test_tags_that_never_close_cost_no_time():
 )
 def test_tokenising_all_texts_equals_tokenising_each(texts, at_a_time):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(reviews, "TEXTS_AT_ONCE", at_a_time)
+        patch.setattr(reviews, "TEXTS_PER_CHUNK", at_a_time)
         split = tokenized(texts, [0] * len(texts))
     assert len(set(split.words)) == len(split.words)
     for place, text in enumerate(texts):
@@ -155,47 +154,41 @@ def test_encoding_a_split_equals_encoding_each_text(small):
     split, vocabulary, encoded = small
     for row, text in enumerate(split.texts):
         assert encoded[row].tolist() == vocabulary.encode(text)
-    cut = encode(split, vocabulary, cut=2)
+    cut = encode(split, vocabulary, max_tokens=2)
     assert [len(cut[row]) for row in range(len(cut))] == [2] * 5
     assert cut[4].tolist() == vocabulary.encode("film good")
 
 
-def test_a_text_without_a_known_word_is_named_or_left_out(small):
+def test_a_text_without_a_known_word_is_left_out(small):
     _, vocabulary, _ = small
-    split = tokenized(["good", "zzz zzz", "", "film"], [1, 0, 0, 1])
-    with pytest.raises(ValueError, match="2 of 4 texts .* row 1: 'zzz zzz'"):
-        encode(split, vocabulary)
-    left = encode(split, vocabulary, drop_unknown=True)
-    assert left.labels.tolist() == [1, 1] and left[1].tolist() == [vocabulary.id("film")]
+    encoded = encode(tokenized(["good", "zzz zzz", "", "film"], [1, 0, 0, 1]), vocabulary)
+    assert encoded.labels.tolist() == [1, 1] and encoded[1].tolist() == [vocabulary.id("film")]
     with pytest.raises(ValueError, match="None of the 1 texts"):
-        encode(tokenized(["zzz"], [1]), vocabulary, drop_unknown=True)
-    other = build_vocabulary(tokenized(["zzz zzz"], [1]))
-    with pytest.raises(ValueError, match="2 of 2 texts .* row 0: 'good'"):  # ids keep no texts
-        encode(left, other)
+        encode(tokenized(["zzz"], [1]), vocabulary)
 
 
 def test_reviews_are_taken_by_number_from_either_end_or_by_a_mask_and_cut(small):
     split, _, _ = small
     for rows in ([4, 1], np.array([-1, 1]), torch.tensor([4, 1])):
-        taken = split.take(rows, 2)
+        taken = split.select(rows, 2)
         assert [row.tolist() for row in taken] == [split[4][:2].tolist(), split[-4][:2].tolist()]
         assert (taken.texts, taken.labels.tolist()) == ([TEXTS[4], TEXTS[1]], [1, 0])
         assert taken.rows.tolist() == [4, 1]
-    assert split.take(split.labels == 0).texts == [TEXTS[1], TEXTS[3]]
+    assert split.select(split.labels == 0).texts == [TEXTS[1], TEXTS[3]]
 
 
 @pytest.mark.parametrize(
     ("rows", "cut", "error", "message"),
     [
-        ([], None, ValueError, "No review is left"),
-        ([0], 0, ValueError, "cut is 0; it accepts 1 or more"),
-        ([0], -1, ValueError, "cut is -1; it accepts 1 or more"),
+        ([], None, ValueError, "holds no review"),
+        ([0], 0, ValueError, "max_tokens is 0; it accepts 1 or more"),
+        ([0], -1, ValueError, "max_tokens is -1; it accepts 1 or more"),
         ([5], None, IndexError, "index 5 is out of bounds for axis 0 with size 5"),
     ],
 )
 def test_reviews_that_cannot_be_taken_are_refused_with_a_sentence(small, rows, cut, error, message):
     with pytest.raises(error, match=message):
-        small[0].take(rows, cut)
+        small[0].select(rows, cut)
 
 
 # --- examples and batches ----------------------------------------------------------------------------------------
@@ -204,7 +197,7 @@ def test_reviews_that_cannot_be_taken_are_refused_with_a_sentence(small, rows, c
 def test_a_distractor_stands_in_front_and_the_label_stays_with_the_second_review(small):
     split, vocabulary, encoded = small
     examples = distracted_examples(encoded, seed=3)
-    batch = make_batch(examples, np.arange(len(examples)))
+    batch = examples.batch(np.arange(len(examples)))
     for row in range(len(examples)):
         other = examples.distractor[row]
         assert other != row
@@ -240,7 +233,7 @@ def test_the_same_seed_draws_the_same_distractors(small):
 def test_the_mark_stands_before_the_review_that_counts(small):
     _, vocabulary, encoded = small
     examples = marked_examples(encoded, vocabulary, seed=4)
-    batch = make_batch(examples, np.arange(len(examples)))
+    batch = examples.batch(np.arange(len(examples)))
     orders = set()
     for row in range(len(examples)):
         own = ["<MARK>", *vocabulary.decode(encoded[examples.labelled[row]])]
@@ -258,11 +251,11 @@ def test_the_mark_stands_before_the_review_that_counts(small):
 def test_what_a_cut_after_joining_loses_is_counted(small):
     _, _, encoded = small
     examples = distracted_examples(encoded, seed=3)
-    left = make_batch(examples, np.arange(len(examples))).labelled[:, :5].sum(dim=1).numpy()  # (examples,)
+    left = examples.batch(np.arange(len(examples))).labelled[:, :5].sum(dim=1).numpy()  # (examples,)
     whole = encoded.lengths[examples.labelled]
-    losses = {"lost": left == 0, "cut": (0 < left) & (left < whole), "intact": left == whole}
+    losses = {"lost": left == 0, "truncated": (0 < left) & (left < whole), "intact": left == whole}
     assert all(those.any() for those in losses.values())
-    assert cut_recipe_losses(examples, window=5) == {name: those.mean() for name, those in losses.items()}
+    assert truncation_losses(examples, window=5) == {name: those.mean() for name, those in losses.items()}
 
 
 def test_batches_hold_every_example_once_and_gather_similar_lengths(movies):
@@ -270,15 +263,15 @@ def test_batches_hold_every_example_once_and_gather_similar_lengths(movies):
     examples = examples_with_distractors(encode(movies.train, vocabulary), seed=0)
     seen, real, places = [], 0, 0
     for batch in batches(examples, 64, seed=1):
-        seen.append(batch.index)
+        seen.append(batch.rows)
         real, places = real + int(batch.mask.sum()), places + batch.mask.numel()
-        assert (batch.labels.numpy() == examples.labels[batch.index]).all()
+        assert (batch.labels.numpy() == examples.labels[batch.rows]).all()
     assert sorted(np.concatenate(seen)) == list(range(len(examples)))
     assert real / places > 0.9  # random batches would be more than half padding
-    again = [batch.index for batch in batches(examples, 64, seed=1)]
+    again = [batch.rows for batch in batches(examples, 64, seed=1)]
     assert all((one == two).all() for one, two in zip(seen, again, strict=True))
     assert not all(
-        (one == two).all() for one, two in zip(seen, [b.index for b in batches(examples, 64, seed=2)], strict=True)
+        (one == two).all() for one, two in zip(seen, [b.rows for b in batches(examples, 64, seed=2)], strict=True)
     )
 
 

@@ -9,14 +9,13 @@ import inspect
 
 import pytest
 import torch
-import train_together
+import torchrun_training
 from test_attention_by_loops import CLASSIFIERS, MARK, VOCABULARY
 from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from shared import data, fast, model, training
-from shared.scale.fit import fit
+from shared import data, model, training
 
 WORDS, DIM = VOCABULARY, 12
 IDS = torch.tensor([[MARK, 4, 5, 6], [7, MARK, 2, 0]])  # the second text has one padded token
@@ -27,8 +26,6 @@ CAUSAL = torch.ones(4, 4, dtype=torch.bool).tril()
 LAYERS = {name: (make, (IDS, MASK)) for name, (make, _) in CLASSIFIERS.items()} | {
     "TokenFeatures": (lambda: model.TokenFeatures(WORDS, DIM), (IDS,)),
     "TokenFeatures without positions": (lambda: model.TokenFeatures(WORDS, DIM, positions=False), (IDS,)),
-    "fast.Dropout": (lambda: fast.Dropout(0.3), (FEATURES,)),
-    "fast.SelfAttentionClassifier": (lambda: fast.SelfAttentionClassifier(WORDS, DIM), (IDS, MASK)),
     "SelfAttention": (lambda: model.SelfAttention(DIM, 8, 6), (FEATURES, MASK)),
     "SelfAttention without values": (lambda: model.SelfAttention(DIM, 8), (FEATURES,)),
     "MultiHeadSelfAttention": (lambda: model.MultiHeadSelfAttention(DIM, 3), (FEATURES, MASK)),
@@ -61,8 +58,7 @@ def first_of(result):
 
 
 def test_every_layer_of_the_course_is_tried():
-    kinds = [*vars(model).values(), *vars(fast).values()]
-    own = {kind for kind in kinds if inspect.isclass(kind) and kind.__module__ in (model.__name__, fast.__name__)}
+    own = {kind for kind in vars(model).values() if inspect.isclass(kind) and kind.__module__ == model.__name__}
     assert {kind for kind in own if issubclass(kind, nn.Module)} == {type(make()) for make, _ in LAYERS.values()}
 
 
@@ -95,23 +91,15 @@ def test_masks_follow_their_device():
 
 
 @pytest.mark.parametrize("name", ["self-attention", "encoder"])
-def test_training_and_measuring_stay_on_the_device_that_was_asked_for(name, tmp_path):
-    """Two epochs with a checkpoint between them, then the run goes on from it."""
-    source = train_together.reviews()
+def test_training_and_measuring_stay_on_the_device_that_was_asked_for(name):
+    source = torchrun_training.reviews()
     net = CLASSIFIERS[name][0]()
-    net.features.embedding = nn.Embedding(len(source.words), net.features.embedding.embedding_dim)
-    file = tmp_path / "run.pt"
+    net.features.embedding = nn.Embedding(source.vocabulary_size, net.features.embedding.embedding_dim)
+    examples, recipe = data.plain_examples(source), training.Recipe(2, 0.01, 16)
     with torch.device("meta"):
-        for epochs in (1, 2):
-            recipe = training.Recipe(epochs, 0.01, 16)
-            history = fit(
-                net,
-                lambda epoch: data.examples_with_distractors(source, epoch),
-                data.plain_examples(source),
-                recipe,
-                device="cpu",
-                checkpoint=file,
-            )
-        result = training.evaluate(net, data.plain_examples(source))
-    assert len(history) == 2 and 0 <= result.accuracy <= 1
+        history = training.fit(
+            net, lambda epoch: data.examples_with_distractors(source, epoch), examples, recipe, device="cpu"
+        )
+        result = training.evaluate(net, examples)
+    assert len(history.epochs) == 2 and 0 <= result.accuracy <= 1
     assert {tensor.device.type for tensor in net.state_dict().values()} == {"cpu"}

@@ -2,35 +2,38 @@
 
 import functools
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
-import train_together
+import torchrun_training
 from torch import nn
 
 from shared.data import Settings, examples_with_distractors, plain_examples
+from shared.language_model import LanguageModel
 from shared.model import AttentionPooling, MeanPooling
-from shared.training import Recipe, evaluate, fit, mean_and_interval, recipe_for
+from shared.statistics import mean_and_interval
+from shared.training import Recipe, evaluate, fit, recipe_for
 
 RECIPE = Recipe(epochs=3, learning_rate=0.05, batch_size=16)
 
 
 @pytest.fixture(scope="module")
 def reviews():
-    return train_together.reviews()
+    return torchrun_training.reviews()
 
 
 def made_model(reviews, kind=MeanPooling, seed=0, **options):
     torch.manual_seed(seed)
-    return kind(len(reviews.words), **options)
+    return kind(reviews.vocabulary_size, **options)
 
 
 def test_a_model_learns_and_its_history_says_so(reviews):
     model = made_model(reviews)
     history = fit(model, lambda epoch: plain_examples(reviews), plain_examples(reviews), RECIPE)
-    assert [record["epoch"] for record in history] == [1, 2, 3]
-    assert history[-1]["train_loss"] < history[0]["train_loss"]
+    assert [record["epoch"] for record in history.epochs] == [1, 2, 3]
+    assert history.epochs[-1]["train_loss"] < history.epochs[0]["train_loss"]
     assert evaluate(model, plain_examples(reviews)).accuracy > 0.95
 
 
@@ -52,8 +55,8 @@ def test_the_weights_kept_are_those_of_the_best_epoch(reviews):
     upside_down = plain_examples(replace(reviews, labels=1 - reviews.labels))
     history = fit(model, lambda epoch: upside_down if epoch == 3 else validation, validation, RECIPE)
     assert history.best_epoch == 2  # the third epoch taught the wrong labels
-    best = history[history.best_epoch - 1]
-    assert best["validation_accuracy"] == max(record["validation_accuracy"] for record in history)
+    best = history.epochs[history.best_epoch - 1]
+    assert best["validation_accuracy"] == max(record["validation_accuracy"] for record in history.epochs)
     assert evaluate(model, validation).loss == pytest.approx(best["validation_loss"], abs=1e-6)
 
 
@@ -64,8 +67,41 @@ def test_stopping_by_keyboard_keeps_the_epochs_done(reviews, capsys):
         return plain_examples(reviews)
 
     history = fit(made_model(reviews), training, plain_examples(reviews), RECIPE)
-    assert len(history) == 2 and history.interrupted
+    assert len(history.epochs) == 2 and history.best_epoch in (1, 2)
     assert "after 2 of 3 epochs" in capsys.readouterr().out
+
+
+def test_a_language_model_trains_with_its_own_loss_and_examples():
+    """Examples of another kind: windows of a text that counts to seven again and again, and what comes next."""
+    text = torch.arange(700) % 7
+
+    class Windows:
+        def __len__(self):
+            return 64
+
+        def batch_rows(self, batch_size, seed):
+            rows = np.random.default_rng(seed).permutation(len(self))
+            return np.array_split(rows, range(batch_size, len(self), batch_size))
+
+        def batch(self, rows):
+            return SimpleNamespace(to=lambda device: torch.stack([text[row : row + 11] for row in rows]).to(device))
+
+    def next_word_loss(net, ids):
+        logits = net(ids[:, :-1]).transpose(1, 2)  # (batch, words, tokens)
+        losses = nn.functional.cross_entropy(logits, ids[:, 1:], reduction="none")  # (batch, tokens)
+        return losses.mean(dim=1).sum(), (logits.argmax(dim=1) == ids[:, 1:]).float().mean(dim=1).sum()
+
+    torch.manual_seed(0)
+    net = LanguageModel(7, dim=16, num_blocks=1)
+    history = fit(net, lambda epoch: Windows(), Windows(), replace(RECIPE, epochs=4), loss=next_word_loss)
+    assert history.epochs[0]["train_loss"] > 0.5 and history.epochs[-1]["validation_loss"] < 0.1
+    assert history.epochs[-1]["validation_accuracy"] > 0.95
+
+
+@pytest.mark.parametrize("wrong", [{"epochs": 0}, {"batch_size": 0}, {"learning_rate": 0.0}])
+def test_a_recipe_that_trains_nothing_is_refused(wrong):
+    with pytest.raises(ValueError, match="1 epoch or more"):
+        replace(RECIPE, **wrong)
 
 
 def test_a_loss_that_is_not_a_number_stops_the_run_with_a_reason(reviews):
@@ -81,9 +117,9 @@ def test_evaluation_counts_what_it_says(reviews):
     result = evaluate(model, examples, batch_size=7)
     right = (result.logits > 0) == examples.labels
     assert result.accuracy == pytest.approx(right.mean())
-    # mean pooling: the share on the labelled review is its share of the tokens
+    # mean pooling: the attention on the labelled review is its fraction of the tokens
     own, other = examples.part_lengths
-    assert result.share_on_labelled == pytest.approx(np.mean(own / (own + other)), abs=1e-6)
+    assert result.attention_on_labelled == pytest.approx(np.mean(own / (own + other)), abs=1e-6)
     losses = np.log1p(np.exp(result.logits)) - examples.labels * result.logits
     assert result.loss == pytest.approx(losses.mean(), abs=1e-5)
 

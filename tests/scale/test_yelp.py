@@ -1,17 +1,33 @@
-"""The real loading code of Yelp, run against a local stand-in for the hub: no network, no Yelp text."""
+"""The real loading code of Yelp, run against a local fake of the hub: no network, no Yelp text."""
 
 import subprocess
 import sys
 
-from hub_stand_in import ROOT, load, stand_in_hub
+import datasets
+from fake_hub import ROOT, load, serve_hub
+
+from shared import reviews
 
 
 def test_yelp_comes_in_the_sizes_of_the_course(tmp_path):
-    with stand_in_hub() as hub:
+    with serve_hub() as hub:
         done = load(hub.url, tmp_path)
     assert done.returncode == 0, done.stderr
     # not "nvisit": the characters \n became a space
     assert done.stdout.splitlines()[:2] == ["8000 1000 1000", "[0, 1] ['place', 'visit', 'number']"]
+
+
+def test_a_data_set_on_disk_is_tokenized_once_and_gives_the_tokens_of_a_list(tmp_path, monkeypatch):
+    texts, labels = ["Good film", "a<br />bad film, a", "", "good"] * 700, [1, 0, 0, 1] * 700
+    datasets.Dataset.from_dict({"text": texts, "label": labels}).save_to_disk(tmp_path / "reviews")
+    in_memory = reviews.tokenized(texts, labels)
+    on_disk = reviews.tokenized_dataset(datasets.load_from_disk(tmp_path / "reviews"))
+    for name in ("ids", "offsets", "labels", "rows"):
+        assert (getattr(on_disk, name) == getattr(in_memory, name)).all(), name
+    assert on_disk.words == in_memory.words and on_disk.texts[1] == texts[1]
+    monkeypatch.setattr(reviews, "split_words", None)  # now nothing could be tokenized
+    again = reviews.tokenized_dataset(datasets.load_from_disk(tmp_path / "reviews"))
+    assert (again.ids == in_memory.ids).all()
 
 
 def test_a_hub_that_cannot_be_reached_is_answered_with_what_to_do(tmp_path):

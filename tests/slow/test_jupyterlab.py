@@ -153,7 +153,7 @@ def test_no_picture_is_empty(run):
 
 def test_the_interactive_parts_answer(run):
     page, _ = run
-    for part, button, said in (("walk", "Step forward", ".what"), ("heads", "Layer 1, head 1", ".said")):
+    for part, button, said in (("walk", "Next stage", ".what"), ("heads", "Layer 1, head 1", ".said")):
         for figure in page.locator(f".attention-{part}").all():
             before = figure.locator(said).text_content()
             figure.get_by_role("button", name=button, exact=True).click()

@@ -1,4 +1,4 @@
-"""Claims about Ctrl-C while labs or submissions run: the tool ends with a sentence, and leaves no process behind."""
+"""Claims about Ctrl-C while labs run: the tool ends with a sentence, and leaves no process behind."""
 
 import os
 import signal
@@ -6,17 +6,15 @@ import subprocess
 import sys
 import time
 
-import nbformat
 import psutil
 import small_course
-import student
 
 SLEEPS = "import pathlib, time\n\npathlib.Path('../began').touch()\ntime.sleep(60)\nprint(trained)"
 RUN = """
-import pathlib, sys, endings, {tool}
+import pathlib, sys, safe_files, {tool}
 {tool}.ROOT = pathlib.Path.cwd()
 if __name__ == "__main__":
-    endings.run({tool}.main, {arguments}, stopped="All is as it was.")
+    safe_files.run({tool}.main, {arguments}, stopped="All is as it was.")
 """
 
 
@@ -42,19 +40,3 @@ def test_ctrl_c_while_a_lab_runs_ends_with_a_sentence_and_no_kernel(tmp_path):
     assert running.returncode and "Stopped. All is as it was." in said and "Traceback" not in said, said
     assert not psutil.wait_procs(below, timeout=10)[1]
     assert not lab.with_suffix(".ipynb").exists()
-
-
-def test_ctrl_c_while_submissions_run_leaves_the_old_table_and_no_process(tmp_path):
-    edition = student.edition(small_course.make(tmp_path / "course"))
-    edition.cells.insert(0, nbformat.v4.new_code_cell("import time\ntime.sleep(600)"))
-    (tmp_path / "lab11").mkdir()
-    nbformat.write(edition, tmp_path / "lab11/hangs.ipynb")
-    (tmp_path / "lab11.csv").write_text("as it was")
-    running = started("grade", tmp_path / "course", "['../lab11']")
-    while not (below := psutil.Process(running.pid).children()) and running.poll() is None:
-        time.sleep(0.1)
-    running.send_signal(signal.SIGINT)
-    said, _ = running.communicate(timeout=30)
-    assert "Stopped. All is as it was." in said and "Traceback" not in said, said
-    assert not any(process.is_running() for process in below)
-    assert (tmp_path / "lab11.csv").read_text() == "as it was" and not list(tmp_path.glob("*.part"))

@@ -1,0 +1,128 @@
+"""Trains the four models of the page *Try the model*, and writes them to one file. A minute of one core.
+
+They are trained as in the labs *Values* and *A question from the text*, from the first seed, with one addition: readers
+type short sentences, but no review that the labs train on is shorter than 20 words, so the models also learn from a
+short piece of each review. Embeddings are rounded to one byte each; the accuracies on the page are those of the rounded
+models.
+
+    python -m experiments.live_page_models
+"""
+
+import copy
+import json
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import torch
+from safetensors.torch import save
+from torch import nn
+
+from experiments import record, table_runs
+from shared import data, training
+
+FILE = record.ROOT / "book/_static/try_the_model.safetensors"
+EMBEDDING = "features.embedding.weight"
+MOST_LOST = 0.01  # of accuracy, by rounding
+MARKED = "the mark's row"
+MODELS = {name: table_runs.MODELS[name] for name in ("mean pooling", "attention pooling", "self-attention")}
+MODELS |= {MARKED: table_runs.MODELS["mark's row"]}
+LENGTHS = ((1, 4), (5, 9), (10, 19))  # words of short pieces, from and to
+
+
+# --- examples: whole reviews as in the labs, and short pieces ----------------------------------------------------
+
+
+def with_pieces(reviews: data.EncodedReviews, seed: int, least: int = 1, most: int = 19) -> data.EncodedReviews:
+    """The reviews, and behind them a piece of each in the same order: `least` to `most` words, with its label."""
+    random = np.random.default_rng(seed)
+    sizes = random.integers(least, most + 1, len(reviews))
+    begins = random.integers(0, reviews.lengths - sizes + 1)
+    pieces = [reviews[row][begin : begin + size] for row, (begin, size) in enumerate(zip(begins, sizes, strict=True))]
+    offsets = np.concatenate([reviews.offsets, reviews.offsets[-1] + np.cumsum(sizes)])
+    ids, labels = np.concatenate([reviews.ids, *pieces]), np.tile(reviews.labels, 2)
+    return replace(reviews, ids=ids, offsets=offsets, labels=labels)
+
+
+def makers(name: str, vocabulary: data.Vocabulary) -> tuple[Callable, Callable]:
+    """Two functions of (reviews, seed): each review alone, and with another one, for this model."""
+    task = "marked" if name == MARKED else "front"
+    return table_runs.example_makers(task, vocabulary.id(data.SEPARATOR), vocabulary.id(data.MARKER))
+
+
+def examples(name: str, reviews: data.EncodedReviews, seed: int, vocabulary: data.Vocabulary, pieces: bool = True):
+    """Examples of one epoch: reviews alone and in pairs, and pieces of them; marked pieces stand beside a review."""
+    alone, pairs = makers(name, vocabulary)
+    whole = pairs(reviews, seed)
+    if not pieces:
+        return alone(reviews, seed) + whole
+    both = with_pieces(reviews, seed)
+    found = alone(both, seed) + replace(whole, reviews=both)
+    if name == MARKED:  # the page shows it nothing but pairs
+        found += replace(whole, reviews=both, labelled=whole.labelled + len(reviews))
+    return found
+
+
+def train(name: str, source: data.PreparedReviews, seed: int = 0, pieces: bool = True) -> nn.Module:
+    """One of the models; without short pieces it is the model of the lab."""
+    torch.manual_seed(seed)
+    net = MODELS[name](len(source.vocabulary), source.vocabulary.id(data.MARKER))
+
+    def make_examples(reviews, seed):
+        return examples(name, reviews, seed, source.vocabulary, pieces)
+
+    table_runs.train(net, make_examples, source, table_runs.RECIPE, seed)
+    return net
+
+
+def measured(net: nn.Module, name: str, source: data.PreparedReviews) -> dict:
+    """Accuracy on test reviews alone and with another review, and on short pieces of them, by their words.
+
+    Pieces stand alone, and those for the query at `<MARK>` beside a whole review, as on the page.
+    """
+    alone, pairs = makers(name, source.vocabulary)
+    first, *more = (pairs(source.test, seed) for seed in ((100, 101, 102) if name == MARKED else (2,)))
+    tests = [alone(source.test, 0), sum(more, first)]
+    for length in LENGTHS:
+        whole = first if name == MARKED else tests[0]
+        pieces = with_pieces(source.test, 9, *length)
+        tests.append(replace(whole, reviews=pieces, labelled=whole.labelled + len(source.test)))
+    right = [round(training.evaluate(net, test).accuracy, 4) for test in tests]
+    return {"right": right[:2], "pieces": right[2:]}
+
+
+# --- one byte a number -------------------------------------------------------------------------------------------
+
+
+def rounded(net: nn.Module) -> dict[str, torch.Tensor]:
+    """The tensors of a model by name, its embedding in whole steps of one byte each."""
+    tensors = {name: tensor.cpu() for name, tensor in net.state_dict().items()}
+    step = tensors[EMBEDDING].abs().max() / 127
+    whole = (tensors[EMBEDDING] / step).round().to(torch.int8)  # (vocabulary, dim)
+    return tensors | {EMBEDDING: whole, f"{EMBEDDING}.step": step}
+
+
+def unpacked(net: nn.Module, tensors: dict[str, torch.Tensor]) -> nn.Module:
+    """A copy of the model that computes with the rounded embedding."""
+    tensors = dict(tensors)
+    step = tensors.pop(f"{EMBEDDING}.step")
+    copied = copy.deepcopy(net)
+    copied.load_state_dict(tensors | {EMBEDDING: tensors[EMBEDDING] * step})
+    return copied
+
+
+if __name__ == "__main__":
+    source = data.load_prepared(data.Settings())
+    tensors, about = {}, {"words": " ".join(source.vocabulary.words), "right": {}, "pieces": {}, "lengths": LENGTHS}
+    for name in MODELS:
+        net = train(name, source)
+        packed = rounded(net)
+        tensors |= {f"{name}.{part}": tensor for part, tensor in packed.items()}
+        before, after = measured(net, name, source), measured(unpacked(net, packed), name, source)
+        print(f"{name:18} right {before}, rounded {after}", flush=True)
+        if max(abs(one - other) for one, other in zip(before["right"], after["right"], strict=True)) > MOST_LOST:
+            raise SystemExit(f"Rounding moves {name} by more than {MOST_LOST}: the file was left as it was.")
+        for kind, accuracies in after.items():
+            about[kind][name] = accuracies
+    FILE.write_bytes(save(tensors, metadata={"about": json.dumps(about)}))
+    print(f"{FILE.name} is written, {FILE.stat().st_size / 1e6:.1f} MB.")

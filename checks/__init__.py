@@ -3,23 +3,23 @@
 There is one file for each lab, under its name; `engine.py` says what a check consists of.
 """
 
+from checks.a_published_model import attention_on_target, encoder_layer, search_and_test, tokens_attended
+from checks.a_question_from_the_text import gains_by_position, marked_classifier, marker_query
 from checks.copying_heads import fix_the_game, follow_score, with_and_without
+from checks.does_it_help import fix_the_comparison, paired_interval, preregistered, sign_flips
 from checks.engine import Check, Verdict
+from checks.keys import factor_the_projection, key_pooling, redundant_key
 from checks.many_heads import effect_of_a_head, fix_the_heads, many_heads
+from checks.queries import add_queries, attention_received, one_query
 from checks.recap_attention import attention_pool, effect_of, masked_mean, masked_softmax
+from checks.the_block import ablation_by_learning_rate, first_block, layer_norm, transformer_block
+from checks.the_reviews import encode_batch, lost_to_truncation, unknown_by_size
+from checks.values import ablate_attention, whole_layer
 from checks.when_in_doubt import all_filters, attend_to_the_next_word, scores_of_one_word, twice_the_words
 from checks.your_journey import batched_attention, fix_the_batch, matrix_to_linear, what_two_matrices_cost
 
 # TODO: the labs below still have their checks in shared.check; each line goes when its lab has moved.
-from shared.check.lab_00 import encode_batch, lost_to_the_cut, unknown_by_size
-from shared.check.lab_02 import key_pooling, redundant_key, slope, split_the_map
-from shared.check.lab_03 import add_queries, looked_at, one_question, sweep
-from shared.check.lab_04 import average_early, look_away, whole_layer
-from shared.check.lab_05 import gains_by_places, marked_classifier, marks_row
-from shared.check.lab_09 import first_block, layer_norm, missed_by_rate, transformer_block
 from shared.check.lab_10 import allowed_places, language_model, next_word_loss, worth_of_context
-from shared.check.lab_11 import mend_the_comparison, paired_interval, sign_flips, told_before
-from shared.check.lab_12 import breadth, encoder_layer, search_and_test, share_on_aim
 from shared.check.lab_13 import more_than_the_sum, rollout, without_head
 from shared.check.lab_15 import mend_the_turns, places_or_words, rotate
 from shared.check.lab_16 import cached_step, mend_the_blocks, merge, peak_for_each_block

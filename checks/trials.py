@@ -122,6 +122,18 @@ def softmax_over_queries(scores, mask):
     return scores.masked_fill(~mask, -1e300).softmax(-2)
 
 
+def nan_for_real_tokens(scores, mask):
+    """NaN: the mask is the wrong way round, so a text without padding has only -inf. PyTorch's own layers hide where a
+    mask is True; here True marks a real token, so fill where it is False: `masked_fill(~mask, ...)`."""
+    return scores.masked_fill(mask, -math.inf).softmax(-1)
+
+
+def nan_in_columns(scores, mask):
+    """NaN: the softmax runs over the queries, and a column of padding is all -inf. Let it run over the tokens attended
+    to, the last axis."""
+    return scores.masked_fill(~mask, -math.inf).softmax(-2)
+
+
 def nan_for_padding(scores, mask):
     """NaN: a row that may attend to nothing is all -inf. Use the dtype's lowest number, and multiply by the mask."""
     return scores.masked_fill(~mask, -math.inf).softmax(-1)
@@ -243,7 +255,7 @@ def finished(values_of: Callable, finish: Callable, **settings: Any) -> Callable
 
 
 def standard_error(values):
-    """The half-width is one standard error. Multiply it by the quantile of Student's t; `mean_and_interval` does it."""
+    """The half-width is one standard error. Multiply it by the quantile of Student's t."""
     return values.mean(), values.std() / math.sqrt(len(values))
 
 

@@ -51,7 +51,10 @@ def write(path: Path, content: dict | str) -> None:
 
 def load_or_run(path: Path, key: str, run: Callable, *arguments) -> dict:
     """The result stored under a key; where there is none, run and store it, so that a stopped script continues."""
-    stored = read(path) or {"made_by": f"python -m {sys.modules['__main__'].__spec__.name}", "about": about()}
+    stored = read(path) or {
+        "made_by": f"python -m {getattr(sys.modules['__main__'].__spec__, 'name', None)}",
+        "about": about(),
+    }
     if key not in stored:
         stored[key] = run(*arguments)
         write(path, stored)

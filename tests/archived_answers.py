@@ -17,12 +17,26 @@ import torch
 import checks
 
 RENAMED = {  # new name: name in the archive
-    "fix_the_heads": "mend_the_heads",
-    "effect_of_a_head": "worth_of_a_head",
-    "fix_the_batch": "mend_the_batch",
-    "matrix_to_linear": "as_layer",
+    "ablate_attention": "look_away",
+    "ablation_by_learning_rate": "missed_by_rate",
+    "allowed_positions": "allowed_places",
     "attend_to_the_next_word": "look_at_the_next_word",
+    "attention_on_target": "share_on_aim",
+    "attention_received": "looked_at",
+    "effect_of_a_head": "worth_of_a_head",
+    "effect_of_context": "worth_of_context",
+    "factor_the_projection": "split_the_map",
+    "fix_the_batch": "mend_the_batch",
+    "fix_the_comparison": "mend_the_comparison",
     "fix_the_game": "mend_the_game",
+    "fix_the_heads": "mend_the_heads",
+    "gains_by_position": "gains_by_places",
+    "lost_to_truncation": "lost_to_the_cut",
+    "marker_query": "marks_row",
+    "matrix_to_linear": "as_layer",
+    "one_query": "one_question",
+    "preregistered": "told_before",
+    "tokens_attended": "breadth",
 }
 GENERAL = {"Raises", "OtherNumbers", "WrongShape", "WrongType", "NotANumber", "OtherArguments"}
 

@@ -53,12 +53,19 @@ def browser_with(playwright, folder: Path, fonts: str = "DejaVu", *settings: str
         pytest.skip(f"not run with {fonts}: its fonts are not installed here (Debian: fonts-{fonts.lower()}...)")
     for path in files:
         (folder / path.name).symlink_to(path)
-    prefer = "".join(
+    serif, sans, mono = FONTS[fonts][1]
+    # As on every system: what is asked for by a name that is none of these three is sans-serif.
+    known = "".join(
+        f"<test qual='all' name='family' compare='not_eq'><string>{generic}</string></test>"
+        for generic in ("serif", "sans-serif", "monospace")
+    )
+    rules = f"<match>{known}<edit name='family' mode='append_last'><string>sans-serif</string></edit></match>"
+    rules += "".join(
         f"<alias binding='same'><family>{generic}</family><prefer><family>{family}</family></prefer></alias>"
-        for generic, family in zip(("serif", "sans-serif", "monospace"), FONTS[fonts][1], strict=True)
+        for generic, family in (("serif", serif), ("sans-serif", sans), ("monospace", mono))
     )
     config = folder / "fonts.conf"
-    config.write_text(f"<fontconfig><dir>{folder}</dir><cachedir>{folder}/cache</cachedir>{prefer}</fontconfig>")
+    config.write_text(f"<fontconfig><dir>{folder}</dir><cachedir>{folder}/cache</cachedir>{rules}</fontconfig>")
     # Root may not use the sandbox (containers, continuous integration); there is no GPU to be had either. With one
     # renderer for all pages, a page opens in half the time.
     running = playwright.chromium.launch(

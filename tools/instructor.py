@@ -28,14 +28,13 @@ MINUTES_AN_EXERCISE = {"build": 5, "debug": 6, "experiment": 5, "": 5}
 FURTHER = "## Going further"
 OUTCOMES = re.compile(r"^\*\*(?:You will|What you will) be able to(?: do)?\*\*(.+?)(?=\n\*\*|\n```|\n#)", re.M | re.S)
 OTTER = "otter-grader[grading]==7.0.0"
-CHECKS = "shared.check"  # the module that the labs' checks stand in
 # An exercise to build goes on with the course's own class while the reader's is wrong: that one earns no points.
 TEST = """\
 OK_FORMAT = False
 
 from otter.test_files import test_case
 
-import {checks} as checks
+import checks
 
 name, points = "{name}", {points}
 
@@ -190,7 +189,7 @@ def otter_tests(lab: Path, found: list) -> dict[str, str]:
     points = points_of(lab)
     return {
         each.name: TEST.format(
-            checks=CHECKS, name=each.name, points=points[each.start_id], answer=re.search(r"\((\w+)", each.check)[1]
+            name=each.name, points=points[each.start_id], answer=re.search(r"\((\w+)", each.check)[1]
         )
         for each in found
     }

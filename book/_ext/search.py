@@ -34,11 +34,13 @@ def words_of(node: nodes.Node) -> str:
         return re.sub(r"(?<=[(\[\N{SQUARE ROOT}]) | (?=[)\],.])", "", " ".join(signs.split()))
 
     def text(leaf: nodes.Text) -> str:
-        if isinstance(leaf.parent, nodes.label):  # of a reference: its key, which no page shows
+        if isinstance(leaf.parent, nodes.label):  # of a reference: its number or key, which no page shows
             return " "
         if isinstance(leaf.parent, (nodes.math, nodes.math_block)):
             return formula(leaf.astext())
-        plain = re.sub(r"<(script|style|svg).*?</\1>|<[^>]+>", " ", leaf.astext(), flags=re.DOTALL)
+        plain = leaf.astext()
+        if isinstance(leaf.parent, nodes.raw):  # and not <PAD> in the text
+            plain = re.sub(r"<(script|style|svg).*?</\1>|<[^>]+>", " ", plain, flags=re.DOTALL)
         block = leaf.parent
         while isinstance(block, nodes.Inline):
             block = block.parent

@@ -178,7 +178,7 @@ def heat_map(
             annot=few,
             cbar=not few,
             fmt=".2f",
-            annot_kws={"fontsize": 10},
+            annot_kws={"fontsize": 10 if signed else 11},
             cbar_kws={"location": "top", "shrink": 0.6} if worded else None,  # beside it, cells would be small
             linewidths=0.8 if few else 0,
             linecolor=PAPER,
@@ -232,7 +232,7 @@ def intervals(table: Mapping[str, Mapping[str, tuple[float, float]]], *, measure
                 marker, colour = looks[kind]
                 axes.errorbar(mean, -lines, xerr=half or None, color=colour, marker=marker, capsize=4)
                 note = f"{mean:.3f}" + (f" ± {half:.3f}" if half else "")
-                axes.annotate(note, (1.02, -lines), **at, fontsize=10)
+                axes.annotate(note, (1.02, -lines), **at)
                 ticks.append((-lines, kind))
                 lines += 1
         axes.set_yticks(*map(list, zip(*ticks, strict=True)))

@@ -305,7 +305,7 @@
       const { name, text, left, right, result, sign, across: spoken } = list[state.stage];
       places.replaceChildren(...list.map((stage, i) => {
         const here = i === state.stage;
-        const button = make("button", { type: "button", "aria-label": `${i + 1} ${stage.name}`,
+        const button = make("button", { type: "button",
           "aria-current": here && "step", tabindex: here ? 0 : -1 }, `${i + 1}`, label(` ${stage.name}`));
         button.addEventListener("click", () => step(i));
         return make("li", {}, button);

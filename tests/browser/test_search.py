@@ -53,7 +53,7 @@ def test_sections_are_found_by_other_forms_of_a_word_and_what_explains_it_comes_
     assert page.locator("ul.search li").filter(has_text="introduced here").count() == (wanted[:1] == "e")
 
 
-def test_the_index_knows_where_terms_are_introduced_and_no_key_of_a_reference():
+def test_the_index_knows_where_terms_are_introduced_and_no_key_or_label_of_a_reference():
     text = (SITE / "searchindex.js").read_text("utf-8")
     pages = json.loads(text[text.index("[") : -2])
     sections = [(name, *section) for name, _, sections in pages for section in sections]
@@ -63,4 +63,8 @@ def test_the_index_knows_where_terms_are_introduced_and_no_key_of_a_reference():
     keys = re.findall(r"(?m)^@\w+\{([^,]+),", (ROOT / "book/references.bib").read_text("utf-8"))
     words = set(re.findall(r"\w+", text))
     assert keys and not words & set(keys)
+    assert not any(re.search(r"\. 1 \w", prose) for _, name, _, prose, *_ in sections if name == "all-works"), "a label"
+    assert any("<PAD>" in prose for *_, prose, _, _ in sections) and not any(
+        "<div" in prose for *_, prose, _, _ in sections
+    )
     assert any("import torch" in code and "import torch" not in prose for *_, prose, code, _ in sections)

@@ -25,7 +25,8 @@ def written(tmp_path_factory):
     for name in ("_config.yml", "_toc.yml", "requirements.txt", "constraints.txt"):
         shutil.copy(ROOT / name, root)
     shutil.copytree(ROOT / "book", root / "book")
-    shutil.copytree(ROOT / "shared", root / "shared", ignore=shutil.ignore_patterns("__pycache__"))
+    for package in ("shared", "checks"):
+        shutil.copytree(ROOT / package, root / package, ignore=shutil.ignore_patterns("__pycache__"))
     follow(root, "## Add a lab in ten minutes")
     return root
 
@@ -45,7 +46,7 @@ def test_the_lab_on_the_page_is_whole_and_listed_and_its_solution_stays_out_of_t
     assert "(../labs/17_length.ipynb)" in (written / "book/welcome.md").read_text()
     ruff = [sys.executable, "-m", "ruff", "--config", ROOT / "pyproject.toml"]
     for style in ("check", "format --check"):
-        subprocess.run([*ruff, *style.split(), "shared/check/your_labs.py"], cwd=written, check=True)
+        subprocess.run([*ruff, *style.split(), "checks/length.py"], cwd=written, check=True)
 
 
 def test_the_lab_on_the_page_runs_and_its_check_names_the_mistake(written):
@@ -56,10 +57,10 @@ def test_the_lab_on_the_page_runs_and_its_check_names_the_mistake(written):
     code = "\n".join(lab_code.cells(lab)) + "\nfound = []\n"
     code += "\n".join(f"{answer}\nfound.append({exercise.check})" for answer in answers)
     code += "\nimport json; print(json.dumps([[verdict.state, verdict.mistake] for verdict in found]))"
-    told = subprocess.run([sys.executable, "-c", code], cwd=written, capture_output=True, text=True, timeout=300)
-    assert told.returncode == 0, told.stderr
-    states = json.loads(told.stdout.splitlines()[-1])
-    assert states == [["not done yet", None], ["correct", None], ["wrong", "length left in"]]
+    run = subprocess.run([sys.executable, "-c", code], cwd=written, capture_output=True, text=True, timeout=300)
+    assert run.returncode == 0, run.stderr
+    states = json.loads(run.stdout.splitlines()[-1])
+    assert states == [["not done yet", ""], ["correct", ""], ["wrong", "lengths_left"]]
 
 
 OWN = "\n".join(f"this film is {'good' if i % 2 else 'bad'} number {i},{i % 2}" for i in range(200))

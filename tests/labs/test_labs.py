@@ -230,7 +230,8 @@ def test_the_first_cell_installs_shared_from_the_repository_and_takes_no_other_p
     """As in Colab: no checkout near, `shared` not there. A clone on disk stands in for the code host."""
     clone, home, environment = tmp_path / "clone", tmp_path / "empty", tmp_path / "environment"
     home.mkdir()
-    shutil.copytree(ROOT / "shared", clone / "shared", ignore=shutil.ignore_patterns("__pycache__"))
+    for package in ("checks", "shared"):
+        shutil.copytree(ROOT / package, clone / package, ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, clone)
     who = ["-c", "user.name=test", "-c", "user.email=test@example.org"]

@@ -10,15 +10,15 @@ VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["versi
 # Notebooks that students hold call these. A name is added here with the release that brings it, and goes with none
 # but a release whose first number rises.
 CHECKS = (
-    "add_queries all_filters allowed_places matrix_to_linear attention_pool average_early batched_attention breadth "
-    "cached_step effect_of encode_batch encoder_layer first_block follow_score gains_by_places key_pooling "
-    "language_model layer_norm attend_to_the_next_word look_away looked_at lost_to_the_cut many_heads "
-    "marked_classifier marks_row masked_mean masked_softmax fix_the_batch mend_the_blocks mend_the_comparison "
-    "fix_the_game fix_the_heads mend_the_turns merge missed_by_rate more_than_the_sum next_word_loss one_question "
-    "paired_interval peak_for_each_block places_or_words redundant_key rollout rotate scores_of_one_word "
-    "search_and_test share_on_aim sign_flips slope split_the_map sweep told_before transformer_block "
-    "twice_the_words unknown_by_size what_two_matrices_cost whole_layer with_and_without without_head "
-    "effect_of_a_head worth_of_context"
+    "ablate_attention ablation_by_learning_rate add_queries all_filters allowed_places attention_on_target "
+    "attention_pool attention_received batched_attention cached_step effect_of effect_of_a_head encode_batch "
+    "encoder_layer factor_the_projection first_block fix_the_batch fix_the_comparison fix_the_heads follow_score "
+    "gains_by_position key_pooling language_model layer_norm attend_to_the_next_word lost_to_truncation many_heads "
+    "marked_classifier marker_query masked_mean masked_softmax matrix_to_linear mend_the_blocks fix_the_game "
+    "mend_the_turns merge more_than_the_sum next_word_loss one_query paired_interval peak_for_each_block "
+    "places_or_words preregistered redundant_key rollout rotate scores_of_one_word search_and_test sign_flips "
+    "tokens_attended transformer_block twice_the_words unknown_by_size what_two_matrices_cost whole_layer "
+    "with_and_without without_head worth_of_context "
 ).split()
 
 

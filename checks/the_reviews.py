@@ -1,0 +1,291 @@
+"""The checks of *The reviews*: what truncation throws away, a vocabulary that grows, how many words are enough."""
+
+from collections import Counter
+
+import numpy as np
+import torch
+
+from checks.engine import Case, Check
+from checks.trials import interval_by_sums, interval_mistakes
+from shared.statistics import mean_and_interval
+
+# --- lost_to_truncation --------------------------------------------------------------------------------------------
+
+
+def lost_by_counting(labelled, distractor, window):
+    left = [min(before + own, window) - min(before, window) for own, before in zip(labelled, distractor, strict=True)]
+    return left.count(0) / len(left)
+
+
+def full_window_not_counted(labelled, distractor, window):
+    """A distractor that fills the window exactly is not counted. It leaves no room either: `>=` instead of `>`."""
+    return (distractor > window).mean()
+
+
+def room_for_one_not_counted(labelled, distractor, window):
+    """A distractor one token shorter than the window is counted. It leaves room for one token of the review."""
+    return (distractor + 1 >= window).mean()
+
+
+def truncated_counted_as_lost(labelled, distractor, window):
+    """Reviews that lose some tokens are counted. The exercise asks for those that lose all: does the length of the
+    review matter?"""
+    return (distractor + labelled > window).mean()
+
+
+def reviews_exchanged(labelled, distractor, window):
+    """The lengths are exchanged. The distractor comes first, so its length decides what is left of the review."""
+    return (labelled >= window).mean()
+
+
+def count_returned(labelled, distractor, window):
+    """This is a number of reviews. The exercise asks for a fraction: the mean of True and False."""
+    return (distractor >= window).sum()
+
+
+def fraction_left(labelled, distractor, window):
+    """This is the fraction of which something is left; the exercise asks for the rest."""
+    return (distractor < window).mean()
+
+
+def tokens_counted(labelled, distractor, window):
+    """This is a fraction of tokens. Count reviews, each of which is lost or not."""
+    return 1 - (window - distractor).clip(0, labelled).sum() / labelled.sum()
+
+
+def not_averaged(labelled, distractor, window):
+    """There is one result for each review. Take the mean over them."""
+    return distractor >= window
+
+
+def reviews_of_random_lengths(longest, reviews, window):
+    random = np.random.default_rng(reviews)
+    labelled, distractor = (random.integers(1, up_to, reviews) for up_to in longest)
+    return Case({"labelled": labelled, "distractor": distractor, "window": window})
+
+
+lost_to_truncation = Check(
+    reference=lost_by_counting,
+    cases=[
+        Case({"labelled": np.array([4, 5, 20, 1, 8]), "distractor": np.array([3, 10, 12, 9, 10]), "window": 10}),
+        Case({"labelled": np.array([3]), "distractor": np.array([5]), "window": 5}),
+        reviews_of_random_lengths((90, 90), 40, 50),
+        reviews_of_random_lengths((300, 900), 200, 256),
+    ],
+    mistakes=[
+        full_window_not_counted, room_for_one_not_counted, truncated_counted_as_lost, reviews_exchanged, count_returned,
+        fraction_left, tokens_counted, not_averaged,
+    ],
+    section="The reviews, “What a cut throws away”",
+)  # fmt: skip
+
+
+# --- encode_batch --------------------------------------------------------------------------------------------------
+
+
+def encode_word_by_word(train, texts, min_count):
+    """Known words are numbered in the order in which the texts have them."""
+    seen, known, ids = Counter(word for text in train for word in text), [], []
+    for text in texts:
+        known += [word for word in dict.fromkeys(text) if seen[word] >= min_count and word not in known]
+        row = [2 + known.index(word) if word in known else 1 for word in text]
+        ids.append(row + [0] * (max(map(len, texts)) - len(text)))
+    ids = torch.tensor(ids)
+    return ids, ids != 0
+
+
+def numbered_in_order(result, train, texts, min_count):
+    """Which numbers known words have does not matter: let it be 2 for the first that occurs, 3 for the next."""
+    if not isinstance(result, (tuple, list)) or not all(isinstance(part, torch.Tensor) for part in result):
+        return result
+    return tuple(part if part.dtype == torch.bool else renumbered(part) for part in result)
+
+
+def renumbered(ids):
+    order = [number for number in dict.fromkeys(ids.flatten().tolist()) if number > 1]
+    numbers = [2 + order.index(number) if number > 1 else number for number in ids.flatten().tolist()]
+    return torch.tensor(numbers, dtype=ids.dtype).view(ids.shape)
+
+
+def vocabulary_grows(train, texts, min_count):
+    """No word is unknown, because `setdefault` adds each new word to the vocabulary. Use `get`, then count the real
+    tokens again: this fault hides another one."""
+    return encode_word_by_word(texts, texts, 1)
+
+
+def unknown_words_hidden(train, texts, min_count):
+    """One fault is left: the mask hides unknown words. They are real tokens; only padding, 0, is not."""
+    ids, _ = encode_word_by_word(train, texts, min_count)
+    return ids, ids > 1
+
+
+def unknown_words_as_padding(train, texts, min_count):
+    """Unknown words have the number 0, which is padding. Their number is 1."""
+    ids, _ = encode_word_by_word(train, texts, min_count)
+    return ids * (ids != 1), ids > 1
+
+
+def unknown_words_left_out(train, texts, min_count):
+    """Unknown words are left out, so the rows are too short. An unknown word is a token, with the number 1."""
+    seen = Counter(word for text in train for word in text)
+    return encode_word_by_word(train, [[word for word in text if seen[word] >= min_count] for text in texts], min_count)
+
+
+def texts_counted_too(train, texts, min_count):
+    """The texts to encode are counted too. The vocabulary comes from the training texts alone."""
+    return encode_word_by_word([*train, *texts], texts, min_count)
+
+
+def training_texts_with_the_word(train, texts, min_count):
+    """Each text counts a word once. `min_count` is a number of occurrences, two in one text are two."""
+    return encode_word_by_word([set(text) for text in train], texts, min_count)
+
+
+def every_training_word_known(train, texts, min_count):
+    """Words seen less often than `min_count` are in the vocabulary. Leave them out."""
+    return encode_word_by_word(train, texts, 1)
+
+
+def seen_more_often(train, texts, min_count):
+    """A word seen exactly `min_count` times is unknown. At least so often is enough: `>=` instead of `>`."""
+    return encode_word_by_word(train, texts, min_count + 1)
+
+
+def two_for_all(train, texts, min_count):
+    """Two occurrences are asked for, whatever `min_count` is."""
+    return encode_word_by_word(train, texts, 2)
+
+
+def mask_inverted(train, texts, min_count):
+    """The mask is the wrong way round: it is True for a real token."""
+    ids, mask = encode_word_by_word(train, texts, min_count)
+    return ids, ~mask
+
+
+def padding_first(train, texts, min_count):
+    """Padding comes before the texts. It belongs after them."""
+    rows = [sorted(row.tolist(), key=bool) for row in encode_word_by_word(train, texts, min_count)[0]]
+    return torch.tensor(rows), torch.tensor(rows) != 0
+
+
+def results_exchanged(**given):
+    """The mask comes first: the exercise asks for `ids`, then `mask`."""
+    return encode_word_by_word(**given)[::-1]
+
+
+def sentences(train, texts, **more):
+    train, texts = ([text.split() for text in some.split("/")] for some in (train, texts))
+    return Case({"train": train, "texts": texts, **more})
+
+
+encode_batch = Check(
+    reference=encode_word_by_word,
+    cases=[
+        sentences(
+            "a dull film/a fine film/not a fine plot by far or near",
+            "a fine thriller/not a film/what a plot for a film",
+            min_count=2,
+        ),
+        sentences("so so so/it is so it is/what is", "so what/it is it/is it what it was", min_count=3),
+        sentences("one two two/two one", "one/two three two/four four", min_count=1),
+        sentences("a plot/a film", "what a film a critic saw", min_count=2),
+    ],
+    mistakes=[
+        vocabulary_grows, unknown_words_hidden, unknown_words_as_padding, unknown_words_left_out, texts_counted_too,
+        training_texts_with_the_word, every_training_word_known, seen_more_often, two_for_all, mask_inverted,
+        padding_first, results_exchanged,
+    ],
+    section="The reviews, “Tokens”",
+    canonical=numbered_in_order,
+)  # fmt: skip
+
+
+# --- unknown_by_size -----------------------------------------------------------------------------------------------
+
+
+def most_frequent(words, size):
+    return [word for word, _ in Counter(words).most_common(size)]
+
+
+def fractions(train, texts, sizes, choose=most_frequent, words=list):
+    """Of each size the fraction of unknown tokens in each text; `words` are those of a text that count."""
+    known = {size: set(choose([word for text in train for word in text], size)) for size in sizes}
+    return {n: [float(np.mean([word not in known[n] for word in words(text)])) for text in texts] for n in sizes}
+
+
+def interval(**given):
+    return {size: mean_and_interval(values) for size, values in fractions(**given).items()}
+
+
+def by_ranks(train, texts, sizes):
+    words = [word for text in train for word in text]
+    ranks = sorted(set(words), key=lambda word: -words.count(word))
+    unknown = {size: [sum(word not in ranks[:size] for word in text) / len(text) for text in texts] for size in sizes}
+    return {size: interval_by_sums(values) for size, values in unknown.items()}
+
+
+def known_fraction(**given):
+    """This is the fraction of known tokens; the exercise asks for the unknown ones."""
+    return {size: (1 - mean, half) for size, (mean, half) in interval(**given).items()}
+
+
+def unknown_counted(train, texts, sizes):
+    """Unknown tokens are counted. Divide by the number of tokens of each text, or take the mean."""
+    lengths = np.array([len(text) for text in texts])
+    return {size: mean_and_interval(lengths * row) for size, row in fractions(train, texts, sizes).items()}
+
+
+def distinct_words(**given):
+    """Each different word of a text counts once. Count tokens: a word that occurs twice counts twice."""
+    return interval(**given, words=set)
+
+
+def all_texts_as_one(train, texts, sizes):
+    """The tokens of all texts are put together, so long texts count more. Take the fraction of each text first."""
+    return interval(train=train, texts=[[word] for text in texts for word in text], sizes=sizes)
+
+
+def training_texts_measured(train, texts, sizes):
+    """The training texts are measured. The vocabulary comes from them; measure the other texts."""
+    return interval(train=train, texts=train, sizes=sizes)
+
+
+def texts_counted_as_well(train, texts, sizes):
+    """The measured texts are counted too. The vocabulary comes from the training texts alone."""
+    return interval(train=[*train, *texts], texts=texts, sizes=sizes)
+
+
+def vocabulary_of_the_texts(train, texts, sizes):
+    """The vocabulary comes from the measured texts. It comes from the training texts."""
+    return interval(train=texts, texts=texts, sizes=sizes)
+
+
+def one_size_for_all(train, texts, sizes):
+    """All results use the first size. Make the vocabulary inside the loop over sizes."""
+    return dict.fromkeys(sizes, interval(train=train, texts=texts, sizes=sizes[:1])[sizes[0]])
+
+
+def size_as_min_count(**given):
+    """The size is taken for a number of occurrences. It is the number of words in the vocabulary."""
+    return interval(**given, choose=lambda words, size: [word for word in words if words.count(word) >= size])
+
+
+def first_words(**given):
+    """The known words are those that come first. Take the most frequent ones, `Counter(...).most_common(size)`."""
+    return interval(**given, choose=lambda words, size: list(dict.fromkeys(words))[:size])
+
+
+unknown_by_size = Check(
+    reference=by_ranks,
+    cases=[  # where a size cuts, no two words are equally frequent
+        sentences("a a a b b c/a b c a d/e b a/a", "a b c d/f f/a/b e e", sizes=[1, 2, 3]),
+        sentences("x y x/x z x z y y x/w z x y/x", "w w z/q x y y z/y", sizes=[3, 1]),
+        sentences("n n m m m o o o o o o o/p m/n m o/n m", "n m m/o p p q r", sizes=[2, 3, 1, 5]),
+    ],
+    mistakes=[
+        known_fraction, unknown_counted, distinct_words, all_texts_as_one, training_texts_measured,
+        texts_counted_as_well, vocabulary_of_the_texts, one_size_for_all, size_as_min_count, first_words,
+        *interval_mistakes(fractions),
+    ],
+    section="The reviews, “Exercise 0.3 (experiment): how many words are enough?”",
+)  # fmt: skip

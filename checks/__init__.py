@@ -9,7 +9,9 @@ from checks.copying_heads import fix_the_game, follow_score, with_and_without
 from checks.does_it_help import fix_the_comparison, paired_interval, preregistered, sign_flips
 from checks.engine import Check, Verdict
 from checks.keys import factor_the_projection, key_pooling, redundant_key
+from checks.longer_texts import fix_the_rotation, positions_or_words, rotate
 from checks.many_heads import effect_of_a_head, fix_the_heads, many_heads
+from checks.one_pass import cached_step, fix_the_blocks, merge
 from checks.queries import add_queries, attention_received, one_query
 from checks.recap_attention import attention_pool, effect_of, masked_mean, masked_softmax
 from checks.the_block import ablation_by_learning_rate, first_block, layer_norm, transformer_block
@@ -21,5 +23,3 @@ from checks.your_journey import batched_attention, fix_the_batch, matrix_to_line
 # TODO: the labs below still have their checks in shared.check; each line goes when its lab has moved.
 from shared.check.lab_10 import allowed_places, language_model, next_word_loss, worth_of_context
 from shared.check.lab_13 import more_than_the_sum, rollout, without_head
-from shared.check.lab_15 import mend_the_turns, places_or_words, rotate
-from shared.check.lab_16 import cached_step, mend_the_blocks, merge, peak_for_each_block

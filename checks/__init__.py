@@ -16,10 +16,10 @@ from checks.recap_attention import attention_pool, effect_of, masked_mean, maske
 from checks.the_block import ablation_by_learning_rate, first_block, layer_norm, transformer_block
 from checks.the_reviews import encode_batch, lost_to_truncation, unknown_by_size
 from checks.values import ablate_attention, whole_layer
+from checks.what_attention_explains import more_than_the_sum, rollout, without_head
 from checks.your_journey import batched_attention, fix_the_batch, matrix_to_linear, what_two_matrices_cost
 
 # TODO: the labs below still have their checks in shared.check; each line goes when its lab has moved.
 from shared.check.lab_07 import all_filters, look_at_the_next_word, scores_of_one_word, twice_the_words
 from shared.check.lab_10 import allowed_places, language_model, next_word_loss, worth_of_context
-from shared.check.lab_13 import more_than_the_sum, rollout, without_head
 from shared.check.lab_14 import follow_score, mend_the_game, with_and_without

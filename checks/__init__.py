@@ -5,6 +5,7 @@ There is one file for each lab, under its name; `engine.py` says what a check co
 
 from checks.a_published_model import attention_on_target, encoder_layer, search_and_test, tokens_attended
 from checks.a_question_from_the_text import gains_by_position, marked_classifier, marker_query
+from checks.copying_heads import fix_the_game, follow_score, with_and_without
 from checks.does_it_help import fix_the_comparison, paired_interval, preregistered, sign_flips
 from checks.engine import Check, Verdict
 from checks.keys import factor_the_projection, key_pooling, redundant_key
@@ -17,9 +18,8 @@ from checks.the_block import ablation_by_learning_rate, first_block, layer_norm,
 from checks.the_reviews import encode_batch, lost_to_truncation, unknown_by_size
 from checks.values import ablate_attention, whole_layer
 from checks.what_attention_explains import more_than_the_sum, rollout, without_head
+from checks.when_in_doubt import all_filters, attend_to_the_next_word, scores_of_one_word, twice_the_words
 from checks.your_journey import batched_attention, fix_the_batch, matrix_to_linear, what_two_matrices_cost
 
 # TODO: the labs below still have their checks in shared.check; each line goes when its lab has moved.
-from shared.check.lab_07 import all_filters, look_at_the_next_word, scores_of_one_word, twice_the_words
 from shared.check.lab_10 import allowed_places, language_model, next_word_loss, worth_of_context
-from shared.check.lab_14 import follow_score, mend_the_game, with_and_without

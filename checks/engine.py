@@ -218,8 +218,7 @@ class Check:
                 layers[key] = self._layer(answer, case) if inspect.isclass(answer) else answer
             function = layers[key]
             inputs = {name: _cast(value, dtype) for name, value in case.inputs.items()}
-            parts = {name: _callable(case.sizes.get(name, getattr(function, name, None))) for name in self.parts}
-            trial = Trial(function, inputs, parts, f"case {number} ({case})")
+            trial = Trial(function, inputs, self._parts(function, case), f"case {number} ({case})")
             trial.result = self._compared(call(function, inputs), inputs)
             trial.expected = _computed(self.reference, trial)
             if isinstance(trial.expected, BaseException) and not isinstance(trial.result, BaseException):
@@ -279,6 +278,10 @@ class Check:
                 if key in right and sorted(own[key]) != sorted(right[key]):  # a matrix may be stored either way round
                     made_with = ", ".join(f"{size} = {value}" for size, value in sizes.items())
                     raise WrongWidth(name=name, key=key, own=own[key], right=right[key], sizes=made_with)
+
+    def _parts(self, function: Any, case: Case) -> dict[str, Any]:
+        """What reference and mistakes get of a layer: parts that can be called, and sizes."""
+        return {name: _callable(case.sizes.get(name, getattr(function, name, None))) for name in self.parts}
 
     def _compared(self, result: Any, inputs: dict[str, Any]) -> Any:
         """What is compared of a result."""

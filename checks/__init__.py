@@ -18,8 +18,6 @@ from checks.recap_attention import attention_pool, effect_of, masked_mean, maske
 from checks.the_block import ablation_by_learning_rate, first_block, layer_norm, transformer_block
 from checks.the_reviews import encode_batch, lost_to_truncation, unknown_by_size
 from checks.values import ablate_attention, whole_layer
+from checks.what_attention_explains import more_than_the_sum, rollout, without_head
 from checks.when_in_doubt import all_filters, attend_to_the_next_word, scores_of_one_word, twice_the_words
 from checks.your_journey import batched_attention, fix_the_batch, matrix_to_linear, what_two_matrices_cost
-
-# TODO: the labs below still have their checks in shared.check; each line goes when its lab has moved.
-from shared.check.lab_13 import more_than_the_sum, rollout, without_head

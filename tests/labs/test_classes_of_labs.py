@@ -1,6 +1,6 @@
 """The classes that labs write down are those of `shared.model`: equal weights give equal results and gradients.
 
-Where `shared.check` takes a class of `shared.model` as its solution, tests/quick/test_checks.py holds the lab to it
+Where `checks` takes a class of `shared.model` as its solution, tests/quick/test_checks.py holds the lab to it
 letter for letter instead.
 """
 

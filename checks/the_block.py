@@ -140,7 +140,7 @@ def has_the_parameters(made, course):
     """Parameters are loaded by name from PyTorch's layer or from a pretrained model."""
     if missing := course.state_dict().keys() - made.state_dict().keys():
         raise Wrong(f"The results are right, but the layer has no parameter `{max(missing)}`, so another model "
-                    "cannot be loaded into it. Make the parts as the exercise lists them.", "parameters_missing")  # fmt: skip
+                    "cannot be loaded. Make the parts that the exercise lists.", "parameters_missing")  # fmt: skip
 
 
 def texts(embed_dim, num_heads, hidden_dim, mask, seed=0, attention_mask=None, **eps):

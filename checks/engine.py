@@ -140,7 +140,7 @@ class NotANumber(Wrong):
 
 
 class OtherNumbers(Wrong):
-    """{count}your code gives {own} instead of {right}: {where}."""
+    """{your_code} gives {own} instead of {right}: {where}."""
 
 
 class ForbiddenName(Wrong):
@@ -607,11 +607,10 @@ def compare(result: Any, expected: Any, where: str) -> None:
         close = _close(value, right, right)
         if not close.all():
             index = tuple((~close).nonzero()[0].tolist())
-            count = (
-                f"{int((~close).sum())} of {close.numel()} numbers differ, first at {list(index)}: " if index else ""
-            )
+            count = f"{int((~close).sum())} of {close.numel()} numbers differ, first at {list(index)}: your code"
+            your_code = count if index else "Your code"
             own, right = (f"{t[index].item():.8g}" if isinstance(t, Tensor) else f"{t!r:.80}" for t in (value, right))
-            raise OtherNumbers(count=count, own=own, right=right, where=place)
+            raise OtherNumbers(your_code=your_code, own=own, right=right, where=place)
 
 
 def _sort(tensor: Tensor) -> str:

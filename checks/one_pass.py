@@ -3,6 +3,7 @@
 import math
 
 import torch
+from torch import nn
 
 from checks import trials
 from checks.engine import Case, Check
@@ -23,7 +24,7 @@ def drawn(num_heads, seed, scale=2.0, **shapes):
 
 def step_by_pytorch(query, key, value, keys, values):
     keys, values = after(keys, key), after(values, value)
-    return trials.attend(query, keys, values)[0], keys, values
+    return nn.functional.scaled_dot_product_attention(query, keys, values), keys, values
 
 
 def step(query, key, value, keys, values, score=trials.scaled, weigh=trials.masked):
@@ -244,12 +245,6 @@ def totals_not_corrected(first, second):
     return added(first, second, total=0)
 
 
-def second_not_corrected(first, second):
-    """Only the first half is corrected. The second is relative to its own maximum, too, and needs its own factor."""
-    highest, one = torch.maximum(first[0], second[0]), (first[0] - torch.maximum(first[0], second[0])).exp()
-    return highest, *(one * first[n] + second[n] for n in (1, 2))
-
-
 def relative_to_the_first(first, second):
     """Both halves are made relative to the maximum of the first. Where the second has the higher one, the result is
     relative to another maximum than the one returned, and may overflow."""
@@ -304,8 +299,8 @@ merge = Check(
     ],
     mistakes=[
         changed(added, power=no_correction), changed(added, power=correction_inverted), sums_not_corrected,
-        totals_not_corrected, second_not_corrected, relative_to_the_first, exponentials_too_large, averages_merged,
-        divided_already, total_of_one_token,
+        totals_not_corrected, relative_to_the_first, exponentials_too_large, averages_merged, divided_already,
+        total_of_one_token,
     ],
     section="One pass, “A softmax that cannot look ahead”",
 )  # fmt: skip

@@ -6,22 +6,10 @@ import math
 import torch
 from torch import nn
 
+from checks import trials
 from checks.engine import Case, Check, Wrong
 from checks.queries import axis_of_mask_missing, layer, mask_on_queries, one_query_for_all
-from checks.trials import (
-    MASK_MISTAKES,
-    SCORE_MISTAKES,
-    attend,
-    changed,
-    draw,
-    interval_mistakes,
-    masked,
-    nan_for_real_tokens,
-    nan_in_columns,
-    real_tokens,
-    scaled,
-    softmax_over_queries,
-)
+from checks.trials import changed, draw, masked, real_tokens, scaled
 from shared.model import SelfAttention
 from shared.statistics import mean_and_interval
 
@@ -33,7 +21,7 @@ VALUES = "Values, “Where to look, and what to bring back”"
 
 def layer_by_pytorch(features, mask, W_query, W_key, W_value):
     """What a padded token attends to does not matter."""
-    results = attend(W_query(features), W_key(features), W_value(features), mask)
+    results = trials.attend(W_query(features), W_key(features), W_value(features), mask)
     return tuple(rows.masked_fill(~mask[:, :, None], math.nan) for rows in results)
 
 
@@ -144,12 +132,11 @@ whole_layer = Check(
     ],
     mistakes=[
         *(changed(whole, weigh=step) for step in (
-            mask_on_queries, *MASK_MISTAKES, softmax_over_queries, nan_in_columns, nan_for_real_tokens,
-            axis_of_mask_missing)),
-        *(changed(whole, score=step) for step in (*SCORE_MISTAKES, one_query_for_all)),
-        root_of_d_v, features_averaged, keys_averaged, weights_not_used,
-        weights_transposed, padded_values_zeroed, one_output_for_all, residual_added, results_exchanged,
-        scores_returned, transposed_weights_returned,
+            mask_on_queries, axis_of_mask_missing, *trials.MASK_MISTAKES, trials.softmax_over_queries,
+            trials.nan_in_columns, trials.nan_for_real_tokens)),
+        *(changed(whole, score=step) for step in (*trials.SCORE_MISTAKES, one_query_for_all)),
+        root_of_d_v, features_averaged, keys_averaged, weights_not_used, weights_transposed, padded_values_zeroed,
+        one_output_for_all, residual_added, results_exchanged, scores_returned, transposed_weights_returned,
     ],
     section=VALUES,
     last_look=fits_into_the_classifier,
@@ -236,7 +223,7 @@ ablate_attention = Check(
     cases=[Case({"net": Judge(size, seed), "right": right_predictions}) for size, seed in ((60, 0), (25, 1), (200, 2))],
     mistakes=[
         values_ablated, nothing_ablated, rise_not_fall, accuracy_after, accuracy_before, changed_predictions_counted,
-        pairing_lost, *interval_mistakes(falls),
+        pairing_lost, *trials.interval_mistakes(falls),
     ],
     section="Values, “Exercise 4.2 (experiment): ablate the attention”",
 )  # fmt: skip

@@ -174,7 +174,6 @@ def made_from(lab: Path) -> dict[str, str]:
         path
         for path in sorted((root / "shared").rglob("*.*"))
         if (path.suffix in (".py", ".js", ".css", ".csv") or (path.is_file() and path.name in named))
-        and not path.is_relative_to(root / "shared/check")
     ]
     files += [path for name in ("engine", "trials", lab.stem[3:]) if (path := root / f"checks/{name}.py").is_file()]
     cells = [[cell.source, "raises-exception" in cell.metadata.get("tags", [])] for cell in code]

@@ -10,7 +10,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 ROOMS = {  # the first pattern that fits
-    "checks": r"(shared/check|checks)/.*\.py",
+    "checks": r"checks/.*\.py",
     "shared": r"shared/.*\.py",
     "tools": r"tools/.*\.py",
     "experiments": r"experiments/.*\.py",

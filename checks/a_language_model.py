@@ -111,6 +111,10 @@ def ids_of(batch, tokens, *sizes):
     return Case({"ids": ids}, dict(zip(names, sizes, strict=True)))
 
 
+def sees_ahead(model):
+    return not torch.equal(*(model(torch.tensor([[3, 4, word]]))[0, 0] for word in (5, 6)))
+
+
 def uses_its_arguments(answer):
     """What the results of the cases do not show."""
     made = answer(11, False, 8, 2, 3)
@@ -121,13 +125,12 @@ def uses_its_arguments(answer):
                     "with `for _ in range(num_blocks)`.", "one block for all")  # fmt: skip
     if (heads := made.blocks[0].attention.num_heads) != 2:
         raise Wrong(f"Made with `num_heads=2`, the blocks have {heads} heads.", "num_heads ignored")
-    if torch.equal(made(torch.tensor([[3, 4, 5]]))[0, 0], made(torch.tensor([[3, 4, 6]]))[0, 0]):
+    if not sees_ahead(made):
         raise Wrong("Made with `causal=False`, the model has its mask all the same.", "causal ignored")
     plain, course = answer(11), LanguageModel(11)
-    sizes = [(model.blocks[0].attention.num_heads, model.causal, sorted(p.shape for p in model.parameters()))
-             for model in (plain, course)]  # fmt: skip
-    if sizes[0] != sizes[1]:
-        raise Wrong("Made with `known_words` alone, the model has other sizes. The defaults are causal=True, dim=64, "
+    shapes = [sorted(p.shape for p in model.parameters() if p.dim() > 1) for model in (plain, course)]
+    if shapes[0] != shapes[1] or sees_ahead(plain) or plain.blocks[0].attention.num_heads != 4:
+        raise Wrong("Made with `known_words` alone, the model has other settings. The defaults: causal=True, dim=64, "
                     "num_heads=4, num_blocks=2; feed-forward layers are 2 * dim wide.", "other defaults")  # fmt: skip
     if not 0.4 < (std := plain.features.embedding.weight.std().item()) < 0.6:
         raise Wrong(f"The embeddings start with a standard deviation of {std:.1f}. Make the features with `std=0.5`.",
@@ -224,6 +227,18 @@ def softmax_twice(scores, ids):
     return loss(scores.softmax(dim=2), ids)
 
 
+def classes_on_the_last_axis(scores, ids):
+    """`F.cross_entropy` takes the classes on axis 1, and here they are on the last. Flatten texts and positions, or
+    `transpose(1, 2)` the scores."""
+    return F.cross_entropy(scores[:, :-1], ids[:, 1:], ignore_index=0)
+
+
+def classes_reshaped(scores, ids):
+    """Reshaping mixes classes and positions. Bring the classes to axis 1 with `transpose(1, 2)`, or flatten texts and
+    positions."""
+    return F.cross_entropy(scores[:, :-1].reshape(len(ids), scores.shape[2], -1), ids[:, 1:], ignore_index=0)
+
+
 def summed(scores, ids):
     """The losses are summed. The exercise asks for their mean over the words that are not padding."""
     return loss(scores, ids, reduction="sum")
@@ -261,7 +276,7 @@ next_word_loss = Check(
     mistakes=[
         both_faults_left, not_shifted_padding_counted, shift_across_texts, padding_counted, not_shifted,
         shifted_backwards, shifted_around, softmax_twice, summed, divided_by_all_positions, mean_of_texts, not_averaged,
-        perplexity,
+        perplexity, classes_on_the_last_axis, classes_reshaped,
     ],
     section=WRITING,
     needs_gradient=("scores",),

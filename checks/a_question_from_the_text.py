@@ -14,7 +14,6 @@ from shared.statistics import mean_and_interval
 
 OWN_QUERY = "A question from the text, “The mark's own query”"
 SCALE_MISTAKES = trials.SCORE_MISTAKES[:5]  # what goes wrong with the root, when there is only one query
-MARKER = 3  # the id of <MARK>
 
 
 def refuse_all_rows(function, inputs, most):
@@ -113,80 +112,79 @@ def projections(attention):
     return attention.W_query, attention.W_key, attention.W_value
 
 
-def logits_by_pytorch(ids, mask, features, attention, output):
-    position = [text.tolist().index(MARKER) for text in ids]
+def logits_by_pytorch(ids, mask, mark_id, features, attention, output):
+    position = [text.tolist().index(mark_id) for text in ids]
     rows, weights = row_by_pytorch(features(ids), mask, position, *projections(attention))
     return output(rows)[:, 0], weights
 
 
-def classify(ids, mask, features, attention, output, pick=at_marker, **steps):
+def classify(ids, mask, mark_id, features, attention, output, pick=at_marker, **steps):
     """The right way, one step of which a known mistake exchanges."""
     x = features(ids)
-    pooled, weights = attend_once(pick(x, ids == MARKER), x, mask, *projections(attention), **steps)
+    pooled, weights = attend_once(pick(x, ids == mark_id), x, mask, *projections(attention), **steps)
     return output(pooled)[:, 0], weights
 
 
-def position_left_out(ids, mask, features, attention, output):
+def position_left_out(ids, mask, mark_id, features, attention, output):
     """The query does not know where the marker is: it is made from the marker's id at the first position. Use the
     features that `ask` is given."""
-    marked = features(torch.full_like(ids[:, :1], MARKER))[:, 0]
-    return classify(ids, mask, features, attention, output, pick=lambda *_: marked)
+    marked = features(torch.full_like(ids[:, :1], mark_id))[:, 0]
+    return classify(ids, mask, mark_id, features, attention, output, pick=lambda *_: marked)
 
 
-def column_of_marker(ids, mask, features, attention, output):
+def column_of_marker(ids, mask, mark_id, features, attention, output):
     """Query and key projection are exchanged, so all tokens attend to the marker. Its own query meets all keys."""
     x = features(ids)
     W_query, W_key, W_value = projections(attention)
-    pooled, weights = attend_once(at_marker(x, ids == MARKER), x, mask, W_key, W_query, W_value)
+    pooled, weights = attend_once(at_marker(x, ids == mark_id), x, mask, W_key, W_query, W_value)
     return output(pooled)[:, 0], weights
 
 
-def value_of_marker(ids, mask, features, attention, output):
+def value_of_marker(ids, mask, mark_id, features, attention, output):
     """The output is made of the marker's own value. Average the values of all tokens, with the weights."""
-    value = attention.W_value(at_marker(features(ids), ids == MARKER))
-    return output(value)[:, 0], classify(ids, mask, features, attention, output)[1]
+    value = attention.W_value(at_marker(features(ids), ids == mark_id))
+    return output(value)[:, 0], classify(ids, mask, mark_id, features, attention, output)[1]
 
 
-def weights_not_used(ids, mask, features, attention, output):
+def weights_not_used(ids, mask, mark_id, features, attention, output):
     """Every token counts the same: the weights are computed, but the values are averaged without them."""
     values = attention.W_value(features(ids)) * mask[:, :, None]
     pooled = values.sum(dim=1) / mask.sum(dim=1, keepdim=True)
-    return output(pooled)[:, 0], classify(ids, mask, features, attention, output)[1]
+    return output(pooled)[:, 0], classify(ids, mask, mark_id, features, attention, output)[1]
 
 
-def marker_hidden(ids, mask, features, attention, output):
+def marker_hidden(ids, mask, mark_id, features, attention, output):
     """The marker cannot attend to itself. The mask hides padding only."""
-    return classify(ids, mask & (ids != MARKER), features, attention, output)
+    return classify(ids, mask & (ids != mark_id), mark_id, features, attention, output)
 
 
-def scores_returned(ids, mask, features, attention, output):
+def scores_returned(ids, mask, mark_id, features, attention, output):
     """The scores are returned in place of the weights."""
-    scores = classify(ids, mask, features, attention, output, weigh=lambda scores, mask: scores)[1]
-    return classify(ids, mask, features, attention, output)[0], scores
+    scores = classify(ids, mask, mark_id, features, attention, output, weigh=lambda scores, mask: scores)[1]
+    return classify(ids, mask, mark_id, features, attention, output)[0], scores
 
 
-def results_exchanged(ids, mask, features, attention, output):
+def results_exchanged(ids, mask, mark_id, features, attention, output):
     """The weights come first: the exercise asks for the logits, then the weights."""
-    return classify(ids, mask, features, attention, output)[::-1]
+    return classify(ids, mask, mark_id, features, attention, output)[::-1]
 
 
-def with_marker(words, mask, position, seed):
+def with_marker(words, mask, position, seed, mark_id):
     """Ids of texts, each with its marker at its position; padding is 0."""
-    ids = torch.randint(MARKER + 1, words, mask.shape, generator=torch.Generator().manual_seed(seed)) * mask
-    return ids.scatter(1, torch.tensor(position)[:, None], MARKER)
+    ids = torch.randint(6, words, mask.shape, generator=torch.Generator().manual_seed(seed)) * mask
+    return ids.scatter(1, torch.tensor(position)[:, None], mark_id)
 
 
-def marked_texts(words, widths, mask, position, seed=0, scale=1.0):
-    sizes = {"vocabulary_size": words, "mark_id": MARKER} | dict(
-        zip(("dim", "key_dim", "value_dim"), widths, strict=True)
-    )
-    return Case({"ids": with_marker(words, mask, position, seed), "mask": mask}, sizes, scale)
+def marked_texts(words, widths, mask, position, seed=0, scale=1.0, mark_id=3):
+    widths = dict(zip(("dim", "key_dim", "value_dim"), widths, strict=True))
+    sizes = {"vocabulary_size": words, "mark_id": mark_id} | widths
+    return Case({"ids": with_marker(words, mask, position, seed, mark_id), "mask": mask}, sizes, scale)
 
 
 def asks_once(answer):
     """Only the marker's row is computed, and its query comes from `ask`, which the lab replaces."""
-    made, mask = answer(12, MARKER, 6, 3, 4).eval(), real_tokens([40, 8])
-    inputs = {"ids": with_marker(12, mask, [2, 6], 7), "mask": mask}
+    made, mask = answer(12, 5, 6, 3, 4).eval(), real_tokens([40, 8])
+    inputs = {"ids": with_marker(12, mask, [2, 6], 7, 5), "mask": mask}
     refuse_all_rows(made, inputs, 2 * len(mask) * 40 * 40 * 3)
     own = made.ask(inputs["ids"], made.features(inputs["ids"]))
     if not isinstance(own, torch.Tensor) or own.shape != (2, 3):
@@ -202,14 +200,14 @@ def asks_once(answer):
 marked_classifier = Check(
     reference=logits_by_pytorch,
     solution=MarkedSelfAttentionClassifier,
-    parts=("features", "attention", "output"),
+    parts=("mark_id", "features", "attention", "output"),
     cases=[
         marked_texts(12, (6, 3, 4), real_tokens([5, 3, 2]), [4, 0, 1]),
         marked_texts(12, (6, 3, 4), real_tokens([2, 5, 4]), [1, 2, 3], seed=1),
-        marked_texts(9, (4, 7, 2), real_tokens([6, 6]), [3, 5], seed=10),
+        marked_texts(9, (4, 7, 2), real_tokens([6, 6]), [3, 5], seed=10, mark_id=5),
         marked_texts(15, (5, 2, 3), real_tokens([4, 2, 3, 1], padding_first=True), [1, 2, 2, 3], seed=20),
         marked_texts(12, (6, 3, 4), real_tokens([3, 5])[:1], [2], seed=30),
-        marked_texts(7, (4, 2, 3), real_tokens([1, 1]), [0, 0], seed=40),
+        marked_texts(9, (4, 2, 3), real_tokens([1, 1]), [0, 0], seed=40, mark_id=4),
         # In one of these the marker's score is far below zero, and so below a careless fill for padding.
         *(marked_texts(30, (dim, 2, 3), real_tokens([1, 3]), [0, 2], scale=30.0) for dim in (3, 4, 5, 6)),
     ],

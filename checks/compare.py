@@ -14,7 +14,7 @@ class Wrong(Exception):
     """The answer is wrong: a sentence for the reader, and a short name of the mistake."""
 
     def __init__(self, sentence: str = "", mistake: str = "", **words: object):
-        self.sentence = sentence or " ".join(type(self).__doc__.split()).format(**words)
+        self.sentence = sentence or " ".join((type(self).__doc__ or "").split()).format(**words)
         self.mistake = mistake or type(self).__name__
         super().__init__(self.sentence)
 
@@ -28,7 +28,7 @@ class WrongShape(Wrong):
 
 
 class NotANumber(Wrong):
-    """There is NaN in {where}. Is it a division by 0, or a row of minus infinities in a softmax?"""
+    """There is NaN in {where}. Is it a division by 0, a row of minus infinities in a softmax, or a large `exp`?"""
 
 
 class OtherNumbers(Wrong):

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from shared.model import MultiHeadSelfAttention, TransformerBlock, causal_mask
+from shared.model import TransformerBlock, causal_mask
 
 
 def texts(kind):
@@ -79,66 +79,3 @@ def test_block_and_heads_agree_with_pytorch_s_forward_and_backward(seed, kind, n
         close(mine.weight.grad, other.weight.grad, tolerance, "the gradient of a weight")
     gradients = torch.cat([linear.weight.grad for linear in maps])
     close(gradients, theirs.self_attn.in_proj_weight.grad, tolerance, "the gradient of a map")
-
-
-# --- what the masks promise --------------------------------------------------------------------------------------
-
-
-def test_a_text_of_padding_alone_gets_zero_weights_and_finite_gradients():
-    torch.manual_seed(0)
-    features = torch.randn(2, 4, 6, requires_grad=True)
-    mask = torch.tensor([[True, True, False, False], [False] * 4])
-    for attention_mask in (None, causal_mask(4)):
-        layer = MultiHeadSelfAttention(6, 2)
-        output, weights = layer(features, mask, attention_mask)
-        assert weights[1].count_nonzero() == 0
-        torch.testing.assert_close(output[1], layer.W_output.bias.expand(4, 6), msg="the heads brought something back")
-        output.sum().backward()
-        assert features.grad.isfinite().all()
-        assert features.grad[1].count_nonzero() == 0
-
-
-# --- bad input gets a sentence -----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("num_heads", [2, 0, -3, 10])
-def test_heads_that_do_not_divide_the_features_are_refused_with_those_that_do(num_heads):
-    with pytest.raises(ValueError, match=rf"9 features cannot be shared by {num_heads} heads.*\[1, 3, 9\]"):
-        MultiHeadSelfAttention(9, num_heads)
-
-
-@pytest.mark.parametrize(
-    ("masks", "error", "sentence"),
-    [
-        ({"mask": torch.ones(2, 5)}, TypeError, "mask is torch.float32; it must be a torch.bool"),
-        ({"mask": torch.ones(2, 5, dtype=torch.long)}, TypeError, "True for a real token"),
-        ({"mask": [[True] * 5] * 2}, TypeError, "mask is list"),
-        ({"mask": torch.ones(5, dtype=torch.bool)}, ValueError, r"shape \(5,\).*must be \(2, 5\)"),
-        ({"mask": torch.ones(5, 2, dtype=torch.bool)}, ValueError, r"must be \(2, 5\)"),
-        ({"attention_mask": torch.zeros(5, 5)}, TypeError, "True where a token may look"),
-        ({"attention_mask": torch.ones(2, 5, dtype=torch.bool)}, ValueError, r"\(5, 5\) or \(2, 5, 5\)"),
-        ({"attention_mask": causal_mask(6)}, ValueError, r"shape \(6, 6\)"),
-    ],
-)
-def test_a_mask_of_the_wrong_kind_or_shape_is_refused(masks, error, sentence):
-    with pytest.raises(error, match=sentence):
-        MultiHeadSelfAttention(4, 2)(torch.randn(2, 5, 4), **masks)
-
-
-def test_an_attention_mask_that_leaves_a_token_nothing_is_refused():
-    layer, features = MultiHeadSelfAttention(4, 2), torch.randn(2, 3, 4)
-    empty_row = causal_mask(3)
-    empty_row[1] = False
-    with pytest.raises(ValueError, match="leaves token 1 of text 0 nothing to look at"):
-        layer(features, attention_mask=empty_row)
-    only_the_last = torch.zeros(3, 3, dtype=torch.bool)
-    only_the_last[:, 2] = True
-    layer(features, attention_mask=only_the_last)  # fine as long as that one is real
-    with pytest.raises(ValueError, match="leaves token 0 of text 1 nothing"):
-        layer(features, torch.tensor([[True, True, True], [True, True, False]]), only_the_last)
-
-
-def test_features_of_the_wrong_shape_are_refused():
-    for features in (torch.randn(3, 4), torch.randn(2, 3, 5)):
-        with pytest.raises(ValueError, match=r"this layer takes \(batch, tokens, 4\)"):
-            MultiHeadSelfAttention(4, 2)(features)

@@ -16,7 +16,7 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; 
 	$$p -c '$(FITS)' 2>/dev/null && echo $$p && break; done)
 OURS = .venv/bin/python
 # Each file stays with one process: its tests share what takes long to make.
-TESTS = $(OURS) -m pytest -q -n $(or $(PROCESSES),auto) --dist loadfile -p no:nbval
+TESTS = $(OURS) -m pytest -q -n $(or $(PROCESSES),auto) --dist loadfile -p no:nbval $(OPTIONS)
 FRESH = tests/labs/test_labs.py::test_each_lab_is_paired_fresh_and_executed \
 	tests/labs/test_editions.py::test_the_student_edition_in_the_repository_is_made_from_the_lab_s_text
 
@@ -66,7 +66,7 @@ results: environment ## run what the long table of lab 11 lacks: 25 minutes on t
 bench: environment ## measure labs, book, tests and training on this machine, with its GPU where there is one: over an hour
 	@$(OURS) -m experiments.benchmark
 
-pins: environment ## once a year, after raising the versions in requirements*.txt: pin anew what these bring along
+pins: environment ## renew constraints.txt, the lock file, after raising versions in requirements*.txt: once a year
 	@$(OURS) -m pip install -q uv && rm -f _build/pins.txt
 	@$(OURS:python=uv) pip compile -q --universal --python-version 3.11.2 --no-header --no-annotate \
 		requirements.txt requirements-dev.txt -o _build/pins.txt
@@ -86,14 +86,14 @@ size: python ## print how many lines of code each part of the project has
 
 clean: ## remove the built site and caches; environment, student edition, instructors' kit and finished runs stay
 	@find _build -mindepth 1 -maxdepth 1 ! -name instructor ! -name results.json -exec rm -rf {} + 2>/dev/null || true
-	@rm -rf build *.egg-info .pytest_cache .ruff_cache .hypothesis
+	@rm -rf build *.egg-info .pytest_cache .ruff_cache .mypy_cache .hypothesis
 	@find labs shared checks tests tools experiments \( -name __pycache__ -o -name .ipynb_checkpoints \) -prune \
 		-exec rm -rf {} + 2>/dev/null || true
 
 # The parts of `make test`, each of which can be run alone.
 
 style: environment
-	@$(OURS) -m ruff check && $(OURS) -m ruff format --check -q
+	@$(OURS) -m ruff check && $(OURS) -m ruff format --check -q && $(OURS) -m mypy --no-error-summary
 
 site: environment
 	@$(OURS) tools/build_site.py

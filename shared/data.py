@@ -5,6 +5,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import torch
@@ -97,8 +98,9 @@ def prepare(reviews: Reviews, max_tokens: int | None = REVIEW_TOKENS) -> Prepare
     The vocabulary also holds the special tokens `<SEP>` and `<MARK>`, which `marked_examples` puts before reviews.
     """
     vocabulary = build_vocabulary(reviews.train, special=(SEPARATOR, MARKER))
-    splits = (encode(split, vocabulary, max_tokens) for split in (reviews.train, reviews.validation, reviews.test))
-    return PreparedReviews(*splits, vocabulary, reviews.citation)
+    splits = (reviews.train, reviews.validation, reviews.test)
+    train, validation, test = (encode(split, vocabulary, max_tokens) for split in splits)
+    return PreparedReviews(train, validation, test, vocabulary, reviews.citation)
 
 
 # --- examples: a review, alone or with a distractor --------------------------------------------------------------
@@ -141,7 +143,8 @@ class Examples:
         if other.reviews is not self.reviews:
             raise ValueError("Examples can be added only when they are made of the same reviews.")
         names = ("labelled", "distractor", "distractor_first", "marker_of_labelled", "marker_of_distractor")
-        return replace(self, **{name: np.concatenate([getattr(self, name), getattr(other, name)]) for name in names})
+        both: dict[str, Any] = {n: np.concatenate([getattr(self, n), getattr(other, n)]) for n in names}
+        return replace(self, **both)
 
     @property
     def labels(self) -> np.ndarray:
@@ -159,7 +162,8 @@ class Examples:
     @property
     def lengths(self) -> np.ndarray:
         """Tokens of each example, (examples,)."""
-        return sum(self.part_lengths)
+        labelled, distractor = self.part_lengths
+        return labelled + distractor
 
     def batch_rows(self, batch_size: int, seed: int) -> list[np.ndarray]:
         """The rows of each batch of an epoch, (batch,) each: random, but of similar length.
@@ -300,6 +304,5 @@ def batches(
     Raises:
         ValueError: a batch size below 1, or ids outside the vocabulary.
     """
-    by_length = seed is None
-    for rows in examples.batch_rows_by_length(batch_size) if by_length else examples.batch_rows(batch_size, seed):
+    for rows in examples.batch_rows_by_length(batch_size) if seed is None else examples.batch_rows(batch_size, seed):
         yield examples.batch(rows).to(device)

@@ -71,6 +71,8 @@ class TokenFeatures(nn.Module):
         TypeError: ids are not integers.
     """
 
+    positions: Tensor
+
     def __init__(
         self, vocabulary_size: int, dim: int = 16, dropout: float = 0.3, positions: bool = True, std: float = 0.1
     ):

@@ -109,7 +109,8 @@ class Published:
         What goes to a word is the sum over its pieces; where a word looks is the mean over its pieces.
         """
         encoding = self.encode(text)
-        words, belongs = [], []
+        words: list[str] = []
+        belongs: list[list[int]] = []
         for place, word in enumerate(encoding.word_ids):
             begin, end = encoding.offsets[place]
             if word is not None and place and word == encoding.word_ids[place - 1]:  # goes on
@@ -151,7 +152,7 @@ def load() -> Published:
     tokenizer.no_truncation()
     tokenizer.no_padding()
     tensors = {}
-    for name, tensor in load_file(folder / "model.safetensors").items():
+    for name, tensor in load_file(str(folder / "model.safetensors")).items():
         for theirs, ours in OUR_NAMES.items():
             name = name.replace(theirs, ours)
         tensors[name] = tensor

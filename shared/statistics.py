@@ -15,8 +15,8 @@ def mean_and_interval(values: Sequence[float]) -> tuple[float, float]:
 
     Source: Student 1908, The probable error of a mean.
     """
-    values = np.asarray(values, dtype=float)
-    if len(values) < 2:
-        raise ValueError(f"An interval needs two runs or more; {len(values)} given. Train with more seeds.")
-    half = stats.t.ppf(0.975, len(values) - 1) * values.std(ddof=1) / math.sqrt(len(values))
-    return float(values.mean()), float(half)
+    runs = np.asarray(values, dtype=float)
+    if len(runs) < 2:
+        raise ValueError(f"An interval needs two runs or more; {len(runs)} given. Train with more seeds.")
+    half = stats.t.ppf(0.975, len(runs) - 1) * runs.std(ddof=1) / math.sqrt(len(runs))
+    return float(runs.mean()), float(half)

@@ -63,7 +63,7 @@ class Matrix:
 
     def __repr__(self) -> str:
         rows, columns = self.values.shape
-        i, j = np.unravel_index(np.argmax(self.values), self.values.shape)
+        i, j = map(int, np.unravel_index(np.argmax(self.values), self.values.shape))
         parts = [f"{self.name}, {rows} by {columns}"]
         parts += [f"{kind} {svg.listed(labels)}" for kind in ("rows", "columns") if (labels := getattr(self, kind))]
         entry = svg.written(self.values)(self.values[i, j])
@@ -395,7 +395,7 @@ class _Grid:
         for i in self.rows if self.row_labels else ():
             y, bold = self.y[i] + self.height / 2 + self.size * 0.36, i == self.marked_row
             drawn.append(svg.text(self.left - 8, y, self.row_labels[i], self.size, "end", bold=bold, kind="row"))
-        look = {"anchor": "start", "turn": -70} if self.turned else {}
+        look: dict[str, Any] = {"anchor": "start", "turn": -70} if self.turned else {}
         for j in self.columns if self.column_labels else ():
             x, bold = self.x[j] + self.width / 2 + 3 * self.turned, j == self.marked_column
             label = self.column_labels[j]

@@ -6,7 +6,7 @@ The functions load matplotlib themselves: who draws matrices or shades words doe
 """
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,7 +20,7 @@ PAPER, INK, GRID = (NEUTRALS[name][0] for name in ("paper", "ink", "grid"))
 WIDTH = 4.2  # inches; at the width of a phone, 300 pixels, its letters are still some 11 pixels high
 
 # The look of all plots; a lab's own plot takes it on with `with plt.rc_context(figures.STYLE):`.
-STYLE = {
+STYLE: dict[str, Any] = {
     "figure.dpi": 200,
     "figure.facecolor": PAPER,
     "figure.constrained_layout.use": True,
@@ -50,7 +50,7 @@ STYLE = {
 SERIES = (("o", "#0b5394"), ("s", "#a63d00"), ("^", "#00695c"), ("D", "#7b1fa2"), ("v", "#57606a"))
 
 # What a history calls a part of the reviews: its name in the picture, and its look.
-PARTS = {
+PARTS: dict[str, tuple[str, dict[str, Any]]] = {
     "train": ("training", {"linestyle": "--", "markerfacecolor": PAPER}),
     "validation": ("validation", {"linestyle": "-"}),
 }
@@ -185,7 +185,7 @@ def heat_map(
             xticklabels=-(-width // 12) if column_labels is None else list(column_labels),
             yticklabels="auto" if row_labels is None else list(row_labels),
         )
-        for number, shade in zip(axes.texts, axes.collections[0].get_facecolors(), strict=False):
+        for number, shade in zip(axes.texts, axes.collections[0].get_facecolor(), strict=False):
             # Seaborn's own limit leaves white numbers on middle shades, where black ones are read better.
             number.set_color("black" if seaborn.utils.relative_luminance(shade) > 0.18 else "white")
         axes.set(title=title, xlabel=columns, ylabel=rows)
@@ -220,7 +220,7 @@ def intervals(table: Mapping[str, Mapping[str, tuple[float, float]]], *, measure
         figure, axes = plt.subplots(figsize=(WIDTH, 1.0 + 0.32 * sum(1 + len(entry) for entry in table.values())))
         for model, entry in table.items():
             paper = {"facecolor": PAPER, "edgecolor": "none", "pad": 1}  # a line that a lab draws ends at the name
-            at = {"xycoords": ("axes fraction", "data"), "va": "center"}
+            at: dict[str, Any] = {"xycoords": ("axes fraction", "data"), "va": "center"}
             axes.annotate(model, (0, -lines), **at, fontweight="bold", bbox=paper)
             lines += 1
             for kind, (mean, half) in entry.items():

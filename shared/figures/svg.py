@@ -60,7 +60,8 @@ def short(value: float) -> str:
 
 def numbered(labels: Sequence[str]) -> list[str]:
     """Repeated labels get their turn, “the #1”, “the #2”, so that a picture tells them apart."""
-    total, seen = Counter(labels), Counter()
+    total = Counter(labels)
+    seen: Counter[str] = Counter()
     names = []
     for label in labels:
         seen[label] += 1
@@ -154,9 +155,9 @@ def text(
 
 
 def box(x: float, y: float, width: float, height: float, look: str, title: str = "") -> str:
-    x, y, width, height = map(coordinate, (x, y, width, height))
+    left, top, wide, high = map(coordinate, (x, y, width, height))
     end = f"><title>{title}</title></rect>" if title else "/>"
-    return f'<rect x="{x}" y="{y}" width="{width}" height="{height}" {look}{end}'
+    return f'<rect x="{left}" y="{top}" width="{wide}" height="{high}" {look}{end}'
 
 
 def signed(sign: str, block: str) -> str:

@@ -287,5 +287,5 @@ unknown_by_size = Check(
         texts_counted_as_well, vocabulary_of_the_texts, one_size_for_all, size_as_min_count, first_words,
         *interval_mistakes(fractions),
     ],
-    section="The reviews, “Exercise 0.3 (experiment): how many words are enough?”",
+    section="The reviews, “Exercise A.3 (experiment): how many words are enough?”",
 )  # fmt: skip

@@ -1,5 +1,7 @@
 """What a lab is as files: NN_name.md, written by people, and NN_name.ipynb, generated from it with its outputs.
 
+A lab of the appendix is `appendix_name`: it has no number, and its exercises are A.1, A.2 and so on.
+
 The rules. The notebook has the cells of the text plus two generated ones: a badge below the title, and the set-up
 cell before the first code cell. A question that asks for a prediction has a cell of its own. Cell ids derive from
 content and place. The notebook's metadata hold `made_from`, digests of everything its outputs depend on, and
@@ -76,18 +78,33 @@ if not (found and found.origin and pathlib.Path(found.origin).with_name("model.p
     raise ImportError(f"The course's package `shared` cannot be used: {{place}}. Restart, and run this cell again.")"""
 
 
+def files_of_labs(folder: Path, suffix: str) -> list[Path]:
+    """Return the files in a folder that are called as labs are, in the order of their numbers, the appendix last."""
+    return [path for prefix in ("[0-9][0-9]", "appendix") for path in sorted(folder.glob(f"{prefix}_*{suffix}"))]
+
+
 def labs(root: Path) -> list[Path]:
-    """Return the texts of all labs in the order of their numbers."""
-    return sorted((root / "labs").glob("[0-9][0-9]_*.md"))
+    """Return the texts of all labs in their order."""
+    return files_of_labs(root / "labs", ".md")
+
+
+def number_of(lab: Path) -> str:
+    """Return a lab's number as readers see it: "2" for 02_keys.md, and "A" in the appendix."""
+    prefix, _, _ = lab.stem.partition("_")
+    return "A" if prefix == "appendix" else str(int(prefix))
 
 
 def numbered(root: Path, numbers: Iterable[str]) -> list[Path]:
-    """Return the texts of the labs with these numbers, of all where there are none. Exits where no lab has one."""
-    every = {lab.name[:2]: lab for lab in labs(root)}
-    wanted = sorted({number.zfill(2) for number in numbers}) or every
-    if unknown := [number for number in wanted if number not in every]:
-        raise SystemExit(f"No lab has the number {', '.join(unknown)}: there are {', '.join(every)}.")
-    return [every[number] for number in wanted]
+    """Return the texts of the labs with these numbers (or `appendix`), of all where there are none.
+
+    Exits where no lab has one of them.
+    """
+    every = {lab: lab.stem.partition("_")[0] for lab in labs(root)}
+    known = list(dict.fromkeys(every.values()))
+    wanted = {number.zfill(2) for number in numbers} or known
+    if unknown := [number for number in sorted(wanted) if number not in known]:
+        raise SystemExit(f"No lab has the number {', '.join(unknown)}: there are {', '.join(known)}.")
+    return [lab for lab, number in every.items() if number in wanted]
 
 
 def taught(root: Path) -> list[Path]:
@@ -202,7 +219,8 @@ def made_from(lab: Path) -> dict[str, str]:
         for path in sorted((root / "shared").rglob("*.*"))
         if (path.suffix in (".py", ".js", ".css", ".csv") or (path.is_file() and path.name in named))
     ]
-    files += [path for name in ("engine", "trials", lab.stem[3:]) if (path := root / f"checks/{name}.py").is_file()]
+    own = lab.stem.partition("_")[2]
+    files += [path for name in ("engine", "trials", own) if (path := root / f"checks/{name}.py").is_file()]
     cells = [[cell.source, "raises-exception" in cell.metadata.get("tags", [])] for cell in code]
     other = {"its code cells": cells, "the pins": pins(root)}
     return {name: _sha(json.dumps(part)) for name, part in other.items()} | {

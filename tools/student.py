@@ -95,7 +95,7 @@ def write(lab: Path, text: str) -> str:
 
 def tidy(root: Path) -> None:
     """Remove the student edition of labs that the course does not have, or leaves out."""
-    for left in set((root / "student").glob("[0-9][0-9]_*.ipynb")) - set(map(file_of, notebooks.taught(root))):
+    for left in set(notebooks.files_of_labs(root / "student", ".ipynb")) - set(map(file_of, notebooks.taught(root))):
         left.unlink()
 
 

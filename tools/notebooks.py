@@ -2,11 +2,11 @@
 
 A lab of the appendix is `appendix_name`: it has no number, and its exercises are A.1, A.2 and so on.
 
-The rules. The notebook has the cells of the text plus two generated ones: a badge below the title, and the set-up
-cell before the first code cell. A question that asks for a prediction has a cell of its own. Cell ids derive from
-content and place. The notebook's metadata hold `made_from`, digests of everything its outputs depend on, and
-`written`, the digest of its own cells. A lab is stale, and has to be executed again, when one of them does not fit.
-Generated cells do not count: a fork executes nothing.
+The rules. The notebook has the cells of the text plus two generated ones: a badge below the title, and before the
+first code cell the set-up, where a cell uses the course's own code. A question that asks for a prediction has a cell of
+its own. Cell ids derive from content and place. The notebook's metadata hold `made_from`, digests of everything its
+outputs depend on, and `written`, the digest of its own cells. A lab is stale, and has to be executed again, when one of
+them does not fit. Generated cells do not count: a fork executes nothing.
 """
 
 import ast
@@ -170,7 +170,8 @@ def generate(lab: Path) -> nbformat.NotebookNode:
         digest = hashlib.sha256(f"{cell.cell_type}\n{cell.source}".encode()).hexdigest()[:8]
         seen[digest] = seen.get(digest, 0) + 1
         cell.id = digest if seen[digest] == 1 else f"{digest}-{seen[digest]}"
-    cells[first_code:first_code] = [set_up]
+    if any(cell.cell_type == "code" and re.search(r"\b(?:shared|checks)\b", cell.source) for cell in cells):
+        cells[first_code:first_code] = [set_up]
     cells[1:1] = [badge]
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
     return nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": kernel, "language_info": {"name": "python"}})

@@ -37,7 +37,7 @@ serve: python ## serve the built site on this machine (PORT=8000 for a port of y
 jupyter: environment ## open JupyterLab on the labs
 	@$(OURS) -m jupyterlab --LabApp.default_url=/lab/tree/labs $$([ $$(id -u) != 0 ] || echo --allow-root)
 
-labs: environment ## execute the labs that are stale (LAB=05 for one; AGAIN=1 executes it in any case)
+labs: environment ## execute the labs that are stale (LAB=keys for one; AGAIN=1 executes it in any case)
 	@$(OURS) tools/make_labs.py $(LAB) $(if $(AGAIN),again)
 
 quick: style site ## check what breaks most often, in about a minute: style, layers, exercises, pages, stale labs

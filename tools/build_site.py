@@ -1,8 +1,8 @@
 """Builds the site from _toc.yml into _build/html, with warnings as errors.
 
 The rule: a build that did not come to its end without a warning leaves no memory behind. Sphinx reads again only
-what changed, so a second build would not see the warning of the first, and pass. Nor does it see that the book's own
-extension, theme, style or scripts changed: then, too, it has to forget.
+what changed, so a second build would not see the warning of the first, and pass. Nor does it see that something
+changed which makes pages out of the sources (extension, theme, style, scripts, role colours): then, too, it has to forget.
 """
 
 import hashlib
@@ -23,13 +23,19 @@ course. Write it into _config.yml, under repository, or add the remote `origin` 
 
 def makers() -> str:
     """A fingerprint of what makes pages out of the sources."""
-    folders = [ROOT / name for name in ("book/_ext", "book/_theme", "book/_static")]
-    files = sorted(path for folder in folders for path in folder.rglob("*") if path.is_file() and path.suffix != ".pyc")
+    files = [ROOT / "shared/figures/colours.py", ROOT / "tools/identity.py"]  # the extension reads them
+    files += [path for name in ("_ext", "_theme", "_static") for path in (ROOT / "book" / name).rglob("*")]
+    files = sorted(path for path in files if path.is_file() and path.suffix != ".pyc")
     return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
 
 
 def main() -> int:
     """Build the site and return the exit status."""
+    try:
+        identity.labs_in_toc(ROOT)
+    except ValueError as error:
+        print(error)
+        return 1
     if not WHOLE.exists() or WHOLE.read_text("utf-8") != makers():
         shutil.rmtree(MEMORY, ignore_errors=True)
     MEMORY.mkdir(parents=True, exist_ok=True)  # or say that nothing can be written here

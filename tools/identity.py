@@ -70,6 +70,24 @@ def published(root: Path) -> dict[str, str] | None:
     return read(root, f"https://github.com/{match[1]}/{match[2]}") if match else None
 
 
+def labs_in_toc(root: Path) -> list[str] | None:
+    """Return the names of the labs in _toc.yml, such as 02_keys; None where there is no such list.
+
+    Raises ValueError where it names a lab that is not there, as after half of a move.
+    """
+    contents = root / "_toc.yml"
+    if not contents.is_file():
+        return None
+    names = re.findall(r"(?m)^[^#\n]*\blabs/(\w+)", contents.read_text("utf-8"))
+    for name in names:
+        if not (root / f"labs/{name}.md").is_file():
+            raise ValueError(
+                f"_toc.yml names labs/{name}, but there is no labs/{name}.md. To move a lab, `git mv` its .md and its "
+                ".ipynb, and change its line in _toc.yml; to leave it out, remove the line. Nothing was changed."
+            )
+    return names
+
+
 def outdated(root: Path) -> dict[Path, str]:
     """Return the files that do not say what _config.yml says, each with the text that it should have."""
     identity = read(root)

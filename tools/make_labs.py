@@ -2,8 +2,8 @@
 
 The rule: a stale lab is executed once, in a fresh kernel, as many side by side as the machine allows; any other keeps
 its outputs. A notebook is replaced in one step, and only by an execution that came to its end. One that somebody
-changed by hand is kept in yours/ first. The lab's student edition follows; nothing executes it. Called with numbers,
-as in `make_labs.py 05`, it leaves the other labs alone; with `again` it executes labs that are not stale, too.
+changed by hand is kept in yours/ first. The lab's student edition follows; nothing executes it. Called with names or
+numbers, as in `make_labs.py keys`, it leaves the other labs alone; with `again` it executes labs that are not stale, too.
 """
 
 import copy
@@ -49,9 +49,9 @@ def execute(lab: Path, notebook: nbformat.NotebookNode) -> None:
         client.execute(env=notebooks.kernel_environment(lab.parent.parent))
     except (nbclient.exceptions.CellExecutionError, nbclient.exceptions.DeadKernelError) as error:
         code = notebooks.code_cells(notebook)
-        count = next((i for i, cell in enumerate(code) if cell.execution_count is None), len(code))
+        begun = [i for i, cell in enumerate(code) if cell.execution_count is not None]
         failed = [i for i, cell in enumerate(code) if any(out.output_type == "error" for out in cell.outputs)]
-        number = failed[-1] if failed else max(count - 1, 0)
+        number = (failed or begun or [0])[-1]
         where = notebooks.line_of(lab, code[number].source)
         trace = re.sub(r"\x1b\[[0-9;]*m", "", str(error)).strip()
         raise RuntimeError(
@@ -96,12 +96,10 @@ def attempt(lab: Path, again: bool) -> bool:
             done += f"; the student edition that you worked in is kept as {kept}"
         problems = check_labs.problems(lab)
     except (RuntimeError, ValueError) as error:
-        done, problems = str(error), []
-        fine = False
-    else:
-        fine = not problems
+        print(f"{lab.stem:<24} {error}", flush=True)
+        return False
     print("\n".join([f"{lab.stem:<24} {done}", *(f"    {problem}" for problem in problems)]), flush=True)
-    return fine
+    return not problems
 
 
 def worker_count() -> int:
@@ -133,22 +131,18 @@ def side_by_side(function: Callable[[Path], object], labs: Iterable[Path], at_on
             raise BrokenProcessPool(reason) from None
 
 
-def main(numbers: set[str], again: bool) -> int:
-    """Bring all labs, or those with these numbers, up to date. Return the exit status."""
+def main(names: set[str], again: bool) -> int:
+    """Bring all labs, or those with these names or numbers, up to date. Return the exit status."""
     # The last labs take longest: the short ones fill the gaps.
-    chosen = notebooks.numbered(ROOT, numbers)[::-1]
+    chosen = notebooks.chosen(ROOT, names)[::-1]
     try:
         outdated = identity.outdated(ROOT)
-    except ValueError as error:
-        print(error)
-        return 1
-    for path, text in outdated.items():
-        safe_files.write_whole(path, text)
-        print(f"{path.name:<24} follows _config.yml")
-    student.tidy(ROOT)
-    try:
+        student.tidy(ROOT)
+        for path, text in outdated.items():
+            safe_files.write_whole(path, text)
+            print(f"{path.name:<24} follows _config.yml")
         return 0 if all(side_by_side(functools.partial(attempt, again=again), chosen, worker_count())) else 1
-    except BrokenProcessPool as error:
+    except (ValueError, BrokenProcessPool) as error:
         print(error)
         return 1
 

@@ -40,42 +40,7 @@ BADGE = """\
 
 JupyterLab shows the drawn pictures and the interactive parts after *Run → Run All Cells*."""
 
-SET_UP = """\
-# @title Set-up: finds the course's own code, or installs it
-import importlib
-import importlib.metadata
-import json
-import pathlib
-import subprocess
-import sys
-
-
-def newest_commit():  # an empty text without a network: then what is installed will do
-    question = ["git", "ls-remote", "{url}", "refs/heads/{branch}"]
-    try:
-        return subprocess.run(question, capture_output=True, text=True, timeout=10).stdout[:40]
-    except (OSError, subprocess.TimeoutExpired):
-        return ""
-
-
-near = [place for place in (".", "..", "../..") if pathlib.Path(place, "shared/model.py").is_file()]
-if near:  # a copy of the repository, or of its code: that is here or next door
-    sys.path.insert(0, str(pathlib.Path(near[0]).resolve()))
-else:  # Colab: the course's code alone is installed, torch stays as it is
-    installed = list(importlib.metadata.distributions(name="towards-self-attention"))
-    origin = json.loads(installed[0].read_text("direct_url.json") or "{{}}") if installed else {{}}
-    commit = origin.get("vcs_info", {{}}).get("commit_id")
-    if commit and newest_commit() not in ("", commit):  # the course has changed since it was installed
-        %pip uninstall -q -y towards-self-attention
-        installed = []
-    if not installed:
-        %pip install -q git+{url}@{branch}
-        importlib.invalidate_caches()
-
-found = importlib.util.find_spec("shared")
-if not (found and found.origin and pathlib.Path(found.origin).with_name("model.py").is_file()):
-    place = f"another package of that name is in the way: {{found.origin}}" if found else "installing it failed"
-    raise ImportError(f"The course's package `shared` cannot be used: {{place}}. Restart, and run this cell again.")"""
+FIRST_CELL = Path(__file__).with_name("first_cell.ipy")  # IPython's name for Python with magics
 
 
 def files_of_labs(folder: Path, suffix: str) -> list[Path]:
@@ -88,30 +53,36 @@ def labs(root: Path) -> list[Path]:
     return files_of_labs(root / "labs", ".md")
 
 
+def name_of(lab: Path) -> str:
+    """Return a lab's name without its number: "keys" for 02_keys.md, "the_reviews" for appendix_the_reviews.md."""
+    return lab.stem.partition("_")[2]
+
+
 def number_of(lab: Path) -> str:
     """Return a lab's number as readers see it: "2" for 02_keys.md, and "A" in the appendix."""
     prefix, _, _ = lab.stem.partition("_")
     return "A" if prefix == "appendix" else str(int(prefix))
 
 
-def numbered(root: Path, numbers: Iterable[str]) -> list[Path]:
-    """Return the texts of the labs with these numbers (or `appendix`), of all where there are none.
+def chosen(root: Path, names: Iterable[str]) -> list[Path]:
+    """Return the texts of the labs that `names` mean: keys, 2, 02 or 02_keys; of all where there are none.
 
-    Exits where no lab has one of them.
+    Exits with a sentence where no lab is called so.
     """
-    every = {lab: lab.stem.partition("_")[0] for lab in labs(root)}
-    known = list(dict.fromkeys(every.values()))
-    wanted = {number.zfill(2) for number in numbers} or known
-    if unknown := [number for number in sorted(wanted) if number not in known]:
-        raise SystemExit(f"No lab has the number {', '.join(unknown)}: there are {', '.join(known)}.")
-    return [lab for lab, number in every.items() if number in wanted]
+    every = {key: lab for lab in labs(root) for key in (name_of(lab), number_of(lab), lab.stem.split("_")[0], lab.stem)}
+    if unknown := sorted(set(names) - set(every)):
+        called = ", ".join(map(name_of, labs(root)))
+        raise SystemExit(f"No lab is called {', '.join(unknown)}: give one of {called}, or its number.")
+    return sorted({every[name] for name in names}) or labs(root)
 
 
 def taught(root: Path) -> list[Path]:
-    """Return the texts of the labs that the course's list of pages names; where there is no list, of all."""
-    contents = root / "_toc.yml"
-    named = contents.read_text("utf-8") if contents.is_file() else None
-    return [lab for lab in labs(root) if named is None or re.search(rf"(?m)^[^#\n]*\blabs/{lab.stem}\b", named)]
+    """Return the texts of the labs that the course's list of pages names; where there is no list, of all.
+
+    Raises ValueError where the list names a lab that is not there.
+    """
+    named = identity.labs_in_toc(root)
+    return [lab for lab in labs(root) if named is None or lab.stem in named]
 
 
 def kernel_environment(root: Path) -> dict[str, str]:
@@ -161,15 +132,18 @@ def generate(lab: Path) -> nbformat.NotebookNode:
     badge = nbformat.v4.new_markdown_cell(
         BADGE.format(**names), id="badge", metadata={"tags": ["generated", "remove-cell"]}
     )
+    source = FIRST_CELL.read_text("utf-8").strip()
+    for name in ("url", "branch"):
+        source = source.replace(f"{{{name}}}", names[name])
     set_up = nbformat.v4.new_code_cell(
-        SET_UP.format(**names), id="set-up", metadata={"cellView": "form", "tags": ["generated", "hide-input"]}
+        source, id="set-up", metadata={"cellView": "form", "tags": ["generated", "hide-input"]}
     )
     first_code = next((i for i, cell in enumerate(cells) if cell.cell_type == "code"), len(cells))
     seen = {}
     for cell in cells:
-        digest = hashlib.sha256(f"{cell.cell_type}\n{cell.source}".encode()).hexdigest()[:8]
-        seen[digest] = seen.get(digest, 0) + 1
-        cell.id = digest if seen[digest] == 1 else f"{digest}-{seen[digest]}"
+        name = digest(f"{cell.cell_type}\n{cell.source}")[:8]
+        seen[name] = seen.get(name, 0) + 1
+        cell.id = name if seen[name] == 1 else f"{name}-{seen[name]}"
     if any(cell.cell_type == "code" and re.search(r"\b(?:shared|checks)\b", cell.source) for cell in cells):
         cells[first_code:first_code] = [set_up]
     cells[1:1] = [badge]
@@ -220,16 +194,16 @@ def made_from(lab: Path) -> dict[str, str]:
         for path in sorted((root / "shared").rglob("*.*"))
         if (path.suffix in (".py", ".js", ".css", ".csv") or (path.is_file() and path.name in named))
     ]
-    own = lab.stem.partition("_")[2]
-    files += [path for name in ("engine", "trials", own) if (path := root / f"checks/{name}.py").is_file()]
+    files += [path for name in ("engine", "trials", name_of(lab)) if (path := root / f"checks/{name}.py").is_file()]
     cells = [[cell.source, "raises-exception" in cell.metadata.get("tags", [])] for cell in code]
     other = {"its code cells": cells, "the pins": pins(root)}
-    return {name: _sha(json.dumps(part)) for name, part in other.items()} | {
-        path.relative_to(root).as_posix(): _sha(path.read_text("utf-8")) for path in files
+    return {name: digest(json.dumps(part)) for name, part in other.items()} | {
+        path.relative_to(root).as_posix(): digest(path.read_text("utf-8")) for path in files
     }
 
 
-def _sha(text: str) -> str:
+def digest(text: str) -> str:
+    """Return the digest of a text: the one by which anything about a lab is compared."""
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
@@ -261,7 +235,7 @@ def read(lab: Path) -> nbformat.NotebookNode | None:
 
 def written(notebook: nbformat.NotebookNode) -> str:
     """Return the digest of a notebook's cells, outputs and all."""
-    return hashlib.sha256(json.dumps(notebook.cells, sort_keys=True).encode()).hexdigest()[:16]
+    return digest(json.dumps(notebook.cells, sort_keys=True))
 
 
 def sign(notebook: nbformat.NotebookNode, inputs: dict[str, str]) -> str:

@@ -84,19 +84,27 @@ def text_of(lab: Path) -> str:
 
 def write(lab: Path, text: str) -> str:
     """Write that file, and return the name under which one that somebody worked in is kept, or the empty text."""
-    target, kept = file_of(lab), ""
-    before = notebooks.read(target)
-    if before is not None and notebooks.changed_by_hand(before):
-        kept = f"yours/student/{target.name}"
-        safe_files.write_whole(lab.parent.parent / kept, target.read_bytes())
-    safe_files.write_whole(target, text)
+    kept = keep(file_of(lab))
+    safe_files.write_whole(file_of(lab), text)
     return kept
 
 
+def keep(notebook: Path) -> str:
+    """Copy a student edition that somebody worked in to yours/; return its name there, or the empty text."""
+    before = notebooks.read(notebook)
+    if before is None or not notebooks.changed_by_hand(before):
+        return ""
+    safe_files.write_whole(notebook.parents[1] / "yours/student" / notebook.name, notebook.read_bytes())
+    return f"yours/student/{notebook.name}"
+
+
 def tidy(root: Path) -> None:
-    """Remove the student edition of labs that the course does not have, or leaves out."""
-    for left in set(notebooks.files_of_labs(root / "student", ".ipynb")) - set(map(file_of, notebooks.taught(root))):
+    """Remove the student edition of labs that the course does not have, or leaves out, and say so."""
+    taught = set(map(file_of, notebooks.taught(root)))
+    for left in (path for path in notebooks.files_of_labs(root / "student", ".ipynb") if path not in taught):
+        kept = keep(left)
         left.unlink()
+        print(f"student/{left.name} is removed: _toc.yml names no such lab{kept and f'. It is kept as {kept}'}.")
 
 
 def main(root: Path) -> int:

@@ -1,4 +1,4 @@
-"""What cells show, on a page: printed columns become tables, long lines wrap, and every picture has words.
+"""What cells show, on a page: long lines wrap, tables fit a phone, and every picture has words.
 
 It also stops the build (warnings are errors) where a figure has no words.
 """
@@ -36,73 +36,6 @@ class _Pictures(HTMLParser):
             self.wordless.append(f"<{tag}> has the words {words!r}; say in a sentence what it shows")
 
 
-NUMBER = re.compile(r"[±+-]?[\d.,]+(?:e[+-]?\d+)?%?(?: ± [\d.]+)?")
-BRACKETS = re.compile(r"\s*\[[\s\d\[-]|.*(?:tensor|array)\(")  # arrays line up, too, and are no table
-
-
-def gutters(lines: list[str]) -> list[tuple[int, int]]:
-    """Where columns that were printed with spaces part: places that are blank in every line.
-
-    A single blank place parts words, too. So it counts only where all lines leave more room, or most of them do and
-    the others go on right behind it, after a colon, with a number or bracket, or as those do.
-    """
-    width = max(map(len, lines))
-    blank = "".join("01"[all(line[place : place + 1] in ("", " ") for line in lines)] for place in range(width))
-    begin = min(len(line) - len(line.lstrip()) for line in lines)
-    # Two spaces or more; two before a number are its padding, as in "k =  4". No column begins with a colon.
-    wide = [set() for _ in lines]
-    for places, line in zip(wide, lines, strict=True):
-        for run in re.finditer(r"(?<=\S)(?<![a-z=,](?=  \d)) {2,}(?=[^\s:])", line):
-            places.update(range(*run.span()))
-    found = []
-    for start, end in (run.span() for run in re.finditer("1+", blank)):
-        on = [line for line in lines if len(line) > end]
-        apart = [line for line, places in zip(lines, wide, strict=True) if not places.isdisjoint(range(start, end))]
-        firsts = {line[end:].split(" ")[0] for line in apart}
-        alike = all(
-            line[end] != " "
-            and (line[start - 1] == ":" or line[end] in "+-([0123456789" or line[end:].split(" ")[0] in firsts)
-            for line in on
-        )
-        single = end - start == 1 and not (len(apart) > len(lines) / 2 and alike) and len(apart) < len(on)
-        inside = any(line[:start].count("(") > line[:start].count(")") for line in on)
-        if start > begin and apart and 2 * len(on) > len(lines) and not single and not inside:
-            found.append((start, end))
-        elif all(re.fullmatch(r": [+-]?[\d.]+(?: {2,}[+-]?[\d.]+)+", line[start - 1 :]) for line in lines):
-            found.append((start, end))  # a name, a colon, and then numbers with more room between them
-    return found
-
-
-def printed_table(lines: list[str]) -> str:
-    """Lines with common gutters as an HTML table; ValueError where they have none."""
-    places = gutters(lines)
-    if not places:
-        raise ValueError("these lines hold no columns")
-    edges = [0, *(end for _, end in places), None]
-    rows = [[line[left:right].rstrip() for left, right in zip(edges, edges[1:], strict=False)] for line in lines]
-    columns = list(zip(*(row[1:] for row in rows), strict=True))
-
-    def heads(column: tuple[str, ...]) -> bool:  # words above numbers
-        return not re.search(r"\d", column[0]) and all(re.search(r"\d", each) for each in column[1:] if each)
-
-    headed = not rows[0][0].strip() or (len(rows) > 2 and all(map(heads, columns)))
-
-    # Columns of numbers alone end at one place, as those of a data frame do.
-    figures = [False, *(all(NUMBER.fullmatch(each.strip()) for each in column[headed:] if each) for column in columns)]
-
-    def cell(text: str, row: int, column: int) -> str:
-        tag, scope = ("th", ' scope="col"') if headed and row == 0 else ("td", "") if column else ("th", ' scope="row"')
-        tag, scope = (tag, scope) if text.strip() else ("td", "")  # a heading of nothing is none
-        indent = len(text) - len(text.lstrip()) if column == 0 else 0
-        style = f' style="padding-left: {indent}ch"' if indent else ""
-        kind = ' class="figure"' if figures[column] else ""
-        return f"<{tag}{kind}{scope}{style}>{escape(text.strip(), quote=False)}</{tag}>"
-
-    html = ["<tr>" + "\n".join(cell(text, i, j) for j, text in enumerate(row)) + "</tr>" for i, row in enumerate(rows)]
-    head = f"<thead>{html[0]}</thead>\n" if headed else ""
-    return f'<table class="printed">{head}<tbody>{chr(10).join(html[headed:])}</tbody></table>'
-
-
 def printed_line(line: str) -> str:
     """A line that goes on, where it must wrap, below its first number, or else a little to the right."""
     indent = len(re.match(r"\s*(?:(?:tensor|array)\()?\[*", line)[0]) or 2
@@ -111,26 +44,9 @@ def printed_line(line: str) -> str:
 
 
 def printed(text: str) -> str:
-    """What a cell printed, as HTML: lines that wrap with a hanging indent, and a table where columns were printed."""
-    parts: list[tuple[bool, list[str]]] = []  # (is it a table, its lines)
-    lines = [line.rstrip() for line in text.rstrip("\n").split("\n")]
-    while lines:
-        stop = (i for i, line in enumerate(lines) if not line.strip() or BRACKETS.match(line))
-        size = next(stop, len(lines))
-        while size > 1 and not gutters(lines[:size]):
-            size -= 1
-        if size > 1 and len(lines[0]) > gutters(lines[:size])[0][1]:
-            parts.append((True, lines[:size]))
-        else:
-            size = 1
-            if not parts or parts[-1][0]:
-                parts.append((False, []))
-            parts[-1][1].append(lines[0])
-        lines = lines[size:]
-    html = ""
-    for is_table, lines in parts:
-        html += printed_table(lines) if is_table else f"<pre>{''.join(map(printed_line, lines))}</pre>"
-    return f'<div class="output printed">{together(html)}</div>'
+    """What a cell printed, as HTML: lines that wrap with a hanging indent."""
+    lines = [printed_line(line.rstrip()) for line in text.rstrip("\n").split("\n")]
+    return f'<div class="output printed"><pre>{together("".join(lines))}</pre></div>'
 
 
 def together(html: str) -> str:

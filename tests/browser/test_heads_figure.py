@@ -6,7 +6,7 @@ from site_in_browser import COLOURS, axe
 
 from shared.figures.heads import heads
 
-WORDS = ["[CLS]", "the", "dog", "bit", "the", "man", "[SEP]"]
+WORDS = ["[CLS]", "the", "<img src=x onerror=alert(1)>", "bit", "</script>", "man", "[SEP]"]
 
 
 def maps(layers=3, count=4, n=7):
@@ -20,38 +20,20 @@ def numbers(cells) -> torch.Tensor:
 
 def test_every_head_opens_with_its_own_numbers_and_the_sentence_carries_them(show):
     weights = maps()
-    page = show(heads(WORDS, weights, follow="dog"))
+    page = show(heads(WORDS, weights, follow="the"))
     page.locator("summary").click()
-    assert page.locator(".maps button").count() == 12
     for layer, head in [(0, 0), (2, 3), (1, 2)]:
         page.get_by_role("button", name=f"Layer {layer}, head {head}", exact=True).click()
         table = numbers(page.locator(".numbers tbody td")).view(7, 7)
         assert torch.allclose(table, weights[layer, head], atol=0.0056)
-    assert torch.allclose(numbers(page.locator(".sentence small")), weights[1, 2, 2], atol=0.0056)
     page.locator(".sentence input").nth(5).check(force=True)
     assert torch.allclose(numbers(page.locator(".sentence small")), weights[1, 2, 5], atol=0.0056)
     top = WORDS[weights[1, 2, 5].argmax()]
     assert f"“man” looks most at “{top}”: {weights[1, 2, 5].max():.2f}" in page.locator(".said").inner_text()
-
-
-def test_arrow_keys_go_from_map_to_map_and_stop_at_the_edge_and_words_answer_to_them_too(show):
-    page = show(heads(WORDS, maps(), follow="dog"))
-    page.get_by_role("button", name="Layer 0, head 0").focus()
-    for key, wanted in [
-        ("ArrowLeft", "Layer 0, head 0"),
-        ("ArrowRight", "Layer 0, head 1"),
-        ("ArrowDown", "Layer 1, head 1"),
-        ("ArrowUp", "Layer 0, head 1"),
-        ("ArrowUp", "Layer 0, head 1"),
-    ]:
-        page.keyboard.press(key)
-        assert page.locator(".maps [aria-pressed=true]").get_attribute("aria-label") == wanted
-        focused = page.locator(".attention-heads").evaluate("host => host.shadowRoot.activeElement.ariaLabel")
-        assert focused == wanted
-    assert page.locator('.maps button[tabindex="0"]').count() == 1, "the maps are one stop of the tab key"
-    page.locator(".sentence input").nth(2).focus()
-    page.keyboard.press("ArrowRight")
-    assert "“bit” looks most at" in page.locator(".said").inner_text()
+    assert page.locator(".sentence bdi").all_inner_texts() == WORDS and page.locator("img").count() == 0
+    still = show(heads(WORDS, weights, layer=2, head=1), scripts=False)
+    assert "Layer 2, head 1" in still.locator("caption").inner_text()
+    assert torch.allclose(numbers(still.locator("td")).view(7, 7), weights[2, 1], atol=0.0056)
 
 
 def test_a_small_map_is_dark_where_the_weight_is(show):
@@ -62,25 +44,20 @@ def test_a_small_map_is_dark_where_the_weight_is(show):
     assert paths.get_attribute("d") == "M2 0h1v1h-1zM0 1h1v1h-1zM1 2h1v1h-1z"
 
 
-def test_hostile_words_stay_words_and_two_figures_on_a_page_do_not_meet(show):
-    words = ["<img src=x onerror=alert(1)>", "</script><script>alert(2)</script>", "'\"&amp;", "شكرا", "🥨"]
-    page = show(heads(words, maps(2, 2, 5)), heads(["a", "b"], maps(1, 2, 2), head=1))
-    first, second = page.locator(".attention-heads").all()
-    assert first.locator(".sentence bdi").all_inner_texts() == words and page.locator("img").count() == 0
-    first.get_by_role("button", name="Layer 1, head 0").click()
-    assert second.locator(".said").inner_text().startswith("Layer 0, head 1.")
-
-
-def test_without_scripts_one_head_stands_there_as_a_table(show):
-    weights = maps()
-    page = show(heads(WORDS, weights, layer=2, head=1), scripts=False)
-    assert "Layer 2, head 1" in page.locator("caption").inner_text()
-    assert torch.allclose(numbers(page.locator("td")).view(7, 7), weights[2, 1], atol=0.0056)
+def test_arrow_keys_go_from_map_to_map_stop_at_the_edge_and_tab_reaches_one_map(show):
+    page = show(heads(WORDS, maps(), follow="bit"))
+    page.get_by_role("button", name="Layer 0, head 0").focus()
+    for key, wanted in [("ArrowLeft", (0, 0)), ("ArrowRight", (0, 1)), ("ArrowDown", (1, 1)), ("ArrowUp", (0, 1))]:
+        page.keyboard.press(key)
+        name = "Layer {}, head {}".format(*wanted)
+        assert page.locator(".maps [aria-pressed=true]").get_attribute("aria-label") == name
+        assert page.locator(".attention-heads").evaluate("host => host.shadowRoot.activeElement.ariaLabel") == name
+    assert page.locator('.maps button[tabindex="0"]').count() == 1
 
 
 @pytest.mark.parametrize(("theme", "width", "options"), [("dark", 360, {}), ("light", 1000, {"runOnly": COLOURS})])
 def test_axe_finds_nothing_and_the_page_does_not_scroll_sideways(show, theme, width, options):
-    page = show(heads(WORDS, maps(6, 12)), theme=theme, width=width)
+    page = show(heads("[CLS] the dog bit the man [SEP]".split(), maps(6, 12)), theme=theme, width=width)
     page.locator("summary").click()
     page.locator(".numbers td").first.wait_for()
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")

@@ -24,7 +24,7 @@ from shared.data import load_reviews
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = "book/seventy_two_heads"
 FILES = SITE / "_static" / "published_model"
-LAB = lab_code.find(12)
+LAB = lab_code.find("a_published_model")
 
 
 def needs_the_model():
@@ -97,7 +97,7 @@ def test_the_model_is_one_byte_a_weight():
 
 
 def test_the_finds_on_the_page_are_those_of_the_executed_lab():
-    notebook = json.loads(lab_code.find(13).with_suffix(".ipynb").read_text())
+    notebook = json.loads(lab_code.find("what_attention_explains").with_suffix(".ipynb").read_text())
     told = "".join("".join(each.get("text", "")) for cell in notebook["cells"] for each in cell.get("outputs", []))
     on_page = dict(re.findall(r'data-head="([\d.]+)">(.*?)</button>', built(PAGE).text))
     row = r'"([\w\[][^"(]*) \((\d+), (\d+)\) +[\d.]+ +[\d.]+ ± '  # of the table of shares, searched and fresh

@@ -313,58 +313,6 @@ def test_a_formula_that_cannot_be_drawn_is_named(formula, named):
 # ----------------------------------------------------------------------------------------------- what a cell prints
 
 
-def rows(html: str) -> list[list[str]]:
-    return [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row) for row in re.findall(r"<tr>(.*?)</tr>", html, re.DOTALL)]
-
-
-@pytest.mark.parametrize(
-    ("text", "headings", "wanted"),
-    [
-        (  # columns with headings
-            "                  plain           cut\n"
-            "mean pooling      0.886 ± 0.004   17\n"
-            "attention, k = 8  0.872           5",
-            2,
-            [["", "plain", "cut"], ["mean pooling", "0.886 ±\u00a00.004", "17"], ["attention, k = 8", "0.872", "5"]],
-        ),
-        ("encoder  34.6\nmean      1.1", 0, [["encoder", "34.6"], ["mean", "1.1"]]),  # numbers that end alike
-        (  # a name that fills its field
-            "no values 0.9\nmean      0.8\nall       0.7",
-            0,
-            [["no values", "0.9"], ["mean", "0.8"], ["all", "0.7"]],
-        ),
-        (  # a place and its first number part at the colon where more numbers follow
-            "place   0: -0.82  -1.34\nplace 128: +0.98  -0.05",
-            0,
-            [["place   0:", "-0.82", "-1.34"], ["place 128:", "+0.98", "-0.05"]],
-        ),
-        (  # a heading that is wider than its numbers
-            "width   entries from 0 to 1   entries from -1 to 1\n    2                   0.8                   0.23\n"
-            "    8                   1.7                   0.25",
-            0,
-            [["width", "entries from 0 to 1", "entries from -1 to 1"], ["2", "0.8", "0.23"], ["8", "1.7", "0.25"]],
-        ),
-        (  # a long name in a line of its own
-            "CNN                  minus one\nGRU                  minus one\nmark's row, constant query minus one",
-            0,
-            [["CNN", "minus one"], ["GRU", "minus one"]],
-        ),
-        ("<b>  <i>\n<bb>  <i>", 0, [["&lt;b&gt;", "&lt;i&gt;"], ["&lt;bb&gt;", "&lt;i&gt;"]]),  # markup is text
-    ],
-)
-def test_printed_columns_become_a_table_with_headings_that_keeps_each_letter(text, headings, wanted):
-    html = printed(text)
-    assert rows(html) == wanted and "<th>" not in html  # each says of what it is the heading
-    assert html.count(' scope="col"') == html.partition("<tbody>")[0].count("<th ") == headings
-    assert html.count('<tr><th scope="row"') == html.partition("<tbody>")[2].count("<tr>")
-    assert re.sub(r"<[^>]+>|\s", "", html) == re.sub(r"\s", "", escape(text, quote=False))
-
-
-def test_columns_of_numbers_alone_end_at_one_place():
-    html = printed("model  share  kind\nmean    0.9   as 1\nlong   12.5   as 2")
-    assert re.findall('class="figure"[^>]*>([^<]*)', html) == ["share", "0.9", "12.5"]
-
-
 def test_a_cell_of_a_data_frame_knows_the_name_of_its_column():
     frame = pandas.DataFrame(
         {"a": [1], "<b>": [2]}, index=pandas.MultiIndex.from_tuples([("x", "y")], names=["p", "q"])
@@ -373,24 +321,9 @@ def test_a_cell_of_a_data_frame_knows_the_name_of_its_column():
     assert cells == [("a", "1"), ("&lt;b&gt;", "2")]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "one line  with a gap",
-        "two lines of words\nand not one gap in them",
-        "tensor([[ 0.12, -0.30],\n        [-0.10,  0.25]])",
-        "k =  4: the same\nwith another K: not",
-        "a  b\n\nc  d",
-        "seed 0, k = 16  : 0.853\nseed 0, k = 1   : 0.793",
-        "place 0: ( 2.00,  1.00)\nplace 1: ( 1.62,  1.55)",
-        "model,  1 words seen\nmodel,  4 words seen",
-        "<MARK> this",
-        "epoch by epoch: 0.52  0.69  0.71\none verdict for all texts in 0.508",
-    ],
-)
-def test_what_holds_no_columns_stays_text_to_the_letter(text):
-    html = printed(text)
-    assert "<table" not in html and re.sub(r"<[^>]+>", "", html).rstrip("\n") == escape(text)
+def test_what_was_printed_stays_text_to_the_letter():
+    text = "a  b <i>\nc  d\n\ntensor([[ 0.12, -0.30],\n        [-0.10,  0.25]])"
+    assert re.sub(r"<[^>]+>", "", printed(text)).rstrip("\n") == escape(text)
 
 
 # -------------------------------------------------------------------------------------------------------- the build

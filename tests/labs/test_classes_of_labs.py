@@ -1,8 +1,4 @@
-"""The classes that labs write down are those of `shared.model`: equal weights give equal results and gradients.
-
-Where `checks` takes a class of `shared.model` as its solution, tests/quick/test_checks.py holds the lab to it
-letter for letter instead.
-"""
+"""The classes that labs write down are those of `shared.model`: equal weights give equal results and gradients."""
 
 import lab_code
 import pytest
@@ -20,7 +16,7 @@ PADDED, CAUSAL = torch.arange(6) < torch.tensor([[6], [4]]), model.causal_mask(6
 
 
 class Outputs(model.SelfAttention):
-    """The shared layer without its weights, as lab 6 has it."""
+    """The shared layer without its weights, as *Your journey* has it."""
 
     def forward(self, features):
         return super().forward(features)[0]
@@ -28,23 +24,24 @@ class Outputs(model.SelfAttention):
 
 # The lab and its class, what it is made with, the same of `shared.model`, and what both are given.
 PAIRS = [
-    (3, "SelfAttention", (6, 3), model.SelfAttention(6, 3), (torch.randn(4, 9, 6), REAL)),
-    (3, "SelfAttention", (6, 3, True), model.SelfAttention(6, 3, bias=True), (torch.randn(4, 9, 6), REAL)),
-    (3, "SelfAttentionClassifier", (VOCABULARY, 16, 8),
+    ("queries", "SelfAttention", (6, 3), model.SelfAttention(6, 3), (torch.randn(4, 9, 6), REAL)),
+    ("queries", "SelfAttention", (6, 3, True), model.SelfAttention(6, 3, bias=True), (torch.randn(4, 9, 6), REAL)),
+    ("queries", "SelfAttentionClassifier", (VOCABULARY, 16, 8),
      model.SelfAttentionClassifier(VOCABULARY, 16, 8, None), (IDS, REAL)),
-    (4, "SelfAttention", (8, 4, 6), model.SelfAttention(8, 4, 6), (torch.randn(4, 9, 8), REAL)),
-    (4, "SelfAttentionClassifier", (VOCABULARY, 8, 4, 6),
+    ("values", "SelfAttention", (8, 4, 6), model.SelfAttention(8, 4, 6), (torch.randn(4, 9, 8), REAL)),
+    ("values", "SelfAttentionClassifier", (VOCABULARY, 8, 4, 6),
      model.SelfAttentionClassifier(VOCABULARY, 8, 4, 6), (IDS, REAL)),
-    (5, "MarkedSelfAttentionClassifier", (VOCABULARY, MARK, 8, 4, 6),
+    ("a_question_from_the_text", "MarkedSelfAttentionClassifier", (VOCABULARY, MARK, 8, 4, 6),
      model.MarkedSelfAttentionClassifier(VOCABULARY, MARK, 8, 4, 6), (IDS, REAL)),
-    (5, "ConstantQuery", (VOCABULARY, MARK, 8, 4, 6),
+    ("a_question_from_the_text", "ConstantQuery", (VOCABULARY, MARK, 8, 4, 6),
      model.MarkedSelfAttentionClassifier(VOCABULARY, MARK, 8, 4, 6, constant_query=True), (IDS, REAL)),
-    (6, "SelfAttentionFromLayers", (7, 7), Outputs(7, 7, 7), (torch.randn(5, 9, 7),)),
-    (6, "SelfAttentionFromLayers", (6, 6, True), Outputs(6, 6, 6, bias=True), (torch.randn(6, 6, 6),)),
-    (9, "TransformerBlock", (8, 2, 12), model.TransformerBlock(8, 2, 12, norm_first=True),
+    ("your_journey", "SelfAttentionFromLayers", (7, 7), Outputs(7, 7, 7), (torch.randn(5, 9, 7),)),
+    ("your_journey", "SelfAttentionFromLayers", (6, 6, True), Outputs(6, 6, 6, bias=True), (torch.randn(6, 6, 6),)),
+    ("the_block", "TransformerBlock", (8, 2, 12), model.TransformerBlock(8, 2, 12, norm_first=True),
      (torch.randn(2, 6, 8), PADDED, CAUSAL)),
-    (9, "TransformerBlock", (8, 2, 12), model.TransformerBlock(8, 2, 12, norm_first=True), (torch.randn(2, 6, 8),)),
-    (9, "EncoderClassifier", (VOCABULARY,),
+    ("the_block", "TransformerBlock", (8, 2, 12), model.TransformerBlock(8, 2, 12, norm_first=True),
+     (torch.randn(2, 6, 8),)),
+    ("the_block", "EncoderClassifier", (VOCABULARY,),
      model.EncoderClassifier(VOCABULARY, num_heads=2, hidden_dim=32, num_blocks=2), (IDS, REAL)),
 ]  # fmt: skip
 
@@ -61,7 +58,7 @@ def results_and_gradients(module: nn.Module, first: torch.Tensor, *masks: torch.
     ("lab", "name", "sizes", "shared", "given"), PAIRS, ids=[f"{lab} {name} {sizes}" for lab, name, sizes, *_ in PAIRS]
 )
 def test_a_class_of_a_lab_is_the_shared_one(lab, name, sizes, shared, given):
-    of_the_lab = lab_code.taught(lab_code.find(lab), *(["make_blocks"] if lab == 9 else []))[name](*sizes)
+    of_the_lab = lab_code.taught(lab_code.find(lab), *(["make_blocks"] if lab == "the_block" else []))[name](*sizes)
     for parameter in of_the_lab.parameters():
         nn.init.normal_(parameter, std=0.5)  # norms and biases, too, begin at something that shows
     shared.load_state_dict(of_the_lab.state_dict())
@@ -69,8 +66,8 @@ def test_a_class_of_a_lab_is_the_shared_one(lab, name, sizes, shared, given):
 
 
 @pytest.mark.parametrize("part", ["residual", "norm", "feed-forward"])
-def test_what_lab_9_takes_away_is_gone_and_the_rest_stays(part):
-    names = lab_code.taught(lab_code.find(9), "make_blocks")
+def test_what_the_block_takes_away_is_gone_and_the_rest_stays(part):
+    names = lab_code.taught(lab_code.find("the_block"), "make_blocks")
     (block,) = names["make_blocks"](part, 16, num_heads=2, num_blocks=1, dropout=0.1).eval()
     given = torch.randn(2, 6, 16)
     normed = given if part == "norm" else block.attention_norm(given)

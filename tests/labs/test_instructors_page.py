@@ -4,17 +4,18 @@ tests/slow/test_instructors_page_to_the_letter.py types its commands, too.
 """
 
 import json
-import re
 import shutil
 import subprocess
 import sys
 
 import exercises
+import identity
 import lab_code
-import notebooks
 import pytest
 import student
-from instructors_page import PAGE, ROOT, follow, part
+from instructors_page import ROOT, follow
+
+from shared import reviews
 
 
 @pytest.fixture(scope="module")
@@ -32,8 +33,6 @@ def written(tmp_path_factory):
 
 
 def test_a_fork_is_called_as_its_owner_says(written):
-    import identity
-
     follow(written, "## Make it your own")
     assert identity.read(written)["url"] == "https://github.com/your-name/your-course"
 
@@ -67,8 +66,6 @@ OWN = "\n".join(f"this film is {'good' if i % 2 else 'bad'} number {i},{i % 2}" 
 
 
 def test_one_file_switches_every_lab_to_data_of_one_s_own_where_claims_are_not_checked(tmp_path, monkeypatch):
-    from shared import reviews
-
     for name in ("LAB_DATA", "LAB_SCALE"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(reviews, "OWN", tmp_path / "reviews.csv")
@@ -83,25 +80,20 @@ def test_one_file_switches_every_lab_to_data_of_one_s_own_where_claims_are_not_c
 
 
 @pytest.mark.parametrize(
-    ("table", "sentence"),
+    ("table", "word"),
     [
-        ("review,label\n" + OWN, "no column text"),
-        ("text,label\ngood,1", "take 100 at least"),
-        ("text,label\n" + "the same again,1\n" * 200, "1 different texts; .* take 100 at least"),
-        ("text,label\n" + OWN.replace(",1", ",5"), "review 2 has the label 5; a label is 0"),
-        ("text,label\n" + OWN.replace("number 6,0", "number 6,"), "review 7 has the label ''; a label is 0"),
-        ("text,label\n" + OWN.replace("film", "caf\udce9"), "cannot be read .*'utf-8' codec.*: save it as a CSV file"),
-        ("", "cannot be read .No columns"),
-        (None, "There is no shared/reviews.csv"),
+        ("review,label\n" + OWN, "text"),
+        ("text,label\ngood,1", "100"),
+        ("text,label\n" + OWN.replace(",1", ",5"), "label"),
+        ("text,label\n" + OWN.replace("film", "caf\udce9"), "utf-8"),
+        (None, "reviews.csv"),
     ],
 )
-def test_a_table_that_is_not_as_the_page_says_gets_a_sentence(tmp_path, monkeypatch, table, sentence):
-    from shared import reviews
-
+def test_a_table_that_is_not_as_the_page_says_is_refused(tmp_path, monkeypatch, table, word):
     monkeypatch.setattr(reviews, "OWN", tmp_path / "reviews.csv")
     if table is not None:
         reviews.OWN.write_bytes(table.encode(errors="surrogateescape"))
-    with pytest.raises(ValueError, match=sentence):
+    with pytest.raises(ValueError, match=word):
         reviews.load_reviews("own")
 
 
@@ -116,16 +108,3 @@ def test_make_clean_keeps_what_was_measured_and_what_instructors_and_students_ha
     subprocess.run(["make", "clean"], cwd=tmp_path, check=True, capture_output=True)
     left = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()}
     assert left == {*kept, "Makefile"}
-
-
-def test_a_term_of_fifteen_weeks_holds_every_lab_and_the_shorter_ones_hold_labs_of_the_course():
-    short, long = part("## Plan a term").split("**Fifteen weeks**")
-    named = {lab.stem for lab in lab_code.of_the_course()} & {lab.stem for lab in notebooks.taught(ROOT)}
-    assert named <= set(re.findall(r"labs/(\w+)\.ipynb", long))
-    texts = {lab.stem for lab in notebooks.labs(ROOT)} | {"15_longer_texts"}
-    assert set(re.findall(r"labs/(\w+)\.ipynb", short)) <= texts
-
-
-@pytest.mark.parametrize("target", sorted(set(re.findall(r"(?m)(?:^|`)make ([a-z-]+)", PAGE))))
-def test_every_command_of_the_page_is_one(target):
-    assert re.search(rf"(?m)^{target}:", (ROOT / "Makefile").read_text()), f"make {target} is not there"

@@ -45,19 +45,19 @@ def executed_course(tmp_path_factory):
     root = tmp_path_factory.mktemp("course")
     for name in ("_config.yml", "requirements.txt", "constraints.txt", "README.md", "pyproject.toml"):
         shutil.copy(ROOT / name, root)
-    for folder in ("labs", "shared"):
+    for folder in ("labs", "shared", "checks"):
         (root / folder).mkdir()
     (root / "shared/__init__.py").touch()
     (root / "shared/model.py").write_text('def number():\n    """Give it."""\n    return 41\n')
-    for name in ("named", "other"):
-        (root / f"shared/{name}.json").write_text("[1]")
+    for name in ("shared/named.json", "shared/other.json", "checks/tiny.py", "checks/other.py"):
+        (root / name).write_text("[1]")
     (root / "labs/01_tiny.md").write_text(TINY)
     assert make_labs.bring_up_to_date(root / "labs/01_tiny.md").startswith("executed")
     return root
 
 
 @pytest.fixture
-def made(executed_course, tmp_path):
+def lab(executed_course, tmp_path):
     """The text of the lab in a copy of that course; its notebook lies beside it."""
     shutil.copytree(executed_course, tmp_path / "course")
     return tmp_path / "course/labs/01_tiny.md"
@@ -75,10 +75,6 @@ def test_each_lab_is_paired_fresh_and_executed(lab):
     assert not found, "\n".join(found)
     cells = notebooks.code_cells(notebooks.read(lab))
     assert "nbval-ignore-output" not in cells[-1].metadata.get("tags", []), "the last cell of a lab must be compared"
-    printed = "\n".join(output.get("text", "") for cell in cells for output in cell.outputs)
-    # Places make a difference in lab 4, and in lab 16 what is forgotten: all else that is compared is the same.
-    untrue = re.findall(r"^(?!features plus positions|.*the same to 1e-5:).*: +False$", printed, re.MULTILINE)
-    assert untrue == [], "a comparison that the lab prints does not hold"
 
 
 def test_names_and_addresses_follow_the_settings():
@@ -90,98 +86,70 @@ def test_names_and_addresses_follow_the_settings():
 
 
 @pytest.mark.parametrize(
-    ("file", "old", "new", "told", "done"),
+    ("file", "old", "new", "word", "done"),
     [
-        ("labs/01_tiny.md", "Some prose.", "Better prose.", "labs/01_tiny.md was changed since", "nothing executed"),
+        ("labs/01_tiny.md", "Some prose.", "Better prose.", "changed since", "nothing executed"),
         ("labs/01_tiny.md", "() + 1", "() + 2", "its code cells", "its code cells"),
-        ("shared/model.py", "Give it.", "Give the number.", "changed since: shared/model.py", "executed"),
-        ("shared/model.py", "return 41", "return 40", "changed since: shared/model.py", "executed"),
-        ("shared/named.json", "1", "2", "changed since: shared/named.json", "executed"),
+        ("shared/model.py", "return 41", "return 40", "shared/model.py", "executed"),
+        ("checks/tiny.py", "1", "2", "checks/tiny.py", "executed"),
+        ("checks/other.py", "1", "2", "", "up to date"),
+        ("shared/named.json", "1", "2", "shared/named.json", "executed"),
         ("shared/other.json", "1", "2", "", "up to date"),
         ("constraints.txt", "certifi==", "certifi==9.", "", "up to date"),
-        ("requirements.txt", "torch==", "torch==1.", "changed since: the pins", "executed"),
-        ("labs/01_tiny.md", "Some", "```{note}\nRead me.\n```\nSome", "is a directive", "nothing executed"),
-        ("labs/01_tiny.md", "prose", "prose, see {doc}`book/notation`", "is a directive or role", "nothing executed"),
-        ("labs/01_tiny.md", "print(number() + 1)", "# NBVAL_SKIP\nprint(1)", "hides from the checks", "executed"),
-        ("labs/01_tiny.md", "print(number() + 1)", ":tags: [nbval-skip]\n\n1", "hides from the checks", "executed"),
+        ("requirements.txt", "torch==", "torch==1.", "the pins", "executed"),
+        ("labs/01_tiny.md", "Some", "```{note}\nRead me.\n```\nSome", "directive", "nothing executed"),
+        ("labs/01_tiny.md", "print(number() + 1)", "# NBVAL_SKIP\nprint(1)", "hides", "executed"),
     ],
 )
-def test_each_change_that_readers_would_meet_is_told_and_executes_the_lab_where_it_has_to(
-    made, monkeypatch, file, old, new, told, done
+def test_each_change_that_readers_would_meet_is_found_and_executes_the_lab_where_it_has_to(
+    lab, monkeypatch, file, old, new, word, done
 ):
-    assert check_labs.problems(made) == [] and make_labs.bring_up_to_date(made) == "up to date"
-    replace_in(made.parents[1] / file, old, new)
-    found = " ".join(check_labs.problems(made))
-    assert told in found and ("run `make labs LAB=01`" in found) == bool(told)
+    assert check_labs.problems(lab) == [] and make_labs.bring_up_to_date(lab) == "up to date"
+    replace_in(lab.parents[1] / file, old, new)
+    found = " ".join(check_labs.problems(lab))
+    assert word in found and bool(found) == bool(word)
     monkeypatch.setattr(make_labs, "execute", lambda *_: None)
-    assert done in make_labs.bring_up_to_date(made)
+    assert done in make_labs.bring_up_to_date(lab)
 
 
-def test_an_edit_of_prose_keeps_the_outputs_unless_somebody_asks_again(made, monkeypatch):
-    replace_in(made, "Some prose.", "Better prose.")
-    make_labs.bring_up_to_date(made)
-    outputs = [output.text for cell in notebooks.code_cells(notebooks.read(made)) for output in cell.outputs]
-    assert outputs == ["41\n", "42\n"] and not check_labs.problems(made)
-    assert "Better prose." in made.with_suffix(".ipynb").read_text()
+def test_an_edit_of_prose_keeps_the_outputs_unless_somebody_asks_again(lab, monkeypatch):
+    replace_in(lab, "Some prose.", "Better prose.")
+    make_labs.bring_up_to_date(lab)
+    outputs = [output.text for cell in notebooks.code_cells(notebooks.read(lab)) for output in cell.outputs]
+    assert outputs == ["41\n", "42\n"] and not check_labs.problems(lab)
+    assert "Better prose." in lab.with_suffix(".ipynb").read_text()
     monkeypatch.setattr(make_labs, "execute", lambda *_: None)
-    assert "as you asked" in make_labs.bring_up_to_date(made, again=True)
+    assert "as you asked" in make_labs.bring_up_to_date(lab, again=True)
 
 
-def test_an_edit_while_a_lab_runs_makes_it_stale_again(made, monkeypatch):
-    monkeypatch.setattr(make_labs, "execute", lambda lab, *_: replace_in(lab, "number() + 1", "number() + 2"))
-    make_labs.bring_up_to_date(made, again=True)
-    assert notebooks.read(made).metadata["lab"]["made_from"] != notebooks.made_from(made)
+def test_a_notebook_edited_by_hand_is_found_and_kept_and_made_again_it_is_the_same_file(lab):
+    first = lab.with_suffix(".ipynb").read_bytes()
+    replace_in(lab.with_suffix(".ipynb"), "Some prose.", "My own notes.")
+    assert any("changed by hand" in problem for problem in check_labs.problems(lab))
+    assert "kept as yours/01_tiny.ipynb" in make_labs.bring_up_to_date(lab)
+    assert "My own notes." in (lab.parents[1] / "yours/01_tiny.ipynb").read_text()
+    assert not check_labs.problems(lab)
+    assert lab.with_suffix(".ipynb").read_bytes() == first
 
 
-def test_each_package_that_numbers_come_from_has_a_pin():
-    assert {pin.split("==")[0] for pin in notebooks.pins(ROOT)} == set(notebooks.NUMERICAL)
-
-
-def test_a_notebook_edited_by_hand_is_found_and_kept_and_made_again_it_is_the_same_file(made):
-    first = made.with_suffix(".ipynb").read_bytes()
-    replace_in(made.with_suffix(".ipynb"), "Some prose.", "My own notes.")
-    assert any("changed by hand" in problem for problem in check_labs.problems(made))
-    assert "kept as yours/01_tiny.ipynb" in make_labs.bring_up_to_date(made)
-    assert "My own notes." in (made.parents[1] / "yours/01_tiny.ipynb").read_text()
-    assert not check_labs.problems(made)
-    assert made.with_suffix(".ipynb").read_bytes() == first
-
-
-@pytest.mark.parametrize("place", [0, 2], ids=["the generated one", "the last one"])
-def test_one_cell_that_was_never_executed_is_named(made, place):
-    notebook = notebooks.read(made)
-    cell = notebooks.code_cells(notebook)[place]
-    cell.execution_count, cell.outputs = None, []
-    made.with_suffix(".ipynb").write_text(notebooks.sign(notebook, notebooks.made_from(made)))
-    stale, named = check_labs.problems(made)
-    assert "not every cell was executed" in stale and f"code cell {place + 1} (" in named and "run `make labs" in named
-
-
-def test_a_cell_that_fails_is_named_and_the_notebook_left_alone(made):
-    before = made.with_suffix(".ipynb").read_bytes()
-    replace_in(made, "print(number() + 1)", "print(1 / 0)")
+def test_a_cell_that_fails_is_named_and_the_notebook_left_alone(lab):
+    before = lab.with_suffix(".ipynb").read_bytes()
+    replace_in(lab, "print(number() + 1)", "print(1 / 0)")
     with pytest.raises(RuntimeError, match=r"(?s)labs/01_tiny.md, line 14.*ZeroDivisionError"):
-        make_labs.bring_up_to_date(made)
-    assert made.with_suffix(".ipynb").read_bytes() == before
+        make_labs.bring_up_to_date(lab)
+    assert lab.with_suffix(".ipynb").read_bytes() == before
 
 
-def test_what_a_lab_s_outputs_must_not_hold_is_found(made):
-    notebook = notebooks.read(made)
+def test_what_a_lab_s_outputs_must_not_hold_is_found(lab):
+    notebook = notebooks.read(lab)
     notebooks.code_cells(notebook)[-1].outputs = [
         nbformat.v4.new_output("stream", name="stdout", text=f"{object()}\n{1 / 7}\n"),
         nbformat.v4.new_output("stream", name="stderr", text="oh\n"),
     ]
-    made.with_suffix(".ipynb").write_text(notebooks.sign(notebook, notebooks.made_from(made)))
-    found = " ".join(check_labs.problems(made))
+    lab.with_suffix(".ipynb").write_text(notebooks.sign(notebook, notebooks.made_from(lab)))
+    found = " ".join(check_labs.problems(lab))
     for message in ("differs elsewhere", "wrote to stderr", "round it to 5 significant digits"):
         assert message in found
-
-
-def test_significant_digits_are_counted_and_whole_numbers_are_free():
-    counts = {"0.12345": 5, "-0.0012345": 5, "1.23456": 6, "12.3456e-10": 6, "10.0000": 6, "1,234.56": 6}
-    assert {number: check_labs.significant_digits(number) for number in counts} == counts
-    assert check_labs.long_numbers("text", "22713728 numbers, 2.13.0, 0.12345 and 0.123456") == ["0.123456"]
-    assert check_labs.long_numbers("text/html", "<b data-x='[0.1234567]'>1.23456</b>") == ["1.23456"]
 
 
 # --- nbval -------------------------------------------------------------------------------------------------------
@@ -195,35 +163,27 @@ def test_significant_digits_are_counted_and_whole_numbers_are_free():
         (["", ""], 1, "01_tiny: 2 of 3 code cells were compared"),
     ],
 )
-def test_a_lab_with_a_red_cell_or_a_hidden_one_fails_and_is_named(made, monkeypatch, capsys, cells, status, told):
+def test_a_lab_with_a_red_cell_or_a_hidden_one_fails_and_is_named(lab, monkeypatch, capsys, cells, status, told):
     monkeypatch.setattr(check_outputs, "run", lambda *_: ("red" in cells, {"01_tiny": cells}))
-    assert check_outputs.main(made.parents[1]) == status
+    assert check_outputs.main(lab.parents[1]) == status
     assert re.search(f"(?s)^{told}", capsys.readouterr().out)
-
-
-def test_processes_is_the_number_of_labs_at_once(monkeypatch):
-    monkeypatch.setenv("PROCESSES", "3")
-    assert make_labs.worker_count() == 3
-    monkeypatch.setenv("PROCESSES", "many")
-    with pytest.raises(SystemExit, match="PROCESSES=many is no number of processes"):
-        make_labs.worker_count()
 
 
 # --- a fork, and the first cell ----------------------------------------------------------------------------------
 
 
-def test_a_fork_changes_one_line_and_executes_nothing(made):
-    root = made.parents[1]
+def test_a_fork_changes_one_line_and_executes_nothing(lab):
+    root = lab.parents[1]
     url = identity.read(root)["url"]
     replace_in(root / "_config.yml", url, "https://github.com/someone/their-course")
-    assert make_labs.bring_up_to_date(made) == "text updated, nothing executed"
+    assert make_labs.bring_up_to_date(lab) == "text updated, nothing executed"
     behind = identity.outdated(root)
     assert {path.name for path in behind} == {"README.md", "pyproject.toml"}
-    for text in [*behind.values(), made.with_suffix(".ipynb").read_text()]:
+    for text in [*behind.values(), lab.with_suffix(".ipynb").read_text()]:
         assert "someone/their-course" in text
         assert url.removeprefix("https://github.com/") not in text
     installs = f"git+https://github.com/someone/their-course@{identity.read(root)['branch']}\\n"
-    assert installs in made.with_suffix(".ipynb").read_text()
+    assert installs in lab.with_suffix(".ipynb").read_text()
 
 
 def test_the_first_cell_installs_shared_from_the_repository_and_takes_no_other_package_for_it(tmp_path):
@@ -272,13 +232,3 @@ def test_the_first_cell_installs_shared_from_the_repository_and_takes_no_other_p
     (home / "shared").mkdir()
     (home / "shared/__init__.py").touch()
     assert "another package of that name is in the way" in run_the_cell()
-
-
-def test_a_home_that_cannot_be_written_to_leaves_no_complaint_in_a_lab(tmp_path, monkeypatch):
-    (tmp_path / "home").touch()
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    for name in ("MPLCONFIGDIR", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"):
-        monkeypatch.delenv(name, raising=False)
-    kernel = [sys.executable, "-m", "IPython", "-c", "import matplotlib.pyplot; print(1)"]
-    told = subprocess.run(kernel, env=notebooks.kernel_environment(tmp_path), capture_output=True, text=True)
-    assert (told.stdout, told.stderr) == ("1\n", "")

@@ -3,12 +3,11 @@
 import json
 from dataclasses import asdict
 
-import lab_code
 import numpy as np
 import pytest
 import torch
 
-from experiments import record, table, table_runs
+from experiments import table, table_runs
 
 ROWS = [("front", "TF-IDF", "as taught", 2, 0), ("front", "mean pooling", "as taught", 2, 0)]
 
@@ -65,29 +64,10 @@ def test_after_a_change_of_code_only_the_rows_whose_first_seed_differs_are_run_a
     assert after["reviews"] == before["reviews"] and after["made_by"] == "other code"
 
 
-def test_other_versions_make_the_table_stale(monkeypatch):
-    stored = record.read(table.TABLE)
-    monkeypatch.setattr(table, "code", lambda: stored["made_by"])
-    monkeypatch.setattr(table, "versions", lambda: stored["versions"])
-    assert table.why_stale(table.TABLE) == ""
-    monkeypatch.setattr(table, "versions", lambda: stored["versions"] | {"numpy": "0.1"})
-    assert "numpy 0.1" in table.why_stale(table.TABLE)
-
-
 def test_the_stored_table_is_whole_and_names_its_source():
     stored = json.loads(table.TABLE.read_text())
     assert list(map(table.run_of, stored["results"])) == sorted(table.all_runs())
     assert all(stored[name] for name in ("command", "date", "machine", "versions", "data"))
-
-
-def test_the_counts_of_right_answers_are_those_of_the_runs():
-    runs = [table_runs.Run("marked", "one", "as taught", 0, seed) for seed in (0, 1)]
-    right = [{"plain": "01", "distracted": "60"}, {"plain": "11", "distracted": "24"}]
-    rows = table.right_by_review({run: {"right": each} for run, each in zip(runs, right, strict=True)})
-    assert [(row["kind"], row["answers"], row["right"]) for row in rows] == [
-        ("plain", 2, "1 2"),
-        ("distracted", 12, "8 4"),
-    ]
 
 
 # --- what a run measures -----------------------------------------------------------------------------------------
@@ -96,20 +76,6 @@ def test_the_counts_of_right_answers_are_those_of_the_runs():
 @pytest.fixture(scope="module")
 def course():
     return table_runs.prepared()
-
-
-def test_another_split_keeps_blocks_whole_and_moves_a_tenth_of_either_label():
-    movies = table_runs.data.load_reviews()
-    again = table_runs.other_split(movies, 1)
-    parts = [again.train, again.validation, again.test]
-    blocks = [set(np.array(part.rows) // 50) for part in parts]
-    assert not blocks[0] & blocks[1] and not blocks[1] & blocks[2] and not blocks[0] & blocks[2]
-    assert [sum(block < 250 for block in each) for each in blocks] == [200, 25, 25]
-    old = [movies.train, movies.validation, movies.test]
-    assert sorted(row for part in parts for row in part.rows) == sorted(row for part in old for row in part.rows)
-    assert set(again.test.rows) != set(movies.test.rows)
-    label_of = dict(zip(movies.train.rows, movies.train.labels, strict=True))
-    assert all(label_of.get(row, label) == label for row, label in zip(again.test.rows, again.test.labels, strict=True))
 
 
 @pytest.mark.filterwarnings("ignore:Mean of empty slice", "ignore:invalid value")  # the model that is never wrong
@@ -142,17 +108,3 @@ def test_padding_changes_nothing_for_models_that_no_lab_trains(name):
         ]
     torch.testing.assert_close(together, torch.cat(alone), atol=1e-6, rtol=0)
     assert weights[~mask].abs().max() == 0 and torch.allclose(weights.sum(dim=1), torch.ones(3))
-
-
-@pytest.mark.parametrize("twin", ["attention pooling of the course", "class of lab 5"])
-def test_constant_queries_are_those_of_the_course_and_of_lab_5(twin):
-    torch.manual_seed(0)
-    if twin == "class of lab 5":
-        ours, other = table_runs.ConstantQueries(50, 2), lab_code.taught(lab_code.find(5))["ConstantQueries"](50, 2)
-    else:
-        ours, other = table_runs.ConstantQueries(50, 1), table_runs.model.AttentionPooling(50)
-    other.load_state_dict(ours.state_dict())
-    ids = torch.randint(2, 50, (3, 9))
-    mask = torch.arange(9) < torch.tensor([9, 5, 2])[:, None]
-    for one, two in zip(ours.eval()(ids, mask), other.eval()(ids, mask), strict=True):
-        torch.testing.assert_close(one, two)

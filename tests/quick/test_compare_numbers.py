@@ -1,14 +1,9 @@
-"""Claims about the comparison of stored and computed outputs: what is rounding, and what is red.
+"""Claims about the comparison of stored and computed outputs: what is rounding, and what is red."""
 
-Faults are planted in texts, and once through nbval itself, in notebooks of two cells.
-"""
-
-import importlib.metadata
 import json
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import compare_numbers
 import nbformat
@@ -17,14 +12,12 @@ from compare_numbers import difference
 
 from shared import figures
 
-ROOT = Path(__file__).resolve().parents[2]
 WEIGHTS = """weights
 tensor([[0.1551, 0.2104, 0.2059, 0.1413, 0.1074, 0.1799],
         [0.1500, 0.2264, 0.2199, 0.1311, 0.0906, 0.1820],
         [0.1503, 0.2256, 0.2192, 0.1315, 0.0914, 0.1819],
         [0.1591, 0.1994, 0.1962, 0.1477, 0.1206, 0.1769]])
 """
-ROW = "        [0.1503, 0.2256, 0.2192, 0.1315, 0.0914, 0.1819],\n"
 
 
 def changed(text, old, new, kind="text"):
@@ -39,15 +32,12 @@ def changed(text, old, new, kind="text"):
     ("stored", "computed"),
     [
         ("0.2264", "0.2265"),
-        ("0.9999", "1.0000"),
         ("9.99", "10.00"),
         ("-0.0001", "0.0000"),
         ("\u22120.01", "0.00"),
-        ("+0.002 ± 0.013", "+0.003 ± 0.013"),
         ("-0.000 and", "+0.000 and"),
         ("9.99e-05", "1.00e-04"),
         ("12,345.6", "12,345.7"),
-        ("a share of .85", "a share of .86"),
         ("[[ 0.00, 1.00]]", "[[-0.01, 1.00]]"),
         ("  9.9999 of", " 10.0000 of"),
     ],
@@ -61,29 +51,18 @@ def test_one_unit_in_the_last_printed_place_is_rounding(stored, computed):
     ("stored", "computed"),
     [
         ("0.2264", "0.2266"),
-        ("0.2264", "0.2274"),
         ("0.2264", "1.2264"),
         ("1.50", "1.5"),
-        ("1.50", "1.500"),
         ("0.0010", "1.0e-3"),
         ("+0.001", "0.001"),
-        ("0.001", "0.001 "),
         ("  0.10", "   0.10"),
-        ("1.0e-05", "1.0e-04"),
         ("0.5", "nan"),
-        ("0.5", "inf"),
-        ("0.5", "half"),
         ("0.5 is right", "0.5 is wrong"),
         ("0.5\nTrue", "0.5"),
-        ("0.5", "0.5, 0.5"),
         ("200 of 200", "199 of 200"),
-        ("epoch 3", "epoch 4"),
         ("(2, 11)", "(2, 12)"),
         ("7,572 reviews", "7,573 reviews"),
-        ("91% sure", "92% sure"),
         ("torch 2.13.0", "torch 2.13.1"),
-        ("2026.11.20", "2026.11.21"),
-        ("SHA-256 0.1a", "SHA-256 0.2a"),
     ],
 )
 def test_more_than_that_and_every_other_change_is_red(stored, computed):
@@ -96,115 +75,75 @@ def test_a_number_that_went_wrong_is_named_with_its_place():
     assert "printed number, 8 of 24" in found and "stored 0.2264, computed 0.2274" in found
 
 
-def test_a_swapped_row_or_a_missing_one_is_red():
-    other = "        [0.1500, 0.2264, 0.2199, 0.1311, 0.0906, 0.1820],\n"
-    assert "stored" in changed(WEIGHTS, other + ROW, ROW + other)
-    assert changed(WEIGHTS, ROW, "")
-
-
 def test_one_number_in_twenty_may_be_rounded_otherwise_and_no_more():
     assert changed(WEIGHTS, "0.2264", "0.2265") == ""
     two = WEIGHTS.replace("0.2264", "0.2265").replace("0.1591", "0.1590")
     assert "2 of 24 printed numbers differ" in difference("text", WEIGHTS, two)
-    assert "stored 0.2264, computed 0.2265" in difference("text", WEIGHTS, two)
     assert difference("text", WEIGHTS * 2, two + WEIGHTS) == "", "two of 48 are less than 5 %"
     assert difference("text", "0.1 and 0.2", "0.1 and 0.3") == "", "one number alone is never too many"
-    assert difference("text", "0.1 and 0.2", "0.2 and 0.3")
 
 
 def test_a_table_of_html_is_printed_numbers():
     table = '<table class="t1"><tr><th>k = 8</th><td>0.55</td><td>16</td></tr></table>'
     assert changed(table, "0.55", "0.56", "text/html") == ""
-    for old, new in (("0.55", "0.57"), (">16<", ">17<"), ("k = 8", "k = 9"), ("t1", "t2"), ("td>1", "th>1")):
+    for old, new in (("0.55", "0.57"), (">16<", ">17<"), ("k = 8", "k = 9"), ("t1", "t2")):
         assert changed(table, old, new, "text/html"), (old, new)
 
 
 # --- numbers behind a picture ------------------------------------------------------------------------------------
 
+NUMBERS = [[0.296112, 0.25, -0.0739725], [1.516562, 0.0, 2.5]]
+
 
 def walk_of(numbers):
-    data = json.dumps({"words": ["a > b", "0.5"], "W_query": numbers, "follow": 1, "style": "p { margin: 0.5em }"})
+    data = json.dumps({"words": ["a > b", "0.5"], "W_query": numbers, "follow": 1})
     return f"<div data-walk='{data}'>0.25</div><script>const a = 0.25;</script>"
-
-
-NUMBERS = [[0.296112, 0.25, -0.0739725], [1.516562, 0.0, 2.5]]
 
 
 def test_a_weight_behind_a_picture_may_move_by_a_hundred_thousandth_of_the_largest():
     near = [[0.296122, 0.25, -0.0739725], [1.516562, -0.000002, 2.50002]]
     assert difference("text/html", walk_of(NUMBERS), walk_of(near)) == ""
-
-
-@pytest.mark.parametrize("factor", [1.05, 0.95, 1.001, -1])
-@pytest.mark.parametrize("place", [(0, 0), (0, 1), (0, 2), (1, 2)])
-def test_a_weight_behind_a_picture_that_is_off_by_five_per_cent_is_red(place, factor):
-    far = json.loads(json.dumps(NUMBERS))
-    far[place[0]][place[1]] = round(far[place[0]][place[1]] * factor, 6)
-    found = difference("text/html", walk_of(NUMBERS), walk_of(far))
-    assert "data-walk W_query behind the picture" in found and f"computed {far[place[0]][place[1]]}" in found
+    for factor in (1.05, 1.001, -1):
+        far = [NUMBERS[0], [1.516562, 0.0, 2.5 * factor]]
+        assert "W_query behind the picture" in difference("text/html", walk_of(NUMBERS), walk_of(far))
 
 
 @pytest.mark.parametrize(
     ("old", "new"),
     [
         ('"follow": 1', '"follow": 2'),
-        ('"follow": 1', '"follow": null'),
-        ('"follow": 1', '"follow": true'),
         ("a > b", "a < b"),
-        ('"0.5"', '"0.6"'),
-        ("0.5em", "0.6em"),
         ("a = 0.25", "a = 0.26"),
         ("2.5]", "2.5, 2.5]"),
-        ("2.5]", '"2.5"]'),
         ("2.5]", "NaN]"),
         ("W_query", "W_key"),
     ],
 )
-def test_words_keys_sizes_scripts_and_styles_are_compared_to_the_letter(old, new):
+def test_words_keys_sizes_and_scripts_are_compared_to_the_letter(old, new):
     assert changed(walk_of(NUMBERS), old, new, "text/html")
 
 
-def test_whole_floats_behind_a_picture_are_exact_and_rounded_ones_may_move_by_one():
-    one_hot = walk_of([[0.0, 1.0], [1.0, 0.0]])
-    assert difference("text/html", one_hot, one_hot.replace("[1.0, 0.0]", "[0.0, 0.0]"))
-    thousandths = '<div data-heads=\'{"weights":[[15,985],[500,500]],"head":3}\'></div>'
-    assert changed(thousandths, "15,985", "14,986", "text/html") == ""
-    assert changed(thousandths, "15,985", "13,987", "text/html")
-    assert changed(thousandths, "3}", "4}", "text/html")
-
-
 def test_coordinates_may_move_by_one_unit_and_sizes_that_are_whole_not_at_all():
-    drawn = (
-        '<svg width="131.3" aria-label="share 0.46"><rect x="47.3" y="44" opacity="0.05" rx="4" fill="#c04a00"/></svg>'
-    )
-    for old, new in (("47.3", "47.4"), ("131.3", "131.2"), ("0.05", "0.06"), ("0.46", "0.47")):
+    drawn = '<svg width="131.3" aria-label="share 0.46"><rect x="47.3" y="44" rx="4" fill="#c04a00"/></svg>'
+    for old, new in (("47.3", "47.4"), ("131.3", "131.2"), ("0.46", "0.47")):
         assert changed(drawn, old, new, "text/html") == "", (old, new)
-    for old, new in (("47.3", "47.5"), ('rx="4"', 'rx="5"'), ("44", "45"), ("0.05", "0.07"), ("c04a00", "c04a01")):
+    for old, new in (("47.3", "47.5"), ('rx="4"', 'rx="5"'), ("c04a00", "c04a01"), ("0.46", "0.48")):
         assert changed(drawn, old, new, "text/html"), (old, new)
-    assert changed(drawn, "0.46", "0.48", "text/html")
 
 
-def test_pictures_of_the_course_are_read_as_numbers():
-    """A cell of a matrix moves by five per cent: red, in the drawn number or in its shade."""
+def test_a_cell_of_a_drawn_matrix_that_is_off_by_five_per_cent_is_red():
     values = [[0.2264, 0.75], [1.0, 0.5]]
     drawn = figures.Matrix(values, "weights", "weight")._repr_html_()
-    kinds = {kind for kind, _ in compare_numbers.pieces("text/html", drawn)}
-    assert {"printed number", "x", "width", "fill-opacity"} <= kinds
     values[1][0] *= 0.95
     assert difference("text/html", drawn, figures.Matrix(values, "weights", "weight")._repr_html_())
 
 
 # --- in nbval ----------------------------------------------------------------------------------------------------
 
-
-def test_nbval_is_the_version_whose_method_is_wrapped():
-    assert importlib.metadata.version("nbval") == "0.11.0", "try this file with the new version, then raise this one"
-
-
 LOSS, WARNING = "print('loss 0.1234, 7 epochs')", "import sys; print('warned 0.1234', file=sys.stderr)"
 # The cells of a stored notebook: the source, the stored output, and the words about it in a report; none where it is
 # green. The last one was never executed.
-PLANTED = [
+STORED = [
     (LOSS, ("stdout", "loss 0.1235, 7 epochs\n"), ""),
     (LOSS, ("stdout", "loss 0.1236, 7 epochs\n"), "stored 0.1236, computed 0.1234"),
     (LOSS, ("stdout", "loss 0.1234, 8 epochs\n"), "stored '8 epochs\\n', computed '7 epochs\\n'"),
@@ -213,18 +152,18 @@ PLANTED = [
 ]
 
 
-def test_nbval_turns_red_on_each_planted_fault_alone_says_what_to_do_and_pytest_warns_of_nothing(tmp_path):
+def test_nbval_turns_red_on_each_difference_alone_and_says_what_to_do(tmp_path):
     notebook = nbformat.v4.new_notebook()
-    for count, (source, output, _) in enumerate(PLANTED, start=1):
+    for count, (source, output, _) in enumerate(STORED, start=1):
         stream = [nbformat.v4.new_output("stream", name=output[0], text=output[1])] if output else []
         cell = nbformat.v4.new_code_cell(source, outputs=stream, execution_count=count if output else None)
         notebook.cells.append(cell)
-    nbformat.write(notebook, tmp_path / "02_planted.ipynb")
+    nbformat.write(notebook, tmp_path / "02_stored.ipynb")
     options = "-q --nbval --nbval-current-env -n1 -p no:cacheprovider".split()  # in a worker, as in `make test`
-    command = [sys.executable, compare_numbers.__file__, *options, "02_planted.ipynb"]
+    command = [sys.executable, compare_numbers.__file__, *options, "02_stored.ipynb"]
     report = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300).stdout
-    red = [int(cell) for cell in re.findall(r"(?m)^FAILED 02_planted.ipynb::Cell (\d+)", report)]
-    assert red == [cell for cell, (*_, words) in enumerate(PLANTED) if words], report
-    for *_, words in PLANTED:
+    red = [int(cell) for cell in re.findall(r"(?m)^FAILED 02_stored.ipynb::Cell (\d+)", report)]
+    assert red == [cell for cell, (*_, words) in enumerate(STORED) if words], report
+    for *_, words in STORED:
         assert words in report
-    assert "make labs LAB=02" in report and "warning" not in report, report
+    assert "make labs LAB=02" in report

@@ -1,13 +1,10 @@
 """Claims about reviews, tokens, vocabulary, examples and batches."""
 
-import time
 from collections import Counter
 
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from shared import reviews
 from shared.data import (
@@ -73,19 +70,6 @@ def test_neighbouring_rows_stay_in_one_split(movies):
             assert block_split.setdefault((label, row // 50), name) == name
 
 
-def test_no_html_is_left_in_a_review(movies):
-    assert not any("<br" in text for text in movies.train.texts)
-
-
-@pytest.mark.parametrize(
-    ("source", "scale", "message"),
-    [("imdb", "quick", "accepts movies or yelp"), ("movies", "big", "accepts quick or full")],
-)
-def test_an_unknown_source_or_scale_is_named_with_what_is_accepted(source, scale, message):
-    with pytest.raises(ValueError, match=message):
-        load_reviews(source, scale)
-
-
 def test_starting_a_lab_reads_the_switches_and_takes_one_thread(monkeypatch):
     threads = torch.get_num_threads()
     monkeypatch.setenv("LAB_DATA", "yelp")
@@ -97,22 +81,6 @@ def test_starting_a_lab_reads_the_switches_and_takes_one_thread(monkeypatch):
         start_lab()
 
 
-@pytest.mark.parametrize(
-    ("texts", "labels", "error", "message"),
-    [
-        (["good"], [1, 0], ValueError, "1 texts and 2 labels"),
-        ([], [], ValueError, "holds no reviews"),
-        (["good"], [2], ValueError, "row 0 is 2"),
-        (["good"], [float("nan")], ValueError, "row 0 is nan"),
-        (["good", None], [1, 0], TypeError, "row 1 is NoneType"),
-        ([b"good"], [1], TypeError, "decode it first"),
-    ],
-)
-def test_bad_reviews_are_refused_with_a_sentence(texts, labels, error, message):
-    with pytest.raises(error, match=message):
-        tokenized(texts, labels)
-
-
 # --- tokens and ids ----------------------------------------------------------------------------------------------
 
 
@@ -120,26 +88,15 @@ def test_tags_digits_and_accents_separate_words():
     assert tokenize("It's<br />SO good, 10/10! Café <3 you & 4 > 2") == (["it", "s", "so", "good", "caf", "you"])
 
 
-def test_tags_that_never_close_cost_no_time():
-    text = "a>b" + " <a" * 100_000
-    start = time.process_time()
-    assert tokenize(text) == ["a", "b"] + ["a"] * 100_000
-    assert time.process_time() - start < 2, "each open tag is searched to the end of the text"
-
-
-@settings(max_examples=50, deadline=None, derandomize=True)
-@given(
-    st.lists(st.text(max_size=40) | st.text("ab <>", max_size=20), min_size=1, max_size=12),
-    st.sampled_from([1000, 2]),
-)
-def test_tokenising_all_texts_equals_tokenising_each(texts, at_a_time):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(reviews, "TEXTS_PER_CHUNK", at_a_time)
-        split = tokenized(texts, [0] * len(texts))
+@pytest.mark.parametrize("at_a_time", [1000, 2])
+def test_tokenizing_all_texts_equals_tokenizing_each(monkeypatch, at_a_time):
+    monkeypatch.setattr(reviews, "TEXTS_PER_CHUNK", at_a_time)
+    texts = [*TEXTS, "", " \n", "a<b>c< d > e</p >", "\ud800 x", "\u212a \u0130", "a>b" + " <a" * 1000]
+    split = tokenized(texts, [0] * len(texts))
     assert len(set(split.words)) == len(split.words)
-    for place, text in enumerate(texts):
-        assert [split.words[i] for i in split[place]] == tokenize(text)
-        assert split.lengths[place] == len(tokenize(text))
+    for row, text in enumerate(texts):
+        assert [split.words[i] for i in split[row]] == tokenize(text)
+        assert split.lengths[row] == len(tokenize(text))
 
 
 def test_the_vocabulary_holds_words_seen_twice_the_most_frequent_first(small):
@@ -163,32 +120,6 @@ def test_a_text_without_a_known_word_is_left_out(small):
     _, vocabulary, _ = small
     encoded = encode(tokenized(["good", "zzz zzz", "", "film"], [1, 0, 0, 1]), vocabulary)
     assert encoded.labels.tolist() == [1, 1] and encoded[1].tolist() == [vocabulary.id("film")]
-    with pytest.raises(ValueError, match="None of the 1 texts"):
-        encode(tokenized(["zzz"], [1]), vocabulary)
-
-
-def test_reviews_are_taken_by_number_from_either_end_or_by_a_mask_and_cut(small):
-    split, _, _ = small
-    for rows in ([4, 1], np.array([-1, 1]), torch.tensor([4, 1])):
-        taken = split.select(rows, 2)
-        assert [row.tolist() for row in taken] == [split[4][:2].tolist(), split[-4][:2].tolist()]
-        assert (taken.texts, taken.labels.tolist()) == ([TEXTS[4], TEXTS[1]], [1, 0])
-        assert taken.rows.tolist() == [4, 1]
-    assert split.select(split.labels == 0).texts == [TEXTS[1], TEXTS[3]]
-
-
-@pytest.mark.parametrize(
-    ("rows", "cut", "error", "message"),
-    [
-        ([], None, ValueError, "holds no review"),
-        ([0], 0, ValueError, "max_tokens is 0; it accepts 1 or more"),
-        ([0], -1, ValueError, "max_tokens is -1; it accepts 1 or more"),
-        ([5], None, IndexError, "index 5 is out of bounds for axis 0 with size 5"),
-    ],
-)
-def test_reviews_that_cannot_be_taken_are_refused_with_a_sentence(small, rows, cut, error, message):
-    with pytest.raises(error, match=message):
-        small[0].select(rows, cut)
 
 
 # --- examples and batches ----------------------------------------------------------------------------------------
@@ -221,13 +152,6 @@ def test_every_other_review_is_an_equally_likely_distractor():
     assert len(drawn) == 8 * 7
     assert all(own != other for own, other in drawn)
     assert min(drawn.values()) > 60 and max(drawn.values()) < 145  # 100 expected
-
-
-def test_the_same_seed_draws_the_same_distractors(small):
-    _, _, encoded = small
-    draws = [distracted_examples(encoded, seed).distractor.tolist() for seed in (1, 1, 2, 3, 4)]
-    assert draws[0] == draws[1]
-    assert len({tuple(draw) for draw in draws}) > 1
 
 
 def test_the_mark_stands_before_the_review_that_counts(small):
@@ -268,24 +192,29 @@ def test_batches_hold_every_example_once_and_gather_similar_lengths(movies):
         assert (batch.labels.numpy() == examples.labels[batch.rows]).all()
     assert sorted(np.concatenate(seen)) == list(range(len(examples)))
     assert real / places > 0.9  # random batches would be more than half padding
-    again = [batch.rows for batch in batches(examples, 64, seed=1)]
-    assert all((one == two).all() for one, two in zip(seen, again, strict=True))
-    assert not all(
-        (one == two).all() for one, two in zip(seen, [b.rows for b in batches(examples, 64, seed=2)], strict=True)
-    )
+    one, again, two = ([batch.rows.tolist() for batch in batches(examples, 64, seed)] for seed in (1, 1, 2))
+    assert one == again != two
 
 
-def test_bad_examples_and_batches_are_refused_with_a_sentence(small):
-    split, vocabulary, encoded = small
-    with pytest.raises(ValueError, match="batch_size is 0"):
-        next(batches(plain_examples(encoded), 0))
-    one = encode(tokenized(["good film"], [1]), vocabulary)
-    with pytest.raises(ValueError, match="this one holds 1"):
-        distracted_examples(one, seed=0)
-    with pytest.raises(ValueError, match="no <MARK>"):
-        marked_examples(encoded, build_vocabulary(split), seed=0)
-    with pytest.raises(ValueError, match="same reviews"):
-        plain_examples(encoded) + plain_examples(one)
-    encoded.ids[0] = 10_000
-    with pytest.raises(ValueError, match="vocabulary of the model"):
-        next(batches(plain_examples(encoded)))
+@pytest.mark.parametrize(
+    ("call", "error", "word"),
+    [
+        (lambda split, encoded: load_reviews("imdb"), ValueError, "yelp"),
+        (lambda split, encoded: load_reviews("movies", "big"), ValueError, "quick"),
+        (lambda split, encoded: tokenized(["good"], [1, 0]), ValueError, "2 labels"),
+        (lambda split, encoded: tokenized([], []), ValueError, "no reviews"),
+        (lambda split, encoded: tokenized(["good"], [2]), ValueError, "row 0"),
+        (lambda split, encoded: tokenized(["good", None], [1, 0]), TypeError, "row 1"),
+        (lambda split, encoded: split.select([]), ValueError, "no review"),
+        (lambda split, encoded: split.select([0], 0), ValueError, "max_tokens"),
+        (lambda split, encoded: next(batches(plain_examples(encoded), 0)), ValueError, "batch_size"),
+        (lambda split, encoded: distracted_examples(encode(split.select([0]), build_vocabulary(split)), 0),
+         ValueError, "holds 1"),
+        (lambda split, encoded: marked_examples(encoded, build_vocabulary(split), 0), ValueError, "<MARK>"),
+        (lambda split, encoded: encode(tokenized(["zzz"], [1]), build_vocabulary(split)), ValueError, "None"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_read_encoded_or_batched_is_refused(small, call, error, word):
+    split, _, encoded = small
+    with pytest.raises(error, match=word):
+        call(split, encoded)

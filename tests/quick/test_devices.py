@@ -84,12 +84,6 @@ def test_no_layer_makes_a_tensor_on_the_default_device(name):
         assert tensor is None or (tensor.device.type == "cpu" and tensor.isfinite().all())
 
 
-def test_masks_follow_their_device():
-    scores = torch.zeros(2, 4, 4, device="meta")
-    assert model.masked_softmax(scores, MASK.to("meta")[:, None]).is_meta
-    assert model.causal_mask(4, device="meta").is_meta
-
-
 @pytest.mark.parametrize("name", ["self-attention", "encoder"])
 def test_training_and_measuring_stay_on_the_device_that_was_asked_for(name):
     source = torchrun_training.reviews()

@@ -3,13 +3,11 @@
 import ast
 import re
 import subprocess
-from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
 
 ROOT = next(folder for folder in Path(__file__).resolve().parents if (folder / "Makefile").exists())
-GIVEN = "tests/labs/your_journey.json"  # the published figures of lab 6
 
 
 def imported(path: Path) -> set[str]:
@@ -38,15 +36,6 @@ def test_imports_run_one_way(folder, forbidden):
     for path in ROOT.glob(f"{folder}/**/*.py"):
         found = imported(path) & (forbidden | scripts)
         assert not found, f"{path.relative_to(ROOT)} imports {', '.join(sorted(found))}"
-
-
-def test_whatever_is_made_is_told_by_its_name_and_stands_in_the_table_of_contributing():
-    files = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
-    made = [name for name in files if name.endswith((".ipynb", ".json", ".mo", ".safetensors"))]
-    table = (ROOT / "CONTRIBUTING.md").read_text().partition("| Made |")[2]
-    told = [name for row in re.findall(r"(?m)^\| (`.*?) \|", table) for name in re.findall("`(.+?)`", row)]
-    unknown = [name for name in made if name != GIVEN and not any(fnmatch(name, known) for known in told)]
-    assert not unknown, f"Say in CONTRIBUTING.md what makes {', '.join(unknown)}."
 
 
 def test_what_contributing_names_is_there():

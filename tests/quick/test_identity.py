@@ -17,10 +17,7 @@ OURS = "https://github.com/someone/their-course"
         ("OWNER", "https://github.com/someone/their-course", OURS),
         ("OWNER", "https://name:secret@github.com/someone/their-course.git", OURS),
         ("OWNER", "git@github.com:someone/their-course.git", OURS),
-        ("OWNER", "ssh://git@github.com/someone/their-course/", OURS),
         ("OWNER", "/srv/git/github.com/someone/their-course", None),
-        ("OWNER", "file:///srv/github.com/someone/their-course.git", None),
-        ("OWNER", "https://github.com.example.org/someone/their-course", None),
         ("OWNER", "https://gitlab.com/someone/their-course", None),
     ],
 )

@@ -1,36 +1,35 @@
-"""Masks and ids that no model takes are refused with a sentence. What models compute: test_attention_by_loops.py."""
+"""Masks, ids and features that no model takes are refused, with a word of what was wrong."""
 
 import pytest
 import torch
 
-from shared.model import MAX_TOKENS, TokenFeatures, masked_softmax
+from shared.model import MAX_TOKENS, MultiHeadSelfAttention, TokenFeatures, causal_mask, masked_softmax
 
-VOCABULARY = 30
+FEATURES, LAST_ALONE = torch.randn(2, 5, 4), torch.zeros(5, 5, dtype=torch.bool).index_fill(1, torch.tensor(4), True)
 
 
-@pytest.mark.parametrize(
-    ("mask", "error", "message"),
-    [
-        (torch.ones(2, 3), TypeError, "torch.float32; it must be torch.bool"),
-        (torch.ones(4, dtype=torch.bool), ValueError, r"shape \(4,\); it must broadcast to \(2, 3\)"),
-        (torch.ones(5, 2, 3, dtype=torch.bool), ValueError, "must broadcast"),
-    ],
-)
-def test_a_mask_of_the_wrong_kind_or_shape_is_refused(mask, error, message):
-    with pytest.raises(error, match=message):
-        masked_softmax(torch.zeros(2, 3), mask)
+def heads(**masks):
+    return MultiHeadSelfAttention(4, 2)(FEATURES, **masks)
 
 
 @pytest.mark.parametrize(
-    ("ids", "error", "message"),
+    ("call", "error", "word"),
     [
-        (torch.full((1, 3), VOCABULARY), ValueError, "ids run from 30 to 30; the vocabulary has ids 0 to 29"),
-        (torch.full((1, 3), -1), ValueError, "ids run from -1 to -1"),
-        (torch.zeros((1, MAX_TOKENS + 1), dtype=torch.long), ValueError, "positions reach to"),
-        (torch.zeros((1, 3)), TypeError, "give integers"),
-        (torch.zeros(3, dtype=torch.long), TypeError, r"\(batch, tokens\)"),
+        (lambda: masked_softmax(torch.zeros(2, 3), torch.ones(2, 3)), TypeError, "bool"),
+        (lambda: masked_softmax(torch.zeros(2, 3), torch.ones(5, 2, 3, dtype=torch.bool)), ValueError, "shape"),
+        (lambda: TokenFeatures(30)(torch.full((1, 3), 30)), ValueError, "0 to 29"),
+        (lambda: TokenFeatures(30)(torch.zeros((1, MAX_TOKENS + 1), dtype=torch.long)), ValueError, "positions"),
+        (lambda: TokenFeatures(30)(torch.zeros((1, 3))), TypeError, "integers"),
+        (lambda: MultiHeadSelfAttention(9, 2), ValueError, r"\[1, 3, 9\]"),
+        (lambda: MultiHeadSelfAttention(4, 2)(torch.randn(3, 4)), ValueError, "batch"),
+        (lambda: heads(mask=torch.ones(2, 5)), TypeError, "bool"),
+        (lambda: heads(mask=torch.ones(5, 2, dtype=torch.bool)), ValueError, r"\(2, 5\)"),
+        (lambda: heads(attention_mask=causal_mask(6)), ValueError, r"\(5, 5\) or \(2, 5, 5\)"),
+        (lambda: heads(attention_mask=causal_mask(5) & ~torch.eye(5, dtype=torch.bool)), ValueError, "token 0"),
+        (lambda: heads(mask=torch.arange(5) < torch.tensor([[5], [4]]), attention_mask=LAST_ALONE),
+         ValueError, "text 1"),
     ],
-)
-def test_bad_ids_are_refused_with_a_sentence(ids, error, message):
-    with pytest.raises(error, match=message):
-        TokenFeatures(VOCABULARY)(ids)
+)  # fmt: skip
+def test_what_no_layer_takes_is_refused(call, error, word):
+    with pytest.raises(error, match=word):
+        call()

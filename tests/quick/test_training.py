@@ -10,11 +10,11 @@ import torch
 import torchrun_training
 from torch import nn
 
-from shared.data import Settings, examples_with_distractors, plain_examples
+from shared.data import examples_with_distractors, plain_examples
 from shared.language_model import LanguageModel
 from shared.model import AttentionPooling, MeanPooling
 from shared.statistics import mean_and_interval
-from shared.training import Recipe, evaluate, fit, recipe_for
+from shared.training import Recipe, evaluate, fit
 
 RECIPE = Recipe(epochs=3, learning_rate=0.05, batch_size=16)
 
@@ -60,17 +60,6 @@ def test_the_weights_kept_are_those_of_the_best_epoch(reviews):
     assert evaluate(model, validation).loss == pytest.approx(best["validation_loss"], abs=1e-6)
 
 
-def test_stopping_by_keyboard_keeps_the_epochs_done(reviews, capsys):
-    def training(epoch):
-        if epoch == 3:
-            raise KeyboardInterrupt
-        return plain_examples(reviews)
-
-    history = fit(made_model(reviews), training, plain_examples(reviews), RECIPE)
-    assert len(history.epochs) == 2 and history.best_epoch in (1, 2)
-    assert "after 2 of 3 epochs" in capsys.readouterr().out
-
-
 def test_a_language_model_trains_with_its_own_loss_and_examples():
     """Examples of another kind: windows of a text that counts to seven again and again, and what comes next."""
     text = torch.arange(700) % 7
@@ -96,12 +85,6 @@ def test_a_language_model_trains_with_its_own_loss_and_examples():
     history = fit(net, lambda epoch: Windows(), Windows(), replace(RECIPE, epochs=4), loss=next_word_loss)
     assert history.epochs[0]["train_loss"] > 0.5 and history.epochs[-1]["validation_loss"] < 0.1
     assert history.epochs[-1]["validation_accuracy"] > 0.95
-
-
-@pytest.mark.parametrize("wrong", [{"epochs": 0}, {"batch_size": 0}, {"learning_rate": 0.0}])
-def test_a_recipe_that_trains_nothing_is_refused(wrong):
-    with pytest.raises(ValueError, match="1 epoch or more"):
-        replace(RECIPE, **wrong)
 
 
 def test_a_loss_that_is_not_a_number_stops_the_run_with_a_reason(reviews):
@@ -138,8 +121,3 @@ def test_the_interval_is_students():
     assert half == pytest.approx(4.3027 / np.sqrt(3), abs=1e-3)  # t(.975, 2) = 4.3027
     with pytest.raises(ValueError, match="two runs or more; 1 given"):
         mean_and_interval([1.0])
-
-
-def test_only_yelp_at_class_size_is_trained_with_the_class_recipe():
-    assert recipe_for(Settings("yelp", "full")) == Recipe(20, 0.001, 1024)
-    assert recipe_for(Settings("movies", "full")) == recipe_for(Settings("yelp", "quick"))

@@ -16,56 +16,43 @@ def test_the_same_arrays_give_the_same_bytes():
     assert repr(first) == "Walk through self-attention: 2 words, 3 features, 1 head(s)"
 
 
+ONES = {"words": ["a", "b"], "features": torch.ones(2, 3)} | dict.fromkeys(
+    ("W_query", "W_key", "W_value"), torch.ones(3, 2)
+)
+
+
 @pytest.mark.parametrize(
-    ("change", "sentence"),
+    ("change", "word"),
     [
-        ({"words": []}, "no words"),
-        ({"words": "a b"}, "one string"),
-        ({"words": ["a", 3]}, "not text"),
-        ({"words": ["a", " "]}, "blank"),
-        ({"words": ["a", "b", "c"]}, "2 rows for 3 words"),
-        ({"features": [[1.0, float("nan"), 0.0]] * 2}, "features holds nan"),
-        ({"features": [[1.0], [1.0, 2.0]]}, "as many in each row"),
-        ({"features": [1.0, 2.0]}, "give a matrix"),
-        ({"W_query": torch.ones(2, 3)}, r"W_query has shape \(2, 3\).*3 rows"),
-        ({"convention": "Wx"}, "3 columns"),
-        ({"convention": "up"}, "convention is 'up'"),
-        ({"W_key": torch.ones(3, 4)}, "queries would be 2 wide and keys 4"),
-        ({"num_heads": 3}, "num_heads=3 does not divide the 2"),
-        ({"num_heads": 0}, "num_heads=0"),
-        ({"W_output": torch.ones(3, 2)}, "W_output has shape"),
-        ({"follow": "cat"}, "choose one of a, b"),
-        ({"follow": 2}, "choose 0 to 1"),
-        ({"follow": None}, "choose 0 to 1"),
-        ({"mask": [1, 1]}, "give bools"),
-        ({"mask": [[True, False], [False, False]]}, "leaves word 1 nothing"),
-        ({"mask": [True, True], "vocabulary": {"a": [1, 2, 3]}}, "a mask fits one sentence"),
-        ({"vocabulary": {}}, "vocabulary is empty"),
-        ({"vocabulary": {"a": [1, 2]}}, "'a' are 2 numbers"),
+        ({"words": []}, "words"),
+        ({"words": "a b"}, "string"),
+        ({"words": ["a", "b", "c"]}, "3 words"),
+        ({"features": [[1.0, float("nan"), 0.0]] * 2}, "nan"),
+        ({"W_query": torch.ones(2, 3)}, "W_query"),
+        ({"convention": "up"}, "convention"),
+        ({"W_key": torch.ones(3, 4)}, "keys"),
+        ({"num_heads": 3}, "num_heads"),
+        ({"follow": 2}, "0 to 1"),
+        ({"mask": [[True, False], [False, False]]}, "mask|nothing"),
+        ({"vocabulary": {"a": [1, 2]}}, "'a'"),
     ],
     ids=str,
 )
-def test_what_the_walk_cannot_show_is_refused_with_a_sentence(change, sentence):
-    ones = {name: torch.ones(3, 2) for name in ("W_query", "W_key", "W_value")}
-    arguments = {"words": ["a", "b"], "features": torch.ones(2, 3)} | ones | change
-    with pytest.raises((ValueError, TypeError), match=sentence):
-        walk(**arguments)
+def test_what_the_walk_cannot_show_is_refused(change, word):
+    with pytest.raises((ValueError, TypeError), match=word):
+        walk(**(ONES | change))
 
 
 @pytest.mark.parametrize(
-    ("words", "weights", "options", "sentence"),
+    ("words", "weights", "options", "word"),
     [
-        (WORDS, MAPS[0], {}, "give (layers, heads, 7, 7), one map a head. Take the batch axis off"),
-        (WORDS[:3], MAPS, {}, "for 3 words give (layers, heads, 3, 3)"),
-        (WORDS, 2 * MAPS, {}, "The weights are no shares"),
-        (WORDS, MAPS * torch.nan, {}, "The weights are no shares"),
-        (WORDS, MAPS, {"layer": 3}, "layer=3 is not there; layers run from 0 to 2"),
-        (WORDS, MAPS, {"head": -1}, "head=-1 is not there; heads run from 0 to 3"),
-        (WORDS, MAPS, {"follow": "cat"}, "follow='cat' is not in the sentence"),
-        ([], torch.ones(1, 1, 1, 1), {}, "there are no words"),
+        (WORDS, MAPS[0], {}, "layers"),
+        (WORDS[:3], MAPS, {}, "3 words"),
+        (WORDS, 2 * MAPS, {}, "shares"),
+        (WORDS, MAPS, {"layer": 3}, "layer=3"),
+        (WORDS, MAPS, {"follow": "cat"}, "cat"),
     ],
 )
-def test_what_the_heads_cannot_show_is_refused_with_a_sentence(words, weights, options, sentence):
-    with pytest.raises(ValueError) as raised:
+def test_what_the_heads_cannot_show_is_refused(words, weights, options, word):
+    with pytest.raises(ValueError, match=word):
         heads(words, weights, **options)
-    assert sentence in str(raised.value)

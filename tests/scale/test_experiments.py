@@ -69,10 +69,6 @@ def test_a_ratio_is_that_of_one_round_and_its_range_that_of_all():
     assert benchmark.compared(np.array([[50, 10], [60, 20]]), lower_is_better=False)["ratio"] == [4, 3, 5]
 
 
-def test_the_page_shows_the_stored_results():
-    assert benchmark.TABLES.read_text() == benchmark.tables(record.read(benchmark.RESULTS)), "run `make bench`"
-
-
 def test_a_script_that_was_stopped_runs_only_what_is_missing(tmp_path):
     path, calls = tmp_path / "some.json", []
 

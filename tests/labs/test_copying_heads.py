@@ -1,4 +1,4 @@
-"""Lab 14: the game is the one told, and nine heads can play it. The lab's own claims hold what it measures."""
+"""*Copying heads*: the game is the one told, and nine heads can play it. The lab's own claims hold what it measures."""
 
 import lab_code
 import pytest
@@ -8,7 +8,7 @@ import torch
 @pytest.fixture(scope="module")
 def names() -> dict:
     """What the lab defines up to its first training, and the texts that repeat."""
-    lab = lab_code.find(14)
+    lab = lab_code.find("copying_heads")
     return lab_code.taught(lab, "draw_repeating", names=lab_code.begun(lab, "train"))
 
 

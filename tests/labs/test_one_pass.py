@@ -1,4 +1,4 @@
-"""Lab 16: attention in blocks is attention, and its memory is counted right.
+"""*One pass*: attention in blocks is attention, and its memory is counted right.
 
 The lab's own cells hold what it does way back and with a cache against the plain layer, and the memory it takes.
 """
@@ -6,20 +6,19 @@ The lab's own cells hold what it does way back and with a cache against the plai
 import lab_code
 import pytest
 import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from torch.nn import functional as F
 
 from shared.language_model import LanguageModel
 from shared.measure import peak_bytes
 
-LAB = lab_code.taught(lab_code.find(16), "plain_attention", "attention_in_blocks", "cached_step")
+LAB = lab_code.taught(lab_code.find("one_pass"), "plain_attention", "attention_in_blocks", "cached_step")
 
 
-@settings(max_examples=40, deadline=None)
-@given(st.integers(1, 3), st.integers(1, 40), st.integers(1, 9), st.integers(1, 50), st.integers(0, 99))
-def test_blocks_give_what_the_plain_layer_and_pytorch_give_with_any_mask(batch, tokens, width, block, seed):
-    torch.manual_seed(seed)
+@pytest.mark.parametrize(
+    ("batch", "tokens", "width", "block"), [(1, 1, 1, 1), (2, 7, 3, 3), (3, 40, 9, 50), (2, 40, 4, 8), (1, 33, 5, 32)]
+)
+def test_blocks_give_what_the_plain_layer_and_pytorch_give_with_any_mask(batch, tokens, width, block):
+    torch.manual_seed(tokens)
     qkv = torch.randn(3, batch, tokens, width, dtype=torch.float64)
     mask = (torch.rand(batch, tokens, tokens) > 0.5) | torch.eye(tokens, dtype=torch.bool)
     ours = LAB["attention_in_blocks"](*qkv, mask, block)
@@ -65,6 +64,6 @@ def test_the_peak_counts_each_living_tensor_once_and_lets_go_of_the_dead():
 @pytest.mark.parametrize(
     ("block", "numbers"), [(8, 84 + 2 * 8), (24, 84 + 2 * 24), (64, 36 + 4 * 64), (256, 36 + 4 * 256)]
 )
-def test_the_peak_of_the_blocks_is_what_the_solution_of_16_4_says(block, numbers):
+def test_the_peak_of_the_blocks_is_what_the_lab_says(block, numbers):
     inputs = torch.randn(3, 1024, 16).unbind()
     assert peak_bytes(LAB["attention_in_blocks"], *inputs, block=block) == 4 * 1024 * numbers

@@ -1,4 +1,4 @@
-"""Lab 6: every number of the published example comes out of a cell that is compared."""
+"""*Your journey*: every number of the published example comes out of a cell that is compared."""
 
 import json
 import re
@@ -18,7 +18,7 @@ FIGURES = [(name, figure) for part in (REFERENCE, AFTER) for name, figure in par
 @pytest.fixture(scope="module")
 def printed() -> list[list[float]]:
     """The numbers that each cell prints, in their order; of a cell that is exempt from comparison, none."""
-    cells = notebooks.code_cells(notebooks.read(lab_code.find(6)))
+    cells = notebooks.code_cells(notebooks.read(lab_code.find("your_journey")))
     compared = [cell for cell in cells if "nbval-ignore-output" not in cell.metadata.get("tags", [])]
     texts = ["".join(output.get("text", "") for output in cell.outputs) for cell in compared]
     return [[float(number) for number in re.findall(r"-?\d+\.\d+", text)] for text in texts]
@@ -28,4 +28,4 @@ def printed() -> list[list[float]]:
 def test_the_lab_prints_each_figure_of_the_published_example(printed, name, figure):
     wanted = np.ravel(figure).tolist()
     found = [numbers[i : i + len(wanted)] for numbers in printed for i in range(len(numbers))]
-    assert wanted in found, f"no cell of lab 6 prints {name}: {wanted}"
+    assert wanted in found, f"no cell of the lab prints {name}: {wanted}"

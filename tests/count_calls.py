@@ -44,12 +44,12 @@ def edition(lab: Path, written: list[str]) -> nbformat.NotebookNode:
     return notebook
 
 
-def said(notebook: nbformat.NotebookNode) -> dict[str, str]:
+def shown(notebook: nbformat.NotebookNode) -> dict[str, str]:
     """Return what the cells of an executed notebook show as text, by their ids."""
     outputs = {cell.id: [output.get("data", {}) for output in cell.outputs] for cell in notebooks.code_cells(notebook)}
     return {id: "".join(data.get("text/plain", "") for data in found) for id, found in outputs.items()}
 
 
 def calls(notebook: nbformat.NotebookNode) -> dict[str, int]:
-    """Return how often what was planted was called, by exercise."""
+    """Return how often what the reader wrote was called, by exercise."""
     return json.loads(notebooks.code_cells(notebook)[-1].outputs[0].text)

@@ -227,6 +227,18 @@ def softmax_twice(scores, ids):
     return loss(scores.softmax(dim=2), ids)
 
 
+def classes_on_the_last_axis(scores, ids):
+    """`F.cross_entropy` takes the classes on axis 1, and here they are on the last. Flatten texts and positions, or
+    `transpose(1, 2)` the scores."""
+    return F.cross_entropy(scores[:, :-1], ids[:, 1:], ignore_index=0)
+
+
+def classes_reshaped(scores, ids):
+    """Reshaping mixes classes and positions. Bring the classes to axis 1 with `transpose(1, 2)`, or flatten texts and
+    positions."""
+    return F.cross_entropy(scores[:, :-1].reshape(len(ids), scores.shape[2], -1), ids[:, 1:], ignore_index=0)
+
+
 def summed(scores, ids):
     """The losses are summed. The exercise asks for their mean over the words that are not padding."""
     return loss(scores, ids, reduction="sum")
@@ -264,7 +276,7 @@ next_word_loss = Check(
     mistakes=[
         both_faults_left, not_shifted_padding_counted, shift_across_texts, padding_counted, not_shifted,
         shifted_backwards, shifted_around, softmax_twice, summed, divided_by_all_positions, mean_of_texts, not_averaged,
-        perplexity,
+        perplexity, classes_on_the_last_axis, classes_reshaped,
     ],
     section=WRITING,
     needs_gradient=("scores",),

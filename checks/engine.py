@@ -50,7 +50,7 @@ class Wrong(Exception):
     """The answer is wrong: a sentence for the reader, and a short name of the mistake."""
 
     def __init__(self, sentence: str = "", mistake: str = "", **words: object):
-        self.sentence = sentence or " ".join(type(self).__doc__.split()).format(**words)
+        self.sentence = sentence or " ".join((type(self).__doc__ or "").split()).format(**words)
         self.mistake = mistake or type(self).__name__
         super().__init__(self.sentence)
 
@@ -136,7 +136,7 @@ class WrongShape(Wrong):
 
 
 class NotANumber(Wrong):
-    """There is NaN in {where}. Is it a division by 0, or a row of minus infinities in a softmax?"""
+    """There is NaN in {where}. Is it a division by 0, a row of minus infinities in a softmax, or a large `exp`?"""
 
 
 class OtherNumbers(Wrong):
@@ -315,7 +315,7 @@ class Check:
         layer = _call(answer, case.sizes, 0, dtype)
         if isinstance(layer, BaseException):
             raise SuperMissing if "Module.__init__() call" in str(layer) else layer
-        course = self.solution(*case.sizes.values())
+        course = (self.solution or self.reference)(*case.sizes.values())
         self._check_parts(answer, layer, course, case.sizes)
         with torch.no_grad():  # zeros, ones and equal norms would hide mistakes
             for parameter in filter(lambda p: p.requires_grad and p.is_floating_point(), layer.parameters()):
@@ -332,7 +332,8 @@ class Check:
         for name, value in vars(layer).items():
             if name[0] != "_" and isinstance(value, (list, tuple)) and any(isinstance(v, nn.Module) for v in value):
                 raise PlainList(name=name, kind=type(value).__name__)
-        registered, seen = {id(parameter) for parameter in layer.parameters()}, {}
+        registered = {id(parameter) for parameter in layer.parameters()}
+        seen: dict[int, str] = {}
         for name in (name for name in self.parts if name not in sizes):
             part = getattr(layer, name, None)
             if not isinstance(part, (nn.Module, Tensor)):
@@ -347,7 +348,10 @@ class Check:
             exact = isinstance(part, nn.Module) and isinstance(getattr(course, name), nn.Module)
             for key in own.keys() & right.keys():
                 if own[key] != right[key] and (exact or sorted(own[key]) != sorted(right[key])):
-                    models = ([make(*case.sizes.values()) for case in self.cases] for make in (answer, self.solution))
+                    models = (
+                        [make(*case.sizes.values()) for case in self.cases]
+                        for make in (answer, self.solution or self.reference)
+                    )
                     shapes = ([_shapes(getattr(model, name)).get(key, ()) for model in made] for made in models)
                     widths = zip(
                         *([len(set(axis)) for axis in zip(*made, strict=False)] for made in shapes), strict=False
@@ -383,6 +387,7 @@ class Check:
             compare(trial.result, trial.expected, trial.where)
         except Wrong as wrong:
             return wrong
+        return None
 
     def _named(self, trials: list[SimpleNamespace]) -> Wrong | None:
         """The first known mistake that gives in every case what the answer gives, if that is more than an error."""
@@ -393,7 +398,7 @@ class Check:
                 if all(agrees(t.result, gives(mistake, n), counts[n]) for n, t in enumerate(trials)) and not all(
                     agrees(gives(mistake, n), t.expected, counts[n]) for n, t in enumerate(trials)
                 ):
-                    return Wrong(" ".join(mistake.__doc__.split()), mistake.__name__)
+                    return Wrong(" ".join((mistake.__doc__ or "").split()), mistake.__name__)
         return None
 
     def _check_gradient(self, trial: SimpleNamespace) -> None:
@@ -429,7 +434,7 @@ def guarded() -> Iterator[None]:
     # Windows has no alarm, and only the main thread may set one.
     limited = hasattr(signal, "SIGALRM") and threading.current_thread() is threading.main_thread()
     before = signal.signal(signal.SIGALRM, stop) if limited else None
-    states = {random.setstate: random.getstate(), np.random.set_state: np.random.get_state()}
+    states: dict[Callable, Any] = {random.setstate: random.getstate(), np.random.set_state: np.random.get_state()}
     states |= {torch.set_rng_state: torch.get_rng_state(), torch.set_default_dtype: torch.get_default_dtype()}
     states |= {torch.set_num_threads: torch.get_num_threads(), torch.set_grad_enabled: torch.is_grad_enabled()}
     try:
@@ -501,7 +506,7 @@ def _error_sentence(error: BaseException) -> str:
     frames = [
         f for f in traceback.extract_tb(error.__traceback__) if not f.filename.startswith((*LIBRARIES, "<frozen"))
     ]
-    line = linecache.getline(frames[-1].filename, frames[-1].lineno).strip() if frames else ""
+    line = linecache.getline(frames[-1].filename, frames[-1].lineno or 0).strip() if frames else ""
     where = f" in the line `{line}`" if line else f" in line {frames[-1].lineno} of the cell" if frames else ""
     return (
         f"Your code raises {type(error).__name__}{where}: {str(error).strip():.300}".split("\n")[0].rstrip(": .") + "."
@@ -593,7 +598,8 @@ def compare(result: Any, expected: Any, where: str) -> None:
         raise Raises(error=_error_sentence(result), where=where)
     found, wanted = leaves(result, expected), leaves(expected, expected)
     for path, right in wanted.items():
-        value, place = found.get(path), f"`result{path}` in {where}" if path else where
+        value: Any = found.get(path)
+        place = f"`result{path}` in {where}" if path else where
         if found.keys() != wanted.keys() or type(value) is not type(right):
             form = f"a dict with the keys {list(expected)}" if isinstance(expected, dict) else f"{len(wanted)} results"
             own, form = (_kind(result), form) if found.keys() != wanted.keys() else (_kind(value), _kind(right))

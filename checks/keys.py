@@ -241,16 +241,16 @@ def w_in_every_column(w, query, other):
     return w[:, None].repeat(1, len(query))
 
 
-def two_queries(dim, query, other, seed):
-    return Case({"w": draw(dim, seed=seed), "query": query, "other": other})
+def two_queries(dim, both, seed):
+    return Case({"w": draw(dim, seed=seed), "query": both[0], "other": both[1]})
 
 
 factor_the_projection = Check(
     reference=lambda w, query, other: {"W_key @ query": w, "W_key @ other": torch.zeros_like(w)},
     cases=[
-        *(two_queries(6, *draw(2, key_dim, seed=10 + n), seed=n) for n, key_dim in enumerate((3, 2, 9))),
-        two_queries(1, *draw(2, 4, seed=20), seed=4),
-        two_queries(6, *torch.tensor([[0.0, 2.0, 1.0], [0.0, 0.0, 3.0]], dtype=torch.float64), seed=3),
+        *(two_queries(6, draw(2, key_dim, seed=10 + n), seed=n) for n, key_dim in enumerate((3, 2, 9))),
+        two_queries(1, draw(2, 4, seed=20), seed=4),
+        two_queries(6, torch.tensor([[0.0, 2.0, 1.0], [0.0, 0.0, 3.0]], dtype=torch.float64), seed=3),
     ],
     mistakes=[other_not_zero_and_not_divided, queries_exchanged, w_in_every_column],
     section=PROOF,

@@ -1,6 +1,7 @@
 """The checks of *Many heads*: the whole layer, heads with three faults, and an experiment on heads and width."""
 
 import math
+from functools import partial
 
 import torch
 from torch import nn
@@ -113,6 +114,24 @@ def one_mask_replaces_the_other(mask, attention_mask):
     return both_masks(mask if attention_mask is None else None, attention_mask)
 
 
+def attention_mask_forgotten_beside_the_other(mask, attention_mask):
+    """Where both masks are given, only the `mask` is used. A token needs the permission of both: use `&`."""
+    return both_masks(mask, attention_mask if mask is None else None)
+
+
+def axis_of_heads_missing(mask, attention_mask):
+    """An `attention_mask` for each text, (batch, tokens, tokens), is laid over the heads instead of the texts. Give it
+    an axis for the heads: `attention_mask[:, None]`."""
+    allowed = both_masks(mask, None)
+    return allowed if attention_mask is None else attention_mask & (True if allowed is None else allowed)
+
+
+def attention_mask_inverted(mask, attention_mask):
+    """The `attention_mask` is the wrong way round. PyTorch's own layer hides where it is True; here True means may
+    attend."""
+    return both_masks(mask, None if attention_mask is None else ~attention_mask)
+
+
 def either_mask_permits(mask, attention_mask):
     """A token may be attended to where one of the two masks is True. It needs both: `&` instead of `|`."""
     if mask is None or attention_mask is None:
@@ -219,11 +238,15 @@ many_heads = Check(
         *(changed(heads, join=step) for step in (joined_by_reshape, joined_in_turn)),
         *(changed(heads, combine=step) for step in (
             masks_inverted, attention_mask_ignored, padding_mask_ignored, one_mask_replaces_the_other,
-            either_mask_permits, attention_mask_transposed, padded_queries_hidden)),
+            either_mask_permits, attention_mask_transposed, padded_queries_hidden, attention_mask_inverted,
+            attention_mask_forgotten_beside_the_other, axis_of_heads_missing)),
+        *(changed(partial(heads, weigh=weigh), combine=attention_mask_inverted) for weigh in (
+            trials.weight_for_padding, trials.nan_for_padding)),
         *(changed(heads, score=step) for step in trials.SCORE_MISTAKES),
         *(changed(heads, weigh=step) for step in trials.MASK_MISTAKES),
         *(changed(heads, weigh=step) for step in (trials.softmax_over_queries, trials.nan_for_padding)),
         *(changed(heads, finish=step) for step in (no_output_projection, averaged_weights, residual_added)),
+        changed(partial(heads, weigh=trials.weight_for_padding), finish=averaged_weights),
         *(projected_alike(*pair) for pair in (
             ("W_value", "W_key"), ("W_key", "W_value"),
             ("W_value", "W_query"))),

@@ -80,6 +80,12 @@ def mean_of_weighted(ids, mask, features, score, output):
     return output((weights.unsqueeze(2) * x).mean(dim=1)).squeeze(1), weights
 
 
+def softmax_over_one_number(scores, mask):
+    """Every weight is 1: the softmax runs over the axis of size 1 that `nn.Linear(d, 1)` leaves. Remove it from the
+    scores before the softmax, with `squeeze(2)`."""
+    return torch.ones_like(scores)
+
+
 def scores_returned(ids, mask, features, score, output):
     """The scores are returned in place of the weights."""
     return pool(ids, mask, features, score, output)[0], score(features(ids)).squeeze(2)
@@ -142,7 +148,9 @@ attention_pool = Check(
     ],
     mistakes=[
         *(changed(pool, weigh=step) for step in trials.MASK_MISTAKES),
-        *(changed(pool, weigh=step) for step in (trials.nan_for_padding, trials.weight_for_padding)),
+        *(changed(pool, weigh=step) for step in (
+            trials.nan_for_padding, trials.weight_for_padding, softmax_over_one_number,
+            trials.then_zero(softmax_over_one_number))),
         weights_not_used, mean_of_weighted, scores_returned, results_exchanged, axis_left, every_axis_squeezed,
         sigmoid_on_output, scaled_by_width,
     ],
@@ -202,6 +210,15 @@ def one_added_to_counts(features, mask):
     return mean(features, mask, mask.sum(dim=1, keepdim=True) + 1)
 
 
+def little_added_to_counts(little):
+    def little_added(features, mask):
+        """A small number is added to every count, so every mean is a little too small. `clamp(min=1)` changes only a
+        count of 0."""
+        return mean(features, mask, mask.sum(dim=1, keepdim=True) + little)
+
+    return little_added
+
+
 def sum_returned(features, mask):
     """The sum is not divided by the number of real tokens."""
     return mean(features, mask, 1)
@@ -229,7 +246,7 @@ masked_mean = Check(
     mistakes=[
         both_faults_left, axis_of_counts_lost, divided_by_zero, padding_in_the_mean, padding_in_the_sum,
         all_positions_counted, counted_over_the_batch, one_added_to_counts, sum_returned, mean_inverted,
-        non_zero_counted,
+        non_zero_counted, *map(little_added_to_counts, (1e-5, 1e-4, 1e-3)),
     ],
     section=TWO_MODELS,
 )  # fmt: skip

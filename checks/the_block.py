@@ -191,6 +191,12 @@ def normalized_sum_added(x, attention, feed_forward, norm_1, norm_2):
     return x + feed_forward(x)
 
 
+def both_added_to_normalized(x, attention, feed_forward, norm_1, norm_2):
+    """Both parts add to normalized features. Add the output of each to the features before its norm."""
+    x = norm_1(x)
+    return normalized_sum_added(x, attention, feed_forward, nn.Identity(), norm_2)
+
+
 def sum_of_the_attention_lost(x, attention, feed_forward, norm_1, norm_2):
     """The second sum adds to the block's input, so the attention's output is lost. Add to the first sum."""
     return x + feed_forward(norm_2(x + attention(norm_1(x))))
@@ -232,8 +238,8 @@ transformer_block = Check(
     ],
     mistakes=[
         *(changed(block, order=order) for order in (
-            post_norm, normalized_features_added, normalized_sum_added, sum_of_the_attention_lost, halves_side_by_side,
-            *part_mistakes(pre_norm))),
+            post_norm, normalized_features_added, normalized_sum_added, both_added_to_normalized,
+            sum_of_the_attention_lost, halves_side_by_side, *part_mistakes(pre_norm))),
         *(changed(block, masks=step) for step in (mask_not_used, attention_mask_not_used, *MASKS_INVERTED)),
         one_head,
     ],

@@ -48,7 +48,8 @@ def attend(
     if mask is not None and mask.dim() < queries.dim():
         mask = mask[..., None, :]
     attention = nn.functional.scaled_dot_product_attention
-    return tuple(attention(queries, keys, v, attn_mask=mask, scale=scale) for v in (values, identity))
+    output, weights = (attention(queries, keys, v, attn_mask=mask, scale=scale) for v in (values, identity))
+    return output, weights
 
 
 def changed(function: Callable, **steps: Callable) -> Callable:
@@ -354,7 +355,7 @@ def seed_mistakes(answer: Callable) -> list[Callable]:
     return [one_seed_for_all, own_seeds, seed_left_out]
 
 
-def synthetic_accuracy(*settings_and_seed: float | str) -> float:
+def synthetic_accuracy(*settings_and_seed: Any) -> float:
     """What a run "measures" in the cases of an experiment, without training, by its settings and its seed."""
     *settings, seed = settings_and_seed
     level = sum(n * (len(value) if isinstance(value, str) else value) for n, value in enumerate(settings, 2))

@@ -112,6 +112,9 @@ def fits_into_the_classifier(answer):
     weights, right = made.attend(features, mask), made(features, mask)[1]
     if not isinstance(weights, torch.Tensor) or weights.shape != right.shape:
         raise Wrong("`attend` does not return the weights alone, (batch, tokens, tokens).", "attend differs")
+    if not torch.allclose(weights[mask].sum(dim=1), torch.ones(len(weights[mask])).to(weights), atol=1e-5):
+        raise Wrong("`attend` does not return weights: its rows do not sum to 1. The softmax belongs in `attend`.",
+                    "attend differs")  # fmt: skip
     if not torch.allclose(weights[mask], right[mask], atol=1e-5):
         raise Wrong("`attend` returns other weights than `forward`. Let `forward` call it.", "attend differs")
 

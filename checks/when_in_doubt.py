@@ -147,7 +147,8 @@ def softmax_applied(asking, columns, W_query, W_key):
 
 
 def sentence(asking, tokens, embedding_dim, d_k):
-    columns, W_query, W_key = draw(embedding_dim, tokens), *draw(2, d_k, embedding_dim, seed=1)
+    columns = draw(embedding_dim, tokens)
+    W_query, W_key = draw(2, d_k, embedding_dim, seed=1)
     return Case({"asking": asking, "columns": columns, "W_query": W_query, "W_key": W_key})
 
 

@@ -1,4 +1,4 @@
-"""A local fake of the Hugging Face hub that serves one made Yelp-like data set, whole or broken off in the middle.
+"""A local fake of the Hugging Face hub that serves one made Yelp-like data set.
 
 Nothing of Yelp is in it. It answers the requests that `datasets.load_dataset` makes, so that the real loading code is
 what the tests run.
@@ -50,7 +50,7 @@ FILES = {
 
 
 class Hub(BaseHTTPRequestHandler):
-    """Answers for one data set; `server.breaks_off` cuts every parquet file in its middle."""
+    """Answers for one data set."""
 
     def log_message(self, *args):
         pass
@@ -75,7 +75,7 @@ class Hub(BaseHTTPRequestHandler):
             return self._missing()
         content = FILES[name]
         headers = {"ETag": f'"{hashlib.sha256(content).hexdigest()}"', "X-Repo-Commit": COMMIT}
-        self._send(content, headers, broken=self.server.breaks_off and name.endswith(".parquet"))
+        self._send(content, headers)
 
     def _send_folder(self, folder):
         entries = [
@@ -90,22 +90,20 @@ class Hub(BaseHTTPRequestHandler):
     def _missing(self):
         self._send(b"{}", {"X-Error-Code": "EntryNotFound"}, 404)
 
-    def _send(self, content, headers=None, status=200, broken=False):
+    def _send(self, content, headers=None, status=200):
         self.send_response(status)
         for name, value in (headers or {}).items():
             self.send_header(name, value)
         self.send_header("Content-Length", str(len(content)))
         self.end_headers()
         if self.command != "HEAD":
-            self.wfile.write(content[: len(content) // 2] if broken else content)
-            self.close_connection = broken
+            self.wfile.write(content)
 
 
 @contextmanager
 def serve_hub():
     """Serve on a free local port; yields the server, whose `url` goes into HF_ENDPOINT."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), Hub)
-    server.breaks_off = False
     server.url = f"http://127.0.0.1:{server.server_address[1]}"
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
@@ -129,13 +127,6 @@ print(reviews.train.texts[:3], reviews.test.texts[:3])
 
 def load(url: str, home) -> subprocess.CompletedProcess:
     """Load in a process of its own: the hub's client reads its settings once, when it is imported."""
-    names = ("HF_HUB_DOWNLOAD_TIMEOUT", "HF_HUB_ETAG_TIMEOUT")
     environment = dict(os.environ, HF_ENDPOINT=url, HF_HOME=str(home), HF_HUB_DISABLE_XET="1", TQDM_DISABLE="1")
-    return subprocess.run(
-        [sys.executable, "-c", LOAD],
-        env=environment | dict.fromkeys(names, "20"),
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
+    command = [sys.executable, "-c", LOAD]
+    return subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, timeout=300)

@@ -2,7 +2,7 @@
 
 The rule: a build that did not come to its end without a warning leaves no memory behind. Sphinx reads again only
 what changed, so a second build would not see the warning of the first, and pass. Nor does it see that something
-changed which makes pages out of the sources (extension, theme, style, scripts, role colours): then, too, it has to forget.
+changed which makes pages out of the sources (extension, theme, style, scripts, role colours): then it forgets, too.
 """
 
 import hashlib

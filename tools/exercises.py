@@ -65,35 +65,30 @@ def read(lab: Path) -> list[Exercise]:
     """
     cells = [cell for cell in notebooks.generate(lab).cells if not notebooks.is_generated(cell)]
     checks = checks_of(lab.parent.parent)
-    found, answered = [], set()
+    places = [place for place, cell in enumerate(cells) if "exercise" in cell.metadata]
+    found = [_exercise(lab, cells, place, checks) for place in places]
     for place, cell in enumerate(cells):
-        if "exercise" in cell.metadata:
-            found.append(_exercise(lab, cells, place, checks))
-            answered |= {place + 1, place + 2}  # its check, and the cell that hint and solution stand in
-    for place, cell in enumerate(cells):
-        if cell.cell_type == "code" and called_check(cell.source) and place not in answered:
+        where = notebooks.line_of(lab, cell.source)
+        if cell.cell_type == "code":
+            if (name := called_check(cell.source)) and place - 1 not in places:
+                raise ValueError(
+                    f"{where}: the check has no starting cell right above it. "
+                    f"Give that cell the metadata `exercise: {name}`."
+                )
+            continue
+        summaries = [fold["summary"] for fold in FOLDED.finditer(cell.source)]
+        if len(EXERCISE.findall(cell.source)) > (place + 1 in places):
             raise ValueError(
-                f"{notebooks.line_of(lab, cell.source)}: the check has no starting cell right above it. "
-                f"Give that cell the metadata `exercise: {called_check(cell.source)}`."
+                f"{notebooks.line_of(lab, EXERCISE.search(cell.source)[0])}: the exercise has no starting cell. "
+                "Right below its statement stands a code cell with the metadata `exercise: name`."
             )
-        if cell.cell_type == "markdown":
-            count = len(EXERCISE.findall(cell.source))
-            used = place + 1 < len(cells) and "exercise" in cells[place + 1].metadata
-            if count > used:
-                raise ValueError(
-                    f"{notebooks.line_of(lab, EXERCISE.search(cell.source)[0])}: the exercise has no starting cell. "
-                    "Right below its statement stands a code cell with the metadata `exercise: name`."
-                )
-            solutions = [fold["summary"] for fold in FOLDED.finditer(cell.source)].count("Solution")
-            if solutions > (place in answered):
-                raise ValueError(
-                    f"{notebooks.line_of(lab, cell.source)}: a folded solution belongs to no exercise. "
-                    "It stands right below the check, after the hint."
-                )
+        if summaries.count("Solution") > (place - 2 in places):
+            raise ValueError(
+                f"{where}: a folded solution belongs to no exercise. It stands right below the check, after the hint."
+            )
     names = [exercise.name for exercise in found]
-    for name in names:
-        if names.count(name) > 1:
-            raise ValueError(f"labs/{lab.name}: two exercises are called `{name}`. Each needs a name of its own.")
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise ValueError(f"labs/{lab.name}: two exercises are called `{twice[0]}`. Each needs a name of its own.")
     return found
 
 
@@ -150,23 +145,23 @@ def questions(lab: Path) -> list[Question]:
 
 def checks_of(root: Path) -> set[str]:
     """Return the names that the package `checks` offers, read without running it."""
-    names, path = set(), root / "checks/__init__.py"
-    for node in ast.parse(path.read_text("utf-8")).body if path.is_file() else []:
-        if isinstance(node, ast.Import | ast.ImportFrom):
-            names |= {alias.asname or alias.name for alias in node.names}
-        else:
-            names |= bound(node)
+    path = root / "checks/__init__.py"
+    return bound(path.read_text("utf-8")) if path.is_file() else set()
+
+
+def bound(source: str) -> set[str]:
+    """Return the names that the statements of a text bind: by import, by definition, or left of an equals sign."""
+    names = set()
+    for node in ast.parse(source).body:
+        match node:
+            case ast.Import() | ast.ImportFrom():
+                names |= {alias.asname or alias.name for alias in node.names}
+            case ast.FunctionDef() | ast.ClassDef():
+                names.add(node.name)
+            case ast.Assign() | ast.AnnAssign():
+                inside = [name for name in ast.walk(node) if isinstance(name, ast.Name)]
+                names |= {name.id for name in inside if isinstance(name.ctx, ast.Store)}
     return names
-
-
-def bound(node: ast.AST) -> set[str]:
-    """Return the names that a statement gives a meaning: a definition's own, or those left of an equals sign."""
-    if isinstance(node, ast.FunctionDef | ast.ClassDef):
-        return {node.name}
-    if isinstance(node, ast.Assign | ast.AnnAssign):
-        names = [inner for inner in ast.walk(node) if isinstance(inner, ast.Name)]
-        return {name.id for name in names if isinstance(name.ctx, ast.Store)}
-    return set()
 
 
 def called_check(source: str) -> str:
@@ -228,75 +223,73 @@ def end_of_headings(text: str) -> int:
 
 
 def _exercise(lab: Path, cells: list, place: int, checks: set[str]) -> Exercise:
-    """Return the exercise whose starting cell is `cells[place]`."""
-    cell = cells[place]
-    name, where = cell.metadata["exercise"], notebooks.line_of(lab, cell.source)
-
-    def refuse(what: str, at: str = "") -> ValueError:
-        return ValueError(f"{at or where}: exercise `{name}` {what}")
-
-    if not isinstance(name, str) or not name.isidentifier():
-        raise refuse("needs a name that Python could use, such as `redundant_key`.")
-    above = cells[place - 1].source if place and cells[place - 1].cell_type == "markdown" else ""
+    """Return the exercise whose starting cell is `cells[place]`. Raises ValueError for the first of its errors."""
+    cell, name = cells[place], cells[place].metadata["exercise"]
+    kinds = {place - 1: "markdown", place + 1: "code", place + 2: "markdown"}
+    above, check, below = (
+        cells[i].source if 0 <= i < len(cells) and cells[i].cell_type == kind else "" for i, kind in kinds.items()
+    )
     heads = headings(above)
     heading = EXERCISE.match(heads[-1][0]) if heads else None
-    if not heading:
-        raise refuse("has no heading like `### Exercise 2.1: title` above its starting cell and its statement.")
-    statement = above[heads[-1].end() :].strip()
-    if not statement:
-        raise refuse("says nothing between heading and starting cell: write what is asked, with the expected shapes.")
+    statement = above[heads[-1].end() :].strip() if heads else ""
+    kind = (heading["kind"] or "") if heading else ""
+    build = kind == "build"
+    form = f"`Name = checks.{name}.use(Name)`" if build else f"`checks.{name}(...)`"
+    call = ast.parse(check).body[0] if called_check(check) else None
+    names = [node.id for node in ast.walk(call.value) if isinstance(node, ast.Name)] if call else []
+    asked = [other for other in names if other != "checks"]
+    returned = ast.unparse(call.targets[0]) if isinstance(call, ast.Assign) else ""
 
-    kind = heading["kind"] or ""
-    if heading["kind"] is not None and kind not in KINDS:
-        raise refuse(f"is of no kind called ({kind}): its heading may say {', '.join(f'({kind})' for kind in KINDS)}.")
-
-    check = cells[place + 1] if place + 1 < len(cells) else None
-    at = notebooks.line_of(lab, check.source) if check else where
-    form = f"`Name = checks.{name}.use(Name)`" if kind == "build" else f"`checks.{name}(...)`"
-    if check is None or check.cell_type != "code" or called_check(check.source) != name:
-        raise refuse(f"needs its check right below the starting cell: a cell with {form} alone.")
-    if name not in checks:
-        raise refuse(f"is checked by `checks.{name}`, which checks/__init__.py does not have.", at)
-    (call,) = ast.parse(check.source).body
-    if isinstance(call, ast.Assign) != (kind == "build"):
-        raise refuse(f"has a check that does not fit its kind: it needs {form}, or another kind in its heading.")
-    asked = [node.id for node in ast.walk(call.value) if isinstance(node, ast.Name) and node.id != "checks"]
-    if kind == "build":
-        if len(asked) != 1 or ast.unparse(call.targets[0]) != asked[0]:
-            raise refuse(f"has to give back under the same name what its check takes: {form}.")
-
-    text = cells[place + 2].source if place + 2 < len(cells) and cells[place + 2].cell_type == "markdown" else ""
-    folds, wanted = list(FOLDED.finditer(text))[:2], ["Hint", "Solution"]
-    if kind == "build" and [fold["summary"] for fold in folds[1:]] != ["Solution"]:
-        folds, wanted = folds[:1], ["Hint"]  # the solution is the cell; the fold may say why
-    for number, (summary, above) in enumerate(zip(wanted, ("check", "hint"), strict=False)):
-        if len(folds) <= number or folds[number]["summary"] != summary:
-            raise refuse(
-                f"has no folded {summary.lower()} right below the {above}: `<details><summary>{summary}</summary>`.", at
-            )
+    folds = list(FOLDED.finditer(below))[:2]
+    summaries = [fold["summary"] for fold in folds]
+    if build and summaries[1:] != ["Solution"]:
+        folds = folds[:1]  # the solution is the cell; the fold may say why
+        summaries = summaries[:1]
     ends = [0, *(fold.end() for fold in folds)]
-    if any(text[end : fold.start()].strip() for end, fold in zip(ends, folds, strict=False)):
-        raise refuse("has text between check, hint and solution: move it into the statement.", at)
-    told = folds[1]["text"] if len(folds) > 1 else ""
-    fences = FENCE.findall(told)
-    if kind == "build" and fences:
-        raise refuse("has code in its folded solution; the solution is the exercise's own cell.", at)
-    if kind != "build" and len(fences) != 1:
-        raise refuse(f"needs one fence ```python in its solution; there are {len(fences)}.", at)
-    codes = {"solution": cell.source} if kind == "build" else {"starting cell": cell.source, "solution": fences[0]}
-    for what, code in codes.items():
-        try:
-            names = set().union(*map(bound, ast.parse(code).body))
-        except SyntaxError as error:
-            raise refuse(f"has a {what} that is no Python: {error.msg} in its line {error.lineno}.", at) from None
-        if not set(asked) <= names:
-            raise refuse(f"checks {', '.join(sorted(set(asked) - names))}, which its {what} does not define.", at)
-    start = cell.source
-    if kind == "build":
-        try:
-            start = blanked(cell.source, cell.metadata.get("blank"))
-        except ValueError as error:
-            raise refuse(str(error)) from None
+    between = "".join(below[end : fold.start()] for end, fold in zip(ends, folds, strict=False))
+    explained = folds[1]["text"] if len(folds) > 1 else ""
+    fences = FENCE.findall(explained)
+    where = notebooks.line_of(lab, cell.source)
+    at = notebooks.line_of(lab, check) if check else where
+    known = not build or (len(asked) == 1 and returned == asked[0])
+    errors = [  # whether it is so, where, and what is said; the first counts
+        (not isinstance(name, str) or not name.isidentifier(), where,
+         "needs a name that Python could use, such as `redundant_key`."),
+        (not heading, where,
+         "has no heading like `### Exercise 2.1: title` above its starting cell and its statement."),
+        (not statement, where,
+         "says nothing between heading and starting cell: write what is asked, with the expected shapes."),
+        (kind not in ("", *KINDS), where,
+         f"is of no kind called ({kind}): its heading may say {', '.join(f'({kind})' for kind in KINDS)}."),
+        (call is None or called_check(check) != name, where,
+         f"needs its check right below the starting cell: a cell with {form} alone."),
+        (name not in checks, at, f"is checked by `checks.{name}`, which checks/__init__.py does not have."),
+        (bool(returned) != build, where,
+         f"has a check that does not fit its kind: it needs {form}, or another kind in its heading."),
+        (not known, where, f"has to give back under the same name what its check takes: {form}."),
+        (summaries[:1] != ["Hint"], at,
+         "has no folded hint right below the check: `<details><summary>Hint</summary>`."),
+        (not build and summaries[1:] != ["Solution"], at,
+         "has no folded solution right below the hint: `<details><summary>Solution</summary>`."),
+        (between.strip(), at, "has text between check, hint and solution: move it into the statement."),
+        (build and fences, at, "has code in its folded solution; the solution is the exercise's own cell."),
+        (not build and len(fences) != 1, at,
+         f"needs one fence ```python in its solution; there are {len(fences)}."),
+    ]  # fmt: skip
+    for wrong, place_of_error, sentence in errors:
+        if wrong:
+            raise ValueError(f"{place_of_error}: exercise `{name}` {sentence}")
+    codes = {"solution": cell.source} if build else {"starting cell": cell.source, "solution": fences[0]}
+    try:
+        for what, code in codes.items():
+            if missing := sorted(set(asked) - bound(code)):
+                raise ValueError(f"checks {', '.join(missing)}, which its {what} does not define.")
+        start = blanked(cell.source, cell.metadata.get("blank")) if build else cell.source
+    except SyntaxError as error:
+        line = f"{error.msg} in its line {error.lineno}"
+        raise ValueError(f"{at}: exercise `{name}` has a {what} that is no Python: {line}.") from None
+    except ValueError as error:
+        raise ValueError(f"{where}: exercise `{name}` {error}") from None
     return Exercise(
         name=name,
         number=heading["number"],
@@ -304,11 +297,11 @@ def _exercise(lab: Path, cells: list, place: int, checks: set[str]) -> Exercise:
         title=heading["title"].strip(),
         statement=statement,
         start=start,
-        check=check.source,
-        verdict=f"checks.{name}({asked[0]})" if kind == "build" else check.source,
+        check=check,
+        verdict=f"checks.{name}({asked[0]})" if build else check,
         hint=folds[0]["text"].strip(),
         solution=codes["solution"],
-        why=FENCE.sub("", told).strip(),
+        why=FENCE.sub("", explained).strip(),
         start_id=cell.id,
-        check_id=check.id,
+        check_id=cells[place + 1].id,
     )

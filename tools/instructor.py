@@ -71,6 +71,7 @@ def answer_key(course: dict[Path, list]) -> str:
                 f"**Hint.** {exercise.hint}",
                 f"**Solution.**\n\n```python\n{exercise.solution}\n```",
                 exercise.why,
+                known_mistakes(exercise.name),
             ]
         asked = exercises.questions(lab)
         for section in dict.fromkeys(question.section for question in asked):
@@ -78,6 +79,16 @@ def answer_key(course: dict[Path, list]) -> str:
             for question in (question for question in asked if question.section == section):
                 parts += [question.text, f"**{question.summary}.** {question.answer}"]
     return "\n\n".join(filter(None, parts)) + "\n"
+
+
+def known_mistakes(name: str) -> str:
+    """Return the mistakes that the check of an exercise knows, as a list: the name and the sentence of each."""
+    sys.path.insert(0, str(ROOT))
+    import checks
+
+    mistakes = getattr(getattr(checks, name, None), "mistakes", ())
+    items = [f"- `{mistake.__name__}`: {' '.join((mistake.__doc__ or '').split())}" for mistake in mistakes]
+    return "**Known mistakes.**\n\n" + "\n".join(items) if items else ""
 
 
 # The teaching plan
@@ -132,7 +143,7 @@ def teaching_plan(root: Path, course: dict[Path, list]) -> str:
 
 How many minutes each lab **runs** was measured{machine}. The other minutes are counted by the rule by which each lab
 tells its time: {WORDS_A_MINUTE} words or two cells a minute, half a minute for a prediction, five to build, six to
-mend. *Going further* is optional. To talk about the questions in class takes {MINUTES_A_QUESTION} minutes each.
+fix. *Going further* is optional. To talk about the questions in class takes {MINUTES_A_QUESTION} minutes each.
 All labs together, without these two: {total // 60:.0f} hours {total % 60:.0f} minutes."""
     return "\n\n".join(filter(None, [intro, table, *labs])) + "\n"
 

@@ -3,7 +3,7 @@
 The rule: a stale lab is executed once, in a fresh kernel, as many side by side as the machine allows; any other keeps
 its outputs. A notebook is replaced in one step, and only by an execution that came to its end. One that somebody
 changed by hand is kept in yours/ first. The lab's student edition follows; nothing executes it. Called with names or
-numbers, as in `make_labs.py keys`, it leaves the other labs alone; with `again` it executes labs that are not stale, too.
+numbers, as in `make_labs.py keys`, it leaves the other labs alone; with `again` it executes all that it chose.
 """
 
 import copy

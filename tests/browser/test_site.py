@@ -329,9 +329,13 @@ def test_what_was_printed_stays_text_to_the_letter():
 # -------------------------------------------------------------------------------------------------------- the build
 
 
-@pytest.mark.parametrize("name", ["_ext/site.py", "_theme/page.html", "_static/course.js", "_static/model/weights"])
+@pytest.mark.parametrize(
+    "name",
+    ["book/_ext/site.py", "book/_theme/page.html", "book/_static/course.js", "book/_static/model/weights",
+     "shared/figures/colours.py"],
+)  # fmt: skip
 def test_what_makes_or_dresses_a_page_makes_the_build_forget_when_it_changed(tmp_path, monkeypatch, name):
-    changed = tmp_path / "book" / name
+    changed = tmp_path / name
     changed.parent.mkdir(parents=True)
     changed.write_text("a = 1")
     memory = tmp_path / "memory"

@@ -130,6 +130,8 @@ def test_the_answer_key_holds_every_solution_and_every_answer_and_the_plan_every
         assert f"## {instructor.title_of(lab)}\n" in key and f"## {instructor.title_of(lab)}\n" in plan
         assert all(exercise.solution in key and f"`{exercise.name}`" in plan for exercise in found)
         assert all(question.answer in key for question in exercises.questions(lab))
+        known = [mistake.__name__ for exercise in found for mistake in getattr(checks, exercise.name).mistakes]
+        assert all(f"- `{name}`: " in key for name in known)
 
 
 @pytest.mark.parametrize("name", ["batched_attention", "fix_the_batch"])

@@ -19,6 +19,7 @@ from shared.data import (
     load_reviews,
     marked_examples,
     plain_examples,
+    prepare,
     start_lab,
     tokenize,
     tokenized,
@@ -48,17 +49,11 @@ def words_of(batch, row, vocabulary):
 # --- reviews -----------------------------------------------------------------------------------------------------
 
 
-def test_movies_are_balanced_imdb_reviews_of_20_to_150_tokens(movies):
-    for split in (movies.train, movies.validation, movies.test):
-        assert split.lengths.min() >= 20 and split.lengths.max() <= 150
-        assert 0.45 < np.mean(split.labels) < 0.55
-    assert 9_000 < len(movies.train) + len(movies.validation) + len(movies.test) < 10_000
-
-
-def test_no_review_stands_in_two_splits(movies):
+def test_no_review_stands_in_two_splits_and_labels_are_balanced(movies):
     train, validation, test = (set(split.texts) for split in (movies.train, movies.validation, movies.test))
     assert not train & validation and not train & test and not validation & test
-    assert len(train) == len(movies.train)
+    assert len(train) == len(movies.train) == 7572
+    assert 0.45 < np.mean(movies.train.labels) < 0.55
 
 
 def test_neighbouring_rows_stay_in_one_split(movies):
@@ -105,6 +100,13 @@ def test_the_vocabulary_holds_words_seen_twice_the_most_frequent_first(small):
     expected = sorted((word for word in counts if counts[word] >= 2), key=lambda word: (-counts[word], word))
     assert vocabulary.words == ["<PAD>", "<UNK>", "<SEP>", "<MARK>", *expected]
     assert vocabulary.encode("film never seen") == [vocabulary.id("film"), UNK, UNK]
+
+
+def test_prepared_splits_know_the_words_of_the_training_split_alone():
+    train, rest = tokenized(["good film", "good film"], [1, 0]), tokenized(["good bad bad", "bad film"], [1, 0])
+    prepared = prepare(reviews.Reviews(train, rest, rest, "these two"))
+    assert prepared.vocabulary.words == ["<PAD>", "<UNK>", "<SEP>", "<MARK>", "film", "good"]
+    assert prepared.test[0].tolist() == prepared.vocabulary.encode("good bad bad")
 
 
 def test_encoding_a_split_equals_encoding_each_text(small):

@@ -1,8 +1,6 @@
 """Claims about the folders: arrows run one way, and what is made is told from what is written."""
 
 import ast
-import re
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -36,11 +34,3 @@ def test_imports_run_one_way(folder, forbidden):
     for path in ROOT.glob(f"{folder}/**/*.py"):
         found = imported(path) & (forbidden | scripts)
         assert not found, f"{path.relative_to(ROOT)} imports {', '.join(sorted(found))}"
-
-
-def test_what_contributing_names_is_there():
-    named = re.findall(r"`([\w/.]+\.(?:py|js|html|txt|md|toml))`", (ROOT / "CONTRIBUTING.md").read_text())
-    files = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
-    files = [re.sub(r"lab_\d\d", "lab_NN", f"/{name}") for name in files]
-    gone = [name for name in named if not any(file.endswith(f"/{name}") for file in files)]
-    assert len(named) > 10 and not gone, f"CONTRIBUTING.md names {', '.join(gone)}."

@@ -58,17 +58,6 @@ def test_models_and_parts_are_told_apart_without_colour():
     assert {"first", "second", "training", "validation"} <= texts(figure)
 
 
-def test_names_at_the_ends_of_curves_stand_in_their_order_and_do_not_cover_each_other():
-    ends = {"a": 0.702, "b": 0.705, "c": 0.701, "d": 0.703, "e": 0.704}
-    figure = curves({name: history(0.6, end) for name, end in ends.items()})
-    figure.draw_without_rendering()
-    names = sorted(figure.axes[1].texts, key=lambda text: text.get_window_extent().y0)
-    assert [text.get_text() for text in names] == sorted(ends, key=ends.get)
-    assert np.mean([text.xy[1] for text in names]) == pytest.approx(0.703)
-    heights = [text.get_window_extent().y0 for text in names]
-    assert min(np.diff(heights)) >= STYLE["font.size"] * figure.dpi / 72 * 0.95
-
-
 # --- heat maps ---------------------------------------------------------------------------------------------------
 
 

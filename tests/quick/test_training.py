@@ -12,7 +12,7 @@ from torch import nn
 
 from shared.data import examples_with_distractors, plain_examples
 from shared.language_model import LanguageModel
-from shared.model import AttentionPooling, MeanPooling
+from shared.model import MeanPooling
 from shared.statistics import mean_and_interval
 from shared.training import Recipe, evaluate, fit
 
@@ -105,14 +105,6 @@ def test_evaluation_counts_what_it_says(reviews):
     assert result.attention_on_labelled == pytest.approx(np.mean(own / (own + other)), abs=1e-6)
     losses = np.log1p(np.exp(result.logits)) - examples.labels * result.logits
     assert result.loss == pytest.approx(losses.mean(), abs=1e-5)
-
-
-def test_evaluating_leaves_the_model_in_its_mode(reviews):
-    model = made_model(reviews, AttentionPooling)
-    for mode in (True, False):
-        model.train(mode)
-        evaluate(model, plain_examples(reviews))
-        assert model.training is mode
 
 
 def test_the_interval_is_students():

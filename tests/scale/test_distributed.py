@@ -7,7 +7,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import datasets
 import numpy as np
 import pytest
 import torch
@@ -43,15 +42,3 @@ def test_the_command_trains_in_two_processes_and_saves_the_weights(tmp_path):
     assert done.returncode == 0, done.stderr
     assert "in 2 process(es) on" in done.stdout and re.search(r"distracted 0\.\d+", done.stdout)
     assert "score.weight" in torch.load(saved, weights_only=True)
-
-
-def test_the_page_shows_how_to_load_many_reviews(tmp_path, monkeypatch):
-    page = (ROOT / "book/scaling.md").read_text()
-    code = page[page.index("from datasets import load_dataset") :].partition("```")[0]
-    rows = [f"good film number {'abcdefghij'[i % 10]},{i % 2}" for i in range(100)]
-    (tmp_path / "reviews.csv").write_text("\n".join(["text,label", *rows]) + "\n")
-    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
-    monkeypatch.chdir(tmp_path)
-    exec(code, names := {})
-    prepared = names["prepared"]
-    assert [len(split) for split in (prepared.train, prepared.validation, prepared.test)] == [80, 10, 10]

@@ -23,7 +23,7 @@ QUICK = ("your_journey", "when_in_doubt")  # matrices, the walk, and no training
 RAW = re.compile(r":::|\{[a-z][a-z:-]*\}`|\$|\*\*|<details|<summary")
 
 
-LABS = [lab for lab in notebooks.labs(ROOT) if os.environ.get("EVERY_LAB") == "1" or lab.stem[3:] in QUICK]
+LABS = [lab for lab in notebooks.labs(ROOT) if os.environ.get("EVERY_LAB") == "1" or notebooks.name_of(lab) in QUICK]
 
 
 @pytest.fixture(scope="module")

@@ -24,16 +24,6 @@ def layer(**given):
     return the_block.block(**{"order": the_block.post_norm, "activation": F.gelu} | given)
 
 
-def norm_inside(order):
-    """A norm inside a sum; in the exercise on faults the sentence counts them."""
-
-    def norm_inside_the_sum(*parts):
-        """A norm is inside the sum, around what a part gives. Normalize the sum, `norm(x + part(x))`."""
-        return order(*parts)
-
-    return norm_inside_the_sum
-
-
 def relu(x):
     """The activation function is ReLU. The pretrained model was trained with GELU."""
     return torch.relu(x)
@@ -44,21 +34,15 @@ def eps_not_used(eps, **given):
     return layer(**given, eps=1e-5)
 
 
-def one_head(num_heads, **given):
-    """`num_heads` is not used: there is one head. Hand it on to `MultiHeadSelfAttention`."""
-    return layer(**given, num_heads=1)
-
-
 encoder_layer = Check(
     reference=lambda **given: layer(**given, attend=heads_by_pytorch),
     solution=EncoderLayer,
     parts=(*the_block.PARTS, "eps"),
     cases=[*the_block.batches(eps=0.1), the_block.texts(6, 2, 8, trials.real_tokens([3, 4]), eps=0.02)],
     mistakes=[
-        *(changed(layer, order=norm_inside(order)) for order in the_block.NORM_INSIDE),
-        *(changed(layer, order=order) for order in the_block.POST_NORM_MISTAKES),
-        *(changed(layer, masks=step) for step in (the_block.mask_not_used, *the_block.MASKS_INVERTED)),
-        changed(layer, activation=relu), eps_not_used, one_head,
+        *(changed(layer, order=order) for order in (*the_block.NORM_INSIDE, *the_block.POST_NORM_MISTAKES)),
+        *(changed(layer, masks=step) for step in (the_block.mask_not_used, the_block.mask_inverted)),
+        changed(layer, activation=relu), eps_not_used,
     ],
     section=LAYER,
     last_look=lambda answer: the_block.has_the_parameters(answer(8, 4, 20, 0.1), EncoderLayer(8, 4, 20, 0.1)),

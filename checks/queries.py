@@ -149,12 +149,12 @@ def all_other_positions(mask):
     return ~torch.eye(mask.shape[1], dtype=torch.bool)
 
 
-def all_positions(mask):
-    return mask.shape[1]
+def positions_but_one(mask):
+    return mask.shape[1] - 1
 
 
 SCALE, PADDED_QUERIES = {"score": trials.root_of_tokens}, {"queries": all_other_positions}
-COUNT = {"count": all_positions}
+COUNT = {"count": positions_but_one}
 MORE = "More than one fault is left. Which lines use a size that grows when a longer text joins the batch?"
 FAULTS = [
     *(fault_left(received, "several_faults_left", MORE, **faults) for faults in (

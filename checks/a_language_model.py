@@ -125,12 +125,6 @@ language_model = Check(
 # --- next_word_loss ------------------------------------------------------------------------------------------------
 
 
-def loss_by_loops(scores, ids):
-    """Position by position, by logarithms of probabilities."""
-    targets = [(text, t) for text, words in enumerate(ids) for t, word in enumerate(words) if t and word]
-    return -sum(scores[text, t - 1].softmax(0)[ids[text, t]].log() for text, t in targets) / len(targets)
-
-
 def shifted(scores, ids):
     return scores[:, :-1].flatten(0, 1), ids[:, 1:].flatten()
 
@@ -195,7 +189,7 @@ def predicted(lengths, known_words, seed=0):
 
 
 next_word_loss = Check(
-    reference=loss_by_loops,
+    reference=loss,
     cases=[predicted([6, 2, 4], 5), predicted([6, 3], 9), predicted([3, 2, 3, 2], 7, seed=1), predicted([5], 6)],
     mistakes=[
         both_faults_left, not_shifted_padding_counted, shift_across_texts, padding_counted, not_shifted, softmax_twice,
@@ -207,12 +201,6 @@ next_word_loss = Check(
 
 
 # --- allowed_positions ---------------------------------------------------------------------------------------------
-
-
-def allowed_by_loops(mask, window_size):
-    tokens = range(mask.shape[1])
-    rows = [[[bool(real[j]) and i - window_size < j <= i for j in tokens] for i in tokens] for real in mask]
-    return torch.tensor(rows)
 
 
 def in_window(distance, window_size):
@@ -265,7 +253,7 @@ def mask_inverted(mask):
 
 
 allowed_positions = Check(
-    reference=allowed_by_loops,
+    reference=allowed,
     cases=[
         Case({"mask": torch.tensor(rows, dtype=torch.bool), "window_size": size}) for rows, size in (
             ([[1, 1, 0], [0, 1, 1], [1, 1, 1]], 2), ([[1, 1, 1, 1, 0], [0, 0, 1, 1, 1]], 3),

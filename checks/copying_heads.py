@@ -16,16 +16,6 @@ GAME = "Copying heads, “A game of pairs”"
 # --- follow_score --------------------------------------------------------------------------------------------------
 
 
-def by_a_dictionary(weights, ids):
-    """The mean weight on the token that followed the last time."""
-    last, total, count = {}, 0.0, 0
-    for t, letter in enumerate(ids.tolist()):
-        if letter in last:
-            total, count = total + weights[t, last[letter] + 1].item(), count + 1
-        last[letter] = t
-    return total / max(count, 1)
-
-
 def after_the_last(weights, t, earlier):
     return [weights[t, max(earlier) + 1]]
 
@@ -75,7 +65,7 @@ def text(*ids, seed=0):
 
 
 follow_score = Check(
-    reference=by_a_dictionary,
+    reference=mean_weight,
     cases=[
         text(3, 1, 4, 1, 5, 3, 1, 6), text(2, 2, 7, 2, 9, 7, seed=1), text(0, 1, 2, 3, seed=2), text(5, 6, 5, seed=3),
         text(4),

@@ -85,19 +85,17 @@ def ids_of(batch, tokens, *sizes):
 def uses_its_arguments(answer):
     """What the results of the cases do not show."""
     made = answer(11, False, 8, 2, 3)
-    if len(made.blocks) != 3:
-        raise Wrong(f"Made with `num_blocks=3`, the model has {len(made.blocks)} blocks.", "num_blocks ignored")
+    if (sizes := (made.blocks[0].attention.num_heads, len(made.blocks))) != (2, 3):
+        raise Wrong("Made with `num_heads=2` and `num_blocks=3`, the model has {} heads and {} blocks.".format(*sizes),
+                    "sizes ignored")  # fmt: skip
     if len(set(made.blocks)) != 3:
         raise Wrong("All blocks are one and the same, because `[block] * n` repeats one block. Make each of them, "
                     "with `for _ in range(num_blocks)`.", "one block for all")  # fmt: skip
-    if (heads := made.blocks[0].attention.num_heads) != 2:
-        raise Wrong(f"Made with `num_heads=2`, the blocks have {heads} heads.", "num_heads ignored")
     if torch.equal(made(torch.tensor([[3, 4, 5]]))[0, 0], made(torch.tensor([[3, 4, 6]]))[0, 0]):
         raise Wrong("Made with `causal=False`, the model has its mask all the same.", "causal ignored")
-    plain, course = answer(11), LanguageModel(11)
-    sizes = [(model.blocks[0].attention.num_heads, model.causal, sorted(p.shape for p in model.parameters()))
-             for model in (plain, course)]  # fmt: skip
-    if sizes[0] != sizes[1]:
+    plain = answer(11)
+    shapes = [[part.shape for part in model.parameters()] for model in (plain, LanguageModel(11))]
+    if sorted(shapes[0]) != sorted(shapes[1]) or not plain.causal or plain.blocks[0].attention.num_heads != 4:
         raise Wrong("Made with `known_words` alone, the model has other sizes. The defaults are causal=True, dim=64, "
                     "num_heads=4, num_blocks=2; feed-forward layers are 2 * dim wide.", "other defaults")  # fmt: skip
     if not 0.4 < (std := plain.features.embedding.weight.std().item()) < 0.6:
@@ -109,9 +107,7 @@ language_model = Check(
     reference=logits,
     solution=LanguageModel,
     parts=("features", "blocks", "norm", "output"),
-    cases=[
-        ids_of(2, 5, 7, True, 8, 2, 2), ids_of(3, 1, 9, True, 4, 1, 1), ids_of(1, 6, 12, True, 6, 3, 3),
-    ],
+    cases=[ids_of(2, 5, 7, True, 8, 2, 2), ids_of(3, 1, 9, True, 4, 1, 1), ids_of(1, 6, 12, True, 6, 3, 3)],
     mistakes=[
         *(changed(logits, mask_of=step) for step in (no_mask, mask_transposed, only_first_block_masked)),
         changed(logits, apply=post_norm), last_block_missing,

@@ -217,8 +217,6 @@ tokens_attended = Check(
         Case({"weights": draw(3, 6, 6).masked_fill(~causal_mask(6), -torch.inf).softmax(dim=-1)}),
         Case({"weights": attention_patterns(1, 2, 3, 3, seed=2)}),
     ],
-    mistakes=[
-        nan_for_zero, exponential_left_out, exponential_of_the_mean, logarithm_to_base_2, entropy_of_columns,
-    ],
+    mistakes=[nan_for_zero, exponential_left_out, exponential_of_the_mean, logarithm_to_base_2, entropy_of_columns],
     section="A published model, “Exercise 12.4: a measure of your own”",
 )  # fmt: skip

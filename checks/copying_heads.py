@@ -114,11 +114,9 @@ def rules(ids, num_texts, num_pairs, num_letters, random):
         (several and (order == as_given).all(), "fault_left",
          "The fault is left: one order, drawn with a fixed seed, serves all texts of all calls. Draw an order for each "
          "text, from `random`."),
-        (several and (order == order[0]).all(), "one_order_for_all_texts",
-         "All texts of a call have the same order, so a head finds each answer by position. Draw one for each text."),
         (several and known, "order_partly_known",
-         "A part of the order is known in advance: one question is fixed, or the others follow from it. Draw a whole "
-         "permutation for each text."),
+         "The order, or a part of it, is known in advance: all texts share it, or the other questions follow from one. "
+         "Draw a whole permutation for each text."),
         (several and len(((second - first) % num_letters).unique()) < num_letters / 4, "second_from_first",
          "The second letter follows from the first, so a model can answer without looking back. Draw both."),
     ]  # fmt: skip

@@ -125,9 +125,13 @@ def other_real_tokens(mask):
     return mask[:, :, None] & ~torch.eye(mask.shape[1], dtype=torch.bool)
 
 
+def masked_by_infinity(scores, mask):
+    return trials.nan_for_padding(scores, mask).nan_to_num()
+
+
 def received(
     features, mask, W_query, W_key,
-    score=trials.scaled, weigh=trials.masked, queries=other_real_tokens, count=number_of_others,
+    score=trials.scaled, weigh=masked_by_infinity, queries=other_real_tokens, count=number_of_others,
 ):  # fmt: skip
     """The right way, with steps that known mistakes exchange."""
     weights = weigh(score(features @ W_query, features @ W_key, features.shape[2]), mask[:, None, :])
@@ -263,9 +267,7 @@ one_query = Check(
         Case({"w": draw(dim, seed=seed), "key_dim": key_dim})
         for seed, (dim, key_dim) in enumerate(((5, 3), (5, 5), (4, 1), (3, 8)))
     ],
-    mistakes=[
-        scale_not_undone, columns_add_up, root_of_the_wrong_width, sign_wrong, all_scores_equal, w_not_used,
-    ],
+    mistakes=[scale_not_undone, columns_add_up, root_of_the_wrong_width, sign_wrong, all_scores_equal, w_not_used],
     section="Queries, “One query for all, once more”",
     canonical=weights_of_six_tokens,
 )  # fmt: skip

@@ -170,12 +170,6 @@ def normalized_features_added(x, attention, feed_forward, norm_1, norm_2):
     return x + feed_forward(norm_2(x))
 
 
-def normalized_sum_added(x, attention, feed_forward, norm_1, norm_2):
-    """The feed-forward layer's output is added to normalized features. Add it to the sum before the norm."""
-    x = norm_2(x + attention(norm_1(x)))
-    return x + feed_forward(x)
-
-
 def sum_of_the_attention_lost(x, attention, feed_forward, norm_1, norm_2):
     """The second sum adds to the block's input, so the attention's output is lost. Add to the first sum."""
     return x + feed_forward(norm_2(x + attention(norm_1(x))))
@@ -217,7 +211,7 @@ transformer_block = Check(
     ],
     mistakes=[
         *(changed(block, order=order) for order in (
-            post_norm, normalized_features_added, normalized_sum_added, sum_of_the_attention_lost, halves_side_by_side,
+            post_norm, normalized_features_added, sum_of_the_attention_lost, halves_side_by_side,
             *part_mistakes(pre_norm))),
         *(changed(block, masks=step) for step in (mask_not_used, attention_mask_not_used, mask_inverted)),
     ],
@@ -402,7 +396,8 @@ layer_norm = Check(
 def pairs(accuracy, part_away, rates, seeds):
     """Learning rate -> the accuracies of the whole model and of the one without the part, (2, seeds)."""
     parts = ("nothing", part_away)
-    return {rate: torch.tensor([[accuracy(part, rate, s) for s in seeds] for part in parts]) for rate in rates}
+    rows = {rate: [[accuracy(part, rate, seed) for seed in seeds] for part in parts] for rate in rates}
+    return {rate: torch.tensor(both, dtype=torch.float64) for rate, both in rows.items()}
 
 
 def gains(**given):

@@ -139,11 +139,7 @@ def sentences(train, texts, **more):
 encode_batch = Check(
     reference=encode_word_by_word,
     cases=[
-        sentences(
-            "a dull film/a fine film/not a fine plot by far or near",
-            "a fine thriller/not a film/what a plot for a film",
-            min_count=2,
-        ),
+        sentences("a dull film/a fine film/not a fine plot", "a fine thriller/not a film/what a plot", min_count=2),
         sentences("so so so/it is so it is/what is", "so what/it is it/is it what it was", min_count=3),
         sentences("one two two/two one", "one/two three two/four four", min_count=1),
         sentences("a plot/a film", "what a film a critic saw", min_count=2),

@@ -155,31 +155,17 @@ def last_word_to_itself(num_words):
 
 def attended(matrices, num_words):
     """To which word each attends, (num_words,)."""
-    if not isinstance(matrices, (tuple, list)) or len(matrices) != 2:
-        raise Wrong("Return two matrices, `W_query` and `W_key`.", "not_two_matrices")
-    for name, matrix in zip(("W_query", "W_key"), matrices, strict=True):
-        if not isinstance(matrix, (Tensor, np.ndarray)) or matrix.ndim != 2 or matrix.shape[1] != num_words:
-            own = f"shape {tuple(matrix.shape)}" if hasattr(matrix, "shape") else f"type {type(matrix).__name__}"
-            raise Wrong(f"`{name}` needs the shape (d_k, {num_words}), a column for each word; it has {own}.",
-                        "not_a_column_for_each_word")  # fmt: skip
+    fit = isinstance(matrices, (tuple, list)) and len(matrices) == 2
+    fit = fit and all(isinstance(m, (Tensor, np.ndarray)) and m.ndim == 2 for m in matrices)
+    if not fit or len(matrices[0]) != len(matrices[1]) or {m.shape[1] for m in matrices} != {num_words}:
+        raise Wrong(f"Return `W_query` and `W_key`, two matrices of one shape (d_k, {num_words}), with a column for "
+                    "each word.", "not_a_column_for_each_word")  # fmt: skip
     W_query, W_key = (torch.as_tensor(matrix).detach().double() for matrix in matrices)
-    if len(W_query) != len(W_key):
-        raise Wrong(f"Queries of width {len(W_query)} have no dot product with keys of width {len(W_key)}.",
-                    "widths_differ")  # fmt: skip
     weights = (W_query.T @ W_key / math.sqrt(len(W_key))).softmax(dim=1)  # (num_words, num_words)
-    if weights.isnan().any():
-        raise Wrong("The scores hold NaN or infinity. A scaled score of 10 is large enough.", "not_a_number")
-    best, second = weights.topk(2, dim=1).values.unbind(1)
-    leads = (best - second > 1e-6).tolist()
-    if leads == [True] * (num_words - 1) + [False]:
-        raise Wrong("The last word has equal scores with several words. Its own is the first: see column 0 of `W_key`.",
-                    "last_word_forgotten")  # fmt: skip
-    if not any(leads):
-        raise Wrong("Every word has equal scores with several words. Give each word a key of its own.", "equal_scores")
-    words = weights.argmax(dim=1)  # (num_words,)
-    if words.tolist() == [*range(1, num_words), 0] and best.min() < 0.9:
-        raise Wrong(f"The scores have the right order, but are too small: of {num_words} words the next one has the "
-                    f"weight {best.min():.2f}. The scale divides by sqrt(d_k).", "scores_too_small")  # fmt: skip
+    least, words = weights.amax(dim=1).min(), weights.argmax(dim=1)
+    if words.tolist() == [*range(1, num_words), 0] and not least >= 0.9:  # NaN is too small as well
+        raise Wrong(f"The next word leads, but not enough: of {num_words} words it has the weight {least:.2f}, perhaps "
+                    "equal to that of another. The scale divides by sqrt(d_k).", "scores_too_small")  # fmt: skip
     return words
 
 

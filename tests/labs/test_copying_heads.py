@@ -7,9 +7,8 @@ import torch
 
 @pytest.fixture(scope="module")
 def names() -> dict:
-    """What the lab defines up to its first training, and the texts that repeat."""
-    lab = lab_code.find("copying_heads")
-    return lab_code.taught(lab, "draw_repeating", names=lab_code.begun(lab, "train"))
+    """What the lab defines up to its first training."""
+    return lab_code.begun(lab_code.find("copying_heads"), "train")
 
 
 def test_training_never_shows_a_pair_that_was_set_aside_and_tests_ask_for_one(names):
@@ -28,13 +27,6 @@ def test_each_pair_is_asked_once_in_an_order_of_its_own(names):
     assert len({tuple(row) for row in order.tolist()}) > 190
     assert (shown[..., 0].sort(dim=1).values.diff(dim=1) > 0).all(), "first letters are all different"
     assert torch.equal(ids[:, names["asking"]], asked[..., 0])
-
-
-def test_a_repeating_text_repeats(names):
-    ids, period = names["draw_repeating"](50, torch.Generator().manual_seed(0))
-    for text, after in zip(ids.tolist(), period.flatten().tolist(), strict=True):
-        assert 6 <= after <= 14
-        assert text[after:] == text[:-after]
 
 
 def test_one_layer_of_nine_heads_written_by_hand_answers_everything(names):

@@ -9,10 +9,8 @@ import subprocess
 import sys
 
 import exercises
-import identity
 import lab_code
 import pytest
-import student
 from instructors_page import ROOT, follow
 
 from shared import reviews
@@ -30,22 +28,6 @@ def written(tmp_path_factory):
         shutil.copytree(ROOT / package, root / package, ignore=shutil.ignore_patterns("__pycache__"))
     follow(root, "## Add a lab in ten minutes")
     return root
-
-
-def test_a_fork_is_called_as_its_owner_says(written):
-    follow(written, "## Make it your own")
-    assert identity.read(written)["url"] == "https://github.com/your-name/your-course"
-
-
-def test_the_lab_on_the_page_is_whole_and_listed_and_its_solution_stays_out_of_the_student_edition(written):
-    lab = written / "labs/17_length.md"
-    (exercise,) = exercises.read(lab)
-    assert exercise.solution not in "\n".join(cell.source for cell in student.edition(lab).cells)
-    assert "file: labs/17_length.ipynb" in (written / "_toc.yml").read_text()
-    assert "(../labs/17_length.ipynb)" in (written / "book/welcome.md").read_text()
-    ruff = [sys.executable, "-m", "ruff", "--config", ROOT / "pyproject.toml"]
-    for style in ("check", "format --check"):
-        subprocess.run([*ruff, *style.split(), "checks/length.py"], cwd=written, check=True)
 
 
 def test_the_lab_on_the_page_runs_and_its_check_names_the_mistake(written):

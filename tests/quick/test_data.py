@@ -23,7 +23,6 @@ from shared.data import (
     start_lab,
     tokenize,
     tokenized,
-    truncation_losses,
 )
 
 TEXTS = ["Good, good film!", "bad<br />bad film", "a good bad a film", "one film", "film good a bad one"]
@@ -172,16 +171,6 @@ def test_the_mark_stands_before_the_review_that_counts(small):
         marked = batch.ids[row][batch.labelled[row]].tolist()
         assert vocabulary.decode(marked) == own
     assert orders == {True, False}
-
-
-def test_what_a_cut_after_joining_loses_is_counted(small):
-    _, _, encoded = small
-    examples = distracted_examples(encoded, seed=3)
-    left = examples.batch(np.arange(len(examples))).labelled[:, :5].sum(dim=1).numpy()  # (examples,)
-    whole = encoded.lengths[examples.labelled]
-    losses = {"lost": left == 0, "truncated": (0 < left) & (left < whole), "intact": left == whole}
-    assert all(those.any() for those in losses.values())
-    assert truncation_losses(examples, window=5) == {name: those.mean() for name, those in losses.items()}
 
 
 def test_batches_hold_every_example_once_and_gather_similar_lengths(movies):

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from shared.model import MultiHeadSelfAttention, TransformerBlock, causal_mask
+from shared.model import TransformerBlock, causal_mask
 
 
 def texts(kind):
@@ -79,20 +79,3 @@ def test_block_and_heads_agree_with_pytorch_s_forward_and_backward(seed, kind, n
         close(mine.weight.grad, other.weight.grad, tolerance, "the gradient of a weight")
     gradients = torch.cat([linear.weight.grad for linear in maps])
     close(gradients, theirs.self_attn.in_proj_weight.grad, tolerance, "the gradient of a map")
-
-
-# --- what the masks promise --------------------------------------------------------------------------------------
-
-
-def test_a_text_of_padding_alone_gets_zero_weights_and_finite_gradients():
-    torch.manual_seed(0)
-    features = torch.randn(2, 4, 6, requires_grad=True)
-    mask = torch.tensor([[True, True, False, False], [False] * 4])
-    for attention_mask in (None, causal_mask(4)):
-        layer = MultiHeadSelfAttention(6, 2)
-        output, weights = layer(features, mask, attention_mask)
-        assert weights[1].count_nonzero() == 0
-        torch.testing.assert_close(output[1], layer.W_output.bias.expand(4, 6), msg="the heads brought something back")
-        output.sum().backward()
-        assert features.grad.isfinite().all()
-        assert features.grad[1].count_nonzero() == 0

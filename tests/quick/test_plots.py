@@ -46,11 +46,6 @@ def test_curves_draw_the_recorded_numbers_of_each_epoch():
     assert {"training", "validation"} <= texts(accuracy.figure)
 
 
-def test_several_seeds_are_drawn_with_their_mean():
-    accuracy = curves({"a": [history(0.6, 0.7), history(0.8, 0.9)]}).axes[1]
-    assert [0.7, 0.8] in drawn(accuracy) and [0.6, 0.7] in drawn(accuracy) and [0.8, 0.9] in drawn(accuracy)
-
-
 def test_models_and_parts_are_told_apart_without_colour():
     figure = curves({"first": history(0.6, 0.7), "second": history(0.6, 0.7)})
     looks = {(line.get_marker(), line.get_linestyle()) for line in figure.axes[1].lines}

@@ -2,7 +2,6 @@
 
 import functools
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,7 +10,6 @@ import torchrun_training
 from torch import nn
 
 from shared.data import examples_with_distractors, plain_examples
-from shared.language_model import LanguageModel
 from shared.model import MeanPooling
 from shared.statistics import mean_and_interval
 from shared.training import Recipe, evaluate, fit
@@ -58,33 +56,6 @@ def test_the_weights_kept_are_those_of_the_best_epoch(reviews):
     best = history.epochs[history.best_epoch - 1]
     assert best["validation_accuracy"] == max(record["validation_accuracy"] for record in history.epochs)
     assert evaluate(model, validation).loss == pytest.approx(best["validation_loss"], abs=1e-6)
-
-
-def test_a_language_model_trains_with_its_own_loss_and_examples():
-    """Examples of another kind: windows of a text that counts to seven again and again, and what comes next."""
-    text = torch.arange(700) % 7
-
-    class Windows:
-        def __len__(self):
-            return 64
-
-        def batch_rows(self, batch_size, seed):
-            rows = np.random.default_rng(seed).permutation(len(self))
-            return np.array_split(rows, range(batch_size, len(self), batch_size))
-
-        def batch(self, rows):
-            return SimpleNamespace(to=lambda device: torch.stack([text[row : row + 11] for row in rows]).to(device))
-
-    def next_word_loss(net, ids):
-        logits = net(ids[:, :-1]).transpose(1, 2)  # (batch, words, tokens)
-        losses = nn.functional.cross_entropy(logits, ids[:, 1:], reduction="none")  # (batch, tokens)
-        return losses.mean(dim=1).sum(), (logits.argmax(dim=1) == ids[:, 1:]).float().mean(dim=1).sum()
-
-    torch.manual_seed(0)
-    net = LanguageModel(7, dim=16, num_blocks=1)
-    history = fit(net, lambda epoch: Windows(), Windows(), replace(RECIPE, epochs=4), loss=next_word_loss)
-    assert history.epochs[0]["train_loss"] > 0.5 and history.epochs[-1]["validation_loss"] < 0.1
-    assert history.epochs[-1]["validation_accuracy"] > 0.95
 
 
 def test_a_loss_that_is_not_a_number_stops_the_run_with_a_reason(reviews):

@@ -5,7 +5,6 @@ Two quick labs run every time; EVERY_LAB=1 runs all.
 
 import json
 import os
-import re
 import subprocess
 import sys
 import time
@@ -20,9 +19,6 @@ from playwright.sync_api import expect
 
 ROOT = Path(__file__).resolve().parents[2]
 QUICK = ("your_journey", "when_in_doubt")  # matrices, the walk, and no training
-RAW = re.compile(r":::|\{[a-z][a-z:-]*\}`|\$|\*\*|<details|<summary")
-
-
 LABS = [lab for lab in notebooks.labs(ROOT) if os.environ.get("EVERY_LAB") == "1" or notebooks.name_of(lab) in QUICK]
 
 
@@ -130,16 +126,6 @@ def test_the_interactive_parts_answer(run):
             figure.get_by_role("button", name=button, exact=True).click()
             assert before
             expect(figure.locator(said)).not_to_have_text(before)
-
-
-def test_prose_shows_nothing_raw(run):
-    read = """cells => cells.map(cell => {
-      const copy = cell.cloneNode(true);
-      copy.querySelectorAll("code, pre, mjx-container").forEach(each => each.remove());
-      return copy.textContent;
-    })"""
-    texts = run[0].eval_on_selector_all(".jp-MarkdownCell .jp-RenderedMarkdown", read)
-    assert [text for text in texts if RAW.search(text)] == []
 
 
 def test_the_browser_had_nothing_to_complain_of(run):

@@ -144,7 +144,7 @@ def generate(lab: Path) -> nbformat.NotebookNode:
         name = digest(f"{cell.cell_type}\n{cell.source}")[:8]
         seen[name] = seen.get(name, 0) + 1
         cell.id = name if seen[name] == 1 else f"{name}-{seen[name]}"
-    if any(cell.cell_type == "code" and re.search(r"\b(?:shared|checks)\b", cell.source) for cell in cells):
+    if uses_course_code(cells):
         cells[first_code:first_code] = [set_up]
     cells[1:1] = [badge]
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
@@ -158,6 +158,11 @@ def parted(cell: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
     edges = [edge for question in PREDICT.finditer(cell.source) for edge in question.span()]
     texts = [cell.source[start:end].strip() for start, end in itertools.pairwise([0, *edges, len(cell.source)])]
     return [nbformat.v4.new_markdown_cell(text, metadata=cell.metadata) for text in texts if text]
+
+
+def uses_course_code(cells: list[nbformat.NotebookNode]) -> bool:
+    """Say whether a code cell names one of the course's own packages."""
+    return any(cell.cell_type == "code" and re.search(r"\b(?:shared|checks)\b", cell.source) for cell in cells)
 
 
 def is_generated(cell: nbformat.NotebookNode) -> bool:
@@ -184,7 +189,7 @@ def made_from(lab: Path) -> dict[str, str]:
     """Return a digest for each thing that the outputs depend on, by a name that tells a reader which it is.
 
     All code of `shared` counts, comments and all, and its data where a cell names the file; of `checks`, the lab's own
-    file, which has the lab's name, and what all checks share.
+    file, which has the lab's name, and what all checks share. A lab that uses none of it depends on its cells alone.
     """
     root = lab.parent.parent
     code = [cell for cell in code_cells(generate(lab)) if not is_generated(cell)]
@@ -197,6 +202,8 @@ def made_from(lab: Path) -> dict[str, str]:
     files += [path for name in ("engine", "trials", name_of(lab)) if (path := root / f"checks/{name}.py").is_file()]
     cells = [[cell.source, "raises-exception" in cell.metadata.get("tags", [])] for cell in code]
     other = {"its code cells": cells, "the pins": pins(root)}
+    if not uses_course_code(code):
+        files = []
     return {name: digest(json.dumps(part)) for name, part in other.items()} | {
         path.relative_to(root).as_posix(): digest(path.read_text("utf-8")) for path in files
     }

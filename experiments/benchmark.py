@@ -58,8 +58,8 @@ def labs() -> dict[str, dict]:
     """Execute each lab, two at a time."""
     with tempfile.TemporaryDirectory() as temporary, ThreadPoolExecutor(max_workers=2) as pool:
         folder = clone(temporary)
-        names = sorted(lab.stem for lab in (folder / "labs").glob("[0-9][0-9]_*.md"))
-        results = pool.map(lambda name: make(folder, "labs", f"LAB={name[:2]}", "AGAIN=1"), names)
+        names = sorted(lab.stem for lab in (folder / "labs").glob("*_*.md"))
+        results = pool.map(lambda name: make(folder, "labs", f"LAB={name.partition('_')[0]}", "AGAIN=1"), names)
         return dict(zip(names, results, strict=True))
 
 

@@ -36,7 +36,7 @@ def follow(root: Path, heading: str, run: Callable = lambda root, command: None)
             path.write_text(re.sub(rf"(?m)^{block['text'].partition(':')[0]}:.*$", block["text"], path.read_text()))
         elif block["what"] == "list":
             here = path.read_text()
-            last = here.rindex("labs/")
+            last = [*re.finditer(r"labs/\d", here)][-1].start()  # not the appendix
             end = min(here.find(stop, last) % (len(here) + 1) for stop in ("\n\n", "\n  - ") if stop in here[last:])
             gap = "\n" if text.lstrip().startswith("-") else "\n\n"
             path.write_text(here[:end] + gap + block["text"] + here[end:])

@@ -18,7 +18,7 @@ def of_the_course() -> list[Path]:
 
 def find(name: str) -> Path:
     """Return the text of the lab with this name, whatever its number."""
-    (lab,) = (ROOT / "labs").glob(f"[0-9][0-9]_{name}.md")
+    (lab,) = [lab for lab in notebooks.labs(ROOT) if notebooks.name_of(lab) == name]
     return lab
 
 

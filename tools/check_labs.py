@@ -22,7 +22,7 @@ ADDRESS = re.compile(r"\bat 0x[0-9a-fA-F]{6,}")
 
 def problems(lab: Path) -> list[str]:
     """Return what is wrong with a lab, the empty list when all is well."""
-    remedy = f"run `make labs LAB={lab.name[:2]}`"
+    remedy = f"run `make labs LAB={lab.stem.partition('_')[0]}`"
     name = f"labs/{lab.stem}.ipynb"
     found = [f"{where}: {what}" for where, what in text_problems(lab)]
     stale = notebooks.why_stale(lab)

@@ -53,9 +53,9 @@ def main(root: Path) -> int:
         expected = len(notebooks.code_cells(notebooks.read(lab) or notebooks.generate(lab)))
         if failed:
             stale = notebooks.why_stale(lab)
-            again = "" if stale else " AGAIN=1"
+            prefix, again = lab.stem.partition("_")[0], "" if stale else " AGAIN=1"
             print(f"{lab.stem}: {failed} cells give something else than is stored. If that is meant, or the lab")
-            print(f"    is stale, run `make labs LAB={lab.name[:2]}{again}` and look at the difference.")
+            print(f"    is stale, run `make labs LAB={prefix}{again}` and look at the difference.")
         elif len(own) != expected or not expected:
             print(f"{lab.stem}: {len(own)} of {expected} code cells were compared: its notebook hides some.")
             status = 1

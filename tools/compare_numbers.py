@@ -207,7 +207,7 @@ def comparable(output: dict) -> list[tuple[str, str]]:
 def remedy(cell: IPyNbCell) -> str:
     return (
         "That is more than rounding on another processor. Look for what changed it: the lab, `shared`, a package. If "
-        f"it is meant, run `make labs LAB={cell.path.name[:2]} AGAIN=1` and look at the difference."
+        f"it is meant, run `make labs LAB={cell.path.name.partition('_')[0]} AGAIN=1` and look at the difference."
     )
 
 
@@ -219,5 +219,6 @@ def pytest_runtest_call(item: pytest.Item):
     """Run a cell, and turn it red if the stored notebook never executed it."""
     result = yield
     if isinstance(item, IPyNbCell) and item.cell.source.strip() and item.cell.execution_count is None:
-        item.raise_cell_error(f"never executed, so nothing is stored: run `make labs LAB={item.path.name[:2]} AGAIN=1`")
+        number = item.path.name.partition("_")[0]
+        item.raise_cell_error(f"never executed, so nothing is stored: run `make labs LAB={number} AGAIN=1`")
     return result

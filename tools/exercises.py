@@ -19,7 +19,7 @@ from pathlib import Path
 import notebooks
 
 KINDS = ("build", "debug", "experiment")
-EXERCISE = re.compile(r"^### Exercise (?P<number>\d+\.\d+)(?: \((?P<kind>.*?)\))?: (?P<title>.+)$", re.MULTILINE)
+EXERCISE = re.compile(r"^### Exercise (?P<number>(?:\d+|A)\.\d+)(?: \((?P<kind>.*?)\))?: (?P<title>.+)$", re.MULTILINE)
 FOLDED = re.compile(
     r"^<details>\s*<summary>(?P<summary>.*?)</summary>\n\n(?P<text>.*?)\n\n</details>[ \t]*$", re.MULTILINE | re.DOTALL
 )

@@ -51,7 +51,7 @@ def check_answer({answer}):
 
 def title_of(lab: Path) -> str:
     """Return the title of a lab with its number: "5. Your journey starts with one step"."""
-    return f"{int(lab.name[:2])}. {notebooks.generate(lab).cells[0].source.lstrip('# ')}"
+    return f"{notebooks.number_of(lab)}. {notebooks.generate(lab).cells[0].source.lstrip('# ')}"
 
 
 # The answer key
@@ -155,7 +155,7 @@ def build(root: Path, folder: Path, pages: dict[str, str]) -> None:
     for name, text in pages.items():
         # Pages of the book, and labs, are on the site.
         text = re.sub(r"\]\((?:\.\./)?(book/)?(\w+)\.(?:ipynb|md)", rf"]({site}/\1\2.html", text)
-        text = re.sub(rf"\]\({site}/(\d\d_)", rf"]({site}/labs/\1", text)
+        text = re.sub(rf"\]\({site}/((?:\d\d|appendix)_)", rf"]({site}/labs/\1", text)
         safe_files.write_whole(source / f"{name}.md", text)
     config = yaml.safe_load((root / "_config.yml").read_text("utf-8"))
     config["logo"] = config["html"]["favicon"] = str(root / config["logo"])

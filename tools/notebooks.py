@@ -1,10 +1,12 @@
 """What a lab is as files: NN_name.md, written by people, and NN_name.ipynb, generated from it with its outputs.
 
-The rules. The notebook has the cells of the text plus two generated ones: a badge below the title, and the set-up
-cell before the first code cell. A question that asks for a prediction has a cell of its own. Cell ids derive from
-content and place. The notebook's metadata hold `made_from`, digests of everything its outputs depend on, and
-`written`, the digest of its own cells. A lab is stale, and has to be executed again, when one of them does not fit.
-Generated cells do not count: a fork executes nothing.
+A lab of the appendix is `appendix_name`: it has no number, and its exercises are A.1, A.2 and so on.
+
+The rules. The notebook has the cells of the text plus two generated ones: a badge below the title, and before the
+first code cell the set-up, where a cell uses the course's own code. A question that asks for a prediction has a cell of
+its own. Cell ids derive from content and place. The notebook's metadata hold `made_from`, digests of everything its
+outputs depend on, and `written`, the digest of its own cells. A lab is stale, and has to be executed again, when one of
+them does not fit. Generated cells do not count: a fork executes nothing.
 """
 
 import ast
@@ -41,19 +43,35 @@ JupyterLab shows the drawn pictures and the interactive parts after *Run → Run
 FIRST_CELL = Path(__file__).with_name("first_cell.ipy")  # IPython's name for Python with magics
 
 
+def files_of_labs(folder: Path, suffix: str) -> list[Path]:
+    """Return the files in a folder that are called as labs are, in the order of their numbers, the appendix last."""
+    return [path for prefix in ("[0-9][0-9]", "appendix") for path in sorted(folder.glob(f"{prefix}_*{suffix}"))]
+
+
 def labs(root: Path) -> list[Path]:
-    """Return the texts of all labs in the order of their numbers."""
-    return sorted((root / "labs").glob("[0-9][0-9]_*.md"))
+    """Return the texts of all labs in their order."""
+    return files_of_labs(root / "labs", ".md")
+
+
+def name_of(lab: Path) -> str:
+    """Return a lab's name without its number: "keys" for 02_keys.md, "the_reviews" for appendix_the_reviews.md."""
+    return lab.stem.partition("_")[2]
+
+
+def number_of(lab: Path) -> str:
+    """Return a lab's number as readers see it: "2" for 02_keys.md, and "A" in the appendix."""
+    prefix, _, _ = lab.stem.partition("_")
+    return "A" if prefix == "appendix" else str(int(prefix))
 
 
 def chosen(root: Path, names: Iterable[str]) -> list[Path]:
-    """Return the texts of the labs that `names` mean: keys, 2 or 02; of all where there are none.
+    """Return the texts of the labs that `names` mean: keys, 2, 02 or 02_keys; of all where there are none.
 
     Exits with a sentence where no lab is called so.
     """
-    every = {key: lab for lab in labs(root) for key in (lab.stem[3:], lab.stem[:2], lab.stem[:2].lstrip("0"), lab.stem)}
+    every = {key: lab for lab in labs(root) for key in (name_of(lab), number_of(lab), lab.stem.split("_")[0], lab.stem)}
     if unknown := sorted(set(names) - set(every)):
-        called = ", ".join(lab.stem[3:] for lab in labs(root))
+        called = ", ".join(map(name_of, labs(root)))
         raise SystemExit(f"No lab is called {', '.join(unknown)}: give one of {called}, or its number.")
     return sorted({every[name] for name in names}) or labs(root)
 
@@ -126,7 +144,8 @@ def generate(lab: Path) -> nbformat.NotebookNode:
         name = digest(f"{cell.cell_type}\n{cell.source}")[:8]
         seen[name] = seen.get(name, 0) + 1
         cell.id = name if seen[name] == 1 else f"{name}-{seen[name]}"
-    cells[first_code:first_code] = [set_up]
+    if uses_course_code(cells):
+        cells[first_code:first_code] = [set_up]
     cells[1:1] = [badge]
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
     return nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": kernel, "language_info": {"name": "python"}})
@@ -139,6 +158,11 @@ def parted(cell: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
     edges = [edge for question in PREDICT.finditer(cell.source) for edge in question.span()]
     texts = [cell.source[start:end].strip() for start, end in itertools.pairwise([0, *edges, len(cell.source)])]
     return [nbformat.v4.new_markdown_cell(text, metadata=cell.metadata) for text in texts if text]
+
+
+def uses_course_code(cells: list[nbformat.NotebookNode]) -> bool:
+    """Say whether a code cell names one of the course's own packages."""
+    return any(cell.cell_type == "code" and re.search(r"\b(?:shared|checks)\b", cell.source) for cell in cells)
 
 
 def is_generated(cell: nbformat.NotebookNode) -> bool:
@@ -165,7 +189,7 @@ def made_from(lab: Path) -> dict[str, str]:
     """Return a digest for each thing that the outputs depend on, by a name that tells a reader which it is.
 
     All code of `shared` counts, comments and all, and its data where a cell names the file; of `checks`, the lab's own
-    file, which has the lab's name, and what all checks share.
+    file, which has the lab's name, and what all checks share. A lab that uses none of it depends on its cells alone.
     """
     root = lab.parent.parent
     code = [cell for cell in code_cells(generate(lab)) if not is_generated(cell)]
@@ -175,9 +199,11 @@ def made_from(lab: Path) -> dict[str, str]:
         for path in sorted((root / "shared").rglob("*.*"))
         if (path.suffix in (".py", ".js", ".css", ".csv") or (path.is_file() and path.name in named))
     ]
-    files += [path for name in ("engine", "trials", lab.stem[3:]) if (path := root / f"checks/{name}.py").is_file()]
+    files += [path for name in ("engine", "trials", name_of(lab)) if (path := root / f"checks/{name}.py").is_file()]
     cells = [[cell.source, "raises-exception" in cell.metadata.get("tags", [])] for cell in code]
     other = {"its code cells": cells, "the pins": pins(root)}
+    if not uses_course_code(code):
+        files = []
     return {name: digest(json.dumps(part)) for name, part in other.items()} | {
         path.relative_to(root).as_posix(): digest(path.read_text("utf-8")) for path in files
     }

@@ -100,7 +100,8 @@ def keep(notebook: Path) -> str:
 
 def tidy(root: Path) -> None:
     """Remove the student edition of labs that the course does not have, or leaves out, and say so."""
-    for left in sorted(set((root / "student").glob("[0-9][0-9]_*.ipynb")) - set(map(file_of, notebooks.taught(root)))):
+    taught = set(map(file_of, notebooks.taught(root)))
+    for left in (path for path in notebooks.files_of_labs(root / "student", ".ipynb") if path not in taught):
         kept = keep(left)
         left.unlink()
         print(f"student/{left.name} is removed: _toc.yml names no such lab{kept and f'. It is kept as {kept}'}.")

@@ -38,12 +38,13 @@ class LabsLeftOut(SphinxPostTransform):
 
 
 def course_map(app: Sphinx) -> list[dict]:
-    """The parts of _toc.yml in order: each with its caption and its pages (name and title)."""
+    """The parts of _toc.yml in order: each with its caption and its pages (name, title, and a lab's number)."""
     site_map = app.env.external_site_map
 
     def page(name: str) -> dict:
         name = app.env.path2doc(name) or name
-        return {"name": name, "title": app.env.titles[name].astext()}
+        lab = re.match(r"labs/(?:0?(\d+)|appendix)_", name)
+        return {"name": name, "title": app.env.titles[name].astext(), "number": lab and (lab[1] or "A")}
 
     root = {"caption": None, "pages": [page(site_map.root.docname)]}
     return [root] + [

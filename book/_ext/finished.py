@@ -40,8 +40,9 @@ def finished(body: str) -> str:
     # A long name of a file breaks, on a phone, behind its strokes and dots.
     long_name = r'(?<=<span class="pre">)[^<&]{16,}(?=</span>)'
     body = re.sub(long_name, lambda name: re.sub(r"(?<=[\w][/_.])(?=\w)", "<wbr>", name[0]), body)
-    # Where a list explains the labs, each has its number.
-    body = re.sub(r'<dt>(?=<a [^>]*href="[^"]*labs/0?(\d+)_)', r'<dt><span class="number">\1</span> ', body)
+    # Where a list explains the labs, each has its number; one of the appendix has an A.
+    lab = r'<dt>(?=<a [^>]*href="[^"]*labs/(?:0?(\d+)|appendix)_)'
+    body = re.sub(lab, lambda entry: f'<dt><span class="number">{entry[1] or "A"}</span> ', body)
     body = re.sub(r'(?<=<div class="highlight"><pre>).*?(?=</pre>)', few_elements, body, flags=re.DOTALL)
     # No line ends with the sign before an interval; begins with the comma behind a formula, or ends with its bracket.
     body = re.sub(r"(?<=±) (?=[.\d])(?![^<]*</t[dh]>)", "\N{NO-BREAK SPACE}", body)

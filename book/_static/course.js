@@ -73,10 +73,11 @@ const start = document.querySelector(".start p");
 if (start) {
   let place = null;
   try { place = JSON.parse(localStorage.getItem("place")); } catch { /* as above */ }
-  if (typeof place?.page === "string" && /^labs\/\d\w+\.html$/.test(place.page)) {
+  if (typeof place?.page === "string" && /^labs\/\w+\.html$/.test(place.page)) {
     const link = document.createElement("a");
     link.href = `${courseRoot}${place.page}${place.hash}`;
-    link.textContent = `Go on where you were: lab ${parseInt(place.page.slice(5))}, “${place.name}”`;
+    const lab = parseInt(place.page.slice(5));
+    link.textContent = `Go on where you were: ${isNaN(lab) ? "the appendix" : `lab ${lab}`}, “${place.name}”`;
     start.append(" ", link);
   }
 }

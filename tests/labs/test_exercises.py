@@ -47,7 +47,8 @@ def test_a_starting_cell_is_not_done_yet_or_has_its_fault_and_its_solution_is_co
 
 def test_the_exercises_of_a_lab_are_numbered_in_order_and_no_name_occurs_twice():
     for lab, found in exercises.read_all(ROOT).items():
-        assert [e.number for e in found] == [f"{int(lab.name[:2])}.{place}" for place in range(1, len(found) + 1)]
+        number = notebooks.number_of(lab)
+        assert [e.number for e in found] == [f"{number}.{place}" for place in range(1, len(found) + 1)]
 
 
 # --- how they are read -------------------------------------------------------------------------------------------

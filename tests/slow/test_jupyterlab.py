@@ -19,7 +19,7 @@ from playwright.sync_api import expect
 
 ROOT = Path(__file__).resolve().parents[2]
 QUICK = ("your_journey", "when_in_doubt")  # matrices, the walk, and no training
-LABS = [lab for lab in notebooks.labs(ROOT) if os.environ.get("EVERY_LAB") == "1" or lab.stem[3:] in QUICK]
+LABS = [lab for lab in notebooks.labs(ROOT) if os.environ.get("EVERY_LAB") == "1" or notebooks.name_of(lab) in QUICK]
 
 
 @pytest.fixture(scope="module")

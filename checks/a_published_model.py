@@ -24,6 +24,16 @@ def layer(**given):
     return the_block.block(**{"order": the_block.post_norm, "activation": F.gelu} | given)
 
 
+def norm_inside(order):
+    """A norm inside a sum; in the exercise on faults the sentence counts them."""
+
+    def norm_inside_the_sum(*parts):
+        """A norm is inside the sum, around what a part gives. Normalize the sum, `norm(x + part(x))`."""
+        return order(*parts)
+
+    return norm_inside_the_sum
+
+
 def relu(x):
     """The activation function is ReLU. The pretrained model was trained with GELU."""
     return torch.relu(x)
@@ -34,15 +44,21 @@ def eps_not_used(eps, **given):
     return layer(**given, eps=1e-5)
 
 
+def one_head(num_heads, **given):
+    """`num_heads` is not used: there is one head. Hand it on to `MultiHeadSelfAttention`."""
+    return layer(**given, num_heads=1)
+
+
 encoder_layer = Check(
     reference=lambda **given: layer(**given, attend=heads_by_pytorch),
     solution=EncoderLayer,
     parts=(*the_block.PARTS, "eps"),
     cases=[*the_block.batches(eps=0.1), the_block.texts(6, 2, 8, trials.real_tokens([3, 4]), eps=0.02)],
     mistakes=[
-        *(changed(layer, order=order) for order in (*the_block.NORM_INSIDE, *the_block.POST_NORM_MISTAKES)),
-        *(changed(layer, masks=step) for step in (the_block.mask_not_used, the_block.mask_inverted)),
-        changed(layer, activation=relu), eps_not_used,
+        *(changed(layer, order=norm_inside(order)) for order in the_block.NORM_INSIDE),
+        *(changed(layer, order=order) for order in the_block.POST_NORM_MISTAKES),
+        *(changed(layer, masks=step) for step in (the_block.mask_not_used, *the_block.MASKS_INVERTED)),
+        changed(layer, activation=relu), eps_not_used, one_head,
     ],
     section=LAYER,
     last_look=lambda answer: the_block.has_the_parameters(answer(8, 4, 20, 0.1), EncoderLayer(8, 4, 20, 0.1)),
@@ -87,6 +103,27 @@ def divided_by_all_tokens(weights, aim):
     return mean_by_loops(weights, aim) * (aim >= 0).sum() / len(aim)
 
 
+def target_0_left_out(weights, aim):
+    """Tokens whose target is the first token are left out: 0 is a target, too. Write `aim >= 0`."""
+    return mean_by_loops(weights, torch.where(aim > 0, aim, -1))
+
+
+def every_token_with_every_target(weights, aim):
+    """Each token is measured at the targets of all. Index rows and columns together: to each row its own target."""
+    tokens, targets = with_target(aim)
+    return weights[..., tokens[:, None], targets].mean(dim=(-2, -1))
+
+
+def largest_weight(weights, aim):
+    """This is the largest weight of each row, wherever it is. Take the weight at the target."""
+    return weights[..., with_target(aim)[0], :].amax(dim=-1).mean(dim=-1)
+
+
+def weights_summed(weights, aim):
+    """The weights at the targets are summed. Take their mean."""
+    return mean_by_loops(weights, aim) * (aim >= 0).sum()
+
+
 def one_number(weights, aim):
     """There is one number for all heads. Average over the tokens only, the last axis."""
     return mean_by_loops(weights, aim).mean()
@@ -101,7 +138,8 @@ attention_on_target = Check(
         Case({"weights": attention_patterns(1, 1, 3, 3, seed=3), "aim": torch.tensor([-1, -1, 1])}),
     ],
     mistakes=[
-        both_faults_left, rows_and_columns_exchanged, tokens_without_target_counted, divided_by_all_tokens, one_number,
+        both_faults_left, rows_and_columns_exchanged, tokens_without_target_counted, divided_by_all_tokens,
+        target_0_left_out, every_token_with_every_target, largest_weight, weights_summed, one_number,
     ],
     section=SEARCH,
 )  # fmt: skip
@@ -114,6 +152,12 @@ def known_shares(texts):
     """Made-up shares of 2 x 3 heads, (texts, 2, 3), which depend on the number that is a text here."""
     text, head = torch.tensor(texts, dtype=torch.float64)[:, None, None], torch.arange(6.0).view(2, 3).double()
     return 0.5 + 0.2 * torch.sin(2 * head + text / 40) + 0.4 * torch.cos(text * (head + 1)) - 0.001 * text
+
+
+def by_sums(shares, searched, fresh):
+    table = sum(shares([text])[0] for text in searched).tolist()
+    layer, head = max(((i, j) for i in range(2) for j in range(3)), key=lambda place: table[place[0]][place[1]])
+    return (layer, head), *trials.interval_by_sums([shares([text])[0, layer, head].item() for text in fresh])
 
 
 def of_the_head(shares, layer, head):
@@ -134,6 +178,11 @@ def tested_on_the_searched_texts(shares, searched, fresh):
     return search(shares, searched, searched)
 
 
+def searched_on_the_fresh_texts(shares, searched, fresh):
+    """The head is searched on the fresh texts. Search on `searched`, and keep `fresh` for the test."""
+    return search(shares, fresh, fresh)
+
+
 def searched_and_fresh_exchanged(shares, searched, fresh):
     """The head is searched on `fresh` and tested on `searched`: exchange them."""
     return search(shares, fresh, searched)
@@ -150,13 +199,24 @@ def layer_and_head_exchanged(**given):
     return place[::-1], mean, half
 
 
+def counted_from_one(**given):
+    """Layer and head are counted from 1. Count both from 0."""
+    (layer, head), mean, half = search(**given)
+    return (layer + 1, head + 1), mean, half
+
+
 def best_head_of_each_text(shares, layer, head):
     """Each fresh text is measured at its own best head. Measure the one head that was found."""
     return shares.flatten(1).amax(dim=1)
 
 
+def all_heads_averaged(shares, layer, head):
+    """The fresh texts are measured by the mean of all heads. Measure the one head that was found."""
+    return shares.mean(dim=(1, 2))
+
+
 search_and_test = Check(
-    reference=search,
+    reference=by_sums,
     cases=[
         Case({"shares": known_shares, "searched": searched, "fresh": fresh})
         for searched, fresh in (
@@ -166,9 +226,9 @@ search_and_test = Check(
         )
     ],
     mistakes=[
-        tested_on_the_searched_texts, searched_and_fresh_exchanged,
-        changed(search, over_texts=largest_in_one_text), layer_and_head_exchanged,
-        changed(search, values=best_head_of_each_text),
+        tested_on_the_searched_texts, searched_on_the_fresh_texts, searched_and_fresh_exchanged,
+        changed(search, over_texts=largest_in_one_text), layer_and_head_exchanged, counted_from_one,
+        *(changed(search, values=step) for step in (best_head_of_each_text, all_heads_averaged)),
         *(changed(search, finish=step) for step in (
             trials.standard_error, trials.standard_deviation, trials.normal_quantile, trials.whole_width, trials.ends,
             trials.half_first)),
@@ -199,6 +259,11 @@ def exponential_of_the_mean(weights):
     return entropy(weights).mean(dim=-1).exp()
 
 
+def sign_left_out(weights):
+    """The sign of the entropy is wrong: the logarithm of a weight is negative, so a minus belongs before the sum."""
+    return (-entropy(weights)).exp().mean(dim=-1)
+
+
 def logarithm_to_base_2(weights):
     """The logarithm is to base 2, and the exponential is not. Use the natural one, `torch.log` or `torch.xlogy`."""
     return (entropy(weights) / torch.tensor(2.0).log()).exp().mean(dim=-1)
@@ -209,6 +274,22 @@ def entropy_of_columns(weights):
     return entropy(weights.mT).exp().mean(dim=-1)
 
 
+def rows_not_averaged(weights):
+    """Each row has its own number. Average over the rows, so that each head has one."""
+    return entropy(weights).exp()
+
+
+def one_number_for_all(weights):
+    """There is one number for all heads. Average over the rows only, the last axis that is left."""
+    return entropy(weights).exp().mean()
+
+
+def inverse_sum_of_squares(weights):
+    """This is one over the sum of squares, a different effective number. The exercise asks for the exponential of the
+    entropy."""
+    return (1 / weights.square().sum(dim=-1)).mean(dim=-1)
+
+
 tokens_attended = Check(
     reference=lambda weights: entropy(weights).exp().mean(dim=-1),
     cases=[
@@ -217,6 +298,9 @@ tokens_attended = Check(
         Case({"weights": draw(3, 6, 6).masked_fill(~causal_mask(6), -torch.inf).softmax(dim=-1)}),
         Case({"weights": attention_patterns(1, 2, 3, 3, seed=2)}),
     ],
-    mistakes=[nan_for_zero, exponential_left_out, exponential_of_the_mean, logarithm_to_base_2, entropy_of_columns],
+    mistakes=[
+        nan_for_zero, exponential_left_out, exponential_of_the_mean, sign_left_out, logarithm_to_base_2,
+        entropy_of_columns, rows_not_averaged, one_number_for_all, inverse_sum_of_squares,
+    ],
     section="A published model, “Exercise 12.4: a measure of your own”",
 )  # fmt: skip

@@ -10,6 +10,7 @@ from checks import trials
 from checks.engine import Case, Check, Wrong
 from checks.trials import changed, draw, masked, real_tokens, scaled
 from shared.model import SelfAttention, TokenFeatures, masked_softmax, weighted_sum
+from shared.statistics import mean_and_interval
 
 OWN_QUERY = "A question from the text, “The mark's own query”"
 SCALE_MISTAKES = trials.SCORE_MISTAKES[:5]  # what goes wrong with the root, when there is only one query
@@ -43,18 +44,29 @@ def last_position(x, is_marker):
     return x[:, -1]
 
 
+def mean_of_text(x, is_marker):
+    """The query is that of the mean of all tokens. Take the features of the marker alone."""
+    return x.mean(dim=1)
+
+
 def position_of_first_text(x, is_marker):
     """Every text is read at the position of the first text's marker. Each text has its own position."""
     return x[:, is_marker[0].int().argmax()]
 
 
-def positions_of_all_texts(x, is_marker):
+def markers_of_all_texts(x, is_marker):
+    """Each text's query is the sum over the markers' positions in all texts: `[:, position]` selects these positions in
+    every text. Index both axes, `[torch.arange(batch), position]`."""
+    return (is_marker.any(dim=0)[None, :, None] * x).sum(dim=1)
+
+
+def markers_summed(x, is_marker):
     """Each text's query is the sum over the markers' positions in all texts. Index both axes, so that text i meets
     position i: `[torch.arange(batch), position]`."""
     return x[:, is_marker.int().argmax(dim=1)].sum(dim=1)
 
 
-PICKS = first_position, last_position, position_of_first_text, positions_of_all_texts
+PICKS = (first_position, last_position, mean_of_text, position_of_first_text, markers_of_all_texts, markers_summed)
 
 
 def attend_once(marked, x, mask, W_query, W_key, W_value, score=scaled, weigh=masked):
@@ -203,7 +215,8 @@ marked_classifier = Check(
         *(changed(classify, pick=step) for step in PICKS),
         *(changed(classify, weigh=step) for step in trials.MASK_MISTAKES),
         *(changed(classify, score=step) for step in SCALE_MISTAKES),
-        position_left_out, column_of_marker, value_of_marker, marker_hidden, results_exchanged,
+        position_left_out, column_of_marker, value_of_marker, weights_not_used, marker_hidden, scores_returned,
+        results_exchanged,
     ],
     section=OWN_QUERY,
     last_look=asks_once,
@@ -237,9 +250,19 @@ def own_value(features, mask, position, W_query, W_key, W_value):
     return features[torch.arange(len(position)), position] @ W_value
 
 
+def features_averaged(features, mask, position, W_query, W_key, W_value):
+    """`W_value` is not used: the weights average the features."""
+    return output_at(features, mask, position, W_query, W_key, torch.eye(features.shape[2]).to(features))
+
+
 def keys_averaged(features, mask, position, W_query, W_key, W_value):
     """The weights average the keys. Average the values, `features @ W_value`."""
     return output_at(features, mask, position, W_query, W_key, W_key)
+
+
+def all_rows_averaged(features, mask, position, W_query, W_key, W_value):
+    """The outputs of all tokens are averaged. The exercise asks for the output at the marker's position alone."""
+    return trials.attend(features @ W_query, features @ W_key, features @ W_value, mask)[0].mean(dim=1)
 
 
 def marked_features(mask, position, dim, key_dim, value_dim, seed=0, scale=1.0):
@@ -268,7 +291,7 @@ marker_query = Check(
         *(changed(output_at, pick=step) for step in PICKS),
         *(changed(output_at, weigh=step) for step in trials.MASK_MISTAKES),
         *(changed(output_at, score=step) for step in SCALE_MISTAKES),
-        column_not_row, own_value, keys_averaged,
+        column_not_row, own_value, features_averaged, keys_averaged, all_rows_averaged,
     ],
     section=OWN_QUERY,
     last_look=reads_one_row,
@@ -280,8 +303,15 @@ marker_query = Check(
 KINDS = ((True, True), (True, False), (False, True))
 
 
-def pairs(train, seeds, baseline=(False, False)):
-    """For each kind its accuracies and those of the baseline, (2, seeds)."""
+def gains_by_sums(train, seeds):
+    return {
+        kind: trials.interval_by_sums([train(*kind, seed) - train(False, False, seed) for seed in seeds])
+        for kind in KINDS
+    }
+
+
+def accuracies(train, seeds, baseline=(False, False)):
+    """For each kind a pair of rows: its accuracies, and those of the baseline."""
     return {
         kind: torch.tensor([[train(*one, seed) for seed in seeds] for one in (kind, baseline)], dtype=torch.float64)
         for kind in KINDS
@@ -289,35 +319,61 @@ def pairs(train, seeds, baseline=(False, False)):
 
 
 def gains(train, seeds, **baseline):
-    return {kind: own - other for kind, (own, other) in pairs(train, seeds, **baseline).items()}
+    return {kind: own - other for kind, (own, other) in accuracies(train, seeds, **baseline).items()}
 
 
-def intervals(train, seeds, **baseline):
-    return {kind: trials.interval_by_sums(row) for kind, row in gains(train, seeds, **baseline).items()}
+def intervals(rows):
+    return {kind: mean_and_interval(row) for kind, row in rows.items()}
 
 
 def query_and_key_exchanged(train, seeds):
     """`query_place` and `key_place` are exchanged, in the call of `train` or in the keys of the dict."""
-    return intervals(lambda query, key, seed: train(key, query, seed), seeds)
+    return intervals(gains(lambda query, key, seed: train(key, query, seed), seeds))
+
+
+def loss_not_gain(train, seeds):
+    """The difference has the wrong sign. A gain is positive: the kind minus (False, False)."""
+    return intervals({kind: -row for kind, row in gains(train, seeds).items()})
 
 
 def another_baseline(train, seeds):
     """The gain is that over (True, True). The baseline is the kind without any positions, (False, False)."""
-    return intervals(train, seeds, baseline=(True, True))
+    return intervals(gains(train, seeds, baseline=(True, True)))
+
+
+def baseline_left_out(train, seeds):
+    """These are the accuracies themselves. Subtract those of (False, False), seed by seed."""
+    return intervals({kind: own for kind, (own, _) in accuracies(train, seeds).items()})
+
+
+def baseline_with_one_seed(train, seeds):
+    """The baseline is trained with the first seed only. Subtract runs that have the same seed."""
+    return intervals({kind: own - other[0] for kind, (own, other) in accuracies(train, seeds).items()})
 
 
 def earlier_kinds_left_in(train, seeds):
     """The list of gains is not emptied between the kinds, so each has those of the kinds before it, too."""
     rows = list(gains(train, seeds).values())
-    return {kind: trials.interval_by_sums(torch.cat(rows[: n + 1])) for n, kind in enumerate(KINDS)}
+    return intervals({kind: torch.cat(rows[: number + 1]) for number, kind in enumerate(KINDS)})
+
+
+def pairing_lost(train, seeds):
+    """Both kinds have an interval of their own, so what a seed does to both counts as chance. Subtract seed by seed
+    first."""
+    pairs = {kind: [mean_and_interval(row) for row in rows] for kind, rows in accuracies(train, seeds).items()}
+    return {kind: (own - other, math.hypot(a, b)) for kind, ((own, a), (other, b)) in pairs.items()}
 
 
 gains_by_position = Check(
-    reference=intervals,
-    cases=[Case({"train": trials.synthetic_accuracy, "seeds": seeds}) for seeds in ([0, 1, 2], [3, 1, 4, 15, 9])],
+    reference=gains_by_sums,
+    cases=[
+        Case({"train": trials.synthetic_accuracy, "seeds": seeds})
+        for seeds in ([0, 1, 2], [3, 1, 4, 15, 9], [2, 7])
+    ],
     mistakes=[
-        query_and_key_exchanged, another_baseline, earlier_kinds_left_in, *trials.paired_mistakes(pairs),
-        *trials.seed_mistakes(intervals), *trials.interval_mistakes(gains),
+        query_and_key_exchanged, loss_not_gain, another_baseline, baseline_left_out, baseline_with_one_seed,
+        earlier_kinds_left_in, pairing_lost,
+        *trials.seed_mistakes(lambda **given: intervals(gains(**given))), *trials.interval_mistakes(gains),
     ],
     section="A question from the text, “Exercise 5.3 (experiment): who needs positions?”",
 )  # fmt: skip

@@ -17,6 +17,16 @@ GAME = "Copying heads, “A game of pairs”"
 # --- follow_score --------------------------------------------------------------------------------------------------
 
 
+def by_a_dictionary(weights, ids):
+    """The mean weight on the token that followed the last time."""
+    last, total, count = {}, 0.0, 0
+    for t, letter in enumerate(ids.tolist()):
+        if letter in last:
+            total, count = total + weights[t, last[letter] + 1].item(), count + 1
+        last[letter] = t
+    return total / max(count, 1)
+
+
 def after_the_last(weights, t, earlier):
     return [weights[t, max(earlier) + 1]]
 
@@ -40,6 +50,11 @@ def letter_itself(weights, t, earlier):
     return [weights[t, max(earlier)]]
 
 
+def letter_before(weights, t, earlier):
+    """The weight is that on the position before s. What followed is in column s + 1."""
+    return [weights[t, max(earlier) - 1]]
+
+
 def rows_and_columns_exchanged(weights, t, earlier):
     """Rows and columns of the weights are exchanged. The query token t is the row, the key token s + 1 the column."""
     return [weights[max(earlier) + 1, t]]
@@ -48,6 +63,16 @@ def rows_and_columns_exchanged(weights, t, earlier):
 def all_earlier_times(weights, t, earlier):
     """All earlier positions with the letter count. Take only the last one."""
     return [weights[t, s + 1] for s in earlier]
+
+
+def previous_token(weights, t, earlier):
+    """The weight is that on the token before t. Find where the letter was last, at s, and take column s + 1."""
+    return [weights[t, t - 1]]
+
+
+def last_but_one_at_latest(t):
+    """A letter twice in a row is left out. There s is t - 1, so look through `range(t)`."""
+    return range(t - 1)
 
 
 def later_positions_too(t):
@@ -60,21 +85,27 @@ def divided_by_all_positions(found, ids):
     return sum(found) / len(ids)
 
 
+def sum_of_weights(found, ids):
+    """The weights are summed. Return their mean."""
+    return sum(found)
+
+
 def text(*ids, seed=0):
     weights = (2 * draw(len(ids), len(ids), seed=seed)).softmax(dim=1)
     return Case({"weights": weights, "ids": torch.tensor(ids)})
 
 
 follow_score = Check(
-    reference=mean_weight,
+    reference=by_a_dictionary,
     cases=[
         text(3, 1, 4, 1, 5, 3, 1, 6), text(2, 2, 7, 2, 9, 7, seed=1), text(0, 1, 2, 3, seed=2), text(5, 6, 5, seed=3),
         text(4),
     ],
     mistakes=[
         *(changed(mean_weight, pick=step) for step in (
-            first_time, letter_itself, rows_and_columns_exchanged, all_earlier_times)),
-        changed(mean_weight, candidates=later_positions_too), changed(mean_weight, divide=divided_by_all_positions),
+            first_time, letter_itself, letter_before, rows_and_columns_exchanged, all_earlier_times, previous_token)),
+        *(changed(mean_weight, candidates=step) for step in (last_but_one_at_latest, later_positions_too)),
+        *(changed(mean_weight, divide=step) for step in (divided_by_all_positions, sum_of_weights)),
     ],
     section="Copying heads, “Exercise 14.1 (build): what followed last time”",
 )  # fmt: skip
@@ -115,9 +146,11 @@ def rules(ids, num_texts, num_pairs, num_letters, random):
         (several and (order == as_given).all(), "fault_left",
          "The fault is left: one order, drawn with a fixed seed, serves all texts of all calls. Draw an order for each "
          "text, from `random`."),
+        (several and (order == order[0]).all(), "one_order_for_all_texts",
+         "All texts of a call have the same order, so a head finds each answer by position. Draw one for each text."),
         (several and known, "order_partly_known",
-         "The order, or a part of it, is known in advance: all texts share it, or the other questions follow from one. "
-         "Draw a whole permutation for each text."),
+         "A part of the order is known in advance: one question is fixed, or the others follow from it. Draw a whole "
+         "permutation for each text."),
         (several and len(((second - first) % num_letters).unique()) < num_letters / 4, "second_from_first",
          "The second letter follows from the first, so a model can answer without looking back. Draw both."),
     ]  # fmt: skip
@@ -182,10 +215,30 @@ def squares(model, texts=TEXTS):
     return (lengths * torch.arange(1, len(lengths) + 1)).sum().item()
 
 
-def ablated(model, layer, places, measure, edit=lambda output, places: output * ~places[:, None]):
-    """The right way, by a hook, or with another edit of the output."""
+class Ablated(nn.Module):
+    """A layer whose output is zero at some positions."""
+
+    def __init__(self, layer, places):
+        super().__init__()
+        self.layer, self.places = layer, places
+
+    def forward(self, x, attention_mask):
+        output, weights = self.layer(x, attention_mask=attention_mask)
+        return output.masked_fill(self.places[:, None], 0.0), weights
+
+
+def by_a_module(model, layer, places, measure):
     changed = copy.deepcopy(model)
-    changed.layers[layer].W_output.register_forward_hook(lambda part, inputs, output: edit(output, places))
+    changed.layers[layer] = Ablated(changed.layers[layer], places)
+    return measure(model), measure(changed)
+
+
+def ablated(model, layer, places, measure, edit=lambda output, places: output * ~places[:, None], choose=None):
+    """The right way, one step of which a known mistake exchanges: what is done to an output, and in which layers."""
+    changed = copy.deepcopy(model)
+    for number, one in enumerate(changed.layers):
+        if number in (choose(len(changed.layers), layer) if choose else [layer]):
+            one.W_output.register_forward_hook(lambda part, inputs, output: edit(output, places))
     return measure(model), measure(changed)
 
 
@@ -204,6 +257,21 @@ def next_positions(output, places):
     return output * ~places.roll(1)[:, None]
 
 
+def first_text_only(output, places):
+    """The layer is ablated in the first text only. `places` holds for every text of the batch."""
+    return torch.cat([output[:1] * ~places[:, None], output[1:]])
+
+
+def all_layers(num_layers, layer):
+    """All layers are ablated. Change only `model.layers[layer]`."""
+    return range(num_layers)
+
+
+def layer_before(num_layers, layer):
+    """Another layer is ablated. Layers are counted from 0: `model.layers[layer]`."""
+    return [(layer - 1) % num_layers]
+
+
 def input_ablated(model, layer, places, measure):
     """The input of `W_output` is set to zero, so its bias is still added. Set its output to zero."""
     changed = copy.deepcopy(model)
@@ -214,6 +282,12 @@ def input_ablated(model, layer, places, measure):
 def not_ablated(model, layer, places, measure):
     """Both numbers are those of the unchanged model. Measure the ablated one, too."""
     return (measure(model),) * 2
+
+
+def difference_returned(model, layer, places, measure):
+    """The second number is the difference. Return both measurements."""
+    before, after = ablated(model, layer, places, measure)
+    return before, before - after
 
 
 def ablated_first(model, layer, places, measure):
@@ -247,14 +321,15 @@ def ablation(num_layers, layer, d_model, *positions, measure=squares):
 
 
 with_and_without = Check(
-    reference=ablated,
+    reference=by_a_module,
     cases=[
         ablation(2, 0, 3, 1, 3), ablation(3, 2, 4, 0, 3, 4), ablation(4, 1, 5, 2), ablation(3, 1, 2, 0, 1),
         ablation(2, 1, 3, 2, 4, measure=partial(squares, texts=TEXTS[:1])),
     ],
     mistakes=[
-        *(changed(ablated, edit=step) for step in (all_positions, other_positions, next_positions)),
-        input_ablated, not_ablated, ablated_first,
+        *(changed(ablated, edit=step) for step in (all_positions, other_positions, next_positions, first_text_only)),
+        *(changed(ablated, choose=step) for step in (all_layers, layer_before)),
+        input_ablated, not_ablated, difference_returned, ablated_first,
     ],
     section="Copying heads, “Take one away”",
     last_look=leaves_no_trace,

@@ -10,7 +10,7 @@ from scipy import stats
 
 from checks import trials
 from checks.engine import Case, Check
-from checks.trials import changed, fault_left
+from checks.trials import changed
 from shared.statistics import mean_and_interval
 
 
@@ -25,14 +25,26 @@ def made_up_runs(number, shared_spread, seed, means=(0.81, 0.80)):
 # --- paired_interval -----------------------------------------------------------------------------------------------
 
 
-def interval_of(differences, level=0.975, correction=1):
-    """The right way, one step of which a known mistake exchanges."""
+def interval_by_scipy(first, second):
+    low, high = stats.ttest_rel(first, second).confidence_interval(0.95)
+    return float(low + high) / 2, float(high - low) / 2
+
+
+def interval_of(differences, freedom=-1, level=0.975, correction=1):
+    """The right way, one step of which a known mistake exchanges; `freedom` is added to the number of differences."""
     n = len(differences)
-    return differences.mean(), stats.t.ppf(level, n - 1) * differences.std(ddof=correction) / math.sqrt(n)
+    return differences.mean(), stats.t.ppf(level, n + freedom) * differences.std(ddof=correction) / math.sqrt(n)
 
 
-def both(first, second):
-    return torch.tensor(np.stack([first, second]))
+def second_minus_first(first, second):
+    """The difference has the wrong sign: the exercise asks for first minus second."""
+    return interval_of(second - first)
+
+
+def intervals_added(first, second):
+    """Each model has an interval of its own, and the half-widths are combined. Subtract seed by seed first: what both
+    runs of a seed share cancels."""
+    return np.mean(first - second), math.hypot(interval_of(first)[1], interval_of(second)[1])
 
 
 def n_in_the_standard_deviation(first, second):
@@ -45,12 +57,29 @@ def one_sided_quantile(first, second):
     return interval_of(first - second, level=0.95)
 
 
+def n_degrees_of_freedom(first, second):
+    """There are n degrees of freedom in the quantile. The mean takes one of them: n - 1."""
+    return interval_of(first - second, freedom=0)
+
+
+def root_left_out(first, second):
+    """The standard deviation is not divided by the root of n. A mean of n values varies less than a single one."""
+    mean, half = interval_of(first - second)
+    return mean, half * math.sqrt(len(first))
+
+
 paired_interval = Check(
-    reference=lambda first, second: interval_of(np.subtract(first, second)),
-    cases=[made_up_runs(3, 0.05, 1), made_up_runs(5, 0.02, 0), made_up_runs(4, 0.02, 4, means=(0.80, 0.81))],
+    reference=interval_by_scipy,
+    solution=lambda first, second: interval_of(np.subtract(first, second)),
+    cases=[
+        made_up_runs(3, 0.05, 1),
+        made_up_runs(5, 0.02, 0),
+        made_up_runs(9, 0.01, 2),
+        made_up_runs(4, 0.02, 4, means=(0.80, 0.81)),
+    ],
     mistakes=[
-        n_in_the_standard_deviation, one_sided_quantile, *trials.paired_mistakes(both),
-        *trials.interval_mistakes(lambda first, second: first - second),
+        second_minus_first, intervals_added, n_in_the_standard_deviation, one_sided_quantile, n_degrees_of_freedom,
+        root_left_out, *trials.interval_mistakes(lambda first, second: first - second),
     ],
     section="Does it help?, “Exercise 11.1 (build): the interval of a paired difference”",
     forbidden=("mean_and_interval",),
@@ -58,6 +87,11 @@ paired_interval = Check(
 
 
 # --- sign_flips ----------------------------------------------------------------------------------------------------
+
+
+def fraction_by_scipy(differences):
+    every_pattern = {"permutation_type": "samples", "n_resamples": np.inf, "alternative": "two-sided"}
+    return float(stats.permutation_test((differences,), np.mean, **every_pattern).pvalue)
 
 
 def means_of_patterns(differences):
@@ -98,19 +132,41 @@ def equal_means_lost_to_rounding(means, mean):
     return np.abs(means) >= abs(mean)
 
 
+def sums_compared_with_a_mean(means, mean):
+    """The sums of the patterns are compared with a mean. Divide them by the number of seeds."""
+    return np.abs(means) * math.log2(len(means)) >= abs(mean) - 1e-12
+
+
+def number_of_patterns(differences):
+    """This is the number of patterns. Divide by the number of all patterns."""
+    return fraction(differences) * 2 ** len(differences)
+
+
+def students_t(differences):
+    """This is the p-value of Student's t, which supposes normal differences. Count the patterns of signs."""
+    return stats.ttest_1samp(differences, 0).pvalue
+
+
 sign_flips = Check(
-    reference=fraction,
+    reference=fraction_by_scipy,
+    solution=fraction,
     cases=[
-        Case({"differences": np.array(differences)}) for differences in (
-            [0.02, 0.03, -0.01, 0.05, 0.01], [-0.03, -0.02, 0.01, -0.04], [0.04, 0.01], [0.03, -0.01, -0.02],
+        Case({"differences": np.array(differences)})
+        for differences in (
+            [0.02, 0.03, -0.01, 0.05, 0.01],
+            [-0.03, -0.02, 0.01, -0.04],
             [0.01, 0.02, 0.03, 0.02, 0.05, 0.04, -0.06],
+            [0.04, 0.01],
+            [0.03, -0.01, -0.02],
             [0.02, -0.005, 0.0004],  # with the last sign exchanged the mean is .0003 nearer to 0
-            [-0.02, 0.005, -0.00002])  # and here .00001
+            [-0.02, 0.005, -0.00002],  # and here .00001
+        )
     ],
     mistakes=[
-        changed(fraction, count=step) for step in (
-            without_absolute_value, one_side_only, measured_pattern_not_counted, closer_means_counted,
-            equal_means_lost_to_rounding)
+        *(changed(fraction, count=step) for step in (
+            without_absolute_value, one_side_only, measured_pattern_not_counted,
+            closer_means_counted, equal_means_lost_to_rounding, sums_compared_with_a_mean)),
+        number_of_patterns, students_t,
     ],
     section="Does it help?, “Exercise 11.3 (build): what five seeds can say”",
     canonical=lambda result, differences: float(result) if isinstance(result, Fraction) else result,
@@ -161,36 +217,49 @@ def gains(first, second, train, measure, seeds, chosen=(on_validation, on_valida
     return [one - other for one, other in zip(*pairs, strict=True)]
 
 
+def fault(sentence, name, **steps):
+    """A mistake in which the gains are computed with these steps."""
+
+    def mistake(**given):
+        return trials.interval_by_sums(gains(**given, **steps))
+
+    mistake.__name__, mistake.__doc__ = name, sentence
+    return mistake
+
+
+def second_minus_first_gained(**given):
+    """The difference has the wrong sign: the exercise asks for the gain of the first model."""
+    return trials.interval_by_sums([-gain for gain in gains(**given)])
+
+
 MORE = "More than one fault is left. Write down the seeds of each model, and on which reviews its epoch is chosen."
 FIX = "Choose the epoch of both on the validation reviews."
 
-
-def gain(**given):
-    return trials.interval_by_sums(gains(**given))
-
-
 fix_the_comparison = Check(
-    reference=gain,
+    reference=lambda **given: trials.interval_by_sums(gains(**given)),
     cases=[
         comparison("attention pooling", "mean pooling", 0, 1, 2, 3, 4),
         comparison("mean pooling", "mean pooling", 5, 6, 7),
         comparison("encoder", "attention pooling", 11, 9, 2, 4),
     ],
     mistakes=[
-        *(fault_left(gain, "several_faults_left", MORE, chosen=chosen, one_run=one_run) for chosen, one_run in (
+        *(fault(MORE, "several_faults_left", chosen=chosen, one_run=one_run) for chosen, one_run in (
             ((on_test, last_epoch), True), ((on_test, last_epoch), False), ((on_test, on_test), True),
             ((on_test, on_validation), True), ((on_validation, last_epoch), True))),
-        fault_left(gain, "first_chosen_on_test", "One fault is left: the first model's epoch is chosen on the test "
-                   f"reviews. {FIX}", chosen=(on_test, on_validation)),
-        fault_left(gain, "second_not_chosen", "One fault is left: the second model is measured after its last epoch. "
-                   f"{FIX}", chosen=(on_validation, last_epoch)),
-        fault_left(gain, "one_run_of_the_second", "One fault is left: one run of the second model is compared with all "
-                   "runs of the first. Train both with each seed.", one_run=True),
-        fault_left(gain, "both_chosen_on_test", f"Both models' epochs are chosen on the test reviews. {FIX}",
-                   chosen=(on_test, on_test)),
-        fault_left(gain, "measured_on_validation", "The gain is measured on the validation reviews, on which the "
-                   "epochs were chosen. Measure it on the test reviews.", part="validation"),
-        *trials.seed_mistakes(gain), *trials.interval_mistakes(gains),
+        fault(f"One fault is left: the first model's epoch is chosen on the test reviews. {FIX}",
+              "first_chosen_on_test", chosen=(on_test, on_validation)),
+        fault(f"One fault is left: the second model is measured after its last epoch. {FIX}",
+              "second_not_chosen", chosen=(on_validation, last_epoch)),
+        fault("One fault is left: one run of the second model is compared with all runs of the first. Train both with "
+              "each seed.", "one_run_of_the_second", one_run=True),
+        fault(f"Both models' epochs are chosen on the test reviews. {FIX}",
+              "both_chosen_on_test", chosen=(on_test, on_test)),
+        fault(f"Both models are measured after their last epoch. {FIX}",
+              "neither_chosen", chosen=(last_epoch, last_epoch)),
+        fault("The gain is measured on the validation reviews, on which the epochs were chosen. Measure it on the test "
+              "reviews.", "measured_on_validation", part="validation"),
+        second_minus_first_gained, *trials.seed_mistakes(lambda **given: trials.interval_by_sums(gains(**given))),
+        *trials.interval_mistakes(gains),
     ],
     section="Does it help?, “Exercise 11.2 (debug): better than itself”",
 )  # fmt: skip
@@ -207,6 +276,13 @@ def made_up_accuracy(name, seed):
     level, spread = MODELS[name]
     own = np.random.default_rng([seed, ord(name)]).normal()
     return level + spread * own + 0.05 * np.random.default_rng(seed).normal()
+
+
+def answer_by_scipy(first, second, train, seeds, band):
+    runs = ([train(name, seed) for seed in seeds] for name in (first, second))
+    low, high = map(float, stats.ttest_rel(*runs).confidence_interval())
+    word = "higher" if low > 0 else "lower" if high < 0 else "undecided"
+    return (low + high) / 2, (high - low) / 2, "close" if -band < low and high < band else word
 
 
 def word_of(mean, half, band):
@@ -238,9 +314,31 @@ def close_last(mean, half, band):
     return word_of(mean, half, band) if word == "undecided" else word
 
 
+def undecided_first(mean, half, band):
+    """An interval that contains 0 is called "undecided" at once. Ask first whether it is "close"."""
+    return "undecided" if abs(mean) <= half else word_of(mean, half, band)
+
+
 def higher_and_lower_exchanged(mean, half, band):
     """ "higher" and "lower" are exchanged: the interval is that of first minus second."""
     return word_of(-mean, half, band)
+
+
+def compared_with_the_band(mean, half, band):
+    """ "higher" and "lower" are measured from the band. They mean that the whole interval is above 0, or below."""
+    word = word_of(mean, half, band)
+    return word if word == "close" or abs(mean) - half > band else "undecided"
+
+
+def second_minus_first_measured(first, second, **given):
+    """The difference has the wrong sign: the exercise asks for the gain of the first model."""
+    return preregistered_answer(second, first, **given)
+
+
+def pairing_lost(first, second, train, seeds, band):
+    """Each model has an interval of its own. Subtract seed by seed first: what both runs of a seed share cancels."""
+    (one, a), (other, b) = (mean_and_interval([train(name, seed) for seed in seeds]) for name in (first, second))
+    return one - other, math.hypot(a, b), word_of(one - other, math.hypot(a, b), band)
 
 
 def question(first, second, number, band, begin=0):
@@ -249,16 +347,22 @@ def question(first, second, number, band, begin=0):
 
 
 preregistered = Check(
-    reference=preregistered_answer,
+    reference=answer_by_scipy,
     cases=[
-        question("b", "a", 5, 0.01), question("a", "b", 5, 0.01, begin=20), question("c", "a", 8, 0.02),
-        question("d", "a", 4, 0.01), question("e", "a", 9, 0.02, begin=40), question("a", "e", 9, 0.004, begin=40),
-        question("a", "d", 3, 0.05, begin=7), question("e", "a", 9, 0.005, begin=40),
+        question("b", "a", 5, 0.01),
+        question("a", "b", 5, 0.01, begin=20),
+        question("c", "a", 8, 0.02),
+        question("d", "a", 4, 0.01),
+        question("e", "a", 9, 0.02, begin=40),
+        question("a", "e", 9, 0.004, begin=40),
+        question("a", "d", 3, 0.05, begin=7),
+        question("e", "a", 9, 0.005, begin=40),
     ],
     mistakes=[
         *(changed(preregistered_answer, word=step) for step in (
-            close_by_the_mean_alone, close_where_0_is_inside, close_last, higher_and_lower_exchanged)),
-        *trials.seed_mistakes(preregistered_answer),
+            close_by_the_mean_alone, close_where_0_is_inside, close_last, undecided_first, higher_and_lower_exchanged,
+            compared_with_the_band)),
+        second_minus_first_measured, pairing_lost, *trials.seed_mistakes(preregistered_answer),
         *(changed(preregistered_answer, interval=step) for step in (
             trials.standard_error, trials.standard_deviation, trials.normal_quantile, trials.whole_width)),
     ],

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from checks import trials
 from checks.engine import Case, Check, Wrong, compare
 from checks.recap_attention import attention_pool, pool, pool_by_pytorch, scaled_by_width
-from checks.trials import changed, draw
+from checks.trials import draw
 from shared.model import KeyPooling
 
 TWO_STEPS = "Keys, “From one map to two”"
@@ -47,6 +47,11 @@ def scaled_by_root(ids, mask, features, W_key, query, output):
     return pool(ids, mask, features, lambda x: query(W_key(x)) / W_key(x).shape[2] ** 0.5, output)
 
 
+def tanh_of_keys(ids, mask, features, W_key, query, output):
+    """A tanh follows the keys. In this exercise the query meets the keys as they are."""
+    return pool(ids, mask, features, lambda x: query(W_key(x).tanh()), output)
+
+
 def keys_pooled(ids, mask, features, W_key, query, output):
     """The weights average the keys. They belong to the features: keys only decide the weights."""
     x = features(ids)
@@ -64,6 +69,11 @@ def one_output_for_each_token(ids, mask, features, W_key, query, output):
     x = features(ids)
     weights = trials.masked(query(W_key(x)).squeeze(2), mask)
     return output(weights.unsqueeze(2) * x).squeeze(2), weights
+
+
+def output_left_out(ids, mask, features, W_key, query, output):
+    """The pooled features are returned. They go through `output`, which makes a logit of them."""
+    return pool(ids, mask, features, lambda x: query(W_key(x)), lambda pooled: pooled.unsqueeze(1))
 
 
 def texts(dim, key_dim, mask, seed, scale=1.0):
@@ -96,7 +106,7 @@ key_pooling = Check(
         texts(4, 2, trials.ONE_REAL_TOKEN, 5, scale=16.0),
     ],
     mistakes=[
-        scaled_by_root, keys_pooled, query_not_used, one_output_for_each_token,
+        scaled_by_root, tanh_of_keys, keys_pooled, query_not_used, one_output_for_each_token, output_left_out,
         *(with_keys(mistake) for mistake in attention_pool.mistakes if mistake is not scaled_by_width),
     ],
     section=TWO_STEPS,
@@ -107,12 +117,24 @@ key_pooling = Check(
 # --- redundant_key -------------------------------------------------------------------------------------------------
 
 
-def right_bias(centre, W_key, b_key, query, b_query):
-    return (b_key - centre @ W_key) @ query + b_query
+def map_by_asking(centre, W_key, b_key, query, b_query):
+    """The scores of the key model for a token of zeros, and for one with a single 1."""
+
+    def score(x):
+        return ((x - centre) @ W_key + b_key) @ query + b_query
+
+    b = score(torch.zeros_like(centre))
+    return torch.stack([score(x) - b for x in torch.eye(len(centre)).to(centre)]), b
 
 
-def weights_and_bias(centre, W_key, b_key, query, b_query, bias=right_bias):
-    return W_key @ query, bias(centre, W_key, b_key, query, b_query)
+def changed_bias(bias):
+    """A known mistake in `b`."""
+
+    def mistake(centre, W_key, b_key, query, b_query):
+        return W_key @ query, bias(centre, W_key, b_key, query, b_query)
+
+    mistake.__name__, mistake.__doc__ = bias.__name__, bias.__doc__
+    return mistake
 
 
 def both_faults_left(centre, W_key, b_key, query, b_query):
@@ -131,6 +153,12 @@ def key_bias_summed(centre, W_key, b_key, query, b_query):
     return b_key.sum() - centre @ W_key @ query + b_query
 
 
+def both_summed(centre, W_key, b_key, query, b_query):
+    """One fault is left: the numbers of the key's bias and of the centre's key are summed, without the query. The query
+    meets each of them: a dot product."""
+    return (b_key - centre @ W_key).sum() + b_query
+
+
 def centre_added(centre, W_key, b_key, query, b_query):
     """The centre is added. The model subtracts it from the features, so its part of the score is subtracted too."""
     return (b_key + centre @ W_key) @ query + b_query
@@ -141,17 +169,34 @@ def key_bias_left_out(centre, W_key, b_key, query, b_query):
     return -centre @ W_key @ query + b_query
 
 
+def query_bias_left_out(centre, W_key, b_key, query, b_query):
+    """`b_query` is left out of `b`."""
+    return (b_key - centre @ W_key) @ query
+
+
+def query_left_out_of_w(centre, W_key, b_key, query, b_query):
+    """`w` is the sum of the columns of `W_key`; the query is left out. Multiply: `W_key @ query`."""
+    return W_key.sum(dim=1), map_by_asking(centre, W_key, b_key, query, b_query)[1]
+
+
+def results_exchanged(**given):
+    """`b` comes first: the exercise asks for `w`, then `b`."""
+    return map_by_asking(**given)[::-1]
+
+
 def key_model(dim, key_dim, seed):
     shapes = {"centre": (dim,), "W_key": (dim, key_dim), "b_key": (key_dim,), "query": (key_dim,), "b_query": ()}
     return Case({name: draw(*shape, seed=seed + n) for n, (name, shape) in enumerate(shapes.items())})
 
 
 redundant_key = Check(
-    reference=weights_and_bias,
+    reference=map_by_asking,
     cases=[key_model(6, 4, 0), key_model(3, 5, 10), key_model(4, 1, 20), key_model(4, 4, 30)],
     mistakes=[
-        changed(weights_and_bias, bias=step) for step in (
-            both_faults_left, key_bias_summed, centre_left_out, centre_added, key_bias_left_out)
+        *map(changed_bias, (
+            both_faults_left, key_bias_summed, both_summed, centre_left_out, centre_added, key_bias_left_out,
+            query_bias_left_out)),
+        query_left_out_of_w, results_exchanged,
     ],
     section=TWO_STEPS,
 )  # fmt: skip
@@ -179,6 +224,12 @@ def products_with_queries(result, w, query, other):
     return {"W_key @ query": by_query, "W_key @ other": by_other}
 
 
+def other_not_zero_and_not_divided(w, query, other):
+    """Both products are wrong: `W_key @ query` gives w times q · q, and `other` does not give 0. Which direction is
+    orthogonal to `other`?"""
+    return torch.outer(w, query)
+
+
 def queries_exchanged(w, query, other):
     """The queries are exchanged: `other` gives w, and `query` gives 0."""
     rows = other - (query @ other) / (query @ query) * query
@@ -201,7 +252,7 @@ factor_the_projection = Check(
         two_queries(1, draw(2, 4, seed=20), seed=4),
         two_queries(6, torch.tensor([[0.0, 2.0, 1.0], [0.0, 0.0, 3.0]], dtype=torch.float64), seed=3),
     ],
-    mistakes=[queries_exchanged],
+    mistakes=[other_not_zero_and_not_divided, queries_exchanged, w_in_every_column],
     section=PROOF,
     canonical=products_with_queries,
 )  # fmt: skip

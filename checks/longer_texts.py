@@ -13,6 +13,14 @@ from checks.trials import changed, draw
 # --- rotate --------------------------------------------------------------------------------------------------------
 
 
+def by_complex_numbers(vectors, positions, base=10_000):
+    """A pair is one complex number, and its rotation a product."""
+    dim = vectors.shape[-1]
+    angles = torch.stack([positions * base ** (-2 * pair / dim) for pair in range(dim // 2)], dim=-1)  # (..., dim / 2)
+    pairs = torch.view_as_complex(vectors.unflatten(-1, (-1, 2)).contiguous())
+    return torch.view_as_real(pairs * torch.exp(1j * angles)).flatten(-2)
+
+
 def exponents(dim):
     return torch.arange(0, dim, 2) / dim  # (dim / 2,), one for each pair
 
@@ -44,6 +52,22 @@ def rotated_backwards(x, y, cos, sin):
     return rotation(x, y, cos, -sin)
 
 
+def mirrored(x, y, cos, sin):
+    """A sign is wrong: this is a reflection. The rotation is x cos - y sin and x sin + y cos."""
+    return x * cos - y * sin, x * sin - y * cos
+
+
+def both_signs_plus(x, y, cos, sin):
+    """A sign is wrong, so lengths change. The rotation is x cos - y sin and x sin + y cos."""
+    return x * cos + y * sin, x * sin + y * cos
+
+
+def made_of_new_x(x, y, cos, sin):
+    """The second number is computed from the new first one. Both are made of the old x and y."""
+    x = x * cos - y * sin
+    return x, x * sin + y * cos
+
+
 def one_speed(dim):
     """All pairs rotate at the same speed. Pair i has the speed base ** (-2i / dim)."""
     return torch.zeros(dim // 2)
@@ -59,6 +83,16 @@ def exponent_doubled(dim):
     return 2 * exponents(dim)
 
 
+def exponent_halved(dim):
+    """The exponent is half of what it should be: it is -2i / dim for pair i."""
+    return exponents(dim) / 2
+
+
+def base_ignored(vectors, positions, base=10_000):
+    """The argument `base` is not used: 10,000 is typed in."""
+    return rotated(vectors, positions)
+
+
 def counted_from_zero(vectors, positions, base=10_000):
     """Positions are counted from 0, whatever `positions` says. A text may begin elsewhere: use the argument."""
     return rotated(vectors, 0 * positions + torch.arange(positions.shape[-1]), base)
@@ -69,7 +103,7 @@ def some(shape, positions, seed, **base):
 
 
 rotate = Check(
-    reference=rotated,
+    reference=by_complex_numbers,
     cases=[
         some((2, 5, 8), [0, 1, 2, 3, 4], seed=0),
         some((3, 4), [7, 2, 300], seed=1, base=100),
@@ -78,9 +112,10 @@ rotate = Check(
         some((1, 3, 12), [[11, 12, 13]], seed=4),
     ],
     mistakes=[
-        halves_paired, halves_joined, counted_from_zero,
-        changed(rotated, turn=rotated_backwards),
-        *(changed(rotated, power=step) for step in (one_speed, growing_speeds, exponent_doubled)),
+        halves_paired, halves_joined, base_ignored, counted_from_zero,
+        *(changed(rotated, turn=step) for step in (
+            rotated_backwards, mirrored, both_signs_plus, made_of_new_x)),
+        *(changed(rotated, power=step) for step in (one_speed, growing_speeds, exponent_doubled, exponent_halved)),
     ],
     section="Longer texts, “Many pairs, many speeds”",
     needs_gradient=("vectors",),
@@ -93,6 +128,10 @@ rotate = Check(
 def with_base_100(vectors, positions):
     """What `rotate` is in this exercise."""
     return rotated(vectors, positions, 100)
+
+
+def by_pytorch(queries, keys, values, positions, rotate):
+    return trials.attend(*(by_complex_numbers(x, positions, 100) for x in (queries, keys)), values)[0]
 
 
 def attention(positions, rotate, at=None, **vectors):
@@ -121,6 +160,11 @@ def values_rotated(positions, **others):
     return attention(positions, at={"values": positions}, **others)
 
 
+def queries_from_zero(positions, **others):
+    """The queries are rotated as if the page began at position 0. Rotate them by `positions`, like the keys."""
+    return attention(positions, at={"queries": from_zero(positions)}, **others)
+
+
 def both_from_zero(positions, **others):
     """`positions` is not used. Counting from 0 gives the right distances only where positions go up by 1."""
     return attention(from_zero(positions), **others)
@@ -131,6 +175,21 @@ def keys_not_rotated(positions, **others):
     return attention(positions, at={"keys": None}, **others)
 
 
+def queries_not_rotated(positions, **others):
+    """The queries are not rotated. Scores depend on distances only if both queries and keys are."""
+    return attention(positions, at={"queries": None}, **others)
+
+
+def nothing_rotated(positions, **others):
+    """Nothing is rotated, so the layer knows no positions. Rotate queries and keys by `positions`."""
+    return attention(positions, at={"queries": None, "keys": None}, **others)
+
+
+def output_rotated(positions, rotate, **others):
+    """The output is rotated. Rotate queries and keys only: in their products all but the distance cancels."""
+    return rotate(attention(positions, rotate, **others), positions)
+
+
 def page(num_tokens, d_k, d_v, first, step, seed):
     """A page of a longer text, which begins at position `first`."""
     queries, keys = 2 * draw(2, num_tokens, d_k, seed=seed)
@@ -139,9 +198,12 @@ def page(num_tokens, d_k, d_v, first, step, seed):
 
 
 fix_the_rotation = Check(
-    reference=attention,
+    reference=by_pytorch,
     cases=[page(5, 4, 6, 0, 1, 0), page(6, 6, 2, 40, 1, 1), page(4, 2, 4, 7, 3, 2), page(3, 8, 8, 3.5, 0.5, 3)],
-    mistakes=[both_faults_left, keys_from_zero, values_rotated, both_from_zero, keys_not_rotated],
+    mistakes=[
+        both_faults_left, keys_from_zero, values_rotated, queries_from_zero, both_from_zero, keys_not_rotated,
+        queries_not_rotated, nothing_rotated, output_rotated,
+    ],
     section="Longer texts, “Exercise 15.2 (debug): the page that begins late”",
 )  # fmt: skip
 
@@ -173,13 +235,9 @@ def divided(net, factor):
     return with_positions(net, lambda ids: net.places(ids) / factor)
 
 
-def measured(net, measure, short, long, factor):
-    return measure(net, short), measure(net, long), measure(divided(net, factor), long)
-
-
 def multiplied(net, measure, short, long, factor):
     """The positions are multiplied by `factor`. Divide them, so that long texts get the positions of short ones."""
-    return measured(net, measure, short, long, 1 / factor)
+    return measure(net, short), measure(net, long), measure(divided(net, 1 / factor), long)
 
 
 def rounded_down(net, measure, short, long, factor):
@@ -197,6 +255,27 @@ def counted_from_zero_anew(net, measure, short, long, factor):
 def nothing_divided(net, measure, short, long, factor):
     """The third number is measured with undivided positions. Does `measure` get the reader whose `places` is new?"""
     return measure(net, short), measure(net, long), measure(net, long)
+
+
+def short_divided(net, measure, short, long, factor):
+    """The third number is that of the short texts. Measure the long ones with divided positions."""
+    return measure(net, short), measure(net, long), measure(divided(net, factor), short)
+
+
+def all_divided(net, measure, short, long, factor):
+    """The first two numbers are measured with divided positions, too. Only the third has them."""
+    return tuple(measure(divided(net, factor), ids) for ids in (short, long, long))
+
+
+def another_order(net, measure, short, long, factor):
+    """The numbers are in another order: short texts, long texts, long texts with divided positions."""
+    return measure(net, short), measure(divided(net, factor), long), measure(net, long)
+
+
+def gain(net, measure, short, long, factor):
+    """The third number is a difference. Return the three measurements themselves."""
+    whole, changed = measure(net, long), measure(divided(net, factor), long)
+    return measure(net, short), whole, changed - whole
 
 
 def texts(num_tokens, seed):
@@ -218,15 +297,23 @@ def leaves_the_reader(answer):
                     "`copy.deepcopy(net)`.", "reader_left_changed")  # fmt: skip
 
 
+def three_measurements(net, measure, short, long, factor):
+    third = net.weight[long] * (0.1 * net.places(long) / factor).sin()
+    return measure(net, short), measure(net, long), third.sum().item()
+
+
 def reader_of(first, step, num_tokens, factor):
     inputs = {"net": Reader(first, step), "measure": sum_of, "short": texts(3, first)}
     return Case(inputs | {"long": texts(num_tokens, num_tokens), "factor": factor})
 
 
 positions_or_words = Check(
-    reference=measured,
+    reference=three_measurements,
     cases=[reader_of(0, 1, 12, 4), reader_of(5, 3, 9, 3), reader_of(2, 7, 6, 2)],
-    mistakes=[multiplied, rounded_down, counted_from_zero_anew, nothing_divided],
+    mistakes=[
+        multiplied, rounded_down, counted_from_zero_anew, nothing_divided, short_divided, all_divided, another_order,
+        gain,
+    ],
     section="Longer texts, “New places, or more words?”",
     last_look=leaves_the_reader,
 )  # fmt: skip

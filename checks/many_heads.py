@@ -7,10 +7,9 @@ import torch
 from torch import nn
 
 from checks import trials
-from checks.engine import Case, Check, Wrong, agrees
-from checks.trials import changed, draw, fault_left
+from checks.engine import Case, Check, Wrong
+from checks.trials import changed, draw
 from shared.model import MultiHeadSelfAttention, causal_mask
-from shared.statistics import mean_and_interval
 
 SPLIT = "Many heads, “Cut the features into heads”"
 LAYER = "Many heads, “The layer”"
@@ -40,10 +39,6 @@ def join(outputs):
     return outputs.transpose(1, 2).flatten(2)  # (batch, tokens, d_model)
 
 
-def projected_back(outputs, weights, W_output):
-    return W_output(outputs), weights
-
-
 def both_masks(mask, attention_mask):
     """True where a token may attend, (batch or 1, 1, tokens or 1, tokens); None without a mask."""
     allowed = None if mask is None else mask[:, None, None, :]
@@ -55,14 +50,16 @@ def both_masks(mask, attention_mask):
 
 def heads(
     features, num_heads, W_query, W_key, W_value, W_output, mask=None, attention_mask=None,
-    split=split, score=trials.scaled, combine=both_masks, weigh=trials.masked, join=join, finish=projected_back,
+    split=split, score=trials.scaled, combine=both_masks, weigh=trials.masked, join=join, finish=None,
 ):  # fmt: skip
     """The right way, one step of which a known mistake exchanges."""
     queries, keys, values = (split(W(features), num_heads) for W in (W_query, W_key, W_value))
     scores = score(queries, keys, features.shape[2])  # (batch, num_heads, tokens, tokens)
     allowed = combine(mask, attention_mask)
     weights = weigh(scores, torch.ones(1, 1, 1, 1, dtype=torch.bool) if allowed is None else allowed)
-    return finish(join(weights @ values), weights, W_output)
+    return (finish or (lambda output, weights, *_: (output, weights)))(
+        W_output(join(weights @ values)), weights, weights @ values, features
+    )
 
 
 def reshaped(projected, num_heads):
@@ -77,9 +74,19 @@ def every_third_column(projected, num_heads):
     return projected.unflatten(2, (-1, num_heads)).permute(0, 3, 1, 2)
 
 
+def head_dim_and_num_heads_exchanged(projected, num_heads):
+    """num_heads and head_dim are exchanged: there are num_heads heads, each head_dim wide."""
+    return split(projected, projected.shape[2] // num_heads)
+
+
 def one_head(projected, num_heads):
     """There is only one head: the projections are not split."""
     return projected.unsqueeze(1)
+
+
+def one_softmax_for_each_column(projected, num_heads):
+    """Every column is a head of its own. A head is head_dim columns wide."""
+    return split(projected, projected.shape[2])
 
 
 def joined_by_reshape(outputs):
@@ -87,9 +94,19 @@ def joined_by_reshape(outputs):
     return outputs.reshape(len(outputs), outputs.shape[2], -1)
 
 
+def joined_in_turn(outputs):
+    """The heads' outputs are joined column by column instead of head after head."""
+    return outputs.permute(0, 2, 3, 1).flatten(2)
+
+
 def attention_mask_ignored(mask, attention_mask):
     """The `attention_mask` is not used."""
     return both_masks(mask, None)
+
+
+def padding_mask_ignored(mask, attention_mask):
+    """The `mask` is not used, so padding gets weight."""
+    return both_masks(None, attention_mask)
 
 
 def one_mask_replaces_the_other(mask, attention_mask):
@@ -141,14 +158,29 @@ def masks_inverted(mask, attention_mask):
     return None if allowed is None else ~allowed
 
 
-def no_output_projection(outputs, weights, W_output):
+def no_output_projection(output, weights, outputs, features):
     """`W_output` is not used: the joined outputs of the heads go through it."""
-    return outputs, weights
+    return join(outputs), weights
 
 
-def averaged_weights(outputs, weights, W_output):
+def averaged_weights(output, weights, outputs, features):
     """The weights are averaged over the heads. Return those of each head, (batch, num_heads, tokens, tokens)."""
-    return W_output(outputs), weights.mean(dim=1)
+    return output, weights.mean(dim=1)
+
+
+def residual_added(output, weights, outputs, features):
+    """The input is added to the output. There is no residual connection in this layer."""
+    return features + output, weights
+
+
+def projected_alike(name, used):
+    """A mistake in which one projection does the work of another."""
+
+    def one_projection_for_two(**given):
+        return heads(**given | {name: given[used]})
+
+    one_projection_for_two.__doc__ = f"`{used}` is used where `{name}` is needed."
+    return one_projection_for_two
 
 
 def batch(shape, num_heads, lengths=None, padding_first=False, scale=1.0, **attention_mask):
@@ -169,14 +201,17 @@ def fits_into_the_lab(answer):
         if not isinstance(part := getattr(answer(9, 3), name), nn.Linear) or part.bias is None:
             raise Wrong(f"The lab reads `{name}` as an `nn.Linear` with a bias.", "no nn.Linear")
     for d_model, num_heads in ((9, 2), (4, 8)):
-        error = None
         try:
             answer(d_model, num_heads)(draw(1, 3, d_model))
-        except Exception as raised:
-            error = raised
-        if not isinstance(error, ValueError) or not str(error):
-            raise Wrong(f"{num_heads} heads cannot share a width of {d_model}: raise a ValueError with a sentence that "
-                        "says what does not fit.", "not refused")  # fmt: skip
+        except ValueError as error:
+            if not str(error):
+                raise Wrong("Give the ValueError a sentence that says what does not fit.", "no sentence") from None
+            continue
+        except Exception:
+            pass  # another error does not say what to do
+        raise Wrong(
+            f"{num_heads} heads cannot share a width of {d_model}: raise a ValueError with a sentence.", "not refused"
+        )
 
 
 many_heads = Check(
@@ -184,9 +219,13 @@ many_heads = Check(
     solution=MultiHeadSelfAttention,
     parts=("num_heads", "W_query", "W_key", "W_value", "W_output"),
     cases=[
-        batch((3, 3, 9), 3, [2, 1, 2]), Case({"features": draw(2, 5, 9)}, {"embed_dim": 9, "num_heads": 3}),
-        batch((2, 4, 6), 2), batch((2, 5, 6), 2, [3, 4]), batch((4, 4, 8), 4, [1, 3, 2, 3], padding_first=True),
-        batch((1, 3, 5), 1, [2]), batch((12, 3, 6), 2, [1] * 8 + [2] * 4, scale=12.0),
+        batch((3, 3, 9), 3, [2, 1, 2]),
+        Case({"features": draw(2, 5, 9)}, {"embed_dim": 9, "num_heads": 3}),
+        batch((2, 4, 6), 2),
+        batch((2, 5, 6), 2, [3, 4]),
+        batch((4, 4, 8), 4, [1, 3, 2, 3], padding_first=True),
+        batch((1, 3, 5), 1, [2]),
+        batch((12, 3, 6), 2, [1] * 8 + [2] * 4, scale=12.0),
         batch((2, 4, 6), 2, attention_mask=causal_mask(4)),
         batch((3, 5, 9), 3, [4, 2, 3], attention_mask=causal_mask(5)),
         batch((2, 4, 8), 4, [3, 2], padding_first=True, attention_mask=causal_mask(4)),
@@ -194,8 +233,9 @@ many_heads = Check(
         batch((3, 5, 8), 4, attention_mask=one_mask_each(3, 5)),
     ],
     mistakes=[
-        *(changed(heads, split=step) for step in (reshaped, every_third_column, one_head)),
-        changed(heads, join=joined_by_reshape),
+        *(changed(heads, split=step) for step in (
+            reshaped, every_third_column, head_dim_and_num_heads_exchanged, one_head, one_softmax_for_each_column)),
+        *(changed(heads, join=step) for step in (joined_by_reshape, joined_in_turn)),
         *(changed(heads, combine=step) for step in (
             masks_inverted, attention_mask_ignored, padding_mask_ignored, one_mask_replaces_the_other,
             either_mask_permits, attention_mask_transposed, padded_queries_hidden, attention_mask_inverted,
@@ -233,25 +273,50 @@ def block(x, head, num_heads):
     return x.chunk(num_heads, dim=2)[head]
 
 
-def one_by_one(queries, keys, values, num_heads, mask, take=block, score=trials.scaled, weigh=trials.masked):
-    """The heads in a loop."""
+def one_by_one(queries, keys, values, num_heads, mask, take=block, width=None, weigh=trials.masked):
+    """The heads in a loop; `width` is that of the scale, head_dim unless given."""
     outputs, all_weights = [], []
     for head in range(num_heads):
         q, k, v = (take(x, head, num_heads) for x in (queries, keys, values))
-        weights = weigh(score(q, k, queries.shape[2]), mask[:, None, :])
+        weights = weigh(q @ k.mT / math.sqrt(width or q.shape[2]), mask[:, None, :])
         outputs.append(weights @ v)
         all_weights.append(weights)
     return torch.cat(outputs, dim=2), torch.stack(all_weights).mean(dim=0)
 
 
-TAKE, WIDTH, WEIGH = {"take": in_turn}, {"score": trials.root_of_d_model}, {"weigh": trials.padding_scored_zero}
+def zero_for_padding(scores, mask):
+    return scores.masked_fill(~mask, 0.0).softmax(-1)
+
+
+def faults_left(sentence, name, **faults):
+    """The loop with these of its faults: `take`, `width` (of all heads), `weigh`."""
+
+    def mistake(**given):
+        return one_by_one(**given, **faults | ({"width": given["queries"].shape[2]} if "width" in faults else {}))
+
+    mistake.__name__, mistake.__doc__ = name, sentence
+    return mistake
+
+
+TAKE, WIDTH, WEIGH = {"take": in_turn}, {"width": 0}, {"weigh": zero_for_padding}
 MORE = "More than one fault is left. Compare each line with the formula, for a case with three heads and padding."
+
+
+def outputs_added(**given):
+    """The heads' outputs are added up. Concatenate them along the last axis."""
+    return sum(one_by_one(**given)[0].chunk(given["num_heads"], dim=2)), one_by_one(**given)[1]
 
 
 def weights_of_one_head(**given):
     """The weights are those of a single head. Return the mean over the heads."""
     first = {name: given[name].chunk(given["num_heads"], dim=2)[-1] for name in ("queries", "keys", "values")}
     return one_by_one(**given)[0], one_by_one(**given | first | {"num_heads": 1})[1]
+
+
+def weights_summed(**given):
+    """The weights of the heads are summed. Return their mean, whose rows sum to 1."""
+    outputs, weights = one_by_one(**given)
+    return outputs, weights * given["num_heads"]
 
 
 def projected(shape, num_heads, lengths, padding_first=False, scale=1.0):
@@ -263,22 +328,24 @@ def projected(shape, num_heads, lengths, padding_first=False, scale=1.0):
 fix_the_heads = Check(
     reference=joined_by_pytorch,
     cases=[
-        projected((2, 4, 6), 3, [4, 2]), projected((3, 3, 9), 3, [3, 1, 2]),
-        projected((2, 5, 8), 2, [3, 4], padding_first=True), projected((1, 3, 5), 1, [2]),
+        projected((2, 4, 6), 3, [4, 2]),
+        projected((3, 3, 9), 3, [3, 1, 2]),
+        projected((2, 5, 8), 2, [3, 4], padding_first=True),
+        projected((1, 3, 5), 1, [2]),
         projected((2, 4, 8), 4, [2, 3], scale=12.0),
     ],
     mistakes=[
-        *(fault_left(one_by_one, "several_faults_left", MORE, **faults)
+        *(faults_left(MORE, "several_faults_left", **faults)
           for faults in (TAKE | WIDTH | WEIGH, TAKE | WIDTH, TAKE | WEIGH, WIDTH | WEIGH)),
-        fault_left(one_by_one, "columns_in_turn", "One fault is left: head h takes every num_heads-th column from h "
-                   "on, and not the block of columns from h * head_dim to (h + 1) * head_dim.", **TAKE),
-        fault_left(one_by_one, "scale_of_all_heads", "One fault is left: the scale is the root of the width of all "
-                   "heads together. A head's dot product has head_dim terms.", **WIDTH),
-        fault_left(one_by_one, "score_of_zero", "One fault is left: a score of 0 gives padding weight, because "
-                   "exp(0) = 1. Fill with -inf.", **WEIGH),
+        faults_left("One fault is left: head h takes every num_heads-th column from h on, and not the block of columns "
+                    "from h * head_dim to (h + 1) * head_dim.", "columns_in_turn", **TAKE),
+        faults_left("One fault is left: the scale is the root of the width of all heads together. A head's dot product "
+                    "has head_dim terms.", "scale_of_all_heads", **WIDTH),
+        faults_left("One fault is left: a score of 0 gives padding weight, because exp(0) = 1. Fill with -inf.",
+                    "score_of_zero", **WEIGH),
         *(changed(one_by_one, weigh=step) for step in (*trials.MASK_MISTAKES, trials.softmax_over_queries)
           if step.__name__ != "padding_scored_zero"),  # which is the third fault
-        weights_of_one_head,
+        outputs_added, weights_of_one_head, weights_summed,
     ],
     section=SPLIT,
 )  # fmt: skip
@@ -287,23 +354,17 @@ fix_the_heads = Check(
 # --- effect_of_a_head ----------------------------------------------------------------------------------------------
 
 
-def pairs(share_left, seeds, wide=(8, 1), narrow=(2, 2)):
-    """The shares of one wide head and of two narrow ones, (2, seeds); a layer is its `embed_dim` and `num_heads`."""
-    rows = [[share_left(*layer, seed) for seed in seeds] for layer in (wide, narrow)]
-    return torch.tensor(rows, dtype=torch.float64)
-
-
-def differences(share_left, seeds, **layers):
-    wide, narrow = pairs(share_left, seeds, **layers)
-    return wide - narrow
-
-
-def by_the_table(values):
-    return trials.interval_by_sums(values, 2.776)
+def differences(share_left, seeds, wide=(8, 1), narrow=(2, 2)):
+    return torch.tensor([share_left(*wide, seed) - share_left(*narrow, seed) for seed in seeds], dtype=torch.float64)
 
 
 def interval(share_left, seeds, **layers):
-    return by_the_table(differences(share_left, seeds, **layers))
+    return trials.interval_by_sums(differences(share_left, seeds, **layers), 2.776)
+
+
+def two_heads_minus_one(share_left, seeds):
+    """The difference has the wrong sign: the exercise asks for one wide head minus two narrow ones."""
+    return interval(lambda *run: -share_left(*run), seeds)
 
 
 def width_of_one_head(share_left, seeds):
@@ -316,28 +377,53 @@ def two_wide_heads(share_left, seeds):
     return interval(share_left, seeds, narrow=(16, 2))
 
 
+def heads_share_eight(share_left, seeds):
+    """The two heads share a width of 8. The exercise asks for two heads that are 1 wide each, `embed_dim` 2."""
+    return interval(share_left, seeds, narrow=(8, 2))
+
+
+def one_narrow_head(share_left, seeds):
+    """The one head is not 8 wide, so it has no more than the two."""
+    return interval(share_left, seeds, wide=(2, 1))
+
+
 def arguments_exchanged(share_left, seeds):
     """`embed_dim` and `num_heads` are exchanged: the width comes first."""
     return interval(share_left, seeds, wide=(1, 8))
+
+
+def pairing_lost(share_left, seeds):
+    """The interval is that of two separate groups. Subtract seed by seed first: what both share cancels."""
+    first, second = (torch.tensor([share_left(*pair, s) for s in seeds]) for pair in ((8, 1), (2, 2)))
+    half = 2.776 * math.sqrt((first.var() + second.var()) / len(first))
+    return (first - second).mean(), half
 
 
 def known_share(embed_dim, num_heads, seed):
     return trials.synthetic_accuracy(embed_dim, num_heads, seed)
 
 
-def with_all_digits(result, share_left, seeds):
+def opposite(embed_dim, num_heads, seed):
+    return 1 - known_share(embed_dim, num_heads, seed)
+
+
+def with_quantile_of_the_lab(result, share_left, seeds):
     """The quantile with all its digits is as good as 2.776."""
-    exact = agrees(result, mean_and_interval(differences(share_left, seeds)))
-    return interval(share_left, seeds) if exact else result
+    exact, told = (trials.interval_by_sums(differences(share_left, seeds), quantile) for quantile in (None, 2.776))
+    agree = isinstance(result, (tuple, list)) and len(result) == 2 and abs(float(result[1]) - exact[1]) < 1e-6
+    return (result[0], told[1]) if agree else result
 
 
 effect_of_a_head = Check(
     reference=interval,
-    cases=[Case({"share_left": known_share, "seeds": seeds}) for seeds in (range(5), [3, 5, 8, 13, 21])],
+    cases=[
+        Case({"share_left": run, "seeds": seeds})
+        for run, seeds in ((known_share, range(5)), (opposite, [3, 5, 8, 13, 21]), (known_share, range(10, 15)))
+    ],
     mistakes=[
-        width_of_one_head, two_wide_heads, arguments_exchanged, *trials.paired_mistakes(pairs, by_the_table),
-        *trials.seed_mistakes(interval), *trials.interval_mistakes(differences),
+        two_heads_minus_one, width_of_one_head, two_wide_heads, heads_share_eight, one_narrow_head, arguments_exchanged,
+        pairing_lost, *trials.seed_mistakes(interval), *trials.interval_mistakes(differences),
     ],
     section="Many heads, “Exercise 8.3 (experiment): heads or width?”",
-    canonical=with_all_digits,
+    canonical=with_quantile_of_the_lab,
 )  # fmt: skip

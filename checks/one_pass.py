@@ -49,6 +49,27 @@ def nothing_appended(keys, values, **new):
     return step(keys=keys, values=values, **new)[0], keys, values
 
 
+def newest_put_in_front(query, key, value, keys, values):
+    """The new key and value are put before the cached ones. Put them at the end: `torch.cat([keys, key], dim=1)`."""
+    return trials.attend(query, after(key, keys), after(value, values))[0], after(key, keys), after(value, values)
+
+
+def results_exchanged(**given):
+    """Keys and values are returned in the wrong order: first the output, then the keys, then the values."""
+    output, keys, values = step(**given)
+    return output, values, keys
+
+
+def output_alone(**given):
+    """Only the output is returned. The next step needs the keys and the values, too: return all three."""
+    return step(**given)[0]
+
+
+def softmax_over_heads(scores, mask):
+    """The softmax runs over the heads. Let it run over the tokens attended to, the last axis."""
+    return scores.softmax(0)
+
+
 def one_step(num_heads, tokens, d_k, d_v, seed=0):
     """A step after so many cached tokens."""
     new = {"query": (1, d_k), "key": (1, d_k), "value": (1, d_v)}
@@ -59,15 +80,26 @@ cached_step = Check(
     reference=step_by_pytorch,
     cases=[one_step(3, 4, 3, 2), one_step(2, 0, 5, 3, 10), one_step(1, 6, 4, 4, 20), one_step(4, 1, 2, 6, 30)],
     mistakes=[
-        newest_token_left_out, cache_not_attended_to, nothing_appended,
-        *(changed(step, score=way) for way in trials.SCORE_MISTAKES[:3]),
-        changed(step, weigh=trials.softmax_left_out), changed(step, weigh=trials.softmax_over_queries),
+        newest_token_left_out, cache_not_attended_to, nothing_appended, newest_put_in_front, results_exchanged,
+        output_alone, *(changed(step, score=way) for way in trials.SCORE_MISTAKES[:3]),
+        *(changed(step, weigh=way)
+          for way in (trials.softmax_left_out, softmax_over_heads, trials.softmax_over_queries)),
     ],
     section="One pass, “Writing with a memory”",
 )  # fmt: skip
 
 
 # --- fix_the_blocks ------------------------------------------------------------------------------------------------
+
+
+def token_by_token(queries, keys, values, kept_keys, kept_values, reach):
+    """PyTorch's attention of one new token after the other, each with the tokens in its window."""
+    keys, values, outputs = after(kept_keys, keys), after(kept_values, values), []
+    for position in range(kept_keys.shape[1], keys.shape[1]):
+        window = slice(max(0, position + 1 - reach), position + 1)
+        query = queries[:, [position - kept_keys.shape[1]]]
+        outputs.append(trials.attend(query, keys[:, window], values[:, window])[0])
+    return torch.cat(outputs, dim=1), keys[:, -reach:], values[:, -reach:]
 
 
 def causal_window(distance, reach):
@@ -102,6 +134,16 @@ def everything(rows, reach, new):
     return rows
 
 
+def oldest(rows, reach, new):
+    """The oldest keys and values are returned. The last `reach` are `keys[:, -reach:]`."""
+    return rows[:, :reach]
+
+
+def new_ones_only(rows, reach, new):
+    """Only the new keys and values are returned. Where a block is short, the window also has older ones."""
+    return rows[:, -new:]
+
+
 def no_window(distance, reach):
     """One fault is left: the mask has no second edge. A token must not attend to tokens that are `reach` or more
     positions before it, even though they are cached for the first token of the block."""
@@ -113,9 +155,29 @@ def window_too_wide(distance, reach):
     return (distance >= 0) & (distance <= reach)
 
 
+def window_too_narrow(distance, reach):
+    """The window is one token too narrow. It has `reach` tokens, the query's own included."""
+    return (distance >= 0) & (distance < reach - 1)
+
+
 def attends_ahead(distance, reach):
     """Within a block, tokens attend to later ones. The mask needs both edges, `tril` and `triu`."""
     return distance < reach
+
+
+def no_mask(distance, reach):
+    """Every new token attends to everything that is cached. A block of two or more needs a mask."""
+    return distance == distance
+
+
+def mask_inverted(distance, reach):
+    """The mask is the wrong way round. `scores.where(allowed, -math.inf)` leaves scores where `allowed` is True."""
+    return ~causal_window(distance, reach)
+
+
+def masked_after_softmax(scores, mask):
+    """The weights of a token do not sum to 1, because it is masked after the softmax. Set its scores to -inf before."""
+    return scores.softmax(-1) * mask
 
 
 def right_blocks(**given):
@@ -130,21 +192,29 @@ def one_block(num_heads, new, cached, d_k, d_v, reach, seed=0, scale=2.0):
 
 
 fix_the_blocks = Check(
-    reference=right_blocks,
+    reference=token_by_token,
     cases=[
         one_block(2, 3, 4, 3, 2, 4), one_block(1, 6, 0, 4, 4, 2, 10), one_block(3, 1, 3, 2, 5, 3, 20),
         one_block(2, 5, 2, 3, 3, 9, 30), one_block(1, 4, 1, 5, 2, 1, 40), one_block(9, 4, 2, 2, 3, 2, 50, scale=30.0),
     ],
     mistakes=[
         truncated_too_early,
-        *(changed(right_blocks, window=way) for way in (no_window, window_too_wide, attends_ahead)),
-        changed(right_blocks, keep=everything),
+        *(changed(right_blocks, window=way) for way in (
+            no_window, window_too_wide, window_too_narrow, attends_ahead, no_mask, mask_inverted)),
+        *(changed(right_blocks, keep=way) for way in (everything, oldest, new_ones_only)),
+        changed(right_blocks, weigh=masked_after_softmax),
     ],
     section="One pass, “Exercise 16.2 (debug): a window read in blocks”",
 )  # fmt: skip
 
 
 # --- merge ---------------------------------------------------------------------------------------------------------
+
+
+def merged_by_stacking(first, second):
+    heights, totals, sums = (torch.stack(both) for both in zip(first, second, strict=True))  # (2, n, 1 or value_dim)
+    corrections = (heights - heights.amax(dim=0)).exp()
+    return heights.amax(dim=0), (corrections * totals).sum(dim=0), (corrections * sums).sum(dim=0)
 
 
 def added(first, second, power=lambda own, highest: own - highest, total=1, value=1):
@@ -182,6 +252,28 @@ def relative_to_the_first(first, second):
     return torch.maximum(first[0], second[0]), *(first[n] + correction * second[n] for n in (1, 2))
 
 
+def exponentials_too_large(first, second):
+    """The exponential of a large score overflows. Take it of a difference to the common maximum only."""
+    highest, one, other = torch.maximum(first[0], second[0]), first[0].exp(), second[0].exp()
+    return highest, *((one * first[n] + other * second[n]) / highest.exp() for n in (1, 2))
+
+
+def averages_merged(first, second):
+    """The sums are multiplied by the totals, as if they were averages. They are sums already: correct and add them."""
+    return *added(first, second)[:2], added(*((h, t, t * s) for h, t, s in (first, second)))[2]
+
+
+def divided_already(first, second):
+    """The sum is divided by the total. That is done once, at the very end: return what `one_more` keeps."""
+    highest, total, summed = added(first, second)
+    return highest, total, summed / total
+
+
+def total_of_one_token(first, second):
+    """The total of the second half is missing: its correction alone is added, as if it had one token."""
+    return *added(first, (second[0], second[1] ** 0, second[2]))[:2], added(first, second)[2]
+
+
 def half(scores, values, empty):
     """What one machine reports of scores (n, tokens) and values (tokens, value_dim); it is empty for these queries."""
     scores = scores.index_fill(0, torch.tensor(empty, dtype=torch.long), -math.inf)
@@ -199,7 +291,7 @@ def two_halves(n, lengths, value_dim, higher=0.0, empty=((), ()), seed=0):
 
 
 merge = Check(
-    reference=added,
+    reference=merged_by_stacking,
     cases=[
         two_halves(3, (2, 4), 2), two_halves(5, (3, 1), 4, 800.0, seed=2), two_halves(1, (2, 2), 3, -3.0, seed=10),
         two_halves(2, (2, 3), 4, empty=((0, 1), ()), seed=4), two_halves(4, (3, 1), 3, empty=((), range(4)), seed=6),
@@ -207,7 +299,8 @@ merge = Check(
     ],
     mistakes=[
         changed(added, power=no_correction), changed(added, power=correction_inverted), sums_not_corrected,
-        totals_not_corrected, relative_to_the_first,
+        totals_not_corrected, relative_to_the_first, exponentials_too_large, averages_merged, divided_already,
+        total_of_one_token,
     ],
     section="One pass, “A softmax that cannot look ahead”",
 )  # fmt: skip

@@ -8,7 +8,7 @@ from torch import Tensor
 from checks import trials
 from checks.engine import Case, Check, Wrong, compare
 from checks.keys import check_biases
-from checks.trials import changed, draw, fault_left, real_tokens
+from checks.trials import changed, draw, real_tokens
 from shared.model import SelfAttention
 
 LAYER = "Queries, “The layer”"
@@ -23,18 +23,11 @@ def attention_by_pytorch(features, mask, W_query, W_key):
     return tuple(rows.masked_fill(~mask[:, :, None], math.nan) for rows in results)
 
 
-def weighted_sum(weights, scores, keys, values):
-    return weights @ values, weights
-
-
-def layer(
-    features, mask, W_query, W_key, W_value=torch.clone,
-    score=trials.scaled, weigh=trials.masked, finish=weighted_sum,
-):  # fmt: skip
-    """The right way, of *Values* too, one step of which a known mistake exchanges."""
-    keys = W_key(features)
-    scores = score(W_query(features), keys, features.shape[2])  # (batch, tokens, tokens)
-    return finish(weigh(scores, mask[:, None, :]), scores, keys, W_value(features))
+def layer(features, mask, W_query, W_key, score=trials.scaled, weigh=trials.masked):
+    """The right way, one step of which a known mistake exchanges."""
+    scores = score(W_query(features), W_key(features), features.shape[2])  # (batch, tokens, tokens)
+    weights = weigh(scores, mask[:, None, :])
+    return weights @ features, weights
 
 
 def mask_on_queries(scores, mask):
@@ -42,53 +35,60 @@ def mask_on_queries(scores, mask):
     return scores.masked_fill(~mask.mT, -1e300).softmax(-1)
 
 
-def weights_not_used(weights, scores, keys, values):
-    """The weights are not used. The output is their product with what each token brings, `weights @ ...`."""
-    return values, weights
+def axis_of_mask_missing(scores, mask):
+    """The mask has no axis for the queries, so its texts line up with them. Make it (batch, 1, tokens)."""
+    return scores.masked_fill(~mask.squeeze(1), -1e300).softmax(-1)
 
 
-def weights_transposed(weights, scores, keys, values):
-    """The output sums over the queries: the weights are transposed before they are multiplied."""
-    return weights.mT @ values, weights
+def one_query_for_all(queries, keys, d_model):
+    """All tokens of a text have the same query, the mean. Each token has its own: do not average the queries."""
+    return trials.scaled(queries.mean(dim=1, keepdim=True).expand_as(queries), keys, d_model)
 
 
-def keys_averaged(weights, scores, keys, values):
-    """The weights average the keys. Keys decide the weights; what is averaged are the values, or here the features."""
-    return weights @ keys, weights
+def own_key_only(features, mask, W_query, W_key):
+    """Each query meets only the key of its own token. `queries @ keys.mT` gives the scores of all pairs."""
+    keys = W_key(features)
+    weights = trials.masked((W_query(features) * keys).sum(dim=2) / math.sqrt(keys.shape[2]), mask)
+    return weights[:, :, None] * features, weights
 
 
-def one_output_for_all(weights, scores, keys, values):
+def weights_not_used(features, mask, W_query, W_key):
+    """The features are returned as they came, and the weights are not used. The output is `weights @ features`."""
+    return features, layer(features, mask, W_query, W_key)[1]
+
+
+def weights_transposed(features, mask, W_query, W_key):
+    """The output sums over the queries: the weights are transposed. The output is `weights @ features`."""
+    weights = layer(features, mask, W_query, W_key)[1]
+    return weights.mT @ features, weights
+
+
+def keys_averaged(features, mask, W_query, W_key):
+    """The weights average the keys. This layer has no values: average the features, `weights @ features`."""
+    weights = layer(features, mask, W_query, W_key)[1]
+    return weights @ W_key(features), weights
+
+
+def one_output_for_all(features, mask, W_query, W_key):
     """There is one output for each text. Self-attention has one for each token: do not average over the tokens."""
-    return (weights @ values).mean(dim=1), weights
+    output, weights = layer(features, mask, W_query, W_key)
+    return output.mean(dim=1), weights
 
 
-def residual_added(weights, scores, keys, values):
-    """What goes in is added to what comes out. There is no residual connection in this layer."""
-    return weights @ values + values, weights
+def residual_added(features, mask, W_query, W_key):
+    """The input is added to the output. There is no residual connection in this layer."""
+    output, weights = layer(features, mask, W_query, W_key)
+    return features + output, weights
 
 
-def results_exchanged(weights, scores, keys, values):
+def results_exchanged(features, mask, W_query, W_key):
     """The weights come first: the exercise asks for the output, then the weights."""
-    return weights, weights @ values
+    return layer(features, mask, W_query, W_key)[::-1]
 
 
-def scores_returned(weights, scores, keys, values):
+def scores_returned(features, mask, W_query, W_key):
     """The scores are returned in place of the weights."""
-    return weights @ values, scores
-
-
-def layer_mistakes(layer):
-    """What goes wrong in self-attention, in the lab on values too."""
-    weigh = mask_on_queries, *trials.MASK_MISTAKES, trials.softmax_over_queries, trials.nan_for_real_tokens
-    finish = (
-        weights_not_used, weights_transposed, keys_averaged, one_output_for_all, residual_added, results_exchanged,
-        scores_returned,
-    )  # fmt: skip
-    return [
-        *(changed(layer, weigh=step) for step in weigh),
-        *(changed(layer, score=step) for step in trials.SCORE_MISTAKES),
-        *(changed(layer, finish=step) for step in finish),
-    ]
+    return layer(features, mask, W_query, W_key)[0], trials.scaled(W_query(features), W_key(features), 0)
 
 
 def texts(mask, dim, key_dim, seed=0, scale=1.0):
@@ -101,18 +101,40 @@ add_queries = Check(
     solution=SelfAttention,
     parts=("W_query", "W_key"),
     cases=[
-        texts(real_tokens([5, 3, 1]), 6, 3), texts(real_tokens([2, 5, 4]), 6, 3, seed=6),
-        texts(real_tokens([4, 2, 3, 1], padding_first=True), 5, 2, seed=2), texts(real_tokens([1, 1]), 6, 3, seed=4),
-        texts(real_tokens([4, 3, 2, 4]), 5, 4, seed=3), texts(real_tokens([3, 5])[:1], 6, 3, seed=7),
+        texts(real_tokens([5, 3, 1]), 6, 3),
+        texts(real_tokens([2, 5, 4]), 6, 3, seed=6),
+        texts(real_tokens([6, 6]), 4, 7, seed=1),
+        texts(real_tokens([4, 2, 3, 1], padding_first=True), 5, 2, seed=2),
+        texts(real_tokens([4, 3, 2, 4]), 5, 4, seed=3),
+        texts(real_tokens([1, 1]), 6, 3, seed=4),
+        texts(real_tokens([3, 5])[:1], 6, 3, seed=7),
         texts(real_tokens([1, 1, 1, 2] * 4 + [3]), 8, 2, seed=5, scale=30.0),
     ],
-    mistakes=layer_mistakes(layer),
+    mistakes=[
+        *(changed(layer, weigh=step) for step in (
+            mask_on_queries, *trials.MASK_MISTAKES, trials.softmax_over_queries, trials.nan_in_columns,
+            trials.nan_for_real_tokens, axis_of_mask_missing)),
+        *(changed(layer, score=step) for step in (*trials.SCORE_MISTAKES, one_query_for_all)),
+        own_key_only, weights_not_used, weights_transposed, keys_averaged,
+        one_output_for_all, residual_added, results_exchanged, scores_returned,
+    ],
     section=LAYER,
     last_look=lambda answer: check_biases(lambda **bias: answer(6, 3, **bias), ("W_query", "W_key"), default=False),
 )  # fmt: skip
 
 
 # --- attention_received --------------------------------------------------------------------------------------------
+
+
+def received_by_loops(features, mask, W_query, W_key):
+    weights = trials.attend(features @ W_query, features @ W_key, features, mask)[1]
+    received = torch.zeros_like(weights[:, 0])  # (batch, tokens)
+    for text, real in enumerate(mask):
+        tokens = real.nonzero()[:, 0].tolist()
+        for key in tokens:
+            others = [weights[text, query, key] for query in tokens if query != key]
+            received[text, key] = sum(others) / max(len(others), 1)
+    return received
 
 
 def number_of_others(mask):
@@ -125,13 +147,9 @@ def other_real_tokens(mask):
     return mask[:, :, None] & ~torch.eye(mask.shape[1], dtype=torch.bool)
 
 
-def masked_by_infinity(scores, mask):
-    return trials.nan_for_padding(scores, mask).nan_to_num()
-
-
 def received(
     features, mask, W_query, W_key,
-    score=trials.scaled, weigh=masked_by_infinity, queries=other_real_tokens, count=number_of_others,
+    score=trials.scaled, weigh=trials.masked, queries=other_real_tokens, count=number_of_others,
 ):  # fmt: skip
     """The right way, with steps that known mistakes exchange."""
     weights = weigh(score(features @ W_query, features @ W_key, features.shape[2]), mask[:, None, :])
@@ -146,18 +164,33 @@ def positions_but_one(mask):
     return mask.shape[1] - 1
 
 
-SCALE, PADDED_QUERIES = {"score": trials.root_of_tokens}, {"queries": all_other_positions}
-COUNT = {"count": positions_but_one}
+def all_positions(mask):
+    return mask.shape[1]
+
+
+def faults_left(name, sentence, *faults):
+    """The function in which these of its faults are left, by the names of the steps."""
+
+    def mistake(**given):
+        return received(**given, **dict(faults))
+
+    mistake.__name__, mistake.__doc__ = name, sentence
+    return mistake
+
+
+SCALE, PADDED_QUERIES = ("score", trials.root_of_tokens), ("queries", all_other_positions)
+COUNTS = [("count", positions_but_one), ("count", all_positions)]
 MORE = "More than one fault is left. Which lines use a size that grows when a longer text joins the batch?"
 FAULTS = [
-    *(fault_left(received, "several_faults_left", MORE, **faults) for faults in (
-        SCALE | PADDED_QUERIES | COUNT, SCALE | PADDED_QUERIES, SCALE | COUNT, PADDED_QUERIES | COUNT)),
-    fault_left(received, "number_of_tokens_in_the_scale", "One fault is left: the scores are divided by the root of "
-               "the number of tokens. A dot product has d_k terms, `keys.shape[2]`.", **SCALE),
-    fault_left(received, "padded_queries_counted", "One fault is left: padded tokens are among the queries. Each has a "
-               "row of weights too, so leave out the rows where the mask is False.", **PADDED_QUERIES),
-    fault_left(received, "divided_by_positions", "One fault is left: the sum is divided by the number of positions. "
-               "Divide by the number of other real tokens of each text.", **COUNT),
+    *(faults_left("several_faults_left", MORE, SCALE, PADDED_QUERIES, count) for count in COUNTS),
+    faults_left("several_faults_left", MORE, SCALE, PADDED_QUERIES),
+    *(faults_left("several_faults_left", MORE, fault, count) for fault in (SCALE, PADDED_QUERIES) for count in COUNTS),
+    faults_left("number_of_tokens_in_the_scale", "One fault is left: the scores are divided by the root of the number "
+                "of tokens. A dot product has d_k terms, `keys.shape[2]`.", SCALE),
+    faults_left("padded_queries_counted", "One fault is left: padded tokens are among the queries. Each has a row of "
+                "weights too, so leave out the rows where the mask is False.", PADDED_QUERIES),
+    *(faults_left("divided_by_positions", "One fault is left: the sum is divided by the number of positions. Divide by "
+                  "the number of other real tokens of each text.", count) for count in COUNTS),
 ]  # fmt: skip
 
 
@@ -176,13 +209,37 @@ def divided_by_zero(mask):
     return mask.sum(dim=1, keepdim=True) - 1
 
 
+def not_averaged(mask):
+    """The weights are summed. The exercise asks for their mean over the other tokens."""
+    return 1
+
+
+def mean_over_all_real_tokens(**given):
+    """The token itself counts among the others, in the sum and in the number. Leave out the diagonal, and count one
+    less."""
+    return received(**given, queries=own_weight_counted, count=counted_among_the_others)
+
+
+def own_token_hidden(scores, mask):
+    """No token can attend to itself, which changes all weights. Leave the softmax as it is, and the diagonal out of the
+    sum."""
+    return trials.masked(scores, mask & ~torch.eye(mask.shape[2], dtype=torch.bool))
+
+
+def given_not_received(features, mask, W_query, W_key):
+    """These are the weights that a token gives, the sum of its row. Those that it receives stand in its column, axis
+    1."""
+    weights = trials.attend(features @ W_query, features @ W_key, features, mask)[1].nan_to_num()
+    return (weights * other_real_tokens(mask)).sum(dim=2) / number_of_others(mask)
+
+
 def batch(mask, dim, key_dim, seed=0, scale=1.0):
     parts = {"W_query": draw(dim, key_dim, seed=seed + 1), "W_key": draw(dim, key_dim, seed=seed + 2)}
     return Case({"features": scale * draw(*mask.shape, dim, seed=seed), "mask": mask} | parts)
 
 
 attention_received = Check(
-    reference=received,
+    reference=received_by_loops,
     cases=[
         batch(real_tokens([5, 3, 1]), 4, 2),
         batch(real_tokens([6, 6]), 3, 5, seed=10),
@@ -193,11 +250,14 @@ attention_received = Check(
     ],
     mistakes=[
         *FAULTS,
-        *(changed(received, count=step) for step in (counted_among_the_others, divided_by_zero)),
-        changed(received, queries=own_weight_counted),
+        *(changed(received, count=step) for step in (
+            counted_among_the_others, divided_by_zero, not_averaged)),
+        changed(received, queries=own_weight_counted), mean_over_all_real_tokens,
         *(changed(received, weigh=step) for step in (
-            trials.softmax_over_queries, trials.nan_for_real_tokens, *trials.MASK_MISTAKES)),
+            own_token_hidden, trials.softmax_over_queries, trials.nan_in_columns, trials.nan_for_real_tokens,
+            *trials.MASK_MISTAKES)),
         *(changed(received, score=step) for step in trials.SCORE_MISTAKES if step is not trials.root_of_tokens),
+        given_not_received,
     ],
     section=LAYER,
 )  # fmt: skip
@@ -241,6 +301,17 @@ def columns_add_up(w, key_dim):
     return bias_of_ones(1.0, w, key_dim)
 
 
+def scale_undone_twice(w, key_dim):
+    """The scores are too large by the factor key_dim. Each of the key_dim columns adds to the score; divide it so that
+    the scores are `x @ w`."""
+    return bias_of_ones(math.sqrt(key_dim), w, key_dim)
+
+
+def divided_twice(w, key_dim):
+    """The scores are too small by the factor key_dim. The layer itself divides by sqrt(key_dim)."""
+    return bias_of_ones(key_dim**-1.5, w, key_dim)
+
+
 def root_of_the_wrong_width(w, key_dim):
     """The root is that of the number of features. The layer divides by sqrt(key_dim)."""
     return bias_of_ones(len(w) ** -0.5, w, key_dim)
@@ -267,7 +338,10 @@ one_query = Check(
         Case({"w": draw(dim, seed=seed), "key_dim": key_dim})
         for seed, (dim, key_dim) in enumerate(((5, 3), (5, 5), (4, 1), (3, 8)))
     ],
-    mistakes=[scale_not_undone, columns_add_up, root_of_the_wrong_width, sign_wrong, all_scores_equal, w_not_used],
+    mistakes=[
+        scale_not_undone, columns_add_up, scale_undone_twice, divided_twice, root_of_the_wrong_width, sign_wrong,
+        all_scores_equal, w_not_used,
+    ],
     section="Queries, “One query for all, once more”",
     canonical=weights_of_six_tokens,
 )  # fmt: skip

@@ -24,6 +24,12 @@ def softmax_by_loops(scores, mask):
     return weights
 
 
+def unstable_exponentials(scores, mask):
+    """The exponential of a large score overflows, or all of a row vanish. Let `softmax` do it on hidden scores."""
+    exponentials = scores.exp() * mask
+    return exponentials / (exponentials.sum(dim=1, keepdim=True) + 1e-9)
+
+
 def not_normalized(scores, mask):
     """The exponentials are not divided by their sum, so that the weights of a text do not sum to 1."""
     return scores.masked_fill(~mask, -1e300).exp() * mask
@@ -38,7 +44,7 @@ masked_softmax = Check(
     ],
     mistakes=[
         *trials.MASK_MISTAKES, trials.nan_for_padding, trials.weight_for_padding, trials.fill_of(-1000.0),
-        trials.then_zero(trials.fill_of(-1000.0)), not_normalized,
+        trials.then_zero(trials.fill_of(-1000.0)), unstable_exponentials, not_normalized,
     ],
     section=TWO_MODELS,
     needs_gradient=("scores",),
@@ -88,6 +94,18 @@ def scores_returned(ids, mask, features, score, output):
 def results_exchanged(ids, mask, features, score, output):
     """The weights come first: the exercise asks for the output, then the weights."""
     return pool(ids, mask, features, score, output)[::-1]
+
+
+def axis_left(ids, mask, features, score, output):
+    """The output has shape (batch, 1). `nn.Linear(d, 1)` leaves an axis of size 1, which `squeeze(1)` removes."""
+    result, weights = pool(ids, mask, features, score, output)
+    return result.unsqueeze(1), weights
+
+
+def every_axis_squeezed(ids, mask, features, score, output):
+    """`squeeze()` also removes the axis of a batch of one text, or of one token. Give it the number of the axis."""
+    result, weights = pool(ids, mask, features, score, output)
+    return result.squeeze(), weights
 
 
 def sigmoid_on_output(ids, mask, features, score, output):
@@ -206,6 +224,16 @@ def sum_returned(features, mask):
     return mean(features, mask, 1)
 
 
+def mean_inverted(features, mask):
+    """This is the mean of padding. The mask is True for a real token."""
+    return mean_by_loops(features, ~mask)
+
+
+def non_zero_counted(features, mask):
+    """Real tokens are recognised by features that are not 0. A real token may hold zeros: count with the mask."""
+    return mean(features, mask, ((features != 0) & mask.unsqueeze(2)).sum(dim=1).clamp(min=1))
+
+
 def with_zeros(mask, dim, seed):
     """Features of which a few are exactly 0, so that non-zero features are not the same as real tokens."""
     features = draw(*mask.shape, dim, seed=seed)
@@ -248,17 +276,22 @@ def known(*levels_and_moves):
     return Case({"change": move, "models": [Known(*pair) for pair in levels_and_moves], "measure": level})
 
 
-def pairs(change, models, measure):
-    """The measure of each model after the change and before, (2, models)."""
-    changed = copy.deepcopy(models)
-    for one in changed:
+def measured(change, models, measure):
+    """The measure of each model before and after the change."""
+    after = copy.deepcopy(models)
+    for one in after:
         change(one)
-    return torch.tensor([[measure(one) for one in some] for some in (changed, models)])
+    return torch.tensor([[measure(one) for one in some] for some in (models, after)])
 
 
 def differences(**given):
-    after, before = pairs(**given)
+    before, after = measured(**given)
     return after - before
+
+
+def unchanged_minus_changed(**given):
+    """The difference has the wrong sign: the exercise asks for changed minus unchanged."""
+    return mean_and_interval(-differences(**given))
 
 
 def change_not_applied(**given):
@@ -266,12 +299,38 @@ def change_not_applied(**given):
     return mean_and_interval(0 * differences(**given))
 
 
+def changed_alone(**given):
+    """The unchanged models are not subtracted."""
+    return mean_and_interval(measured(**given)[1])
+
+
+def sizes_of_effects(**given):
+    """The sign of each difference is lost. Without `abs`, effects up and down cancel in the mean."""
+    return mean_and_interval(differences(**given).abs())
+
+
+def ratios(**given):
+    """Changed is divided by unchanged; the exercise asks for the difference."""
+    before, after = measured(**given)
+    return mean_and_interval(after / before)
+
+
+def pairing_lost(**given):
+    """Both groups have an interval of their own, so differences between models count as chance. Subtract first."""
+    (before, a), (after, b) = map(mean_and_interval, measured(**given))
+    return after - before, (a**2 + b**2) ** 0.5
+
+
 effect_of = Check(
     reference=lambda change, models, measure: mean_and_interval([model.moves for model in models]),
     cases=[
         known((0.5, -0.25), (0.75, -0.125), (0.625, -0.5)),
+        known((0.25, 0.125), (0.5, 0.5)),
         known((1.0, 0.25), (0.125, -0.5), (0.5, 1.0), (0.75, 0.75), (0.25, -0.125)),
     ],
-    mistakes=[change_not_applied, *trials.paired_mistakes(pairs), *trials.interval_mistakes(differences)],
+    mistakes=[
+        unchanged_minus_changed, change_not_applied, changed_alone, sizes_of_effects, ratios, pairing_lost,
+        *trials.interval_mistakes(differences),
+    ],
     section="Recap: attention, “Exercise 1.4 (experiment): take the places away from a trained model”",
 )  # fmt: skip

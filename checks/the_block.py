@@ -3,6 +3,8 @@
 Known mistakes of a block are other orders of its four parts; `block` computes the rest with the reader's parts.
 """
 
+import math
+
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -75,7 +77,20 @@ def attention_mask_not_used(mask, attention_mask):
 
 def mask_inverted(mask, attention_mask):
     """The `mask` is the wrong way round: attention attends to padding only. It is True for a real token."""
+    return ~mask, attention_mask
+
+
+def mask_inverted_if_given(mask, attention_mask):
     return None if mask is None else ~mask, attention_mask
+
+
+mask_inverted_if_given.__doc__ = mask_inverted.__doc__
+MASKS_INVERTED = mask_inverted, mask_inverted_if_given
+
+
+def one_head(num_heads, **given):
+    """`num_heads` is not used: there is one head. Hand it on to `MultiHeadSelfAttention`."""
+    return block(**given, num_heads=1)
 
 
 def part_mistakes(order):
@@ -117,7 +132,7 @@ def part_mistakes(order):
 
     return [
         norms_exchanged, attention_norm_used_twice, attention_norm_left_out, feed_forward_norm_left_out,
-        attention_not_added, feed_forward_not_added, nothing_added,
+        both_norms_left_out, attention_not_added, feed_forward_not_added, nothing_added,
     ]  # fmt: skip
 
 
@@ -247,21 +262,27 @@ class FirstBlock(model.TransformerBlock):
 
 
 def norms_inside_the_sums(x, attention, feed_forward, norm_1, norm_2):
-    """In both halves the norm is inside the sum. Normalize the sum, `norm(x + part(x))`."""
+    """One fault is left, in both halves: the norm is inside the sum. Normalize the sum, `norm(x + part(x))`."""
     x = x + norm_1(attention(x))
     return x + norm_2(feed_forward(x))
 
 
 def norm_inside_the_first_sum(x, attention, feed_forward, norm_1, norm_2):
-    """After the attention the norm is inside the sum. Normalize the sum, `norm(x + part(x))`."""
+    """One fault is left: after the attention the norm is inside the sum. Normalize the sum, `norm(x + part(x))`."""
     x = x + norm_1(attention(x))
     return norm_2(x + feed_forward(x))
 
 
 def norm_inside_the_second_sum(x, attention, feed_forward, norm_1, norm_2):
-    """After the feed-forward layer the norm is inside the sum. Normalize the sum, `norm(x + part(x))`."""
+    """One fault is left: after the feed-forward layer the norm is inside the sum. Normalize the sum,
+    `norm(x + part(x))`."""
     x = norm_1(x + attention(x))
     return x + norm_2(feed_forward(x))
+
+
+def mask_not_handed_on(mask, attention_mask):
+    """One fault is left: the mask does not reach the attention, so padding gets weight."""
+    return None, attention_mask
 
 
 def sum_before_the_norm_used(x, attention, feed_forward, norm_1, norm_2):
@@ -279,10 +300,10 @@ def input_added_again(x, attention, feed_forward, norm_1, norm_2):
 def several_faults_left(order):
     """The mask and a norm are wrong."""
 
-    def several_faults_left(*parts):
+    def several_faults_left(**given):
         """More than one fault is left: a norm is inside the sum, and padding gets weight. Compare each line with
         `norm(x + part(x))`, and follow the mask."""
-        return order(*parts)
+        return block(**given, order=order, masks=mask_not_handed_on)[0]
 
     return several_faults_left
 
@@ -290,10 +311,6 @@ def several_faults_left(order):
 def post_norm_output(**given):
     """The right way, one step of which a known mistake exchanges."""
     return block(**{"order": post_norm} | given)[0]
-
-
-def mask_lost(**given):
-    return post_norm_output(**given, masks=mask_not_used)
 
 
 NORM_INSIDE = norms_inside_the_sums, norm_inside_the_first_sum, norm_inside_the_second_sum
@@ -305,8 +322,8 @@ first_block = Check(
     parts=PARTS,
     cases=batches(),
     mistakes=[
-        *(changed(mask_lost, order=order) for order in map(several_faults_left, NORM_INSIDE)),
-        *(changed(post_norm_output, masks=step) for step in (mask_not_used, mask_inverted)),
+        *map(several_faults_left, NORM_INSIDE),
+        *(changed(post_norm_output, masks=step) for step in (mask_not_handed_on, *MASKS_INVERTED)),
         *(changed(post_norm_output, order=order) for order in (*NORM_INSIDE, *POST_NORM_MISTAKES)),
     ],
     section=BLOCK,
@@ -340,6 +357,11 @@ def over_the_batch(**given):
     return normalized(**given, axis=0)
 
 
+def over_the_text(**given):
+    """All tokens of a text share one mean and one variance. Each token has its own, over the last axis."""
+    return normalized(**given, axis=(-2, -1))
+
+
 def over_everything(**given):
     """There is one mean and one variance for all numbers. Each token has its own: `mean(dim=-1, keepdim=True)`."""
     return normalized(**given, axis=tuple(range(given["features"].dim())))
@@ -364,6 +386,11 @@ def mean_not_subtracted(features, **given):
     """The mean is not subtracted."""
     spread = (features.var(-1, correction=0, keepdim=True) + given["eps"]).sqrt()
     return features / spread * given["scale"] + given["shift"]
+
+
+def scale_and_shift_left_out(features, scale, shift, eps):
+    """`scale` and `shift` are not used. Multiply by the one, then add the other."""
+    return normalized(features, 1, 0, eps)
 
 
 def to_normalize(*shape, eps):
@@ -391,12 +418,16 @@ layer_norm = Check(
     reference=lambda features, scale, shift, eps: F.layer_norm(features, scale.shape, scale, shift, eps),
     solution=normalized,
     cases=[
-        to_normalize(3, 5, eps=1e-5), to_normalize(4, 4, 4, eps=0.1), to_normalize(2, 1, 3, eps=1e-3),
+        to_normalize(3, 5, eps=1e-5),
+        to_normalize(4, 4, 4, eps=0.1),
+        to_normalize(2, 3, 6, eps=0.5),
+        to_normalize(2, 1, 3, eps=1e-3),
         to_normalize(1, 3, 4, eps=0.1),
     ],
     mistakes=[
-        sample_variance, over_everything, over_the_tokens, over_the_batch, mean_not_subtracted,
+        sample_variance, over_everything, over_the_text, over_the_tokens, over_the_batch, mean_not_subtracted,
         *(changed(normalized, divide=step) for step in (eps_outside_the_root, eps_left_out, root_left_out)),
+        scale_and_shift_left_out,
     ],
     section="The block, “What layer normalisation does”",
     last_look=does_the_work_itself,
@@ -406,40 +437,52 @@ layer_norm = Check(
 # --- ablation_by_learning_rate -------------------------------------------------------------------------------------
 
 
-def pairs(accuracy, part_away, rates, seeds):
-    """Learning rate -> the accuracies of the whole model and of the one without the part, (2, seeds)."""
-    parts = ("nothing", part_away)
-    rows = {rate: [[accuracy(part, rate, seed) for seed in seeds] for part in parts] for rate in rates}
-    return {rate: torch.tensor(both, dtype=torch.float64) for rate, both in rows.items()}
-
-
-def gains(**given):
-    return {rate: whole - ablated for rate, (whole, ablated) in pairs(**given).items()}
+def gains(accuracy, part_away, rates, seeds):
+    """Learning rate -> how much the whole model is ahead, with each seed."""
+    return {rate: [accuracy("nothing", rate, s) - accuracy(part_away, rate, s) for s in seeds] for rate in rates}
 
 
 def intervals(**given):
     return {rate: trials.interval_by_sums(row) for rate, row in gains(**given).items()}
 
 
+def ablated_minus_whole(**given):
+    """The difference has the wrong sign: the exercise asks for the whole model minus the one without the part."""
+    return {rate: (-mean, half) for rate, (mean, half) in intervals(**given).items()}
+
+
 def one_rate_for_all(**given):
     """Every entry is for the first learning rate. Pass each rate of `rates` to both runs."""
-    return dict.fromkeys(given["rates"], intervals(**given)[given["rates"][0]])
+    return {rate: intervals(**given)[given["rates"][0]] for rate in given["rates"]}
 
 
 def gains_accumulated(**given):
     """The gains of earlier learning rates are still in the list. Begin a new list for each rate."""
-    rows = list(gains(**given).values())
-    return {rate: trials.interval_by_sums(torch.cat(rows[: n + 1])) for n, rate in enumerate(given["rates"])}
+    row = []
+    return {rate: trials.interval_by_sums(row := row + more) for rate, more in gains(**given).items()}
+
+
+def pairing_lost(accuracy, part_away, rates, seeds):
+    """Both models have an interval of their own. Subtract seed by seed first, then take the interval of the
+    differences."""
+    pairs = {
+        r: [trials.interval_by_sums([accuracy(p, r, s) for s in seeds]) for p in ("nothing", part_away)] for r in rates
+    }
+    return {r: (whole[0] - other[0], math.hypot(whole[1], other[1])) for r, (whole, other) in pairs.items()}
 
 
 ablation_by_learning_rate = Check(
     reference=intervals,
     cases=[
         Case({"accuracy": trials.synthetic_accuracy, "part_away": part, "rates": rates, "seeds": seeds})
-        for part, rates, seeds in (("norm", [0.001, 0.01], [0, 1, 2]), ("residual", [0.02, 0.001, 0.005], [3, 7]))
+        for part, rates, seeds in (
+            ("norm", [0.001, 0.01], [0, 1, 2]),
+            ("residual", [0.02, 0.001, 0.005], [3, 7]),
+            ("norm", [0.003], [5, 1, 8, 2]),
+        )
     ],
     mistakes=[
-        one_rate_for_all, gains_accumulated, *trials.paired_mistakes(pairs),
+        ablated_minus_whole, one_rate_for_all, gains_accumulated, pairing_lost,
         *trials.seed_mistakes(intervals), *trials.interval_mistakes(gains),
     ],
     section="The block, “Which parts are missed, and when”",

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 
 from checks.engine import Case, Check
-from checks.trials import interval_mistakes
+from checks.trials import interval_by_sums, interval_mistakes
 from shared.statistics import mean_and_interval
 
 # --- lost_to_truncation --------------------------------------------------------------------------------------------
@@ -43,6 +43,21 @@ def count_returned(labelled, distractor, window):
     return (distractor >= window).sum()
 
 
+def fraction_left(labelled, distractor, window):
+    """This is the fraction of which something is left; the exercise asks for the rest."""
+    return (distractor < window).mean()
+
+
+def tokens_counted(labelled, distractor, window):
+    """This is a fraction of tokens. Count reviews, each of which is lost or not."""
+    return 1 - (window - distractor).clip(0, labelled).sum() / labelled.sum()
+
+
+def not_averaged(labelled, distractor, window):
+    """There is one result for each review. Take the mean over them."""
+    return distractor >= window
+
+
 def reviews_of_random_lengths(longest, reviews, window):
     random = np.random.default_rng(reviews)
     labelled, distractor = (random.integers(1, up_to, reviews) for up_to in longest)
@@ -58,8 +73,8 @@ lost_to_truncation = Check(
         reviews_of_random_lengths((300, 900), 200, 256),
     ],
     mistakes=[
-        full_window_not_counted, room_for_one_not_counted, truncated_counted_as_lost, reviews_exchanged,
-        count_returned,
+        full_window_not_counted, room_for_one_not_counted, truncated_counted_as_lost, reviews_exchanged, count_returned,
+        fraction_left, tokens_counted, not_averaged,
     ],
     section="The reviews, “What a cut throws away”",
 )  # fmt: skip
@@ -126,9 +141,36 @@ def training_texts_with_the_word(train, texts, min_count):
     return encode_word_by_word([set(text) for text in train], texts, min_count)
 
 
+def every_training_word_known(train, texts, min_count):
+    """Words seen less often than `min_count` are in the vocabulary. Leave them out."""
+    return encode_word_by_word(train, texts, 1)
+
+
 def seen_more_often(train, texts, min_count):
     """A word seen exactly `min_count` times is unknown. At least so often is enough: `>=` instead of `>`."""
     return encode_word_by_word(train, texts, min_count + 1)
+
+
+def two_for_all(train, texts, min_count):
+    """Two occurrences are asked for, whatever `min_count` is."""
+    return encode_word_by_word(train, texts, 2)
+
+
+def mask_inverted(train, texts, min_count):
+    """The mask is the wrong way round: it is True for a real token."""
+    ids, mask = encode_word_by_word(train, texts, min_count)
+    return ids, ~mask
+
+
+def padding_first(train, texts, min_count):
+    """Padding comes before the texts. It belongs after them."""
+    rows = [sorted(row.tolist(), key=bool) for row in encode_word_by_word(train, texts, min_count)[0]]
+    return torch.tensor(rows), torch.tensor(rows) != 0
+
+
+def results_exchanged(**given):
+    """The mask comes first: the exercise asks for `ids`, then `mask`."""
+    return encode_word_by_word(**given)[::-1]
 
 
 def sentences(train, texts, **more):
@@ -139,14 +181,19 @@ def sentences(train, texts, **more):
 encode_batch = Check(
     reference=encode_word_by_word,
     cases=[
-        sentences("a dull film/a fine film/not a fine plot", "a fine thriller/not a film/what a plot", min_count=2),
+        sentences(
+            "a dull film/a fine film/not a fine plot by far or near",
+            "a fine thriller/not a film/what a plot for a film",
+            min_count=2,
+        ),
         sentences("so so so/it is so it is/what is", "so what/it is it/is it what it was", min_count=3),
         sentences("one two two/two one", "one/two three two/four four", min_count=1),
         sentences("a plot/a film", "what a film a critic saw", min_count=2),
     ],
     mistakes=[
         vocabulary_grows, unknown_words_hidden, unknown_words_as_padding, unknown_words_left_out, texts_counted_too,
-        training_texts_with_the_word, seen_more_often,
+        training_texts_with_the_word, every_training_word_known, seen_more_often, two_for_all, mask_inverted,
+        padding_first, results_exchanged,
     ],
     section="The reviews, “Tokens”",
     canonical=numbered_in_order,
@@ -170,9 +217,22 @@ def interval(**given):
     return {size: mean_and_interval(values) for size, values in fractions(**given).items()}
 
 
+def by_ranks(train, texts, sizes):
+    words = [word for text in train for word in text]
+    ranks = sorted(set(words), key=lambda word: -words.count(word))
+    unknown = {size: [sum(word not in ranks[:size] for word in text) / len(text) for text in texts] for size in sizes}
+    return {size: interval_by_sums(values) for size, values in unknown.items()}
+
+
 def known_fraction(**given):
     """This is the fraction of known tokens; the exercise asks for the unknown ones."""
     return {size: (1 - mean, half) for size, (mean, half) in interval(**given).items()}
+
+
+def unknown_counted(train, texts, sizes):
+    """Unknown tokens are counted. Divide by the number of tokens of each text, or take the mean."""
+    lengths = np.array([len(text) for text in texts])
+    return {size: mean_and_interval(lengths * row) for size, row in fractions(train, texts, sizes).items()}
 
 
 def distinct_words(**given):
@@ -190,9 +250,24 @@ def training_texts_measured(train, texts, sizes):
     return interval(train=train, texts=train, sizes=sizes)
 
 
+def texts_counted_as_well(train, texts, sizes):
+    """The measured texts are counted too. The vocabulary comes from the training texts alone."""
+    return interval(train=[*train, *texts], texts=texts, sizes=sizes)
+
+
 def vocabulary_of_the_texts(train, texts, sizes):
     """The vocabulary comes from the measured texts. It comes from the training texts."""
     return interval(train=texts, texts=texts, sizes=sizes)
+
+
+def one_size_for_all(train, texts, sizes):
+    """All results use the first size. Make the vocabulary inside the loop over sizes."""
+    return dict.fromkeys(sizes, interval(train=train, texts=texts, sizes=sizes[:1])[sizes[0]])
+
+
+def size_as_min_count(**given):
+    """The size is taken for a number of occurrences. It is the number of words in the vocabulary."""
+    return interval(**given, choose=lambda words, size: [word for word in words if words.count(word) >= size])
 
 
 def first_words(**given):
@@ -201,15 +276,15 @@ def first_words(**given):
 
 
 unknown_by_size = Check(
-    reference=interval,
+    reference=by_ranks,
     cases=[  # where a size cuts, no two words are equally frequent
         sentences("a a a b b c/a b c a d/e b a/a", "a b c d/f f/a/b e e", sizes=[1, 2, 3]),
         sentences("x y x/x z x z y y x/w z x y/x", "w w z/q x y y z/y", sizes=[3, 1]),
         sentences("n n m m m o o o o o o o/p m/n m o/n m", "n m m/o p p q r", sizes=[2, 3, 1, 5]),
     ],
     mistakes=[
-        known_fraction, distinct_words, all_texts_as_one, training_texts_measured, vocabulary_of_the_texts,
-        first_words,
+        known_fraction, unknown_counted, distinct_words, all_texts_as_one, training_texts_measured,
+        texts_counted_as_well, vocabulary_of_the_texts, one_size_for_all, size_as_min_count, first_words,
         *interval_mistakes(fractions),
     ],
     section="The reviews, “Exercise A.3 (experiment): how many words are enough?”",

@@ -63,16 +63,6 @@ def changed(function: Callable, **steps: Callable) -> Callable:
     return mistake
 
 
-def fault_left(function: Callable, name: str, sentence: str, **steps: Any) -> Callable:
-    """A known mistake: `function` with these steps exchanged, under this name and with this sentence."""
-
-    def mistake(**given: Any) -> Any:
-        return function(**given, **steps)
-
-    mistake.__name__, mistake.__doc__ = name, sentence
-    return mistake
-
-
 # --- scores to weights: each takes the scores (..., n) and the mask, of the same number of axes --------------------
 
 
@@ -381,32 +371,3 @@ def interval_by_sums(values: Sequence[float], quantile: float | None = None) -> 
 
         quantile = float(stats.t.ppf(0.975, n - 1))
     return mean, quantile * spread / math.sqrt(n)
-
-
-# --- experiments on pairs: `pairs_of(**inputs)` gives the values of both, (2, n), or a dict of such ----------------
-
-
-def wrong_sign(pairs, interval):
-    """The difference has the wrong sign. Read once more what is subtracted from what."""
-    return interval(pairs[1] - pairs[0])
-
-
-def first_alone(pairs, interval):
-    """The second of the two is not subtracted from the first. Subtract it, pair by pair."""
-    return interval(pairs[0])
-
-
-def second_alone(pairs, interval):
-    """These are the values of the second of the two. Subtract them from those of the first, pair by pair."""
-    return interval(pairs[1])
-
-
-def pairing_lost(pairs, interval):
-    """Each of the two has an interval of its own. Subtract pair by pair first: what both share cancels."""
-    (first, a), (second, b) = map(interval, pairs)
-    return first - second, math.hypot(a, b)
-
-
-def paired_mistakes(pairs_of: Callable, interval: Callable = mean_and_interval) -> list[Callable]:
-    """What goes wrong with a mean difference; `interval` is the exercise's own."""
-    return [finished(pairs_of, way, interval=interval) for way in (wrong_sign, first_alone, second_alone, pairing_lost)]

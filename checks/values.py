@@ -3,14 +3,13 @@
 import copy
 import math
 
-import numpy as np
 import torch
 from torch import nn
 
 from checks import trials
 from checks.engine import Case, Check, Wrong
-from checks.queries import layer, layer_mistakes
-from checks.trials import draw, real_tokens
+from checks.queries import axis_of_mask_missing, layer, mask_on_queries, one_query_for_all
+from checks.trials import changed, draw, masked, real_tokens, scaled
 from shared.model import SelfAttention
 from shared.statistics import mean_and_interval
 
@@ -26,9 +25,74 @@ def layer_by_pytorch(features, mask, W_query, W_key, W_value):
     return tuple(rows.masked_fill(~mask[:, :, None], math.nan) for rows in results)
 
 
+def whole(features, mask, W_query, W_key, W_value, score=scaled, weigh=masked):
+    """The right way, one step of which a known mistake exchanges."""
+    weights = layer(features, mask, W_query, W_key, score, weigh)[1]
+    return weights @ W_value(features), weights
+
+
+def root_of_d_v(features, mask, W_query, W_key, W_value):
+    """The scores are divided by the root of the width of the values. A dot product of keys has d_k terms."""
+    values = W_value(features)
+    weights = masked(W_query(features) @ W_key(features).mT / math.sqrt(values.shape[2]), mask[:, None, :])
+    return weights @ values, weights
+
+
 def features_averaged(features, mask, W_query, W_key, W_value):
     """`W_value` is not used: the weights average the features. The output is `weights @ values`."""
     return layer(features, mask, W_query, W_key)
+
+
+def keys_averaged(features, mask, W_query, W_key, W_value):
+    """The weights average the keys. The output is `weights @ values`."""
+    weights = whole(features, mask, W_query, W_key, W_value)[1]
+    return weights @ W_key(features), weights
+
+
+def weights_not_used(features, mask, W_query, W_key, W_value):
+    """The values are returned as they are, and the weights are not used. The output is `weights @ values`."""
+    return W_value(features), whole(features, mask, W_query, W_key, W_value)[1]
+
+
+def weights_transposed(features, mask, W_query, W_key, W_value):
+    """The output sums over the queries: the weights are transposed. The output is `weights @ values`."""
+    weights = whole(features, mask, W_query, W_key, W_value)[1]
+    return weights.mT @ W_value(features), weights
+
+
+def padded_values_zeroed(features, mask, W_query, W_key, W_value):
+    """Padding gets weight, although its values are 0, so the other weights are too small. Hide its scores instead."""
+    weights = scaled(W_query(features), W_key(features), 0).softmax(dim=2)
+    return weights @ (W_value(features) * mask[:, :, None]), weights
+
+
+def one_output_for_all(features, mask, W_query, W_key, W_value):
+    """There is one output for each text. Self-attention has one for each token: do not average over the tokens."""
+    output, weights = whole(features, mask, W_query, W_key, W_value)
+    return output.mean(dim=1), weights
+
+
+def residual_added(features, mask, W_query, W_key, W_value):
+    """The values are added to the output. There is no residual connection in this layer."""
+    output, weights = whole(features, mask, W_query, W_key, W_value)
+    return output + W_value(features), weights
+
+
+def results_exchanged(features, mask, W_query, W_key, W_value):
+    """The weights come first: the exercise asks for the output, then the weights."""
+    return whole(features, mask, W_query, W_key, W_value)[::-1]
+
+
+def scores_returned(features, mask, W_query, W_key, W_value):
+    """The scores are returned in place of the weights."""
+    output = whole(features, mask, W_query, W_key, W_value)[0]
+    return output, scaled(W_query(features), W_key(features), 0)
+
+
+def transposed_weights_returned(features, mask, W_query, W_key, W_value):
+    """The weights are returned transposed: row i belongs to the query of token i."""
+    output, weights = whole(features, mask, W_query, W_key, W_value)
+    return output, weights.mT
 
 
 def texts(mask, dim, key_dim, value_dim, seed=0, scale=1.0):
@@ -60,13 +124,23 @@ whole_layer = Check(
     solution=SelfAttention,
     parts=("W_query", "W_key", "W_value"),
     cases=[
-        texts(real_tokens([5, 3, 1]), 6, 3, 4), texts(real_tokens([2, 5, 4]), 6, 3, 4, seed=6),
+        texts(real_tokens([5, 3, 1]), 6, 3, 4),
+        texts(real_tokens([2, 5, 4]), 6, 3, 4, seed=6),
+        texts(real_tokens([6, 6]), 4, 7, 2, seed=1),
         texts(real_tokens([4, 2, 3, 1], padding_first=True), 5, 2, 3, seed=2),
-        texts(real_tokens([4, 3, 2, 4]), 5, 4, 3, seed=3), texts(real_tokens([1, 1]), 6, 3, 4, seed=4),
+        texts(real_tokens([4, 3, 2, 4]), 5, 4, 3, seed=3),
+        texts(real_tokens([1, 1]), 6, 3, 4, seed=4),
         texts(real_tokens([3, 5])[:1], 6, 3, 4, seed=7),
         texts(real_tokens([1, 1, 1, 2] * 4 + [3]), 8, 2, 3, seed=5, scale=30.0),
     ],
-    mistakes=[features_averaged, *layer_mistakes(layer)],
+    mistakes=[
+        *(changed(whole, weigh=step) for step in (
+            mask_on_queries, axis_of_mask_missing, *trials.MASK_MISTAKES, trials.softmax_over_queries,
+            trials.nan_in_columns, trials.nan_for_real_tokens)),
+        *(changed(whole, score=step) for step in (*trials.SCORE_MISTAKES, one_query_for_all)),
+        root_of_d_v, features_averaged, keys_averaged, weights_not_used, weights_transposed, padded_values_zeroed,
+        one_output_for_all, residual_added, results_exchanged, scores_returned, transposed_weights_returned,
+    ],
     section=VALUES,
     last_look=fits_into_the_classifier,
 )  # fmt: skip
@@ -93,21 +167,27 @@ def right_predictions(net):
         return ((net.attention(net.texts)[0].mean(dim=1)[:, 0] > 0) == net.labels).numpy()
 
 
+def fall_with_equal_weights(net, right):
+    predictions = net.attention.W_value(net.texts).mean(dim=1)[:, 0] > 0
+    return mean_and_interval(right(net).astype(float) - (predictions == net.labels).numpy())
+
+
 def before_and_after(net, right, part="W_query"):
-    """For each text 1 where the prediction is right, else 0: of the model as it is, and without a part, (2, texts)."""
+    """For each text 1 where the prediction is right, else 0: of the model as it is, and without one part."""
     ablated = copy.deepcopy(net)
     nn.init.zeros_(getattr(ablated.attention, part).weight)
-    return torch.tensor(np.stack([right(net), right(ablated)]), dtype=torch.float64)
+    return right(net).astype(float), right(ablated).astype(float)
 
 
-def falls(net, right, part="W_query"):
-    before, after = before_and_after(net, right, part)
+def falls(net, right):
+    before, after = before_and_after(net, right)
     return before - after
 
 
 def values_ablated(net, right):
     """The values are zero, so nothing is left of the text. Make the weights equal instead: set the queries to zero."""
-    return mean_and_interval(falls(net, right, "W_value"))
+    before, after = before_and_after(net, right, "W_value")
+    return mean_and_interval(before - after)
 
 
 def nothing_ablated(net, right):
@@ -115,17 +195,38 @@ def nothing_ablated(net, right):
     return 0.0, 0.0
 
 
+def rise_not_fall(net, right):
+    """The difference has the wrong sign. A fall is positive: before minus after."""
+    return mean_and_interval(-falls(net, right))
+
+
+def accuracy_after(net, right):
+    """This is the accuracy of the ablated model. Subtract it from the accuracy before, text by text."""
+    return mean_and_interval(before_and_after(net, right)[1])
+
+
+def accuracy_before(net, right):
+    """This is the accuracy of the unchanged model. Subtract that of the ablated model, text by text."""
+    return mean_and_interval(before_and_after(net, right)[0])
+
+
 def changed_predictions_counted(net, right):
     """Every changed prediction counts as a fall. One that becomes right counts against it: do not use `abs` or `!=`."""
     return mean_and_interval(abs(falls(net, right)))
 
 
+def pairing_lost(net, right):
+    """Both models have an interval of their own, as if they met different reviews. Subtract review by review first."""
+    (before, a), (after, b) = map(mean_and_interval, before_and_after(net, right))
+    return before - after, math.hypot(a, b)
+
+
 ablate_attention = Check(
-    reference=lambda net, right: mean_and_interval(falls(net, right)),
+    reference=fall_with_equal_weights,
     cases=[Case({"net": Judge(size, seed), "right": right_predictions}) for size, seed in ((60, 0), (25, 1), (200, 2))],
     mistakes=[
-        values_ablated, nothing_ablated, changed_predictions_counted, *trials.paired_mistakes(before_and_after),
-        *trials.interval_mistakes(falls),
+        values_ablated, nothing_ablated, rise_not_fall, accuracy_after, accuracy_before, changed_predictions_counted,
+        pairing_lost, *trials.interval_mistakes(falls),
     ],
     section="Values, “Exercise 4.2 (experiment): ablate the attention”",
 )  # fmt: skip

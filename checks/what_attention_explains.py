@@ -1,5 +1,7 @@
 """The checks of *What attention explains*: a head ablated, attention rollout with two faults, groups of heads."""
 
+import math
+
 import torch
 
 from checks import trials
@@ -8,6 +10,12 @@ from checks.trials import changed, draw
 from shared.statistics import mean_and_interval
 
 # --- without_head --------------------------------------------------------------------------------------------------
+
+
+def zeros_by_loops(weight, head, num_heads):
+    head_dim = len(weight) // num_heads
+    rows = [[0.0 if j // head_dim == head else w for j, w in enumerate(row)] for row in weight.tolist()]
+    return torch.tensor(rows, dtype=weight.dtype)
 
 
 def columns_of(weight, head, num_heads):
@@ -32,10 +40,20 @@ def diagonal_block_ablated(weight, head, num_heads):
     return weight * ~(own[:, None] & own)
 
 
+def one_column(weight, head, num_heads):
+    """A single column is set to 0. A head has head_dim columns: from head * head_dim to (head + 1) * head_dim."""
+    return torch.arange(len(weight)) == head
+
+
 def columns_in_turn(weight, head, num_heads):
     """Every num_heads-th column is set to 0. The outputs of heads are concatenated, so a head's columns are neighbours:
     from head * head_dim on."""
     return torch.arange(len(weight)) % num_heads == head
+
+
+def num_heads_wide(weight, head, num_heads):
+    """The slice is num_heads wide. A head has head_dim columns, the width divided by the number of heads."""
+    return torch.arange(len(weight)) // num_heads == head
 
 
 def one_head_too_late(weight, head, num_heads):
@@ -48,22 +66,34 @@ def only_this_head_left(weight, head, num_heads):
     return ~columns_of(weight, head, num_heads)
 
 
+def columns_removed(weight, head, num_heads):
+    """The columns are removed. Set them to 0, so that the matrix still fits its layer."""
+    return weight[:, ~columns_of(weight, head, num_heads)]
+
+
 without_head = Check(
-    reference=ablated,
+    reference=zeros_by_loops,
+    solution=ablated,
     cases=[
         Case({"weight": draw(12, 12), "head": 1, "num_heads": 3}),
         Case({"weight": draw(8, 8, seed=1), "head": 3, "num_heads": 4}),
         Case({"weight": draw(10, 10, seed=2), "head": 0, "num_heads": 2}),
     ],
     mistakes=[
-        rows_ablated, diagonal_block_ablated,
-        *(changed(ablated, columns=step) for step in (columns_in_turn, one_head_too_late, only_this_head_left)),
+        rows_ablated, diagonal_block_ablated, columns_removed,
+        *(changed(ablated, columns=step) for step in (
+            one_column, columns_in_turn, num_heads_wide, one_head_too_late, only_this_head_left)),
     ],
     section="What attention explains, “Who is missed?”",
 )  # fmt: skip
 
 
 # --- rollout -------------------------------------------------------------------------------------------------------
+
+
+def rollout_by_pytorch(weights):
+    identity = torch.eye(weights.shape[-1], dtype=weights.dtype)
+    return torch.linalg.multi_dot([identity, *(weights.mean(dim=1) / 2 + identity / 2).flip(0), identity])
 
 
 def with_residual(pattern):
@@ -109,6 +139,16 @@ def heads_summed(weights):
     return weights.sum(dim=1)
 
 
+def one_head(weights):
+    """Only the first head is used. Take the mean over the heads."""
+    return weights[:, 0]
+
+
+def transposed(weights):
+    """The attention patterns are transposed. Rows are queries, in each layer and in the product."""
+    return weights.mean(dim=1).mT
+
+
 def no_residual(pattern):
     """The identity is missing. Half of what leaves a layer comes through the residual connection."""
     return pattern
@@ -119,19 +159,25 @@ def not_halved(pattern):
     return pattern + torch.eye(len(pattern))
 
 
+def last_layer_only(layer, product):
+    """Only the last layer is used. Multiply it with the product of those before."""
+    return layer
+
+
 def patterns(*shape, seed=0):
     return Case({"weights": draw(*shape, seed=seed).mul(2).softmax(dim=-1)})
 
 
 rollout = Check(
-    reference=rolled_out,
+    reference=rollout_by_pytorch,
     cases=[
         patterns(3, 2, 4, 4), patterns(2, 4, 5, 5, seed=1), patterns(4, 1, 3, 3, seed=2), patterns(1, 3, 2, 2, seed=3),
     ],
     mistakes=[
         both_faults_left, changed(rolled_out, average=mean_over_layers), changed(rolled_out, multiply=layers_reversed),
-        changed(rolled_out, average=heads_summed), changed(rolled_out, mix=no_residual),
-        changed(rolled_out, mix=not_halved),
+        *(changed(rolled_out, average=step) for step in (heads_summed, one_head, transposed)),
+        *(changed(rolled_out, mix=step) for step in (no_residual, not_halved)),
+        changed(rolled_out, multiply=last_layer_only),
     ],
     section="What attention explains, “Exercise 13.2 (debug): six layers in one map”",
 )  # fmt: skip
@@ -150,15 +196,35 @@ def known_lead(heads_off):
     return lead - 0.05 * (len(layers) - len(set(layers))) * (1 + 0.2 * torch.sin(quartet))
 
 
-def pairs(lead_without, group):
-    """The change that the group makes, and the sum of those that its heads make, (2, quartets)."""
+def what_is_known(lead_without, group):
+    together = len(group) - len({layer for layer, _ in group})
+    return trials.interval_by_sums([-0.05 * together * (1 + 0.2 * math.sin(quartet)) for quartet in range(6)])
+
+
+def changes(lead_without, group):
+    """The change that the group makes, (quartets,), and those of its heads, (heads, quartets)."""
     whole = lead_without([])
-    return torch.stack([lead_without(group) - whole, sum(lead_without([head]) - whole for head in group)])
+    return lead_without(group) - whole, torch.stack([lead_without([head]) - whole for head in group])
 
 
-def differences(**given):
-    together, one_by_one = pairs(**given)
-    return together - one_by_one
+def differences(lead_without, group):
+    together, one_by_one = changes(lead_without, group)
+    return together - one_by_one.sum(dim=0)
+
+
+def sum_minus_group(**given):
+    """The difference has the wrong sign: the exercise asks for the group minus the sum of its heads."""
+    return mean_and_interval(-differences(**given))
+
+
+def group_alone(**given):
+    """The changes of the single heads are not subtracted."""
+    return mean_and_interval(changes(**given)[0])
+
+
+def heads_alone(**given):
+    """This is the sum over the single heads. Subtract it from the change that the group makes."""
+    return mean_and_interval(changes(**given)[1].sum(dim=0))
 
 
 def whole_not_subtracted(lead_without, group):
@@ -169,8 +235,14 @@ def whole_not_subtracted(lead_without, group):
 
 def mean_over_heads_subtracted(**given):
     """The mean over the heads is subtracted. The exercise asks for their sum."""
-    together, one_by_one = pairs(**given)
-    return mean_and_interval(together - one_by_one / len(given["group"]))
+    together, one_by_one = changes(**given)
+    return mean_and_interval(together - one_by_one.mean(dim=0))
+
+
+def sizes_compared(**given):
+    """The signs of the changes are lost. Without `abs`, changes up and down cancel."""
+    together, one_by_one = changes(**given)
+    return mean_and_interval(together.abs() - one_by_one.abs().sum(dim=0))
 
 
 def head_added_each_time(lead_without, group):
@@ -179,15 +251,22 @@ def head_added_each_time(lead_without, group):
     return mean_and_interval(lead_without(group) - lead_without([]) - steps)
 
 
+def pairing_lost(**given):
+    """The two changes have an interval each, so differences between quartets count as chance. Subtract first."""
+    together, one_by_one = changes(**given)
+    (first, a), (second, b) = mean_and_interval(together), mean_and_interval(one_by_one.sum(dim=0))
+    return first - second, math.hypot(a, b)
+
+
 more_than_the_sum = Check(
-    reference=lambda **given: mean_and_interval(differences(**given)),
+    reference=what_is_known,
     cases=[
         Case({"lead_without": known_lead, "group": group})
         for group in ([(0, 1), (0, 2), (3, 1)], [(2, 0), (2, 3), (2, 5), (1, 1)], [(4, 2), (4, 1)])
     ],
     mistakes=[
-        whole_not_subtracted, mean_over_heads_subtracted, head_added_each_time, *trials.paired_mistakes(pairs),
-        *trials.interval_mistakes(differences),
+        sum_minus_group, group_alone, heads_alone, whole_not_subtracted, mean_over_heads_subtracted, sizes_compared,
+        head_added_each_time, pairing_lost, *trials.interval_mistakes(differences),
     ],
     section="What attention explains, “The lead, and groups of heads”",
 )  # fmt: skip

@@ -37,9 +37,29 @@ def first_axes_exchanged(weights, values):
     return filters_by_loops(weights, values).transpose(0, 1)
 
 
+def last_axes_exchanged(weights, values):
+    """The last two axes are exchanged. The order is query token, key token, column of the value."""
+    return filters_by_loops(weights, values).transpose(1, 2)
+
+
 def already_summed(weights, values):
     """These are the context vectors. Return what they are the sums of: one filtered value for each pair of tokens."""
     return weights @ values
+
+
+def one_query_token(weights, values):
+    """This is the filter of the first token only. Return one matrix (tokens, d_v) for each query token."""
+    return weights[0][:, None] * values
+
+
+def values_not_weighted(weights, values):
+    """The values are not multiplied by the weights."""
+    return values.expand(len(weights), *values.shape)
+
+
+def softmax_again(weights, values):
+    """A softmax is applied to the weights. They have been through it already."""
+    return filters_by_loops(weights.softmax(dim=1), values)
 
 
 all_filters = Check(
@@ -48,7 +68,10 @@ all_filters = Check(
         Case({"weights": draw(tokens, tokens, seed=1).softmax(dim=1), "values": draw(tokens, d_v, seed=2)})
         for tokens, d_v in ((5, 3), (4, 4), (2, 6), (1, 2))
     ],
-    mistakes=[values_of_the_query_token, weights_transposed, first_axes_exchanged, already_summed],
+    mistakes=[
+        values_of_the_query_token, weights_transposed, first_axes_exchanged, last_axes_exchanged, already_summed,
+        one_query_token, values_not_weighted, softmax_again,
+    ],
     section="When in doubt, “The filter applied to the values”",
 )  # fmt: skip
 
@@ -93,9 +116,24 @@ def always_the_first_word(asking, columns, W_query, W_key):
     return scores_by_pairs(0, columns, W_query, W_key)
 
 
+def all_rows(asking, columns, W_query, W_key):
+    """These are the scores of all words. Return one row, that of the word `asking`."""
+    return (W_query @ columns).T @ (W_key @ columns)
+
+
+def matrices_exchanged(asking, columns, W_query, W_key):
+    """`W_query` and `W_key` are exchanged: the query of the word `asking` meets the keys of all words."""
+    return scores_by_pairs(asking, columns, W_key, W_query)
+
+
 def one_matrix_for_both(asking, columns, W_query, W_key):
     """Queries and keys are made with the same matrix. The query needs `W_query`, the keys `W_key`."""
     return scores_by_pairs(asking, columns, W_key, W_key)
+
+
+def word_before(asking, columns, W_query, W_key):
+    """The query is that of the word before. Words are counted from 0: take column `asking`."""
+    return scores_by_pairs(asking - 1, columns, W_query, W_key)
 
 
 def scaled(asking, columns, W_query, W_key):
@@ -119,7 +157,7 @@ scores_of_one_word = Check(
     cases=[sentence(1, 5, 5, 3), sentence(3, 6, 2, 4), sentence(0, 1, 3, 2), sentence(2, 4, 4, 4)],
     mistakes=[
         both_faults_left, changed(scores, turn=reshaped), changed(scores, subtract=mean_key), always_the_first_word,
-        one_matrix_for_both, scaled, softmax_applied,
+        word_before, all_rows, matrices_exchanged, one_matrix_for_both, scaled, softmax_applied,
     ],
     section="When in doubt, “A row of scores”",
 )  # fmt: skip
@@ -148,6 +186,11 @@ def two_words_later(num_words):
     return next_word(num_words, 2)
 
 
+def one_word_for_all(num_words):
+    """All words attend to one and the same word. The queries must differ, so that each finds another key."""
+    return torch.ones(1, num_words), 99 * torch.eye(num_words)[:1]
+
+
 def last_word_to_itself(num_words):
     """Only the last word is wrong: it attends to itself instead of the first word."""
     W_query, W_key = next_word(num_words)
@@ -156,17 +199,31 @@ def last_word_to_itself(num_words):
 
 def attended(matrices, num_words):
     """To which word each attends, (num_words,)."""
-    fit = isinstance(matrices, (tuple, list)) and len(matrices) == 2
-    fit = fit and all(isinstance(m, (Tensor, np.ndarray)) and m.ndim == 2 for m in matrices)
-    if not fit or len(matrices[0]) != len(matrices[1]) or {m.shape[1] for m in matrices} != {num_words}:
-        raise Wrong(f"Return `W_query` and `W_key`, two matrices of one shape (d_k, {num_words}), with a column for "
-                    "each word.", "not_a_column_for_each_word")  # fmt: skip
+    if not isinstance(matrices, (tuple, list)) or len(matrices) != 2:
+        raise Wrong("Return two matrices, `W_query` and `W_key`.", "not_two_matrices")
+    for name, matrix in zip(("W_query", "W_key"), matrices, strict=True):
+        if not isinstance(matrix, (Tensor, np.ndarray)) or matrix.ndim != 2 or matrix.shape[1] != num_words:
+            own = f"shape {tuple(matrix.shape)}" if hasattr(matrix, "shape") else f"type {type(matrix).__name__}"
+            raise Wrong(f"`{name}` needs the shape (d_k, {num_words}), a column for each word; it has {own}.",
+                        "not_a_column_for_each_word")  # fmt: skip
     W_query, W_key = (torch.as_tensor(matrix).detach().double() for matrix in matrices)
+    if len(W_query) != len(W_key):
+        raise Wrong(f"Queries of width {len(W_query)} have no dot product with keys of width {len(W_key)}.",
+                    "widths_differ")  # fmt: skip
     weights = (W_query.T @ W_key / math.sqrt(len(W_key))).softmax(dim=1)  # (num_words, num_words)
-    least, words = weights.amax(dim=1).min(), weights.argmax(dim=1)
-    if words.tolist() == [*range(1, num_words), 0] and not least >= 0.9:  # NaN is too small as well
-        raise Wrong(f"The next word leads, but not enough: of {num_words} words it has the weight {least:.2f}, perhaps "
-                    "equal to that of another. The scale divides by sqrt(d_k).", "scores_too_small")  # fmt: skip
+    if weights.isnan().any():
+        raise Wrong("The scores hold NaN or infinity. A scaled score of 10 is large enough.", "not_a_number")
+    best, second = weights.topk(2, dim=1).values.unbind(1)
+    leads = (best - second > 1e-6).tolist()
+    if leads == [True] * (num_words - 1) + [False]:
+        raise Wrong("The last word has equal scores with several words. Its own is the first: see column 0 of `W_key`.",
+                    "last_word_forgotten")  # fmt: skip
+    if not any(leads):
+        raise Wrong("Every word has equal scores with several words. Give each word a key of its own.", "equal_scores")
+    words = weights.argmax(dim=1)  # (num_words,)
+    if words.tolist() == [*range(1, num_words), 0] and best.min() < 0.9:
+        raise Wrong(f"The scores have the right order, but are too small: of {num_words} words the next one has the "
+                    f"weight {best.min():.2f}. The scale divides by sqrt(d_k).", "scores_too_small")  # fmt: skip
     return words
 
 
@@ -174,7 +231,7 @@ attend_to_the_next_word = Check(
     reference=lambda num_words: torch.tensor([*range(1, num_words), 0]),
     solution=next_word,
     cases=[Case({"num_words": n}) for n in (5, 3, 8, 20)],
-    mistakes=[previous_word, itself, two_words_later, last_word_to_itself],
+    mistakes=[previous_word, itself, two_words_later, one_word_for_all, last_word_to_itself],
     section=MATRIX,
     canonical=attended,
 )
@@ -183,8 +240,9 @@ attend_to_the_next_word = Check(
 # --- twice_the_words -----------------------------------------------------------------------------------------------
 
 
-def ratios(largest_weight, seeds, long=16, short=8):
-    return [largest_weight(long, seed) / largest_weight(short, seed) for seed in seeds]
+def ratios(largest_weight, seeds, long=16, short=8, later=0):
+    """One ratio for each seed; or those of other lengths, or with a later seed for the short text."""
+    return [largest_weight(long, seed) / largest_weight(short, seed + later) for seed in seeds]
 
 
 def interval(largest_weight, seeds, **lengths):
@@ -206,6 +264,21 @@ def arguments_exchanged(largest_weight, seeds):
     return interval(lambda words, seed: largest_weight(seed, words), seeds)
 
 
+def sixteen_alone(largest_weight, seeds):
+    """The weights of the long texts are not divided by those of the short ones."""
+    return trials.interval_by_sums([largest_weight(16, seed) for seed in seeds], 2)
+
+
+def four_words(largest_weight, seeds):
+    """The texts have 8 and 4 words. The exercise asks for 16 and 8."""
+    return interval(largest_weight, seeds, long=8, short=4)
+
+
+def next_seed_for_the_second(largest_weight, seeds):
+    """The two texts of a ratio have different seeds. With the same seed, what both have in common cancels."""
+    return interval(largest_weight, seeds, later=1)
+
+
 def ratio_of_means(largest_weight, seeds):
     """This is the ratio of the means. Divide seed by seed first, then take the mean of the ratios."""
     long, short = (sum(largest_weight(words, seed) for seed in seeds) for words in (16, 8))
@@ -216,12 +289,19 @@ def known_weight(num_words, seed):
     return trials.synthetic_accuracy(num_words, seed)
 
 
+def opposite(num_words, seed):
+    return 1 - known_weight(num_words, seed)
+
+
 twice_the_words = Check(
     reference=interval,
-    cases=[Case({"largest_weight": known_weight, "seeds": seeds}) for seeds in (range(20), [3, 5, 8, 13, 21, 34])],
+    cases=[
+        Case({"largest_weight": run, "seeds": seeds})
+        for run, seeds in ((known_weight, range(20)), (opposite, [3, 5, 8, 13, 21, 34]), (known_weight, range(10, 17)))
+    ],
     mistakes=[
-        eight_over_sixteen, differences, arguments_exchanged, ratio_of_means,
-        *trials.seed_mistakes(interval), *trials.two_standard_errors_mistakes(ratios),
+        eight_over_sixteen, differences, arguments_exchanged, sixteen_alone, four_words, next_seed_for_the_second,
+        ratio_of_means, *trials.seed_mistakes(interval), *trials.two_standard_errors_mistakes(ratios),
     ],
     section="When in doubt, “What stays when the sentence changes?”",
 )  # fmt: skip

@@ -36,20 +36,15 @@ def softmax_of_rows(scores, mask):
     return scores.softmax(-1)
 
 
-def attention(x, W_query, W_key, W_value, score=trials.scaled, weigh=softmax_of_rows):
+def weighted_sum(weights, queries, keys, values, x):
+    return weights @ values
+
+
+def attention(x, W_query, W_key, W_value, score=trials.scaled, weigh=softmax_of_rows, combine=weighted_sum):
     """The right way, one step of which a known mistake exchanges."""
-    scores = score(W_query(x), W_key(x), x.shape[-1])
-    return weigh(scores, torch.ones(x.shape[-2], dtype=torch.bool)) @ W_value(x)
-
-
-def inputs_averaged(x, W_query, W_key, W_value):
-    """The weights are applied to `x`. The output is the weighted sum of the values, `x @ W_value`."""
-    return attention(x, W_query, W_key, torch.clone)
-
-
-def keys_averaged(x, W_query, W_key, W_value):
-    """The weights are applied to the keys. The output is the weighted sum of the values."""
-    return attention(x, W_query, W_key, W_key)
+    queries, keys, values = W_query(x), W_key(x), W_value(x)
+    weights = weigh(score(queries, keys, x.shape[-1]), torch.ones(x.shape[-2], dtype=torch.bool))
+    return combine(weights, queries, keys, values, x)
 
 
 def all_axes_reversed(queries, keys, d_model):
@@ -58,9 +53,45 @@ def all_axes_reversed(queries, keys, d_model):
     return queries @ keys.permute(*reversed(range(keys.dim()))) / math.sqrt(keys.shape[-1])
 
 
+def first_axes_transposed(queries, keys, d_model):
+    """On a batch axes 0 and 1 are the sentences and the tokens. Count from the end: `transpose(-2, -1)`."""
+    return queries @ keys.transpose(0, 1) / math.sqrt(keys.shape[-1])
+
+
+def width_from_axis_one(queries, keys, d_model):
+    """The scale takes axis 1 of the keys, which is d_k in a sentence, but the number of tokens in a batch. Count from
+    the end: `keys.shape[-1]`."""
+    return queries @ keys.mT / math.sqrt(keys.shape[1])
+
+
 def softmax_over_axis_one(scores, mask):
     """The softmax runs over axis 1, the key tokens of a sentence, but the query tokens of a batch. Use `dim=-1`."""
     return scores.softmax(1)
+
+
+def softmax_over_all_scores(scores, mask):
+    """One softmax runs over all scores of a sentence. Each row has weights of its own, which sum to 1: `dim=-1`."""
+    return scores.flatten(-2).softmax(-1).reshape(scores.shape)
+
+
+def inputs_averaged(weights, queries, keys, values, x):
+    """The weights are applied to `x`. The output is the weighted sum of the values, `x @ W_value`."""
+    return weights @ x
+
+
+def keys_averaged(weights, queries, keys, values, x):
+    """The weights are applied to the keys. The output is the weighted sum of the values."""
+    return weights @ keys
+
+
+def weights_transposed(weights, queries, keys, values, x):
+    """The weights are transposed before the sum. Row i has the weights of query token i: `weights @ values`."""
+    return weights.mT @ values
+
+
+def sentences_joined(x, W_query, W_key, W_value):
+    """The sentences of a batch are joined into one, so they attend to each other. Keep the batch axis."""
+    return attention(x.flatten(0, -2), W_query, W_key, W_value).unflatten(0, x.shape[:-1])
 
 
 def sentences(shape, d_k, d_v):
@@ -72,15 +103,21 @@ batched_attention = Check(
     solution=SelfAttention,
     parts=("W_query", "W_key", "W_value"),
     cases=[
-        sentences((5, 3), 2, 4), sentences((2, 6, 3), 2, 4), sentences((3, 4, 6), 5, 2), sentences((1, 5, 3), 2, 4),
+        sentences((5, 3), 2, 4),
+        sentences((2, 6, 3), 2, 4),
+        sentences((3, 4, 6), 5, 2),
+        sentences((2, 1, 3), 4, 2),
+        sentences((1, 5, 3), 2, 4),
         sentences((4, 4, 3), 4, 2),  # a wrong axis of the keys raises no error here
     ],
     mistakes=[
-        *(changed(attention, score=step) for step in (all_axes_reversed, *trials.SCORE_MISTAKES)),
+        *(changed(attention, score=step) for step in (
+            all_axes_reversed, first_axes_transposed, width_from_axis_one, *trials.SCORE_MISTAKES)),
         *(changed(attention, weigh=step) for step in (
-            softmax_over_axis_one, trials.softmax_over_queries, trials.softmax_over_batch, trials.softmax_left_out,
-            trials.sigmoid_for_softmax)),
-        inputs_averaged, keys_averaged,
+            softmax_over_axis_one, softmax_over_all_scores, trials.softmax_over_queries, trials.softmax_over_batch,
+            trials.softmax_left_out, trials.sigmoid_for_softmax)),
+        *(changed(attention, combine=step) for step in (inputs_averaged, keys_averaged, weights_transposed)),
+        sentences_joined,
     ],
     section=CLASS,
 )  # fmt: skip
@@ -97,10 +134,14 @@ def sum_of_rows(powers):
     return powers.sum(dim=-1, keepdim=True)
 
 
-def by_exponentials(queries, keys, values, root=root_of_last_axis, total=sum_of_rows):
+def mean_of_all(scores):
+    return scores.mean()
+
+
+def by_exponentials(queries, keys, values, root=root_of_last_axis, total=sum_of_rows, shift=mean_of_all):
     """The lab's function, of which a fault or a known mistake exchanges some step."""
     scores = queries @ keys.mT
-    powers = torch.exp((scores - scores.mean()) / root(keys))
+    powers = torch.exp((scores - shift(scores)) / root(keys))
     return powers / total(powers) @ values
 
 
@@ -132,6 +173,27 @@ def axis_of_sums_lost(powers):
     return powers.sum(dim=-1)
 
 
+def sum_over_all_scores(powers):
+    """The sum runs over a whole sentence. Each row of weights sums to 1 by itself: sum over the last axis."""
+    return powers.sum(dim=(-2, -1), keepdim=True)
+
+
+def sum_over_the_batch(powers):
+    """The sum runs over the whole batch. Each row of weights sums to 1 by itself: sum over the last axis."""
+    return powers.sum()
+
+
+def mean_of_columns(scores):
+    """A mean for each column is subtracted, which changes the differences within a row. The line as given did no harm:
+    it subtracts one number from all scores."""
+    return scores.mean(dim=-2, keepdim=True)
+
+
+def not_normalized(powers):
+    """The exponentials are not divided by their sum, so the weights of a row do not sum to 1."""
+    return 1.0
+
+
 def projected(shape, d_k, d_v, scale=1.0):
     widths = {"queries": d_k, "keys": d_k, "values": d_v}
     return Case({name: scale * draw(*shape, width, seed=n) for n, (name, width) in enumerate(widths.items())})
@@ -144,13 +206,20 @@ def by_softmax(queries, keys, values, score):
 fix_the_batch = Check(
     reference=lambda queries, keys, values: trials.attend(queries, keys, values)[0],
     cases=[
-        projected((2, 5), 4, 3), projected((6,), 2, 3), projected((4, 4), 4, 4), projected((3, 2), 5, 2),
+        projected((2, 5), 4, 3),
+        projected((6,), 2, 3),
+        projected((4, 4), 4, 4),
+        projected((3, 2), 5, 2),
         projected((1, 3), 2, 2, scale=2.0),
     ],
     mistakes=[
-        both_faults_left, changed(by_exponentials, root=root_of_axis_one),
-        *(changed(by_exponentials, total=step) for step in (sum_over_axis_one, sum_over_queries, axis_of_sums_lost)),
-        *(changed(by_softmax, score=step) for step in trials.SCORE_MISTAKES[:3]),
+        both_faults_left,
+        changed(by_exponentials, root=root_of_axis_one),
+        *(changed(by_exponentials, total=step) for step in (
+            sum_over_axis_one, sum_over_queries, axis_of_sums_lost, sum_over_all_scores,
+            sum_over_the_batch, not_normalized)),
+        changed(by_exponentials, shift=mean_of_columns),
+        *(changed(by_softmax, score=step) for step in trials.SCORE_MISTAKES if step is not trials.root_of_d_model),
     ],
     section=CLASS,
 )  # fmt: skip
@@ -183,6 +252,11 @@ def matrix_assigned(W):
     return layer
 
 
+def reshaped(W):
+    """`W` is reshaped where it has to be transposed: that gives the shape, but puts the numbers in other places."""
+    return linear(*W.shape, W.reshape(W.T.shape))
+
+
 def only_the_weight(layer, W):
     """What counts of the layer, (d_out, d_in)."""
     if not isinstance(layer, nn.Linear):
@@ -210,7 +284,7 @@ matrix_to_linear = Check(
     reference=lambda W: torch.stack(W.unbind(1)),
     solution=copied_into_linear,
     cases=[Case({"W": draw(*shape)}) for shape in ((3, 2), (2, 5), (1, 3), (4, 4))],
-    mistakes=[not_transposed, matrix_assigned],
+    mistakes=[not_transposed, matrix_assigned, reshaped],
     section="Your journey, “A class with layers”",
     canonical=only_the_weight,
     last_look=learns_by_itself,
@@ -220,23 +294,29 @@ matrix_to_linear = Check(
 # --- what_two_matrices_cost ----------------------------------------------------------------------------------------
 
 
-def pairs(own_weight, seeds, two=True):
-    """The weights with one matrix and with two, (2, seeds)."""
-    return torch.tensor([[own_weight(kind, seed) for seed in seeds] for kind in (False, two)], dtype=torch.float64)
+def differences(own_weight, seeds, second=True, later=0):
+    """One matrix minus two, with one seed for both; or what is asked of the second run, and by how much its seed is
+    later."""
+    return [own_weight(False, seed) - own_weight(second, seed + later) for seed in seeds]
 
 
-def differences(own_weight, seeds, **two):
-    one_matrix, two_matrices = pairs(own_weight, seeds, **two)
-    return one_matrix - two_matrices
+def interval(own_weight, seeds, **runs):
+    return trials.interval_by_sums(differences(own_weight, seeds, **runs), 2)
 
 
-def interval(own_weight, seeds, **two):
-    return trials.two_standard_errors(differences(own_weight, seeds, **two))
+def two_minus_one(own_weight, seeds):
+    """The difference has the wrong sign: the exercise asks for one matrix minus two."""
+    return interval(lambda *run: -own_weight(*run), seeds)
 
 
 def one_matrix_twice(own_weight, seeds):
     """Both runs have one matrix, so all differences are 0. `own_weight(True, seed)` has two."""
-    return interval(own_weight, seeds, two=False)
+    return interval(own_weight, seeds, second=False)
+
+
+def one_matrix_alone(own_weight, seeds):
+    """The runs with two matrices are not subtracted."""
+    return trials.interval_by_sums([own_weight(False, seed) for seed in seeds], 2)
 
 
 def arguments_exchanged(own_weight, seeds):
@@ -244,15 +324,34 @@ def arguments_exchanged(own_weight, seeds):
     return interval(lambda two, seed: own_weight(seed, two), seeds)
 
 
+def next_seed_for_the_second(own_weight, seeds):
+    """The two runs of a pair have different seeds. With the same seed, what both have in common cancels."""
+    return interval(own_weight, seeds, later=1)
+
+
+def pairing_lost(own_weight, seeds):
+    """The interval is that of two separate groups. Subtract seed by seed first: what both share cancels."""
+    one, two = (torch.tensor([own_weight(kind, seed) for seed in seeds]) for kind in (False, True))
+    return (one - two).mean(), 2 * math.sqrt((one.var() + two.var()) / len(one))
+
+
 def known_weight(two_matrices, seed):
     return trials.synthetic_accuracy(two_matrices, seed)
 
 
+def opposite(two_matrices, seed):
+    return 1 - known_weight(two_matrices, seed)
+
+
 what_two_matrices_cost = Check(
     reference=interval,
-    cases=[Case({"own_weight": known_weight, "seeds": seeds}) for seeds in (range(20), [3, 5, 8, 13, 21, 34])],
+    cases=[
+        Case({"own_weight": run, "seeds": seeds})
+        for run, seeds in ((known_weight, range(20)), (opposite, [3, 5, 8, 13, 21, 34]), (known_weight, range(10, 17)))
+    ],
     mistakes=[
-        one_matrix_twice, arguments_exchanged, *trials.paired_mistakes(pairs, trials.two_standard_errors),
+        two_minus_one, one_matrix_twice, one_matrix_alone, arguments_exchanged,
+        next_seed_for_the_second, pairing_lost,
         *trials.seed_mistakes(interval), *trials.two_standard_errors_mistakes(differences),
     ],
     section="Your journey, “One matrix or two”",

@@ -6,7 +6,8 @@ from functools import partial
 import torch
 from torch import Tensor, nn
 
-from checks.engine import Case, Check, Wrong, WrongShape, WrongType
+from checks.compare import WrongShape, WrongType
+from checks.engine import Case, Check, Wrong
 from checks.trials import changed, draw
 from shared.model import MultiHeadSelfAttention, causal_mask
 

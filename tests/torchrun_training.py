@@ -1,6 +1,6 @@
 """A tiny training on synthetic reviews, in one process or under torchrun; `test_distributed.py` compares the two.
 
-torchrun --nproc-per-node=2 tests/torchrun_training.py FILE writes the losses of all epochs and the weights as JSON.
+torchrun --nproc-per-node=2 tests/torchrun_training.py FILE writes losses, weights and gradients as JSON.
 """
 
 import json
@@ -26,7 +26,7 @@ def reviews() -> data.EncodedReviews:
 
 
 def train() -> dict:
-    """Four epochs of a self-attention classifier without dropout; its history and weights."""
+    """Four epochs of a self-attention classifier without dropout; its history, weights and gradients."""
     source = reviews()
     torch.manual_seed(0)
     net = model.SelfAttentionClassifier(source.vocabulary_size, dropout=0.0)
@@ -38,7 +38,10 @@ def train() -> dict:
 
     recipe = training.Recipe(4, learning_rate=0.02, batch_size=16)
     history = training.fit(net, examples, data.plain_examples(source), recipe, 3, "cpu")
-    return asdict(history) | {"weights": {name: weight.tolist() for name, weight in net.state_dict().items()}}
+    numbers = {f"weight of {name}": weight.tolist() for name, weight in net.state_dict().items()}
+    # Adam divides by the gradient's size, so a gradient of twice the size would not show in the weights.
+    numbers |= {f"last gradient of {name}": weight.grad.tolist() for name, weight in net.named_parameters()}
+    return asdict(history) | {"numbers": numbers}
 
 
 if __name__ == "__main__":

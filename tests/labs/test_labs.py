@@ -204,7 +204,7 @@ def test_the_first_cell_installs_shared_from_the_repository_and_takes_no_other_p
     here = [path for path in sys.path if path.endswith("site-packages")]
     (packages / "as-in-colab.pth").write_text("\n".join(here))
 
-    cell = notebooks.SET_UP.format(url=f"file://{clone}", branch="main")
+    cell = notebooks.FIRST_CELL.read_text().replace("{url}", f"file://{clone}").replace("{branch}", "main")
     # No index and no build environment of its own: the test must not use the network.
     offline = {"PIP_NO_INDEX": "1", "PIP_CONFIG_FILE": os.devnull, "PIP_NO_BUILD_ISOLATION": "0", "PIP_NO_COMPILE": "1"}
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("PIP_", "PYTHONPATH"))}

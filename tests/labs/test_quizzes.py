@@ -116,7 +116,7 @@ def test_a_question_is_chosen_typed_or_open(write):
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        ("2. Right. A query is $x W_q$.\n", ""),  # a choice without a reason
+        ("1. It answers.\n2. Right.", "1. Right."),  # a choice without a reason
         ("1. It answers.", "1. Right. It answers."),
         ("2. Right. A", "2. A"),
         ("1. It answers.", "Think.\n\n1. It answers."),

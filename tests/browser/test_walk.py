@@ -189,11 +189,11 @@ def test_on_a_phone_nothing_scrolls_and_the_address_holds_stage_and_sentence(vis
     cut = "all => all.filter(e => e.scrollWidth > e.clientWidth + 1).length"
     assert walked.locator(".scroll").evaluate_all(cut) == 0
     page.wait_for_url("**#walk1=7,2,1")
-    walked.get_by_label("Your own sentence").fill("one step, one journey")
+    walked.locator("input[type=text]").fill("one step, one journey")
     page.wait_for_url("**#walk1=7,2,1,one*")
     page.reload()
     assert walked.locator(".what strong").inner_text() == "7. Weights"
-    assert walked.get_by_label("Your own sentence").input_value() == "one step, one journey"
+    assert walked.locator("input[type=text]").input_value() == "one step, one journey"
 
 
 def test_the_walk_starts_when_a_notebook_inserts_it_and_without_scripts_its_words_stay_text(show):

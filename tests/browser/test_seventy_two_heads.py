@@ -235,21 +235,6 @@ def test_the_model_loads_when_asked_for_is_stored_and_can_be_deleted(start, addr
     assert start().page.locator("#heads-load").is_visible()
 
 
-def answer_parts(route, asked):
-    """A server that sends parts of a file."""
-    first, last = map(int, re.search(r"bytes=(\d+)-(\d+)", route.request.headers["range"]).groups())
-    asked.append(first // (64 * 384))
-    body = (FILES / "words.bin").read_bytes()[first : last + 1]
-    route.fulfill(status=206, body=body, headers={"Content-Range": f"bytes {first}-{last}/11720448"})
-
-
-def test_a_server_that_sends_parts_is_asked_for_the_blocks_of_the_words_alone(start, lab):
-    reader, asked = start(), []
-    reader.page.context.route("**/words.bin*", lambda route: answer_parts(route, asked))
-    assert reader.load().text("told").startswith("“it” attends most to “animal”")
-    assert set(asked) == {id // 64 for id in lab.encode(FOLLOWED).ids} and len(asked) == len(set(asked))
-
-
 def test_the_page_works_from_a_disk(visit):
     reader = opened(visit, SITE.as_uri()).load()
     assert reader.files() == ["about.js", "model.safetensors.js", "words.bin.js"]

@@ -146,15 +146,6 @@ def test_the_letters_of_a_lab_wear_their_colours_and_follow_the_theme():
         assert all(f"--role-{role}: {colour};" in sheet for colour in pair)
 
 
-@pytest.mark.parametrize(
-    ("formula", "named"),
-    [(r"\textcolor{#123456}{Q}", "#123456"), (r"\begin{aligned}a&=b\end{aligned}", "&"), (r"\sqrt", "sqrt")],
-)
-def test_a_formula_that_cannot_be_drawn_is_named(formula, named):
-    with pytest.raises(ValueError, match=re.escape(named)):
-        formulas.to_mathml(formula, display=True)
-
-
 def test_the_search_index_knows_where_terms_are_introduced_and_no_key_of_a_reference():
     text = (SITE / "searchindex.js").read_text("utf-8")
     sections = [(name, *section) for name, _, listed in json.loads(text[text.index("[") : -2]) for section in listed]

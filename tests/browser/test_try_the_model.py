@@ -181,17 +181,6 @@ def test_the_models_load_when_asked_for_by_keyboard_and_from_nowhere_else(visit,
     assert page.faults == []
 
 
-def test_a_damaged_file_gets_a_sentence_and_another_try(visit, address):
-    page = visit(f"{address}/{PAGE}.html")
-    for body in (b"", b"\0" * 40, FILE.read_bytes()[:900_000]):
-        page.context.route("**/*.safetensors", lambda route, request, body=body: route.fulfill(body=body))
-        page.evaluate("document.getElementById('try-load-told').textContent = ''")
-        page.locator("#try-load").click()
-        page.wait_for_function("document.getElementById('try-load-told').textContent.includes('did not arrive')")
-        page.context.unroute("**/*.safetensors")
-    load(page)
-
-
 def type_in(page, text):
     """Put a text in and wait until the page has drawn it."""
     page.locator("#try-own").fill(text)

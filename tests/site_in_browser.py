@@ -172,14 +172,6 @@ def visits(browser):
         storage.send("Storage.clearDataForOrigin", {"origin": origin, "storageTypes": "all"})
 
 
-def stopwatch(page):
-    """Returns a function that gives the seconds which the page's own thread has worked: nobody else's work counts."""
-    session = page.context.new_cdp_session(page)
-    session.send("Performance.enable", {"timeDomain": "threadTicks"})
-    told = functools.partial(session.send, "Performance.getMetrics")
-    return lambda: next(each["value"] for each in told()["metrics"] if each["name"] == "TaskDuration")
-
-
 def page_of(figures: list, theme: str) -> str:
     """A page of the course's figures in the site's colours."""
     body = "\n<p>text</p>\n".join(each._repr_html_() for each in figures)

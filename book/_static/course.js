@@ -4,6 +4,27 @@
 
 const said = (words) => { document.getElementById("said").textContent = words; };
 
+// What the scripts of single pages use, too. An element with its attributes; "svg:path" is one of a drawing. All text goes
+// in as text nodes: nothing that a reader types is read as markup.
+function make(tag, attributes = {}, ...children) {
+  const space = tag.startsWith("svg:") ? "http://www.w3.org/2000/svg" : document.documentElement.namespaceURI;
+  const element = document.createElementNS(space, tag.replace("svg:", ""));
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  element.append(...children);
+  return element;
+}
+const shown = (word) => (word.length > 24 ? `${word.slice(0, 23)}\u2026` : word);
+const many = (count, what) => `${count.toLocaleString("en")} ${what}${count === 1 ? "" : "s"}`;
+
+// Speaks once the reader rests, and only what changed: for fields that answer to every letter.
+const announcer = (place) => {
+  let timer = 0;
+  return (text) => {
+    clearTimeout(timer);
+    timer = setTimeout(() => { if (place.textContent !== text) place.textContent = text; }, 900);
+  };
+};
+
 // Theme: the system's, until the reader chooses.
 const root = document.documentElement;
 const theme = document.getElementById("theme");
@@ -73,12 +94,18 @@ const start = document.querySelector(".start p");
 if (start) {
   let place = null;
   try { place = JSON.parse(localStorage.getItem("place")); } catch { /* as above */ }
+<<<<<<< HEAD
   if (typeof place?.page === "string" && /^labs\/\w+\.html$/.test(place.page)) {
     const link = document.createElement("a");
     link.href = `${courseRoot}${place.page}${place.hash}`;
     const lab = parseInt(place.page.slice(5));
     link.textContent = `Go on where you were: ${isNaN(lab) ? "the appendix" : `lab ${lab}`}, “${place.name}”`;
     start.append(" ", link);
+=======
+  if (typeof place?.page === "string" && /^labs\/\d\w+\.html$/.test(place.page)) {
+    const where = `Go on where you were: lab ${parseInt(place.page.slice(5))}, “${place.name}”`;
+    start.append(" ", make("a", { href: `${courseRoot}${place.page}${place.hash}` }, where));
+>>>>>>> tests-browser
   }
 }
 
@@ -146,20 +173,16 @@ if (found) {
 const inputs = Array.from(document.querySelectorAll(".cell_input")).filter((input) => !input.closest("details"));
 const launch = document.querySelector(".launch");
 if (launch && inputs.length) {
-  const item = document.createElement("li"), button = document.createElement("button");
-  button.type = "button";
-  button.id = "fold";
+  const button = make("button", { type: "button", id: "fold" });
   const isFolded = () => document.querySelector("details.code") !== null;
   const fold = (folded) => {
     for (const input of inputs) {
       const around = input.closest("details.code");
       if (folded && !around) {
-        const details = document.createElement("details"), summary = document.createElement("summary");
         const lines = input.querySelector("pre").textContent.trimEnd().split("\n").length;
-        details.className = "code";
-        summary.textContent = `Code, ${lines} line${lines === 1 ? "" : "s"}`;
+        const details = make("details", { class: "code" }, make("summary", {}, `Code, ${many(lines, "line")}`));
         input.before(details);
-        details.append(summary, input);
+        details.append(input);
       } else if (!folded && around) around.replaceWith(input);
     }
     button.textContent = folded ? "Unfold code" : "Fold code";
@@ -172,8 +195,7 @@ if (launch && inputs.length) {
   let kept = null;
   try { kept = localStorage.getItem("code"); } catch { /* as above */ }
   fold(kept === "folded");
-  item.append(button);
-  launch.append(item);
+  launch.append(make("li", {}, button));
 }
 lookSoon(); // not now: the page has not been laid out yet, and what follows changes it
 
@@ -182,11 +204,7 @@ if (navigator.clipboard) {
   for (const block of document.querySelectorAll(".highlight")) {
     const code = block.querySelector("pre");
     if (!code || block.closest(".cell_output")) continue;
-    const button = document.createElement("button");
-    button.type = "button";
-    button.className = "copy";
-    button.textContent = "Copy";
-    button.setAttribute("aria-label", "Copy this code");
+    const button = make("button", { type: "button", class: "copy", "aria-label": "Copy this code" }, "Copy");
     button.addEventListener("click", async () => {
       try {
         await navigator.clipboard.writeText(code.textContent);

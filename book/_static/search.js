@@ -10,13 +10,6 @@
   const sections = pages.flatMap(([page, heading, list]) => list.map(([id, title, prose, code, terms]) =>
     ({ page, heading, id, title, prose, code, terms, low: `${title}\n${prose}`.toLowerCase(), lowCode: code.toLowerCase() })));
 
-  function make(tag, attributes = {}, ...children) {
-    const element = document.createElement(tag);
-    for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
-    element.append(...children);
-    return element;
-  }
-
   const plain = (text) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&").replace(/\s+/g, "\\s+");
 
   // A word in its other forms: of "masking" mask, masks, masked; of "queries" query.

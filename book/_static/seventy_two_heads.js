@@ -13,17 +13,6 @@
   const STORE = "published model";                           // the room of the browser's cache
 
   const megabytes = (bytes) => (bytes / 1e6).toFixed(1);
-  const shown = (word) => (word.length > 24 ? `${word.slice(0, 23)}\u2026` : word);
-  const many = (count, what) => `${count} ${what}${count === 1 ? "" : "s"}`;
-
-  function make(tag, attributes = {}, ...children) {
-    const [space, name] = tag.startsWith("svg:") ? ["http://www.w3.org/2000/svg", tag.slice(4)]
-      : [document.documentElement.namespaceURI, tag];
-    const element = document.createElementNS(space, name);
-    for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
-    element.append(...children);
-    return element;
-  }
 
   // ---- the files: from the browser's cache, from the site, or, on a disk, from scripts beside the page -------------
 
@@ -309,11 +298,7 @@
     }));
   }
 
-  let speak = 0;
-  function say(text) {                                       // once the reader rests
-    clearTimeout(speak);
-    speak = setTimeout(() => { if (at("said").textContent !== text) at("said").textContent = text; }, 900);
-  }
+  const say = announcer(at("said"));
 
   // ---- what a reader does -------------------------------------------------------------------------------------------
 

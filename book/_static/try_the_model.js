@@ -151,8 +151,6 @@
 
   const percent = (share) => (share > 0 && share < 0.005 ? "less than 1%" : `${Math.round(100 * share)}%`);
   const sumOf = (weights, from, to) => { let sum = 0; for (let t = from; t < to; t++) sum += weights[t]; return sum; };
-  const shown = (word) => (word.length > 24 ? `${word.slice(0, 23)}\u2026` : word);
-  const many = (count, what) => `${count.toLocaleString("en")} ${what}${count === 1 ? "" : "s"}`;
 
   function verdict(positive) {
     const sure = Math.max(positive, 1 - positive);
@@ -196,16 +194,6 @@
   if (!root) return;
   const at = (name) => document.getElementById(`try-${name}`);
   const own = at("own"), slide = at("slide"), svg = at("chart");
-
-  const HTML = document.documentElement.namespaceURI;
-
-  function make(tag, attributes = {}, ...children) {
-    const [space, name] = tag.startsWith("svg:") ? ["http://www.w3.org/2000/svg", tag.slice(4)] : [HTML, tag];
-    const element = document.createElementNS(space, name);
-    for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
-    element.append(...children);
-    return element;
-  }
 
   const strong = (text) => make("strong", {}, text);
 
@@ -433,12 +421,8 @@
 
   // -- when anything changes
 
-  let frame = 0, later = 0, speak = 0, markMoved = false;     // what was moved last is what is spoken of
-
-  function say(text) {                                       // once the reader rests, and only what changed
-    clearTimeout(speak);
-    speak = setTimeout(() => { if (at("said").textContent !== text) at("said").textContent = text; }, 900);
-  }
+  let frame = 0, later = 0, markMoved = false;               // what was moved last is what is spoken of
+  const say = announcer(at("said"));
 
   function frontText() {
     const chosen = at("front").querySelector("input:checked");

@@ -6,4 +6,4 @@ import notebooks
 
 ROOT = Path(__file__).resolve().parents[2]
 if notebooks.taught(ROOT) != notebooks.labs(ROOT):
-    collect_ignore = ["test_phone.py", "test_site_browser.py"]
+    collect_ignore = ["test_site_browser.py"]

@@ -2,18 +2,14 @@
 
 import json
 import random
-import re
 
 import numpy as np
 import pytest
 import torch
-from playwright.sync_api import expect
 from safetensors import safe_open
-from site_in_browser import COLOURS, SITE, axe, settle, stopwatch, visits
-from test_site import ROOT, built
+from site_in_browser import COLOURS, ROOT, SITE, axe, settle, visits
+from test_site import built
 
-from experiments import live_page_models
-from experiments.claims import short_texts
 from shared import data as course_data
 from shared import model
 
@@ -21,9 +17,6 @@ FILE = ROOT / "book" / "_static" / "try_the_model.safetensors"
 PAGE = "book/try_the_model"
 SIDE_BY_SIDE = ("mean pooling", "attention pooling", "self-attention")
 REVIEWS = 60
-
-
-# ------------------------------------------------------------------------------------------------ the file of weights
 
 
 @pytest.fixture(scope="module")
@@ -59,59 +52,9 @@ def nets(about):
     return made
 
 
-def test_the_file_is_small_and_the_one_on_the_site():
+def test_the_site_has_the_stored_file_and_names_its_size():
     assert (SITE / "_static" / FILE.name).read_bytes() == FILE.read_bytes(), "the site is older: run `make book`"
-    assert FILE.stat().st_size < 1_500_000 > (SITE / "_static" / "try_the_model.weights.js").stat().st_size
     assert f"Load the models ({FILE.stat().st_size / 1e6:.1f} MB)" in built(PAGE).text
-
-
-def test_of_twenty_everyday_sentences_most_are_judged_right_and_none_wrong_beyond_99_percent(nets, data):
-    """Their labels were fixed before any model was trained; the bands are three deviations of the seeds away."""
-    labels = np.array([label for _, label in short_texts.SENTENCES])
-    for name, net in nets.items():
-        told = np.array([short_texts.positive(net, name, data.vocabulary, text) for text, _ in short_texts.SENTENCES])
-        right, sure = (told > 0.5) == labels, np.maximum(told, 1 - told)
-        assert right.sum() >= 15, name
-        assert not (~right & (sure > 0.99)).any(), name
-        assert sure[right].mean() > 0.8, f"{name}: confidence must not be bought off"
-        stored = json.loads(short_texts.RESULTS.read_text())[f"{name}, after, seed 0"]["sentences"]
-        assert np.abs(told - stored).max() < 0.02, f"{name}: `python -m experiments.claims.short_texts` is older"
-
-
-def test_the_page_shows_the_stored_figures_of_the_twenty_sentences():
-    assert short_texts.SHOWN.read_text() == short_texts.shown(json.loads(short_texts.RESULTS.read_text()))
-    assert "short-texts" in built(PAGE).ids
-    assert built(PAGE).text.count("short pieces too</") == len(live_page_models.MODELS)
-
-
-def positive(net, texts):
-    """Whether the model calls each text (a list of ids) positive."""
-    ids = torch.nn.utils.rnn.pad_sequence([torch.tensor(text) for text in texts], batch_first=True)
-    mask = torch.arange(ids.shape[1]) < torch.tensor([len(text) for text in texts])[:, None]
-    with torch.no_grad():
-        return net(ids, mask)[0].sigmoid()
-
-
-def test_what_the_page_says_the_models_get_wrong_is_what_they_get_wrong(nets, data):
-    page = " ".join(built(PAGE).text.split())
-    encode = data.vocabulary.encode
-    examples = {name: text for text, name in re.findall(r'data-text="([^"]*)">([^<]*)</button>', page)}
-    for name in SIDE_BY_SIDE:
-        praise, irony = positive(
-            nets[name], [encode(examples[key])[:128] for key in ("Not bad at all", "Oh wonderful")]
-        )
-        assert praise < 0.03 and irony > 0.9
-    reviews = course_data.load_reviews().test
-    texts = [encode(text)[:128] for text in reviews.texts]
-    short = [text for text, label in zip(texts, reviews.labels, strict=True) if label == 1 and len(text) < 40]
-    long = [text for text in texts if len(text) >= 100]
-    assert len(short) == 9 and "has nine positive reviews of 20 to 39 words" in page
-    rates = [
-        np.mean([positive(nets[name], [[*a, *b] for a in long]).gt(0.5).float().mean() for b in short])
-        for name in SIDE_BY_SIDE
-    ]
-    said = re.search(r"positive in (\d+)% of the cases by mean pooling, and in (\d+)% by", page)
-    assert [f"{100 * rate:.0f}" for rate in rates] == [said[1], said[2], said[2]]
 
 
 # ---------------------------------------------------------------------------------------------------- in a browser
@@ -144,24 +87,14 @@ def functions(browser, address):
 
 
 ODD = [
-    "",
-    "   ",
     "It's a NICE film!!! 10/10",
     "a<br/>b <br />c<p class='x'>d</p>e",
     "a < b and c > d, <3 <i>e</i> </ f> <",
-    "an open <tag without an end",
     "two <<b>> open <b <i> tags > here",
     "<a\n href='x'\n>over lines</a>\u2028and\u2029other\x85breaks",
-    "<a b",
-    "<" * 300 + "a>" + "<a" * 300,
     "\u0130stanbul D\u0130D \u0131s\u0131k \u212aelvin \u212b \ufb01ne \u1e9e",  # dotted, dotless, Kelvin, ligature
-    "stra\u00dfe na\u00efve caf\u00e9 cafe\u0301 \uff21\uff22\uff23",
-    "\u03a3\u03a3 \u03a3\u03a3.",
     "nul\0in\0side \x00 <b\0>c</b\0>",
-    "\u05e9\u05dc\u05d5\u05dd \u202eabc\u202c \u0645\u0631\u062d\u0628\u0627",
-    "\U0001f469\u200d\U0001f52c yes \U0001f600no \U0001d400\U0001d41a",
     "__proto__ constructor toString hasOwnProperty",
-    "&lt;b&gt; &amp; ${1} {{x}}",
 ]
 
 
@@ -239,8 +172,7 @@ def test_the_models_load_when_asked_for_by_keyboard_and_from_nowhere_else(visit,
     address = SITE.as_uri() if from_disk else address
     page = visit(f"{address}/{PAGE}.html")
     assert not [url for url in page.asked if "weights" in url or "safetensors" in url]
-    page.locator("#try-load").focus()
-    page.keyboard.press("Enter")
+    page.locator("#try-load").press("Enter")
     page.wait_for_selector("#try-cards .verdict strong")
     assert page.evaluate("document.activeElement.id") == "try-slide", "the button is gone, and the focus with it"
     form = "try_the_model.weights.js" if from_disk else "try_the_model.safetensors"
@@ -249,216 +181,95 @@ def test_the_models_load_when_asked_for_by_keyboard_and_from_nowhere_else(visit,
     assert page.faults == []
 
 
-def test_without_scripts_a_sentence_stands_in_for_the_models(visit, address):
-    for name, part in ((PAGE, "try"), (PAGE, "try-marked"), ("book/seventy_two_heads", "heads")):
-        page = visit(f"{address}/{name}.html", theme="dark", scripts=False)
-        assert (
-            not page.locator(f"#{part}").is_visible()
-            and "With it you could" in page.locator("main noscript p").inner_text()
-        )
-        assert page.locator("main :is(textarea, button, input)").locator("visible=true").count() == 0
-        dark = "getComputedStyle(document.body).backgroundColor"
-        assert page.evaluate(dark) == "rgb(20, 24, 30)", "the reader's preference needs no script"
-
-
-def test_a_damaged_file_gets_a_sentence_and_another_try(visit, address):
-    page = visit(f"{address}/{PAGE}.html")
-    for body in (b"", b"\0" * 40, FILE.read_bytes()[:900_000]):
-        page.context.route("**/*.safetensors", lambda route, request, body=body: route.fulfill(body=body))
-        page.evaluate("document.getElementById('try-load-told').textContent = ''")
-        page.locator("#try-load").click()
-        page.wait_for_function("document.getElementById('try-load-told').textContent.includes('did not arrive')")
-        assert page.locator("#try-cards .verdict strong").count() == 0
-        page.context.unroute("**/*.safetensors")
-    load(page)
-
-
 def type_in(page, text):
     """Put a text in and wait until the page has drawn it."""
     page.locator("#try-own").fill(text)
     settle(page)
 
 
-def test_cards_and_slider_say_what_pytorch_says(page, nets, data):
-    type_in(page, course_data.load_reviews().test.texts[3])
-    alone = page.locator("#try-cards .verdict").all_inner_texts()
-    slider = page.locator("#try-slide")
-    slider.focus()
+def test_cards_slider_and_table_say_what_pytorch_says(page, nets, data):
+    text = course_data.load_reviews().test.texts[3]
+    type_in(page, text)
+    page.locator("#try-slide").focus()
     page.keyboard.press("End")
     page.wait_for_function("document.querySelectorAll('#try-cards small').length === 6")
     front = course_data.tokenize(page.locator("#try-front input:checked").get_attribute("data-text"))
-    own = course_data.tokenize(course_data.load_reviews().test.texts[3])[:128]
-    assert slider.get_attribute("aria-valuetext") == f"{len(front)} of {len(front)} words before"
-    behind = page.locator("#try-cards .verdict").all_inner_texts()
+    own = course_data.tokenize(text)[:128]
+    page.get_by_text("All of it in numbers").click()
+    rows = "table => [...table.rows].map(row => [...row.cells].map(cell => cell.innerText))"
+    cells = page.locator("#try-numbers tbody").first.evaluate(rows)
+    ids = torch.tensor([[data.vocabulary.id(word) for word in [*front, *own]]])
     for place, name in enumerate(SIDE_BY_SIDE):
-        for words, told in ((own, alone[place]), ([*front, *own], behind[place])):
-            ids = torch.tensor([[data.vocabulary.id(word) for word in words]])
-            with torch.no_grad():
-                logit, weights = nets[name](ids, torch.ones_like(ids, dtype=torch.bool))
-            positive = logit.sigmoid().item()
-            assert told.startswith("positive" if positive > 0.5 else "negative")
-            sure = max(positive, 1 - positive)
-            assert "more than 99%" in told if sure > 0.99 else f"{100 * sure:.0f}% sure" in told
+        with torch.no_grad():
+            logit, weights = nets[name](ids, torch.ones_like(ids, dtype=torch.bool))
+        positive, share = logit.sigmoid().item(), weights[0, len(front) :].sum().item()
+        verdict = page.locator("#try-cards .verdict").nth(place).inner_text()
+        sure = max(positive, 1 - positive)
+        assert verdict.startswith("positive" if positive > 0.5 else "negative")
+        assert ("more than 99%" if sure > 0.99 else f"{100 * sure:.0f}% sure") in verdict
         said = page.locator("#try-cards .share").nth(place).inner_text()
-        share = weights[0, len(front) :].sum().item()
         assert said.startswith(f"{100 * share:.0f}% of its attention is on your review")
-        shown = page.locator("#try-cards .words").nth(place).locator(".w")
-        assert shown.all_inner_texts() == [*front, *own]
-        shades = shown.evaluate_all("words => words.map(word => Number(word.style.getPropertyValue('--s')))")
+        shades = page.locator("#try-cards .words").nth(place).locator(".w")
+        shades = shades.evaluate_all("words => words.map(word => Number(word.style.getPropertyValue('--s')))")
         exact = weights[0].numpy() * len(ids[0])
         assert np.abs(np.array(shades) - exact.clip(max=8)).max() <= 0.51, "a shade is the weight in fair shares"
-        assert (len(set(shades)) > 1) == (name != "mean pooling")
-    page.keyboard.press("ArrowLeft")
-    page.wait_for_function(f"document.querySelector('#try-slide').ariaValueText.startsWith('{len(front) - 1}')")
+        shown = np.array([float(row[2 + place].rstrip("%")) for row in cells])
+        assert np.abs(shown - 100 * weights[0].numpy()).max() <= 0.0051
 
 
-def test_a_reader_s_own_words_can_stand_in_front(page):
-    page.get_by_role("radio", name="your own").check(force=True)
-    page.locator("#try-front-words").wait_for()
-    assert not page.locator("#try-front-text").is_visible()
-    slider = page.locator("#try-slide")
-    assert slider.get_attribute("max") == "0" and page.locator("#try-cards .verdict").first.is_visible()
-    hostile = "<b onclick='x'>An awful</b> kettle \u05e9\u05dc\u05d5\u05dd "
-    page.get_by_label("Your own review to put before").fill(hostile * 60)
-    page.wait_for_function("document.querySelector('#try-slide').max === '128'")
-    slider.fill("3")
-    page.wait_for_function("document.querySelectorAll('#try-cards small').length === 6")
-    assert page.locator("#try-cards .words").first.locator(".w").all_inner_texts()[:3] == ["an", "awful", "kettle"]
-    assert page.locator("#try-mark-words .w").all_inner_texts()[:4] == ["<SEP>", "an", "awful", "kettle"]
-    assert page.locator("#try b[onclick]").count() == 0
-    page.get_by_role("radio", name="a love letter").check(force=True)
-    page.locator("#try-front-text").wait_for()
-    assert not page.locator("#try-front-words").is_visible()
-
-
-def test_the_numbers_stand_as_tables(page):
-    page.locator("#try-slide").fill("40")
-    page.get_by_text("All of it in numbers").click()
-    page.wait_for_function("document.querySelectorAll('#try-numbers tbody')[0].rows.length === 40 + 83")
-    page.wait_for_function("document.querySelectorAll('#try-numbers tbody')[1].rows.length > 4")
-    rows = "table => Array.from(table.tBodies[0].rows, row => Array.from(row.cells, cell => cell.textContent))"
-    words, curve = (table.evaluate(rows) for table in page.locator("#try-numbers table").all())
-    assert [row[0] for row in words] == ["before"] * 40 + ["yours"] * 83
-    for column in (2, 3, 4):
-        assert sum(float(row[column].rstrip("%")) for row in words) == pytest.approx(100, abs=1)
-    assert curve[0][:2] == ["how positive", "0"] and curve[-1][0] == "attention on your review"
-    last = [row[3] for row in curve if row[0].startswith("attention")][0]
-    assert last == "100%", "with nothing before it, all attention is on the review"
-
-
-def test_the_mark_turns_the_head(page):
-    words = page.locator("#try-mark-words .w")
-    before, said = words.all_inner_texts(), page.locator("#try-mark-share").inner_text()
-    assert before[0] == "<SEP>" and before.count("<MARK>") == 1
+def test_the_marker_turns_the_head_and_the_address_holds_all_that_was_chosen(page):
+    share = "() => Number(document.getElementById('try-mark-share').textContent.match(/^\\d+/)[0])"
+    before = page.evaluate(share)
     page.get_by_role("radio", name="the first review").check(force=True)
     page.wait_for_function("document.querySelector('#try-mark-words .w').textContent === '<MARK>'")
-    after = words.all_inner_texts()
-    assert [word for word in before if word[0] != "<"] == [word for word in after if word[0] != "<"]
-    share = r"(\d+)% of its attention is on the first review"
-    first, second = (int(re.match(share, text)[1]) for text in (page.locator("#try-mark-share").inner_text(), said))
-    assert first > second + 20, "the query at the marker attends to the marked review"
-    page.wait_for_function("document.getElementById('try-said').textContent.includes('Asked about: the first')")
-
-
-def test_the_address_holds_the_mark_too_and_another_address_brings_its_own_state(page):
-    page.get_by_role("radio", name="the first review").check(force=True)
-    page.wait_for_url("**&mark=0")
+    assert page.evaluate(share) > before + 20, "the query at the marker attends to the marked review"
+    page.locator("#try-slide").fill("40")
+    page.wait_for_url("**words=40&mark=0")
+    page.reload()
+    load(page)
+    assert page.locator("#try-slide").input_value() == "40"
     page.evaluate("location.hash = 'own=A+dull+film&front=1&words=7&mark=1'")
     page.wait_for_function("document.querySelector('#try-slide').ariaValueText.startsWith('7 of')")
     assert page.locator("#try-own").input_value() == "A dull film"
-    assert page.locator("#try-cards .words").first.locator(".w").count() == 7 + 3
     assert page.get_by_role("radio", name="a love letter").is_checked()
-    assert page.get_by_role("radio", name="the second, yours").is_checked()
-    page.evaluate("location.hash = 'short-texts'")
-    settle(page)
-    assert page.locator("#try-own").input_value() == "A dull film", "a heading takes nothing away"
 
 
 SENTENCES = {
-    "": "There is no word in this text.",
     "10/10 !!! \u05e9\u05dc\u05d5\u05dd \U0001f600": "There is no word in this text.",
     "zxqv blorptag": "The models know none of these words",
-    "wonderful": "1 word. The training reviews have 20 words or more. Of random pieces of 1",
     "a wonderful zxqv film, so zxqv": "6 words. 2 unknown to the models (zxqv): the prediction rests on the other 4.",
-    "a good film " * 12: "36 words. Few training reviews are so short.",
     "dull " * 10_000: "Read: the first 128 of 10,000 words.",
+    "<img src=x onerror=alert(1)> a <b>fine</b> film </textarea>": "3 words.",
+    "a fine film " + "q" * 100_000: "4 words. 1 unknown",
 }
 
 
-SPOKEN = ("", "wonderful")
-
-
-def test_an_odd_text_is_answered_with_a_sentence(page):
+def test_an_odd_or_hostile_text_is_answered_with_a_sentence_and_stays_text(page):
+    pictures = page.locator("img").count()
     for text, sentence in SENTENCES.items():
         type_in(page, text)
-        note = page.locator("#try-note").inner_text()
-        assert note.startswith(sentence)
-        verdict = page.locator("#try-cards .verdict").first
-        judged = verdict.is_visible()
+        assert page.locator("#try-note").inner_text().startswith(sentence)
+        judged = page.locator("#try-cards .verdict").first.is_visible()
         assert judged == ("no word" not in sentence and "none of" not in sentence)
-        assert judged == page.locator("#try-mark-verdict").is_visible()
-        if text in SPOKEN:  # some time later
-            said = f"Mean pooling: {verdict.inner_text()}" if judged else note
-            expect(page.locator("#try-said")).to_contain_text(said)
-        type_in(page, "a wonderful film, moving and funny from the first minute on")
-        assert page.locator("#try-cards .verdict").first.is_visible()
-
-
-HARMFUL = [
-    "<img src=x onerror=alert(1)> a <b>fine</b> film </textarea><script>alert(1)</script>",
-    "\U0001f469\u200d\U0001f52c a fine film \U0001f600",
-    "\u202eabc \u05e9\u05dc\u05d5\u05dd a fine film \u0645\u0631\u062d\u0628\u0627",
-    "a\0fine\0film",
-    "x" * 100_000,
-    "a fine film " + "q" * 100_000,
-    "<a" * 50_000,  # a careless search for the end of each tag would take minutes
-    "a fine film " * 8_334,
-]
-
-
-def test_what_a_reader_types_stays_text_and_never_holds_the_page_up(page):
-    pictures = page.locator("img").count()
-    page.locator("#try-slide").fill("126")
-    worked = stopwatch(page)
-    for text in HARMFUL:
-        before = worked()
-        type_in(page, text)
-        assert worked() - before < 3, f"the page stood still at {text[:24]!a}"
-        shown = page.locator("#try-cards .words").last.locator(".w").all_inner_texts()
-        words = course_data.tokenize(text) if ">" in text else re.findall("[a-z]+", text)
-        if {"a", "fine", "film"} & set(words):
-            assert shown[126:] == [word if len(word) < 25 else f"{word[:23]}\u2026" for word in words[:128]]
         assert page.locator("img").count() == pictures and page.locator("#try img, #try script").count() == 0
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    page.get_by_role("radio", name="your own").check(force=True)
+    page.get_by_label("Your own review to put before").fill("<b onclick='x'>An awful</b> kettle")
+    page.wait_for_function("document.querySelector('#try-slide').max === '3'")
+    assert page.locator("#try b[onclick]").count() == 0
 
 
-def test_what_is_found_is_spoken_once_the_reader_rests(page):
-    page.wait_for_function("document.getElementById('try-said').textContent.includes('Self-attention')")
-    assert page.locator("#try-said").get_attribute("role") == "status"
-    page.evaluate(
-        """() => { globalThis.spoken = 0;
-             new MutationObserver(() => spoken++).observe(document.getElementById("try-said"),
-                 { childList: true }); }"""
-    )
-    page.evaluate(
-        """async () => { const slide = document.getElementById("try-slide");
-             for (let letter = 0; letter < 20; letter++) {
-               slide.value = 60 + letter;
-               slide.dispatchEvent(new Event("input", { bubbles: true }));
-               await new Promise(requestAnimationFrame);
-             } }"""
-    )
-    page.wait_for_function("document.getElementById('try-said').textContent.includes('of its attention on your')")
-    assert page.evaluate("spoken") == 1
-
-
-def test_axe_finds_nothing_and_the_page_never_scrolls_sideways(visit, address):
-    page = load(visit(f"{address}/{PAGE}.html", "dark", 360))
+def test_axe_finds_nothing_a_phone_shows_one_card_and_paper_all_of_them(visit, address):
+    page = load(visit(f"{address}/{PAGE}.html", "dark", 320))
     page.locator("#try-slide").fill("9")
     assert axe(page) == []
+    shown = page.locator("#try-cards .card >> visible=true")
+    assert shown.locator("h3").all_inner_texts() == [" Self-attention"]
+    page.get_by_role("radio", name="Mean pooling").check(force=True)
+    assert shown.locator("h3").all_inner_texts() == [" Mean pooling"]
     page.get_by_text("All of it in numbers").click()
     page.locator("#try-numbers td").first.wait_for()
-    for width in (360, 1440):
+    for width in (320, 1440):
         page.set_viewport_size({"width": width, "height": 900})
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         small = page.evaluate("""() => [...document.querySelectorAll("#try button, .chips label, #try-slide, summary")]
@@ -467,21 +278,13 @@ def test_axe_finds_nothing_and_the_page_never_scrolls_sideways(visit, address):
         assert small == [], "targets below 24 pixels"
     # So many cells: their colours would take it long.
     assert axe(page, rules={rule: {"enabled": False} for rule in COLOURS}) == []
-
-
-def test_words_move_but_for_who_asks_for_less_motion(page):
-    for motion in ("no-preference", "reduce"):
-        page.emulate_media(reduced_motion=motion)
-        times = page.evaluate("getComputedStyle(document.querySelector('#try-cards .w')).transitionDuration")
-        assert (set(times.split(", ")) == {"0s"}) == (motion == "reduce")
-
-
-def test_paper_shows_the_predictions_or_a_sentence(visit, address):
-    page = visit(f"{address}/{PAGE}.html")
-    assert not page.locator(".on-paper").is_visible()
     page.emulate_media(media="print")
-    assert page.locator(".on-paper").is_visible() and not page.locator(".try").first.is_visible()
-    page.emulate_media(media="screen")
-    load(page).emulate_media(media="print")
-    assert page.locator("#try-cards .verdict").first.is_visible() and page.locator("#try-own").is_visible()
-    assert not any(page.locator(each).is_visible() for each in ("#try-slide", "#try-examples", ".on-paper"))
+    assert shown.count() == 3 and not page.locator("#try-slide").is_visible()
+
+
+@pytest.mark.parametrize("name", [PAGE, "book/seventy_two_heads"])
+def test_without_scripts_a_sentence_replaces_the_models(visit, address, name):
+    page = visit(f"{address}/{name}.html", theme="dark", scripts=False)
+    assert "With it you could" in page.locator("main noscript p").inner_text()
+    assert page.locator("main :is(textarea, button, input)").locator("visible=true").count() == 0
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(20, 24, 30)", "dark needs no script"

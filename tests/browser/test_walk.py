@@ -4,7 +4,7 @@ import math
 
 import pytest
 import torch
-from site_in_browser import ROOT, axe, page_of
+from site_in_browser import axe, page_of
 
 from shared.figures.walk import walk
 
@@ -182,12 +182,8 @@ def test_the_keyboard_alone_walks_follows_and_points(show):
 def test_on_a_phone_nothing_scrolls_and_the_address_holds_stage_and_sentence(visit):
     # The course's pages say where their root is; only there the walk writes into the address.
     html = page_of([journey(vocabulary=TABLE)], "light").replace("<html", '<html data-content_root="./"')
-    face = "@font-face { font-family: sans; src: url(sans.woff2); size-adjust: 106% } :root { --sans: sans }"
-    html = html.replace("<style>", f"<style>{face}")
     page = visit("about:blank", width=320)
     page.route("http://course.test/**", lambda route: route.fulfill(body=html, content_type="text/html"))
-    font = (ROOT / "book/_static/fonts/course-sans.woff2").read_bytes()
-    page.route("**/sans.woff2", lambda route: route.fulfill(body=font))
     page.goto("http://course.test/lab.html")
     for _ in range(6):
         page.get_by_role("button", name="Next stage").click()

@@ -166,7 +166,7 @@ def test_points_stand_with_the_exercise_and_are_one_by_default(lab):
 
 
 @pytest.mark.parametrize("lab", lab_code.of_the_course(), ids=lambda lab: lab.stem)
-def test_a_lab_takes_the_half_hour_that_it_tells(lab):
+def test_a_lab_states_the_minutes_that_the_rule_counts(lab):
     counted = sum(instructor.minutes(lab, exercises.read(lab))["main"].values())
     (told,) = map(int, re.findall(r"^\*\*Time:?\*\*:? about (\d+) minutes", lab.read_text("utf-8"), re.M))
-    assert abs(told - counted) <= 5 and told <= 30, f"labs/{lab.name} tells {told} minutes, and counts {counted:.0f}."
+    assert abs(told - counted) <= 5 and told <= 40, f"labs/{lab.name} tells {told} minutes, and counts {counted:.0f}."

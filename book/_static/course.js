@@ -94,18 +94,10 @@ const start = document.querySelector(".start p");
 if (start) {
   let place = null;
   try { place = JSON.parse(localStorage.getItem("place")); } catch { /* as above */ }
-<<<<<<< HEAD
   if (typeof place?.page === "string" && /^labs\/\w+\.html$/.test(place.page)) {
-    const link = document.createElement("a");
-    link.href = `${courseRoot}${place.page}${place.hash}`;
-    const lab = parseInt(place.page.slice(5));
-    link.textContent = `Go on where you were: ${isNaN(lab) ? "the appendix" : `lab ${lab}`}, “${place.name}”`;
-    start.append(" ", link);
-=======
-  if (typeof place?.page === "string" && /^labs\/\d\w+\.html$/.test(place.page)) {
-    const where = `Go on where you were: lab ${parseInt(place.page.slice(5))}, “${place.name}”`;
+    const number = parseInt(place.page.slice(5));
+    const where = `Go on where you were: ${isNaN(number) ? "the appendix" : `lab ${number}`}, “${place.name}”`;
     start.append(" ", make("a", { href: `${courseRoot}${place.page}${place.hash}` }, where));
->>>>>>> tests-browser
   }
 }
 

@@ -74,13 +74,8 @@ def texts():
 
 
 def test_the_finds_on_the_page_are_those_of_the_executed_lab():
-<<<<<<< HEAD
     notebook = json.loads(lab_code.find("what_attention_explains").with_suffix(".ipynb").read_text())
-    told = "".join("".join(each.get("text", "")) for cell in notebook["cells"] for each in cell.get("outputs", []))
-=======
-    notebook = json.loads(lab_code.find(13).with_suffix(".ipynb").read_text())
     printed = "".join("".join(each.get("text", "")) for cell in notebook["cells"] for each in cell.get("outputs", []))
->>>>>>> tests-browser
     on_page = dict(re.findall(r'data-head="([\d.]+)">(.*?)</button>', built(PAGE).text))
     row = r'"([\w\[][^"(]*) \((\d+), (\d+)\) +[\d.]+ +[\d.]+ ± '  # of the table of shares, searched and fresh
     found = re.findall(row, LAB.with_suffix(".ipynb").read_text())

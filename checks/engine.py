@@ -252,6 +252,7 @@ class Check:
         layer = call(answer, case.sizes)
         if isinstance(layer, BaseException):
             raise SuperMissing if "Module.__init__() call" in str(layer) else layer
+        assert self.solution is not None  # a check of a layer has the course's class
         course = self.solution(*case.sizes.values())
         self._check_parts(layer, course, case.sizes)
         with torch.no_grad():  # zeros, ones and equal norms would hide mistakes
@@ -309,7 +310,7 @@ class Check:
             for mistake in self.mistakes:
                 given = (self._compared(_computed(mistake, trial), trial.inputs) for trial in trials)
                 if all(agrees(t.result, *others) for t, *others in zip(trials, given, expected, strict=True)):
-                    return Wrong(" ".join(mistake.__doc__.split()), mistake.__name__)
+                    return Wrong(" ".join((mistake.__doc__ or "").split()), mistake.__name__)
         return None
 
     def _check_gradient(self, trial: Trial) -> None:

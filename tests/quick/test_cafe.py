@@ -1,0 +1,39 @@
+"""The café: its answers are those of a loop, and what is no café gets a sentence."""
+
+import pytest
+import torch
+
+from shared import cafe
+
+
+def test_answers_are_those_of_a_loop_over_the_guests():
+    cafes = cafe.draw_cafes(20, seed=1)
+    for names, friends, drinks, friends_drink, friends_friends_drink, neighbours_drink, by_name in zip(
+        cafes.names.tolist(),
+        cafes.friends.tolist(),
+        cafes.drinks.tolist(),
+        cafe.friends_drink(cafes).tolist(),
+        cafe.friends_friends_drink(cafes).tolist(),
+        cafe.right_neighbours_drink(cafes).tolist(),
+        cafe.drinks_by_name(cafes).tolist(),
+    ):
+        assert sorted(names) == list(range(8)) and all(name != friend for name, friend in zip(names, friends))
+        drink_of, friend_of = dict(zip(names, drinks)), dict(zip(names, friends))
+        assert friends_drink == [drink_of[friend] for friend in friends]
+        assert friends_friends_drink == [drink_of[friend_of[friend]] for friend in friends]
+        assert neighbours_drink == [drinks[(chair + 1) % 8] for chair in range(8)]
+        assert by_name == [drink_of[name] for name in range(8)]
+
+
+@pytest.mark.parametrize(
+    ("names", "friends", "drinks", "sentence"),
+    [
+        ([0], [0], [0], "two guests"),
+        ([0, 1], [1, 5], [0, 0], "Friend number 5 is not in the café"),
+        ([0, 1], [1, 1], [0, 0], "their own friend"),
+        ([0, 1], [1, 0], [0, 6], "from 0 to 5"),
+    ],
+)
+def test_what_is_no_cafe_gets_a_sentence(names, friends, drinks, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        cafe.Cafes(torch.tensor([names]), torch.tensor([friends]), torch.tensor([drinks]))

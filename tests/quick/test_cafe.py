@@ -16,9 +16,10 @@ def test_answers_are_those_of_a_loop_over_the_guests():
         cafe.friends_friends_drink(cafes).tolist(),
         cafe.right_neighbours_drink(cafes).tolist(),
         cafe.drinks_by_name(cafes).tolist(),
+        strict=True,
     ):
-        assert sorted(names) == list(range(8)) and all(name != friend for name, friend in zip(names, friends))
-        drink_of, friend_of = dict(zip(names, drinks)), dict(zip(names, friends))
+        drink_of, friend_of = dict(zip(names, drinks, strict=True)), dict(zip(names, friends, strict=True))
+        assert len(drink_of) == 8 and all(name != friend for name, friend in friend_of.items())
         assert friends_drink == [drink_of[friend] for friend in friends]
         assert friends_friends_drink == [drink_of[friend_of[friend]] for friend in friends]
         assert neighbours_drink == [drinks[(chair + 1) % 8] for chair in range(8)]

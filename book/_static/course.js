@@ -213,22 +213,21 @@ if (navigator.clipboard) {
 
 // What scrolls inside itself can be reached and scrolled by keyboard, and only while it does scroll.
 const scrollers = document.querySelectorAll("pre, .scroll, div.math, p:has(math), .cell_output > .output");
-const watch = new ResizeObserver((entries) => {
-  for (const { target } of entries) {
-    const scrolls = target.scrollWidth > target.clientWidth + 1;
-    if (scrolls) {
-      target.tabIndex = 0;
-      target.setAttribute("role", "group");
-      const text = target.tagName === "PRE";
-      target.setAttribute("aria-label", text ? "Code or text, scrolls sideways" : "Table or figure, scrolls sideways");
-    } else if (target.tabIndex === 0) {
-      target.removeAttribute("tabindex");
-      target.removeAttribute("role");
-      target.removeAttribute("aria-label");
-    }
-    showMore(target);
+const showScrolling = (target) => {
+  const scrolls = target.scrollWidth > target.clientWidth + 1;
+  if (scrolls) {
+    target.tabIndex = 0;
+    target.setAttribute("role", "group");
+    const text = target.tagName === "PRE";
+    target.setAttribute("aria-label", text ? "Code or text, scrolls sideways" : "Table or figure, scrolls sideways");
+  } else if (target.tabIndex === 0) {
+    for (const name of ["tabindex", "role", "aria-label"]) target.removeAttribute(name);
   }
-});
+  showMore(target);
+};
+const watch = new ResizeObserver((entries) => entries.forEach(({ target }) => showScrolling(target)));
+// A font that arrives late changes how wide a text is, but not the size of the box around it.
+document.fonts.addEventListener("loadingdone", () => scrollers.forEach(showScrolling));
 // It fades out where more of it is to come.
 const showMore = (target) => {
   target.classList.toggle("more", target.scrollLeft + target.clientWidth < target.scrollWidth - 1);

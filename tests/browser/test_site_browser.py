@@ -151,6 +151,16 @@ def test_code_is_copied_as_it_stands(visit, address):
     assert page.evaluate("navigator.clipboard.readText()") == page.locator(".highlight pre").first.inner_text()
 
 
+def test_what_begins_to_scroll_because_a_font_arrives_late_says_so(visit, address):
+    page = visit(f"{address}/{LABS[1]}.html", width=320)
+    block = page.locator(".cell_input pre:not([tabindex])").first
+    # The text grows sideways and its box stays, which no ResizeObserver reports.
+    block.evaluate(
+        "block => { block.style.letterSpacing = '2em'; document.fonts.dispatchEvent(new Event('loadingdone')); }"
+    )
+    expect(page.locator(".cell_input pre").first).to_have_attribute("tabindex", "0")
+
+
 def test_contents_and_search_need_no_mouse_on_a_phone(visit, address):
     page = visit(f"{address}/{TOC['root']}.html", width=320)
     page.get_by_role("button", name="Contents").focus()

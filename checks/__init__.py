@@ -19,5 +19,5 @@ from checks.the_block import ablation_by_learning_rate, first_block, layer_norm,
 from checks.the_reviews import encode_batch, lost_to_truncation, unknown_by_size
 from checks.values import ablate_attention, whole_layer
 from checks.what_attention_explains import more_than_the_sum, rollout, without_head
-from checks.when_in_doubt import all_filters, attend_to_the_next_word, scores_of_one_word, twice_the_words
-from checks.your_journey import batched_attention, fix_the_batch, matrix_to_linear, what_two_matrices_cost
+from checks.when_in_doubt import attend_to_the_next_word, scores_of_one_word, twice_the_words
+from checks.your_journey import batched_attention, fix_the_batch, matrix_to_linear

@@ -1,4 +1,4 @@
-"""The checks of *When in doubt*: all filters, scores with two faults, a head for the next word, twice the words."""
+"""The checks of *When in doubt*: scores with two bugs, a head that attends to the next word, twice the words."""
 
 import math
 
@@ -10,70 +10,7 @@ from checks import trials
 from checks.engine import Case, Check, Wrong
 from checks.trials import changed, draw
 
-MATRIX = "When in doubt, “The whole score matrix”"
-
-
-# --- all_filters ---------------------------------------------------------------------------------------------------
-
-
-def filters_by_loops(weights, values):
-    return torch.stack([torch.stack([w * value for w, value in zip(row, values, strict=True)]) for row in weights])
-
-
-def values_of_the_query_token(weights, values):
-    """At [i, j] is the value of token i. The value belongs to the key token j, so its new axis comes first:
-    `values[None, :, :]`."""
-    return weights[:, :, None] * values[:, None, :]
-
-
-def weights_transposed(weights, values):
-    """The weights are transposed: at [i, j] is the weight of token j for token i. Row i of `weights` is the query token
-    i."""
-    return filters_by_loops(weights.T, values)
-
-
-def first_axes_exchanged(weights, values):
-    """The first two axes are exchanged. Axis 0 is the query token i, axis 1 the key token j."""
-    return filters_by_loops(weights, values).transpose(0, 1)
-
-
-def last_axes_exchanged(weights, values):
-    """The last two axes are exchanged. The order is query token, key token, column of the value."""
-    return filters_by_loops(weights, values).transpose(1, 2)
-
-
-def already_summed(weights, values):
-    """These are the context vectors. Return what they are the sums of: one filtered value for each pair of tokens."""
-    return weights @ values
-
-
-def one_query_token(weights, values):
-    """This is the filter of the first token only. Return one matrix (tokens, d_v) for each query token."""
-    return weights[0][:, None] * values
-
-
-def values_not_weighted(weights, values):
-    """The values are not multiplied by the weights."""
-    return values.expand(len(weights), *values.shape)
-
-
-def softmax_again(weights, values):
-    """A softmax is applied to the weights. They have been through it already."""
-    return filters_by_loops(weights.softmax(dim=1), values)
-
-
-all_filters = Check(
-    reference=filters_by_loops,
-    cases=[
-        Case({"weights": draw(tokens, tokens, seed=1).softmax(dim=1), "values": draw(tokens, d_v, seed=2)})
-        for tokens, d_v in ((5, 3), (4, 4), (2, 6), (1, 2))
-    ],
-    mistakes=[
-        values_of_the_query_token, weights_transposed, first_axes_exchanged, last_axes_exchanged, already_summed,
-        one_query_token, values_not_weighted, softmax_again,
-    ],
-    section="When in doubt, “The filter applied to the values”",
-)  # fmt: skip
+NEXT_WORD = "When in doubt, “A head that attends to the next word”"
 
 
 # --- scores_of_one_word --------------------------------------------------------------------------------------------
@@ -159,7 +96,7 @@ scores_of_one_word = Check(
         both_faults_left, changed(scores, turn=reshaped), changed(scores, subtract=mean_key), always_the_first_word,
         word_before, all_rows, matrices_exchanged, one_matrix_for_both, scaled, softmax_applied,
     ],
-    section="When in doubt, “A row of scores”",
+    section="When in doubt, “Scores”",
 )  # fmt: skip
 
 
@@ -168,11 +105,11 @@ scores_of_one_word = Check(
 
 def next_word(num_words, step=1):
     """With which each word attends to the one `step` later; one-hot words, (num_words, num_words) each."""
-    return 10 * math.sqrt(num_words) * torch.eye(num_words), torch.eye(num_words).roll(step, dims=1)
+    return 10 * math.sqrt(num_words) * torch.eye(num_words), torch.eye(num_words).roll(step, dims=0)
 
 
 def previous_word(num_words):
-    """Each word attends to the word before. Roll the keys the other way: the key of word j is 1 at j - 1."""
+    """Each word attends to the word before. Roll the keys the other way: the key of word j has its 1 at j - 1."""
     return next_word(num_words, -1)
 
 
@@ -187,14 +124,14 @@ def two_words_later(num_words):
 
 
 def one_word_for_all(num_words):
-    """All words attend to one and the same word. The queries must differ, so that each finds another key."""
-    return torch.ones(1, num_words), 99 * torch.eye(num_words)[:1]
+    """All words attend to one and the same word. The queries must differ, so that each finds a different key."""
+    return torch.ones(num_words, 1), 99 * torch.eye(num_words)[:, :1]
 
 
 def last_word_to_itself(num_words):
     """Only the last word is wrong: it attends to itself instead of the first word."""
     W_query, W_key = next_word(num_words)
-    return W_query, W_key.index_fill(1, torch.tensor(0), 0) + 9 * torch.eye(num_words)[-1] * W_key[:, :1]
+    return W_query, W_key.index_fill(0, torch.tensor(0), 0) + 9 * torch.eye(num_words)[-1][:, None] * W_key[:1]
 
 
 def attended(matrices, num_words):
@@ -202,21 +139,21 @@ def attended(matrices, num_words):
     if not isinstance(matrices, (tuple, list)) or len(matrices) != 2:
         raise Wrong("Return two matrices, `W_query` and `W_key`.", "not_two_matrices")
     for name, matrix in zip(("W_query", "W_key"), matrices, strict=True):
-        if not isinstance(matrix, (Tensor, np.ndarray)) or matrix.ndim != 2 or matrix.shape[1] != num_words:
+        if not isinstance(matrix, (Tensor, np.ndarray)) or matrix.ndim != 2 or matrix.shape[0] != num_words:
             own = f"shape {tuple(matrix.shape)}" if hasattr(matrix, "shape") else f"type {type(matrix).__name__}"
-            raise Wrong(f"`{name}` needs the shape (d_k, {num_words}), a column for each word; it has {own}.",
-                        "not_a_column_for_each_word")  # fmt: skip
+            raise Wrong(f"`{name}` needs the shape ({num_words}, d_k), a row for each word; it has {own}.",
+                        "not_a_row_for_each_word")  # fmt: skip
     W_query, W_key = (torch.as_tensor(matrix).detach().double() for matrix in matrices)
-    if len(W_query) != len(W_key):
-        raise Wrong(f"Queries of width {len(W_query)} have no dot product with keys of width {len(W_key)}.",
+    if W_query.shape[1] != W_key.shape[1]:
+        raise Wrong(f"Queries of width {W_query.shape[1]} have no dot product with keys of width {W_key.shape[1]}.",
                     "widths_differ")  # fmt: skip
-    weights = (W_query.T @ W_key / math.sqrt(len(W_key))).softmax(dim=1)  # (num_words, num_words)
+    weights = (W_query @ W_key.T / math.sqrt(W_key.shape[1])).softmax(dim=1)  # (num_words, num_words)
     if weights.isnan().any():
         raise Wrong("The scores hold NaN or infinity. A scaled score of 10 is large enough.", "not_a_number")
     best, second = weights.topk(2, dim=1).values.unbind(1)
     leads = (best - second > 1e-6).tolist()
     if leads == [True] * (num_words - 1) + [False]:
-        raise Wrong("The last word has equal scores with several words. Its own is the first: see column 0 of `W_key`.",
+        raise Wrong("The last word has equal scores with several words. Its own is the first: see row 0 of `W_key`.",
                     "last_word_forgotten")  # fmt: skip
     if not any(leads):
         raise Wrong("Every word has equal scores with several words. Give each word a key of its own.", "equal_scores")
@@ -232,7 +169,7 @@ attend_to_the_next_word = Check(
     solution=next_word,
     cases=[Case({"num_words": n}) for n in (5, 3, 8, 20)],
     mistakes=[previous_word, itself, two_words_later, one_word_for_all, last_word_to_itself],
-    section=MATRIX,
+    section=NEXT_WORD,
     canonical=attended,
 )
 

@@ -1,4 +1,4 @@
-"""The checks of *Your journey*: self-attention on batches, its two faults, a matrix as a layer, one matrix or two."""
+"""The checks of *Your journey*: self-attention on batches, its two bugs, a matrix as a layer."""
 
 import math
 
@@ -9,7 +9,7 @@ from checks import trials
 from checks.engine import Case, Check, Wrong
 from checks.trials import changed, draw
 
-CLASS = "Your journey, “A class with parameters”"
+CLASS = "Your journey, “A class that owns its matrices”"
 
 
 # --- batched_attention ---------------------------------------------------------------------------------------------
@@ -285,74 +285,7 @@ matrix_to_linear = Check(
     solution=copied_into_linear,
     cases=[Case({"W": draw(*shape)}) for shape in ((3, 2), (2, 5), (1, 3), (4, 4))],
     mistakes=[not_transposed, matrix_assigned, reshaped],
-    section="Your journey, “A class with layers”",
+    section="Your journey, “Two classes, one formula”",
     canonical=only_the_weight,
     last_look=learns_by_itself,
 )
-
-
-# --- what_two_matrices_cost ----------------------------------------------------------------------------------------
-
-
-def differences(own_weight, seeds, second=True, later=0):
-    """One matrix minus two, with one seed for both; or what is asked of the second run, and by how much its seed is
-    later."""
-    return [own_weight(False, seed) - own_weight(second, seed + later) for seed in seeds]
-
-
-def interval(own_weight, seeds, **runs):
-    return trials.interval_by_sums(differences(own_weight, seeds, **runs), 2)
-
-
-def two_minus_one(own_weight, seeds):
-    """The difference has the wrong sign: the exercise asks for one matrix minus two."""
-    return interval(lambda *run: -own_weight(*run), seeds)
-
-
-def one_matrix_twice(own_weight, seeds):
-    """Both runs have one matrix, so all differences are 0. `own_weight(True, seed)` has two."""
-    return interval(own_weight, seeds, second=False)
-
-
-def one_matrix_alone(own_weight, seeds):
-    """The runs with two matrices are not subtracted."""
-    return trials.interval_by_sums([own_weight(False, seed) for seed in seeds], 2)
-
-
-def arguments_exchanged(own_weight, seeds):
-    """`two_matrices` and `seed` are exchanged: the seed comes second."""
-    return interval(lambda two, seed: own_weight(seed, two), seeds)
-
-
-def next_seed_for_the_second(own_weight, seeds):
-    """The two runs of a pair have different seeds. With the same seed, what both have in common cancels."""
-    return interval(own_weight, seeds, later=1)
-
-
-def pairing_lost(own_weight, seeds):
-    """The interval is that of two separate groups. Subtract seed by seed first: what both share cancels."""
-    one, two = (torch.tensor([own_weight(kind, seed) for seed in seeds]) for kind in (False, True))
-    return (one - two).mean(), 2 * math.sqrt((one.var() + two.var()) / len(one))
-
-
-def known_weight(two_matrices, seed):
-    return trials.synthetic_accuracy(two_matrices, seed)
-
-
-def opposite(two_matrices, seed):
-    return 1 - known_weight(two_matrices, seed)
-
-
-what_two_matrices_cost = Check(
-    reference=interval,
-    cases=[
-        Case({"own_weight": run, "seeds": seeds})
-        for run, seeds in ((known_weight, range(20)), (opposite, [3, 5, 8, 13, 21, 34]), (known_weight, range(10, 17)))
-    ],
-    mistakes=[
-        two_minus_one, one_matrix_twice, one_matrix_alone, arguments_exchanged,
-        next_seed_for_the_second, pairing_lost,
-        *trials.seed_mistakes(interval), *trials.two_standard_errors_mistakes(differences),
-    ],
-    section="Your journey, “One matrix or two”",
-)  # fmt: skip

@@ -47,6 +47,6 @@ def test_the_lab_is_right_for_any_sentence_and_any_sizes(sentence, sizes):
     lab = run_lab(sentence, sizes=sizes)
     words = sentence.split()
     embedded = torch.stack([lab["table"][sorted(set(words)).index(word)] for word in words])
-    wanted = F.scaled_dot_product_attention(*(embedded @ lab[name].T for name in ("W_query", "W_key", "W_value")))
+    wanted = F.scaled_dot_product_attention(*(embedded @ lab[name] for name in ("W_query", "W_key", "W_value")))
     torch.testing.assert_close(lab["contexts"], wanted, atol=1e-3, rtol=0)
     assert not lab["outscored"](lab["unit"] @ lab["unit"].T).any()

@@ -10,7 +10,7 @@ VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["versi
 # Notebooks that students hold call these. A name is added here with the release that brings it, and goes with none
 # but a release whose first number rises.
 CHECKS = (
-    "ablate_attention ablation_by_learning_rate add_queries all_filters allowed_positions attend_to_the_next_word "
+    "ablate_attention ablation_by_learning_rate add_queries allowed_positions attend_to_the_next_word "
     "attention_on_target attention_pool attention_received batched_attention cached_step effect_of "
     "effect_of_a_head effect_of_context encode_batch encoder_layer factor_the_projection first_block "
     "fix_the_batch fix_the_blocks fix_the_comparison fix_the_game fix_the_heads fix_the_rotation follow_score "
@@ -18,7 +18,7 @@ CHECKS = (
     "marker_query masked_mean masked_softmax matrix_to_linear merge more_than_the_sum next_word_loss one_query "
     "paired_interval positions_or_words preregistered redundant_key rollout rotate scores_of_one_word "
     "search_and_test sign_flips tokens_attended transformer_block twice_the_words unknown_by_size "
-    "what_two_matrices_cost whole_layer with_and_without without_head "
+    "whole_layer with_and_without without_head "
 ).split()
 
 

@@ -93,7 +93,8 @@ clean: ## remove the built site and caches; environment, student edition, instru
 # The parts of `make test`, each of which can be run alone.
 
 style: environment
-	@$(OURS) -m ruff check && $(OURS) -m ruff format --check -q && $(OURS) -m mypy --no-error-summary
+	@$(OURS) -m ruff check && $(OURS) -m ruff format --check -q && $(OURS) -m mypy --no-error-summary \
+		&& $(OURS) tools/prose.py
 
 site: environment
 	@$(OURS) tools/build_site.py

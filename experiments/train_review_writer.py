@@ -1,6 +1,6 @@
 """Trains the course's language model on the bundled reviews: python -m experiments.train_review_writer [STEPS]
 
-It may be stopped at any time and goes on from its last checkpoint in _build/review_writer, where it writes the curve, too.
+It may be stopped, and goes on from its checkpoint in _build/review_writer, where it also writes the curve.
 """
 
 import json

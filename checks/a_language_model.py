@@ -106,7 +106,7 @@ def norm_after_each_block(**given):
 
 
 def ids_of(batch, tokens, *sizes):
-    names = ("known_words", "causal", "dim", "num_heads", "num_blocks")
+    names = ("known_words", "causal", "d_model", "num_heads", "num_blocks")
     ids = torch.randint(sizes[0], (batch, tokens), generator=torch.Generator().manual_seed(tokens))
     return Case({"ids": ids}, dict(zip(names, sizes, strict=True)))
 
@@ -130,8 +130,8 @@ def uses_its_arguments(answer):
     plain, course = answer(11), LanguageModel(11)
     shapes = [sorted(p.shape for p in model.parameters() if p.dim() > 1) for model in (plain, course)]
     if shapes[0] != shapes[1] or sees_ahead(plain) or plain.blocks[0].attention.num_heads != 4:
-        raise Wrong("Made with `known_words` alone, the model has other settings. The defaults: causal=True, dim=64, "
-                    "num_heads=4, num_blocks=2; feed-forward layers are 2 * dim wide.", "other defaults")  # fmt: skip
+        raise Wrong("Made with `known_words` alone, the model has other settings. The defaults: causal=True, d_model=64, "
+                    "num_heads=4, num_blocks=2; feed-forward layers are 2 * d_model wide.", "other defaults")  # fmt: skip
     if not 0.4 < (std := plain.features.embedding.weight.std().item()) < 0.6:
         raise Wrong(f"The embeddings start with a standard deviation of {std:.1f}. Make the features with `std=0.5`.",
                     "another std")  # fmt: skip

@@ -40,7 +40,7 @@ def relu(x):
 
 
 def eps_not_used(eps, **given):
-    """`eps` is not used: the norms add PyTorch's 1e-5. Hand it on to both, `nn.LayerNorm(dim, eps)`."""
+    """`eps` is not used: the norms add PyTorch's 1e-5. Hand it on to both, `nn.LayerNorm(d_model, eps)`."""
     return layer(**given, eps=1e-5)
 
 

@@ -81,24 +81,24 @@ def attend_once(marked, x, mask, W_query, W_key, W_value, score=scaled, weigh=ma
 class MarkedSelfAttentionClassifier(nn.Module):
     """Self-attention with one query, that of the marker. The lab replaces `ask` in a control."""
 
-    def __init__(self, vocabulary_size, mark_id, dim=16, key_dim=8, value_dim=16, **features):
+    def __init__(self, vocabulary_size, mark_id, d_model=16, d_k=8, d_v=16, **features):
         super().__init__()
         self.mark_id = mark_id
-        self.features = TokenFeatures(vocabulary_size, dim, **features)
-        self.attention = SelfAttention(dim, key_dim, value_dim)
-        self.output = nn.Linear(value_dim, 1)
+        self.features = TokenFeatures(vocabulary_size, d_model, **features)
+        self.attention = SelfAttention(d_model, d_k, d_v)
+        self.output = nn.Linear(d_v, 1)
 
     def ask(self, ids, features):
-        """The query of each text, (batch, key_dim)."""
+        """The query of each text, (batch, d_k)."""
         return self.attention.W_query(weighted_sum((ids == self.mark_id).to(features), features))
 
     def forward(self, ids, mask):
         """A logit for each text, (batch,), and its weights, (batch, tokens)."""
-        features = self.features(ids)  # (batch, tokens, dim)
-        keys = self.attention.W_key(features)  # (batch, tokens, key_dim)
+        features = self.features(ids)  # (batch, tokens, d_model)
+        keys = self.attention.W_key(features)  # (batch, tokens, d_k)
         scores = weighted_sum(self.ask(ids, features), keys.transpose(1, 2)) / math.sqrt(keys.shape[2])
         weights = masked_softmax(scores, mask)  # (batch, tokens)
-        pooled = weighted_sum(weights, self.attention.W_value(features))  # (batch, value_dim)
+        pooled = weighted_sum(weights, self.attention.W_value(features))  # (batch, d_v)
         return self.output(pooled).squeeze(1), weights
 
 
@@ -176,7 +176,7 @@ def with_marker(words, mask, position, seed, mark_id):
 
 
 def marked_texts(words, widths, mask, position, seed=0, scale=1.0, mark_id=3):
-    widths = dict(zip(("dim", "key_dim", "value_dim"), widths, strict=True))
+    widths = dict(zip(("d_model", "d_k", "d_v"), widths, strict=True))
     sizes = {"vocabulary_size": words, "mark_id": mark_id} | widths
     return Case({"ids": with_marker(words, mask, position, seed, mark_id), "mask": mask}, sizes, scale)
 
@@ -188,7 +188,7 @@ def asks_once(answer):
     refuse_all_rows(made, inputs, 2 * len(mask) * 40 * 40 * 3)
     own = made.ask(inputs["ids"], made.features(inputs["ids"]))
     if not isinstance(own, torch.Tensor) or own.shape != (2, 3):
-        raise Wrong("`ask` has to return one query for each text, (batch, key_dim). A control of the lab replaces it "
+        raise Wrong("`ask` has to return one query for each text, (batch, d_k). A control of the lab replaces it "
                     "by one that does.", "another shape of queries")  # fmt: skip
     before = made(*inputs.values())[1]
     made.ask = lambda *_, **__: torch.zeros_like(own)
@@ -209,7 +209,7 @@ marked_classifier = Check(
         marked_texts(12, (6, 3, 4), real_tokens([3, 5])[:1], [2], seed=30),
         marked_texts(9, (4, 2, 3), real_tokens([1, 1]), [0, 0], seed=40, mark_id=4),
         # In one of these the marker's score is far below zero, and so below a careless fill for padding.
-        *(marked_texts(30, (dim, 2, 3), real_tokens([1, 3]), [0, 2], scale=30.0) for dim in (3, 4, 5, 6)),
+        *(marked_texts(30, (d_model, 2, 3), real_tokens([1, 3]), [0, 2], scale=30.0) for d_model in (3, 4, 5, 6)),
     ],
     mistakes=[
         *(changed(classify, pick=step) for step in PICKS),
@@ -265,10 +265,10 @@ def all_rows_averaged(features, mask, position, W_query, W_key, W_value):
     return trials.attend(features @ W_query, features @ W_key, features @ W_value, mask)[0].mean(dim=1)
 
 
-def marked_features(mask, position, dim, key_dim, value_dim, seed=0, scale=1.0):
-    inputs = {"features": scale * draw(*mask.shape, dim, seed=seed), "mask": mask, "position": torch.tensor(position)}
-    widths = {"W_query": key_dim, "W_key": key_dim, "W_value": value_dim}
-    return Case(inputs | {name: draw(dim, width, seed=seed + n) for n, (name, width) in enumerate(widths.items(), 1)})
+def marked_features(mask, position, d_model, d_k, d_v, seed=0, scale=1.0):
+    inputs = {"features": scale * draw(*mask.shape, d_model, seed=seed), "mask": mask, "position": torch.tensor(position)}
+    widths = {"W_query": d_k, "W_key": d_k, "W_value": d_v}
+    return Case(inputs | {name: draw(d_model, width, seed=seed + n) for n, (name, width) in enumerate(widths.items(), 1)})
 
 
 def reads_one_row(answer):

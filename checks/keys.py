@@ -76,10 +76,10 @@ def output_left_out(ids, mask, features, W_key, query, output):
     return pool(ids, mask, features, lambda x: query(W_key(x)), lambda pooled: pooled.unsqueeze(1))
 
 
-def texts(dim, key_dim, mask, seed, scale=1.0):
+def texts(d_model, d_k, mask, seed, scale=1.0):
     """Random ids for a model of nine words; padding is 0."""
     ids = torch.randint(2, 9, mask.shape, generator=torch.Generator().manual_seed(seed)) * mask
-    return Case({"ids": ids, "mask": mask}, {"vocabulary_size": 9, "dim": dim, "key_dim": key_dim}, scale)
+    return Case({"ids": ids, "mask": mask}, {"vocabulary_size": 9, "d_model": d_model, "d_k": d_k}, scale)
 
 
 def settings_handed_on(answer):
@@ -90,9 +90,9 @@ def settings_handed_on(answer):
                     "no bias in output")  # fmt: skip
     if answer(9, positions=False).features.positions.any():
         raise Wrong("`KeyPooling(9, positions=False)` has positions all the same: hand `**features` on to "
-                    "`TokenFeatures(vocabulary_size, dim, **features)`.", "settings not handed on")  # fmt: skip
+                    "`TokenFeatures(vocabulary_size, d_model, **features)`.", "settings not handed on")  # fmt: skip
     if answer(9).W_key.weight.shape != (16, 16):
-        raise Wrong("Without `dim` and `key_dim` the model has other widths than 16 and 16.", "another default")
+        raise Wrong("Without `d_model` and `d_k` the model has other widths than 16 and 16.", "another default")
 
 
 key_pooling = Check(
@@ -184,8 +184,8 @@ def results_exchanged(**given):
     return map_by_asking(**given)[::-1]
 
 
-def key_model(dim, key_dim, seed):
-    shapes = {"centre": (dim,), "W_key": (dim, key_dim), "b_key": (key_dim,), "query": (key_dim,), "b_query": ()}
+def key_model(d_model, d_k, seed):
+    shapes = {"centre": (d_model,), "W_key": (d_model, d_k), "b_key": (d_k,), "query": (d_k,), "b_query": ()}
     return Case({name: draw(*shape, seed=seed + n) for n, (name, shape) in enumerate(shapes.items())})
 
 
@@ -206,13 +206,13 @@ redundant_key = Check(
 
 
 def products_with_queries(result, w, query, other):
-    """Many matrices are right: what counts is their products with both queries, (dim,) each."""
+    """Many matrices are right: what counts is their products with both queries, (d_model,) each."""
     shape = (len(w), len(query))
     if isinstance(result, Tensor) and result.shape == shape[::-1] != shape:
-        raise Wrong(f"The matrix is transposed: it has shape {shape[::-1]} instead of (dim, key_dim), {shape}.",
+        raise Wrong(f"The matrix is transposed: it has shape {shape[::-1]} instead of (d_model, d_k), {shape}.",
                     "matrix_transposed")  # fmt: skip
-    compare(result, torch.full(shape, torch.nan).to(w), f"`W_key`, for {shape[0]} features and key_dim = {shape[1]}")
-    by_query, by_other = result @ query.to(result), result @ other.to(result)  # (dim,) each
+    compare(result, torch.full(shape, torch.nan).to(w), f"`W_key`, for {shape[0]} features and d_k = {shape[1]}")
+    by_query, by_other = result @ query.to(result), result @ other.to(result)  # (d_model,) each
     finds_w = torch.allclose(by_query, w.to(result), atol=1e-4)
     finds_nothing = torch.allclose(by_other, torch.zeros_like(by_other), atol=1e-4)
     if finds_w and not finds_nothing:
@@ -241,14 +241,14 @@ def w_in_every_column(w, query, other):
     return w[:, None].repeat(1, len(query))
 
 
-def two_queries(dim, both, seed):
-    return Case({"w": draw(dim, seed=seed), "query": both[0], "other": both[1]})
+def two_queries(d_model, both, seed):
+    return Case({"w": draw(d_model, seed=seed), "query": both[0], "other": both[1]})
 
 
 factor_the_projection = Check(
     reference=lambda w, query, other: {"W_key @ query": w, "W_key @ other": torch.zeros_like(w)},
     cases=[
-        *(two_queries(6, draw(2, key_dim, seed=10 + n), seed=n) for n, key_dim in enumerate((3, 2, 9))),
+        *(two_queries(6, draw(2, d_k, seed=10 + n), seed=n) for n, d_k in enumerate((3, 2, 9))),
         two_queries(1, draw(2, 4, seed=20), seed=4),
         two_queries(6, torch.tensor([[0.0, 2.0, 1.0], [0.0, 0.0, 3.0]], dtype=torch.float64), seed=3),
     ],

@@ -187,7 +187,7 @@ def batch(shape, num_heads, lengths=None, padding_first=False, scale=1.0, **atte
     """A batch with masks; with `lengths` each text has padding, for else `~mask` would hide whole texts."""
     mask = trials.real_tokens([*lengths, shape[1]], padding_first)[:-1] if lengths else None
     inputs = {"features": scale * draw(*shape), "mask": mask, **attention_mask}
-    return Case(inputs, {"embed_dim": shape[2], "num_heads": num_heads})
+    return Case(inputs, {"d_model": shape[2], "num_heads": num_heads})
 
 
 def one_mask_each(texts, tokens):
@@ -220,7 +220,7 @@ many_heads = Check(
     parts=("num_heads", "W_query", "W_key", "W_value", "W_output"),
     cases=[
         batch((3, 3, 9), 3, [2, 1, 2]),
-        Case({"features": draw(2, 5, 9)}, {"embed_dim": 9, "num_heads": 3}),
+        Case({"features": draw(2, 5, 9)}, {"d_model": 9, "num_heads": 3}),
         batch((2, 4, 6), 2),
         batch((2, 5, 6), 2, [3, 4]),
         batch((4, 4, 8), 4, [1, 3, 2, 3], padding_first=True),

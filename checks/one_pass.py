@@ -212,7 +212,7 @@ fix_the_blocks = Check(
 
 
 def merged_by_stacking(first, second):
-    heights, totals, sums = (torch.stack(both) for both in zip(first, second, strict=True))  # (2, n, 1 or value_dim)
+    heights, totals, sums = (torch.stack(both) for both in zip(first, second, strict=True))  # (2, n, 1 or d_v)
     corrections = (heights - heights.amax(dim=0)).exp()
     return heights.amax(dim=0), (corrections * totals).sum(dim=0), (corrections * sums).sum(dim=0)
 
@@ -275,16 +275,16 @@ def total_of_one_token(first, second):
 
 
 def half(scores, values, empty):
-    """What one machine reports of scores (n, tokens) and values (tokens, value_dim); it is empty for these queries."""
+    """What one machine reports of scores (n, tokens) and values (tokens, d_v); it is empty for these queries."""
     scores = scores.index_fill(0, torch.tensor(empty, dtype=torch.long), -math.inf)
     highest = scores.amax(dim=1, keepdim=True)  # (n, 1)
     terms = (scores - highest).exp().nan_to_num(0.0)  # (n, tokens)
     return highest, terms.sum(dim=1, keepdim=True), terms @ values
 
 
-def two_halves(n, lengths, value_dim, higher=0.0, empty=((), ()), seed=0):
+def two_halves(n, lengths, d_v, higher=0.0, empty=((), ()), seed=0):
     """`higher` is added to all scores of the second half."""
-    scores, values = draw(n, sum(lengths), seed=seed), draw(sum(lengths), value_dim, seed=seed + 1)
+    scores, values = draw(n, sum(lengths), seed=seed), draw(sum(lengths), d_v, seed=seed + 1)
     scores, values = list(scores.split(lengths, dim=1)), values.split(lengths)
     first, second = half(scores[0], values[0], empty[0]), half(scores[1] + higher, values[1], empty[1])
     return Case({"first": first, "second": second})

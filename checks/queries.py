@@ -91,9 +91,9 @@ def scores_returned(features, mask, W_query, W_key):
     return layer(features, mask, W_query, W_key)[0], trials.scaled(W_query(features), W_key(features), 0)
 
 
-def texts(mask, dim, key_dim, seed=0, scale=1.0):
-    features = scale * draw(*mask.shape, dim, seed=seed)
-    return Case({"features": features, "mask": mask}, {"dim": dim, "key_dim": key_dim})
+def texts(mask, d_model, d_k, seed=0, scale=1.0):
+    features = scale * draw(*mask.shape, d_model, seed=seed)
+    return Case({"features": features, "mask": mask}, {"d_model": d_model, "d_k": d_k})
 
 
 add_queries = Check(
@@ -233,9 +233,9 @@ def given_not_received(features, mask, W_query, W_key):
     return (weights * other_real_tokens(mask)).sum(dim=2) / number_of_others(mask)
 
 
-def batch(mask, dim, key_dim, seed=0, scale=1.0):
-    parts = {"W_query": draw(dim, key_dim, seed=seed + 1), "W_key": draw(dim, key_dim, seed=seed + 2)}
-    return Case({"features": scale * draw(*mask.shape, dim, seed=seed), "mask": mask} | parts)
+def batch(mask, d_model, d_k, seed=0, scale=1.0):
+    parts = {"W_query": draw(d_model, d_k, seed=seed + 1), "W_key": draw(d_model, d_k, seed=seed + 2)}
+    return Case({"features": scale * draw(*mask.shape, d_model, seed=seed), "mask": mask} | parts)
 
 
 attention_received = Check(
@@ -266,77 +266,77 @@ attention_received = Check(
 # --- one_query -----------------------------------------------------------------------------------------------------
 
 
-def pooling_row(w, key_dim):
+def pooling_row(w, d_k):
     return {"weights": (draw(6, len(w), seed=7).to(w) @ w).softmax(dim=0).expand(6, 6)}
 
 
-def weights_of_six_tokens(result, w, key_dim):
+def weights_of_six_tokens(result, w, d_k):
     """Many answers are right: what counts is the weights that six tokens get."""
-    shapes = {"W_query": (len(w), key_dim), "b_query": (key_dim,), "W_key": (len(w), key_dim)}
+    shapes = {"W_query": (len(w), d_k), "b_query": (d_k,), "W_key": (len(w), d_k)}
     compare(result, tuple(torch.full(shape, math.nan).to(w) for shape in shapes.values()),
-            f"W_query, b_query, W_key, for {len(w)} features and key_dim = {key_dim}")  # fmt: skip
+            f"W_query, b_query, W_key, for {len(w)} features and d_k = {d_k}")  # fmt: skip
     W_query, b_query, W_key = (part.to(w) for part in result)
     x = draw(6, len(w), seed=7).to(w)
-    weights = ((x @ W_query + b_query) @ (x @ W_key).mT / math.sqrt(key_dim)).softmax(dim=1)
+    weights = ((x @ W_query + b_query) @ (x @ W_key).mT / math.sqrt(d_k)).softmax(dim=1)
     if not torch.allclose(weights, weights[:1].expand_as(weights), atol=1e-6):
         raise Wrong("The rows of weights differ, because `W_query` gives each token a query of its own. Which matrix "
                     "makes all queries equal to the bias?", "query_of_each_token")  # fmt: skip
     return {"weights": weights}
 
 
-def bias_of_ones(factor: Tensor | float, direction: Tensor, key_dim: int) -> tuple[Tensor, Tensor, Tensor]:
+def bias_of_ones(factor: Tensor | float, direction: Tensor, d_k: int) -> tuple[Tensor, Tensor, Tensor]:
     """A query of ones, and keys along it."""
-    W_query, ones = torch.zeros(len(direction), key_dim), torch.ones(key_dim)
+    W_query, ones = torch.zeros(len(direction), d_k), torch.ones(d_k)
     return W_query, ones, factor * torch.outer(direction, ones.to(direction))
 
 
-def scale_not_undone(w, key_dim):
-    """The scores are too small by the factor sqrt(key_dim). The layer divides by it, so multiply the bias by it."""
-    return bias_of_ones(1 / key_dim, w, key_dim)
+def scale_not_undone(w, d_k):
+    """The scores are too small by the factor sqrt(d_k). The layer divides by it, so multiply the bias by it."""
+    return bias_of_ones(1 / d_k, w, d_k)
 
 
-def columns_add_up(w, key_dim):
-    """The scores are too large by the factor sqrt(key_dim): `W_key` holds `w` in every column, and the columns add up.
-    Divide by sqrt(key_dim)."""
-    return bias_of_ones(1.0, w, key_dim)
+def columns_add_up(w, d_k):
+    """The scores are too large by the factor sqrt(d_k): `W_key` holds `w` in every column, and the columns add up.
+    Divide by sqrt(d_k)."""
+    return bias_of_ones(1.0, w, d_k)
 
 
-def scale_undone_twice(w, key_dim):
-    """The scores are too large by the factor key_dim. Each of the key_dim columns adds to the score; divide it so that
+def scale_undone_twice(w, d_k):
+    """The scores are too large by the factor d_k. Each of the d_k columns adds to the score; divide it so that
     the scores are `x @ w`."""
-    return bias_of_ones(math.sqrt(key_dim), w, key_dim)
+    return bias_of_ones(math.sqrt(d_k), w, d_k)
 
 
-def divided_twice(w, key_dim):
-    """The scores are too small by the factor key_dim. The layer itself divides by sqrt(key_dim)."""
-    return bias_of_ones(key_dim**-1.5, w, key_dim)
+def divided_twice(w, d_k):
+    """The scores are too small by the factor d_k. The layer itself divides by sqrt(d_k)."""
+    return bias_of_ones(d_k**-1.5, w, d_k)
 
 
-def root_of_the_wrong_width(w, key_dim):
-    """The root is that of the number of features. The layer divides by sqrt(key_dim)."""
-    return bias_of_ones(len(w) ** -0.5, w, key_dim)
+def root_of_the_wrong_width(w, d_k):
+    """The root is that of the number of features. The layer divides by sqrt(d_k)."""
+    return bias_of_ones(len(w) ** -0.5, w, d_k)
 
 
-def sign_wrong(w, key_dim):
+def sign_wrong(w, d_k):
     """The scores have the wrong sign: bias and keys must multiply to `w`."""
-    return bias_of_ones(-(key_dim**-0.5), w, key_dim)
+    return bias_of_ones(-(d_k**-0.5), w, d_k)
 
 
-def all_scores_equal(w, key_dim):
+def all_scores_equal(w, d_k):
     """All scores are equal. Is the bias of the query, or the matrix of the keys, zero?"""
-    return bias_of_ones(0.0, w, key_dim)
+    return bias_of_ones(0.0, w, d_k)
 
 
-def w_not_used(w, key_dim):
+def w_not_used(w, d_k):
     """`w` is not in the keys: ones are in its place. `W_key @ b_query` must be a multiple of `w`."""
-    return bias_of_ones(key_dim**-0.5, torch.ones_like(w), key_dim)
+    return bias_of_ones(d_k**-0.5, torch.ones_like(w), d_k)
 
 
 one_query = Check(
     reference=pooling_row,
     cases=[
-        Case({"w": draw(dim, seed=seed), "key_dim": key_dim})
-        for seed, (dim, key_dim) in enumerate(((5, 3), (5, 5), (4, 1), (3, 8)))
+        Case({"w": draw(d_model, seed=seed), "d_k": d_k})
+        for seed, (d_model, d_k) in enumerate(((5, 3), (5, 5), (4, 1), (3, 8)))
     ],
     mistakes=[
         scale_not_undone, columns_add_up, scale_undone_twice, divided_twice, root_of_the_wrong_width, sign_wrong,

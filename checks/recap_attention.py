@@ -119,10 +119,10 @@ def scaled_by_width(ids, mask, features, score, output):
     return pool(ids, mask, features, lambda x: score(x) / x.shape[2] ** 0.5, output)
 
 
-def texts(words, dim, mask, seed, scale=1.0):
+def texts(words, d_model, mask, seed, scale=1.0):
     """Random ids for a model of so many words; padding is 0."""
     ids = torch.randint(2, words, mask.shape, generator=torch.Generator().manual_seed(seed)) * mask
-    return Case({"ids": ids, "mask": mask}, {"vocabulary_size": words, "dim": dim}, scale)
+    return Case({"ids": ids, "mask": mask}, {"vocabulary_size": words, "d_model": d_model}, scale)
 
 
 def hands_settings_on(answer):
@@ -130,9 +130,9 @@ def hands_settings_on(answer):
     made = answer(9, positions=False)
     if made.features.positions.any():
         raise Wrong("`AttentionPooling(9, positions=False)` has positions all the same: hand `**features` on to "
-                    "`TokenFeatures(vocabulary_size, dim, **features)`.", "settings not handed on")  # fmt: skip
+                    "`TokenFeatures(vocabulary_size, d_model, **features)`.", "settings not handed on")  # fmt: skip
     if made.output.in_features != 16:
-        raise Wrong("Without `dim` the model has another width than 16.", "another default")
+        raise Wrong("Without `d_model` the model has another width than 16.", "another default")
     for name in ("score", "output"):
         if not isinstance(getattr(made, name), nn.Linear) or getattr(made, name).bias is None:
             raise Wrong(f"The lab reads `{name}` as an `nn.Linear` with a bias.", "no nn.Linear")
@@ -234,9 +234,9 @@ def non_zero_counted(features, mask):
     return mean(features, mask, ((features != 0) & mask.unsqueeze(2)).sum(dim=1).clamp(min=1))
 
 
-def with_zeros(mask, dim, seed):
+def with_zeros(mask, d_model, seed):
     """Features of which a few are exactly 0, so that non-zero features are not the same as real tokens."""
-    features = draw(*mask.shape, dim, seed=seed)
+    features = draw(*mask.shape, d_model, seed=seed)
     return Case({"features": features * (features > -1), "mask": mask})
 
 

@@ -143,10 +143,10 @@ def has_the_parameters(made, course):
                     "cannot be loaded. Make the parts that the exercise lists.", "parameters_missing")  # fmt: skip
 
 
-def texts(embed_dim, num_heads, hidden_dim, mask, seed=0, attention_mask=None, **eps):
-    inputs = {"features": draw(*mask.shape, embed_dim, seed=seed), "mask": mask}
+def texts(d_model, num_heads, hidden_dim, mask, seed=0, attention_mask=None, **eps):
+    inputs = {"features": draw(*mask.shape, d_model, seed=seed), "mask": mask}
     inputs |= {} if attention_mask is None else {"attention_mask": attention_mask}
-    return Case(inputs, {"embed_dim": embed_dim, "num_heads": num_heads, "hidden_dim": hidden_dim, **eps})
+    return Case(inputs, {"d_model": d_model, "num_heads": num_heads, "hidden_dim": hidden_dim, **eps})
 
 
 def batches(**eps):
@@ -157,7 +157,7 @@ def batches(**eps):
         texts(8, 4, 10, trials.real_tokens([1, 5, 3], padding_first=True), **eps),
         texts(4, 1, 7, trials.real_tokens([4, 3])[1:], **eps),
         texts(6, 3, 9, trials.real_tokens([1, 1]), **eps),
-        Case({"features": draw(1, 3, 4)}, {"embed_dim": 4, "num_heads": 2, "hidden_dim": 5, **eps}),
+        Case({"features": draw(1, 3, 4)}, {"d_model": 4, "num_heads": 2, "hidden_dim": 5, **eps}),
     ]
 
 
@@ -342,7 +342,7 @@ def normalized(
 
 
 def sample_variance(**given):
-    """The variance is divided by dim - 1, as `var` does unless told otherwise. Use `var(..., unbiased=False)`, or the
+    """The variance is divided by d_model - 1, as `var` does unless told otherwise. Use `var(..., unbiased=False)`, or the
     mean of the squares."""
     return normalized(**given, correction=1)
 

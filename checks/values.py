@@ -95,9 +95,9 @@ def transposed_weights_returned(features, mask, W_query, W_key, W_value):
     return output, weights.mT
 
 
-def texts(mask, dim, key_dim, value_dim, seed=0, scale=1.0):
-    features = scale * draw(*mask.shape, dim, seed=seed)
-    return Case({"features": features, "mask": mask}, {"dim": dim, "key_dim": key_dim, "value_dim": value_dim})
+def texts(mask, d_model, d_k, d_v, seed=0, scale=1.0):
+    features = scale * draw(*mask.shape, d_model, seed=seed)
+    return Case({"features": features, "mask": mask}, {"d_model": d_model, "d_k": d_k, "d_v": d_v})
 
 
 def fits_into_the_classifier(answer):

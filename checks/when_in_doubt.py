@@ -83,9 +83,9 @@ def softmax_applied(asking, columns, W_query, W_key):
     return scaled(asking, columns, W_query, W_key).softmax(dim=0)
 
 
-def sentence(asking, tokens, embedding_dim, d_k):
-    columns = draw(embedding_dim, tokens)
-    W_query, W_key = draw(2, d_k, embedding_dim, seed=1)
+def sentence(asking, tokens, d_model, d_k):
+    columns = draw(d_model, tokens)
+    W_query, W_key = draw(2, d_k, d_model, seed=1)
     return Case({"asking": asking, "columns": columns, "W_query": W_query, "W_key": W_key})
 
 

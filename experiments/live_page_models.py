@@ -98,7 +98,7 @@ def rounded(net: nn.Module) -> dict[str, torch.Tensor]:
     """The tensors of a model by name, its embedding in whole steps of one byte each."""
     tensors = {name: tensor.cpu() for name, tensor in net.state_dict().items()}
     step = tensors[EMBEDDING].abs().max() / 127
-    whole = (tensors[EMBEDDING] / step).round().to(torch.int8)  # (vocabulary, dim)
+    whole = (tensors[EMBEDDING] / step).round().to(torch.int8)  # (vocabulary, d_model)
     return tensors | {EMBEDDING: whole, f"{EMBEDDING}.step": step}
 
 

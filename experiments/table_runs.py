@@ -41,33 +41,33 @@ class Run:
 class ConstantQueries(nn.Module):
     """Attention pooling with several learned queries, the same for all texts; a linear map reads what they bring."""
 
-    def __init__(self, vocabulary_size: int, num_queries: int, dim: int = 16):
+    def __init__(self, vocabulary_size: int, num_queries: int, d_model: int = 16):
         super().__init__()
-        self.features = model.TokenFeatures(vocabulary_size, dim)
-        self.score = nn.Linear(dim, num_queries)
-        self.output = nn.Linear(num_queries * dim, 1)
+        self.features = model.TokenFeatures(vocabulary_size, d_model)
+        self.score = nn.Linear(d_model, num_queries)
+        self.output = nn.Linear(num_queries * d_model, 1)
 
     def forward(self, ids, mask):
-        features = self.features(ids)  # (batch, tokens, dim)
+        features = self.features(ids)  # (batch, tokens, d_model)
         scores = self.score(features).transpose(1, 2)  # (batch, num_queries, tokens)
         weights = model.masked_softmax(scores, mask.unsqueeze(1))  # (batch, num_queries, tokens)
-        pooled = (weights @ features).flatten(1)  # (batch, num_queries * dim)
+        pooled = (weights @ features).flatten(1)  # (batch, num_queries * d_model)
         return self.output(pooled).squeeze(1), weights.mean(dim=1)
 
 
 class Recurrent(nn.Module):
     """A bidirectional GRU (Cho et al. 2014), the mean of its states, and a linear classifier."""
 
-    def __init__(self, vocabulary_size: int, dim: int = 16):
+    def __init__(self, vocabulary_size: int, d_model: int = 16):
         super().__init__()
-        self.features = model.TokenFeatures(vocabulary_size, dim)
-        self.gru = nn.GRU(dim, dim, batch_first=True, bidirectional=True)
-        self.output = nn.Linear(2 * dim, 1)
+        self.features = model.TokenFeatures(vocabulary_size, d_model)
+        self.gru = nn.GRU(d_model, d_model, batch_first=True, bidirectional=True)
+        self.output = nn.Linear(2 * d_model, 1)
 
     def forward(self, ids, mask):
-        features = self.features(ids)  # (batch, tokens, dim)
+        features = self.features(ids)  # (batch, tokens, d_model)
         packed = nn.utils.rnn.pack_padded_sequence(features, mask.sum(dim=1).cpu(), True, enforce_sorted=False)
-        states, _ = nn.utils.rnn.pad_packed_sequence(self.gru(packed)[0], True)  # (batch, tokens, 2 * dim)
+        states, _ = nn.utils.rnn.pad_packed_sequence(self.gru(packed)[0], True)  # (batch, tokens, 2 * d_model)
         weights = mask.to(features) / mask.sum(dim=1, keepdim=True)  # (batch, tokens)
         return self.output(model.weighted_sum(weights, states)).squeeze(1), weights
 
@@ -75,14 +75,14 @@ class Recurrent(nn.Module):
 class Convolution(nn.Module):
     """Windows of five tokens, 32 filters, the largest answer of each (Kim 2014), and a linear classifier."""
 
-    def __init__(self, vocabulary_size: int, dim: int = 16):
+    def __init__(self, vocabulary_size: int, d_model: int = 16):
         super().__init__()
-        self.features = model.TokenFeatures(vocabulary_size, dim)
-        self.filters = nn.Conv1d(dim, 32, 5, padding=2)
+        self.features = model.TokenFeatures(vocabulary_size, d_model)
+        self.filters = nn.Conv1d(d_model, 32, 5, padding=2)
         self.output = nn.Linear(32, 1)
 
     def forward(self, ids, mask):
-        features = self.features(ids) * mask.unsqueeze(2)  # (batch, tokens, dim)
+        features = self.features(ids) * mask.unsqueeze(2)  # (batch, tokens, d_model)
         found = self.filters(features.transpose(1, 2)).relu() * mask.unsqueeze(1)  # (batch, 32, tokens)
         weights = mask.to(features) / mask.sum(dim=1, keepdim=True)  # (batch, tokens)
         return self.output(found.amax(dim=2)).squeeze(1), weights

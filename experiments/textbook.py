@@ -63,22 +63,22 @@ class SelfAttentionClassifier(nn.Module):
     The numbers start as those of `shared.model.SelfAttentionClassifier` do: same widths, same spread, same dropout.
     """
 
-    def __init__(self, vocabulary_size: int, dim: int = 16, key_dim: int = 8, value_dim: int = 16):
+    def __init__(self, vocabulary_size: int, d_model: int = 16, d_k: int = 8, d_v: int = 16):
         super().__init__()
-        self.embedding = nn.Embedding(vocabulary_size, dim)
+        self.embedding = nn.Embedding(vocabulary_size, d_model)
         nn.init.normal_(self.embedding.weight, std=0.1)
-        column = torch.arange(dim)
-        angle = torch.arange(WINDOW)[:, None] / 1000 ** (2 * (column // 2) / dim)
-        self.register_buffer("positions", torch.where(column % 2 == 0, angle.sin(), angle.cos()))  # (256, dim)
+        column = torch.arange(d_model)
+        angle = torch.arange(WINDOW)[:, None] / 1000 ** (2 * (column // 2) / d_model)
+        self.register_buffer("positions", torch.where(column % 2 == 0, angle.sin(), angle.cos()))  # (256, d_model)
         self.dropout = nn.Dropout(0.3)
-        self.W_query = nn.Linear(dim, key_dim, bias=False)
-        self.W_key = nn.Linear(dim, key_dim, bias=False)
-        self.W_value = nn.Linear(dim, value_dim, bias=False)
-        self.output = nn.Linear(value_dim, 1)
+        self.W_query = nn.Linear(d_model, d_k, bias=False)
+        self.W_key = nn.Linear(d_model, d_k, bias=False)
+        self.W_value = nn.Linear(d_model, d_v, bias=False)
+        self.output = nn.Linear(d_v, 1)
 
     def forward(self, ids: Tensor) -> Tensor:
-        features = self.dropout(self.embedding(ids) + self.positions)  # (batch, 256, dim)
+        features = self.dropout(self.embedding(ids) + self.positions)  # (batch, 256, d_model)
         queries, keys, values = self.W_query(features), self.W_key(features), self.W_value(features)
         scores = queries @ keys.transpose(1, 2) / math.sqrt(keys.shape[2])  # (batch, 256, 256)
-        outputs = scores.softmax(dim=2) @ values  # (batch, 256, value_dim)
+        outputs = scores.softmax(dim=2) @ values  # (batch, 256, d_v)
         return self.output(outputs.mean(dim=1)).squeeze(1)  # (batch,)

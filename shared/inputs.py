@@ -42,7 +42,7 @@ def check_ids(ids: Tensor, vocabulary_size: int, max_tokens: int) -> None:
 
 
 def check_inputs(
-    features: Tensor, embed_dim: int, mask: Tensor | None = None, attention_mask: Tensor | None = None
+    features: Tensor, d_model: int, mask: Tensor | None = None, attention_mask: Tensor | None = None
 ) -> None:
     """Raise a sentence unless features and masks are what multi-head attention takes.
 
@@ -51,9 +51,9 @@ def check_inputs(
         ValueError: features or a mask have another shape, or the attention mask leaves a real token nothing to
             look at.
     """
-    if features.dim() != 3 or features.shape[2] != embed_dim:
+    if features.dim() != 3 or features.shape[2] != d_model:
         raise ValueError(
-            f"features have shape {tuple(features.shape)}; this layer takes (batch, tokens, {embed_dim}). "
+            f"features have shape {tuple(features.shape)}; this layer takes (batch, tokens, {d_model}). "
             "Add a batch axis to a single text with features[None]."
         )
     batch, tokens, _ = features.shape

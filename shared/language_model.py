@@ -8,19 +8,19 @@ from shared.model import TokenFeatures, TransformerBlock, causal_mask
 class LanguageModel(nn.Module):
     """Scores of the next word at every place; without the causal mask the answer can be read off the input."""
 
-    def __init__(self, known_words, causal=True, dim=64, num_heads=4, num_blocks=2):
+    def __init__(self, known_words, causal=True, d_model=64, num_heads=4, num_blocks=2):
         super().__init__()
         self.causal = causal
-        self.features = TokenFeatures(known_words, dim, dropout=0.0, std=0.5)
+        self.features = TokenFeatures(known_words, d_model, dropout=0.0, std=0.5)
         self.blocks = nn.ModuleList(
-            TransformerBlock(dim, num_heads, 2 * dim, dropout=0.0, norm_first=True) for _ in range(num_blocks)
+            TransformerBlock(d_model, num_heads, 2 * d_model, dropout=0.0, norm_first=True) for _ in range(num_blocks)
         )
-        self.norm = nn.LayerNorm(dim)
-        self.output = nn.Linear(dim, known_words)
+        self.norm = nn.LayerNorm(d_model)
+        self.output = nn.Linear(d_model, known_words)
 
     def forward(self, ids):
         attention_mask = causal_mask(ids.shape[1], ids.device) if self.causal else None
-        features = self.features(ids)  # (batch, tokens, dim)
+        features = self.features(ids)  # (batch, tokens, d_model)
         for block in self.blocks:
-            features, _ = block(features, attention_mask=attention_mask)  # (batch, tokens, dim)
+            features, _ = block(features, attention_mask=attention_mask)  # (batch, tokens, d_model)
         return self.output(self.norm(features))  # (batch, tokens, known_words)

@@ -1,6 +1,6 @@
 """Attention layers and the classifiers built on them: tensors in, logits out.
 
-Dimensions: batch, tokens (n), dim (d, features of a token), key_dim (k), value_dim (d_v). Every classifier takes
+Dimensions: batch, tokens (n), d_model (d, features of a token), d_k (k), d_v (d_v). Every classifier takes
 `ids` (batch, tokens) and `mask` (batch, tokens; True for a real token), and returns `logits` (batch,) and `weights`
 (batch, tokens): how much each token had to say, summing to 1.
 """
@@ -15,14 +15,14 @@ from shared.inputs import check_ids, check_inputs, check_mask
 MAX_TOKENS = 1024
 
 
-def sinusoidal_positions(num_tokens: int, dim: int, base: float = 1000.0) -> Tensor:
-    """Positions as sines and cosines of growing wavelength, (num_tokens, dim).
+def sinusoidal_positions(num_tokens: int, d_model: int, base: float = 1000.0) -> Tensor:
+    """Positions as sines and cosines of growing wavelength, (num_tokens, d_model).
 
-    Even columns hold sines and odd ones cosines of position / base^(2 floor(i / 2) / dim).
+    Even columns hold sines and odd ones cosines of position / base^(2 floor(i / 2) / d_model).
     Source: Vaswani et al. 2017, section 3.5, which uses base 10,000.
     """
-    column = torch.arange(dim)
-    angle = torch.arange(num_tokens)[:, None] / base ** (2 * (column // 2) / dim)  # (num_tokens, dim)
+    column = torch.arange(d_model)
+    angle = torch.arange(num_tokens)[:, None] / base ** (2 * (column // 2) / d_model)  # (num_tokens, d_model)
     return torch.where(column % 2 == 0, angle.sin(), angle.cos())
 
 
@@ -60,7 +60,7 @@ def softmax_of_biased(scores: Tensor, mask: Tensor) -> Tensor:
 
 
 class TokenFeatures(nn.Module):
-    """Word embedding plus sinusoidal position, then dropout: ids (batch, tokens) to (batch, tokens, dim).
+    """Word embedding plus sinusoidal position, then dropout: ids (batch, tokens) to (batch, tokens, d_model).
 
     Args:
         positions: False leaves the positions out.
@@ -74,37 +74,37 @@ class TokenFeatures(nn.Module):
     positions: Tensor
 
     def __init__(
-        self, vocabulary_size: int, dim: int = 16, dropout: float = 0.3, positions: bool = True, std: float = 0.1
+        self, vocabulary_size: int, d_model: int = 16, dropout: float = 0.3, positions: bool = True, std: float = 0.1
     ):
         super().__init__()
-        self.embedding = nn.Embedding(vocabulary_size, dim)
+        self.embedding = nn.Embedding(vocabulary_size, d_model)
         nn.init.normal_(self.embedding.weight, std=std)
-        table = sinusoidal_positions(MAX_TOKENS, dim) if positions else torch.zeros(MAX_TOKENS, dim)
+        table = sinusoidal_positions(MAX_TOKENS, d_model) if positions else torch.zeros(MAX_TOKENS, d_model)
         self.register_buffer("positions", table, persistent=False)
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, ids: Tensor) -> Tensor:
         check_ids(ids, self.embedding.num_embeddings, MAX_TOKENS)
-        return self.dropout(self.embedding(ids) + self.positions[: ids.shape[1]])  # (batch, tokens, dim)
+        return self.dropout(self.embedding(ids) + self.positions[: ids.shape[1]])  # (batch, tokens, d_model)
 
 
 def weighted_sum(weights: Tensor, features: Tensor) -> Tensor:
-    """Weights (batch, tokens) times features (batch, tokens, dim), summed over the tokens: (batch, dim)."""
-    return (weights.unsqueeze(1) @ features).squeeze(1)  # (batch, 1, tokens) @ (batch, tokens, dim)
+    """Weights (batch, tokens) times features (batch, tokens, d_model), summed over the tokens: (batch, d_model)."""
+    return (weights.unsqueeze(1) @ features).squeeze(1)  # (batch, 1, tokens) @ (batch, tokens, d_model)
 
 
 class MeanPooling(nn.Module):
     """The baseline: every token counts the same (lab 1)."""
 
-    def __init__(self, vocabulary_size: int, dim: int = 16, **features):
+    def __init__(self, vocabulary_size: int, d_model: int = 16, **features):
         super().__init__()
-        self.features = TokenFeatures(vocabulary_size, dim, **features)
-        self.output = nn.Linear(dim, 1)
+        self.features = TokenFeatures(vocabulary_size, d_model, **features)
+        self.output = nn.Linear(d_model, 1)
 
     def forward(self, ids: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-        features = self.features(ids)  # (batch, tokens, dim)
+        features = self.features(ids)  # (batch, tokens, d_model)
         weights = mask.to(features) / mask.sum(dim=1, keepdim=True).clamp(min=1)  # (batch, tokens)
-        pooled = weighted_sum(weights, features)  # (batch, dim)
+        pooled = weighted_sum(weights, features)  # (batch, d_model)
         return self.output(pooled).squeeze(1), weights
 
 
@@ -114,53 +114,53 @@ class AttentionPooling(nn.Module):
     Source: additive attention with one fixed query, Bahdanau et al. 2015, section 3.1, made linear.
     """
 
-    def __init__(self, vocabulary_size: int, dim: int = 16, **features):
+    def __init__(self, vocabulary_size: int, d_model: int = 16, **features):
         super().__init__()
-        self.features = TokenFeatures(vocabulary_size, dim, **features)
-        self.score = nn.Linear(dim, 1)
-        self.output = nn.Linear(dim, 1)
+        self.features = TokenFeatures(vocabulary_size, d_model, **features)
+        self.score = nn.Linear(d_model, 1)
+        self.output = nn.Linear(d_model, 1)
 
     def forward(self, ids: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-        features = self.features(ids)  # (batch, tokens, dim)
+        features = self.features(ids)  # (batch, tokens, d_model)
         scores = self.score(features).squeeze(2)  # (batch, tokens)
         weights = masked_softmax(scores, mask)  # (batch, tokens)
-        pooled = weighted_sum(weights, features)  # (batch, dim)
+        pooled = weighted_sum(weights, features)  # (batch, d_model)
         return self.output(pooled).squeeze(1), weights
 
 
 class KeyPooling(nn.Module):
     """Attention pooling whose score is a key times one learned query (lab 2)."""
 
-    def __init__(self, vocabulary_size: int, dim: int = 16, key_dim: int = 16, bias: bool = True, **features):
+    def __init__(self, vocabulary_size: int, d_model: int = 16, d_k: int = 16, bias: bool = True, **features):
         super().__init__()
-        self.features = TokenFeatures(vocabulary_size, dim, **features)
-        self.W_key = nn.Linear(dim, key_dim, bias=bias)
-        self.query = nn.Linear(key_dim, 1, bias=bias)
-        self.output = nn.Linear(dim, 1)
+        self.features = TokenFeatures(vocabulary_size, d_model, **features)
+        self.W_key = nn.Linear(d_model, d_k, bias=bias)
+        self.query = nn.Linear(d_k, 1, bias=bias)
+        self.output = nn.Linear(d_model, 1)
 
     def forward(self, ids: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-        features = self.features(ids)  # (batch, tokens, dim)
-        keys = self.W_key(features)  # (batch, tokens, key_dim)
+        features = self.features(ids)  # (batch, tokens, d_model)
+        keys = self.W_key(features)  # (batch, tokens, d_k)
         scores = self.query(keys).squeeze(2)  # (batch, tokens)
         weights = masked_softmax(scores, mask)  # (batch, tokens)
-        pooled = weighted_sum(weights, features)  # (batch, dim)
+        pooled = weighted_sum(weights, features)  # (batch, d_model)
         return self.output(pooled).squeeze(1), weights
 
 
 class SelfAttention(nn.Module):
-    """Every token asks, every token answers: features (batch, tokens, dim) to (batch, tokens, value_dim).
+    """Every token asks, every token answers: features (batch, tokens, d_model) to (batch, tokens, d_v).
 
     Args:
-        value_dim: None leaves the values out; the layer then brings back the features themselves (lab 3).
+        d_v: None leaves the values out; the layer then brings back the features themselves (lab 3).
 
     Source: Vaswani et al. 2017, section 3.2.1.
     """
 
-    def __init__(self, dim: int, key_dim: int, value_dim: int | None = None, bias: bool = False):
+    def __init__(self, d_model: int, d_k: int, d_v: int | None = None, bias: bool = False):
         super().__init__()
-        self.W_query = nn.Linear(dim, key_dim, bias=bias)
-        self.W_key = nn.Linear(dim, key_dim, bias=bias)
-        self.W_value = nn.Identity() if value_dim is None else nn.Linear(dim, value_dim, bias=bias)
+        self.W_query = nn.Linear(d_model, d_k, bias=bias)
+        self.W_key = nn.Linear(d_model, d_k, bias=bias)
+        self.W_value = nn.Identity() if d_v is None else nn.Linear(d_model, d_v, bias=bias)
 
     def attend(self, features: Tensor, mask: Tensor | None = None) -> Tensor:
         """The weights, (batch, tokens, tokens): row i says where token i looks.
@@ -170,8 +170,8 @@ class SelfAttention(nn.Module):
         """
         # Most of the time goes into passes over the n x n scores. So the queries are divided, not the scores; the bias
         # of the mask is added by the product itself; and keys that lie transposed in memory make that product faster.
-        keys = self.W_key(features).transpose(1, 2).contiguous()  # (batch, key_dim, tokens)
-        queries = self.W_query(features) / math.sqrt(keys.shape[1])  # (batch, tokens, key_dim)
+        keys = self.W_key(features).transpose(1, 2).contiguous()  # (batch, d_k, tokens)
+        queries = self.W_query(features) / math.sqrt(keys.shape[1])  # (batch, tokens, d_k)
         if mask is None:
             return (queries @ keys).softmax(dim=2)  # (batch, tokens, tokens)
         check_mask(mask, features.shape[:2])
@@ -183,7 +183,7 @@ class SelfAttention(nn.Module):
 
     def forward(self, features: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
         weights = self.attend(features, mask)  # (batch, tokens, tokens)
-        values = self.W_value(features)  # (batch, tokens, value_dim)
+        values = self.W_value(features)  # (batch, tokens, d_v)
         return weights @ values, weights
 
 
@@ -197,22 +197,22 @@ class SelfAttentionClassifier(nn.Module):
     def __init__(
         self,
         vocabulary_size: int,
-        dim: int = 16,
-        key_dim: int = 8,
-        value_dim: int | None = 16,
+        d_model: int = 16,
+        d_k: int = 8,
+        d_v: int | None = 16,
         **features,
     ):
         super().__init__()
-        self.features = TokenFeatures(vocabulary_size, dim, **features)
-        self.attention = SelfAttention(dim, key_dim, value_dim)
-        self.output = nn.Linear(value_dim or dim, 1)
+        self.features = TokenFeatures(vocabulary_size, d_model, **features)
+        self.attention = SelfAttention(d_model, d_k, d_v)
+        self.output = nn.Linear(d_v or d_model, 1)
 
     def forward(self, ids: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-        features = self.features(ids)  # (batch, tokens, dim)
+        features = self.features(ids)  # (batch, tokens, d_model)
         rows = self.attention.attend(features, mask)  # (batch, tokens, tokens)
         rows_that_count = mask.to(features) / mask.sum(dim=1, keepdim=True).clamp(min=1)  # (batch, tokens), adding to 1
         weights = weighted_sum(rows_that_count, rows)  # (batch, tokens)
-        pooled = self.attention.W_value(weighted_sum(weights, features))  # (batch, value_dim)
+        pooled = self.attention.W_value(weighted_sum(weights, features))  # (batch, d_v)
         return self.output(pooled).squeeze(1), weights
 
 
@@ -228,29 +228,29 @@ class MarkedSelfAttentionClassifier(nn.Module):
         self,
         vocabulary_size: int,
         mark_id: int,
-        dim: int = 16,
-        key_dim: int = 8,
-        value_dim: int = 16,
+        d_model: int = 16,
+        d_k: int = 8,
+        d_v: int = 16,
         constant_query: bool = False,
         **features,
     ):
         super().__init__()
         self.mark_id = mark_id
-        self.features = TokenFeatures(vocabulary_size, dim, **features)
-        self.attention = SelfAttention(dim, key_dim, value_dim)
-        self.constant_query = nn.Parameter(torch.randn(key_dim)) if constant_query else None
-        self.output = nn.Linear(value_dim, 1)
+        self.features = TokenFeatures(vocabulary_size, d_model, **features)
+        self.attention = SelfAttention(d_model, d_k, d_v)
+        self.constant_query = nn.Parameter(torch.randn(d_k)) if constant_query else None
+        self.output = nn.Linear(d_v, 1)
 
     def forward(self, ids: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-        features = self.features(ids)  # (batch, tokens, dim)
-        marked = weighted_sum((ids == self.mark_id).to(features), features)  # (batch, dim), the mark's features
-        queries = self.attention.W_query(marked)  # (batch, key_dim)
+        features = self.features(ids)  # (batch, tokens, d_model)
+        marked = weighted_sum((ids == self.mark_id).to(features), features)  # (batch, d_model), the mark's features
+        queries = self.attention.W_query(marked)  # (batch, d_k)
         if self.constant_query is not None:
             queries = self.constant_query.expand(len(ids), -1)
-        keys = self.attention.W_key(features)  # (batch, tokens, key_dim)
+        keys = self.attention.W_key(features)  # (batch, tokens, d_k)
         scores = (keys @ queries.unsqueeze(2)).squeeze(2) / math.sqrt(keys.shape[2])  # (batch, tokens)
         weights = masked_softmax(scores, mask)  # (batch, tokens)
-        pooled = weighted_sum(weights, self.attention.W_value(features))  # (batch, value_dim)
+        pooled = weighted_sum(weights, self.attention.W_value(features))  # (batch, d_v)
         return self.output(pooled).squeeze(1), weights
 
 
@@ -265,22 +265,22 @@ def causal_mask(num_tokens: int, device: torch.device | str | None = None) -> Te
 class MultiHeadSelfAttention(nn.Module):
     """Several attentions side by side, each on its own slice of the features (Vaswani et al. 2017, section 3.2.2).
 
-    Each of the `num_heads` heads has head_dim = embed_dim / num_heads features of every token to compare.
+    Each of the `num_heads` heads has head_dim = d_model / num_heads features of every token to compare.
     """
 
-    def __init__(self, embed_dim, num_heads):
+    def __init__(self, d_model, num_heads):
         super().__init__()
-        if num_heads < 1 or embed_dim % num_heads:
-            fitting = [heads for heads in range(1, embed_dim + 1) if embed_dim % heads == 0]
+        if num_heads < 1 or d_model % num_heads:
+            fitting = [heads for heads in range(1, d_model + 1) if d_model % heads == 0]
             raise ValueError(
-                f"{embed_dim} features cannot be shared by {num_heads} heads in equal parts. "
-                f"Choose num_heads among {fitting}, or another embed_dim."
+                f"{d_model} features cannot be shared by {num_heads} heads in equal parts. "
+                f"Choose num_heads among {fitting}, or another d_model."
             )
-        self.num_heads, self.head_dim = num_heads, embed_dim // num_heads
-        self.W_query = nn.Linear(embed_dim, embed_dim)
-        self.W_key = nn.Linear(embed_dim, embed_dim)
-        self.W_value = nn.Linear(embed_dim, embed_dim)
-        self.W_output = nn.Linear(embed_dim, embed_dim)
+        self.num_heads, self.head_dim = num_heads, d_model // num_heads
+        self.W_query = nn.Linear(d_model, d_model)
+        self.W_key = nn.Linear(d_model, d_model)
+        self.W_value = nn.Linear(d_model, d_model)
+        self.W_output = nn.Linear(d_model, d_model)
 
     def split(self, projected):
         """Cut the features of each token into heads, (batch, num_heads, tokens, head_dim)."""
@@ -288,10 +288,10 @@ class MultiHeadSelfAttention(nn.Module):
         return cut.transpose(1, 2)  # (batch, num_heads, tokens, head_dim)
 
     def forward(self, features, mask=None, attention_mask=None):
-        """The output (batch, tokens, embed_dim) and the weights (batch, num_heads, tokens, tokens).
+        """The output (batch, tokens, d_model) and the weights (batch, num_heads, tokens, tokens).
 
         Args:
-            features: (batch, tokens, embed_dim).
+            features: (batch, tokens, d_model).
             mask: (batch, tokens) bool, True for a real token; a padded token is looked at by nobody.
             attention_mask: (tokens, tokens) bool, or one for each text, (batch, tokens, tokens); True where the token
                 of the row may look at the token of the column.
@@ -309,14 +309,14 @@ class MultiHeadSelfAttention(nn.Module):
             may_look = attention_mask[..., None, :, :]  # the same for all heads
             allowed = may_look if mask is None else may_look & allowed  # (batch, 1, tokens, tokens)
         weights = masked_softmax(scores, allowed)  # (batch, num_heads, tokens, tokens)
-        joined = (weights @ values).transpose(1, 2).flatten(2)  # (batch, tokens, embed_dim)
+        joined = (weights @ values).transpose(1, 2).flatten(2)  # (batch, tokens, d_model)
         return self.W_output(joined), weights
 
 
 class TransformerBlock(nn.Module):
     """Attention lets tokens exchange, a feed-forward layer lets each one think; both only add to the features (lab 9).
 
-    Features (batch, tokens, embed_dim) come out in the same shape, with the weights of the heads. Equal to
+    Features (batch, tokens, d_model) come out in the same shape, with the weights of the heads. Equal to
     `nn.TransformerEncoderLayer` with equal weights, except that no dropout falls on the attention weights.
 
     Args:
@@ -326,14 +326,14 @@ class TransformerBlock(nn.Module):
     Source: Vaswani et al. 2017, section 3.1; norm_first: Xiong et al. 2020.
     """
 
-    def __init__(self, embed_dim: int, num_heads: int, hidden_dim: int, dropout: float = 0.1, norm_first: bool = False):
+    def __init__(self, d_model: int, num_heads: int, hidden_dim: int, dropout: float = 0.1, norm_first: bool = False):
         super().__init__()
-        self.attention = MultiHeadSelfAttention(embed_dim, num_heads)
-        self.attention_norm = nn.LayerNorm(embed_dim)
+        self.attention = MultiHeadSelfAttention(d_model, num_heads)
+        self.attention_norm = nn.LayerNorm(d_model)
         self.feed_forward = nn.Sequential(
-            nn.Linear(embed_dim, hidden_dim), nn.ReLU(), nn.Dropout(dropout), nn.Linear(hidden_dim, embed_dim)
+            nn.Linear(d_model, hidden_dim), nn.ReLU(), nn.Dropout(dropout), nn.Linear(hidden_dim, d_model)
         )
-        self.feed_forward_norm = nn.LayerNorm(embed_dim)
+        self.feed_forward_norm = nn.LayerNorm(d_model)
         self.dropout = nn.Dropout(dropout)
         self.norm_first = norm_first
 
@@ -342,12 +342,12 @@ class TransformerBlock(nn.Module):
     ) -> tuple[Tensor, Tensor]:
         if self.norm_first:
             attended, weights = self.attention(self.attention_norm(features), mask, attention_mask)
-            features = features + self.dropout(attended)  # (batch, tokens, embed_dim)
-            thought = self.feed_forward(self.feed_forward_norm(features))  # (batch, tokens, embed_dim)
+            features = features + self.dropout(attended)  # (batch, tokens, d_model)
+            thought = self.feed_forward(self.feed_forward_norm(features))  # (batch, tokens, d_model)
             return features + self.dropout(thought), weights
         attended, weights = self.attention(features, mask, attention_mask)
-        features = self.attention_norm(features + self.dropout(attended))  # (batch, tokens, embed_dim)
-        thought = self.feed_forward(features)  # (batch, tokens, embed_dim)
+        features = self.attention_norm(features + self.dropout(attended))  # (batch, tokens, d_model)
+        thought = self.feed_forward(features)  # (batch, tokens, d_model)
         return self.feed_forward_norm(features + self.dropout(thought)), weights
 
 
@@ -360,25 +360,25 @@ class EncoderClassifier(nn.Module):
     def __init__(
         self,
         vocabulary_size: int,
-        dim: int = 16,
+        d_model: int = 16,
         num_heads: int = 4,
         hidden_dim: int = 32,
         num_blocks: int = 1,
         **features,
     ):
         super().__init__()
-        self.features = TokenFeatures(vocabulary_size, dim, **features)
+        self.features = TokenFeatures(vocabulary_size, d_model, **features)
         self.blocks = nn.ModuleList(
-            TransformerBlock(dim, num_heads, hidden_dim, norm_first=True) for _ in range(num_blocks)
+            TransformerBlock(d_model, num_heads, hidden_dim, norm_first=True) for _ in range(num_blocks)
         )
-        self.score = nn.Linear(dim, 1)
-        self.output = nn.Linear(dim, 1)
+        self.score = nn.Linear(d_model, 1)
+        self.output = nn.Linear(d_model, 1)
 
     def forward(self, ids: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-        features = self.features(ids)  # (batch, tokens, dim)
+        features = self.features(ids)  # (batch, tokens, d_model)
         for block in self.blocks:
-            features, _ = block(features, mask)  # (batch, tokens, dim)
+            features, _ = block(features, mask)  # (batch, tokens, d_model)
         scores = self.score(features).squeeze(2)  # (batch, tokens)
         weights = masked_softmax(scores, mask)  # (batch, tokens)
-        pooled = weighted_sum(weights, features)  # (batch, dim)
+        pooled = weighted_sum(weights, features)  # (batch, d_model)
         return self.output(pooled).squeeze(1), weights

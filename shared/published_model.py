@@ -33,37 +33,37 @@ OUR_NAMES = {  # theirs: ours; in this order, for the last two are parts of earl
 
 
 class EncoderLayer(nn.Module):
-    """The block of BERT (Devlin et al. 2019): a norm after each sum, and GELU; features (batch, pieces, dim)."""
+    """The block of BERT (Devlin et al. 2019): a norm after each sum, and GELU; features (batch, pieces, d_model)."""
 
-    def __init__(self, dim: int, num_heads: int, hidden_dim: int, eps: float):
+    def __init__(self, d_model: int, num_heads: int, hidden_dim: int, eps: float):
         super().__init__()
-        self.attention = MultiHeadSelfAttention(dim, num_heads)
-        self.attention_norm = nn.LayerNorm(dim, eps)
-        self.feed_forward = nn.Sequential(nn.Linear(dim, hidden_dim), nn.GELU(), nn.Linear(hidden_dim, dim))
-        self.feed_forward_norm = nn.LayerNorm(dim, eps)
+        self.attention = MultiHeadSelfAttention(d_model, num_heads)
+        self.attention_norm = nn.LayerNorm(d_model, eps)
+        self.feed_forward = nn.Sequential(nn.Linear(d_model, hidden_dim), nn.GELU(), nn.Linear(hidden_dim, d_model))
+        self.feed_forward_norm = nn.LayerNorm(d_model, eps)
 
     def forward(self, features: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
         attended, weights = self.attention(features, mask)
-        features = self.attention_norm(features + attended)  # (batch, pieces, dim)
+        features = self.attention_norm(features + attended)  # (batch, pieces, d_model)
         return self.feed_forward_norm(features + self.feed_forward(features)), weights
 
 
 class Encoder(nn.Module):
-    """Ids (batch, pieces) to features (batch, pieces, dim) and maps (batch, layers, heads, pieces, pieces)."""
+    """Ids (batch, pieces) to features (batch, pieces, d_model) and maps (batch, layers, heads, pieces, pieces)."""
 
     def __init__(self, config: dict):
         super().__init__()
-        dim, eps = config["hidden_size"], config["layer_norm_eps"]
-        self.words = nn.Embedding(config["vocab_size"], dim)
-        self.positions = nn.Embedding(config["max_position_embeddings"], dim)
-        self.segments = nn.Embedding(config["type_vocab_size"], dim)  # first or second text; we give one
-        self.norm = nn.LayerNorm(dim, eps)
-        sizes = dim, config["num_attention_heads"], config["intermediate_size"], eps
+        d_model, eps = config["hidden_size"], config["layer_norm_eps"]
+        self.words = nn.Embedding(config["vocab_size"], d_model)
+        self.positions = nn.Embedding(config["max_position_embeddings"], d_model)
+        self.segments = nn.Embedding(config["type_vocab_size"], d_model)  # first or second text; we give one
+        self.norm = nn.LayerNorm(d_model, eps)
+        sizes = d_model, config["num_attention_heads"], config["intermediate_size"], eps
         self.layers = nn.ModuleList(EncoderLayer(*sizes) for _ in range(config["num_hidden_layers"]))
 
     def embed(self, ids: Tensor) -> Tensor:
-        places = self.positions.weight[: ids.shape[1]]  # (pieces, dim)
-        return self.norm(self.words(ids) + places + self.segments.weight[0])  # (batch, pieces, dim)
+        places = self.positions.weight[: ids.shape[1]]  # (pieces, d_model)
+        return self.norm(self.words(ids) + places + self.segments.weight[0])  # (batch, pieces, d_model)
 
     def forward(self, ids: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
         features, maps = self.embed(ids), []
@@ -92,12 +92,12 @@ class Published:
         return encoding
 
     def read(self, text: str) -> tuple[Tensor, Tensor]:
-        """The features (pieces, dim) and the maps (layers, heads, pieces, pieces) of one text."""
+        """The features (pieces, d_model) and the maps (layers, heads, pieces, pieces) of one text."""
         features, maps = self.model(torch.tensor([self.encode(text).ids]))
         return features[0], maps[0]
 
     def features_of(self, ids: Tensor) -> Tensor:
-        """The features (texts, pieces, dim) of texts with equally many pieces, (texts, pieces), without their maps."""
+        """The features (texts, pieces, d_model) of texts with equally many pieces, (texts, pieces), without their maps."""
         features = self.model.embed(ids)
         for layer in self.model.layers:
             features, _ = layer(features)
@@ -127,7 +127,7 @@ class Published:
     def frozen_features(self, texts: list[str]) -> tuple[np.ndarray, np.ndarray]:
         """Features of all pieces of all texts, one text below the other, and how many pieces come before each text.
 
-        Returns (1 + pieces, dim) in half precision, row 0 zeros for padding, and (texts + 1,).
+        Returns (1 + pieces, d_model) in half precision, row 0 zeros for padding, and (texts + 1,).
         """
         ids = [self.encode(text).ids for text in texts]
         offsets = np.cumsum([0] + [len(row) - 2 for row in ids])  # without the two marks
@@ -135,7 +135,7 @@ class Published:
         by_length = sorted(range(len(texts)), key=lambda row: len(ids[row]))
         for length, rows in itertools.groupby(by_length, key=lambda row: len(ids[row])):  # so no position is padding
             for batch in torch.tensor(list(rows)).split(1 + PIECES_AT_ONCE // length):
-                found = self.features_of(torch.tensor([ids[row] for row in batch]))  # (texts, pieces, dim)
+                found = self.features_of(torch.tensor([ids[row] for row in batch]))  # (texts, pieces, d_model)
                 for row, pieces in zip(batch, found, strict=True):
                     features[1 + offsets[row] : 1 + offsets[row + 1]] = pieces[1:-1].half().numpy()
         return features, offsets

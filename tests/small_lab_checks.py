@@ -20,9 +20,9 @@ double = Check(
 
 
 class Twice(nn.Module):
-    def __init__(self, dim):
+    def __init__(self, d_model):
         super().__init__()
-        self.project = nn.Linear(dim, dim)
+        self.project = nn.Linear(d_model, d_model)
 
     def forward(self, x):
         return 2 * self.project(x)
@@ -37,7 +37,7 @@ twice = Check(
     reference=lambda x, project: project(x) + project(x),
     solution=Twice,
     parts=("project",),
-    cases=[Case({"x": draw(4, 3)}, {"dim": 3})],
+    cases=[Case({"x": draw(4, 3)}, {"d_model": 3})],
     mistakes=[not_doubled],
     section="Small, “A layer”",
 )

@@ -48,38 +48,38 @@
 
   const EMBEDDING = "features.embedding.weight";
 
-  const tables = new Map();                                  // dim -> positions (places, dim), made when first needed
-  function positionsOf(dim) {
-    if (!tables.has(dim)) {
-      const table = new Float64Array((2 * MOST_WORDS + 2) * dim);
+  const tables = new Map();                                  // d_model -> positions (places, d_model), made when first needed
+  function positionsOf(d_model) {
+    if (!tables.has(d_model)) {
+      const table = new Float64Array((2 * MOST_WORDS + 2) * d_model);
       for (let n = 0; n < table.length; n++) {
-        const t = Math.floor(n / dim), i = n % dim;
+        const t = Math.floor(n / d_model), i = n % d_model;
         // Rounded to float32 where PyTorch rounds, so that a sine of a large angle agrees to the sixth decimal.
-        const angle = Math.fround(t / Math.fround(1000 ** (2 * Math.floor(i / 2) / dim)));
+        const angle = Math.fround(t / Math.fround(1000 ** (2 * Math.floor(i / 2) / d_model)));
         table[n] = i % 2 ? Math.cos(angle) : Math.sin(angle);
       }
-      tables.set(dim, table);
+      tables.set(d_model, table);
     }
-    return tables.get(dim);
+    return tables.get(d_model);
   }
 
   // Matrices are flat arrays, row after row, as in the file.
-  function featuresOf(model, ids) {                          // (tokens, dim)
-    const { dim, [EMBEDDING]: embedding, [`${EMBEDDING}.step`]: [step] } = model;
-    const features = positionsOf(dim).slice(0, ids.length * dim);
+  function featuresOf(model, ids) {                          // (tokens, d_model)
+    const { d_model, [EMBEDDING]: embedding, [`${EMBEDDING}.step`]: [step] } = model;
+    const features = positionsOf(d_model).slice(0, ids.length * d_model);
     for (let t = 0, n = 0; t < ids.length; t++) {
-      for (let i = 0; i < dim; i++, n++) features[n] += embedding[ids[t] * dim + i] * step;
+      for (let i = 0; i < d_model; i++, n++) features[n] += embedding[ids[t] * d_model + i] * step;
     }
     return features;
   }
 
-  // Every row of x (rows, dim) times a weight (out, dim) as nn.Linear keeps it: (rows, out).
-  function linear(x, weight, dim, bias) {
-    const rows = x.length / dim, out = weight.length / dim, result = new Float64Array(rows * out);
+  // Every row of x (rows, d_model) times a weight (out, d_model) as nn.Linear keeps it: (rows, out).
+  function linear(x, weight, d_model, bias) {
+    const rows = x.length / d_model, out = weight.length / d_model, result = new Float64Array(rows * out);
     for (let t = 0; t < rows; t++) {
       for (let o = 0; o < out; o++) {
         let sum = bias ? bias[o] : 0;
-        for (let i = 0; i < dim; i++) sum += x[t * dim + i] * weight[o * dim + i];
+        for (let i = 0; i < d_model; i++) sum += x[t * d_model + i] * weight[o * d_model + i];
         result[t * out + o] = sum;
       }
     }
@@ -96,9 +96,9 @@
 
   // Where the tokens from `first` to before `end` look: their rows of softmax(Q K^T / sqrt(k)), averaged.
   function lookFrom(model, features, first, end) {
-    const { dim } = model, tokens = features.length / dim, count = end - first;
-    const queries = linear(features.subarray(first * dim, end * dim), model["attention.W_query.weight"], dim);
-    const keys = linear(features, model["attention.W_key.weight"], dim);
+    const { d_model } = model, tokens = features.length / d_model, count = end - first;
+    const queries = linear(features.subarray(first * d_model, end * d_model), model["attention.W_query.weight"], d_model);
+    const keys = linear(features, model["attention.W_key.weight"], d_model);
     const width = queries.length / count, row = new Float64Array(tokens), mean = new Float64Array(tokens);
     for (let q = 0; q < count; q++) {
       for (let t = 0; t < tokens; t++) {
@@ -112,7 +112,7 @@
     return mean;
   }
 
-  const ATTEND = {                                           // features (tokens, dim) to weights (tokens,)
+  const ATTEND = {                                           // features (tokens, d_model) to weights (tokens,)
     "mean pooling": (model, features, tokens) => new Float64Array(tokens).fill(1 / tokens),
     "attention pooling": (model, features) =>
       softmax(linear(features, model["score.weight"], model.dim, model["score.bias"])),
@@ -121,13 +121,13 @@
   };
 
   function run(model, ids, mark) {
-    const features = featuresOf(model, ids), { dim } = model; // (tokens, dim)
+    const features = featuresOf(model, ids), { d_model } = model; // (tokens, d_model)
     const weights = ATTEND[model.name](model, features, ids.length, mark); // (tokens,)
-    let pooled = new Float64Array(dim);
+    let pooled = new Float64Array(d_model);
     for (let t = 0, n = 0; t < ids.length; t++) {
-      for (let i = 0; i < dim; i++, n++) pooled[i] += weights[t] * features[n];
+      for (let i = 0; i < d_model; i++, n++) pooled[i] += weights[t] * features[n];
     }
-    if (model["attention.W_value.weight"]) pooled = linear(pooled, model["attention.W_value.weight"], dim);
+    if (model["attention.W_value.weight"]) pooled = linear(pooled, model["attention.W_value.weight"], d_model);
     const [logit] = linear(pooled, model["output.weight"], pooled.length, model["output.bias"]);
     return { logit, positive: 1 / (1 + Math.exp(-logit)), weights };
   }

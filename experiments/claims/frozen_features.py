@@ -29,17 +29,17 @@ ROWS = [  # task, classifier, training reviews, what the reviews are read by
 class FrozenFeatures(nn.Module):
     """A linear map of frozen features, a row of `table` for each id, and learned vectors for `<SEP>` and `<MARK>`."""
 
-    def __init__(self, table: torch.Tensor, dim: int = 16, dropout: float = 0.3):
+    def __init__(self, table: torch.Tensor, d_model: int = 16, dropout: float = 0.3):
         super().__init__()
         self.register_buffer("table", table, persistent=False)
-        self.narrow, self.marks = nn.Linear(table.shape[1], dim), nn.Embedding(2, dim)
+        self.narrow, self.marks = nn.Linear(table.shape[1], d_model), nn.Embedding(2, d_model)
         nn.init.normal_(self.marks.weight, std=0.1)
-        self.register_buffer("positions", model.sinusoidal_positions(1024, dim), persistent=False)
+        self.register_buffer("positions", model.sinusoidal_positions(1024, d_model), persistent=False)
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, ids):
         mark = ids - len(self.table)  # (batch, tokens), 0 and 1 for <SEP> and <MARK>
-        features = self.narrow(self.table[ids.clamp(max=len(self.table) - 1)].float())  # (batch, tokens, dim)
+        features = self.narrow(self.table[ids.clamp(max=len(self.table) - 1)].float())  # (batch, tokens, d_model)
         features = torch.where(mark[:, :, None] < 0, features, self.marks(mark.clamp(min=0)))
         return self.dropout(features + self.positions[: ids.shape[1]])
 

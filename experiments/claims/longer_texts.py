@@ -28,7 +28,7 @@ VARIANTS = {
     "as in the lab": (WAYS, 5, {}),
     "rate .002": (POSITIONED, 3, {"rate": 0.002}),
     "rate .01": (POSITIONED, 3, {"rate": 0.01}),
-    "32 keys": (POSITIONED, 3, {"key_dim": 32}),
+    "32 keys": (POSITIONED, 3, {"d_k": 32}),
     "3 epochs": (POSITIONED, 3, {"epochs": 3}),
     "base 100": (["rotary"], 3, {"base": 100}),
     "base 1000": (["rotary"], 3, {"base": 1000}),
@@ -58,13 +58,13 @@ def second_later(gap: int):
 
 
 def rotate(vectors: Tensor, positions: Tensor, base: float = 10_000) -> Tensor:
-    """Turn each pair of neighbours in vectors (..., dim) by position times frequency (Su et al. 2021)."""
-    dim = vectors.shape[-1]
-    frequencies = base ** (-torch.arange(0, dim, 2).to(vectors) / dim)  # (dim / 2,)
-    angles = positions[..., None] * frequencies  # (..., dim / 2)
-    x, y = vectors[..., 0::2], vectors[..., 1::2]  # (..., dim / 2)
+    """Turn each pair of neighbours in vectors (..., d_model) by position times frequency (Su et al. 2021)."""
+    d_model = vectors.shape[-1]
+    frequencies = base ** (-torch.arange(0, d_model, 2).to(vectors) / d_model)  # (d_model / 2,)
+    angles = positions[..., None] * frequencies  # (..., d_model / 2)
+    x, y = vectors[..., 0::2], vectors[..., 1::2]  # (..., d_model / 2)
     turned = torch.stack([x * angles.cos() - y * angles.sin(), x * angles.sin() + y * angles.cos()], dim=-1)
-    return turned.flatten(-2)  # (..., dim)
+    return turned.flatten(-2)  # (..., d_model)
 
 
 class Reader(nn.Module):
@@ -73,16 +73,16 @@ class Reader(nn.Module):
     Slopes as in ALiBi (Press et al. 2022), but learned, and one for each side.
     """
 
-    def __init__(self, words, way, mark=3, separator=2, dim=16, key_dim=16, base=10_000, biases=True, slope=None):
+    def __init__(self, words, way, mark=3, separator=2, d_model=16, d_k=16, base=10_000, biases=True, slope=None):
         super().__init__()
         self.way, self.mark, self.separator, self.base, self.positions = way, mark, separator, base, in_order
-        self.embedding = nn.Embedding(words, dim)
+        self.embedding = nn.Embedding(words, d_model)
         nn.init.normal_(self.embedding.weight, std=0.1)
         self.dropout = nn.Dropout(0.3)
-        self.W_query, self.W_key = nn.Linear(dim, key_dim), nn.Linear(dim, key_dim)
-        self.W_value = nn.Linear(dim, dim, bias=False)
-        self.output = nn.Linear(dim, 1)
-        self.table = nn.Parameter(0.1 * torch.randn(1024, dim)) if way == "learned" else None
+        self.W_query, self.W_key = nn.Linear(d_model, d_k), nn.Linear(d_model, d_k)
+        self.W_value = nn.Linear(d_model, d_model, bias=False)
+        self.output = nn.Linear(d_model, 1)
+        self.table = nn.Parameter(0.1 * torch.randn(1024, d_model)) if way == "learned" else None
         slopes = torch.full((2 if way == "two slopes" else 1,), slope or 1 / 16)
         self.slopes = nn.Parameter(slopes, requires_grad=slope is None) if "slope" in way else None
         if not biases:
@@ -92,17 +92,17 @@ class Reader(nn.Module):
     def forward(self, ids: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
         marks = ids == self.mark  # (batch, tokens), True at one token of each text
         positions = self.positions(ids, marks | (ids == self.separator))  # (batch, tokens)
-        features = self.embedding(ids)  # (batch, tokens, dim)
+        features = self.embedding(ids)  # (batch, tokens, d_model)
         if self.way == "sines":
-            arrows = torch.tensor([1.0, 0.0]).to(features).repeat(features.shape[2] // 2)  # (dim,)
+            arrows = torch.tensor([1.0, 0.0]).to(features).repeat(features.shape[2] // 2)  # (d_model,)
             features = features + rotate(arrows, positions, base=1000)
         if self.way == "learned":
             features = features + self.table[positions.long()]
         features = self.dropout(features)
 
         position = (marks * positions).sum(dim=1, keepdim=True)  # (batch, 1), that of the mark
-        query = self.W_query(weighted_sum(marks.to(features), features))  # (batch, key_dim)
-        keys = self.W_key(features)  # (batch, tokens, key_dim)
+        query = self.W_query(weighted_sum(marks.to(features), features))  # (batch, d_k)
+        keys = self.W_key(features)  # (batch, tokens, d_k)
         if self.way == "rotary":
             query, keys = rotate(query, position.squeeze(1), self.base), rotate(keys, positions, self.base)
         scores = (keys @ query.unsqueeze(2)).squeeze(2) / math.sqrt(keys.shape[2])  # (batch, tokens)

@@ -36,7 +36,7 @@ def average_word(net: torch.nn.Module, reviews: data.Reviews) -> list[float]:
     """The logit of a text that says the average word at each of its places: nothing but places speaks there."""
     counts = torch.from_numpy(np.bincount(reviews.train.ids, minlength=len(reviews.vocabulary))).float()
     embedding = net.features.embedding
-    word = (counts / counts.sum()) @ embedding.weight  # (dim,)
+    word = (counts / counts.sum()) @ embedding.weight  # (d_model,)
     trained, embedding.weight.data = embedding.weight.data, word.expand_as(embedding.weight).clone()
     ids = [torch.ones(1, places, dtype=torch.long) for places in PLACES]
     found = [round(net.eval()(each, each.bool())[0].item(), 2) for each in ids]

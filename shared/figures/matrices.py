@@ -116,9 +116,9 @@ def lookup(table: Matrix, ids: Sequence[int], result: Matrix, row: int = 0) -> P
     """Rows of a table picked by their numbers: result = table[ids], with one picked row marked in both.
 
     Args:
-        table: (vocabulary, dim).
+        table: (vocabulary, d_model).
         ids: (tokens,) whole numbers.
-        result: (tokens, dim).
+        result: (tokens, d_model).
         row: the row of `result` that is marked, with its source.
 
     Raises:
@@ -259,22 +259,22 @@ def split_heads(joined: Matrix, num_heads: int) -> Picture:
     Raises:
         ValueError: a number of columns that num_heads does not divide.
     """
-    tokens, dim = joined.values.shape
-    if num_heads < 1 or dim % num_heads:
+    tokens, d_model = joined.values.shape
+    if num_heads < 1 or d_model % num_heads:
         raise ValueError(
-            f"{dim} columns cannot be shared by {num_heads} heads; num_heads must divide the number of columns."
+            f"{d_model} columns cannot be shared by {num_heads} heads; num_heads must divide the number of columns."
         )
-    head_dim = dim // num_heads
+    head_dim = d_model // num_heads
     heads = joined.values.reshape(tokens, num_heads, head_dim).transpose(1, 0, 2)  # (num_heads, tokens, head_dim)
     full = joined.full or float(np.abs(joined.values).max())
-    groups = [joined.columns and joined.columns[start : start + head_dim] for start in range(0, dim, head_dim)]
+    groups = [joined.columns and joined.columns[start : start + head_dim] for start in range(0, d_model, head_dim)]
     parts = [
         Matrix(head, f"head {h}", joined.role, joined.rows, group, full)
         for h, (head, group) in enumerate(zip(heads, groups, strict=True))
     ]
     blocks = [_block(joined, group=head_dim), *(_block(part, sign="→" * (part is parts[0])) for part in parts)]
     note = (
-        f"Every token keeps its row in every head. Of its {dim} columns, head 0 takes the first {head_dim}, "
+        f"Every token keeps its row in every head. Of its {d_model} columns, head 0 takes the first {head_dim}, "
         f"each further head the next {head_dim}."
     )
     return Picture(

@@ -31,7 +31,7 @@ def test_each_pair_is_asked_once_in_an_order_of_its_own(names):
 
 def test_one_layer_of_nine_heads_written_by_hand_answers_everything(names):
     width = 53  # of a head: one feature for each letter, one for the place
-    net = names["AttentionOnly"](1, dim=9 * width, num_heads=9)
+    net = names["AttentionOnly"](1, d_model=9 * width, num_heads=9)
     layer = net.layers[0]
     with torch.no_grad():
         for parameter in net.parameters():

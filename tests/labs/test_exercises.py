@@ -76,18 +76,18 @@ def test_an_exercise_to_build_is_the_lesson_s_own_cell_and_starts_without_the_bo
     assert (
         twice.start
         == '''class Twice(nn.Module):
-    """A linear map, doubled: (batch, dim) to (batch, dim)."""
+    """A linear map, doubled: (batch, d_model) to (batch, d_model)."""
 
-    def __init__(self, dim):
+    def __init__(self, d_model):
         super().__init__()
         raise NotImplementedError  # your turn
 
-    def forward(self, x):  # (batch, dim)
+    def forward(self, x):  # (batch, d_model)
         raise NotImplementedError  # your turn'''
     )
     change(lab, "exercise: twice\n", "exercise: twice\nblank: [forward]\n")
     start = exercises.read(lab)[0].start
-    assert "self.project = nn.Linear(dim, dim)" in start and start.count("your turn") == 1
+    assert "self.project = nn.Linear(d_model, d_model)" in start and start.count("your turn") == 1
 
 
 def test_questions_are_read_with_what_they_ask_and_hints_are_none(lab):
@@ -120,7 +120,7 @@ def test_questions_are_read_with_what_they_ask_and_hints_are_none(lab):
         ("Twice = checks.twice.use(Twice)", "Mine = checks.twice.use(Twice)", "name"),
         ("A map doubled", "```python\n2\n```\n\nA map doubled", "code"),
         ("exercise: twice\n", "exercise: twice\nblank: [backward]\n", "blank"),
-        ("  # (batch, dim)\n        return 2 * self.project(x)", " return 2 * x", "line"),
+        ("  # (batch, d_model)\n        return 2 * self.project(x)", " return 2 * x", "line"),
     ],
 )  # fmt: skip
 def test_a_malformed_exercise_is_refused_by_file_and_line(lab, old, new, word):

@@ -29,7 +29,7 @@ def texts(batch: int, tokens: int, seed: int) -> tuple[torch.Tensor, torch.Tenso
 
 def reader(way: str, seed: int):
     torch.manual_seed(seed)
-    net = LAB["Reader"](20, way, dim=6, key_dim=4).eval().double()
+    net = LAB["Reader"](20, way, d_model=6, d_k=4).eval().double()
     for parameter in net.parameters():
         torch.nn.init.normal_(parameter, std=0.7)
     return net
@@ -37,14 +37,14 @@ def reader(way: str, seed: int):
 
 def attention_by_pytorch(net, ids, mask):
     """The mark's row by PyTorch's function, with the bias as its attention mask."""
-    features = net.embedding(ids)  # (batch, tokens, dim)
+    features = net.embedding(ids)  # (batch, tokens, d_model)
     tokens = torch.arange(ids.shape[1])
     if net.way == "sines":
         features = features + LAB["rotate"](torch.tensor([1.0, 0.0] * 3).to(features), tokens, 1000)
     if net.way == "learned":
         features = features + net.table[tokens]
     place = (ids == MARK).int().argmax(dim=1)  # (batch,)
-    queries = net.W_query(features[torch.arange(len(ids)), place])[:, None]  # (batch, 1, key_dim)
+    queries = net.W_query(features[torch.arange(len(ids)), place])[:, None]  # (batch, 1, d_k)
     keys, values = net.W_key(features), net.W_value(features)
     if net.way == "rotary":
         queries, keys = LAB["rotate"](queries, place[:, None]), LAB["rotate"](keys, tokens)
@@ -77,7 +77,7 @@ def test_the_ways_to_count_say_what_their_names_do():
 @pytest.mark.parametrize("way", longer_texts.WAYS)
 def test_the_reader_of_the_script_is_that_of_the_lab(way):
     (ids, mask), theirs = texts(4, 9, 0), reader(way, 0)
-    ours = longer_texts.Reader(20, way, MARK, SEPARATOR, dim=6, key_dim=4).eval().double()
+    ours = longer_texts.Reader(20, way, MARK, SEPARATOR, d_model=6, d_k=4).eval().double()
     ours.load_state_dict(theirs.state_dict())
     for ways in ((longer_texts.in_order, LAB["in_order"]), (longer_texts.second_later(7), LAB["second_later"](7))):
         ours.positions, theirs.places = ways

@@ -58,16 +58,16 @@ def mean_row(rows, real):
 # --- the layers, for one text -----------------------------------------------------------------------------------
 
 
-def position(place, dim, base=1000.0):
-    angles = [place / base ** (2 * (column // 2) / dim) for column in range(dim)]
+def position(place, d_model, base=1000.0):
+    angles = [place / base ** (2 * (column // 2) / d_model) for column in range(d_model)]
     return [math.cos(angle) if column % 2 else math.sin(angle) for column, angle in enumerate(angles)]
 
 
 def features_by_loops(layer, ids):
     table = layer.embedding.weight.tolist()
-    dim = len(table[0])
+    d_model = len(table[0])
     return [
-        add(table[word], position(place, dim) if layer.positions.any() else [0.0] * dim)
+        add(table[word], position(place, d_model) if layer.positions.any() else [0.0] * d_model)
         for place, word in enumerate(ids)
     ]
 
@@ -133,7 +133,7 @@ CLASSIFIERS = {
         lambda: model.AttentionPooling(VOCABULARY, 6, positions=False),
         attention_pooling,
     ),
-    "key pooling": (lambda: model.KeyPooling(VOCABULARY, 6, key_dim=3), key_pooling),
+    "key pooling": (lambda: model.KeyPooling(VOCABULARY, 6, d_k=3), key_pooling),
     "self-attention": (lambda: model.SelfAttentionClassifier(VOCABULARY, 6, 3, 5), averaged_self_attention),
     "self-attention without values": (
         lambda: model.SelfAttentionClassifier(VOCABULARY, 6, 3, None),
@@ -187,15 +187,15 @@ def test_a_classifier_agrees_with_loops_over_tokens_and_padding_changes_nothing(
 
 
 @pytest.mark.parametrize("masked", (True, False), ids=("with mask", "without mask"))
-@pytest.mark.parametrize("value_dim", (None, 4), ids=("features", "values"))
+@pytest.mark.parametrize("d_v", (None, 4), ids=("features", "values"))
 @pytest.mark.parametrize("bias", (True, False), ids=("bias", "no bias"))
-def test_self_attention_agrees_with_loops_over_tokens(bias, value_dim, masked):
+def test_self_attention_agrees_with_loops_over_tokens(bias, d_v, masked):
     chance = random.Random(1)
     for _ in range(3):
-        dim, key_dim = chance.randint(1, 7), chance.randint(1, 5)
-        layer = wide(model.SelfAttention(dim, key_dim, value_dim, bias=bias))
+        d_model, d_k = chance.randint(1, 7), chance.randint(1, 5)
+        layer = wide(model.SelfAttention(d_model, d_k, d_v, bias=bias))
         _, mask = texts(chance.random())
-        features = torch.randn(*mask.shape, dim, dtype=torch.float64)
+        features = torch.randn(*mask.shape, d_model, dtype=torch.float64)
         outputs, weights = layer(features, mask if masked else None)
         for row in range(len(features)):
             real = mask[row].tolist() if masked else [True] * mask.shape[1]

@@ -67,10 +67,10 @@ def assert_drawn(svg, values, rows=None, columns=None):
 
 @pytest.mark.parametrize("sizes", [(2, 1, 1, 2), (5, 5, 3, 3), (12, 32, 10, 16)], ids=str)
 def test_every_picture_shows_the_numbers_and_labels_of_its_arrays(sizes):
-    n, dim, d_k, d_v = sizes
+    n, d_model, d_k, d_v = sizes
     random = np.random.default_rng(n)
-    words, x = WORDS[:n], random.normal(size=(n, dim))
-    W_query, W_key, W_value = (random.normal(size=(width, dim)) for width in (d_k, d_k, d_v))
+    words, x = WORDS[:n], random.normal(size=(n, d_model))
+    W_query, W_key, W_value = (random.normal(size=(width, d_model)) for width in (d_k, d_k, d_v))
     queries, keys, values = (x @ W.T for W in (W_query, W_key, W_value))
     scores = queries @ keys.T
     weights = torch.tensor(scores / math.sqrt(d_k)).softmax(dim=1).numpy()

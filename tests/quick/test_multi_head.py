@@ -36,10 +36,10 @@ def close(ours, theirs, tolerance, what):
 def test_block_and_heads_agree_with_pytorch_s_forward_and_backward(seed, kind, norm_first, dtype, tolerance):
     torch.manual_seed(seed)
     num_heads, features, mask, attention_mask = texts(kind)
-    dim = features.shape[2]
-    ours = TransformerBlock(dim, num_heads, hidden_dim=7, dropout=0, norm_first=norm_first).to(dtype)
+    d_model = features.shape[2]
+    ours = TransformerBlock(d_model, num_heads, hidden_dim=7, dropout=0, norm_first=norm_first).to(dtype)
     theirs = nn.TransformerEncoderLayer(
-        dim, num_heads, 7, dropout=0, batch_first=True, norm_first=norm_first, dtype=dtype
+        d_model, num_heads, 7, dropout=0, batch_first=True, norm_first=norm_first, dtype=dtype
     )
     pairs = [
         (ours.attention_norm, theirs.norm1),

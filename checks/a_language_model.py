@@ -25,11 +25,11 @@ def pre_norm(block, x, mask):
 
 
 def logits(
-    ids, features, blocks, norm, output,
+    ids, embedding, blocks, norm, output,
     mask_of=lambda number, tokens: causal_mask(tokens), apply=pre_norm, chosen=slice(None), finish=None,
 ):  # fmt: skip
     """The right way, one step of which a known mistake exchanges."""
-    x = features(ids)
+    x = embedding(ids)
     for number, block in enumerate(blocks[chosen]):
         x = apply(block, x, mask_of(number, ids.shape[1]))
     if finish:
@@ -84,18 +84,18 @@ def averaged_over_tokens(x, norm, output):
 
 
 def last_block_missing(**given):
-    """The last block is not used. Let the features go through all of `self.blocks`."""
+    """The last block is not used. Let the x go through all of `self.blocks`."""
     return logits(**given, chosen=slice(-1))
 
 
 def first_block_missing(**given):
-    """The first block is not used. Let the features go through all of `self.blocks`."""
+    """The first block is not used. Let the x go through all of `self.blocks`."""
     return logits(**given, chosen=slice(1, None))
 
 
 def blocks_in_parallel(**given):
     """Every block starts from the embeddings. The output of one block is the input of the next."""
-    return logits(**given, apply=lambda block, x, mask: pre_norm(block, given["features"](given["ids"]), mask))
+    return logits(**given, apply=lambda block, x, mask: pre_norm(block, given["embedding"](given["ids"]), mask))
 
 
 def norm_after_each_block(**given):
@@ -130,17 +130,17 @@ def uses_its_arguments(answer):
     plain, course = answer(11), LanguageModel(11)
     shapes = [sorted(p.shape for p in model.parameters() if p.dim() > 1) for model in (plain, course)]
     if shapes[0] != shapes[1] or sees_ahead(plain) or plain.blocks[0].attention.num_heads != 4:
-        raise Wrong("Made with `known_words` alone, the model has other settings. The defaults: causal=True, d_model=64, "
-                    "num_heads=4, num_blocks=2; feed-forward layers are 2 * d_model wide.", "other defaults")  # fmt: skip
-    if not 0.4 < (std := plain.features.embedding.weight.std().item()) < 0.6:
-        raise Wrong(f"The embeddings start with a standard deviation of {std:.1f}. Make the features with `std=0.5`.",
+        raise Wrong("Made with `known_words` alone, the model has other defaults. They are causal=True, d_model=64, "
+                    "num_heads=4, num_blocks=2, and feed-forward layers 2 * d_model wide.", "other defaults")  # fmt: skip
+    if not 0.4 < (std := plain.embedding.table.weight.std().item()) < 0.6:
+        raise Wrong(f"The embeddings start with a standard deviation of {std:.1f}. Make them with `std=0.5`.",
                     "another std")  # fmt: skip
 
 
 language_model = Check(
     reference=logits,
     solution=LanguageModel,
-    parts=("features", "blocks", "norm", "output"),
+    parts=("embedding", "blocks", "norm", "output"),
     cases=[
         ids_of(2, 5, 7, True, 8, 2, 2),
         ids_of(1, 3, 7, True, 8, 2, 2),

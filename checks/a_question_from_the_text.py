@@ -9,10 +9,10 @@ from torch.utils.flop_counter import FlopCounterMode
 from checks import trials
 from checks.engine import Case, Check, Wrong
 from checks.trials import changed, draw, masked, real_tokens, scaled
-from shared.model import SelfAttention, TokenFeatures, masked_softmax, weighted_sum
+from shared.model import SelfAttention, TokenEmbedding, masked_softmax, weighted_sum
 from shared.statistics import mean_and_interval
 
-OWN_QUERY = "A question from the text, “The mark's own query”"
+OWN_QUERY = "A question from the text, “The marker query”"
 SCALE_MISTAKES = trials.SCORE_MISTAKES[:5]  # what goes wrong with the root, when there is only one query
 
 
@@ -26,7 +26,7 @@ def refuse_all_rows(function, inputs, most):
                     "query meet the keys of its text.", "all rows computed")  # fmt: skip
 
 
-# --- whose features become the query: each takes x (batch, tokens, d_model) and where the markers are --------------
+# --- whose x become the query: each takes x (batch, tokens, d_model) and where the markers are --------------
 
 
 def at_marker(x, is_marker):
@@ -45,7 +45,7 @@ def last_position(x, is_marker):
 
 
 def mean_of_text(x, is_marker):
-    """The query is that of the mean of all tokens. Take the features of the marker alone."""
+    """The query is that of the mean of all tokens. Take the x of the marker alone."""
     return x.mean(dim=1)
 
 
@@ -78,27 +78,27 @@ def attend_once(marked, x, mask, W_query, W_key, W_value, score=scaled, weigh=ma
 # --- marked_classifier ---------------------------------------------------------------------------------------------
 
 
-class MarkedSelfAttentionClassifier(nn.Module):
+class MarkerQueryClassifier(nn.Module):
     """Self-attention with one query, that of the marker. The lab replaces `ask` in a control."""
 
-    def __init__(self, vocabulary_size, mark_id, d_model=16, d_k=8, d_v=16, **features):
+    def __init__(self, vocabulary_size, marker_id, d_model=16, d_k=8, d_v=16, **embedding):
         super().__init__()
-        self.mark_id = mark_id
-        self.features = TokenFeatures(vocabulary_size, d_model, **features)
+        self.marker_id = marker_id
+        self.embedding = TokenEmbedding(vocabulary_size, d_model, **embedding)
         self.attention = SelfAttention(d_model, d_k, d_v)
         self.output = nn.Linear(d_v, 1)
 
-    def ask(self, ids, features):
+    def ask(self, ids, x):
         """The query of each text, (batch, d_k)."""
-        return self.attention.W_query(weighted_sum((ids == self.mark_id).to(features), features))
+        return self.attention.W_query(weighted_sum((ids == self.marker_id).to(x), x))
 
     def forward(self, ids, mask):
         """A logit for each text, (batch,), and its weights, (batch, tokens)."""
-        features = self.features(ids)  # (batch, tokens, d_model)
-        keys = self.attention.W_key(features)  # (batch, tokens, d_k)
-        scores = weighted_sum(self.ask(ids, features), keys.transpose(1, 2)) / math.sqrt(keys.shape[2])
+        x = self.embedding(ids)  # (batch, tokens, d_model)
+        keys = self.attention.W_key(x)  # (batch, tokens, d_k)
+        scores = weighted_sum(self.ask(ids, x), keys.transpose(1, 2)) / math.sqrt(keys.shape[2])
         weights = masked_softmax(scores, mask)  # (batch, tokens)
-        pooled = weighted_sum(weights, self.attention.W_value(features))  # (batch, d_v)
+        pooled = weighted_sum(weights, self.attention.W_value(x))  # (batch, d_v)
         return self.output(pooled).squeeze(1), weights
 
 
@@ -112,73 +112,73 @@ def projections(attention):
     return attention.W_query, attention.W_key, attention.W_value
 
 
-def logits_by_pytorch(ids, mask, mark_id, features, attention, output):
-    position = [text.tolist().index(mark_id) for text in ids]
-    rows, weights = row_by_pytorch(features(ids), mask, position, *projections(attention))
+def logits_by_pytorch(ids, mask, marker_id, embedding, attention, output):
+    position = [text.tolist().index(marker_id) for text in ids]
+    rows, weights = row_by_pytorch(embedding(ids), mask, position, *projections(attention))
     return output(rows)[:, 0], weights
 
 
-def classify(ids, mask, mark_id, features, attention, output, pick=at_marker, **steps):
+def classify(ids, mask, marker_id, embedding, attention, output, pick=at_marker, **steps):
     """The right way, one step of which a known mistake exchanges."""
-    x = features(ids)
-    pooled, weights = attend_once(pick(x, ids == mark_id), x, mask, *projections(attention), **steps)
+    x = embedding(ids)
+    pooled, weights = attend_once(pick(x, ids == marker_id), x, mask, *projections(attention), **steps)
     return output(pooled)[:, 0], weights
 
 
-def position_left_out(ids, mask, mark_id, features, attention, output):
+def position_left_out(ids, mask, marker_id, embedding, attention, output):
     """The query does not know where the marker is: it is made from the marker's id at the first position. Use the
-    features that `ask` is given."""
-    marked = features(torch.full_like(ids[:, :1], mark_id))[:, 0]
-    return classify(ids, mask, mark_id, features, attention, output, pick=lambda *_: marked)
+    x that `ask` is given."""
+    marked = x(torch.full_like(ids[:, :1], marker_id))[:, 0]
+    return classify(ids, mask, marker_id, embedding, attention, output, pick=lambda *_: marked)
 
 
-def column_of_marker(ids, mask, mark_id, features, attention, output):
+def column_of_marker(ids, mask, marker_id, embedding, attention, output):
     """Query and key projection are exchanged, so all tokens attend to the marker. Its own query meets all keys."""
-    x = features(ids)
+    x = embedding(ids)
     W_query, W_key, W_value = projections(attention)
-    pooled, weights = attend_once(at_marker(x, ids == mark_id), x, mask, W_key, W_query, W_value)
+    pooled, weights = attend_once(at_marker(x, ids == marker_id), x, mask, W_key, W_query, W_value)
     return output(pooled)[:, 0], weights
 
 
-def value_of_marker(ids, mask, mark_id, features, attention, output):
+def value_of_marker(ids, mask, marker_id, embedding, attention, output):
     """The output is made of the marker's own value. Average the values of all tokens, with the weights."""
-    value = attention.W_value(at_marker(features(ids), ids == mark_id))
-    return output(value)[:, 0], classify(ids, mask, mark_id, features, attention, output)[1]
+    value = attention.W_value(at_marker(embedding(ids), ids == marker_id))
+    return output(value)[:, 0], classify(ids, mask, marker_id, embedding, attention, output)[1]
 
 
-def weights_not_used(ids, mask, mark_id, features, attention, output):
+def weights_not_used(ids, mask, marker_id, embedding, attention, output):
     """Every token counts the same: the weights are computed, but the values are averaged without them."""
-    values = attention.W_value(features(ids)) * mask[:, :, None]
+    values = attention.W_value(embedding(ids)) * mask[:, :, None]
     pooled = values.sum(dim=1) / mask.sum(dim=1, keepdim=True)
-    return output(pooled)[:, 0], classify(ids, mask, mark_id, features, attention, output)[1]
+    return output(pooled)[:, 0], classify(ids, mask, marker_id, embedding, attention, output)[1]
 
 
-def marker_hidden(ids, mask, mark_id, features, attention, output):
+def marker_hidden(ids, mask, marker_id, embedding, attention, output):
     """The marker cannot attend to itself. The mask hides padding only."""
-    return classify(ids, mask & (ids != mark_id), mark_id, features, attention, output)
+    return classify(ids, mask & (ids != marker_id), marker_id, embedding, attention, output)
 
 
-def scores_returned(ids, mask, mark_id, features, attention, output):
+def scores_returned(ids, mask, marker_id, embedding, attention, output):
     """The scores are returned in place of the weights."""
-    scores = classify(ids, mask, mark_id, features, attention, output, weigh=lambda scores, mask: scores)[1]
-    return classify(ids, mask, mark_id, features, attention, output)[0], scores
+    scores = classify(ids, mask, marker_id, embedding, attention, output, weigh=lambda scores, mask: scores)[1]
+    return classify(ids, mask, marker_id, embedding, attention, output)[0], scores
 
 
-def results_exchanged(ids, mask, mark_id, features, attention, output):
+def results_exchanged(ids, mask, marker_id, embedding, attention, output):
     """The weights come first: the exercise asks for the logits, then the weights."""
-    return classify(ids, mask, mark_id, features, attention, output)[::-1]
+    return classify(ids, mask, marker_id, embedding, attention, output)[::-1]
 
 
-def with_marker(words, mask, position, seed, mark_id):
+def with_marker(words, mask, position, seed, marker_id):
     """Ids of texts, each with its marker at its position; padding is 0."""
     ids = torch.randint(6, words, mask.shape, generator=torch.Generator().manual_seed(seed)) * mask
-    return ids.scatter(1, torch.tensor(position)[:, None], mark_id)
+    return ids.scatter(1, torch.tensor(position)[:, None], marker_id)
 
 
-def marked_texts(words, widths, mask, position, seed=0, scale=1.0, mark_id=3):
+def marked_texts(words, widths, mask, position, seed=0, scale=1.0, marker_id=3):
     widths = dict(zip(("d_model", "d_k", "d_v"), widths, strict=True))
-    sizes = {"vocabulary_size": words, "mark_id": mark_id} | widths
-    return Case({"ids": with_marker(words, mask, position, seed, mark_id), "mask": mask}, sizes, scale)
+    sizes = {"vocabulary_size": words, "marker_id": marker_id} | widths
+    return Case({"ids": with_marker(words, mask, position, seed, marker_id), "mask": mask}, sizes, scale)
 
 
 def asks_once(answer):
@@ -186,28 +186,28 @@ def asks_once(answer):
     made, mask = answer(12, 5, 6, 3, 4).eval(), real_tokens([40, 8])
     inputs = {"ids": with_marker(12, mask, [2, 6], 7, 5), "mask": mask}
     refuse_all_rows(made, inputs, 2 * len(mask) * 40 * 40 * 3)
-    own = made.ask(inputs["ids"], made.features(inputs["ids"]))
+    own = made.ask(inputs["ids"], made.embedding(inputs["ids"]))
     if not isinstance(own, torch.Tensor) or own.shape != (2, 3):
         raise Wrong("`ask` has to return one query for each text, (batch, d_k). A control of the lab replaces it "
                     "by one that does.", "another shape of queries")  # fmt: skip
     before = made(*inputs.values())[1]
     made.ask = lambda *_, **__: torch.zeros_like(own)
     if torch.allclose(made(*inputs.values())[1], before, atol=1e-5):
-        raise Wrong("The results are right, but `forward` does not take its queries from `self.ask(ids, features)`: "
+        raise Wrong("The results are right, but `forward` does not take its queries from `self.ask(ids, x)`: "
                     "with a different `ask` the weights are the same.", "ask not called")  # fmt: skip
 
 
 marked_classifier = Check(
     reference=logits_by_pytorch,
-    solution=MarkedSelfAttentionClassifier,
-    parts=("mark_id", "features", "attention", "output"),
+    solution=MarkerQueryClassifier,
+    parts=("marker_id", "embedding", "attention", "output"),
     cases=[
         marked_texts(12, (6, 3, 4), real_tokens([5, 3, 2]), [4, 0, 1]),
         marked_texts(12, (6, 3, 4), real_tokens([2, 5, 4]), [1, 2, 3], seed=1),
-        marked_texts(9, (4, 7, 2), real_tokens([6, 6]), [3, 5], seed=10, mark_id=5),
+        marked_texts(9, (4, 7, 2), real_tokens([6, 6]), [3, 5], seed=10, marker_id=5),
         marked_texts(15, (5, 2, 3), real_tokens([4, 2, 3, 1], padding_first=True), [1, 2, 2, 3], seed=20),
         marked_texts(12, (6, 3, 4), real_tokens([3, 5])[:1], [2], seed=30),
-        marked_texts(9, (4, 2, 3), real_tokens([1, 1]), [0, 0], seed=40, mark_id=4),
+        marked_texts(9, (4, 2, 3), real_tokens([1, 1]), [0, 0], seed=40, marker_id=4),
         # In one of these the marker's score is far below zero, and so below a careless fill for padding.
         *(marked_texts(30, (d_model, 2, 3), real_tokens([1, 3]), [0, 2], scale=30.0) for d_model in (3, 4, 5, 6)),
     ],
@@ -230,45 +230,47 @@ def by_matrices(*matrices):
     return [matrix.__rmatmul__ for matrix in matrices]
 
 
-def output_by_pytorch(features, mask, position, W_query, W_key, W_value):
-    return row_by_pytorch(features, mask, position, *by_matrices(W_query, W_key, W_value))[0]
+def output_by_pytorch(x, mask, position, W_query, W_key, W_value):
+    return row_by_pytorch(x, mask, position, *by_matrices(W_query, W_key, W_value))[0]
 
 
-def output_at(features, mask, position, W_query, W_key, W_value, pick=at_marker, **steps):
+def output_at(x, mask, position, W_query, W_key, W_value, pick=at_marker, **steps):
     """The right way, one step of which a known mistake exchanges."""
-    marked = pick(features, nn.functional.one_hot(position, features.shape[1]).bool())
-    return attend_once(marked, features, mask, *by_matrices(W_query, W_key, W_value), **steps)[0]
+    marked = pick(x, nn.functional.one_hot(position, x.shape[1]).bool())
+    return attend_once(marked, x, mask, *by_matrices(W_query, W_key, W_value), **steps)[0]
 
 
-def column_not_row(features, mask, position, W_query, W_key, W_value):
-    """`W_query` and `W_key` are exchanged: the marker's features give the query, those of all tokens the keys."""
-    return output_at(features, mask, position, W_key, W_query, W_value)
+def column_not_row(x, mask, position, W_query, W_key, W_value):
+    """`W_query` and `W_key` are exchanged: the marker's x give the query, those of all tokens the keys."""
+    return output_at(x, mask, position, W_key, W_query, W_value)
 
 
-def own_value(features, mask, position, W_query, W_key, W_value):
+def own_value(x, mask, position, W_query, W_key, W_value):
     """The output is the marker's own value. Average the values of all tokens, with the weights."""
-    return features[torch.arange(len(position)), position] @ W_value
+    return x[torch.arange(len(position)), position] @ W_value
 
 
-def features_averaged(features, mask, position, W_query, W_key, W_value):
-    """`W_value` is not used: the weights average the features."""
-    return output_at(features, mask, position, W_query, W_key, torch.eye(features.shape[2]).to(features))
+def features_averaged(x, mask, position, W_query, W_key, W_value):
+    """`W_value` is not used: the weights average the x."""
+    return output_at(x, mask, position, W_query, W_key, torch.eye(x.shape[2]).to(x))
 
 
-def keys_averaged(features, mask, position, W_query, W_key, W_value):
-    """The weights average the keys. Average the values, `features @ W_value`."""
-    return output_at(features, mask, position, W_query, W_key, W_key)
+def keys_averaged(x, mask, position, W_query, W_key, W_value):
+    """The weights average the keys. Average the values, `x @ W_value`."""
+    return output_at(x, mask, position, W_query, W_key, W_key)
 
 
-def all_rows_averaged(features, mask, position, W_query, W_key, W_value):
+def all_rows_averaged(x, mask, position, W_query, W_key, W_value):
     """The outputs of all tokens are averaged. The exercise asks for the output at the marker's position alone."""
-    return trials.attend(features @ W_query, features @ W_key, features @ W_value, mask)[0].mean(dim=1)
+    return trials.attend(x @ W_query, x @ W_key, x @ W_value, mask)[0].mean(dim=1)
 
 
 def marked_features(mask, position, d_model, d_k, d_v, seed=0, scale=1.0):
-    inputs = {"features": scale * draw(*mask.shape, d_model, seed=seed), "mask": mask, "position": torch.tensor(position)}
+    inputs = {"x": scale * draw(*mask.shape, d_model, seed=seed), "mask": mask, "position": torch.tensor(position)}
     widths = {"W_query": d_k, "W_key": d_k, "W_value": d_v}
-    return Case(inputs | {name: draw(d_model, width, seed=seed + n) for n, (name, width) in enumerate(widths.items(), 1)})
+    return Case(
+        inputs | {name: draw(d_model, width, seed=seed + n) for n, (name, width) in enumerate(widths.items(), 1)}
+    )
 
 
 def reads_one_row(answer):

@@ -35,45 +35,45 @@ def check_biases(make: Callable, names: Sequence[str], default: bool) -> None:
 def with_keys(function):
     """What a function of *Recap: attention* gives when the score is a key times the query."""
 
-    def pooling(ids, mask, features, W_key, query, output):
-        return function(ids=ids, mask=mask, features=features, score=lambda x: query(W_key(x)), output=output)
+    def pooling(ids, mask, embedding, W_key, query, output):
+        return function(ids=ids, mask=mask, embedding=embedding, score=lambda x: query(W_key(x)), output=output)
 
     pooling.__name__, pooling.__doc__ = function.__name__, function.__doc__
     return pooling
 
 
-def scaled_by_root(ids, mask, features, W_key, query, output):
+def scaled_by_root(ids, mask, embedding, W_key, query, output):
     """The scores are divided by the root of a width. Here a score is a key times the query, and nothing else."""
-    return pool(ids, mask, features, lambda x: query(W_key(x)) / W_key(x).shape[2] ** 0.5, output)
+    return pool(ids, mask, embedding, lambda x: query(W_key(x)) / W_key(x).shape[2] ** 0.5, output)
 
 
-def tanh_of_keys(ids, mask, features, W_key, query, output):
+def tanh_of_keys(ids, mask, embedding, W_key, query, output):
     """A tanh follows the keys. In this exercise the query meets the keys as they are."""
-    return pool(ids, mask, features, lambda x: query(W_key(x).tanh()), output)
+    return pool(ids, mask, embedding, lambda x: query(W_key(x).tanh()), output)
 
 
-def keys_pooled(ids, mask, features, W_key, query, output):
-    """The weights average the keys. They belong to the features: keys only decide the weights."""
-    x = features(ids)
+def keys_pooled(ids, mask, embedding, W_key, query, output):
+    """The weights average the keys. They belong to the embedding: keys only decide the weights."""
+    x = embedding(ids)
     weights = trials.masked(query(W_key(x)).squeeze(2), mask)
     return output((weights.unsqueeze(2) * W_key(x)).sum(dim=1)).squeeze(1), weights
 
 
-def query_not_used(ids, mask, features, W_key, query, output):
+def query_not_used(ids, mask, embedding, W_key, query, output):
     """The numbers of a key are summed, and the query is not used. The score of a token is `query(keys)`."""
-    return pool(ids, mask, features, lambda x: W_key(x).sum(dim=2, keepdim=True), output)
+    return pool(ids, mask, embedding, lambda x: W_key(x).sum(dim=2, keepdim=True), output)
 
 
-def one_output_for_each_token(ids, mask, features, W_key, query, output):
-    """There is one output for each token. Sum the weighted features over the tokens before `output`."""
-    x = features(ids)
+def one_output_for_each_token(ids, mask, embedding, W_key, query, output):
+    """There is one output for each token. Sum the weighted embedding over the tokens before `output`."""
+    x = embedding(ids)
     weights = trials.masked(query(W_key(x)).squeeze(2), mask)
     return output(weights.unsqueeze(2) * x).squeeze(2), weights
 
 
-def output_left_out(ids, mask, features, W_key, query, output):
-    """The pooled features are returned. They go through `output`, which makes a logit of them."""
-    return pool(ids, mask, features, lambda x: query(W_key(x)), lambda pooled: pooled.unsqueeze(1))
+def output_left_out(ids, mask, embedding, W_key, query, output):
+    """The pooled embedding are returned. They go through `output`, which makes a logit of them."""
+    return pool(ids, mask, embedding, lambda x: query(W_key(x)), lambda pooled: pooled.unsqueeze(1))
 
 
 def texts(d_model, d_k, mask, seed, scale=1.0):
@@ -88,9 +88,9 @@ def settings_handed_on(answer):
     if getattr(answer(9, bias=False).output, "bias", None) is None:
         raise Wrong("The lab reads `output` as an `nn.Linear` with a bias; `bias` is for `W_key` and `query` alone.",
                     "no bias in output")  # fmt: skip
-    if answer(9, positions=False).features.positions.any():
-        raise Wrong("`KeyPooling(9, positions=False)` has positions all the same: hand `**features` on to "
-                    "`TokenFeatures(vocabulary_size, d_model, **features)`.", "settings not handed on")  # fmt: skip
+    if answer(9, positions=False).embedding.positions.any():
+        raise Wrong("`KeyPooling(9, positions=False)` has positions all the same: hand `**embedding` on to "
+                    "`TokenEmbedding(vocabulary_size, d_model, **embedding)`.", "settings not handed on")  # fmt: skip
     if answer(9).W_key.weight.shape != (16, 16):
         raise Wrong("Without `d_model` and `d_k` the model has other widths than 16 and 16.", "another default")
 
@@ -98,7 +98,7 @@ def settings_handed_on(answer):
 key_pooling = Check(
     reference=with_keys(pool_by_pytorch),
     solution=KeyPooling,
-    parts=("features", "W_key", "query", "output"),
+    parts=("embedding", "W_key", "query", "output"),
     cases=[
         *(texts(*widths, mask, seed) for seed, (widths, mask) in enumerate(
             zip(((4, 2), (2, 5), (3, 3), (4, 1), (6, 4), (4, 2)), trials.MASKS, strict=True))),
@@ -160,7 +160,7 @@ def both_summed(centre, W_key, b_key, query, b_query):
 
 
 def centre_added(centre, W_key, b_key, query, b_query):
-    """The centre is added. The model subtracts it from the features, so its part of the score is subtracted too."""
+    """The centre is added. The model subtracts it from the embedding, so its part of the score is subtracted too."""
     return (b_key + centre @ W_key) @ query + b_query
 
 
@@ -211,7 +211,7 @@ def products_with_queries(result, w, query, other):
     if isinstance(result, Tensor) and result.shape == shape[::-1] != shape:
         raise Wrong(f"The matrix is transposed: it has shape {shape[::-1]} instead of (d_model, d_k), {shape}.",
                     "matrix_transposed")  # fmt: skip
-    compare(result, torch.full(shape, torch.nan).to(w), f"`W_key`, for {shape[0]} features and d_k = {shape[1]}")
+    compare(result, torch.full(shape, torch.nan).to(w), f"`W_key`, for {shape[0]} embedding and d_k = {shape[1]}")
     by_query, by_other = result @ query.to(result), result @ other.to(result)  # (d_model,) each
     finds_w = torch.allclose(by_query, w.to(result), atol=1e-4)
     finds_nothing = torch.allclose(by_other, torch.zeros_like(by_other), atol=1e-4)

@@ -15,14 +15,16 @@ from checks.trials import changed, draw
 
 def by_complex_numbers(vectors, positions, base=10_000):
     """A pair is one complex number, and its rotation a product."""
-    d_model = vectors.shape[-1]
-    angles = torch.stack([positions * base ** (-2 * pair / d_model) for pair in range(d_model // 2)], dim=-1)  # (..., d_model / 2)
+    width = vectors.shape[-1]
+    angles = torch.stack(
+        [positions * base ** (-2 * pair / width) for pair in range(width // 2)], dim=-1
+    )  # (..., width / 2)
     pairs = torch.view_as_complex(vectors.unflatten(-1, (-1, 2)).contiguous())
     return torch.view_as_real(pairs * torch.exp(1j * angles)).flatten(-2)
 
 
-def exponents(d_model):
-    return torch.arange(0, d_model, 2) / d_model  # (d_model / 2,), one for each pair
+def exponents(width):
+    return torch.arange(0, width, 2) / width  # (width / 2,), one for each pair
 
 
 def rotation(x, y, cos, sin):
@@ -31,7 +33,7 @@ def rotation(x, y, cos, sin):
 
 def rotated(vectors, positions, base=10_000, power=exponents, turn=rotation):
     """The right way, one step of which a known mistake exchanges."""
-    angles = positions[..., None] * base ** -power(vectors.shape[-1])  # (..., d_model / 2)
+    angles = positions[..., None] * base ** -power(vectors.shape[-1])  # (..., width / 2)
     return torch.stack(turn(vectors[..., 0::2], vectors[..., 1::2], angles.cos(), angles.sin()), dim=-1).flatten(-2)
 
 
@@ -68,24 +70,24 @@ def made_of_new_x(x, y, cos, sin):
     return x, x * sin + y * cos
 
 
-def one_speed(d_model):
-    """All pairs rotate at the same speed. Pair i has the speed base ** (-2i / d_model)."""
-    return torch.zeros(d_model // 2)
+def one_speed(width):
+    """All pairs rotate at the same speed. Pair i has the speed base ** (-2i / width)."""
+    return torch.zeros(width // 2)
 
 
-def growing_speeds(d_model):
+def growing_speeds(width):
     """The speeds grow from pair to pair: the exponent needs a minus sign."""
-    return -exponents(d_model)
+    return -exponents(width)
 
 
-def exponent_doubled(d_model):
-    """The exponent is twice as large as it should be. `arange(0, d_model, 2)` is 2i already."""
-    return 2 * exponents(d_model)
+def exponent_doubled(width):
+    """The exponent is twice as large as it should be. `arange(0, width, 2)` is 2i already."""
+    return 2 * exponents(width)
 
 
-def exponent_halved(d_model):
-    """The exponent is half of what it should be: it is -2i / d_model for pair i."""
-    return exponents(d_model) / 2
+def exponent_halved(width):
+    """The exponent is half of what it should be: it is -2i / width for pair i."""
+    return exponents(width) / 2
 
 
 def base_ignored(vectors, positions, base=10_000):

@@ -18,12 +18,12 @@ LAYER = "Many heads, “The layer”"
 # --- many_heads ----------------------------------------------------------------------------------------------------
 
 
-def heads_by_pytorch(features, num_heads, W_query, W_key, W_value, W_output, mask=None, attention_mask=None):
+def heads_by_pytorch(x, num_heads, W_query, W_key, W_value, W_output, mask=None, attention_mask=None):
     """Head by head; what a padded token gets does not matter."""
-    allowed = torch.ones(len(features), features.shape[1], features.shape[1], dtype=torch.bool)
+    allowed = torch.ones(len(x), x.shape[1], x.shape[1], dtype=torch.bool)
     for other in (attention_mask, None if mask is None else mask[:, None, :]):
         allowed = allowed if other is None else allowed & other  # (batch, tokens, tokens)
-    heads = zip(*(W(features).chunk(num_heads, dim=2) for W in (W_query, W_key, W_value)), strict=True)
+    heads = zip(*(W(x).chunk(num_heads, dim=2) for W in (W_query, W_key, W_value)), strict=True)
     outputs, weights = zip(*(trials.attend(*head, allowed) for head in heads), strict=True)
     output, weights = W_output(torch.cat(outputs, dim=2)), torch.stack(weights, dim=1)
     if mask is None:
@@ -49,16 +49,16 @@ def both_masks(mask, attention_mask):
 
 
 def heads(
-    features, num_heads, W_query, W_key, W_value, W_output, mask=None, attention_mask=None,
+    x, num_heads, W_query, W_key, W_value, W_output, mask=None, attention_mask=None,
     split=split, score=trials.scaled, combine=both_masks, weigh=trials.masked, join=join, finish=None,
 ):  # fmt: skip
     """The right way, one step of which a known mistake exchanges."""
-    queries, keys, values = (split(W(features), num_heads) for W in (W_query, W_key, W_value))
-    scores = score(queries, keys, features.shape[2])  # (batch, num_heads, tokens, tokens)
+    queries, keys, values = (split(W(x), num_heads) for W in (W_query, W_key, W_value))
+    scores = score(queries, keys, x.shape[2])  # (batch, num_heads, tokens, tokens)
     allowed = combine(mask, attention_mask)
     weights = weigh(scores, torch.ones(1, 1, 1, 1, dtype=torch.bool) if allowed is None else allowed)
     return (finish or (lambda output, weights, *_: (output, weights)))(
-        W_output(join(weights @ values)), weights, weights @ values, features
+        W_output(join(weights @ values)), weights, weights @ values, x
     )
 
 
@@ -158,19 +158,19 @@ def masks_inverted(mask, attention_mask):
     return None if allowed is None else ~allowed
 
 
-def no_output_projection(output, weights, outputs, features):
+def no_output_projection(output, weights, outputs, x):
     """`W_output` is not used: the joined outputs of the heads go through it."""
     return join(outputs), weights
 
 
-def averaged_weights(output, weights, outputs, features):
+def averaged_weights(output, weights, outputs, x):
     """The weights are averaged over the heads. Return those of each head, (batch, num_heads, tokens, tokens)."""
     return output, weights.mean(dim=1)
 
 
-def residual_added(output, weights, outputs, features):
+def residual_added(output, weights, outputs, x):
     """The input is added to the output. There is no residual connection in this layer."""
-    return features + output, weights
+    return x + output, weights
 
 
 def projected_alike(name, used):
@@ -186,7 +186,7 @@ def projected_alike(name, used):
 def batch(shape, num_heads, lengths=None, padding_first=False, scale=1.0, **attention_mask):
     """A batch with masks; with `lengths` each text has padding, for else `~mask` would hide whole texts."""
     mask = trials.real_tokens([*lengths, shape[1]], padding_first)[:-1] if lengths else None
-    inputs = {"features": scale * draw(*shape), "mask": mask, **attention_mask}
+    inputs = {"x": scale * draw(*shape), "mask": mask, **attention_mask}
     return Case(inputs, {"d_model": shape[2], "num_heads": num_heads})
 
 
@@ -220,7 +220,7 @@ many_heads = Check(
     parts=("num_heads", "W_query", "W_key", "W_value", "W_output"),
     cases=[
         batch((3, 3, 9), 3, [2, 1, 2]),
-        Case({"features": draw(2, 5, 9)}, {"d_model": 9, "num_heads": 3}),
+        Case({"x": draw(2, 5, 9)}, {"d_model": 9, "num_heads": 3}),
         batch((2, 4, 6), 2),
         batch((2, 5, 6), 2, [3, 4]),
         batch((4, 4, 8), 4, [1, 3, 2, 3], padding_first=True),

@@ -17,17 +17,17 @@ LAYER = "Queries, “The layer”"
 # --- add_queries ---------------------------------------------------------------------------------------------------
 
 
-def attention_by_pytorch(features, mask, W_query, W_key):
+def attention_by_pytorch(x, mask, W_query, W_key):
     """What a padded token attends to does not matter."""
-    results = trials.attend(W_query(features), W_key(features), features, mask)
+    results = trials.attend(W_query(x), W_key(x), x, mask)
     return tuple(rows.masked_fill(~mask[:, :, None], math.nan) for rows in results)
 
 
-def layer(features, mask, W_query, W_key, score=trials.scaled, weigh=trials.masked):
+def layer(x, mask, W_query, W_key, score=trials.scaled, weigh=trials.masked):
     """The right way, one step of which a known mistake exchanges."""
-    scores = score(W_query(features), W_key(features), features.shape[2])  # (batch, tokens, tokens)
+    scores = score(W_query(x), W_key(x), x.shape[2])  # (batch, tokens, tokens)
     weights = weigh(scores, mask[:, None, :])
-    return weights @ features, weights
+    return weights @ x, weights
 
 
 def mask_on_queries(scores, mask):
@@ -45,55 +45,55 @@ def one_query_for_all(queries, keys, d_model):
     return trials.scaled(queries.mean(dim=1, keepdim=True).expand_as(queries), keys, d_model)
 
 
-def own_key_only(features, mask, W_query, W_key):
+def own_key_only(x, mask, W_query, W_key):
     """Each query meets only the key of its own token. `queries @ keys.mT` gives the scores of all pairs."""
-    keys = W_key(features)
-    weights = trials.masked((W_query(features) * keys).sum(dim=2) / math.sqrt(keys.shape[2]), mask)
-    return weights[:, :, None] * features, weights
+    keys = W_key(x)
+    weights = trials.masked((W_query(x) * keys).sum(dim=2) / math.sqrt(keys.shape[2]), mask)
+    return weights[:, :, None] * x, weights
 
 
-def weights_not_used(features, mask, W_query, W_key):
-    """The features are returned as they came, and the weights are not used. The output is `weights @ features`."""
-    return features, layer(features, mask, W_query, W_key)[1]
+def weights_not_used(x, mask, W_query, W_key):
+    """The x are returned as they came, and the weights are not used. The output is `weights @ x`."""
+    return x, layer(x, mask, W_query, W_key)[1]
 
 
-def weights_transposed(features, mask, W_query, W_key):
-    """The output sums over the queries: the weights are transposed. The output is `weights @ features`."""
-    weights = layer(features, mask, W_query, W_key)[1]
-    return weights.mT @ features, weights
+def weights_transposed(x, mask, W_query, W_key):
+    """The output sums over the queries: the weights are transposed. The output is `weights @ x`."""
+    weights = layer(x, mask, W_query, W_key)[1]
+    return weights.mT @ x, weights
 
 
-def keys_averaged(features, mask, W_query, W_key):
-    """The weights average the keys. This layer has no values: average the features, `weights @ features`."""
-    weights = layer(features, mask, W_query, W_key)[1]
-    return weights @ W_key(features), weights
+def keys_averaged(x, mask, W_query, W_key):
+    """The weights average the keys. This layer has no values: average the x, `weights @ x`."""
+    weights = layer(x, mask, W_query, W_key)[1]
+    return weights @ W_key(x), weights
 
 
-def one_output_for_all(features, mask, W_query, W_key):
+def one_output_for_all(x, mask, W_query, W_key):
     """There is one output for each text. Self-attention has one for each token: do not average over the tokens."""
-    output, weights = layer(features, mask, W_query, W_key)
+    output, weights = layer(x, mask, W_query, W_key)
     return output.mean(dim=1), weights
 
 
-def residual_added(features, mask, W_query, W_key):
+def residual_added(x, mask, W_query, W_key):
     """The input is added to the output. There is no residual connection in this layer."""
-    output, weights = layer(features, mask, W_query, W_key)
-    return features + output, weights
+    output, weights = layer(x, mask, W_query, W_key)
+    return x + output, weights
 
 
-def results_exchanged(features, mask, W_query, W_key):
+def results_exchanged(x, mask, W_query, W_key):
     """The weights come first: the exercise asks for the output, then the weights."""
-    return layer(features, mask, W_query, W_key)[::-1]
+    return layer(x, mask, W_query, W_key)[::-1]
 
 
-def scores_returned(features, mask, W_query, W_key):
+def scores_returned(x, mask, W_query, W_key):
     """The scores are returned in place of the weights."""
-    return layer(features, mask, W_query, W_key)[0], trials.scaled(W_query(features), W_key(features), 0)
+    return layer(x, mask, W_query, W_key)[0], trials.scaled(W_query(x), W_key(x), 0)
 
 
 def texts(mask, d_model, d_k, seed=0, scale=1.0):
-    features = scale * draw(*mask.shape, d_model, seed=seed)
-    return Case({"features": features, "mask": mask}, {"d_model": d_model, "d_k": d_k})
+    x = scale * draw(*mask.shape, d_model, seed=seed)
+    return Case({"x": x, "mask": mask}, {"d_model": d_model, "d_k": d_k})
 
 
 add_queries = Check(
@@ -126,8 +126,8 @@ add_queries = Check(
 # --- attention_received --------------------------------------------------------------------------------------------
 
 
-def received_by_loops(features, mask, W_query, W_key):
-    weights = trials.attend(features @ W_query, features @ W_key, features, mask)[1]
+def received_by_loops(x, mask, W_query, W_key):
+    weights = trials.attend(x @ W_query, x @ W_key, x, mask)[1]
     received = torch.zeros_like(weights[:, 0])  # (batch, tokens)
     for text, real in enumerate(mask):
         tokens = real.nonzero()[:, 0].tolist()
@@ -148,11 +148,11 @@ def other_real_tokens(mask):
 
 
 def received(
-    features, mask, W_query, W_key,
+    x, mask, W_query, W_key,
     score=trials.scaled, weigh=trials.masked, queries=other_real_tokens, count=number_of_others,
 ):  # fmt: skip
     """The right way, with steps that known mistakes exchange."""
-    weights = weigh(score(features @ W_query, features @ W_key, features.shape[2]), mask[:, None, :])
+    weights = weigh(score(x @ W_query, x @ W_key, x.shape[2]), mask[:, None, :])
     return (weights * queries(mask)).sum(dim=1) / count(mask)
 
 
@@ -226,16 +226,16 @@ def own_token_hidden(scores, mask):
     return trials.masked(scores, mask & ~torch.eye(mask.shape[2], dtype=torch.bool))
 
 
-def given_not_received(features, mask, W_query, W_key):
+def given_not_received(x, mask, W_query, W_key):
     """These are the weights that a token gives, the sum of its row. Those that it receives stand in its column, axis
     1."""
-    weights = trials.attend(features @ W_query, features @ W_key, features, mask)[1].nan_to_num()
+    weights = trials.attend(x @ W_query, x @ W_key, x, mask)[1].nan_to_num()
     return (weights * other_real_tokens(mask)).sum(dim=2) / number_of_others(mask)
 
 
 def batch(mask, d_model, d_k, seed=0, scale=1.0):
     parts = {"W_query": draw(d_model, d_k, seed=seed + 1), "W_key": draw(d_model, d_k, seed=seed + 2)}
-    return Case({"features": scale * draw(*mask.shape, d_model, seed=seed), "mask": mask} | parts)
+    return Case({"x": scale * draw(*mask.shape, d_model, seed=seed), "mask": mask} | parts)
 
 
 attention_received = Check(
@@ -274,7 +274,7 @@ def weights_of_six_tokens(result, w, d_k):
     """Many answers are right: what counts is the weights that six tokens get."""
     shapes = {"W_query": (len(w), d_k), "b_query": (d_k,), "W_key": (len(w), d_k)}
     compare(result, tuple(torch.full(shape, math.nan).to(w) for shape in shapes.values()),
-            f"W_query, b_query, W_key, for {len(w)} features and d_k = {d_k}")  # fmt: skip
+            f"W_query, b_query, W_key, for {len(w)} x and d_k = {d_k}")  # fmt: skip
     W_query, b_query, W_key = (part.to(w) for part in result)
     x = draw(6, len(w), seed=7).to(w)
     weights = ((x @ W_query + b_query) @ (x @ W_key).mT / math.sqrt(d_k)).softmax(dim=1)
@@ -313,7 +313,7 @@ def divided_twice(w, d_k):
 
 
 def root_of_the_wrong_width(w, d_k):
-    """The root is that of the number of features. The layer divides by sqrt(d_k)."""
+    """The root is that of the number of x. The layer divides by sqrt(d_k)."""
     return bias_of_ones(len(w) ** -0.5, w, d_k)
 
 

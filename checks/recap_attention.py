@@ -54,29 +54,29 @@ masked_softmax = Check(
 # --- attention_pool ------------------------------------------------------------------------------------------------
 
 
-def pool_by_pytorch(ids, mask, features, score, output):
+def pool_by_pytorch(ids, mask, embedding, score, output):
     """PyTorch's attention with one query, 1, whose keys are the scores; a text of padding only gets zeros."""
-    x = features(ids)
+    x = embedding(ids)
     found = trials.attend(torch.ones(len(x), 1, 1), score(x), x, mask, scale=1.0)
     pooled, weights = (rows.squeeze(1).nan_to_num() for rows in found)
     return output(pooled).squeeze(1), weights
 
 
-def pool(ids, mask, features, score, output, weigh=trials.masked):
+def pool(ids, mask, embedding, score, output, weigh=trials.masked):
     """The right way, one step of which a known mistake exchanges."""
-    x = features(ids)
+    x = embedding(ids)
     weights = weigh(score(x).squeeze(2), mask)
     return output((weights.unsqueeze(2) * x).sum(dim=1)).squeeze(1), weights
 
 
-def weights_not_used(ids, mask, features, score, output):
+def weights_not_used(ids, mask, embedding, score, output):
     """Every token counts the same: the weights are computed, but the embeddings are averaged without them."""
-    return output(features(ids).mean(dim=1)).squeeze(1), pool(ids, mask, features, score, output)[1]
+    return output(embedding(ids).mean(dim=1)).squeeze(1), pool(ids, mask, embedding, score, output)[1]
 
 
-def mean_of_weighted(ids, mask, features, score, output):
+def mean_of_weighted(ids, mask, embedding, score, output):
     """The weighted embeddings are averaged. The weights sum to 1 already, so take the sum over the tokens."""
-    x, weights = features(ids), pool(ids, mask, features, score, output)[1]
+    x, weights = embedding(ids), pool(ids, mask, embedding, score, output)[1]
     return output((weights.unsqueeze(2) * x).mean(dim=1)).squeeze(1), weights
 
 
@@ -86,37 +86,37 @@ def softmax_over_one_number(scores, mask):
     return torch.ones_like(scores)
 
 
-def scores_returned(ids, mask, features, score, output):
+def scores_returned(ids, mask, embedding, score, output):
     """The scores are returned in place of the weights."""
-    return pool(ids, mask, features, score, output)[0], score(features(ids)).squeeze(2)
+    return pool(ids, mask, embedding, score, output)[0], score(embedding(ids)).squeeze(2)
 
 
-def results_exchanged(ids, mask, features, score, output):
+def results_exchanged(ids, mask, embedding, score, output):
     """The weights come first: the exercise asks for the output, then the weights."""
-    return pool(ids, mask, features, score, output)[::-1]
+    return pool(ids, mask, embedding, score, output)[::-1]
 
 
-def axis_left(ids, mask, features, score, output):
+def axis_left(ids, mask, embedding, score, output):
     """The output has shape (batch, 1). `nn.Linear(d, 1)` leaves an axis of size 1, which `squeeze(1)` removes."""
-    result, weights = pool(ids, mask, features, score, output)
+    result, weights = pool(ids, mask, embedding, score, output)
     return result.unsqueeze(1), weights
 
 
-def every_axis_squeezed(ids, mask, features, score, output):
+def every_axis_squeezed(ids, mask, embedding, score, output):
     """`squeeze()` also removes the axis of a batch of one text, or of one token. Give it the number of the axis."""
-    result, weights = pool(ids, mask, features, score, output)
+    result, weights = pool(ids, mask, embedding, score, output)
     return result.squeeze(), weights
 
 
-def sigmoid_on_output(ids, mask, features, score, output):
+def sigmoid_on_output(ids, mask, embedding, score, output):
     """A sigmoid follows the output. The loss of this lab takes the logit and has the sigmoid inside."""
-    result, weights = pool(ids, mask, features, score, output)
+    result, weights = pool(ids, mask, embedding, score, output)
     return result.sigmoid(), weights
 
 
-def scaled_by_width(ids, mask, features, score, output):
+def scaled_by_width(ids, mask, embedding, score, output):
     """The scores are divided by the root of the width. Here each is one learned linear map, and nothing is divided."""
-    return pool(ids, mask, features, lambda x: score(x) / x.shape[2] ** 0.5, output)
+    return pool(ids, mask, embedding, lambda x: score(x) / x.shape[2] ** 0.5, output)
 
 
 def texts(words, d_model, mask, seed, scale=1.0):
@@ -128,9 +128,9 @@ def texts(words, d_model, mask, seed, scale=1.0):
 def hands_settings_on(answer):
     """The lab makes the model without positions, in its default width, and reads both linear maps."""
     made = answer(9, positions=False)
-    if made.features.positions.any():
-        raise Wrong("`AttentionPooling(9, positions=False)` has positions all the same: hand `**features` on to "
-                    "`TokenFeatures(vocabulary_size, d_model, **features)`.", "settings not handed on")  # fmt: skip
+    if made.embedding.positions.any():
+        raise Wrong("`AttentionPooling(9, positions=False)` has positions all the same: hand `**embedding` on to "
+                    "`TokenEmbedding(vocabulary_size, d_model, **embedding)`.", "settings not handed on")  # fmt: skip
     if made.output.in_features != 16:
         raise Wrong("Without `d_model` the model has another width than 16.", "another default")
     for name in ("score", "output"):
@@ -141,7 +141,7 @@ def hands_settings_on(answer):
 attention_pool = Check(
     reference=pool_by_pytorch,
     solution=model.AttentionPooling,
-    parts=("features", "score", "output"),
+    parts=("embedding", "score", "output"),
     cases=[
         *(texts(9, (4, 2, 3, 4, 6, 4)[seed], mask, seed) for seed, mask in enumerate(trials.MASKS)),
         texts(9, 4, trials.ONE_REAL_TOKEN, 5, scale=30.0),
@@ -162,82 +162,82 @@ attention_pool = Check(
 # --- masked_mean ---------------------------------------------------------------------------------------------------
 
 
-def mean_by_loops(features, mask):
-    return torch.stack([x[real].sum(dim=0) / max(int(real.sum()), 1) for x, real in zip(features, mask, strict=True)])
+def mean_by_loops(x, mask):
+    return torch.stack([x[real].sum(dim=0) / max(int(real.sum()), 1) for x, real in zip(x, mask, strict=True)])
 
 
-def mean(features, counted, counts):
-    return (features * counted.unsqueeze(2)).sum(dim=1) / counts
+def mean(x, counted, counts):
+    return (x * counted.unsqueeze(2)).sum(dim=1) / counts
 
 
-def both_faults_left(features, mask):
-    """Two faults are left: counts (batch,) line up with the features, and a text of padding only divides by 0."""
-    return mean(features, mask, mask.sum(dim=1))
+def both_faults_left(x, mask):
+    """Two faults are left: counts (batch,) line up with the x, and a text of padding only divides by 0."""
+    return mean(x, mask, mask.sum(dim=1))
 
 
-def axis_of_counts_lost(features, mask):
-    """The first fault is left: counts (batch,) line up with the features instead of the texts. Use `keepdim=True`."""
-    return mean(features, mask, mask.sum(dim=1).clamp(min=1))
+def axis_of_counts_lost(x, mask):
+    """The first fault is left: counts (batch,) line up with the x instead of the texts. Use `keepdim=True`."""
+    return mean(x, mask, mask.sum(dim=1).clamp(min=1))
 
 
-def divided_by_zero(features, mask):
+def divided_by_zero(x, mask):
     """The second fault is left: a text of padding only gives 0 / 0, which is NaN. Divide by 1 at least."""
-    return mean(features, mask, mask.sum(dim=1, keepdim=True))
+    return mean(x, mask, mask.sum(dim=1, keepdim=True))
 
 
-def padding_in_the_mean(features, mask):
-    """Padding is in the mean. Multiply the features by the mask before you sum them, and count where it is True."""
-    return features.mean(dim=1)
+def padding_in_the_mean(x, mask):
+    """Padding is in the mean. Multiply the x by the mask before you sum them, and count where it is True."""
+    return x.mean(dim=1)
 
 
-def padding_in_the_sum(features, mask):
-    """Padding is in the sum, though not in the count. Multiply the features by the mask first."""
-    return mean(features, torch.ones_like(mask), mask.sum(dim=1, keepdim=True).clamp(min=1))
+def padding_in_the_sum(x, mask):
+    """Padding is in the sum, though not in the count. Multiply the x by the mask first."""
+    return mean(x, torch.ones_like(mask), mask.sum(dim=1, keepdim=True).clamp(min=1))
 
 
-def all_positions_counted(features, mask):
+def all_positions_counted(x, mask):
     """The sum is divided by the number of positions, padding included, so that short texts come out too small."""
-    return mean(features, mask, mask.shape[1])
+    return mean(x, mask, mask.shape[1])
 
 
-def counted_over_the_batch(features, mask):
+def counted_over_the_batch(x, mask):
     """The counts are those of positions over the batch, and not of texts: sum the mask over axis 1."""
-    return mean(features, mask, mask.sum(dim=0).clamp(min=1).unsqueeze(1))
+    return mean(x, mask, mask.sum(dim=0).clamp(min=1).unsqueeze(1))
 
 
-def one_added_to_counts(features, mask):
+def one_added_to_counts(x, mask):
     """The counts are one too large. `clamp(min=1)` changes only a count of 0."""
-    return mean(features, mask, mask.sum(dim=1, keepdim=True) + 1)
+    return mean(x, mask, mask.sum(dim=1, keepdim=True) + 1)
 
 
 def little_added_to_counts(little):
-    def little_added(features, mask):
+    def little_added(x, mask):
         """A small number is added to every count, so every mean is a little too small. `clamp(min=1)` changes only a
         count of 0."""
-        return mean(features, mask, mask.sum(dim=1, keepdim=True) + little)
+        return mean(x, mask, mask.sum(dim=1, keepdim=True) + little)
 
     return little_added
 
 
-def sum_returned(features, mask):
+def sum_returned(x, mask):
     """The sum is not divided by the number of real tokens."""
-    return mean(features, mask, 1)
+    return mean(x, mask, 1)
 
 
-def mean_inverted(features, mask):
+def mean_inverted(x, mask):
     """This is the mean of padding. The mask is True for a real token."""
-    return mean_by_loops(features, ~mask)
+    return mean_by_loops(x, ~mask)
 
 
-def non_zero_counted(features, mask):
-    """Real tokens are recognised by features that are not 0. A real token may hold zeros: count with the mask."""
-    return mean(features, mask, ((features != 0) & mask.unsqueeze(2)).sum(dim=1).clamp(min=1))
+def non_zero_counted(x, mask):
+    """Real tokens are recognised by x that are not 0. A real token may hold zeros: count with the mask."""
+    return mean(x, mask, ((x != 0) & mask.unsqueeze(2)).sum(dim=1).clamp(min=1))
 
 
 def with_zeros(mask, d_model, seed):
-    """Features of which a few are exactly 0, so that non-zero features are not the same as real tokens."""
-    features = draw(*mask.shape, d_model, seed=seed)
-    return Case({"features": features * (features > -1), "mask": mask})
+    """Features of which a few are exactly 0, so that non-zero x are not the same as real tokens."""
+    x = draw(*mask.shape, d_model, seed=seed)
+    return Case({"x": x * (x > -1), "mask": mask})
 
 
 masked_mean = Check(

@@ -23,7 +23,7 @@ BLOCK = "The block, “The block”"
 
 
 def pre_norm(x, attention, feed_forward, norm_1, norm_2, add_1=torch.add, add_2=torch.add):
-    """This is pre-norm: each part reads normalized features. The exercise asks for post-norm, `norm(x + part(x))`."""
+    """This is pre-norm: each part reads normalized x. The exercise asks for post-norm, `norm(x + part(x))`."""
     x = add_1(x, attention(norm_1(x)))
     return add_2(x, feed_forward(norm_2(x)))
 
@@ -43,7 +43,7 @@ def as_given(mask, attention_mask):
 
 
 def block(
-    features, attention, attention_norm, feed_forward, feed_forward_norm, num_heads, mask=None, attention_mask=None,
+    x, attention, attention_norm, feed_forward, feed_forward_norm, num_heads, mask=None, attention_mask=None,
     eps=None, order=pre_norm, activation=torch.relu, masks=as_given, attend=heads,
 ):  # fmt: skip
     """Output and weights of a block; `order` puts its parts together, and `eps` is the norms' own unless given."""
@@ -62,7 +62,7 @@ def block(
     def normalizing(norm):
         return lambda x: F.layer_norm(x, x.shape[2:], norm.weight, norm.bias, norm.eps if eps is None else eps)
 
-    return order(features, attended, two_layers, *map(normalizing, (attention_norm, feed_forward_norm))), weights[0]
+    return order(x, attended, two_layers, *map(normalizing, (attention_norm, feed_forward_norm))), weights[0]
 
 
 def mask_not_used(mask, attention_mask):
@@ -122,12 +122,12 @@ def part_mistakes(order):
         return order(x, *parts, add_1=change_alone)
 
     def feed_forward_not_added(x, *parts):
-        """There is no residual connection around the feed-forward layer: add the features after the attention to its
+        """There is no residual connection around the feed-forward layer: add the x after the attention to its
         output."""
         return order(x, *parts, add_2=change_alone)
 
     def nothing_added(x, *parts):
-        """There is no residual connection: add the features to the output of each part."""
+        """There is no residual connection: add the x to the output of each part."""
         return order(x, *parts, add_1=change_alone, add_2=change_alone)
 
     return [
@@ -144,7 +144,7 @@ def has_the_parameters(made, course):
 
 
 def texts(d_model, num_heads, hidden_dim, mask, seed=0, attention_mask=None, **eps):
-    inputs = {"features": draw(*mask.shape, d_model, seed=seed), "mask": mask}
+    inputs = {"x": draw(*mask.shape, d_model, seed=seed), "mask": mask}
     inputs |= {} if attention_mask is None else {"attention_mask": attention_mask}
     return Case(inputs, {"d_model": d_model, "num_heads": num_heads, "hidden_dim": hidden_dim, **eps})
 
@@ -157,7 +157,7 @@ def batches(**eps):
         texts(8, 4, 10, trials.real_tokens([1, 5, 3], padding_first=True), **eps),
         texts(4, 1, 7, trials.real_tokens([4, 3])[1:], **eps),
         texts(6, 3, 9, trials.real_tokens([1, 1]), **eps),
-        Case({"features": draw(1, 3, 4)}, {"d_model": 4, "num_heads": 2, "hidden_dim": 5, **eps}),
+        Case({"x": draw(1, 3, 4)}, {"d_model": 4, "num_heads": 2, "hidden_dim": 5, **eps}),
     ]
 
 
@@ -170,29 +170,29 @@ PARTS = ("attention", "attention_norm", "feed_forward", "feed_forward_norm", "nu
 class TransformerBlock(model.TransformerBlock):
     """Of the lab: pre-norm, and `add` can be replaced."""
 
-    def add(self, features, change):
-        return features + self.dropout(change)
+    def add(self, x, change):
+        return x + self.dropout(change)
 
-    def forward(self, features, mask=None, attention_mask=None):
-        attention_output, weights = self.attention(self.attention_norm(features), mask, attention_mask)
-        features = self.add(features, attention_output)
-        return self.add(features, self.feed_forward(self.feed_forward_norm(features))), weights
+    def forward(self, x, mask=None, attention_mask=None):
+        attention_output, weights = self.attention(self.attention_norm(x), mask, attention_mask)
+        x = self.add(x, attention_output)
+        return self.add(x, self.feed_forward(self.feed_forward_norm(x))), weights
 
 
 def normalized_features_added(x, attention, feed_forward, norm_1, norm_2):
-    """The attention's output is added to the normalized features. Add it to those before the norm."""
+    """The attention's output is added to the normalized x. Add it to those before the norm."""
     x = norm_1(x) + attention(norm_1(x))
     return x + feed_forward(norm_2(x))
 
 
 def normalized_sum_added(x, attention, feed_forward, norm_1, norm_2):
-    """The feed-forward layer's output is added to normalized features. Add it to the sum before the norm."""
+    """The feed-forward layer's output is added to normalized x. Add it to the sum before the norm."""
     x = norm_2(x + attention(norm_1(x)))
     return x + feed_forward(x)
 
 
 def both_added_to_normalized(x, attention, feed_forward, norm_1, norm_2):
-    """Both parts add to normalized features. Add the output of each to the features before its norm."""
+    """Both parts add to normalized x. Add the output of each to the x before its norm."""
     x = norm_1(x)
     return normalized_sum_added(x, attention, feed_forward, nn.Identity(), norm_2)
 
@@ -219,9 +219,9 @@ def dropout_and_sums(answer):
     if not torch.allclose(*outputs):
         raise Wrong("Without dropout the results are right. With it, `dropout` is the probability for what each part "
                     "adds, in `add`, and for what ReLU gives, in `feed_forward`.", "wrong_dropout")  # fmt: skip
-    made.eval().add = course.eval().add = lambda features, change: change
+    made.eval().add = course.eval().add = lambda x, change: change
     if not torch.allclose(made(x)[0], course(x)[0]):
-        raise Wrong("The results are right, but `forward` does not make both sums by `self.add(features, change)`. The "
+        raise Wrong("The results are right, but `forward` does not make both sums by `self.add(x, change)`. The "
                     "lab replaces that method.", "sums_without_add")  # fmt: skip
     if any(part.p != 0.1 for part in answer(8, 4, 20).modules() if isinstance(part, nn.Dropout)):
         raise Wrong("The results are right, but the default of `dropout` is not 0.1.", "another_default")
@@ -257,8 +257,8 @@ class FirstBlock(model.TransformerBlock):
     def __init__(self, *sizes):
         super().__init__(*sizes, dropout=0.0)
 
-    def forward(self, features, mask=None):
-        return super().forward(features, mask)[0]
+    def forward(self, x, mask=None):
+        return super().forward(x, mask)[0]
 
 
 def norms_inside_the_sums(x, attention, feed_forward, norm_1, norm_2):
@@ -334,21 +334,21 @@ first_block = Check(
 
 
 def normalized(
-    features, scale, shift, eps=1e-5, axis=-1, correction=0, divide=lambda x, variance, eps: x / (variance + eps).sqrt()
+    x, scale, shift, eps=1e-5, axis=-1, correction=0, divide=lambda x, variance, eps: x / (variance + eps).sqrt()
 ):
     """The right way, one step of which a known mistake exchanges."""
-    centred = features - features.mean(axis, keepdim=True)
-    return divide(centred, features.var(axis, correction=correction, keepdim=True), eps) * scale + shift
+    centred = x - x.mean(axis, keepdim=True)
+    return divide(centred, x.var(axis, correction=correction, keepdim=True), eps) * scale + shift
 
 
 def sample_variance(**given):
-    """The variance is divided by d_model - 1, as `var` does unless told otherwise. Use `var(..., unbiased=False)`, or the
-    mean of the squares."""
+    """The variance is divided by d_model - 1, which is the default of `var`. Use `var(..., unbiased=False)`, or
+    the mean of the squares."""
     return normalized(**given, correction=1)
 
 
 def over_the_tokens(**given):
-    """Mean and variance run over the tokens. Those of a token are over its own features, the last axis."""
+    """Mean and variance run over the tokens. Those of a token are over its own x, the last axis."""
     return normalized(**given, axis=-2)
 
 
@@ -364,7 +364,7 @@ def over_the_text(**given):
 
 def over_everything(**given):
     """There is one mean and one variance for all numbers. Each token has its own: `mean(dim=-1, keepdim=True)`."""
-    return normalized(**given, axis=tuple(range(given["features"].dim())))
+    return normalized(**given, axis=tuple(range(given["x"].dim())))
 
 
 def eps_outside_the_root(x, variance, eps):
@@ -373,31 +373,31 @@ def eps_outside_the_root(x, variance, eps):
 
 
 def eps_left_out(x, variance, eps):
-    """`eps` is not used, so a token whose features are all equal gives 0 / 0. Add it to the variance."""
+    """`eps` is not used, so a token whose x are all equal gives 0 / 0. Add it to the variance."""
     return x / variance.sqrt()
 
 
 def root_left_out(x, variance, eps):
-    """The features are divided by the variance. Divide by its root, the standard deviation."""
+    """The x are divided by the variance. Divide by its root, the standard deviation."""
     return x / (variance + eps)
 
 
-def mean_not_subtracted(features, **given):
+def mean_not_subtracted(x, **given):
     """The mean is not subtracted."""
-    spread = (features.var(-1, correction=0, keepdim=True) + given["eps"]).sqrt()
-    return features / spread * given["scale"] + given["shift"]
+    spread = (x.var(-1, correction=0, keepdim=True) + given["eps"]).sqrt()
+    return x / spread * given["scale"] + given["shift"]
 
 
-def scale_and_shift_left_out(features, scale, shift, eps):
+def scale_and_shift_left_out(x, scale, shift, eps):
     """`scale` and `shift` are not used. Multiply by the one, then add the other."""
-    return normalized(features, 1, 0, eps)
+    return normalized(x, 1, 0, eps)
 
 
 def to_normalize(*shape, eps):
-    """Random features; one token's are all equal, and only `eps` prevents a division by 0."""
-    features = 3 + 2 * draw(*shape, seed=1)
-    features[..., 0, :] = 1.5
-    return Case({"features": features, "scale": draw(shape[-1], seed=2), "shift": draw(shape[-1], seed=3), "eps": eps})
+    """Random x; one token's are all equal, and only `eps` prevents a division by 0."""
+    x = 3 + 2 * draw(*shape, seed=1)
+    x[..., 0, :] = 1.5
+    return Case({"x": x, "scale": draw(shape[-1], seed=2), "shift": draw(shape[-1], seed=3), "eps": eps})
 
 
 class RefusesNorms(TorchFunctionMode):
@@ -415,7 +415,7 @@ def does_the_work_itself(answer):
 
 
 layer_norm = Check(
-    reference=lambda features, scale, shift, eps: F.layer_norm(features, scale.shape, scale, shift, eps),
+    reference=lambda x, scale, shift, eps: F.layer_norm(x, scale.shape, scale, shift, eps),
     solution=normalized,
     cases=[
         to_normalize(3, 5, eps=1e-5),

@@ -19,104 +19,106 @@ VALUES = "Values, “Where to look, and what to bring back”"
 # --- whole_layer ---------------------------------------------------------------------------------------------------
 
 
-def layer_by_pytorch(features, mask, W_query, W_key, W_value):
+def layer_by_pytorch(x, mask, W_query, W_key, W_value):
     """What a padded token attends to does not matter."""
-    results = trials.attend(W_query(features), W_key(features), W_value(features), mask)
+    results = trials.attend(W_query(x), W_key(x), W_value(x), mask)
     return tuple(rows.masked_fill(~mask[:, :, None], math.nan) for rows in results)
 
 
-def whole(features, mask, W_query, W_key, W_value, score=scaled, weigh=masked):
+def whole(x, mask, W_query, W_key, W_value, score=scaled, weigh=masked):
     """The right way, one step of which a known mistake exchanges."""
-    weights = layer(features, mask, W_query, W_key, score, weigh)[1]
-    return weights @ W_value(features), weights
+    weights = layer(x, mask, W_query, W_key, score, weigh)[1]
+    return weights @ W_value(x), weights
 
 
-def root_of_d_v(features, mask, W_query, W_key, W_value):
+def root_of_d_v(x, mask, W_query, W_key, W_value):
     """The scores are divided by the root of the width of the values. A dot product of keys has d_k terms."""
-    values = W_value(features)
-    weights = masked(W_query(features) @ W_key(features).mT / math.sqrt(values.shape[2]), mask[:, None, :])
+    values = W_value(x)
+    weights = masked(W_query(x) @ W_key(x).mT / math.sqrt(values.shape[2]), mask[:, None, :])
     return weights @ values, weights
 
 
-def features_averaged(features, mask, W_query, W_key, W_value):
-    """`W_value` is not used: the weights average the features. The output is `weights @ values`."""
-    return layer(features, mask, W_query, W_key)
+def features_averaged(x, mask, W_query, W_key, W_value):
+    """`W_value` is not used: the weights average the x. The output is `weights @ values`."""
+    return layer(x, mask, W_query, W_key)
 
 
-def keys_averaged(features, mask, W_query, W_key, W_value):
+def keys_averaged(x, mask, W_query, W_key, W_value):
     """The weights average the keys. The output is `weights @ values`."""
-    weights = whole(features, mask, W_query, W_key, W_value)[1]
-    return weights @ W_key(features), weights
+    weights = whole(x, mask, W_query, W_key, W_value)[1]
+    return weights @ W_key(x), weights
 
 
-def weights_not_used(features, mask, W_query, W_key, W_value):
+def weights_not_used(x, mask, W_query, W_key, W_value):
     """The values are returned as they are, and the weights are not used. The output is `weights @ values`."""
-    return W_value(features), whole(features, mask, W_query, W_key, W_value)[1]
+    return W_value(x), whole(x, mask, W_query, W_key, W_value)[1]
 
 
-def weights_transposed(features, mask, W_query, W_key, W_value):
+def weights_transposed(x, mask, W_query, W_key, W_value):
     """The output sums over the queries: the weights are transposed. The output is `weights @ values`."""
-    weights = whole(features, mask, W_query, W_key, W_value)[1]
-    return weights.mT @ W_value(features), weights
+    weights = whole(x, mask, W_query, W_key, W_value)[1]
+    return weights.mT @ W_value(x), weights
 
 
-def padded_values_zeroed(features, mask, W_query, W_key, W_value):
+def padded_values_zeroed(x, mask, W_query, W_key, W_value):
     """Padding gets weight, although its values are 0, so the other weights are too small. Hide its scores instead."""
-    weights = scaled(W_query(features), W_key(features), 0).softmax(dim=2)
-    return weights @ (W_value(features) * mask[:, :, None]), weights
+    weights = scaled(W_query(x), W_key(x), 0).softmax(dim=2)
+    return weights @ (W_value(x) * mask[:, :, None]), weights
 
 
-def one_output_for_all(features, mask, W_query, W_key, W_value):
+def one_output_for_all(x, mask, W_query, W_key, W_value):
     """There is one output for each text. Self-attention has one for each token: do not average over the tokens."""
-    output, weights = whole(features, mask, W_query, W_key, W_value)
+    output, weights = whole(x, mask, W_query, W_key, W_value)
     return output.mean(dim=1), weights
 
 
-def residual_added(features, mask, W_query, W_key, W_value):
+def residual_added(x, mask, W_query, W_key, W_value):
     """The values are added to the output. There is no residual connection in this layer."""
-    output, weights = whole(features, mask, W_query, W_key, W_value)
-    return output + W_value(features), weights
+    output, weights = whole(x, mask, W_query, W_key, W_value)
+    return output + W_value(x), weights
 
 
-def results_exchanged(features, mask, W_query, W_key, W_value):
+def results_exchanged(x, mask, W_query, W_key, W_value):
     """The weights come first: the exercise asks for the output, then the weights."""
-    return whole(features, mask, W_query, W_key, W_value)[::-1]
+    return whole(x, mask, W_query, W_key, W_value)[::-1]
 
 
-def scores_returned(features, mask, W_query, W_key, W_value):
+def scores_returned(x, mask, W_query, W_key, W_value):
     """The scores are returned in place of the weights."""
-    output = whole(features, mask, W_query, W_key, W_value)[0]
-    return output, scaled(W_query(features), W_key(features), 0)
+    output = whole(x, mask, W_query, W_key, W_value)[0]
+    return output, scaled(W_query(x), W_key(x), 0)
 
 
-def transposed_weights_returned(features, mask, W_query, W_key, W_value):
+def transposed_weights_returned(x, mask, W_query, W_key, W_value):
     """The weights are returned transposed: row i belongs to the query of token i."""
-    output, weights = whole(features, mask, W_query, W_key, W_value)
+    output, weights = whole(x, mask, W_query, W_key, W_value)
     return output, weights.mT
 
 
 def texts(mask, d_model, d_k, d_v, seed=0, scale=1.0):
-    features = scale * draw(*mask.shape, d_model, seed=seed)
-    return Case({"features": features, "mask": mask}, {"d_model": d_model, "d_k": d_k, "d_v": d_v})
+    x = scale * draw(*mask.shape, d_model, seed=seed)
+    return Case({"x": x, "mask": mask}, {"d_model": d_model, "d_k": d_k, "d_v": d_v})
 
 
 def fits_into_the_classifier(answer):
-    """The lab calls `attend`, and reads three linear maps without a bias."""
-    made, features, mask = answer(5, 3, 4), draw(2, 4, 5), real_tokens([4, 2])
+    """The lab calls `attention_weights`, and reads three linear maps without a bias."""
+    made, x, mask = answer(5, 3, 4), draw(2, 4, 5), real_tokens([4, 2])
     for name in ("W_query", "W_key", "W_value"):
         if not isinstance(getattr(made, name), nn.Linear) or getattr(made, name).bias is not None:
             raise Wrong(f"The lab reads `{name}` as an `nn.Linear` without a bias.", "no nn.Linear")
-    if not hasattr(made, "attend"):
-        raise Wrong("The method `attend` is missing: it returns the weights alone.", "no attend")
-    features = features.to(made.W_key.weight.dtype)
-    weights, right = made.attend(features, mask), made(features, mask)[1]
+    if not hasattr(made, "attention_weights"):
+        raise Wrong("The method `attention_weights` is missing: it returns the weights alone.", "no attend")
+    x = x.to(made.W_key.weight.dtype)
+    weights, right = made.attention_weights(x, mask), made(x, mask)[1]
     if not isinstance(weights, torch.Tensor) or weights.shape != right.shape:
-        raise Wrong("`attend` does not return the weights alone, (batch, tokens, tokens).", "attend differs")
+        raise Wrong("`attention_weights` does not return the weights alone, (batch, tokens, tokens).", "attend differs")
     if not torch.allclose(weights[mask].sum(dim=1), torch.ones(len(weights[mask])).to(weights), atol=1e-5):
-        raise Wrong("`attend` does not return weights: its rows do not sum to 1. The softmax belongs in `attend`.",
+        raise Wrong("`attention_weights` does not return weights: its rows do not sum to 1. The softmax belongs in `attention_weights`.",
                     "attend differs")  # fmt: skip
     if not torch.allclose(weights[mask], right[mask], atol=1e-5):
-        raise Wrong("`attend` returns other weights than `forward`. Let `forward` call it.", "attend differs")
+        raise Wrong(
+            "`attention_weights` returns other weights than `forward`. Let `forward` call it.", "attend differs"
+        )
 
 
 whole_layer = Check(

@@ -22,11 +22,11 @@ from experiments import record, table_runs
 from shared import data, training
 
 FILE = record.ROOT / "book/_static/try_the_model.safetensors"
-EMBEDDING = "features.embedding.weight"
+EMBEDDING = "embedding.table.weight"
 MOST_LOST = 0.01  # of accuracy, by rounding
-MARKED = "the mark's row"
+MARKED = "marker query"
 MODELS = {name: table_runs.MODELS[name] for name in ("mean pooling", "attention pooling", "self-attention")}
-MODELS |= {MARKED: table_runs.MODELS["mark's row"]}
+MODELS |= {MARKED: table_runs.MODELS["marker query"]}
 LENGTHS = ((1, 4), (5, 9), (10, 19))  # words of short pieces, from and to
 
 

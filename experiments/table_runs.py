@@ -43,15 +43,15 @@ class ConstantQueries(nn.Module):
 
     def __init__(self, vocabulary_size: int, num_queries: int, d_model: int = 16):
         super().__init__()
-        self.features = model.TokenFeatures(vocabulary_size, d_model)
+        self.embedding = model.TokenEmbedding(vocabulary_size, d_model)
         self.score = nn.Linear(d_model, num_queries)
         self.output = nn.Linear(num_queries * d_model, 1)
 
     def forward(self, ids, mask):
-        features = self.features(ids)  # (batch, tokens, d_model)
-        scores = self.score(features).transpose(1, 2)  # (batch, num_queries, tokens)
+        x = self.embedding(ids)  # (batch, tokens, d_model)
+        scores = self.score(x).transpose(1, 2)  # (batch, num_queries, tokens)
         weights = model.masked_softmax(scores, mask.unsqueeze(1))  # (batch, num_queries, tokens)
-        pooled = (weights @ features).flatten(1)  # (batch, num_queries * d_model)
+        pooled = (weights @ x).flatten(1)  # (batch, num_queries * d_model)
         return self.output(pooled).squeeze(1), weights.mean(dim=1)
 
 
@@ -60,15 +60,15 @@ class Recurrent(nn.Module):
 
     def __init__(self, vocabulary_size: int, d_model: int = 16):
         super().__init__()
-        self.features = model.TokenFeatures(vocabulary_size, d_model)
+        self.embedding = model.TokenEmbedding(vocabulary_size, d_model)
         self.gru = nn.GRU(d_model, d_model, batch_first=True, bidirectional=True)
         self.output = nn.Linear(2 * d_model, 1)
 
     def forward(self, ids, mask):
-        features = self.features(ids)  # (batch, tokens, d_model)
-        packed = nn.utils.rnn.pack_padded_sequence(features, mask.sum(dim=1).cpu(), True, enforce_sorted=False)
+        x = self.embedding(ids)  # (batch, tokens, d_model)
+        packed = nn.utils.rnn.pack_padded_sequence(x, mask.sum(dim=1).cpu(), True, enforce_sorted=False)
         states, _ = nn.utils.rnn.pad_packed_sequence(self.gru(packed)[0], True)  # (batch, tokens, 2 * d_model)
-        weights = mask.to(features) / mask.sum(dim=1, keepdim=True)  # (batch, tokens)
+        weights = mask.to(x) / mask.sum(dim=1, keepdim=True)  # (batch, tokens)
         return self.output(model.weighted_sum(weights, states)).squeeze(1), weights
 
 
@@ -77,14 +77,14 @@ class Convolution(nn.Module):
 
     def __init__(self, vocabulary_size: int, d_model: int = 16):
         super().__init__()
-        self.features = model.TokenFeatures(vocabulary_size, d_model)
+        self.embedding = model.TokenEmbedding(vocabulary_size, d_model)
         self.filters = nn.Conv1d(d_model, 32, 5, padding=2)
         self.output = nn.Linear(32, 1)
 
     def forward(self, ids, mask):
-        features = self.features(ids) * mask.unsqueeze(2)  # (batch, tokens, d_model)
-        found = self.filters(features.transpose(1, 2)).relu() * mask.unsqueeze(1)  # (batch, 32, tokens)
-        weights = mask.to(features) / mask.sum(dim=1, keepdim=True)  # (batch, tokens)
+        x = self.embedding(ids) * mask.unsqueeze(2)  # (batch, tokens, d_model)
+        found = self.filters(x.transpose(1, 2)).relu() * mask.unsqueeze(1)  # (batch, 32, tokens)
+        weights = mask.to(x) / mask.sum(dim=1, keepdim=True)  # (batch, tokens)
         return self.output(found.amax(dim=2)).squeeze(1), weights
 
 
@@ -97,8 +97,8 @@ MODELS: dict[str, Callable[..., nn.Module]] = {
     "GRU": lambda size, mark: Recurrent(size),
     "self-attention": lambda size, mark: model.SelfAttentionClassifier(size),
     "encoder": lambda size, mark: model.EncoderClassifier(size),
-    "mark's row": model.MarkedSelfAttentionClassifier,
-    "mark's row, constant query": partial(model.MarkedSelfAttentionClassifier, constant_query=True),
+    "marker query": model.MarkerQueryClassifier,
+    "marker query, constant query": partial(model.MarkerQueryClassifier, constant_query=True),
 }
 STANDARD = "as taught"
 MODEL_OPTIONS = {STANDARD: {}, "no positions": {"positions": False}}
@@ -200,8 +200,8 @@ def accuracies(run: Run, tests: dict[str, data.Examples], predictions: dict[str,
 def bag_of_words(training_examples: data.Examples, tests: dict[str, data.Examples]) -> tuple[dict, dict]:
     """The baseline, TF-IDF and logistic regression: its predictions and its properties."""
     vectorizer = TfidfVectorizer(analyzer=list, min_df=2)
-    features = vectorizer.fit_transform(training_examples)
-    classifier = LogisticRegression(max_iter=1000).fit(features, training_examples.labels)
+    x = vectorizer.fit_transform(training_examples)
+    classifier = LogisticRegression(max_iter=1000).fit(x, training_examples.labels)
     predictions = {kind: classifier.predict(vectorizer.transform(examples)) for kind, examples in tests.items()}
     return predictions, {"share_on_labelled": None, "parameters": classifier.coef_.size + 1, "outside_embedding": None}
 
@@ -218,5 +218,5 @@ def network(run: Run, source: data.PreparedReviews, make_examples: Callable, tes
         "share_on_labelled": round(measured["distracted"].attention_on_labelled, 4),
         "best_epoch": history.best_epoch,
         "parameters": parameters,
-        "outside_embedding": parameters - net.features.embedding.weight.numel(),
+        "outside_embedding": parameters - net.embedding.table.weight.numel(),
     }

@@ -77,8 +77,8 @@ class SelfAttentionClassifier(nn.Module):
         self.output = nn.Linear(d_v, 1)
 
     def forward(self, ids: Tensor) -> Tensor:
-        features = self.dropout(self.embedding(ids) + self.positions)  # (batch, 256, d_model)
-        queries, keys, values = self.W_query(features), self.W_key(features), self.W_value(features)
+        x = self.dropout(self.embedding(ids) + self.positions)  # (batch, 256, d_model)
+        queries, keys, values = self.W_query(x), self.W_key(x), self.W_value(x)
         scores = queries @ keys.transpose(1, 2) / math.sqrt(keys.shape[2])  # (batch, 256, 256)
         outputs = scores.softmax(dim=2) @ values  # (batch, 256, d_v)
         return self.output(outputs.mean(dim=1)).squeeze(1)  # (batch,)

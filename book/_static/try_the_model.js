@@ -34,7 +34,7 @@
         const numbers = new NUMBERS[dtype](buffer.slice(8 + size + begin, 8 + size + end));
         if (numbers.length !== shape.reduce((a, b) => a * b, 1)) throw new RangeError(`${key} is cut short`);
         (models[name] ??= { name })[part] = numbers;
-        if (part === EMBEDDING) models[name].dim = shape[1];
+        if (part === EMBEDDING) models[name].d_model = shape[1];
       }
       const words = about.words.split(" ");
       const { right, pieces, lengths } = about;
@@ -46,7 +46,7 @@
 
   // ---- the models: ids in, a logit and one weight a word out ------------------------------------------------------
 
-  const EMBEDDING = "features.embedding.weight";
+  const EMBEDDING = "embedding.table.weight";
 
   const tables = new Map();                                  // d_model -> positions (places, d_model), made when first needed
   function positionsOf(d_model) {
@@ -64,13 +64,13 @@
   }
 
   // Matrices are flat arrays, row after row, as in the file.
-  function featuresOf(model, ids) {                          // (tokens, d_model)
+  function embed(model, ids) {                          // (tokens, d_model)
     const { d_model, [EMBEDDING]: embedding, [`${EMBEDDING}.step`]: [step] } = model;
-    const features = positionsOf(d_model).slice(0, ids.length * d_model);
+    const x = positionsOf(d_model).slice(0, ids.length * d_model);
     for (let t = 0, n = 0; t < ids.length; t++) {
-      for (let i = 0; i < d_model; i++, n++) features[n] += embedding[ids[t] * d_model + i] * step;
+      for (let i = 0; i < d_model; i++, n++) x[n] += embedding[ids[t] * d_model + i] * step;
     }
-    return features;
+    return x;
   }
 
   // Every row of x (rows, d_model) times a weight (out, d_model) as nn.Linear keeps it: (rows, out).
@@ -95,10 +95,10 @@
   }
 
   // Where the tokens from `first` to before `end` look: their rows of softmax(Q K^T / sqrt(k)), averaged.
-  function lookFrom(model, features, first, end) {
-    const { d_model } = model, tokens = features.length / d_model, count = end - first;
-    const queries = linear(features.subarray(first * d_model, end * d_model), model["attention.W_query.weight"], d_model);
-    const keys = linear(features, model["attention.W_key.weight"], d_model);
+  function attendFrom(model, x, first, end) {
+    const { d_model } = model, tokens = x.length / d_model, count = end - first;
+    const queries = linear(x.subarray(first * d_model, end * d_model), model["attention.W_query.weight"], d_model);
+    const keys = linear(x, model["attention.W_key.weight"], d_model);
     const width = queries.length / count, row = new Float64Array(tokens), mean = new Float64Array(tokens);
     for (let q = 0; q < count; q++) {
       for (let t = 0; t < tokens; t++) {
@@ -112,20 +112,20 @@
     return mean;
   }
 
-  const ATTEND = {                                           // features (tokens, d_model) to weights (tokens,)
-    "mean pooling": (model, features, tokens) => new Float64Array(tokens).fill(1 / tokens),
-    "attention pooling": (model, features) =>
-      softmax(linear(features, model["score.weight"], model.dim, model["score.bias"])),
-    "self-attention": (model, features, tokens) => lookFrom(model, features, 0, tokens),
-    "the mark's row": (model, features, tokens, mark) => lookFrom(model, features, mark, mark + 1),
+  const ATTEND = {                                           // x (tokens, d_model) to weights (tokens,)
+    "mean pooling": (model, x, tokens) => new Float64Array(tokens).fill(1 / tokens),
+    "attention pooling": (model, x) =>
+      softmax(linear(x, model["score.weight"], model.d_model, model["score.bias"])),
+    "self-attention": (model, x, tokens) => attendFrom(model, x, 0, tokens),
+    "marker query": (model, x, tokens, mark) => attendFrom(model, x, mark, mark + 1),
   };
 
   function run(model, ids, mark) {
-    const features = featuresOf(model, ids), { d_model } = model; // (tokens, d_model)
-    const weights = ATTEND[model.name](model, features, ids.length, mark); // (tokens,)
+    const x = embed(model, ids), { d_model } = model; // (tokens, d_model)
+    const weights = ATTEND[model.name](model, x, ids.length, mark); // (tokens,)
     let pooled = new Float64Array(d_model);
     for (let t = 0, n = 0; t < ids.length; t++) {
-      for (let i = 0; i < d_model; i++, n++) pooled[i] += weights[t] * features[n];
+      for (let i = 0; i < d_model; i++, n++) pooled[i] += weights[t] * x[n];
     }
     if (model["attention.W_value.weight"]) pooled = linear(pooled, model["attention.W_value.weight"], d_model);
     const [logit] = linear(pooled, model["output.weight"], pooled.length, model["output.bias"]);
@@ -142,7 +142,7 @@
     const [a, b] = [idsOf(file, first), idsOf(file, second)];
     const [mark, separator] = [file.ids.get("<MARK>"), file.ids.get("<SEP>")];
     const ids = [markFirst ? mark : separator, ...a, markFirst ? separator : mark, ...b];
-    return run(file.models["the mark's row"], ids, markFirst ? 0 : a.length + 1);
+    return run(file.models["marker query"], ids, markFirst ? 0 : a.length + 1);
   }
 
   globalThis.tryTheModel = { tokenize, read, judge, judgeMarked };
@@ -293,7 +293,7 @@
     }
   }
 
-  // -- the mark's row
+  // -- marker query
 
   const marked = {
     verdict: at("mark-verdict"), dot: at("mark-dot"), share: at("mark-share"), bar: at("mark-bar"),
@@ -310,7 +310,7 @@
       strong(percent(share)), " on the second, yours. Asked about: ", strong(markFirst ? "the first" : "yours"), ".");
     marked.bar.children[0].style.width = `${100 * share}%`;
     const short = shortAs(file, markFirst ? front : read);
-    at("mark-record").textContent = marked.record + (short < 0 ? "" : ` Of pieces as short as the marked text, in a pair with a whole review, it gets ${percent(file.pieces["the mark's row"][short])}.`);
+    at("mark-record").textContent = marked.record + (short < 0 ? "" : ` Of pieces as short as the marked text, in a pair with a whole review, it gets ${percent(file.pieces["marker query"][short])}.`);
     const [mark, separator] = ["<MARK>", "<SEP>"];
     shade(marked.words, [markFirst ? mark : separator, ...front, markFirst ? separator : mark, ...read], weights,
       { 0: "first", [front.length + 1]: "second, yours" });
@@ -555,7 +555,7 @@
       return `Of the test reviews it gets ${percent(alone)} right alone and ${percent(together)} ${where}.`;
     };
     for (const card of cards) card.record.textContent = record(card.name, "after another one");
-    marked.record = record("the mark's row", "in such pairs");
+    marked.record = record("marker query", "in such pairs");
     changed();
     sweepNow();
     if (focused) slide.focus({ preventScroll: true });

@@ -20,14 +20,14 @@ TABLE, RUNS = record.ROOT / "shared/frozen_features.json", record.ROOT / "_build
 SEEDS = range(5)
 ROWS = [  # task, classifier, training reviews, what the reviews are read by
     *(("front", "attention", 860, words) for words in ("own words", "64 components", "all 384")),
-    *(("marked", "mark's row", 1720, words) for words in ("own words", "64 components")),
+    *(("marked", "marker query", 1720, words) for words in ("own words", "64 components")),
     *(("marked", "attention", 1720, words) for words in ("own words", "64 components")),
     *(("front", "attention", 1720, words) for words in ("own words", "64 components")),
 ]
 
 
 class FrozenFeatures(nn.Module):
-    """A linear map of frozen features, a row of `table` for each id, and learned vectors for `<SEP>` and `<MARK>`."""
+    """A linear map of frozen x, a row of `table` for each id, and learned vectors for `<SEP>` and `<MARK>`."""
 
     def __init__(self, table: torch.Tensor, d_model: int = 16, dropout: float = 0.3):
         super().__init__()
@@ -39,9 +39,9 @@ class FrozenFeatures(nn.Module):
 
     def forward(self, ids):
         mark = ids - len(self.table)  # (batch, tokens), 0 and 1 for <SEP> and <MARK>
-        features = self.narrow(self.table[ids.clamp(max=len(self.table) - 1)].float())  # (batch, tokens, d_model)
-        features = torch.where(mark[:, :, None] < 0, features, self.marks(mark.clamp(min=0)))
-        return self.dropout(features + self.positions[: ids.shape[1]])
+        x = self.narrow(self.table[ids.clamp(max=len(self.table) - 1)].float())  # (batch, tokens, d_model)
+        x = torch.where(mark[:, :, None] < 0, x, self.marks(mark.clamp(min=0)))
+        return self.dropout(x + self.positions[: ids.shape[1]])
 
 
 def short_reviews() -> data.Reviews:
@@ -63,7 +63,7 @@ def own_words(reviews: data.Reviews, number: int) -> data.PreparedReviews:
 
 
 def frozen(reviews: data.Reviews, number: int, offsets: np.ndarray) -> data.PreparedReviews:
-    """The reviews in ids of single tokens: each token has its own row of features; row 0 is padding."""
+    """The reviews in ids of single tokens: each token has its own row of x; row 0 is padding."""
     parts, first, size = [], 0, offsets[-1] + 3  # two more ids, for <SEP> and <MARK>
     for split, length in ((reviews.train, number), (reviews.validation, None), (reviews.test, None)):
         labels = split.labels[:length]
@@ -75,7 +75,7 @@ def frozen(reviews: data.Reviews, number: int, offsets: np.ndarray) -> data.Prep
 
 
 def run(task: str, name: str, source: data.PreparedReviews, table: torch.Tensor | None, seed: int) -> dict:
-    """Train one classifier on frozen features (`table`) or on own words (None), and measure it."""
+    """Train one classifier on frozen x (`table`) or on own words (None), and measure it."""
     words, separator, mark = 2, source.train.vocabulary_size - 2, source.train.vocabulary_size - 1
     if table is None:
         words, separator, mark = len(source.vocabulary), *map(source.vocabulary.id, (data.SEPARATOR, data.MARKER))
@@ -83,7 +83,7 @@ def run(task: str, name: str, source: data.PreparedReviews, table: torch.Tensor 
     torch.manual_seed(seed)
     net = table_runs.MODELS["attention pooling" if name == "attention" else name](words, mark)
     if table is not None:
-        net.features = FrozenFeatures(table)
+        net.embedding = FrozenFeatures(table)
     recipe = training.Recipe(epochs=6, learning_rate=0.005, batch_size=32)
     table_runs.train(net, lambda some, draw: plain(some, draw) + distracted(some, draw), source, recipe, seed)
     draws = []
@@ -123,12 +123,12 @@ def summary(runs: dict[str, dict]) -> dict[str, dict]:
 if __name__ == "__main__":
     reviews = short_reviews()
     texts = [text for part in (reviews.train, reviews.validation, reviews.test) for text in part.texts]
-    features, offsets = published_model.load().frozen_features(texts, record.ROOT / "_build/features")
-    features = torch.from_numpy(features)  # (1 + tokens, 384)
-    of_training = features[1 : 1 + offsets[len(reviews.train)]].float()
+    x, offsets = published_model.load().frozen_features(texts, record.ROOT / "_build/features")
+    x = torch.from_numpy(x)  # (1 + tokens, 384)
+    of_training = x[1 : 1 + offsets[len(reviews.train)]].float()
     centred = of_training - of_training.mean(dim=0)
     directions = torch.linalg.eigh(centred.T @ centred).eigenvectors  # (384, 384), the longest last
-    tables = {"own words": None, "64 components": features.float() @ directions[:, -64:], "all 384": features}
+    tables = {"own words": None, "64 components": x.float() @ directions[:, -64:], "all 384": x}
     for task, name, number, words in ROWS:
         table = tables[words]
         source = own_words(reviews, number) if table is None else frozen(reviews, number, offsets)

@@ -58,13 +58,13 @@ def second_later(gap: int):
 
 
 def rotate(vectors: Tensor, positions: Tensor, base: float = 10_000) -> Tensor:
-    """Turn each pair of neighbours in vectors (..., d_model) by position times frequency (Su et al. 2021)."""
-    d_model = vectors.shape[-1]
-    frequencies = base ** (-torch.arange(0, d_model, 2).to(vectors) / d_model)  # (d_model / 2,)
-    angles = positions[..., None] * frequencies  # (..., d_model / 2)
-    x, y = vectors[..., 0::2], vectors[..., 1::2]  # (..., d_model / 2)
+    """Turn each pair of neighbours in vectors (..., width) by position times frequency (Su et al. 2021)."""
+    width = vectors.shape[-1]
+    frequencies = base ** (-torch.arange(0, width, 2).to(vectors) / width)  # (width / 2,)
+    angles = positions[..., None] * frequencies  # (..., width / 2)
+    x, y = vectors[..., 0::2], vectors[..., 1::2]  # (..., width / 2)
     turned = torch.stack([x * angles.cos() - y * angles.sin(), x * angles.sin() + y * angles.cos()], dim=-1)
-    return turned.flatten(-2)  # (..., d_model)
+    return turned.flatten(-2)  # (..., width)
 
 
 class Reader(nn.Module):
@@ -92,17 +92,17 @@ class Reader(nn.Module):
     def forward(self, ids: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
         marks = ids == self.mark  # (batch, tokens), True at one token of each text
         positions = self.positions(ids, marks | (ids == self.separator))  # (batch, tokens)
-        features = self.embedding(ids)  # (batch, tokens, d_model)
+        x = self.embedding(ids)  # (batch, tokens, d_model)
         if self.way == "sines":
-            arrows = torch.tensor([1.0, 0.0]).to(features).repeat(features.shape[2] // 2)  # (d_model,)
-            features = features + rotate(arrows, positions, base=1000)
+            arrows = torch.tensor([1.0, 0.0]).to(x).repeat(x.shape[2] // 2)  # (d_model,)
+            x = x + rotate(arrows, positions, base=1000)
         if self.way == "learned":
-            features = features + self.table[positions.long()]
-        features = self.dropout(features)
+            x = x + self.table[positions.long()]
+        x = self.dropout(x)
 
         position = (marks * positions).sum(dim=1, keepdim=True)  # (batch, 1), that of the mark
-        query = self.W_query(weighted_sum(marks.to(features), features))  # (batch, d_k)
-        keys = self.W_key(features)  # (batch, tokens, d_k)
+        query = self.W_query(weighted_sum(marks.to(x), x))  # (batch, d_k)
+        keys = self.W_key(x)  # (batch, tokens, d_k)
         if self.way == "rotary":
             query, keys = rotate(query, position.squeeze(1), self.base), rotate(keys, positions, self.base)
         scores = (keys @ query.unsqueeze(2)).squeeze(2) / math.sqrt(keys.shape[2])  # (batch, tokens)
@@ -110,7 +110,7 @@ class Reader(nn.Module):
             distance = positions - position  # (batch, tokens), negative before the mark
             scores = scores + self.slopes[0] * distance.clamp(max=0) - self.slopes[-1] * distance.clamp(min=0)
         weights = masked_softmax(scores, mask)  # (batch, tokens)
-        return self.output(weighted_sum(weights, self.W_value(features))).squeeze(1), weights
+        return self.output(weighted_sum(weights, self.W_value(x))).squeeze(1), weights
 
 
 # --- reviews, training, measuring --------------------------------------------------------------------------------

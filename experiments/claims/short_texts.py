@@ -35,7 +35,7 @@ def positive(net: torch.nn.Module, name: str, vocabulary: data.Vocabulary, text:
 def average_word(net: torch.nn.Module, reviews: data.Reviews) -> list[float]:
     """The logit of a text that says the average word at each of its places: nothing but places speaks there."""
     counts = torch.from_numpy(np.bincount(reviews.train.ids, minlength=len(reviews.vocabulary))).float()
-    embedding = net.features.embedding
+    embedding = net.embedding.table
     word = (counts / counts.sum()) @ embedding.weight  # (d_model,)
     trained, embedding.weight.data = embedding.weight.data, word.expand_as(embedding.weight).clone()
     ids = [torch.ones(1, places, dtype=torch.long) for places in PLACES]

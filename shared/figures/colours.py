@@ -7,7 +7,7 @@ Figures, formulas, tables, the interactive walk and the site's style sheet all r
 # or lightened until text in them reads at 4.5:1 on the page, and chosen so that no two collapse for a
 # reader without red or green cones; tests/quick/test_colours.py measures both.
 ROLES: dict[str, tuple[str, str]] = {
-    "features": ("#4d5156", "#d9dbde"),
+    "input": ("#4d5156", "#d9dbde"),
     "query": ("#0250d5", "#4e9bff"),
     "key": ("#c04a00", "#e08a35"),
     "value": ("#128257", "#1fe39a"),

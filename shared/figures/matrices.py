@@ -43,7 +43,7 @@ class Matrix:
 
     values: Any
     name: str
-    role: str = "features"
+    role: str = "input"
     rows: Sequence[Any] | None = None
     columns: Sequence[Any] | None = None
     full: float | None = None

@@ -52,7 +52,7 @@
     return kept.flatMap((part, i) => (i ? [sign, part] : [part]));
   }
 
-  // ---- words and their features ------------------------------------------------------------------------------
+  // ---- words and their rows of X ------------------------------------------------------------------------------
 
   function bare(word) {                                      // "Step," is looked up as "step"
     return word.length > 64 ? word : word.toLowerCase().replace(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu, "");
@@ -112,14 +112,14 @@
   // ---- the computation, as the list of stages that the reader walks through -------------------------------------
   // It runs anew, in double precision, for every sentence, word and head.
 
-  function stages(data, { words, features: rows, known, follow, head }) {
+  function stages(data, { words, x: rows, known, follow, head }) {
     const me = quoted(words[follow]);
     const leftward = data.convention === "Wx";               // q = W x: weights stand left, one word is one column
 
-    const features = {
-      title: "features", role: "features", rows: wordAxis(words), cols: axis("feature", rows[0].length), cells: rows,
+    const input = {
+      title: "input", role: "input", rows: wordAxis(words), cols: axis("column", rows[0].length), cells: rows,
       label: (i, j) => [`feature ${j + 1} of `, quoted(words[i])],
-      sum: (i, j) => [" = ", coloured("features", long(rows[i][j])), known[i] ? "" : ", made up from its letters"],
+      sum: (i, j) => [" = ", coloured("input", long(rows[i][j])), known[i] ? "" : ", made up from its letters"],
     };
 
     // What one head owns of a learned matrix: some of its columns in x W, some of its rows in W x.
@@ -147,9 +147,9 @@
       return { left: W, right: turned(input), result: turned(grid), grid };
     }
 
-    const q = project(features, part("W_query", "query", data.W_query), "queries", "query", "query");
-    const k = project(features, part("W_key", "key", data.W_key), "keys", "key", "key");
-    const v = project(features, part("W_value", "value", data.W_value), "values", "value", "value");
+    const q = project(input, part("W_query", "query", data.W_query), "queries", "query", "query");
+    const k = project(input, part("W_key", "key", data.W_key), "keys", "key", "key");
+    const v = project(input, part("W_value", "value", data.W_value), "values", "value", "value");
     const [queries, keys, values] = [q.grid, k.grid, v.grid];
 
     const scores = product(queries, turned(keys), { title: "scores", role: "score", label: ofPair("score", words) });
@@ -183,15 +183,15 @@
     const top = weights.cells[follow].indexOf(weights.cells[follow].reduce((a, b) => Math.max(a, b)));
     const rowOf = (i, j) => ({ left: [i, null], right: [null, j] });
     const list = [
-      { name: "Features", result: features, sign: "", from: () => ({}),
-        text: [me, ` starts as ${rows[0].length} numbers, its features; every word has a row of its own. `,
+      { name: "X", result: input, sign: "", from: () => ({}),
+        text: [me, ` is a row of X: ${rows[0].length} numbers. Every word has a row of its own. `,
           "Go on with Next or the arrow keys, and point at any number to see what made it."] },
       { name: "Queries", ...q, sign: "\u00d7", from: rowOf,
-        text: ["What is ", me, " looking for? Its features times W_query make its query."] },
+        text: ["What is ", me, " looking for? Its row of X times W_query is its query."] },
       { name: "Keys", ...k, sign: "\u00d7", from: rowOf,
-        text: ["What can ", me, " be found by? Its features times W_key make its key."] },
+        text: ["What can ", me, " be found by? Its row of X times W_key is its key."] },
       { name: "Values", ...v, sign: "\u00d7", from: rowOf,
-        text: ["What does ", me, " tell those who look at it? Its features times W_value make its value."] },
+        text: ["What does ", me, " pass on? Its row of X times W_value is its value."] },
       { name: "Scores", left: queries, sign: "\u00d7", right: turned(keys), result: scores, from: rowOf,
         text: ["The query of ", me, " meets the key of every word. Each meeting is one sum of products, the score: ",
           "the larger, the better the two fit."] },
@@ -221,7 +221,7 @@
     return list;
 
     function contextOf(h) {
-      const other = stages({ ...data, W_output: null }, { words, features: rows, known, follow, head: h });
+      const other = stages({ ...data, W_output: null }, { words, x: rows, known, follow, head: h });
       return other.at(-1).result.cells;
     }
   }
@@ -259,7 +259,7 @@
 
   function start(host) {
     const data = JSON.parse(host.dataset.walk);
-    const lab = { words: data.words, features: data.features, known: data.words.map(() => true), follow: data.follow };
+    const lab = { words: data.words, x: data.x, known: data.words.map(() => true), follow: data.follow };
     const state = { ...lab, head: 0, stage: 0 };
     let list = [], grids = new Map();                        // the stages for this state; table element -> its grid
 
@@ -387,10 +387,10 @@
       const remarks = [];
       if (strange.length) {
         remarks.push("Not in the lab\u2019s table: ", joined(strange.map(quoted), ", "),
-          ". The walk makes up features for such words from their letters, always the same ones. ");
+          ". The walk computes a row for such words from their letters, always the same ones. ");
       }
       if (all.length > kept.length) remarks.push(`You typed ${all.length} words; the walk takes the first ${MOST_WORDS}.`);
-      show({ words: kept, features: found.map((it) => it.numbers), known: found.map((it) => it.known), follow }, remarks);
+      show({ words: kept, x: found.map((it) => it.numbers), known: found.map((it) => it.known), follow }, remarks);
     }
 
     if (data.vocabulary) {

@@ -14,7 +14,7 @@ CONVENTIONS = ("xW", "Wx")
 
 def walk(
     words: Sequence[str],
-    features,
+    x,
     W_query,
     W_key,
     W_value,
@@ -26,14 +26,14 @@ def walk(
     mask=None,
     vocabulary: Mapping[str, Sequence[float]] | None = None,
 ) -> Picture:
-    """Self-attention over a sentence as an interactive walk from features to context vectors.
+    """Self-attention over a sentence as an interactive walk from the rows of X to context vectors.
 
     Arrays may be tensors, NumPy arrays or lists. Scores are scaled by the square root of the width of one head's
     keys (Vaswani et al. 2017, section 3.2.1); heads are split and joined as in section 3.2.2.
 
     Args:
         words: the n words of the sentence; the same word may come twice.
-        features: (n, d), one row a word.
+        x: (n, d_model), one row for each word.
         W_query, W_key: (d, heads * k) for "xW", (heads * k, d) for "Wx" (the shape of `nn.Linear.weight`).
         W_value: (d, heads * d_v), or (heads * d_v, d).
         follow: the word that the walk speaks about first, or its index.
@@ -41,8 +41,8 @@ def walk(
         num_heads: heads that share the columns ("xW") or rows ("Wx") of the matrices; the reader chooses one.
         W_output: (heads * d_v, d_out), or (d_out, heads * d_v): a last stage that mixes the joined heads.
         mask: (n,) or (n, n) of bool, True where a word may be looked at; (n,) holds for every query.
-        vocabulary: word -> its d features. With it the reader can type other sentences; words that are not in
-            it get made-up features, and the walk says so.
+        vocabulary: word -> its row of d_model numbers. With it the reader can type new sentences; words that are not in
+            it get random rows, and the walk says so.
 
     Raises:
         ValueError: sizes that do not fit together, NaN or infinity, no words, a followed word that is not there, a
@@ -53,10 +53,10 @@ def walk(
     n = len(words)
     if convention not in CONVENTIONS:
         raise ValueError(f'convention is {convention!r}; choose "xW" for x @ W or "Wx" for W @ x')
-    features = matrix_of(features, "features")  # (n, d)
-    if len(features) != n:
-        raise ValueError(f"features have {len(features)} rows for {n} words; give one row for each word")
-    d = features.shape[1]
+    x = matrix_of(x, "x")  # (n, d_model)
+    if len(x) != n:
+        raise ValueError(f"x has {len(x)} rows for {n} words; give one row for each word")
+    d_model = x.shape[1]
     come_in, go_out, side = (0, 1, "rows") if convention == "xW" else (1, 0, "columns")
 
     def taking(size: int, what: str, values, name: str) -> np.ndarray:
@@ -67,7 +67,7 @@ def walk(
         return matrix
 
     weights = {"W_query": W_query, "W_key": W_key, "W_value": W_value}
-    weights = {name: taking(d, "feature", values, name) for name, values in weights.items()}
+    weights = {name: taking(d_model, "column of x", values, name) for name, values in weights.items()}
     widths = {name: matrix.shape[go_out] for name, matrix in weights.items()}
     if widths["W_query"] != widths["W_key"]:
         raise ValueError(
@@ -87,26 +87,26 @@ def walk(
 
     data = {
         "words": words,
-        "features": _rounded(features),
+        "x": _rounded(x),
         **{name: _rounded(matrix) for name, matrix in weights.items()},
         "W_output": None if W_output is None else _rounded(W_output),
         "convention": convention,
         "heads": num_heads,
         "follow": place(follow, words),
         "mask": None if mask is None else _mask(mask, n),
-        "vocabulary": None if vocabulary is None else _vocabulary(vocabulary, d),
+        "vocabulary": None if vocabulary is None else _vocabulary(vocabulary, d_model),
     }
     table = still(
         "Here you can walk through self-attention step by step. The walk needs scripts: in a notebook, run this cell "
         "to start it. This is its first stage.",
-        "Features: one row of numbers for each word",
-        range(1, d + 1),
+        "X: one row of numbers for each word",
+        range(1, d_model + 1),
         words,
-        features,
-        digits=0 if (features == features.round()).all() else 2,  # one-hot vectors read better as 0 and 1
+        x,
+        digits=0 if (x == x.round()).all() else 2,  # one-hot vectors read better as 0 and 1
     )
     return interactive(
-        "walk", data, table, f"Walk through self-attention: {n} words, {d} features, {num_heads} head(s)"
+        "walk", data, table, f"Walk through self-attention: {n} words, {d_model} columns, {num_heads} head(s)"
     )
 
 
@@ -128,13 +128,13 @@ def _mask(mask, n: int) -> list[list[bool]]:
     return mask.tolist()
 
 
-def _vocabulary(vocabulary: Mapping[str, Sequence[float]], d: int) -> list[list]:
+def _vocabulary(vocabulary: Mapping[str, Sequence[float]], d_model: int) -> list[list]:
     if not vocabulary:
-        raise ValueError("the vocabulary is empty; give at least one word with its features, or leave it out")
+        raise ValueError("the vocabulary is empty; give at least one word with its numbers, or leave it out")
     pairs = []
-    for word, features in vocabulary.items():
-        row = matrix_of(numbers(features, f"the features of {word!r}")[None], f"the features of {word!r}")  # (1, d)
-        if row.shape[1] != d:
-            raise ValueError(f"the features of {word!r} are {row.shape[1]} numbers; the sentence has {d} a word")
+    for word, of_word in vocabulary.items():
+        row = matrix_of(numbers(of_word, f"the row of {word!r}")[None], f"the row of {word!r}")  # (1, d_model)
+        if row.shape[1] != d_model:
+            raise ValueError(f"the row of {word!r} has {row.shape[1]} numbers; those of the sentence have {d_model}")
         pairs.append([str(word), _rounded(row)[0]])
     return pairs

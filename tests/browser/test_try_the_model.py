@@ -38,15 +38,15 @@ def nets(about):
         "mean pooling": model.MeanPooling(size),
         "attention pooling": model.AttentionPooling(size),
         "self-attention": model.SelfAttentionClassifier(size),
-        "the mark's row": model.MarkedSelfAttentionClassifier(size, about["words"].split().index("<MARK>")),
+        "marker query": model.MarkerQueryClassifier(size, about["words"].split().index("<MARK>")),
     }
     with safe_open(FILE, "pt") as file:
         for name, net in made.items():
             keys = [key for key in file.keys() if key.startswith(f"{name}.")]
             tensors = {key.removeprefix(f"{name}."): file.get_tensor(key) for key in keys}
-            step = tensors.pop("features.embedding.weight.step")
-            assert tensors["features.embedding.weight"].dtype == torch.int8, "the embeddings are not rounded to a byte"
-            tensors["features.embedding.weight"] = tensors["features.embedding.weight"] * step
+            step = tensors.pop("embedding.table.weight.step")
+            assert tensors["embedding.table.weight"].dtype == torch.int8, "the embeddings are not rounded to a byte"
+            tensors["embedding.table.weight"] = tensors["embedding.table.weight"] * step
             net.load_state_dict(tensors)
             net.eval()
     return made
@@ -161,7 +161,7 @@ def test_the_mark_s_row_agrees_with_pytorch_on_pairs(functions, nets, data):
         mark_first = not examples.distractor_first[own]
         asked.append([*(pair if mark_first else pair[::-1]), bool(mark_first)])
     assert {mark_first for _, _, mark_first in asked} == {True, False}
-    assert_agrees(nets["the mark's row"], examples, functions.evaluate(JUDGE_MARKED, asked))
+    assert_agrees(nets["marker query"], examples, functions.evaluate(JUDGE_MARKED, asked))
 
 
 # -------------------------------------------------------------------------------------------------- what a reader does

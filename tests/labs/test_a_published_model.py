@@ -51,8 +51,8 @@ def test_pieces_features_and_maps_of_texts_of_all_lengths_equal_the_reference(la
     for text in [*texts, "word " * 510, "Unputdownable! Self-attention demystified.", "I ate a 🥨 in Kraków."]:
         ids = lab["encode"](text).ids
         assert ids == tokenizer(text)["input_ids"]
-        (features, maps), theirs = lab["read"](text), reference(torch.tensor([ids]), output_attentions=True)
-        for ours, wanted in ((features, theirs.last_hidden_state[0]), (maps, torch.cat(theirs.attentions))):
+        (x, maps), theirs = lab["read"](text), reference(torch.tensor([ids]), output_attentions=True)
+        for ours, wanted in ((x, theirs.last_hidden_state[0]), (maps, torch.cat(theirs.attentions))):
             torch.testing.assert_close(ours, wanted, atol=1e-5, rtol=0)
 
 
@@ -119,7 +119,7 @@ def test_a_silenced_head_is_one_without_its_columns_of_W_output(lab):
 
 def test_features_stand_in_the_order_of_the_texts_however_many_are_read_at_once(monkeypatch):
     class Codes(published_model.Published):
-        """Letters for pieces, and their codes for features."""
+        """Letters for pieces, and their codes for x."""
 
         def encode(self, text):
             return SimpleNamespace(ids=[0, *map(ord, text.replace(" ", "")), 0])
@@ -130,9 +130,9 @@ def test_features_stand_in_the_order_of_the_texts_however_many_are_read_at_once(
     model = Codes(None, None, {"hidden_size": 3})
     for at_once in (1, 7, 800):
         monkeypatch.setattr(published_model, "PIECES_AT_ONCE", at_once)
-        features, offsets = model.frozen_features(["a b c", "d", "e f g", "h", "i j", "k l m"])
-        assert "".join(map(chr, features[1:, 0].astype(int))) == "abcdefghijklm"
-        assert offsets.tolist() == [0, 3, 4, 7, 8, 10, 13] and not features[0].any()
+        x, offsets = model.frozen_features(["a b c", "d", "e f g", "h", "i j", "k l m"])
+        assert "".join(map(chr, x[1:, 0].astype(int))) == "abcdefghijklm"
+        assert offsets.tolist() == [0, 3, 4, 7, 8, 10, 13] and not x[0].any()
 
 
 # --- the package -----------------------------------------------------------------------------------------------------

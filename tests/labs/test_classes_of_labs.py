@@ -18,8 +18,8 @@ PADDED, CAUSAL = torch.arange(6) < torch.tensor([[6], [4]]), model.causal_mask(6
 class Outputs(model.SelfAttention):
     """The shared layer without its weights, as *Your journey* has it."""
 
-    def forward(self, features):
-        return super().forward(features)[0]
+    def forward(self, x):
+        return super().forward(x)[0]
 
 
 # The lab and its class, what it is made with, the same of `shared.model`, and what both are given.
@@ -31,10 +31,10 @@ PAIRS = [
     ("values", "SelfAttention", (8, 4, 6), model.SelfAttention(8, 4, 6), (torch.randn(4, 9, 8), REAL)),
     ("values", "SelfAttentionClassifier", (VOCABULARY, 8, 4, 6),
      model.SelfAttentionClassifier(VOCABULARY, 8, 4, 6), (IDS, REAL)),
-    ("a_question_from_the_text", "MarkedSelfAttentionClassifier", (VOCABULARY, MARK, 8, 4, 6),
-     model.MarkedSelfAttentionClassifier(VOCABULARY, MARK, 8, 4, 6), (IDS, REAL)),
+    ("a_question_from_the_text", "MarkerQueryClassifier", (VOCABULARY, MARK, 8, 4, 6),
+     model.MarkerQueryClassifier(VOCABULARY, MARK, 8, 4, 6), (IDS, REAL)),
     ("a_question_from_the_text", "ConstantQuery", (VOCABULARY, MARK, 8, 4, 6),
-     model.MarkedSelfAttentionClassifier(VOCABULARY, MARK, 8, 4, 6, constant_query=True), (IDS, REAL)),
+     model.MarkerQueryClassifier(VOCABULARY, MARK, 8, 4, 6, constant_query=True), (IDS, REAL)),
     ("your_journey", "SelfAttentionFromLayers", (7, 7), Outputs(7, 7, 7), (torch.randn(5, 9, 7),)),
     ("your_journey", "SelfAttentionFromLayers", (6, 6, True), Outputs(6, 6, 6, bias=True), (torch.randn(6, 6, 6),)),
     ("the_block", "TransformerBlock", (8, 2, 12), model.TransformerBlock(8, 2, 12, norm_first=True),

@@ -36,19 +36,19 @@ def reader(way: str, seed: int):
 
 
 def attention_by_pytorch(net, ids, mask):
-    """The mark's row by PyTorch's function, with the bias as its attention mask."""
-    features = net.embedding(ids)  # (batch, tokens, d_model)
+    """The marker query by PyTorch's function, with the bias as its attention mask."""
+    x = net.embedding(ids)  # (batch, tokens, d_model)
     tokens = torch.arange(ids.shape[1])
     if net.way == "sines":
-        features = features + LAB["rotate"](torch.tensor([1.0, 0.0] * 3).to(features), tokens, 1000)
+        x = x + LAB["rotate"](torch.tensor([1.0, 0.0] * 3).to(x), tokens, 1000)
     if net.way == "learned":
-        features = features + net.table[tokens]
+        x = x + net.table[tokens]
     place = (ids == MARK).int().argmax(dim=1)  # (batch,)
-    queries = net.W_query(features[torch.arange(len(ids)), place])[:, None]  # (batch, 1, d_k)
-    keys, values = net.W_key(features), net.W_value(features)
+    queries = net.W_query(x[torch.arange(len(ids)), place])[:, None]  # (batch, 1, d_k)
+    keys, values = net.W_key(x), net.W_value(x)
     if net.way == "rotary":
         queries, keys = LAB["rotate"](queries, place[:, None]), LAB["rotate"](keys, tokens)
-    bias = torch.zeros(mask.shape, dtype=features.dtype)
+    bias = torch.zeros(mask.shape, dtype=x.dtype)
     if net.slopes is not None:
         distance = tokens - place[:, None]  # (batch, tokens), negative before the mark
         bias = -distance.abs() * torch.where(distance < 0, net.slopes[0], net.slopes[-1])

@@ -64,7 +64,7 @@ def position(place, d_model, base=1000.0):
 
 
 def features_by_loops(layer, ids):
-    table = layer.embedding.weight.tolist()
+    table = layer.table.weight.tolist()
     d_model = len(table[0])
     return [
         add(table[word], position(place, d_model) if layer.positions.any() else [0.0] * d_model)
@@ -72,58 +72,58 @@ def features_by_loops(layer, ids):
     ]
 
 
-def self_attention_by_loops(layer, features, real):
+def self_attention_by_loops(layer, x, real):
     """Outputs and weights of each token."""
-    keys = [linear(layer.W_key, feature) for feature in features]
-    values = [linear(layer.W_value, feature) for feature in features]
+    keys = [linear(layer.W_key, feature) for feature in x]
+    values = [linear(layer.W_value, feature) for feature in x]
     rows = []
-    for feature in features:
+    for feature in x:
         query = linear(layer.W_query, feature)
         rows.append(softmax([dot(query, key) / math.sqrt(len(query)) for key in keys], real))
     return [mixture(row, values) for row in rows], rows
 
 
-# --- the classifiers: pooled features and weights of one text ---------------------------------------------------
+# --- the classifiers: pooled x and weights of one text ---------------------------------------------------
 
 
-def mean_pooling(net, ids, features, real):
+def mean_pooling(net, ids, x, real):
     weights = mean_row([[float(i == j) for j in range(len(ids))] for i in range(len(ids))], real)
-    return mixture(weights, features), weights
+    return mixture(weights, x), weights
 
 
-def attention_pooling(net, ids, features, real):
-    weights = softmax([linear(net.score, feature)[0] for feature in features], real)
-    return mixture(weights, features), weights
+def attention_pooling(net, ids, x, real):
+    weights = softmax([linear(net.score, feature)[0] for feature in x], real)
+    return mixture(weights, x), weights
 
 
-def key_pooling(net, ids, features, real):
-    weights = softmax([linear(net.query, linear(net.W_key, feature))[0] for feature in features], real)
-    return mixture(weights, features), weights
+def key_pooling(net, ids, x, real):
+    weights = softmax([linear(net.query, linear(net.W_key, feature))[0] for feature in x], real)
+    return mixture(weights, x), weights
 
 
-def averaged_self_attention(net, ids, features, real):
-    outputs, rows = self_attention_by_loops(net.attention, features, real)
+def averaged_self_attention(net, ids, x, real):
+    outputs, rows = self_attention_by_loops(net.attention, x, real)
     return mean_row(outputs, real), mean_row(rows, real)
 
 
-def row_of_the_mark(net, ids, features, real):
-    outputs, rows = self_attention_by_loops(net.attention, features, real)
+def marker_query_by_loops(net, ids, x, real):
+    outputs, rows = self_attention_by_loops(net.attention, x, real)
     place = ids.index(MARK)
     return outputs[place], rows[place]
 
 
-def constant_query(net, ids, features, real):
+def constant_query(net, ids, x, real):
     query = net.constant_query.tolist()
-    keys = [linear(net.attention.W_key, feature) for feature in features]
+    keys = [linear(net.attention.W_key, feature) for feature in x]
     weights = softmax([dot(query, key) / math.sqrt(len(query)) for key in keys], real)
-    return mixture(weights, [linear(net.attention.W_value, feature) for feature in features]), weights
+    return mixture(weights, [linear(net.attention.W_value, feature) for feature in x]), weights
 
 
-def encoder(net, ids, features, real):
-    features, mask = torch.tensor([features], dtype=torch.float64), torch.tensor([real])
+def encoder(net, ids, x, real):
+    x, mask = torch.tensor([x], dtype=torch.float64), torch.tensor([real])
     for block in net.blocks:
-        features, _ = block(features, mask)
-    return attention_pooling(net, ids, features[0].tolist(), real)
+        x, _ = block(x, mask)
+    return attention_pooling(net, ids, x[0].tolist(), real)
 
 
 CLASSIFIERS = {
@@ -139,9 +139,9 @@ CLASSIFIERS = {
         lambda: model.SelfAttentionClassifier(VOCABULARY, 6, 3, None),
         averaged_self_attention,
     ),
-    "the mark's row": (lambda: model.MarkedSelfAttentionClassifier(VOCABULARY, MARK, 6, 3, 5), row_of_the_mark),
+    "marker query": (lambda: model.MarkerQueryClassifier(VOCABULARY, MARK, 6, 3, 5), marker_query_by_loops),
     "constant query": (
-        lambda: model.MarkedSelfAttentionClassifier(VOCABULARY, MARK, 6, 3, 5, constant_query=True),
+        lambda: model.MarkerQueryClassifier(VOCABULARY, MARK, 6, 3, 5, constant_query=True),
         constant_query,
     ),
     "encoder": (lambda: model.EncoderClassifier(VOCABULARY, 6, 3, 7, num_blocks=2), encoder),
@@ -180,14 +180,14 @@ def test_a_classifier_agrees_with_loops_over_tokens_and_padding_changes_nothing(
         logits, weights = net(ids, mask)
         assert not weights[~mask].any(), "a padded token got attention"
         for row in range(len(ids)):
-            features = features_by_loops(net.features, ids[row].tolist())
-            pooled, expected = by_loops(net, ids[row].tolist(), features, mask[row].tolist())
+            x = features_by_loops(net.embedding, ids[row].tolist())
+            pooled, expected = by_loops(net, ids[row].tolist(), x, mask[row].tolist())
             assert weights[row].tolist() == pytest.approx(expected, abs=1e-6), f"{name}: weights of text {row}"
             assert logits[row].item() == pytest.approx(linear(net.output, pooled)[0], abs=1e-6), f"{name}: text {row}"
 
 
 @pytest.mark.parametrize("masked", (True, False), ids=("with mask", "without mask"))
-@pytest.mark.parametrize("d_v", (None, 4), ids=("features", "values"))
+@pytest.mark.parametrize("d_v", (None, 4), ids=("x", "values"))
 @pytest.mark.parametrize("bias", (True, False), ids=("bias", "no bias"))
 def test_self_attention_agrees_with_loops_over_tokens(bias, d_v, masked):
     chance = random.Random(1)
@@ -195,11 +195,11 @@ def test_self_attention_agrees_with_loops_over_tokens(bias, d_v, masked):
         d_model, d_k = chance.randint(1, 7), chance.randint(1, 5)
         layer = wide(model.SelfAttention(d_model, d_k, d_v, bias=bias))
         _, mask = texts(chance.random())
-        features = torch.randn(*mask.shape, d_model, dtype=torch.float64)
-        outputs, weights = layer(features, mask if masked else None)
-        for row in range(len(features)):
+        x = torch.randn(*mask.shape, d_model, dtype=torch.float64)
+        outputs, weights = layer(x, mask if masked else None)
+        for row in range(len(x)):
             real = mask[row].tolist() if masked else [True] * mask.shape[1]
-            expected = self_attention_by_loops(layer, features[row].tolist(), real)
+            expected = self_attention_by_loops(layer, x[row].tolist(), real)
             torch.testing.assert_close(outputs[row].tolist(), expected[0], atol=1e-6, rtol=0)
             torch.testing.assert_close(weights[row].tolist(), expected[1], atol=1e-6, rtol=0)
 

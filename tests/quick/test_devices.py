@@ -22,8 +22,8 @@ FEATURES = torch.randn(2, 4, DIM)
 CAUSAL = torch.ones(4, 4, dtype=torch.bool).tril()
 
 LAYERS = {name: (make, (IDS, MASK)) for name, (make, _) in CLASSIFIERS.items()} | {
-    "TokenFeatures": (lambda: model.TokenFeatures(WORDS, DIM), (IDS,)),
-    "TokenFeatures without positions": (lambda: model.TokenFeatures(WORDS, DIM, positions=False), (IDS,)),
+    "TokenEmbedding": (lambda: model.TokenEmbedding(WORDS, DIM), (IDS,)),
+    "TokenEmbedding without positions": (lambda: model.TokenEmbedding(WORDS, DIM, positions=False), (IDS,)),
     "SelfAttention": (lambda: model.SelfAttention(DIM, 8, 6), (FEATURES, MASK)),
     "SelfAttention without values": (lambda: model.SelfAttention(DIM, 8), (FEATURES,)),
     "MultiHeadSelfAttention": (lambda: model.MultiHeadSelfAttention(DIM, 3), (FEATURES, MASK)),
@@ -59,7 +59,7 @@ def test_no_layer_makes_a_tensor_on_the_default_device(name):
 def test_training_and_measuring_stay_on_the_device_that_was_asked_for(name):
     source = torchrun_training.reviews()
     net = CLASSIFIERS[name][0]()
-    net.features.embedding = nn.Embedding(source.vocabulary_size, net.features.embedding.embedding_dim)
+    net.embedding.table = nn.Embedding(source.vocabulary_size, net.embedding.table.embedding_dim)
     examples, recipe = data.plain_examples(source), training.Recipe(2, 0.01, 16)
     with torch.device("meta"):
         history = training.fit(

@@ -1,9 +1,9 @@
-"""Masks, ids and features that no model takes are refused, with a word of what was wrong."""
+"""Masks, ids and x that no model takes are refused, with a word of what was wrong."""
 
 import pytest
 import torch
 
-from shared.model import MAX_TOKENS, MultiHeadSelfAttention, TokenFeatures, causal_mask, masked_softmax
+from shared.model import MAX_TOKENS, MultiHeadSelfAttention, TokenEmbedding, causal_mask, masked_softmax
 
 FEATURES, LAST_ALONE = torch.randn(2, 5, 4), torch.zeros(5, 5, dtype=torch.bool).index_fill(1, torch.tensor(4), True)
 
@@ -17,9 +17,9 @@ def heads(**masks):
     [
         (lambda: masked_softmax(torch.zeros(2, 3), torch.ones(2, 3)), TypeError, "bool"),
         (lambda: masked_softmax(torch.zeros(2, 3), torch.ones(5, 2, 3, dtype=torch.bool)), ValueError, "shape"),
-        (lambda: TokenFeatures(30)(torch.full((1, 3), 30)), ValueError, "0 to 29"),
-        (lambda: TokenFeatures(30)(torch.zeros((1, MAX_TOKENS + 1), dtype=torch.long)), ValueError, "positions"),
-        (lambda: TokenFeatures(30)(torch.zeros((1, 3))), TypeError, "integers"),
+        (lambda: TokenEmbedding(30)(torch.full((1, 3), 30)), ValueError, "0 to 29"),
+        (lambda: TokenEmbedding(30)(torch.zeros((1, MAX_TOKENS + 1), dtype=torch.long)), ValueError, "positions"),
+        (lambda: TokenEmbedding(30)(torch.zeros((1, 3))), TypeError, "integers"),
         (lambda: MultiHeadSelfAttention(9, 2), ValueError, r"\[1, 3, 9\]"),
         (lambda: MultiHeadSelfAttention(4, 2)(torch.randn(3, 4)), ValueError, "batch"),
         (lambda: heads(mask=torch.ones(2, 5)), TypeError, "bool"),

@@ -8,16 +8,16 @@ from shared.model import TransformerBlock, causal_mask
 
 
 def texts(kind):
-    """A number of heads, features, and the masks (True shows) for texts of some sizes with one real token at least."""
+    """A number of heads, x, and the masks (True shows) for texts of some sizes with one real token at least."""
     batch, tokens, num_heads, head_dim = torch.randint(1, 6, (4,)).tolist()
-    features = torch.randn(batch, tokens, num_heads * head_dim, dtype=torch.float64)
+    x = torch.randn(batch, tokens, num_heads * head_dim, dtype=torch.float64)
     mask = torch.arange(tokens) < torch.randint(1, tokens + 1, (batch, 1))
     if kind in ("padding", "causal"):
-        return num_heads, features, mask, causal_mask(tokens) if kind == "causal" else None
+        return num_heads, x, mask, causal_mask(tokens) if kind == "causal" else None
     shape = (batch, tokens, tokens) if kind == "one mask a text" else (tokens, tokens)
     looks = (torch.rand(shape) < 0.5) | torch.eye(tokens, dtype=torch.bool)
     # Here a padded token may be left nothing, and there PyTorch disagrees with itself.
-    return num_heads, features, torch.ones_like(mask), looks
+    return num_heads, x, torch.ones_like(mask), looks
 
 
 def close(ours, theirs, tolerance, what):
@@ -35,8 +35,8 @@ def close(ours, theirs, tolerance, what):
 @pytest.mark.parametrize("seed", range(4))
 def test_block_and_heads_agree_with_pytorch_s_forward_and_backward(seed, kind, norm_first, dtype, tolerance):
     torch.manual_seed(seed)
-    num_heads, features, mask, attention_mask = texts(kind)
-    d_model = features.shape[2]
+    num_heads, x, mask, attention_mask = texts(kind)
+    d_model = x.shape[2]
     ours = TransformerBlock(d_model, num_heads, hidden_dim=7, dropout=0, norm_first=norm_first).to(dtype)
     theirs = nn.TransformerEncoderLayer(
         d_model, num_heads, 7, dropout=0, batch_first=True, norm_first=norm_first, dtype=dtype
@@ -58,7 +58,7 @@ def test_block_and_heads_agree_with_pytorch_s_forward_and_backward(seed, kind, n
         theirs.self_attn.in_proj_weight.copy_(torch.cat([linear.weight for linear in maps]))
         theirs.self_attn.in_proj_bias.copy_(torch.cat([linear.bias for linear in maps]))
 
-    ours_in, theirs_in = (features.to(dtype).clone().requires_grad_() for _ in range(2))
+    ours_in, theirs_in = (x.to(dtype).clone().requires_grad_() for _ in range(2))
     hidden = None if attention_mask is None else ~attention_mask  # True hides, and one mask a text comes for each head
     if kind == "one mask a text":
         hidden = hidden.repeat_interleave(num_heads, dim=0)

@@ -13,12 +13,10 @@ MAPS = torch.rand(3, 4, 7, 7, generator=torch.Generator().manual_seed(1)).softma
 def test_the_same_arrays_give_the_same_bytes():
     first, second = (walk(["a", "b"], torch.ones(2, 3), *torch.ones(3, 3, 2)) for _ in range(2))
     assert first._repr_html_() == second._repr_html_()
-    assert repr(first) == "Walk through self-attention: 2 words, 3 features, 1 head(s)"
+    assert repr(first) == "Walk through self-attention: 2 words, 3 columns, 1 head(s)"
 
 
-ONES = {"words": ["a", "b"], "features": torch.ones(2, 3)} | dict.fromkeys(
-    ("W_query", "W_key", "W_value"), torch.ones(3, 2)
-)
+ONES = {"words": ["a", "b"], "x": torch.ones(2, 3)} | dict.fromkeys(("W_query", "W_key", "W_value"), torch.ones(3, 2))
 
 
 @pytest.mark.parametrize(
@@ -27,7 +25,7 @@ ONES = {"words": ["a", "b"], "features": torch.ones(2, 3)} | dict.fromkeys(
         ({"words": []}, "words"),
         ({"words": "a b"}, "string"),
         ({"words": ["a", "b", "c"]}, "3 words"),
-        ({"features": [[1.0, float("nan"), 0.0]] * 2}, "nan"),
+        ({"x": [[1.0, float("nan"), 0.0]] * 2}, "nan"),
         ({"W_query": torch.ones(2, 3)}, "W_query"),
         ({"convention": "up"}, "convention"),
         ({"W_key": torch.ones(3, 4)}, "keys"),

@@ -18,7 +18,7 @@ from shared import training
 def test_the_words_and_the_shares_of_right_answers_are_those_of_the_rounded_models(about, nets, data):  # noqa: F811
     assert about["words"].split(" ") == data.vocabulary.words
     for name, net in nets.items():
-        mark = data.vocabulary.id("<MARK>") if name == "the mark's row" else course_data.PAD
+        mark = data.vocabulary.id("<MARK>") if name == "marker query" else course_data.PAD
         measured = training.evaluate(net, course_data.plain_examples(data.test, mark)).accuracy
         again = "run `.venv/bin/python -m experiments.live_page_models`"
         assert about["right"][name][0] == pytest.approx(measured, abs=0.002), f"{name}: {again}"

@@ -148,8 +148,8 @@ def test_the_letters_of_a_lab_wear_their_colours_and_follow_the_theme():
     light = formulas.ROLES["query"][0]
     markup = formulas.to_mathml(rf"\textcolor{{{light}}}{{Q}}", display=False)
     assert 'class="role-query"' in markup and light not in markup
-    markup = formulas.to_mathml("A(FV)", display=False, letters_have_roles=True)
-    assert '<mi class="role-weight">A</mi>' in markup and '<mi class="role-value">V</mi>' in markup
+    markup = formulas.to_mathml("A(X W_V)", display=False, letters_have_roles=True)
+    assert '<mi class="role-weight">A</mi>' in markup and '<msub class="role-value"><mi>W</mi>' in markup
     sheet = (SITE / "_static" / "roles.css").read_text()
     for role, pair in formulas.ROLES.items():
         assert all(f"--role-{role}: {colour};" in sheet for colour in pair)
@@ -158,10 +158,12 @@ def test_the_letters_of_a_lab_wear_their_colours_and_follow_the_theme():
 def test_the_search_index_knows_where_terms_are_introduced_and_no_key_of_a_reference():
     text = (SITE / "searchindex.js").read_text("utf-8")
     sections = [(name, *section) for name, _, listed in json.loads(text[text.index("[") : -2]) for section in listed]
-    terms = [term for *_, terms in sections for term in terms]
+    terms = [term for name, *_, terms in sections if name.startswith("labs/") for term in terms]
     assert terms and len(terms) == len(set(terms)), "a term is introduced once"
     keys = re.findall(r"(?m)^@\w+\{([^,]+),", (ROOT / "book/references.bib").read_text("utf-8"))
     assert keys and not set(re.findall(r"\w+", text)) & set(keys)
+    names = {title: names for page, _, title, *_, names in sections if page == "book/notation"}
+    assert {"energy", "lookup"} <= set(names["Score"]) and "position" not in names["Score"]
     assert any("import torch" in code and "import torch" not in prose for *_, prose, code, _ in sections)
 
 

@@ -1,8 +1,8 @@
 """Writes what instructors need to `_build/instructor`: an answer key, a teaching plan, and what otter-grader runs.
 
 The rule: everything comes out of the labs that _toc.yml names. The two pages are made by the book's own theme. Running
-times are those of experiments/benchmark.json; other minutes are counted by minutes.py, as labs state them. An autograder
-has one test for each exercise, which calls the exercise's check; without otter the autograders are left out.
+times are from experiments/benchmark.json; other minutes are counted by minutes.py, as labs state them. Each autograder
+has a test for each exercise, which calls the exercise's check; without otter the autograders are left out.
 """
 
 import contextlib

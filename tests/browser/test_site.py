@@ -10,6 +10,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import build_site
+import exercises
 import formulas
 import identity
 import pytest
@@ -122,6 +123,14 @@ def test_the_launch_links_and_the_download_of_a_lab_lead_to_its_notebook(name):
     download = next(given["href"] for given in page.every("a") if "download" in given)
     assert page.path.parent.joinpath(download).read_bytes() == (ROOT / f"{name}.ipynb").read_bytes()
     assert "Not done yet" not in page.text, f"{name} asks a reader of the page to run a cell"
+
+
+@pytest.mark.parametrize("name", LABS)
+def test_the_answer_to_an_exercise_to_build_is_folded_and_nobody_is_congratulated_for_it(name):
+    in_sight = re.sub(r"<details>.*?</details>|<[^>]+>", "", built(name).text, flags=re.DOTALL)
+    for exercise in exercises.read(ROOT / f"{name}.md"):
+        assert exercise.kind != "build" or exercise.solution.split("\n")[0] not in in_sight, exercise.number
+    assert "Correct in all" not in in_sight
 
 
 def test_the_root_and_a_wrong_address_lead_to_the_welcome_page_which_speaks_of_every_lab():

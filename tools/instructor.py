@@ -1,9 +1,8 @@
 """Writes what instructors need to `_build/instructor`: an answer key, a teaching plan, and what otter-grader runs.
 
 The rule: everything comes out of the labs that _toc.yml names. The two pages are made by the book's own theme. Running
-times are those of experiments/benchmark.json; other minutes are counted by the rule that the plan states, by which labs
-tell their time too. An autograder has one test for each exercise, which calls the exercise's check; without otter the
-autograders are left out.
+times are from experiments/benchmark.json; other minutes are counted by minutes.py, as labs state them. Each autograder
+has a test for each exercise, which calls the exercise's check; without otter the autograders are left out.
 """
 
 import contextlib
@@ -17,15 +16,13 @@ from pathlib import Path
 
 import exercises
 import identity
+import minutes
 import notebooks
 import safe_files
 import yaml
 
 ROOT = Path(__file__).resolve().parents[1]
-# What a lab's own line of time is counted by too, see labs/README.md; a question is talked about in class.
-WORDS_A_MINUTE, MINUTES_A_CELL, MINUTES_A_PREDICTION, MINUTES_A_QUESTION = 180, 0.5, 0.5, 2
-MINUTES_AN_EXERCISE = {"build": 5, "debug": 6, "experiment": 5, "": 5}
-FURTHER = "## Going further"
+MINUTES_A_QUESTION = 2  # to discuss it in class
 OUTCOMES = re.compile(r"^\*\*(?:You will|What you will) be able to(?: do)?\*\*(.+?)(?=\n\*\*|\n```|\n#)", re.M | re.S)
 OTTER = "otter-grader[grading]==7.0.0"
 # An exercise to build goes on with the course's own class while the reader's is wrong: that one earns no points.
@@ -94,57 +91,36 @@ def known_mistakes(name: str) -> str:
 # The teaching plan
 
 
-def minutes(lab: Path, found: list) -> dict[str, dict[str, float]]:
-    """Return the minutes of a lab's main part and of *Going further*: to read, run and predict, and for exercises."""
-    kinds = {exercise.start_id: exercise.kind for exercise in found}
-    checks = {exercise.check_id for exercise in found}
-    counted = {part: {"read": 0.0, "solve": 0.0} for part in ("main", "further")}
-    part = "main"
-    for cell in notebooks.generate(lab).cells:
-        if notebooks.is_generated(cell) or cell.id in checks:
-            continue
-        if cell.id in kinds:
-            counted[part]["solve"] += MINUTES_AN_EXERCISE[kinds[cell.id]]
-        elif cell.cell_type == "code":
-            counted[part]["read"] += MINUTES_A_CELL
-        else:
-            for section in re.split(r"(?m)^(?=## )", exercises.FOLDED.sub("", cell.source)):
-                if section.startswith("## "):
-                    part = "further" if section.startswith(FURTHER) else "main"
-                words = len(re.findall(r"\w[\w'’-]*", section))
-                predictions = len(notebooks.PREDICT.findall(section))
-                counted[part]["read"] += words / WORDS_A_MINUTE + predictions * MINUTES_A_PREDICTION
-    return counted
-
-
 def teaching_plan(root: Path, course: dict[Path, list]) -> str:
     """Return the teaching plan as the text of a page."""
-    times = root / "experiments/benchmark.json"
-    measured = json.loads(times.read_text("utf-8"))["labs"] if times.is_file() else {"each": {}}
+    benchmark = root / "experiments/benchmark.json"
+    measured = json.loads(benchmark.read_text("utf-8"))["labs"] if benchmark.is_file() else {"each": {}}
     rows, labs, total = [], [], 0.0
     for lab, found in course.items():
         seconds = measured["each"].get(lab.stem, {}).get("seconds")
-        counted = minutes(lab, found)
+        counted = minutes.count(lab, found)
         main, further = (sum(counted[part].values()) for part in ("main", "further"))
         total += main
         runs = f"{seconds / 60:.1f}" if seconds else "not measured"
         talk = MINUTES_A_QUESTION * len(exercises.questions(lab))
         rows.append([title_of(lab), runs, *(f"{m:.0f}" for m in (*counted["main"].values(), main, further, talk))])
-        labs += [f"## {title_of(lab)}", f"About {main:.0f} minutes, and {further:.0f} for *Going further*."]
+        times = [f"{low} to {high} minutes" for low, high in map(minutes.stated, counted.values())]
+        labs += [f"## {title_of(lab)}", f"About {times[0]}, and {times[1]} for *Going further*."]
         if outcomes := OUTCOMES.search(lab.read_text("utf-8")):
             labs.append(f"**Students will be able to** {outcomes[1].strip()}")
         points = points_of(lab)
         labs.append("\n".join(f"- {e.number}: {e.title} (`{e.name}`, points: {points[e.start_id]})" for e in found))
-    heads = ["Lab", "Runs", "Reading", "Exercises", "Both", "Going further", "Questions"]
+    heads = ["Lab", "Runs", "Reading", "Exercises", "Both", "Going further", "Discussion"]
     table = "\n".join(f"| {' | '.join(row)} |" for row in [heads, ["---", *["---:"] * 6], *rows])
     machine = f" on {measured['machine']}, {measured['date']}" if "machine" in measured else ""
     intro = f"""\
 # Teaching plan
 
-How many minutes each lab **runs** was measured{machine}. The other minutes are counted by the rule by which each lab
-tells its time: {WORDS_A_MINUTE} words or two cells a minute, half a minute for a prediction, five to build, six to
-fix. *Going further* is optional. To talk about the questions in class takes {MINUTES_A_QUESTION} minutes each.
-All labs together, without these two: {total // 60:.0f} hours {total % 60:.0f} minutes."""
+How many minutes each lab **runs** was measured{machine}. The other minutes follow the rule by which each lab states its
+time: {minutes.WORDS_A_MINUTE} words a minute, six seconds for a visible line of code, 12 minutes to build, 15 to debug,
+{minutes.MINUTES_FOR_QUESTIONS} for the questions. Readers differ, so a lab states a range around the sum. *Going
+further* is optional. In class, allow {MINUTES_A_QUESTION} more minutes to discuss each question.
+All labs together, without *Going further*: {total // 60:.0f} hours {total % 60:.0f} minutes."""
     return "\n\n".join(filter(None, [intro, table, *labs])) + "\n"
 
 

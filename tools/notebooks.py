@@ -32,13 +32,12 @@ NUMERICAL = ("torch", "numpy", "scipy", "scikit-learn", "pandas", "matplotlib", 
 # A paragraph, and right below it the list of its choices (bullets) or of what is to be guessed (numbers).
 PREDICT = re.compile(r"^\*\*Predict\.\*\*(?:.|\n(?!\n))*(?:\n\n(?:- |\d\. )(?:.|\n(?!\n))*)?", re.MULTILINE)
 
+# First the edition with blanks and without outputs: nothing in a notebook covers an answer that is stored.
 BADGE = """\
-[![Open in Colab](https://colab.research.google.com/assets/colab-badge.svg)]({colab}/labs/{lab}.ipynb) \
-· [Read this lab on the course's site]({site}/labs/{lab}.html)
+[![Open in Colab](https://colab.research.google.com/assets/colab-badge.svg)]({colab_student}/{lab}.ipynb) \
+with blanks to fill in · [with all results]({colab}/labs/{lab}.ipynb) · [on the course's site]({site}/labs/{lab}.html)
 
-[Do it yourself: the edition with blanks, in Colab]({colab_student}/{lab}.ipynb)
-
-JupyterLab shows the drawn pictures and the interactive parts after *Run → Run All Cells*."""
+JupyterLab shows figures and interactive parts after *Run → Run All Cells*."""
 
 FIRST_CELL = Path(__file__).with_name("first_cell.ipy")  # IPython's name for Python with magics
 

@@ -16,8 +16,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 LISTS = Path(__file__).with_suffix(".toml")
-NO_PROSE = re.compile(  # in Markdown: settings above the text, mathematics, code, addresses, tags, names of targets
-    r"(?s)\A---\n.*?\n---\n|\$\$.*?\$\$|\$[^$\n]+\$|`[^`\n]+`|(?<=\]\()[^)\s]+|https?://\S+|<[^<>]+>|^\([\w-]+\)=$",
+NO_PROSE = re.compile(  # in Markdown: settings above the text, mathematics, code, addresses, tags
+    r"(?s)\A---\n.*?\n---\n|\$\$.*?\$\$|\$[^$\n]+\$|`[^`\n]+`|(?<=\]\()[^)\s]+|https?://\S+|<[^<>]+>|^\[.+\]: \S+$",
     re.MULTILINE,
 )
 FENCE = re.compile(r"(?ms)^(`{3,})[^\n]*\n.*?^\1 *$")
@@ -81,7 +81,7 @@ def findings(text: str, lists: dict) -> Iterator[tuple[int, str, str]]:
     """Yield line, words and what to write instead, for each phrase of the lists in a text that has sentences alone."""
     rules = [(phrase(words), None, write) for words, write in lists["forbidden"].items()]
     rules += [(phrase(rule["word"]), phrase(rule["beside"]), rule["write"]) for rule in lists["sense"]]
-    spared = [span.span() for words in lists["exceptions"] for span in phrase(words).finditer(text)]
+    spared = [span.span() for words in lists["exceptions"] for span in re.finditer(words, text)]
     for pattern, beside, write in rules:
         for found in pattern.finditer(text):
             before = re.split(r"[.:;?!\0]\s", text[: found.start()][-300:])[-1].split()[-lists["within"] :]

@@ -11,6 +11,8 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.transforms import SphinxTransform
 
+SOLUTION = "<details><summary>Solution</summary>"
+
 
 def begins(node: nodes.Node, bold: str) -> bool:
     """Say whether a node is a paragraph that begins with these words (a regular expression) in bold."""
@@ -59,6 +61,25 @@ class Predictions(SphinxTransform):
                     box([*run], [*classes, "prose"])
 
 
+class BuiltAnswers(SphinxTransform):
+    """The complete cell of an exercise to build moves into its folded solution, in front of the words there."""
+
+    default_priority = 500
+
+    def apply(self, **kwargs) -> None:
+        cells = [cell for cell in self.document.findall(nodes.container) if "exercise" in cell.get("cell_metadata", {})]
+        for cell in [cell for cell in cells if "(build)" in cell.parent[0].astext()]:
+            below = [*cell.parent[cell.parent.index(cell) :]]
+            folds = [node for node in below if isinstance(node, nodes.raw) and "details>" in node.astext()]
+            hint_end, solution = folds[1], folds[2:3]  # each fold is two pieces of HTML around what it holds
+            cell.parent.remove(cell)
+            if solution and "<summary>Solution" in solution[0].astext():
+                solution[0].replace_self([solution[0], cell])
+            else:
+                ends = [nodes.raw("", end, format="html") for end in (SOLUTION, "</details>")]
+                hint_end.replace_self([hint_end, ends[0], cell, ends[1]])
+
+
 class Questions(SphinxTransform):
     default_priority = 500
 
@@ -73,4 +94,5 @@ class Questions(SphinxTransform):
 def setup(app: Sphinx) -> dict:
     app.add_transform(Predictions)
     app.add_transform(Questions)
+    app.add_transform(BuiltAnswers)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -69,10 +69,10 @@ def add_context(app: Sphinx, pagename: str, templatename: str, context: dict, do
         context["binder"] = f"{launch['binderhub_url']}/v2/gh/{in_binder}"
     if doctree is not None:
         context["body"] = make_lazy(app, finished(context["body"]))
-        # What the check says of an exercise that nobody has written yet makes sense only where cells run.
+        # What a check says of a reader's answer makes sense only where cells run.
         where = f'<a href="{context["pathto"]("book/how_to_use")}#do-the-exercises">where Python runs</a>'
         yours = f"Yours to write, {where}. This page cannot run it."
-        context["body"] = re.sub("<p>Not done yet:.*?</p>", f"<p>{yours}</p>", context["body"])
+        context["body"] = re.sub("<p>(?:Not done yet:|Correct in all ).*?</p>", f"<p>{yours}</p>", context["body"])
         context["body"] = drawn_late(context["body"])
         sections = [s for s in doctree.findall(nodes.section) if isinstance(s.parent.parent, nodes.document)]
         context["sections"] = [(s["ids"][0], s.next_node(nodes.title).astext()) for s in sections]

@@ -20,8 +20,8 @@ ROLES = COLOURS["ROLES"]
 # A formula names a role's light colour, `\textcolor{#0250d5}{Q}`: every reader of LaTeX knows that. On the site the
 # colour becomes a class, so that it follows the theme.
 ROLE_OF_COLOUR = {light.lower(): role for role, (light, _) in ROLES.items()}
-# In a lab these letters have no other meaning, so they wear their colour without being told: see book/notation.md.
-ROLE_OF_LETTER = {"Q": "query", "K": "key", "V": "value", "E": "score", "A": "weight"}
+# In a lab these letters have no other meaning, so they get their colour without a command: see book/notation.md.
+ROLE_OF_LETTER = {"Q": "query", "K": "key", "V": "value", "S": "score", "A": "weight"}
 
 
 def to_mathml(latex: str, display: bool, letters_have_roles: bool = False) -> str:
@@ -52,7 +52,8 @@ def to_mathml(latex: str, display: bool, letters_have_roles: bool = False) -> st
 
     if letters_have_roles:
         for letter, role in ROLE_OF_LETTER.items():
-            markup = markup.replace(f"<mi>{letter}</mi>", f'<mi class="role-{role}">{letter}</mi>')
+            named = rf"<(?:msub(?:sup)?(?=><mi>W</mi><mi>{letter}<)|mi(?=>{letter}<))"
+            markup = re.sub(named, rf'\g<0> class="role-{role}"', markup)
     return re.sub(r'mathcolor="([^"]*)"', role_class, markup)
 
 

@@ -71,11 +71,19 @@ def terms_of(section: nodes.section) -> list[str]:
     return [term for term in bold if not LABEL.match(term)]
 
 
+def names_of(entry: nodes.section) -> list[str]:
+    """What an entry of the glossary is found by: its title, other books' words (bold), and what a comment lists."""
+    names = [entry[0].astext(), *(node.astext() for node in entry.findall(nodes.strong))]
+    for raw in entry.findall(nodes.raw):
+        names += [name for listed in re.findall(r"<!-- search: (.*?) -->", raw.astext()) for name in listed.split(", ")]
+    return list(dict.fromkeys(" ".join(name.split()).lower() for name in names))
+
+
 def write_search(app: Sphinx, exception: Exception | None) -> None:
     """All that can be searched, section by section, as a script: a page from a disk may read no other file.
 
     Of each section its id, title, prose, code, and the terms that the course defines there: those in bold that were not
-    in bold in an earlier lab.
+    in bold in an earlier lab, and all names of an entry of the glossary.
     """
     if exception is not None or app.builder.format != "html":
         return
@@ -90,6 +98,8 @@ def write_search(app: Sphinx, exception: Exception | None) -> None:
             prose, code = (" ".join(words_of(part) for part in own if is_code(part) == of) for of in (False, True))
             terms = [term for term in terms_of(section) if page["name"].startswith("labs/") and term not in defined]
             defined.update(terms)
+            if "glossary" in section.parent.get("ids", []):
+                terms = names_of(section)
             sections.append([section["ids"][0], title.astext(), prose.strip(), code.strip(), terms])
         pages.append([page["name"], page["title"], sections])
     # An address in the text must not look like one that the script would ask.

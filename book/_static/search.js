@@ -8,7 +8,8 @@
   const results = document.getElementById("search-results");
   const pages = globalThis.courseIndex;
   const sections = pages.flatMap(([page, heading, list]) => list.map(([id, title, prose, code, terms]) =>
-    ({ page, heading, id, title, prose, code, terms, low: `${title}\n${prose}`.toLowerCase(), lowCode: code.toLowerCase() })));
+    ({ page, heading, id, title, prose, code, terms, low: `${title}\n${prose}\n${terms.join("\n")}`.toLowerCase(),
+      lowCode: code.toLowerCase() })));
 
   const plain = (text) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&").replace(/\s+/g, "\\s+");
 
@@ -86,7 +87,7 @@
       .sort((a, b) => a.index - b.index);
     const [inProse] = [...places(prose, [terms.join(" ")], pattern), ...places(prose, terms, pattern)];
     const [first, text] = inProse ? [inProse, prose] : [places(code, terms, inCode)[0], code];
-    if (!first) return null;
+    if (!first) return null;  // only another name of a glossary's entry
     const begin = text.slice(0, first.index).search(/[\p{L}\p{N}_]*$/u);
     const end = first.index + first[0].length + text.slice(first.index + first[0].length).search(/[^\p{L}\p{N}_]|$/u);
     const from = text.indexOf(" ", Math.max(0, begin - 80));
@@ -113,7 +114,7 @@
         const number = page.match(/^labs\/0?(\d+)/)?.[1], where = number ? [`Lab ${number}: `] : [];
         return make("li", {}, make("a", { href: `${root}${page}.html${word}#${id}` }, title),
           ...(title === heading ? [] : [make("span", { class: "quiet" }, " ", ...where, heading)]),
-          ...(introduces(section, wordsOf(terms)) ? [make("span", { class: "quiet" }, " \u2013 introduced here")] : []),
+          ...(page.startsWith("labs/") && introduces(section, wordsOf(terms)) ? [make("span", { class: "quiet" }, " \u2013 introduced here")] : []),
           ...(match ? [make("p", { class: "context" }, ...match.line)] : []));
       })));
     document.getElementById("said").textContent = said;

@@ -123,8 +123,9 @@ def test_what_would_fail_a_reader_stops_the_build_and_nothing_else_does(built):
 
 
 def test_where_the_settings_name_no_address_the_page_leads_to_the_remote(lab):
-    link = lab.get_by_role("link", name="Open in Colab").get_attribute("href")
-    assert link == "https://colab.research.google.com/github/someone/their-course/blob/main/labs/03_guess.ipynb"
+    links = [link.get_attribute("href") for link in lab.locator(".launch a").all()[:2]]
+    colab = "https://colab.research.google.com/github/someone/their-course/blob/main"
+    assert links == [f"{colab}/student/03_guess.ipynb", f"{colab}/labs/03_guess.ipynb"], "blanks first, then results"
     canonical = lab.locator("link[rel=canonical]").get_attribute("href")
     assert canonical == "https://someone.github.io/their-course/labs/03_guess.html"
 

@@ -1,0 +1,64 @@
+"""Counts how long a lab takes, by the rule in labs/README.md, and prints the line that states it.
+
+Reading takes a minute for 150 words, and six seconds for each visible line of code; an exercise to build takes 12
+minutes, one to debug 15, any other 12; the questions of a lab take 5. Folded text, hidden cells and checks take no
+time. A lab states the range from 0.85 to 1.25 times the sum, rounded to five minutes.
+"""
+
+import re
+import sys
+from pathlib import Path
+
+import exercises
+import notebooks
+
+ROOT = Path(__file__).resolve().parents[1]
+WORDS_A_MINUTE, MINUTES_A_LINE, MINUTES_FOR_QUESTIONS = 150, 0.1, 5
+MINUTES_AN_EXERCISE = {"build": 12, "debug": 15, "experiment": 12, "": 12}
+HIDDEN = {"generated", "hide-input", "hide-cell", "remove-input", "remove-cell"}
+RANGE = 0.85, 1.25
+FURTHER, QUESTIONS = "## Going further", "## Questions"
+
+
+def count(lab: Path, found: list) -> dict[str, dict[str, float]]:
+    """Return the minutes of a lab's main part and of *Going further*: to read, and for exercises and questions."""
+    kinds = {exercise.start_id: exercise.kind for exercise in found}
+    checks = {exercise.check_id for exercise in found}
+    counted = {part: {"read": 0.0, "solve": 0.0} for part in ("main", "further")}
+    part = "main"
+    for cell in notebooks.generate(lab).cells:
+        if cell.id in kinds:
+            counted[part]["solve"] += MINUTES_AN_EXERCISE[kinds[cell.id]]
+        elif cell.cell_type == "code" and cell.id not in checks and not HIDDEN & {*cell.metadata.get("tags", [])}:
+            counted[part]["read"] += MINUTES_A_LINE * sum(bool(line.strip()) for line in cell.source.split("\n"))
+        elif cell.cell_type == "markdown" and not notebooks.is_generated(cell):
+            for section in re.split(r"(?m)^(?=## )", exercises.FOLDED.sub("", cell.source)):
+                if section.startswith("## "):
+                    part = "further" if section.startswith(FURTHER) else "main"
+                counted[part]["solve"] += MINUTES_FOR_QUESTIONS * section.startswith(QUESTIONS)
+                counted[part]["read"] += len(re.findall(r"\w[\w'’-]*", section)) / WORDS_A_MINUTE
+    return counted
+
+
+def stated(counted: dict[str, float]) -> tuple[int, int]:
+    """Return the range that a lab states for one of its parts."""
+    low, high = (5 * round(factor * sum(counted.values()) / 5) for factor in RANGE)
+    return low, max(high, low + 5)
+
+
+def main(names: list[str]) -> int:
+    """Print the time of the labs that are named, or of all; return the exit status."""
+    for lab in notebooks.chosen(ROOT, names):
+        found = count(lab, exercises.read(lab))
+        main_part, further = map(stated, found.values())
+        more = (
+            f" *Going further* is optional and takes {further[0]} to {further[1]} more."
+            if found["further"]["read"]
+            else ""
+        )
+        print(f"{lab.stem:<28}**Time:** about {main_part[0]} to {main_part[1]} minutes.{more}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

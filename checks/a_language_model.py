@@ -131,7 +131,7 @@ def uses_its_arguments(answer):
     shapes = [sorted(p.shape for p in model.parameters() if p.dim() > 1) for model in (plain, course)]
     if shapes[0] != shapes[1] or sees_ahead(plain) or plain.blocks[0].attention.num_heads != 4:
         raise Wrong("Made with `known_words` alone, the model has other defaults. They are causal=True, d_model=64, "
-                    "num_heads=4, num_blocks=2, and feed-forward layers 2 * d_model wide.", "other defaults")  # fmt: skip
+                    "num_heads=4, num_blocks=2, feed-forward layers 2 * d_model wide.", "other defaults")  # fmt: skip
     if not 0.4 < (std := plain.embedding.table.weight.std().item()) < 0.6:
         raise Wrong(f"The embeddings start with a standard deviation of {std:.1f}. Make them with `std=0.5`.",
                     "another std")  # fmt: skip

@@ -128,7 +128,7 @@ def classify(ids, mask, marker_id, embedding, attention, output, pick=at_marker,
 def position_left_out(ids, mask, marker_id, embedding, attention, output):
     """The query does not know where the marker is: it is made from the marker's id at the first position. Use the
     x that `ask` is given."""
-    marked = x(torch.full_like(ids[:, :1], marker_id))[:, 0]
+    marked = embedding(torch.full_like(ids[:, :1], marker_id))[:, 0]
     return classify(ids, mask, marker_id, embedding, attention, output, pick=lambda *_: marked)
 
 

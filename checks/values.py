@@ -107,17 +107,21 @@ def fits_into_the_classifier(answer):
         if not isinstance(getattr(made, name), nn.Linear) or getattr(made, name).bias is not None:
             raise Wrong(f"The lab reads `{name}` as an `nn.Linear` without a bias.", "no nn.Linear")
     if not hasattr(made, "attention_weights"):
-        raise Wrong("The method `attention_weights` is missing: it returns the weights alone.", "no attend")
+        raise Wrong("The method `attention_weights` is missing: it returns the weights alone.", "no attention_weights")
     x = x.to(made.W_key.weight.dtype)
     weights, right = made.attention_weights(x, mask), made(x, mask)[1]
     if not isinstance(weights, torch.Tensor) or weights.shape != right.shape:
-        raise Wrong("`attention_weights` does not return the weights alone, (batch, tokens, tokens).", "attend differs")
+        raise Wrong(
+            "`attention_weights` does not return the weights alone, (batch, tokens, tokens).",
+            "other weights",
+        )
     if not torch.allclose(weights[mask].sum(dim=1), torch.ones(len(weights[mask])).to(weights), atol=1e-5):
-        raise Wrong("`attention_weights` does not return weights: its rows do not sum to 1. The softmax belongs in `attention_weights`.",
-                    "attend differs")  # fmt: skip
+        raise Wrong("`attention_weights` does not return weights: its rows do not sum to 1. The softmax belongs "
+                    "in this method.", "other weights")  # fmt: skip
     if not torch.allclose(weights[mask], right[mask], atol=1e-5):
         raise Wrong(
-            "`attention_weights` returns other weights than `forward`. Let `forward` call it.", "attend differs"
+            "`attention_weights` returns other weights than `forward`. Let `forward` call it.",
+            "other weights",
         )
 
 

@@ -4,11 +4,11 @@ There is one file for each lab, under its name; `engine.py` says what a check co
 """
 
 from checks.a_language_model import allowed_positions, effect_of_context, language_model, next_word_loss
-from checks.a_published_model import attention_on_target, encoder_layer, search_and_test, tokens_attended
+from checks.a_pretrained_model import attention_on_target, encoder_layer, search_and_test, tokens_attended
 from checks.a_question_from_the_text import gains_by_position, marked_classifier, marker_query
-from checks.copying_heads import fix_the_game, follow_score, with_and_without
 from checks.does_it_help import fix_the_comparison, paired_interval, preregistered, sign_flips
 from checks.engine import Check, Verdict
+from checks.induction_heads import fix_the_game, follow_score, with_and_without
 from checks.keys import factor_the_projection, key_pooling, redundant_key
 from checks.longer_texts import fix_the_rotation, positions_or_words, rotate
 from checks.many_heads import effect_of_a_head, fix_the_heads, many_heads

@@ -12,7 +12,7 @@ from shared.model import causal_mask
 from shared.statistics import mean_and_interval
 
 WRITING = "A language model, “Writing instead of reading”"
-MODEL = "A language model, “Exercise 10.1 (build): the model”"
+MODEL = "A language model, “Exercise 11.1 (build): the model”"
 
 
 # --- language_model ------------------------------------------------------------------------------------------------
@@ -392,7 +392,7 @@ allowed_positions = Check(
             padding_allowed, mask_on_queries, padded_queries_hidden, mask_inverted)),
         hidden_marked, batch_axis_missing,
     ],
-    section="A language model, “Exercise 10.3: who may attend to whom”",
+    section="A language model, “Exercise 11.3: who may attend to whom”",
 )  # fmt: skip
 
 

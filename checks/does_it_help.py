@@ -81,7 +81,7 @@ paired_interval = Check(
         second_minus_first, intervals_added, n_in_the_standard_deviation, one_sided_quantile, n_degrees_of_freedom,
         root_left_out, *trials.interval_mistakes(lambda first, second: first - second),
     ],
-    section="Does it help?, “Exercise 11.1 (build): the interval of a paired difference”",
+    section="Does it help?, “Exercise 10.1 (build): the interval of a paired difference”",
     forbidden=("mean_and_interval",),
 )  # fmt: skip
 
@@ -168,7 +168,7 @@ sign_flips = Check(
             closer_means_counted, equal_means_lost_to_rounding, sums_compared_with_a_mean)),
         number_of_patterns, students_t,
     ],
-    section="Does it help?, “Exercise 11.3 (build): what five seeds can say”",
+    section="Does it help?, “Exercise 10.3 (build): what five seeds can say”",
     canonical=lambda result, differences: float(result) if isinstance(result, Fraction) else result,
 )  # fmt: skip
 
@@ -261,7 +261,7 @@ fix_the_comparison = Check(
         second_minus_first_gained, *trials.seed_mistakes(lambda **given: trials.interval_by_sums(gains(**given))),
         *trials.interval_mistakes(gains),
     ],
-    section="Does it help?, “Exercise 11.2 (debug): better than itself”",
+    section="Does it help?, “Exercise 10.2 (debug): better than itself”",
 )  # fmt: skip
 
 
@@ -366,5 +366,5 @@ preregistered = Check(
         *(changed(preregistered_answer, interval=step) for step in (
             trials.standard_error, trials.standard_deviation, trials.normal_quantile, trials.whole_width)),
     ],
-    section="Does it help?, “Exercise 11.4 (experiment): said beforehand”",
+    section="Does it help?, “Exercise 10.4 (experiment): said beforehand”",
 )  # fmt: skip

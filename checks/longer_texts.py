@@ -206,7 +206,7 @@ fix_the_rotation = Check(
         both_faults_left, keys_from_zero, values_rotated, queries_from_zero, both_from_zero, keys_not_rotated,
         queries_not_rotated, nothing_rotated, output_rotated,
     ],
-    section="Longer texts, “Exercise 15.2 (debug): the page that begins late”",
+    section="Longer texts, “Exercise 13.2 (debug): the page that begins late”",
 )  # fmt: skip
 
 

@@ -204,7 +204,7 @@ fix_the_blocks = Check(
         *(changed(right_blocks, keep=way) for way in (everything, oldest, new_ones_only)),
         changed(right_blocks, weigh=masked_after_softmax),
     ],
-    section="One pass, “Exercise 16.2 (debug): a window read in blocks”",
+    section="One pass, “Exercise 14.2 (debug): a window read in blocks”",
 )  # fmt: skip
 
 

@@ -19,7 +19,7 @@ from shared import model
 BLOCK = "The block, “The block”"
 
 
-# --- what the blocks of this lab and of *A published model* share --------------------------------------------------
+# --- what the blocks of this lab and of *A pretrained model* share --------------------------------------------------
 
 
 def pre_norm(x, attention, feed_forward, norm_1, norm_2, add_1=torch.add, add_2=torch.add):

@@ -179,7 +179,7 @@ rollout = Check(
         *(changed(rolled_out, mix=step) for step in (no_residual, not_halved)),
         changed(rolled_out, multiply=last_layer_only),
     ],
-    section="What attention explains, “Exercise 13.2 (debug): six layers in one map”",
+    section="What attention explains, “Exercise 17.2 (debug): six layers in one map”",
 )  # fmt: skip
 
 

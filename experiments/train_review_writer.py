@@ -56,19 +56,19 @@ def stream(tokenizer: Tokenizer, reviews: list[str]) -> Tensor:
 
 @dataclass
 class Windows:
-    """Windows of a stream, each a start token and the `CONTEXT` tokens from its place on; examples for `fit`."""
+    """Windows of a stream, each a start token and the `CONTEXT` tokens that follow its start; examples for `fit`."""
 
     ids: Tensor
-    places: Tensor
+    starts: Tensor
 
     def __len__(self):
-        return len(self.places)
+        return len(self.starts)
 
     def batch_rows(self, batch_size: int, seed: int):
         return np.array_split(np.arange(len(self)), max(1, len(self) // batch_size))
 
     def batch(self, rows):
-        windows = self.ids.unfold(0, CONTEXT, 1)[self.places[rows]]  # (batch, CONTEXT)
+        windows = self.ids.unfold(0, CONTEXT, 1)[self.starts[rows]]  # (batch, CONTEXT)
         start = windows.new_full((len(rows), 1), START)
         return torch.cat([start, windows], dim=1)  # (batch, CONTEXT + 1)
 
@@ -114,13 +114,13 @@ def main(steps: int) -> None:
     def windows(epoch: int) -> Windows:  # a pass begins at a place of its own, and its windows come in random order
         first = (epoch + done - 1) * EPOCH * BATCH
         per_pass = len(ids) // CONTEXT - 1
-        places = []
+        starts = []
         for number in range(first, first + EPOCH * BATCH):
             generator = np.random.default_rng([SEED, number // per_pass])
-            if not places or number % per_pass == 0:
+            if not starts or number % per_pass == 0:
                 offset, order = generator.integers(CONTEXT), generator.permutation(per_pass)
-            places.append(offset + CONTEXT * order[number % per_pass])
-        return Windows(ids, torch.tensor(places))
+            starts.append(offset + CONTEXT * order[number % per_pass])
+        return Windows(ids, torch.tensor(starts))
 
     def store(record: dict) -> None:
         seconds = time.perf_counter() - begin

@@ -2,6 +2,6 @@
 
 A review goes through `reviews` (text to tokens), `data` (tokens to batches), a model of `model`, and `training`, of
 which `train` is the command for torchrun. Beside them: `statistics` of several runs; `language_model` and
-`published_model`; `inputs`, sentences for inputs that layers cannot take; `measure`, memory; `figures` for the
-labs; `judge`, a prediction for a text that somebody types.
+`pretrained_model`; `inputs`, sentences for inputs that layers cannot take; `measure`, memory; `figures` for the
+labs; `predict_text`, a prediction for a text that somebody types.
 """

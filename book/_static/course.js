@@ -112,7 +112,7 @@ if (forget) {
         // Other pages of the same host may keep things of their own.
         if (["theme", "labs read", "place", "code", "answers"].includes(key)) localStorage.removeItem(key);
       }
-      await globalThis.caches?.delete("published model").catch(() => {}); // a page from a disk has none
+      await globalThis.caches?.delete("pretrained model").catch(() => {}); // a page from a disk has none
       forget.textContent = "Forgotten";
     } catch {
       forget.textContent = "The browser keeps nothing for this page";

@@ -1,16 +1,16 @@
-// The page "Your sentence, seventy-two heads": loads the published model when asked to, and shows what
+// The page "Your sentence, seventy-two heads": loads the pretrained model when asked to, and shows what
 // seventy_two_heads_model.js finds. What a reader types goes in as text nodes and stays in this browser.
 (() => {
   "use strict";
 
-  const root = document.getElementById("heads"), about = globalThis.publishedModel;
+  const root = document.getElementById("heads"), about = globalThis.pretrainedModel;
   const at = (name) => document.getElementById(`heads-${name}`);
   const model = headsModel();
   const { LAYERS, HEADS, DIM, MOST_PIECES } = model;
 
   const LONGEST = 2000;                                      // signs of a text: more than 128 pieces ever need
   const BLOCK = 64 * DIM;                                    // the embeddings of 64 pieces come together
-  const STORE = "published model";                           // the room of the browser's cache
+  const STORE = "pretrained model";                           // the room of the browser's cache
 
   const megabytes = (bytes) => (bytes / 1e6).toFixed(1);
 
@@ -18,7 +18,7 @@
 
   const fromDisk = location.protocol === "file:";
   const version = (name) => `?${about[name].digest.slice(0, 16)}`;
-  const address = (name) => new URL(`../_static/published_model/${name}${version(name)}`, location.href).href;
+  const address = (name) => new URL(`../_static/pretrained_model/${name}${version(name)}`, location.href).href;
   // A page from a disk or from a host without https has no cache.
   const store = async () => { try { return await caches.open(STORE); } catch { return null; } };
 
@@ -61,7 +61,7 @@
         for (let n = 0; n < text.length; n++) data[n] = text.charCodeAt(n);
         resolve(data.buffer);
       };
-      const script = make("script", { src: `../_static/published_model/${name}.js` });
+      const script = make("script", { src: `../_static/pretrained_model/${name}.js` });
       script.addEventListener("load", () => reject(new Error("The file beside this page is damaged.")));
       script.addEventListener("error", () => reject(new Error("The file beside this page is missing.")));
       document.head.append(script);
@@ -491,7 +491,7 @@
     if (!about) {
       at("load").hidden = true;
       progress("This copy of the site was built where the package of the model was missing, so there is nothing to " +
-        "load. Lab 12 shows the picture for its own sentence.");
+        "load. Lab 16 shows the picture for its own sentence.");
       return;
     }
     at("load").textContent = `Load the model (${megabytes(about["model.safetensors"].bytes)} MB)`;

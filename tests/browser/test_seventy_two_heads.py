@@ -1,4 +1,4 @@
-"""The page "Your sentence, seventy-two heads": its files, and what it finds in a browser, against lab 16's own code."""
+"""The page "Your sentence, seventy-two heads": its files, and what it finds in a browser, against the lab's own model."""
 
 import copy
 import functools
@@ -6,7 +6,6 @@ import importlib.util
 import json
 import random
 import re
-from types import SimpleNamespace
 
 import lab_code
 import numpy as np
@@ -16,11 +15,11 @@ from safetensors import safe_open
 from site_in_browser import COLOURS, SITE, axe, settle, visits
 from test_site import TOC, built
 
+from shared import pretrained_model
 from shared.data import load_reviews
 
 PAGE = "book/seventy_two_heads"
 FILES = SITE / "_static" / "pretrained_model"
-LAB = lab_code.find("a_pretrained_model")
 
 
 def needs_the_model():
@@ -45,14 +44,9 @@ FOLLOWED = SENTENCES[0]
 
 @pytest.fixture(scope="module")
 def lab():
-    """The names of the lab, its cells run until a text can be read and cut into words."""
+    """The model as the lab reads texts with it."""
     needs_the_model()
-    names = {}
-    for code in lab_code.cells(LAB)[1:]:  # the first looks for the package
-        exec(code, names)
-        if "def maps_of_words" in code:
-            return SimpleNamespace(**names)
-    raise AssertionError("the lab no longer defines maps_of_words")
+    return pretrained_model.load()
 
 
 @pytest.fixture(scope="module")
@@ -202,7 +196,7 @@ def test_maps_and_features_are_the_lab_s_within_the_bound_that_the_page_states(f
     tops = []
     for text in SENTENCES:
         answer = json.loads(functions.evaluate("encoded", text))
-        words, maps = lab.maps_of_words(text)
+        words, maps = lab.patterns_of_words(text)
         features = lab.read(text)[0]
         assert answer["words"] == words, "other words than were typed"
         found = torch.tensor(answer["maps"]).view_as(maps)
@@ -258,7 +252,7 @@ def pressed(reader):
 
 
 def test_a_head_shows_the_lab_s_weights_as_numbers_and_as_shades(reader, lab):
-    words, maps = lab.maps_of_words(FOLLOWED)
+    words, maps = lab.patterns_of_words(FOLLOWED)
     animal = words.index("animal")
     reader.type(FOLLOWED).wait()
     reader.page.get_by_role("button", name="it, by place", exact=True).click()

@@ -32,7 +32,7 @@ needs_the_model = pytest.mark.skipif(
 @pytest.fixture(scope="module")
 def lab():
     """The names of the lab, its cells run until the model is loaded and can read."""
-    return lab_code.begun(LAB, "maps_of_words")
+    return lab_code.begun(LAB, "patterns_of_words")
 
 
 @needs_the_model
@@ -75,7 +75,7 @@ def test_a_text_that_cannot_be_read_is_refused(lab, text, error, word):
 @needs_the_model
 @torch.no_grad()
 def test_pieces_become_the_words_of_the_text(lab):
-    words, maps = lab["maps_of_words"]("Unputdownable plot!")
+    words, maps = lab["patterns_of_words"]("Unputdownable plot!")
     assert words == ["[CLS]", "Unputdownable", "plot", "!", "[SEP]"]
     _, by_piece = lab["read"]("Unputdownable plot!")
     # from a word of four pieces to the next: the mean of four rows; to it: the sum of four columns
@@ -93,7 +93,7 @@ def test_the_model_of_the_next_lab_is_that_of_the_lab_and_reads_texts_together_a
     for text in ("I ate a 🥨 in Kraków.", "Unputdownable! Self-attention demystified."):
         assert published.encode(text).ids == lab["encode"](text).ids
         assert all(torch.equal(*pair) for pair in zip(published.read(text), lab["read"](text), strict=True))
-        (words, maps), (ours, wanted) = published.maps_of_words(text), lab["maps_of_words"](text)
+        (words, maps), (ours, wanted) = published.patterns_of_words(text), lab["patterns_of_words"](text)
         assert words == ours and torch.equal(maps, wanted)
     ids = torch.tensor([published.encode(text).ids for text in ("The dog bit the man.", "The man bit the dog.")])
     for together, alone in zip(published.features_of(ids), ids, strict=True):
@@ -118,7 +118,7 @@ def test_a_silenced_head_is_one_without_its_columns_of_W_output(lab):
 
 
 def test_features_stand_in_the_order_of_the_texts_however_many_are_read_at_once(monkeypatch):
-    class Codes(pretrained_model.Published):
+    class Codes(pretrained_model.Pretrained):
         """Letters for pieces, and their codes for x."""
 
         def encode(self, text):
@@ -129,7 +129,7 @@ def test_features_stand_in_the_order_of_the_texts_however_many_are_read_at_once(
 
     model = Codes(None, None, {"hidden_size": 3})
     for at_once in (1, 7, 800):
-        monkeypatch.setattr(pretrained_model, "PIECES_AT_ONCE", at_once)
+        monkeypatch.setattr(pretrained_model, "TOKENS_AT_ONCE", at_once)
         x, offsets = model.frozen_features(["a b c", "d", "e f g", "h", "i j", "k l m"])
         assert "".join(map(chr, x[1:, 0].astype(int))) == "abcdefghijklm"
         assert offsets.tolist() == [0, 3, 4, 7, 8, 10, 13] and not x[0].any()

@@ -12,6 +12,7 @@ EVERY = [
     *(figures.layer_schematic(part) for part in (None, *drawings.HIGHLIGHTS)),
     figures.split_and_concatenate(),
     figures.block_schematic(),
+    figures.post_norm_schematic(),
 ]
 
 

@@ -233,7 +233,7 @@ search_and_test = Check(
             trials.standard_error, trials.standard_deviation, trials.normal_quantile, trials.whole_width, trials.ends,
             trials.half_first)),
     ],
-    section="A pretrained model, “Does it hold?”",
+    section="A pretrained model, “A search for heads”",
 )  # fmt: skip
 
 
@@ -302,5 +302,5 @@ tokens_attended = Check(
         nan_for_zero, exponential_left_out, exponential_of_the_mean, sign_left_out, logarithm_to_base_2,
         entropy_of_columns, rows_not_averaged, one_number_for_all, inverse_sum_of_squares,
     ],
-    section="A pretrained model, “Exercise 16.4: a measure of your own”",
+    section="A pretrained model, “Exercise 16.4 (experiment): a measure of your own”",
 )  # fmt: skip

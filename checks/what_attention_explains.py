@@ -84,7 +84,7 @@ without_head = Check(
         *(changed(ablated, columns=step) for step in (
             one_column, columns_in_turn, num_heads_wide, one_head_too_late, only_this_head_left)),
     ],
-    section="What attention explains, “Who is missed?”",
+    section="What attention explains, “Which heads matter?”",
 )  # fmt: skip
 
 
@@ -179,7 +179,7 @@ rollout = Check(
         *(changed(rolled_out, mix=step) for step in (no_residual, not_halved)),
         changed(rolled_out, multiply=last_layer_only),
     ],
-    section="What attention explains, “Exercise 17.2 (debug): six layers in one map”",
+    section="What attention explains, “Exercise 17.2 (debug): six layers in one pattern”",
 )  # fmt: skip
 
 
@@ -187,22 +187,22 @@ rollout = Check(
 
 
 def known_lead(heads_off):
-    """The leads of six quartets. Each head counts by itself, and two of one layer count once more together."""
-    quartet = torch.arange(6, dtype=torch.float64)
-    lead = 1 + torch.sin(5 * quartet)
+    """The leads of six sentences. Each head counts by itself, and two of one layer count once more together."""
+    sentence = torch.arange(6, dtype=torch.float64)
+    lead = 1 + torch.sin(5 * sentence)
     for layer, head in heads_off:
-        lead = lead - 0.01 * (1 + layer + head) * torch.cos(quartet * (1 + head))
+        lead = lead - 0.01 * (1 + layer + head) * torch.cos(sentence * (1 + head))
     layers = [layer for layer, _ in heads_off]
-    return lead - 0.05 * (len(layers) - len(set(layers))) * (1 + 0.2 * torch.sin(quartet))
+    return lead - 0.05 * (len(layers) - len(set(layers))) * (1 + 0.2 * torch.sin(sentence))
 
 
 def what_is_known(lead_without, group):
     together = len(group) - len({layer for layer, _ in group})
-    return trials.interval_by_sums([-0.05 * together * (1 + 0.2 * math.sin(quartet)) for quartet in range(6)])
+    return trials.interval_by_sums([-0.05 * together * (1 + 0.2 * math.sin(sentence)) for sentence in range(6)])
 
 
 def changes(lead_without, group):
-    """The change that the group makes, (quartets,), and those of its heads, (heads, quartets)."""
+    """The change that the group makes, (sentences,), and those of its heads, (heads, sentences)."""
     whole = lead_without([])
     return lead_without(group) - whole, torch.stack([lead_without([head]) - whole for head in group])
 
@@ -252,7 +252,7 @@ def head_added_each_time(lead_without, group):
 
 
 def pairing_lost(**given):
-    """The two changes have an interval each, so differences between quartets count as chance. Subtract first."""
+    """The two changes have an interval each, so differences between sentences count as chance. Subtract first."""
     together, one_by_one = changes(**given)
     (first, a), (second, b) = mean_and_interval(together), mean_and_interval(one_by_one.sum(dim=0))
     return first - second, math.hypot(a, b)
@@ -268,5 +268,5 @@ more_than_the_sum = Check(
         sum_minus_group, group_alone, heads_alone, whole_not_subtracted, mean_over_heads_subtracted, sizes_compared,
         head_added_each_time, pairing_lost, *trials.interval_mistakes(differences),
     ],
-    section="What attention explains, “The lead, and groups of heads”",
+    section="What attention explains, “Exercise 17.3 (experiment): is a group more than its heads?”",
 )  # fmt: skip

@@ -57,24 +57,15 @@ PARAPHRASES = [
     ("The volcano has been quiet for centuries.", "That mountain last erupted hundreds of years ago."),
     ("My cat is afraid of thunder.", "Lightning storms frighten my pet."),
     ("The bank raised its interest rate.", "Borrowing money has become more expensive."),
-    ("Whales breathe air.", "These sea mammals have lungs and must come to the surface."),
-    ("Add two eggs and stir.", "Mix the dough after cracking in a pair of eggs."),
     ("The moon was hidden by clouds.", "The night sky was overcast."),
     ("He has never learned to whistle.", "He cannot make a tune with his lips."),
     ("The refrigerator hums at night.", "Our fridge is noisy when everybody is in bed."),
-    ("The museum is closed on Mondays.", "You cannot see the exhibition at the start of the week."),
-    ("She broke her leg while skiing.", "An accident on the slope left her with a fracture."),
     ("They planted an oak behind the school.", "A new tree grows in back of the classrooms."),
-    ("The plane landed safely in fog.", "In spite of poor visibility the pilot brought the aircraft down."),
     ("He is allergic to nuts.", "Almonds and cashews make him ill."),
-    ("The queue at the post office was endless.", "It took forever to be served when I sent my parcel."),
-    ("Her grandmother knits sweaters.", "The old lady makes woollen pullovers by hand."),
     ("The police caught the thief.", "Officers arrested the burglar."),
-    ("We ran out of petrol on the motorway.", "The car stopped on the highway because its tank was empty."),
     ("The baby cried all night.", "The infant kept its parents awake until morning."),
     ("The author won a prize for her first novel.", "A debut book earned the writer an award."),
     ("Farmers hope for rain.", "The crops need water soon."),
-    ("The lift is out of order.", "We must take the stairs because the elevator is broken."),
     ("He quit his job to travel.", "He resigned in order to see the world."),
     ("The shop gives students a discount.", "Young people at university pay less in this store."),
     ("The lake freezes in winter.", "You can skate on the water in January."),
@@ -82,7 +73,6 @@ PARAPHRASES = [
     ("She speaks four languages.", "She is fluent in several tongues."),
     ("The coffee was cold.", "My espresso had lost its heat."),
     ("Smoke came out of the kitchen.", "Something was burning on the stove."),
-    ("The road was blocked by snow.", "Nobody could drive through because of the white drifts."),
     ("The dentist pulled out a tooth.", "I had a molar removed."),
     ("The singer forgot the words.", "The vocalist could not remember the lyrics."),
     ("They got married last summer.", "Their wedding was in July."),
@@ -97,7 +87,7 @@ FRAMES = {  # active, passive, and the positions of the nouns that are at the sa
 
 
 def who_bites(frame: str, nouns, verbs, number: int, random: np.random.Generator) -> tuple[list, list, np.ndarray]:
-    """Random sentences of a frame, active and passive, and for each position and sentence whether its noun is the agent.
+    """Random sentences of a frame, and whether the noun at each of its positions is the agent.
 
     Returns the active texts, the passive ones, and (positions * 2 * number,) bool: for each position first the active.
     """

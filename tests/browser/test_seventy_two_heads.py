@@ -1,4 +1,4 @@
-"""The page "Your sentence, seventy-two heads": its files, and what it finds in a browser, against the lab's own model."""
+"""The page "Your sentence, seventy-two heads": its files, and what it finds, against the lab's own model."""
 
 import copy
 import functools

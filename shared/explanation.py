@@ -11,13 +11,15 @@ from shared.model import AttentionPooling
 
 
 @torch.no_grad()
-def removal_and_shuffling(pooling: AttentionPooling, examples, number: int, seed: int = 0) -> dict[str, Tensor]:
+def removal_and_shuffling(
+    pooling: AttentionPooling, examples: data.Examples, number: int, seed: int = 0
+) -> dict[str, Tensor]:
     """For each of the first examples: do weights agree with the effect of removal, and what if they are shuffled?
 
     Returns, each (number,): Kendall's tau of weights and effects; the median change of the probability over twenty
     shuffles; and the fraction of shuffles with the same prediction.
     """
-    random, rows = np.random.default_rng(seed), []
+    random, rows = np.random.default_rng(seed), list[tuple[float, float, float]]()
     for batch in data.batches(examples, batch_size=1):
         if len(rows) == number:
             break
@@ -34,13 +36,14 @@ def removal_and_shuffling(pooling: AttentionPooling, examples, number: int, seed
 
 
 @torch.no_grad()
-def weighted_counts(pooling: AttentionPooling, examples, vocabulary_size: int) -> dict[str, csr_matrix]:
+def weighted_counts(pooling: AttentionPooling, examples: data.Examples, vocabulary_size: int) -> dict[str, csr_matrix]:
     """Each text as a bag of words that are counted by their weights, by three kinds of weights.
 
     "attention": those of the model. "halves only": each half keeps its attention, spread evenly over its words.
-    "equal": all words alike. Each is (examples, vocabulary_size).
+    "equal": all words alike. Each is (examples: data.Examples, vocabulary_size).
     """
-    rows, columns, kinds = [], [], {"attention": [], "halves only": [], "equal": []}
+    rows, columns = [], []
+    kinds: dict[str, list[np.ndarray]] = {"attention": [], "halves only": [], "equal": []}
     for batch in data.batches(examples, batch_size=64):
         weights = pooling(batch.ids, batch.mask)[1]  # (batch, tokens)
         labelled = batch.labelled & batch.mask

@@ -95,4 +95,4 @@ def who_bites(frame: str, nouns, verbs, number: int, random: np.random.Generator
     filled = [(*random.choice(nouns, 2, replace=False), random.choice(verbs)) for _ in range(number)]
     texts = [[text.format(first, verb, second) for first, second, verb in filled] for text in (active, passive)]
     is_agent = [np.repeat([first, not first], number) for first in (True, False)[: len(positions)]]
-    return *texts, np.concatenate(is_agent)
+    return texts[0], texts[1], np.concatenate(is_agent)

@@ -37,7 +37,7 @@ def lab():
 
 @needs_the_model
 @torch.no_grad()
-def test_pieces_features_and_maps_of_texts_of_all_lengths_equal_the_reference(lab):
+def test_subword_tokens_outputs_and_weights_of_texts_of_all_lengths_equal_the_reference(lab):
     """The reference has the same weights in Hugging Face's transformers."""
     transformers = pytest.importorskip("transformers")
     transformers.utils.logging.disable_progress_bar()
@@ -51,8 +51,8 @@ def test_pieces_features_and_maps_of_texts_of_all_lengths_equal_the_reference(la
     for text in [*texts, "word " * 510, "Unputdownable! Self-attention demystified.", "I ate a 🥨 in Kraków."]:
         ids = lab["encode"](text).ids
         assert ids == tokenizer(text)["input_ids"]
-        (x, maps), theirs = lab["read"](text), reference(torch.tensor([ids]), output_attentions=True)
-        for ours, wanted in ((x, theirs.last_hidden_state[0]), (maps, torch.cat(theirs.attentions))):
+        (x, weights), theirs = lab["read"](text), reference(torch.tensor([ids]), output_attentions=True)
+        for ours, wanted in ((x, theirs.last_hidden_state[0]), (weights, torch.cat(theirs.attentions))):
             torch.testing.assert_close(ours, wanted, atol=1e-5, rtol=0)
 
 
@@ -74,13 +74,13 @@ def test_a_text_that_cannot_be_read_is_refused(lab, text, error, word):
 
 @needs_the_model
 @torch.no_grad()
-def test_pieces_become_the_words_of_the_text(lab):
-    words, maps = lab["patterns_of_words"]("Unputdownable plot!")
+def test_subword_tokens_become_the_words_of_the_text(lab):
+    words, weights = lab["patterns_of_words"]("Unputdownable plot!")
     assert words == ["[CLS]", "Unputdownable", "plot", "!", "[SEP]"]
-    _, by_piece = lab["read"]("Unputdownable plot!")
-    # from a word of four pieces to the next: the mean of four rows; to it: the sum of four columns
-    assert torch.allclose(maps[:, :, 1, 2], by_piece[:, :, 1:5, 5].mean(dim=-1), atol=1e-6)
-    assert torch.allclose(maps[:, :, 2, 1], by_piece[:, :, 5, 1:5].sum(dim=-1), atol=1e-6)
+    _, by_token = lab["read"]("Unputdownable plot!")
+    # from a word of four subword tokens to the next: the mean of four rows; to it: the sum of four columns
+    assert torch.allclose(weights[:, :, 1, 2], by_token[:, :, 1:5, 5].mean(dim=-1), atol=1e-6)
+    assert torch.allclose(weights[:, :, 2, 1], by_token[:, :, 5, 1:5].sum(dim=-1), atol=1e-6)
 
 
 # --- what the lab does with the model --------------------------------------------------------------------------------
@@ -89,32 +89,36 @@ def test_pieces_become_the_words_of_the_text(lab):
 @needs_the_model
 @torch.no_grad()
 def test_the_model_of_the_next_lab_is_that_of_the_lab_and_reads_texts_together_as_alone(lab):
-    published = pretrained_model.load()
+    pretrained = pretrained_model.load()
     for text in ("I ate a 🥨 in Kraków.", "Unputdownable! Self-attention demystified."):
-        assert published.encode(text).ids == lab["encode"](text).ids
-        assert all(torch.equal(*pair) for pair in zip(published.read(text), lab["read"](text), strict=True))
-        (words, maps), (ours, wanted) = published.patterns_of_words(text), lab["patterns_of_words"](text)
-        assert words == ours and torch.equal(maps, wanted)
-    ids = torch.tensor([published.encode(text).ids for text in ("The dog bit the man.", "The man bit the dog.")])
-    for together, alone in zip(published.features_of(ids), ids, strict=True):
-        assert torch.allclose(together, published.model(alone[None])[0][0], atol=1e-5)
+        assert pretrained.encode(text).ids == lab["encode"](text).ids
+        assert all(torch.equal(*pair) for pair in zip(pretrained.read(text), lab["read"](text), strict=True))
+        (words, weights), (ours, wanted) = pretrained.patterns_of_words(text), lab["patterns_of_words"](text)
+        assert words == ours and torch.equal(weights, wanted)
+    ids = torch.tensor([pretrained.encode(text).ids for text in ("The dog bit the man.", "The man bit the dog.")])
+    for together, alone in zip(pretrained.features_of(ids), ids, strict=True):
+        assert torch.allclose(together, pretrained.model(alone[None])[0][0], atol=1e-5)
 
 
 @needs_the_model
 @torch.no_grad()
-def test_a_silenced_head_is_one_without_its_columns_of_W_output(lab):
-    lab_code.taught(NEXT, "without_head", "silenced", names=lab)
+def test_an_ablated_head_is_one_without_its_columns_of_W_output(lab):
+    lab_code.taught(NEXT, "without_head", "changed", names=lab)
     ids = torch.tensor([lab["encode"]("The dog bit the man.").ids])
     before, _ = lab["model"](ids)
-    with lab["silenced"]([(2, 5)]):
-        silent, _ = lab["model"](ids)
+
+    def ablate(layer, output):
+        output.weight.data = lab["without_head"](output.weight.data, 5, 12)
+
+    with lab["changed"](ablate, [2]):
+        ablated, _ = lab["model"](ids)
     weight = lab["model"].layers[2].attention.W_output.weight
-    kept = weight.clone()
+    stored = weight.clone()
     weight[:, 5 * 32 : 6 * 32] = 0
     without, _ = lab["model"](ids)
-    weight.copy_(kept)
-    assert torch.allclose(silent, without, atol=1e-6) and not torch.allclose(silent, before, atol=1e-3)
-    assert torch.equal(lab["model"](ids)[0], before), "after the block every head is heard again"
+    weight.copy_(stored)
+    assert torch.allclose(ablated, without, atol=1e-6) and not torch.allclose(ablated, before, atol=1e-3)
+    assert torch.equal(lab["model"](ids)[0], before), "after the block the model is restored"
 
 
 def test_features_stand_in_the_order_of_the_texts_however_many_are_read_at_once(monkeypatch):

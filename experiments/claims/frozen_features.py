@@ -123,7 +123,7 @@ def summary(runs: dict[str, dict]) -> dict[str, dict]:
 if __name__ == "__main__":
     reviews = short_reviews()
     texts = [text for part in (reviews.train, reviews.validation, reviews.test) for text in part.texts]
-    x, offsets = pretrained_model.load().frozen_features(texts, record.ROOT / "_build/features")
+    x, offsets = pretrained_model.load().frozen_features(texts)
     x = torch.from_numpy(x)  # (1 + tokens, 384)
     of_training = x[1 : 1 + offsets[len(reviews.train)]].float()
     centred = of_training - of_training.mean(dim=0)

@@ -137,8 +137,9 @@ def train(
     d_out: int | None = None,
     steps: int = 1000,
     learning_rate: float = 0.003,
+    batch_size: int = 64,
 ) -> CafeModel:
-    """Train a layer on new cafés, 64 a step, with Adam; one recipe for every model of the course.
+    """Train a layer on new cafés, 64 a step, with Adam; one recipe for every model of the labs.
 
     Args:
         layer: see `CafeModel`; its own weights are drawn before this call, so set a seed there.
@@ -149,7 +150,7 @@ def train(
     model = CafeModel(layer, d_model, d_out, len(questions))
     optimizer = torch.optim.Adam(model.parameters(), lr=learning_rate)
     for _ in range(steps):
-        cafes = draw_cafes(64, generator)
+        cafes = draw_cafes(batch_size, generator)
         logits = model(cafes)  # (cafes, answers, questions, drinks)
         loss = cross_entropy(logits.flatten(0, 2), right_answers(cafes, questions).flatten())
         optimizer.zero_grad()

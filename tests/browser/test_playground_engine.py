@@ -1,0 +1,212 @@
+"""The engine of the attention playground against PyTorch: gradients, accuracies, and the Python that the page shows."""
+
+import contextlib
+import io
+import itertools
+import random
+
+import pytest
+import torch
+from site_in_browser import ROOT, visits
+from torch.nn.functional import cross_entropy
+
+from shared import cafe
+
+# As the page's own table has them; a test compares the two.
+SWITCHES = {
+    "question": ["ada", "friend", "both", "right", "same", "friends_friend"],
+    "scores": ["mean", "query", "none", "tied", "qk"],
+    "width": [1, 2, 8],
+    "values": [0, 1],
+    "residual": [0, 1],
+    "positions": [0, 1],
+    "feed_forward": [0, 1],
+    "layers": [1, 2],
+}
+PLAIN = {"question": "friend", "scores": "qk", "width": 8} | dict.fromkeys(
+    ("values", "residual", "positions", "feed_forward"), 0
+)
+PLAIN["layers"] = 1
+QUESTIONS = {
+    "friend": [cafe.friends_drink],
+    "both": [cafe.my_drink, cafe.friends_drink],
+    "right": [cafe.right_neighbours_drink],
+    "same": [cafe.same_drink],
+    "friends_friend": [cafe.friends_friends_drink],
+    "ada": [lambda cafes: cafe.adas_drink(cafes).expand(-1, 8)],
+}
+
+
+def pairs_of(config: dict) -> set:
+    return set(itertools.combinations(config.items(), 2))
+
+
+def covering() -> list[dict]:
+    """Configurations in which every pair of settings of two switches occurs, chosen greedily."""
+    draw = random.Random(0)
+    missing = {
+        ((one, a), (two, b))
+        for one, two in itertools.combinations(SWITCHES, 2)
+        for a, b in itertools.product(SWITCHES[one], SWITCHES[two])
+    }
+    chosen = []
+    while missing:
+        # One that has a missing pair for certain, the other switches at random: the best of fifty.
+        tries = []
+        for _ in range(50):
+            needed = dict(draw.choice(sorted(missing, key=str)))
+            tries.append({name: needed.get(name, draw.choice(values)) for name, values in SWITCHES.items()})
+        chosen.append(max(tries, key=lambda config: len(pairs_of(config) & missing)))
+        missing -= pairs_of(chosen[-1])
+    return chosen
+
+
+@pytest.fixture(scope="module")
+def engine(browser):
+    """A page without anything but the engine and the table of switches."""
+    with visits(browser) as visit:
+        page = visit("about:blank")
+        for name in ("playground_engine", "playground_state"):
+            page.add_script_tag(content=(ROOT / f"book/_static/{name}.js").read_text("utf-8"))
+        page.evaluate("globalThis.engine = attentionEngine()")
+        yield page
+        assert page.faults == []
+
+
+def layer_of(engine, config: dict, seed: int = 1) -> tuple[dict, str]:
+    """The names that the page's Python defines, run up to the training; and the rest of it."""
+    text = engine.evaluate("([config, seed]) => playgroundState.asPython(config, engine, seed)", [config, seed])
+    built, training = text.split("model = ")
+    names = {}
+    exec(built, names)
+    return names, "model = " + training
+
+
+def test_the_page_offers_the_switches_that_are_tested_here(engine):
+    assert engine.evaluate("playgroundState.SWITCHES") == SWITCHES
+    assert engine.evaluate("playgroundState.PLAIN") == PLAIN
+    configs = covering()
+    assert len(configs) < 60
+    assert {pair for config in configs for pair in pairs_of(config)} == {
+        ((one, a), (two, b))
+        for one, two in itertools.combinations(SWITCHES, 2)
+        for a, b in itertools.product(SWITCHES[one], SWITCHES[two])
+    }
+
+
+COMPUTE = """([config, seed]) => {
+  const model = engine.makeModel(config, seed), chance = engine.random(seed + 1);
+  for (const { value } of model.list) for (let n = 0; n < value.length; n++) value[n] += 0.3 * chance.normal();
+  const cafes = engine.drawCafes(4, chance), loss = engine.lossAndGradients(model, cafes);
+  const logits = engine.forward(model, cafes).logits;
+  return { loss, logits: Array.from(logits), list: model.list.map(({ name, rows, columns, value, gradient }) =>
+    ({ name, rows, columns, value: Array.from(value), gradient: Array.from(gradient) })),
+    ...Object.fromEntries(["names", "friends", "drinks"].map((name) => [name, Array.from(cafes[name])])) };
+}"""
+
+
+def in_the_shape_of(numbers: list[float], part: dict, like: torch.Tensor) -> torch.Tensor:
+    matrix = torch.tensor(numbers, dtype=torch.float64).reshape(part["rows"], part["columns"])
+    is_linear = like.ndim == 2 and "." in part["name"] and part["name"].split(".")[0] not in ("name", "friend", "drink")
+    return (matrix.T if is_linear else matrix).reshape(like.shape)  # nn.Linear stores (out, in)
+
+
+def test_logits_and_gradients_are_those_of_pytorch_for_every_pair_of_switches(engine):
+    for seed, config in enumerate(covering()):
+        got = engine.evaluate(COMPUTE, [config, seed])
+        questions = tuple(QUESTIONS[config["question"]])
+        names, _ = layer_of(engine, config)
+        model = cafe.CafeModel(names["layer"], 16, None, len(questions)).double()
+        parameters = list(model.named_parameters())
+        # The same parameters in the same order.
+        ends = [[name.replace("layer.", "").split(".")[-1] for name, _ in parameters]]
+        assert ends == [[part["name"].split(".")[-1] for part in got["list"]]]
+        with torch.no_grad():
+            for part, (_, parameter) in zip(got["list"], parameters, strict=True):
+                parameter.copy_(in_the_shape_of(part["value"], part, parameter))
+        cafes = cafe.Cafes(*(torch.tensor(got[name]).reshape(-1, 8) for name in ("names", "friends", "drinks")))
+        logits = model(cafes)
+        targets = cafe.right_answers(cafes, questions)
+        loss = cross_entropy(logits.flatten(0, 2), targets.flatten())
+        loss.backward()
+        close = {"atol": 1e-5, "rtol": 0, "msg": lambda text, config=config: f"{config}: {text}"}
+        torch.testing.assert_close(torch.tensor(got["logits"], dtype=torch.float64), logits.flatten(), **close)
+        assert got["loss"] == pytest.approx(loss.item(), abs=1e-5)
+        for part, (_, parameter) in zip(got["list"], parameters, strict=True):
+            gradient = in_the_shape_of(part["gradient"], part, parameter)
+            torch.testing.assert_close(
+                gradient, torch.zeros_like(parameter) if parameter.grad is None else parameter.grad, **close
+            )
+
+
+def test_adam_steps_are_those_of_pytorch(engine):
+    steps = """() => { const model = engine.makeModel(playgroundState.PLAIN, 1), [first] = model.list, found = [];
+      for (let step = 1; step < 5; step++) {
+        for (const { gradient } of model.list) gradient.forEach((_, n) => { gradient[n] = Math.sin(n * step) ** 3; });
+        engine.adamStep(model);
+        found.push(Array.from(first.value));
+      }
+      return found; }"""
+    start = engine.evaluate("Array.from(engine.makeModel(playgroundState.PLAIN, 1).list[0].value)")
+    value = torch.tensor(start, dtype=torch.float64, requires_grad=True)
+    optimizer = torch.optim.Adam([value], lr=0.01)
+    for step, found in enumerate(engine.evaluate(steps), 1):
+        value.grad = (torch.arange(len(start), dtype=torch.float64) * step).sin() ** 3
+        optimizer.step()
+        torch.testing.assert_close(torch.tensor(found, dtype=torch.float64), value.detach(), atol=1e-9, rtol=0)
+
+
+def page_accuracies(engine, config: dict, seeds: range) -> list[float]:
+    train = """([config, seeds]) => seeds.map((seed) =>
+      engine.makeRun({ config, seed, cafe: 1 }).train(1000).accuracy)"""
+    return engine.evaluate(train, [config, list(seeds)])
+
+
+def pytorch_accuracies(engine, config: dict, seeds: range) -> list[float]:
+    """What the Python that the page shows prints, for each seed."""
+    found = []
+    for seed in seeds:
+        names, training = layer_of(engine, config, seed)
+        with contextlib.redirect_stdout(io.StringIO()) as printed:
+            exec(training, names)
+        found.append(float(printed.getvalue()))
+    return found
+
+
+def challenges(engine) -> dict[str, dict]:
+    """The layers of all challenges: as each begins, and with the part that it misses."""
+    found = {}
+    for each in engine.evaluate("playgroundState.CHALLENGES"):
+        found[each["name"]] = each["start"]
+        for label, part in each["guesses"]:
+            found[f"{each['name']}: {label}"] = each["start"] | part
+    return found
+
+
+def test_the_python_of_every_challenge_runs_and_defines_the_layer_of_the_page(engine):
+    for name, config in challenges(engine).items():
+        names, training = layer_of(engine, config)
+        names["recipe"]["steps"] = 2
+        with contextlib.redirect_stdout(io.StringIO()) as printed:
+            exec(training, names)
+        assert 0 <= float(printed.getvalue()) <= 1, name
+        count = sum(each.numel() for each in names["model"].parameters())
+        assert count == engine.evaluate(
+            "c => engine.makeRun({ config: c, seed: 1, cafe: 1 }).report().parameters", config
+        ), name
+
+
+def test_a_run_on_the_page_ends_where_pytorch_s_does(engine):
+    """Two layers that differ in one part; tests/slow compares every switch, with five seeds."""
+    for config in (PLAIN | {"residual": 1}, PLAIN | {"residual": 1, "values": 1}):
+        page, pytorch = (found(engine, config, range(1, 2))[0] for found in (page_accuracies, pytorch_accuracies))
+        assert page == pytest.approx(pytorch, abs=0.03)
+
+
+def test_the_same_seed_gives_the_same_run_in_one_go_and_step_by_step(engine):
+    runs = """() => [[300], Array(300).fill(1), [100, 200]].map((parts) => {
+      const run = engine.makeRun({ config: playgroundState.PLAIN, seed: 7, cafe: 3 });
+      return parts.map((steps) => run.train(steps)).at(-1);
+    })"""
+    one, *others = engine.evaluate(runs)
+    assert one["finished"] and others == [one, one]

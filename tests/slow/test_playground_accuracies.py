@@ -1,0 +1,64 @@
+"""The attention playground beside PyTorch: the same accuracies with five seeds, for every switch and every challenge."""
+
+import statistics
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "browser"))
+from test_playground_engine import PLAIN, challenges, engine, page_accuracies, pytorch_accuracies
+
+__all__ = ["engine"]  # a fixture
+
+SEEDS = range(1, 6)
+VALUE = {"values": 1}
+RESIDUAL = {"residual": 1}
+# The contrasts of the café's table that the page offers: the accuracy of the best rule of that kind, and how far the
+# mean of five seeds may be from it.
+CONTRASTS = [
+    ({"question": "ada", "scores": "mean"}, 0.365, 0.02),
+    ({"question": "ada", "scores": "query"}, 1, 0.02),
+    ({"scores": "mean"}, 0.365, 0.02),
+    ({"scores": "query"}, 0.365, 0.02),
+    ({"scores": "none"}, 0.34, 0.03),
+    ({"scores": "tied"}, 0.38, 0.02),
+    ({"width": 1}, 0.56, 0.03),
+    ({"width": 2}, 1, 0.02),
+    ({}, 1, 0.02),
+    (RESIDUAL, 7 / 12, 0.02),
+    (RESIDUAL | VALUE, 1, 0.02),
+    (RESIDUAL | VALUE | {"scores": "tied"}, 0.69, 0.04),
+    (RESIDUAL | VALUE | {"scores": "none"}, 0.62, 0.04),
+    (RESIDUAL | {"question": "both"}, 1 / 6, 0.03),
+    (RESIDUAL | VALUE | {"question": "both"}, 1, 0.02),
+    (RESIDUAL | VALUE | {"question": "right"}, 0.38, 0.02),
+    (RESIDUAL | VALUE | {"question": "right", "positions": 1}, 1, 0.02),
+    (RESIDUAL | VALUE | {"question": "same"}, 5 / 6, 0.03),
+    (RESIDUAL | VALUE | {"question": "same", "feed_forward": 1}, 1, 0.02),
+    (RESIDUAL | VALUE | {"question": "friends_friend"}, 0.37, 0.02),
+    (RESIDUAL | VALUE | {"question": "friends_friend", "layers": 2}, 1, 0.02),
+]
+
+
+@pytest.mark.parametrize(("parts", "level", "tolerance"), CONTRASTS)
+def test_a_contrast_of_the_cafe_appears_with_five_seeds_on_the_page_as_in_pytorch(engine, parts, level, tolerance):
+    config = PLAIN | parts
+    page, pytorch = page_accuracies(engine, config, SEEDS), pytorch_accuracies(engine, config, SEEDS)
+    print(f"| {parts} | {ranged(page)} | {ranged(pytorch)} |")
+    assert statistics.mean(page) == pytest.approx(statistics.mean(pytorch), abs=0.03)
+    assert statistics.mean(page) == pytest.approx(level, abs=tolerance)
+
+
+def ranged(found: list[float]) -> str:
+    return f"{statistics.mean(found):.3f} ({min(found):.3f} to {max(found):.3f})"
+
+
+def test_each_challenge_has_one_guess_that_reaches_its_goal_with_every_seed(engine):
+    found = {name: page_accuracies(engine, config, SEEDS) for name, config in challenges(engine).items()}
+    for each in engine.evaluate("playgroundState.CHALLENGES"):
+        mine = {name: values for name, values in found.items() if name.split(": ")[0] == each["name"]}
+        print(*(f"{name}: {ranged(values)}" for name, values in mine.items()), sep="\n")
+        reached = [name for name, values in mine.items() if min(values) >= each["goal"]]
+        assert len(reached) == 1 and max(mine[each["name"]]) < 0.9, each["name"]
+        assert all(max(values) < each["goal"] for name, values in mine.items() if name not in reached)

@@ -2,6 +2,7 @@
 
 A review goes through `reviews` (text to tokens), `data` (tokens to batches), a model of `model`, and `training`, of
 which `train` is the command for torchrun. Beside them: `statistics` of several runs; `language_model` and
-`pretrained_model`; `inputs`, sentences for inputs that layers cannot take; `measure`, memory; `figures` for the
+`pretrained_model`, with the `sentences` that it reads; `explanation`, attention weights outside their model; `inputs`,
+sentences for inputs that layers cannot take; `measure`, memory; `figures` for the
 labs; `predict_text`, a prediction for a text that somebody types.
 """

@@ -1,4 +1,4 @@
-"""What readers paste from *Where you are now*: the stranger's code is wrong in three places, and each of them matters."""
+"""What readers paste from *Where you are now*: the stranger's code has three faults, and each of them matters."""
 
 import itertools
 import re

@@ -109,13 +109,20 @@ globalThis.playgroundState = (() => {
     },
   ].map((each) => ({ ...each, start: { ...PLAIN, ...each.start } }));
 
+  // What rules reach that find nobody: by chance, and with the most frequent answer (shared/cafe.py computes them).
+  const LEVELS = {
+    ada: [1 / 6, 0.365, "the most frequent drink"], friend: [1 / 6, 0.365, "the most frequent drink"],
+    both: [1 / 36, 1 / 6, "only my own drink"], right: [1 / 6, 0.38, "the most frequent of the other seven"],
+    same: [1 / 2, 5 / 6, "always “no”"], friends_friend: [1 / 6, 0.38, "the most frequent of the other seven"],
+  };
+
   // ---- addresses: all that was chosen, or the name of a challenge -----------------------------------------------------
 
-  const FIRST = { challenge: CHALLENGES[0].name, config: CHALLENGES[0].start, seed: 1, cafe: 1, guest: 0 };
+  const FIRST = { challenge: CHALLENGES[0].name, config: CHALLENGES[0].start, seed: 1, cafe: 1, guest: 0, layer: 1 };
   const LARGEST = 999999;
 
-  function write({ challenge, config, seed, cafe, guest }) {
-    return `#${new URLSearchParams({ v: 1, challenge, ...config, seed, cafe, guest })}`;
+  function write({ challenge, config, seed, cafe, guest, layer }) {
+    return `#${new URLSearchParams({ v: 1, challenge, ...config, seed, cafe, guest, layer })}`;
   }
 
   // The state of an address, and what was wrong with it: "" if nothing was.
@@ -125,11 +132,21 @@ globalThis.playgroundState = (() => {
     const named = CHALLENGES.find(({ name }) => name === text);
     if (named) return [{ ...FIRST, challenge: named.name, config: named.start }, ""];
     const found = new URLSearchParams(text), config = {};
-    if (found.get("v") !== "1" && found.has("v")) return [FIRST, "This address comes from another version of the page, so the first challenge is open."];
-    const whole = (name, least, most) => (/^\d{1,6}$/.test(found.get(name)) && found.get(name) >= least && found.get(name) <= most ? Number(found.get(name)) : null);
+    if (found.has("v") && found.get("v") !== "1") {
+      return [FIRST, "This address comes from another version of the page, so the first challenge is open."];
+    }
+    const whole = (name, least, most) => {
+      const number = /^\d{1,6}$/.test(found.get(name)) ? Number(found.get(name)) : NaN;
+      return number >= least && number <= most ? number : undefined;
+    };
     for (const [name, allowed] of Object.entries(SWITCHES)) config[name] = allowed.find((each) => String(each) === found.get(name));
-    const state = { challenge: CHALLENGES.find(({ name }) => name === found.get("challenge"))?.name, config, seed: whole("seed", 1, LARGEST), cafe: whole("cafe", 1, LARGEST), guest: whole("guest", 0, 7) };
-    const complete = state.challenge && Object.values(config).every((each) => each !== undefined) && [state.seed, state.cafe, state.guest].every((each) => each !== null);
+    const challenge = CHALLENGES.find(({ name }) => name === found.get("challenge"))?.name;
+    const numbers = {
+      seed: whole("seed", 1, LARGEST), cafe: whole("cafe", 1, LARGEST), guest: whole("guest", 0, 7),
+      layer: whole("layer", 1, config.layers ?? 1),
+    };
+    const state = { challenge, config, ...numbers };
+    const complete = [challenge, ...Object.values(config), ...Object.values(numbers)].every((each) => each !== undefined);
     return complete ? [state, ""] : [FIRST, "This address is damaged, so the first challenge is open."];
   }
 
@@ -196,5 +213,5 @@ globalThis.playgroundState = (() => {
     return lines.filter((each) => each !== false && each !== 0).join("\n");
   }
 
-  return { SWITCHES, PLAIN, CHALLENGES, LARGEST, FIRST, read, write, asPython };
+  return { SWITCHES, PLAIN, CHALLENGES, LEVELS, LARGEST, FIRST, read, write, asPython };
 })();

@@ -1,0 +1,413 @@
+// The attention playground's page: the café as a room, switches, challenges and the curve. The engine runs in a worker,
+// or here where there is none. Only one page loads this.
+(() => {
+  "use strict";
+  const at = (name) => document.getElementById(`play-${name}`);
+  const page = document.getElementById("play");
+  if (!page) return;
+  page.hidden = false;
+
+  const { SWITCHES, CHALLENGES, LEVELS, LARGEST, read, write, asPython } = globalThis.playgroundState;
+  const engine = globalThis.attentionEngine(), { GUESTS, answersTo, stepsOf, drawCafes, random } = engine;
+  const NAMES = ["Ada", "Ben", "Cleo", "Dan", "Eve", "Finn", "Gus", "Hana"];
+  const DRINKS = ["tea", "coffee", "juice", "water", "milk", "cocoa"];
+  const CUP = "M2 6h10v4a4 4 0 0 1-4 4H6a4 4 0 0 1-4-4zM12 7h1.5a1.5 1.5 0 0 1 0 4H12";
+  const ICONS = [
+    `${CUP}M7 6V2h4v2.5`, `${CUP}M5 4c-1-1 1-2 0-3M9 4c-1-1 1-2 0-3`, "M3 5h9l-1.5 10h-6zM8 5l3-4.5",
+    "M3 2h9l-1 13H4zM3.4 7c2-1.2 3 1 4.5 0s3-1 4 0", "M5 1h5v3l2 3v8H3V7l2-3z",
+    "M2 5h9v10H2zM11 7h3v5h-3M4 5V3h2v2M7 5V2h2v3",
+  ];
+  const WORDS = {
+    question: ["The question", {
+      ada: "What does Ada drink?", friend: "What does my friend drink?", both: "What do I drink, and what does my friend?",
+      right: "What does my right-hand neighbour drink?", same: "Do my friend and I drink the same?",
+      friends_friend: "What does my friend's friend drink?",
+    }],
+    scores: ["Attention weights from", {
+      mean: "nothing (the mean)", query: "one learned query", none: "X Xᵀ, no projections", tied: "one projection, W_Q = W_K",
+      qk: "W_Q and W_K",
+    }],
+    width: ["Key width d_k", { 1: "1", 2: "2", 8: "8" }],
+    values: ["Value projection W_V", { 0: "without", 1: "with" }],
+    residual: ["Residual connection", { 0: "without", 1: "with" }],
+    positions: ["Positions", { 0: "without", 1: "with" }],
+    feed_forward: ["Feed-forward layer", { 0: "without", 1: "with" }],
+    layers: ["Layers", { 1: "one", 2: "two, with layer norm" }],
+  };
+  const short = (number) => number.toFixed(2).replace(/^0/, "");
+  // W_Q and its like with their index below the line.
+  const withIndices = (text) => text.split(/(_\w+)/).map((part) => (part[0] === "_" ? make("sub", {}, part.slice(1)) : part));
+  const still = matchMedia("(prefers-reduced-motion: reduce)");
+  const projected = (config) => config.scores === "qk" || config.scores === "tied";
+
+  // ---- what has been found, in this browser only ----------------------------------------------------------------------
+
+  let found = new Set();
+  try {
+    found = new Set([JSON.parse(localStorage.getItem("playground")) ?? []].flat());
+    localStorage.setItem("playground", JSON.stringify([...found]));
+  } catch {
+    at("stored").textContent = "This browser stores nothing for the page, so what you find is forgotten when you leave.";
+  }
+  function keep(name) {
+    found.add(name);
+    try { localStorage.setItem("playground", JSON.stringify([...found])); } catch { /* said above */ }
+  }
+
+  // ---- the engine, elsewhere or here ----------------------------------------------------------------------------------
+
+  let id = 0, post = null, waiting = 0;                      // for so many reports
+  function send(data) { waiting++; post(data); }
+  function here() {
+    const scope = { postMessage: (report) => receive(report) };
+    engine.serve(scope);
+    return (data) => setTimeout(() => scope.onmessage({ data }));
+  }
+  try {
+    const code = new Blob([`(${globalThis.attentionEngine})().serve(self)`], { type: "text/javascript" });
+    const worker = new Worker(URL.createObjectURL(code));
+    worker.onmessage = ({ data }) => receive(data);
+    worker.onerror = () => { withoutWorker(); begin(); };
+    post = (data) => worker.postMessage(data);
+  } catch {
+    withoutWorker();
+  }
+  function withoutWorker() {
+    post = here();
+    waiting = 0;
+    at("worker").textContent = "This browser has no worker for the page, so the layer trains in the page itself; the picture may stutter.";
+  }
+
+  // ---- state -----------------------------------------------------------------------------------------------------------
+
+  let state = null;                                          // what the address holds
+  let report = null, curve = [], running = false, guess = null, attempts = [];
+  const challenge = () => CHALLENGES.find(({ name }) => name === state.challenge);
+
+  function open(hash) {
+    const [next, problem] = read(hash);
+    at("problem").textContent = problem;
+    if (state?.challenge !== next.challenge || state?.config.question !== next.config.question) attempts = [];
+    state = next;
+    guess = null;
+    showChallenge("");
+    begin();
+  }
+
+  // A new model, untrained.
+  function begin() {
+    running = false;
+    curve = [];
+    report = null;
+    if (state.layer > state.config.layers) state.layer = 1;
+    showChoices();
+    send({ id: ++id, start: { config: state.config, seed: state.seed, cafe: state.cafe } });
+    remember();
+  }
+
+  function remember() {
+    const hash = write(state);
+    try { if (location.hash !== hash) history.replaceState(history.state, "", hash); } catch { /* some file:// pages */ }
+  }
+
+  const chunk = () => (still.matches ? 50 : Number(page.querySelector("[name='play-speed']:checked").value));
+  function go(steps) {
+    if (report?.finished) begin();
+    running = steps === undefined;
+    at("train").textContent = running ? "Pause" : "Train";
+    if (running && !report?.step) said(`Training: ${sentence()}`);
+    send({ id, steps: steps ?? chunk() });
+  }
+
+  function receive(next) {
+    waiting--;
+    if (next.id !== id) return;
+    report = next;
+    if (curve.at(-1)?.[0] !== next.step) curve.push([next.step, next.accuracy]);
+    const goesOn = running && !next.finished;
+    const proceed = () => { if (running && !waiting && next.id === id) send({ id, steps: chunk() }); };
+    const show = () => {
+      if (next.id !== id) return;
+      draw();
+      if (goesOn) proceed();
+      else if (running) finish();
+    };
+    if (still.matches && goesOn) proceed();
+    else if (document.hidden) setTimeout(show);
+    else requestAnimationFrame(show);
+  }
+
+  function finish() {
+    running = false;
+    at("train").textContent = "Train again";
+    const { accuracy, step } = report, goal = challenge().goal;
+    attempts.push({ words: sentence(), accuracy, curve });
+    attempts = attempts.slice(-8);
+    let verdict = `Finished after ${step} steps: ${short(accuracy)} of the answers are right.`;
+    if (state.config.question === challenge().start.question) {
+      if (accuracy >= goal) {
+        keep(state.challenge);
+        verdict += ` ${guess === null ? "Solved." : "Your guess was the missing part."} ${challenge().reason}`;
+      } else if (guess !== null) verdict += " That is not enough, so the missing part is another. Guess again.";
+      else verdict += " Which part is missing? Guess, then add it.";
+    }
+    showChallenge(verdict);
+    showAttempts();
+    said(verdict);
+  }
+
+  // ---- challenges and switches -----------------------------------------------------------------------------------------
+
+  const buttons = CHALLENGES.map(({ name, title }, n) => {
+    const button = make("button", { type: "button" }, `${n + 1}. ${title}`);
+    button.addEventListener("click", () => open(`#${name}`));
+    at("challenges").append(make("li", {}, button));
+    return button;
+  });
+
+  function showChallenge(verdict) {
+    const { title, text, lab: [file, lab], guesses, start } = challenge();
+    at("title").textContent = title;
+    at("text").replaceChildren(...withIndices(text));
+    at("lab").replaceChildren("From the lab ", make("a", { href: `../labs/${file}.html` }, lab), ".");
+    at("verdict").replaceChildren(...withIndices(verdict));
+    CHALLENGES.forEach(({ name }, n) => {
+      buttons[n].setAttribute("aria-current", String(name === state.challenge));
+      buttons[n].replaceChildren(`${n + 1}. ${CHALLENGES[n].title}`);
+      if (found.has(name)) buttons[n].append(make("span", { class: "found" }, " ✓", make("span", { class: "hidden" }, " solved")));
+    });
+    if (at("guesses").dataset.of === state.challenge && guess !== null) return;
+    at("guesses").dataset.of = state.challenge;
+    at("guesses").replaceChildren(make("legend", {}, "Which part is missing?"), ...guesses.map(([words], n) =>
+      make("label", {}, make("input", { type: "radio", name: "play-guess", value: n }), make("span", {}, ...withIndices(words)))));
+    at("add").onclick = () => {
+      const chosen = page.querySelector("[name='play-guess']:checked");
+      if (!chosen) { said(at("verdict").textContent = "Choose one of the parts first."); return; }
+      guess = Number(chosen.value);
+      state = { ...state, config: { ...start, ...guesses[guess][1] } };
+      at("verdict").textContent = "";
+      begin();
+      go();
+      if (at("room").getBoundingClientRect().top > innerHeight) at("state").scrollIntoView();
+    };
+  }
+
+  for (const [name, values] of Object.entries(SWITCHES)) {
+    const [title, words] = WORDS[name];
+    const set = make("fieldset", { class: "chips", id: `play-${name}` }, make("legend", { class: "name" }, ...withIndices(title)));
+    for (const value of values) {
+      const input = make("input", { type: "radio", name: `play-${name}`, value });
+      input.addEventListener("change", () => {
+        if (name === "question") attempts = [];
+        state = { ...state, config: { ...state.config, [name]: value } };
+        guess = null;
+        at("verdict").textContent = "";
+        showAttempts();
+        begin();
+      });
+      set.append(make("label", {}, input, make("span", {}, make("span", {}, ...withIndices(words[value])))));
+    }
+    at("switches").append(set);
+  }
+
+  // The layer in one sentence: what print, screen readers and the attempts show.
+  function sentence({ question, scores, width, ...parts } = state.config) {
+    const named = [`attention from ${WORDS.scores[1][scores]}${projected({ scores }) ? ` (d_k = ${width})` : ""}`];
+    if (parts.values) named.push("W_V");
+    if (parts.residual) named.push("residual");
+    if (parts.positions) named.push("positions");
+    if (parts.feed_forward) named.push("feed-forward");
+    if (parts.layers === 2) named.push("two layers with layer norm");
+    return `${named.join(", ")}.`;
+  }
+
+  function showChoices() {
+    for (const [name, value] of Object.entries(state.config)) {
+      page.querySelector(`[name="play-${name}"][value="${value}"]`).checked = true;
+    }
+    at("width").disabled = !projected(state.config);
+    at("layer").hidden = state.config.layers === 1;
+    page.querySelector(`[name="play-layer"][value="${state.layer}"]`).checked = true;
+    at("state").replaceChildren(...withIndices(`${WORDS.question[1][state.config.question]} This layer: ${sentence()}`));
+    at("numbers").textContent = `Seed ${state.seed}, café ${state.cafe}.`;
+    at("code").textContent = asPython(state.config, engine, state.seed);
+    at("train").textContent = "Train";
+  }
+
+  function showAttempts() {
+    at("attempts").hidden = !attempts.length;
+    at("attempts-rows").replaceChildren(...attempts.map(({ words, accuracy }, n) =>
+      make("tr", {}, make("td", {}, n + 1), make("td", {}, ...withIndices(words)), make("td", {}, short(accuracy)))));
+    if (report) drawChart();
+  }
+
+  // ---- the room --------------------------------------------------------------------------------------------------------
+
+  const CARD = { width: 76, height: 60 };
+  // The next chair is that of the right-hand neighbour: everybody faces the table.
+  const PLACES = Array.from({ length: GUESTS }, (_, chair) => {
+    const angle = -Math.PI / 2 - (chair * Math.PI) / 4;
+    return [Math.round(119 * Math.cos(angle)), Math.round(132 * Math.sin(angle))];
+  });
+  const room = at("room");
+  const others = make("svg:path", { class: "others" }), own = make("svg:path", { class: "own" }), labels = make("svg:g", { class: "labels" });
+  room.append(make("svg:ellipse", { class: "table", rx: 58, ry: 66 }), others, own);
+  const cards = PLACES.map(([x, y], chair) => {
+    const text = (attributes) => make("svg:text", attributes);
+    const parts = {
+      name: text({ y: -14, class: "name" }), drink: text({ x: 9, y: 4 }), friend: text({ y: 22, class: "friend" }),
+      icon: make("svg:path", { class: "icon", transform: "translate(-34 -8)" }),
+      mark: make("svg:path", { class: "mark", transform: "translate(24 -24)" }),
+      frame: make("svg:rect", { x: -CARD.width / 2, y: -CARD.height / 2, width: CARD.width, height: CARD.height, rx: 8 }),
+    };
+    const card = make("svg:g", { class: "card-of", role: "button", tabindex: 0, transform: `translate(${x} ${y})` },
+      parts.frame, parts.name, parts.icon, parts.drink, parts.friend, parts.mark);
+    const choose = () => { state = { ...state, guest: chair }; remember(); draw(); said(at("guest").textContent); };
+    card.addEventListener("click", choose);
+    card.addEventListener("keydown", (event) => {
+      if (event.key !== "Enter" && event.key !== " ") return;
+      event.preventDefault();
+      choose();
+    });
+    room.append(card);
+    return { card, ...parts };
+  });
+  room.append(labels);
+
+  // An arrow from card to card, as wide as its weight, a little to the right so that opposite ones stay apart.
+  function arrow(from, to, weight) {
+    const [x, y] = PLACES[from], [tx, ty] = PLACES[to], length = Math.hypot(tx - x, ty - y);
+    const [ux, uy] = [(tx - x) / length, (ty - y) / length];
+    const inside = Math.min(CARD.width / 2 / Math.max(Math.abs(ux), 1e-9), CARD.height / 2 / Math.max(Math.abs(uy), 1e-9));
+    const half = 0.5 + 5 * weight, start = inside + 1, end = length - inside - 2, neck = Math.max(start, end - 6 - half);
+    const point = (along, aside) =>
+      `${(x + ux * along - uy * (aside + 5)).toFixed(1)} ${(y + uy * along + ux * (aside + 5)).toFixed(1)}`;
+    return `M${point(start, -half)}L${point(neck, -half)}L${point(neck, -half - 3)}L${point(end, 0)}L${point(neck, half + 3)}` +
+      `L${point(neck, half)}L${point(start, half)}z`;
+  }
+
+  let cafe = null, drawnCafe = 0;
+  function guestsOf() {
+    if (drawnCafe !== state.cafe) cafe = drawCafes(1, random(state.cafe));
+    drawnCafe = state.cafe;
+    return cafe;
+  }
+  const answerOf = (chair) => {
+    const count = answersTo(state.config), answers = report.found.slice(chair * count, (chair + 1) * count);
+    return state.config.question === "same" ? ["no", "yes"][answers[0]] ?? "neither" : answers.map((each) => DRINKS[each]).join(" and ");
+  };
+  const weightsOf = (chair) => report.weights[state.layer - 1].slice(chair * GUESTS, (chair + 1) * GUESTS);
+
+  function drawRoom() {
+    const { names, friends, drinks } = guestsOf(), chosen = state.guest;
+    let grey = "", colour = "";
+    labels.replaceChildren();
+    cards.forEach(({ card, name, drink, friend, icon, mark, frame }, chair) => {
+      const weights = weightsOf(chair), mine = chair === chosen;
+      weights.forEach((weight, other) => {
+        if (other === chair || weight < (mine ? 0.03 : 0.25)) return;
+        if (mine) colour += arrow(chair, other, weight);
+        else grey += arrow(chair, other, weight);
+      });
+      name.textContent = NAMES[names[chair]];
+      drink.textContent = DRINKS[drinks[chair]];
+      friend.textContent = `friend ${NAMES[friends[chair]]}`;
+      icon.setAttribute("d", ICONS[drinks[chair]]);
+      mark.setAttribute("d", report.right[chair] ? "M0 4l4 4 6-8" : "M1 0l8 8M9 0l-8 8");
+      frame.style.strokeWidth = (1.5 + 6 * weights[chair]).toFixed(1); // attention to oneself
+      card.setAttribute("aria-pressed", String(mine));
+      card.setAttribute("aria-label", `${NAMES[names[chair]]}, drinks ${DRINKS[drinks[chair]]}, friend ${NAMES[friends[chair]]}`);
+    });
+    others.setAttribute("d", grey);
+    own.setAttribute("d", colour);
+    const weights = weightsOf(chosen), most = weights.indexOf(Math.max(...weights));
+    const whom = most === chosen ? "itself" : NAMES[names[most]];
+    const layer = state.config.layers === 2 ? ` in layer ${state.layer}` : "";
+    at("guest").textContent = `${NAMES[names[chosen]]} attends most to ${whom}${layer} (weight ${short(weights[most])}) and answers ` +
+      `“${answerOf(chosen)}”: ${report.right[chosen] ? "right" : "wrong"}.`;
+  }
+
+  function showTable() {
+    const { names, friends, drinks } = guestsOf();
+    at("rows").replaceChildren(...cards.map((_, chair) => {
+      const weights = weightsOf(chair), most = weights.indexOf(Math.max(...weights));
+      const cells = [NAMES[friends[chair]], DRINKS[drinks[chair]], most === chair ? "itself" : NAMES[names[most]],
+        short(weights[most]), answerOf(chair), report.right[chair] ? "right" : "wrong"];
+      return make("tr", {}, make("th", { scope: "row" }, NAMES[names[chair]]), ...cells.map((each) => make("td", {}, each)));
+    }));
+  }
+
+  // ---- the curve, and the plane of keys and queries --------------------------------------------------------------------
+
+  const chart = at("chart"), X = (step) => 30 + (280 * step) / stepsOf(state.config), Y = (accuracy) => 140 - 126 * accuracy;
+  const line = (points) => points.map(([step, accuracy]) => `${X(step).toFixed(1)},${Y(accuracy).toFixed(1)}`).join(" ");
+  function drawChart() {
+    const [chance, level, rule] = LEVELS[state.config.question];
+    const ghosts = attempts.map((each) => make("svg:polyline", { class: "ghost", points: line(each.curve) }));
+    const rule_at = (accuracy, words) => [
+      make("svg:path", { class: "level", d: `M30 ${Y(accuracy).toFixed(1)}H310` }),
+      make("svg:text", { x: 310, y: (Y(accuracy) - 4).toFixed(1), "text-anchor": "end" }, `${words} ${short(accuracy)}`),
+    ];
+    const axis = [0, 0.5, 1].map((each) => make("svg:text", { x: 24, y: (Y(each) + 4).toFixed(1), "text-anchor": "end" }, each === 0.5 ? ".5" : each));
+    chart.replaceChildren(make("svg:path", { class: "axis", d: "M30 14V140H310" }), ...axis,
+      make("svg:text", { x: 30, y: 158 }, "0"), make("svg:text", { x: 310, y: 158, "text-anchor": "end" }, `${stepsOf(state.config)} steps`),
+      ...rule_at(chance, "chance"), ...rule_at(level, rule), ...ghosts, make("svg:polyline", { class: "now", points: line(curve) }));
+    at("accuracy").textContent = report.step ? `Accuracy ${short(report.accuracy)} after ${many(report.step, "step")}` : "Not trained yet";
+    at("accuracy-note").textContent = `${report.parameters.toLocaleString("en")} parameters. ` +
+      (report.finished ? "Measured on 1,000 cafés that were not in training." : "Measured on 100 cafés while it learns.");
+  }
+
+  function drawPlane() {
+    const points = report.plane, plane = at("plane");
+    at("plane-box").hidden = !points;
+    if (!points) return;
+    const pair = (list, n) => [list[2 * n], -list[2 * n + 1]];
+    const most = (list) => Math.max(1e-9, ...NAMES.map((_, n) => Math.hypot(...pair(list, n))));
+    const keyScale = 108 / most(points.keys), queryScale = 84 / most(points.queries);
+    const wanted = guestsOf().friends[state.guest];
+    const arrows = NAMES.map((_, n) => {
+      const [x, y] = pair(points.queries, n).map((each) => each * queryScale);
+      return make("svg:path", { class: n === wanted ? "query asked" : "query", d: `M0 0L${x.toFixed(1)} ${y.toFixed(1)}` });
+    });
+    const keys = NAMES.flatMap((name, n) => {
+      const [x, y] = pair(points.keys, n).map((each) => each * keyScale), far = Math.hypot(x, y) || 1;
+      const label = make("svg:text", { x: (x + (22 * x) / far).toFixed(1), y: (y + (16 * y) / far + 4).toFixed(1) }, name);
+      return [make("svg:circle", { cx: x.toFixed(1), cy: y.toFixed(1), r: 5 }), label];
+    });
+    plane.replaceChildren(make("svg:path", { class: "axis", d: "M-130 0H130M0 -120V120" }), ...arrows, ...keys);
+    at("plane-told").textContent = `A dot is the key of a name, an arrow the query of a guest whose friend has that name. The dark arrow looks for ${NAMES[wanted]}.`;
+  }
+
+  function draw() {
+    if (!report?.weights) return;
+    drawRoom();
+    drawChart();
+    drawPlane();
+    if (!running || report.finished) showTable();
+  }
+
+  // ---- controls --------------------------------------------------------------------------------------------------------
+
+  at("train").addEventListener("click", () => {
+    if (!running) { go(); return; }
+    running = false;
+    at("train").textContent = "Go on";
+    said(`Paused after ${report.step} steps.`);
+  });
+  at("step").addEventListener("click", () => go(1));
+  at("cafe").addEventListener("click", () => {
+    state = { ...state, cafe: (state.cafe % LARGEST) + 1 };
+    remember();
+    showChoices();
+    at("train").textContent = running ? "Pause" : "Train";
+    send({ id, cafe: state.cafe });
+  });
+  at("seed").addEventListener("click", () => { state = { ...state, seed: (state.seed % LARGEST) + 1 }; begin(); });
+  for (const input of page.querySelectorAll("[name='play-layer']")) {
+    input.addEventListener("change", () => { state = { ...state, layer: Number(input.value) }; remember(); draw(); });
+  }
+  const wide = matchMedia("(min-width: 48rem)");
+  at("parts").open = wide.matches;                           // folded on a phone
+  addEventListener("hashchange", () => { if (location.hash !== write(state)) open(location.hash); });
+  open(location.hash);
+})();

@@ -1,0 +1,247 @@
+"""The attention playground in a browser: what a reader does with it, and what it then shows and says."""
+
+import contextlib
+import gzip
+import io
+import re
+
+import pytest
+from site_in_browser import SITE, axe
+
+PAGE = "book/playground"
+SAID = "document.getElementById('said').textContent"
+
+
+class Reader:
+    """A reader of the page, who waits for what was asked for."""
+
+    def __init__(self, visit, address, place="", **settings):
+        self.page = visit(f"{address}/{PAGE}.html{place}", **settings)
+        self.drawn()
+
+    def drawn(self):
+        self.page.wait_for_function("document.getElementById('play-guest').textContent")
+        return self
+
+    def text(self, name):
+        return self.page.locator(f"#play-{name}").inner_text()
+
+    def train(self):
+        self.page.locator("#play-train").click()
+        return self.finish()
+
+    def finish(self):
+        self.page.wait_for_function("document.getElementById('play-train').textContent === 'Train again'")
+        return float(self.text("accuracy").split()[1])
+
+    def guess(self, words):
+        self.page.locator("#play-guesses label", has_text=words).click()
+        self.page.locator("#play-add").click()
+        return self.finish()
+
+    def hash(self):
+        return self.page.evaluate("location.hash")
+
+
+@pytest.fixture
+def reader(visit, address):
+    """Opens the page; in the end it has complained of nothing and asked nobody else."""
+    opened = []
+
+    def read(place="", **settings):
+        opened.append(Reader(visit, address, place, **settings))
+        return opened[-1]
+
+    yield read
+    for each in opened:
+        assert each.page.faults == []
+        assert [url for url in each.page.asked if not url.startswith((address, "data:", "blob:"))] == []
+
+
+def test_the_first_challenge_fails_as_it_is_and_a_right_guess_solves_it(reader):
+    ada = reader()
+    assert ada.text("title") == "What does Ada drink?"
+    assert ada.train() < 0.45 and "Which part is missing? Guess" in ada.text("verdict")
+    assert ada.guess("One learned query") > 0.95
+    assert "Your guess was the missing part" in ada.text("verdict")
+    assert ada.page.locator("#play-challenges .found").count() == 1
+
+
+def test_a_wrong_guess_is_trained_too_and_solves_nothing_and_another_may_follow(reader):
+    values = reader("#values")
+    assert values.guess("Positions") < 0.7 and "Guess again" in values.text("verdict")
+    assert values.page.locator("#play-challenges .found").count() == 0
+    assert values.guess("A value projection") > 0.95
+    assert "keeps the two apart" in values.text("verdict")
+    rows = values.page.locator("#play-attempts-rows tr").all_inner_texts()
+    assert len(rows) == 2 and "positions" in rows[0] and "positions" not in rows[1]
+    assert values.page.locator("#play-chart .ghost").count() == 2
+
+
+def test_what_was_solved_is_there_after_a_reload_until_the_browser_forgets(reader):
+    ada = reader()
+    ada.guess("One learned query")
+    ada.page.reload()
+    ada.drawn()
+    assert ada.page.locator("#play-challenges .found").count() == 1
+    assert ada.page.evaluate("localStorage.getItem('playground')") == '["ada"]'
+
+
+def test_every_challenge_has_an_address_of_its_own_and_the_address_holds_the_whole_state(reader):
+    other = reader("#neighbour")
+    assert other.text("title") == "My right-hand neighbour's drink"
+    other.page.locator("#play-parts").evaluate("fold => { fold.open = true; }")
+    for name, value in (("scores", "tied"), ("width", 2), ("positions", 1), ("layers", 2)):
+        other.page.locator(f"[name='play-{name}'][value='{value}']").check(force=True)
+    other.page.locator("[name='play-layer'][value='2']").check(force=True)
+    for button in ("cafe", "seed", "seed"):
+        other.page.locator(f"#play-{button}").click()
+    other.page.locator("#play-room .card-of").nth(3).press("Enter")
+    assert other.hash().startswith("#v=1&challenge=neighbour&question=right&scores=tied&width=2&values=1&residual=1&")
+    assert other.hash().endswith("positions=1&feed_forward=0&layers=2&seed=3&cafe=2&guest=3&layer=2")
+    shown = [other.text(name) for name in ("state", "numbers", "guest")]
+    again = reader(other.hash())
+    assert [again.text(name) for name in ("state", "numbers", "guest")] == shown
+    assert again.train() == other.train(), "the same address gives another run"
+
+
+@pytest.mark.parametrize(
+    ("place", "sentence"),
+    [("#v=0&challenge=ada", "another version"), ("#nonsense", "damaged"), ("#v=1&challenge=ada&width=99", "damaged")],
+)
+def test_an_address_that_cannot_be_read_opens_the_first_challenge_with_a_sentence(reader, place, sentence):
+    page = reader(place)
+    assert sentence in page.text("problem") and page.text("title") == "What does Ada drink?"
+
+
+@pytest.mark.parametrize("missing", ["Worker", "localStorage"])
+def test_without_a_worker_or_storage_it_trains_and_says_what_is_missing(browser, address, missing):
+    context = browser.new_context(reduced_motion="no-preference")
+    absent = "() => { throw new Error('not here'); }"
+    context.add_init_script(f"Object.defineProperty(globalThis, '{missing}', {{ get: {absent} }});")
+    page = context.new_page()
+    page.goto(f"{address}/{PAGE}.html#queries")
+    note = {"Worker": "worker", "localStorage": "stored"}[missing]
+    assert re.search("no worker|stores nothing", page.locator(f"#play-{note}").inner_text())
+    page.locator("#play-guesses label", has_text="Two projections").click()
+    page.locator("#play-add").click()
+    page.wait_for_function("/missing part/.test(document.getElementById('play-verdict').textContent)")
+    context.close()
+
+
+def test_the_run_can_be_paused_gone_on_with_and_made_step_by_step(browser, address):
+    context = browser.new_context(reduced_motion="no-preference")
+    page = context.new_page()
+    page.goto(f"{address}/{PAGE}.html#queries")
+    page.wait_for_function("document.getElementById('play-guest').textContent")
+    step = page.locator("#play-step")
+    for number in (1, 2):
+        step.click()
+        page.wait_for_function(f"/after {number} step/.test(document.getElementById('play-accuracy').textContent)")
+    page.locator("[name='play-speed'][value='1']").check(force=True)
+    page.locator("#play-train").click()
+    page.wait_for_function("document.getElementById('play-accuracy').textContent.match(/after (\\d+)/)[1] > 5")
+    page.locator("#play-train").click()
+    assert page.locator("#play-train").inner_text() == "Go on" and page.evaluate(SAID).startswith("Paused")
+    page.locator("[name='play-speed'][value='20']").check(force=True)
+    page.locator("#play-train").click()
+    page.wait_for_function("document.getElementById('play-train').textContent === 'Train again'")
+    context.close()
+
+
+def test_with_key_width_two_keys_and_queries_are_drawn_and_each_query_finds_its_key(reader):
+    keys = reader("#keys")
+    assert not keys.page.locator("#play-plane").is_visible()
+    keys.guess("A second number")
+    assert keys.page.locator("#play-plane circle").count() == keys.page.locator("#play-plane .query").count() == 8
+    points = keys.page.evaluate(
+        """() => attentionEngine().makeRun({ config: playgroundState.read(location.hash)[0].config, seed: 1, cafe: 1 })
+          .train(1000).plane"""
+    )
+    pairs = {name: list(zip(numbers[::2], numbers[1::2], strict=True)) for name, numbers in points.items()}
+    for friend, (x, y) in enumerate(pairs["queries"]):
+        products = [x * a + y * b for a, b in pairs["keys"]]
+        assert products.index(max(products)) == friend
+
+
+def test_a_key_press_on_a_guest_shows_its_weights_and_the_table_holds_those_of_all(reader):
+    queries = reader("#queries")
+    queries.guess("Two projections")
+    queries.page.get_by_text("The picture as a table").click()
+    rows = queries.page.locator("#play-rows tr").evaluate_all(
+        "rows => rows.map(r => [...r.cells].map(c => c.innerText))"
+    )
+    assert len(rows) == 8
+    for chair, (name, friend, _, attends, weight, answer, judged) in enumerate(rows):
+        assert (attends, judged) == (friend, "right") and float(weight) > 0.5
+        card = queries.page.locator("#play-room .card-of").nth(chair)
+        card.press(" ")
+        assert card.get_attribute("aria-pressed") == "true" and card.get_attribute("aria-label").startswith(name)
+        said = f"{name} attends most to {friend} (weight {weight}) and answers “{answer}”: right."
+        assert queries.text("guest") == said == queries.page.evaluate(SAID)
+
+
+def test_the_result_is_announced_once_and_the_steps_are_not(reader):
+    page = reader("#values")
+    page.page.evaluate(
+        """() => { const said = document.getElementById("said");
+          globalThis.heard = [];
+          new MutationObserver(() => heard.push(said.textContent)).observe(said, { childList: true }); }"""
+    )
+    page.train()
+    heard = page.page.evaluate("heard")
+    assert len(heard) == 2 and heard[0].startswith("Training: ") and heard[1].startswith("Finished after 300 steps: .5")
+
+
+def test_the_python_that_the_page_shows_is_that_of_the_layer(reader):
+    page = reader("#values")
+    page.guess("A value projection")
+    page.page.locator("#play-python summary").click()
+    names = {}
+    text = page.text("code").replace("steps=300", "steps=2")
+    assert "self.W_value" in text and "return x + output" in text
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        exec(text, names)
+    assert 0 < float(printed.getvalue()) < 1
+
+
+def test_a_phone_shows_the_challenges_first_the_parts_folded_and_axe_finds_nothing(reader):
+    phone = reader(width=320)
+    assert not phone.page.locator("#play-parts").evaluate("fold => fold.open")
+    tops = [
+        phone.page.locator(f"#play-{name}").bounding_box()["y"] for name in ("challenges", "train", "room", "parts")
+    ]
+    assert tops == sorted(tops)
+    phone.train()
+    phone.page.locator("#play-parts summary").click()
+    for theme in ("light", "dark"):
+        phone.page.evaluate("theme => { document.documentElement.dataset.theme = theme; }", theme)
+        assert axe(phone.page) == []
+    assert phone.page.evaluate("document.documentElement.scrollWidth") == 320
+    small = phone.page.evaluate("""() => [...document.querySelectorAll("#play :is(button, label, summary, .card-of)")]
+        .filter(e => e.checkVisibility()).map(e => [e.textContent, e.getBoundingClientRect()])
+        .filter(([, box]) => box.width < 24 || box.height < 24).map(([text]) => text)""")
+    assert small == []
+
+
+def test_on_paper_the_state_is_a_picture_with_a_sentence_and_no_button(reader):
+    page = reader("#values")
+    page.train()
+    page.page.emulate_media(media="print")
+    for name in ("room", "chart", "state", "accuracy"):
+        assert page.page.locator(f"#play-{name}").is_visible()
+    assert page.page.locator("#play :is(button, input)").locator("visible=true").count() == 0
+
+
+def test_without_scripts_a_sentence_says_what_the_page_would_show(visit, address):
+    page = visit(f"{address}/{PAGE}.html", scripts=False)
+    assert "With it you could" in page.locator("main noscript p").inner_text()
+    assert page.locator("main :is(button, input)").locator("visible=true").count() == 0
+
+
+def test_it_works_from_a_disk_and_its_files_weigh_less_than_forty_kilobytes(reader, visit):
+    page = Reader(visit, SITE.as_uri(), "#values")
+    assert page.guess("A value projection") > 0.95 and page.page.faults == []
+    files = sorted((SITE / "_static").glob("playground*"))
+    assert len(files) == 4
+    assert sum(len(gzip.compress(file.read_bytes())) for file in files) < 40_000

@@ -81,7 +81,7 @@
   // ---- state -----------------------------------------------------------------------------------------------------------
 
   let state = null;                                          // what the address holds
-  let report = null, curve = [], running = false, guess = null, attempts = [];
+  let report = null, curve = [], running = false, guess = null, attempts = [], runs = 0;
   const challenge = () => CHALLENGES.find(({ name }) => name === state.challenge);
 
   function open(hash) {
@@ -110,7 +110,15 @@
     try { if (location.hash !== hash) history.replaceState(history.state, "", hash); } catch { /* some file:// pages */ }
   }
 
-  const chunk = () => (still.matches ? 50 : Number(page.querySelector("[name='play-speed']:checked").value));
+  // Steps for the next picture: as chosen, and more of them where drawing or learning takes long.
+  let hurry = 1, last = 0;
+  function chunk() {
+    if (still.matches) return 50;
+    const speed = Number(page.querySelector("[name='play-speed']:checked").value), now = performance.now();
+    if (speed > 1 && now - last > 40 && now - last < 1000 && hurry * speed < 40) hurry *= 2;
+    last = now;
+    return speed === 1 ? 1 : hurry * speed;
+  }
   function go(steps) {
     if (report?.finished) begin();
     running = steps === undefined;
@@ -143,6 +151,7 @@
     const { accuracy, step } = report, goal = challenge().goal;
     attempts.push({ words: sentence(), accuracy, curve });
     attempts = attempts.slice(-8);
+    runs++;
     let verdict = `Finished after ${step} steps: ${short(accuracy)} of the answers are right.`;
     if (state.config.question === challenge().start.question) {
       if (accuracy >= goal) {
@@ -298,8 +307,9 @@
   };
   const weightsOf = (chair) => report.weights[state.layer - 1].slice(chair * GUESTS, (chair + 1) * GUESTS);
 
+  let shown = "";
   function drawRoom() {
-    const { names, friends, drinks } = guestsOf(), chosen = state.guest;
+    const { names, friends, drinks } = guestsOf(), chosen = state.guest, seats = `${state.cafe} ${chosen}`;
     let grey = "", colour = "";
     labels.replaceChildren();
     cards.forEach(({ card, name, drink, friend, icon, mark, frame }, chair) => {
@@ -309,15 +319,17 @@
         if (mine) colour += arrow(chair, other, weight);
         else grey += arrow(chair, other, weight);
       });
+      mark.setAttribute("d", report.right[chair] ? "M0 4l4 4 6-8" : "M1 0l8 8M9 0l-8 8");
+      frame.style.strokeWidth = (1.5 + 6 * weights[chair]).toFixed(1); // attention to oneself
+      if (shown === seats) return;                           // what follows changes with a click only
       name.textContent = NAMES[names[chair]];
       drink.textContent = DRINKS[drinks[chair]];
       friend.textContent = `friend ${NAMES[friends[chair]]}`;
       icon.setAttribute("d", ICONS[drinks[chair]]);
-      mark.setAttribute("d", report.right[chair] ? "M0 4l4 4 6-8" : "M1 0l8 8M9 0l-8 8");
-      frame.style.strokeWidth = (1.5 + 6 * weights[chair]).toFixed(1); // attention to oneself
       card.setAttribute("aria-pressed", String(mine));
       card.setAttribute("aria-label", `${NAMES[names[chair]]}, drinks ${DRINKS[drinks[chair]]}, friend ${NAMES[friends[chair]]}`);
     });
+    shown = seats;
     others.setAttribute("d", grey);
     own.setAttribute("d", colour);
     const weights = weightsOf(chosen), most = weights.indexOf(Math.max(...weights));
@@ -341,17 +353,30 @@
 
   const chart = at("chart"), X = (step) => 30 + (280 * step) / stepsOf(state.config), Y = (accuracy) => 140 - 126 * accuracy;
   const line = (points) => points.map(([step, accuracy]) => `${X(step).toFixed(1)},${Y(accuracy).toFixed(1)}`).join(" ");
+  let axes = "";
   function drawChart() {
+    const points = line(curve);
+    const around = `${state.config.question} ${stepsOf(state.config)} ${attempts.length} ${runs}`;
+    if (axes === around) {                                   // only the curve grows
+      chart.lastChild.setAttribute("points", points);
+      showAccuracy();
+      return;
+    }
+    axes = around;
     const [chance, level, rule] = LEVELS[state.config.question];
     const ghosts = attempts.map((each) => make("svg:polyline", { class: "ghost", points: line(each.curve) }));
-    const rule_at = (accuracy, words) => [
+    const levelAt = (accuracy, words) => [
       make("svg:path", { class: "level", d: `M30 ${Y(accuracy).toFixed(1)}H310` }),
       make("svg:text", { x: 310, y: (Y(accuracy) - 4).toFixed(1), "text-anchor": "end" }, `${words} ${short(accuracy)}`),
     ];
     const axis = [0, 0.5, 1].map((each) => make("svg:text", { x: 24, y: (Y(each) + 4).toFixed(1), "text-anchor": "end" }, each === 0.5 ? ".5" : each));
     chart.replaceChildren(make("svg:path", { class: "axis", d: "M30 14V140H310" }), ...axis,
       make("svg:text", { x: 30, y: 158 }, "0"), make("svg:text", { x: 310, y: 158, "text-anchor": "end" }, `${stepsOf(state.config)} steps`),
-      ...rule_at(chance, "chance"), ...rule_at(level, rule), ...ghosts, make("svg:polyline", { class: "now", points: line(curve) }));
+      ...levelAt(chance, "chance"), ...levelAt(level, rule), ...ghosts, make("svg:polyline", { class: "now", points }));
+    showAccuracy();
+  }
+
+  function showAccuracy() {
     at("accuracy").textContent = report.step ? `Accuracy ${short(report.accuracy)} after ${many(report.step, "step")}` : "Not trained yet";
     at("accuracy-note").textContent = `${report.parameters.toLocaleString("en")} parameters. ` +
       (report.finished ? "Measured on 1,000 cafés that were not in training." : "Measured on 100 cafés while it learns.");

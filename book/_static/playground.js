@@ -389,10 +389,14 @@
     const pair = (list, n) => [list[2 * n], -list[2 * n + 1]];
     const most = (list) => Math.max(1e-9, ...NAMES.map((_, n) => Math.hypot(...pair(list, n))));
     const keyScale = 108 / most(points.keys), queryScale = 84 / most(points.queries);
+    const head = (x, y) => [0.5, -0.5].map((turn) => {         // the two barbs of an arrow that ends there
+      const angle = Math.atan2(y, x) + Math.PI + turn;
+      return `M${x.toFixed(1)} ${y.toFixed(1)}l${(9 * Math.cos(angle)).toFixed(1)} ${(9 * Math.sin(angle)).toFixed(1)}`;
+    }).join("");
     const wanted = guestsOf().friends[state.guest];
     const arrows = NAMES.map((_, n) => {
       const [x, y] = pair(points.queries, n).map((each) => each * queryScale);
-      return make("svg:path", { class: n === wanted ? "query asked" : "query", d: `M0 0L${x.toFixed(1)} ${y.toFixed(1)}` });
+      return make("svg:path", { class: n === wanted ? "query wanted" : "query", d: `M0 0L${x.toFixed(1)} ${y.toFixed(1)}${head(x, y)}` });
     });
     const keys = NAMES.flatMap((name, n) => {
       const [x, y] = pair(points.keys, n).map((each) => each * keyScale), far = Math.hypot(x, y) || 1;

@@ -177,8 +177,8 @@ def test_a_key_press_on_a_guest_shows_its_weights_and_the_table_holds_those_of_a
         card = queries.page.locator("#play-room .card-of").nth(chair)
         card.press(" ")
         assert card.get_attribute("aria-pressed") == "true" and card.get_attribute("aria-label").startswith(name)
-        said = f"{name} attends most to {friend} (weight {weight}) and answers “{answer}”: right."
-        assert queries.text("guest") == said == queries.page.evaluate(SAID)
+        sentence = f"{name} attends most to {friend} (weight {weight}) and answers “{answer}”: right."
+        assert queries.text("guest") == sentence == queries.page.evaluate(SAID)
 
 
 def test_the_result_is_announced_once_and_the_steps_are_not(reader):

@@ -4,7 +4,7 @@
 globalThis.attentionEngine = () => {
   "use strict";
 
-  const GUESTS = 8, DRINKS = 6, D_MODEL = 16, HIDDEN = 48, BATCH = 32, RATE = 0.01;
+  const GUESTS = 8, DRINKS = 6, D_MODEL = 16, HIDDEN = 64, BATCH = 32, RATE = 0.01;
 
   // ---- chance: a small generator, so that a seed in the address gives the same run anywhere ---------------------------
 
@@ -52,7 +52,8 @@ globalThis.attentionEngine = () => {
     same: (cafes, guest) => [Number(cafes.drinks[guest] === cafes.drinks[friendOf(cafes, guest)])],
   };
   // The longest run; one that has learned the question ends earlier.
-  const stepsOf = ({ feed_forward, layers }) => (feed_forward ? 500 : layers === 2 ? 400 : 300);
+  const stepsOf = ({ feed_forward, layers, scores }) =>
+    (feed_forward || scores === "tied" || scores === "none" ? 500 : layers === 2 ? 400 : 300);
   const answersTo = (config) => (config.question === "both" ? 2 : 1);
 
   // ---- the model: a list of parameters in PyTorch's order, each with its gradient -------------------------------------

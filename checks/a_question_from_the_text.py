@@ -261,7 +261,7 @@ def keys_averaged(x, mask, position, W_query, W_key, W_value):
 
 
 def all_rows_averaged(x, mask, position, W_query, W_key, W_value):
-    """The outputs of all tokens are averaged. The exercise asks for the output at the marker's position alone."""
+    """The outputs of all tokens are averaged. Return the output at the marker's position alone."""
     return trials.attend(x @ W_query, x @ W_key, x @ W_value, mask)[0].mean(dim=1)
 
 

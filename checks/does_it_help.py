@@ -168,7 +168,7 @@ sign_flips = Check(
             closer_means_counted, equal_means_lost_to_rounding, sums_compared_with_a_mean)),
         number_of_patterns, students_t,
     ],
-    section="Does it help?, “Exercise 10.3 (build): what five seeds can say”",
+    section="Does it help?, “Exercise 10.3 (build): what five seeds can show”",
     canonical=lambda result, differences: float(result) if isinstance(result, Fraction) else result,
 )  # fmt: skip
 
@@ -366,5 +366,5 @@ preregistered = Check(
         *(changed(preregistered_answer, interval=step) for step in (
             trials.standard_error, trials.standard_deviation, trials.normal_quantile, trials.whole_width)),
     ],
-    section="Does it help?, “Exercise 10.4 (experiment): said beforehand”",
+    section="Does it help?, “Exercise 10.4 (experiment): preregistered”",
 )  # fmt: skip

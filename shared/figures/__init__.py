@@ -11,6 +11,7 @@ from .drawings import block_schematic as block_schematic
 from .drawings import layer_schematic as layer_schematic
 from .drawings import post_norm_schematic as post_norm_schematic
 from .drawings import split_and_concatenate as split_and_concatenate
+from .drawings import two_thresholds as two_thresholds
 from .matrices import Matrix as Matrix
 from .matrices import attention_over as attention_over
 from .matrices import lookup as lookup

@@ -11,6 +11,7 @@ from shared.figures import drawings
 EVERY = [
     *(figures.layer_schematic(part) for part in (None, *drawings.HIGHLIGHTS)),
     figures.split_and_concatenate(),
+    figures.two_thresholds(),
     figures.block_schematic(),
     figures.post_norm_schematic(),
 ]

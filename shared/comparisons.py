@@ -43,7 +43,8 @@ def runs(task: str, name: str, kind: str = "distracted") -> Runs:
     Raises:
         ValueError: no such run.
     """
-    found, right, answers = [], 0, 0
+    found: list[dict] = []
+    right, answers = np.zeros(1, dtype=int), 0  # (1,), then (reviews,)
     longer = list(read(LONGER)[task].values())
     if task == "front":
         wanted = {"task": task, "model": name, "variant": "as taught", "split": 0}

@@ -62,7 +62,8 @@ def right_on_both_kinds(right: np.ndarray, pairs: Examples) -> float:
     """
     first = np.where(pairs.distractor_first, pairs.distractor, pairs.labelled)  # (pairs,), the review that comes first
     length, positive = pairs.reviews.lengths[first], pairs.reviews.labels[first] == 1
-    opposite, twice, fewer, count = opposite_labels(pairs), right.all(axis=0), [], []
+    opposite, twice = opposite_labels(pairs), np.asarray(right.all(axis=0))  # (pairs,) each
+    fewer, count = [], []
     for each in np.unique(length):
         kinds = [opposite & (length == each) & (positive == kind) for kind in (True, False)]
         if all(kind.any() for kind in kinds):

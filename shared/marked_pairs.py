@@ -137,6 +137,12 @@ def stored(name: str, kind: str, task: str = "marked") -> np.ndarray:
     return np.array([run[kind] for run in stored_runs(name, task)])
 
 
+def epoch_above(level: float, run: dict) -> str:
+    """The first epoch of a stored run after which more validation pairs with opposite labels are right; else "none"."""
+    above = (str(number) for number, epoch in enumerate(run["epochs"], 1) if epoch["opposite"] > level)
+    return next(above, "none")
+
+
 # --- a toy of the task: reviews of ten words, one of which is good or bad ---------------------------------------------
 
 PAD, SEP, MARK, GOOD, BAD, WORD = range(6)
@@ -156,8 +162,8 @@ def toy_pairs() -> tuple[Tensor, Tensor, Tensor]:
     return torch.tensor(texts), torch.tensor(labels), torch.tensor(opposite)
 
 
-def toy_features(ids: Tensor) -> Tensor:
-    """Three features of each token, (texts, 22, 3): good or bad (1, -1, else 0), `<SEP>` or not, first half or not."""
+def toy_tokens(ids: Tensor) -> Tensor:
+    """Three numbers for each token, (texts, 22, 3): good or bad (1, -1, else 0), `<SEP>` or not, first half or not."""
     sentiment = (ids == GOOD).float() - (ids == BAD).float()  # (texts, 22)
     first_half = (torch.arange(ids.shape[1]) < ids.shape[1] // 2).float().expand(ids.shape)
     return torch.stack([sentiment, (ids == SEP).float(), first_half], dim=2)

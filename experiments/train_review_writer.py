@@ -81,7 +81,6 @@ def next_token_loss(model, windows: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def main(steps: int) -> None:
-    torch.set_num_threads(torch.get_num_threads() if torch.cuda.is_available() else 2)
     FOLDER.mkdir(parents=True, exist_ok=True)
     training, validation, _ = texts()
     tokenizer = train_tokenizer(training)
@@ -127,6 +126,7 @@ def main(steps: int) -> None:
         records.append(record | {"steps": (len(records) + 1) * EPOCH, "seconds": round(seconds)})
         print(records[-1], flush=True)
         torch.save({"model": model.state_dict(), "optimizer": optimizer.state_dict(), "records": records}, checkpoint)
+        torch.save(model.state_dict(), FOLDER / f"after_{len(records) * EPOCH}_steps.pt")
         machine = f"{platform.machine()}, {torch.get_num_threads()} threads, torch {torch.__version__}"
         (FOLDER / "curve.json").write_text(json.dumps({"machine": machine, "steps": steps, "curve": records}, indent=1))
 

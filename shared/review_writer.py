@@ -1,10 +1,13 @@
 """The course's own language model: it continues film reviews, token by token.
 
 Blocks of `shared.model` with rotary positions, four of them, on subword tokens (byte-level BPE). Every text begins with
-a start token, and the model ends a review with the same token.
+a start token, and the model ends a review with the same token. `load` gives the trained model and its tokenizer.
 """
 
+from pathlib import Path
+
 import torch
+from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from shared.model import MultiHeadSelfAttention, TransformerBlock, causal_mask, masked_softmax
@@ -63,3 +66,83 @@ class ReviewWriter(nn.Module):
             x, of_block = block(x, attention_mask=allowed)
             weights.append(of_block)
         return self.norm(x) @ self.embedding.weight.T, weights  # (batch, tokens, vocabulary)
+
+
+# --- the trained model -----------------------------------------------------------------------------------------------
+
+WEIGHTS, TOKENIZER = (Path(__file__).with_name(f"review_writer{end}") for end in (".safetensors", "_tokenizer.json"))
+
+
+def round_to_int8(state: dict[str, Tensor]) -> dict[str, Tensor]:
+    """Each matrix as int8 with one scale for each row, under its name and under `name.scale`; vectors stay as they are."""
+    rounded = {}
+    for name, tensor in state.items():
+        if tensor.dim() == 2:
+            scale = tensor.abs().amax(dim=1, keepdim=True).clamp(min=1e-12) / 127  # (rows, 1)
+            rounded[name], rounded[f"{name}.scale"] = (tensor / scale).round().to(torch.int8), scale
+        else:
+            rounded[name] = tensor
+    return rounded
+
+
+def restore(rounded: dict[str, Tensor]) -> dict[str, Tensor]:
+    """The matrices of `round_to_int8` as floating-point numbers."""
+    return {
+        name: tensor * rounded[f"{name}.scale"] if f"{name}.scale" in rounded else tensor
+        for name, tensor in rounded.items()
+        if not name.endswith(".scale")
+    }
+
+
+def load():
+    """The trained model, in evaluation mode, and its tokenizer; a network is not needed."""
+    from tokenizers import Tokenizer  # only those who load the model need the package
+
+    model = ReviewWriter()
+    model.load_state_dict(restore(load_file(WEIGHTS)))
+    return model.eval(), Tokenizer.from_file(str(TOKENIZER))
+
+
+def most_probable(logits: Tensor, top_k: int | None = None, top_p: float | None = None) -> Tensor:
+    """Logits (vocabulary,) with -inf for all but the `top_k` largest, or but the fewest that have probability `top_p`."""
+    ordered, order = logits.sort(descending=True)
+    drop = torch.zeros_like(ordered, dtype=torch.bool)
+    if top_k is not None:
+        drop[top_k:] = True
+    if top_p is not None:
+        probs = ordered.softmax(dim=0)
+        drop |= probs.cumsum(dim=0) - probs >= top_p  # the first token that passes top_p still counts
+    return logits.masked_fill(torch.zeros_like(drop).scatter(0, order, drop), -torch.inf)
+
+
+@torch.no_grad()
+def continue_text(
+    model: ReviewWriter, tokenizer, beginning: str = "", num_tokens: int = 60, temperature: float = 0.8,
+    top_k: int | None = None, top_p: float | None = None, seed: int = 0,
+) -> str:  # fmt: skip
+    """The beginning and what the model writes after it, until it ends the review or has written `num_tokens` tokens.
+
+    Args:
+        temperature: divides the logits; at 0 the most probable token is taken.
+
+    Raises:
+        ValueError: a negative temperature, top_k below 1, or top_p that is not above 0 and at most 1.
+    """
+    if temperature < 0 or (top_k is not None and top_k < 1) or (top_p is not None and not 0 < top_p <= 1):
+        raise ValueError(
+            f"temperature={temperature}, top_k={top_k}, top_p={top_p}: give a temperature of 0 or more, top_k of 1 or "
+            "more, and top_p above 0 and at most 1."
+        )
+    generator = torch.Generator().manual_seed(seed)
+    ids = [START, *tokenizer.encode(beginning).ids]
+    for _ in range(num_tokens):
+        logits = model(torch.tensor([[START, *ids[1:][-(CONTEXT - 1) :]]]))[0, -1]  # (vocabulary,)
+        if temperature == 0:
+            token = int(logits.argmax())
+        else:
+            probs = (most_probable(logits, top_k, top_p) / temperature).softmax(dim=0)
+            token = int(torch.multinomial(probs, 1, generator=generator))
+        if token == START:
+            break
+        ids.append(token)
+    return tokenizer.decode(ids[1:])

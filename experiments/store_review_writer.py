@@ -104,7 +104,7 @@ def main() -> None:
     characters = sum(len(tokenizer.decode(windows.batch([row])[0, 1:].tolist())) for row in range(len(windows)))
 
     stages = {}
-    for steps in [record["steps"] for record in curve["curve"]][:: max(1, len(curve["curve"]) // 4)]:
+    for steps in [epoch["steps"] for epoch in curve["curve"]][:: max(1, len(curve["curve"]) // 4)]:
         stage = ReviewWriter().eval()
         stage.load_state_dict(torch.load(FOLDER / f"after_{steps}_steps.pt"))
         stages[steps] = continue_text(stage, tokenizer, "This movie", num_tokens=50)

@@ -74,7 +74,7 @@ WEIGHTS, TOKENIZER = (Path(__file__).with_name(f"review_writer{end}") for end in
 
 
 def round_to_int8(state: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Each matrix as int8 with one scale for each row, under its name and under `name.scale`; vectors stay as they are."""
+    """Matrices as int8 with one scale for each row, under their name and `name.scale`; vectors stay as they are."""
     rounded = {}
     for name, tensor in state.items():
         if tensor.dim() == 2:
@@ -104,7 +104,7 @@ def load():
 
 
 def most_probable(logits: Tensor, top_k: int | None = None, top_p: float | None = None) -> Tensor:
-    """Logits (vocabulary,) with -inf for all but the `top_k` largest, or but the fewest that have probability `top_p`."""
+    """Logits (vocabulary,) with -inf for all but the `top_k` largest, or the fewest of total probability `top_p`."""
     ordered, order = logits.sort(descending=True)
     drop = torch.zeros_like(ordered, dtype=torch.bool)
     if top_k is not None:

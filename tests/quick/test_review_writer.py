@@ -1,0 +1,82 @@
+"""Claims about the course's own language model: its stored weights, and how texts are continued."""
+
+import pytest
+import torch
+
+from shared import review_writer
+from shared.model import causal_mask
+from shared.review_writer import START, ReviewWriter, continue_text, most_probable
+
+
+@pytest.fixture(scope="module")
+def loaded():
+    return review_writer.load()
+
+
+def test_rounding_moves_no_weight_by_more_than_half_a_step_of_its_row():
+    torch.manual_seed(0)
+    state = {"matrix": torch.randn(5, 7), "vector": torch.randn(7)}
+    restored = review_writer.restore(review_writer.round_to_int8(state))
+    step = state["matrix"].abs().amax(dim=1, keepdim=True) / 127
+    assert ((restored["matrix"] - state["matrix"]).abs() <= step / 2 + 1e-7).all()
+    assert torch.equal(restored["vector"], state["vector"])
+
+
+def test_the_stored_model_prefers_words_to_noise_and_its_files_are_under_4_mb(loaded):
+    model, tokenizer = loaded
+    losses = []
+    for text in (
+        "I have to say that this is one of the best movies I have ever seen.",
+        "seen ever the of I say movies is",
+    ):
+        ids = torch.tensor([[START, *tokenizer.encode(text).ids]])
+        losses.append(torch.nn.functional.cross_entropy(model(ids[:, :-1])[0], ids[0, 1:]).item())
+    assert losses[0] < 4 < losses[1]
+    assert sum(file.stat().st_size for file in (review_writer.WEIGHTS, review_writer.TOKENIZER)) < 4e6
+
+
+def test_a_later_token_changes_no_earlier_logits(loaded):
+    model, _ = loaded
+    ids = torch.randint(1, 4096, (1, 12), generator=torch.Generator().manual_seed(0))
+    changed = ids.clone()
+    changed[0, -1] = (ids[0, -1] + 1) % 4096
+    logits, weights = model.read(ids)
+    torch.testing.assert_close(model(changed)[:, :-1], logits[:, :-1])
+    assert all((of_block.masked_select(~causal_mask(12)) == 0).all() for of_block in weights)
+
+
+def test_rotary_positions_make_scores_depend_on_distances_only():
+    torch.manual_seed(0)
+    query, key = torch.randn(2, 1, 32).double()
+    scores = [
+        review_writer.rotate(query, first) @ review_writer.rotate(key, first - 5).T for first in (5, 40)
+    ]  # the same distance at two positions
+    torch.testing.assert_close(scores[0], scores[1], atol=1e-5, rtol=0)
+
+
+def test_top_k_and_top_p_keep_the_most_probable_tokens():
+    logits = torch.tensor([0.1, 0.5, 0.15, 0.25]).log()
+    assert most_probable(logits, top_k=2).isfinite().tolist() == [False, True, False, True]
+    assert most_probable(logits, top_p=0.6).isfinite().tolist() == [False, True, False, True]
+    assert most_probable(logits, top_p=0.5).isfinite().tolist() == [False, True, False, False]
+    assert torch.equal(most_probable(logits), logits)
+
+
+def test_the_seed_chooses_the_text_and_temperature_0_takes_the_most_probable_token(loaded):
+    model, tokenizer = loaded
+    texts = {continue_text(model, tokenizer, "This", 8, seed=seed) for seed in (0, 0, 1, 2)}
+    assert 1 < len(texts) <= 3 and all(text.startswith("This") for text in texts)
+    greedy = continue_text(model, tokenizer, "This", 8, temperature=0)
+    assert greedy == continue_text(model, tokenizer, "This", 8, top_k=1, seed=5)
+
+
+@pytest.mark.parametrize("beginning", ["", "\U0001f3ac <b>\u05e1\u05e8\u05d8</b>", "film " * 400])
+def test_any_beginning_is_continued(loaded, beginning):
+    text = continue_text(*loaded, beginning, 3)
+    assert text.startswith(beginning)
+
+
+@pytest.mark.parametrize("wrong", [{"temperature": -1}, {"top_k": 0}, {"top_p": 0}, {"top_p": 1.5}])
+def test_settings_that_make_no_sense_are_refused(wrong):
+    with pytest.raises(ValueError, match="top_k of 1"):
+        continue_text(ReviewWriter(8, 12, 2, 1), None, **wrong)

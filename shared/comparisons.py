@@ -64,6 +64,21 @@ def runs(task: str, name: str, kind: str = "distracted") -> Runs:
     return Runs(accuracy, draws, right / answers)
 
 
+def marked_runs(name: str) -> list[dict]:
+    """The runs of a model on marked pairs, in the order of their seeds: `plain`, `distracted`, `opposite`, `equal`.
+
+    Raises:
+        ValueError: no such run.
+    """
+    found = [run for run in read(LONGER)["marked"].values() if run["model"] == name]
+    if name == "block, pooled by one query":  # five runs of four epochs, which is where the rule stops a longer one
+        wanted = {"task": "marked", "model": "encoder", "variant": "as taught", "split": 0}
+        found = [run for run in read(TABLE)["results"] if wanted.items() <= run.items()]
+    if not found:
+        raise ValueError(f"No stored run of {name!r} on marked pairs.")
+    return sorted(found, key=lambda run: run["seed"])
+
+
 def earlier_ablations() -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """Earlier runs of the first task with one change each, and the same model without it: (seeds,) and (seeds,)."""
     rows: dict[tuple[str, str], list[float]] = {}

@@ -5,10 +5,7 @@ changes the right answer where the labels are opposite, and nothing else about t
 """
 
 import itertools
-import json
 from dataclasses import replace
-from functools import cache
-from pathlib import Path
 
 import numpy as np
 import torch
@@ -17,7 +14,6 @@ from torch import Tensor, nn
 from shared import model, training
 from shared.data import MARKER, SEPARATOR, EncodedReviews, Examples, PreparedReviews, batches, distracted_examples
 
-RESULTS = Path(__file__).with_name("marked_reviews.json")
 TEST_DRAWS = (100, 101, 102)  # seeds of the distractors, as in the table of *Does it help?*
 
 
@@ -112,35 +108,6 @@ class BlockAtMarker(nn.Module):
         row = at_marker @ x + block.dropout(attention.W_output(concatenated))  # (batch, 1, d_model)
         row = row + block.dropout(block.feed_forward(block.feed_forward_norm(row)))  # (batch, 1, d_model)
         return self.output(row)[:, 0, 0], weights.mean(dim=1)[:, 0]
-
-
-@cache
-def _results() -> dict:
-    return json.loads(RESULTS.read_text("utf-8"))
-
-
-def stored_runs(name: str, task: str = "marked") -> list[dict]:
-    """All stored runs of a model, in the order of their seeds; `experiments/claims/marked_reviews.py` made them.
-
-    Raises:
-        ValueError: no run of that name.
-    """
-    runs = [run for run in _results()[task].values() if run["model"] == name]
-    if not runs:
-        names = ", ".join(dict.fromkeys(run["model"] for run in _results()[task].values()))
-        raise ValueError(f"{RESULTS.name} has no runs of {name!r} in {task!r}; it has {names}.")
-    return sorted(runs, key=lambda run: run["seed"])
-
-
-def stored(name: str, kind: str, task: str = "marked") -> np.ndarray:
-    """One number of each stored run of a model, (seeds,): `plain`, `distracted`, `opposite` or `equal`."""
-    return np.array([run[kind] for run in stored_runs(name, task)])
-
-
-def epoch_above(level: float, run: dict) -> str:
-    """The first epoch of a stored run after which more validation pairs with opposite labels are right; else "none"."""
-    above = (str(number) for number, epoch in enumerate(run["epochs"], 1) if epoch["opposite"] > level)
-    return next(above, "none")
 
 
 # --- a toy of the task: reviews of ten words, one of which is good or bad ---------------------------------------------

@@ -1,4 +1,4 @@
-"""The checks of *Keys*: attention pooling with keys, a key model as one linear map, one key matrix for two queries."""
+"""The checks of *Keys*: learned queries with keys, a key model as one vector, one key projection for two queries."""
 
 from collections.abc import Callable, Sequence
 
@@ -7,12 +7,11 @@ from torch import Tensor, nn
 
 from checks import trials
 from checks.engine import Case, Check, Wrong, compare
-from checks.recap_attention import attention_pool, pool, pool_by_pytorch, scaled_by_width
-from checks.trials import draw
-from shared.model import KeyPooling
+from checks.trials import changed, draw
+from shared.model import LearnedQueries
 
-TWO_STEPS = "Keys, “From one map to two”"
-PROOF = "Keys, “The proof on a trained model”"
+KEYS = "Keys, “A small space in which queries and tokens meet”"
+ONE_QUERY = "Keys, “One query again”"
 
 
 def check_biases(make: Callable, names: Sequence[str], default: bool) -> None:
@@ -29,88 +28,103 @@ def check_biases(make: Callable, names: Sequence[str], default: bool) -> None:
                             "bias not handed on")  # fmt: skip
 
 
-# --- key_pooling ---------------------------------------------------------------------------------------------------
+# --- learned_queries -----------------------------------------------------------------------------------------------
 
 
-def with_keys(function):
-    """What a function of *Recap: attention* gives when the score is a key times the query."""
-
-    def pooling(ids, mask, embedding, W_key, query, output):
-        return function(ids=ids, mask=mask, embedding=embedding, score=lambda x: query(W_key(x)), output=output)
-
-    pooling.__name__, pooling.__doc__ = function.__name__, function.__doc__
-    return pooling
+def outputs_by_pytorch(x, W_key, query):
+    """PyTorch's attention with one query, 1, for each learned query; its keys are the scores."""
+    scores = query(W_key(x)).mT.unsqueeze(3)  # (batch, num_queries, tokens, 1)
+    values = x.unsqueeze(1).expand(-1, scores.shape[1], -1, -1)  # (batch, num_queries, tokens, d_model)
+    ones = torch.ones(*scores.shape[:2], 1, 1).to(x)
+    return tuple(rows.squeeze(2) for rows in trials.attend(ones, scores, values, scale=1.0))
 
 
-def scaled_by_root(ids, mask, embedding, W_key, query, output):
-    """The scores are divided by the root of a width. Here a score is a key times the query, and nothing else."""
-    return pool(ids, mask, embedding, lambda x: query(W_key(x)) / W_key(x).shape[2] ** 0.5, output)
+def outputs(x, W_key, query, weigh=lambda scores: scores.softmax(dim=2)):
+    """The right way, one step of which a known mistake exchanges."""
+    weights = weigh(query(W_key(x)).mT)  # (batch, num_queries, tokens)
+    return weights @ x, weights
 
 
-def tanh_of_keys(ids, mask, embedding, W_key, query, output):
-    """A tanh follows the keys. In this exercise the query meets the keys as they are."""
-    return pool(ids, mask, embedding, lambda x: query(W_key(x).tanh()), output)
+def softmax_over_queries(scores):
+    """The softmax runs over the queries, so that queries compete for a token. Let it run over the tokens, the last
+    axis."""
+    return scores.softmax(dim=1)
 
 
-def keys_pooled(ids, mask, embedding, W_key, query, output):
-    """The weights average the keys. They belong to the embedding: keys only decide the weights."""
-    x = embedding(ids)
-    weights = trials.masked(query(W_key(x)).squeeze(2), mask)
-    return output((weights.unsqueeze(2) * W_key(x)).sum(dim=1)).squeeze(1), weights
+def softmax_over_batch(scores):
+    """The softmax runs over the batch. Let it run over the tokens, the last axis."""
+    return scores.softmax(dim=0)
 
 
-def query_not_used(ids, mask, embedding, W_key, query, output):
-    """The numbers of a key are summed, and the query is not used. The score of a token is `query(keys)`."""
-    return pool(ids, mask, embedding, lambda x: W_key(x).sum(dim=2, keepdim=True), output)
+def softmax_left_out(scores):
+    """Scores are used as weights. A softmax over the tokens makes them positive, and lets each row sum to 1."""
+    return scores
 
 
-def one_output_for_each_token(ids, mask, embedding, W_key, query, output):
-    """There is one output for each token. Sum the weighted embedding over the tokens before `output`."""
-    x = embedding(ids)
-    weights = trials.masked(query(W_key(x)).squeeze(2), mask)
-    return output(weights.unsqueeze(2) * x).squeeze(2), weights
+def scaled_by_root(x, W_key, query):
+    """The scores are divided by the root of a width. Here a score is a query times a key, and nothing is divided."""
+    return outputs(x, W_key, lambda keys: query(keys) / keys.shape[2] ** 0.5)
 
 
-def output_left_out(ids, mask, embedding, W_key, query, output):
-    """The pooled embedding are returned. They go through `output`, which makes a logit of them."""
-    return pool(ids, mask, embedding, lambda x: query(W_key(x)), lambda pooled: pooled.unsqueeze(1))
+def tanh_of_keys(x, W_key, query):
+    """A tanh follows the keys. In this exercise the queries meet the keys as they are."""
+    return outputs(x, W_key, lambda keys: query(keys.tanh()))
 
 
-def texts(d_model, d_k, mask, seed, scale=1.0):
-    """Random ids for a model of nine words; padding is 0."""
-    ids = torch.randint(2, 9, mask.shape, generator=torch.Generator().manual_seed(seed)) * mask
-    return Case({"ids": ids, "mask": mask}, {"vocabulary_size": 9, "d_model": d_model, "d_k": d_k}, scale)
+def keys_averaged(x, W_key, query):
+    """The weights average the keys. Keys only decide the weights; what is averaged is x."""
+    weights = outputs(x, W_key, query)[1]
+    return weights @ W_key(x), weights
 
 
-def settings_handed_on(answer):
-    """The lab makes the model without positions and in its default widths, and reads the three linear maps."""
-    check_biases(lambda **bias: answer(9, **bias), ("W_key", "query"), default=True)
-    if getattr(answer(9, bias=False).output, "bias", None) is None:
-        raise Wrong("The lab reads `output` as an `nn.Linear` with a bias; `bias` is for `W_key` and `query` alone.",
-                    "no bias in output")  # fmt: skip
-    if answer(9, positions=False).embedding.positions.any():
-        raise Wrong("`KeyPooling(9, positions=False)` has positions all the same: hand `**embedding` on to "
-                    "`TokenEmbedding(vocabulary_size, d_model, **embedding)`.", "settings not handed on")  # fmt: skip
-    if answer(9).W_key.weight.shape != (16, 16):
-        raise Wrong("Without `d_model` and `d_k` the model has other widths than 16 and 16.", "another default")
+def weights_transposed(x, W_key, query):
+    """The weights have a row for each token. They need a row for each query, `(batch, num_queries, tokens)`."""
+    output, weights = outputs(x, W_key, query)
+    return output, weights.mT
 
 
-key_pooling = Check(
-    reference=with_keys(pool_by_pytorch),
-    solution=KeyPooling,
-    parts=("embedding", "W_key", "query", "output"),
+def scores_returned(x, W_key, query):
+    """The scores are returned in place of the weights."""
+    return outputs(x, W_key, query)[0], query(W_key(x)).mT
+
+
+def results_exchanged(x, W_key, query):
+    """The weights come first: the exercise asks for the output, then the weights."""
+    return outputs(x, W_key, query)[::-1]
+
+
+def weights_alone_missing(x, W_key, query):
+    """The weights are not returned. Return two tensors, the output and the weights."""
+    return outputs(x, W_key, query)[0]
+
+
+def no_bias(answer):
+    """A bias in the keys changes no result, so it cannot be seen there."""
+    if getattr(answer(3, 5, 2).W_key, "bias", None) is not None:
+        raise Wrong("`W_key` has a bias. Leave it out, `nn.Linear(..., bias=False)`; the lab tries one further "
+                    "down.", "bias in W_key")  # fmt: skip
+
+
+def layer(num_queries, d_model, d_k, shape, seed, scale=1.0):
+    sizes = {"num_queries": num_queries, "d_model": d_model, "d_k": d_k}
+    return Case({"x": draw(*shape, d_model, seed=seed)}, sizes, scale)
+
+
+learned_queries = Check(
+    reference=outputs_by_pytorch,
+    solution=LearnedQueries,
+    parts=("W_key", "query"),
     cases=[
-        *(texts(*widths, mask, seed) for seed, (widths, mask) in enumerate(
-            zip(((4, 2), (2, 5), (3, 3), (4, 1), (6, 4), (4, 2)), trials.MASKS, strict=True))),
-        texts(4, 2, trials.MASKS[0].flip(0), 6),
-        texts(4, 2, trials.ONE_REAL_TOKEN, 5, scale=16.0),
+        layer(3, 5, 2, (4, 6), 0), layer(8, 6, 3, (2, 8), 1), layer(1, 4, 2, (3, 5), 2), layer(4, 3, 1, (1, 1), 3),
+        layer(3, 5, 2, (5, 4), 4, scale=3.0),
     ],
     mistakes=[
-        scaled_by_root, tanh_of_keys, keys_pooled, query_not_used, one_output_for_each_token, output_left_out,
-        *(with_keys(mistake) for mistake in attention_pool.mistakes if mistake is not scaled_by_width),
+        *(changed(outputs, weigh=step) for step in (softmax_over_queries, softmax_over_batch, softmax_left_out)),
+        scaled_by_root, tanh_of_keys, keys_averaged, weights_transposed, scores_returned, results_exchanged,
+        weights_alone_missing,
     ],
-    section=TWO_STEPS,
-    last_look=settings_handed_on,
+    section=KEYS,
+    last_look=no_bias,
 )  # fmt: skip
 
 
@@ -198,7 +212,7 @@ redundant_key = Check(
             query_bias_left_out)),
         query_left_out_of_w, results_exchanged,
     ],
-    section=TWO_STEPS,
+    section=ONE_QUERY,
 )  # fmt: skip
 
 
@@ -253,6 +267,6 @@ factor_the_projection = Check(
         two_queries(6, torch.tensor([[0.0, 2.0, 1.0], [0.0, 0.0, 3.0]], dtype=torch.float64), seed=3),
     ],
     mistakes=[other_not_zero_and_not_divided, queries_exchanged, w_in_every_column],
-    section=PROOF,
+    section=ONE_QUERY,
     canonical=products_with_queries,
 )  # fmt: skip

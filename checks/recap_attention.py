@@ -1,4 +1,4 @@
-"""The checks of *Recap: attention*: attention pooling, a mean without padding, a softmax with a mask, an effect."""
+"""The checks of *Recap: attention*: a learned query, a softmax with a mask, a mean without padding, an effect."""
 
 import copy
 
@@ -6,12 +6,13 @@ import torch
 from torch import nn
 
 from checks import trials
-from checks.engine import Case, Check, Wrong
+from checks.engine import Case, Check
 from checks.trials import changed, draw
 from shared import model
 from shared.statistics import mean_and_interval
 
-TWO_MODELS = "Recap: attention, “Two models”"
+BY_HAND = "Recap: attention, “By hand, with four words”"
+PADDING = "Recap: attention, “Film reviews”"
 
 
 # --- masked_softmax ------------------------------------------------------------------------------------------------
@@ -46,116 +47,91 @@ masked_softmax = Check(
         *trials.MASK_MISTAKES, trials.nan_for_padding, trials.weight_for_padding, trials.fill_of(-1000.0),
         trials.then_zero(trials.fill_of(-1000.0)), unstable_exponentials, not_normalized,
     ],
-    section=TWO_MODELS,
+    section=PADDING,
     needs_gradient=("scores",),
 )  # fmt: skip
 
 
-# --- attention_pool ------------------------------------------------------------------------------------------------
+# --- learned_query -------------------------------------------------------------------------------------------------
 
 
-def pool_by_pytorch(ids, mask, embedding, score, output):
+def output_by_pytorch(x, query, mask=None):
     """PyTorch's attention with one query, 1, whose keys are the scores; a text of padding only gets zeros."""
-    x = embedding(ids)
-    found = trials.attend(torch.ones(len(x), 1, 1), score(x), x, mask, scale=1.0)
-    pooled, weights = (rows.squeeze(1).nan_to_num() for rows in found)
-    return output(pooled).squeeze(1), weights
+    mask = torch.ones(x.shape[:2], dtype=torch.bool) if mask is None else mask
+    found = trials.attend(torch.ones(len(x), 1, 1), query(x), x, mask, scale=1.0)
+    return tuple(rows.squeeze(1).nan_to_num() for rows in found)
 
 
-def pool(ids, mask, embedding, score, output, weigh=trials.masked):
+def weighted_mean(x, query, mask=None, weigh=trials.masked):
     """The right way, one step of which a known mistake exchanges."""
-    x = embedding(ids)
-    weights = weigh(score(x).squeeze(2), mask)
-    return output((weights.unsqueeze(2) * x).sum(dim=1)).squeeze(1), weights
+    mask = torch.ones(x.shape[:2], dtype=torch.bool) if mask is None else mask
+    weights = weigh(query(x).squeeze(2), mask)
+    return (weights.unsqueeze(2) * x).sum(dim=1), weights
 
 
-def weights_not_used(ids, mask, embedding, score, output):
-    """Every token counts the same: the weights are computed, but the embeddings are averaged without them."""
-    return output(embedding(ids).mean(dim=1)).squeeze(1), pool(ids, mask, embedding, score, output)[1]
+def weights_not_used(x, query, mask=None):
+    """Every token counts the same: the weights are computed, but x is averaged without them."""
+    return x.mean(dim=1), weighted_mean(x, query, mask)[1]
 
 
-def mean_of_weighted(ids, mask, embedding, score, output):
-    """The weighted embeddings are averaged. The weights sum to 1 already, so take the sum over the tokens."""
-    x, weights = embedding(ids), pool(ids, mask, embedding, score, output)[1]
-    return output((weights.unsqueeze(2) * x).mean(dim=1)).squeeze(1), weights
+def mean_of_weighted(x, query, mask=None):
+    """The weighted rows are averaged. The weights sum to 1 already, so take the sum over the tokens."""
+    weights = weighted_mean(x, query, mask)[1]
+    return (weights.unsqueeze(2) * x).mean(dim=1), weights
 
 
-def softmax_over_one_number(scores, mask):
-    """Every weight is 1: the softmax runs over the axis of size 1 that `nn.Linear(d, 1)` leaves. Remove it from the
-    scores before the softmax, with `squeeze(2)`."""
-    return torch.ones_like(scores)
+def weighted_but_not_summed(x, query, mask=None):
+    """There is one row for each token. Sum the weighted rows over the tokens: `weighted_sum(weights, x)`."""
+    weights = weighted_mean(x, query, mask)[1]
+    return weights.unsqueeze(2) * x, weights
 
 
-def scores_returned(ids, mask, embedding, score, output):
+def scores_returned(x, query, mask=None):
     """The scores are returned in place of the weights."""
-    return pool(ids, mask, embedding, score, output)[0], score(embedding(ids)).squeeze(2)
+    return weighted_mean(x, query, mask)[0], query(x).squeeze(2)
 
 
-def results_exchanged(ids, mask, embedding, score, output):
+def results_exchanged(x, query, mask=None):
     """The weights come first: the exercise asks for the output, then the weights."""
-    return pool(ids, mask, embedding, score, output)[::-1]
+    return weighted_mean(x, query, mask)[::-1]
 
 
-def axis_left(ids, mask, embedding, score, output):
-    """The output has shape (batch, 1). `nn.Linear(d, 1)` leaves an axis of size 1, which `squeeze(1)` removes."""
-    result, weights = pool(ids, mask, embedding, score, output)
-    return result.unsqueeze(1), weights
+def weights_alone_missing(x, query, mask=None):
+    """The weights are not returned. Return two tensors, the output and the weights."""
+    return weighted_mean(x, query, mask)[0]
 
 
-def every_axis_squeezed(ids, mask, embedding, score, output):
-    """`squeeze()` also removes the axis of a batch of one text, or of one token. Give it the number of the axis."""
-    result, weights = pool(ids, mask, embedding, score, output)
-    return result.squeeze(), weights
+def scaled_by_width(x, query, mask=None):
+    """The scores are divided by the root of the width. Here a score is one dot product, and nothing is divided."""
+    return weighted_mean(x, lambda x: query(x) / x.shape[2] ** 0.5, mask)
 
 
-def sigmoid_on_output(ids, mask, embedding, score, output):
-    """A sigmoid follows the output. The loss of this lab takes the logit and has the sigmoid inside."""
-    result, weights = pool(ids, mask, embedding, score, output)
-    return result.sigmoid(), weights
+def query_in_the_output(x, query, mask=None):
+    """The output has been multiplied by the query. The query is for the scores; what is averaged is x."""
+    output, weights = weighted_mean(x, query, mask)
+    return query(output), weights
 
 
-def scaled_by_width(ids, mask, embedding, score, output):
-    """The scores are divided by the root of the width. Here each is one learned linear map, and nothing is divided."""
-    return pool(ids, mask, embedding, lambda x: score(x) / x.shape[2] ** 0.5, output)
+def texts(d_model, mask, seed, scale=1.0):
+    return Case({"x": draw(*mask.shape, d_model, seed=seed), "mask": mask}, {"d_model": d_model}, scale)
 
 
-def texts(words, d_model, mask, seed, scale=1.0):
-    """Random ids for a model of so many words; padding is 0."""
-    ids = torch.randint(2, words, mask.shape, generator=torch.Generator().manual_seed(seed)) * mask
-    return Case({"ids": ids, "mask": mask}, {"vocabulary_size": words, "d_model": d_model}, scale)
-
-
-def hands_settings_on(answer):
-    """The lab makes the model without positions, in its default width, and reads both linear maps."""
-    made = answer(9, positions=False)
-    if made.embedding.positions.any():
-        raise Wrong("`AttentionPooling(9, positions=False)` has positions all the same: hand `**embedding` on to "
-                    "`TokenEmbedding(vocabulary_size, d_model, **embedding)`.", "settings not handed on")  # fmt: skip
-    if made.output.in_features != 16:
-        raise Wrong("Without `d_model` the model has another width than 16.", "another default")
-    for name in ("score", "output"):
-        if not isinstance(getattr(made, name), nn.Linear) or getattr(made, name).bias is None:
-            raise Wrong(f"The lab reads `{name}` as an `nn.Linear` with a bias.", "no nn.Linear")
-
-
-attention_pool = Check(
-    reference=pool_by_pytorch,
-    solution=model.AttentionPooling,
-    parts=("embedding", "score", "output"),
+learned_query = Check(
+    reference=output_by_pytorch,
+    solution=model.LearnedQuery,
+    parts=("query",),
     cases=[
-        *(texts(9, (4, 2, 3, 4, 6, 4)[seed], mask, seed) for seed, mask in enumerate(trials.MASKS)),
-        texts(9, 4, trials.ONE_REAL_TOKEN, 5, scale=30.0),
+        Case({"x": draw(3, 8, 4, seed=7)}, {"d_model": 4}),
+        *(texts((4, 2, 3, 4, 6, 4)[seed], mask, seed) for seed, mask in enumerate(trials.MASKS)),
+        texts(4, trials.ONE_REAL_TOKEN, 5, scale=200.0),
     ],
     mistakes=[
-        *(changed(pool, weigh=step) for step in trials.MASK_MISTAKES),
-        *(changed(pool, weigh=step) for step in (
-            trials.nan_for_padding, trials.weight_for_padding, softmax_over_one_number,
-            trials.then_zero(softmax_over_one_number))),
-        weights_not_used, mean_of_weighted, scores_returned, results_exchanged, axis_left, every_axis_squeezed,
-        sigmoid_on_output, scaled_by_width,
+        *(changed(weighted_mean, weigh=step) for step in trials.MASK_MISTAKES),
+        *(changed(weighted_mean, weigh=step) for step in (trials.nan_for_padding, trials.weight_for_padding)),
+        weights_not_used, mean_of_weighted, weighted_but_not_summed, scores_returned, results_exchanged,
+        weights_alone_missing, scaled_by_width, query_in_the_output,
     ],
-    section=TWO_MODELS,
-    last_look=hands_settings_on,
+    section=BY_HAND,
 )  # fmt: skip
 
 
@@ -248,7 +224,7 @@ masked_mean = Check(
         all_positions_counted, counted_over_the_batch, one_added_to_counts, sum_returned, mean_inverted,
         non_zero_counted, *map(little_added_to_counts, (1e-5, 1e-4, 1e-3)),
     ],
-    section=TWO_MODELS,
+    section=PADDING,
 )  # fmt: skip
 
 

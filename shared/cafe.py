@@ -96,7 +96,8 @@ class CafeModel(nn.Module):
     """Guests to vectors, a layer that you write, and a linear read-out of one answer for each question.
 
     Args:
-        layer: takes x (cafes, guests, d_model) and returns one vector for each answer, (cafes, answers, d_out).
+        layer: takes x (cafes, guests, d_model) and returns one vector for each answer, (cafes, answers, d_out), or one
+            for the whole café, (cafes, d_out).
         d_out: the width of what the layer returns.
         questions: how many questions are answered from one vector.
     """
@@ -118,6 +119,8 @@ class CafeModel(nn.Module):
         output = self.layer(self.embed(cafes))  # (cafes, answers, d_out)
         if isinstance(output, tuple):  # layers that also return their attention weights
             output = output[0]
+        if output.dim() == 2:  # one vector for the whole café
+            output = output.unsqueeze(1)  # (cafes, 1, d_out)
         return self.read_out(output).unflatten(2, (-1, len(DRINKS)))  # (cafes, answers, questions, drinks)
 
 

@@ -128,23 +128,40 @@ class AttentionPooling(nn.Module):
         return self.output(pooled).squeeze(1), weights
 
 
-class KeyPooling(nn.Module):
-    """Attention pooling whose score is the dot product of a key and one learned query (*Keys*)."""
+class LearnedQuery(nn.Module):
+    """A mean of the tokens, weighted by their dot products with one learned query (*Recap: attention*).
 
-    def __init__(self, vocabulary_size: int, d_model: int = 16, d_k: int = 16, bias: bool = True, **embedding):
+    x (batch, tokens, d_model) to the output (batch, d_model) and the weights (batch, tokens). `mask` is
+    (batch, tokens), True for a real token; None where all are.
+    """
+
+    def __init__(self, d_model: int):
         super().__init__()
-        self.embedding = TokenEmbedding(vocabulary_size, d_model, **embedding)
-        self.W_key = nn.Linear(d_model, d_k, bias=bias)
-        self.query = nn.Linear(d_k, 1, bias=bias)
-        self.output = nn.Linear(d_model, 1)
+        self.query = nn.Parameter(torch.randn(d_model) / math.sqrt(d_model))
 
-    def forward(self, ids: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-        x = self.embedding(ids)  # (batch, tokens, d_model)
-        keys = self.W_key(x)  # (batch, tokens, d_k)
-        scores = self.query(keys).squeeze(2)  # (batch, tokens)
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        scores = x @ self.query  # (batch, tokens)
         weights = masked_softmax(scores, mask)  # (batch, tokens)
-        pooled = weighted_sum(weights, x)  # (batch, d_model)
-        return self.output(pooled).squeeze(1), weights
+        return weighted_sum(weights, x), weights
+
+
+class LearnedQueries(nn.Module):
+    """Several learned queries, each compared with a key of every token (*Keys*).
+
+    x (batch, tokens, d_model) to the outputs (batch, num_queries, d_model) and the weights, a row for
+    each query, (batch, num_queries, tokens).
+    """
+
+    def __init__(self, num_queries: int, d_model: int, d_k: int):
+        super().__init__()
+        self.W_key = nn.Linear(d_model, d_k, bias=False)
+        self.query = nn.Parameter(torch.randn(num_queries, d_k) / math.sqrt(d_k))
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        keys = self.W_key(x)  # (batch, tokens, d_k)
+        scores = self.query @ keys.transpose(1, 2)  # (batch, num_queries, tokens)
+        weights = scores.softmax(dim=2)  # (batch, num_queries, tokens)
+        return weights @ x, weights
 
 
 class SelfAttention(nn.Module):

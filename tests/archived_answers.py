@@ -1,6 +1,6 @@
 """Puts the archived answers to an exercise's new check, and prints where its verdict differs from the stored one.
 
-python tests/archived_answers.py attention_pool masked_mean
+python tests/archived_answers.py masked_softmax masked_mean
 """
 
 import ast
@@ -51,8 +51,11 @@ def archive() -> dict:
 
 
 def variants(exercise: str) -> list[dict]:
-    """The answers to an exercise: each with `source`, `right`, `kind` and the old engine's `mistake`."""
-    return archive()[RENAMED.get(exercise, exercise)]["variants"]
+    """The answers to an exercise: each with `source`, `right`, `kind` and the old engine's `mistake`.
+
+    An exercise that is newer than the archive has none.
+    """
+    return archive().get(RENAMED.get(exercise, exercise), {"variants": []})["variants"]
 
 
 def answer(exercise: str, source: str):

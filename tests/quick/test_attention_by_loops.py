@@ -96,11 +96,6 @@ def attention_pooling(net, ids, x, real):
     return mixture(weights, x), weights
 
 
-def key_pooling(net, ids, x, real):
-    weights = softmax([linear(net.query, linear(net.W_key, feature))[0] for feature in x], real)
-    return mixture(weights, x), weights
-
-
 def averaged_self_attention(net, ids, x, real):
     outputs, rows = self_attention_by_loops(net.attention, x, real)
     return mean_row(outputs, real), mean_row(rows, real)
@@ -133,7 +128,6 @@ CLASSIFIERS = {
         lambda: model.AttentionPooling(VOCABULARY, 6, positions=False),
         attention_pooling,
     ),
-    "key pooling": (lambda: model.KeyPooling(VOCABULARY, 6, d_k=3), key_pooling),
     "self-attention": (lambda: model.SelfAttentionClassifier(VOCABULARY, 6, 3, 5), averaged_self_attention),
     "self-attention without values": (
         lambda: model.SelfAttentionClassifier(VOCABULARY, 6, 3, None),

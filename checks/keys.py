@@ -88,12 +88,12 @@ def scores_returned(x, W_key, query):
     return outputs(x, W_key, query)[0], query(W_key(x)).mT
 
 
-def results_exchanged(x, W_key, query):
+def weights_first(x, W_key, query):
     """The weights come first: the exercise asks for the output, then the weights."""
     return outputs(x, W_key, query)[::-1]
 
 
-def weights_alone_missing(x, W_key, query):
+def weights_missing(x, W_key, query):
     """The weights are not returned. Return two tensors, the output and the weights."""
     return outputs(x, W_key, query)[0]
 
@@ -120,8 +120,8 @@ learned_queries = Check(
     ],
     mistakes=[
         *(changed(outputs, weigh=step) for step in (softmax_over_queries, softmax_over_batch, softmax_left_out)),
-        scaled_by_root, tanh_of_keys, keys_averaged, weights_transposed, scores_returned, results_exchanged,
-        weights_alone_missing,
+        scaled_by_root, tanh_of_keys, keys_averaged, weights_transposed, scores_returned, weights_first,
+        weights_missing,
     ],
     section=KEYS,
     last_look=no_bias,

@@ -96,7 +96,7 @@ def results_exchanged(x, query, mask=None):
     return weighted_mean(x, query, mask)[::-1]
 
 
-def weights_alone_missing(x, query, mask=None):
+def weights_missing(x, query, mask=None):
     """The weights are not returned. Return two tensors, the output and the weights."""
     return weighted_mean(x, query, mask)[0]
 
@@ -129,7 +129,7 @@ learned_query = Check(
         *(changed(weighted_mean, weigh=step) for step in trials.MASK_MISTAKES),
         *(changed(weighted_mean, weigh=step) for step in (trials.nan_for_padding, trials.weight_for_padding)),
         weights_not_used, mean_of_weighted, weighted_but_not_summed, scores_returned, results_exchanged,
-        weights_alone_missing, scaled_by_width, query_in_the_output,
+        weights_missing, scaled_by_width, query_in_the_output,
     ],
     section=BY_HAND,
 )  # fmt: skip

@@ -13,7 +13,7 @@ from checks.trials import changed, draw, masked, real_tokens, scaled
 from shared.model import SelfAttention
 from shared.statistics import mean_and_interval
 
-VALUES = "Values, “Where to look, and what to bring back”"
+VALUES = "Values, “What a token passes on”"
 
 
 # --- whole_layer ---------------------------------------------------------------------------------------------------

@@ -308,5 +308,5 @@ effect_of = Check(
         unchanged_minus_changed, change_not_applied, changed_alone, sizes_of_effects, ratios, pairing_lost,
         *trials.interval_mistakes(differences),
     ],
-    section="Recap: attention, “Exercise 1.4 (experiment): take the places away from a trained model”",
+    section="Recap: attention, “Exercise 1.4 (experiment): a trained model without its positions”",
 )  # fmt: skip

@@ -25,6 +25,9 @@ from checks.compare import Wrong, agrees, compare, kind
 from checks.running import NotDone, OutOfTime, call, error_sentence, guarded, outcome
 
 SECONDS = 10.0  # for all of one check
+# Which step of the page "A way to debug attention" finds what the check cannot name.
+STEPS = {"WrongShape": 1, "DiffersBetweenCalls": 2, "NotANumber": 5, "OtherNumbers": 6, "GradientCutOff": 8}
+ATTENTION = {"queries", "keys", "scores", "weights", "mask"}  # inputs of exercises for which the page is made
 
 
 # --- what can be wrong in any exercise; the docstring is the sentence -----------------------------------------------
@@ -203,10 +206,16 @@ class Check:
         except NotDone:
             return Verdict("not done yet", "Not done yet: write your answer in the cell above, run it, then this one.")
         except Wrong as wrong:
-            return Verdict("wrong", f"{wrong.sentence} Read again: {self.section}.", wrong.mistake)
+            return Verdict("wrong", f"{wrong.sentence} Read again: {self.section}.{self._step(wrong)}", wrong.mistake)
         except (Exception, SystemExit) as error:
             return Verdict("wrong", error_sentence(error), "Raises")
         return Verdict("correct", f"Correct in all {len(self.cases)} cases.")
+
+    def _step(self, wrong: Wrong) -> str:
+        """The sentence about the step that finds such a bug, where there is one."""
+        if wrong.mistake in STEPS and (self.parts or ATTENTION & self.cases[0].inputs.keys()):
+            return f" Find it with step {STEPS[wrong.mistake]} of the page “A way to debug attention”."
+        return ""
 
     def _judge(self, answer: Any, dtype: torch.dtype) -> None:
         """Raise unless the answer is right."""

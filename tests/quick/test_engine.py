@@ -225,3 +225,13 @@ def test_where_many_answers_are_right_a_canonical_form_is_compared():
 
     ordered = Check(lambda x: [1, 2, 3], [Case({"x": [3, 1, 2]})], [], "Keys, “The task”", canonical=in_order)
     assert ordered(lambda x: x) and ordered(lambda x: np.array(x)) and ordered(lambda x: x[1:]).mistake == "too few"
+
+
+def test_what_no_known_mistake_explains_leads_to_a_step_of_the_page_on_debugging():
+    class Shifted(Layer):
+        def forward(self, x, mask):
+            return super().forward(x, mask) + 1
+
+    page = "of the page “A way to debug attention”."
+    assert linear(Shifted).sentence.endswith(f"Read again: Keys, “The task”. Find it with step 6 {page}")
+    assert page not in double(lambda x: 3 * x).sentence, "an exercise without attention"

@@ -4,6 +4,7 @@ Blocks of `shared.model` with rotary positions, four of them, on subword tokens 
 a start token, and the model ends a review with the same token. `load` gives the trained model and its tokenizer.
 """
 
+import math
 from pathlib import Path
 
 import torch
@@ -115,6 +116,17 @@ def most_probable(logits: Tensor, top_k: int | None = None, top_p: float | None 
     return logits.masked_fill(torch.zeros_like(drop).scatter(0, order, drop), -torch.inf)
 
 
+def window(ids: list[int]) -> list[int]:
+    """What the model sees of a text: the start token, then all of it, or no more than its last 127 tokens.
+
+    The window moves on by 64 tokens at a time, because whenever it moves all positions change, and with them the keys
+    and values of all tokens.
+    """
+    step = CONTEXT // 2
+    dropped = max(0, math.ceil((len(ids) - (CONTEXT - 1)) / step) * step)
+    return [START, *ids[dropped:]]
+
+
 @torch.no_grad()
 def continue_text(
     model: ReviewWriter, tokenizer, beginning: str = "", num_tokens: int = 60, temperature: float = 0.8,
@@ -134,9 +146,9 @@ def continue_text(
             "more, and top_p above 0 and at most 1."
         )
     generator = torch.Generator().manual_seed(seed)
-    ids = [START, *tokenizer.encode(beginning).ids]
+    ids = tokenizer.encode(beginning).ids
     for _ in range(num_tokens):
-        logits = model(torch.tensor([[START, *ids[1:][-(CONTEXT - 1) :]]]))[0, -1]  # (vocabulary,)
+        logits = model(torch.tensor([window(ids)]))[0, -1]  # (vocabulary,)
         if temperature == 0:
             token = int(logits.argmax())
         else:
@@ -145,4 +157,4 @@ def continue_text(
         if token == START:
             break
         ids.append(token)
-    return tokenizer.decode(ids[1:])
+    return tokenizer.decode(ids)

@@ -5,77 +5,15 @@
 
   const root = document.getElementById("heads"), about = globalThis.pretrainedModel;
   const at = (name) => document.getElementById(`heads-${name}`);
-  const model = headsModel();
+  const model = headsModel(attentionLayer());
   const { LAYERS, HEADS, DIM, MOST_PIECES } = model;
 
   const LONGEST = 2000;                                      // signs of a text: more than 128 pieces ever need
   const BLOCK = 64 * DIM;                                    // the embeddings of 64 pieces come together
   const STORE = "pretrained model";                           // the room of the browser's cache
 
-  const megabytes = (bytes) => (bytes / 1e6).toFixed(1);
-
-  // ---- the files: from the browser's cache, from the site, or, on a disk, from scripts beside the page -------------
-
-  const fromDisk = location.protocol === "file:";
-  const version = (name) => `?${about[name].digest.slice(0, 16)}`;
-  const address = (name) => new URL(`../_static/pretrained_model/${name}${version(name)}`, location.href).href;
-  // A page from a disk or from a host without https has no cache.
-  const store = async () => { try { return await caches.open(STORE); } catch { return null; } };
-
-  async function kept(key) {
-    const answer = await (await store())?.match(key);
-    return answer && answer.arrayBuffer();
-  }
-
-  async function keep(key, data) {                           // what does not fit is loaded again next time
-    try { await (await store())?.put(key, new Response(data)); } catch { /* as above */ }
-  }
-
-  // All of an answer, told piece by piece. It must have as many bytes as the site says.
-  async function bytesOf(answer, size, tell) {
-    if (!answer.ok) throw new Error(`The server answered ${answer.status}.`);
-    const data = new Uint8Array(size), reader = answer.body.getReader();
-    let have = 0;
-    for (let part; !(part = await reader.read()).done; have += part.value.length) {
-      if (have + part.value.length > size) throw new Error("It is longer than it should be.");
-      data.set(part.value, have);
-      tell?.(have + part.value.length);
-    }
-    if (have < size) throw new Error(`It is cut short: ${have} of ${size} bytes came.`);
-    return data.buffer;
-  }
-
-  // The digest tells a file with a wrong byte in it; browsers compute it on safe addresses.
-  async function checked(name, data) {
-    if (!crypto.subtle) return data;
-    const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", data));
-    const found = Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");
-    if (found !== about[name].digest) throw new Error("It is not the file that this page was made with.");
-    return data;
-  }
-
-  function fromScript(name) {
-    return new Promise((resolve, reject) => {
-      globalThis.arrived = (base64) => {
-        const text = atob(base64), data = new Uint8Array(text.length);
-        for (let n = 0; n < text.length; n++) data[n] = text.charCodeAt(n);
-        resolve(data.buffer);
-      };
-      const script = make("script", { src: `../_static/pretrained_model/${name}.js` });
-      script.addEventListener("load", () => reject(new Error("The file beside this page is damaged.")));
-      script.addEventListener("error", () => reject(new Error("The file beside this page is missing.")));
-      document.head.append(script);
-    });
-  }
-
-  async function whole(name) {
-    if (fromDisk) return checked(name, await fromScript(name));
-    const found = await kept(address(name));
-    if (found) return found;
-    const data = await checked(name, await bytesOf(await fetch(address(name)), about[name].bytes, arriving(name)));
-    await keep(address(name), data);
-    return data;
-  }
+  const { fromDisk, megabytes, address, kept, keep, bytesOf, checked, whole, bytesKept, deleteOld, deleteAll } =
+    modelFiles("pretrained_model", STORE, about);
 
   // ---- embeddings: of 64 pieces at a time where the server sends parts of a file, else all of them at once ---------
 
@@ -105,7 +43,7 @@
 
   async function embeddings(ids) {                           // (pieces, DIM)
     if (!everyWord) {
-      const found = fromDisk ? await whole("words.bin") : await kept(address("words.bin"));
+      const found = fromDisk ? await whole("words.bin", arriving("words.bin")) : await kept(address("words.bin"));
       if (found) everyWord = new Int8Array(found);
     }
     const blockOf = (id) => Math.floor(id * DIM / BLOCK);
@@ -446,8 +384,8 @@
     button.setAttribute("aria-disabled", "true");
     progress("Loading \u2026");
     try {
-      const data = await whole("model.safetensors"), { tensors, ids } = model.read(data);
-      const code = `const model = (${headsModel})(); (${headsWorker})(model);`;
+      const data = await whole("model.safetensors", arriving("model.safetensors")), { tensors, ids } = model.read(data);
+      const code = `(${headsWorker})((${headsModel})((${attentionLayer})()));`;
       worker = new Worker(URL.createObjectURL(new Blob([code], { type: "text/javascript" })));
       worker.onmessage = arrivedLayer;
       worker.onerror = () => fail("The browser stopped computing; perhaps its memory is full. Load the page again.");
@@ -473,15 +411,13 @@
   // -- what this browser keeps
 
   async function showKept() {
-    const room = await store(), keys = room ? await room.keys() : [];
-    let bytes = 0;
-    for (const key of keys) bytes += (await (await room.match(key)).blob()).size;
+    const bytes = await bytesKept();
     at("clear").hidden = !bytes;
     at("kept").textContent = bytes ? `This browser stores ${megabytes(bytes)} MB of the model, for the next time.`
       : "This browser stores nothing of the model.";
   }
   async function forget() {
-    try { await caches.delete(STORE); } catch { /* as above */ }
+    await deleteAll();
     await showKept();
   }
   at("clear").addEventListener("click", async () => { await forget(); at("kept").focus(); });
@@ -495,10 +431,7 @@
       return;
     }
     at("load").textContent = `Load the model (${megabytes(about["model.safetensors"].bytes)} MB)`;
-    const room = await store(), versions = Object.keys(about).map(version);
-    for (const { url } of room ? await room.keys() : []) {   // what an older site has left
-      if (!versions.some((each) => url.includes(each))) await room.delete(url);
-    }
+    await deleteOld();
     await showKept();
     if (await kept(address("model.safetensors"))) load();    // it is here already: nothing to ask for
   }

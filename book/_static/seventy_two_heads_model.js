@@ -1,11 +1,10 @@
 // The pretrained model of lab 16 in plain JavaScript: text to pieces, pieces to features, features to 72 maps.
 //
-// Matrices are flat arrays, row after row; a comment says their shape. All of it stands in one function, so that the
-// page can hand its text to a worker: a worker cannot be started from a file when the page was opened from a disk.
-globalThis.headsModel = () => {
+// Built from attention_layer.js, and like it one function, so that the page can hand its text to a worker.
+globalThis.headsModel = (layer) => {
   "use strict";
 
-  const DIM = 384, LAYERS = 6, HEADS = 12, HEAD_DIM = DIM / HEADS, EPS = 1e-12;
+  const DIM = 384, LAYERS = 6, HEADS = 12, EPS = 1e-12;
   const MOST_PIECES = 128, LONGEST_WORD = 100;               // as the package delivers its tokenizer
   const UNKNOWN = "[UNK]";
 
@@ -78,81 +77,15 @@ globalThis.headsModel = () => {
     return { words, starts, pieces, ids: pieces.map((piece) => ids.get(piece)), unknown };
   }
 
-  // ---- the file: safetensors, a header of names and shapes, then bare numbers -------------------------------------
-
-  const NUMBERS = { F32: Float32Array, I8: Int8Array };
-
+  // The numbers of the file, and of each subword token its id.
   function read(buffer) {
-    try {
-      const size = Number(new DataView(buffer).getBigUint64(0, true));
-      const { __metadata__, ...entries } = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 8, size)));
-      const tensors = {};
-      for (const [name, { dtype, shape, data_offsets: [begin, end] }] of Object.entries(entries)) {
-        tensors[name] = new NUMBERS[dtype](buffer.slice(8 + size + begin, 8 + size + end));
-        if (tensors[name].length !== shape.reduce((a, b) => a * b, 1)) throw new RangeError(`${name} is cut short`);
-      }
-      const pieces = __metadata__.pieces.split("\n");
-      return { tensors, ids: new Map(pieces.map((piece, id) => [piece, id])) };
-    } catch (error) {
-      throw new Error(`The file of the model is damaged (${error.message}).`);
-    }
+    const { tensors, metadata } = layer.read(buffer);
+    return { tensors, ids: new Map(metadata.pieces.split("\n").map((piece, id) => [piece, id])) };
   }
 
-  // Bytes times the step of their row: (rows, columns) as floats, once and for all.
-  function floats(bytes, steps) {
-    const result = new Float32Array(bytes.length), columns = bytes.length / steps.length;
-    for (let row = 0, n = 0; row < steps.length; row++) {
-      for (let end = n + columns; n < end; n++) result[n] = bytes[n] * steps[row];
-    }
-    return result;
-  }
-
-  function prepare({ tensors }) {
-    const all = { ...tensors };
-    for (const name of Object.keys(all)) {
-      if (all[`${name}.step`]) all[name] = floats(all[name], all[`${name}.step`]);
-    }
-    return all;
-  }
+  const prepare = ({ tensors }) => layer.restore(tensors, ".step");
 
   // ---- the encoder --------------------------------------------------------------------------------------------------
-
-  // x (rows, dim) times a weight (out, dim) as nn.Linear keeps it, plus the bias: (rows, out).
-  // Two rows and four outputs at a time: each number that is read serves several products.
-  function linear(x, weight, bias) {
-    const out = bias.length, dim = weight.length / out, rows = x.length / dim, result = new Float32Array(rows * out);
-    for (let o = 0; o < out; o += 4) {
-      const w0 = o * dim, w1 = w0 + dim, w2 = w1 + dim, w3 = w2 + dim;
-      for (let t = 0; t < rows; t += 2) {
-        const x0 = t * dim, x1 = t + 1 < rows ? x0 + dim : x0;
-        let a0 = bias[o], a1 = bias[o + 1], a2 = bias[o + 2], a3 = bias[o + 3], b0 = a0, b1 = a1, b2 = a2, b3 = a3;
-        for (let i = 0; i < dim; i++) {
-          const a = x[x0 + i], b = x[x1 + i];
-          const u = weight[w0 + i], v = weight[w1 + i], w = weight[w2 + i], z = weight[w3 + i];
-          a0 += a * u; a1 += a * v; a2 += a * w; a3 += a * z;
-          b0 += b * u; b1 += b * v; b2 += b * w; b3 += b * z;
-        }
-        let n = (x1 / dim) * out + o;
-        result[n] = b0; result[n + 1] = b1; result[n + 2] = b2; result[n + 3] = b3;
-        n = t * out + o;
-        result[n] = a0; result[n + 1] = a1; result[n + 2] = a2; result[n + 3] = a3;
-      }
-    }
-    return result;
-  }
-
-  // Each row of x + y (rows, DIM) to mean 0 and variance 1, then scaled and shifted.
-  function addAndNorm(x, y, weight, bias) {
-    const result = new Float32Array(x.length);
-    for (let row = 0; row < x.length; row += DIM) {
-      let mean = 0, variance = 0;
-      for (let i = 0; i < DIM; i++) mean += (result[row + i] = x[row + i] + y[row + i]) / DIM;
-      for (let i = 0; i < DIM; i++) variance += (result[row + i] - mean) ** 2 / DIM;
-      const scale = 1 / Math.sqrt(variance + EPS);
-      for (let i = 0; i < DIM; i++) result[row + i] = (result[row + i] - mean) * scale * weight[i] + bias[i];
-    }
-    return result;
-  }
 
   // GELU, in place: x times the share of a normal distribution below x. Its integral by Abramowitz and Stegun, 7.1.26.
   function gelu(x) {
@@ -165,41 +98,19 @@ globalThis.headsModel = () => {
     return x;
   }
 
-  // All heads of a layer: queries, keys, values (pieces, DIM) to maps (HEADS, pieces, pieces) and joined (pieces, DIM).
-  function attend(queries, keys, values) {
-    const n = queries.length / DIM, maps = new Float32Array(HEADS * n * n), joined = new Float32Array(n * DIM);
-    for (let head = 0; head < HEADS; head++) {
-      const first = head * HEAD_DIM, map = maps.subarray(head * n * n, (head + 1) * n * n); // (pieces, pieces)
-      for (let i = 0; i < n; i++) {
-        const row = map.subarray(i * n, (i + 1) * n);
-        let largest = -Infinity, total = 0;
-        for (let j = 0; j < n; j++) {
-          let score = 0;
-          for (let k = first; k < first + HEAD_DIM; k++) score += queries[i * DIM + k] * keys[j * DIM + k];
-          row[j] = score / Math.sqrt(HEAD_DIM);
-          if (row[j] > largest) largest = row[j];
-        }
-        for (let j = 0; j < n; j++) total += row[j] = Math.exp(row[j] - largest);
-        for (let j = 0; j < n; j++) {
-          row[j] /= total;
-          for (let k = first; k < first + HEAD_DIM; k++) joined[i * DIM + k] += row[j] * values[j * DIM + k];
-        }
-      }
-    }
-    return { maps, joined };
-  }
-
   // words (pieces, DIM): the embeddings of a sentence's pieces. Yields the maps (HEADS, pieces, pieces) of each layer
   // as soon as they are known, so that nobody waits for what follows the last; returns the features (pieces, DIM).
   function* encode(all, words) {
-    let features = addAndNorm(words, all.places, all["norm.weight"], all["norm.bias"]); // (pieces, DIM)
-    for (let layer = 0; layer < LAYERS; layer++) {
-      const parts = (name) => [all[`${layer}.${name}.weight`], all[`${layer}.${name}.bias`]];
-      const by = (name, x) => linear(x, ...parts(name)), norm = (name, x, y) => addAndNorm(x, y, ...parts(name));
-      const { maps, joined } = attend(by("query", features), by("key", features), by("value", features));
-      yield maps;
-      features = norm("attention_norm", features, by("output", joined));
-      features = norm("feed_forward_norm", features, by("narrow", gelu(by("widen", features))));
+    const { linear, add, norm, attend } = layer;
+    let features = norm(add(words, all.places), all["norm.weight"], all["norm.bias"], EPS); // (pieces, DIM)
+    for (let number = 0; number < LAYERS; number++) {
+      const parts = (name) => [all[`${number}.${name}.weight`], all[`${number}.${name}.bias`]];
+      const by = (name, x) => linear(x, ...parts(name));
+      const addAndNorm = (name, x, y) => norm(add(x, y), ...parts(name), EPS);
+      const { weights, output } = attend(by("query", features), by("key", features), by("value", features), DIM, HEADS);
+      yield weights;
+      features = addAndNorm("attention_norm", features, by("output", output));
+      features = addAndNorm("feed_forward_norm", features, by("narrow", gelu(by("widen", features))));
     }
     return features;
   }

@@ -141,7 +141,7 @@ def reader(browser, address):
 
 FUNCTIONS = """async () => {
   const fetched = async (name) => (await fetch(`../_static/pretrained_model/${name}`)).arrayBuffer();
-  const model = headsModel(), file = model.read(await fetched("model.safetensors"));
+  const model = headsModel(attentionLayer()), file = model.read(await fetched("model.safetensors"));
   const all = model.prepare(file), table = new Int8Array(await fetched("words.bin"));
   globalThis.cut = (text) => model.tokenize(text, file.ids);
   globalThis.encoded = (text) => {

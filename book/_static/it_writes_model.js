@@ -1,0 +1,183 @@
+// The course's language model in plain JavaScript: text to subword tokens, tokens to the next one's logits. The same
+// model in Python is shared/review_writer.py.
+//
+// Built from attention_layer.js, and like it one function, so that the page can hand its text to a worker.
+globalThis.reviewWriter = (layer) => {
+  "use strict";
+
+  const DIM = 192, BLOCKS = 4, HEADS = 6, CONTEXT = 128, START = 0, VOCABULARY = 4096;
+  const START_WORD = "<START>";                              // typed by a reader it is the start token
+  const EPSILON = 1e-5, BASE = 10000;
+
+  // ---- text to subword tokens: byte-level BPE, as GPT-2 has it -----------------------------------------------------
+
+  const WORDS = new RegExp("'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\p{White_Space}\\p{L}\\p{N}]+" +
+    "|\\p{White_Space}+(?!\\P{White_Space})|\\p{White_Space}+", "gu");
+
+  // Each byte has a printable sign of its own: its Latin-1 letter, or for a byte without one a letter from 256 on.
+  const SIGNS = [];
+  for (let byte = 0, next = 256; byte < 256; byte++) {
+    const printable = (byte >= 33 && byte <= 126) || (byte >= 161 && byte !== 173);
+    SIGNS.push(String.fromCharCode(printable ? byte : next++));
+  }
+  const BYTES = new Map(SIGNS.map((sign, byte) => [sign, byte]));
+
+  // signs: every token by its id, in those signs. merges: pairs of tokens, the most frequent first.
+  function tokenizer(signs, merges) {
+    const ids = new Map(signs.map((token, id) => [token, id]));
+    const ofByte = SIGNS.map((sign) => ids.get(sign));
+    const bytesOf = signs.map((token) => Uint8Array.from(token === START_WORD ? [] : [...token], (sign) => BYTES.get(sign)));
+    const ranks = new Map(merges.map((pair, rank) => {
+      const [left, right] = pair.split(" ");
+      return [ids.get(left) * VOCABULARY + ids.get(right), { rank, id: ids.get(left + right) }];
+    }));
+
+    // Again and again the most frequent pair that occurs becomes one token.
+    function merge(tokens) {
+      for (;;) {
+        let best = null, place = 0;
+        for (let n = 0; n + 1 < tokens.length; n++) {
+          const found = ranks.get(tokens[n] * VOCABULARY + tokens[n + 1]);
+          if (found && (!best || found.rank < best.rank)) [best, place] = [found, n];
+        }
+        if (!best) return tokens;
+        tokens.splice(place, 2, best.id);
+      }
+    }
+
+    const encoder = new TextEncoder();
+    function encode(text) {
+      const result = [];
+      text.split(START_WORD).forEach((part, n) => {
+        if (n) result.push(START);
+        for (const [word] of part.matchAll(WORDS)) {
+          for (const id of merge(Array.from(encoder.encode(word), (byte) => ofByte[byte]))) result.push(id);
+        }
+      });
+      return result;
+    }
+
+    // What each token adds to the text. A character may need several tokens; it is in the last of them.
+    function pieces(tokens) {
+      const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+      return tokens.map((id, n) => decoder.decode(bytesOf[id], { stream: n < tokens.length - 1 }));
+    }
+    return { encode, pieces, decode: (tokens) => pieces(tokens).join("") };
+  }
+
+  function read(buffer) {
+    const { tensors, metadata } = layer.read(buffer);
+    return { tensors, tokens: tokenizer(metadata.tokens.split("\n"), metadata.merges.split("\n")) };
+  }
+
+  const prepare = ({ tensors }) => layer.restore(tensors, ".scale");
+
+  // ---- the model ----------------------------------------------------------------------------------------------------
+
+  // The tokens that the model sees of a text: the start token and at most the last 127. Beyond that the window moves on
+  // by 64 tokens at a time, for whenever it moves, all positions change and the KV cache is worth nothing.
+  const STEP = CONTEXT / 2;
+  function windowOf(ids) {
+    const dropped = Math.max(0, Math.ceil((ids.length - (CONTEXT - 1)) / STEP) * STEP);
+    return { dropped, seen: [START, ...ids.slice(dropped)] };
+  }
+
+  // Rotary positions, in place: in each head the pair (j, j + width / 2) turns by an angle that grows with the position.
+  function rotate(x, first) {
+    const width = DIM / HEADS, half = width / 2;
+    for (let row = 0; row < x.length / DIM; row++) {
+      for (let j = 0; j < half; j++) {
+        const angle = (first + row) / BASE ** (j / half), cos = Math.cos(angle), sin = Math.sin(angle);
+        for (let a = row * DIM + j; a < (row + 1) * DIM; a += width) {
+          const one = x[a], two = x[a + half];
+          x[a] = one * cos - two * sin;
+          x[a + half] = one * sin + two * cos;
+        }
+      }
+    }
+    return x;
+  }
+
+  const emptyCache = () => ({
+    ids: [],
+    keys: Array.from({ length: BLOCKS }, () => new Float32Array(CONTEXT * DIM)),
+    values: Array.from({ length: BLOCKS }, () => new Float32Array(CONTEXT * DIM)),
+  });
+
+  // The logits (VOCABULARY,) of the token after `seen`, and what the last token attends to, (BLOCKS, HEADS, tokens).
+  // Of the tokens that the cache holds already, keys and values are taken from there.
+  function predict(all, seen, cache = emptyCache()) {
+    const { linear, add, norm, attend } = layer, n = seen.length;
+    let known = 0;
+    while (known < n - 1 && cache.ids[known] === seen[known]) known++;
+    const rows = n - known;
+    if (known < n - 1 || cache.ids[known] !== seen[known]) cache.ids = [...seen]; // else it holds this text and more
+    let x = new Float32Array(rows * DIM);
+    for (let row = 0; row < rows; row++) {
+      const id = seen[known + row];
+      x.set(all["embedding.weight"].subarray(id * DIM, (id + 1) * DIM), row * DIM);
+    }
+    const weights = new Float32Array(BLOCKS * HEADS * n);
+    for (let block = 0; block < BLOCKS; block++) {
+      const parts = (name) => [all[`blocks.${block}.${name}.weight`], all[`blocks.${block}.${name}.bias`]];
+      const by = (name, input) => linear(input, ...parts(name));
+      const normed = norm(x, ...parts("attention_norm"), EPSILON); // (rows, DIM)
+      const queries = rotate(by("attention.W_query", normed), known);
+      cache.keys[block].set(rotate(by("attention.W_key", normed), known), known * DIM);
+      cache.values[block].set(by("attention.W_value", normed), known * DIM);
+      const [keys, values] = [cache.keys, cache.values].map((each) => each[block].subarray(0, n * DIM)); // (n, DIM)
+      const attention = attend(queries, keys, values, DIM, HEADS, true);
+      for (let head = 0; head < HEADS; head++) {             // the last row of each head
+        const end = (head + 1) * rows * n;
+        weights.set(attention.weights.subarray(end - n, end), (block * HEADS + head) * n);
+      }
+      x = add(x, by("attention.W_output", attention.output));
+      const hidden = by("feed_forward.0", norm(x, ...parts("feed_forward_norm"), EPSILON)); // (rows, 4 DIM)
+      x = add(x, by("feed_forward.3", hidden.map((value) => Math.max(0, value))));
+    }
+    const last = norm(x.subarray((rows - 1) * DIM), all["norm.weight"], all["norm.bias"], EPSILON);
+    const logits = linear(last, all["embedding.weight"], new Float32Array(VOCABULARY));
+    return { logits, weights, rows };
+  }
+
+  // Multiplications in the products of matrices, for `rows` new tokens of n: projections and feed-forward layer, scores
+  // and weighted sums, read-out of the last token.
+  function multiplications(rows, n) {
+    const pairs = rows * n - rows * (rows - 1) / 2;          // a token attends to itself and to what is before it
+    return BLOCKS * (rows * 12 * DIM * DIM + 2 * pairs * DIM) + DIM * VOCABULARY;
+  }
+
+  // ---- the choice of a token ----------------------------------------------------------------------------------------
+
+  // Probabilities, the largest first: [[id, probability], ...]. At temperature 0 the most probable token has all of it.
+  function probabilities(logits, temperature, topK) {
+    const order = Array.from(logits.keys()).sort((a, b) => logits[b] - logits[a] || a - b);
+    const chosen = order.slice(0, temperature === 0 ? 1 : topK ?? order.length);
+    const powers = chosen.map((id) => (temperature === 0 ? 1 : Math.exp((logits[id] - logits[order[0]]) / temperature)));
+    const total = powers.reduce((a, b) => a + b, 0);
+    return chosen.map((id, n) => [id, powers[n] / total]);
+  }
+
+  function draw(probs, random = Math.random) {
+    let left = random();
+    for (const [id, prob] of probs) if ((left -= prob) < 0) return id;
+    return probs[0][0];
+  }
+
+  return { BLOCKS, HEADS, CONTEXT, START, VOCABULARY, read, prepare, tokenizer, windowOf, emptyCache, predict,
+    multiplications, probabilities, draw };
+};
+
+// What runs beside the page: first comes the file, then text after text. Without the cache all of a text is computed,
+// and with it what is new. What the reader only looks up is not timed.
+globalThis.writerWorker = (model) => {
+  let all = null, cache = model.emptyCache();
+  onmessage = ({ data: { file, ticket, ids, cached } }) => {
+    if (file) { all = model.prepare(model.read(file)); return; }
+    const { dropped, seen } = model.windowOf(ids), begin = performance.now();
+    if (!cached) cache = model.emptyCache();
+    const { logits, weights, rows } = model.predict(all, seen, cache);
+    const cost = model.multiplications(rows, seen.length), milliseconds = performance.now() - begin;
+    postMessage({ ticket, logits, weights, dropped, rows, cost, milliseconds }, [logits.buffer, weights.buffer]);
+  };
+};

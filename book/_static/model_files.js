@@ -1,0 +1,89 @@
+// The files of a model: from the browser's cache, from the site, or, on a disk, from scripts beside the page.
+//
+// folder: where they are, in _static. room: the browser's cache that holds them. about: of each file its bytes and digest.
+globalThis.modelFiles = (folder, room, about) => {
+  "use strict";
+
+  const megabytes = (bytes) => (bytes / 1e6).toFixed(1);
+
+  const fromDisk = location.protocol === "file:";
+  const version = (name) => `?${about[name].digest.slice(0, 16)}`;
+  const address = (name) => new URL(`../_static/${folder}/${name}${version(name)}`, location.href).href;
+  // A page from a disk or from a host without https has no cache.
+  const store = async () => { try { return await caches.open(room); } catch { return null; } };
+
+  async function kept(key) {
+    const answer = await (await store())?.match(key);
+    return answer && answer.arrayBuffer();
+  }
+
+  async function keep(key, data) {                           // what does not fit is loaded again next time
+    try { await (await store())?.put(key, new Response(data)); } catch { /* as above */ }
+  }
+
+  // All of an answer, told piece by piece. It must have as many bytes as the site says.
+  async function bytesOf(answer, size, tell) {
+    if (!answer.ok) throw new Error(`The server answered ${answer.status}.`);
+    const data = new Uint8Array(size), reader = answer.body.getReader();
+    let have = 0;
+    for (let part; !(part = await reader.read()).done; have += part.value.length) {
+      if (have + part.value.length > size) throw new Error("It is longer than it should be.");
+      data.set(part.value, have);
+      tell?.(have + part.value.length);
+    }
+    if (have < size) throw new Error(`It is cut short: ${have} of ${size} bytes came.`);
+    return data.buffer;
+  }
+
+  // The digest tells a file with a wrong byte in it; browsers compute it on safe addresses.
+  async function checked(name, data) {
+    if (!crypto.subtle) return data;
+    const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", data));
+    const found = Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");
+    if (found !== about[name].digest) throw new Error("It is not the file that this page was made with.");
+    return data;
+  }
+
+  function fromScript(name) {
+    return new Promise((resolve, reject) => {
+      globalThis.arrived = (base64) => {
+        const text = atob(base64), data = new Uint8Array(text.length);
+        for (let n = 0; n < text.length; n++) data[n] = text.charCodeAt(n);
+        resolve(data.buffer);
+      };
+      const script = make("script", { src: `../_static/${folder}/${name}.js` });
+      script.addEventListener("load", () => reject(new Error("The file beside this page is damaged.")));
+      script.addEventListener("error", () => reject(new Error("The file beside this page is missing.")));
+      document.head.append(script);
+    });
+  }
+
+  async function whole(name, tell) {
+    if (fromDisk) return checked(name, await fromScript(name));
+    const found = await kept(address(name));
+    if (found) return found;
+    const data = await checked(name, await bytesOf(await fetch(address(name)), about[name].bytes, tell));
+    await keep(address(name), data);
+    return data;
+  }
+
+  // ---- what this browser stores
+
+  async function bytesKept() {
+    const place = await store(), keys = place ? await place.keys() : [];
+    let bytes = 0;
+    for (const key of keys) bytes += (await (await place.match(key)).blob()).size;
+    return bytes;
+  }
+
+  async function deleteOld() {                               // what an older site has left
+    const place = await store(), versions = Object.keys(about).map(version);
+    for (const { url } of place ? await place.keys() : []) {
+      if (!versions.some((each) => url.includes(each))) await place.delete(url);
+    }
+  }
+
+  async function deleteAll() { try { await caches.delete(room); } catch { /* there is none */ } }
+
+  return { fromDisk, megabytes, address, kept, keep, bytesOf, checked, whole, bytesKept, deleteOld, deleteAll };
+};

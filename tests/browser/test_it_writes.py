@@ -1,0 +1,436 @@
+"""The page "It writes": its tokens, logits and texts against PyTorch on the same weights, and what a reader does with it."""
+
+import json
+import re
+
+import pytest
+import torch
+from site_in_browser import COLOURS, ROOT, SITE, axe, settle, visits
+from torch.utils.flop_counter import FlopCounterMode
+
+from shared import review_writer
+from shared.review_writer import START, continue_text, window
+
+PAGE = "book/it_writes"
+FILE = SITE / "_static/review_writer/model.safetensors"
+BEGINNINGS = [
+    "", "This movie", "The acting was", "I loved", "The worst", "It felt like my wife", "When I was a child,",
+    "10 out of 10!", "Don't watch", "As a fan of the book",
+]  # fmt: skip
+HOSTILE = [
+    " ", "\n\n \t x", "  two  spaces ", "I'll don't we've 'S", "naïve café Kraków", "🥨👩‍👩‍👧 🙂", "日本語の映画", "שלום مرحبا",
+    "<START>", "a<START><START> b", "<img src=x onerror=alert(1)>", "\u202e\u200b\ufeff\u00a0\u2028\u3000\x85\0", "x" * 500,
+    "1234567890²½", "!?...--__", "e\u0301", "\ufffd", "__proto__ constructor", "word " * 400,
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def writer():
+    """The model and its tokenizer, as labs load them."""
+    return review_writer.load()
+
+
+FUNCTIONS = """async (base64) => {
+  const text = atob(base64), data = Uint8Array.from(text, (letter) => letter.charCodeAt(0));
+  const model = reviewWriter(attentionLayer()), file = model.read(data.buffer), all = model.prepare(file);
+  globalThis.encoded = (texts) => texts.map((text) => { const ids = file.tokens.encode(text); return [ids, file.tokens.decode(ids)]; });
+  globalThis.predicted = (ids, cached = []) => {           // the first tokens may be in the cache already
+    const cache = model.emptyCache();
+    for (const earlier of cached) model.predict(all, earlier, cache);
+    const { logits, weights } = model.predict(all, ids, cache);
+    return JSON.stringify([Array.from(logits), Array.from(weights)]);
+  };
+  globalThis.greedy = (text, count) => {
+    const ids = file.tokens.encode(text), cache = model.emptyCache();
+    for (let n = 0; n < count; n++) {
+      const { logits } = model.predict(all, model.windowOf(ids).seen, cache), [[id]] = model.probabilities(logits, 0);
+      if (id === model.START) break;
+      ids.push(id);
+    }
+    return file.tokens.decode(ids);
+  };
+  globalThis.multiplications = model.multiplications;
+  globalThis.probabilities = model.probabilities;
+  globalThis.milliseconds = (first, count, withCache) => { // for each token after the first ones
+    const ids = Array.from({ length: first + 1 }, (_, n) => n), cache = model.emptyCache();
+    model.predict(all, ids, cache);
+    const begin = performance.now();
+    for (let n = 0; n < count; n++) { ids.push(n + 1); model.predict(all, ids, withCache ? cache : undefined); }
+    return (performance.now() - begin) / count;
+  };
+}"""
+
+
+@pytest.fixture(scope="module")
+def functions(browser):
+    """A page without anything but the model's functions and its file."""
+    import base64
+
+    with visits(browser) as visit:
+        page = visit("about:blank")
+        for name in ("attention_layer", "it_writes_model"):
+            page.add_script_tag(content=(ROOT / f"book/_static/{name}.js").read_text("utf-8"))
+        page.evaluate(FUNCTIONS, base64.b64encode(FILE.read_bytes()).decode())
+        yield page
+        assert page.faults == []
+
+
+# ---------------------------------------------------------------------------------------------- the model and its tokens
+
+
+def wrong_tokens(functions, tokenizer, texts: list[str]) -> list[str]:
+    """The texts that the page splits differently from `tokenizers`, or joins differently."""
+    found = json.loads(functions.evaluate("texts => JSON.stringify(encoded(texts))", texts))
+    wanted = [(ids := tokenizer.encode(text).ids, tokenizer.decode(ids)) for text in texts]
+    return [ascii(text) for text, mine, theirs in zip(texts, found, wanted, strict=True) if mine != list(theirs)]
+
+
+def test_tokens_of_hostile_texts_are_those_of_the_tokenizer(functions, writer):
+    assert wrong_tokens(functions, writer[1], HOSTILE) == []
+
+
+@torch.no_grad()
+@pytest.mark.parametrize(
+    "text", ["", "This movie", HOSTILE[-1]], ids=["start token alone", "two tokens", "full window"]
+)
+def test_logits_and_attention_weights_are_those_of_pytorch_with_and_without_cache(functions, writer, text):
+    model, tokenizer = writer
+    ids = window(tokenizer.encode(text).ids)
+    logits, weights = model.read(torch.tensor([ids]))
+    wanted = torch.stack(weights)[:, 0, :, -1].flatten()
+    for cached in ([], [ids[: len(ids) // 2 + 1]], [[*ids[:-1], 5, 6][:128], ids]):
+        found = [
+            torch.tensor(each) for each in json.loads(functions.evaluate("all => predicted(...all)", [ids, cached]))
+        ]
+        torch.testing.assert_close(found[0], logits[0, -1], atol=1e-3, rtol=0)
+        torch.testing.assert_close(found[1], wanted, atol=1e-4, rtol=0)
+
+
+def test_ten_beginnings_and_one_that_fills_the_window_are_continued_as_pytorch_does(functions, writer):
+    for text, count in [*((text, 25) for text in BEGINNINGS), ("The film was long and " * 24, 20)]:
+        found = functions.evaluate("all => greedy(...all)", [text, count])
+        assert found == continue_text(*writer, text, count, temperature=0), text
+
+
+@torch.no_grad()
+def test_the_multiplications_are_those_that_pytorch_counts(functions, writer):
+    n, width, vocabulary, blocks = 50, 192, 4096, 4
+    with FlopCounterMode(display=False) as counter:
+        writer[0](torch.zeros(1, n, dtype=torch.long))
+    # PyTorch also reads out the other tokens, and multiplies what the causal mask then hides.
+    skipped = (n - 1) * width * vocabulary + blocks * 2 * width * n * (n - 1) // 2
+    assert functions.evaluate("n => multiplications(n, n)", n) == counter.get_total_flops() // 2 - skipped
+
+
+def test_the_cache_saves_most_of_the_time_in_a_browser_slowed_four_times(functions):
+    slow = functions.context.new_cdp_session(functions)
+    slow.send("Emulation.setCPUThrottlingRate", {"rate": 4})
+    on, off = (
+        functions.evaluate("all => milliseconds(...all)", [64, count, cache])
+        for count, cache in ((30, True), (6, False))
+    )
+    slow.send("Emulation.setCPUThrottlingRate", {"rate": 1})
+    print(
+        f"slowed four times: {1000 / on:.1f} tokens a second with the cache, {1000 / off:.1f} without, ratio {off / on:.0f}"
+    )
+    assert off > 5 * on
+
+
+# ------------------------------------------------------------------------------------------------------- what is on the page
+
+
+class Reader:
+    """What a reader does with the page, and what the page then shows."""
+
+    def __init__(self, page):
+        self.page = page
+
+    def load(self):
+        self.page.locator("#writes-load").click()
+        return self.viewed()
+
+    def viewed(self):
+        self.page.wait_for_selector("#writes[data-viewed]")
+        return self
+
+    def wait_for(self, event, action):
+        self.page.evaluate("event => { delete document.getElementById('writes').dataset[event]; }", event)
+        action()
+        self.page.wait_for_selector(f"#writes[data-{event}]")
+        return self
+
+    def type(self, text):
+        return self.wait_for("viewed", lambda: self.page.locator("#writes-text").fill(text))
+
+    def press(self, name):
+        return self.wait_for("done", lambda: self.page.get_by_role("button", name=name, exact=True).click())
+
+    def set(self, temperature=None, **chosen):
+        if temperature is not None:
+            self.page.locator("#writes-temperature").fill(str(temperature))
+        for name, value in chosen.items():
+            self.page.locator(f"#writes-{name} label:has([value='{value}'])").click()
+        return self
+
+    def at_token(self, number):
+        return self.wait_for("viewed", lambda: self.page.locator("#writes-out .t").nth(number).click())
+
+    def text(self, name):
+        return self.page.locator(f"#writes-{name}").inner_text()
+
+    def written(self):
+        return self.page.locator("#writes-out").text_content()
+
+    def bars(self):
+        """Each bar: its token, and its probability in per cent."""
+        shown = self.page.locator("#writes-bars button:not([hidden])")
+        return shown.evaluate_all(
+            "all => all.map((bar) => [bar.firstChild.textContent, parseFloat(bar.lastChild.textContent)])"
+        )
+
+
+def opened(visit, place, fragment="", **how):
+    return Reader(visit(f"{place}/{PAGE}.html{fragment}", covered=True, **how))
+
+
+@pytest.fixture
+def start(visit, address):
+    return lambda fragment="", **how: opened(visit, address, fragment, **how)
+
+
+@pytest.fixture(scope="module")
+def shared_reader(browser, address):
+    with visits(browser) as visit:
+        reader = opened(visit, address).load()
+        reader.page.evaluate("caches.delete('review writer')")
+        yield reader
+
+
+@pytest.fixture
+def reader(shared_reader):
+    """The page with its model and its settings as at first; in the end it has complained of nothing."""
+    shared_reader.page.set_viewport_size({"width": 1280, "height": 900})
+    yield shared_reader.set(temperature=0.8, topk=20, cache=1).type("This movie")
+    assert shared_reader.page.faults == []
+
+
+def test_limits_are_above_the_text_and_the_numbers_of_the_card_are_measured():
+    page = (SITE / f"{PAGE}.html").read_text("utf-8")
+    assert page.index("It invents everything it writes") < page.index('id="writes-text"')
+    test = json.loads((ROOT / "shared/review_writer.json").read_text())["test"]
+    assert f"{test['loss'][0]:.2f} ±" in page and f"{test['trigram'][0]:.2f} ±" in page and "WRITER_" not in page
+    assert not re.search(r"\d\.\d\d", (ROOT / "book/it_writes.md").read_text("utf-8")), "a number is typed by hand"
+
+
+def test_the_model_loads_when_asked_for_is_stored_and_can_be_deleted(start, address):
+    reader = start()
+    files = lambda: [
+        url.partition("review_writer/")[2].partition("?")[0] for url in reader.page.asked if "review_writer/" in url
+    ]  # noqa: E731
+    assert files() == ["about.js"] and re.search(r"Load the model \(\d\.\d MB\)", reader.text("load"))
+    reader.page.context.route("**/model.safetensors*", lambda route: route.abort())
+    reader.page.locator("#writes-load").click()
+    reader.page.get_by_text("Press the button to try again.").wait_for()
+    reader.page.context.unroute("**/model.safetensors*")
+    reader.page.faults.clear()
+    watch = "new MutationObserver(() => { globalThis.seen = true; }).observe(document.getElementById('writes-bar'), { attributes: true })"
+    reader.page.evaluate(watch)
+    reader.load()
+    assert reader.page.evaluate("seen && document.getElementById('writes-bar').value") == 1
+    assert files() == ["about.js", "model.safetensors", "model.safetensors"]
+    assert [url for url in reader.page.asked if not url.startswith((address, "data:", "blob:"))] == []
+    reader.page.get_by_text(re.compile(r"This browser stores \d\.\d MB")).wait_for()
+    again = start().viewed()
+    assert not [url for url in again.page.asked if "safetensors" in url], "what is stored is not loaded again"
+    again.page.get_by_role("button", name="Delete the model from this browser").click()
+    again.page.get_by_text("This browser stores nothing").wait_for()
+
+
+def test_the_page_works_from_a_disk(visit):
+    reader = opened(visit, SITE.as_uri()).load().press("One token")
+    assert reader.page.faults == [] and reader.text("state").startswith("1 token ")
+
+
+@pytest.mark.parametrize("missing", ["script", "worker"])
+def test_without_scripts_or_workers_there_is_a_sentence(visit, address, missing):
+    url = f"{address}/{PAGE}.html"
+    page = visit(url, scripts=missing != "script")
+    if missing == "worker":
+        page.add_init_script("delete globalThis.Worker")
+        page.goto(url)
+    sentence = {"script": "which is off in this browser", "worker": "has no worker for the page"}[missing]
+    page.get_by_text(sentence).wait_for()
+    assert not page.locator("#writes-load").is_visible()
+
+
+def test_the_page_writes_what_pytorch_writes_and_says_what_is_invented(reader, writer):
+    reader.set(temperature=0)
+    for text in ("I loved", "The worst"):
+        reader.type(text).press("Write")
+        wanted = continue_text(*writer, text, 100, temperature=0)
+        assert reader.written() == wanted
+        assert reader.page.locator("#writes-out ins").text_content() == wanted.removeprefix(text)
+
+
+@torch.no_grad()
+def test_bars_are_the_probabilities_at_the_chosen_temperature_and_top_k(reader, writer):
+    model, tokenizer = writer
+    logits = model(torch.tensor([[START, *tokenizer.encode("This movie").ids]]))[0, -1]
+    for temperature, top_k in ((0.8, 20), (1.5, 0), (0.2, 3)):
+        reader.set(temperature=temperature, topk=top_k)
+        probs = (review_writer.most_probable(logits, top_k or None) / temperature).softmax(dim=0)
+        best, ids = probs.topk(min(10, top_k or 10))
+        names, shown = zip(*reader.bars(), strict=True)
+        assert list(names) == [tokenizer.decode([number]) for number in ids.tolist()]
+        assert shown == pytest.approx((100 * best).tolist(), abs=0.6)
+
+
+def test_a_different_token_continues_the_text_from_there(reader, writer):
+    reader.set(temperature=0).press("Write").at_token(3)
+    before, other = reader.written(), reader.bars()[1][0]
+    start = writer[1].decode(writer[1].encode(before).ids[:4])
+    reader.wait_for("done", lambda: reader.page.locator("#writes-bars button").nth(1).click())
+    assert reader.written() == continue_text(*writer, start + other, 100, temperature=0) != before
+    assert reader.page.locator("#writes-out ins").text_content().startswith(reader.written()[len("This movie") :][:5])
+
+
+@torch.no_grad()
+def test_each_head_shows_what_the_token_under_the_pointer_attends_to(reader, writer):
+    model, tokenizer = writer
+    ids = tokenizer.encode("This movie was not good, it was awful").ids
+    reader.type("This movie was not good, it was awful")
+    reader.wait_for("viewed", lambda: reader.page.locator("#writes-out .t").nth(5).hover())
+    weights = torch.stack(model.read(torch.tensor([[START, *ids[:6]]]))[1])[:, 0, :, -1].flatten(0, 1)  # (24, 7)
+    names = ["start token", *(tokenizer.decode([number]) for number in ids)]
+    heads = reader.page.locator("#writes-heads button").evaluate_all(
+        "all => all.map((each) => [each.children[1].textContent, +each.children[2].textContent])"
+    )
+    for row, (name, weight) in zip(weights, heads, strict=True):
+        assert weight == pytest.approx(row.max().item(), abs=0.006)
+        assert row[names.index(name)] == pytest.approx(row.max().item(), abs=1e-4) or names.count(name) > 1
+    reader.page.locator("#writes-heads button").nth(8).click()
+    shares = reader.page.locator("#writes-out .t").evaluate_all(
+        "all => all.map((each) => +each.style.getPropertyValue('--share'))"
+    )
+    reader.page.locator("#writes-heads button").nth(8).click()
+    reader.page.mouse.move(0, 0)
+    mean = weights.mean(dim=0)
+    assert len(shares) == len(ids) and shares[6:] == [0.0] * (len(ids) - 6), "nothing attends to what comes later"
+    assert shares[:6] in (pytest.approx(weights[8, 1:].tolist(), abs=1e-3), pytest.approx(mean[1:].tolist(), abs=1e-3))
+
+
+def test_the_cache_changes_the_cost_and_not_the_text(reader):
+    reader.set(temperature=0)
+    texts, costs = [], []
+    for cache in (1, 0):
+        reader.set(cache=cache).type("The acting").press("Write")
+        texts.append(reader.written())
+        costs.append(float(reader.page.locator(f"[data-cost='{cache}']").inner_text().split()[0]))
+        assert float(reader.page.locator(f"[data-time='{cache}']").inner_text()) > 0
+    assert texts[0] == texts[1] and costs[1] > 5 * costs[0]
+
+
+def test_writing_can_be_paused_and_goes_on(reader):
+    page = reader.page
+    page.emulate_media(reduced_motion="no-preference")
+    page.get_by_role("button", name="Write", exact=True).click()
+    page.locator("#writes-out ins .t").nth(3).wait_for()
+    page.get_by_role("button", name="Pause", exact=True).click()
+    paused = reader.written()
+    assert reader.text("state").startswith("Paused after")
+    page.wait_for_timeout(400)
+    assert reader.written() == paused
+    page.emulate_media(reduced_motion="reduce")
+    assert reader.press("One token").written().startswith(paused)
+
+
+def test_the_address_holds_beginning_text_and_settings(start, reader):
+    reader.set(temperature=1.1, topk=100, cache=0).type("Ça <b>100%</b> & more=#less? 日本 🥨").press(
+        "One token"
+    ).press("One token")
+    hash = reader.page.evaluate("location.hash")
+    assert not [url for url in reader.page.asked if "100" in url]
+    other = start(hash).load()
+    assert other.written() == reader.written() and other.text("degrees") == "1.1"
+    assert (
+        other.page.locator("#writes-out ins").text_content()
+        == reader.page.locator("#writes-out ins").text_content()
+        != ""
+    )
+    assert other.page.locator("[name='writes-cache']:checked").get_attribute("value") == "0"
+    for fragment, text in {"#text=Good&ids=9999999.x": "Good", "#text=Fine&t=%%%&topk=x&ids=": "Fine"}.items():
+        other.page.evaluate("hash => { location.hash = hash; }", fragment)
+        other.page.locator("#writes-out", has_text=text).wait_for()
+        assert other.written() == text and other.page.faults == []
+
+
+def test_arrow_keys_go_from_token_to_token(reader):
+    reader.type("The cat sat").page.locator("#writes-out").focus()
+    reader.wait_for("viewed", lambda: reader.page.keyboard.press("ArrowLeft"))
+    assert reader.page.locator("#writes-out .chosen").text_content() == " cat"
+    reader.wait_for("viewed", lambda: reader.page.keyboard.press("Home"))
+    assert reader.text("told").startswith("After the start token, where the text has “The”")
+    for button in ("Write", "One token", "Start again", "Copy the text"):
+        assert reader.page.get_by_role("button", name=button, exact=True).is_visible()
+
+
+def test_the_live_region_is_silent_while_the_model_writes_and_then_says_all_of_it_once(reader):
+    page = reader.page
+    page.wait_for_timeout(1100)
+    page.evaluate("""() => { globalThis.heard = [];
+      new MutationObserver(() => heard.push(document.getElementById('writes-said').textContent))
+        .observe(document.getElementById('writes-said'), { childList: true, characterData: true, subtree: true }); }""")
+    reader.set(temperature=0).press("Write")
+    page.wait_for_function("heard.length")
+    page.wait_for_timeout(300)
+    heard = page.evaluate("heard")
+    assert len(heard) == 1 and reader.written().removeprefix("This movie") in heard[0]
+
+
+COPY = """selector => { getSelection().selectAllChildren(document.querySelector(selector)); const data = new DataTransfer();
+  const event = new ClipboardEvent("copy", { clipboardData: data, bubbles: true, cancelable: true });
+  document.querySelector("#writes-out").dispatchEvent(event);
+  return event.defaultPrevented ? data.getData("text/plain") : null; }"""
+
+
+def test_a_copy_carries_the_mark_unless_all_of_it_is_the_reader_s(reader):
+    assert reader.page.evaluate(COPY, "#writes-out") is None
+    reader.set(temperature=0).press("One token")
+    assert "invented by a small language model" in reader.page.evaluate(COPY, "#writes-out")
+    assert "invented by a small language model" in reader.page.evaluate(COPY, "main")
+    reader.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    reader.page.get_by_role("button", name="Copy the text").click()
+    reader.page.get_by_text("Copied, with a line").wait_for()
+    assert "invented by a small language model" in reader.page.evaluate("navigator.clipboard.readText()")
+
+
+ODD = {
+    "": "An empty beginning",
+    "x" * 2000: "The model sees the last",
+    "word " * 400: "The model sees the last",
+    "🥨🙂👩‍👩‍👧": "tokens.",
+    "<img src=x onerror=alert(1)><script>alert(2)</script>": "tokens.",
+    "日本語の映画 שלום": "knows other scripts only byte by byte",
+}
+
+
+def test_odd_and_hostile_beginnings_are_continued_and_do_no_harm(reader):
+    page, images = reader.page, reader.page.locator("img").count()
+    page.set_viewport_size({"width": 320, "height": 900})
+    for text, sentence in ODD.items():
+        reader.type(text).press("One token")
+        assert sentence in reader.text("note") and reader.written().startswith(text[:-3])
+        assert page.evaluate("document.documentElement.scrollWidth") <= 320
+    page.locator("#writes-text").fill("x" * 2001)
+    page.get_by_text("The text has 2,001 characters; this page takes at most 2,000.").wait_for()
+    assert page.locator("img").count() == images and page.locator("#writes script").count() == 0
+
+
+def test_axe_finds_nothing_and_the_page_never_scrolls_sideways(start):
+    page = start(theme="dark", width=320).load().press("One token").page
+    for theme, width, options in (("dark", 320, {}), ("light", 1440, {"runOnly": COLOURS})):
+        page.evaluate("theme => { document.documentElement.dataset.theme = theme; }", theme)
+        page.set_viewport_size({"width": width, "height": 900})
+        settle(page)
+        assert axe(page, **options) == []
+        assert page.evaluate("document.documentElement.scrollWidth") <= width

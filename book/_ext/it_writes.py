@@ -1,8 +1,8 @@
 """The course's language model for the page "It writes": its weights and tokenizer in one file, and what was measured.
 
-They come from `shared`. `about.js` gives the page the size and the digest of the file; `model.safetensors.js` is the same
-once more for a page that was opened from a disk, which may run scripts and fetch nothing. A word such as WRITER_LOSS on
-the page becomes the number that `shared/review_writer.json` holds.
+They come from `shared`. `about.js` gives the page the size and the digest of the file; `model.safetensors.js` is the
+same once more for a page that was opened from a disk, which may run scripts and fetch nothing. A word such as
+WRITER_LOSS on the page becomes the number that `shared/review_writer.json` holds.
 """
 
 import base64

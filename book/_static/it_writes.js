@@ -12,7 +12,7 @@
 
   const FILE = "model.safetensors";
   const LONGEST = 2000;                                      // characters of a beginning
-  const MOST = 1000, AT_ONCE = 100;                          // tokens of a text, and of one press of "Write"
+  const MOST = 1000, AT_ONCE = 100;                          // tokens that the model writes: in all, and at one press
   const still = matchMedia("(prefers-reduced-motion: reduce)");
   const PACE = 80;                                           // milliseconds for a token, so that a reader can follow
   const BARS = 10, LAST = 20;
@@ -47,7 +47,7 @@
       if (input) input.checked = true;
     }
     const asked = (parts.get("ids") ?? "").split(".").map(Number);
-    const valid = parts.has("ids") && asked.length <= MOST && asked.every((id) => Number.isInteger(id) && id >= 0 && id < VOCABULARY);
+    const valid = parts.get("ids") && asked.length <= 4 * LONGEST + MOST && asked.every((id) => Number.isInteger(id) && id >= 0 && id < VOCABULARY);
     wanted = valid ? asked : null;
     showDegrees();
     return true;
@@ -80,7 +80,7 @@
   const quoted = (id) => (id === START ? ["the start token"] : ["\u201c", make("bdi", {}, nameOf(id)), "\u201d"]);
   const percent = (prob) => `${(100 * prob).toFixed(prob < 0.0995 ? 1 : 0)} %`;
 
-  // ---- one place in the text: what comes next, and what is attended to ---------------------------------------------
+  // ---- one token of the text: what comes next, and what is attended to ---------------------------------------------
 
   const bars = Array.from({ length: BARS }, () => {
     const button = make("button", { type: "button" }, make("bdi"), make("span"));
@@ -219,13 +219,16 @@
   }
 
   async function write(most) {
-    if (ids.length >= MOST) { state(`The text has ${MOST.toLocaleString("en")} tokens, the most that this page writes. Start again.`, true); return; }
+    if (ids.length - own >= MOST) {
+      state(`The model has written ${MOST.toLocaleString("en")} tokens, the most on this page. Start again.`, true);
+      return;
+    }
     const mine = ++run;
     running = true;
     pinned = null;
     at("write").textContent = "Pause";
     let sentence = null;
-    for (let n = 0; n < most && ids.length < MOST && !sentence; n++) {
+    for (let n = 0; n < most && ids.length - own < MOST && !sentence; n++) {
       const begin = performance.now(), cached = chosen("cache"), text = ids;
       const answer = await ask(ids, cached === "1");
       if (mine !== run || text !== ids) return;

@@ -35,13 +35,13 @@ globalThis.reviewWriter = (layer) => {
     // Again and again the most frequent pair that occurs becomes one token.
     function merge(tokens) {
       for (;;) {
-        let best = null, place = 0;
+        let best = null, first = 0;
         for (let n = 0; n + 1 < tokens.length; n++) {
           const found = ranks.get(tokens[n] * VOCABULARY + tokens[n + 1]);
-          if (found && (!best || found.rank < best.rank)) [best, place] = [found, n];
+          if (found && (!best || found.rank < best.rank)) [best, first] = [found, n];
         }
         if (!best) return tokens;
-        tokens.splice(place, 2, best.id);
+        tokens.splice(first, 2, best.id);
       }
     }
 
@@ -75,14 +75,14 @@ globalThis.reviewWriter = (layer) => {
   // ---- the model ----------------------------------------------------------------------------------------------------
 
   // The tokens that the model sees of a text: the start token and at most the last 127. Beyond that the window moves on
-  // by 64 tokens at a time, for whenever it moves, all positions change and the KV cache is worth nothing.
+  // by 64 tokens at a time: whenever it moves, all positions change and the KV cache is worth nothing.
   const STEP = CONTEXT / 2;
   function windowOf(ids) {
     const dropped = Math.max(0, Math.ceil((ids.length - (CONTEXT - 1)) / STEP) * STEP);
     return { dropped, seen: [START, ...ids.slice(dropped)] };
   }
 
-  // Rotary positions, in place: in each head the pair (j, j + width / 2) turns by an angle that grows with the position.
+  // Rotary positions, written over x: in each head the pair (j, j + width / 2) turns by an angle that grows with the position.
   function rotate(x, first) {
     const width = DIM / HEADS, half = width / 2;
     for (let row = 0; row < x.length / DIM; row++) {
@@ -105,7 +105,7 @@ globalThis.reviewWriter = (layer) => {
   });
 
   // The logits (VOCABULARY,) of the token after `seen`, and what the last token attends to, (BLOCKS, HEADS, tokens).
-  // Of the tokens that the cache holds already, keys and values are taken from there.
+  // Of the tokens that the KV cache holds already, keys and values are taken from there.
   function predict(all, seen, cache = emptyCache()) {
     const { linear, add, norm, attend } = layer, n = seen.length;
     let known = 0;

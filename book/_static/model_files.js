@@ -40,7 +40,7 @@ globalThis.modelFiles = (folder, room, about) => {
     if (!crypto.subtle) return data;
     const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", data));
     const found = Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");
-    if (found !== about[name].digest) throw new Error("It is not the file that this page was made with.");
+    if (found !== about[name].digest) throw new Error("It is not the file that this page was built with.");
     return data;
   }
 

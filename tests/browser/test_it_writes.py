@@ -1,4 +1,4 @@
-"""The page "It writes": its tokens, logits and texts against PyTorch on the same weights, and what a reader does with it."""
+"""The page "It writes": tokens, logits and texts against PyTorch on the same weights, and what readers do with it."""
 
 import json
 import re
@@ -18,9 +18,10 @@ BEGINNINGS = [
     "10 out of 10!", "Don't watch", "As a fan of the book",
 ]  # fmt: skip
 HOSTILE = [
-    " ", "\n\n \t x", "  two  spaces ", "I'll don't we've 'S", "naïve café Kraków", "🥨👩‍👩‍👧 🙂", "日本語の映画", "שלום مرحبا",
-    "<START>", "a<START><START> b", "<img src=x onerror=alert(1)>", "\u202e\u200b\ufeff\u00a0\u2028\u3000\x85\0", "x" * 500,
-    "1234567890²½", "!?...--__", "e\u0301", "\ufffd", "__proto__ constructor", "word " * 400,
+    " ", "\n\n \t x", "  two  spaces ", "I'll don't we've 'S", "naïve café Kraków", "🥨👩\u200d👩\u200d👧 🙂",
+    "日本語の映画", "שלום مرحبا", "<START>", "a<START><START> b", "<img src=x onerror=alert(1)>",
+    "\u202e\u200b\ufeff\u00a0\u2028\u3000\x85\0", "x" * 500, "1234567890²½", "!?...--__", "e\u0301",
+    "\ufffd", "__proto__ constructor", "word " * 400,
 ]  # fmt: skip
 
 
@@ -33,7 +34,10 @@ def writer():
 FUNCTIONS = """async (base64) => {
   const text = atob(base64), data = Uint8Array.from(text, (letter) => letter.charCodeAt(0));
   const model = reviewWriter(attentionLayer()), file = model.read(data.buffer), all = model.prepare(file);
-  globalThis.encoded = (texts) => texts.map((text) => { const ids = file.tokens.encode(text); return [ids, file.tokens.decode(ids)]; });
+  globalThis.encoded = (texts) => texts.map((text) => {
+    const ids = file.tokens.encode(text);
+    return [ids, file.tokens.decode(ids)];
+  });
   globalThis.predicted = (ids, cached = []) => {           // the first tokens may be in the cache already
     const cache = model.emptyCache();
     for (const earlier of cached) model.predict(all, earlier, cache);
@@ -75,7 +79,7 @@ def functions(browser):
         assert page.faults == []
 
 
-# ---------------------------------------------------------------------------------------------- the model and its tokens
+# --------------------------------------------------------------------------------------------- the model and its tokens
 
 
 def wrong_tokens(functions, tokenizer, texts: list[str]) -> list[str]:
@@ -90,18 +94,15 @@ def test_tokens_of_hostile_texts_are_those_of_the_tokenizer(functions, writer):
 
 
 @torch.no_grad()
-@pytest.mark.parametrize(
-    "text", ["", "This movie", HOSTILE[-1]], ids=["start token alone", "two tokens", "full window"]
-)
+@pytest.mark.parametrize("text", ["", "This movie", HOSTILE[-1]], ids=["start", "two tokens", "full window"])
 def test_logits_and_attention_weights_are_those_of_pytorch_with_and_without_cache(functions, writer, text):
     model, tokenizer = writer
     ids = window(tokenizer.encode(text).ids)
     logits, weights = model.read(torch.tensor([ids]))
     wanted = torch.stack(weights)[:, 0, :, -1].flatten()
     for cached in ([], [ids[: len(ids) // 2 + 1]], [[*ids[:-1], 5, 6][:128], ids]):
-        found = [
-            torch.tensor(each) for each in json.loads(functions.evaluate("all => predicted(...all)", [ids, cached]))
-        ]
+        answer = json.loads(functions.evaluate("all => predicted(...all)", [ids, cached]))
+        found = [torch.tensor(each, dtype=torch.float32) for each in answer]
         torch.testing.assert_close(found[0], logits[0, -1], atol=1e-3, rtol=0)
         torch.testing.assert_close(found[1], wanted, atol=1e-4, rtol=0)
 
@@ -125,18 +126,14 @@ def test_the_multiplications_are_those_that_pytorch_counts(functions, writer):
 def test_the_cache_saves_most_of_the_time_in_a_browser_slowed_four_times(functions):
     slow = functions.context.new_cdp_session(functions)
     slow.send("Emulation.setCPUThrottlingRate", {"rate": 4})
-    on, off = (
-        functions.evaluate("all => milliseconds(...all)", [64, count, cache])
-        for count, cache in ((30, True), (6, False))
-    )
+    on = functions.evaluate("milliseconds(64, 30, true)")
+    off = functions.evaluate("milliseconds(64, 6, false)")
     slow.send("Emulation.setCPUThrottlingRate", {"rate": 1})
-    print(
-        f"slowed four times: {1000 / on:.1f} tokens a second with the cache, {1000 / off:.1f} without, ratio {off / on:.0f}"
-    )
+    print(f"slowed four times, tokens a second: {1000 / on:.1f} with the cache, {1000 / off:.1f} without it")
     assert off > 5 * on
 
 
-# ------------------------------------------------------------------------------------------------------- what is on the page
+# -------------------------------------------------------------------------------------------------- what is on the page
 
 
 class Reader:
@@ -184,9 +181,8 @@ class Reader:
     def bars(self):
         """Each bar: its token, and its probability in per cent."""
         shown = self.page.locator("#writes-bars button:not([hidden])")
-        return shown.evaluate_all(
-            "all => all.map((bar) => [bar.firstChild.textContent, parseFloat(bar.lastChild.textContent)])"
-        )
+        texts = "all => all.map((bar) => [bar.firstChild.textContent, parseFloat(bar.lastChild.textContent)])"
+        return shown.evaluate_all(texts)
 
 
 def opened(visit, place, fragment="", **how):
@@ -224,16 +220,19 @@ def test_limits_are_above_the_text_and_the_numbers_of_the_card_are_measured():
 
 def test_the_model_loads_when_asked_for_is_stored_and_can_be_deleted(start, address):
     reader = start()
-    files = lambda: [
-        url.partition("review_writer/")[2].partition("?")[0] for url in reader.page.asked if "review_writer/" in url
-    ]  # noqa: E731
+
+    def files():
+        asked = [url.partition("review_writer/")[2].partition("?")[0] for url in reader.page.asked]
+        return [name for name in asked if name]
+
     assert files() == ["about.js"] and re.search(r"Load the model \(\d\.\d MB\)", reader.text("load"))
     reader.page.context.route("**/model.safetensors*", lambda route: route.abort())
     reader.page.locator("#writes-load").click()
     reader.page.get_by_text("Press the button to try again.").wait_for()
     reader.page.context.unroute("**/model.safetensors*")
     reader.page.faults.clear()
-    watch = "new MutationObserver(() => { globalThis.seen = true; }).observe(document.getElementById('writes-bar'), { attributes: true })"
+    watch = """new MutationObserver(() => { globalThis.seen = true; })
+      .observe(document.getElementById("writes-bar"), { attributes: true })"""
     reader.page.evaluate(watch)
     reader.load()
     assert reader.page.evaluate("seen && document.getElementById('writes-bar').value") == 1
@@ -258,8 +257,9 @@ def test_without_scripts_or_workers_there_is_a_sentence(visit, address, missing)
     if missing == "worker":
         page.add_init_script("delete globalThis.Worker")
         page.goto(url)
-    sentence = {"script": "which is off in this browser", "worker": "has no worker for the page"}[missing]
-    page.get_by_text(sentence).wait_for()
+        page.get_by_text("has no worker for the page").wait_for()
+    else:
+        assert "which is off in this browser" in page.locator("noscript p").inner_text()
     assert not page.locator("#writes-load").is_visible()
 
 
@@ -300,34 +300,31 @@ def test_each_head_shows_what_the_token_under_the_pointer_attends_to(reader, wri
     ids = tokenizer.encode("This movie was not good, it was awful").ids
     reader.type("This movie was not good, it was awful")
     reader.wait_for("viewed", lambda: reader.page.locator("#writes-out .t").nth(5).hover())
+    assert reader.text("told").startswith(f"After “{tokenizer.decode(ids[5:6])}”")
+    reader.at_token(5)  # and so it stays when the pointer leaves
     weights = torch.stack(model.read(torch.tensor([[START, *ids[:6]]]))[1])[:, 0, :, -1].flatten(0, 1)  # (24, 7)
     names = ["start token", *(tokenizer.decode([number]) for number in ids)]
-    heads = reader.page.locator("#writes-heads button").evaluate_all(
-        "all => all.map((each) => [each.children[1].textContent, +each.children[2].textContent])"
-    )
+    shown = "all => all.map((each) => [each.children[1].textContent, +each.children[2].textContent])"
+    heads = reader.page.locator("#writes-heads button").evaluate_all(shown)
     for row, (name, weight) in zip(weights, heads, strict=True):
         assert weight == pytest.approx(row.max().item(), abs=0.006)
-        assert row[names.index(name)] == pytest.approx(row.max().item(), abs=1e-4) or names.count(name) > 1
+        assert name == names[row.argmax()] or names.count(name) > 1
     reader.page.locator("#writes-heads button").nth(8).click()
-    shares = reader.page.locator("#writes-out .t").evaluate_all(
-        "all => all.map((each) => +each.style.getPropertyValue('--share'))"
-    )
+    shown = "all => all.map((each) => +each.style.getPropertyValue('--share'))"
+    shares = reader.page.locator("#writes-out .t").evaluate_all(shown)
     reader.page.locator("#writes-heads button").nth(8).click()
-    reader.page.mouse.move(0, 0)
-    mean = weights.mean(dim=0)
-    assert len(shares) == len(ids) and shares[6:] == [0.0] * (len(ids) - 6), "nothing attends to what comes later"
-    assert shares[:6] in (pytest.approx(weights[8, 1:].tolist(), abs=1e-3), pytest.approx(mean[1:].tolist(), abs=1e-3))
+    assert shares == pytest.approx([*weights[8, 1:].tolist(), *[0] * (len(ids) - 6)], abs=1e-3)
 
 
 def test_the_cache_changes_the_cost_and_not_the_text(reader):
     reader.set(temperature=0)
     texts, costs = [], []
     for cache in (1, 0):
-        reader.set(cache=cache).type("The acting").press("Write")
+        reader.set(cache=cache).type("The film was long and " * 12).press("One token").press("One token")
         texts.append(reader.written())
         costs.append(float(reader.page.locator(f"[data-cost='{cache}']").inner_text().split()[0]))
         assert float(reader.page.locator(f"[data-time='{cache}']").inner_text()) > 0
-    assert texts[0] == texts[1] and costs[1] > 5 * costs[0]
+    assert texts[0] == texts[1] and costs[1] > 20 * costs[0]
 
 
 def test_writing_can_be_paused_and_goes_on(reader):
@@ -345,18 +342,14 @@ def test_writing_can_be_paused_and_goes_on(reader):
 
 
 def test_the_address_holds_beginning_text_and_settings(start, reader):
-    reader.set(temperature=1.1, topk=100, cache=0).type("Ça <b>100%</b> & more=#less? 日本 🥨").press(
-        "One token"
-    ).press("One token")
+    reader.set(temperature=1.1, topk=100, cache=0).type("Ça <b>100%</b> & more=#less? 日本 🥨")
+    reader.press("One token").press("One token")
     hash = reader.page.evaluate("location.hash")
     assert not [url for url in reader.page.asked if "100" in url]
     other = start(hash).load()
     assert other.written() == reader.written() and other.text("degrees") == "1.1"
-    assert (
-        other.page.locator("#writes-out ins").text_content()
-        == reader.page.locator("#writes-out ins").text_content()
-        != ""
-    )
+    invented = [each.page.locator("#writes-out ins").text_content() for each in (other, reader)]
+    assert invented[0] == invented[1] != ""
     assert other.page.locator("[name='writes-cache']:checked").get_attribute("value") == "0"
     for fragment, text in {"#text=Good&ids=9999999.x": "Good", "#text=Fine&t=%%%&topk=x&ids=": "Fine"}.items():
         other.page.evaluate("hash => { location.hash = hash; }", fragment)
@@ -387,7 +380,9 @@ def test_the_live_region_is_silent_while_the_model_writes_and_then_says_all_of_i
     assert len(heard) == 1 and reader.written().removeprefix("This movie") in heard[0]
 
 
-COPY = """selector => { getSelection().selectAllChildren(document.querySelector(selector)); const data = new DataTransfer();
+COPY = """selector => {
+  getSelection().selectAllChildren(document.querySelector(selector));
+  const data = new DataTransfer();
   const event = new ClipboardEvent("copy", { clipboardData: data, bubbles: true, cancelable: true });
   document.querySelector("#writes-out").dispatchEvent(event);
   return event.defaultPrevented ? data.getData("text/plain") : null; }"""

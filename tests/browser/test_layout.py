@@ -18,6 +18,7 @@ OFFENCES = Path(__file__).with_name("layout.js").read_text("utf-8")
 LOADED = {
     "book/try_the_model": ("#try-load", "#try-strip .short:has-text('%')"),
     "book/seventy_two_heads": ("#heads-load", "#heads[data-done]"),
+    "book/it_writes": ("#writes-load", "#writes[data-viewed]"),
 }
 
 

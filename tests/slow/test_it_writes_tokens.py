@@ -4,8 +4,9 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "browser"))
-from experiments.train_review_writer import texts
 from test_it_writes import functions, writer, wrong_tokens
+
+from experiments.train_review_writer import texts
 
 __all__ = ["functions", "writer"]  # fixtures
 

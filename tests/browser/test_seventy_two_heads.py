@@ -183,7 +183,7 @@ def test_maps_and_features_are_the_lab_s_within_the_bound_that_the_page_states(f
     with safe_open(FILES / "model.safetensors", "pt") as file:
         steps = file.get_tensor("words.step")
     table = torch.from_numpy(np.fromfile(FILES / "words.bin", np.int8).reshape(len(steps), -1).copy())
-    rounded.words.weight.copy_(table * steps[:, None])
+    rounded.tokens.weight.copy_(table * steps[:, None])
     ours = {"attention.W_query": "query", "attention.W_key": "key", "attention.W_value": "value",
             "attention.W_output": "output", "feed_forward.0": "widen", "feed_forward.2": "narrow"}  # fmt: skip
     with safe_open(FILES / "model.safetensors", "pt") as file:

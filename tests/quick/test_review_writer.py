@@ -5,7 +5,7 @@ import torch
 
 from shared import review_writer
 from shared.model import causal_mask
-from shared.review_writer import START, ReviewWriter, continue_text, most_probable
+from shared.review_writer import START, ReviewWriter, continue_text, most_probable, window
 
 
 @pytest.fixture(scope="module")
@@ -80,3 +80,10 @@ def test_any_beginning_is_continued(loaded, beginning):
 def test_settings_that_make_no_sense_are_refused(wrong):
     with pytest.raises(ValueError, match="top_k of 1"):
         continue_text(ReviewWriter(8, 12, 2, 1), None, **wrong)
+
+
+def test_the_window_holds_the_start_token_and_the_end_of_the_text_and_moves_in_steps():
+    text = list(range(1, 400))
+    seen = {n: window(text[:n]) for n in (0, 1, 127, 128, 191, 192, 399)}
+    assert {n: len(ids) for n, ids in seen.items()} == {0: 1, 1: 2, 127: 128, 128: 65, 191: 128, 192: 65, 399: 80}
+    assert all(ids[0] == START and ids[1:] == text[:n][len(text[:n]) - len(ids) + 1 :] for n, ids in seen.items())

@@ -143,5 +143,6 @@ def setup(app: Sphinx) -> dict:
     app.setup_extension("try_the_model")
     app.setup_extension("seventy_two_heads")
     app.setup_extension("it_writes")
+    app.setup_extension("remember")
     app.connect("build-finished", write_dark)  # after the roles' colours are written
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

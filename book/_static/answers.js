@@ -99,7 +99,8 @@
     const places = (accepted.split(".")[1] ?? "").length;
     return typed === accepted || Math.abs(number(typed) - number(accepted)) <= 0.5 * 10 ** -places * (1 + 1e-9);
   };
-  for (const box of document.querySelectorAll(".quiz")) {
+  // Makes a form of a question. The page "Remember" gives `answered`: it hears whether an answer is right, and nothing is stored here.
+  function question(box, answered) {
     const fold = box.querySelector("details"), reasons = Array.from(fold?.querySelector("ol")?.children ?? []);
     const list = fold?.previousElementSibling?.nodeName === "UL" ? fold.previousElementSibling : null;
     const accepted = [];
@@ -107,7 +108,7 @@
       if (node.nodeName === "STRONG") accepted.push(plain(node.textContent));
       else if (node.textContent.trim() !== "or") break;
     }
-    if (!(list && reasons.length) && !accepted.length) continue; // an open question
+    if (!(list && reasons.length) && !accepted.length) return; // an open question
     let tried = []; // places of choices, or the texts that were typed first and last
     const isRight = (answer) => (list ? BEGINS.test(reasons[answer].textContent) : accepted.some((a) => same(plain(answer), a)));
     const show = (answer) => {
@@ -124,16 +125,23 @@
     };
     const form = ask(box, list, "Your answer", "Check", (answer) => {
       tried = list ? [...new Set([...tried, answer])] : [tried[0] ?? answer, answer];
-      keep(box.id, tried);
-      count();
+      if (!answered) {
+        keep(box.id, tried);
+        count();
+      }
       said(show(answer).textContent);
+      answered?.(isRight(answer));
     });
+    if (answered) return;
     if (box.id in kept) {
       tried = [kept[box.id]].flat().filter((answer) => (list ? reasons[answer] : typeof answer === "string"));
       tried.forEach(show);
     }
     counted.push({ kind: "question", id: box.id, right: () => (tried.length ? isRight(tried[0]) : undefined) });
   }
+
+  document.querySelectorAll(".quiz").forEach((box) => question(box));
+  globalThis.askQuestion = question;
 
   // At the lab's end: how often the reader was right, and a button that deletes what is stored of this lab.
   const sum = make("p", { className: "score", hidden: true }), turn = document.querySelector(".turn");

@@ -110,7 +110,7 @@ if (forget) {
     try {
       for (const key of Object.keys(localStorage)) {
         // Other pages of the same host may keep things of their own.
-        if (["theme", "labs read", "place", "code", "answers", "playground"].includes(key)) localStorage.removeItem(key);
+        if (["theme", "labs read", "place", "code", "answers", "playground", "remember"].includes(key)) localStorage.removeItem(key);
       }
       await globalThis.caches?.delete("pretrained model").catch(() => {}); // a page from a disk has none
       forget.textContent = "Forgotten";

@@ -1,0 +1,118 @@
+// The page "Remember": five questions at a time from the labs that were read, in Leitner's boxes. Uses `make` and `said` of course.js,
+// and asks by `askQuestion` of answers.js. What is stored stays in this browser.
+"use strict";
+{
+  const KEY = "remember", DAYS = [1, 2, 5, 8, 14], DONE = DAYS.length + 1, AT_ONCE = 5;
+  const at = (name) => document.getElementById(`remember-${name}`);
+  const day = (later = 0) => {
+    const date = new Date();
+    date.setDate(date.getDate() + later);
+    return [date.getFullYear(), date.getMonth() + 1, date.getDate()].map((n) => String(n).padStart(2, "0")).join("-");
+  };
+  const isDay = (text) => typeof text === "string" && /^\d{4}-\d\d-\d\d$/.test(text) && !isNaN(Date.parse(text))
+    && new Date(text).toISOString().startsWith(text);
+
+  // {id of a question: {box: 1 to 6, due: the day from which it is asked again}}; undefined where it makes no sense
+  const checked = (boxes) => {
+    if (boxes === null || typeof boxes !== "object" || Array.isArray(boxes)) return undefined;
+    const sound = ([id, kept]) => /^quiz-[0-9a-f]{8}$/.test(id) && Number.isInteger(kept?.box) && kept.box >= 1 && kept.box <= DONE && isDay(kept.due);
+    return Object.entries(boxes).every(sound) ? boxes : undefined;
+  };
+  let boxes = {};
+  try { boxes = checked(JSON.parse(localStorage.getItem(KEY))) ?? {}; } catch { /* nothing is stored, or it makes no sense */ }
+  const store = () => {
+    // Without storage the boxes last as long as the page is open.
+    try { localStorage.setItem(KEY, JSON.stringify(boxes)); } catch { /* private windows */ }
+  };
+
+  const all = globalThis.rememberQuestions ?? [], read = labsRead();
+  const known = all.filter(({ lab }) => read.has(lab));
+  const pool = () => (known.length ? known : all); // nothing is read yet, or nothing is stored: ask all the same
+  const due = () => pool().filter(({ id }) => !boxes[id] || (boxes[id].box < DONE && boxes[id].due <= day()));
+  // What was asked before comes first, the longest overdue at the front; then new questions, each lab in its turn.
+  const next = () => {
+    const [old, fresh] = [true, false].map((asked) => due().filter(({ id }) => id in boxes === asked));
+    old.sort((a, b) => (boxes[a.id].due < boxes[b.id].due ? -1 : 1));
+    const turn = new Map(), rank = fresh.map(({ lab }) => turn.set(lab, (turn.get(lab) ?? -1) + 1).get(lab));
+    return [...old, ...fresh.map((each, i) => [rank[i], each]).sort((a, b) => a[0] - b[0]).map(([, each]) => each)].slice(0, AT_ONCE);
+  };
+
+  function show() {
+    const now = due().length, from = known.length ? "from the labs that you have read" : "from all labs, for you have read none in this browser yet";
+    const dates = pool().flatMap(({ id }) => (boxes[id]?.box < DONE ? [boxes[id].due] : [])).sort();
+    at("now").textContent = now ? `${many(now, "question")} ${now === 1 ? "is" : "are"} due, ${from}.`
+      : dates.length ? `Nothing is due. Come again on ${dates[0]}.` : "All questions are done.";
+    at("more").hidden = !now;
+    at("ask").textContent = `Ask me ${Math.min(AT_ONCE, now)}`;
+    const counts = [...DAYS.keys()].map((i) => pool().filter(({ id }) => boxes[id]?.box === i + 1).length);
+    const done = pool().filter(({ id }) => boxes[id]?.box === DONE).length;
+    at("counts").textContent = `In the boxes 1 to 5: ${counts.join(", ")}. Done: ${done}. Not asked yet: ${pool().filter(({ id }) => !boxes[id]).length}.`;
+  }
+
+  function ask() {
+    const questions = at("questions");
+    questions.replaceChildren();
+    for (const { id, lab, title, place, heading, html } of next()) {
+      const holder = make("div");
+      holder.innerHTML = html; // a part of the course's own page, written when the site was built
+      const box = holder.firstElementChild;
+      box.querySelector("p strong")?.remove(); // its number in the lab
+      questions.append(make("p", { class: "from" }, make("a", { href: `../${lab}#${id}` }, title)), box);
+      let first = true;
+      askQuestion(box, (right) => {
+        if (!first) return;
+        first = false;
+        const inBox = right ? (boxes[id]?.box ?? 1) + (id in boxes ? 1 : 0) : 1;
+        boxes[id] = { box: Math.min(inBox, DONE), due: day(DAYS[Math.min(inBox, DAYS.length) - 1]) };
+        store();
+        show();
+        if (!right && place) box.append(make("p", {}, "Perhaps read again: ", make("a", { href: `../${lab}#${place}` }, heading)));
+      });
+    }
+    questions.querySelector("input")?.focus();
+  }
+
+  const tell = (words) => { at("said").textContent = words; };
+  function save(name, type, text) {
+    const link = make("a", { download: name, href: URL.createObjectURL(new Blob([text], { type })) });
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+  }
+  at("export").addEventListener("click", () => {
+    save("remember.json", "application/json", JSON.stringify({ kind: "remember", version: 1, read: [...read], boxes }, null, 1));
+    tell("Exported.");
+  });
+  at("import").addEventListener("change", async ({ target }) => {
+    let given;
+    try { given = JSON.parse(await target.files[0].text()); } catch { /* refused below */ }
+    target.value = "";
+    const labs = given?.read, sound = Array.isArray(labs) && labs.every((lab) => typeof lab === "string" && /^labs\/\w+\.html$/.test(lab));
+    const found = given?.kind === "remember" && given.version === 1 && sound ? checked(given.boxes) : undefined;
+    if (!found) return tell("This file is damaged, or no export of this page. Nothing was changed.");
+    try { localStorage.setItem("labs read", JSON.stringify([...new Set([...labsRead(), ...labs])])); } catch { /* private windows */ }
+    for (const lab of labs) read.add(lab);
+    known.splice(0, known.length, ...all.filter(({ lab }) => read.has(lab)));
+    boxes = { ...found };
+    store();
+    show();
+    tell(`Imported: ${many(Object.keys(boxes).length, "question")}.`);
+  });
+  at("delete").addEventListener("click", () => {
+    boxes = {};
+    try { localStorage.removeItem(KEY); } catch { /* private windows */ }
+    at("questions").replaceChildren();
+    show();
+    tell("Deleted.");
+  });
+  at("calendar").addEventListener("click", () => {
+    const stamp = `${new Date().toISOString().replace(/[-:]|\.\d+/g, "")}`, address = location.href.split("#")[0];
+    const events = [1, 7, 30].map((later) => ["BEGIN:VEVENT", `UID:${stamp}-${later}@remember`, `DTSTAMP:${stamp}`,
+      `DTSTART;VALUE=DATE:${day(later).replaceAll("-", "")}`, "SUMMARY:Five questions on self-attention", `URL:${address}`, "END:VEVENT"]);
+    const lines = ["BEGIN:VCALENDAR", "VERSION:2.0", "PRODID:-//Towards Self-Attention//Remember//EN", ...events.flat(), "END:VCALENDAR", ""];
+    save("remember.ics", "text/calendar", lines.join("\r\n"));
+    tell(`Saved: ${[1, 7, 30].map((later) => day(later)).join(", ")}.`);
+  });
+  at("ask").addEventListener("click", ask);
+  at("page").hidden = false;
+  show();
+}

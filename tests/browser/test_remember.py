@@ -1,0 +1,182 @@
+"""The page "Remember" of a small site: what it asks and when, what it stores, exports, imports and deletes."""
+
+import json
+import re
+import subprocess
+from pathlib import Path
+
+import nbformat
+import pytest
+import site_in_browser
+from site_in_browser import axe, lay_out
+
+PAGE, LABS = "book/remember.html", ("labs/02_keys", "labs/03_queries")
+LESSON = """# {title}
+
+## Meadows
+
+Grass, cows and a fence.
+
+## Lighthouses
+
+A lamp on a rock, and ships that pass it.
+
+## Questions
+
+{questions}"""
+QUESTION = """**{n}.** Which lamp shines in {title}, number {n}? See [a paper](https://example.org/{n}).
+
+- The red one.
+- The green one.
+
+<details><summary>Answer</summary>
+
+1. It is out.
+2. Right. It is green.
+
+</details>"""
+OPEN = "**5.** And what do you think?\n\n<details><summary>Answer</summary>\n\nThink.\n\n</details>"
+STORED = "JSON.parse(localStorage.remember ?? '{}')"
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """The address of a site with two labs, four questions that can be asked in each."""
+    folder = tmp_path_factory.mktemp("course")
+    lay_out(folder, ["book/remember.md"])
+    page = folder / "book/remember.md"
+    page.write_text(re.sub(r"\[how\]\(instructors[^)]*\)", "how", page.read_text("utf-8")), "utf-8")
+    (folder / "_toc.yml").write_text(
+        "format: jb-book\nroot: book/remember\nparts:\n  - caption: Labs\n    chapters:\n"
+        + "".join(f"      - file: {lab}.ipynb\n" for lab in LABS)
+    )
+    subprocess.run(["git", "init", "-q", folder], check=True)
+    (folder / "labs").mkdir()
+    for lab in LABS:
+        title = lab[8:].title()
+        asked = "\n\n".join([*(QUESTION.format(n=n, title=title) for n in range(1, 5)), OPEN])
+        cell = nbformat.v4.new_markdown_cell(LESSON.format(title=title, questions=asked))
+        nbformat.write(nbformat.v4.new_notebook(cells=[cell]), folder / f"{lab}.ipynb")
+    built = site_in_browser.build(folder)
+    assert built.returncode == 0, built.stdout
+    with site_in_browser.served(Path(folder, "_build/html")) as address:
+        yield address
+
+
+@pytest.fixture
+def page(visit, site):
+    """The page on the first of June 2026, of a reader who has read the second lab."""
+    page = visit(f"{site}/{PAGE}", covered=True)
+    page.clock.set_fixed_time("2026-06-01T12:00:00")
+    page.evaluate(f"localStorage.setItem('labs read', JSON.stringify(['{LABS[1]}.html']))")
+    page.reload()
+    yield page
+    assert page.faults == []
+    assert [url for url in page.asked if not url.startswith((site, "blob:"))] == []
+
+
+def answer(page, which, place):
+    """Answer a question, by its place on the page or by words of it."""
+    boxes = page.locator("#remember-questions .quiz")
+    box = boxes.nth(which) if isinstance(which, int) else boxes.filter(has_text=which)
+    box.get_by_role("radio").nth(place).check()
+    box.get_by_role("button", name="Check").click()
+    return box
+
+
+def test_it_asks_from_the_labs_that_were_read_and_a_right_answer_comes_back_later_than_a_wrong_one(page):
+    assert page.locator("#remember-now").inner_text() == "4 questions are due, from the labs that you have read."
+    page.get_by_role("button", name="Ask me 4").click()
+    assert page.locator("#remember-questions .from").all_inner_texts() == ["Queries"] * 4
+    assert "Right" in answer(page, 0, 1).inner_text()
+    wrong = answer(page, 1, 0)
+    link = wrong.get_by_role("link", name="Lighthouses")
+    assert link.get_attribute("href") == "../labs/03_queries.html#lighthouses"
+    answer(page, 1, 1)  # a second try changes nothing
+    boxes = page.evaluate(STORED)
+    assert [*boxes.values()] == [{"box": 1, "due": "2026-06-02"}] * 2
+    seen = []
+    for now in ("06-02", "06-04", "06-09", "06-17", "07-01"):
+        page.clock.set_fixed_time(f"2026-{now}T12:00:00")
+        page.reload()
+        page.locator("#remember-ask").click()
+        answer(page, "number 1?", 1)
+        answer(page, "number 2?", 0)
+        seen.append([(kept["box"], kept["due"][5:]) for kept in page.evaluate(STORED).values()])
+    first, second = ([each[n] for each in seen] for n in (0, 1))
+    assert first == [(2, "06-04"), (3, "06-09"), (4, "06-17"), (5, "07-01"), (6, "07-15")], "and then it is done"
+    assert [box for box, _ in second] == [1] * 5
+    assert "Done: 1." in page.locator("#remember-counts").inner_text()
+
+
+def test_without_a_lab_that_was_read_or_without_storage_it_still_asks_five(page):
+    page.evaluate("localStorage.clear()")
+    for blocked in (False, True):
+        if blocked:
+            page.add_init_script("Object.defineProperty(window, 'localStorage', { get() { throw Error('blocked'); } })")
+        page.reload()
+        assert "from all labs" in page.locator("#remember-now").inner_text()
+        page.get_by_role("button", name="Ask me 5").click()
+        titles = page.locator("#remember-questions .from").all_inner_texts()
+        assert titles == ["Keys", "Queries", "Keys", "Queries", "Keys"]
+        answer(page, 2, 1)
+        assert page.locator("#remember-now").inner_text().startswith("7 questions are due")
+        page.get_by_role("button", name="Delete all of it").click()
+        assert page.locator("#remember-now").inner_text().startswith("8 questions are due")
+
+
+def test_an_export_can_be_imported_and_a_damaged_one_is_refused_and_changes_nothing(page, tmp_path):
+    page.locator("#remember-ask").click()
+    answer(page, 0, 1)
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Export").click()
+    good = json.loads(Path(download.value.path()).read_text())
+    before = page.evaluate("({...localStorage})")
+    (name, box), refused = next(iter(good["boxes"].items())), page.get_by_text("This file is damaged")
+    damaged = [
+        "no JSON", "null", "[]", "{}", json.dumps(good)[:-9],
+        *(json.dumps(good | change) for change in (
+            {"version": 2}, {"kind": "other"}, {"boxes": []}, {"boxes": None}, {"read": "labs"},
+            {"read": ["https://elsewhere.org"]}, {"boxes": {"<img src=x>": box}}, {"boxes": {name: box | {"box": 7}}},
+            {"boxes": {name: box | {"box": "1"}}}, {"boxes": {name: box | {"due": "2026-02-31"}}}, {"boxes": {name: 1}},
+        )),
+    ]  # fmt: skip
+    for text in damaged:
+        (tmp_path / "export.json").write_text(text)
+        page.evaluate("document.getElementById('remember-said').textContent = ''")
+        page.set_input_files("#remember-import", tmp_path / "export.json")
+        refused.wait_for()
+        assert page.evaluate("({...localStorage})") == before, text
+    page.get_by_role("button", name="Delete all of it").click()
+    assert page.evaluate("localStorage.remember") is None
+    page.evaluate("localStorage.clear()")
+    page.reload()
+    (tmp_path / "export.json").write_text(json.dumps(good))
+    page.set_input_files("#remember-import", tmp_path / "export.json")
+    page.get_by_text("Imported: 1 question.").wait_for()
+    assert page.evaluate(STORED) == good["boxes"]
+    assert page.locator("#remember-now").inner_text() == "3 questions are due, from the labs that you have read."
+
+
+@pytest.mark.parametrize("stored", ["no JSON", "7", "[]", '{"quiz-00000000": {"box": 9, "due": "2026-06-01"}}'])
+def test_what_is_stored_may_make_no_sense(page, stored):
+    page.evaluate("stored => localStorage.setItem('remember', stored)", stored)
+    page.reload()
+    assert page.locator("#remember-now").inner_text().startswith("4 questions are due")
+
+
+def test_the_calendar_file_has_three_days_and_the_address_of_the_page(page):
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Save three dates").click()
+    text = Path(download.value.path()).read_bytes().decode()
+    assert re.findall(r"DTSTART;VALUE=DATE:(\d+)\r\n", text) == ["20260602", "20260608", "20260701"]
+    assert text.startswith("BEGIN:VCALENDAR\r\n") and text.endswith("END:VCALENDAR\r\n") and PAGE in text
+    assert text.count("BEGIN:VEVENT") == text.count("END:VEVENT") == len(set(re.findall("UID:(.*)", text))) == 3
+
+
+@pytest.mark.parametrize(("theme", "width"), [("dark", 320), ("light", 1280)])
+def test_axe_finds_nothing_and_nothing_scrolls_sideways(visit, site, theme, width):
+    page = visit(f"{site}/{PAGE}", theme, width, covered=True)
+    page.locator("#remember-ask").click()
+    answer(page, 0, 0)
+    assert axe(page) == [] and page.evaluate("document.documentElement.scrollWidth") <= width

@@ -1,4 +1,4 @@
-"""The engine of the self-checks: the reader's function or class in, a verdict with one sentence out.
+"""The engine of the self-checks: it tries the reader's function or class, and answers with one sentence.
 
 A check compares what the reader's code gives in each case with what a reference gives. Where they differ, it looks for
 a known mistake that gives the same wrong results, and says its sentence, the docstring. Any other wrong answer hears

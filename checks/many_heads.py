@@ -90,12 +90,12 @@ def one_softmax_for_each_column(projected, num_heads):
 
 
 def joined_by_reshape(outputs):
-    """The heads' outputs are joined without transposing heads and tokens back, so the numbers of tokens are mixed."""
+    """The heads' outputs are concatenated without transposing heads and tokens back, so the tokens are mixed."""
     return outputs.reshape(len(outputs), outputs.shape[2], -1)
 
 
 def joined_in_turn(outputs):
-    """The heads' outputs are joined column by column instead of head after head."""
+    """The heads' outputs are concatenated column by column instead of head after head."""
     return outputs.permute(0, 2, 3, 1).flatten(2)
 
 
@@ -159,7 +159,7 @@ def masks_inverted(mask, attention_mask):
 
 
 def no_output_projection(output, weights, outputs, x):
-    """`W_output` is not used: the joined outputs of the heads go through it."""
+    """`W_output` is not used: it projects the concatenated outputs of the heads."""
     return join(outputs), weights
 
 
@@ -411,9 +411,11 @@ def opposite(d_model, num_heads, seed):
 
 def with_quantile_of_the_lab(result, unexplained_by, seeds):
     """The quantile with all its digits is as good as 2.776."""
-    exact, told = (trials.interval_by_sums(differences(unexplained_by, seeds), quantile) for quantile in (None, 2.776))
+    exact, rounded = (
+        trials.interval_by_sums(differences(unexplained_by, seeds), quantile) for quantile in (None, 2.776)
+    )
     agree = isinstance(result, (tuple, list)) and len(result) == 2 and abs(float(result[1]) - exact[1]) < 1e-6
-    return (result[0], told[1]) if agree else result
+    return (result[0], rounded[1]) if agree else result
 
 
 effect_of_a_head = Check(

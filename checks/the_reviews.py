@@ -44,7 +44,7 @@ def count_returned(labelled, distractor, window):
 
 
 def fraction_left(labelled, distractor, window):
-    """This is the fraction of which something is left; the exercise asks for the rest."""
+    """This is the fraction of reviews that keep a token. The exercise asks for the fraction that lose all of them."""
     return (distractor < window).mean()
 
 
@@ -76,7 +76,7 @@ lost_to_truncation = Check(
         full_window_not_counted, room_for_one_not_counted, truncated_counted_as_lost, reviews_exchanged, count_returned,
         fraction_left, tokens_counted, not_averaged,
     ],
-    section="The reviews, “What a cut throws away”",
+    section="The reviews, “What truncation throws away”",
 )  # fmt: skip
 
 
@@ -109,12 +109,12 @@ def renumbered(ids):
 
 def vocabulary_grows(train, texts, min_count):
     """No word is unknown, because `setdefault` adds each new word to the vocabulary. Use `get`, then count the real
-    tokens again: this fault hides another one."""
+    tokens again: this bug hides a second one."""
     return encode_word_by_word(texts, texts, 1)
 
 
 def unknown_words_hidden(train, texts, min_count):
-    """One fault is left: the mask hides unknown words. They are real tokens; only padding, 0, is not."""
+    """One bug is left: the mask hides unknown words. They are real tokens; only padding, 0, is not."""
     ids, _ = encode_word_by_word(train, texts, min_count)
     return ids, ids > 1
 
@@ -137,7 +137,7 @@ def texts_counted_too(train, texts, min_count):
 
 
 def training_texts_with_the_word(train, texts, min_count):
-    """Each text counts a word once. `min_count` is a number of occurrences, two in one text are two."""
+    """Each text counts a word once. `min_count` is a number of occurrences, and two in one text count twice."""
     return encode_word_by_word([set(text) for text in train], texts, min_count)
 
 
@@ -147,12 +147,12 @@ def every_training_word_known(train, texts, min_count):
 
 
 def seen_more_often(train, texts, min_count):
-    """A word seen exactly `min_count` times is unknown. At least so often is enough: `>=` instead of `>`."""
+    """A word seen exactly `min_count` times is unknown. Exactly `min_count` is enough: `>=` instead of `>`."""
     return encode_word_by_word(train, texts, min_count + 1)
 
 
 def two_for_all(train, texts, min_count):
-    """Two occurrences are asked for, whatever `min_count` is."""
+    """The function requires two occurrences, whatever `min_count` is."""
     return encode_word_by_word(train, texts, 2)
 
 

@@ -2,8 +2,8 @@
 
 They are trained as in the labs *Values* and *A question from the text*, from the first seed, with one addition: readers
 type short sentences, but no review that the labs train on is shorter than 20 words, so the models also learn from a
-short piece of each review. Embeddings are rounded to one byte each; the accuracies on the page are those of the rounded
-models.
+short excerpt of each review. Embeddings are rounded to one byte each; the accuracies on the page are those of the
+rounded models.
 
     python -m experiments.live_page_models
 """
@@ -27,20 +27,20 @@ MOST_LOST = 0.01  # of accuracy, by rounding
 MARKED = "marker query"
 MODELS = {name: table_runs.MODELS[name] for name in ("mean pooling", "attention pooling", "self-attention")}
 MODELS |= {MARKED: table_runs.MODELS["marker query"]}
-LENGTHS = ((1, 4), (5, 9), (10, 19))  # words of short pieces, from and to
+LENGTHS = ((1, 4), (5, 9), (10, 19))  # of short excerpts in words, from and to
 
 
-# --- examples: whole reviews as in the labs, and short pieces ----------------------------------------------------
+# --- examples: whole reviews as in the labs, and short excerpts --------------------------------------------------
 
 
-def with_pieces(reviews: data.EncodedReviews, seed: int, least: int = 1, most: int = 19) -> data.EncodedReviews:
-    """The reviews, and behind them a piece of each in the same order: `least` to `most` words, with its label."""
+def with_excerpts(reviews: data.EncodedReviews, seed: int, least: int = 1, most: int = 19) -> data.EncodedReviews:
+    """The reviews, then an excerpt of each in the same order: `least` to `most` words, with the review's label."""
     random = np.random.default_rng(seed)
     sizes = random.integers(least, most + 1, len(reviews))
     begins = random.integers(0, reviews.lengths - sizes + 1)
-    pieces = [reviews[row][begin : begin + size] for row, (begin, size) in enumerate(zip(begins, sizes, strict=True))]
+    excerpts = [reviews[row][begin : begin + size] for row, (begin, size) in enumerate(zip(begins, sizes, strict=True))]
     offsets = np.concatenate([reviews.offsets, reviews.offsets[-1] + np.cumsum(sizes)])
-    ids, labels = np.concatenate([reviews.ids, *pieces]), np.tile(reviews.labels, 2)
+    ids, labels = np.concatenate([reviews.ids, *excerpts]), np.tile(reviews.labels, 2)
     return replace(reviews, ids=ids, offsets=offsets, labels=labels)
 
 
@@ -50,45 +50,45 @@ def makers(name: str, vocabulary: data.Vocabulary) -> tuple[Callable, Callable]:
     return table_runs.example_makers(task, vocabulary.id(data.SEPARATOR), vocabulary.id(data.MARKER))
 
 
-def examples(name: str, reviews: data.EncodedReviews, seed: int, vocabulary: data.Vocabulary, pieces: bool = True):
-    """Examples of one epoch: reviews alone and in pairs, and pieces of them; marked pieces stand beside a review."""
+def examples(name: str, reviews: data.EncodedReviews, seed: int, vocabulary: data.Vocabulary, excerpts: bool = True):
+    """Examples of one epoch: reviews alone and in pairs, and excerpts; a marked excerpt is paired with a review."""
     alone, pairs = makers(name, vocabulary)
     whole = pairs(reviews, seed)
-    if not pieces:
+    if not excerpts:
         return alone(reviews, seed) + whole
-    both = with_pieces(reviews, seed)
+    both = with_excerpts(reviews, seed)
     found = alone(both, seed) + replace(whole, reviews=both)
     if name == MARKED:  # the page shows it nothing but pairs
         found += replace(whole, reviews=both, labelled=whole.labelled + len(reviews))
     return found
 
 
-def train(name: str, source: data.PreparedReviews, seed: int = 0, pieces: bool = True) -> nn.Module:
-    """One of the models; without short pieces it is the model of the lab."""
+def train(name: str, source: data.PreparedReviews, seed: int = 0, excerpts: bool = True) -> nn.Module:
+    """One of the models; without excerpts it is the model of the lab."""
     torch.manual_seed(seed)
     net = MODELS[name](len(source.vocabulary), source.vocabulary.id(data.MARKER))
 
     def make_examples(reviews, seed):
-        return examples(name, reviews, seed, source.vocabulary, pieces)
+        return examples(name, reviews, seed, source.vocabulary, excerpts)
 
     table_runs.train(net, make_examples, source, table_runs.RECIPE, seed)
     return net
 
 
 def measured(net: nn.Module, name: str, source: data.PreparedReviews) -> dict:
-    """Accuracy on test reviews alone and with another review, and on short pieces of them, by their words.
+    """Accuracy on test reviews alone and with another review, and on short excerpts of them, by length.
 
-    Pieces stand alone, and those for the query at `<MARK>` beside a whole review, as on the page.
+    Excerpts are alone, and for the marker query paired with a whole review, as on the page.
     """
     alone, pairs = makers(name, source.vocabulary)
     first, *more = (pairs(source.test, seed) for seed in ((100, 101, 102) if name == MARKED else (2,)))
     tests = [alone(source.test, 0), sum(more, first)]
     for length in LENGTHS:
         whole = first if name == MARKED else tests[0]
-        pieces = with_pieces(source.test, 9, *length)
-        tests.append(replace(whole, reviews=pieces, labelled=whole.labelled + len(source.test)))
+        excerpts = with_excerpts(source.test, 9, *length)
+        tests.append(replace(whole, reviews=excerpts, labelled=whole.labelled + len(source.test)))
     right = [round(training.evaluate(net, test).accuracy, 4) for test in tests]
-    return {"right": right[:2], "pieces": right[2:]}
+    return {"right": right[:2], "excerpts": right[2:]}
 
 
 # --- one byte a number -------------------------------------------------------------------------------------------
@@ -113,7 +113,7 @@ def unpacked(net: nn.Module, tensors: dict[str, torch.Tensor]) -> nn.Module:
 
 if __name__ == "__main__":
     source = data.load_prepared(data.Settings())
-    tensors, about = {}, {"words": " ".join(source.vocabulary.words), "right": {}, "pieces": {}, "lengths": LENGTHS}
+    tensors, about = {}, {"words": " ".join(source.vocabulary.words), "right": {}, "excerpts": {}, "lengths": LENGTHS}
     for name in MODELS:
         net = train(name, source)
         packed = rounded(net)

@@ -1,7 +1,7 @@
 """The textbook pipeline, which the course's speed is measured against: plain, right, and without any of our ideas.
 
-Texts are joined as strings, tokenised by four substitutions, kept as lists, padded to 256 ids, shuffled into batches
-of 1,024, and read by self-attention without a mask that forms all n x n weights and averages all outputs.
+Texts are concatenated as strings, tokenised by four substitutions, stored as lists, padded to 256 ids, shuffled into
+batches of 1,024, and read by self-attention without a mask that forms all n x n weights and averages all outputs.
 """
 
 import math
@@ -35,12 +35,12 @@ def build_vocabulary(texts: list[str], min_count: int = 2) -> dict[str, int]:
     """Ids of the words seen at least `min_count` times, the most frequent first, after <PAD> and <UNK>."""
     tokens = [tokenize(text) for text in texts]
     counts = Counter(word for words in tokens for word in words)
-    kept = sorted((word for word in counts if counts[word] >= min_count), key=lambda word: (-counts[word], word))
-    return {word: place for place, word in enumerate(["<PAD>", "<UNK>", *kept])}
+    frequent = sorted((word for word in counts if counts[word] >= min_count), key=lambda word: (-counts[word], word))
+    return {word: place for place, word in enumerate(["<PAD>", "<UNK>", *frequent])}
 
 
 def encode(texts: list[str], vocabulary: dict[str, int]) -> list[list[int]]:
-    """The ids of each text, cut and padded to 256."""
+    """The ids of each text, truncated and padded to 256."""
     tokens = [tokenize(text) for text in texts]
     ids = [[vocabulary.get(word, 1) for word in words] for words in tokens]
     return [(row + [0] * WINDOW)[:WINDOW] for row in ids]
@@ -58,9 +58,9 @@ def batches(
 
 
 class SelfAttentionClassifier(nn.Module):
-    """Self-attention over 256 places, padding included; the average of all outputs, then a linear classifier.
+    """Self-attention over 256 tokens, padding included; the average of all outputs, then a linear classifier.
 
-    The numbers start as those of `shared.model.SelfAttentionClassifier` do: same widths, same spread, same dropout.
+    The parameters are initialized as in `shared.model.SelfAttentionClassifier`: same widths, same spread, same dropout.
     """
 
     def __init__(self, vocabulary_size: int, d_model: int = 16, d_k: int = 8, d_v: int = 16):

@@ -69,17 +69,19 @@ def answer(exercise: str, source: str):
 def main(exercises: list[str]) -> None:
     torch.set_num_threads(1)
     for exercise in exercises:
-        check, told, begin = getattr(checks, exercise), Counter(), time.perf_counter()
+        check, counts, begin = getattr(checks, exercise), Counter(), time.perf_counter()
         for variant in variants(exercise):
             verdict = check(answer(exercise, variant["source"]))
             if bool(verdict) != variant["right"]:
                 print(f"--- DIFFERS: {variant['kind']}, {variant['label']}: {verdict}\n{variant['source']}")
             elif not variant["right"]:
-                told[f"{variant['label']}  ->  {verdict.mistake}"] += 1
-        print("\n".join(f"{count:3} {names}" for names, count in sorted(told.items())))
-        named = sum(count for names, count in told.items() if names.split("->  ")[1] not in GENERAL)
+                counts[f"{variant['label']}  ->  {verdict.mistake}"] += 1
+        print("\n".join(f"{count:3} {names}" for names, count in sorted(counts.items())))
+        named = sum(count for names, count in counts.items() if names.split("->  ")[1] not in GENERAL)
         seconds = (time.perf_counter() - begin) / len(variants(exercise))
-        print(f"{exercise}: {sum(told.values())} refused, {named} of them by a name; {1000 * seconds:.0f} ms an answer")
+        print(
+            f"{exercise}: {sum(counts.values())} refused, {named} of them by a name; {1000 * seconds:.0f} ms an answer"
+        )
 
 
 if __name__ == "__main__":

@@ -35,7 +35,7 @@ configs:
 
 
 def made_reviews(count: int) -> bytes:
-    """A parquet file of `count` made reviews; the text says the label, and line breaks are the characters \\n."""
+    """A parquet file of `count` invented reviews; the text gives the label, and line breaks are the characters \\n."""
     texts = [f"{'awful' if i % 2 == 0 else 'lovely'} place\\nvisit number {i}" for i in range(count)]
     file = io.BytesIO()
     pyarrow.parquet.write_table(pyarrow.table({"text": texts, "label": [i % 2 for i in range(count)]}), file)

@@ -12,7 +12,7 @@ import compare_numbers
 import nbformat
 import notebooks
 
-# Tags that change what nbval compares, apart from nbval-ignore-output, which stands in the text for all to see.
+# Tags that change what nbval compares, apart from nbval-ignore-output, which everyone can see in the text.
 HIDING = {"nbval-skip", "skip-execution"}
 HIDING_COMMENT = re.compile(r"^\s*#\s*(NBVAL_\w+|PYTEST_VALIDATE_IGNORE_OUTPUT)", re.MULTILINE)
 DIRECTIVE = re.compile(r"^\s*(?:`{3,}|~{3,}|:{3,})\{|\{[a-z][a-z:-]*\}`", re.MULTILINE)
@@ -79,7 +79,7 @@ def output_problems(lab: Path, notebook: nbformat.NotebookNode, remedy: str) -> 
             found.append(f"{where} was never executed: {remedy}.")
         for output in cell.outputs:
             if output.output_type == "error" and "raises-exception" not in cell.metadata.get("tags", []):
-                found.append(f"{where} stores an error: mend the cell and {remedy}.")
+                found.append(f"{where} stores an error: fix the cell and {remedy}.")
             if output.get("name") == "stderr":
                 found.append(f"{where} wrote to stderr, `{output.text.strip()[:80]}`: silence its cause and {remedy}.")
             for kind, text in readable(output).items():

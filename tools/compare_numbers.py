@@ -68,7 +68,7 @@ def pieces(kind_of_output: str, text: str) -> Iterator[tuple[str, str]]:
 
 
 def numbers_in(text: str, number: re.Pattern, kind: str) -> Iterator[tuple[str, str]]:
-    """Yield what stands between the numbers and the numbers, in turn."""
+    """Yield the text between numbers, and the numbers, in turn."""
     for place, part in enumerate(number.split(text)):
         yield (kind if place % 2 else TEXT), part
 
@@ -109,7 +109,7 @@ def difference(kind_of_output: str, stored: str, computed: str) -> str:
     if stored == computed:
         return ""
     pairs = [list(pieces(kind_of_output, text)) for text in (stored, computed)]
-    numbers = {}  # by kind, in their order: what stands before a number, stored, computed
+    numbers = {}  # by kind, in their order: the text before a number, stored, computed
     before = ""
     for (kind, one), (other_kind, other) in zip(*pairs, strict=False):
         if kind != other_kind or (kind == TEXT and one != other):
@@ -165,7 +165,7 @@ def last_places(numbers: list[Decimal], kind: str):
     def agree(stored: str, computed: str) -> bool:
         one, other = Decimal(stored), Decimal(computed)
         size = max(one, other, key=abs).adjusted()
-        # As many decimals as the others have, or as many significant digits: figures are rounded in one of both ways.
+        # Numbers are rounded to as many decimals as the others have, or to as many significant digits.
         unit = max(Decimal(1).scaleb(-decimals), Decimal(1).scaleb(size - digits + 1), PART * largest)
         if not decimals:
             unit = Decimal(kind.endswith(", rounded"))

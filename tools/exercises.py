@@ -2,9 +2,9 @@
 
 The rule: a heading `### Exercise 2.1 (debug): title` with the statement below it, a starting cell with the metadata
 `exercise: name`, a cell with the one call `checks.name(...)`, a folded "Hint", and a folded "Solution" with one
-Python fence that replaces the starting cell. Nothing else stands between. A name occurs once in the course.
+Python fence that replaces the starting cell. There is nothing else between them. A name occurs once in the course.
 
-Where the heading says (build), the cell is the lesson's own and complete: it is the solution. Below it stands
+Where the heading says (build), the cell is the lesson's own and complete: it is the solution. Below it is
 `Name = checks.name.use(Name)`, so that the lab goes on with what the reader wrote. The starting cell is the same
 without the bodies of its functions, or of those that the cell's metadata list as `blank: [forward]`. A "Solution" may
 be left out; it holds words alone.
@@ -80,11 +80,11 @@ def read(lab: Path) -> list[Exercise]:
         if len(EXERCISE.findall(cell.source)) > (place + 1 in places):
             raise ValueError(
                 f"{notebooks.line_of(lab, EXERCISE.search(cell.source)[0])}: the exercise has no starting cell. "
-                "Right below its statement stands a code cell with the metadata `exercise: name`."
+                "Add, right below its statement, a code cell with the metadata `exercise: name`."
             )
         if summaries.count("Solution") > (place - 2 in places):
             raise ValueError(
-                f"{where}: a folded solution belongs to no exercise. It stands right below the check, after the hint."
+                f"{where}: a folded solution belongs to no exercise. Move it right below the check, after the hint."
             )
     names = [exercise.name for exercise in found]
     if twice := [name for name in names if names.count(name) > 1]:
@@ -114,7 +114,7 @@ def taught(root: Path) -> dict[Path, list[Exercise]]:
 
 
 def folds(text: str, section: str) -> Iterator[tuple[str, re.Match | None, str]]:
-    """Yield what stands above each fold of a cell, the fold, and the heading that it stands below; last, what is left.
+    """Yield the text above each fold of a cell, the fold, and its heading; at last the remaining text.
 
     `section` is the heading that the cell before left open.
     """
@@ -136,7 +136,7 @@ def questions(lab: Path) -> list[Question]:
         for above, fold, heading in folds(cell.source, section):
             section = heading
             if fold and not (inside and fold["summary"] in ("Hint", "Solution")):
-                # What is asked may stand above a code cell that shows it.
+                # The question may be above a code cell that shows its subject.
                 asked = above[end_of_headings(above) :].strip() or before.strip().split("\n\n")[-1]
                 found.append(Question(section, asked, fold["summary"], fold["text"]))
         before = above
@@ -197,16 +197,16 @@ def blanked(source: str, only: list[str] | None = None) -> str:
     if not chosen:
         raise ValueError("has no function in its cell whose body a student could write.")
     for function in reversed(chosen):
-        kept = int(ast.get_docstring(function) is not None)
-        kept += ast.unparse(function.body[kept:][:1]) == "super().__init__()"
-        if kept == len(function.body):
+        first = int(ast.get_docstring(function) is not None)
+        first += ast.unparse(function.body[first:][:1]) == "super().__init__()"
+        if first == len(function.body):
             continue  # there is nothing else in it
-        begin = function.body[kept].lineno - 1
-        if lines[begin][: function.body[kept].col_offset].strip():
+        begin = function.body[first].lineno - 1
+        if lines[begin][: function.body[first].col_offset].strip():
             raise ValueError(f"has the body of `{function.name}` on the line of its `def`: give it lines of its own.")
         while not lines[begin - 1].partition("#")[0].strip():
             begin -= 1  # what a comment above the body says is part of the solution
-        indent = " " * function.body[kept].col_offset
+        indent = " " * function.body[first].col_offset
         lines[begin : function.end_lineno] = [f"{indent}raise NotImplementedError  # your turn"]
     return "\n".join(lines)
 

@@ -1,7 +1,7 @@
 """Carries the repository's URL and branch from _config.yml to all other files that name them.
 
-The rule: below a line `<!-- identity: TEMPLATE -->` (in TOML and YAML `# identity: TEMPLATE`) stands one line that
-is the template filled in. A template may name {url}, {branch}, {name}, {site} and {colab}.
+The rule: below a line `<!-- identity: TEMPLATE -->` (in TOML and YAML `# identity: TEMPLATE`) is one line, the
+template filled in. A template may name {url}, {branch}, {name}, {site} and {colab}.
 """
 
 import re

@@ -41,8 +41,8 @@ def check_answer({answer}):
     assert {answer} is not None, "No cell defines {answer}."
     module = getattr({answer}, "__module__", None) or ""
     assert module.split(".")[0] not in ("shared", "checks"), "This is the course's own {answer}, not yours."
-    verdict = checks.{name}({answer})
-    assert verdict, verdict.sentence
+    result = checks.{name}({answer})
+    assert result, result.sentence
 """
 
 

@@ -68,15 +68,15 @@ def bring_up_to_date(lab: Path, again: bool = False) -> str:
     notebook, old = notebooks.generate(lab), notebooks.read(lab)
     inputs = notebooks.made_from(lab)  # now: an edit during the execution makes the lab stale again
     reason = notebooks.why_stale(lab) or ("as you asked" if again else "")
-    kept = ""
+    note = ""
     if old is not None and notebooks.changed_by_hand(old):
         yours = lab.parent.parent / "yours" / target.name
         safe_files.write_whole(yours, target.read_bytes())
-        kept = f"; the changed notebook is kept as yours/{target.name}"
+        note = f"; the changed notebook is stored as yours/{target.name}"
     if reason:
         start = time.monotonic()
         execute(lab, notebook)
-        done = f"executed in {time.monotonic() - start:.0f} s ({reason}{kept})"
+        done = f"executed in {time.monotonic() - start:.0f} s ({reason}{note})"
     else:
         for cell, before in zip(notebooks.code_cells(notebook), notebooks.code_cells(old), strict=True):
             cell.outputs, cell.execution_count = before.outputs, before.execution_count
@@ -92,8 +92,8 @@ def attempt(lab: Path, again: bool) -> bool:
     """Bring one lab up to date, print one line about it, and say whether it is as it should be."""
     try:
         done = bring_up_to_date(lab, again)
-        if lab in notebooks.taught(lab.parents[1]) and (kept := student.write(lab, student.text_of(lab))):
-            done += f"; the student edition that you worked in is kept as {kept}"
+        if lab in notebooks.taught(lab.parents[1]) and (copy := student.write(lab, student.text_of(lab))):
+            done += f"; the student edition that you worked in is stored as {copy}"
         problems = check_labs.problems(lab)
     except (RuntimeError, ValueError) as error:
         print(f"{lab.stem:<24} {error}", flush=True)
@@ -149,5 +149,5 @@ def main(names: set[str], again: bool) -> int:
 
 if __name__ == "__main__":
     given = set(sys.argv[1:])
-    kept = "Labs that did not come to their end are as they were."
-    safe_files.run(main, given - {"again"}, "again" in given, stopped=kept)
+    outcome = "Labs that did not come to their end are as they were."
+    safe_files.run(main, given - {"again"}, "again" in given, stopped=outcome)

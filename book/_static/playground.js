@@ -123,7 +123,7 @@
     if (report?.finished) begin();
     running = steps === undefined;
     at("train").textContent = running ? "Pause" : "Train";
-    if (running && !report?.step) said(`Training: ${sentence()}`);
+    if (running && !report?.step) announce(`Training: ${sentence()}`);
     send({ id, steps: steps ?? chunk() });
   }
 
@@ -162,7 +162,7 @@
     }
     showChallenge(verdict);
     showAttempts();
-    said(verdict);
+    announce(verdict);
   }
 
   // ---- challenges and switches -----------------------------------------------------------------------------------------
@@ -191,7 +191,7 @@
       make("label", {}, make("input", { type: "radio", name: "play-guess", value: n }), make("span", {}, ...withIndices(words)))));
     at("add").onclick = () => {
       const chosen = page.querySelector("[name='play-guess']:checked");
-      if (!chosen) { said(at("verdict").textContent = "Choose one of the parts first."); return; }
+      if (!chosen) { announce(at("verdict").textContent = "Choose one of the parts first."); return; }
       guess = Number(chosen.value);
       state = { ...state, config: { ...start, ...guesses[guess][1] } };
       at("verdict").textContent = "";
@@ -271,7 +271,7 @@
     };
     const card = make("svg:g", { class: "card-of", role: "button", tabindex: 0, transform: `translate(${x} ${y})` },
       parts.frame, parts.name, parts.icon, parts.drink, parts.friend, parts.mark);
-    const choose = () => { state = { ...state, guest: chair }; remember(); draw(); said(at("guest").textContent); };
+    const choose = () => { state = { ...state, guest: chair }; remember(); draw(); announce(at("guest").textContent); };
     card.addEventListener("click", choose);
     card.addEventListener("keydown", (event) => {
       if (event.key !== "Enter" && event.key !== " ") return;
@@ -421,7 +421,7 @@
     if (!running) { go(); return; }
     running = false;
     at("train").textContent = "Go on";
-    said(`Paused after ${report.step} steps.`);
+    announce(`Paused after ${report.step} steps.`);
   });
   at("step").addEventListener("click", () => go(1));
   at("cafe").addEventListener("click", () => {

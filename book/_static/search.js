@@ -105,9 +105,9 @@
     const count = ranked.length ? `Pages and sections found: ${ranked.length}.`
       : "No page holds all of these words. Try fewer, or another spelling.";
     const spelled = `Spelled as the course does: ${other.join(", ")}.`;
-    const said = `${count}${other.length && ranked.length ? ` ${spelled}` : ""}`;
+    const summary = `${count}${other.length && ranked.length ? ` ${spelled}` : ""}`;
     const root = document.documentElement.dataset.content_root;
-    results.replaceChildren(make("h2", {}, "Found"), make("p", { class: "search-summary" }, said),
+    results.replaceChildren(make("h2", {}, "Found"), make("p", { class: "search-summary" }, summary),
       make("ul", { class: "search" }, ...ranked.slice(0, MOST).map((section) => {
         const { page, heading, id, title } = section, match = found(section, terms);
         const word = match ? `?found=${encodeURIComponent(match.word)}` : ""; // course.js looks for it
@@ -117,7 +117,7 @@
           ...(page.startsWith("labs/") && introduces(section, wordsOf(terms)) ? [make("span", { class: "quiet" }, " \u2013 introduced here")] : []),
           ...(match ? [make("p", { class: "context" }, ...match.line)] : []));
       })));
-    document.getElementById("said").textContent = said;
+    document.getElementById("said").textContent = summary;
   }
 
   globalThis.Search = { performSearch };

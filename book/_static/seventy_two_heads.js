@@ -6,16 +6,16 @@
   const root = document.getElementById("heads"), about = globalThis.pretrainedModel;
   const at = (name) => document.getElementById(`heads-${name}`);
   const model = headsModel(attentionLayer());
-  const { LAYERS, HEADS, DIM, MOST_PIECES } = model;
+  const { LAYERS, HEADS, DIM, MOST_TOKENS } = model;
 
-  const LONGEST = 2000;                                      // signs of a text: more than 128 pieces ever need
-  const BLOCK = 64 * DIM;                                    // the embeddings of 64 pieces come together
+  const LONGEST = 2000;                                      // characters of a text: more than 128 tokens ever need
+  const BLOCK = 64 * DIM;                                    // the embeddings of 64 tokens come together
   const STORE = "pretrained model";                           // the room of the browser's cache
 
   const { fromDisk, megabytes, address, kept, keep, bytesOf, checked, whole, bytesKept, deleteOld, deleteAll } =
     modelFiles("pretrained_model", STORE, about);
 
-  // ---- embeddings: of 64 pieces at a time where the server sends parts of a file, else all of them at once ---------
+  // ---- embeddings: of 64 tokens at a time where the server sends parts of a file, else all of them at once ---------
 
   const blocks = new Map();                                  // block -> Int8Array
   let everyWord = null;                                      // or the whole table
@@ -41,7 +41,7 @@
   let last = Promise.resolve();                              // one sentence at a time asks: no block comes twice
   const inTurn = (work) => (last = last.then(work, work));
 
-  async function embeddings(ids) {                           // (pieces, DIM)
+  async function embeddings(ids) {                           // (tokens, DIM)
     if (!everyWord) {
       const found = fromDisk ? await whole("words.bin", arriving("words.bin")) : await kept(address("words.bin"));
       if (found) everyWord = new Int8Array(found);
@@ -63,9 +63,9 @@
   // ---- state --------------------------------------------------------------------------------------------------------
 
   let file = null, worker = null, ticket = 0;
-  let sentence = null;                                       // { text, words, maps: one Float32Array a layer }
-  // A word that is followed: { looks: true or false, word, says }. At first it is "it" in the sentence that stands there.
-  let head = [3, 1], pinned = { looks: true, word: 9, says: "it" }, hovered = null;
+  let sentence = null;                                       // { text, words, patterns: one Float32Array a layer }
+  // The word that is followed: its index, its text, and whether it is the query or the key. At first, "it" is the query.
+  let head = [3, 1], pinned = { isQuery: true, word: 9, text: "it" }, hovered = null;
 
   const named = new Map(Array.from(at("found").children, (button) => [button.dataset.head, button]));
   const nameOf = (layer, number) => named.get(`${layer}.${number}`)?.textContent;
@@ -79,15 +79,15 @@
     return sentence && word && word.word < sentence.words.length ? word : null;
   }
 
-  function mapOf([layer, number]) {                          // (words, words), or nothing yet
+  function patternOf([layer, number]) {                      // (words, words), or nothing yet
     const size = sentence ? sentence.words.length ** 2 : 0;
-    return sentence?.maps[layer]?.subarray(number * size, (number + 1) * size);
+    return sentence?.patterns[layer]?.subarray(number * size, (number + 1) * size);
   }
 
   // The address holds it all behind "#", which no browser sends to a server.
   function showAddress() {
     const parts = new URLSearchParams({ sentence: sentence.text, head: head.join(".") });
-    if (pinned) parts.set(pinned.looks ? "from" : "to", pinned.word);
+    if (pinned) parts.set(pinned.isQuery ? "from" : "to", pinned.word);
     try { history.replaceState(null, "", `#${parts}`); } catch { /* too often, or an address that is too long */ }
   }
 
@@ -95,9 +95,9 @@
     const parts = new URLSearchParams(location.hash.slice(1)), asked = (parts.get("head") ?? "").split(".").map(Number);
     if (!parts.has("sentence") && !parts.has("head")) return false; // nothing, or the address of a heading
     if (parts.has("sentence")) at("text").value = parts.get("sentence");
-    if (maps[asked[0]]?.[asked[1]]) head = asked;
+    if (buttons[asked[0]]?.[asked[1]]) head = asked;
     const name = ["from", "to"].find((each) => /^\d+$/.test(parts.get(each) ?? ""));
-    pinned = name ? { looks: name === "from", word: Number(parts.get(name)) } : null;
+    pinned = name ? { isQuery: name === "from", word: Number(parts.get(name)) } : null;
     return true;
   }
 
@@ -105,9 +105,9 @@
 
   const ink = () => getComputedStyle(at("maps")).color.match(/[\d.]+/g).map(Number);
 
-  function draw(canvas, map, [red, green, blue]) {           // one dot for each weight; its root shows small ones, too
-    const size = Math.sqrt(map.length), picture = new ImageData(size, size);
-    map.forEach((weight, n) => picture.data.set([red, green, blue, 255 * Math.sqrt(weight)], 4 * n));
+  function draw(canvas, pattern, [red, green, blue]) {       // one dot for each weight; its root shows small ones, too
+    const size = Math.sqrt(pattern.length), picture = new ImageData(size, size);
+    pattern.forEach((weight, n) => picture.data.set([red, green, blue, 255 * Math.sqrt(weight)], 4 * n));
     canvas.width = canvas.height = size;
     canvas.getContext("2d").putImageData(picture, 0, 0);
   }
@@ -125,7 +125,7 @@
     });
   }
 
-  const maps = Array.from({ length: LAYERS }, (_, layer) => Array.from({ length: HEADS }, (_, number) => {
+  const buttons = Array.from({ length: LAYERS }, (_, layer) => Array.from({ length: HEADS }, (_, number) => {
     const button = make("button", { type: "button", "aria-label": titleOf(layer, number), "data-row": layer,
       "data-column": number, style: `--l: ${layer}; --h: ${number}` }, make("canvas", { "aria-hidden": "true" }));
     if (nameOf(layer, number)) button.classList.add("named");
@@ -133,22 +133,22 @@
   }));
   const label = (text, place) => make("span", { "aria-hidden": "true", class: "label", style: place }, text);
   at("maps").append(...Array.from({ length: HEADS }, (_, number) => label(number, `--l: -1; --h: ${number}`)),
-    ...maps.flatMap((row, layer) => [label(layer, `--l: ${layer}; --h: -1`), ...row]));
+    ...buttons.flatMap((row, layer) => [label(layer, `--l: ${layer}; --h: -1`), ...row]));
   at("maps").addEventListener("click", ({ target }) => {
     const button = target.closest("button");
     if (button) chooseHead(Number(button.dataset.row), Number(button.dataset.column));
   });
-  arrows(at("maps"), (layer, number) => maps[layer]?.[number],
+  arrows(at("maps"), (layer, number) => buttons[layer]?.[number],
     ({ dataset }) => chooseHead(Number(dataset.row), Number(dataset.column)),
     () => getComputedStyle(at("maps")).getPropertyValue("--turned") === "1");
 
   function drawLayer(layer) {
     const colour = ink();
     at("maps").classList.toggle("fine", sentence.words.length > 24);
-    maps[layer].forEach((button, number) => draw(button.firstChild, mapOf([layer, number]), colour));
+    buttons[layer].forEach((button, number) => draw(button.firstChild, patternOf([layer, number]), colour));
   }
 
-  // -- one head: every word twice, on the left as it looks, on the right as it is looked at
+  // -- one head: every word twice, on the left as the query, on the right as the key
 
   const SHADES = 8;
   let lists = [[], []];                                      // the buttons left and right
@@ -161,35 +161,35 @@
   }
 
   function showHead() {
-    maps.flat().forEach((button) => { button.tabIndex = -1; button.setAttribute("aria-pressed", "false"); });
-    const chosen = maps[head[0]][head[1]];
+    buttons.flat().forEach((button) => { button.tabIndex = -1; button.setAttribute("aria-pressed", "false"); });
+    const chosen = buttons[head[0]][head[1]];
     chosen.tabIndex = 0;
     chosen.setAttribute("aria-pressed", "true");
     for (const [key, button] of named) button.setAttribute("aria-pressed", String(key === head.join(".")));
     at("title").textContent = titleOf(...head);
-    const map = mapOf(head);
-    if (!map) return;
-    draw(at("large"), map, ink());
-    showFollowed(map);
-    showTable(map);
+    const pattern = patternOf(head);
+    if (!pattern) return;
+    draw(at("large"), pattern, ink());
+    showFollowed(pattern);
+    showTable(pattern);
   }
 
-  function showFollowed(map) {
+  function showFollowed(pattern) {
     const n = sentence.words.length, word = followed();
-    const counts = (i, j) => !word || (word.looks ? i : j) === word.word;
+    const counts = (i, j) => !word || (word.isQuery ? i : j) === word.word;
     const paths = Array.from({ length: SHADES + 1 }, () => "");
     for (let i = 0; i < n; i++) {
       for (let j = 0; j < n; j++) {
-        if (counts(i, j)) paths[Math.round(SHADES * map[i * n + j])] += `M0 ${i + 0.5}L100 ${j + 0.5}`;
+        if (counts(i, j)) paths[Math.round(SHADES * pattern[i * n + j])] += `M0 ${i + 0.5}L100 ${j + 0.5}`;
       }
     }
     const line = (d, shade) =>
       make("svg:path", { d, "stroke-width": 1 + 0.75 * shade, "stroke-opacity": 0.3 + 0.7 * shade / SHADES });
     at("lines").replaceChildren(...paths.flatMap((path, shade) => (shade && path ? [line(path, shade)] : [])));
     lists.forEach((list, column) => list.forEach((button, row) => {
-      const own = word && word.word === row && word.looks === (column === 0);
-      const across = word && word.looks === (column === 1);  // these words get, or give, what the followed one tells
-      const weight = across ? map[word.looks ? word.word * n + row : row * n + word.word] : null;
+      const own = word && word.word === row && word.isQuery === (column === 0);
+      const across = word && word.isQuery === (column === 1);  // these words get, or give, what the followed one tells
+      const weight = across ? pattern[word.isQuery ? word.word * n + row : row * n + word.word] : null;
       button.setAttribute("aria-pressed", String(Boolean(own)));
       button.tabIndex = own || (!word && column === 0 && row === 0) ? 0 : -1;
       button.style.setProperty("--share", weight ?? 0);
@@ -198,38 +198,38 @@
     const cross = at("cross");
     cross.hidden = !word;
     if (word) {
-      cross.className = word.looks ? "row" : "column";
+      cross.className = word.isQuery ? "row" : "column";
       cross.style.setProperty("--place", `${100 * word.word / n}%`);
       cross.style.setProperty("--size", `${100 / n}%`);
     }
-    at("told").replaceChildren(...tell(map, word));
+    at("told").replaceChildren(...tell(pattern, word));
     if (hovered === null) say(`${titleOf(...head)}. ${at("told").textContent}`);
   }
 
   const quoted = (word) => ["\u201c", make("bdi", {}, shown(sentence.words[word])), "\u201d"];
   const strongest = (weights) => Array.from(weights.keys()).sort((a, b) => weights[b] - weights[a]);
 
-  function tell(map, word) {
+  function tell(pattern, word) {
     const n = sentence.words.length;
     if (!word) return ["Follow a word: point at it, tap it, or go to it by Tab and the arrow keys."];
-    const weights = word.looks ? map.subarray(word.word * n, (word.word + 1) * n)
-      : Float32Array.from({ length: n }, (_, i) => map[i * n + word.word]);
+    const weights = word.isQuery ? pattern.subarray(word.word * n, (word.word + 1) * n)
+      : Float32Array.from({ length: n }, (_, i) => pattern[i * n + word.word]);
     const [first, second, third] = strongest(weights).filter((each) => weights[each] >= 0.005);
     const share = (each, before) =>
       (each === undefined ? [] : [before, ...quoted(each), ` ${weights[each].toFixed(2)}`]);
     if (first === undefined) return ["No word attends to ", ...quoted(word.word), " here."];
-    const most = word.looks ? [...quoted(word.word), ...share(first, " attends most to ")]
+    const most = word.isQuery ? [...quoted(word.word), ...share(first, " attends most to ")]
       : [...share(first, "Most of all "), " attends to ", ...quoted(word.word)];
     return [...most, ...share(second, ", then "), ...share(third, ", then "), "."];
   }
 
-  function showTable(map) {
+  function showTable(pattern) {
     if (!at("numbers").open) return;
     const n = sentence.words.length;
     at("rows").replaceChildren(...sentence.words.map((word, i) => {
-      const row = map.subarray(i * n, (i + 1) * n), [first, second] = strongest(row);
+      const row = pattern.subarray(i * n, (i + 1) * n), [first, second] = strongest(row);
       let given = 0;
-      for (let k = 0; k < n; k++) given += map[k * n + i] / n;
+      for (let k = 0; k < n; k++) given += pattern[k * n + i] / n;
       const cells = [first, second].flatMap((j) => [shown(sentence.words[j]), row[j].toFixed(2)]);
       cells.push(given.toFixed(2));
       return make("tr", {}, make("th", { scope: "row" }, shown(word)), ...cells.map((text) => make("td", {}, text)));
@@ -247,8 +247,8 @@
   }
 
   function pin(word) {                                       // the same word again lets it go
-    const again = word && pinned?.looks === word.looks && pinned.word === word.word;
-    pinned = word && !again ? { ...word, says: sentence.words[word.word] } : null;
+    const again = word && pinned?.isQuery === word.isQuery && pinned.word === word.word;
+    pinned = word && !again ? { ...word, text: sentence.words[word.word] } : null;
     hovered = null;
     showHead();
     showAddress();
@@ -258,13 +258,13 @@
     const [now, before] = [word, hovered].map((each) => JSON.stringify(each));
     if (now === before) return;
     hovered = word;
-    const map = mapOf(head);
-    if (map) showFollowed(map);
+    const pattern = patternOf(head);
+    if (pattern) showFollowed(pattern);
   }
 
   const wordAt = (target) => {
     const button = target.closest("button[data-row]");
-    return button && { looks: button.dataset.column === "0", word: Number(button.dataset.row) };
+    return button && { isQuery: button.dataset.column === "0", word: Number(button.dataset.row) };
   };
   const pair = at("pair");
   pair.addEventListener("click", ({ target }) => { const word = wordAt(target); if (word) pin(word); });
@@ -276,13 +276,13 @@
   const cellAt = (event) => {                                // the row that the pointer is on
     const box = at("large").getBoundingClientRect();
     const row = Math.floor((event.clientY - box.top) / box.height * (sentence?.words.length ?? 0));
-    return sentence && row >= 0 && row < sentence.words.length ? { looks: true, word: row } : null;
+    return sentence && row >= 0 && row < sentence.words.length ? { isQuery: true, word: row } : null;
   };
   at("large").addEventListener("pointermove", (event) => { if (event.pointerType === "mouse") hover(cellAt(event)); });
   at("large").addEventListener("pointerleave", () => hover(null));
   at("large").addEventListener("click", (event) => { const word = cellAt(event); if (word) pin(word); });
 
-  at("numbers").addEventListener("toggle", () => { const map = mapOf(head); if (map) showTable(map); });
+  at("numbers").addEventListener("toggle", () => { const pattern = patternOf(head); if (pattern) showTable(pattern); });
   for (const button of named.values()) {
     button.addEventListener("click", () => chooseHead(...button.dataset.head.split(".").map(Number)));
   }
@@ -294,32 +294,32 @@
   let later = 0;
   at("text").addEventListener("input", () => { clearTimeout(later); later = setTimeout(run, 250); });
   addEventListener("hashchange", () => { if (readAddress()) run(); });
-  // Theme and forced colours: the maps take the colour of their text.
-  const redraw = () => { if (sentence) { sentence.maps.forEach((_, layer) => drawLayer(layer)); showHead(); } };
+  // Theme and forced colours: the patterns take the colour of their text.
+  const redraw = () => { if (sentence) { sentence.patterns.forEach((_, layer) => drawLayer(layer)); showHead(); } };
   new MutationObserver(redraw).observe(document.documentElement, { attributeFilter: ["data-theme"] });
   matchMedia("(forced-colors: active)").addEventListener("change", redraw);
 
   // ---- a sentence goes through --------------------------------------------------------------------------------------
 
-  function problemOf(text, cut) {
-    if (cut.words.length === 2) return "There is no word in this text. Type a sentence.";
-    if (cut.ids.length > MOST_PIECES) {
-      return `The text has ${cut.ids.length} tokens with [CLS] and [SEP]; this page shows at most ${MOST_PIECES}. ` +
+  function problemOf(text, tokenized) {
+    if (tokenized.words.length === 2) return "There is no word in this text. Type a sentence.";
+    if (tokenized.ids.length > MOST_TOKENS) {
+      return `The text has ${tokenized.ids.length} tokens with [CLS] and [SEP]; this page shows at most ${MOST_TOKENS}. ` +
         "Type a shorter one.";
     }
     return "";
   }
 
-  function remarks({ words, ids, pieces, starts, unknown }) {
-    const said = [`${many(words.length - 2, "word")}, ${many(ids.length, "token")} with [CLS] and [SEP].`];
+  function remarks({ words, ids, tokens, starts, unknown }) {
+    const notes = [`${many(words.length - 2, "word")}, ${many(ids.length, "token")} with [CLS] and [SEP].`];
     const split = words.findIndex((_, word) => starts[word + 1] - starts[word] > 1);
     if (split >= 0) {
-      const read = pieces.slice(starts[split], starts[split + 1]).slice(0, 8).join(" ");
-      said.push(`The model reads \u201c${shown(words[split])}\u201d as ${read}.`);
+      const read = tokens.slice(starts[split], starts[split + 1]).slice(0, 8).join(" ");
+      notes.push(`The model reads \u201c${shown(words[split])}\u201d as ${read}.`);
     }
     const strange = [...new Set(unknown)].slice(0, 3).map(shown).join(" ");
-    if (strange) said.push(`Unknown to it: ${strange}. It reads [UNK] there.`);
-    return said.join(" ");
+    if (strange) notes.push(`Unknown to it: ${strange}. It reads [UNK] there.`);
+    return notes.join(" ");
   }
 
   function note(text, problem = false) {
@@ -335,10 +335,10 @@
       const [has, most] = [text.length, LONGEST].map((count) => count.toLocaleString("en"));
       return fail(`The text has ${has} characters; this page takes at most ${most}. Type a shorter one.`);
     }
-    const cut = model.tokenize(text, file.ids), problem = problemOf(text, cut);
+    const tokenized = model.tokenize(text, file.ids), problem = problemOf(text, tokenized);
     if (problem) return fail(problem);
     let words;
-    try { words = await inTurn(() => (mine === ticket ? embeddings(cut.ids) : null)); } catch (error) {
+    try { words = await inTurn(() => (mine === ticket ? embeddings(tokenized.ids) : null)); } catch (error) {
       progress("");
       if (mine === ticket) fail(`The words did not arrive. ${error.message} Change the text to try again.`);
       return;
@@ -346,9 +346,9 @@
     if (mine !== ticket) return;
     progress("");
     showKept();
-    note(remarks(cut));
-    worker.next = { text, words: cut.words, maps: [] };
-    worker.postMessage({ ticket, words, starts: cut.starts }, [words.buffer]);
+    note(remarks(tokenized));
+    worker.next = { text, words: tokenized.words, patterns: [] };
+    worker.postMessage({ ticket, words, starts: tokenized.starts }, [words.buffer]);
   }
 
   function fail(problem) {
@@ -360,14 +360,14 @@
     if (data.ticket !== ticket) return;
     if (data.layer === 0) {
       sentence = worker.next;
-      // Another word in its place is not followed. An address names the place alone, so what stands there is meant.
-      const says = sentence.words[pinned?.word];
-      pinned = says && says === (pinned.says ?? says) ? { ...pinned, says } : null;
+      // If a different word is at this index now, none is followed. An address gives the index only, so any word will do.
+      const text = sentence.words[pinned?.word];
+      pinned = text && text === (pinned.text ?? text) ? { ...pinned, text } : null;
       hovered = null;
       showWords();
       showAddress();
     }
-    sentence.maps[data.layer] = data.maps;
+    sentence.patterns[data.layer] = data.patterns;
     drawLayer(data.layer);
     if (data.layer === head[0]) showHead();
     if (data.layer === LAYERS - 1) root.dataset.done = ticket; // for those who wait for all of it
@@ -404,7 +404,7 @@
     at("results").hidden = false;
     at("still").hidden = true;
     await run();
-    if (focused) maps[head[0]][head[1]].focus({ preventScroll: true }); // not the text: a phone would open its keyboard
+    if (focused) buttons[head[0]][head[1]].focus({ preventScroll: true }); // not the text: a phone would open its keyboard
   }
   at("load").addEventListener("click", load);
 

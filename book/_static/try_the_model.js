@@ -14,7 +14,7 @@
 
   function tokenize(text) {
     const lower = text.toLowerCase();
-    // No tag ends behind the last ">". Without this cut each of many open "<a" would be searched to the very end.
+    // No tag ends after the last ">". Without this limit each of many open "<a" would be searched to the very end.
     const cut = lower.lastIndexOf(">") + 1;
     const words = [];
     for (const match of lower.slice(0, cut).matchAll(/<\/?[a-z][^>]*>|([a-z]+)/g)) if (match[1]) words.push(match[1]);
@@ -134,7 +134,7 @@
 
   const idsOf = (file, words) => words.slice(0, MOST_WORDS).map((word) => file.ids.get(word) ?? UNKNOWN);
 
-  // The review that counts, alone or behind the words of another one.
+  // The review that counts, alone or after the words of a different review.
   const judge = (file, name, front, own) => run(file.models[name], [...idsOf(file, front), ...idsOf(file, own)]);
 
   // Two reviews, <MARK> before the one that counts and <SEP> before the other.
@@ -171,21 +171,21 @@
 
   function remarks(file, words) {
     const cut = words.length > MOST_WORDS ? `Read: the first ${MOST_WORDS} of ` : "";
-    const said = [`${cut}${many(words.length, "word")}.`];
+    const notes = [`${cut}${many(words.length, "word")}.`];
     const unknown = words.slice(0, MOST_WORDS).filter((word) => !file.ids.has(word));
     const named = [...new Set(unknown)].slice(0, 3).map(shown);
     const known = Math.min(words.length, MOST_WORDS) - unknown.length;
-    if (unknown.length) said.push(`${unknown.length} unknown to the models (${named.join(", ")}): the prediction rests on the other ${known}.`);
+    if (unknown.length) notes.push(`${unknown.length} unknown to the models (${named.join(", ")}): the prediction rests on the other ${known}.`);
     const short = shortAs(file, words);
     if (short >= 0) {
       const [least, most] = file.lengths[short], right = SIDE_BY_SIDE.map(([name]) => file.pieces[name][short]);
-      said.push(`The training reviews have ${file.lengths.at(-1)[1] + 1} words or more. Of random pieces of ` +
+      notes.push(`The training reviews have ${file.lengths.at(-1)[1] + 1} words or more. Of random pieces of ` +
         `${least} to ${most} words they get ${percent(Math.min(...right))} to ${percent(Math.max(...right))} right, and guessing ` +
         "gets 50%. After another review they never met one so short.");
     } else if (words.length < RARELY_SHORT) {
-      said.push("Few training reviews are so short. After a long one the models miss many positive texts of this length.");
+      notes.push("Few training reviews are so short. After a long one the models miss many positive texts of this length.");
     }
-    return said.join(" ");
+    return notes.join(" ");
   }
 
   // ---- the page ---------------------------------------------------------------------------------------------------
@@ -197,7 +197,7 @@
 
   const strong = (text) => make("strong", {}, text);
 
-  // The three models side by side, each with the line that stands for it in the chart.
+  // The three models side by side, each with its line in the chart.
   const SIDE_BY_SIDE = [
     ["mean pooling", "Mean pooling", "Every word has the same weight.", "2 5", "mean"],
     ["attention pooling", "Attention pooling", "One learned query for every word.", "9 5", "pooling"],
@@ -206,7 +206,7 @@
 
   let file = null, words = [], frontWords = [], mostInFront = 0, curve = [];
 
-  // -- shaded words: how many times its fair share of attention a word gets, from none to eight times and more
+  // -- shaded words: a word's attention weight times the number of words, from none to eight and more
 
   const STEPS = 8;
 
@@ -414,9 +414,9 @@
       ...cards.map((card) => `${(100 * card.weights[t]).toFixed(2)}%`)];
     fill(tables[0], ["Review", "Word", ...names], [...front, ...words.slice(0, MOST_WORDS)].map(row));
     const every = curve.filter(({ count }, i) => i % 4 === 0 || count === mostInFront);
-    const said = { positive: "how positive", share: "attention on your review" };
+    const labels = { positive: "how positive", share: "attention on your review" };
     fill(tables[1], ["Measure", "Words before", ...names], MEASURES.flatMap((measure) =>
-      every.map(({ count, models }) => [said[measure], String(count), ...models.map((one) => percent(one[measure]))])));
+      every.map(({ count, models }) => [labels[measure], String(count), ...models.map((one) => percent(one[measure]))])));
   }
 
   // -- when anything changes
@@ -439,8 +439,8 @@
       at("front-text").replaceChildren(make("span", { class: "taken" }, text.slice(0, end)), text.slice(end));
     }
     at("count").textContent = count === 0 ? "none" : `${count} of ${mostInFront} words`;
-    const said = count === 0 ? "no word before" : `${count} of ${mostInFront} words before`;
-    slide.setAttribute("aria-valuetext", said);
+    const label = count === 0 ? "no word before" : `${count} of ${mostInFront} words before`;
+    slide.setAttribute("aria-valuetext", label);
   }
 
   function show() {
@@ -568,8 +568,8 @@
     if (!obstacle(file, words)) sweep();
   }
 
-  // The address holds texts, slider and mark once the reader has changed them, so that they can be shared. What stands
-  // behind the # never goes to a server.
+  // The address holds texts, slider and mark once the reader has changed them, so that they can be shared. The part
+  // after the # is never sent to a server.
   const fronts = Array.from(at("front").querySelectorAll("input")), marks = Array.from(at("mark").querySelectorAll("input"));
   let touched = false;
   for (const event of ["input", "change", "click"]) {
@@ -585,15 +585,15 @@
   }
 
   function readAddress() {
-    const kept = new URLSearchParams(location.hash.slice(1));
-    if (!kept.has("own")) return;                            // nothing, or the address of a heading
-    own.value = kept.get("own");
-    for (const [radios, name] of [[fronts, "front"], [marks, "mark"]]) if (radios[kept.get(name)]) radios[kept.get(name)].checked = true;
-    at("front-words").value = kept.get("text") ?? "";
+    const address = new URLSearchParams(location.hash.slice(1));
+    if (!address.has("own")) return;                            // nothing, or the address of a heading
+    own.value = address.get("own");
+    for (const [radios, name] of [[fronts, "front"], [marks, "mark"]]) if (radios[address.get(name)]) radios[address.get(name)].checked = true;
+    at("front-words").value = address.get("text") ?? "";
     changed();
-    slide.value = Number(kept.get("words")) || 0;
+    slide.value = Number(address.get("words")) || 0;
   }
-  own.value ||= at("examples").querySelector("button").dataset.text; // unless the browser kept what stood here
+  own.value ||= at("examples").querySelector("button").dataset.text; // unless the browser restored an earlier text
   changed();
   readAddress();
   addEventListener("hashchange", readAddress);

@@ -33,7 +33,7 @@ def positive(net: torch.nn.Module, name: str, vocabulary: data.Vocabulary, text:
 
 @torch.no_grad()
 def average_word(net: torch.nn.Module, reviews: data.Reviews) -> list[float]:
-    """The logit of a text that says the average word at each of its places: nothing but places speaks there."""
+    """The logit of a text that has the average embedding at each position, so that only the positions matter."""
     counts = torch.from_numpy(np.bincount(reviews.train.ids, minlength=len(reviews.vocabulary))).float()
     embedding = net.embedding.table
     word = (counts / counts.sum()) @ embedding.weight  # (d_model,)

@@ -74,7 +74,7 @@
     const state = { layer: data.layer, head: data.head, follow: data.follow };
 
     const about = words.join(" ").slice(0, 80); // a page may hold several of these: their names must differ
-    const said = make("p", { class: "said", role: "status" });
+    const summary = make("p", { class: "said", role: "status" });
     const sentence = make("fieldset", { class: "sentence role-weight" }, make("legend", {}, "Follow"));
     const numbers = make("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": `Numbers of this head: ${about}` });
     const buttons = weights.map((layer, l) => layer.map((map, h) => {
@@ -117,8 +117,8 @@
       });
       const order = row.map((_, i) => i).sort((a, b) => row[b] - row[a]);
       const [first, second] = order;
-      said.replaceChildren(make("strong", {}, `Layer ${state.layer}, head ${state.head}. `), ...quoted(words[state.follow]),
-        " looks most at ", ...quoted(words[first]), `: ${share(row[first])}`,
+      summary.replaceChildren(make("strong", {}, `Layer ${state.layer}, head ${state.head}. `), ...quoted(words[state.follow]),
+        " attends most to ", ...quoted(words[first]), `: ${share(row[first])}`,
         ...(second === undefined ? ["."] : [", then at ", ...quoted(words[second]), `: ${share(row[second])}.`]));
       lines(large, words, map, state.follow);
       if (!all.open) return;                                 // hundreds of cells that nobody may ask for
@@ -148,7 +148,7 @@
     const all = make("details", { class: "numbers" }, make("summary", {}, "All numbers of this head"), numbers);
     all.addEventListener("toggle", show);
     const figure = make("section", { class: "walk", "aria-label": `The attention of every head: ${about}` },
-      make("div", { class: "maps" }, grid), sentence, said, large, all);
+      make("div", { class: "maps" }, grid), sentence, summary, large, all);
     const root = host.attachShadow({ mode: "open" });
     root.append(make("style", {}, data.style), figure);
 

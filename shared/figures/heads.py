@@ -28,12 +28,12 @@ def heads(words: Sequence[str], weights, *, layer: int = 0, head: int = 0, follo
     weights = numbers(weights, "weights")
     if weights.ndim != 4 or not weights.size or weights.shape[2:] != (n, n):
         raise ValueError(
-            f"The weights have shape {weights.shape}; for {n} words give (layers, heads, {n}, {n}), one map a head. "
-            "Take the batch axis off with weights[0]."
+            f"The weights have shape {weights.shape}; for {n} words give (layers, heads, {n}, {n}), one attention "
+            "pattern per head. Remove the batch axis with weights[0]."
         )
     # NaN fails the comparison, too.
     if not ((weights >= 0).all() and (abs(weights.sum(axis=3) - 1) < 1e-3).all()):
-        raise ValueError("The weights are no shares: each row of each map is zero or more and sums to 1.")
+        raise ValueError("Attention weights are zero or more, and each row sums to 1; these are not. Are they scores?")
     for name, value, size in (("layer", layer, weights.shape[0]), ("head", head, weights.shape[1])):
         if value not in range(size):
             raise ValueError(f"{name}={value!r} is not there; {name}s run from 0 to {size - 1}.")

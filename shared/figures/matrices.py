@@ -30,7 +30,7 @@ class Matrix:
     Args:
         values: (rows, columns), NumPy array, tensor or nested list. A vector is given as a row, `x[None, :]`, or as a
             column, `x[:, None]`.
-        name: what stands above the grid.
+        name: the title above the grid.
         role: one of `ROLES`; it chooses the colour.
         rows, columns: a label for each, often the words of the sentence.
         full: the magnitude with the deepest shade; by default the largest in the array, for weights 1.

@@ -214,7 +214,7 @@ def intervals(table: Mapping[str, Mapping[str, tuple[float, float]]], *, measure
     if not 1 <= len(kinds) <= len(SERIES):
         counts = f"{len(table)} models with {len(kinds)} kinds"
         raise ValueError(f"There are {counts}; give one model and one kind at least, and five kinds at most.")
-    looks = dict(zip(kinds, SERIES, strict=False))
+    styles = dict(zip(kinds, SERIES, strict=False))
     lines, ticks = 0, []
     with plt.rc_context(STYLE):
         figure, axes = plt.subplots(figsize=(WIDTH, 1.0 + 0.32 * sum(1 + len(entry) for entry in table.values())))
@@ -229,7 +229,7 @@ def intervals(table: Mapping[str, Mapping[str, tuple[float, float]]], *, measure
                         f"{model}, {kind}: mean {mean} with half width {half}. Both must be finite, the width 0 or "
                         "more; a single run has no interval, so give it the width 0."
                     )
-                marker, colour = looks[kind]
+                marker, colour = styles[kind]
                 axes.errorbar(mean, -lines, xerr=half or None, color=colour, marker=marker, capsize=4)
                 note = f"{mean:.3f}" + (f" ± {half:.3f}" if half else "")
                 axes.annotate(note, (1.02, -lines), **at)

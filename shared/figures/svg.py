@@ -143,7 +143,7 @@ def text(
     x: float, y: float, label: str, size: float, anchor: str = "middle", colour: str = INK, bold: bool = False,
     turn: int = 0, kind: str = "",
 ) -> str:  # fmt: skip
-    """A label at its place, cut where it is too long; then pointing at it shows the whole."""
+    """A label, shortened where it is too long; pointing at it then shows all of it."""
     drawn = fit(label, size, bold)
     return (
         f'<text x="{coordinate(x)}" y="{coordinate(y)}" font-size="{size:g}" text-anchor="{anchor}" fill="{colour}"'

@@ -3,9 +3,9 @@
 //
 // Why it is built this way:
 // * It looks for waiting elements, and never for "the script that runs now": a built page runs scripts while it is
-//   being read, JupyterLab makes them anew once the output stands, others evaluate their text. This works in all.
+//   being read, JupyterLab creates them again once it has added the output, others evaluate their text. This works in all.
 // * Everything is drawn in a shadow tree: no style or name leaks in or out, and two walks on a page cannot meet.
-//   Once that tree stands, the browser itself stops showing the still picture inside the element.
+//   Once that tree exists, the browser itself stops showing the still picture inside the element.
 // * All text goes in as text nodes. Nothing that a reader types is ever read as markup.
 (() => {
   "use strict";
@@ -48,8 +48,8 @@
 
   function joined(parts, sign = " + ") {
     const left = parts.length - MOST_TERMS;
-    const kept = left <= 0 ? parts : [...parts.slice(0, MOST_TERMS - 1), `\u2026 ${left} more \u2026`, parts.at(-1)];
-    return kept.flatMap((part, i) => (i ? [sign, part] : [part]));
+    const shortened = left <= 0 ? parts : [...parts.slice(0, MOST_TERMS - 1), `\u2026 ${left} more \u2026`, parts.at(-1)];
+    return shortened.flatMap((part, i) => (i ? [sign, part] : [part]));
   }
 
   // ---- words and their rows of X ------------------------------------------------------------------------------
@@ -99,22 +99,22 @@
     };
   }
 
-  function product(left, right, looks) {
+  function product(left, right, labels) {
     const cells = left.cells.map((row) => right.cells[0].map((_, j) =>
       row.reduce((total, value, t) => total + value * right.cells[t][j], 0)));
     const term = (a, b) => make("span", { class: "term" },
       coloured(left.role, bracketed(a)), " \u00d7 ", coloured(right.role, bracketed(b)));
     const sum = (i, j) => [" = ", joined(left.cells[i].map((value, t) => term(value, right.cells[t][j]))),
-      " = ", coloured(looks.role, long(cells[i][j]))];
-    return { rows: left.rows, cols: right.cols, cells, sum, ...looks };
+      " = ", coloured(labels.role, long(cells[i][j]))];
+    return { rows: left.rows, cols: right.cols, cells, sum, ...labels };
   }
 
   // ---- the computation, as the list of stages that the reader walks through -------------------------------------
-  // It runs anew, in double precision, for every sentence, word and head.
+  // It runs again, in double precision, for every sentence, word and head.
 
   function stages(data, { words, x: rows, known, follow, head }) {
     const me = quoted(words[follow]);
-    const leftward = data.convention === "Wx";               // q = W x: weights stand left, one word is one column
+    const leftward = data.convention === "Wx";               // q = W x: the matrix is on the left, one word is one column
 
     const input = {
       title: "input", role: "input", rows: wordAxis(words), cols: axis("column", rows[0].length), cells: rows,
@@ -136,14 +136,14 @@
     }
 
     function project(input, W, title, role, what) {
-      const looks = { title, role, label: ofWord(what, words) };
+      const labels = { title, role, label: ofWord(what, words) };
       const numbers = axis("number", leftward ? W.cells.length : W.cells[0].length);
       if (!leftward) {
-        const result = product(input, W, { ...looks, cols: numbers });
+        const result = product(input, W, { ...labels, cols: numbers });
         return { left: input, right: W, result, grid: result };
       }
-      const columns = product(W, turned(input), { ...looks, rows: numbers });
-      const grid = { ...turned(columns), title, label: looks.label };
+      const columns = product(W, turned(input), { ...labels, rows: numbers });
+      const grid = { ...turned(columns), title, label: labels.label };
       return { left: W, right: turned(input), result: turned(grid), grid };
     }
 
@@ -200,7 +200,7 @@
           "wider keys would otherwise make larger scores.",
           data.mask ? " What the mask hides becomes \u2212\u221e." : ""] },
       { name: "Weights", left: scaled, sign: "softmax \u2192", result: weights, from: (i) => ({ left: [i, null] }),
-        text: ["The softmax makes each row positive, with the sum 1. ", me, " looks most at ", quoted(words[top]),
+        text: ["The softmax makes each row positive, with the sum 1. ", me, " attends most to ", quoted(words[top]),
           `: ${long(weights.cells[follow][top])} of its attention.`], across: top },
       { name: "Context", left: weights, sign: "\u00d7", right: values, result: context, from: rowOf,
         text: [me, " receives of every word\u2019s value as much as its weights say. The sum is its context."] },
@@ -232,7 +232,7 @@
     const sizes = grid.cells.flat().filter(Number.isFinite).map(Math.abs);
     const most = sizes.reduce((a, b) => Math.max(a, b), 0) || 1;
     const whole = grid.cells.flat().every(Number.isInteger); // one-hot vectors read better as 0 and 1
-    // Scores and weights have words on both sides; the followed word is the one that looks, so its row is marked.
+    // Scores and weights have words on both sides; the followed word is the query, so its row is marked.
     const alongRows = grid.rows.kind === "word";
     const mark = (i, along) => (along && i === follow ? "followed" : "");
 
@@ -334,7 +334,7 @@
       status.textContent = `Stage ${state.stage + 1} of ${list.length}. ${what.textContent}`;
     }
 
-    // On the course's own pages the address holds where the walk stands, once the reader has moved it, to be shared.
+    // On the course's own pages the address holds the step of the walk, once the reader has moved it, to be shared.
     const site = document.documentElement.dataset.content_root !== undefined;
     const name = `walk${Array.from(document.querySelectorAll(".attention-walk")).indexOf(host) + 1}`;
     let moved = false;
@@ -346,18 +346,18 @@
       } catch { /* some browsers limit how often */ }
     }
     function recall() {
-      const kept = site && new RegExp(`^#${name}=(\\d+),(\\d+),(\\d+)(?:,(.*))?$`).exec(location.hash);
-      if (!kept) return;
+      const address = site && new RegExp(`^#${name}=(\\d+),(\\d+),(\\d+)(?:,(.*))?$`).exec(location.hash);
+      if (!address) return;
       let words = "";
-      try { words = decodeURIComponent(kept[4] ?? ""); } catch { /* cut off on its way */ }
+      try { words = decodeURIComponent(address[4] ?? ""); } catch { /* cut off on its way */ }
       if (words && data.vocabulary) {
         form.querySelector("input").value = words;
         take(words, dictionary(data.vocabulary));
       }
       const within = (text, count) => Math.max(0, Math.min(count, text) - 1);
-      state.follow = within(kept[2], state.words.length);
-      state.head = within(kept[3], data.heads);
-      state.stage = within(kept[1], list.length);
+      state.follow = within(address[2], state.words.length);
+      state.head = within(address[3], data.heads);
+      state.stage = within(address[1], list.length);
       show(state, []);
       host.scrollIntoView();
     }
@@ -380,17 +380,17 @@
     }
 
     function take(typed, lookUp) {
-      const all = typed.split(/\s+/).filter(Boolean), kept = all.slice(0, MOST_WORDS);
-      if (!kept.length) return notice.replaceChildren("Type at least one word. Until then the last sentence stays.");
-      const found = kept.map(lookUp), follow = Math.min(state.follow, kept.length - 1);
-      const strange = [...new Set(kept.filter((_, i) => !found[i].known))];
+      const all = typed.split(/\s+/).filter(Boolean), taken = all.slice(0, MOST_WORDS);
+      if (!taken.length) return notice.replaceChildren("Type at least one word. Until then the last sentence stays.");
+      const found = taken.map(lookUp), follow = Math.min(state.follow, taken.length - 1);
+      const strange = [...new Set(taken.filter((_, i) => !found[i].known))];
       const remarks = [];
       if (strange.length) {
         remarks.push("Not in the lab\u2019s table: ", joined(strange.map(quoted), ", "),
           ". The walk computes a row for such words from their letters, always the same ones. ");
       }
-      if (all.length > kept.length) remarks.push(`You typed ${all.length} words; the walk takes the first ${MOST_WORDS}.`);
-      show({ words: kept, x: found.map((it) => it.numbers), known: found.map((it) => it.known), follow }, remarks);
+      if (all.length > taken.length) remarks.push(`You typed ${all.length} words; the walk takes the first ${MOST_WORDS}.`);
+      show({ words: taken, x: found.map((it) => it.numbers), known: found.map((it) => it.known), follow }, remarks);
     }
 
     if (data.vocabulary) {

@@ -29,7 +29,7 @@ def walk(
     """Self-attention over a sentence as an interactive walk from the rows of X to context vectors.
 
     Arrays may be tensors, NumPy arrays or lists. Scores are scaled by the square root of the width of one head's
-    keys (Vaswani et al. 2017, section 3.2.1); heads are split and joined as in section 3.2.2.
+    keys (Vaswani et al. 2017, section 3.2.1); heads are split and concatenated as in section 3.2.2.
 
     Args:
         words: the n words of the sentence; the same word may come twice.
@@ -39,8 +39,8 @@ def walk(
         follow: the word that the walk speaks about first, or its index.
         convention: "xW" when a query is made as `x @ W_query`, "Wx" when it is `W_query @ x`.
         num_heads: heads that share the columns ("xW") or rows ("Wx") of the matrices; the reader chooses one.
-        W_output: (heads * d_v, d_out), or (d_out, heads * d_v): a last stage that mixes the joined heads.
-        mask: (n,) or (n, n) of bool, True where a word may be looked at; (n,) holds for every query.
+        W_output: (heads * d_v, d_out), or (d_out, heads * d_v): a last stage that projects the concatenated heads.
+        mask: (n,) or (n, n) of bool, True where a word may be attended to; (n,) holds for every query.
         vocabulary: word -> its row of d_model numbers. With it the reader can type new sentences; words that are not in
             it get random rows, and the walk says so.
 
@@ -81,7 +81,7 @@ def walk(
                 f"number that does, such as 1 or {width}"
             )
     if W_output is not None:
-        W_output = taking(widths["W_value"], "number of the joined heads", W_output, "W_output")
+        W_output = taking(widths["W_value"], "width of the concatenated heads", W_output, "W_output")
     if mask is not None and vocabulary is not None:
         raise ValueError("a mask fits one sentence only; leave out the mask, or the vocabulary that lets readers type")
 

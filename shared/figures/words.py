@@ -48,7 +48,7 @@ def shaded_words(words: Sequence[str], weights, *, title: str = "", labelled: Se
         summary = "No word gets any attention."
     if labelled is not None:
         share = weights[np.asarray(labelled, dtype=bool)].sum() / (weights.sum() or 1.0)
-        summary += f" Share on the labelled review: {share:.2f}."
+        summary += f" Attention on the labelled review: {share:.2f}."
 
     steps = np.rint(STEPS * weights / (weights.max() or 1.0)).astype(int)
     pieces = []

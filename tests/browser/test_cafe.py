@@ -15,8 +15,8 @@ def expected(guest: int, friend: int) -> tuple[str, list[str]]:
     weights = (9 / 2 * torch.eye(4)[friend]).softmax(dim=0)
     output = [(weights[[own == drink for own in DRINKS]].sum(), drink) for drink in ("tea", "coffee", "juice")]
     parts = ", ".join(f"{drink} {short(part)}" for part, drink in sorted(output, key=lambda pair: -pair[0]))
-    said = f"{GUESTS[guest]} attends to {GUESTS[friend]}: {short(weights[friend])}; output: {parts}."
-    return said, [short(weight) for weight in weights]
+    sentence = f"{GUESTS[guest]} attends to {GUESTS[friend]}: {short(weights[friend])}; output: {parts}."
+    return sentence, [short(weight) for weight in weights]
 
 
 def short(number: torch.Tensor) -> str:
@@ -35,8 +35,8 @@ def test_every_guest_with_every_friend_has_the_weights_and_the_output_of_a_softm
             if guest == chosen:  # the first press on another guest only chooses it
                 friend = next(other % 4 for other in range(friend + 1, friend + 4) if other % 4 != guest)
             chosen = guest
-            said, weights = expected(guest, friend)
-            assert page.locator("#cafe-said").text_content() == said
+            sentence, weights = expected(guest, friend)
+            assert page.locator("#cafe-said").text_content() == sentence
             assert page.locator("#cafe .own text").all_text_contents() == weights
             assert button.get_attribute("aria-label").endswith(f"friend: {GUESTS[friend]}")
             pressed = page.locator("#cafe .guest").evaluate_all("all => all.map((one) => one.ariaPressed)")

@@ -29,7 +29,7 @@ def test_every_head_opens_with_its_own_numbers_and_the_sentence_carries_them(sho
     page.locator(".sentence input").nth(5).check(force=True)
     assert torch.allclose(numbers(page.locator(".sentence small")), weights[1, 2, 5], atol=0.0056)
     top = WORDS[weights[1, 2, 5].argmax()]
-    assert f"“man” looks most at “{top}”: {weights[1, 2, 5].max():.2f}" in page.locator(".said").inner_text()
+    assert f"“man” attends most to “{top}”: {weights[1, 2, 5].max():.2f}" in page.locator(".said").inner_text()
     assert page.locator(".sentence bdi").all_inner_texts() == WORDS and page.locator("img").count() == 0
     still = show(heads(WORDS, weights, layer=2, head=1), scripts=False)
     assert "Layer 2, head 1" in still.locator("caption").inner_text()

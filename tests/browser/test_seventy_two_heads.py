@@ -29,7 +29,7 @@ def needs_the_model():
 
 
 # How far one byte a weight may move the model from the lab's: the page says the first.
-WEIGHT_BOUND, FEATURE_BOUND = 0.09, 0.25
+WEIGHT_BOUND, HIDDEN_BOUND = 0.09, 0.25
 
 SENTENCES = [
     "The animal did not cross the street because it was too tired.",
@@ -83,7 +83,7 @@ def test_the_finds_on_the_page_are_those_of_the_executed_labs():
         r"head +\((\d+, \d+)\).*\nthe first place in both orders +(\d+) of.*\nthe first noun in both orders +(\d+) of"
     )
     for head, by_place, by_noun in re.findall(column, results_of("what_attention_explains")):
-        wanted[head.replace(", ", ".")] = "it, by place" if int(by_place) > int(by_noun) else "it, by noun"
+        wanted[head.replace(", ", ".")] = "it, by position" if int(by_place) > int(by_noun) else "it, by noun"
     assert on_page == wanted
 
 
@@ -143,41 +143,42 @@ FUNCTIONS = """async () => {
   const fetched = async (name) => (await fetch(`../_static/pretrained_model/${name}`)).arrayBuffer();
   const model = headsModel(attentionLayer()), file = model.read(await fetched("model.safetensors"));
   const all = model.prepare(file), table = new Int8Array(await fetched("words.bin"));
-  globalThis.cut = (text) => model.tokenize(text, file.ids);
+  globalThis.tokenized = (text) => model.tokenize(text, file.ids);
   globalThis.encoded = (text) => {
-    const { ids, starts, words } = cut(text), embedded = new Float32Array(ids.length * model.DIM), maps = [];
+    const { ids, starts, words } = tokenized(text), patterns = [];
+    const embedded = new Float32Array(ids.length * model.DIM);
     ids.forEach((id, row) => { for (let i = 0; i < model.DIM; i++) {
       embedded[row * model.DIM + i] = table[id * model.DIM + i] * file.tensors["words.step"][id]; } });
     const layers = model.encode(all, embedded);
     let layer = layers.next();
     for (; !layer.done; layer = layers.next()) {
-      maps.push(...model.joinWords(layer.value, starts));
+      patterns.push(...model.byWord(layer.value, starts));
     }
-    return JSON.stringify({ words, maps, features: Array.from(layer.value) }); // a text goes over sooner than numbers
+    return JSON.stringify({ words, patterns, hidden: Array.from(layer.value) }); // text is faster to pass than numbers
   };
 }"""
 
 
 @pytest.fixture(scope="module")
 def functions(reader):
-    """The page with its own functions at hand: `cut` a text, and `encoded` one."""
+    """The page with its own functions at hand: a text `tokenized`, and `encoded`."""
     reader.page.evaluate(FUNCTIONS)
     return reader.page
 
 
-def test_pieces_and_words_are_those_of_the_package_s_tokenizer(functions, lab, texts):
-    found = json.loads(functions.evaluate("texts => JSON.stringify(texts.map(cut))", texts))
-    for text, cut in zip(texts, found, strict=True):
+def test_tokens_and_words_are_those_of_the_package_s_tokenizer(functions, lab, texts):
+    found = json.loads(functions.evaluate("texts => JSON.stringify(texts.map(tokenized))", texts))
+    for text, tokens in zip(texts, found, strict=True):
         encoding = lab.tokenizer.encode(text)
-        assert cut["ids"] == encoding.ids, ascii(text)
+        assert tokens["ids"] == encoding.ids, ascii(text)
         begins = [
             i for i, word in enumerate(encoding.word_ids) if not i or word is None or word != encoding.word_ids[i - 1]
         ]
-        assert cut["starts"] == begins, ascii(text)
+        assert tokens["starts"] == begins, ascii(text)
 
 
 @torch.no_grad()
-def test_maps_and_features_are_the_lab_s_within_the_bound_that_the_page_states(functions, lab):
+def test_patterns_and_hidden_states_are_the_lab_s_within_the_bound_that_the_page_states(functions, lab):
     assert f"by more than {WEIGHT_BOUND}".replace("0.", ".") in " ".join(built(PAGE).text.split())
     rounded = copy.deepcopy(lab.model)
     with safe_open(FILES / "model.safetensors", "pt") as file:
@@ -196,21 +197,21 @@ def test_maps_and_features_are_the_lab_s_within_the_bound_that_the_page_states(f
     tops = []
     for text in SENTENCES:
         answer = json.loads(functions.evaluate("encoded", text))
-        words, maps = lab.patterns_of_words(text)
-        features = lab.read(text)[0]
+        words, patterns = lab.patterns_of_words(text)
+        hidden = lab.read(text)[0]
         assert answer["words"] == words, "other words than were typed"
-        found = torch.tensor(answer["maps"]).view_as(maps)
-        found_features = torch.tensor(answer["features"]).view_as(features)
-        assert (found - maps).abs().max() <= WEIGHT_BOUND, text
-        assert (found_features - features).abs().max() <= FEATURE_BOUND, text
-        tops.append((found.argmax(dim=-1) == maps.argmax(dim=-1)).flatten())
+        found = torch.tensor(answer["patterns"]).view_as(patterns)
+        found_hidden = torch.tensor(answer["hidden"]).view_as(hidden)
+        assert (found - patterns).abs().max() <= WEIGHT_BOUND, text
+        assert (found_hidden - hidden).abs().max() <= HIDDEN_BOUND, text
+        tops.append((found.argmax(dim=-1) == patterns.argmax(dim=-1)).flatten())
         # Of the rounded weights themselves nothing is lost: JavaScript and PyTorch agree.
         ids = torch.tensor([lab.encode(text).ids])
-        exact, exact_maps = rounded(ids)
+        exact, exact_patterns = rounded(ids)
         member = lab.words_of(text)[1].float()
-        exact_maps = (member / member.sum(dim=1, keepdim=True)) @ exact_maps[0] @ member.T
-        torch.testing.assert_close(found, exact_maps, atol=1e-4, rtol=0)
-        torch.testing.assert_close(found_features, exact[0], atol=1e-3, rtol=0)
+        exact_patterns = (member / member.sum(dim=1, keepdim=True)) @ exact_patterns[0] @ member.T
+        torch.testing.assert_close(found, exact_patterns, atol=1e-4, rtol=0)
+        torch.testing.assert_close(found_hidden, exact[0], atol=1e-3, rtol=0)
     assert torch.cat(tops).float().mean() > 0.97, "the word that gets most is another one too often"
 
 
@@ -241,7 +242,7 @@ def test_the_page_works_from_a_disk(visit):
     reader = opened(visit, SITE.as_uri()).load()
     assert reader.files() == ["about.js", "model.safetensors.js", "words.bin.js"]
     assert reader.page.faults == [] and "13 words" in reader.text("note")
-    assert reader.text("told").startswith("“it” attends most to “animal”"), "the famous picture stands there at first"
+    assert reader.text("told").startswith("“it” attends most to “animal”"), "the page opens with the famous picture"
 
 
 # --- what a reader does
@@ -252,12 +253,12 @@ def pressed(reader):
 
 
 def test_a_head_shows_the_lab_s_weights_as_numbers_and_as_shades(reader, lab):
-    words, maps = lab.patterns_of_words(FOLLOWED)
+    words, patterns = lab.patterns_of_words(FOLLOWED)
     animal = words.index("animal")
     reader.type(FOLLOWED).wait()
-    reader.page.get_by_role("button", name="it, by place", exact=True).click()
-    assert pressed(reader) == "Layer 3, head 1: it, by place" and "Layer 3, head 1" in reader.text("title")
-    for column, other, row in (("from", "to", maps[3, 1, animal]), ("to", "from", maps[3, 1, :, animal])):
+    reader.page.get_by_role("button", name="it, by position", exact=True).click()
+    assert pressed(reader) == "Layer 3, head 1: it, by position" and "Layer 3, head 1" in reader.text("title")
+    for column, other, row in (("from", "to", patterns[3, 1, animal]), ("to", "from", patterns[3, 1, :, animal])):
         reader.page.locator(f"#heads-{column} button").nth(animal).click()
         shares = reader.page.locator(f"#heads-{other} button").evaluate_all("all => all.map(e => +e.dataset.share)")
         assert torch.allclose(torch.tensor(shares, dtype=row.dtype), row, atol=WEIGHT_BOUND)
@@ -266,28 +267,28 @@ def test_a_head_shows_the_lab_s_weights_as_numbers_and_as_shades(reader, lab):
       const canvas = document.querySelector("#heads-maps [aria-pressed=true] canvas"), n = canvas.width;
       const { data } = canvas.getContext("2d").getImageData(0, 0, n, n);
       return Array.from({ length: n * n }, (_, k) => data[4 * k + 3] / 255); }"""
-    drawn = torch.tensor(reader.page.evaluate(shades), dtype=maps.dtype).view_as(maps[3, 1]) ** 2
-    assert (drawn - maps[3, 1]).abs().max() <= WEIGHT_BOUND + 0.01
+    drawn = torch.tensor(reader.page.evaluate(shades), dtype=patterns.dtype).view_as(patterns[3, 1]) ** 2
+    assert (drawn - patterns[3, 1]).abs().max() <= WEIGHT_BOUND + 0.01
 
 
 def test_the_address_holds_sentence_head_and_word(start, reader):
     text = "Ça <b>100%</b> & more=#less? 日本 🥨"
     reader.type(text).wait()
-    reader.page.get_by_role("button", name="next piece", exact=True).click()
+    reader.page.get_by_role("button", name="next token", exact=True).click()
     reader.page.locator("#heads-to button").nth(1).click()
     other = start(fragment=reader.page.evaluate("location.hash"))
     assert other.page.locator("#heads-text").input_value() == text and other.files() == ["about.js"]
     other.load()
-    assert pressed(other) == pressed(reader) == "Layer 1, head 8: next piece"
+    assert pressed(other) == pressed(reader) == "Layer 1, head 8: next token"
     assert [other.text(name) for name in ("told", "note")] == [reader.text(name) for name in ("told", "note")]
     reader.page.mouse.move(0, 0)
-    for fragment, said in {
+    for fragment, summary in {
         "#%%%&head=x&to=-1": "",
         "#sentence=A+cat+sat+here&head=0.2&from=3": "“sat” attends most to “cat”",
         "#heads-that-the-lab-found": "“sat” attends most to “cat”",
     }.items():
         reader.page.evaluate("hash => { location.hash = hash; }", fragment)
-        reader.page.locator("#heads-told", has_text=said).wait_for()
+        reader.page.locator("#heads-told", has_text=summary).wait_for()
 
 
 def test_the_welcome_page_leads_here_with_the_sentence_and_sends_it_to_no_server(visit, address):

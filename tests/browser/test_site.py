@@ -115,7 +115,7 @@ def test_a_page_has_a_description_an_address_words_for_its_pictures_and_drawn_fo
 def test_the_launch_links_and_the_download_of_a_lab_lead_to_its_notebook(name):
     page = built(name)
     assert len(page.tags) <= 4000, f"{name} has {len(page.tags)} elements: a phone needs long to lay them out"
-    assert page.text.count("// All heads over one sentence") <= 1, "a script that draws figures stands there twice"
+    assert page.text.count("// All heads over one sentence") <= 1, "a script that draws figures is there twice"
     links = [given.get("href", "") for given in page.every("a")]
     for host in ("https://colab.research.google.com/", "https://mybinder.org/"):
         found = [link for link in links if link.startswith(host) and link.endswith(f"/{Path(name).name}.ipynb")]

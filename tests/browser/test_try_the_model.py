@@ -32,7 +32,7 @@ def data():
 
 @pytest.fixture(scope="module")
 def nets(about):
-    """The exported models in PyTorch, as the file says they are: whole numbers times a step."""
+    """The exported models in PyTorch, as the file defines them: whole numbers times a step."""
     size = len(about["words"].split())
     made = {
         "mean pooling": model.MeanPooling(size),
@@ -141,7 +141,7 @@ def test_the_page_agrees_with_pytorch_on_test_reviews_alone_and_behind_others(fu
         others = examples.distractor[:REVIEWS]
         asked = [[texts[other] if other >= 0 else "", texts[own]] for own, other in enumerate(others)]
         assert_agrees(nets[name], examples, functions.evaluate(JUDGE, [name, asked]))
-    # Longer reviews are cut to their share of the window.
+    # Longer reviews are truncated to their half of the maximum length.
     long = " ".join(texts[:5])
     answer = functions.evaluate(JUDGE, [name, [[long, long]]])[0]
     both = torch.tensor([2 * data.vocabulary.encode(long)[:128]])
@@ -207,8 +207,8 @@ def test_cards_slider_and_table_say_what_pytorch_says(page, nets, data):
         sure = max(positive, 1 - positive)
         assert verdict.startswith("positive" if positive > 0.5 else "negative")
         assert ("more than 99%" if sure > 0.99 else f"{100 * sure:.0f}% sure") in verdict
-        said = page.locator("#try-cards .share").nth(place).inner_text()
-        assert said.startswith(f"{100 * share:.0f}% of its attention is on your review")
+        label = page.locator("#try-cards .share").nth(place).inner_text()
+        assert label.startswith(f"{100 * share:.0f}% of its attention is on your review")
         shades = page.locator("#try-cards .words").nth(place).locator(".w")
         shades = shades.evaluate_all("words => words.map(word => Number(word.style.getPropertyValue('--s')))")
         exact = weights[0].numpy() * len(ids[0])
@@ -249,8 +249,8 @@ def test_an_odd_or_hostile_text_is_answered_with_a_sentence_and_stays_text(page)
     for text, sentence in SENTENCES.items():
         type_in(page, text)
         assert page.locator("#try-note").inner_text().startswith(sentence)
-        judged = page.locator("#try-cards .verdict").first.is_visible()
-        assert judged == ("no word" not in sentence and "none of" not in sentence)
+        has_prediction = page.locator("#try-cards .verdict").first.is_visible()
+        assert has_prediction == ("no word" not in sentence and "none of" not in sentence)
         assert page.locator("img").count() == pictures and page.locator("#try img, #try script").count() == 0
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     page.get_by_role("radio", name="your own").check(force=True)

@@ -122,10 +122,10 @@ def test_every_cell_of_every_stage_has_a_sum_that_ends_in_the_cell(show):
             const root = document.querySelector('.attention-walk').shadowRoot, wrong = [];
             for (const cell of root.querySelectorAll('td[data-row]')) {
               cell.focus();
-              const said = root.querySelector('.sum').textContent;
+              const sum = root.querySelector('.sum').textContent;
               const last = Array.from(root.querySelectorAll('.sum .number')).at(-1)?.textContent.replace('\u2212', '-');
-              if (cell.dataset.value === '-Infinity' ? !said.includes('the mask hides')
-                  : !(Math.abs(last - cell.dataset.value) < 1e-4)) wrong.push(said);
+              if (cell.dataset.value === '-Infinity' ? !sum.includes('the mask hides')
+                  : !(Math.abs(last - cell.dataset.value) < 1e-4)) wrong.push(sum);
             }
             return wrong; }""")
         assert wrong == []
@@ -146,9 +146,9 @@ def test_a_typed_sentence_is_computed_as_pytorch_computes_it_and_stays_text(show
     assert torch.equal(table[0], table[3]) and not torch.equal(table[0], table[1])
     torch.testing.assert_close(table[2], torch.tensor(SIX_ROWS[1]).double())
     assert "cat" in notice.inner_text() and "JOURNEY" not in notice.inner_text()
-    for text, said in (("step " * 41, "41 words"), ("   ", "at least one word")):
+    for text, remark in (("step " * 41, "41 words"), ("   ", "at least one word")):
         sentence.fill(text)
-        assert said in notice.inner_text()
+        assert remark in notice.inner_text()
     for text in ("<img src=x onerror=alert(1)>", "\u05e9\u05dc\u05d5\u05dd \u202eabc __proto__", "x" * 100_000):
         sentence.fill(text)
         for word, row in zip(text.split(), read_stages(page)["input"][0]["rows"], strict=True):
@@ -201,7 +201,7 @@ def test_on_a_phone_nothing_scrolls_and_the_address_holds_stage_and_sentence(vis
 
 
 def test_the_walk_starts_when_a_notebook_inserts_it_and_without_scripts_its_words_stay_text(show):
-    """JupyterLab sets innerHTML, where scripts sleep, and then makes each script anew."""
+    """JupyterLab sets innerHTML, where scripts sleep, and then creates each script again."""
     page = show()
     page.evaluate("""text => {
         const host = document.createElement('div');
@@ -213,7 +213,9 @@ def test_the_walk_starts_when_a_notebook_inserts_it_and_without_scripts_its_word
         }
         document.querySelector('main').append(host); }""", journey()._repr_html_())  # fmt: skip
     assert read_stages(page)["input"][0]["rows"] == SIX_WORDS
-    assert not page.locator(".attention-walk > p").is_visible(), "the still picture stands beside the running walk"
+    assert not page.locator(".attention-walk > p").is_visible(), (
+        "the still picture is still visible beside the running walk"
+    )
     words = ["<img src=x onerror=alert(1)>", "'><script>alert(1)</script>", "</div>", "&amp;"]
     shown = walk(words, torch.eye(4), torch.eye(4), torch.eye(4), torch.eye(4))
     assert read_stages(show(shown))["input"][0]["rows"][2:] == words[2:]

@@ -104,10 +104,10 @@ def test_every_lab_of_toc_yml_is_written_and_a_malformed_exercise_changes_no_fil
 def test_a_lab_brings_its_student_edition_with_it_and_keeps_one_that_somebody_worked_in(lab, monkeypatch):
     monkeypatch.setattr(make_labs, "bring_up_to_date", lambda *_: "executed")
     monkeypatch.setattr(make_labs.check_labs, "problems", lambda _: [])
-    written, kept = (lab.parents[1] / folder / "11_small.ipynb" for folder in ("student", "yours/student"))
+    written, saved = (lab.parents[1] / folder / "11_small.ipynb" for folder in ("student", "yours/student"))
     assert make_labs.attempt(lab, False) and written.read_text() == student.text_of(lab)
     change(written, "your turn", "my answer")
-    assert make_labs.attempt(lab, False) and "my answer" not in written.read_text() and "my answer" in kept.read_text()
+    assert make_labs.attempt(lab, False) and "my answer" not in written.read_text() and "my answer" in saved.read_text()
 
 
 def test_an_edition_runs_to_its_end_with_what_its_reader_wrote_where_that_is_right_and_else_with_the_course_s():

@@ -28,7 +28,7 @@ One number.
 ```{code-cell} ipython3
 from shared.model import number
 
-print(number())  # shared/named.json says why
+print(number())  # see shared/named.json
 ```
 
 Some prose.
@@ -126,7 +126,7 @@ def test_a_notebook_edited_by_hand_is_found_and_kept_and_made_again_it_is_the_sa
     first = lab.with_suffix(".ipynb").read_bytes()
     replace_in(lab.with_suffix(".ipynb"), "Some prose.", "My own notes.")
     assert any("changed by hand" in problem for problem in check_labs.problems(lab))
-    assert "kept as yours/01_tiny.ipynb" in make_labs.bring_up_to_date(lab)
+    assert "stored as yours/01_tiny.ipynb" in make_labs.bring_up_to_date(lab)
     assert "My own notes." in (lab.parents[1] / "yours/01_tiny.ipynb").read_text()
     assert not check_labs.problems(lab)
     assert lab.with_suffix(".ipynb").read_bytes() == first
@@ -207,17 +207,17 @@ def test_the_first_cell_installs_shared_from_the_repository_and_takes_no_other_p
     cell = notebooks.FIRST_CELL.read_text().replace("{url}", f"file://{clone}").replace("{branch}", "main")
     # No index and no build environment of its own: the test must not use the network.
     offline = {"PIP_NO_INDEX": "1", "PIP_CONFIG_FILE": os.devnull, "PIP_NO_BUILD_ISOLATION": "0", "PIP_NO_COMPILE": "1"}
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("PIP_", "PYTHONPATH"))}
+    variables = {name: value for name, value in os.environ.items() if not name.startswith(("PIP_", "PYTHONPATH"))}
 
     def run_the_cell(and_then="import shared\nprint('FOUND', getattr(shared, 'mark', 'none'))"):
         (home / "cell.ipy").write_text(f"{cell}\n{and_then}\n")
         command = [environment / "bin/python", "-m", "IPython", "cell.ipy"]
-        where = {"cwd": home, "env": kept | offline | {"IPYTHONDIR": str(tmp_path / "ipython")}}
+        where = {"cwd": home, "env": variables | offline | {"IPYTHONDIR": str(tmp_path / "ipython")}}
         answer = subprocess.run(command, **where, capture_output=True, text=True, timeout=300)
         return answer.stdout[-2000:] + answer.stderr[-2000:]
 
-    said = run_the_cell("import shared.data, shared.figures\nprint('FOUND', shared.data.__file__)")
-    installed = Path(re.search(r"FOUND (.*)", said)[1])
+    output = run_the_cell("import shared.data, shared.figures\nprint('FOUND', shared.data.__file__)")
+    installed = Path(re.search(r"FOUND (.*)", output)[1])
     assert installed.is_relative_to(environment)
 
     # "Restart", and the cell once more: what is installed stays, until the course has changed.

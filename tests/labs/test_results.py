@@ -79,7 +79,7 @@ def course():
 
 @pytest.mark.filterwarnings("ignore:Mean of empty slice", "ignore:invalid value")  # the model that is never wrong
 def test_both_marks_of_a_pair_count_and_a_model_that_never_turns_gets_half_of_opposite_labels(course):
-    """A model that predicts the same for both marks of a pair is right once of two where the labels differ."""
+    """A model that predicts the same for both markers of a pair is right in half the cases where the labels differ."""
     run = table_runs.Run("marked", "mean pooling", "as taught", 0, 0)
     plain, distracted = table_runs.example_makers("marked", *map(course.vocabulary.id, ("<SEP>", "<MARK>")))
     pairs = distracted(course.test, 100) + distracted(course.test, 101) + distracted(course.test, 102)

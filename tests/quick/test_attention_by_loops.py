@@ -170,7 +170,7 @@ def test_a_classifier_agrees_with_loops_over_tokens_and_padding_changes_nothing(
         torch.manual_seed(seed)
         net = wide(make(), 0.7)
         ids, mask = texts(seed)
-        ids = ids.masked_fill(~mask, 9)  # any word in the places of padding
+        ids = ids.masked_fill(~mask, 9)  # any word as padding
         logits, weights = net(ids, mask)
         assert not weights[~mask].any(), "a padded token got attention"
         for row in range(len(ids)):

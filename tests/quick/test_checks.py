@@ -91,8 +91,8 @@ import runpy, sys
 sys.modules["checks"] = type(sys)("checks"); sys.modules["checks"].__path__ = [{str(ROOT / "checks")!r}]
 runpy.run_path({str(file)!r})
 print([name for name in ("pyarrow", "shared.data", "shared.training") if name in sys.modules])"""
-    told = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert told.stdout == "[]\n"
+    completed = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert completed.stdout == "[]\n"
 
 
 def test_torch_keeps_its_random_state():

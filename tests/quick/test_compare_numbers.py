@@ -19,7 +19,7 @@ tensor([[0.1551, 0.2104, 0.2059, 0.1413, 0.1074, 0.1799],
 
 
 def changed(text, old, new, kind="text"):
-    assert text.count(old) == 1, f"{old} stands {text.count(old)} times there"
+    assert text.count(old) == 1, f"{old} occurs {text.count(old)} times"
     return difference(kind, text, text.replace(old, new))
 
 

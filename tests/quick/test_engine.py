@@ -203,9 +203,9 @@ def test_an_error_comes_with_the_reader_s_own_line():
 
 
 def test_a_general_answer_says_how_many_numbers_differ_where_and_what_to_read():
-    told = repr(double(lambda x: 2 * x + (x == x.flatten()[-1])))
-    assert told.startswith("1 of 6 numbers differ, first at [2, 1]: your code gives ")
-    assert told.endswith(": case 1 (x (3, 2)). Read again: Keys, “The task”.")
+    sentence = repr(double(lambda x: 2 * x + (x == x.flatten()[-1])))
+    assert sentence.startswith("1 of 6 numbers differ, first at [2, 1]: your code gives ")
+    assert sentence.endswith(": case 1 (x (3, 2)). Read again: Keys, “The task”.")
 
 
 def test_a_notebook_shows_code_as_code_and_goes_on_with_the_course_s_until_the_answer_is_right(monkeypatch):

@@ -15,9 +15,9 @@ def texts(kind):
     if kind in ("padding", "causal"):
         return num_heads, x, mask, causal_mask(tokens) if kind == "causal" else None
     shape = (batch, tokens, tokens) if kind == "one mask a text" else (tokens, tokens)
-    looks = (torch.rand(shape) < 0.5) | torch.eye(tokens, dtype=torch.bool)
+    allowed = (torch.rand(shape) < 0.5) | torch.eye(tokens, dtype=torch.bool)
     # Here a padded token may be left nothing, and there PyTorch disagrees with itself.
-    return num_heads, x, torch.ones_like(mask), looks
+    return num_heads, x, torch.ones_like(mask), allowed
 
 
 def close(ours, theirs, tolerance, what):
@@ -68,7 +68,7 @@ def test_block_and_heads_agree_with_pytorch_s_forward_and_backward(seed, kind, n
     attended, weights = ours.attention(ours_in, mask, attention_mask)
     all_three = (theirs_in, theirs_in, theirs_in)
     wanted = theirs.self_attn(*all_three, ~mask, attn_mask=hidden, average_attn_weights=False)
-    close(attended, wanted[0], tolerance, "what the heads bring back")
+    close(attended, wanted[0], tolerance, "the output of the heads")
     close(weights, wanted[1], tolerance, "a weight")
     assert weights.masked_select(~mask[:, None, None, :]).count_nonzero() == 0, "a padded token got attention"
 

@@ -48,8 +48,8 @@ def test_curves_draw_the_recorded_numbers_of_each_epoch():
 
 def test_models_and_parts_are_told_apart_without_colour():
     figure = curves({"first": history(0.6, 0.7), "second": history(0.6, 0.7)})
-    looks = {(line.get_marker(), line.get_linestyle()) for line in figure.axes[1].lines}
-    assert len(looks) == 4
+    styles = {(line.get_marker(), line.get_linestyle()) for line in figure.axes[1].lines}
+    assert len(styles) == 4
     assert {"first", "second", "training", "validation"} <= texts(figure)
 
 

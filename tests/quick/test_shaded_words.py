@@ -22,7 +22,7 @@ def test_more_attention_makes_a_thicker_underline():
 def test_the_strongest_words_and_the_share_of_the_labelled_review_are_said_in_words():
     words, weights = ["dull", "fine", "end"], [0.3, 0.6, 0.1]
     shaded = shaded_words(words, weights, title="label: positive", labelled=[False, True, True])
-    line = "Most attention: fine 0.60, dull 0.30, end 0.10. Share on the labelled review: 0.70."
+    line = "Most attention: fine 0.60, dull 0.30, end 0.10. Attention on the labelled review: 0.70."
     assert repr(shaded) == f"label: positive\n{line}"
     assert line in shaded._repr_html_() and "label: positive" in shaded._repr_html_()
 

@@ -20,7 +20,7 @@ WIDTHS = (320, 390, 768, 1440)
 
 
 def walked(playwright, address, folder, fonts, widths, *settings, script="() => {}", figures=False) -> dict:
-    """What is wrong on every page, and with stored figures where the site's fonts are missing."""
+    """What is wrong on every page, and on pages of stored drawings without the site's fonts."""
     found = {}
     with browser_with(playwright, folder, fonts, *settings) as browser:
         for name in ALL:

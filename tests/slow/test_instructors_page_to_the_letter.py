@@ -22,8 +22,8 @@ def run(root, command):
     """Type a command in the fork. The environment is this one: nothing is installed."""
     personal = ("PYTHONPATH", "MAKEFLAGS", "PYTEST_CURRENT_TEST", "PYTEST_ADDOPTS", "PYTEST_XDIST_WORKER")
     environment = {name: value for name, value in os.environ.items() if name not in personal} | WHO
-    told = {"cwd": root, "env": environment, "capture_output": True, "text": True, "timeout": 3000}
-    answer = subprocess.run(command, shell=True, **told)
+    options = {"cwd": root, "env": environment, "capture_output": True, "text": True, "timeout": 3000}
+    answer = subprocess.run(command, shell=True, **options)
     assert answer.returncode == 0, f"{command}\n{answer.stdout[-3000:]}{answer.stderr[-3000:]}"
     return answer.stdout
 
@@ -75,10 +75,10 @@ def test_a_lab_added_by_the_page_is_executed_and_stands_in_the_book(added):
 
 def test_a_lab_left_out_leaves_words_behind_and_the_fork_is_green(added):
     contents, welcome = added / "_toc.yml", added / "book/welcome.md"
-    kept = contents.read_text(), welcome.read_text()
-    contents.write_text(re.sub(r"\n.*labs/\d\d_when_in_doubt.*", "", kept[0]))
-    welcome.write_text(re.sub(r"\n\[[^\n]*labs/\d\d_when_in_doubt.*?\n(?=\n)", "", kept[1], flags=re.S))
-    assert contents.read_text() != kept[0] and welcome.read_text() != kept[1]
+    originals = contents.read_text(), welcome.read_text()
+    contents.write_text(re.sub(r"\n.*labs/\d\d_when_in_doubt.*", "", originals[0]))
+    welcome.write_text(re.sub(r"\n\[[^\n]*labs/\d\d_when_in_doubt.*?\n(?=\n)", "", originals[1], flags=re.S))
+    assert contents.read_text() != originals[0] and welcome.read_text() != originals[1]
     run(added, "make clean")
     follow(added, "## Choose labs", run)
     assert not list(added.glob("_build/html/labs/*_when_in_doubt*")) and not list(

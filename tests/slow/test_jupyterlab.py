@@ -120,12 +120,12 @@ def test_every_cell_runs_and_all_that_the_notebook_has_is_shown(run):
 
 def test_the_interactive_parts_answer(run):
     page, _ = run
-    for part, button, said in (("walk", "Next stage", ".what"), ("heads", "Layer 1, head 1", ".said")):
+    for part, button, summary in (("walk", "Next stage", ".what"), ("heads", "Layer 1, head 1", ".said")):
         for figure in page.locator(f".attention-{part}").all():
-            before = figure.locator(said).text_content()
+            before = figure.locator(summary).text_content()
             figure.get_by_role("button", name=button, exact=True).click()
             assert before
-            expect(figure.locator(said)).not_to_have_text(before)
+            expect(figure.locator(summary)).not_to_have_text(before)
 
 
 def test_the_browser_had_nothing_to_complain_of(run):

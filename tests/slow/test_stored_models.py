@@ -34,10 +34,10 @@ def test_of_twenty_everyday_sentences_most_are_judged_right_and_none_wrong_beyon
     labels = np.array([label for _, label in short_texts.SENTENCES])
     results = json.loads(short_texts.RESULTS.read_text())
     for name, net in nets.items():
-        said = np.array([short_texts.positive(net, name, data.vocabulary, text) for text, _ in short_texts.SENTENCES])
-        right, sure = (said > 0.5) == labels, np.maximum(said, 1 - said)
+        probs = np.array([short_texts.positive(net, name, data.vocabulary, text) for text, _ in short_texts.SENTENCES])
+        right, sure = (probs > 0.5) == labels, np.maximum(probs, 1 - probs)
         assert right.sum() >= 15 and not (~right & (sure > 0.99)).any() and sure[right].mean() > 0.8, name
-        assert np.abs(said - results[f"{name}, after, seed 0"]["sentences"]).max() < 0.02, name
+        assert np.abs(probs - results[f"{name}, after, seed 0"]["sentences"]).max() < 0.02, name
     assert short_texts.SHOWN.read_text() == short_texts.shown(results)
 
 
@@ -67,5 +67,5 @@ def test_what_the_page_says_the_models_get_wrong_is_what_they_get_wrong(nets, da
         np.mean([positive(nets[name], [[*a, *b] for a in long]).gt(0.5).float().mean() for b in short])
         for name in SIDE_BY_SIDE
     ]
-    said = re.search(r"positive in (\d+)% of the cases by mean pooling, and in (\d+)% by", page)
-    assert [f"{100 * rate:.0f}" for rate in rates] == [said[1], said[2], said[2]]
+    claim = re.search(r"positive in (\d+)% of the cases by mean pooling, and in (\d+)% by", page)
+    assert [f"{100 * rate:.0f}" for rate in rates] == [claim[1], claim[2], claim[2]]

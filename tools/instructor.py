@@ -18,6 +18,7 @@ import exercises
 import identity
 import minutes
 import notebooks
+import plans
 import safe_files
 import yaml
 
@@ -121,7 +122,7 @@ time: {minutes.WORDS_A_MINUTE} words a minute, six seconds for a visible line of
 {minutes.MINUTES_FOR_QUESTIONS} for the questions. Readers differ, so a lab states a range around the sum. *Going
 further* is optional. In class, allow {MINUTES_A_QUESTION} more minutes to discuss each question.
 All labs together, without *Going further*: {total // 60:.0f} hours {total % 60:.0f} minutes."""
-    return "\n\n".join(filter(None, [intro, table, *labs])) + "\n"
+    return "\n\n".join(filter(None, [intro, table, plans.page(root), *labs])) + "\n"
 
 
 def build(root: Path, folder: Path, pages: dict[str, str]) -> None:

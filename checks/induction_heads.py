@@ -107,7 +107,7 @@ follow_score = Check(
         *(changed(mean_weight, candidates=step) for step in (last_but_one_at_latest, later_positions_too)),
         *(changed(mean_weight, divide=step) for step in (divided_by_all_positions, sum_of_weights)),
     ],
-    section="Induction heads, “Exercise 12.1 (build): what followed last time”",
+    section="Induction heads, “Exercise 12.1 (build): the induction score”",
 )  # fmt: skip
 
 
@@ -331,6 +331,6 @@ with_and_without = Check(
         *(changed(ablated, choose=step) for step in (all_layers, layer_before)),
         input_ablated, not_ablated, difference_returned, ablated_first,
     ],
-    section="Induction heads, “Take one away”",
+    section="Induction heads, “Ablate a head, then a single cell”",
     last_look=leaves_no_trace,
 )  # fmt: skip

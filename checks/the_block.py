@@ -16,7 +16,7 @@ from checks.many_heads import heads, heads_by_pytorch
 from checks.trials import changed, draw
 from shared import model
 
-BLOCK = "The block, “The block”"
+BLOCK = "The block, “Write the block”"
 
 
 # --- what the blocks of this lab and of *A pretrained model* share --------------------------------------------------
@@ -429,7 +429,7 @@ layer_norm = Check(
         *(changed(normalized, divide=step) for step in (eps_outside_the_root, eps_left_out, root_left_out)),
         scale_and_shift_left_out,
     ],
-    section="The block, “What layer normalisation does”",
+    section="The block, “What the norm does”",
     last_look=does_the_work_itself,
 )  # fmt: skip
 
@@ -485,5 +485,5 @@ ablation_by_learning_rate = Check(
         ablated_minus_whole, one_rate_for_all, gains_accumulated, pairing_lost,
         *trials.seed_mistakes(intervals), *trials.interval_mistakes(gains),
     ],
-    section="The block, “Which parts are missed, and when”",
+    section="The block, “What residual connections are for”",
 )  # fmt: skip

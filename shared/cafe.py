@@ -141,16 +141,18 @@ def train(
     steps: int = 1000,
     learning_rate: float = 0.003,
     batch_size: int = 64,
+    model_class: type[CafeModel] = CafeModel,
 ) -> CafeModel:
     """Train a layer on new cafés, 64 a step, with Adam; one recipe for every model of the labs.
 
     Args:
         layer: see `CafeModel`; its own weights are drawn before this call, so set a seed there.
         seed: of the cafés, the embeddings and the read-out.
+        model_class: what is made of the layer; a lab may fix its attention there.
     """
     torch.manual_seed(seed)
     generator = torch.Generator().manual_seed(seed)
-    model = CafeModel(layer, d_model, d_out, len(questions))
+    model = model_class(layer, d_model, d_out, len(questions))
     optimizer = torch.optim.Adam(model.parameters(), lr=learning_rate)
     for _ in range(steps):
         cafes = draw_cafes(batch_size, generator)

@@ -8,6 +8,7 @@ from .colours import ROLES as ROLES
 from .colours import css_colour as css_colour
 from .colours import role_css as role_css
 from .drawings import block_schematic as block_schematic
+from .drawings import induction_schematic as induction_schematic
 from .drawings import layer_schematic as layer_schematic
 from .drawings import post_norm_schematic as post_norm_schematic
 from .drawings import split_and_concatenate as split_and_concatenate

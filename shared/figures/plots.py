@@ -134,6 +134,7 @@ def heat_map(
     row_labels: Sequence[str] | None = None,
     column_labels: Sequence[str] | None = None,
     role: str = "weight",
+    rings: Sequence[tuple[int, int]] = (),
 ) -> "Figure":
     """Draw a matrix as shaded cells, darker for more, with the numbers written in when there are few.
 
@@ -141,6 +142,7 @@ def heat_map(
         matrix: (rows, columns) numbers. Without a negative one, shades run from zero up in the colour of `role`.
         rows, columns: what the two axes count, for example "query" and "key".
         row_labels, column_labels: one for each row and column, for example words; without them places are counted.
+        rings: (row, column) of each cell that the text speaks of; a ring is drawn around it.
 
     Raises:
         ValueError: not a matrix, no cells, a cell that is not finite, labels that do not match, or an unknown role.
@@ -195,6 +197,9 @@ def heat_map(
             axes.tick_params("x", rotation=0)
             plt.setp(axes.get_yticklabels()[1::2], x=-0.065)
             plt.setp(axes.get_xticklabels()[1::2], y=-0.06)
+        for row, column in rings:
+            centre = column + 0.5, row + 0.5
+            axes.add_patch(plt.Circle(centre, 0.68, fill=False, edgecolor=INK, linewidth=1.5, clip_on=False))
     return figure
 
 

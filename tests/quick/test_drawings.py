@@ -13,6 +13,8 @@ EVERY = [
     figures.split_and_concatenate(),
     figures.two_thresholds(),
     figures.block_schematic(),
+    figures.induction_schematic(),
+    figures.induction_schematic(heads=False),
     figures.post_norm_schematic(),
 ]
 

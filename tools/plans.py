@@ -2,8 +2,8 @@
 
 A lab says what it needs in the first sentence of its line `**You need**`: by a link to a lab, or by a lab's name in
 italics. Labs joined by "or" are alternatives. A plan starts from the labs where a term of that length should arrive,
-adds what these need (of alternatives the one that adds least time), keeps the course's order, and makes the fullest week as
-short as possible.
+adds what these need (of alternatives the one that adds least time), keeps the course's order, and makes the fullest
+week as short as possible.
 """
 
 import functools

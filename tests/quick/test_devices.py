@@ -24,6 +24,8 @@ CAUSAL = torch.ones(4, 4, dtype=torch.bool).tril()
 LAYERS = {name: (make, (IDS, MASK)) for name, (make, _) in CLASSIFIERS.items()} | {
     "TokenEmbedding": (lambda: model.TokenEmbedding(WORDS, DIM), (IDS,)),
     "TokenEmbedding without positions": (lambda: model.TokenEmbedding(WORDS, DIM, positions=False), (IDS,)),
+    "LearnedQuery": (lambda: model.LearnedQuery(DIM), (FEATURES, MASK)),
+    "LearnedQueries": (lambda: model.LearnedQueries(3, DIM, 8), (FEATURES,)),
     "SelfAttention": (lambda: model.SelfAttention(DIM, 8, 6), (FEATURES, MASK)),
     "SelfAttention without values": (lambda: model.SelfAttention(DIM, 8), (FEATURES,)),
     "MultiHeadSelfAttention": (lambda: model.MultiHeadSelfAttention(DIM, 3), (FEATURES, MASK)),

@@ -46,7 +46,7 @@ def test_what_the_walk_cannot_show_is_refused(change, word):
     [
         (WORDS, MAPS[0], {}, "layers"),
         (WORDS[:3], MAPS, {}, "3 words"),
-        (WORDS, 2 * MAPS, {}, "shares"),
+        (WORDS, 2 * MAPS, {}, "sums to 1"),
         (WORDS, MAPS, {"layer": 3}, "layer=3"),
         (WORDS, MAPS, {"follow": "cat"}, "cat"),
     ],

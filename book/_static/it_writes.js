@@ -62,12 +62,16 @@
   // ---- the text -----------------------------------------------------------------------------------------------------
 
   const invented = make("ins");
-  let spans = [];
+  let spans = [], drawn = [], drawnOwn = 0;                   // what is on the page
 
   function showText() {
     const pieces = tokens.pieces(ids);
     while (spans.length > ids.length) spans.pop().remove();
+    let first = 0;                                           // the last tokens before a new one may be parts of a character
+    if (own === drawnOwn) while (first < ids.length && ids[first] === drawn[first]) first++;
+    [drawn, drawnOwn] = [[...ids], own];
     pieces.forEach((piece, n) => {
+      if (n < first - 4) return;
       spans[n] ??= make("span", { class: "t" });
       const parent = n < own ? at("out") : invented;
       if (spans[n].parentNode !== parent) parent.insertBefore(spans[n], n < own ? invented : null);
@@ -100,11 +104,21 @@
   });
   at("heads").append(...heads);
 
+  // Of an answer once for each setting.
+  function probsOf(answer, degrees) {
+    const setting = `${degrees} ${topK()}`;
+    if (answer.setting !== setting) {
+      answer.probs = model.probabilities(answer.logits, degrees, topK());
+      answer.setting = setting;
+    }
+    return answer.probs;
+  }
+
   function showView(read, answer) {
     view = { read, answer };
     const next = ids[read], last = read ? ids[read - 1] : START;
     // At temperature 0 all other tokens have probability 0; their bars are those of temperature 1.
-    const probs = model.probabilities(answer.logits, temperature() || 1, topK());
+    const probs = probsOf(answer, temperature() || 1);
     const top = probs.slice(0, BARS);
     if (next !== undefined && !top.some(([id]) => id === next)) {
       top[Math.min(BARS - 1, top.length)] = [next, probs.find(([id]) => id === next)?.[1] ?? 0];
@@ -145,6 +159,8 @@
     });
     spans.forEach((span, index) => {
       const share = index >= dropped && index < read ? shares[index - dropped + 1] : 0;
+      if (span.share === share) return;                      // most are 0, and a phone takes long to set them
+      span.share = share;
       span.style.setProperty("--share", share.toFixed(3));
       span.dataset.headShare = share >= 0.05 ? share.toFixed(2) : "";
     });
@@ -227,21 +243,25 @@
     running = true;
     pinned = null;
     at("write").textContent = "Pause";
-    let sentence = null;
+    let sentence = null, before = 0, shownAt = 0;
     for (let n = 0; n < most && ids.length - own < MOST && !sentence; n++) {
       const begin = performance.now(), cached = chosen("cache"), text = ids;
       const answer = await ask(ids, cached === "1");
       if (mine !== run || text !== ids) return;
       showCosts(answer, cached);
-      const [first] = model.probabilities(answer.logits, temperature(), topK());
-      const id = temperature() ? model.draw(model.probabilities(answer.logits, temperature(), topK())) : first[0];
+      const id = model.draw(probsOf(answer, temperature()));
       if (id === START) sentence = "The model ended its review.";
       else {
         ids.push(id);
         showText();
       }
       state(`Writing: ${many(ids.length - own, "token")}.`);
-      if (hovered === null) showView(id === START ? ids.length : ids.length - 1, answer);
+      // Where a token takes long, the text comes first, and the rest is drawn twice a second.
+      if (hovered === null && (begin - before < 1.5 * PACE || begin - shownAt > 500)) {
+        showView(id === START ? ids.length : ids.length - 1, answer);
+        shownAt = begin;
+      }
+      before = begin;
       const rest = still.matches ? 0 : PACE - (performance.now() - begin);
       if (n < most - 1) await new Promise((resolve) => { setTimeout(resolve, Math.max(0, rest)); });
       if (mine !== run) return;

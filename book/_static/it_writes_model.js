@@ -149,10 +149,16 @@ globalThis.reviewWriter = (layer) => {
 
   // ---- the choice of a token ----------------------------------------------------------------------------------------
 
-  // Probabilities, the largest first: [[id, probability], ...]. At temperature 0 the most probable token has all of it.
-  function probabilities(logits, temperature, topK) {
-    const order = Array.from(logits.keys()).sort((a, b) => logits[b] - logits[a] || a - b);
-    const chosen = order.slice(0, temperature === 0 ? 1 : topK ?? order.length);
+  // Probabilities: [[id, probability], ...], the 100 largest in order, and then the rest. At temperature 0 the most
+  // probable token has all of it.
+  const ORDERED = 100;
+  function probabilities(logits, temperature, topK = logits.length) {
+    const least = logits.slice().sort()[logits.length - Math.min(topK, ORDERED)]; // a phone takes long to sort all ids
+    const order = [], rest = [];
+    logits.forEach((logit, id) => { (logit >= least ? order : rest).push(id); });
+    order.sort((a, b) => logits[b] - logits[a] || a - b);
+    const chosen = topK > ORDERED ? order.concat(rest).slice(0, topK) : order.slice(0, topK);
+    if (temperature === 0) chosen.length = 1;
     const powers = chosen.map((id) => (temperature === 0 ? 1 : Math.exp((logits[id] - logits[order[0]]) / temperature)));
     const total = powers.reduce((a, b) => a + b, 0);
     return chosen.map((id, n) => [id, powers[n] / total]);

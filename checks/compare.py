@@ -20,15 +20,16 @@ class Wrong(Exception):
 
 
 class WrongType(Wrong):
-    """Your code gives {own}; the exercise asks for {right} ({where})."""
+    """Your code gives {own} instead of {right}: {where}."""
 
 
 class WrongShape(Wrong):
-    """The shape is {own} instead of {right}: {where}. Write the shape behind each line of your code."""
+    """The shape is {own} instead of {right}: {where}. Print the shape after each line to see where it changes."""
 
 
 class NotANumber(Wrong):
-    """There is NaN in {where}. Is it a division by 0, a row of minus infinities in a softmax, or a large `exp`?"""
+    """The result contains NaN: {where}. Is there a division by 0, a row of minus infinities in a softmax, or a large
+    `exp`?"""
 
 
 class OtherNumbers(Wrong):

@@ -1,8 +1,8 @@
 """The engine of the self-checks: it tries the reader's function or class, and answers with one sentence.
 
 A check compares what the reader's code gives in each case with what a reference gives. Where they differ, it looks for
-a known mistake that gives the same wrong results, and says its sentence, the docstring. Any other wrong answer hears
-how many numbers differ, in which case, where the first one is, and what to read again.
+a known mistake that gives the same wrong results, and shows its sentence, the docstring. For any other wrong answer it
+says how many numbers differ, in which case, where the first one is, and what to read again.
 
 For a layer, the reference and the known mistakes compute with the parts of the reader's own layer, which get random
 parameters. So it does not matter how the layer was initialised, nor in which style it is written.
@@ -55,12 +55,12 @@ class PlainList(Wrong):
 
 class PartMissing(Wrong):
     """The layer has no part of its own called `{name}`, a module or an `nn.Parameter`, so an optimizer would not find
-    it. Make it in `__init__`, as `self.{name} = ...`. The parts it has, each once: {parts}."""
+    it. Create it in `__init__`, as `self.{name} = ...`. The parts that it has: {parts}."""
 
 
 class WrongWidth(Wrong):
-    """`{name}.{key}` has shape {own} instead of {right}, in a layer made with {sizes}. Is a width typed in as a number?
-    Use the arguments of `__init__`."""
+    """`{name}.{key}` has shape {own} instead of {right}, in a layer created with {sizes}. Is a width written as a
+    number? Use the arguments of `__init__`."""
 
 
 class PartsOfAnotherKind(Wrong):
@@ -68,8 +68,8 @@ class PartsOfAnotherKind(Wrong):
 
 
 class DiffersBetweenCalls(Wrong):
-    """Two calls with the same input give different outputs. Is there dropout, where this exercise has none, or a part
-    that `forward` makes or changes? Parts are made in `__init__`, once."""
+    """Two calls with the same input give different outputs. Is there dropout, which this exercise does not have, or
+    a part that `forward` creates or changes? Create each part once, in `__init__`."""
 
 
 class Raises(Wrong):
@@ -81,7 +81,7 @@ class ReturnsNothing(Wrong):
 
 
 class ForbiddenName(Wrong):
-    """The results are right, but `{name}` does the work. Write it without that."""
+    """The results are right, but `{name}` computes them. Write the computation without it."""
 
 
 class ChangedInPlace(Wrong):
@@ -91,7 +91,7 @@ class ChangedInPlace(Wrong):
 
 class GradientCutOff(Wrong):
     """The results are right, but no gradient reaches {names}, so nothing would be learned there. Leave out `detach()`,
-    `.data`, `.item()`, `float()` and `no_grad()`, and build no new tensor from numbers."""
+    `.data`, `.item()`, `float()` and `no_grad()`, and do not build a new tensor from numbers."""
 
 
 # --- a check -------------------------------------------------------------------------------------------------------
@@ -155,7 +155,7 @@ class Check:
         reference: what is right, computed in a plain way. It gets the inputs of a case by name, and for a layer its
             parts. Where it gives NaN, any number is right, but NaN is not.
         cases: the trials.
-        mistakes: functions like the reference, each with a known mistake; the docstring is what the reader is told.
+        mistakes: functions like the reference, each with a known mistake; the docstring is the sentence for the reader.
         section: what to read again: the name of a lab and a heading in it, `Keys, “The task”`.
         solution: the course's own answer, with which the lab goes on; for a layer its class. The reference by default.
         parts: for a layer, the attributes (or sizes) with which reference and mistakes compute.

@@ -25,8 +25,8 @@ LIBRARIES = (*PACKAGES, "<frozen", str(HERE), str(HERE.with_name("shared")))
 
 
 class OtherArguments(Wrong):
-    """{error}. The exercise gives these arguments: {given}. In a method `self` comes before them, and `__init__` is
-    written with two underscores on each side."""
+    """{error}. The exercise calls your code with the arguments {given}. In a method `self` comes before
+    them, and `__init__` has two underscores on each side."""
 
 
 class ChangesItsInput(Wrong):

@@ -52,7 +52,7 @@ def check_inputs(x: Tensor, d_model: int, mask: Tensor | None = None, attention_
     """
     if x.dim() != 3 or x.shape[2] != d_model:
         raise ValueError(
-            f"features have shape {tuple(x.shape)}; this layer takes (batch, tokens, {d_model}). "
+            f"x has shape {tuple(x.shape)}; this layer takes (batch, tokens, {d_model}). "
             "Add a batch axis to a single text with x[None]."
         )
     batch, tokens, _ = x.shape

@@ -36,7 +36,7 @@ def heads(words: Sequence[str], weights, *, layer: int = 0, head: int = 0, follo
         raise ValueError("Attention weights are zero or more, and each row sums to 1; these are not. Are they scores?")
     for name, value, size in (("layer", layer, weights.shape[0]), ("head", head, weights.shape[1])):
         if value not in range(size):
-            raise ValueError(f"{name}={value!r} is not there; {name}s run from 0 to {size - 1}.")
+            raise ValueError(f"{name}={value!r} does not exist; {name}s run from 0 to {size - 1}.")
 
     data = {
         "words": words,

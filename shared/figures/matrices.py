@@ -96,7 +96,7 @@ def product(left: Matrix, right: Matrix, result: Matrix, row: int = 0, column: i
     if b != b2:
         raise ValueError(
             f"{left.name} has {b} columns and {right.name} has {b2} rows; a product needs as many of the one as of "
-            "the other. Is one of them to be transposed?"
+            "the other. Does one of them have to be transposed?"
         )
     row, column = _index(row, a, f"row of {left.name}"), _index(column, c, f"column of {right.name}")
     _check_equal(result, left.values @ right.values, f"{left.name} × {right.name}")
@@ -262,7 +262,7 @@ def split_heads(joined: Matrix, num_heads: int) -> Picture:
     tokens, d_model = joined.values.shape
     if num_heads < 1 or d_model % num_heads:
         raise ValueError(
-            f"{d_model} columns cannot be shared by {num_heads} heads; num_heads must divide the number of columns."
+            f"{d_model} columns cannot be split into {num_heads} heads; num_heads must divide the number of columns."
         )
     head_dim = d_model // num_heads
     heads = joined.values.reshape(tokens, num_heads, head_dim).transpose(1, 0, 2)  # (num_heads, tokens, head_dim)

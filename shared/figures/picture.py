@@ -41,7 +41,7 @@ def numbers(values, name: str = "This array") -> np.ndarray:
         array = np.array(None)
     if array.dtype.kind not in "biuf":
         raise ValueError(
-            f"{name} holds something else than real numbers, or rows of different lengths; "
+            f"{name} contains something other than real numbers, or rows of different lengths; "
             "a figure needs numbers, as many in each row."
         )
     return array.astype(float)
@@ -57,7 +57,7 @@ def matrix_of(values, name: str) -> np.ndarray:
         )
     for i, j in np.argwhere(~np.isfinite(array))[:1]:
         raise ValueError(
-            f"{name} holds {array[i, j]} in row {i}, column {j}; only finite numbers can be drawn. "
+            f"{name} has {array[i, j]} in row {i}, column {j}; only finite numbers can be drawn. "
             "Look for a division by zero, or for a mask before its softmax."
         )
     return array
@@ -66,15 +66,15 @@ def matrix_of(values, name: str) -> np.ndarray:
 def sentence(words: Sequence[str]) -> list[str]:
     """The words of a sentence as a list; ValueError or TypeError, with a sentence, when they are none."""
     if isinstance(words, str):
-        raise TypeError("words is one string; give a list of words, for example sentence.split()")
+        raise TypeError("words is one string; give a list of words, for example sentence.split().")
     words = list(words)
     if not words:
-        raise ValueError("there are no words; give a sentence of at least one word")
+        raise ValueError("There are no words; give a sentence of at least one word.")
     for word in words:
         if not isinstance(word, str):
-            raise TypeError(f"words hold {word!r}, which is not text; give strings")
+            raise TypeError(f"words contain {word!r}, which is not text; give strings.")
         if not word.strip():
-            raise ValueError(f"words hold {word!r}, which is blank; leave blank words out")
+            raise ValueError(f"words contain {word!r}, which is blank; leave blank words out.")
     return words
 
 
@@ -82,10 +82,10 @@ def place(follow: str | int, words: list[str]) -> int:
     """The index of the word that is followed."""
     if isinstance(follow, str):
         if follow not in words:
-            raise ValueError(f"follow={follow!r} is not in the sentence; choose one of {', '.join(words)}")
+            raise ValueError(f"follow={follow!r} is not in the sentence; choose one of {', '.join(words)}.")
         return words.index(follow)
     if follow not in range(len(words)):
-        raise ValueError(f"follow={follow!r} is no index of the {len(words)} words; choose 0 to {len(words) - 1}")
+        raise ValueError(f"follow={follow!r} is no index of the {len(words)} words; choose 0 to {len(words) - 1}.")
     return int(follow)
 
 

@@ -95,7 +95,7 @@ def curves(histories: Mapping[str, Sequence]) -> "Figure":
 def _seeds(name: str, history: Sequence) -> list:
     seeds = [history] if len(history) and isinstance(history[0], Mapping) else list(history)
     if not seeds or not all(len(seed) for seed in seeds):
-        raise ValueError(f"The history of {name!r} holds no epoch; train for one at least before you draw it.")
+        raise ValueError(f"The history of {name!r} has no epoch; train for at least one before you draw it.")
     return seeds
 
 

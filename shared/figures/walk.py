@@ -52,10 +52,10 @@ def walk(
     words = sentence(words)
     n = len(words)
     if convention not in CONVENTIONS:
-        raise ValueError(f'convention is {convention!r}; choose "xW" for x @ W or "Wx" for W @ x')
+        raise ValueError(f'convention is {convention!r}; choose "xW" for x @ W or "Wx" for W @ x.')
     x = matrix_of(x, "x")  # (n, d_model)
     if len(x) != n:
-        raise ValueError(f"x has {len(x)} rows for {n} words; give one row for each word")
+        raise ValueError(f"x has {len(x)} rows for {n} words; give one row for each word.")
     d_model = x.shape[1]
     come_in, go_out, side = (0, 1, "rows") if convention == "xW" else (1, 0, "columns")
 
@@ -71,19 +71,19 @@ def walk(
     widths = {name: matrix.shape[go_out] for name, matrix in weights.items()}
     if widths["W_query"] != widths["W_key"]:
         raise ValueError(
-            f"queries would be {widths['W_query']} wide and keys {widths['W_key']}; a score multiplies them number "
-            "by number, so give W_query and W_key the same shape"
+            f"queries would be {widths['W_query']} wide and keys {widths['W_key']}; a score is their dot "
+            "product, so give W_query and W_key the same shape."
         )
     for name, width in widths.items():
         if not isinstance(num_heads, int) or num_heads < 1 or width % num_heads:
             raise ValueError(
-                f"num_heads={num_heads} does not divide the {width} numbers that {name} makes; choose a whole "
-                f"number that does, such as 1 or {width}"
+                f"num_heads={num_heads} does not divide the {width} columns that {name} gives; choose a whole "
+                f"number that does, such as 1 or {width}."
             )
     if W_output is not None:
         W_output = taking(widths["W_value"], "width of the concatenated heads", W_output, "W_output")
     if mask is not None and vocabulary is not None:
-        raise ValueError("a mask fits one sentence only; leave out the mask, or the vocabulary that lets readers type")
+        raise ValueError("A mask fits one sentence only; leave out the mask, or the vocabulary that lets readers type.")
 
     data = {
         "words": words,
@@ -120,21 +120,23 @@ def _mask(mask, n: int) -> list[list[bool]]:
     if mask.dtype != bool or mask.shape not in ((n,), (n, n)):
         raise ValueError(
             f"mask has shape {mask.shape} and type {mask.dtype}; give bools of shape ({n},) or ({n}, {n}), True "
-            "where a word may be looked at"
+            "where a word may be attended to."
         )
     mask = np.broadcast_to(mask, (n, n))
     if not mask.any(axis=1).all():
-        raise ValueError(f"the mask leaves word {int(mask.any(axis=1).argmin())} nothing to look at; leave one True")
+        raise ValueError(
+            f"The mask leaves word {int(mask.any(axis=1).argmin())} nothing to attend to; set one entry True."
+        )
     return mask.tolist()
 
 
 def _vocabulary(vocabulary: Mapping[str, Sequence[float]], d_model: int) -> list[list]:
     if not vocabulary:
-        raise ValueError("the vocabulary is empty; give at least one word with its numbers, or leave it out")
+        raise ValueError("The vocabulary is empty; give at least one word with its row, or leave it out.")
     pairs = []
     for word, of_word in vocabulary.items():
         row = matrix_of(numbers(of_word, f"the row of {word!r}")[None], f"the row of {word!r}")  # (1, d_model)
         if row.shape[1] != d_model:
-            raise ValueError(f"the row of {word!r} has {row.shape[1]} numbers; those of the sentence have {d_model}")
+            raise ValueError(f"The row of {word!r} has {row.shape[1]} numbers; those of the sentence have {d_model}.")
         pairs.append([str(word), _rounded(row)[0]])
     return pairs

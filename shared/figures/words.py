@@ -30,16 +30,16 @@ def shaded_words(words: Sequence[str], weights, *, title: str = "", labelled: Se
     """
     weights = numbers(weights, "weights")
     if not len(words):
-        raise ValueError("There are no words to shade; give one at least.")
+        raise ValueError("There are no words to shade; give at least one.")
     if weights.shape != (len(words),):
-        raise ValueError(f"There are {len(words)} words and weights of shape {weights.shape}; give one weight a word.")
+        raise ValueError(f"There are {len(words)} words and weights of shape {weights.shape}; give one for each word.")
     for place in np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))[:1]:
         raise ValueError(
-            f"The weight of {words[place]!r} (place {place}) is {weights[place]}; attention weights are finite and "
-            "zero or more. Pass them as they are after the softmax."
+            f"The weight of {words[place]!r} (position {place}) is {weights[place]}; attention weights are finite and "
+            "zero or more. Give the weights that the softmax returns."
         )
     if labelled is not None and len(labelled) != len(words):
-        raise ValueError(f"There are {len(words)} words and {len(labelled)} marks in `labelled`; give one a word.")
+        raise ValueError(f"There are {len(words)} words and {len(labelled)} values in `labelled`; give one for each.")
 
     order = np.argsort(-weights, kind="stable")
     strongest = [place for place in order[:STRONGEST].tolist() if weights[place] > 0]

@@ -1,4 +1,4 @@
-"""Claims about every exercise's check: right answers are right in any style, and a known mistake hears its own name.
+"""Claims about every exercise's check: right answers are right in any style, and a known mistake gets its own name.
 
 That the solution in a lab's text is right, and its starting cell is not, stands in tests/labs/test_exercises.py.
 """

@@ -103,7 +103,7 @@ def lay_out(folder: Path, files: list[str], folders: tuple[str, ...] = ()) -> No
     """
     for name in ("book/_ext", "book/_theme", "book/_static", "shared/figures", *folders):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("_config.yml", "book/references.bib", "tools/identity.py", *files):
+    for name in ("_config.yml", "book/references.bib", "tools/identity.py", "tools/ordering.py", *files):
         (folder / name).parent.mkdir(exist_ok=True)
         shutil.copy(ROOT / name, folder / name)
     extension = folder / "book/_ext/course_site.py"

@@ -23,7 +23,11 @@ course. Write it into _config.yml, under repository, or add the remote `origin` 
 
 def makers() -> str:
     """A fingerprint of what makes pages out of the sources."""
-    files = [ROOT / "shared/figures/colours.py", ROOT / "tools/identity.py"]  # the extension reads them
+    files = [
+        ROOT / "shared/figures/colours.py",
+        ROOT / "tools/identity.py",
+        ROOT / "tools/ordering.py",
+    ]  # the extension reads them
     files += [path for name in ("_ext", "_theme", "_static") for path in (ROOT / "book" / name).rglob("*")]
     files = sorted(path for path in files if path.is_file() and path.suffix != ".pyc")
     return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()

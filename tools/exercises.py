@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import notebooks
+import ordering
 
 KINDS = ("build", "debug", "experiment")
 EXERCISE = re.compile(r"^### Exercise (?P<number>(?:\d+|A)\.\d+)(?: \((?P<kind>.*?)\))?: (?P<title>.+)$", re.MULTILINE)
@@ -187,18 +188,9 @@ def blanked(source: str, only: list[str] | None = None) -> str:
     Signatures and docstrings stay, and so does the call with which an `__init__` begins.
     Raises ValueError, the end of a sentence, where there is nothing to leave out.
     """
-    lines, inside = source.split("\n"), []
-    for node in ast.parse(source).body:
-        inside += node.body if isinstance(node, ast.ClassDef) else [node]
-    functions = [node for node in inside if isinstance(node, ast.FunctionDef)]
-    if unknown := set(only or []) - {function.name for function in functions}:
-        raise ValueError(f"is to blank {', '.join(sorted(unknown))}, which its cell does not define.")
-    chosen = [function for function in functions if not only or function.name in only]
-    if not chosen:
-        raise ValueError("has no function in its cell whose body a student could write.")
-    for function in reversed(chosen):
-        first = int(ast.get_docstring(function) is not None)
-        first += ast.unparse(function.body[first:][:1]) == "super().__init__()"
+    lines = source.split("\n")
+    for function in reversed(ordering.blanked_functions(source, only)):
+        first = ordering.first_statement(function)
         if first == len(function.body):
             continue  # there is nothing else in it
         begin = function.body[first].lineno - 1

@@ -4,13 +4,19 @@ What answers a prediction is what cells print and the text from there to the nex
 """
 
 import hashlib
+import html
 import itertools
+import json
 import re
+from pathlib import Path
+from runpy import run_path
 
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.transforms import SphinxTransform
 
+# By its path: tools are no package.
+PROBLEMS = run_path(str(Path(__file__).resolve().parents[2] / "tools/ordering.py"))["problems"]
 SOLUTION = "<details><summary>Solution</summary>"
 
 
@@ -61,6 +67,17 @@ class Predictions(SphinxTransform):
                     box([*run], [*classes, "prose"])
 
 
+def lines_to_order(cell: nodes.container) -> list[nodes.raw]:
+    """The folded line-ordering versions of an exercise to build; only ordering.js shows them."""
+    source = next(cell.findall(nodes.literal_block)).astext()
+    problems = PROBLEMS(source, cell["cell_metadata"].get("blank"))
+    given = html.escape(json.dumps(problems))
+    fold = (
+        f'<details class="ordering" data-problems="{given}" hidden><summary>Put the lines in order</summary></details>'
+    )
+    return [nodes.raw("", fold, format="html")] if problems else []
+
+
 class BuiltAnswers(SphinxTransform):
     """The complete cell of an exercise to build moves to the top of its folded solution."""
 
@@ -71,6 +88,7 @@ class BuiltAnswers(SphinxTransform):
         for cell in [cell for cell in cells if "(build)" in cell.parent[0].astext()]:
             below = [*cell.parent[cell.parent.index(cell) :]]
             folds = [node for node in below if isinstance(node, nodes.raw) and "details>" in node.astext()]
+            folds[0].replace_self([*lines_to_order(cell), folds[0]])
             hint_end, solution = folds[1], folds[2:3]  # each fold is two pieces of HTML around what it holds
             cell.parent.remove(cell)
             if solution and "<summary>Solution" in solution[0].astext():

@@ -1,4 +1,4 @@
-// The page "Remember": five questions at a time from the labs that were read, in Leitner's boxes. Uses `make` and `said` of course.js,
+// The page "Remember": five questions at a time from the labs that were read, in Leitner's boxes. Uses `make` and `many` of course.js,
 // and asks by `askQuestion` of answers.js. What is stored stays in this browser.
 "use strict";
 {

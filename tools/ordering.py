@@ -1,0 +1,297 @@
+"""Makes line-ordering versions (Parsons problems) of the exercises to build, of what the blanks leave out.
+
+The rule: the statements of a function's body are shuffled with two that are wrong. Any order is right in which each
+statement comes after those whose results it uses, or changes. A function of one statement has no such version, and
+neither has one whose order is free. It reads code alone, so that the site needs no other tool.
+"""
+
+import ast
+import random
+import re
+import textwrap
+from collections.abc import Callable, Iterator
+from copy import deepcopy
+
+FEWEST, WRONG = 2, 2
+SUBGOALS = {  # what a line does, in the order of the formula, by how it is written
+    "project": r"W_(?:query|key|value|output)\b",
+    "score": r"@ keys|queries @|@ query|@ self\.query|scores =",
+    "scale": r"/ math\.sqrt|/ .*\*\* 0\.5",
+    "mask": r"masked_fill|\b(?:\w+_)?mask\b|\ballowed\b|masked_softmax",
+    "softmax": r"softmax\(",
+    "weighted sum": r"weights @|weighted_sum\(|softmax\(.*\) @",
+    "concatenate": r"concatenated =|\.flatten\(|torch\.cat\(",
+}
+
+
+def blanked_functions(source: str, only: list[str] | None = None) -> list[ast.FunctionDef]:
+    """Return the functions of a cell whose bodies a reader writes: all of them, or those named.
+
+    Raises ValueError, the end of a sentence, where there is none.
+    """
+    inside: list[ast.stmt] = []
+    for node in ast.parse(source).body:
+        inside += node.body if isinstance(node, ast.ClassDef) else [node]
+    functions = [node for node in inside if isinstance(node, ast.FunctionDef)]
+    if unknown := set(only or []) - {function.name for function in functions}:
+        raise ValueError(f"is to blank {', '.join(sorted(unknown))}, which its cell does not define.")
+    chosen = [function for function in functions if not only or function.name in only]
+    if not chosen:
+        raise ValueError("has no function in its cell whose body a student could write.")
+    return chosen
+
+
+def first_statement(function: ast.FunctionDef) -> int:
+    """Return the place of the first statement that is left out: docstring and `super().__init__()` stay."""
+    kept = int(ast.get_docstring(function) is not None)
+    return kept + (ast.unparse(function.body[kept:][:1]) == "super().__init__()")
+
+
+def problems(source: str, only: list[str] | None = None) -> list[dict]:
+    """Return the line-ordering versions of a cell, each with the function's name, its statements and an order to show.
+
+    A statement has its `code`, its `label` and `after`: the numbers of those that come before it. Wrong ones come
+    last; they have the number of the one that they replace, `instead`, and no `after`.
+    """
+    lines, found = source.split("\n"), []
+    for function in blanked_functions(source, only):
+        body = function.body[first_statement(function) :]
+        codes = [textwrap.dedent("\n".join(lines[s.lineno - 1 : s.end_lineno])) for s in body]
+        needed = dependencies(body)
+        wrong = wrong_ones(body, codes)
+        if len(body) < FEWEST or len(body) + len(wrong) < FEWEST + 1 or not any(needed):
+            continue
+        parts = [{"code": c, "label": label(c), "after": sorted(n)} for c, n in zip(codes, needed, strict=True)]
+        parts += [{"code": code, "label": label(codes[n]), "instead": n} for n, code in wrong]
+        order = list(range(len(parts)))
+        random.Random(source).shuffle(order)
+        found.append({"name": function.name, "parts": parts, "shown": order})
+    return found
+
+
+def label(code: str) -> str:
+    """Return the subgoals of a statement, the same words in every lab, or the empty text."""
+    code = re.sub(r"#.*|check_inputs\(.*", "", code)
+    return ", ".join(name for name, pattern in SUBGOALS.items() if re.search(pattern, code))
+
+
+def names(node: ast.AST) -> tuple[set[str], set[str]]:
+    """Return the names, `self.x` among them, that a statement reads and writes; a method call may write."""
+    reads, writes = set(), set()
+    for part in ast.walk(node):
+        if isinstance(part, ast.Name):
+            (writes if isinstance(part.ctx, ast.Store) else reads).add(part.id)
+        elif isinstance(part, ast.Attribute) and isinstance(part.ctx, ast.Store):
+            writes.add(ast.unparse(part))
+        elif isinstance(part, ast.Attribute):
+            reads.add(ast.unparse(part))
+        if isinstance(part, ast.AugAssign | ast.Subscript) and isinstance(getattr(part, "ctx", ast.Store()), ast.Store):
+            target = part.target if isinstance(part, ast.AugAssign) else part.value
+            reads |= (changed := {n.id for n in ast.walk(target) if isinstance(n, ast.Name)})
+            writes |= changed
+    if isinstance(node, ast.Expr):  # such as `outputs.append(...)`
+        writes |= {
+            part.value.id
+            for part in ast.walk(node)
+            if isinstance(part, ast.Attribute) and isinstance(part.value, ast.Name)
+        }
+    return reads, writes - {"self"}
+
+
+def dependencies(body: list[ast.stmt]) -> list[set[int]]:
+    """Return for each statement those before it: it reads or writes what they write, or writes what they read."""
+    found: list[set[int]] = []
+    for number, statement in enumerate(body):
+        reads, writes = names(statement)
+        ends = isinstance(statement, ast.Return)
+        before = set()
+        for other in range(number):
+            earlier_reads, earlier_writes = names(body[other])
+            guards = any(isinstance(part, ast.Raise | ast.Return) for part in ast.walk(body[other]))
+            calls = isinstance(body[other], ast.Expr) and isinstance(statement, ast.Expr)
+            if ends or guards or calls or (reads | writes) & earlier_writes or writes & earlier_reads:
+                before.add(other)
+        found.append(before)
+    return found
+
+
+def wrong_ones(body: list[ast.stmt], codes: list[str]) -> list[tuple[int, str]]:
+    """Return two statements of the function, each with one change that makes it wrong, and their numbers."""
+    found: list[tuple[int, str]] = []
+    first = sorted(range(len(body)), key=lambda number: not label(codes[number]))
+    for bend in (
+        bend_product,
+        bend_axis,
+        bend_operator,
+        bend_transpose,
+        bend_name,
+        bend_call,
+        bend_targets,
+        bend_number,
+    ):
+        for number in first:
+            code = bend(body[number])
+            if code and "\n" not in codes[number] and code not in map(ast.unparse, body):
+                comment = re.search(r"  #[^\"']*$", codes[number])
+                if not codes[number].startswith("return ("):
+                    code = re.sub(r"^return \((.*)\)$", r"return \1", code) if returns_tuple(body[number]) else code
+                found.append((number, code + (comment[0] if comment else "")))
+                break
+        if len(found) == WRONG:
+            break
+    return found
+
+
+def returns_tuple(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.Return) and isinstance(statement.value, ast.Tuple)
+
+
+def changed(statement: ast.stmt, change: Callable[[ast.AST], bool]) -> str:
+    """Return the code of a simple statement after the first change that applies, or the empty text."""
+    if not isinstance(statement, ast.Assign | ast.Return | ast.Expr | ast.AugAssign):
+        return ""
+    copy = deepcopy(statement)
+    return ast.unparse(copy) if any(change(node) for node in ast.walk(copy)) else ""
+
+
+def bend_product(statement: ast.stmt) -> str:
+    """`weights @ values` becomes `values @ weights`."""
+
+    def change(node: ast.AST) -> bool:
+        if not (isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult)):
+            return False
+        node.left, node.right = node.right, node.left
+        return True
+
+    return changed(statement, change)
+
+
+def bend_axis(statement: ast.stmt) -> str:
+    """`dim=-1` becomes `dim=0`, and any other axis the one before it or 1."""
+
+    def change(node: ast.AST) -> bool:
+        if not (
+            isinstance(node, ast.keyword) and node.arg == "dim" and isinstance(node.value, ast.Constant | ast.UnaryOp)
+        ):
+            return False
+        axis = ast.literal_eval(node.value)
+        node.value = ast.Constant(axis - 1 if axis > 0 else 0 if axis < 0 else 1)
+        return True
+
+    return changed(statement, change)
+
+
+def bend_operator(statement: ast.stmt) -> str:
+    """A division becomes a product, a sum a difference, and `~mask` becomes `mask`."""
+
+    def change(node: ast.AST) -> bool:
+        bent = {ast.Div: ast.Mult, ast.Add: ast.Sub, ast.Sub: ast.Add}
+        if isinstance(node, ast.BinOp) and type(node.op) in bent:
+            node.op = bent[type(node.op)]()
+            return True
+        if isinstance(node, ast.Call):
+            for place, argument in enumerate(node.args):
+                if isinstance(argument, ast.UnaryOp) and isinstance(argument.op, ast.Invert):
+                    node.args[place] = argument.operand
+                    return True
+        return False
+
+    return changed(statement, change)
+
+
+def bend_transpose(statement: ast.stmt) -> str:
+    """`.transpose(1, 2)` becomes `.transpose(0, 1)`, and other pairs of axes `(1, 2)`."""
+
+    def change(node: ast.AST) -> bool:
+        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "transpose"):
+            return False
+        axes = (0, 1) if [getattr(a, "value", None) for a in node.args] == [1, 2] else (1, 2)
+        node.args = [ast.Constant(axis) for axis in axes]
+        return True
+
+    return changed(statement, change)
+
+
+def bend_name(statement: ast.stmt) -> str:
+    """Keys take the place of queries or values, and the query projection that of the key projection."""
+    others = {"queries": "keys", "values": "keys", "W_key": "W_query", "W_value": "W_key", "head_dim": "num_heads"}
+
+    def change(node: ast.AST) -> bool:
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in others:
+            node.id = others[node.id]
+            return True
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load) and node.attr in others:
+            node.attr = others[node.attr]
+            return True
+        return False
+
+    return changed(statement, change)
+
+
+def bend_call(statement: ast.stmt) -> str:
+    """`self.output(self.norm(x))` becomes `self.norm(x)`: a part is left out."""
+
+    def change(node: ast.AST) -> bool:
+        for name, value in ast.iter_fields(node):
+            if (
+                isinstance(value, ast.Call)
+                and isinstance(value.func, ast.Attribute)
+                and ast.unparse(value.func.value) == "self"
+                and len(value.args) == 1
+                and not value.keywords
+            ):
+                setattr(node, name, value.args[0])
+                return True
+        return False
+
+    return changed(statement, change)
+
+
+def bend_targets(statement: ast.stmt) -> str:
+    """`d_in, d_out = W.shape` becomes `d_out, d_in = W.shape`."""
+
+    def change(node: ast.AST) -> bool:
+        if not (isinstance(node, ast.Tuple) and isinstance(node.ctx, ast.Store) and len(node.elts) == 2):
+            return False
+        node.elts.reverse()
+        return True
+
+    code = changed(statement, change)
+    return re.sub(r"^\((\w+, \w+)\) =", r"\1 =", code)
+
+
+def bend_number(statement: ast.stmt) -> str:
+    """A whole number that is an argument or an index becomes the next one."""
+
+    def change(node: ast.AST) -> bool:
+        places = [*node.args] if isinstance(node, ast.Call) else [node.slice] if isinstance(node, ast.Subscript) else []
+        for place in places:
+            if isinstance(place, ast.Constant) and type(place.value) is int:
+                place.value += 1
+                return True
+        return False
+
+    return changed(statement, change)
+
+
+def is_right(problem: dict, order: list[int]) -> bool:
+    """Say whether an order of statements, by their numbers, is a solution. The page decides in the same way."""
+    own = {number for number, part in enumerate(problem["parts"]) if "after" in part}
+    seen: set[int] = set()
+    for number in order:
+        if number not in own or not set(problem["parts"][number]["after"]) <= seen:
+            return False
+        seen.add(number)
+    return seen == own and len(order) == len(own)
+
+
+def orders(problem: dict) -> Iterator[list[int]]:
+    """Yield right orders: the function's own, and one with the statements as late as they may come."""
+    own = [number for number, part in enumerate(problem["parts"]) if "after" in part]
+    yield own
+    left, reverse = set(own), []
+    while left:
+        free = min(n for n in left if not any(n in problem["parts"][m]["after"] for m in left))
+        reverse.append(free)
+        left.remove(free)
+    yield reverse[::-1]

@@ -43,8 +43,8 @@ def blanked_functions(source: str, only: list[str] | None = None) -> list[ast.Fu
 
 def first_statement(function: ast.FunctionDef) -> int:
     """Return the place of the first statement that is left out: docstring and `super().__init__()` stay."""
-    kept = int(ast.get_docstring(function) is not None)
-    return kept + (ast.unparse(function.body[kept:][:1]) == "super().__init__()")
+    first = int(ast.get_docstring(function) is not None)
+    return first + (ast.unparse(function.body[first:][:1]) == "super().__init__()")
 
 
 def problems(source: str, only: list[str] | None = None) -> list[dict]:
@@ -66,7 +66,7 @@ def problems(source: str, only: list[str] | None = None) -> list[dict]:
         order = list(range(len(parts)))
         random.Random(source).shuffle(order)
         found.append({"name": function.name, "parts": parts, "shown": order})
-    return found
+    return sorted(found, key=lambda problem: -len(problem["parts"]))  # the one to learn from comes first
 
 
 def label(code: str) -> str:
@@ -133,17 +133,13 @@ def wrong_ones(body: list[ast.stmt], codes: list[str]) -> list[tuple[int, str]]:
             code = bend(body[number])
             if code and "\n" not in codes[number] and code not in map(ast.unparse, body):
                 comment = re.search(r"  #[^\"']*$", codes[number])
-                if not codes[number].startswith("return ("):
-                    code = re.sub(r"^return \((.*)\)$", r"return \1", code) if returns_tuple(body[number]) else code
+                if isinstance(getattr(body[number], "value", None), ast.Tuple):  # written without parentheses
+                    code = re.sub(r"^(return|.* =) \((.*)\)$", r"\1 \2", code)
                 found.append((number, code + (comment[0] if comment else "")))
                 break
         if len(found) == WRONG:
             break
     return found
-
-
-def returns_tuple(statement: ast.stmt) -> bool:
-    return isinstance(statement, ast.Return) and isinstance(statement.value, ast.Tuple)
 
 
 def changed(statement: ast.stmt, change: Callable[[ast.AST], bool]) -> str:

@@ -12,10 +12,11 @@ from checks.induction_heads import fix_the_game, follow_score, with_and_without
 from checks.keys import factor_the_projection, learned_queries, redundant_key
 from checks.longer_texts import fix_the_rotation, positions_or_words, rotate
 from checks.many_heads import effect_of_a_head, fix_the_heads, many_heads
-from checks.one_pass import cached_step, fix_the_blocks, merge
+from checks.one_pass import merge
 from checks.queries import add_queries, attention_received, one_query
 from checks.recap_attention import effect_of, learned_query, masked_mean, masked_softmax
 from checks.the_block import ablation_by_learning_rate, first_block, layer_norm, transformer_block
+from checks.the_kv_cache import cached_step, fix_the_blocks
 from checks.the_reviews import encode_batch, lost_to_truncation, unknown_by_size
 from checks.values import ablate_attention, whole_layer
 from checks.what_attention_explains import more_than_the_sum, rollout, without_head

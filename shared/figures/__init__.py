@@ -27,5 +27,7 @@ from .plots import curves as curves
 from .plots import heat_map as heat_map
 from .plots import intervals as intervals
 from .plots import key_plane as key_plane
+from .running_drawings import prefill_and_decode as prefill_and_decode
+from .running_drawings import running_sum as running_sum
 from .walk import walk as walk
 from .words import shaded_words as shaded_words

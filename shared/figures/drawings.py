@@ -103,6 +103,8 @@ HIGHLIGHTS = {
     "queries": ("X", "W_Q", "Q", "S"),
     "values": ("X", "W_V", "V", "O"),
     "marker": ("X", "Q", "S", "A", "O"),
+    "softmax": ("S", "A", "O"),
+    "cache": ("K", "V"),
     "heads": ("Q", "K", "V", "S", "A", "O", "C", "W_O"),
 }
 

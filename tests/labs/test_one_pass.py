@@ -1,6 +1,6 @@
-"""*One pass*: attention in blocks is attention, and its memory is counted right.
+"""*Attention in one pass*: attention in blocks is attention, and its costs are counted right.
 
-The lab's own cells hold what it does way back and with a cache against the plain layer, and the memory it takes.
+The lab's own cells compare its gradient with the plain layer's.
 """
 
 import lab_code
@@ -8,10 +8,12 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from shared.language_model import LanguageModel
-from shared.measure import peak_bytes
+from shared.measure import multiplications, operations, peak_bytes
 
-LAB = lab_code.taught(lab_code.find("one_pass"), "plain_attention", "attention_in_blocks", "cached_step")
+LAB = lab_code.taught(
+    lab_code.find("one_pass"), "plain_attention", "merge", "one_block", "running_softmax", "attention_in_blocks",
+    "gradients_in_blocks",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -26,44 +28,47 @@ def test_blocks_give_what_the_plain_layer_and_pytorch_give_with_any_mask(batch, 
         torch.testing.assert_close(ours, attention(*qkv, mask), rtol=1e-10, atol=1e-10)
 
 
-def test_blocks_and_cache_make_no_tensor_on_the_default_device():
-    """Without a GPU, `meta` stands for the device that a function forgot to name."""
-    queries, keys, values = inputs = [torch.randn(2, 9, 4, requires_grad=True) for _ in range(3)]
+def test_blocks_make_no_tensor_on_the_default_device():
+    """Without a GPU, `meta` is the device that a function forgot to name."""
+    inputs = [torch.randn(2, 9, 4, requires_grad=True) for _ in range(3)]
     mask = torch.ones(9, 9, dtype=torch.bool).tril()
-    kept = keys[:, :0], values[:, :0]  # nothing was read yet
     with torch.device("meta"):
         results = [LAB["OnePass"].apply(*inputs, 4), LAB["attention_in_blocks"](*inputs, mask, 4)]
-        results.append(LAB["cached_step"](queries[:, :1], keys[:, :1], values[:, :1], *kept)[0])
         sum(result.sum() for result in results).backward()
     assert all(result.device.type == "cpu" for result in [*results, *(part.grad for part in inputs)])
 
 
-def test_the_language_model_does_not_see_what_comes():
-    torch.manual_seed(0)
-    model, ids = LanguageModel(30), torch.randint(1, 30, (1, 9))
-    other = ids.clone()
-    other[0, 6:] = 0
-    assert torch.equal(model(ids)[0, :6], model(other)[0, :6])
-    assert not torch.equal(LanguageModel(30, causal=False)(ids)[0, :6], LanguageModel(30, causal=False)(other)[0, :6])
+def test_a_block_that_the_mask_hides_from_a_query_changes_nothing():
+    queries, keys, values = torch.randn(3, 6, 4, dtype=torch.float64)
+    mask = torch.ones(6, 6, dtype=torch.bool)
+    mask[:, :2] = mask[1, 2:4] = False  # the first block of two from all queries, the second from one
+    ours, plain = (LAB[name](queries, keys, values, mask) for name in ("attention_in_blocks", "plain_attention"))
+    torch.testing.assert_close(LAB["attention_in_blocks"](queries, keys, values, mask, block=2), plain)
+    torch.testing.assert_close(ours, plain)
 
 
-def test_the_peak_counts_each_living_tensor_once_and_lets_go_of_the_dead():
-    made_before = torch.zeros(1000)
+def test_the_peak_counts_each_tensor_once_and_subtracts_what_is_freed():
+    older = torch.zeros(1000)
 
-    def three_of_which_two_live_together():
+    def three_of_which_two_exist_together():
         first = torch.zeros(100)  # 400 bytes
         first.view(10, 10).add_(1)  # no new bytes
-        second = first + made_before[:100]  # 400 more
+        second = first + older[:100]  # 400 more
         del first
         return second * 2  # 400 more, in place of the first
 
-    assert peak_bytes(three_of_which_two_live_together) == 800
-    assert peak_bytes(lambda: made_before.view(10, 100)) == 0
+    assert peak_bytes(three_of_which_two_exist_together) == 800
+    assert peak_bytes(lambda: older.view(10, 100)) == 0
 
 
-@pytest.mark.parametrize(
-    ("block", "numbers"), [(8, 84 + 2 * 8), (24, 84 + 2 * 24), (64, 36 + 4 * 64), (256, 36 + 4 * 256)]
-)
-def test_the_peak_of_the_blocks_is_what_the_lab_says(block, numbers):
-    inputs = torch.randn(3, 1024, 16).unbind()
-    assert peak_bytes(LAB["attention_in_blocks"], *inputs, block=block) == 4 * 1024 * numbers
+def test_in_blocks_twice_the_tokens_take_twice_the_memory():
+    def peak(tokens):
+        return peak_bytes(LAB["attention_in_blocks"], *torch.randn(3, tokens, 16).unbind())
+
+    assert peak(2048) == 2 * peak(1024)
+
+
+def test_multiplications_and_operations_are_counted():
+    a, b = torch.randn(3, 4), torch.randn(4, 5)
+    assert multiplications(lambda: a @ b + 1) == 3 * 4 * 5
+    assert operations(lambda: a @ b + 1) == 2

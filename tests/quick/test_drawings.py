@@ -16,6 +16,8 @@ EVERY = [
     figures.induction_schematic(),
     figures.induction_schematic(heads=False),
     figures.post_norm_schematic(),
+    figures.running_sum([1, 3, 2], [10, 20, 30]),
+    figures.prefill_and_decode(["The", "film", "was"], ["very", "good", "."]),
 ]
 
 

@@ -1,0 +1,65 @@
+"""Small language models whose four query heads share four, two or one heads of keys and values; 10 minutes of one core.
+
+Writes shared/grouped_queries.json, which the lab *The KV cache* reads; Colab has no other folder of the course.
+
+    python -m experiments.claims.grouped_queries
+"""
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn.functional import cross_entropy
+
+from experiments import record
+from shared import data
+from shared.grouped_queries import GroupedQueryAttention
+from shared.language_model import LanguageModel
+
+RESULTS = record.ROOT / "shared/grouped_queries.json"
+KNOWN_WORDS, CONTEXT, STEPS, BATCH, LEARNING_RATE = 1000, 64, 800, 16, 0.003
+NUM_HEADS, KV_HEADS, SEEDS = 4, (4, 2, 1), (0, 1, 2)
+
+
+def stream(ids: np.ndarray) -> Tensor:
+    words = torch.from_numpy(ids).long()  # (words,)
+    return words.where(words < KNOWN_WORDS, data.UNK)
+
+
+def loss_of(model: LanguageModel, windows: Tensor) -> Tensor:
+    """Cross-entropy in nats for each word that has an id of its own."""
+    logits = model(windows[:, :-1])  # (batch, CONTEXT, KNOWN_WORDS)
+    return cross_entropy(logits.flatten(0, 1), windows[:, 1:].flatten(), ignore_index=data.UNK)
+
+
+def train_and_measure(num_kv_heads: int, seed: int, training: Tensor, held_out: Tensor) -> dict:
+    """The loss on held-out text, and the numbers that a cache stores for each token."""
+    torch.manual_seed(seed)
+    model = LanguageModel(KNOWN_WORDS, num_heads=NUM_HEADS)
+    for block in model.blocks:
+        block.attention = GroupedQueryAttention(64, NUM_HEADS, num_kv_heads)
+    optimizer = torch.optim.Adam(model.parameters(), lr=LEARNING_RATE)
+    generator = torch.Generator().manual_seed(seed)  # the same windows for all numbers of heads
+    offsets = torch.arange(CONTEXT + 1)
+    for _ in range(STEPS):
+        starts = torch.randint(len(training) - CONTEXT, (BATCH, 1), generator=generator)
+        loss = loss_of(model, training[starts + offsets])
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    with torch.no_grad():
+        windows = held_out[torch.arange(0, len(held_out) - CONTEXT, CONTEXT)[:1000, None] + offsets]
+        loss = loss_of(model, windows)
+    cached = sum(
+        linear.out_features for block in model.blocks for linear in (block.attention.W_key, block.attention.W_value)
+    )
+    return {"loss": round(loss.item(), 4), "cached_numbers_per_token": cached}
+
+
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    texts = data.load_prepared(data.start_lab(), max_tokens=128)
+    training, held_out = stream(texts.train.ids), stream(texts.validation.ids)
+    for seed in SEEDS:
+        for num_kv_heads in KV_HEADS:
+            key = f"{num_kv_heads} KV heads, seed {seed}"
+            record.load_or_run(RESULTS, key, train_and_measure, num_kv_heads, seed, training, held_out)

@@ -16,6 +16,10 @@ EVERY = [
     figures.induction_schematic(),
     figures.induction_schematic(heads=False),
     figures.post_norm_schematic(),
+    figures.shift_and_causal_mask(),
+    figures.arrows_in_a_plane(
+        [("a query", [("0", (2.0, 1.0), "query"), ("1", (1.0, 2.0), "key")])] * 3, "Arrows.", True
+    ),
 ]
 
 

@@ -43,7 +43,7 @@ VARIANTS = {
     "slope fixed at 1/16": (["one slope"], 3, {"slope": 1 / 16}),
     "slope fixed at 1/64": (["one slope"], 3, {"slope": 1 / 64}),
     "reviews of lab 10": (["sines", "rotary"], 5, {"epochs": table_runs.RECIPE.epochs}),
-    "as in the lab": (ENCODINGS, 3, {"varied": True}),
+    "as in the lab": (ENCODINGS, 5, {"varied": True}),
     "random positions": (["sines", "rotary", "two slopes"], 3, {"varied": True, "positions": True}),
 }
 RUNS = [(way, variant, seed) for variant, (ways, seeds, _) in VARIANTS.items() for seed in range(seeds) for way in ways]
@@ -95,6 +95,7 @@ if __name__ == "__main__":
     long, short = reviews_by_length(data.Settings()), (table_runs.prepared(), {"whole": table_runs.prepared().test})
     for way, variant, seed in [one for one in RUNS if one not in done]:
         reviews = short if variant == "reviews of lab 10" else long
-        table["runs"].append(run(*reviews, way, variant, seed))
+        table["runs"].append(result := run(*reviews, way, variant, seed))
+        table["runs"].sort(key=lambda one: RUNS.index((one["way"], one["variant"], one["seed"])))
         record.write(TABLE, table)
-        print(table["runs"][-1], flush=True)
+        print(result, flush=True)

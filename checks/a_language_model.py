@@ -11,7 +11,7 @@ from shared.language_model import LanguageModel
 from shared.model import causal_mask
 from shared.statistics import mean_and_interval
 
-WRITING = "A language model, “Writing instead of reading”"
+SHIFT = "A language model, “Shift and mask”"
 MODEL = "A language model, “Exercise 11.1 (build): the model”"
 
 
@@ -278,7 +278,7 @@ next_word_loss = Check(
         shifted_backwards, shifted_around, softmax_twice, summed, divided_by_all_positions, mean_of_texts, not_averaged,
         perplexity, classes_on_the_last_axis, classes_reshaped,
     ],
-    section=WRITING,
+    section=SHIFT,
     needs_gradient=("scores",),
 )  # fmt: skip
 
@@ -429,21 +429,21 @@ def shuffled_far(pieces, near):
     return torch.cat([far[:, torch.randperm(far.shape[1])], pieces[:, -near:]], dim=1)
 
 
-def losses(surprises_at, pieces, near, change=shuffled_far):
-    return surprises_at(change(pieces, near)), surprises_at(pieces)
+def losses(losses_at, pieces, near, change=shuffled_far):
+    return losses_at(change(pieces, near)), losses_at(pieces)
 
 
-def rises(surprises_at, pieces, near, change=shuffled_far):
-    after, before = losses(surprises_at, pieces, near, change)
+def rises(losses_at, pieces, near, change=shuffled_far):
+    after, before = losses(losses_at, pieces, near, change)
     return after - before
 
 
-def effect(surprises_at, pieces, near, change=shuffled_far):
-    return mean_and_interval(rises(surprises_at, pieces, near, change))
+def effect(losses_at, pieces, near, change=shuffled_far):
+    return mean_and_interval(rises(losses_at, pieces, near, change))
 
 
 def nothing_shuffled(pieces, near):
-    """The words are in their old order. Index them with the random order, and give the result to `surprises_at`."""
+    """The words are in their old order. Index them with the random order, and give the result to `losses_at`."""
     return pieces
 
 
@@ -485,16 +485,16 @@ def pairing_lost(**given):
 
 
 def read_by(model):
-    return Case({"surprises_at": model, "pieces": model.pieces, "near": model.near})
+    return Case({"losses_at": model, "pieces": model.pieces, "near": model.near})
 
 
 effect_of_context = Check(
-    reference=lambda surprises_at, pieces, near: interval_by_sums(surprises_at.rise.tolist()),
+    reference=lambda losses_at, pieces, near: interval_by_sums(losses_at.rise.tolist()),
     cases=[read_by(Reader(9, 30, 4)), read_by(Reader(6, 40, 1, sign=-1.0)), read_by(Reader(9, 26, 8))],
     mistakes=[
         *(changed(effect, change=step) for step in (
             nothing_shuffled, all_words_shuffled, near_words_shuffled, first_words_left, far_words_left_out)),
         fall_not_rise, unchanged_not_subtracted, pairing_lost, *interval_mistakes(rises),
     ],
-    section="A language model, “What the context is worth”",
+    section="A language model, “How far back does it help?”",
 )  # fmt: skip

@@ -70,13 +70,13 @@ def made_of_new_x(x, y, cos, sin):
     return x, x * sin + y * cos
 
 
-def one_speed(width):
-    """All pairs rotate at the same speed. Pair i has the speed base ** (-2i / width)."""
+def one_frequency(width):
+    """All pairs rotate at the same frequency. Pair i has the frequency base ** (-2i / width)."""
     return torch.zeros(width // 2)
 
 
-def growing_speeds(width):
-    """The speeds grow from pair to pair: the exponent needs a minus sign."""
+def growing_frequencies(width):
+    """The frequencies grow from pair to pair: the exponent needs a minus sign."""
     return -exponents(width)
 
 
@@ -117,9 +117,10 @@ rotate = Check(
         halves_paired, halves_joined, base_ignored, counted_from_zero,
         *(changed(rotated, turn=step) for step in (
             rotated_backwards, mirrored, both_signs_plus, made_of_new_x)),
-        *(changed(rotated, power=step) for step in (one_speed, growing_speeds, exponent_doubled, exponent_halved)),
+        *(changed(rotated, power=step) for step in (
+            one_frequency, growing_frequencies, exponent_doubled, exponent_halved)),
     ],
-    section="Longer texts, “Many pairs, many speeds”",
+    section="Longer texts, “Many pairs, many frequencies”",
     needs_gradient=("vectors",),
 )  # fmt: skip
 
@@ -213,28 +214,36 @@ fix_the_rotation = Check(
 # --- positions_or_words --------------------------------------------------------------------------------------------
 
 
-class Reader(nn.Module):
+class SumOfTokens(nn.Module):
     """Adds up its tokens, each times a number for its position; the positions begin at `first`."""
 
     def __init__(self, first: int, step: int):
         super().__init__()
         self.weight = nn.Parameter(draw(7, seed=first), requires_grad=False)
-        self.places = lambda ids: first + step * torch.arange(ids.shape[1])
+        self.positions = lambda ids: first + step * torch.arange(ids.shape[1])
+
+    @property
+    def places(self):  # what earlier editions of the lab call the positions
+        return self.positions
+
+    @places.setter
+    def places(self, positions):
+        self.positions = positions
 
 
 def sum_of(net, ids):
-    return (net.weight[ids] * (0.1 * net.places(ids)).sin()).sum().item()
+    return (net.weight[ids] * (0.1 * net.positions(ids)).sin()).sum().item()
 
 
-def with_positions(net, places):
-    """A copy of a reader, with other positions."""
+def with_positions(net, positions):
+    """A copy of a model, with other positions."""
     changed = copy.copy(net)
-    changed.places = places
+    changed.positions = positions
     return changed
 
 
 def divided(net, factor):
-    return with_positions(net, lambda ids: net.places(ids) / factor)
+    return with_positions(net, lambda ids: net.positions(ids) / factor)
 
 
 def multiplied(net, measure, short, long, factor):
@@ -244,18 +253,18 @@ def multiplied(net, measure, short, long, factor):
 
 def rounded_down(net, measure, short, long, factor):
     """The positions are rounded down, so several tokens share one. Divide with `/`, not with `//`."""
-    changed = with_positions(net, lambda ids: net.places(ids) // factor)
+    changed = with_positions(net, lambda ids: net.positions(ids) // factor)
     return measure(net, short), measure(net, long), measure(changed, long)
 
 
-def counted_from_zero_anew(net, measure, short, long, factor):
-    """The positions are counted from 0, then divided. Divide the reader's own, which `net.places(ids)` gives."""
+def counted_from_zero_again(net, measure, short, long, factor):
+    """The positions are counted from 0, then divided. Divide the model's own, which `net.positions(ids)` gives."""
     changed = with_positions(net, lambda ids: torch.arange(ids.shape[1]) / factor)
     return measure(net, short), measure(net, long), measure(changed, long)
 
 
 def nothing_divided(net, measure, short, long, factor):
-    """The third number is measured with undivided positions. Does `measure` get the reader whose `places` is new?"""
+    """The third number is measured with undivided positions. Does `measure` get the model with the new `positions`?"""
     return measure(net, short), measure(net, long), measure(net, long)
 
 
@@ -284,38 +293,38 @@ def texts(num_tokens, seed):
     return torch.randint(7, (2, num_tokens), generator=torch.Generator().manual_seed(seed))
 
 
-def leaves_the_reader(answer):
-    """Even if `measure` fails, the reader counts as before."""
-    net, ids = Reader(5, 2), torch.arange(6).view(2, 3)
-    places = net.places
+def leaves_the_model(answer):
+    """Even if `measure` fails, the model has its own positions afterwards."""
+    net, ids = SumOfTokens(5, 2), torch.arange(6).view(2, 3)
+    positions = net.positions
 
-    def fails_when_changed(reader, ids):
-        return 1.0 if reader.places is places else 1 / 0
+    def fails_when_changed(model, ids):
+        return 1.0 if model.positions is positions else 1 / 0
 
     with contextlib.suppress(ZeroDivisionError):
         answer(net, fails_when_changed, ids, ids, 2)
-    if net.places is not places:
-        raise Wrong("The reader is left with divided positions when `measure` raises an error. Change a copy, "
-                    "`copy.deepcopy(net)`.", "reader_left_changed")  # fmt: skip
+    if net.positions is not positions:
+        raise Wrong("The model is left with divided positions when `measure` raises an error. Change a copy, "
+                    "`copy.deepcopy(net)`.", "model_left_changed")  # fmt: skip
 
 
 def three_measurements(net, measure, short, long, factor):
-    third = net.weight[long] * (0.1 * net.places(long) / factor).sin()
+    third = net.weight[long] * (0.1 * net.positions(long) / factor).sin()
     return measure(net, short), measure(net, long), third.sum().item()
 
 
-def reader_of(first, step, num_tokens, factor):
-    inputs = {"net": Reader(first, step), "measure": sum_of, "short": texts(3, first)}
+def case_of(first, step, num_tokens, factor):
+    inputs = {"net": SumOfTokens(first, step), "measure": sum_of, "short": texts(3, first)}
     return Case(inputs | {"long": texts(num_tokens, num_tokens), "factor": factor})
 
 
 positions_or_words = Check(
     reference=three_measurements,
-    cases=[reader_of(0, 1, 12, 4), reader_of(5, 3, 9, 3), reader_of(2, 7, 6, 2)],
+    cases=[case_of(0, 1, 12, 4), case_of(5, 3, 9, 3), case_of(2, 7, 6, 2)],
     mistakes=[
-        multiplied, rounded_down, counted_from_zero_anew, nothing_divided, short_divided, all_divided, another_order,
+        multiplied, rounded_down, counted_from_zero_again, nothing_divided, short_divided, all_divided, another_order,
         gain,
     ],
-    section="Longer texts, “New places, or more words?”",
-    last_look=leaves_the_reader,
+    section="Longer texts, “New positions, or more words?”",
+    last_look=leaves_the_model,
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""The language model of lab 11, for lab 14: ids in, scores of the next word out."""
+"""The language model of *A language model*, for other labs: ids in, logits of the next word out."""
 
 from torch import nn
 
@@ -6,7 +6,7 @@ from shared.model import TokenEmbedding, TransformerBlock, causal_mask
 
 
 class LanguageModel(nn.Module):
-    """Scores of the next word at every place; without the causal mask the answer can be read off the input."""
+    """Logits of the next word at each position; without the causal mask a position sees the words that follow."""
 
     def __init__(self, known_words, causal=True, d_model=64, num_heads=4, num_blocks=2):
         super().__init__()

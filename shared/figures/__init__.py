@@ -7,10 +7,12 @@ from .colours import NEUTRALS as NEUTRALS
 from .colours import ROLES as ROLES
 from .colours import css_colour as css_colour
 from .colours import role_css as role_css
+from .drawings import arrows_in_a_plane as arrows_in_a_plane
 from .drawings import block_schematic as block_schematic
 from .drawings import induction_schematic as induction_schematic
 from .drawings import layer_schematic as layer_schematic
 from .drawings import post_norm_schematic as post_norm_schematic
+from .drawings import shift_and_causal_mask as shift_and_causal_mask
 from .drawings import split_and_concatenate as split_and_concatenate
 from .drawings import two_thresholds as two_thresholds
 from .matrices import Matrix as Matrix

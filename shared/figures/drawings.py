@@ -3,9 +3,10 @@
 A box has the colour of its role where it is what a lab is about, and a dashed outline otherwise.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from html import escape
+from math import hypot
 
 from . import svg
 from .colours import css_colour
@@ -106,6 +107,8 @@ HIGHLIGHTS = {
     "softmax": ("S", "A", "O"),
     "cache": ("K", "V"),
     "heads": ("Q", "K", "V", "S", "A", "O", "C", "W_O"),
+    "causal": ("S", "A"),
+    "positions": ("Q", "K", "S"),
 }
 
 
@@ -196,6 +199,80 @@ def block_schematic() -> Picture:
     return diagram(boxes, list(zip(names, names[1:], strict=False)), alt, more=past)
 
 
+def drawing(wide: int, high: int, lines: Iterable[str], alt: str) -> Picture:
+    """SVG elements on the course's paper; the text alternative is read in their place."""
+    size = f'width="{wide}" viewBox="0 -14 {wide} {high + 14}"'
+    return Picture(
+        f'<div style="background:{PAPER};color:{INK};padding:8px min(8px,1vw);border-radius:6px;font-family:{FONT}">'
+        f'<svg {size} role="img" aria-label="{escape(alt)}" style="display:block;height:auto;max-width:100%">'
+        f"{''.join(lines)}</svg></div>",
+        alt,
+    )
+
+
+def shift_and_causal_mask(words: Sequence[str] = ("this", "film", "is", "very", "good")) -> Picture:
+    """Each position's input, the positions that it may attend to, and the word that it has to predict: the next one."""
+    *inputs, _ = words
+    left, top, cell = 60, 44, 36
+    right = left + cell * len(inputs)
+    lines = [
+        svg.text(left + cell * len(inputs) / 2, -2, "attends to", 12, colour=MUTED),
+        svg.text(left - 8, top - 8, "input", 12, anchor="end", colour=MUTED),
+        svg.text(right + 30, top - 8, "target", 12, anchor="start", colour=MUTED),
+    ]
+    for column, word in enumerate(inputs):
+        lines.append(svg.text(left + cell * (column + 0.5), top - 8, word, 12))
+    for row, (word, target) in enumerate(zip(inputs, words[1:], strict=True)):
+        y, middle = top + cell * row, top + cell * (row + 0.5)
+        lines.append(svg.text(left - 8, middle + 5, word, SIZE, anchor="end"))
+        for column in range(len(inputs)):
+            allowed = column <= row
+            look = svg.fill("weight", 0.6) if allowed else f'fill="{PAPER}" stroke-dasharray="3 3"'
+            edge = css_colour("weight") if allowed else GRID
+            lines.append(svg.box(left + cell * column + 2, y + 2, cell - 4, cell - 4, f'rx="4" stroke="{edge}" {look}'))
+        lines.append(arrow([(right + 4, middle), (right + 26, middle)]))
+        lines.append(svg.text(right + 30, middle + 5, target, SIZE, anchor="start", bold=True))
+    alt = (
+        f"A square table for the text “{' '.join(words)}”. Rows and columns are the inputs, {', '.join(inputs)}. In "
+        "each row the cells up to its own column are filled: the position may attend to itself and to earlier ones. "
+        "The cells to the right are empty: they are masked. An arrow leads from each row to its target, the next word: "
+        f"{', '.join(words[1:])}."
+    )
+    return drawing(296, top + cell * len(inputs) + 6, lines, alt)
+
+
+def arrows_in_a_plane(
+    panels: Sequence[tuple[str, Sequence[tuple[str, tuple[float, float], str]]]], alt: str, arcs: bool = False
+) -> Picture:
+    """Vectors of two numbers as arrows from the origin, two panels in a row; a panel is a title and its arrows.
+
+    Args:
+        panels: each arrow is a label, its two numbers, and a role, which colours it.
+        arcs: draw the angle between the first two arrows of each panel.
+    """
+    wide, high, lines = 146, 172, []
+    longest = max(hypot(*tip) for _, arrows in panels for _, tip, _ in arrows)
+    for number, (title, arrows) in enumerate(panels):
+        x0, y0 = wide * (number % 2) + wide / 2, high * (number // 2) + 96
+        lines.append(svg.text(x0, y0 - 88, title, 12))
+        lines.append(f'<path d="M{x0 - 68} {y0}h136M{x0} {y0 - 70}v140" stroke="{GRID}"/>')
+        for label, (x, y), role in arrows:
+            tip = x0 + 54 * x / longest, y0 - 54 * y / longest
+            lines.append(arrow([(x0, y0), tip], css_colour(role)))
+            length = hypot(x, y)
+            at = tip[0] + 11 * x / length, tip[1] - 11 * y / length + 4
+            lines.append(svg.text(*at, label, 12, colour=css_colour(role), bold=True))
+        if arcs:
+            (_, (a, b), _), (_, (c, d), _), *_ = arrows
+            ends = [(x0 + 22 * x / hypot(x, y), y0 - 22 * y / hypot(x, y)) for x, y in ((a, b), (c, d))]
+            sweep = 0 if a * d - b * c > 0 else 1
+            (ax, ay), (bx, by) = [tuple(map(svg.coordinate, end)) for end in ends]
+            lines.append(
+                f'<path d="M{ax} {ay}A22 22 0 0 {sweep} {bx} {by}" fill="none" stroke="{INK}" stroke-width="2"/>'
+            )
+    return drawing(2 * wide, high * ((len(panels) + 1) // 2), lines, alt)
+
+
 def two_thresholds() -> Picture:
     """The number line of *A question from the text*: two thresholds, three intervals and two kinds of pair."""
     centres, ticks, high = (50, 148, 246), (99, 197), 250
@@ -230,13 +307,7 @@ def two_thresholds() -> Picture:
         "whose first review is positive can be right both times, between the thresholds. A pair whose second review is "
         "positive is right once outside of them and never between them."
     )
-    size = f'width="296" viewBox="0 -14 296 {high + 14}"'
-    return Picture(
-        f'<div style="background:{PAPER};color:{INK};padding:8px min(8px,1vw);border-radius:6px;font-family:{FONT}">'
-        f'<svg {size} role="img" aria-label="{escape(alt)}" style="display:block;height:auto;max-width:100%">'
-        f"{''.join(lines)}</svg></div>",
-        alt,
-    )
+    return drawing(296, high, lines, alt)
 
 
 def induction_schematic(heads: bool = True) -> Picture:

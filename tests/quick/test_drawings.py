@@ -18,6 +18,10 @@ EVERY = [
     figures.post_norm_schematic(),
     figures.running_sum([1, 3, 2], [10, 20, 30]),
     figures.prefill_and_decode(["The", "film", "was"], ["very", "good", "."]),
+    figures.shift_and_causal_mask(),
+    figures.arrows_in_a_plane(
+        [("a query", [("0", (2.0, 1.0), "query"), ("1", (1.0, 2.0), "key")])] * 3, "Arrows.", True
+    ),
 ]
 
 

@@ -1,0 +1,119 @@
+"""A small language model on the reviews, one part more in each stage; the lab *A language model* reads the results.
+
+Four stages: no block (embedding and read-out), one block without its feed-forward layer, one block, two blocks. Each is
+trained like the model of the lab, with three seeds; 15 minutes of one core. Writes shared/language_model_stages.json.
+
+    python -m experiments.claims.language_model_stages
+"""
+
+import math
+import time
+
+import numpy as np
+import torch
+from torch import nn
+from torch.nn.functional import cross_entropy
+
+from experiments import record
+from shared.data import UNK, Settings, load_prepared
+from shared.language_model import LanguageModel
+from shared.model import causal_mask
+
+TABLE = record.ROOT / "shared/language_model_stages.json"
+KNOWN_WORDS, CONTEXT, STEPS, RATE, BATCH = 2000, 64, 2000, 0.008, 8
+STAGES = ("no block", "+ attention", "+ feed-forward", "+ second block")
+CURVE = (0, 100, 200, 400, 800, 1200, 1600, 2000)
+BEGINNINGS = ("this movie is", "i", "the story")
+
+
+class Zero(nn.Module):
+    """In place of a feed-forward layer, so that the residual connection adds nothing."""
+
+    def forward(self, x):
+        return torch.zeros_like(x)
+
+
+def model_of(stage: str, seed: int) -> LanguageModel:
+    torch.manual_seed(seed)
+    model = LanguageModel(KNOWN_WORDS, num_blocks=max(0, STAGES.index(stage) - 1) if stage != "+ attention" else 1)
+    if stage == "+ attention":
+        model.blocks[0].feed_forward = Zero()
+    return model
+
+
+def windows(text, count, generator):
+    """Ids of random windows and of the words that follow each of theirs, (count, CONTEXT) each."""
+    starts = torch.randint(len(text) - CONTEXT, (count, 1), generator=generator)
+    ids = text[starts + torch.arange(CONTEXT + 1)]  # (count, CONTEXT + 1)
+    return ids[:, :-1], ids[:, 1:]
+
+
+def loss_of(model, ids, next_ids):
+    return cross_entropy(model(ids).flatten(0, 1), next_ids.flatten(), ignore_index=UNK)
+
+
+def logits_after(model, ids):
+    """The logits at the last position of each text, (texts, KNOWN_WORDS), without those of the other positions."""
+    x = model.embedding(ids)  # (texts, tokens, d_model)
+    for block in model.blocks:
+        x, _ = block(x, attention_mask=causal_mask(ids.shape[1]))
+    return model.output(model.norm(x[:, -1]))
+
+
+@torch.no_grad()
+def loss_of_last(model, ids, next_ids) -> float:
+    """The mean loss at the word after each text."""
+    parts = zip(ids.split(200), next_ids.split(200), strict=True)
+    losses = [cross_entropy(logits_after(model, some), words, reduction="none") for some, words in parts]
+    return round(torch.cat(losses).mean().item(), 4)
+
+
+def write(model, vocabulary, beginning, generator, num_words=22, temperature=0.8) -> str:
+    ids = [vocabulary.id("<SEP>"), *vocabulary.encode(beginning)]
+    for _ in range(num_words):
+        with torch.no_grad():
+            scores = model(torch.tensor([ids[-CONTEXT:]]))[0, -1] / temperature  # (KNOWN_WORDS,)
+        scores[[0, UNK, vocabulary.id("<SEP>"), vocabulary.id("<MARK>")]] = -math.inf
+        ids.append(torch.multinomial(scores.softmax(0), 1, generator=generator).item())
+    return " ".join(vocabulary.decode(ids[1:]))
+
+
+def run(stage: str, seed: int, prepared) -> dict:
+    """Train one stage; its losses on held-out text, its curve and its texts."""
+    separator, start = prepared.vocabulary.id("<SEP>"), time.process_time()
+
+    def stream(reviews):
+        ids = np.insert(reviews.ids, reviews.offsets[:-1], separator)
+        return torch.from_numpy(np.where(ids < KNOWN_WORDS, ids, UNK)).long()
+
+    training, validation = stream(prepared.train), stream(prepared.validation)
+    ids, next_ids = windows(validation, 3000, torch.Generator().manual_seed(2))
+    known = next_ids[:, -1] != UNK
+    last = ids[known], next_ids[known, -1]  # the words that the lab measures with, too
+    model, generator, curve = model_of(stage, seed), torch.Generator().manual_seed(seed + 1), []
+    with torch.no_grad():
+        model.output.bias.copy_(((torch.bincount(training, minlength=KNOWN_WORDS) + 1) / len(training)).log())
+    optimizer = torch.optim.Adam(model.parameters(), lr=RATE, fused=True)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, RATE, total_steps=STEPS + 1, pct_start=0.15)
+    for step in range(STEPS + 1):
+        if step in CURVE:
+            curve.append([step, loss_of_last(model, *last)])
+        if step < STEPS:
+            loss = loss_of(model, *windows(training, BATCH, generator))
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            schedule.step()
+    dice = torch.Generator().manual_seed(11)
+    result = {"stage": stage, "seed": seed, "loss": curve[-1][1], "curve": curve}
+    result["by context"] = {seen: loss_of_last(model, last[0][:, -seen:], last[1]) for seen in (1, 4, 16, 64)}
+    result["texts"] = [write(model, prepared.vocabulary, beginning, dice) for beginning in BEGINNINGS]
+    return result | {"cpu_seconds": round(time.process_time() - start)}
+
+
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    reviews = load_prepared(Settings())
+    for seed in range(3):
+        for stage in STAGES:
+            record.load_or_run(TABLE, f"{stage}, seed {seed}", run, stage, seed, reviews)

@@ -157,7 +157,7 @@
       if (accuracy >= goal) {
         keep(state.challenge);
         verdict += ` ${guess === null ? "Solved." : "Your guess was the missing part."} ${challenge().reason}`;
-      } else if (guess !== null) verdict += " That is not enough, so the missing part is another. Guess again.";
+      } else if (guess !== null) verdict += " That is not enough, so a different part is missing. Guess again.";
       else verdict += " Which part is missing? Guess, then add it.";
     }
     showChallenge(verdict);
@@ -404,7 +404,7 @@
       return [make("svg:circle", { cx: x.toFixed(1), cy: y.toFixed(1), r: 5 }), label];
     });
     plane.replaceChildren(make("svg:path", { class: "axis", d: "M-130 0H130M0 -120V120" }), ...arrows, ...keys);
-    at("plane-told").textContent = `A dot is the key of a name, an arrow the query of a guest whose friend has that name. The dark arrow looks for ${NAMES[wanted]}.`;
+    at("plane-told").textContent = `A dot is the key of a name, an arrow the query of a guest whose friend has that name. The dark arrow searches for ${NAMES[wanted]}.`;
   }
 
   function draw() {

@@ -27,12 +27,12 @@ globalThis.playgroundState = (() => {
         ["One learned query in place of the mean", { scores: "query" }],
         ["A feed-forward layer after the mean", { feed_forward: 1 }],
       ],
-      reason: "One learned query is enough, because it is the same question for everybody: it scores Ada's token highest in any café.",
+      reason: "One learned query is enough, because the question is the same for everybody: the query gives Ada's token the highest score in any café.",
     },
     {
       name: "keys", title: "Room for eight keys", lab: ["02_keys", "Keys"],
       start: { width: 1 }, goal: 0.95,
-      text: "Queries and keys are a single number each. Eight names have to be told apart by eight numbers on a line.",
+      text: "Each query and each key is a single number, so eight names have to be told apart by eight numbers on a line.",
       guesses: [
         ["A second number in each key and query", { width: 2 }],
         ["A value projection", { values: 1 }],
@@ -46,11 +46,11 @@ globalThis.playgroundState = (() => {
       text: "Now each guest asks about a different guest, but there is one query for all of them.",
       guesses: [
         ["A value projection", { values: 1 }],
-        ["No learned query: X Xᵀ compares each guest with each", { scores: "none" }],
+        ["No learned query: X Xᵀ compares all guests with all", { scores: "none" }],
         ["One projection for queries and keys, W_Q = W_K", { scores: "tied" }],
         ["Two projections, W_Q and W_K", { scores: "qk" }],
       ],
-      reason: "Two projections let the friend's name in one token meet the own name of another. With X Xᵀ or a single projection each guest's best match is that guest, and Ben scores Ada as Ada scores Ben.",
+      reason: "Two projections let the friend's name in one token match the guest's own name in another. With X Xᵀ or a single projection, the best match of each guest is the guest itself, and Ben scores Ada as Ada scores Ben.",
     },
     {
       name: "values", title: "My friend's drink, added to mine", lab: ["04_values", "Values"],
@@ -61,12 +61,12 @@ globalThis.playgroundState = (() => {
         ["Positions", { positions: 1 }],
         ["A value projection W_V", { values: 1 }],
       ],
-      reason: "W_V writes the friend's drink in other directions than my own, so the sum keeps the two apart.",
+      reason: "W_V writes the friend's drink in different directions from my own, so the sum keeps the two apart.",
     },
     {
       name: "both", title: "My drink and my friend's", lab: ["04_values", "Values"],
       start: { question: "both", values: 1 }, goal: 0.95,
-      text: "Two answers, and both have to be right. A guest that attends to its friend passes on the friend's drink alone.",
+      text: "There are two answers, and both have to be right. The output of a guest that attends to its friend holds the friend's drink alone.",
       guesses: [
         ["A residual connection", { residual: 1 }],
         ["A second layer", { layers: 2 }],
@@ -77,7 +77,7 @@ globalThis.playgroundState = (() => {
     {
       name: "neighbour", title: "My right-hand neighbour's drink", lab: ["04_values", "Values"],
       start: { question: "right", values: 1, residual: 1 }, goal: 0.95,
-      text: "The layer has every part of the formula. Still it cannot find the guest on the next chair.",
+      text: "The layer has every part of the formula, and yet it cannot find the guest on the next chair.",
       guesses: [
         ["A second layer", { layers: 2 }],
         ["A feed-forward layer", { feed_forward: 1 }],
@@ -92,9 +92,9 @@ globalThis.playgroundState = (() => {
       guesses: [
         ["A feed-forward layer", { feed_forward: 1 }],
         ["Positions", { positions: 1 }],
-        ["One projection, W_Q = W_K, for it is a symmetric question", { scores: "tied" }],
+        ["One projection, W_Q = W_K, because the question is symmetric", { scores: "tied" }],
       ],
-      reason: "The feed-forward layer is non-linear, so a unit can react to tea and tea and stay silent for tea and milk.",
+      reason: "The feed-forward layer is non-linear, so one of its units can react to tea and tea, but not to tea and milk.",
     },
     {
       name: "two_layers", title: "My friend's friend's drink", lab: ["09_the_block", "The block"],

@@ -82,7 +82,7 @@
 
   const nameOf = (id) => (id === START ? "start token" : tokens.decode([id]).replace(/\n/g, "\u21B5"));
   const quoted = (id) => (id === START ? ["the start token"] : ["\u201c", make("bdi", {}, nameOf(id)), "\u201d"]);
-  const percent = (prob) => `${(100 * prob).toFixed(prob < 0.0995 ? 1 : 0)} %`;
+  const percent = (prob) => `${(100 * prob).toFixed(prob < 0.0995 ? 1 : 0)}%`;
 
   // ---- one token of the text: what comes next, and what is attended to ---------------------------------------------
 
@@ -166,7 +166,7 @@
     });
     const which = head === null ? "The mean of all heads" : `Head ${head % HEADS} of block ${Math.floor(head / HEADS)}`;
     at("head-told").replaceChildren(`${which} shades the text: `, ...quoted(last),
-      ` attends with ${shares[0].toFixed(2)} to the start token and with the rest to what is shaded.`);
+      ` attends with a weight of ${shares[0].toFixed(2)} to the start token, and with the rest to what is shaded.`);
   }
 
   const place = () => hovered ?? pinned ?? ids.length;
@@ -230,7 +230,7 @@
     run++;
     running = false;
     at("write").textContent = "Write";
-    state(`Paused after ${many(ids.length - own, "token")} of the model.`, true);
+    state(`Paused after ${many(ids.length - own, "token")}.`, true);
     showAddress();
   }
 
@@ -268,8 +268,8 @@
     }
     running = false;
     at("write").textContent = "Write";
-    state(sentence ?? (most === 1 ? `${many(ids.length - own, "token")} of the model so far.`
-      : `${many(ids.length - own, "token")} of the model. Press \u201cWrite\u201d to go on.`), most > 1);
+    state(sentence ?? (most === 1 ? `${many(ids.length - own, "token")} written so far.`
+      : `${many(ids.length - own, "token")} written. Press \u201cWrite\u201d to go on.`), most > 1);
     if (most === 1 && !sentence) say(`Token: ${nameOf(ids.at(-1))}`);
     showAddress();
     root.dataset.done = run;
@@ -318,7 +318,7 @@
       return;
     }
     const encoded = tokens.encode(text), { seen } = model.windowOf(encoded);
-    const remarks = [text === "" ? "An empty beginning: the model sees its start token alone." : `${many(encoded.length, "token")}.`];
+    const remarks = [text === "" ? "An empty beginning: the model sees only its start token." : `${many(encoded.length, "token")}.`];
     if (seen.length <= encoded.length) remarks.push(`The model sees the last ${seen.length - 1} of them.`);
     if (/[^\p{Script=Latin}\p{Script=Common}\p{Script=Inherited}]/u.test(text)) {
       remarks.push("It was trained on English reviews and knows other scripts only byte by byte.");

@@ -38,7 +38,7 @@
   };
 
   function show() {
-    const now = due().length, from = known.length ? "from the labs that you have read" : "from all labs, for you have read none in this browser yet";
+    const now = due().length, from = known.length ? "from the labs that you have read" : "from all labs, because you have read none in this browser yet";
     const dates = pool().flatMap(({ id }) => (boxes[id]?.box < DONE ? [boxes[id].due] : [])).sort();
     at("now").textContent = now ? `${many(now, "question")} ${now === 1 ? "is" : "are"} due, ${from}.`
       : dates.length ? `Nothing is due. Come again on ${dates[0]}.` : "All questions are done.";
@@ -88,7 +88,7 @@
     target.value = "";
     const labs = given?.read, sound = Array.isArray(labs) && labs.every((lab) => typeof lab === "string" && /^labs\/\w+\.html$/.test(lab));
     const found = given?.kind === "remember" && given.version === 1 && sound ? checked(given.boxes) : undefined;
-    if (!found) return tell("This file is damaged, or no export of this page. Nothing was changed.");
+    if (!found) return tell("This file is damaged, or it is not an export of this page. Nothing was changed.");
     try { localStorage.setItem("labs read", JSON.stringify([...new Set([...labsRead(), ...labs])])); } catch { /* private windows */ }
     for (const lab of labs) read.add(lab);
     known.splice(0, known.length, ...all.filter(({ lab }) => read.has(lab)));

@@ -318,7 +318,7 @@
       notes.push(`The model reads \u201c${shown(words[split])}\u201d as ${read}.`);
     }
     const strange = [...new Set(unknown)].slice(0, 3).map(shown).join(" ");
-    if (strange) notes.push(`Unknown to it: ${strange}. It reads [UNK] there.`);
+    if (strange) notes.push(`Unknown to the model: ${strange}. It reads [UNK] there.`);
     return notes.join(" ");
   }
 
@@ -426,8 +426,8 @@
     readAddress();
     if (!about) {
       at("load").hidden = true;
-      progress("This copy of the site was built where the package of the model was missing, so there is nothing to " +
-        "load. Lab 16 shows the picture for its own sentence.");
+      progress("This copy of the site was built without the package of the model, so there is nothing to " +
+        "load. The lab \u201cA pretrained model\u201d shows the picture for its own sentence.");
       return;
     }
     at("load").textContent = `Load the model (${megabytes(about["model.safetensors"].bytes)} MB)`;

@@ -179,9 +179,9 @@
     const short = shortAs(file, words);
     if (short >= 0) {
       const [least, most] = file.lengths[short], right = SIDE_BY_SIDE.map(([name]) => file.pieces[name][short]);
-      notes.push(`The training reviews have ${file.lengths.at(-1)[1] + 1} words or more. Of random pieces of ` +
-        `${least} to ${most} words they get ${percent(Math.min(...right))} to ${percent(Math.max(...right))} right, and guessing ` +
-        "gets 50%. After another review they never met one so short.");
+      notes.push(`The training reviews have ${file.lengths.at(-1)[1] + 1} words or more. Of random parts of ` +
+        `${least} to ${most} words they get ${percent(Math.min(...right))} to ${percent(Math.max(...right))} right, whereas guessing ` +
+        "gets 50%. After another review they have never met one so short.");
     } else if (words.length < RARELY_SHORT) {
       notes.push("Few training reviews are so short. After a long one the models miss many positive texts of this length.");
     }
@@ -310,7 +310,7 @@
       strong(percent(share)), " on the second, yours. Asked about: ", strong(markFirst ? "the first" : "yours"), ".");
     marked.bar.children[0].style.width = `${100 * share}%`;
     const short = shortAs(file, markFirst ? front : read);
-    at("mark-record").textContent = marked.record + (short < 0 ? "" : ` Of pieces as short as the marked text, in a pair with a whole review, it gets ${percent(file.pieces["marker query"][short])}.`);
+    at("mark-record").textContent = marked.record + (short < 0 ? "" : ` Of parts as short as the marked text, in a pair with a whole review, it gets ${percent(file.pieces["marker query"][short])} right.`);
     const [mark, separator] = ["<MARK>", "<SEP>"];
     shade(marked.words, [markFirst ? mark : separator, ...front, markFirst ? separator : mark, ...read], weights,
       { 0: "first", [front.length + 1]: "second, yours" });

@@ -19,7 +19,7 @@ LONGEST_LABEL = 120  # pixels
 FONT = "var(--sans,system-ui,-apple-system,'Segoe UI',Roboto,'Noto Sans',sans-serif)"  # the site's own, where it is
 # A figure is also seen where the site's font is missing, and must fit in any. So a character is as wide, in font sizes,
 # as in the widest of DejaVu Sans, Liberation Sans and Noto Sans (advance width / units per em, rounded up to 0.05);
-# tests/quick/test_svg.py measures the fonts that are installed.
+# tests/slow/test_every_page.py looks at every figure in all three.
 REGULAR = {
     0.3: "'ijl", 0.35: " ,.:;I·‘’", 0.4: "!()-/[\\]ftᵀ", 0.45: "r", 0.5: '"J`', 0.55: "csz“”", 0.6: "*?L_kvxy|–",
     0.65: "$0123456789FTabdeghnopqu{}√", 0.7: "ABEKPSVXYZ", 0.75: "CRU", 0.8: "&DGHNOQ", 0.85: "#+<=>^w~×−≈÷↓±∞",

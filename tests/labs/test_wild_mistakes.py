@@ -31,7 +31,3 @@ def test_a_mistake_has_a_thread_a_symptom_that_its_block_prints_and_a_step(secti
         f"({step})=" in (BOOK / "debugging.md").read_text("utf-8") for step in re.findall(r"\((step-\d)\)", answer)
     )
     assert re.search(r"\[[Ss]tep (\d)\]\(step-\1\)", answer)
-
-
-def test_there_are_ten():
-    assert [int(section.partition(".")[0]) for section in SECTIONS] == [*range(1, 11)]

@@ -5,7 +5,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from shared.figures.colours import NEUTRALS, ROLES, css_colour, role_css
+from shared.figures.colours import NEUTRALS, ROLES
 
 PAGES = ("#ffffff", "#14181e")  # the site's page, light and dark
 
@@ -58,17 +58,3 @@ def test_text_in_every_colour_reads_on_the_page(theme):
         if name in ("paper", "grid"):  # a surface and a hairline carry no text
             continue
         assert contrast(pair[theme], PAGES[theme]) >= 4.5, f"{name} is too faint on {PAGES[theme]}"
-
-
-def test_the_style_sheet_names_every_colour_once_a_theme():
-    css = role_css()
-    light, dark = css.split('html[data-theme="dark"]')
-    for name, (on_light, on_dark) in (ROLES | NEUTRALS).items():
-        assert light.count(f"--role-{name}: {on_light};") == 1
-        assert dark.count(f"--role-{name}: {on_dark};") == 1
-
-
-def test_a_colour_stands_alone_and_an_unknown_one_says_so():
-    assert css_colour("query") == f"var(--role-query, {ROLES['query'][0]})"
-    with pytest.raises(ValueError, match="'energy' is no colour of the course"):
-        css_colour("energy")

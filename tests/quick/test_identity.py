@@ -14,10 +14,8 @@ OURS = "https://github.com/someone/their-course"
     [
         ("us", "https://github.com/someone/their-course", "https://github.com/us/course"),
         ("OWNER", None, None),
-        ("OWNER", "https://github.com/someone/their-course", OURS),
         ("OWNER", "https://name:secret@github.com/someone/their-course.git", OURS),
         ("OWNER", "git@github.com:someone/their-course.git", OURS),
-        ("OWNER", "/srv/git/github.com/someone/their-course", None),
         ("OWNER", "https://gitlab.com/someone/their-course", None),
     ],
 )

@@ -50,10 +50,3 @@ def test_every_work_has_an_address_and_says_what_it_is_for():
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_every_citation_is_a_link_to_its_work(page):
     assert not faults(page.read_text())
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_every_link_to_a_lab_or_a_page_leads_to_a_file(page):
-    targets = [url.partition("#")[0] for _, url in LINK.findall(CODE.sub("", page.read_text()))]
-    files = [target for target in targets if re.fullmatch(r"[\w./-]+\.(md|ipynb)", target)]
-    assert [target for target in files if not (page.parent / target).exists()] == []

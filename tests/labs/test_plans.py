@@ -37,23 +37,3 @@ def test_no_lab_comes_before_one_that_it_needs(number):
     for plan in (computed, written):
         assert len(plan) == number and all(plan) and too_early(plan) == []
     assert {lab for week in written for lab in week} == {lab for week in computed for lab in week}
-
-
-def test_what_a_lab_needs_is_read_from_the_first_sentence_with_alternatives_and_names(tmp_path):
-    lab, titles = tmp_path / "05_x.md", {"01_a": "Keys", "02_b": "Your journey: by hand", "03_c": "Values"}
-    needed = "[keys](01_a.ipynb#more) or *Your journey*, *some* care, and [values](03_c.ipynb)"
-    lab.write_text(f"**You need** {needed}. See [x](02_b.ipynb).")
-    assert plans.needs(lab, titles) == [{"01_a", "02_b"}, {"03_c"}]
-    for text, message in (("Nothing.", "You need"), ("**You need** [x](09_z.ipynb).", "09_z")):
-        lab.write_text(text)
-        with pytest.raises(ValueError, match=message):
-            plans.needs(lab, titles)
-
-
-def test_of_alternatives_the_one_that_adds_least_is_taken_and_none_where_one_is_there():
-    needed = {"a": [], "b": [], "c": [{"a", "b"}], "d": [{"b"}]}
-    cost = {"a": 2, "b": 3, "c": 1, "d": 1}
-    assert plans.with_needs(["c"], needed, cost) == {"a", "c"}
-    assert plans.with_needs(["d", "c"], needed, cost) == {"b", "c", "d"}
-    assert plans.weeks(["a", "b", "c", "d"], 2, cost) == [["a"], ["b", "c", "d"]]
-    assert plans.weeks(["a", "b"], 4, cost) == [["a"], ["b"]]

@@ -104,25 +104,12 @@ def test_a_prediction_in_another_spelling_is_refused_with_its_line(write):
             quizzes.predictions(write(f"Text.\n\n{slip}\n"))
 
 
-def test_a_question_is_chosen_typed_or_open(write):
-    chosen, typed, open_one = quizzes.quizzes(write(QUIZ))
-    choices = [("`W_key`", "It answers."), ("`W_query`, as $x W$", "Right. A query is $x W_q$.")]
-    assert chosen == quizzes.Quiz(1, "Which matrix asks?", choices, [], "See [keys](02_keys.ipynb).")
-    assert chosen.right == 1
-    assert (typed.choices, typed.accepted) == ([], ["6", "six"])
-    assert (open_one.choices, open_one.accepted) == ([], [])
-
-
 @pytest.mark.parametrize(
     ("old", "new"),
     [
         ("1. It answers.\n2. Right.", "1. Right."),  # a choice without a reason
-        ("1. It answers.", "1. Right. It answers."),
         ("2. Right. A", "2. A"),
-        ("1. It answers.", "Think.\n\n1. It answers."),
-        ("as $x W$\n", "as $x W$\n\nWhich?\n"),
         ("**3.** What", "**4.** What"),
-        ("**1.** Which", "Which"),
     ],
 )
 def test_a_question_that_is_not_whole_is_refused_with_file_and_line(write, old, new):

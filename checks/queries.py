@@ -36,7 +36,7 @@ def mask_on_queries(scores, mask):
 
 
 def axis_of_mask_missing(scores, mask):
-    """The mask has no axis for the queries, so its texts line up with them. Make it (batch, 1, tokens)."""
+    """The mask has no axis for the queries, so its texts line up with the queries. Make it (batch, 1, tokens)."""
     return scores.masked_fill(~mask.squeeze(1), -1e300).softmax(-1)
 
 
@@ -46,14 +46,14 @@ def one_query_for_all(queries, keys, d_model):
 
 
 def own_key_only(x, mask, W_query, W_key):
-    """Each query meets only the key of its own token. `queries @ keys.mT` gives the scores of all pairs."""
+    """Each query is compared only with the key of its own token. `queries @ keys.mT` gives the scores of all pairs."""
     keys = W_key(x)
     weights = trials.masked((W_query(x) * keys).sum(dim=2) / math.sqrt(keys.shape[2]), mask)
     return weights[:, :, None] * x, weights
 
 
 def weights_not_used(x, mask, W_query, W_key):
-    """The x are returned as they came, and the weights are not used. The output is `weights @ x`."""
+    """x is returned unchanged, and the weights are not used. The output is `weights @ x`."""
     return x, layer(x, mask, W_query, W_key)[1]
 
 
@@ -64,7 +64,7 @@ def weights_transposed(x, mask, W_query, W_key):
 
 
 def keys_averaged(x, mask, W_query, W_key):
-    """The weights average the keys. This layer has no values: average the x, `weights @ x`."""
+    """The weights average the keys. This layer has no values, so average the rows of x: `weights @ x`."""
     weights = layer(x, mask, W_query, W_key)[1]
     return weights @ W_key(x), weights
 
@@ -87,7 +87,7 @@ def results_exchanged(x, mask, W_query, W_key):
 
 
 def scores_returned(x, mask, W_query, W_key):
-    """The scores are returned in place of the weights."""
+    """The scores are returned instead of the weights."""
     return layer(x, mask, W_query, W_key)[0], trials.scaled(W_query(x), W_key(x), 0)
 
 
@@ -169,7 +169,7 @@ def all_positions(mask):
 
 
 def faults_left(name, sentence, *faults):
-    """The function in which these of its faults are left, by the names of the steps."""
+    """The function in which these of its bugs are left, by the names of the steps."""
 
     def mistake(**given):
         return received(**given, **dict(faults))
@@ -180,16 +180,16 @@ def faults_left(name, sentence, *faults):
 
 SCALE, PADDED_QUERIES = ("score", trials.root_of_tokens), ("queries", all_other_positions)
 COUNTS = [("count", positions_but_one), ("count", all_positions)]
-MORE = "More than one fault is left. Which lines use a size that grows when a longer text joins the batch?"
+MORE = "More than one bug is left. Which lines use a size that grows when a longer text joins the batch?"
 FAULTS = [
     *(faults_left("several_faults_left", MORE, SCALE, PADDED_QUERIES, count) for count in COUNTS),
     faults_left("several_faults_left", MORE, SCALE, PADDED_QUERIES),
     *(faults_left("several_faults_left", MORE, fault, count) for fault in (SCALE, PADDED_QUERIES) for count in COUNTS),
-    faults_left("number_of_tokens_in_the_scale", "One fault is left: the scores are divided by the root of the number "
+    faults_left("number_of_tokens_in_the_scale", "One bug is left: the scores are divided by the root of the number "
                 "of tokens. A dot product has d_k terms, `keys.shape[2]`.", SCALE),
-    faults_left("padded_queries_counted", "One fault is left: padded tokens are among the queries. Each has a row of "
+    faults_left("padded_queries_counted", "One bug is left: padded tokens are among the queries. Each has a row of "
                 "weights too, so leave out the rows where the mask is False.", PADDED_QUERIES),
-    *(faults_left("divided_by_positions", "One fault is left: the sum is divided by the number of positions. Divide by "
+    *(faults_left("divided_by_positions", "One bug is left: the sum is divided by the number of positions. Divide by "
                   "the number of other real tokens of each text.", count) for count in COUNTS),
 ]  # fmt: skip
 
@@ -200,12 +200,12 @@ def own_weight_counted(mask):
 
 
 def counted_among_the_others(mask):
-    """The sum is divided by the number of all real tokens. The token itself is not one of the others: one less."""
+    """The sum is divided by the number of all real tokens. The token itself is not among the others, so subtract 1."""
     return mask.sum(dim=1, keepdim=True).clamp(min=1)
 
 
 def divided_by_zero(mask):
-    """NaN: a text of one token has no others, and 0 / 0 is NaN. Divide by 1 at least."""
+    """NaN: a text of one token has no others, and 0 / 0 is NaN. Divide by at least 1."""
     return mask.sum(dim=1, keepdim=True) - 1
 
 
@@ -215,8 +215,8 @@ def not_averaged(mask):
 
 
 def mean_over_all_real_tokens(**given):
-    """The token itself counts among the others, in the sum and in the number. Leave out the diagonal, and count one
-    less."""
+    """The token itself counts among the others, both in the sum and in the number. Leave out the diagonal, and subtract
+    1 from the number."""
     return received(**given, queries=own_weight_counted, count=counted_among_the_others)
 
 
@@ -227,8 +227,8 @@ def own_token_hidden(scores, mask):
 
 
 def given_not_received(x, mask, W_query, W_key):
-    """These are the weights that a token gives, the sum of its row. Those that it receives stand in its column, axis
-    1."""
+    """These are the weights that a token gives, the sum of its row. The weights that it receives are in its column:
+    sum over axis 1."""
     weights = trials.attend(x @ W_query, x @ W_key, x, mask)[1].nan_to_num()
     return (weights * other_real_tokens(mask)).sum(dim=2) / number_of_others(mask)
 
@@ -274,7 +274,7 @@ def weights_of_six_tokens(result, w, d_k):
     """Many answers are right: what counts is the weights that six tokens get."""
     shapes = {"W_query": (len(w), d_k), "b_query": (d_k,), "W_key": (len(w), d_k)}
     compare(result, tuple(torch.full(shape, math.nan).to(w) for shape in shapes.values()),
-            f"W_query, b_query, W_key, for {len(w)} x and d_k = {d_k}")  # fmt: skip
+            f"W_query, b_query, W_key, for d_model = {len(w)} and d_k = {d_k}")  # fmt: skip
     W_query, b_query, W_key = (part.to(w) for part in result)
     x = draw(6, len(w), seed=7).to(w)
     weights = ((x @ W_query + b_query) @ (x @ W_key).mT / math.sqrt(d_k)).softmax(dim=1)
@@ -313,7 +313,7 @@ def divided_twice(w, d_k):
 
 
 def root_of_the_wrong_width(w, d_k):
-    """The root is that of the number of x. The layer divides by sqrt(d_k)."""
+    """The root is that of d_model. The layer divides by sqrt(d_k)."""
     return bias_of_ones(len(w) ** -0.5, w, d_k)
 
 
@@ -323,12 +323,12 @@ def sign_wrong(w, d_k):
 
 
 def all_scores_equal(w, d_k):
-    """All scores are equal. Is the bias of the query, or the matrix of the keys, zero?"""
+    """All scores are equal. Is the query's bias or the key matrix zero?"""
     return bias_of_ones(0.0, w, d_k)
 
 
 def w_not_used(w, d_k):
-    """`w` is not in the keys: ones are in its place. `W_key @ b_query` must be a multiple of `w`."""
+    """The keys contain ones instead of `w`. `W_key @ b_query` must be a multiple of `w`."""
     return bias_of_ones(d_k**-0.5, torch.ones_like(w), d_k)
 
 

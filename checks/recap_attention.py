@@ -26,7 +26,7 @@ def softmax_by_loops(scores, mask):
 
 
 def unstable_exponentials(scores, mask):
-    """The exponential of a large score overflows, or all of a row vanish. Let `softmax` do it on hidden scores."""
+    """The exponential of a large score overflows, or all those of a row vanish. Hide scores, and use `softmax`."""
     exponentials = scores.exp() * mask
     return exponentials / (exponentials.sum(dim=1, keepdim=True) + 1e-9)
 
@@ -75,7 +75,7 @@ def weights_not_used(x, query, mask=None):
 
 
 def mean_of_weighted(x, query, mask=None):
-    """The weighted rows are averaged. The weights sum to 1 already, so take the sum over the tokens."""
+    """The weighted rows are averaged. The weights already sum to 1, so take the sum over the tokens."""
     weights = weighted_mean(x, query, mask)[1]
     return (weights.unsqueeze(2) * x).mean(dim=1), weights
 
@@ -87,7 +87,7 @@ def weighted_but_not_summed(x, query, mask=None):
 
 
 def scores_returned(x, query, mask=None):
-    """The scores are returned in place of the weights."""
+    """The scores are returned instead of the weights."""
     return weighted_mean(x, query, mask)[0], query(x).squeeze(2)
 
 
@@ -147,27 +147,27 @@ def mean(x, counted, counts):
 
 
 def both_faults_left(x, mask):
-    """Two faults are left: counts (batch,) line up with the x, and a text of padding only divides by 0."""
+    """Two bugs are left: counts (batch,) line up with the columns of x, and a text of padding alone divides by 0."""
     return mean(x, mask, mask.sum(dim=1))
 
 
 def axis_of_counts_lost(x, mask):
-    """The first fault is left: counts (batch,) line up with the x instead of the texts. Use `keepdim=True`."""
+    """The first bug is left: counts (batch,) line up with the columns of x, not with texts. Use `keepdim=True`."""
     return mean(x, mask, mask.sum(dim=1).clamp(min=1))
 
 
 def divided_by_zero(x, mask):
-    """The second fault is left: a text of padding only gives 0 / 0, which is NaN. Divide by 1 at least."""
+    """The second bug is left: a text of padding alone gives 0 / 0, which is NaN. Divide by at least 1."""
     return mean(x, mask, mask.sum(dim=1, keepdim=True))
 
 
 def padding_in_the_mean(x, mask):
-    """Padding is in the mean. Multiply the x by the mask before you sum them, and count where it is True."""
+    """Padding is in the mean. Multiply x by the mask before you sum, and count the positions where the mask is True."""
     return x.mean(dim=1)
 
 
 def padding_in_the_sum(x, mask):
-    """Padding is in the sum, though not in the count. Multiply the x by the mask first."""
+    """Padding is in the sum, though not in the count. Multiply x by the mask first."""
     return mean(x, torch.ones_like(mask), mask.sum(dim=1, keepdim=True).clamp(min=1))
 
 
@@ -177,7 +177,7 @@ def all_positions_counted(x, mask):
 
 
 def counted_over_the_batch(x, mask):
-    """The counts are those of positions over the batch, and not of texts: sum the mask over axis 1."""
+    """The mask is summed over the batch, but the counts are those of texts: sum the mask over axis 1."""
     return mean(x, mask, mask.sum(dim=0).clamp(min=1).unsqueeze(1))
 
 
@@ -206,7 +206,7 @@ def mean_inverted(x, mask):
 
 
 def non_zero_counted(x, mask):
-    """Real tokens are recognised by x that are not 0. A real token may hold zeros: count with the mask."""
+    """Tokens are counted where x is not 0. A real token may hold zeros, so count with the mask."""
     return mean(x, mask, ((x != 0) & mask.unsqueeze(2)).sum(dim=1).clamp(min=1))
 
 
@@ -281,7 +281,7 @@ def changed_alone(**given):
 
 
 def sizes_of_effects(**given):
-    """The sign of each difference is lost. Without `abs`, effects up and down cancel in the mean."""
+    """The sign of each difference is lost. Leave out `abs`, so that rises and falls can cancel in the mean."""
     return mean_and_interval(differences(**given).abs())
 
 
@@ -292,7 +292,7 @@ def ratios(**given):
 
 
 def pairing_lost(**given):
-    """Both groups have an interval of their own, so differences between models count as chance. Subtract first."""
+    """Each group has an interval of its own, so differences between models count as chance. Subtract first."""
     (before, a), (after, b) = map(mean_and_interval, measured(**given))
     return after - before, (a**2 + b**2) ** 0.5
 

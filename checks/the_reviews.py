@@ -18,7 +18,7 @@ def lost_by_counting(labelled, distractor, window):
 
 
 def full_window_not_counted(labelled, distractor, window):
-    """A distractor that fills the window exactly is not counted. It leaves no room either: `>=` instead of `>`."""
+    """A distractor that fills the window exactly is not counted. It leaves no room either, so use `>=`, not `>`."""
     return (distractor > window).mean()
 
 
@@ -132,7 +132,7 @@ def unknown_words_left_out(train, texts, min_count):
 
 
 def texts_counted_too(train, texts, min_count):
-    """The texts to encode are counted too. The vocabulary comes from the training texts alone."""
+    """The texts to encode are counted, too. The vocabulary comes from the training texts alone."""
     return encode_word_by_word([*train, *texts], texts, min_count)
 
 
@@ -147,7 +147,7 @@ def every_training_word_known(train, texts, min_count):
 
 
 def seen_more_often(train, texts, min_count):
-    """A word seen exactly `min_count` times is unknown. Exactly `min_count` is enough: `>=` instead of `>`."""
+    """A word seen exactly `min_count` times is unknown. Exactly `min_count` is enough, so use `>=`, not `>`."""
     return encode_word_by_word(train, texts, min_count + 1)
 
 
@@ -241,7 +241,7 @@ def distinct_words(**given):
 
 
 def all_texts_as_one(train, texts, sizes):
-    """The tokens of all texts are put together, so long texts count more. Take the fraction of each text first."""
+    """The tokens of all texts are pooled, so long texts count more. Take the fraction of each text first."""
     return interval(train=train, texts=[[word] for text in texts for word in text], sizes=sizes)
 
 
@@ -251,7 +251,7 @@ def training_texts_measured(train, texts, sizes):
 
 
 def texts_counted_as_well(train, texts, sizes):
-    """The measured texts are counted too. The vocabulary comes from the training texts alone."""
+    """The measured texts are counted, too. The vocabulary comes from the training texts alone."""
     return interval(train=[*train, *texts], texts=texts, sizes=sizes)
 
 

@@ -39,7 +39,7 @@ def root_of_d_v(x, mask, W_query, W_key, W_value):
 
 
 def features_averaged(x, mask, W_query, W_key, W_value):
-    """`W_value` is not used: the weights average the x. The output is `weights @ values`."""
+    """`W_value` is not used: the weights average the rows of x. The output is `weights @ values`."""
     return layer(x, mask, W_query, W_key)
 
 
@@ -84,7 +84,7 @@ def results_exchanged(x, mask, W_query, W_key, W_value):
 
 
 def scores_returned(x, mask, W_query, W_key, W_value):
-    """The scores are returned in place of the weights."""
+    """The scores are returned instead of the weights."""
     output = whole(x, mask, W_query, W_key, W_value)[0]
     return output, scaled(W_query(x), W_key(x), 0)
 
@@ -120,7 +120,7 @@ def fits_into_the_classifier(answer):
                     "in this method.", "other weights")  # fmt: skip
     if not torch.allclose(weights[mask], right[mask], atol=1e-5):
         raise Wrong(
-            "`attention_weights` returns other weights than `forward`. Let `forward` call it.",
+            "`attention_weights` and `forward` return different weights. Let `forward` call `attention_weights`.",
             "other weights",
         )
 
@@ -207,12 +207,12 @@ def rise_not_fall(net, right):
 
 
 def accuracy_after(net, right):
-    """This is the accuracy of the ablated model. Subtract it from the accuracy before, text by text."""
+    """This is the accuracy of the ablated model. Subtract it from the accuracy before, review by review."""
     return mean_and_interval(before_and_after(net, right)[1])
 
 
 def accuracy_before(net, right):
-    """This is the accuracy of the unchanged model. Subtract that of the ablated model, text by text."""
+    """This is the accuracy of the unchanged model. Subtract that of the ablated model, review by review."""
     return mean_and_interval(before_and_after(net, right)[0])
 
 
@@ -222,7 +222,7 @@ def changed_predictions_counted(net, right):
 
 
 def pairing_lost(net, right):
-    """Both models have an interval of their own, as if they met different reviews. Subtract review by review first."""
+    """Each model has its own interval, as if it were tested on different reviews. Subtract review by review first."""
     (before, a), (after, b) = map(mean_and_interval, before_and_after(net, right))
     return before - after, math.hypot(a, b)
 

@@ -9,7 +9,7 @@ Why: the last bits of a sum of floats depend on the processor, so the last print
 * A number behind a picture (JSON and coordinates in the tags of HTML and SVG) may differ by one unit in the last
   place that numbers of its kind have, or by one part in 100,000 of the largest of them. Its kind is its key or its
   attribute. Whole numbers are exact there as well, except in lists of JSON: there they are floats, rounded to save
-  space, as the thousandths of lab 12.
+  space, as the thousandths of *A pretrained model*.
 * Everything else is compared to the letter: words, labels, the number of lines, nan, stderr, scripts, styles. nbval
   leaves PNG and JPEG alone.
 

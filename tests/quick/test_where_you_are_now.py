@@ -30,7 +30,7 @@ def test_the_blank_is_checked_and_the_layer_of_the_course_passes():
 @pytest.mark.parametrize("fixes", [fixes for n in range(4) for fixes in itertools.combinations(FIXES, n)])
 def test_the_code_is_right_only_when_all_three_faults_are_fixed(fixes, capsys):
     torch.manual_seed(0)
-    code = "import math\n" + FIND
+    code = FIND
     for wrong, right in fixes:
         assert wrong in code
         code = code.replace(wrong, right)
@@ -40,7 +40,7 @@ def test_the_code_is_right_only_when_all_three_faults_are_fixed(fixes, capsys):
 
 def test_the_question_of_the_capstone_is_about_the_right_hand_neighbours_friend():
     names: dict = {}
-    exec("from torch import nn\n" + BUILD.partition("class YourModel")[0], names)
+    exec(BUILD.partition("class YourModel")[0], names)
     cafes = cafe.draw_cafes(1, seed=0)
     answers = names["neighbours_friends_drink"](cafes)[0].tolist()
     seated, friends, drinks = (row[0].tolist() for row in (cafes.names, cafes.friends, cafes.drinks))

@@ -102,13 +102,13 @@ def added(course):
 
 
 def test_a_lab_added_by_the_page_is_executed_and_stands_in_the_book(added):
-    lab = added / "labs/17_length.md"
+    lab = added / "labs/18_length.md"
     notebook = nbformat.read(lab.with_suffix(".ipynb"), as_version=4)
     assert notebooks.executed_in_order(notebook) and not check_labs.problems(lab)
-    page = (added / "_build/html/labs/17_length.html").read_text()
-    assert "Does length matter?" in page and "Exercise 17.1" in page and "tensor([" in page
+    page = (added / "_build/html/labs/18_length.html").read_text()
+    assert "Does length matter?" in page and "Exercise 18.1" in page and "tensor([" in page
     welcome = (added / "_build/html/book/welcome.html").read_text()
-    assert re.search(r'href="[^"]*labs/17_length\.html"', welcome) and "one says it louder" in welcome
+    assert re.search(r'href="[^"]*labs/18_length\.html"', welcome) and "one says it louder" in welcome
     assert run(added, "git status --porcelain") == "", "the page's commit leaves something behind"
 
 

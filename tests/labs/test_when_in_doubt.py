@@ -26,7 +26,6 @@ def run_lab(sentence="When in doubt look intelligent", followed=1, sizes="5, 3, 
     [
         ({"sentence": "a b", "followed": 2}, "followed"),
         ({"sentence": " ", "followed": 0}, "empty"),
-        ({"sizes": "5, 0, 3"}, "size"),
         ({"sizes": "5, 3, 2.5"}, "size"),
     ],
 )
@@ -38,7 +37,6 @@ def test_a_sentence_a_word_or_a_size_that_does_not_fit_is_answered_with_a_senten
 @pytest.mark.parametrize(
     ("sentence", "sizes"),
     [
-        ("one two", "1, 1, 1"),
         ("the cat saw the other cat", "64, 64, 16"),
         ("שלום <b>&amp; 東京 👩‍👩‍👧‍👦 naïve !", "4, 3, 2"),
     ],

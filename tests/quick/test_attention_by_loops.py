@@ -1,7 +1,7 @@
-"""Every classifier of `shared.model`, calculated a second time: one token after the other, with Python's own floats.
+"""Every classifier of `shared.model`, calculated a second time: one text and one token after the other.
 
-Nothing here uses a matrix product, a batch or a mask of PyTorch, so a mistake in those cannot hide in both. The blocks
-of the encoder are held against PyTorch's own in test_multi_head.py.
+Nothing here uses a batch, a mask or a matrix product of queries and keys, so a mistake in those cannot hide in both.
+The blocks of the encoder are held against PyTorch's own in test_multi_head.py.
 """
 
 import math
@@ -15,110 +15,71 @@ from shared import model
 VOCABULARY, MARK = 30, 3
 
 
-# --- arithmetic on lists of floats -------------------------------------------------------------------------------
+# --- the layers, for one text ------------------------------------------------------------------------------------
 
 
-def dot(left, right):
-    return sum(a * b for a, b in zip(left, right, strict=True))
+def position(place, d_model, base=1000.0):
+    angles = [place / base ** (2 * (column // 2) / d_model) for column in range(d_model)]
+    return torch.tensor(
+        [math.cos(a) if column % 2 else math.sin(a) for column, a in enumerate(angles)], dtype=torch.float64
+    )
 
 
-def add(left, right):
-    return [a + b for a, b in zip(left, right, strict=True)]
-
-
-def linear(layer, vector):
-    """What nn.Linear (or nn.Identity) makes of one vector."""
-    if isinstance(layer, torch.nn.Identity):
-        return vector
-    bias = [0.0] * layer.out_features if layer.bias is None else layer.bias.tolist()
-    return [dot(row, vector) + shift for row, shift in zip(layer.weight.tolist(), bias, strict=True)]
+def features_by_loops(layer, ids):
+    rows = [layer.table.weight[word] for word in ids]
+    return [row + position(place, len(row)) if layer.positions.any() else row for place, row in enumerate(rows)]
 
 
 def softmax(scores, allowed):
     """Weights over the allowed places; all zero where nothing is allowed."""
     powers = [math.exp(score) if may else 0.0 for score, may in zip(scores, allowed, strict=True)]
-    total = sum(powers)
-    return [power / total if total else 0.0 for power in powers]
+    return [power / (sum(powers) or 1.0) for power in powers]
 
 
 def mixture(weights, vectors):
     """The sum of the vectors, each times its weight."""
-    result = [0.0] * len(vectors[0])
-    for weight, vector in zip(weights, vectors, strict=True):
-        result = add(result, [weight * number for number in vector])
-    return result
+    return sum(weight * vector for weight, vector in zip(weights, vectors, strict=True))
 
 
-def mean_row(rows, real):
-    """The average of the rows that belong to real tokens; zeros when there are none."""
-    count = sum(real)
-    return mixture([1 / count if count and may else 0.0 for may in real], rows)
+def over_real(real):
+    """The weights of a mean over the real tokens; zeros when there are none."""
+    return [may / max(sum(real), 1) for may in real]
 
 
-# --- the layers, for one text -----------------------------------------------------------------------------------
+def weights_of(query, layer, x, real):
+    """The weights with which a query attends to the tokens of a text."""
+    return softmax([query.dot(layer.W_key(feature)) / math.sqrt(len(query)) for feature in x], real)
 
 
-def position(place, d_model, base=1000.0):
-    angles = [place / base ** (2 * (column // 2) / d_model) for column in range(d_model)]
-    return [math.cos(angle) if column % 2 else math.sin(angle) for column, angle in enumerate(angles)]
-
-
-def features_by_loops(layer, ids):
-    table = layer.table.weight.tolist()
-    d_model = len(table[0])
-    return [
-        add(table[word], position(place, d_model) if layer.positions.any() else [0.0] * d_model)
-        for place, word in enumerate(ids)
-    ]
-
-
-def self_attention_by_loops(layer, x, real):
-    """Outputs and weights of each token."""
-    keys = [linear(layer.W_key, feature) for feature in x]
-    values = [linear(layer.W_value, feature) for feature in x]
-    rows = []
-    for feature in x:
-        query = linear(layer.W_query, feature)
-        rows.append(softmax([dot(query, key) / math.sqrt(len(query)) for key in keys], real))
-    return [mixture(row, values) for row in rows], rows
-
-
-# --- the classifiers: pooled x and weights of one text ---------------------------------------------------
+# --- the classifiers: pooled x and weights of one text -----------------------------------------------------------
 
 
 def mean_pooling(net, ids, x, real):
-    weights = mean_row([[float(i == j) for j in range(len(ids))] for i in range(len(ids))], real)
-    return mixture(weights, x), weights
+    return mixture(over_real(real), x), over_real(real)
 
 
 def attention_pooling(net, ids, x, real):
-    weights = softmax([linear(net.score, feature)[0] for feature in x], real)
+    weights = softmax([net.score(feature) for feature in x], real)
     return mixture(weights, x), weights
 
 
 def averaged_self_attention(net, ids, x, real):
-    outputs, rows = self_attention_by_loops(net.attention, x, real)
-    return mean_row(outputs, real), mean_row(rows, real)
+    rows = [weights_of(net.attention.W_query(feature), net.attention, x, real) for feature in x]
+    outputs = [mixture(row, [net.attention.W_value(feature) for feature in x]) for row in rows]
+    return mixture(over_real(real), outputs), mixture(over_real(real), torch.tensor(rows)).tolist()
 
 
-def marker_query_by_loops(net, ids, x, real):
-    outputs, rows = self_attention_by_loops(net.attention, x, real)
-    place = ids.index(MARK)
-    return outputs[place], rows[place]
-
-
-def constant_query(net, ids, x, real):
-    query = net.constant_query.tolist()
-    keys = [linear(net.attention.W_key, feature) for feature in x]
-    weights = softmax([dot(query, key) / math.sqrt(len(query)) for key in keys], real)
-    return mixture(weights, [linear(net.attention.W_value, feature) for feature in x]), weights
+def one_query(net, ids, x, real):
+    query = net.constant_query if net.constant_query is not None else net.attention.W_query(x[ids.index(MARK)])
+    weights = weights_of(query, net.attention, x, real)
+    return mixture(weights, [net.attention.W_value(feature) for feature in x]), weights
 
 
 def encoder(net, ids, x, real):
-    x, mask = torch.tensor([x], dtype=torch.float64), torch.tensor([real])
+    x, mask = torch.stack(x)[None], torch.tensor([real])
     for block in net.blocks:
         x, _ = block(x, mask)
-    return attention_pooling(net, ids, x[0].tolist(), real)
+    return attention_pooling(net, ids, [*x[0]], real)
 
 
 CLASSIFIERS = {
@@ -133,10 +94,10 @@ CLASSIFIERS = {
         lambda: model.SelfAttentionClassifier(VOCABULARY, 6, 3, None),
         averaged_self_attention,
     ),
-    "marker query": (lambda: model.MarkerQueryClassifier(VOCABULARY, MARK, 6, 3, 5), marker_query_by_loops),
+    "marker query": (lambda: model.MarkerQueryClassifier(VOCABULARY, MARK, 6, 3, 5), one_query),
     "constant query": (
         lambda: model.MarkerQueryClassifier(VOCABULARY, MARK, 6, 3, 5, constant_query=True),
-        constant_query,
+        one_query,
     ),
     "encoder": (lambda: model.EncoderClassifier(VOCABULARY, 6, 3, 7, num_blocks=2), encoder),
 }
@@ -164,6 +125,7 @@ def texts(seed, marked=True):
 
 
 @pytest.mark.parametrize("name", CLASSIFIERS)
+@torch.no_grad()
 def test_a_classifier_agrees_with_loops_over_tokens_and_padding_changes_nothing(name):
     make, by_loops = CLASSIFIERS[name]
     for seed in range(3):
@@ -177,7 +139,7 @@ def test_a_classifier_agrees_with_loops_over_tokens_and_padding_changes_nothing(
             x = features_by_loops(net.embedding, ids[row].tolist())
             pooled, expected = by_loops(net, ids[row].tolist(), x, mask[row].tolist())
             assert weights[row].tolist() == pytest.approx(expected, abs=1e-6), f"{name}: weights of text {row}"
-            assert logits[row].item() == pytest.approx(linear(net.output, pooled)[0], abs=1e-6), f"{name}: text {row}"
+            assert logits[row].item() == pytest.approx(net.output(pooled).item(), abs=1e-6), f"{name}: text {row}"
 
 
 @pytest.mark.parametrize("name", CLASSIFIERS)

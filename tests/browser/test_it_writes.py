@@ -1,22 +1,17 @@
 """The page "It writes": tokens, logits and texts against PyTorch on the same weights, and what readers do with it."""
 
+import base64
 import json
-import re
 
 import pytest
 import torch
-from site_in_browser import COLOURS, ROOT, SITE, axe, settle, visits
-from torch.utils.flop_counter import FlopCounterMode
+from site_in_browser import ROOT, SITE, visits
 
 from shared import review_writer
 from shared.review_writer import START, continue_text, window
 
 PAGE = "book/it_writes"
 FILE = SITE / "_static/review_writer/model.safetensors"
-BEGINNINGS = [
-    "", "This movie", "The acting was", "I loved", "The worst", "It felt like my wife", "When I was a child,",
-    "10 out of 10!", "Don't watch", "As a fan of the book",
-]  # fmt: skip
 HOSTILE = [
     " ", "\n\n \t x", "  two  spaces ", "I'll don't we've 'S", "naïve café Kraków", "🥨👩\u200d👩\u200d👧 🙂",
     "日本語の映画", "שלום مرحبا", "<START>", "a<START><START> b", "<img src=x onerror=alert(1)>",
@@ -44,32 +39,12 @@ FUNCTIONS = """async (base64) => {
     const { logits, weights } = model.predict(all, ids, cache);
     return JSON.stringify([Array.from(logits), Array.from(weights)]);
   };
-  globalThis.greedy = (text, count) => {
-    const ids = file.tokens.encode(text), cache = model.emptyCache();
-    for (let n = 0; n < count; n++) {
-      const { logits } = model.predict(all, model.windowOf(ids).seen, cache), [[id]] = model.probabilities(logits, 0);
-      if (id === model.START) break;
-      ids.push(id);
-    }
-    return file.tokens.decode(ids);
-  };
-  globalThis.multiplications = model.multiplications;
-  globalThis.probabilities = model.probabilities;
-  globalThis.milliseconds = (first, count, withCache) => { // for each token after the first ones
-    const ids = Array.from({ length: first + 1 }, (_, n) => n), cache = model.emptyCache();
-    model.predict(all, ids, cache);
-    const begin = performance.now();
-    for (let n = 0; n < count; n++) { ids.push(n + 1); model.predict(all, ids, withCache ? cache : undefined); }
-    return (performance.now() - begin) / count;
-  };
 }"""
 
 
 @pytest.fixture(scope="module")
 def functions(browser):
     """A page without anything but the model's functions and its file."""
-    import base64
-
     with visits(browser) as visit:
         page = visit("about:blank")
         for name in ("attention_layer", "it_writes_model"):
@@ -82,15 +57,11 @@ def functions(browser):
 # --------------------------------------------------------------------------------------------- the model and its tokens
 
 
-def wrong_tokens(functions, tokenizer, texts: list[str]) -> list[str]:
-    """The texts that the page splits differently from `tokenizers`, or joins differently."""
-    found = json.loads(functions.evaluate("texts => JSON.stringify(encoded(texts))", texts))
-    wanted = [(ids := tokenizer.encode(text).ids, tokenizer.decode(ids)) for text in texts]
-    return [ascii(text) for text, mine, theirs in zip(texts, found, wanted, strict=True) if mine != list(theirs)]
-
-
 def test_tokens_of_hostile_texts_are_those_of_the_tokenizer(functions, writer):
-    assert wrong_tokens(functions, writer[1], HOSTILE) == []
+    found = json.loads(functions.evaluate("texts => JSON.stringify(encoded(texts))", HOSTILE))
+    for text, mine in zip(HOSTILE, found, strict=True):
+        ids = writer[1].encode(text).ids
+        assert mine == [ids, writer[1].decode(ids)], ascii(text)
 
 
 @torch.no_grad()
@@ -105,32 +76,6 @@ def test_logits_and_attention_weights_are_those_of_pytorch_with_and_without_cach
         found = [torch.tensor(each, dtype=torch.float32) for each in answer]
         torch.testing.assert_close(found[0], logits[0, -1], atol=1e-3, rtol=0)
         torch.testing.assert_close(found[1], wanted, atol=1e-4, rtol=0)
-
-
-def test_ten_beginnings_and_one_that_fills_the_window_are_continued_as_pytorch_does(functions, writer):
-    for text, count in [*((text, 25) for text in BEGINNINGS), ("The film was long and " * 24, 20)]:
-        found = functions.evaluate("all => greedy(...all)", [text, count])
-        assert found == continue_text(*writer, text, count, temperature=0), text
-
-
-@torch.no_grad()
-def test_the_multiplications_are_those_that_pytorch_counts(functions, writer):
-    n, width, vocabulary, blocks = 50, 192, 4096, 4
-    with FlopCounterMode(display=False) as counter:
-        writer[0](torch.zeros(1, n, dtype=torch.long))
-    # PyTorch also reads out the other tokens, and multiplies what the causal mask then hides.
-    skipped = (n - 1) * width * vocabulary + blocks * 2 * width * n * (n - 1) // 2
-    assert functions.evaluate("n => multiplications(n, n)", n) == counter.get_total_flops() // 2 - skipped
-
-
-def test_the_cache_saves_most_of_the_time_in_a_browser_slowed_four_times(functions):
-    slow = functions.context.new_cdp_session(functions)
-    slow.send("Emulation.setCPUThrottlingRate", {"rate": 4})
-    on = functions.evaluate("milliseconds(64, 30, true)")
-    off = functions.evaluate("milliseconds(64, 6, false)")
-    slow.send("Emulation.setCPUThrottlingRate", {"rate": 1})
-    print(f"slowed four times, tokens a second: {1000 / on:.1f} with the cache, {1000 / off:.1f} without it")
-    assert off > 5 * on
 
 
 # -------------------------------------------------------------------------------------------------- what is on the page
@@ -210,62 +155,23 @@ def reader(shared_reader):
     assert shared_reader.page.faults == []
 
 
-def test_limits_are_above_the_text_and_the_numbers_of_the_card_are_measured():
+def test_the_numbers_of_the_card_are_measured():
     page = (SITE / f"{PAGE}.html").read_text("utf-8")
-    assert page.index("It invents everything it writes") < page.index('id="writes-text"')
     test = json.loads((ROOT / "shared/review_writer.json").read_text())["test"]
-    assert f"{test['loss'][0]:.2f} ±" in page and f"{test['trigram'][0]:.2f} ±" in page and "WRITER_" not in page
-    assert not re.search(r"\d\.\d\d", (ROOT / "book/it_writes.md").read_text("utf-8")), "a number is typed by hand"
+    assert f"{test['loss'][0]:.2f} ±" in page and f"{test['trigram'][0]:.2f} ±" in page
 
 
-def test_the_model_loads_when_asked_for_is_stored_and_can_be_deleted(start, address):
-    reader = start()
-
-    def files():
-        asked = [url.partition("review_writer/")[2].partition("?")[0] for url in reader.page.asked]
-        return [name for name in asked if name]
-
-    assert files() == ["about.js"] and re.search(r"Load the model \(\d\.\d MB\)", reader.text("load"))
-    reader.page.context.route("**/model.safetensors*", lambda route: route.abort())
-    reader.page.locator("#writes-load").click()
-    reader.page.get_by_text("Press the button to try again.").wait_for()
-    reader.page.context.unroute("**/model.safetensors*")
-    reader.page.faults.clear()
-    watch = """new MutationObserver(() => { globalThis.seen = true; })
-      .observe(document.getElementById("writes-bar"), { attributes: true })"""
-    reader.page.evaluate(watch)
-    reader.load()
-    assert reader.page.evaluate("seen && document.getElementById('writes-bar').value") == 1
-    assert files() == ["about.js", "model.safetensors", "model.safetensors"]
-    assert [url for url in reader.page.asked if not url.startswith((address, "data:", "blob:"))] == []
-    reader.page.get_by_text(re.compile(r"This browser stores \d\.\d MB")).wait_for()
-    again = start().viewed()
-    assert not [url for url in again.page.asked if "safetensors" in url], "what is stored is not loaded again"
-    again.page.get_by_role("button", name="Delete the model from this browser").click()
-    again.page.get_by_text("This browser stores nothing").wait_for()
-
-
-def test_the_page_works_from_a_disk(visit):
-    reader = opened(visit, SITE.as_uri()).load().press("One token")
-    assert reader.page.faults == [] and reader.text("state").startswith("1 token ")
-
-
-@pytest.mark.parametrize("missing", ["script", "worker"])
-def test_without_scripts_or_workers_there_is_a_sentence(visit, address, missing):
-    url = f"{address}/{PAGE}.html"
-    page = visit(url, scripts=missing != "script")
-    if missing == "worker":
-        page.add_init_script("delete globalThis.Worker")
-        page.goto(url)
-        page.get_by_text("has no worker for the page").wait_for()
-    else:
-        assert "which is off in this browser" in page.locator("noscript p").inner_text()
+def test_without_workers_there_is_a_sentence(visit, address):
+    page = visit(f"{address}/{PAGE}.html")
+    page.add_init_script("delete globalThis.Worker")
+    page.reload()
+    page.get_by_text("has no worker for the page").wait_for()
     assert not page.locator("#writes-load").is_visible()
 
 
 def test_the_page_writes_what_pytorch_writes_and_says_what_is_invented(reader, writer):
     reader.set(temperature=0)
-    for text in ("I loved", "The worst"):
+    for text in ("I loved", "When I was a child,", "The film was long and " * 24):  # the last one fills the window
         reader.type(text).press("Write")
         wanted = continue_text(*writer, text, 100, temperature=0)
         assert reader.written() == wanted
@@ -363,8 +269,6 @@ def test_arrow_keys_go_from_token_to_token(reader):
     assert reader.page.locator("#writes-out .chosen").text_content() == " cat"
     reader.wait_for("viewed", lambda: reader.page.keyboard.press("Home"))
     assert reader.text("told").startswith("After the start token, where the text has “The”")
-    for button in ("Write", "One token", "Start again", "Copy the text"):
-        assert reader.page.get_by_role("button", name=button, exact=True).is_visible()
 
 
 def test_the_live_region_is_silent_while_the_model_writes_and_then_says_all_of_it_once(reader):
@@ -393,10 +297,6 @@ def test_a_copy_carries_the_mark_unless_all_of_it_is_the_reader_s(reader):
     reader.set(temperature=0).press("One token")
     assert "invented by a small language model" in reader.page.evaluate(COPY, "#writes-out")
     assert "invented by a small language model" in reader.page.evaluate(COPY, "main")
-    reader.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    reader.page.get_by_role("button", name="Copy the text").click()
-    reader.page.get_by_text("Copied, with a line").wait_for()
-    assert "invented by a small language model" in reader.page.evaluate("navigator.clipboard.readText()")
 
 
 ODD = {
@@ -419,13 +319,3 @@ def test_odd_and_hostile_beginnings_are_continued_and_do_no_harm(reader):
     page.locator("#writes-text").fill("x" * 2001)
     page.get_by_text("The text has 2,001 characters; this page takes at most 2,000.").wait_for()
     assert page.locator("img").count() == images and page.locator("#writes script").count() == 0
-
-
-def test_axe_finds_nothing_and_the_page_never_scrolls_sideways(start):
-    page = start(theme="dark", width=320).load().press("One token").page
-    for theme, width, options in (("dark", 320, {}), ("light", 1440, {"runOnly": COLOURS})):
-        page.evaluate("theme => { document.documentElement.dataset.theme = theme; }", theme)
-        page.set_viewport_size({"width": width, "height": 900})
-        settle(page)
-        assert axe(page, **options) == []
-        assert page.evaluate("document.documentElement.scrollWidth") <= width

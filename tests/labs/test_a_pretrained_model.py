@@ -53,17 +53,10 @@ def test_subword_tokens_outputs_and_weights_of_texts_of_all_lengths_equal_the_re
 
 
 @needs_the_model
-@pytest.mark.parametrize(
-    ("text", "error", "word"),
-    [
-        (" \n\t ", ValueError, "empty"),
-        ("word " * 511, ValueError, "512"),
-        (7, TypeError, "int"),
-    ],
-)
-def test_a_text_that_cannot_be_read_is_refused(lab, text, error, word):
-    for encode in [lab["encode"], pretrained_model.load().encode][: 1 + (error is ValueError)]:
-        with pytest.raises(error, match=word):
+@pytest.mark.parametrize(("text", "word"), [(" \n\t ", "empty"), ("word " * 511, "512")])
+def test_a_text_that_cannot_be_read_is_refused(lab, text, word):
+    for encode in (lab["encode"], pretrained_model.load().encode):
+        with pytest.raises(ValueError, match=word):
             encode(text)
 
 

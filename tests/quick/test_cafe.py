@@ -2,7 +2,6 @@
 
 import pytest
 import torch
-from torch import nn
 
 from shared import cafe
 
@@ -25,16 +24,6 @@ def test_answers_are_those_of_a_loop_over_the_guests():
         assert friends_friends_drink == [drink_of[friend_of[friend]] for friend in friends]
         assert neighbours_drink == [drinks[(chair + 1) % 8] for chair in range(8)]
         assert by_name == [drink_of[name] for name in range(8)]
-
-
-def test_a_layer_returns_a_vector_for_each_answer_or_one_for_the_whole_cafe():
-    class Mean(nn.Module):
-        def forward(self, x):
-            return x.mean(dim=1)
-
-    cafes = cafe.draw_cafes(3, seed=1)
-    assert cafe.CafeModel(nn.Identity())(cafes).shape == (3, 8, 1, 6)
-    assert cafe.CafeModel(Mean())(cafes).shape == (3, 1, 1, 6)
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,6 @@ ONES = {"words": ["a", "b"], "x": torch.ones(2, 3)} | dict.fromkeys(("W_query", 
         ({"W_key": torch.ones(3, 4)}, "keys"),
         ({"follow": 2}, "0 to 1"),
         ({"mask": [[True, False], [False, False]]}, "mask|nothing"),
-        ({"vocabulary": {"a": [1, 2]}}, "'a'"),
     ],
     ids=str,
 )

@@ -1,13 +1,10 @@
-"""Every page of the site on a telephone and a desk, in both themes, by all rules of axe, and from a disk; its layout
-in other fonts and widths than by day, and as readers may set it.
+"""Every page of the site on a telephone and a desk, in both themes, by all rules of axe; its layout in
+other fonts and widths than by day, and as readers may set it.
 """
 
-import re
-
 import pytest
-from site_in_browser import SITE, axe, browser_with, page_of, settle, visits
+from site_in_browser import axe, browser_with, page_of, settle, visits
 from test_layout import ALL, WITH_FIGURES, offences, opened, stored_figures
-from test_site import LABS
 
 # WCAG 2.2, success criterion 1.4.12.
 SPACED = """() => {
@@ -64,17 +61,3 @@ def test_all_is_in_its_place_as_readers_set_it(playwright, address, tmp_path, wi
 def test_a_page_is_accessible_to_the_last_rule(visit, address, name, width, theme):
     page = visit(f"{address}/{name}.html", theme, width)
     assert axe(page) == [] and page.faults == []
-
-
-@pytest.mark.parametrize("name", LABS)
-def test_a_lab_has_20_sheets_of_paper_at_most(visit, address, name):
-    margin = dict.fromkeys(("top", "bottom", "left", "right"), "1cm")
-    paper = visit(f"{address}/{name}.html").pdf(format="A4", margin=margin)
-    assert len(re.findall(rb"/Type\s*/Page\b", paper)) <= 20
-
-
-@pytest.mark.parametrize("name", ALL)
-def test_a_page_works_from_a_disk(visit, name):
-    page = visit((SITE / f"{name}.html").as_uri())
-    assert page.faults == []
-    assert [url for url in page.asked if not url.startswith((SITE.as_uri(), "data:", "blob:"))] == []

@@ -270,17 +270,6 @@ def bend_number(statement: ast.stmt) -> str:
     return changed(statement, change)
 
 
-def is_right(problem: dict, order: list[int]) -> bool:
-    """Say whether an order of statements, by their numbers, is a solution. The page decides in the same way."""
-    own = {number for number, part in enumerate(problem["parts"]) if "after" in part}
-    seen: set[int] = set()
-    for number in order:
-        if number not in own or not set(problem["parts"][number]["after"]) <= seen:
-            return False
-        seen.add(number)
-    return seen == own and len(order) == len(own)
-
-
 def orders(problem: dict) -> Iterator[list[int]]:
     """Yield right orders: the function's own, and one with the statements as late as they may come."""
     own = [number for number, part in enumerate(problem["parts"]) if "after" in part]

@@ -73,7 +73,7 @@ def test_an_exercise_to_build_is_the_lesson_s_own_cell_and_starts_without_the_bo
         ("---\nexercise: double\n---\n", "", "starting cell"),
         ("```{code-cell} ipython3\nchecks.double(double)\n```\n", "", "check"),
         ("checks.double(double)", "checks.twice(double)", "check"),
-        ("<details><summary>Hint</summary>\n\nWhat is one plus one?\n\n</details>\n\n", "", "hint"),
+        ("<details><summary>Hint</summary>\n\nWhat is one plus one?\n\n</details>\n\n", "", "no folded hint"),
         ("<details><summary>Hint</summary>\n\nWhat", "Text.\n\n<details><summary>Hint</summary>\n\nWhat", "text"),
         ("return x + x  # the secret", "return x +", "no Python"),
         ("def double(x):\n    return", "def twice(x):\n    return", "define"),

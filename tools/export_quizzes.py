@@ -1,6 +1,7 @@
-"""Writes the questions of all labs into one table, `_build/questions.csv`: question, choices, answer, reason.
+"""Writes the questions of all labs, and of *Mistakes from the wild*, into one table, `_build/questions.csv`.
 
-People read it in a spreadsheet, and Anki imports it as cards. Formulas are TeX as Anki draws it.
+A line has question, choices, answer and reason. People read it in a spreadsheet, and Anki imports it as cards.
+Formulas are TeX as Anki draws it.
 """
 
 import csv
@@ -41,9 +42,9 @@ def main(root: Path) -> int:
     writer.writerow(["number", "question", "choices", "answer", "reason"])
     try:
         site = identity.read(root)["site"]
-        for lab in notebooks.labs(root):
-            title = notebooks.generate(lab).cells[0].source.lstrip("# ")
-            writer.writerows(row(title, quiz, site) for quiz in quizzes.quizzes(lab))
+        for page in [*notebooks.labs(root), *root.glob("book/wild_mistakes.md")]:
+            title = notebooks.generate(page).cells[0].source.lstrip("# ")
+            writer.writerows(row(title, quiz, site) for quiz in quizzes.quizzes(page))
     except ValueError as error:
         print(error)
         return 1

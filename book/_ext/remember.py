@@ -1,6 +1,6 @@
-"""The questions of all labs for the page "Remember", taken from the labs' own pages when these are built.
+"""The questions of all labs, and of *Mistakes from the wild*, for the page "Remember", taken from the built pages.
 
-Each question gets the section of its lab that has most of its rare words: there a reader finds what was forgotten.
+Each question gets the section of its page that has most of its rare words: there a reader finds what was forgotten.
 """
 
 import html
@@ -39,7 +39,7 @@ def sections(page: str) -> list[tuple[str, str, Counter]]:
     ends = [*(each.start() for each in found[1:]), len(page)]
     return [
         (each[1], plain(re.sub(r'<a class="headerlink".*?</a>', "", each[2])), words(page[each.end() : end]))
-        for each, end in zip(found, ends, strict=True)
+        for each, end in zip(found, ends, strict=False)  # a lab of a single section has none below its title
         if not NOT_THE_LESSON.search(each[2])
     ]
 
@@ -64,7 +64,7 @@ def nearest(asked: Counter, lesson: list[tuple[str, str, Counter]]) -> tuple[str
 
 
 def questions(page: str, name: str) -> list[dict]:
-    """Return the questions of a built lab that can be asked; `name` is its address below the site's root."""
+    """Return the questions of a built page that can be asked; `name` is its address below the site's root."""
     title = plain(re.sub(r'<a class="headerlink".*?</a>', "", re.search(r"(?s)<h1>(.*?)</h1>", page)[1]))
     lesson, found = sections(page), []
     for box in BOX.finditer(page):
@@ -72,9 +72,9 @@ def questions(page: str, name: str) -> list[dict]:
         if not CAN_BE_ASKED.search(markup):
             continue
         place, heading = nearest(words(markup), lesson)
-        # The page lies in book/, beside labs/. What the lab has in its own folder is in ../labs/ from there.
+        # The page lies in book/, beside labs/. What a lab has in its own folder is in ../labs/ from there.
         markup = re.sub(r'(href|src)="#', rf'\1="../{name}#', markup)
-        markup = re.sub(r'(href|src)="(?!\w+:|\.\./|#)', r'\1="../labs/', markup)
+        markup = re.sub(r'(href|src)="(?!\w+:|\.\./|#)', rf'\1="../{name.partition("/")[0]}/', markup)
         found.append({"id": box[1], "lab": name, "title": title, "place": place, "heading": heading, "html": markup})
     return found
 
@@ -84,8 +84,9 @@ def write_questions(app: Sphinx, exception: Exception | None) -> None:
     if exception is not None or app.builder.format != "html" or "book/remember" not in app.env.all_docs:
         return
     found = []
-    for lab in sorted(doc for doc in app.env.all_docs if doc.startswith("labs/")):
-        name = f"{lab}.html"
+    labs = sorted(doc for doc in app.env.all_docs if doc.startswith("labs/"))
+    for page in labs + [doc for doc in ("book/wild_mistakes",) if doc in app.env.all_docs]:
+        name = f"{page}.html"
         found += questions((Path(app.outdir) / name).read_text("utf-8"), name)
     text = json.dumps(found, ensure_ascii=False).replace("https:", "https\\u003a")  # links, and nothing that is loaded
     script = Path(app.outdir) / "_static/remember_questions.js"

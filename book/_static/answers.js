@@ -93,7 +93,8 @@
   // Questions
   const number = (text) => (/^[-+]?(\d+([.,]\d*)?|[.,]\d+)$/.test(text) ? Number(text.replace(",", ".")) : NaN);
   const BEGINS = /^\s*Right\./; // what the author writes before the reason of a right choice
-  const plain = (text) => text.trim().toLowerCase().replace(/\s+/g, " ").replace("\u2212", "-").replace(/ ?([%/]) ?/g, "$1");
+  // A shape may be typed with or without brackets.
+  const plain = (text) => text.trim().toLowerCase().replace(/^[([]|[)\]]$/g, "").replace(/\s+/g, " ").replace("\u2212", "-").replace(/ ?([%/,]) ?/g, "$1");
   // Two numbers are the same when the one that was typed rounds to the accepted one.
   const same = (typed, accepted) => {
     const places = (accepted.split(".")[1] ?? "").length;
@@ -143,7 +144,7 @@
   document.querySelectorAll(".quiz").forEach((box) => question(box));
   globalThis.askQuestion = question;
 
-  // At the lab's end: how often the reader was right, and a button that deletes what is stored of this lab.
+  // At the page's end: how often the reader was right, and a button that deletes what is stored of this page.
   const sum = make("p", { className: "score", hidden: true }), turn = document.querySelector(".turn");
   turn?.before(sum);
   function count() {
@@ -157,7 +158,7 @@
       location.reload();
     } }, "Delete it");
     sum.hidden = !tallies.length;
-    sum.replaceChildren(`In this lab: ${tallies.join(", ")}. This is stored in your browser only. `, remove);
+    sum.replaceChildren(`On this page: ${tallies.join(", ")}. This is stored in your browser only. `, remove);
   }
   count();
 }

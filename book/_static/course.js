@@ -42,7 +42,7 @@ let onScreen = null;
 addEventListener("beforeprint", () => { onScreen ??= root.dataset.theme; root.dataset.theme = "light"; });
 addEventListener("afterprint", () => { root.dataset.theme = onScreen ?? root.dataset.theme; onScreen = null; });
 
-// Progress: a lab counts as read once its end was in sight. That is noted in this browser and nowhere else.
+// Progress: a lab, or another page with questions, counts as read once its end was in sight. That is noted in this browser and nowhere else.
 const courseRoot = new URL(root.dataset.content_root, location.href).href;
 const nameOf = (address) => address.split(/[?#]/)[0].slice(courseRoot.length);
 const labsRead = () => {
@@ -57,7 +57,7 @@ const showRead = () => {
   }
 };
 showRead();
-if (document.querySelector(".steps")) {
+if (document.querySelector(".steps, .quiz")) {
   new IntersectionObserver((entries, observer) => {
     if (!entries.some((entry) => entry.isIntersecting)) return;
     observer.disconnect();

@@ -86,7 +86,7 @@
     let given;
     try { given = JSON.parse(await target.files[0].text()); } catch { /* refused below */ }
     target.value = "";
-    const labs = given?.read, sound = Array.isArray(labs) && labs.every((lab) => typeof lab === "string" && /^labs\/\w+\.html$/.test(lab));
+    const labs = given?.read, sound = Array.isArray(labs) && labs.every((lab) => typeof lab === "string" && /^(labs|book)\/\w+\.html$/.test(lab));
     const found = given?.kind === "remember" && given.version === 1 && sound ? checked(given.boxes) : undefined;
     if (!found) return tell("This file is damaged, or it is not an export of this page. Nothing was changed.");
     try { localStorage.setItem("labs read", JSON.stringify([...new Set([...labsRead(), ...labs])])); } catch { /* private windows */ }

@@ -136,7 +136,7 @@ def test_a_choice_uncovers_its_own_answers_and_is_judged_by_the_reader_counted_s
     for _ in range(2):
         assert lab.evaluate(IN_SIGHT) == ANSWERS
         assert lab.locator(".guess").text_content().startswith("Your guess: n2 Was it right?")
-        assert score.inner_text().startswith("In this lab: 1 of 1 guesses right.")
+        assert score.inner_text().startswith("On this page: 1 of 1 guesses right.")
         lab.reload()
     lab.evaluate("localStorage.answers = JSON.stringify({...JSON.parse(localStorage.answers), 'quiz-other': [0]})")
     with lab.expect_navigation():

@@ -7,6 +7,7 @@ import pytest
 import torch
 from site_in_browser import ROOT, SITE, visits
 
+from experiments.train_review_writer import texts
 from shared import review_writer
 from shared.review_writer import START, continue_text, window
 
@@ -57,9 +58,10 @@ def functions(browser):
 # --------------------------------------------------------------------------------------------- the model and its tokens
 
 
-def test_tokens_of_hostile_texts_are_those_of_the_tokenizer(functions, writer):
-    found = json.loads(functions.evaluate("texts => JSON.stringify(encoded(texts))", HOSTILE))
-    for text, mine in zip(HOSTILE, found, strict=True):
+@pytest.mark.parametrize("given", [HOSTILE, texts()[2][:2000]], ids=["hostile texts", "2,000 held-out reviews"])
+def test_tokens_are_those_of_the_tokenizer(functions, writer, given):
+    found = json.loads(functions.evaluate("texts => JSON.stringify(encoded(texts))", given))
+    for text, mine in zip(given, found, strict=True):
         ids = writer[1].encode(text).ids
         assert mine == [ids, writer[1].decode(ids)], ascii(text)
 

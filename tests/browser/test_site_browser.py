@@ -201,8 +201,9 @@ def test_a_result_opens_at_its_match_in_its_section_folded_or_not(visit, address
     place = """() => {
       const { top, bottom } = getSelection().getRangeAt(0).getBoundingClientRect();
       return top > 0 && bottom < innerHeight && getSelection().anchorNode.parentElement.closest("section").id; }"""
-    answer = (ROOT / f"{LABS[2]}.md").read_text("utf-8").rpartition("<summary>Answer</summary>")[2]
-    folded = " ".join(re.search(r"\. ([A-Z][^$.]+)\.", answer)[1].lower().split()[:5])
+    questions = (ROOT / f"{LABS[2]}.md").read_text("utf-8").partition("## Where to go next")[0]
+    answer = questions.rpartition("<summary>Answer</summary>")[2].lower()
+    folded = re.search(r"(?:\b[a-z]+ ){4}[a-z]+", answer)[0]
     for query, words, lab, section in [
         ("softmax", "softmax", 3, "why-divide-by-the-square-root-of-d-k"),
         (f'"{folded}"', folded, 2, "questions"),

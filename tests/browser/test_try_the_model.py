@@ -235,7 +235,7 @@ def test_an_odd_or_hostile_text_is_answered_with_a_sentence_and_stays_text(page)
         assert page.locator("img").count() == pictures and page.locator("#try img, #try script").count() == 0
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     page.get_by_role("radio", name="your own").check(force=True)
-    page.get_by_label("Your own review to put before").fill("<b onclick='x'>An awful</b> kettle")
+    page.get_by_label("A text of your own to put before").fill("<b onclick='x'>An awful</b> kettle")
     page.wait_for_function("document.querySelector('#try-slide').max === '3'")
     assert page.locator("#try b[onclick]").count() == 0
 

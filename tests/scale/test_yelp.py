@@ -1,43 +1,20 @@
-"""Yelp's reviews through `datasets`, without a network and without a text of Yelp."""
+"""The real loading code of Yelp, run against a local fake of the hub: no network, no Yelp text."""
 
 import subprocess
 import sys
-from pathlib import Path
 
 import datasets
-import pytest
+from fake_hub import ROOT, load, serve_hub
 
 from shared import reviews
 
-ROOT = Path(__file__).resolve().parents[2]
 
-
-def made_split(count: int) -> datasets.Dataset:
-    """Invented reviews; line breaks are the characters \\n, as in Yelp's."""
-    texts = [f"{'awful' if i % 2 == 0 else 'lovely'} place\\nvisit number {i}" for i in range(count)]
-    return datasets.Dataset.from_dict({"text": texts, "label": [i % 2 for i in range(count)]})
-
-
-def test_yelp_comes_in_the_sizes_of_the_course(monkeypatch):
-    hub = {"fancyzhx/yelp_polarity": {"train": made_split(9_000), "test": made_split(2_500)}}
-    monkeypatch.setattr(datasets, "load_dataset", hub.__getitem__)
-    loaded = reviews.load_reviews("yelp", "quick")
-    splits = (loaded.train, loaded.validation, loaded.test)
-    assert [len(split) for split in splits] == [8_000, 1_000, 1_000]
-    for split in splits:
-        for row in (0, 1):
-            first, *others = reviews.tokenize(split.texts[row])
-            assert others == ["place", "visit", "number"], "the characters \\n are a space"
-            assert first == ("lovely" if split.labels[row] else "awful")
-
-
-def test_a_hub_that_cannot_be_reached_is_answered_with_what_to_do(monkeypatch):
-    def refuse(_):
-        raise OSError("no network")
-
-    monkeypatch.setattr(datasets, "load_dataset", refuse)
-    with pytest.raises(ConnectionError, match="(?s)Yelp reviews could not be loaded.*film reviews need no network"):
-        reviews.load_reviews("yelp", "quick")
+def test_yelp_comes_in_the_sizes_of_the_course(tmp_path):
+    with serve_hub() as hub:
+        done = load(hub.url, tmp_path)
+    assert done.returncode == 0, done.stderr
+    # not "nvisit": the characters \n became a space
+    assert done.stdout.splitlines()[:2] == ["8000 1000 1000", "[0, 1] ['place', 'visit', 'number']"]
 
 
 def test_a_data_set_on_disk_is_tokenized_once_and_gives_the_tokens_of_a_list(tmp_path, monkeypatch):
@@ -51,6 +28,12 @@ def test_a_data_set_on_disk_is_tokenized_once_and_gives_the_tokens_of_a_list(tmp
     monkeypatch.setattr(reviews, "split_words", None)  # now nothing could be tokenized
     again = reviews.tokenized_dataset(datasets.load_from_disk(tmp_path / "reviews"))
     assert (again.ids == in_memory.ids).all()
+
+
+def test_a_hub_that_cannot_be_reached_is_answered_with_what_to_do(tmp_path):
+    answer = load("http://127.0.0.1:9", tmp_path)  # port 9: nobody listens
+    assert "ConnectionError: Yelp reviews could not be loaded" in answer.stderr
+    assert "the bundled film reviews need no network" in answer.stderr
 
 
 def test_the_bundled_reviews_need_no_network_and_no_package_of_the_hub():

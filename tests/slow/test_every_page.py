@@ -2,9 +2,12 @@
 other fonts and widths than by day, and as readers may set it.
 """
 
+import re
+
 import pytest
 from site_in_browser import axe, browser_with, page_of, settle, visits
 from test_layout import ALL, WITH_FIGURES, offences, opened, stored_figures
+from test_site import LABS
 
 # WCAG 2.2, success criterion 1.4.12.
 SPACED = """() => {
@@ -61,3 +64,10 @@ def test_all_is_in_its_place_as_readers_set_it(playwright, address, tmp_path, wi
 def test_a_page_is_accessible_to_the_last_rule(visit, address, name, width, theme):
     page = visit(f"{address}/{name}.html", theme, width)
     assert axe(page) == [] and page.faults == []
+
+
+@pytest.mark.parametrize("name", LABS)
+def test_a_lab_has_20_sheets_of_paper_at_most(visit, address, name):
+    margin = dict.fromkeys(("top", "bottom", "left", "right"), "1cm")
+    paper = visit(f"{address}/{name}.html").pdf(format="A4", margin=margin)
+    assert len(re.findall(rb"/Type\s*/Page\b", paper)) <= 20

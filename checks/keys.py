@@ -12,6 +12,7 @@ from shared.model import LearnedQueries
 
 KEYS = "Keys, “A small space in which queries and tokens meet”"
 ONE_QUERY = "Keys, “One query again”"
+FROM_ONE_VECTOR = "Keys, “From one vector to keys”"
 
 
 def check_biases(make: Callable, names: Sequence[str], default: bool) -> None:
@@ -225,7 +226,7 @@ def products_with_queries(result, w, query, other):
     if isinstance(result, Tensor) and result.shape == shape[::-1] != shape:
         raise Wrong(f"The matrix is transposed: it has shape {shape[::-1]} instead of (d_model, d_k), {shape}.",
                     "matrix_transposed")  # fmt: skip
-    compare(result, torch.full(shape, torch.nan).to(w), f"`W_key`, for {shape[0]} embedding and d_k = {shape[1]}")
+    compare(result, torch.full(shape, torch.nan).to(w), f"`W_key`, for d_model = {shape[0]} and d_k = {shape[1]}")
     by_query, by_other = result @ query.to(result), result @ other.to(result)  # (d_model,) each
     finds_w = torch.allclose(by_query, w.to(result), atol=1e-4)
     finds_nothing = torch.allclose(by_other, torch.zeros_like(by_other), atol=1e-4)
@@ -267,6 +268,6 @@ factor_the_projection = Check(
         two_queries(6, torch.tensor([[0.0, 2.0, 1.0], [0.0, 0.0, 3.0]], dtype=torch.float64), seed=3),
     ],
     mistakes=[other_not_zero_and_not_divided, queries_exchanged, w_in_every_column],
-    section=ONE_QUERY,
+    section=FROM_ONE_VECTOR,
     canonical=products_with_queries,
 )  # fmt: skip

@@ -1,8 +1,8 @@
 """Stored runs of the models on reviews, put together for *Does it help?*.
 
-`front` is the task of lab 1, an unrelated review before the one that counts; `marked` is that of *A question from the
-text*. The runs come from does_it_help.json, and from marked_reviews.json where models were trained longer or with more
-seeds.
+`front` is the task of *Recap: attention*, an unrelated review before the one that counts; `marked` is that of *A
+question from the text*. The runs come from does_it_help.json, and from marked_reviews.json where models were trained
+longer or with more seeds.
 """
 
 import json

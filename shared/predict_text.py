@@ -1,4 +1,4 @@
-"""A verdict on a text that somebody types: how sure a trained classifier is, and which words it weighs (lab 4)."""
+"""A verdict on a text that somebody types: how sure a trained classifier is, and which words it weighs."""
 
 import torch
 from torch import nn

@@ -16,7 +16,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 from tqdm import tqdm
 
 from shared.data import Batch, Examples, Settings, batches
-from shared.statistics import mean_and_interval as mean_and_interval  # checks and labs 4, 5, 11 and 15 use it here
+from shared.statistics import mean_and_interval as mean_and_interval  # labs use it from here
 
 
 @dataclass(frozen=True)

@@ -174,6 +174,7 @@
   async function look() {                                    // one at a time; the last wish counts
     if (looking || !worker) return;
     looking = true;
+    delete root.dataset.viewed;                              // until the wish is granted
     try {
       for (let read = null; read !== place();) {
         read = place();

@@ -98,12 +98,14 @@ class Reader:
         return self
 
     def wait_for(self, event, action):
+        self.viewed()  # else what was asked for earlier would be taken for what the action brings
         self.page.evaluate("event => { delete document.getElementById('writes').dataset[event]; }", event)
         action()
         self.page.wait_for_selector(f"#writes[data-{event}]")
         return self
 
     def type(self, text):
+        self.page.mouse.move(0, 0)  # the page may scroll, and a token that comes below the pointer would be viewed
         return self.wait_for("viewed", lambda: self.page.locator("#writes-text").fill(text))
 
     def press(self, name):

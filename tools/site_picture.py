@@ -88,21 +88,21 @@ def picture() -> str:
     weights = torch.softmax(scores / keys.shape[1] ** 0.5, dim=-1)  # (tokens, tokens)
     outputs = weights @ values  # (tokens, d_out)
 
-    parts = [f"<defs>{''.join(tip(role) for role in ('features', 'query', 'key', 'value', 'score', 'weight'))}</defs>"]
-    parts += matrix("features", "features", x, 86, 36, rows=True)
+    parts = [f"<defs>{''.join(tip(role) for role in ('input', 'query', 'key', 'value', 'score', 'weight'))}</defs>"]
+    parts += matrix("X", "input", x, 86, 36, rows=True)
     parts += matrix("queries", "query", queries, 214, 36)
     parts += matrix("keys", "key", keys, 294, 36)
     parts += matrix("values", "value", values, 374, 36)
     parts += matrix("scores", "score", scores, 150, 220, rows=True)
     parts += matrix("weights", "weight", weights, 320, 220)
     parts += matrix("outputs", "output", outputs, 350, 400, rows=True)
-    parts += [arrow("M138 81H204", "features"), text(171, 72, "learned"), text(171, 100, "maps")]
+    parts += [arrow("M138 81H204", "input"), text(171, 72, "learned"), text(171, 100, "matrices")]
     parts += [arrow("M229 132C229 168 187 162 187 194", "query"), arrow("M309 132C309 176 203 158 203 194", "key")]
     parts += [arrow("M246 265H312", "score"), text(279, 256, "softmax"), text(279, 284, "of rows")]
     parts += [arrow("M365 316V374", "weight")]
     parts += [arrow("M410 81H420Q432 81 432 93V433Q432 445 420 445H388", "value")]
     described = (
-        "Six words, Your journey starts with one step, as a matrix of x. Learned maps make of it queries, keys "
+        "Six words, Your journey starts with one step, as a matrix X. Learned matrices turn it into queries, keys "
         "and values. Queries meet keys in a six by six matrix of scores; a softmax of each row makes them weights; the "
         "weights mix the values into outputs, one for each word. The row of the word journey is framed all the way."
     )

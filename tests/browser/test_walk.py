@@ -8,7 +8,7 @@ from site_in_browser import axe, page_of
 
 from shared.figures.walk import walk
 
-STAGES = ["x", "queries", "keys", "values", "scores", "scaled scores", "weights", "context"]
+STAGES = ["input", "queries", "keys", "values", "scores", "scaled scores", "weights", "context"]
 SIX_WORDS = "Your journey starts with one step".split()
 SIX_ROWS = [[0.43, 0.15, 0.89], [0.55, 0.87, 0.66], [0.57, 0.85, 0.64], [0.22, 0.58, 0.33], [0.77, 0.25, 0.1],
             [0.05, 0.8, 0.55]]  # fmt: skip
@@ -142,7 +142,7 @@ def test_a_typed_sentence_is_computed_as_pytorch_computes_it_and_stays_text(show
     sentence.fill(" ".join(words))
     assert_agrees(read_stages(page), attention(torch.tensor(SIX_ROWS)[chosen], *WEIGHTS), words)
     sentence.fill("cat dog JOURNEY, cat")
-    table = read_stages(page)["x"][0]["values"]
+    table = read_stages(page)["input"][0]["values"]
     assert torch.equal(table[0], table[3]) and not torch.equal(table[0], table[1])
     torch.testing.assert_close(table[2], torch.tensor(SIX_ROWS[1]).double())
     assert "cat" in notice.inner_text() and "JOURNEY" not in notice.inner_text()
@@ -151,7 +151,7 @@ def test_a_typed_sentence_is_computed_as_pytorch_computes_it_and_stays_text(show
         assert said in notice.inner_text()
     for text in ("<img src=x onerror=alert(1)>", "\u05e9\u05dc\u05d5\u05dd \u202eabc __proto__", "x" * 100_000):
         sentence.fill(text)
-        for word, row in zip(text.split(), read_stages(page)["x"][0]["rows"], strict=True):
+        for word, row in zip(text.split(), read_stages(page)["input"][0]["rows"], strict=True):
             assert row == word or (row.endswith("\u2026") and word.startswith(row[:-1]))
         assert page.locator("img").count() == 0
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
@@ -164,7 +164,7 @@ def test_the_keyboard_alone_walks_follows_and_points(show):
     for key in ("Tab", "Tab", "Tab", "ArrowRight"):  # the sentence, back to the lab's, the followed word
         press(key)
     assert page.get_by_role("radio", name="starts").is_checked()
-    assert title.inner_text() == "1. Features", "an arrow key in the words must not change the stage"
+    assert title.inner_text() == "1. X", "an arrow key in the words must not change the stage"
     for key in ("Tab", "ArrowRight", "Tab", "ArrowRight"):  # back, the present stage
         press(key)
     assert title.inner_text() == "3. Keys" and "Stage 3 of 8" in status.inner_text()
@@ -212,11 +212,11 @@ def test_the_walk_starts_when_a_notebook_inserts_it_and_without_scripts_its_word
           old.replaceWith(fresh);
         }
         document.querySelector('main').append(host); }""", journey()._repr_html_())  # fmt: skip
-    assert read_stages(page)["x"][0]["rows"] == SIX_WORDS
+    assert read_stages(page)["input"][0]["rows"] == SIX_WORDS
     assert not page.locator(".attention-walk > p").is_visible(), "the still picture stands beside the running walk"
     words = ["<img src=x onerror=alert(1)>", "'><script>alert(1)</script>", "</div>", "&amp;"]
     shown = walk(words, torch.eye(4), torch.eye(4), torch.eye(4), torch.eye(4))
-    assert read_stages(show(shown))["x"][0]["rows"][2:] == words[2:]
+    assert read_stages(show(shown))["input"][0]["rows"][2:] == words[2:]
     assert show(shown, scripts=False).locator(".attention-walk th[scope=row]").all_inner_texts() == words
 
 

@@ -39,7 +39,10 @@ ROWS = [
     ("marked", "marker query", "no positions", 20, 5),
     ("marked", "TF-IDF", STANDARD, 5, 5),
     *(("front", name, STANDARD, 10, 0) for name in ("mean pooling", "attention pooling")),
-    *(("front", name, STANDARD, 5, 0) for name in ("TF-IDF", "self-attention")),
+    *(
+        ("front", name, STANDARD, 5, 0)
+        for name in ("TF-IDF", "keys and one query", "self-attention without values", "self-attention")
+    ),
     *(("marked", name, STANDARD, 5, 0) for name in ("CNN", "self-attention", "GRU", "encoder")),
 ]
 

@@ -55,6 +55,14 @@ class ConstantQueries(nn.Module):
         return self.output(pooled).squeeze(1), weights.mean(dim=1)
 
 
+class KeysAndOneQuery(model.AttentionPooling):
+    """Attention pooling whose learned query is compared with keys of width 8 (*Keys*)."""
+
+    def __init__(self, vocabulary_size: int, d_model: int = 16):
+        super().__init__(vocabulary_size, d_model)
+        self.score = nn.Sequential(nn.Linear(d_model, 8, bias=False), nn.Linear(8, 1))  # W_key, then the query
+
+
 class Recurrent(nn.Module):
     """A bidirectional GRU (Cho et al. 2014), the mean of its states, and a linear classifier."""
 
@@ -91,11 +99,13 @@ class Convolution(nn.Module):
 MODELS: dict[str, Callable[..., nn.Module]] = {
     "mean pooling": lambda size, mark: model.MeanPooling(size),
     "attention pooling": lambda size, mark: model.AttentionPooling(size),
+    "keys and one query": lambda size, mark: KeysAndOneQuery(size),
     "2 constant queries": lambda size, mark: ConstantQueries(size, 2),
     "4 constant queries": lambda size, mark: ConstantQueries(size, 4),
     "CNN": lambda size, mark: Convolution(size),
     "GRU": lambda size, mark: Recurrent(size),
     "self-attention": lambda size, mark: model.SelfAttentionClassifier(size),
+    "self-attention without values": lambda size, mark: model.SelfAttentionClassifier(size, d_v=None),
     "encoder": lambda size, mark: model.EncoderClassifier(size),
     "marker query": model.MarkerQueryClassifier,
     "marker query, constant query": partial(model.MarkerQueryClassifier, constant_query=True),

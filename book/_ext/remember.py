@@ -81,7 +81,7 @@ def questions(page: str, name: str) -> list[dict]:
 
 def write_questions(app: Sphinx, exception: Exception | None) -> None:
     """Write a script with the questions: a page that was opened from a disk may fetch no other file."""
-    if exception is not None or app.builder.format != "html" or "book/remember" not in app.env.all_docs:
+    if exception is not None or app.builder.name != "html" or "book/remember" not in app.env.all_docs:
         return
     found = []
     labs = sorted(doc for doc in app.env.all_docs if doc.startswith("labs/"))

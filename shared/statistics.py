@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from scipy import stats
+from scipy.special import stdtrit  # quantiles of Student's t; scipy.stats takes as long to import as torch
 
 
 def mean_and_interval(values: Sequence[float]) -> tuple[float, float]:
@@ -18,5 +18,5 @@ def mean_and_interval(values: Sequence[float]) -> tuple[float, float]:
     runs = np.asarray(values, dtype=float)
     if len(runs) < 2:
         raise ValueError(f"An interval needs two runs or more; {len(runs)} given. Train with more seeds.")
-    half = stats.t.ppf(0.975, len(runs) - 1) * runs.std(ddof=1) / math.sqrt(len(runs))
+    half = stdtrit(len(runs) - 1, 0.975) * runs.std(ddof=1) / math.sqrt(len(runs))
     return float(runs.mean()), float(half)

@@ -109,8 +109,7 @@ def teaching_plan(root: Path, course: dict[Path, list]) -> str:
         labs += [f"## {title_of(lab)}", f"About {times[0]}, and {times[1]} for *Going further*."]
         if outcomes := OUTCOMES.search(lab.read_text("utf-8")):
             labs.append(f"**Students will be able to** {outcomes[1].strip()}")
-        points = points_of(lab)
-        labs.append("\n".join(f"- {e.number}: {e.title} (`{e.name}`, points: {points[e.start_id]})" for e in found))
+        labs.append("\n".join(f"- {e.number}: {e.title} (`{e.name}`, points: {e.points})" for e in found))
     heads = ["Lab", "Runs", "Reading", "Exercises", "Both", "Going further", "Discussion"]
     table = "\n".join(f"| {' | '.join(row)} |" for row in [heads, ["---", *["---:"] * 6], *rows])
     machine = f" on {measured['machine']}, {measured['date']}" if "machine" in measured else ""
@@ -158,29 +157,9 @@ def build(root: Path, folder: Path, pages: dict[str, str]) -> None:
 # Otter
 
 
-def points_of(lab: Path) -> dict[str, int | float]:
-    """Return the points of each exercise by the id of its starting cell: `points: 2` in its metadata, or one.
-
-    Raises ValueError for points that are no number.
-    """
-    found = {}
-    for cell in notebooks.code_cells(notebooks.generate(lab)):
-        found[cell.id] = points = cell.metadata.get("points", 1)
-        if isinstance(points, bool) or not isinstance(points, int | float) or points < 0:
-            where = notebooks.line_of(lab, cell.source)
-            raise ValueError(f"{where}: an exercise gives {points!r} points. Write a number, as in `points: 2`.")
-    return found
-
-
-def otter_tests(lab: Path, found: list) -> dict[str, str]:
+def otter_tests(found: list) -> dict[str, str]:
     """Return the text of otter's test for each exercise of a lab, by the exercise's name."""
-    points = points_of(lab)
-    return {
-        each.name: TEST.format(
-            name=each.name, points=points[each.start_id], answer=re.search(r"\((\w+)", each.check)[1]
-        )
-        for each in found
-    }
+    return {each.name: TEST.format(name=each.name, points=each.points, answer=each.answer) for each in found}
 
 
 def autograders(root: Path, folder: Path, course: dict[Path, list]) -> list[str]:
@@ -192,7 +171,7 @@ def autograders(root: Path, folder: Path, course: dict[Path, list]) -> list[str]
     for name in packages:
         shutil.copytree(root / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(root / "requirements.txt", folder)
-    labs = {lab.stem: otter_tests(lab, found) for lab, found in course.items() if found}
+    labs = {lab.stem: otter_tests(found) for lab, found in course.items() if found}
     version = f"{sys.version_info.major}.{sys.version_info.minor}"
     with contextlib.chdir(folder):  # what otter packs has to lie below
         for lab, tests in labs.items():
@@ -206,7 +185,7 @@ def main(root: Path) -> int:
     """Write the instructors' kit and return the exit status."""
     folder = root / "_build/instructor"
     try:
-        course = exercises.taught(root)
+        course = exercises.read_all(root)
         build(root, folder, {"answer_key": answer_key(course), "teaching_plan": teaching_plan(root, course)})
         print(f"Answer key and teaching plan are in {(folder / 'pages/_build/html').relative_to(root)}.")
         if importlib.util.find_spec("otter"):

@@ -58,7 +58,7 @@ student: environment ## write the notebooks with blanks into student/; make labs
 	@$(OURS) tools/student.py
 
 instructor: environment ## write answer key, teaching plan, a table of all questions, and autograders where otter-grader is installed
-	@$(OURS) tools/instructor.py && $(OURS) tools/export_quizzes.py
+	@$(OURS) tools/instructor.py
 
 results: environment ## run what the long table of *Does it help?* lacks: 25 minutes on two cores; may be stopped and goes on
 	@$(OURS) -m experiments.table

@@ -12,9 +12,6 @@ import compare_numbers
 import nbformat
 import notebooks
 
-# Tags that change what nbval compares, apart from nbval-ignore-output, which everyone can see in the text.
-HIDING = {"nbval-skip", "skip-execution"}
-HIDING_COMMENT = re.compile(r"^\s*#\s*(NBVAL_\w+|PYTEST_VALIDATE_IGNORE_OUTPUT)", re.MULTILINE)
 DIRECTIVE = re.compile(r"^\s*(?:`{3,}|~{3,}|:{3,})\{|\{[a-z][a-z:-]*\}`", re.MULTILINE)
 MOST_DIGITS = 5  # significant ones of a printed number: those after them differ from one processor to another
 ADDRESS = re.compile(r"\bat 0x[0-9a-fA-F]{6,}")
@@ -24,35 +21,25 @@ def problems(lab: Path) -> list[str]:
     """Return what is wrong with a lab, the empty list when all is well."""
     remedy = f"run `make labs LAB={lab.stem.partition('_')[0]}`"
     name = f"labs/{lab.stem}.ipynb"
-    found = [f"{where}: {what}" for where, what in text_problems(lab)]
+    found = directives(lab)
     stale = notebooks.why_stale(lab)
     notebook = notebooks.read(lab)
     if notebook is None:
         return [*found, f"{name}: {stale}: {remedy}."]
-    difference = first_difference(notebooks.generate(lab), notebook)
-    if difference:
-        by_hand = notebooks.changed_by_hand(notebook)
-        cause = "the notebook was changed by hand" if by_hand else f"labs/{lab.name} was changed since"
-        found.append(f"{name}: {difference} is not what labs/{lab.name} generates ({cause}): {remedy}.")
+    if difference := first_difference(notebooks.generate(lab), notebook):
+        found.append(f"{name}: {difference} is not what labs/{lab.name} generates, changed since: {remedy}.")
     if stale:
         found.append(f"{name}: its outputs cannot be trusted ({stale}): {remedy}.")
     return found + [f"{name}: {what}" for what in output_problems(lab, notebook, remedy)]
 
 
-def text_problems(lab: Path) -> list[tuple[str, str]]:
-    """Return (place, what is wrong) for each thing in the text that a notebook must not have."""
+def directives(lab: Path) -> list[str]:
+    """Return a sentence for each directive or role in a lab's text."""
     found = []
     for cell in notebooks.generate(lab).cells:
-        if notebooks.is_generated(cell):
-            continue
-        where = notebooks.line_of(lab, cell.source)
         if cell.cell_type == "markdown" and (match := DIRECTIVE.search(cell.source)):
-            found.append((where, f"`{match[0].strip()}` is a directive or role, which Colab shows raw: use Markdown."))
-        if cell.cell_type == "code":
-            if not cell.source.strip():
-                found.append((where, "a code cell is empty: remove it."))
-            if HIDING & set(cell.metadata.get("tags", [])) or HIDING_COMMENT.search(cell.source):
-                found.append((where, "a cell hides from the checks: remove its nbval tag or comment."))
+            where, what = notebooks.line_of(lab, cell.source), match[0].strip()
+            found.append(f"{where}: `{what}` is a directive or role, which Colab shows raw: use Markdown.")
     return found
 
 
@@ -75,11 +62,7 @@ def output_problems(lab: Path, notebook: nbformat.NotebookNode, remedy: str) -> 
     found = []
     for place, cell in enumerate(notebooks.code_cells(notebook), start=1):
         where = f"code cell {place} (`{cell.source.strip().split(chr(10))[0][:50]}`)"
-        if cell.execution_count is None and cell.source.strip():
-            found.append(f"{where} was never executed: {remedy}.")
         for output in cell.outputs:
-            if output.output_type == "error" and "raises-exception" not in cell.metadata.get("tags", []):
-                found.append(f"{where} stores an error: fix the cell and {remedy}.")
             if output.get("name") == "stderr":
                 found.append(f"{where} wrote to stderr, `{output.text.strip()[:80]}`: silence its cause and {remedy}.")
             for kind, text in readable(output).items():
@@ -92,7 +75,7 @@ def output_problems(lab: Path, notebook: nbformat.NotebookNode, remedy: str) -> 
 
 def long_numbers(kind: str, text: str) -> list[str]:
     """Return the printed numbers with a decimal point that have more significant digits than a lab may print."""
-    numbers = [part.strip() for sort, part in compare_numbers.pieces(kind, text) if sort == compare_numbers.NUMBER]
+    numbers = [part for sort, part in compare_numbers.pieces(kind, text) if sort == compare_numbers.NUMBER]
     return [number for number in numbers if significant_digits(number) > MOST_DIGITS]
 
 

@@ -58,4 +58,4 @@ def make() -> int:
 
 
 if __name__ == "__main__" and not is_whole():
-    safe_files.run(make, stopped="The next make starts .venv again.")
+    safe_files.run(make)

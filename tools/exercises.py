@@ -10,7 +10,6 @@ without the bodies of its functions, or of those that the cell's metadata list a
 be left out; it holds words alone.
 """
 
-import ast
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -19,8 +18,12 @@ from pathlib import Path
 import notebooks
 import ordering
 
-KINDS = ("build", "debug", "experiment")
-EXERCISE = re.compile(r"^### Exercise (?P<number>(?:\d+|A)\.\d+)(?: \((?P<kind>.*?)\))?: (?P<title>.+)$", re.MULTILINE)
+EXERCISE = re.compile(
+    r"### Exercise (?P<number>(?:\d+|A)\.\d+)(?: \((?P<kind>build|debug|experiment)\))?: (?P<title>.+)"
+)
+# The cell that checks an exercise: `Name = checks.name.use(Name)` of one to build, or `checks.name(answer)`.
+USE = re.compile(r"(?P<answer>\w+) = checks\.(?P<name>\w+)\.use\((?P=answer)\)")
+CALL = re.compile(r"checks\.(?P<name>\w+)\((?P<answer>\w+)\)")
 FOLDED = re.compile(
     r"^<details>\s*<summary>(?P<summary>.*?)</summary>\n\n(?P<text>.*?)\n\n</details>[ \t]*$", re.MULTILINE | re.DOTALL
 )
@@ -31,22 +34,28 @@ FENCE = re.compile(r"^```python\n(?P<code>.*?)\n```[ \t]*$", re.MULTILINE | re.D
 class Exercise:
     """One exercise of a lab. `start_id` and `check_id` are the ids of its two cells.
 
-    `check` is the check's whole cell, and `verdict` the call in it that says how good an answer is.
+    `check` is the check's whole cell, and `answer` the name that it takes.
     """
 
     name: str
     number: str
     kind: str
     title: str
+    points: float
     statement: str
     start: str
+    answer: str
     check: str
-    verdict: str
     hint: str
     solution: str
     why: str
     start_id: str
     check_id: str
+
+    @property
+    def verdict(self) -> str:
+        """The call that says how good an answer is."""
+        return f"checks.{self.name}({self.answer})"
 
 
 @dataclass(frozen=True)
@@ -65,53 +74,24 @@ def read(lab: Path) -> list[Exercise]:
     Raises ValueError with a sentence that names file and line for the first thing that is not as the rule says.
     """
     cells = [cell for cell in notebooks.generate(lab).cells if not notebooks.is_generated(cell)]
-    checks = checks_of(lab.parent.parent)
     places = [place for place, cell in enumerate(cells) if "exercise" in cell.metadata]
-    found = [_exercise(lab, cells, place, checks) for place in places]
     for place, cell in enumerate(cells):
         where = notebooks.line_of(lab, cell.source)
-        if cell.cell_type == "code":
-            if (name := called_check(cell.source)) and place - 1 not in places:
-                raise ValueError(
-                    f"{where}: the check has no starting cell right above it. "
-                    f"Give that cell the metadata `exercise: {name}`."
-                )
-            continue
-        summaries = [fold["summary"] for fold in FOLDED.finditer(cell.source)]
-        if len(EXERCISE.findall(cell.source)) > (place + 1 in places):
+        if is_check(cell) and place - 1 not in places:
             raise ValueError(
-                f"{notebooks.line_of(lab, EXERCISE.search(cell.source)[0])}: the exercise has no starting cell. "
-                "Add, right below its statement, a code cell with the metadata `exercise: name`."
+                f"{where}: the check has no starting cell right above it. Give that cell the metadata `exercise: name`."
             )
-        if summaries.count("Solution") > (place - 2 in places):
+        solutions = [fold for fold in FOLDED.finditer(cell.source) if fold["summary"] == "Solution"]
+        if len(solutions) > (place - 2 in places):
             raise ValueError(
                 f"{where}: a folded solution belongs to no exercise. Move it right below the check, after the hint."
             )
-    names = [exercise.name for exercise in found]
-    if twice := [name for name in names if names.count(name) > 1]:
-        raise ValueError(f"labs/{lab.name}: two exercises are called `{twice[0]}`. Each needs a name of its own.")
-    return found
+    return [_exercise(lab, *cells[place - 1 : place + 3]) for place in places]
 
 
 def read_all(root: Path) -> dict[Path, list[Exercise]]:
-    """Return the exercises of every lab. Raises ValueError for a malformed one, or a name that two labs use."""
-    course, owner = {}, {}
-    for lab in notebooks.labs(root):
-        course[lab] = read(lab)
-        for exercise in course[lab]:
-            if exercise.name in owner:
-                raise ValueError(
-                    f"labs/{lab.name}: the exercise `{exercise.name}` is also one of {owner[exercise.name]}. "
-                    "An exercise's name occurs once in the course."
-                )
-            owner[exercise.name] = f"labs/{lab.name}"
-    return course
-
-
-def taught(root: Path) -> dict[Path, list[Exercise]]:
-    """Return the exercises of the labs that _toc.yml names. Raises ValueError as `read_all` does, for every lab."""
-    every = read_all(root)
-    return {lab: every[lab] for lab in notebooks.taught(root)}
+    """Return the exercises of the labs that _toc.yml names. Raises ValueError as `read` does."""
+    return {lab: read(lab) for lab in notebooks.taught(root)}
 
 
 def folds(text: str, section: str) -> Iterator[tuple[str, re.Match | None, str]]:
@@ -132,7 +112,7 @@ def questions(lab: Path) -> list[Question]:
     found, section, inside, before = [], "", False, ""
     for cell in notebooks.generate(lab).cells:
         if cell.cell_type == "code":
-            inside = "exercise" in cell.metadata or (inside and bool(called_check(cell.source)))
+            inside = "exercise" in cell.metadata or (inside and is_check(cell))
             continue
         for above, fold, heading in folds(cell.source, section):
             section = heading
@@ -144,42 +124,9 @@ def questions(lab: Path) -> list[Question]:
     return found
 
 
-def checks_of(root: Path) -> set[str]:
-    """Return the names that the package `checks` offers, read without running it."""
-    path = root / "checks/__init__.py"
-    return bound(path.read_text("utf-8")) if path.is_file() else set()
-
-
-def bound(source: str) -> set[str]:
-    """Return the names that the statements of a text bind: by import, by definition, or left of an equals sign."""
-    names = set()
-    for node in ast.parse(source).body:
-        match node:
-            case ast.Import() | ast.ImportFrom():
-                names |= {alias.asname or alias.name for alias in node.names}
-            case ast.FunctionDef() | ast.ClassDef():
-                names.add(node.name)
-            case ast.Assign() | ast.AnnAssign():
-                inside = [name for name in ast.walk(node) if isinstance(name, ast.Name)]
-                names |= {name.id for name in inside if isinstance(name.ctx, ast.Store)}
-    return names
-
-
-def called_check(source: str) -> str:
-    """Return the name of the check that is all a cell calls, by `checks.name(...)` or `Name = checks.name.use(Name)`.
-
-    The empty text is returned for any other cell.
-    """
-    try:
-        body = ast.parse(source).body
-    except SyntaxError:
-        return ""
-    match body:
-        case [ast.Expr(ast.Call(ast.Attribute(ast.Name("checks"), name)))]:
-            return name
-        case [ast.Assign(value=ast.Call(ast.Attribute(ast.Attribute(ast.Name("checks"), name), "use")))]:
-            return name
-    return ""
+def is_check(cell) -> bool:
+    """Say whether a cell is the check of an exercise."""
+    return cell.cell_type == "code" and bool(CALL.fullmatch(cell.source) or USE.fullmatch(cell.source))
 
 
 def blanked(source: str, only: list[str] | None = None) -> str:
@@ -191,11 +138,7 @@ def blanked(source: str, only: list[str] | None = None) -> str:
     lines = source.split("\n")
     for function in reversed(ordering.blanked_functions(source, only)):
         first = ordering.first_statement(function)
-        if first == len(function.body):
-            continue  # there is nothing else in it
         begin = function.body[first].lineno - 1
-        if lines[begin][: function.body[first].col_offset].strip():
-            raise ValueError(f"has the body of `{function.name}` on the line of its `def`: give it lines of its own.")
         while not lines[begin - 1].partition("#")[0].strip():
             begin -= 1  # what a comment above the body says is part of the solution
         indent = " " * function.body[first].col_offset
@@ -214,86 +157,49 @@ def end_of_headings(text: str) -> int:
     return max((heading.end() for heading in headings(text)), default=0)
 
 
-def _exercise(lab: Path, cells: list, place: int, checks: set[str]) -> Exercise:
-    """Return the exercise whose starting cell is `cells[place]`. Raises ValueError for the first of its errors."""
-    cell, name = cells[place], cells[place].metadata["exercise"]
-    kinds = {place - 1: "markdown", place + 1: "code", place + 2: "markdown"}
-    above, check, below = (
-        cells[i].source if 0 <= i < len(cells) and cells[i].cell_type == kind else "" for i, kind in kinds.items()
-    )
-    heads = headings(above)
-    heading = EXERCISE.match(heads[-1][0]) if heads else None
-    statement = above[heads[-1].end() :].strip() if heads else ""
-    kind = (heading["kind"] or "") if heading else ""
-    build = kind == "build"
-    form = f"`Name = checks.{name}.use(Name)`" if build else f"`checks.{name}(...)`"
-    call = ast.parse(check).body[0] if called_check(check) else None
-    names = [node.id for node in ast.walk(call.value) if isinstance(node, ast.Name)] if call else []
-    asked = [other for other in names if other != "checks"]
-    returned = ast.unparse(call.targets[0]) if isinstance(call, ast.Assign) else ""
-
-    folds = list(FOLDED.finditer(below))[:2]
-    summaries = [fold["summary"] for fold in folds]
-    if build and summaries[1:] != ["Solution"]:
-        folds = folds[:1]  # the solution is the cell; the fold may say why
-        summaries = summaries[:1]
-    ends = [0, *(fold.end() for fold in folds)]
-    between = "".join(below[end : fold.start()] for end, fold in zip(ends, folds, strict=False))
-    explained = folds[1]["text"] if len(folds) > 1 else ""
-    fences = FENCE.findall(explained)
-    where = notebooks.line_of(lab, cell.source)
-    at = notebooks.line_of(lab, check) if check else where
-    known = not build or (len(asked) == 1 and returned == asked[0])
-    errors = [  # whether it is so, where, and what is said; the first counts
-        (not isinstance(name, str) or not name.isidentifier(), where,
-         "needs a name that Python could use, such as `redundant_key`."),
-        (not heading, where,
-         "has no heading like `### Exercise 2.1: title` above its starting cell and its statement."),
-        (not statement, where,
-         "says nothing between heading and starting cell: write what is asked, with the expected shapes."),
-        (kind not in ("", *KINDS), where,
-         f"is of no kind called ({kind}): its heading may say {', '.join(f'({kind})' for kind in KINDS)}."),
-        (call is None or called_check(check) != name, where,
-         f"needs its check right below the starting cell: a cell with {form} alone."),
-        (name not in checks, at, f"is checked by `checks.{name}`, which checks/__init__.py does not have."),
-        (bool(returned) != build, where,
-         f"has a check that does not fit its kind: it needs {form}, or another kind in its heading."),
-        (not known, where, f"has to give back under the same name what its check takes: {form}."),
-        (summaries[:1] != ["Hint"], at,
-         "has no folded hint right below the check: `<details><summary>Hint</summary>`."),
-        (not build and summaries[1:] != ["Solution"], at,
-         "has no folded solution right below the hint: `<details><summary>Solution</summary>`."),
-        (between.strip(), at, "has text between check, hint and solution: move it into the statement."),
-        (build and fences, at, "has code in its folded solution; the solution is the exercise's own cell."),
-        (not build and len(fences) != 1, at,
-         f"needs one fence ```python in its solution; there are {len(fences)}."),
-    ]  # fmt: skip
-    for wrong, place_of_error, sentence in errors:
-        if wrong:
-            raise ValueError(f"{place_of_error}: exercise `{name}` {sentence}")
-    codes = {"solution": cell.source} if build else {"starting cell": cell.source, "solution": fences[0]}
+def _exercise(lab: Path, above, start, check, below) -> Exercise:
+    """Return the exercise of a starting cell and the cells around it. Raises ValueError for the first of its errors."""
+    name, where = start.metadata["exercise"], notebooks.line_of(lab, start.source)
+    heading = EXERCISE.fullmatch(headings(above.source)[-1][0]) if headings(above.source) else None
+    if not heading:
+        raise ValueError(
+            f"{where}: exercise `{name}` has no heading above it like `### Exercise 2.1: title`, or `2.1 (KIND)`, of "
+            "the kind build, debug or experiment."
+        )
+    build = heading["kind"] == "build"
+    call = (USE if build else CALL).fullmatch(check.source)
+    if not call or call["name"] != name:
+        form = "Name = checks.{}.use(Name)" if build else "checks.{}(answer)"
+        raise ValueError(
+            f"{where}: exercise `{name}` needs its check right below, a cell with `{form.format(name)}` alone."
+        )
+    first, second, *_ = [*FOLDED.finditer(below.source), None, None]
+    if second and second["summary"] != "Solution":
+        second = None  # a fold of the text that follows
+    text = below.source[: second.end() if second else first.end() if first else None]
+    fences = FENCE.findall(second["text"]) if second else []
+    if not first or first["summary"] != "Hint" or FOLDED.sub("", text).strip() or len(fences) != (not build):
+        raise ValueError(
+            f"{where}: exercise `{name}` has text between its check, its hint and its solution, or no folded hint, or "
+            "no folded solution with one fence ```python; of an exercise to build, that fold has words alone."
+        )
     try:
-        for what, code in codes.items():
-            if missing := sorted(set(asked) - bound(code)):
-                raise ValueError(f"checks {', '.join(missing)}, which its {what} does not define.")
-        start = blanked(cell.source, cell.metadata.get("blank")) if build else cell.source
-    except SyntaxError as error:
-        line = f"{error.msg} in its line {error.lineno}"
-        raise ValueError(f"{at}: exercise `{name}` has a {what} that is no Python: {line}.") from None
+        handed_out = blanked(start.source, start.metadata.get("blank")) if build else start.source
     except ValueError as error:
         raise ValueError(f"{where}: exercise `{name}` {error}") from None
     return Exercise(
         name=name,
         number=heading["number"],
-        kind=kind,
+        kind=heading["kind"] or "",
         title=heading["title"].strip(),
-        statement=statement,
-        start=start,
-        check=check,
-        verdict=f"checks.{name}({asked[0]})" if build else check,
-        hint=folds[0]["text"].strip(),
-        solution=codes["solution"],
-        why=FENCE.sub("", explained).strip(),
-        start_id=cell.id,
-        check_id=cells[place + 1].id,
+        points=start.metadata.get("points", 1),
+        statement=above.source[end_of_headings(above.source) :].strip(),
+        start=handed_out,
+        answer=call["answer"],
+        check=check.source,
+        hint=first["text"].strip(),
+        solution=start.source if build else fences[0],
+        why=FENCE.sub("", second["text"]).strip() if second else "",
+        start_id=start.id,
+        check_id=check.id,
     )

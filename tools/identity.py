@@ -12,7 +12,7 @@ import yaml
 
 FILES = ("README.md", "CONTRIBUTING.md", "CITATION.cff", "pyproject.toml")
 PLACEHOLDER = "OWNER"  # in place of the owner's name until somebody sets the address
-REMOTE = re.compile(r"(?:https://(?:[^@/\s]+@)?|(?:ssh://)?git@)github\.com[:/]([\w.-]+)/([\w.-]+?)(?:\.git)?/?")
+REMOTE = re.compile(r".*\bgithub\.com[:/]([\w.-]+)/([\w.-]+?)(?:\.git)?/?")
 MARKED = re.compile(r"^(?P<indent> *)(?P<mark>(?:<!--|#) identity: (?P<template>.+?)(?: -->)?)\n.*$", re.MULTILINE)
 
 
@@ -21,25 +21,13 @@ def read(root: Path, url: str | None = None) -> dict[str, str]:
     Another `url` takes the place of the one in _config.yml.
 
     Two more belong to the student edition: student (where it is published) and colab_student (the same in Colab).
-    Raises ValueError for settings that cannot be read, or a student edition that Colab could not open.
     """
-    try:
-        settings = yaml.safe_load((root / "_config.yml").read_text("utf-8"))
-        url, branch = (url or settings["repository"]["url"]).rstrip("/"), settings["repository"]["branch"]
-        owner, name = url.split("/")[-2:]
-    except (yaml.YAMLError, LookupError, TypeError, AttributeError, ValueError) as error:
-        raise ValueError(
-            "_config.yml has to hold `repository:` with `url: https://github.com/you/your-course` and `branch: main`; "
-            f"it cannot be read so: {error}"
-        ) from None
-    student = str(settings.get("student_edition", "student")).strip("/")
+    settings = yaml.safe_load((root / "_config.yml").read_text("utf-8"))
+    url, branch = (url or settings["repository"]["url"]).rstrip("/"), settings["repository"]["branch"]
+    owner, name = url.split("/")[-2:]
+    student = settings["student_edition"].strip("/")
     if "://" not in student:
         student = f"{url}/blob/{branch}/{student}"
-    if not re.fullmatch(r"https://github\.com/[^/\s]+/[^/\s]+/blob/\S+", student):
-        raise ValueError(
-            f"student_edition in _config.yml is {student}. Name a folder of the repository, as `student`, or a whole "
-            "address that Colab can open: https://github.com/you/your-class/blob/main"
-        )
     return {
         "student": student,
         "colab_student": student.replace("https://github.com/", "https://colab.research.google.com/github/"),
@@ -62,30 +50,13 @@ def published(root: Path) -> dict[str, str] | None:
     if PLACEHOLDER not in identity["url"].split("/"):
         return identity
     command = ["git", "-C", str(root), "config", "--local", "remote.origin.url"]
-    try:
-        remote = subprocess.run(command, capture_output=True, text=True).stdout.strip()
-    except FileNotFoundError:  # the sources as an archive, on a machine without git
-        return None
-    match = REMOTE.fullmatch(remote)
-    return read(root, f"https://github.com/{match[1]}/{match[2]}") if match else None
+    remote = REMOTE.fullmatch(subprocess.run(command, capture_output=True, text=True).stdout.strip())
+    return read(root, f"https://github.com/{remote[1]}/{remote[2]}") if remote else None
 
 
-def labs_in_toc(root: Path) -> list[str] | None:
-    """Return the names of the labs in _toc.yml, such as 02_keys; None where there is no such list.
-
-    Raises ValueError where it names a lab that is not there, as after half of a move.
-    """
-    contents = root / "_toc.yml"
-    if not contents.is_file():
-        return None
-    names = re.findall(r"(?m)^[^#\n]*\blabs/(\w+)", contents.read_text("utf-8"))
-    for name in names:
-        if not (root / f"labs/{name}.md").is_file():
-            raise ValueError(
-                f"_toc.yml names labs/{name}, but there is no labs/{name}.md. To move a lab, `git mv` its .md and its "
-                ".ipynb, and change its line in _toc.yml; to leave it out, remove the line. Nothing was changed."
-            )
-    return names
+def labs_in_toc(root: Path) -> list[str]:
+    """Return the names of the labs in _toc.yml, such as 02_keys."""
+    return re.findall(r"(?m)^[^#\n]*\blabs/(\w+)", (root / "_toc.yml").read_text("utf-8"))
 
 
 def outdated(root: Path) -> dict[Path, str]:
@@ -95,10 +66,6 @@ def outdated(root: Path) -> dict[Path, str]:
     def fill(match: re.Match) -> str:
         return f"{match['indent']}{match['mark']}\n{match['indent']}{match['template'].format(**identity)}"
 
-    new_texts = {}
-    for path in (root / name for name in FILES):
-        if path.is_file():
-            text = path.read_text("utf-8")
-            if (new_text := MARKED.sub(fill, text)) != text:
-                new_texts[path] = new_text
-    return new_texts
+    old_texts = {root / name: (root / name).read_text("utf-8") for name in FILES}
+    new_texts = {path: MARKED.sub(fill, text) for path, text in old_texts.items()}
+    return {path: text for path, text in new_texts.items() if text != old_texts[path]}

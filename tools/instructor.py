@@ -1,4 +1,4 @@
-"""Writes what instructors need to `_build/instructor`: an answer key, a teaching plan, and what otter-grader runs.
+"""Writes what instructors need: answer key, teaching plan, what otter-grader runs, and a table of all questions.
 
 The rule: everything comes out of the labs that _toc.yml names. The two pages are made by the book's own theme. Running
 times are from experiments/benchmark.json; other minutes are counted by minutes.py, as labs state them. Each autograder
@@ -18,7 +18,7 @@ import exercises
 import identity
 import minutes
 import notebooks
-import plans
+import quizzes
 import safe_files
 import yaml
 
@@ -84,8 +84,7 @@ def known_mistakes(name: str) -> str:
     sys.path.insert(0, str(ROOT))
     import checks
 
-    mistakes = getattr(getattr(checks, name, None), "mistakes", ())
-    items = [f"- `{mistake.__name__}`: {' '.join((mistake.__doc__ or '').split())}" for mistake in mistakes]
+    items = [f"- `{each.__name__}`: {' '.join(each.__doc__.split())}" for each in getattr(checks, name).mistakes]
     return "**Known mistakes.**\n\n" + "\n".join(items) if items else ""
 
 
@@ -94,8 +93,7 @@ def known_mistakes(name: str) -> str:
 
 def teaching_plan(root: Path, course: dict[Path, list]) -> str:
     """Return the teaching plan as the text of a page."""
-    benchmark = root / "experiments/benchmark.json"
-    measured = json.loads(benchmark.read_text("utf-8"))["labs"] if benchmark.is_file() else {"each": {}}
+    measured = json.loads((root / "experiments/benchmark.json").read_text("utf-8"))["labs"]
     rows, labs, total = [], [], 0.0
     for lab, found in course.items():
         seconds = measured["each"].get(lab.stem, {}).get("seconds")
@@ -109,11 +107,10 @@ def teaching_plan(root: Path, course: dict[Path, list]) -> str:
         labs += [f"## {title_of(lab)}", f"About {times[0]}, and {times[1]} for *Going further*."]
         if outcomes := OUTCOMES.search(lab.read_text("utf-8")):
             labs.append(f"**Students will be able to** {outcomes[1].strip()}")
-        points = points_of(lab)
-        labs.append("\n".join(f"- {e.number}: {e.title} (`{e.name}`, points: {points[e.start_id]})" for e in found))
+        labs.append("\n".join(f"- {e.number}: {e.title} (`{e.name}`, points: {e.points})" for e in found))
     heads = ["Lab", "Runs", "Reading", "Exercises", "Both", "Going further", "Discussion"]
+    machine = f" on {measured['machine']}, {measured['date']}"
     table = "\n".join(f"| {' | '.join(row)} |" for row in [heads, ["---", *["---:"] * 6], *rows])
-    machine = f" on {measured['machine']}, {measured['date']}" if "machine" in measured else ""
     intro = f"""\
 # Teaching plan
 
@@ -122,11 +119,11 @@ time: {minutes.WORDS_A_MINUTE} words a minute, six seconds for a visible line of
 {minutes.MINUTES_FOR_QUESTIONS} for the questions. Readers differ, so a lab states a range around the sum. *Going
 further* is optional. In class, allow {MINUTES_A_QUESTION} more minutes to discuss each question.
 All labs together, without *Going further*: {total // 60:.0f} hours {total % 60:.0f} minutes."""
-    return "\n\n".join(filter(None, [intro, table, plans.page(root), *labs])) + "\n"
+    return "\n\n".join(filter(None, [intro, table, *labs])) + "\n"
 
 
 def build(root: Path, folder: Path, pages: dict[str, str]) -> None:
-    """Write pages below `folder` and make HTML of them, as the book is made. Raises RuntimeError with what it said."""
+    """Write pages below `folder` and make HTML of them, as the book is made. Raises ValueError with what it said."""
     source, site = folder / "pages", identity.read(root)["site"]
     shutil.rmtree(source, ignore_errors=True)
     for name, text in pages.items():
@@ -134,14 +131,9 @@ def build(root: Path, folder: Path, pages: dict[str, str]) -> None:
         text = re.sub(r"\]\((?:\.\./)?(book/)?(\w+)\.(?:ipynb|md)", rf"]({site}/\1\2.html", text)
         text = re.sub(rf"\]\({site}/((?:\d\d|appendix)_)", rf"]({site}/labs/\1", text)
         safe_files.write_whole(source / f"{name}.md", text)
-    config = yaml.safe_load((root / "_config.yml").read_text("utf-8"))
-    config["logo"] = config["html"]["favicon"] = str(root / config["logo"])
-    config["bibtex_bibfiles"] = [str(root / path) for path in config["bibtex_bibfiles"]]
-    config["sphinx"]["local_extensions"] = {n: str(root / p) for n, p in config["sphinx"]["local_extensions"].items()}
-    for setting in ("html_theme_path", "html_static_path"):
-        config["sphinx"]["config"][setting] = [str(root / path) for path in config["sphinx"]["config"][setting]]
-    config["exclude_patterns"] = []
-    safe_files.write_whole(source / "_config.yml", yaml.safe_dump(config))
+    # The settings name files by their path from here.
+    (source / "book").symlink_to(root / "book")
+    shutil.copy(root / "_config.yml", source)
     first, *others = pages
     toc = {
         "format": "jb-book",
@@ -149,38 +141,18 @@ def build(root: Path, folder: Path, pages: dict[str, str]) -> None:
         "parts": [{"caption": "More", "chapters": [{"file": n} for n in others]}],
     }
     safe_files.write_whole(source / "_toc.yml", yaml.safe_dump(toc))
-    command = [Path(sys.executable).with_name("jupyter-book"), "build", source, "--path-output", source, "--quiet"]
-    made = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    command = [Path(sys.executable).with_name("jupyter-book"), "build", ".", "--quiet"]
+    made = subprocess.run(command, cwd=source, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     if made.returncode:
-        raise RuntimeError(made.stdout)
+        raise ValueError(made.stdout)
 
 
 # Otter
 
 
-def points_of(lab: Path) -> dict[str, int | float]:
-    """Return the points of each exercise by the id of its starting cell: `points: 2` in its metadata, or one.
-
-    Raises ValueError for points that are no number.
-    """
-    found = {}
-    for cell in notebooks.code_cells(notebooks.generate(lab)):
-        found[cell.id] = points = cell.metadata.get("points", 1)
-        if isinstance(points, bool) or not isinstance(points, int | float) or points < 0:
-            where = notebooks.line_of(lab, cell.source)
-            raise ValueError(f"{where}: an exercise gives {points!r} points. Write a number, as in `points: 2`.")
-    return found
-
-
-def otter_tests(lab: Path, found: list) -> dict[str, str]:
+def otter_tests(found: list) -> dict[str, str]:
     """Return the text of otter's test for each exercise of a lab, by the exercise's name."""
-    points = points_of(lab)
-    return {
-        each.name: TEST.format(
-            name=each.name, points=points[each.start_id], answer=re.search(r"\((\w+)", each.check)[1]
-        )
-        for each in found
-    }
+    return {each.name: TEST.format(name=each.name, points=each.points, answer=each.answer) for each in found}
 
 
 def autograders(root: Path, folder: Path, course: dict[Path, list]) -> list[str]:
@@ -188,11 +160,11 @@ def autograders(root: Path, folder: Path, course: dict[Path, list]) -> list[str]
     from otter.generate import main as generate  # instructors alone install it
 
     shutil.rmtree(folder, ignore_errors=True)
-    packages = [name for name in ("shared", "checks") if (root / name).is_dir()]
+    packages = ["shared", "checks"]
     for name in packages:
         shutil.copytree(root / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(root / "requirements.txt", folder)
-    labs = {lab.stem: otter_tests(lab, found) for lab, found in course.items() if found}
+    labs = {lab.stem: otter_tests(found) for lab, found in course.items() if found}
     version = f"{sys.version_info.major}.{sys.version_info.minor}"
     with contextlib.chdir(folder):  # what otter packs has to lie below
         for lab, tests in labs.items():
@@ -205,18 +177,16 @@ def autograders(root: Path, folder: Path, course: dict[Path, list]) -> list[str]
 def main(root: Path) -> int:
     """Write the instructors' kit and return the exit status."""
     folder = root / "_build/instructor"
-    try:
-        course = exercises.taught(root)
-        build(root, folder, {"answer_key": answer_key(course), "teaching_plan": teaching_plan(root, course)})
-        print(f"Answer key and teaching plan are in {(folder / 'pages/_build/html').relative_to(root)}.")
-        if importlib.util.find_spec("otter"):
-            made = autograders(root, folder / "otter", course)
-            print(f"{len(made)} autograders are in {(folder / 'otter').relative_to(root)}.")
-        else:
-            print(f'No autograders, for otter is not here: .venv/bin/pip install "{OTTER}" -c constraints.txt')
-    except (ValueError, RuntimeError) as error:
-        print(error)
-        return 1
+    course = exercises.read_all(root)
+    build(root, folder, {"answer_key": answer_key(course), "teaching_plan": teaching_plan(root, course)})
+    print(f"Answer key and teaching plan are in {(folder / 'pages/_build/html').relative_to(root)}.")
+    if importlib.util.find_spec("otter"):
+        made = autograders(root, folder / "otter", course)
+        print(f"{len(made)} autograders are in {(folder / 'otter').relative_to(root)}.")
+    else:
+        print(f'No autograders, for otter is not here: .venv/bin/pip install "{OTTER}" -c constraints.txt')
+    safe_files.write_whole(root / "_build/questions.csv", quizzes.table(root))
+    print("The questions are in _build/questions.csv.")
     return 0
 
 

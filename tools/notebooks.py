@@ -76,12 +76,8 @@ def chosen(root: Path, names: Iterable[str]) -> list[Path]:
 
 
 def taught(root: Path) -> list[Path]:
-    """Return the texts of the labs that the course's list of pages names; where there is no list, of all.
-
-    Raises ValueError where the list names a lab that is not there.
-    """
-    named = identity.labs_in_toc(root)
-    return [lab for lab in labs(root) if named is None or lab.stem in named]
+    """Return the texts of the labs that the course's list of pages names."""
+    return [lab for lab in labs(root) if lab.stem in identity.labs_in_toc(root)]
 
 
 def kernel_environment(root: Path) -> dict[str, str]:
@@ -112,14 +108,9 @@ def cells_of(text: str) -> list[nbformat.NotebookNode]:
 def generate(lab: Path) -> nbformat.NotebookNode:
     """Return the notebook of a lab, with generated cells and ids, without outputs.
 
-    Raises ValueError for a text that cannot be read or does not open with its title.
+    Raises ValueError for a text that does not open with its title.
     """
-    try:
-        cells = copy.deepcopy(cells_of(lab.read_text("utf-8")))
-    except OSError:
-        raise
-    except Exception as error:  # jupytext, nbformat and YAML each have classes of their own
-        raise ValueError(f"labs/{lab.name} cannot be read: {error}") from None
+    cells = copy.deepcopy(cells_of(lab.read_text("utf-8")))
     if not cells or not cells[0].source.startswith("# "):
         raise ValueError(f"labs/{lab.name} has to open with its title, a line like `# Keys`.")
     # The title gets a cell of its own, so that the badge can follow it.
@@ -174,11 +165,10 @@ def code_cells(notebook: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
     return [cell for cell in notebook.cells if cell.cell_type == "code"]
 
 
-def line_of(lab: Path, text: str, place: int = 0) -> str:
+def line_of(lab: Path, text: str) -> str:
     """Say where a cell's text, or a part of it, is in the lab: `labs/05_x.md, line 12`."""
     before, found, _ = lab.read_text("utf-8").partition(text or "\0")
-    line = (before + text[:place]).count("\n") + 1
-    return f"labs/{lab.name}" + (f", line {line}" if found else "")
+    return f"labs/{lab.name}, line {before.count(chr(10)) + 1}" if found else f"labs/{lab.name}"
 
 
 # What the outputs of a lab depend on
@@ -213,12 +203,9 @@ def digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def parse_cell(source: str) -> ast.Module | str:
-    """Return the syntax tree of a cell, with magics turned into calls; its text when it is no Python."""
-    try:
-        return ast.parse(TransformerManager().transform_cell(source))
-    except SyntaxError:
-        return source
+def parse_cell(source: str) -> ast.Module:
+    """Return the syntax tree of a cell, with magics turned into calls."""
+    return ast.parse(TransformerManager().transform_cell(source))
 
 
 def pins(root: Path) -> list[str]:
@@ -235,7 +222,7 @@ def read(lab: Path) -> nbformat.NotebookNode | None:
     """Return the notebook that lies beside the text, or None when there is none that can be read."""
     try:
         return nbformat.read(lab.with_suffix(".ipynb"), as_version=4)
-    except (FileNotFoundError, ValueError, TypeError, AttributeError, nbformat.ValidationError):
+    except (FileNotFoundError, ValueError, nbformat.ValidationError):
         return None
 
 
@@ -253,8 +240,7 @@ def sign(notebook: nbformat.NotebookNode, inputs: dict[str, str]) -> str:
 
 def changed_by_hand(notebook: nbformat.NotebookNode) -> bool:
     """Say whether somebody changed the notebook after it was generated."""
-    signed = notebook.metadata.get("lab")
-    return not isinstance(signed, dict) or signed.get("written") != written(notebook)
+    return notebook.metadata.get("lab", {}).get("written") != written(notebook)
 
 
 def executed_in_order(notebook: nbformat.NotebookNode) -> bool:

@@ -9,7 +9,7 @@ import ast
 import random
 import re
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from copy import deepcopy
 
 FEWEST, WRONG = 2, 2
@@ -33,8 +33,6 @@ def blanked_functions(source: str, only: list[str] | None = None) -> list[ast.Fu
     for node in ast.parse(source).body:
         inside += node.body if isinstance(node, ast.ClassDef) else [node]
     functions = [node for node in inside if isinstance(node, ast.FunctionDef)]
-    if unknown := set(only or []) - {function.name for function in functions}:
-        raise ValueError(f"is to blank {', '.join(sorted(unknown))}, which its cell does not define.")
     chosen = [function for function in functions if not only or function.name in only]
     if not chosen:
         raise ValueError("has no function in its cell whose body a student could write.")
@@ -119,22 +117,11 @@ def wrong_ones(body: list[ast.stmt], codes: list[str]) -> list[tuple[int, str]]:
     """Return two statements of the function, each with one change that makes it wrong, and their numbers."""
     found: list[tuple[int, str]] = []
     first = sorted(range(len(body)), key=lambda number: not label(codes[number]))
-    for bend in (
-        bend_product,
-        bend_axis,
-        bend_operator,
-        bend_transpose,
-        bend_name,
-        bend_call,
-        bend_targets,
-        bend_number,
-    ):
+    for change in CHANGES:
         for number in first:
-            code = bend(body[number])
+            code = changed(body[number], change)
             if code and "\n" not in codes[number] and code not in map(ast.unparse, body):
                 comment = re.search(r"  #[^\"']*$", codes[number])
-                if isinstance(getattr(body[number], "value", None), ast.Tuple):  # written without parentheses
-                    code = re.sub(r"^(return|.* =) \((.*)\)$", r"\1 \2", code)
                 found.append((number, code + (comment[0] if comment else "")))
                 break
         if len(found) == WRONG:
@@ -147,136 +134,101 @@ def changed(statement: ast.stmt, change: Callable[[ast.AST], bool]) -> str:
     if not isinstance(statement, ast.Assign | ast.Return | ast.Expr | ast.AugAssign):
         return ""
     copy = deepcopy(statement)
-    return ast.unparse(copy) if any(change(node) for node in ast.walk(copy)) else ""
+    if not any(change(node) for node in ast.walk(copy)):
+        return ""
+    code = ast.unparse(copy)
+    if isinstance(copy.value, ast.Tuple):  # written without parentheses
+        code = re.sub(r"^(return|.* =) \((.*)\)$", r"\1 \2", code)
+    return code
 
 
-def bend_product(statement: ast.stmt) -> str:
+# Each changes a node, and says whether it did.
+
+
+def swap_factors(node: ast.AST) -> bool:
     """`weights @ values` becomes `values @ weights`."""
-
-    def change(node: ast.AST) -> bool:
-        if not (isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult)):
-            return False
+    applies = isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult)
+    if applies:
         node.left, node.right = node.right, node.left
-        return True
-
-    return changed(statement, change)
+    return applies
 
 
-def bend_axis(statement: ast.stmt) -> str:
+def change_axis(node: ast.AST) -> bool:
     """`dim=-1` becomes `dim=0`, and any other axis the one before it or 1."""
-
-    def change(node: ast.AST) -> bool:
-        if not (
-            isinstance(node, ast.keyword) and node.arg == "dim" and isinstance(node.value, ast.Constant | ast.UnaryOp)
-        ):
-            return False
+    applies = isinstance(node, ast.keyword) and node.arg == "dim"
+    if applies:
         axis = ast.literal_eval(node.value)
         node.value = ast.Constant(axis - 1 if axis > 0 else 0 if axis < 0 else 1)
-        return True
-
-    return changed(statement, change)
+    return applies
 
 
-def bend_operator(statement: ast.stmt) -> str:
+def change_operator(node: ast.AST) -> bool:
     """A division becomes a product, a sum a difference, and `~mask` becomes `mask`."""
-
-    def change(node: ast.AST) -> bool:
-        bent = {ast.Div: ast.Mult, ast.Add: ast.Sub, ast.Sub: ast.Add}
-        if isinstance(node, ast.BinOp) and type(node.op) in bent:
-            node.op = bent[type(node.op)]()
-            return True
-        if isinstance(node, ast.Call):
-            for place, argument in enumerate(node.args):
-                if isinstance(argument, ast.UnaryOp) and isinstance(argument.op, ast.Invert):
-                    node.args[place] = argument.operand
-                    return True
-        return False
-
-    return changed(statement, change)
-
-
-def bend_transpose(statement: ast.stmt) -> str:
-    """`.transpose(1, 2)` becomes `.transpose(0, 1)`, and other pairs of axes `(1, 2)`."""
-
-    def change(node: ast.AST) -> bool:
-        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "transpose"):
-            return False
-        axes = (0, 1) if [getattr(a, "value", None) for a in node.args] == [1, 2] else (1, 2)
-        node.args = [ast.Constant(axis) for axis in axes]
+    others = {ast.Div: ast.Mult, ast.Add: ast.Sub, ast.Sub: ast.Add}
+    if isinstance(node, ast.BinOp) and type(node.op) in others:
+        node.op = others[type(node.op)]()
         return True
+    for place, argument in enumerate(node.args if isinstance(node, ast.Call) else []):
+        if isinstance(argument, ast.UnaryOp) and isinstance(argument.op, ast.Invert):
+            node.args[place] = argument.operand
+            return True
+    return False
 
-    return changed(statement, change)
+
+def change_transpose(node: ast.AST) -> bool:
+    """`.transpose(1, 2)` becomes `.transpose(0, 1)`, and other pairs of axes `(1, 2)`."""
+    applies = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "transpose"
+    if applies:
+        axes = (0, 1) if [ast.unparse(axis) for axis in node.args] == ["1", "2"] else (1, 2)
+        node.args = [ast.Constant(axis) for axis in axes]
+    return applies
 
 
-def bend_name(statement: ast.stmt) -> str:
+def change_name(node: ast.AST) -> bool:
     """Keys take the place of queries or values, and the query projection that of the key projection."""
     others = {"queries": "keys", "values": "keys", "W_key": "W_query", "W_value": "W_key", "head_dim": "num_heads"}
-
-    def change(node: ast.AST) -> bool:
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in others:
-            node.id = others[node.id]
-            return True
-        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load) and node.attr in others:
-            node.attr = others[node.attr]
-            return True
-        return False
-
-    return changed(statement, change)
+    part = {ast.Name: "id", ast.Attribute: "attr"}.get(type(node))
+    applies = part is not None and isinstance(node.ctx, ast.Load) and getattr(node, part) in others
+    if applies:
+        setattr(node, part, others[getattr(node, part)])
+    return applies
 
 
-def bend_call(statement: ast.stmt) -> str:
-    """`self.output(self.norm(x))` becomes `self.norm(x)`: a part is left out."""
-
-    def change(node: ast.AST) -> bool:
-        for name, value in ast.iter_fields(node):
-            if (
-                isinstance(value, ast.Call)
-                and isinstance(value.func, ast.Attribute)
-                and ast.unparse(value.func.value) == "self"
-                and len(value.args) == 1
-                and not value.keywords
-            ):
+def leave_out_call(node: ast.AST) -> bool:
+    """`self.output(self.norm(x))` becomes `self.norm(x)`."""
+    for name, value in ast.iter_fields(node):
+        if isinstance(value, ast.Call) and len(value.args) == 1 and not value.keywords:
+            if re.fullmatch(r"self\.\w+", ast.unparse(value.func)):
                 setattr(node, name, value.args[0])
                 return True
-        return False
-
-    return changed(statement, change)
+    return False
 
 
-def bend_targets(statement: ast.stmt) -> str:
+def swap_targets(node: ast.AST) -> bool:
     """`d_in, d_out = W.shape` becomes `d_out, d_in = W.shape`."""
-
-    def change(node: ast.AST) -> bool:
-        if not (isinstance(node, ast.Tuple) and isinstance(node.ctx, ast.Store) and len(node.elts) == 2):
-            return False
+    applies = isinstance(node, ast.Tuple) and isinstance(node.ctx, ast.Store) and len(node.elts) == 2
+    if applies:
         node.elts.reverse()
-        return True
-
-    code = changed(statement, change)
-    return re.sub(r"^\((\w+, \w+)\) =", r"\1 =", code)
+    return applies
 
 
-def bend_number(statement: ast.stmt) -> str:
+def change_number(node: ast.AST) -> bool:
     """A whole number that is an argument or an index becomes the next one."""
-
-    def change(node: ast.AST) -> bool:
-        places = [*node.args] if isinstance(node, ast.Call) else [node.slice] if isinstance(node, ast.Subscript) else []
-        for place in places:
-            if isinstance(place, ast.Constant) and type(place.value) is int:
-                place.value += 1
-                return True
-        return False
-
-    return changed(statement, change)
+    places = node.args if isinstance(node, ast.Call) else [node.slice] if isinstance(node, ast.Subscript) else []
+    for place in places:
+        if isinstance(place, ast.Constant) and type(place.value) is int:
+            place.value += 1
+            return True
+    return False
 
 
-def orders(problem: dict) -> Iterator[list[int]]:
-    """Yield right orders: the function's own, and one with the statements as late as they may come."""
-    own = [number for number, part in enumerate(problem["parts"]) if "after" in part]
-    yield own
-    left, reverse = set(own), []
-    while left:
-        free = min(n for n in left if not any(n in problem["parts"][m]["after"] for m in left))
-        reverse.append(free)
-        left.remove(free)
-    yield reverse[::-1]
+CHANGES = (
+    swap_factors,
+    change_axis,
+    change_operator,
+    change_transpose,
+    change_name,
+    leave_out_call,
+    swap_targets,
+    change_number,
+)

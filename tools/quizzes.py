@@ -1,30 +1,21 @@
-"""Reads the predictions and the questions out of a lab's text, and refuses what is not whole.
+"""Reads the questions out of a lab's text, refuses what is not whole, and puts all of them into one table.
 
-The rule for both is in labs/README.md. A question below `## Questions` is *chosen* (a bullet list, and a fold with one
+The rule is in labs/README.md. A question below `## Questions` is *chosen* (a bullet list, and a fold with one
 sentence for each bullet), *typed* (a fold that begins with the accepted answers in bold) or *open* (any other fold).
 """
 
+import csv
+import io
 import re
 from dataclasses import dataclass
 from pathlib import Path
 
 import exercises
+import identity
 import notebooks
 from markdown_it import MarkdownIt
 
-NUMBERED = re.compile(r"\*\*\d+\.\*\* ")
 ACCEPTED = re.compile(r"\*\*[^*\n]+\*\*(?: or \*\*[^*\n]+\*\*)*(?=[.:,;]\s)")
-ANY_SPELLING = re.compile(r"\*\*Predict\b|\bPredict[:.,] ")
-
-
-@dataclass(frozen=True)
-class Prediction:
-    """A prediction that a lab asks for, its choices (none: it is typed), and what follows in the same text."""
-
-    text: str
-    choices: list[str]
-    rest: str
-    where: str
 
 
 @dataclass(frozen=True)
@@ -43,60 +34,35 @@ class Quiz:
         return next(place for place, (_, why) in enumerate(self.choices) if why.startswith("Right."))
 
 
-def predictions(lab: Path) -> list[Prediction]:
-    """Return the predictions of a lab in their order.
-
-    Raises ValueError with a sentence that names file and line where one is spelt in another way than the rule says.
-    """
-    cells, found = notebooks.generate(lab).cells, []
-    for cell, below in zip(cells, [*cells[1:], None], strict=True):
-        if cell.cell_type == "code":
-            continue
-        if not notebooks.PREDICT.match(cell.source):
-            if slip := ANY_SPELLING.search(re.sub(r"(?s)<details>.*?</details>", "", cell.source)):
-                raise ValueError(
-                    f"{notebooks.line_of(lab, cell.source, slip.start())}: a prediction is a paragraph of its own "
-                    "that begins `**Predict.**`, full stop and all."
-                )
-            continue
-        text, choices, _ = parts(cell.source, "bullet_list")
-        rest = below.source if below is not None and below.cell_type == "markdown" else ""
-        found.append(Prediction(text, choices, rest, notebooks.line_of(lab, cell.source)))
-    return found
-
-
 def quizzes(lab: Path) -> list[Quiz]:
     """Return the questions at a lab's end. Raises ValueError with a sentence for one that is not whole."""
     found = []
     for question in exercises.questions(lab):
         if question.section != "Questions":
             continue
-        where = notebooks.line_of(lab, question.text)
+        number = len(found) + 1
         text, choices, below = parts(question.text, "bullet_list")
-        if not NUMBERED.match(text) or int(text[2 : text.index(".")]) != len(found) + 1:
-            raise ValueError(f"{where}: this question has to begin with its number, `**{len(found) + 1}.** `.")
-        if below:
-            raise ValueError(f"{where}: text stands between the choices and the fold; move it above the choices.")
         before, reasons, more = parts(question.answer, "ordered_list")
-        accepted = ACCEPTED.match(question.answer)
-        quiz = Quiz(len(found) + 1, NUMBERED.sub("", text, count=1), [], [], question.answer)
+        right = [reason for reason in reasons if reason.startswith("Right.")]
+        whole = not choices or (2 <= len(choices) == len(reasons) <= 4 and len(right) == 1 and not before)
+        if not text.startswith(f"**{number}.** ") or below or not whole:
+            raise ValueError(
+                f"{notebooks.line_of(lab, question.text)}: a question begins with its number, here `**{number}.** `, "
+                "and two to four choices may follow, right above a fold that begins with a numbered list, one reason "
+                "for each in the same order; one reason begins with `Right.`"
+            )
+        text = text.removeprefix(f"**{number}.** ")
         if choices:
-            right = [reason for reason in reasons if reason.startswith("Right.")]
-            if before or not 2 <= len(choices) == len(reasons) <= 4 or len(right) != 1:
-                raise ValueError(
-                    f"{where}: {len(choices)} choices, {len(reasons)} reasons, {len(right)} of them right. Two to four "
-                    "choices need a fold that begins with a numbered list, one reason for each in the same order; one "
-                    "reason begins with `Right.`"
-                )
-            quiz = Quiz(quiz.number, quiz.text, list(zip(choices, reasons, strict=True)), [], more)
-        elif accepted:
-            quiz = Quiz(quiz.number, quiz.text, [], accepted[0].strip("*").split("** or **"), question.answer)
-        found.append(quiz)
+            found.append(Quiz(number, text, list(zip(choices, reasons, strict=True)), [], more))
+        else:
+            accepted = ACCEPTED.match(question.answer)
+            spellings = accepted[0].strip("*").split("** or **") if accepted else []
+            found.append(Quiz(number, text, [], spellings, question.answer))
     return found
 
 
 def parts(markdown: str, kind: str) -> tuple[str, list[str], str]:
-    """Return a text in three: what stands before its last list of a kind, the list's items, and what stands behind."""
+    """Return a text in three: what is above its last list of a kind, the list's items, and what is below."""
     lines, tokens = markdown.split("\n"), MarkdownIt("commonmark").parse(markdown)
     lists = [token for token in tokens if token.type == f"{kind}_open" and token.level == 0]
     if not lists:
@@ -108,3 +74,39 @@ def parts(markdown: str, kind: str) -> tuple[str, list[str], str]:
         indent = len(re.match(r"(?:[-*+]|\d+[.)])\s+", lines[first])[0])
         items.append("\n".join(line[indent:] for line in lines[first:last]).strip())
     return "\n".join(lines[:start]).strip(), items, "\n".join(lines[end:]).strip()
+
+
+# The table
+
+
+def plain(markdown: str, site: str) -> str:
+    """Return a piece of a lab with whole addresses and with formulas as TeX without colours."""
+    text = re.sub(r"\]\(\.\./book/(\w+)\.md", rf"]({site}/book/\1.html", markdown)
+    text = re.sub(r"\]\((\d\w+)\.ipynb", rf"]({site}/labs/\1.html", text)
+    text = re.sub(r"\\textcolor\{[^}]*\}", "", text)
+    text = re.sub(r"\$\$(.+?)\$\$", r"\\[\1\\]", text, flags=re.DOTALL)
+    return re.sub(r"\$([^$]+)\$", r"\\(\1\\)", text)
+
+
+def row(lab: str, quiz: Quiz, site: str) -> list[str]:
+    """Return a question as one line of the table. The reasons of all choices stand in one cell, in their order."""
+    choices = [" ".join(choice.split()) for choice, _ in quiz.choices]
+    answer = choices[quiz.right] if choices else " or ".join(quiz.accepted)
+    reasons = [f"{choice} → {reason}" for choice, (_, reason) in zip(choices, quiz.choices, strict=True)]
+    cells = [quiz.text, "\n".join(choices), answer, "\n".join(filter(None, [*reasons, quiz.answer]))]
+    return [f"{lab}, question {quiz.number}", *(plain(cell, site) for cell in cells)]
+
+
+def table(root: Path) -> str:
+    """Return the questions of all labs, and of *Mistakes from the wild*, as a table of comma-separated values.
+
+    A line has question, choices, answer and reason. People read it in a spreadsheet, and Anki imports it as cards.
+    Formulas are TeX as Anki draws it.
+    """
+    lines, site = io.StringIO(newline=""), identity.read(root)["site"]
+    writer = csv.writer(lines)
+    writer.writerow(["number", "question", "choices", "answer", "reason"])
+    for page in [*notebooks.labs(root), root / "book/wild_mistakes.md"]:
+        title = notebooks.generate(page).cells[0].source.lstrip("# ")
+        writer.writerows(row(title, quiz, site) for quiz in quizzes(page))
+    return "\ufeff" + lines.getvalue()  # marked as UTF-8

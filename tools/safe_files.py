@@ -1,32 +1,23 @@
-"""How a tool ends: with whole files or none, and with a sentence where the machine refuses, or after Ctrl-C."""
+"""How a tool ends: with whole files or none, and with a sentence where a text is malformed, or after Ctrl-C."""
 
-import contextlib
-import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 
-def write_whole(path: Path, content: str | bytes) -> None:
-    """Write a file in one step: nobody ever finds half of it. Raises OSError that names the file."""
+def write_whole(path: Path, content: str) -> None:
+    """Write a file in one step: nobody ever finds half of it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
     half = path.with_name(f".{path.name}.part")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        half.write_bytes(content.encode() if isinstance(content, str) else content)
-        os.replace(half, path)
-    except BaseException as error:
-        with contextlib.suppress(OSError):
-            half.unlink()
-        if isinstance(error, OSError):  # a full disk names no file
-            raise OSError(error.errno, error.strerror, str(path)) from None
-        raise
+    half.write_text(content, "utf-8")
+    half.replace(path)
 
 
-def run(main: Callable[..., int], *arguments, stopped: str = "Nothing was left half written.") -> None:
-    """Run a tool and leave Python with its exit status. `stopped` says what became of the work after Ctrl-C."""
+def run(main: Callable[..., int], *arguments) -> None:
+    """Run a tool and leave Python with its exit status."""
     try:
         sys.exit(main(*arguments))
+    except ValueError as error:
+        sys.exit(str(error))
     except KeyboardInterrupt:
-        sys.exit(f"\nStopped. {stopped}")
-    except OSError as error:
-        sys.exit(f"{error.filename or 'A file'}: {error.strerror or error}. Fix that and run this again. {stopped}")
+        sys.exit("\nStopped. Nothing was left half written.")

@@ -1,35 +1,22 @@
 """Prints the whole course into `_build/towards-self-attention.pdf`: one long page made by Sphinx, printed by a browser.
 
-The rule: the pages that readers see, in the course's order, answers unfolded, with contents to click and bookmarks."""
+The rule: the pages that readers see, in the course's order, answers unfolded, with a bookmark for each section."""
 
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
-import safe_files
 import yaml
 from playwright.sync_api import sync_playwright
 
 ROOT = Path(__file__).resolve().parents[1]
 PDF = ROOT / "_build" / "towards-self-attention.pdf"
-CONTENTS = """() => {
-  const list = document.createElement("ol");
+FOR_PAPER = """() => {
   for (const mark of document.querySelectorAll('main [id^="document-"]')) {
-    const page = mark.nextElementSibling;
-    page.style.breakBefore = "page";
-    const link = document.createElement("a");
-    link.href = "#" + page.id;
-    link.textContent = page.querySelector("h2").textContent;
-    list.append(document.createElement("li"));
-    list.lastChild.append(link);
+    mark.nextElementSibling.style.breakBefore = "page";
   }
   document.title = document.querySelector("h1").textContent;
-  const contents = document.createElement("nav");
-  contents.style.breakBefore = "page";
-  contents.innerHTML = "<h2>Contents</h2>";
-  contents.append(list);
-  document.querySelector("main section > h2").before(contents);
   document.querySelectorAll("img").forEach((image) => { image.loading = "eager"; });
   document.querySelectorAll("details:not(.hide)").forEach((answer) => { answer.open = true; });
 }"""
@@ -53,7 +40,7 @@ def main() -> int:
     with sync_playwright() as playwright:
         page = playwright.chromium.launch(executable_path=browser, args=["--no-sandbox", "--disable-gpu"]).new_page()
         page.goto(Path(course).as_uri())
-        page.evaluate(CONTENTS)
+        page.evaluate(FOR_PAPER)
         page.wait_for_function("[...document.images].every((image) => image.complete)")
         page.emulate_media(media="print", color_scheme="light")
         printed = page.pdf(
@@ -61,10 +48,10 @@ def main() -> int:
             header_template="<p></p>", footer_template=footer,
             margin={"top": "2cm", "bottom": "2cm", "left": "2.2cm", "right": "2.2cm"},
         )  # fmt: skip
-    safe_files.write_whole(PDF, printed)
+    PDF.write_bytes(printed)
     print(f"The course is in {PDF.relative_to(ROOT)}, {PDF.stat().st_size / 1e6:.1f} MB.")
     return 0
 
 
 if __name__ == "__main__":
-    safe_files.run(main)
+    sys.exit(main())

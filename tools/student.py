@@ -45,7 +45,7 @@ def edition(lab: Path) -> nbformat.NotebookNode:
                 if exercise.kind != "build" or exercise.why:  # its solution is folded
                     cells[-1].source = marked(cells[-1].source, exercises.headings(cells[-1].source)[-1].start())
             cells.append(cell)
-            after_check = bool(exercises.called_check(cell.source))
+            after_check = exercises.is_check(cell)
             continue
         # Pages of the book are beside the labs, and not beside the student edition.
         cell.source = re.sub(r"\]\(\.\./book/(\w+)\.md", rf"]({names['site']}/book/\1.html", cell.source)
@@ -94,7 +94,7 @@ def keep(notebook: Path) -> str:
     before = notebooks.read(notebook)
     if before is None or not notebooks.changed_by_hand(before):
         return ""
-    safe_files.write_whole(notebook.parents[1] / "yours/student" / notebook.name, notebook.read_bytes())
+    safe_files.write_whole(notebook.parents[1] / "yours/student" / notebook.name, notebook.read_text("utf-8"))
     return f"yours/student/{notebook.name}"
 
 
@@ -109,12 +109,8 @@ def tidy(root: Path) -> None:
 
 def main(root: Path) -> int:
     """Write the student edition of every lab that _toc.yml names and return the exit status."""
-    try:
-        course = exercises.taught(root)
-        texts = {lab: text_of(lab) for lab in course}
-    except ValueError as error:
-        print(error)
-        return 1
+    course = exercises.read_all(root)
+    texts = {lab: text_of(lab) for lab in course}
     for lab, text in texts.items():
         if copy := write(lab, text):
             print(f"student/{lab.stem}.ipynb was worked in, and is stored as {copy}.")

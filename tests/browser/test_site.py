@@ -14,7 +14,6 @@ import exercises
 import formulas
 import identity
 import pytest
-import site_picture
 import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -192,8 +191,3 @@ def test_what_makes_or_dresses_a_page_makes_the_build_forget_when_it_changed(tmp
     changed.write_text("a = 2")
     build_site.main()
     assert remembered == [False, True, False]
-
-
-def test_the_welcome_picture_is_what_its_script_draws():
-    sentence = "book/_static/course.svg is stale; run `python -m tools.site_picture`"
-    assert site_picture.picture() == (ROOT / "book" / "_static" / "course.svg").read_text(), sentence

@@ -43,7 +43,7 @@ print(number() + 1)
 def executed_course(tmp_path_factory):
     """A course of one lab, executed once for all tests."""
     root = tmp_path_factory.mktemp("course")
-    for name in ("_config.yml", "requirements.txt", "constraints.txt", "README.md", "pyproject.toml"):
+    for name in ("_config.yml", "requirements.txt", "constraints.txt", *identity.FILES):
         shutil.copy(ROOT / name, root)
     for folder in ("labs", "shared", "checks"):
         (root / folder).mkdir()
@@ -101,7 +101,6 @@ def test_names_and_addresses_follow_the_settings():
         ("shared/named.json", "1", "2", "shared/named.json", "executed"),
         ("requirements.txt", "torch==", "torch==1.", "the pins", "executed"),
         ("labs/01_tiny.md", "Some", "```{note}\nRead me.\n```\nSome", "directive", "nothing executed"),
-        ("labs/01_tiny.md", "print(number() + 1)", "# NBVAL_SKIP\nprint(1)", "hides", "executed"),
     ],
 )
 def test_each_change_that_readers_would_meet_is_found_and_executes_the_lab_where_it_has_to(
@@ -174,7 +173,7 @@ def test_a_fork_changes_one_line_and_executes_nothing(lab):
     replace_in(root / "_config.yml", url, "https://github.com/someone/their-course")
     assert make_labs.bring_up_to_date(lab) == "text updated, nothing executed"
     behind = identity.outdated(root)
-    assert {path.name for path in behind} == {"README.md", "pyproject.toml"}
+    assert {path.name for path in behind} == {*identity.FILES}
     for text in [*behind.values(), lab.with_suffix(".ipynb").read_text()]:
         assert "someone/their-course" in text
         assert url.removeprefix("https://github.com/") not in text

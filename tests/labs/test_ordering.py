@@ -28,6 +28,17 @@ def answer(source: str, function: str, statements: list[str]) -> str:
     return "\n".join([*lines[: first.lineno - 1], body, *lines[node.end_lineno :]])
 
 
+def orders(problem: dict) -> tuple[list[int], list[int]]:
+    """Two right orders: the function's own, and one with the statements as late as they may come."""
+    own = [number for number, part in enumerate(problem["parts"]) if "after" in part]
+    left, reverse = set(own), []
+    while left:
+        free = min(n for n in left if not any(n in problem["parts"][m]["after"] for m in left))
+        reverse.append(free)
+        left.remove(free)
+    return own, reverse[::-1]
+
+
 def verdict(lab, exercise, code: str):
     names = lab_code.imports(lab) | {"checks": checks}
     exec(code, names)
@@ -43,7 +54,7 @@ def test_each_exercise_to_build_can_be_put_in_order_and_all_right_orders_are_rig
     for problem in problems:
         parts = problem["parts"]
         assert sorted(problem["shown"]) == [*range(len(parts))]
-        own, late = ordering.orders(problem)
+        own, late = orders(problem)
         for order in (own, late):
             found = verdict(lab, exercise, answer(cell.source, problem["name"], [parts[n]["code"] for n in order]))
             assert found, f"{problem['name']}: {found}"

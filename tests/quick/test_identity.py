@@ -5,7 +5,7 @@ import subprocess
 import identity
 import pytest
 
-CONFIG = "repository:\n  url: https://github.com/{}/course\n  branch: main\n"
+CONFIG = "repository:\n  url: https://github.com/{}/course\n  branch: main\nstudent_edition: student\n"
 OURS = "https://github.com/someone/their-course"
 
 

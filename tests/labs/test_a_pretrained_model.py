@@ -46,7 +46,7 @@ def test_subword_tokens_outputs_and_weights_of_texts_of_all_lengths_equal_the_re
         (x, weights), theirs = pretrained.read(text), reference(ids, output_attentions=True)
         close = {"atol": 1e-5, "rtol": 0}
         torch.testing.assert_close(weights, torch.cat(theirs.attentions), **close)
-        for ours in (x, pretrained.features_of(ids)[0]):
+        for ours in (x, pretrained.model.states(ids)[-1][0]):
             torch.testing.assert_close(ours, theirs.last_hidden_state[0], **close)
 
 

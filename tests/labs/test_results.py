@@ -1,8 +1,9 @@
-"""Claims about `make results`: what it uses again, and when its table is stale."""
+"""Claims about `make results`: what it uses again, when its table is stale, and what a run measures."""
 
 import json
 from dataclasses import asdict
 
+import numpy as np
 import pytest
 
 from experiments import table, table_runs
@@ -66,3 +67,28 @@ def test_the_stored_table_is_whole_and_names_its_source():
     stored = json.loads(table.TABLE.read_text())
     assert list(map(table.run_of, stored["results"])) == sorted(table.all_runs())
     assert all(stored[name] for name in ("command", "date", "machine", "versions", "data"))
+
+
+# --- what a run measures -----------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def course():
+    return table_runs.prepared()
+
+
+@pytest.mark.filterwarnings("ignore:Mean of empty slice", "ignore:invalid value")  # the model that is never wrong
+def test_both_marks_of_a_pair_count_and_a_model_that_never_turns_gets_half_of_opposite_labels(course):
+    """A model that predicts the same for both markers of a pair is right in half the cases where the labels differ."""
+    run = table_runs.Run("marked", "mean pooling", "as taught", 0, 0)
+    plain, distracted = table_runs.example_makers("marked", *map(course.vocabulary.id, ("<SEP>", "<MARK>")))
+    pairs = distracted(course.test, 100) + distracted(course.test, 101) + distracted(course.test, 102)
+    tests = {"plain": plain(course.test, 0), "distracted": pairs + table_runs.swap_marks(pairs)}
+    random = np.random.default_rng(0)
+    stubborn = np.tile(random.integers(0, 2, len(pairs)), 2)
+    found = table_runs.accuracies(run, tests, {"plain": 1 - tests["plain"].labels, "distracted": stubborn})
+    assert found["plain"] == 0 and found["opposite"] == 0.5 and found["wrong_alone_too"] == 1
+    assert len(found["right"]["plain"]) == len(found["right"]["distracted"]) == len(course.test)
+    knowing = table_runs.accuracies(run, tests, {name: examples.labels for name, examples in tests.items()})
+    assert knowing["opposite"] == knowing["equal"] == knowing["distracted"] == 1 and knowing["draws"] == [1, 1, 1]
+    assert set(knowing["right"]["distracted"]) == {"6"}

@@ -1,7 +1,7 @@
 """Every classifier of `shared.model`, calculated a second time: one text and one token after the other.
 
 Nothing here uses a batch, a mask or a matrix product of queries and keys, so a mistake in those cannot hide in both.
-The blocks of the encoder are held against PyTorch's own in test_multi_head.py.
+The block of the encoder is held against PyTorch's own in test_multi_head.py.
 """
 
 import math
@@ -69,17 +69,15 @@ def averaged_self_attention(net, ids, x, real):
     return mixture(over_real(real), outputs), mixture(over_real(real), torch.tensor(rows)).tolist()
 
 
-def one_query(net, ids, x, real):
+def marker_query(net, ids, x, real):
     marked = x[ids.index(MARK)] if any(real) else x[0]
-    query = net.constant_query if net.constant_query is not None else net.attention.W_query(marked)
-    weights = weights_of(query, net.attention, x, real)
+    weights = weights_of(net.attention.W_query(marked), net.attention, x, real)
     return mixture(weights, [net.attention.W_value(feature) for feature in x]), weights
 
 
 def encoder(net, ids, x, real):
-    x, mask = torch.stack(x)[None], torch.tensor([real])
-    for block in net.blocks:
-        x, _ = block(x, mask)
+    (block,) = (part for part in net.modules() if isinstance(part, model.TransformerBlock))
+    x, _ = block(torch.stack(x)[None], torch.tensor([real]))
     return attention_pooling(net, ids, [*x[0]], real)
 
 
@@ -95,12 +93,8 @@ CLASSIFIERS = {
         lambda: model.SelfAttentionClassifier(VOCABULARY, 6, 3, None),
         averaged_self_attention,
     ),
-    "marker query": (lambda: model.MarkerQueryClassifier(VOCABULARY, MARK, 6, 3, 5), one_query),
-    "constant query": (
-        lambda: model.MarkerQueryClassifier(VOCABULARY, MARK, 6, 3, 5, constant_query=True),
-        one_query,
-    ),
-    "encoder": (lambda: model.EncoderClassifier(VOCABULARY, 6, 3, 7, num_blocks=2), encoder),
+    "marker query": (lambda: model.MarkerQueryClassifier(VOCABULARY, MARK, 6, 3, 5), marker_query),
+    "encoder": (lambda: model.EncoderClassifier(VOCABULARY, 6, 3, 7), encoder),
 }
 
 

@@ -1,7 +1,6 @@
 """A browser for every test that asks for one: the Chromium or Chrome of this machine, driven by Playwright."""
 
 import os
-import signal
 import sys
 
 import pytest
@@ -10,10 +9,6 @@ import pytest
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 # What checks notebooks would build a grammar of addresses, which takes as long as importing PyTorch; none is checked.
 sys.modules.setdefault("rfc3987_syntax", None)
-
-# A script's shell makes what it runs in the background deaf to Ctrl-C, which some tests press.
-if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
-    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,5 @@
-"""*Longer texts*: each reader attends with its positions and its bias, and the stored runs are whole."""
+"""*Longer texts*: each reader attends with its positions and its bias."""
 
-import json
 import math
 
 import lab_code
@@ -8,7 +7,6 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from experiments.claims import longer_texts as script
 from shared import longer_texts
 
 MARKER, SEPARATOR = longer_texts.MARKER_ID, longer_texts.SEPARATOR_ID
@@ -28,14 +26,14 @@ def texts(batch: int, tokens: int, seed: int) -> tuple[torch.Tensor, torch.Tenso
 
 def classifier(encoding: str, seed: int):
     torch.manual_seed(seed)
-    net = longer_texts.PositionedClassifier(20, encoding, rotate, d_model=6, d_k=4).eval().double()
+    net = longer_texts.PositionedClassifier(20, encoding, d_model=6, d_k=4).eval().double()
     for parameter in net.parameters():
         torch.nn.init.normal_(parameter, std=0.7)
     return net
 
 
 def attention_by_pytorch(net, ids, mask):
-    """The marker query by PyTorch's function, with the bias as its attention mask."""
+    """The marker query by PyTorch's function and the lab's `rotate`, with the bias as its attention mask."""
     x = net.embedding(ids)  # (batch, tokens, d_model)
     tokens = torch.arange(ids.shape[1])
     if net.encoding == "sines":
@@ -66,20 +64,3 @@ def test_a_second_review_that_begins_later_leaves_the_first_where_it_is():
     ids = torch.tensor([[MARKER, 9, 9, SEPARATOR, 9], [SEPARATOR, 9, MARKER, 9, 0]])
     assert longer_texts.in_order(ids).tolist() == [[0, 1, 2, 3, 4]] * 2
     assert longer_texts.second_later(10)(ids).tolist() == [[0, 1, 2, 13, 14], [0, 1, 12, 13, 14]]
-
-
-def test_the_rotation_of_the_script_is_that_of_the_lab():
-    vectors, positions = torch.randn(3, 5, 8), torch.tensor([0.0, 0.5, 3.0, 40.0, 700.0])
-    torch.testing.assert_close(longer_texts.rotate(vectors, positions), rotate(vectors, positions))
-
-
-# --- the stored runs ---------------------------------------------------------------------------------------------
-
-
-def test_the_stored_table_has_every_run_once():
-    runs = json.loads(script.TABLE.read_text())["runs"]
-    assert [(run["way"], run["variant"], run["seed"]) for run in runs] == script.RUNS
-    for run in runs:
-        if run["way"] == "none":
-            for test, accuracy in run["first"].items():  # the same answer to both markers
-                assert (accuracy + run["second"][test]) / 2 == pytest.approx(0.5, abs=1e-4)

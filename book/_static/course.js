@@ -32,7 +32,7 @@ const retain = (key, value) => { try { localStorage.setItem(key, value); } catch
 // Theme: the system's, until the reader chooses.
 const root = document.documentElement;
 const theme = document.getElementById("theme");
-const showTheme = () => theme.setAttribute("aria-pressed", String(root.dataset.theme === "dark"));
+const showTheme = () => { theme.ariaPressed = root.dataset.theme === "dark"; };
 theme.hidden = false;
 showTheme();
 theme.addEventListener("click", () => {
@@ -106,16 +106,11 @@ if (forget) {
   forget.textContent = "Forget all of it";
   forget.addEventListener("click", async () => {
     try {
-      for (const key of Object.keys(localStorage)) {
-        // Other pages of the same host may keep things of their own.
-        if (["theme", "labs read", "place", "code", "answers", "playground", "remember"].includes(key)) localStorage.removeItem(key);
-      }
-      await globalThis.caches?.delete("pretrained model").catch(() => {}); // a page from a disk has none
-      forget.textContent = "Forgotten";
-    } catch {
-      forget.textContent = "The browser keeps nothing for this page";
-    }
-    announce(forget.textContent);
+      for (const key of ["theme", "labs read", "place", "code", "answers", "playground", "remember"]) localStorage.removeItem(key);
+    } catch { /* nothing is stored */ }
+    for (const room of ["pretrained model", "review writer"]) await globalThis.caches?.delete(room).catch(() => {}); // a page from a disk has none
+    forget.textContent = "Forgotten";
+    announce("Forgotten");
   });
 }
 
@@ -185,9 +180,7 @@ lookSoon(); // not now: the page has not been laid out yet, and what follows cha
 
 // Copy: code is stored without prompts, so its text is what to copy.
 if (navigator.clipboard) {
-  for (const block of document.querySelectorAll(".highlight")) {
-    const code = block.querySelector("pre");
-    if (!code || block.closest(".cell_output")) continue;
+  for (const code of document.querySelectorAll(".highlight > pre")) {
     const button = make("button", { type: "button", class: "copy", "aria-label": "Copy this code" }, "Copy");
     button.addEventListener("click", async () => {
       try {
@@ -199,7 +192,7 @@ if (navigator.clipboard) {
       }
       setTimeout(() => { button.textContent = "Copy"; }, 2000);
     });
-    block.append(button);
+    code.parentElement.append(button);
   }
 }
 
@@ -215,18 +208,14 @@ const showScrolling = (target) => {
   } else if (target.tabIndex === 0) {
     for (const name of ["tabindex", "role", "aria-label"]) target.removeAttribute(name);
   }
-  showMore(target);
+  target.classList.toggle("more", target.scrollLeft + target.clientWidth < target.scrollWidth - 1); // an arrow says so
 };
 const watch = new ResizeObserver((entries) => entries.forEach(({ target }) => showScrolling(target)));
 // A font that arrives late changes how wide a text is, but not the size of the box around it.
 document.fonts.addEventListener("loadingdone", () => scrollers.forEach(showScrolling));
-// It fades out where more of it is to come.
-const showMore = (target) => {
-  target.classList.toggle("more", target.scrollLeft + target.clientWidth < target.scrollWidth - 1);
-};
 for (const element of scrollers) {
   watch.observe(element);
-  element.addEventListener("scroll", () => showMore(element), { passive: true });
+  element.addEventListener("scroll", () => showScrolling(element), { passive: true });
 }
 
 // Contents on a phone: gone once the reader has chosen a heading of this page.

@@ -36,25 +36,25 @@ globalThis.modelFiles = (folder, room, about) => {
     });
   }
 
-  // `tell` hears how many bytes have come.
-  async function fromSite(name, tell) {
+  // `report` gets the number of bytes that have come.
+  async function fromSite(name, report) {
     const answer = await fetch(address(name));
     if (!answer.ok) throw new Error(`The server answered ${answer.status}.`);
     let have = 0;
     const counter = new TransformStream({ transform(part, stream) {
       have += part.length;
-      tell?.(have);
+      report?.(have);
       stream.enqueue(part);
     } });
     return new Response(answer.body.pipeThrough(counter)).arrayBuffer();
   }
 
-  const download = async (name, tell) => checked(name, await (fromDisk ? fromScript(name) : fromSite(name, tell)));
+  const download = async (name, report) => checked(name, await (fromDisk ? fromScript(name) : fromSite(name, report)));
 
-  async function whole(name, tell) {
+  async function whole(name, report) {
     const found = await kept(address(name));
     if (found) return found;
-    const data = await download(name, tell);
+    const data = await download(name, report);
     try { await (await store())?.put(address(name), new Response(data)); } catch { /* it does not fit: next time it is loaded again */ }
     return data;
   }

@@ -118,7 +118,7 @@
   const wordsRead = () => words.slice(0, MOST_WORDS);
   const inFront = () => frontWords.slice(0, Number(slide.value));
 
-  // What a model says with so many words before the review: its prediction, all weights, and their share on the review.
+  // With so many words before the review: a model's prediction, its attention weights, and the review's fraction of them.
   function answer(name, count) {
     const { positive, weights } = judge(file, name, frontWords.slice(0, count), wordsRead());
     return { positive, weights, share: sumFrom(weights, count) };

@@ -27,19 +27,19 @@ SITE = ROOT / "_build/html"
 
 # Sets of fonts: where their files are (matplotlib brings the first; Debian's fonts-liberation and fonts-noto-core the
 # others), and the families for serif, sans-serif and monospace.
+DEBIAN = Path("/usr/share/fonts/truetype")
 FONTS = {
     "DejaVu": (Path(matplotlib.get_data_path(), "fonts/ttf"), ["DejaVu Serif", "DejaVu Sans", "DejaVu Sans Mono"]),
-    "Liberation": ("usr/share/fonts/truetype", ["Liberation Serif", "Liberation Sans", "Liberation Mono"]),
-    "Noto": ("usr/share/fonts/truetype", ["Noto Serif", "Noto Sans", "Noto Sans Mono"]),
+    "Liberation": (DEBIAN, ["Liberation Serif", "Liberation Sans", "Liberation Mono"]),
+    "Noto": (DEBIAN, ["Noto Serif", "Noto Sans", "Noto Sans Mono"]),
 }
 
 
 def font_files(fonts: str) -> list[Path]:
-    """The files of a set of fonts, none if not installed. FONTS_ROOT=folder: packages unpacked there count, too."""
-    place, families = FONTS[fonts]
+    """The files of a set of fonts, none if not installed."""
+    folder, families = FONTS[fonts]
     patterns = [f"**/{family.replace(' ', '')}{style}.ttf" for family in families for style in ("", "-*")]
-    roots = (Path("/"), Path(os.environ.get("FONTS_ROOT", "/")))
-    return sorted({path for root in roots for pattern in patterns for path in (root / place).glob(pattern)})
+    return sorted({path for pattern in patterns for path in folder.glob(pattern)})
 
 
 def find_browser() -> str | None:

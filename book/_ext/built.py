@@ -4,7 +4,6 @@ import base64
 import hashlib
 import json
 import re
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -22,20 +21,19 @@ def after_pages(app: Sphinx, write: Callable[[Sphinx, Path], None]) -> None:
     app.connect("build-finished", write_if_built)
 
 
-def write_model(folder: Path, variable: str, files: dict[str, bytes] | None) -> None:
-    """Write the files of a model into a folder, and `about.js`, which gives the page their sizes and digests.
+def write_model(about: Path, variable: str, files: dict[str, bytes] | None) -> None:
+    """Write the files of a model, and beside them `about`, a script which gives the page their sizes and digests.
 
     `*.js` beside a file is a copy for a page that was opened from a disk, which may run scripts and fetch nothing.
     """
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir()
-    about = None if files is None else {}
+    about.parent.mkdir(exist_ok=True)
+    known = None if files is None else {}
     for name, data in (files or {}).items():
-        (folder / name).write_bytes(data)
+        about.with_name(name).write_bytes(data)
         script = f'globalThis.arrived("{base64.b64encode(data).decode()}");\n'
-        (folder / f"{name}.js").write_text(script, "ascii")
-        about[name] = {"bytes": len(data), "digest": hashlib.sha256(data).hexdigest()}
-    (folder / "about.js").write_text(f"globalThis.{variable} = {json.dumps(about)};\n", "ascii")
+        about.with_name(f"{name}.js").write_text(script, "ascii")
+        known[name] = {"bytes": len(data), "digest": hashlib.sha256(data).hexdigest()}
+    about.write_text(f"globalThis.{variable} = {json.dumps(known)};\n", "ascii")
 
 
 def fill_in(app: Sphinx, doctree: nodes.document, prefix: str, values: Callable[[], dict], *sources: Path) -> None:

@@ -56,7 +56,7 @@ def say_numbers(app: Sphinx, doctree: nodes.document) -> None:
 
 def write(app: Sphinx, static: Path) -> None:
     """Write the model beside the pages, and what the page has to know of it."""
-    write_model(static / "review_writer", "reviewWriterFiles", {"model.safetensors": packed()})
+    write_model(static / "review_writer/about.js", "reviewWriterFiles", {"model.safetensors": packed()})
 
 
 def setup(app: Sphinx) -> None:

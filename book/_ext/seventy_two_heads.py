@@ -35,8 +35,8 @@ def one_byte(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.rint(matrix / step[:, None]).astype(np.int8), step.astype(np.float32)
 
 
-def packed(folder: Path) -> dict[str, bytes]:
-    """The two files of the site: the layers with all that is small, and the embeddings of the tokens."""
+def packed(folder: Path) -> bytes:
+    """The file of the site: embeddings, layers, and in its header the tokens in the order of their ids."""
     theirs, ours = load_file(folder / "model.safetensors"), {}
 
     def keep(name: str, matrix: np.ndarray) -> None:
@@ -47,7 +47,7 @@ def packed(folder: Path) -> dict[str, bytes]:
             ours[f"{name}.{part}"] = theirs[f"{source}.{part}"]
 
     embeddings = {name: theirs[f"embeddings.{name}_embeddings.weight"] for name in ("word", "position", "token_type")}
-    words, ours["words.step"] = one_byte(embeddings["word"])  # (vocabulary, d_model), (vocabulary,)
+    ours["words"], ours["words.scale"] = one_byte(embeddings["word"])  # (vocabulary, d_model), (vocabulary,)
     keep("places", embeddings["position"][:MOST_TOKENS] + embeddings["token_type"][0])
     norm("norm", "embeddings.LayerNorm")
     for layer in range(json.loads((folder / "config.json").read_text())["num_hidden_layers"]):
@@ -57,14 +57,15 @@ def packed(folder: Path) -> dict[str, bytes]:
         for name, source in NORMS.items():
             norm(f"{layer}.{name}", f"encoder.layer.{layer}.{source}")
     pieces = (folder / "vocab.txt").read_text("utf-8").rstrip("\n")
-    return {"model.safetensors": save(ours, {"pieces": pieces}), "words.bin": words.tobytes()}
+    return save(ours, {"pieces": pieces})
 
 
 def write(app: Sphinx, static: Path) -> None:
     """Write the model beside the pages, and the picture that those see who have no JavaScript."""
     package = find_spec(PACKAGE)
     folder = static / "pretrained_model"
-    write_model(folder, "pretrainedModel", packed(Path(package.origin).parent / "model") if package else None)
+    files = {"model.safetensors": packed(Path(package.origin).parent / "model")} if package else None
+    write_model(folder / "about.js", "pretrainedModel", files)
     (folder / "lab_12.png").write_bytes(still_picture())
 
 

@@ -1,10 +1,8 @@
 """The models of the page "Try the model": their size, and a copy for a page that was opened from a disk."""
 
-import base64
-import gzip
 from pathlib import Path
 
-from built import after_pages, fill_in
+from built import after_pages, fill_in, write_model
 from docutils import nodes
 from sphinx.application import Sphinx
 
@@ -18,9 +16,8 @@ def say_size(app: Sphinx, doctree: nodes.document) -> None:
 
 
 def write_weights(app: Sphinx, static: Path) -> None:
-    """The models once more as a script: a page that was opened from a disk may fetch no other file."""
-    packed = base64.b64encode(gzip.compress(WEIGHTS.read_bytes(), mtime=0)).decode()
-    (static / "try_the_model.weights.js").write_text(f'globalThis.tryTheModelWeights = "{packed}";\n', "utf-8")
+    """What the page has to know of the file, and the file once more as a script, for a page opened from a disk."""
+    write_model(static / "try_the_model.about.js", "tryTheModelFiles", {WEIGHTS.name: WEIGHTS.read_bytes()})
 
 
 def setup(app: Sphinx) -> None:

@@ -6,40 +6,37 @@
   // {id of a prediction: place of the choice or the typed text, the same id and "-right": whether the reader calls it right,
   //  id of a question: places of the choices in the order of trying, or the first and the last typed text}
   const KEPT = "answers";
-  const recall = () => {
-    // What another site of the same host keeps under this name must not leave answers covered.
-    try { return Object(JSON.parse(localStorage.getItem(KEPT))); } catch { return {}; }
-  };
-  const stored = recall();
+  const stored = Object(recall(KEPT)); // another site of the same host may store anything under this name
   const keep = (id, answer) => {
     stored[id] = answer; // where nothing is stored, for as long as the page is open
-    try { localStorage.setItem(KEPT, JSON.stringify({ ...recall(), [id]: answer })); } catch { /* private windows */ }
-  };
-  const make = (tag, given, ...inside) => {
-    const made = Object.assign(document.createElement(tag), given);
-    made.append(...inside);
-    return made;
+    retain(KEPT, JSON.stringify({ ...recall(KEPT), [id]: answer }));
   };
   const counted = []; // of each prediction and question of the page: a function to true, false, or undefined for none yet
   const copies = (node) => Array.from(node.cloneNode(true).childNodes);
   const inLine = (item) => Array.from(item.childNodes).flatMap((n) => (n.nodeName === "P" ? copies(n) : [n.cloneNode(true)]));
 
+  const press = (attributes, words, pressed) => {
+    const button = make("button", { type: "button", ...attributes }, words);
+    button.addEventListener("click", pressed);
+    return button;
+  };
+
   // A form for one question: its choices, or a line to type in. `answered` gets the place of the choice or the text.
   function ask(box, list, label, say, answered) {
     const question = box.querySelector("p");
     question.id = `${box.id}-asks`;
-    const name = `${box.id}-answer`, press = make("button", { type: "submit" }, say);
+    const name = `${box.id}-answer`;
     const choice = (item, value) => {
-      const words = make("span", {}, ...inLine(item)), radio = make("input", { type: "radio", name, value, required: true });
+      const words = make("span", {}, ...inLine(item)), radio = make("input", { type: "radio", name, value, required: "" });
       if (words.querySelector("math")) radio.setAttribute("aria-label", words.textContent); // a formula is no name to all
       return make("li", {}, make("label", {}, radio, words));
     };
     const field = list
-      ? make("ul", { className: "choices" }, ...Array.from(list.children, choice))
+      ? make("ul", { class: "choices" }, ...Array.from(list.children, choice))
       : make("label", {}, `${label} `,
-        make("input", { type: "text", name, required: true, pattern: ".*\\S.*", maxLength: 200, autocomplete: "off" }));
-    const fields = make("fieldset", {}, field), form = make("form", { className: "answering" }, fields, press);
-    fields.setAttribute("aria-labelledby", question.id);
+        make("input", { type: "text", name, required: "", pattern: ".*\\S.*", maxlength: 200, autocomplete: "off" }));
+    const fields = make("fieldset", { "aria-labelledby": question.id }, field);
+    const form = make("form", { class: "answering" }, fields, make("button", { type: "submit" }, say));
     form.addEventListener("submit", (event) => {
       event.preventDefault();
       const value = new FormData(form).get(name);
@@ -52,15 +49,16 @@
 
   // Predictions. No script knows what answers one, so the reader says whether the guess was right.
   function judged(id) {
-    const choices = [["Yes", true], ["No", false]].map(([words, right]) => {
-      const press = make("button", { type: "button", onclick: () => { keep(`${id}-right`, right); show(); count(); } }, words);
-      return { press, right };
-    });
+    const choices = [["Yes", true], ["No", false]].map(([words, right]) => ({ right, button: press({}, words, () => {
+      keep(`${id}-right`, right);
+      show();
+      count();
+    }) }));
     const show = () => {
-      for (const { press, right } of choices) press.setAttribute("aria-pressed", String(stored[`${id}-right`] === right));
+      for (const { button, right } of choices) button.ariaPressed = stored[`${id}-right`] === right;
     };
     show();
-    return make("span", { className: "judge" }, "Was it right? ", ...choices.flatMap(({ press }) => [press, " "]));
+    return make("span", { class: "judge" }, "Was it right? ", ...choices.flatMap(({ button }) => [button, " "]));
   }
   for (const box of document.querySelectorAll(".predict")) {
     const list = box.querySelector(":scope > ul"), answers = document.getElementsByClassName(`to-${box.id}`);
@@ -68,7 +66,7 @@
     const reveal = (guess) => {
       form.replaceWith(...(list ? [list] : []));
       const chosen = list?.children[guess];
-      const line = make("p", { className: "guess", tabIndex: -1 });
+      const line = make("p", { class: "guess", tabindex: -1 });
       if (chosen) line.append("Your guess: ", ...inLine(chosen));
       else line.append(guess && !list ? `Your guess: ${guess}` : "Shown without a guess.");
       chosen?.classList.add("chosen");
@@ -85,7 +83,7 @@
       line.scrollIntoView({ block: "nearest" });
     };
     const form = ask(box, list, "Your guess", "This is my guess", now);
-    form.append(make("button", { type: "button", className: "quiet", onclick: () => now("") }, "Show me"));
+    form.append(press({ class: "quiet" }, "Show me", () => now("")));
     if (box.id in stored) reveal(stored[box.id]);
     counted.push({ kind: "guess", id: box.id, right: () => stored[`${box.id}-right`] });
   }
@@ -117,8 +115,8 @@
       const whole = Array.from(fold.children).filter((part) => part.nodeName !== "SUMMARY" && part.nodeName !== "OL");
       const why = list ? copies(reasons[answer]) : right ? ["Right.", " "] : ["That is not it. Try again, or open the answer."];
       if (right) why.push(...whole.map((part) => part.cloneNode(true)));
-      else if (list) why.unshift(make("span", { className: "hidden" }, "Wrong.", " ")); // the cross says so to the eye
-      const note = make("div", { className: right ? "reason right" : "reason" }, ...why);
+      else if (list) why.unshift(make("span", { class: "hidden" }, "Wrong.", " ")); // the cross says so to the eye
+      const note = make("div", { class: right ? "reason right" : "reason" }, ...why);
       const place = list ? form.querySelectorAll("li")[answer] : form.querySelector("fieldset");
       place.querySelector(".reason")?.remove();
       place.append(note);
@@ -145,18 +143,18 @@
   globalThis.askQuestion = question;
 
   // At the page's end: how often the reader was right, and a button that deletes what is stored of this page.
-  const sum = make("p", { className: "score", hidden: true }), turn = document.querySelector(".turn");
+  const sum = make("p", { class: "score", hidden: "" }), turn = document.querySelector(".turn");
   turn?.before(sum);
   function count() {
     const tally = (kind) => counted.filter((each) => each.kind === kind).map((each) => each.right()).filter((right) => typeof right === "boolean");
     const say = (rights, words) => (rights.length ? [`${rights.filter(Boolean).length} of ${rights.length} ${words}`] : []);
     const tallies = [...say(tally("guess"), "guesses right"), ...say(tally("question"), "questions right at the first try")];
-    const remove = make("button", { type: "button", onclick: () => {
-      const left = recall();
+    const remove = press({}, "Delete it", () => {
+      const left = Object(recall(KEPT));
       for (const { id } of counted) { delete left[id]; delete left[`${id}-right`]; }
-      try { localStorage.setItem(KEPT, JSON.stringify(left)); } catch { /* private windows */ }
+      retain(KEPT, JSON.stringify(left));
       location.reload();
-    } }, "Delete it");
+    });
     sum.hidden = !tallies.length;
     sum.replaceChildren(`On this page: ${tallies.join(", ")}. This is stored in your browser only. `, remove);
   }

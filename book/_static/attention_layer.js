@@ -40,34 +40,26 @@ globalThis.attentionLayer = () => {
 
   // ---- layers -----------------------------------------------------------------------------------------------------
 
-  // x (rows, dim) times a weight (out, dim) as nn.Linear stores it, plus the bias: (rows, out).
-  // Two rows and four outputs at a time: each number that is read serves several products.
+  // x (rows, dim) times a weight (out, dim) as nn.Linear stores it, plus the bias: (rows, out). Four outputs at a time,
+  // so `out` is a multiple of four: each number that is read serves several products.
   function linear(x, weight, bias) {
     const out = bias.length, dim = weight.length / out, rows = x.length / dim, result = new Float32Array(rows * out);
     for (let o = 0; o < out; o += 4) {
       const w0 = o * dim, w1 = w0 + dim, w2 = w1 + dim, w3 = w2 + dim;
-      let t = 0;
-      for (; t + 1 < rows; t += 2) {
-        const x0 = t * dim, x1 = x0 + dim;
-        let a0 = bias[o], a1 = bias[o + 1], a2 = bias[o + 2], a3 = bias[o + 3], b0 = a0, b1 = a1, b2 = a2, b3 = a3;
+      for (let t = 0; t < rows; t++) {
+        let a = bias[o], b = bias[o + 1], c = bias[o + 2], d = bias[o + 3];
         for (let i = 0; i < dim; i++) {
-          const a = x[x0 + i], b = x[x1 + i];
-          const u = weight[w0 + i], v = weight[w1 + i], w = weight[w2 + i], z = weight[w3 + i];
-          a0 += a * u; a1 += a * v; a2 += a * w; a3 += a * z;
-          b0 += b * u; b1 += b * v; b2 += b * w; b3 += b * z;
+          const value = x[t * dim + i];
+          a += value * weight[w0 + i];
+          b += value * weight[w1 + i];
+          c += value * weight[w2 + i];
+          d += value * weight[w3 + i];
         }
-        const n = t * out + o, m = n + out;
-        result[n] = a0; result[n + 1] = a1; result[n + 2] = a2; result[n + 3] = a3;
-        result[m] = b0; result[m + 1] = b1; result[m + 2] = b2; result[m + 3] = b3;
-      }
-      if (t < rows) {                                        // the last row of an odd number of rows
-        const x0 = t * dim, n = t * out + o;
-        let a0 = bias[o], a1 = bias[o + 1], a2 = bias[o + 2], a3 = bias[o + 3];
-        for (let i = 0; i < dim; i++) {
-          const a = x[x0 + i];
-          a0 += a * weight[w0 + i]; a1 += a * weight[w1 + i]; a2 += a * weight[w2 + i]; a3 += a * weight[w3 + i];
-        }
-        result[n] = a0; result[n + 1] = a1; result[n + 2] = a2; result[n + 3] = a3;
+        const n = t * out + o;
+        result[n] = a;
+        result[n + 1] = b;
+        result[n + 2] = c;
+        result[n + 3] = d;
       }
     }
     return result;

@@ -25,15 +25,19 @@ const announcer = (place) => {
   };
 };
 
+// What this browser stores. Private windows and some file:// pages store nothing.
+const recall = (key) => { try { return JSON.parse(localStorage.getItem(key)); } catch { return null; } };
+const retain = (key, value) => { try { localStorage.setItem(key, value); } catch { /* then it is forgotten */ } };
+
 // Theme: the system's, until the reader chooses.
 const root = document.documentElement;
 const theme = document.getElementById("theme");
-const showTheme = () => theme.setAttribute("aria-pressed", String(root.dataset.theme === "dark"));
+const showTheme = () => { theme.ariaPressed = root.dataset.theme === "dark"; };
 theme.hidden = false;
 showTheme();
 theme.addEventListener("click", () => {
   root.dataset.theme = root.dataset.theme === "dark" ? "light" : "dark";
-  try { localStorage.setItem("theme", root.dataset.theme); } catch { /* private windows and some file:// pages */ }
+  retain("theme", root.dataset.theme);
   showTheme();
 });
 
@@ -45,15 +49,13 @@ addEventListener("afterprint", () => { root.dataset.theme = onScreen ?? root.dat
 // Progress: a lab, or another page with questions, counts as read once its end was in sight. That is noted in this browser and nowhere else.
 const courseRoot = new URL(root.dataset.content_root, location.href).href;
 const nameOf = (address) => address.split(/[?#]/)[0].slice(courseRoot.length);
-const labsRead = () => {
-  try { return new Set(JSON.parse(localStorage.getItem("labs read")) || []); } catch { return new Set(); }
-};
+const labsRead = () => new Set([recall("labs read") ?? []].flat());
 const showRead = () => {
   const names = labsRead();
   for (const link of document.querySelectorAll('.steps a, #contents a:has(.number)')) {
     if (!names.has(nameOf(link.href)) || link.classList.contains("read")) continue;
     link.classList.add("read");
-    link.insertAdjacentHTML("beforeend", '<span class="hidden">' + ", read" + "</span>");
+    link.append(make("span", { class: "hidden" }, ", read"));
   }
 };
 showRead();
@@ -61,7 +63,7 @@ if (document.querySelector(".steps, .quiz")) {
   new IntersectionObserver((entries, observer) => {
     if (!entries.some((entry) => entry.isIntersecting)) return;
     observer.disconnect();
-    try { localStorage.setItem("labs read", JSON.stringify([...labsRead().add(nameOf(location.href))])); } catch { /* as above */ }
+    retain("labs read", JSON.stringify([...labsRead().add(nameOf(location.href))]));
     showRead();
   }).observe(document.querySelector(".turn"));
 }
@@ -76,14 +78,11 @@ function look() {
   const below = root.scrollHeight - innerHeight;
   bar.style.setProperty("--read", below > 0 ? Math.min(1, scrollY / below).toFixed(4) : 1);
   const here = places.findLast(({ heading }) => heading.getBoundingClientRect().top < innerHeight / 3);
-  for (const place of places) {
-    if (place === here) place.link.setAttribute("aria-current", "location");
-    else place.link.removeAttribute("aria-current");
-  }
+  for (const place of places) place.link.ariaCurrent = place === here ? "location" : null;
   document.getElementById("here").textContent = here?.link.textContent ?? "";
   if (!here) return;
   const place = { page: nameOf(location.href), hash: here.link.hash, name: here.link.textContent };
-  try { if (place.page.startsWith("labs/")) localStorage.setItem("place", JSON.stringify(place)); } catch { /* as above */ }
+  if (place.page.startsWith("labs/")) retain("place", JSON.stringify(place));
 }
 const lookSoon = () => { if (!looking) requestAnimationFrame(look); looking = true; };
 addEventListener("scroll", lookSoon, { passive: true });
@@ -92,8 +91,7 @@ addEventListener("resize", lookSoon);
 // The welcome page leads back to where the reader was.
 const start = document.querySelector(".start p");
 if (start) {
-  let place = null;
-  try { place = JSON.parse(localStorage.getItem("place")); } catch { /* as above */ }
+  const place = recall("place");
   if (typeof place?.page === "string" && /^labs\/\w+\.html$/.test(place.page)) {
     const number = parseInt(place.page.slice(5));
     const where = `Go on where you were: ${isNaN(number) ? "the appendix" : `lab ${number}`}, “${place.name}”`;
@@ -108,16 +106,11 @@ if (forget) {
   forget.textContent = "Forget all of it";
   forget.addEventListener("click", async () => {
     try {
-      for (const key of Object.keys(localStorage)) {
-        // Other pages of the same host may keep things of their own.
-        if (["theme", "labs read", "place", "code", "answers", "playground", "remember"].includes(key)) localStorage.removeItem(key);
-      }
-      await globalThis.caches?.delete("pretrained model").catch(() => {}); // a page from a disk has none
-      forget.textContent = "Forgotten";
-    } catch {
-      forget.textContent = "The browser keeps nothing for this page";
-    }
-    announce(forget.textContent);
+      for (const key of ["theme", "labs read", "place", "code", "answers", "playground", "remember"]) localStorage.removeItem(key);
+    } catch { /* nothing is stored */ }
+    for (const room of ["pretrained model", "review writer"]) await globalThis.caches?.delete(room).catch(() => {}); // a page from a disk has none
+    forget.textContent = "Forgotten";
+    announce("Forgotten");
   });
 }
 
@@ -145,19 +138,17 @@ if (found) {
     const section = document.querySelector(":target"), selection = getSelection();
     try { history.replaceState(history.state, "", location.pathname + location.hash); } catch { /* some file:// pages */ }
     if (!section) return;
-    const holds = (fold) => fold.textContent.replace(/\s+/g, " ").toLowerCase().includes(found.toLowerCase());
     const select = () => {
       selection.collapse(section, 0);
       return globalThis.find?.(found) && section.contains(selection.anchorNode);
     };
-    while (!select()) {
-      const fold = Array.from(section.querySelectorAll("details:not([open])")).find(holds);
-      if (!fold) {                                           // it is covered until the reader guesses, or in a formula
-        selection.removeAllRanges();
-        return section.scrollIntoView();
-      }
-      fold.open = true;
+    if (select()) return;
+    for (const fold of section.querySelectorAll("details")) {
+      fold.open ||= fold.textContent.replace(/\s+/g, " ").toLowerCase().includes(found.toLowerCase());
     }
+    if (select()) return;
+    selection.removeAllRanges();                             // it is covered until the reader guesses, or in a formula
+    section.scrollIntoView();
   });
 }
 
@@ -168,34 +159,28 @@ if (launch && inputs.length) {
   const button = make("button", { type: "button", id: "fold" });
   const isFolded = () => document.querySelector("details.code") !== null;
   const fold = (folded) => {
-    for (const input of inputs) {
-      const around = input.closest("details.code");
-      if (folded && !around) {
-        const lines = input.querySelector("pre").textContent.trimEnd().split("\n").length;
-        const details = make("details", { class: "code" }, make("summary", {}, `Code, ${many(lines, "line")}`));
-        input.before(details);
-        details.append(input);
-      } else if (!folded && around) around.replaceWith(input);
+    for (const details of document.querySelectorAll("details.code")) details.replaceWith(details.lastElementChild);
+    for (const input of folded ? inputs : []) {
+      const lines = input.querySelector("pre").textContent.trimEnd().split("\n").length;
+      const details = make("details", { class: "code" }, make("summary", {}, `Code, ${many(lines, "line")}`));
+      input.replaceWith(details);
+      details.append(input);
     }
     button.textContent = folded ? "Unfold code" : "Fold code";
   };
   button.addEventListener("click", () => {
     fold(!isFolded());
-    try { localStorage.setItem("code", isFolded() ? "folded" : ""); } catch { /* as above */ }
+    retain("code", isFolded());
     lookSoon();
   });
-  let stored = null;
-  try { stored = localStorage.getItem("code"); } catch { /* as above */ }
-  fold(stored === "folded");
+  fold(recall("code") === true);
   launch.append(make("li", {}, button));
 }
 lookSoon(); // not now: the page has not been laid out yet, and what follows changes it
 
 // Copy: code is stored without prompts, so its text is what to copy.
 if (navigator.clipboard) {
-  for (const block of document.querySelectorAll(".highlight")) {
-    const code = block.querySelector("pre");
-    if (!code || block.closest(".cell_output")) continue;
+  for (const code of document.querySelectorAll(".highlight > pre")) {
     const button = make("button", { type: "button", class: "copy", "aria-label": "Copy this code" }, "Copy");
     button.addEventListener("click", async () => {
       try {
@@ -207,7 +192,7 @@ if (navigator.clipboard) {
       }
       setTimeout(() => { button.textContent = "Copy"; }, 2000);
     });
-    block.append(button);
+    code.parentElement.append(button);
   }
 }
 
@@ -223,18 +208,14 @@ const showScrolling = (target) => {
   } else if (target.tabIndex === 0) {
     for (const name of ["tabindex", "role", "aria-label"]) target.removeAttribute(name);
   }
-  showMore(target);
+  target.classList.toggle("more", target.scrollLeft + target.clientWidth < target.scrollWidth - 1); // an arrow says so
 };
 const watch = new ResizeObserver((entries) => entries.forEach(({ target }) => showScrolling(target)));
 // A font that arrives late changes how wide a text is, but not the size of the box around it.
 document.fonts.addEventListener("loadingdone", () => scrollers.forEach(showScrolling));
-// It fades out where more of it is to come.
-const showMore = (target) => {
-  target.classList.toggle("more", target.scrollLeft + target.clientWidth < target.scrollWidth - 1);
-};
 for (const element of scrollers) {
   watch.observe(element);
-  element.addEventListener("scroll", () => showMore(element), { passive: true });
+  element.addEventListener("scroll", () => showScrolling(element), { passive: true });
 }
 
 // Contents on a phone: gone once the reader has chosen a heading of this page.

@@ -17,24 +17,6 @@ globalThis.modelFiles = (folder, room, about) => {
     return answer && answer.arrayBuffer();
   }
 
-  async function keep(key, data) {                           // what does not fit is loaded again next time
-    try { await (await store())?.put(key, new Response(data)); } catch { /* as above */ }
-  }
-
-  // All of an answer, told piece by piece. It must have as many bytes as the site says.
-  async function bytesOf(answer, size, tell) {
-    if (!answer.ok) throw new Error(`The server answered ${answer.status}.`);
-    const data = new Uint8Array(size), reader = answer.body.getReader();
-    let have = 0;
-    for (let part; !(part = await reader.read()).done; have += part.value.length) {
-      if (have + part.value.length > size) throw new Error("It is longer than it should be.");
-      data.set(part.value, have);
-      tell?.(have + part.value.length);
-    }
-    if (have < size) throw new Error(`It is cut short: ${have} of ${size} bytes came.`);
-    return data.buffer;
-  }
-
   // The digest tells a file with a wrong byte in it; browsers compute it on safe addresses.
   async function checked(name, data) {
     if (!crypto.subtle) return data;
@@ -46,11 +28,7 @@ globalThis.modelFiles = (folder, room, about) => {
 
   function fromScript(name) {
     return new Promise((resolve, reject) => {
-      globalThis.arrived = (base64) => {
-        const text = atob(base64), data = new Uint8Array(text.length);
-        for (let n = 0; n < text.length; n++) data[n] = text.charCodeAt(n);
-        resolve(data.buffer);
-      };
+      globalThis.arrived = (base64) => resolve(Uint8Array.from(atob(base64), (byte) => byte.charCodeAt(0)).buffer);
       const script = make("script", { src: `../_static/${folder}/${name}.js` });
       script.addEventListener("load", () => reject(new Error("The file beside this page is damaged.")));
       script.addEventListener("error", () => reject(new Error("The file beside this page is missing.")));
@@ -58,12 +36,26 @@ globalThis.modelFiles = (folder, room, about) => {
     });
   }
 
-  async function whole(name, tell) {
-    if (fromDisk) return checked(name, await fromScript(name));
+  // `report` gets the number of bytes that have come.
+  async function fromSite(name, report) {
+    const answer = await fetch(address(name));
+    if (!answer.ok) throw new Error(`The server answered ${answer.status}.`);
+    let have = 0;
+    const counter = new TransformStream({ transform(part, stream) {
+      have += part.length;
+      report?.(have);
+      stream.enqueue(part);
+    } });
+    return new Response(answer.body.pipeThrough(counter)).arrayBuffer();
+  }
+
+  const download = async (name, report) => checked(name, await (fromDisk ? fromScript(name) : fromSite(name, report)));
+
+  async function whole(name, report) {
     const found = await kept(address(name));
     if (found) return found;
-    const data = await checked(name, await bytesOf(await fetch(address(name)), about[name].bytes, tell));
-    await keep(address(name), data);
+    const data = await download(name, report);
+    try { await (await store())?.put(address(name), new Response(data)); } catch { /* it does not fit: next time it is loaded again */ }
     return data;
   }
 
@@ -85,5 +77,5 @@ globalThis.modelFiles = (folder, room, about) => {
 
   async function deleteAll() { try { await caches.delete(room); } catch { /* there is none */ } }
 
-  return { fromDisk, megabytes, address, kept, keep, bytesOf, checked, whole, bytesKept, deleteOld, deleteAll };
+  return { megabytes, address, kept, download, whole, bytesKept, deleteOld, deleteAll };
 };

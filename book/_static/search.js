@@ -54,14 +54,11 @@
       || (a[i] === b[i + 1] && a[i + 1] === b[i] && a.slice(i + 2) === b.slice(i + 2));
   }
 
-  let counts = null;                                         // word -> how often the course has it
   function forgiven(term) {
     if (term.length < 4 || sections.some(({ low, lowCode }) => low.match(pattern(term)) || lowCode.match(inCode(term)))) return term;
-    if (!counts) {
-      counts = new Map();
-      for (const { low } of sections) {
-        for (const [word] of low.matchAll(/[\p{L}\p{N}_]{3,}/gu)) counts.set(word, (counts.get(word) ?? 0) + 1);
-      }
+    const counts = new Map();                                // word -> how often the course has it
+    for (const { low } of sections) {
+      for (const [word] of low.matchAll(/[\p{L}\p{N}_]{3,}/gu)) counts.set(word, (counts.get(word) ?? 0) + 1);
     }
     const close = [...counts.keys()].filter((word) => word[0] === term[0] && near(term, word));
     return close.sort((a, b) => counts.get(b) - counts.get(a))[0] ?? term;

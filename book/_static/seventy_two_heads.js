@@ -6,82 +6,32 @@
   const root = document.getElementById("heads"), about = globalThis.pretrainedModel;
   const at = (name) => document.getElementById(`heads-${name}`);
   const model = headsModel(attentionLayer());
-  const { LAYERS, HEADS, DIM, MOST_TOKENS } = model;
+  const { LAYERS, HEADS, MOST_TOKENS } = model;
+  const { megabytes, address, kept, whole, bytesKept, deleteOld, deleteAll } =
+    modelFiles("pretrained_model", "pretrained model", about);
 
-  const LONGEST = 2000;                                      // characters of a text: more than 128 tokens ever need
-  const BLOCK = 64 * DIM;                                    // the embeddings of 64 tokens come together
-  const STORE = "pretrained model";                           // the room of the browser's cache
-
-  const { fromDisk, megabytes, address, kept, keep, bytesOf, checked, whole, bytesKept, deleteOld, deleteAll } =
-    modelFiles("pretrained_model", STORE, about);
-
-  // ---- embeddings: of 64 tokens at a time where the server sends parts of a file, else all of them at once ---------
-
-  const blocks = new Map();                                  // block -> Int8Array
-  let everyWord = null;                                      // or the whole table
-
-  async function fetchBlock(number) {
-    const { bytes } = about["words.bin"], first = number * BLOCK, end = Math.min(first + BLOCK, bytes);
-    const key = `${address("words.bin")}&block=${number}`, found = await kept(key);
-    if (found) { blocks.set(number, new Int8Array(found)); return; }
-    // no-store: in the browser's own cache one request for a part would wait for the other
-    const headers = { Range: `bytes=${first}-${end - 1}` };
-    const answer = await fetch(address("words.bin"), { headers, cache: "no-store" });
-    if (answer.status !== 206) {
-      const data = await checked("words.bin", await bytesOf(answer, bytes, arriving("words.bin")));
-      everyWord = new Int8Array(data);
-      await keep(address("words.bin"), data);
-      return;
-    }
-    const data = await bytesOf(answer, end - first);
-    blocks.set(number, new Int8Array(data));
-    await keep(key, data);
-  }
-
-  let last = Promise.resolve();                              // one sentence at a time asks: no block comes twice
-  const inTurn = (work) => (last = last.then(work, work));
-
-  async function embeddings(ids) {                           // (tokens, DIM)
-    if (!everyWord) {
-      const found = fromDisk ? await whole("words.bin", arriving("words.bin")) : await kept(address("words.bin"));
-      if (found) everyWord = new Int8Array(found);
-    }
-    const blockOf = (id) => Math.floor(id * DIM / BLOCK);
-    const missing = everyWord ? [] : [...new Set(ids.map(blockOf))].filter((block) => !blocks.has(block));
-    missing.sort((a, b) => a - b);                           // the order of the words is nobody's business
-    if (missing.length) await fetchBlock(missing.shift());   // its answer tells whether parts are to be had
-    if (!everyWord) await Promise.all(missing.map(fetchBlock));
-    const result = new Float32Array(ids.length * DIM);
-    ids.forEach((id, row) => {
-      const table = everyWord ?? blocks.get(blockOf(id)), step = file.steps[id];
-      const begin = everyWord ? id * DIM : id * DIM % BLOCK;
-      for (let i = 0; i < DIM; i++) result[row * DIM + i] = table[begin + i] * step;
-    });
-    return result;
-  }
+  const FILE = "model.safetensors";
 
   // ---- state --------------------------------------------------------------------------------------------------------
 
-  let file = null, worker = null, ticket = 0;
+  let tokenIds = null, worker = null;                        // once the model is loaded
+  let asked = null, ticket = 0;                              // { text, words } for which the worker computes patterns
   let sentence = null;                                       // { text, words, patterns: one Float32Array a layer }
-  // The word that is followed: its index, its text, and whether it is the query or the key. At first, "it" is the query.
-  let head = [3, 1], pinned = { isQuery: true, word: 9, text: "it" }, hovered = null;
+  // The word that is followed: its index, and whether it is the query or the key. At first, "it" is the query.
+  let head = [3, 1], pinned = { isQuery: true, word: 9 }, hovered = null;
 
   const named = new Map(Array.from(at("found").children, (button) => [button.dataset.head, button]));
   const nameOf = (layer, number) => named.get(`${layer}.${number}`)?.textContent;
-  const titleOf = (layer, number) => {
-    const name = nameOf(layer, number);
-    return `Layer ${layer}, head ${number}${name ? `: ${name}` : ""}`;
-  };
+  const titleOf = (...place) => `Layer ${place[0]}, head ${place[1]}${nameOf(...place) ? `: ${nameOf(...place)}` : ""}`;
 
   function followed() {
     const word = hovered ?? pinned;
-    return sentence && word && word.word < sentence.words.length ? word : null;
+    return word && word.word < sentence.words.length ? word : null;
   }
 
-  function patternOf([layer, number]) {                      // (words, words), or nothing yet
-    const size = sentence ? sentence.words.length ** 2 : 0;
-    return sentence?.patterns[layer]?.subarray(number * size, (number + 1) * size);
+  function patternOf([layer, number]) {                      // (words, words)
+    const size = sentence.words.length ** 2;
+    return sentence.patterns[layer].subarray(number * size, (number + 1) * size);
   }
 
   // The address holds it all behind "#", which no browser sends to a server.
@@ -142,15 +92,15 @@
     ({ dataset }) => chooseHead(Number(dataset.row), Number(dataset.column)),
     () => getComputedStyle(at("maps")).getPropertyValue("--turned") === "1");
 
-  function drawLayer(layer) {
+  function drawAll() {
     const colour = ink();
     at("maps").classList.toggle("fine", sentence.words.length > 24);
-    buttons[layer].forEach((button, number) => draw(button.firstChild, patternOf([layer, number]), colour));
+    buttons.forEach((row, layer) => row.forEach((button, number) => draw(button.firstChild, patternOf([layer, number]), colour)));
   }
 
   // -- one head: every word twice, on the left as the query, on the right as the key
 
-  const SHADES = 8;
+  const FAINTEST = 1 / 16;                                   // weight that has a line
   let lists = [[], []];                                      // the buttons left and right
 
   function showWords() {
@@ -161,39 +111,36 @@
   }
 
   function showHead() {
-    buttons.flat().forEach((button) => { button.tabIndex = -1; button.setAttribute("aria-pressed", "false"); });
     const chosen = buttons[head[0]][head[1]];
-    chosen.tabIndex = 0;
-    chosen.setAttribute("aria-pressed", "true");
-    for (const [key, button] of named) button.setAttribute("aria-pressed", String(key === head.join(".")));
+    for (const button of buttons.flat()) {
+      button.tabIndex = button === chosen ? 0 : -1;
+      button.ariaPressed = button === chosen;
+    }
+    for (const [key, button] of named) button.ariaPressed = key === head.join(".");
     at("title").textContent = titleOf(...head);
-    const pattern = patternOf(head);
-    if (!pattern) return;
-    draw(at("large"), pattern, ink());
-    showFollowed(pattern);
-    showTable(pattern);
+    draw(at("large"), patternOf(head), ink());
+    showFollowed();
+    showTable();
   }
 
-  function showFollowed(pattern) {
-    const n = sentence.words.length, word = followed();
+  function showFollowed() {
+    const pattern = patternOf(head), n = sentence.words.length, word = followed(), weights = word && weightsOf(pattern, word);
     const counts = (i, j) => !word || (word.isQuery ? i : j) === word.word;
-    const paths = Array.from({ length: SHADES + 1 }, () => "");
-    for (let i = 0; i < n; i++) {
-      for (let j = 0; j < n; j++) {
-        if (counts(i, j)) paths[Math.round(SHADES * pattern[i * n + j])] += `M0 ${i + 0.5}L100 ${j + 0.5}`;
-      }
-    }
-    const line = (d, shade) =>
-      make("svg:path", { d, "stroke-width": 1 + 0.75 * shade, "stroke-opacity": 0.3 + 0.7 * shade / SHADES });
-    at("lines").replaceChildren(...paths.flatMap((path, shade) => (shade && path ? [line(path, shade)] : [])));
+    const lines = [];
+    pattern.forEach((weight, k) => {
+      const i = Math.floor(k / n), j = k % n;
+      if (weight < FAINTEST || !counts(i, j)) return;
+      const look = { "stroke-width": 1 + 6 * weight, "stroke-opacity": 0.3 + 0.7 * weight };
+      lines.push(make("svg:path", { d: `M0 ${i + 0.5}L100 ${j + 0.5}`, ...look }));
+    });
+    at("lines").replaceChildren(...lines);
     lists.forEach((list, column) => list.forEach((button, row) => {
       const own = word && word.word === row && word.isQuery === (column === 0);
       const across = word && word.isQuery === (column === 1);  // these words get, or give, what the followed one tells
-      const weight = across ? pattern[word.isQuery ? word.word * n + row : row * n + word.word] : null;
-      button.setAttribute("aria-pressed", String(Boolean(own)));
+      button.ariaPressed = Boolean(own);
       button.tabIndex = own || (!word && column === 0 && row === 0) ? 0 : -1;
-      button.style.setProperty("--share", weight ?? 0);
-      if (weight === null) delete button.dataset.share; else button.dataset.share = weight.toFixed(2);
+      button.style.setProperty("--share", across ? weights[row] : 0);
+      button.dataset.share = across ? weights[row].toFixed(2) : "";
     }));
     const cross = at("cross");
     cross.hidden = !word;
@@ -202,18 +149,21 @@
       cross.style.setProperty("--place", `${100 * word.word / n}%`);
       cross.style.setProperty("--size", `${100 / n}%`);
     }
-    at("told").replaceChildren(...tell(pattern, word));
+    at("told").replaceChildren(...tell(word, weights));
     if (hovered === null) say(`${titleOf(...head)}. ${at("told").textContent}`);
   }
 
   const quoted = (word) => ["\u201c", make("bdi", {}, shown(sentence.words[word])), "\u201d"];
   const strongest = (weights) => Array.from(weights.keys()).sort((a, b) => weights[b] - weights[a]);
 
-  function tell(pattern, word) {
+  // What a query gives each key, or each query a key.
+  function weightsOf(pattern, { isQuery, word }) {
     const n = sentence.words.length;
+    return pattern.filter((_, k) => (isQuery ? Math.floor(k / n) : k % n) === word);
+  }
+
+  function tell(word, weights) {
     if (!word) return ["Follow a word: point at it, tap it, or go to it by Tab and the arrow keys."];
-    const weights = word.isQuery ? pattern.subarray(word.word * n, (word.word + 1) * n)
-      : Float32Array.from({ length: n }, (_, i) => pattern[i * n + word.word]);
     const [first, second, third] = strongest(weights).filter((each) => weights[each] >= 0.005);
     const share = (each, before) =>
       (each === undefined ? [] : [before, ...quoted(each), ` ${weights[each].toFixed(2)}`]);
@@ -223,16 +173,15 @@
     return [...most, ...share(second, ", then "), ...share(third, ", then "), "."];
   }
 
-  function showTable(pattern) {
+  function showTable() {
     if (!at("numbers").open) return;
-    const n = sentence.words.length;
+    const pattern = patternOf(head), n = sentence.words.length;
     at("rows").replaceChildren(...sentence.words.map((word, i) => {
-      const row = pattern.subarray(i * n, (i + 1) * n), [first, second] = strongest(row);
-      let given = 0;
-      for (let k = 0; k < n; k++) given += pattern[k * n + i] / n;
-      const cells = [first, second].flatMap((j) => [shown(sentence.words[j]), row[j].toFixed(2)]);
-      cells.push(given.toFixed(2));
-      return make("tr", {}, make("th", { scope: "row" }, shown(word)), ...cells.map((text) => make("td", {}, text)));
+      const [row, column] = [true, false].map((isQuery) => weightsOf(pattern, { isQuery, word: i }));
+      const most = strongest(row).slice(0, 2).flatMap((j) => [shown(sentence.words[j]), row[j].toFixed(2)]);
+      const received = column.reduce((sum, weight) => sum + weight / n, 0).toFixed(2);
+      const cells = [...most, received].map((text) => make("td", {}, text));
+      return make("tr", {}, make("th", { scope: "row" }, shown(word)), ...cells);
     }));
   }
 
@@ -243,23 +192,20 @@
   function chooseHead(...chosen) {
     head = chosen;
     showHead();
-    if (sentence) showAddress();
+    showAddress();
   }
 
   function pin(word) {                                       // the same word again lets it go
     const again = word && pinned?.isQuery === word.isQuery && pinned.word === word.word;
-    pinned = word && !again ? { ...word, text: sentence.words[word.word] } : null;
+    pinned = again ? null : word;
     hovered = null;
     showHead();
     showAddress();
   }
 
   function hover(word) {
-    const [now, before] = [word, hovered].map((each) => JSON.stringify(each));
-    if (now === before) return;
     hovered = word;
-    const pattern = patternOf(head);
-    if (pattern) showFollowed(pattern);
+    showFollowed();
   }
 
   const wordAt = (target) => {
@@ -273,16 +219,7 @@
   pair.addEventListener("keydown", ({ key }) => { if (key === "Escape" && pinned) pin(null); });
   arrows(pair, (row, column) => lists[column]?.[row], (button) => { pinned = null; pin(wordAt(button)); });
 
-  const cellAt = (event) => {                                // the row that the pointer is on
-    const box = at("large").getBoundingClientRect();
-    const row = Math.floor((event.clientY - box.top) / box.height * (sentence?.words.length ?? 0));
-    return sentence && row >= 0 && row < sentence.words.length ? { isQuery: true, word: row } : null;
-  };
-  at("large").addEventListener("pointermove", (event) => { if (event.pointerType === "mouse") hover(cellAt(event)); });
-  at("large").addEventListener("pointerleave", () => hover(null));
-  at("large").addEventListener("click", (event) => { const word = cellAt(event); if (word) pin(word); });
-
-  at("numbers").addEventListener("toggle", () => { const pattern = patternOf(head); if (pattern) showTable(pattern); });
+  at("numbers").addEventListener("toggle", showTable);
   for (const button of named.values()) {
     button.addEventListener("click", () => chooseHead(...button.dataset.head.split(".").map(Number)));
   }
@@ -295,16 +232,16 @@
   at("text").addEventListener("input", () => { clearTimeout(later); later = setTimeout(run, 250); });
   addEventListener("hashchange", () => { if (readAddress()) run(); });
   // Theme and forced colours: the patterns take the colour of their text.
-  const redraw = () => { if (sentence) { sentence.patterns.forEach((_, layer) => drawLayer(layer)); showHead(); } };
+  const redraw = () => { if (sentence) { drawAll(); showHead(); } };
   new MutationObserver(redraw).observe(document.documentElement, { attributeFilter: ["data-theme"] });
   matchMedia("(forced-colors: active)").addEventListener("change", redraw);
 
   // ---- a sentence goes through --------------------------------------------------------------------------------------
 
-  function problemOf(text, tokenized) {
-    if (tokenized.words.length === 2) return "There is no word in this text. Type a sentence.";
-    if (tokenized.ids.length > MOST_TOKENS) {
-      return `The text has ${tokenized.ids.length} tokens with [CLS] and [SEP]; this page shows at most ${MOST_TOKENS}. ` +
+  function problemOf({ words, ids }) {
+    if (words.length === 2) return "There is no word in this text. Type a sentence.";
+    if (ids.length > MOST_TOKENS) {
+      return `The text has ${ids.length} tokens with [CLS] and [SEP]; this page shows at most ${MOST_TOKENS}. ` +
         "Type a shorter one.";
     }
     return "";
@@ -328,27 +265,14 @@
     root.classList.toggle("mute", problem);
   }
 
-  async function run() {
-    if (!file) return;
-    const text = at("text").value, mine = ++ticket;
-    if (text.length > LONGEST) {
-      const [has, most] = [text.length, LONGEST].map((count) => count.toLocaleString("en"));
-      return fail(`The text has ${has} characters; this page takes at most ${most}. Type a shorter one.`);
-    }
-    const tokenized = model.tokenize(text, file.ids), problem = problemOf(text, tokenized);
+  function run() {
+    if (!tokenIds) return;
+    ticket++;
+    const text = at("text").value, tokenized = model.tokenize(text, tokenIds), problem = problemOf(tokenized);
     if (problem) return fail(problem);
-    let words;
-    try { words = await inTurn(() => (mine === ticket ? embeddings(tokenized.ids) : null)); } catch (error) {
-      progress("");
-      if (mine === ticket) fail(`The words did not arrive. ${error.message} Change the text to try again.`);
-      return;
-    }
-    if (mine !== ticket) return;
-    progress("");
-    showKept();
     note(remarks(tokenized));
-    worker.next = { text, words: tokenized.words, patterns: [] };
-    worker.postMessage({ ticket, words, starts: tokenized.starts }, [words.buffer]);
+    asked = { text, words: tokenized.words };
+    worker.postMessage({ ticket, ids: tokenized.ids, starts: tokenized.starts });
   }
 
   function fail(problem) {
@@ -356,27 +280,30 @@
     say(problem);
   }
 
-  function arrivedLayer({ data }) {
+  function arrived({ data }) {
     if (data.ticket !== ticket) return;
-    if (data.layer === 0) {
-      sentence = worker.next;
-      // If a different word is at this index now, none is followed. An address gives the index only, so any word will do.
-      const text = sentence.words[pinned?.word];
-      pinned = text && text === (pinned.text ?? text) ? { ...pinned, text } : null;
-      hovered = null;
-      showWords();
-      showAddress();
-    }
-    sentence.patterns[data.layer] = data.patterns;
-    drawLayer(data.layer);
-    if (data.layer === head[0]) showHead();
-    if (data.layer === LAYERS - 1) root.dataset.done = ticket; // for those who wait for all of it
+    sentence = { ...asked, patterns: data.patterns };
+    hovered = null;
+    showWords();
+    showAddress();
+    redraw();
+    if (at("results").hidden) reveal();
+    root.dataset.done = ticket;                              // for those who wait for it
+  }
+
+  function reveal() {
+    const focused = document.activeElement === at("load");
+    root.classList.add("loaded");
+    at("waiting").hidden = true;
+    at("results").hidden = false;
+    at("still").hidden = true;
+    if (focused) buttons[head[0]][head[1]].focus({ preventScroll: true }); // not the text: a phone would open its keyboard
   }
 
   // ---- loading, when asked to ---------------------------------------------------------------------------------------
 
   const progress = (text) => { at("progress").textContent = text; say(text); };
-  const arriving = (name) => (have) => progress(`${megabytes(have)} of ${megabytes(about[name].bytes)} MB \u2026`);
+  const arriving = (have) => progress(`${megabytes(have)} of ${megabytes(about[FILE].bytes)} MB \u2026`);
 
   async function load() {
     const button = at("load");
@@ -384,13 +311,13 @@
     button.setAttribute("aria-disabled", "true");
     progress("Loading \u2026");
     try {
-      const data = await whole("model.safetensors", arriving("model.safetensors")), { tensors, ids } = model.read(data);
+      const data = await whole(FILE, arriving), { ids } = model.read(data);
       const code = `(${headsWorker})((${headsModel})((${attentionLayer})()));`;
       worker = new Worker(URL.createObjectURL(new Blob([code], { type: "text/javascript" })));
-      worker.onmessage = arrivedLayer;
+      worker.onmessage = arrived;
       worker.onerror = () => fail("The browser stopped computing; perhaps its memory is full. Load the page again.");
       worker.postMessage({ file: data }, [data]);
-      file = { ids, steps: tensors["words.step"] };
+      tokenIds = ids;
     } catch (error) {
       button.removeAttribute("aria-disabled");
       progress(`The model did not arrive. ${error.message} Press the button to try again.`);
@@ -398,13 +325,8 @@
       return;
     }
     progress("");
-    const focused = document.activeElement === button;
-    root.classList.add("loaded");
-    at("waiting").hidden = true;
-    at("results").hidden = false;
-    at("still").hidden = true;
-    await run();
-    if (focused) buttons[head[0]][head[1]].focus({ preventScroll: true }); // not the text: a phone would open its keyboard
+    run();
+    await showKept();
   }
   at("load").addEventListener("click", load);
 
@@ -430,10 +352,10 @@
         "load. The lab \u201cA pretrained model\u201d shows the picture for its own sentence.");
       return;
     }
-    at("load").textContent = `Load the model (${megabytes(about["model.safetensors"].bytes)} MB)`;
+    at("load").textContent = `Load the model (${megabytes(about[FILE].bytes)} MB)`;
     await deleteOld();
     await showKept();
-    if (await kept(address("model.safetensors"))) load();    // it is here already: nothing to ask for
+    if (await kept(address(FILE))) load();    // it is here already: nothing to ask for
   }
   start();
 })();

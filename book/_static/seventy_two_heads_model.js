@@ -99,21 +99,27 @@ globalThis.headsModel = (layer) => {
     return x;
   }
 
-  // embeddings (tokens, DIM): those of a sentence. Yields the attention patterns (HEADS, tokens, tokens) of each layer
-  // as soon as they are known, so that the page need not wait for the last; returns the hidden states (tokens, DIM).
-  function* encode(all, embeddings) {
-    const { linear, add, norm, attend } = layer;
-    let hidden = norm(add(embeddings, all.places), all["norm.weight"], all["norm.bias"], EPS); // (tokens, DIM)
+  // The embeddings stay bytes until a token needs its row: as numbers they would take 47 MB.
+  function embed({ words, "words.scale": scales }, ids) {    // (tokens, DIM)
+    const rows = ids.map((id) => Array.from(words.subarray(id * DIM, (id + 1) * DIM), (byte) => byte * scales[id]));
+    return Float32Array.from(rows.flat());
+  }
+
+  // ids: those of a sentence. Returns the attention patterns (HEADS, tokens, tokens) of each layer, and the hidden
+  // states (tokens, DIM) after the last.
+  function encode(all, ids) {
+    const { linear, add, norm, attend } = layer, patterns = [];
+    let hidden = norm(add(embed(all, ids), all.places), all["norm.weight"], all["norm.bias"], EPS); // (tokens, DIM)
     for (let number = 0; number < LAYERS; number++) {
       const parts = (name) => [all[`${number}.${name}.weight`], all[`${number}.${name}.bias`]];
       const by = (name, x) => linear(x, ...parts(name));
       const addAndNorm = (name, x, y) => norm(add(x, y), ...parts(name), EPS);
       const { weights, output } = attend(by("query", hidden), by("key", hidden), by("value", hidden), DIM, HEADS);
-      yield weights;
+      patterns.push(weights);
       hidden = addAndNorm("attention_norm", hidden, by("output", output));
       hidden = addAndNorm("feed_forward_norm", hidden, by("narrow", gelu(by("widen", hidden))));
     }
-    return hidden;
+    return { patterns, hidden };
   }
 
   // ---- tokens to words ----------------------------------------------------------------------------------------------
@@ -137,19 +143,15 @@ globalThis.headsModel = (layer) => {
   return { DIM, LAYERS, HEADS, MOST_TOKENS, tokenize, read, prepare, encode, byWord };
 };
 
-// What runs beside the page: it gets the file, then sentence after sentence, and returns the patterns, layer by layer.
+// What runs beside the page: it gets the file, then sentence after sentence, and returns the patterns of each layer.
 globalThis.headsWorker = (model) => {
-  let all = null, newest = 0;
-  onmessage = async ({ data: { file, ticket, words, starts } }) => {
-    if (file) { all = model.prepare(model.read(file)); return; }
-    newest = ticket;
-    let layer = 0;
-    for (const patterns of model.encode(all, words)) {
-      const ofWords = model.byWord(patterns, starts);
-      postMessage({ ticket, layer, patterns: ofWords }, [ofWords.buffer]);
-      if (++layer === model.LAYERS) return;
-      await new Promise((resolve) => setTimeout(resolve));   // has the reader typed on meanwhile?
-      if (newest !== ticket) return;
-    }
+  let all = null, newest = null;
+  onmessage = async ({ data }) => {
+    if (data.file) { all = model.prepare(model.read(data.file)); return; }
+    newest = data;
+    await new Promise((resolve) => setTimeout(resolve));     // of sentences that wait only the last is computed
+    if (newest !== data) return;
+    const { patterns } = model.encode(all, data.ids);
+    postMessage({ ticket: data.ticket, patterns: patterns.map((each) => model.byWord(each, data.starts)) });
   };
 };

@@ -9,7 +9,8 @@
   const MOST_WORDS = 128;                                    // of each review, as in training
   const RARELY_SHORT = 40;                                   // words: see "What these models get wrong" on the page
   const UNKNOWN = 1;                                         // the id of any word outside the vocabulary
-  const NUMBERS = { F32: Float32Array, I8: Int8Array };
+  const D_MODEL = 16;
+  const layer = attentionLayer();
 
   // ---- text to words, as shared.data.tokenize does ----------------------------------------------------------------
 
@@ -22,128 +23,69 @@
     return words.concat(lower.slice(cut).match(/[a-z]+/g) ?? []);
   }
 
-  // ---- the file: safetensors, a header of names and shapes, then bare numbers -------------------------------------
+  // ---- the file: each model's tensors by name, the vocabulary, and what was measured --------------------------------
 
   function read(buffer) {
-    try {
-      const size = Number(new DataView(buffer).getBigUint64(0, true));
-      const { __metadata__, ...tensors } = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 8, size)));
-      const about = JSON.parse(__metadata__.about);
-      const models = {};
-      for (const [key, { dtype, shape, data_offsets: [begin, end] }] of Object.entries(tensors)) {
-        const [name, part] = [key.slice(0, key.indexOf(".")), key.slice(key.indexOf(".") + 1)];
-        const numbers = new NUMBERS[dtype](buffer.slice(8 + size + begin, 8 + size + end));
-        if (numbers.length !== shape.reduce((a, b) => a * b, 1)) throw new RangeError(`${key} is cut short`);
-        (models[name] ??= { name })[part] = numbers;
-        if (part === EMBEDDING) models[name].d_model = shape[1];
-      }
-      const words = about.words.split(" ");
-      const { right, pieces, lengths } = about;
-      return { models, words, ids: new Map(words.map((word, id) => [word, id])), right, pieces, lengths };
-    } catch (error) {
-      throw new Error(`The file of the models is damaged (${error.message}).`);
+    const { tensors, metadata } = layer.read(buffer), models = {};
+    for (const [key, numbers] of Object.entries(layer.restore(tensors, ".step"))) {
+      const [name, ...part] = key.split(".");
+      (models[name] ??= {})[part.join(".")] = numbers;
     }
+    const about = JSON.parse(metadata.about);
+    return { ...about, models, ids: new Map(about.words.split(" ").map((word, id) => [word, id])) };
   }
 
   // ---- the models: ids in, a logit and one weight a word out ------------------------------------------------------
 
-  const EMBEDDING = "embedding.table.weight";
+  const positions = Float32Array.from({ length: (2 * MOST_WORDS + 2) * D_MODEL }, (_, n) => {
+    const i = n % D_MODEL, angle = Math.floor(n / D_MODEL) / 1000 ** (2 * Math.floor(i / 2) / D_MODEL);
+    return i % 2 ? Math.cos(angle) : Math.sin(angle);
+  });
 
-  const tables = new Map();                                  // d_model -> positions (places, d_model), made when first needed
-  function positionsOf(d_model) {
-    if (!tables.has(d_model)) {
-      const table = new Float64Array((2 * MOST_WORDS + 2) * d_model);
-      for (let n = 0; n < table.length; n++) {
-        const t = Math.floor(n / d_model), i = n % d_model;
-        // Rounded to float32 where PyTorch rounds, so that a sine of a large angle agrees to the sixth decimal.
-        const angle = Math.fround(t / Math.fround(1000 ** (2 * Math.floor(i / 2) / d_model)));
-        table[n] = i % 2 ? Math.cos(angle) : Math.sin(angle);
-      }
-      tables.set(d_model, table);
-    }
-    return tables.get(d_model);
+  function embed(model, ids) {                               // (tokens, D_MODEL)
+    const table = model["embedding.table.weight"], x = new Float32Array(ids.length * D_MODEL);
+    ids.forEach((id, t) => x.set(table.subarray(id * D_MODEL, (id + 1) * D_MODEL), t * D_MODEL));
+    return layer.add(x, positions);
   }
 
-  // Matrices are flat arrays, row after row, as in the file.
-  function embed(model, ids) {                          // (tokens, d_model)
-    const { d_model, [EMBEDDING]: embedding, [`${EMBEDDING}.step`]: [step] } = model;
-    const x = positionsOf(d_model).slice(0, ids.length * d_model);
-    for (let t = 0, n = 0; t < ids.length; t++) {
-      for (let i = 0; i < d_model; i++, n++) x[n] += embedding[ids[t] * d_model + i] * step;
-    }
-    return x;
+  function project(x, weight) {
+    const width = weight.length / D_MODEL;
+    return layer.linear(x, weight, new Float32Array(width));
   }
 
-  // Every row of x (rows, d_model) times a weight (out, d_model) as nn.Linear keeps it: (rows, out).
-  function linear(x, weight, d_model, bias) {
-    const rows = x.length / d_model, out = weight.length / d_model, result = new Float64Array(rows * out);
-    for (let t = 0; t < rows; t++) {
-      for (let o = 0; o < out; o++) {
-        let sum = bias ? bias[o] : 0;
-        for (let i = 0; i < d_model; i++) sum += x[t * d_model + i] * weight[o * d_model + i];
-        result[t * out + o] = sum;
-      }
-    }
-    return result;
-  }
-
-  function softmax(scores) {                                 // in place
-    let largest = -Infinity, total = 0;
-    for (let t = 0; t < scores.length; t++) if (scores[t] > largest) largest = scores[t];
-    for (let t = 0; t < scores.length; t++) total += scores[t] = Math.exp(scores[t] - largest);
-    for (let t = 0; t < scores.length; t++) scores[t] /= total;
-    return scores;
-  }
-
-  // Where the tokens from `first` to before `end` look: their rows of softmax(Q K^T / sqrt(k)), averaged.
-  function attendFrom(model, x, first, end) {
-    const { d_model } = model, tokens = x.length / d_model, count = end - first;
-    const queries = linear(x.subarray(first * d_model, end * d_model), model["attention.W_query.weight"], d_model);
-    const keys = linear(x, model["attention.W_key.weight"], d_model);
-    const width = queries.length / count, row = new Float64Array(tokens), mean = new Float64Array(tokens);
-    for (let q = 0; q < count; q++) {
-      for (let t = 0; t < tokens; t++) {
-        let score = 0;
-        for (let i = 0; i < width; i++) score += queries[q * width + i] * keys[t * width + i];
-        row[t] = score / Math.sqrt(width);
-      }
-      softmax(row);
-      for (let t = 0; t < tokens; t++) mean[t] += row[t] / count;
-    }
-    return mean;
-  }
-
-  const ATTEND = {                                           // x (tokens, d_model) to weights (tokens,)
-    "mean pooling": (model, x, tokens) => new Float64Array(tokens).fill(1 / tokens),
-    "attention pooling": (model, x) =>
-      softmax(linear(x, model["score.weight"], model.d_model, model["score.bias"])),
-    "self-attention": (model, x, tokens) => attendFrom(model, x, 0, tokens),
-    "marker query": (model, x, tokens, mark) => attendFrom(model, x, mark, mark + 1),
+  const QUERIES = {
+    "mean pooling": () => new Float32Array(D_MODEL),         // scores of zero: every word has the same weight
+    // It does not scale its scores, and attend() divides them by this root.
+    "attention pooling": (model) => model["score.weight"].map((value) => value * Math.sqrt(D_MODEL)),
+    "self-attention": (model, x) => project(x, model["attention.W_query.weight"]),
+    "marker query": (model, x, marker) =>
+      project(x.subarray(marker * D_MODEL, (marker + 1) * D_MODEL), model["attention.W_query.weight"]),
   };
 
-  function run(model, ids, mark) {
-    const x = embed(model, ids), { d_model } = model; // (tokens, d_model)
-    const weights = ATTEND[model.name](model, x, ids.length, mark); // (tokens,)
-    let pooled = new Float64Array(d_model);
-    for (let t = 0, n = 0; t < ids.length; t++) {
-      for (let i = 0; i < d_model; i++, n++) pooled[i] += weights[t] * x[n];
-    }
-    if (model["attention.W_value.weight"]) pooled = linear(pooled, model["attention.W_value.weight"], d_model);
-    const [logit] = linear(pooled, model["output.weight"], pooled.length, model["output.bias"]);
+  function run(file, name, ids, marker) {
+    const model = file.models[name], x = embed(model, ids), tokens = ids.length;
+    const queries = QUERIES[name](model, x, marker);         // (rows, width)
+    const keys = model["attention.W_key.weight"] ? project(x, model["attention.W_key.weight"]) : x; // (tokens, width)
+    const width = keys.length / tokens, rows = queries.length / width, weights = new Float32Array(tokens);
+    layer.attend(queries, keys, keys, width, 1).weights.forEach((weight, n) => { weights[n % tokens] += weight / rows; });
+    let pooled = new Float32Array(D_MODEL);
+    x.forEach((value, n) => { pooled[n % D_MODEL] += weights[Math.floor(n / D_MODEL)] * value; });
+    if (model["attention.W_value.weight"]) pooled = project(pooled, model["attention.W_value.weight"]);
+    const logit = pooled.reduce((sum, value, i) => sum + value * model["output.weight"][i], model["output.bias"][0]);
     return { logit, positive: 1 / (1 + Math.exp(-logit)), weights };
   }
 
   const idsOf = (file, words) => words.slice(0, MOST_WORDS).map((word) => file.ids.get(word) ?? UNKNOWN);
 
   // The review that counts, alone or after the words of a different review.
-  const judge = (file, name, front, own) => run(file.models[name], [...idsOf(file, front), ...idsOf(file, own)]);
+  const judge = (file, name, front, own) => run(file, name, [...idsOf(file, front), ...idsOf(file, own)]);
 
   // Two reviews, <MARK> before the one that counts and <SEP> before the other.
   function judgeMarked(file, first, second, markFirst) {
     const [a, b] = [idsOf(file, first), idsOf(file, second)];
     const [mark, separator] = [file.ids.get("<MARK>"), file.ids.get("<SEP>")];
     const ids = [markFirst ? mark : separator, ...a, markFirst ? separator : mark, ...b];
-    return run(file.models["marker query"], ids, markFirst ? 0 : a.length + 1);
+    return run(file, "marker query", ids, markFirst ? 0 : a.length + 1);
   }
 
   globalThis.tryTheModel = { tokenize, read, judge, judgeMarked };
@@ -151,48 +93,15 @@
   // ---- words about numbers ----------------------------------------------------------------------------------------
 
   const percent = (share) => (share > 0 && share < 0.005 ? "less than 1%" : `${Math.round(100 * share)}%`);
-  const sumOf = (weights, from, to) => { let sum = 0; for (let t = from; t < to; t++) sum += weights[t]; return sum; };
+  const sumFrom = (weights, first) => weights.subarray(first).reduce((sum, weight) => sum + weight, 0);
 
   function verdict(positive) {
     const sure = Math.max(positive, 1 - positive);
     return [positive > 0.5 ? "positive" : "negative", `${sure > 0.99 ? "more than 99%" : percent(sure)} sure`];
   }
 
-  // What keeps the models from an answer, as a sentence; the empty text when nothing does.
-  function obstacle(file, words) {
-    if (!words.length) return "There is no word in this text. Type a few words made of the letters a to z.";
-    if (words.slice(0, MOST_WORDS).every((word) => !file.ids.has(word))) {
-      return "The models know none of these words, so they have nothing to go by. Try everyday English words.";
-    }
-    return "";
-  }
-
-  // Which of the measured lengths of short pieces a text has; -1 for a text as long as a review.
-  const shortAs = (file, words) => file.lengths.findIndex(([, most]) => words.length <= most);
-
-  function remarks(file, words) {
-    const cut = words.length > MOST_WORDS ? `Read: the first ${MOST_WORDS} of ` : "";
-    const notes = [`${cut}${many(words.length, "word")}.`];
-    const unknown = words.slice(0, MOST_WORDS).filter((word) => !file.ids.has(word));
-    const named = [...new Set(unknown)].slice(0, 3).map(shown);
-    const known = Math.min(words.length, MOST_WORDS) - unknown.length;
-    if (unknown.length) notes.push(`${unknown.length} unknown to the models (${named.join(", ")}): the prediction rests on the other ${known}.`);
-    const short = shortAs(file, words);
-    if (short >= 0) {
-      const [least, most] = file.lengths[short], right = SIDE_BY_SIDE.map(([name]) => file.pieces[name][short]);
-      notes.push(`The training reviews have ${file.lengths.at(-1)[1] + 1} words or more. Of random parts of ` +
-        `${least} to ${most} words they get ${percent(Math.min(...right))} to ${percent(Math.max(...right))} right, whereas guessing ` +
-        "gets 50%. After another review they have never met one so short.");
-    } else if (words.length < RARELY_SHORT) {
-      notes.push("Few training reviews are so short. After a long one the models miss many positive texts of this length.");
-    }
-    return notes.join(" ");
-  }
-
   // ---- the page ---------------------------------------------------------------------------------------------------
 
-  const root = document.getElementById("try");
-  if (!root) return;
   const at = (name) => document.getElementById(`try-${name}`);
   const own = at("own"), slide = at("slide"), svg = at("chart");
 
@@ -206,27 +115,58 @@
   ];
 
   let file = null, words = [], frontWords = [], mostInFront = 0, curve = [];
+  const wordsRead = () => words.slice(0, MOST_WORDS);
+  const inFront = () => frontWords.slice(0, Number(slide.value));
+
+  // With so many words before the review: a model's prediction, its attention weights, and the review's fraction of them.
+  function answer(name, count) {
+    const { positive, weights } = judge(file, name, frontWords.slice(0, count), wordsRead());
+    return { positive, weights, share: sumFrom(weights, count) };
+  }
+
+  // What keeps the models from an answer, as a sentence; the empty text when nothing does.
+  function obstacle(words) {
+    if (!words.length) return "There is no word in this text. Type a few words made of the letters a to z.";
+    if (words.slice(0, MOST_WORDS).every((word) => !file.ids.has(word))) {
+      return "The models know none of these words, so they have nothing to go by. Try everyday English words.";
+    }
+    return "";
+  }
+
+  // Which of the measured lengths of short pieces a text has; -1 for a text as long as a review.
+  const shortAs = (words) => file.lengths.findIndex(([, most]) => words.length <= most);
+
+  function remarks(words) {
+    const cut = words.length > MOST_WORDS ? `Read: the first ${MOST_WORDS} of ` : "";
+    const notes = [`${cut}${many(words.length, "word")}.`];
+    const unknown = words.slice(0, MOST_WORDS).filter((word) => !file.ids.has(word));
+    const named = [...new Set(unknown)].slice(0, 3).map(shown);
+    const known = Math.min(words.length, MOST_WORDS) - unknown.length;
+    if (unknown.length) notes.push(`${unknown.length} unknown to the models (${named.join(", ")}): the prediction rests on the other ${known}.`);
+    const short = shortAs(words);
+    if (short >= 0) {
+      const [least, most] = file.lengths[short], right = SIDE_BY_SIDE.map(([name]) => file.pieces[name][short]);
+      notes.push(`The training reviews have ${file.lengths.at(-1)[1] + 1} words or more. Of random parts of ` +
+        `${least} to ${most} words they get ${percent(Math.min(...right))} to ${percent(Math.max(...right))} right, whereas guessing ` +
+        "gets 50%. After another review they have never met one so short.");
+    } else if (words.length < RARELY_SHORT) {
+      notes.push("Few training reviews are so short. After a long one the models miss many positive texts of this length.");
+    }
+    return notes.join(" ");
+  }
 
   // -- shaded words: a word's attention weight times the number of words, from none to eight and more
 
   const STEPS = 8;
 
-  // texts: the words, and the models' own marks, which begin with "<". parts: place -> name of what begins there.
+  // texts: the words, and the models' own marks, which begin with "<". parts: position -> name of what begins there.
   function shade(box, texts, weights, parts) {
-    const special = (text) => text.startsWith("<");
-    const kind = (text) => (special(text) ? "w special" : file.ids.has(text) ? "w" : "w unknown");
-    const key = JSON.stringify([texts.map((text) => special(text) || text), Object.entries(parts)]);
-    if (box.shadesOf !== key) {                              // else the same words stay, and their shades can glide
-      box.shadesOf = key;
-      box.replaceChildren(...texts.flatMap((text, t) => [
-        ...(t && parts[t] ? [make("br")] : []), ...(parts[t] ? [make("small", {}, parts[t]), " "] : []),
-        make("span", { "data-t": t, class: kind(text) }, shown(text)), " ",
-      ]));
-    }
-    box.querySelectorAll(".w").forEach((word, t) => {
-      if (special(texts[t])) word.textContent = texts[t];
-      word.style.setProperty("--s", Math.min(STEPS, Math.round(weights[t] * weights.length)));
-    });
+    const kind = (text) => (text.startsWith("<") ? "w special" : file.ids.has(text) ? "w" : "w unknown");
+    const steps = (weight) => Math.min(STEPS, Math.round(weight * weights.length));
+    box.replaceChildren(...texts.flatMap((text, t) => [
+      ...(t && parts[t] ? [make("br")] : []), ...(parts[t] ? [make("small", {}, parts[t]), " "] : []),
+      make("span", { "data-t": t, class: kind(text), style: `--s: ${steps(weights[t])}` }, shown(text)), " ",
+    ]));
   }
 
   // -- cards
@@ -244,6 +184,7 @@
     // The strip below the slider: the verdict in short, and on a phone whose words are shown.
     part.short = make("span", { class: "short" });
     const radio = make("input", { type: "radio", name: "whose", value: name });
+    radio.checked = name === "self-attention";
     at("strip").append(make("label", {}, radio, make("span", {}, line.cloneNode(true), make("b", {}, title), part.short)));
     radio.addEventListener("change", () => choose(name));
     const id = `try-card-${name.replace(" ", "-")}`;
@@ -255,7 +196,6 @@
 
   function choose(name) {
     for (const card of at("cards").children) card.classList.toggle("chosen", card.dataset.name === name);
-    for (const radio of at("strip").querySelectorAll("input")) radio.checked = radio.value === name;
   }
   choose("self-attention");
 
@@ -271,13 +211,11 @@
     return order.map((t) => `${shown(texts[t])} ${percent(weights[t])}`).join(", ");
   }
 
-  const inFront = () => frontWords.slice(0, Number(slide.value));
-
   function showCards() {
-    const front = inFront(), read = words.slice(0, MOST_WORDS), texts = [...front, ...read];
+    const front = inFront(), read = wordsRead(), texts = [...front, ...read], fair = read.length / texts.length;
     for (const card of cards) {
-      const { positive, weights } = judge(file, card.name, front, read);
-      const share = sumOf(weights, front.length, weights.length), fair = read.length / weights.length;
+      card.answer = answer(card.name, front.length);
+      const { positive, weights, share } = card.answer;
       showVerdict(card, positive);
       card.share.replaceChildren(...(front.length
         ? [strong(percent(share)), ` of its attention is on your review, which has ${percent(fair)} of the words.`]
@@ -288,9 +226,6 @@
       card.most.textContent = card.name === "mean pooling"
         ? `Attends to all ${many(weights.length, "word")} equally: ${(100 / weights.length).toFixed(1)}% each.`
         : `Attends most to: ${strongest(texts, weights)}.`;
-      card.weights = weights;
-      card.positive = positive;
-      card.onOwn = share;
     }
   }
 
@@ -303,14 +238,13 @@
 
   function showMarked() {
     const markFirst = at("mark").querySelector("input:checked").value === "first";
-    const front = frontWords.slice(0, MOST_WORDS), read = words.slice(0, MOST_WORDS);
-    const { positive, weights } = judgeMarked(file, front, read, markFirst);
-    const share = sumOf(weights, front.length + 1, weights.length);
+    const front = frontWords, read = wordsRead(), { positive, weights } = judgeMarked(file, front, read, markFirst);
+    const share = sumFrom(weights, front.length + 1);
     showVerdict(marked, positive);
     marked.share.replaceChildren(strong(percent(1 - share)), " of its attention is on the first review, ",
       strong(percent(share)), " on the second, yours. Asked about: ", strong(markFirst ? "the first" : "yours"), ".");
     marked.bar.children[0].style.width = `${100 * share}%`;
-    const short = shortAs(file, markFirst ? front : read);
+    const short = shortAs(markFirst ? front : read);
     at("mark-record").textContent = marked.record + (short < 0 ? "" : ` Of parts as short as the marked text, in a pair with a whole review, it gets ${percent(file.pieces["marker query"][short])} right.`);
     const [mark, separator] = ["<MARK>", "<SEP>"];
     shade(marked.words, [markFirst ? mark : separator, ...front, markFirst ? separator : mark, ...read], weights,
@@ -319,27 +253,20 @@
 
   // -- the chart: verdict and attention for every number of words in front
 
-  const EDGE = 11, PANEL = 104, GAP = 40;
-  let gutter = 68, right = 0;                                // where the curves begin and end
+  const EDGE = 8, PANEL = 104, GAP = 40, POINTS = 40;
   const MEASURES = ["positive", "share"];                    // one panel each
+  let x = null;                                              // number of words -> where in the chart
+  const y = (panel, value) => 22 + panel * (PANEL + GAP) + (1 - value) * PANEL;
 
   let sweeps = 0;
 
-  async function sweep() {                                   // in short pieces: a reader may be typing
-    const ticket = ++sweeps, read = words.slice(0, MOST_WORDS), step = Math.max(1, Math.ceil(mostInFront / 40));
-    const points = [];
-    let started = performance.now();
-    for (let count = 0; ; count = Math.min(count + step, mostInFront)) {
-      const front = frontWords.slice(0, count);
-      points.push({ count, models: SIDE_BY_SIDE.map(([name]) => {
-        const { positive, weights } = judge(file, name, front, read);
-        return { positive, share: sumOf(weights, count, weights.length) };
-      }) });
-      if (count >= mostInFront) break;
-      if (performance.now() - started < 10) continue;
+  async function sweep() {                                   // a point at a time: a reader may be typing
+    const ticket = ++sweeps, points = [];
+    const counts = new Set(Array.from({ length: POINTS + 1 }, (_, i) => Math.round(mostInFront * i / POINTS)));
+    for (const count of counts) {
       await new Promise((resolve) => setTimeout(resolve));
       if (ticket !== sweeps) return;                         // the texts have changed meanwhile
-      started = performance.now();
+      points.push({ count, models: SIDE_BY_SIDE.map(([name]) => answer(name, count)) });
     }
     curve = points;
     drawChart();
@@ -348,10 +275,8 @@
 
   function drawChart() {
     const width = Math.max(200, at("plot").clientWidth), narrow = width < 500;
-    gutter = narrow ? EDGE : 68;
-    right = width - (narrow ? 58 : 122);
-    const x = (count) => gutter + (right - gutter) * (mostInFront ? count / mostInFront : 0);
-    const y = (panel, value) => 22 + panel * (PANEL + GAP) + (1 - value) * PANEL;
+    const gutter = narrow ? EDGE : 68, right = width - (narrow ? 58 : 122); // where the curves begin and end
+    x = (count) => gutter + (right - gutter) * (mostInFront ? count / mostInFront : 0);
     const children = [];
     const panels = [["positive", "negative", "Prediction"], ["100%", "0%", "Attention on your review"]];
     panels.forEach(([high, low, title], panel) => {
@@ -382,18 +307,17 @@
     svg.replaceChildren(...children);
     slide.style.marginLeft = `${gutter - EDGE}px`;
     slide.style.width = `${right - gutter + 2 * EDGE}px`;
-    showPlace(x, y);
-    svg.showPlace = () => showPlace(x, y);
+    showPlace();
   }
 
   // The line below the slider's thumb, and where it cuts the curves.
-  function showPlace(x, y) {
+  function showPlace() {
     const here = x(Number(slide.value));
     svg.querySelector(".now").setAttribute("d", `M${here} ${y(0, 1)}V${y(1, 0) + 8}`);
     svg.querySelectorAll("circle").forEach((dot, i) => {
       const card = cards[Math.floor(i / 2)], panel = i % 2;
       dot.setAttribute("cx", here);
-      dot.setAttribute("cy", y(panel, panel ? card.onOwn : card.positive));
+      dot.setAttribute("cy", y(panel, card.answer[MEASURES[panel]]));
     });
   }
 
@@ -408,12 +332,12 @@
   }
 
   function showTables() {
-    if (!at("numbers").open || root.classList.contains("mute")) return;
+    if (!at("numbers").open || obstacle(words)) return;
     const tables = at("numbers").querySelectorAll("table");
     const front = inFront(), names = SIDE_BY_SIDE.map(([, title]) => title);
     const row = (text, t) => [t < front.length ? "before" : "yours", shown(text),
-      ...cards.map((card) => `${(100 * card.weights[t]).toFixed(2)}%`)];
-    fill(tables[0], ["Review", "Word", ...names], [...front, ...words.slice(0, MOST_WORDS)].map(row));
+      ...cards.map((card) => `${(100 * card.answer.weights[t]).toFixed(2)}%`)];
+    fill(tables[0], ["Review", "Word", ...names], [...front, ...wordsRead()].map(row));
     const every = curve.filter(({ count }, i) => i % 4 === 0 || count === mostInFront);
     const labels = { positive: "how positive", share: "attention on your review" };
     fill(tables[1], ["Measure", "Words before", ...names], MEASURES.flatMap((measure) =>
@@ -440,27 +364,26 @@
       at("front-text").replaceChildren(make("span", { class: "taken" }, text.slice(0, end)), text.slice(end));
     }
     at("count").textContent = count === 0 ? "none" : `${count} of ${mostInFront} words`;
-    const label = count === 0 ? "no word before" : `${count} of ${mostInFront} words before`;
-    slide.setAttribute("aria-valuetext", label);
+    slide.setAttribute("aria-valuetext", count === 0 ? "no word before" : `${count} of ${mostInFront} words before`);
   }
 
   function show() {
     showFront();
     if (!file) return;
-    const problem = obstacle(file, words);
-    at("note").textContent = problem || remarks(file, words);
+    const problem = obstacle(words);
+    at("note").textContent = problem || remarks(words);
     at("note").classList.toggle("problem", problem !== "");
     for (const name of ["try", "try-marked"]) document.getElementById(name).classList.toggle("mute", problem !== "");
     if (problem) return say(problem);
     showCards();
     showMarked();
-    svg.showPlace?.();
+    if (curve.length) showPlace();
     showTables();
     keep();
     if (markMoved) return say(`${marked.verdict.textContent}. ${marked.share.textContent}`);
     say(SIDE_BY_SIDE.map(([, title], i) => {
-      const behind = slide.value === "0" ? "" : `, ${percent(cards[i].onOwn)} of its attention on your review`;
-      return `${title}: ${verdict(cards[i].positive).join(", ")}${behind}.`;
+      const behind = slide.value === "0" ? "" : `, ${percent(cards[i].answer.share)} of its attention on your review`;
+      return `${title}: ${verdict(cards[i].answer.positive).join(", ")}${behind}.`;
     }).join(" "));
   }
 
@@ -478,7 +401,7 @@
     moved(own);
     clearTimeout(later);
     sweeps += 1;
-    later = setTimeout(() => { if (file && !obstacle(file, words)) sweep(); }, 90);
+    later = setTimeout(() => { if (file && !obstacle(words)) sweep(); }, 90);
   }
 
   own.addEventListener("input", changed);
@@ -492,14 +415,6 @@
     own.value = target.dataset.text;
     changed();
   });
-  svg.addEventListener("pointerdown", pull);
-  svg.addEventListener("pointermove", (event) => { if (event.buttons) pull(event); });
-  function pull(event) {
-    const box = svg.getBoundingClientRect();
-    const along = (event.clientX - box.left - gutter) / (right - gutter);
-    slide.value = Math.round(along * mostInFront);
-    moved(slide);
-  }
   // Point at a word, and see what each model gives it.
   at("cards").addEventListener("pointerover", ({ target }) => {
     for (const hot of at("cards").querySelectorAll(".hot")) hot.classList.remove("hot");
@@ -507,31 +422,12 @@
     for (const card of cards) {
       const word = card.words.querySelector(`[data-t="${target.dataset.t}"]`);
       word.classList.add("hot");
-      word.dataset.share = `${(100 * card.weights[target.dataset.t]).toFixed(1)}%`;
+      word.dataset.share = `${(100 * card.answer.weights[target.dataset.t]).toFixed(1)}%`;
     }
   });
   new ResizeObserver(() => { if (curve.length) drawChart(); }).observe(at("plot"));
 
   // -- loading, when asked to
-
-  async function fetched() {                                 // the bytes of the weights
-    const base = root.dataset.weights;
-    if (location.protocol !== "file:") {
-      const answer = await fetch(`${base}.safetensors`);
-      if (!answer.ok) throw new Error(`The server answered ${answer.status}.`);
-      return answer.arrayBuffer();
-    }
-    // A browser fetches nothing beside a page that was opened from a disk, but it runs scripts from there: the same
-    // bytes as text, packed.
-    await new Promise((resolve, reject) => {
-      const script = make("script", { src: `${base}.weights.js` });
-      script.addEventListener("load", resolve);
-      script.addEventListener("error", () => reject(new Error("The file beside this page is missing.")));
-      document.head.append(script);
-    });
-    const packed = Uint8Array.from(atob(globalThis.tryTheModelWeights), (character) => character.charCodeAt(0));
-    return new Response(new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
-  }
 
   at("load").addEventListener("click", async () => {
     const button = at("load"), told = at("load-told");
@@ -539,18 +435,14 @@
     button.setAttribute("aria-disabled", "true");
     told.textContent = "Loading \u2026";
     try {
-      file = read(await fetched());
-      if (Object.keys(ATTEND).some((name) => !file.models[name])) throw new Error("The file lacks a model.");
+      file = read(await modelFiles(".", "", globalThis.tryTheModelFiles).download("try_the_model.safetensors"));
     } catch (error) {
-      file = null;
       button.removeAttribute("aria-disabled");
       told.textContent = `The models did not arrive. ${error.message} Press the button to try again.`;
       return;
     }
     const focused = document.activeElement === button;
-    for (const element of document.querySelectorAll(".try-waits")) element.hidden = false;
     for (const element of document.querySelectorAll(".try")) element.classList.add("loaded");
-    at("waiting").hidden = true;
     const record = (name, where) => {
       const [alone, together] = file.right[name];
       return `Of the test reviews it gets ${percent(alone)} right alone and ${percent(together)} ${where}.`;
@@ -558,27 +450,14 @@
     for (const card of cards) card.record.textContent = record(card.name, "after another one");
     marked.record = record("marker query", "in such pairs");
     changed();
-    sweepNow();
+    show();
     if (focused) slide.focus({ preventScroll: true });
   });
 
-  function sweepNow() {                                      // the first picture stands at once
-    cancelAnimationFrame(frame);
-    clearTimeout(later);
-    show();
-    if (!obstacle(file, words)) sweep();
-  }
-
-  // The address holds texts, slider and mark once the reader has changed them, so that they can be shared. The part
-  // after the # is never sent to a server.
+  // The address holds texts, slider and mark, so that they can be shared. The part after the # is never sent to a server.
   const fronts = Array.from(at("front").querySelectorAll("input")), marks = Array.from(at("mark").querySelectorAll("input"));
-  let touched = false;
-  for (const event of ["input", "change", "click"]) {
-    for (const part of [root, at("mark")]) part.addEventListener(event, ({ target }) => { touched ||= target !== at("load"); });
-  }
 
   function keep() {
-    if (!touched) return;
     const front = fronts.findIndex((radio) => radio.checked);
     const state = new URLSearchParams({ own: own.value.slice(0, 2000), front, words: slide.value, mark: marks.findIndex((radio) => radio.checked) });
     if (fronts[front] === at("front-own")) state.set("text", at("front-words").value.slice(0, 2000));

@@ -57,17 +57,6 @@ def built(name: str) -> Page:
     return parsed(path)
 
 
-# An address elsewhere where a script or a style sheet begins a text or a url(); the names of XML are not fetched.
-ADDRESS = re.compile(r"""(?i)(?:["'`]|url\()\s*(?:(?:https?|wss?|ftp):|//\w)(?!//www\.w3\.org/)[^"'`)\s]*""")
-
-
-@pytest.mark.parametrize("kind", ["css", "js", "svg"])
-def test_style_sheets_scripts_and_drawings_ask_no_other_host(kind):
-    """What a page asks for when it opens, test_site_browser.py sees."""
-    texts = {path.name: path.read_text(encoding="utf-8") for path in SITE.rglob(f"*.{kind}")}
-    assert {name: found for name, text in texts.items() if (found := ADDRESS.findall(text))} == {}
-
-
 def dead_links(page: Page) -> list[str]:
     """The links inside the site that lead to no file, or to no place in it."""
     dead = []
@@ -163,11 +152,7 @@ def test_the_search_index_knows_where_terms_are_introduced_and_no_key_of_a_refer
     assert {"energy", "lookup"} <= set(names["Score"]), "the other names of a term"
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["book/_ext/site.py", "book/_theme/page.html", "book/_static/course.js", "book/_static/model/weights",
-     "shared/figures/colours.py"],
-)  # fmt: skip
+@pytest.mark.parametrize("name", ["book/_theme/page.html", "book/_static/model/weights", "shared/figures/colours.py"])
 def test_what_makes_or_dresses_a_page_makes_the_build_forget_when_it_changed(tmp_path, monkeypatch, name):
     changed = tmp_path / name
     changed.parent.mkdir(parents=True)

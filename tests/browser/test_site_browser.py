@@ -30,21 +30,9 @@ def test_a_page_opens_without_a_fault_asks_nobody_else_and_is_accessible(visit, 
     page = visit(f"{address}/{name}.html", width=320)
     assert page.faults == []
     assert [url for url in page.asked if not url.startswith((address, "data:", "blob:"))] == []
-    early = re.compile("safetensors|weights|words.bin")
-    assert not early.search(" ".join(page.asked)), "a model comes before it is asked for"
-    # Colours are looked at on some pages below, and at night on all of them.
+    assert "safetensors" not in " ".join(page.asked), "a model comes before it is asked for"
+    # Colours are looked at on pages with questions and with models, and at night on all of them.
     assert axe(page, rules={rule: {"enabled": False} for rule in COLOURS}) == []
-
-
-COLOURED = {TOC["root"]: "color-contrast", "book/how_to_use": "color-contrast", "book/notation": "link-in-text-block"}
-
-
-@pytest.mark.parametrize("name", COLOURED)
-def test_colours_tell_letters_from_paper_and_links_from_their_text_in_both_themes(visit, address, name):
-    page = visit(f"{address}/{name}.html", "light")
-    for theme in ("light", "dark"):
-        page.evaluate(f"theme => {{ {THEME} = theme; }}", theme)
-        assert axe(page, runOnly=[COLOURED[name]]) == []
 
 
 def test_the_site_works_from_a_disk_search_and_all(visit, tmp_path):
@@ -190,9 +178,6 @@ def test_the_search_knows_quotes_numbers_signs_forgives_a_letter_and_takes_any_t
         found(text)
         assert page.locator("#search-results img").count() == 0
     assert page.faults == []
-
-
-# Page, its title, and its sections: id, title, prose, code, the terms introduced there.
 
 
 def test_a_result_opens_at_its_match_in_its_section_folded_or_not(visit, address):

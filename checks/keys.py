@@ -1,7 +1,6 @@
 """The checks of *Keys*: learned queries with keys, a key model as one vector, one key projection for two queries."""
 
 import torch
-from torch import Tensor
 
 from checks import trials
 from checks.engine import Case, Check, Wrong, compare
@@ -150,9 +149,6 @@ redundant_key = Check(
 def products_with_queries(result, w, query, other):
     """Many matrices are right: what counts is their products with both queries, (d_model,) each."""
     shape = (len(w), len(query))
-    if isinstance(result, Tensor) and result.shape == shape[::-1] != shape:
-        raise Wrong(f"The matrix is transposed: it has shape {shape[::-1]} instead of (d_model, d_k), {shape}.",
-                    "matrix_transposed")  # fmt: skip
     compare(result, torch.full(shape, torch.nan).to(w), f"`W_key`, for d_model = {shape[0]} and d_k = {shape[1]}")
     by_query, by_other = result @ query.to(result), result @ other.to(result)  # (d_model,) each
     finds_w = torch.allclose(by_query, w.to(result), atol=1e-4)

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from checks import trials
 from checks.engine import Case, Check, Wrong, compare
-from checks.trials import changed, draw, real_tokens
+from checks.trials import changed, draw, hidden, real_tokens
 from shared.model import SelfAttention
 
 LAYER = "Queries, “The layer”"
@@ -36,25 +36,18 @@ def layer(x, mask, W_query, W_key, W_value=as_it_is, score=trials.scaled, weigh=
 
 def mask_on_queries(scores, mask):
     """The mask hides rows, which are queries, instead of columns. Give it the shape (batch, 1, tokens)."""
-    return scores.masked_fill(~mask.mT, -1e300).softmax(-1)
+    return hidden(scores, mask.mT).softmax(-1)
 
 
 def axis_of_mask_missing(scores, mask):
     """The mask has no axis for the queries, so its texts line up with the queries. Make it (batch, 1, tokens)."""
-    return scores.masked_fill(~mask.squeeze(1), -1e300).softmax(-1)
+    return hidden(scores, mask.squeeze(1)).softmax(-1)
 
 
 def keys_averaged(**given):
-    """The weights average the keys, which only decide the weights. Average the values; without values, the rows of
-    x."""
+    """The weights average the keys. Average the values, or the rows of x in a layer without values."""
     weights = layer(**given)[1]
     return weights @ given["W_key"](given["x"]), weights
-
-
-def weights_transposed(**given):
-    """The output sums over the queries: the weights are transposed. Row i has the weights of the query of token i."""
-    output, weights = layer(**given, weigh=lambda scores, mask: trials.masked(scores, mask).mT)
-    return output, weights.mT
 
 
 def results_exchanged(**given):
@@ -71,7 +64,7 @@ LAYER_MISTAKES = [
     *(changed(layer, weigh=step) for step in (
         *trials.MASK_MISTAKES, mask_on_queries, axis_of_mask_missing, trials.softmax_over_queries)),
     *(changed(layer, score=step) for step in trials.SCORE_MISTAKES),
-    keys_averaged, weights_transposed, results_exchanged, scores_returned,
+    keys_averaged, results_exchanged, scores_returned,
 ]  # fmt: skip
 
 
@@ -87,25 +80,30 @@ def check_biases(answer):
                             "`nn.Linear(..., bias=bias)`; its default is False.", "bias not handed on")  # fmt: skip
 
 
-def texts(mask, d_model, d_k, seed=0, scale=1.0):
-    x = scale * draw(*mask.shape, d_model, seed=seed)
-    return Case({"x": x, "mask": mask}, {"d_model": d_model, "d_k": d_k})
+def layer_cases(*arguments):
+    """Texts for layers whose arguments are of (d_model, d_k, d_v)."""
+    rows = [
+        (real_tokens([5, 3, 1]), (6, 3, 4), 1.0),
+        (real_tokens([2, 5, 4]), (6, 3, 4), 1.0),
+        (real_tokens([6, 6]), (4, 7, 2), 1.0),
+        (real_tokens([4, 2, 3, 1], padding_first=True), (5, 2, 3), 1.0),
+        (real_tokens([4, 3, 2, 4]), (5, 4, 3), 1.0),  # as many texts as tokens
+        (real_tokens([1, 1]), (6, 3, 4), 1.0),
+        (real_tokens([3, 5])[:1], (6, 3, 4), 1.0),
+        (real_tokens([1, 1, 1, 2] * 4 + [3]), (8, 2, 3), 30.0),  # some scores are below a careless fill for padding
+    ]
+    cases = []
+    for seed, (mask, widths, scale) in enumerate(rows):
+        x = scale * draw(*mask.shape, widths[0], seed=seed)
+        cases.append(Case({"x": x, "mask": mask}, dict(zip(arguments, widths, strict=False))))
+    return cases
 
 
 add_queries = Check(
     reference=attention_by_pytorch,
     solution=SelfAttention,
     parts=("W_query", "W_key"),
-    cases=[
-        texts(real_tokens([5, 3, 1]), 6, 3),
-        texts(real_tokens([2, 5, 4]), 6, 3, seed=6),
-        texts(real_tokens([6, 6]), 4, 7, seed=1),
-        texts(real_tokens([4, 2, 3, 1], padding_first=True), 5, 2, seed=2),
-        texts(real_tokens([4, 3, 2, 4]), 5, 4, seed=3),
-        texts(real_tokens([1, 1]), 6, 3, seed=4),
-        texts(real_tokens([3, 5])[:1], 6, 3, seed=7),
-        texts(real_tokens([1, 1, 1, 2] * 4 + [3]), 8, 2, seed=5, scale=30.0),
-    ],
+    cases=layer_cases("d_model", "d_k"),
     mistakes=LAYER_MISTAKES,
     section=LAYER,
     last_look=check_biases,
@@ -113,17 +111,6 @@ add_queries = Check(
 
 
 # --- attention_received --------------------------------------------------------------------------------------------
-
-
-def received_by_loops(x, mask, W_query, W_key):
-    weights = trials.attend(x @ W_query, x @ W_key, x, mask)[1]
-    received = torch.zeros_like(weights[:, 0])  # (batch, tokens)
-    for text, real in enumerate(mask):
-        tokens = real.nonzero()[:, 0].tolist()
-        for key in tokens:
-            others = [weights[text, query, key] for query in tokens if query != key]
-            received[text, key] = sum(others) / max(len(others), 1)
-    return received
 
 
 def number_of_others(mask):
@@ -201,7 +188,7 @@ def batch(mask, d_model, d_k, seed=0, scale=1.0):
 
 
 attention_received = Check(
-    reference=received_by_loops,
+    reference=received,
     cases=[
         batch(real_tokens([5, 3, 1]), 4, 2),
         batch(real_tokens([6, 6]), 3, 5, seed=10),

@@ -37,9 +37,7 @@ MASKS = [
 ONE_REAL_TOKEN = real_tokens([1, 2] * 6 + [3])  # of so many texts, one has a score below a careless fill for padding
 
 
-def attend(
-    queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None = None, scale: float | None = None
-) -> tuple[Tensor, Tensor]:
+def attend(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
     """PyTorch's own attention: the outputs, and the weights, which are the outputs of an identity matrix as values.
 
     queries (..., m, d_k), keys (..., n, d_k), values (..., n, d_v); mask bool (..., n), or one for each query,
@@ -49,8 +47,7 @@ def attend(
     if mask is not None and mask.dim() < queries.dim():
         mask = mask[..., None, :]
     attention = nn.functional.scaled_dot_product_attention
-    output, weights = (attention(queries, keys, v, attn_mask=mask, scale=scale) for v in (values, identity))
-    return output, weights
+    return attention(queries, keys, values, mask), attention(queries, keys, identity, mask)
 
 
 def changed(function: Callable, **steps: Callable) -> Callable:
@@ -67,9 +64,14 @@ def changed(function: Callable, **steps: Callable) -> Callable:
 # --- scores to weights: each takes the scores (..., n) and the mask, of the same number of axes --------------------
 
 
+def hidden(scores: Tensor, mask: Tensor) -> Tensor:
+    """The scores, the lowest number where the mask is False."""
+    return scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
+
+
 def masked(scores: Tensor, mask: Tensor) -> Tensor:
     """The right way."""
-    return scores.masked_fill(~mask, -1e300).softmax(-1) * mask
+    return hidden(scores, mask).softmax(-1) * mask
 
 
 def no_mask(scores, mask):
@@ -94,7 +96,7 @@ def softmax_left_out(scores, mask):
 
 def softmax_over_queries(scores, mask):
     """The softmax runs over the queries, so columns sum to 1. Let it run over the tokens attended to, the last axis."""
-    return scores.masked_fill(~mask, -1e300).softmax(-2)
+    return hidden(scores, mask).softmax(-2)
 
 
 def nan_for_padding(scores, mask):
@@ -104,7 +106,7 @@ def nan_for_padding(scores, mask):
 
 def weight_for_padding(scores, mask):
     """A row without any real token still gets weights, all equal. Multiply by the mask after the softmax."""
-    return scores.masked_fill(~mask, -1e300).softmax(-1)
+    return hidden(scores, mask).softmax(-1)
 
 
 def inverted(weigh: Callable) -> Callable:

@@ -8,7 +8,7 @@ from torch import nn
 
 from checks import trials
 from checks.engine import Case, Check, Wrong
-from checks.queries import LAYER_MISTAKES, attention_by_pytorch, layer
+from checks.queries import LAYER_MISTAKES, attention_by_pytorch, layer, layer_cases
 from checks.trials import draw, no_mask, real_tokens
 from shared.model import SelfAttention
 from shared.statistics import mean_and_interval
@@ -35,11 +35,6 @@ def padded_values_zeroed(mask, W_value, **given):
     return layer(mask=mask, W_value=lambda x: W_value(x) * mask[:, :, None], **given, weigh=no_mask)
 
 
-def texts(mask, d_model, d_k, d_v, seed=0, scale=1.0):
-    x = scale * draw(*mask.shape, d_model, seed=seed)
-    return Case({"x": x, "mask": mask}, {"d_model": d_model, "d_k": d_k, "d_v": d_v})
-
-
 def fits_into_the_classifier(answer):
     """The lab calls `attention_weights`, and reads three linear maps without a bias."""
     made, x, mask = answer(5, 3, 4), draw(2, 4, 5), real_tokens([4, 2])
@@ -60,16 +55,7 @@ whole_layer = Check(
     reference=attention_by_pytorch,
     solution=SelfAttention,
     parts=("W_query", "W_key", "W_value"),
-    cases=[
-        texts(real_tokens([5, 3, 1]), 6, 3, 4),
-        texts(real_tokens([2, 5, 4]), 6, 3, 4, seed=6),
-        texts(real_tokens([6, 6]), 4, 7, 2, seed=1),
-        texts(real_tokens([4, 2, 3, 1], padding_first=True), 5, 2, 3, seed=2),
-        texts(real_tokens([4, 3, 2, 4]), 5, 4, 3, seed=3),
-        texts(real_tokens([1, 1]), 6, 3, 4, seed=4),
-        texts(real_tokens([3, 5])[:1], 6, 3, 4, seed=7),
-        texts(real_tokens([1, 1, 1, 2] * 4 + [3]), 8, 2, 3, seed=5, scale=30.0),
-    ],
+    cases=layer_cases("d_model", "d_k", "d_v"),
     mistakes=[*LAYER_MISTAKES, root_of_d_v, features_averaged, padded_values_zeroed],
     section=VALUES,
     last_look=fits_into_the_classifier,

@@ -133,6 +133,7 @@ def changes(x):
 ANSWERS = [
     (double, lambda x: x + x, ""),
     (double, lambda x: 2 * x if x.requires_grad else (2 * x).numpy(), ""),  # NumPy will do
+    (double, lambda x: x @ torch.eye(x.shape[-1], dtype=torch.float32) * 2, ""),  # single precision will do, too
     (double, lambda x: x**2, "squared"),
     (double, not_done, "not done yet"),
     (double, takes_for_ever, "OutOfTime"),

@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
-from scipy import stats
 from torch import Tensor, nn
 
 from shared.statistics import mean_and_interval
@@ -212,11 +211,6 @@ def ends(values):
     return mean - half, mean + half
 
 
-def half_first(values):
-    """Mean and half-width are returned in the wrong order."""
-    return mean_and_interval(values)[::-1]
-
-
 def interval_mistakes(values_of: Callable) -> list[Callable]:
     """The wrong ways to make mean and half-width of the right values."""
     ways = (standard_error, standard_deviation, normal_quantile, whole_width, ends)
@@ -242,11 +236,3 @@ def synthetic_accuracy(*settings_and_seed: Any) -> float:
     *settings, seed = settings_and_seed
     level = sum(n * (len(value) if isinstance(value, str) else value) for n, value in enumerate(settings, 2))
     return 0.6 + 0.1 * math.cos(level) + 0.15 * math.sin(7 * seed + 1) + 0.04 * math.cos(level + 3 * seed)
-
-
-def interval_by_sums(values: Sequence[float], quantile: float | None = None) -> tuple[float, float]:
-    """Mean and half-width of the 95% interval, by the formulas; `quantile` instead of Student's t."""
-    n, mean = len(values), float(sum(values)) / len(values)
-    variance = sum(float(value - mean) ** 2 for value in values) / (n - 1)
-    quantile = quantile or float(stats.t.ppf(0.975, n - 1))
-    return mean, quantile * math.sqrt(variance / n)

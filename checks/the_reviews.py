@@ -188,12 +188,6 @@ def known_fraction(**given):
     return {size: (1 - mean, half) for size, (mean, half) in interval(**given).items()}
 
 
-def unknown_counted(train, texts, sizes):
-    """Unknown tokens are counted. Divide by the number of tokens of each text, or take the mean."""
-    lengths = np.array([len(text) for text in texts])
-    return {size: mean_and_interval(lengths * row) for size, row in fractions(train, texts, sizes).items()}
-
-
 def all_texts_as_one(train, texts, sizes):
     """The tokens of all texts are pooled, so long texts count more. Take the fraction of each text first."""
     return interval(train=train, texts=[[word] for text in texts for word in text], sizes=sizes)
@@ -217,7 +211,7 @@ unknown_by_size = Check(
         sentences("n n m m m o o o o o o o/p m/n m o/n m", "n m m/o p p q r", sizes=[2, 3, 1, 5]),
     ],
     mistakes=[
-        known_fraction, unknown_counted, all_texts_as_one, training_texts_measured, texts_counted_as_well,
+        known_fraction, all_texts_as_one, training_texts_measured, texts_counted_as_well,
         *interval_mistakes(fractions),
     ],
     section="The reviews, “Exercise A.3 (experiment): how many words are enough?”",

@@ -7,41 +7,33 @@ from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
 from checks import trials
+from checks.does_it_help import first_minus_second, paired_mistakes
 from checks.engine import Case, Check, Wrong
-from checks.trials import changed, draw, masked, real_tokens, scaled
-from shared.model import SelfAttention, TokenEmbedding, masked_softmax, weighted_sum
-from shared.statistics import mean_and_interval
+from checks.trials import changed, draw, real_tokens
+from shared import model
+from shared.model import masked_softmax, weighted_sum
 
 OWN_QUERY = "A question from the text, “The marker query”"
-SCALE_MISTAKES = trials.SCORE_MISTAKES[:5]  # what goes wrong with the root, when there is only one query
 
 
-def refuse_all_rows(function, inputs, most):
-    """Raise Wrong when matrix products take more than so many operations: those of all pairs of tokens do."""
-    inputs = [x.to(torch.get_default_dtype()) if x.is_floating_point() else x for x in inputs.values()]
-    with FlopCounterMode(display=False) as counter:
-        function(*inputs)
-    if counter.get_total_flops() > most:
-        raise Wrong("The results are right, but the scores of all pairs of tokens are computed. Let only the marker's "
-                    "query meet the keys of its text.", "all rows computed")  # fmt: skip
-
-
-# --- whose x become the query: each takes x (batch, tokens, d_model) and where the markers are --------------
+# --- one row of self-attention, in both exercises: the output (batch, d_v) and the weights (batch, tokens) -----------
 
 
 def at_marker(x, is_marker):
-    """The right way."""
+    """The right way: the x of each text's marker, (batch, d_model)."""
     return (is_marker[:, :, None] * x).sum(dim=1)
+
+
+def row(x, is_marker, mask, W_query, W_key, W_value, pick=at_marker, score=trials.scaled, weigh=masked_softmax):
+    """The right way, one step of which a known mistake exchanges."""
+    queries = W_query(pick(x, is_marker))[:, None]  # (batch, 1, d_k)
+    weights = weigh(score(queries, W_key(x), x.shape[2]), mask[:, None])  # (batch, 1, tokens)
+    return (weights @ W_value(x))[:, 0], weights[:, 0]
 
 
 def first_position(x, is_marker):
     """The query is that of the first token. Find the marker in each text: it can be anywhere."""
     return x[:, 0]
-
-
-def last_position(x, is_marker):
-    """The query is that of the last position. Find the marker in each text: it can be anywhere."""
-    return x[:, -1]
 
 
 def mean_of_text(x, is_marker):
@@ -60,33 +52,40 @@ def markers_of_all_texts(x, is_marker):
     return (is_marker.any(dim=0)[None, :, None] * x).sum(dim=1)
 
 
-def markers_summed(x, is_marker):
-    """Each text's query is the sum over the markers' positions in all texts. Index both axes, so that text i meets
-    position i: `[torch.arange(batch), position]`."""
-    return x[:, is_marker.int().argmax(dim=1)].sum(dim=1)
+def column_of_marker(W_query, W_key, **given):
+    """Query and key projection are exchanged, so all tokens attend to the marker. Its own query meets all keys."""
+    return row(W_query=W_key, W_key=W_query, **given)
 
 
-PICKS = (first_position, last_position, mean_of_text, position_of_first_text, markers_of_all_texts, markers_summed)
+def value_of_marker(x, is_marker, W_value, **given):
+    """The output is made of the marker's own value. Average the values of all tokens, with the weights."""
+    return W_value(at_marker(x, is_marker)), row(x, is_marker, W_value=W_value, **given)[1]
 
 
-def attend_once(marked, x, mask, W_query, W_key, W_value, score=scaled, weigh=masked):
-    """Output (batch, d_v) and weights (batch, tokens) of one query for each text, made of marked (batch, d_model)."""
-    weights = weigh(score(W_query(marked)[:, None], W_key(x), x.shape[2]), mask[:, None])  # (batch, 1, tokens)
-    return (weights @ W_value(x))[:, 0], weights[:, 0]
+ROW_MISTAKES = [
+    *(changed(row, pick=step)
+      for step in (first_position, mean_of_text, position_of_first_text, markers_of_all_texts)),
+    *(changed(row, weigh=step) for step in trials.MASK_MISTAKES),
+    *(changed(row, score=step) for step in trials.SCORE_MISTAKES[:5]),  # what goes wrong with the root
+    column_of_marker, value_of_marker,
+]  # fmt: skip
+
+
+def refuse_all_rows(function, inputs, most):
+    """Raise Wrong when matrix products take more than so many operations: those of all pairs of tokens do."""
+    inputs = [x.to(torch.get_default_dtype()) if x.is_floating_point() else x for x in inputs.values()]
+    with FlopCounterMode(display=False) as counter:
+        function(*inputs)
+    if counter.get_total_flops() > most:
+        raise Wrong("The results are right, but the scores of all pairs of tokens are computed. Let only the marker's "
+                    "query meet the keys of its text.", "all_rows_computed")  # fmt: skip
 
 
 # --- marked_classifier ---------------------------------------------------------------------------------------------
 
 
-class MarkerQueryClassifier(nn.Module):
-    """Self-attention with one query, that of the marker. The lab replaces `ask` in a control."""
-
-    def __init__(self, vocabulary_size, marker_id, d_model=16, d_k=8, d_v=16, **embedding):
-        super().__init__()
-        self.marker_id = marker_id
-        self.embedding = TokenEmbedding(vocabulary_size, d_model, **embedding)
-        self.attention = SelfAttention(d_model, d_k, d_v)
-        self.output = nn.Linear(d_v, 1)
+class MarkerQueryClassifier(model.MarkerQueryClassifier):
+    """Of the lab, which replaces `ask` in a control."""
 
     def ask(self, ids, x):
         """The query of each text, (batch, d_k)."""
@@ -102,71 +101,11 @@ class MarkerQueryClassifier(nn.Module):
         return self.output(pooled).squeeze(1), weights
 
 
-def row_by_pytorch(x, mask, position, W_query, W_key, W_value):
-    """The row at one position of each text, of PyTorch's whole layer: (batch, d_v) and (batch, tokens)."""
-    rows = trials.attend(W_query(x), W_key(x), W_value(x), mask)
-    return tuple(torch.stack([one[at] for one, at in zip(of_all, position, strict=True)]) for of_all in rows)
-
-
-def projections(attention):
-    return attention.W_query, attention.W_key, attention.W_value
-
-
-def logits_by_pytorch(ids, mask, marker_id, embedding, attention, output):
-    position = [text.tolist().index(marker_id) for text in ids]
-    rows, weights = row_by_pytorch(embedding(ids), mask, position, *projections(attention))
-    return output(rows)[:, 0], weights
-
-
-def classify(ids, mask, marker_id, embedding, attention, output, pick=at_marker, **steps):
-    """The right way, one step of which a known mistake exchanges."""
-    x = embedding(ids)
-    pooled, weights = attend_once(pick(x, ids == marker_id), x, mask, *projections(attention), **steps)
+def classify(ids, mask, marker_id, embedding, attention, output, row=row):
+    """The right way, or with another row."""
+    projections = {name: getattr(attention, name) for name in ("W_query", "W_key", "W_value")}
+    pooled, weights = row(x=embedding(ids), is_marker=ids == marker_id, mask=mask, **projections)
     return output(pooled)[:, 0], weights
-
-
-def position_left_out(ids, mask, marker_id, embedding, attention, output):
-    """The query does not know where the marker is: it is made from the marker's id at the first position. Use the
-    x that `ask` is given."""
-    marked = embedding(torch.full_like(ids[:, :1], marker_id))[:, 0]
-    return classify(ids, mask, marker_id, embedding, attention, output, pick=lambda *_: marked)
-
-
-def column_of_marker(ids, mask, marker_id, embedding, attention, output):
-    """Query and key projection are exchanged, so all tokens attend to the marker. Its own query meets all keys."""
-    x = embedding(ids)
-    W_query, W_key, W_value = projections(attention)
-    pooled, weights = attend_once(at_marker(x, ids == marker_id), x, mask, W_key, W_query, W_value)
-    return output(pooled)[:, 0], weights
-
-
-def value_of_marker(ids, mask, marker_id, embedding, attention, output):
-    """The output is made of the marker's own value. Average the values of all tokens, with the weights."""
-    value = attention.W_value(at_marker(embedding(ids), ids == marker_id))
-    return output(value)[:, 0], classify(ids, mask, marker_id, embedding, attention, output)[1]
-
-
-def weights_not_used(ids, mask, marker_id, embedding, attention, output):
-    """Every token counts the same: the weights are computed, but the values are averaged without them."""
-    values = attention.W_value(embedding(ids)) * mask[:, :, None]
-    pooled = values.sum(dim=1) / mask.sum(dim=1, keepdim=True)
-    return output(pooled)[:, 0], classify(ids, mask, marker_id, embedding, attention, output)[1]
-
-
-def marker_hidden(ids, mask, marker_id, embedding, attention, output):
-    """The marker cannot attend to itself. The mask hides padding only."""
-    return classify(ids, mask & (ids != marker_id), marker_id, embedding, attention, output)
-
-
-def scores_returned(ids, mask, marker_id, embedding, attention, output):
-    """The scores are returned in place of the weights."""
-    scores = classify(ids, mask, marker_id, embedding, attention, output, weigh=lambda scores, mask: scores)[1]
-    return classify(ids, mask, marker_id, embedding, attention, output)[0], scores
-
-
-def results_exchanged(ids, mask, marker_id, embedding, attention, output):
-    """The weights come first: the exercise asks for the logits, then the weights."""
-    return classify(ids, mask, marker_id, embedding, attention, output)[::-1]
 
 
 def with_marker(words, mask, position, seed, marker_id):
@@ -183,22 +122,19 @@ def marked_texts(words, widths, mask, position, seed=0, scale=1.0, marker_id=3):
 
 def asks_once(answer):
     """Only the marker's row is computed, and its query comes from `ask`, which the lab replaces."""
-    made, mask = answer(12, 5, 6, 3, 4).eval(), real_tokens([40, 8])
+    net, mask = answer(12, 5, 6, 3, 4).eval(), real_tokens([40, 8])
     inputs = {"ids": with_marker(12, mask, [2, 6], 7, 5), "mask": mask}
-    refuse_all_rows(made, inputs, 2 * len(mask) * 40 * 40 * 3)
-    own = made.ask(inputs["ids"], made.embedding(inputs["ids"]))
-    if not isinstance(own, torch.Tensor) or own.shape != (2, 3):
-        raise Wrong("`ask` has to return one query for each text, (batch, d_k). A control of the lab replaces it "
-                    "by one that does.", "another shape of queries")  # fmt: skip
-    before = made(*inputs.values())[1]
-    made.ask = lambda *_, **__: torch.zeros_like(own)
-    if torch.allclose(made(*inputs.values())[1], before, atol=1e-5):
-        raise Wrong("The results are right, but `forward` does not take its queries from `self.ask(ids, x)`: "
-                    "with a different `ask` the weights are the same.", "ask not called")  # fmt: skip
+    refuse_all_rows(net, inputs, 2 * len(mask) * 40 * 40 * 3)
+    before = net(*inputs.values())[1]
+    net.ask = lambda ids, x: x.new_zeros(2, 3)
+    if torch.allclose(net(*inputs.values())[1], before, atol=1e-5):
+        raise Wrong("The results are right, but `forward` does not take its queries, (batch, d_k), from "
+                    "`self.ask(ids, x)`: with a different `ask` the weights are the same.",
+                    "ask_not_called")  # fmt: skip
 
 
 marked_classifier = Check(
-    reference=logits_by_pytorch,
+    reference=classify,
     solution=MarkerQueryClassifier,
     parts=("marker_id", "embedding", "attention", "output"),
     cases=[
@@ -211,58 +147,20 @@ marked_classifier = Check(
         # In one of these the marker's score is far below zero, and so below a careless fill for padding.
         *(marked_texts(30, (d_model, 2, 3), real_tokens([1, 3]), [0, 2], scale=30.0) for d_model in (3, 4, 5, 6)),
     ],
-    mistakes=[
-        *(changed(classify, pick=step) for step in PICKS),
-        *(changed(classify, weigh=step) for step in trials.MASK_MISTAKES),
-        *(changed(classify, score=step) for step in SCALE_MISTAKES),
-        position_left_out, column_of_marker, value_of_marker, weights_not_used, marker_hidden, scores_returned,
-        results_exchanged,
-    ],
+    mistakes=[changed(classify, row=mistake) for mistake in ROW_MISTAKES],
     section=OWN_QUERY,
     last_look=asks_once,
-)  # fmt: skip
+)
 
 
 # --- marker_query --------------------------------------------------------------------------------------------------
 
 
-def by_matrices(*matrices):
-    return [matrix.__rmatmul__ for matrix in matrices]
-
-
-def output_by_pytorch(x, mask, position, W_query, W_key, W_value):
-    return row_by_pytorch(x, mask, position, *by_matrices(W_query, W_key, W_value))[0]
-
-
-def output_at(x, mask, position, W_query, W_key, W_value, pick=at_marker, **steps):
-    """The right way, one step of which a known mistake exchanges."""
-    marked = pick(x, nn.functional.one_hot(position, x.shape[1]).bool())
-    return attend_once(marked, x, mask, *by_matrices(W_query, W_key, W_value), **steps)[0]
-
-
-def column_not_row(x, mask, position, W_query, W_key, W_value):
-    """`W_query` and `W_key` are exchanged: the marker's x give the query, those of all tokens the keys."""
-    return output_at(x, mask, position, W_key, W_query, W_value)
-
-
-def own_value(x, mask, position, W_query, W_key, W_value):
-    """The output is the marker's own value. Average the values of all tokens, with the weights."""
-    return x[torch.arange(len(position)), position] @ W_value
-
-
-def features_averaged(x, mask, position, W_query, W_key, W_value):
-    """`W_value` is not used: the weights average the x."""
-    return output_at(x, mask, position, W_query, W_key, torch.eye(x.shape[2]).to(x))
-
-
-def keys_averaged(x, mask, position, W_query, W_key, W_value):
-    """The weights average the keys. Average the values, `x @ W_value`."""
-    return output_at(x, mask, position, W_query, W_key, W_key)
-
-
-def all_rows_averaged(x, mask, position, W_query, W_key, W_value):
-    """The outputs of all tokens are averaged. Return the output at the marker's position alone."""
-    return trials.attend(x @ W_query, x @ W_key, x @ W_value, mask)[0].mean(dim=1)
+def output_at(x, mask, position, W_query, W_key, W_value, row=row):
+    """The right way, or with another row."""
+    matrices = {"W_query": W_query, "W_key": W_key, "W_value": W_value}
+    projections = {name: matrix.__rmatmul__ for name, matrix in matrices.items()}
+    return row(x=x, is_marker=nn.functional.one_hot(position, x.shape[1]).bool(), mask=mask, **projections)[0]
 
 
 def marked_features(mask, position, d_model, d_k, d_v, seed=0, scale=1.0):
@@ -279,7 +177,7 @@ def reads_one_row(answer):
 
 
 marker_query = Check(
-    reference=output_by_pytorch,
+    reference=output_at,
     cases=[
         marked_features(real_tokens([5, 3, 2]), [4, 0, 1], 6, 3, 4),
         marked_features(real_tokens([6, 6]), [3, 5], 4, 7, 2, seed=10),
@@ -289,93 +187,52 @@ marker_query = Check(
         marked_features(real_tokens([1, 1]), [0, 0], 3, 2, 2, seed=40),
         marked_features(real_tokens([1, 1, 1, 2] * 4 + [3]), [0] * 17, 5, 2, 2, seed=50, scale=30.0),
     ],
-    mistakes=[
-        *(changed(output_at, pick=step) for step in PICKS),
-        *(changed(output_at, weigh=step) for step in trials.MASK_MISTAKES),
-        *(changed(output_at, score=step) for step in SCALE_MISTAKES),
-        column_not_row, own_value, features_averaged, keys_averaged, all_rows_averaged,
-    ],
+    mistakes=[changed(output_at, row=mistake) for mistake in ROW_MISTAKES],
     section=OWN_QUERY,
     last_look=reads_one_row,
-)  # fmt: skip
+)
 
 
 # --- gains_by_position ---------------------------------------------------------------------------------------------
 
-KINDS = ((True, True), (True, False), (False, True))
-
-
-def gains_by_sums(train, seeds):
-    return {
-        kind: trials.interval_by_sums([train(*kind, seed) - train(False, False, seed) for seed in seeds])
-        for kind in KINDS
-    }
-
 
 def accuracies(train, seeds, baseline=(False, False)):
-    """For each kind a pair of rows: its accuracies, and those of the baseline."""
+    """For each kind both rows of accuracies: its own, and those of the baseline."""
     return {
-        kind: torch.tensor([[train(*one, seed) for seed in seeds] for one in (kind, baseline)], dtype=torch.float64)
-        for kind in KINDS
+        kind: torch.tensor([[train(*one, seed) for seed in seeds] for one in (kind, baseline)])
+        for kind in ((True, True), (True, False), (False, True))
     }
 
 
-def gains(train, seeds, **baseline):
-    return {kind: own - other for kind, (own, other) in accuracies(train, seeds, **baseline).items()}
-
-
-def intervals(rows):
-    return {kind: mean_and_interval(row) for kind, row in rows.items()}
+def gains(**given):
+    return {kind: first_minus_second(pair) for kind, pair in accuracies(**given).items()}
 
 
 def query_and_key_exchanged(train, seeds):
-    """`query_place` and `key_place` are exchanged, in the call of `train` or in the keys of the dict."""
-    return intervals(gains(lambda query, key, seed: train(key, query, seed), seeds))
+    """Positions in the query and in the key are exchanged, in the call of `train` or in the keys of the dict."""
+    return gains(train=lambda query, key, seed: train(key, query, seed), seeds=seeds)
 
 
-def loss_not_gain(train, seeds):
-    """The difference has the wrong sign. A gain is positive: the kind minus (False, False)."""
-    return intervals({kind: -row for kind, row in gains(train, seeds).items()})
-
-
-def another_baseline(train, seeds):
+def another_baseline(**given):
     """The gain is that over (True, True). The baseline is the kind without any positions, (False, False)."""
-    return intervals(gains(train, seeds, baseline=(True, True)))
+    return gains(**given, baseline=(True, True))
 
 
-def baseline_left_out(train, seeds):
-    """These are the accuracies themselves. Subtract those of (False, False), seed by seed."""
-    return intervals({kind: own for kind, (own, _) in accuracies(train, seeds).items()})
-
-
-def baseline_with_one_seed(train, seeds):
+def baseline_with_one_seed(**given):
     """The baseline is trained with the first seed only. Subtract runs that have the same seed."""
-    return intervals({kind: own - other[0] for kind, (own, other) in accuracies(train, seeds).items()})
-
-
-def earlier_kinds_left_in(train, seeds):
-    """The list of gains is not emptied between the kinds, so each has those of the kinds before it, too."""
-    rows = list(gains(train, seeds).values())
-    return intervals({kind: torch.cat(rows[: number + 1]) for number, kind in enumerate(KINDS)})
-
-
-def pairing_lost(train, seeds):
-    """Both kinds have an interval of their own, so what a seed does to both counts as chance. Subtract seed by seed
-    first."""
-    pairs = {kind: [mean_and_interval(row) for row in rows] for kind, rows in accuracies(train, seeds).items()}
-    return {kind: (own - other, math.hypot(a, b)) for kind, ((own, a), (other, b)) in pairs.items()}
+    pairs = accuracies(**given).items()
+    return {kind: first_minus_second((own, other[0])) for kind, (own, other) in pairs}
 
 
 gains_by_position = Check(
-    reference=gains_by_sums,
+    reference=gains,
     cases=[
         Case({"train": trials.synthetic_accuracy, "seeds": seeds})
         for seeds in ([0, 1, 2], [3, 1, 4, 15, 9], [2, 7])
     ],
     mistakes=[
-        query_and_key_exchanged, loss_not_gain, another_baseline, baseline_left_out, baseline_with_one_seed,
-        earlier_kinds_left_in, pairing_lost,
-        *trials.seed_mistakes(lambda **given: intervals(gains(**given))), *trials.interval_mistakes(gains),
+        query_and_key_exchanged, another_baseline, baseline_with_one_seed, *trials.seed_mistakes(gains),
+        *paired_mistakes(accuracies),
     ],
     section="A question from the text, “Exercise 5.3 (experiment): who needs positions?”",
 )  # fmt: skip

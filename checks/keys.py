@@ -1,9 +1,6 @@
 """The checks of *Keys*: learned queries with keys, a key model as one vector, one key projection for two queries."""
 
-from collections.abc import Callable, Sequence
-
 import torch
-from torch import Tensor, nn
 
 from checks import trials
 from checks.engine import Case, Check, Wrong, compare
@@ -15,61 +12,19 @@ ONE_QUERY = "Keys, “One query again”"
 FROM_ONE_VECTOR = "Keys, “From one vector to keys”"
 
 
-def check_biases(make: Callable, names: Sequence[str], default: bool) -> None:
-    """Raise Wrong unless these parts are an nn.Linear each, with a bias where `make(bias=...)` asks for one."""
-    for settings in ({"bias": True}, {"bias": False}, {}):
-        layer, asked = make(**settings), settings.get("bias", default)
-        for part in names:
-            if not isinstance(getattr(layer, part), nn.Linear):
-                raise Wrong(f"The lab reads `{part}` as an `nn.Linear`.", "no nn.Linear")
-            if (getattr(layer, part).bias is not None) != asked:
-                way = f"`bias={asked}`" if settings else "no `bias`"
-                raise Wrong(f"Made with {way}, the layer has `{part}` {'without' if asked else 'with'} a bias. Hand it "
-                            f"on, `nn.Linear(..., bias=bias)`; its default is {default}.",
-                            "bias not handed on")  # fmt: skip
-
-
 # --- learned_queries -----------------------------------------------------------------------------------------------
 
 
-def outputs_by_pytorch(x, W_key, query):
-    """PyTorch's attention with one query, 1, for each learned query; its keys are the scores."""
-    scores = query(W_key(x)).mT.unsqueeze(3)  # (batch, num_queries, tokens, 1)
-    values = x.unsqueeze(1).expand(-1, scores.shape[1], -1, -1)  # (batch, num_queries, tokens, d_model)
-    ones = torch.ones(*scores.shape[:2], 1, 1).to(x)
-    return tuple(rows.squeeze(2) for rows in trials.attend(ones, scores, values, scale=1.0))
-
-
-def outputs(x, W_key, query, weigh=lambda scores: scores.softmax(dim=2)):
+def outputs(x, W_key, query, weigh=trials.masked):
     """The right way, one step of which a known mistake exchanges."""
-    weights = weigh(query(W_key(x)).mT)  # (batch, num_queries, tokens)
+    scores = query(W_key(x)).mT  # (batch, num_queries, tokens)
+    weights = weigh(scores, torch.ones_like(scores, dtype=torch.bool))
     return weights @ x, weights
-
-
-def softmax_over_queries(scores):
-    """The softmax runs over the queries, so that queries compete for a token. Let it run over the tokens, the last
-    axis."""
-    return scores.softmax(dim=1)
-
-
-def softmax_over_batch(scores):
-    """The softmax runs over the batch. Let it run over the tokens, the last axis."""
-    return scores.softmax(dim=0)
-
-
-def softmax_left_out(scores):
-    """Scores are used as weights. A softmax over the tokens makes them positive, and makes each row sum to 1."""
-    return scores
 
 
 def scaled_by_root(x, W_key, query):
     """The scores are divided by the root of a width. Here a score is a query times a key, and nothing is divided."""
     return outputs(x, W_key, lambda keys: query(keys) / keys.shape[2] ** 0.5)
-
-
-def tanh_of_keys(x, W_key, query):
-    """A tanh follows the keys. In this exercise the queries meet the keys as they are."""
-    return outputs(x, W_key, lambda keys: query(keys.tanh()))
 
 
 def keys_averaged(x, W_key, query):
@@ -94,11 +49,6 @@ def weights_first(x, W_key, query):
     return outputs(x, W_key, query)[::-1]
 
 
-def weights_missing(x, W_key, query):
-    """The weights are not returned. Return two tensors, the output and the weights."""
-    return outputs(x, W_key, query)[0]
-
-
 def no_bias(answer):
     """A bias in the keys changes no result, so it cannot be seen there."""
     if getattr(answer(3, 5, 2).W_key, "bias", None) is not None:
@@ -112,7 +62,7 @@ def layer(num_queries, d_model, d_k, shape, seed, scale=1.0):
 
 
 learned_queries = Check(
-    reference=outputs_by_pytorch,
+    reference=outputs,
     solution=LearnedQueries,
     parts=("W_key", "query"),
     cases=[
@@ -120,9 +70,8 @@ learned_queries = Check(
         layer(3, 5, 2, (5, 4), 4, scale=3.0),
     ],
     mistakes=[
-        *(changed(outputs, weigh=step) for step in (softmax_over_queries, softmax_over_batch, softmax_left_out)),
-        scaled_by_root, tanh_of_keys, keys_averaged, weights_transposed, scores_returned, weights_first,
-        weights_missing,
+        *(changed(outputs, weigh=step) for step in (trials.softmax_over_queries, trials.softmax_left_out)),
+        scaled_by_root, keys_averaged, weights_transposed, scores_returned, weights_first,
     ],
     section=KEYS,
     last_look=no_bias,
@@ -132,27 +81,16 @@ learned_queries = Check(
 # --- redundant_key -------------------------------------------------------------------------------------------------
 
 
-def map_by_asking(centre, W_key, b_key, query, b_query):
-    """The scores of the key model for a token of zeros, and for one with a single 1."""
-
-    def score(x):
-        return ((x - centre) @ W_key + b_key) @ query + b_query
-
-    b = score(torch.zeros_like(centre))
-    return torch.stack([score(x) - b for x in torch.eye(len(centre)).to(centre)]), b
+def bias(centre, W_key, b_key, query, b_query):
+    return (b_key - centre @ W_key) @ query + b_query
 
 
-def changed_bias(bias):
-    """A known mistake in `b`."""
-
-    def mistake(centre, W_key, b_key, query, b_query):
-        return W_key @ query, bias(centre, W_key, b_key, query, b_query)
-
-    mistake.__name__, mistake.__doc__ = bias.__name__, bias.__doc__
-    return mistake
+def folded(bias=bias, **given):
+    """The right way, one step of which a bug or a known mistake exchanges."""
+    return given["W_key"] @ given["query"], bias(**given)
 
 
-def both_faults_left(centre, W_key, b_key, query, b_query):
+def both_bugs_left(centre, W_key, b_key, query, b_query):
     """Two bugs are left, both in `b`: the query must multiply the key's bias, and the centre must be subtracted."""
     return b_key.sum() + b_query
 
@@ -166,12 +104,6 @@ def centre_left_out(centre, W_key, b_key, query, b_query):
 def key_bias_summed(centre, W_key, b_key, query, b_query):
     """One bug is left: `b_key` is summed. It is part of each key, so take its dot product with the query."""
     return b_key.sum() - centre @ W_key @ query + b_query
-
-
-def both_summed(centre, W_key, b_key, query, b_query):
-    """One bug is left: the key's bias and the centre's key are summed without the query. Take their dot products with
-    the query."""
-    return (b_key - centre @ W_key).sum() + b_query
 
 
 def centre_added(centre, W_key, b_key, query, b_query):
@@ -191,12 +123,7 @@ def query_bias_left_out(centre, W_key, b_key, query, b_query):
 
 def query_left_out_of_w(centre, W_key, b_key, query, b_query):
     """`w` is the sum of the columns of `W_key`; the query is left out. Multiply: `W_key @ query`."""
-    return W_key.sum(dim=1), map_by_asking(centre, W_key, b_key, query, b_query)[1]
-
-
-def results_exchanged(**given):
-    """`b` comes first: the exercise asks for `w`, then `b`."""
-    return map_by_asking(**given)[::-1]
+    return W_key.sum(dim=1), bias(centre, W_key, b_key, query, b_query)
 
 
 def key_model(d_model, d_k, seed):
@@ -205,13 +132,12 @@ def key_model(d_model, d_k, seed):
 
 
 redundant_key = Check(
-    reference=map_by_asking,
+    reference=folded,
     cases=[key_model(6, 4, 0), key_model(3, 5, 10), key_model(4, 1, 20), key_model(4, 4, 30)],
     mistakes=[
-        *map(changed_bias, (
-            both_faults_left, key_bias_summed, both_summed, centre_left_out, centre_added, key_bias_left_out,
-            query_bias_left_out)),
-        query_left_out_of_w, results_exchanged,
+        *(changed(folded, bias=step) for step in (
+            both_bugs_left, key_bias_summed, centre_left_out, centre_added, key_bias_left_out, query_bias_left_out)),
+        query_left_out_of_w,
     ],
     section=ONE_QUERY,
 )  # fmt: skip
@@ -223,9 +149,6 @@ redundant_key = Check(
 def products_with_queries(result, w, query, other):
     """Many matrices are right: what counts is their products with both queries, (d_model,) each."""
     shape = (len(w), len(query))
-    if isinstance(result, Tensor) and result.shape == shape[::-1] != shape:
-        raise Wrong(f"The matrix is transposed: it has shape {shape[::-1]} instead of (d_model, d_k), {shape}.",
-                    "matrix_transposed")  # fmt: skip
     compare(result, torch.full(shape, torch.nan).to(w), f"`W_key`, for d_model = {shape[0]} and d_k = {shape[1]}")
     by_query, by_other = result @ query.to(result), result @ other.to(result)  # (d_model,) each
     finds_w = torch.allclose(by_query, w.to(result), atol=1e-4)
@@ -251,11 +174,6 @@ def queries_exchanged(w, query, other):
     return torch.outer(w, rows) / (rows @ other)
 
 
-def w_in_every_column(w, query, other):
-    """Every column is `w`, so the queries are not used. Each column must be `w` times a factor made from them."""
-    return w[:, None].repeat(1, len(query))
-
-
 def two_queries(d_model, both, seed):
     return Case({"w": draw(d_model, seed=seed), "query": both[0], "other": both[1]})
 
@@ -267,7 +185,7 @@ factor_the_projection = Check(
         two_queries(1, draw(2, 4, seed=20), seed=4),
         two_queries(6, torch.tensor([[0.0, 2.0, 1.0], [0.0, 0.0, 3.0]], dtype=torch.float64), seed=3),
     ],
-    mistakes=[other_not_zero_and_not_divided, queries_exchanged, w_in_every_column],
+    mistakes=[other_not_zero_and_not_divided, queries_exchanged],
     section=FROM_ONE_VECTOR,
     canonical=products_with_queries,
 )  # fmt: skip

@@ -8,38 +8,32 @@ from checks.engine import Case, Check
 from checks.trials import changed, draw
 
 
-def merged_by_stacking(first, second):
-    heights, totals, sums = (torch.stack(both) for both in zip(first, second, strict=True))  # (2, n, 1 or d_v)
-    corrections = (heights - heights.amax(dim=0)).exp()
-    return heights.amax(dim=0), (corrections * totals).sum(dim=0), (corrections * sums).sum(dim=0)
+def merged(first, second, exponent=lambda own, common: own - common, of_normalizers=1, of_sums=1):
+    """The right way, with the exponents of the corrections, or their powers, exchanged."""
+    common = torch.maximum(first[0], second[0])  # (n, 1)
+    halves = [(exponent(part[0], common).exp(), *part[1:]) for part in (first, second)]
+    return common, sum(c**of_normalizers * n for c, n, _ in halves), sum(c**of_sums * s for c, _, s in halves)
 
 
-def added(first, second, power=lambda own, highest: own - highest, total=1, value=1):
-    """The right way, with the exponents of the corrections, or the terms of total and sum, exchanged."""
-    highest = torch.maximum(first[0], second[0])  # (n, 1)
-    halves = [(power(part[0], highest).exp(), *part[1:]) for part in (first, second)]
-    return highest, sum(c**total * t for c, t, _ in halves), sum(c**value * s for c, _, s in halves)
-
-
-def no_correction(own, highest):
-    """Totals and sums are added as they are, though each is relative to the maximum of its own half. First multiply
-    each half by exp(its maximum - the common one)."""
+def no_correction(own, common):
+    """Normalizers and sums are added as they are, though each is relative to the maximum of its own half. First
+    multiply each half by exp(its maximum - the common one)."""
     return torch.zeros_like(own)
 
 
-def correction_inverted(own, highest):
+def correction_inverted(own, common):
     """The correction is inverted. It is exp(old maximum - common maximum), which is at most 1."""
-    return highest - own
+    return common - own
 
 
 def sums_not_corrected(first, second):
     """The weighted sums are added without a correction. They are relative to the maximum of their half, too."""
-    return added(first, second, value=0)
+    return merged(first, second, of_sums=0)
 
 
-def totals_not_corrected(first, second):
-    """The totals are added without a correction. They are relative to the maximum of their half, too."""
-    return added(first, second, total=0)
+def normalizers_not_corrected(first, second):
+    """The normalizers are added without a correction. They are relative to the maximum of their half, too."""
+    return merged(first, second, of_normalizers=0)
 
 
 def relative_to_the_first(first, second):
@@ -51,32 +45,22 @@ def relative_to_the_first(first, second):
 
 def exponentials_too_large(first, second):
     """The exponential of a large score overflows. Take it of a difference to the common maximum only."""
-    highest, one, other = torch.maximum(first[0], second[0]), first[0].exp(), second[0].exp()
-    return highest, *((one * first[n] + other * second[n]) / highest.exp() for n in (1, 2))
-
-
-def averages_merged(first, second):
-    """The sums are multiplied by the totals, as if they were averages. They are sums already: correct and add them."""
-    return *added(first, second)[:2], added(*((h, t, t * s) for h, t, s in (first, second)))[2]
+    common, one, other = torch.maximum(first[0], second[0]), first[0].exp(), second[0].exp()
+    return common, *((one * first[n] + other * second[n]) / common.exp() for n in (1, 2))
 
 
 def divided_already(first, second):
-    """The sum is divided by the total. That is done once, at the very end: return what `one_more` keeps."""
-    highest, total, summed = added(first, second)
-    return highest, total, summed / total
-
-
-def total_of_one_token(first, second):
-    """The total of the second half is missing: its correction alone is added, as if it had one token."""
-    return *added(first, (second[0], second[1] ** 0, second[2]))[:2], added(first, second)[2]
+    """The sum is divided by the normalizer. That is done once, at the very end: return what `one_more` keeps."""
+    common, normalizer, summed = merged(first, second)
+    return common, normalizer, summed / normalizer
 
 
 def half(scores, values, empty):
     """What one machine reports of scores (n, tokens) and values (tokens, d_v); it is empty for these queries."""
     scores = scores.index_fill(0, torch.tensor(empty, dtype=torch.long), -math.inf)
-    highest = scores.amax(dim=1, keepdim=True)  # (n, 1)
-    terms = (scores - highest).exp().nan_to_num(0.0)  # (n, tokens)
-    return highest, terms.sum(dim=1, keepdim=True), terms @ values
+    maximum = scores.amax(dim=1, keepdim=True)  # (n, 1)
+    terms = (scores - maximum).exp().nan_to_num(0.0)  # (n, tokens)
+    return maximum, terms.sum(dim=1, keepdim=True), terms @ values
 
 
 def two_halves(n, lengths, d_v, higher=0.0, empty=((), ()), seed=0):
@@ -88,16 +72,15 @@ def two_halves(n, lengths, d_v, higher=0.0, empty=((), ()), seed=0):
 
 
 merge = Check(
-    reference=merged_by_stacking,
+    reference=merged,
     cases=[
         two_halves(3, (2, 4), 2), two_halves(5, (3, 1), 4, 800.0, seed=2), two_halves(1, (2, 2), 3, -3.0, seed=10),
         two_halves(2, (2, 3), 4, empty=((0, 1), ()), seed=4), two_halves(4, (3, 1), 3, empty=((), range(4)), seed=6),
         two_halves(4, (2, 3), 2, empty=((0, 2), (3,)), seed=8),
     ],
     mistakes=[
-        changed(added, power=no_correction), changed(added, power=correction_inverted), sums_not_corrected,
-        totals_not_corrected, relative_to_the_first, exponentials_too_large, averages_merged, divided_already,
-        total_of_one_token,
+        changed(merged, exponent=no_correction), changed(merged, exponent=correction_inverted), sums_not_corrected,
+        normalizers_not_corrected, relative_to_the_first, exponentials_too_large, divided_already,
     ],
     section="Attention in one pass, “Two halves”",
 )  # fmt: skip

@@ -1,14 +1,14 @@
 """The checks of *Queries*: self-attention, the attention that a token receives, one query for all tokens."""
 
 import math
+from itertools import combinations
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from checks import trials
 from checks.engine import Case, Check, Wrong, compare
-from checks.keys import check_biases
-from checks.trials import changed, draw, real_tokens
+from checks.trials import changed, draw, hidden, real_tokens
 from shared.model import SelfAttention
 
 LAYER = "Queries, “The layer”"
@@ -17,124 +17,100 @@ LAYER = "Queries, “The layer”"
 # --- add_queries ---------------------------------------------------------------------------------------------------
 
 
-def attention_by_pytorch(x, mask, W_query, W_key):
+def as_it_is(x):
+    return x
+
+
+def attention_by_pytorch(x, mask, W_query, W_key, W_value=as_it_is):
     """What a padded token attends to does not matter."""
-    results = trials.attend(W_query(x), W_key(x), x, mask)
+    results = trials.attend(W_query(x), W_key(x), W_value(x), mask)
     return tuple(rows.masked_fill(~mask[:, :, None], math.nan) for rows in results)
 
 
-def layer(x, mask, W_query, W_key, score=trials.scaled, weigh=trials.masked):
+def layer(x, mask, W_query, W_key, W_value=as_it_is, score=trials.scaled, weigh=trials.masked):
     """The right way, one step of which a known mistake exchanges."""
     scores = score(W_query(x), W_key(x), x.shape[2])  # (batch, tokens, tokens)
     weights = weigh(scores, mask[:, None, :])
-    return weights @ x, weights
+    return weights @ W_value(x), weights
 
 
 def mask_on_queries(scores, mask):
     """The mask hides rows, which are queries, instead of columns. Give it the shape (batch, 1, tokens)."""
-    return scores.masked_fill(~mask.mT, -1e300).softmax(-1)
+    return hidden(scores, mask.mT).softmax(-1)
 
 
 def axis_of_mask_missing(scores, mask):
     """The mask has no axis for the queries, so its texts line up with the queries. Make it (batch, 1, tokens)."""
-    return scores.masked_fill(~mask.squeeze(1), -1e300).softmax(-1)
+    return hidden(scores, mask.squeeze(1)).softmax(-1)
 
 
-def one_query_for_all(queries, keys, d_model):
-    """All tokens of a text have the same query, the mean. Each token has its own: do not average the queries."""
-    return trials.scaled(queries.mean(dim=1, keepdim=True).expand_as(queries), keys, d_model)
+def keys_averaged(**given):
+    """The weights average the keys. Average the values, or the rows of x in a layer without values."""
+    weights = layer(**given)[1]
+    return weights @ given["W_key"](given["x"]), weights
 
 
-def own_key_only(x, mask, W_query, W_key):
-    """Each query is compared only with the key of its own token. `queries @ keys.mT` gives the scores of all pairs."""
-    keys = W_key(x)
-    weights = trials.masked((W_query(x) * keys).sum(dim=2) / math.sqrt(keys.shape[2]), mask)
-    return weights[:, :, None] * x, weights
-
-
-def weights_not_used(x, mask, W_query, W_key):
-    """x is returned unchanged, and the weights are not used. The output is `weights @ x`."""
-    return x, layer(x, mask, W_query, W_key)[1]
-
-
-def weights_transposed(x, mask, W_query, W_key):
-    """The output sums over the queries: the weights are transposed. The output is `weights @ x`."""
-    weights = layer(x, mask, W_query, W_key)[1]
-    return weights.mT @ x, weights
-
-
-def keys_averaged(x, mask, W_query, W_key):
-    """The weights average the keys. This layer has no values, so average the rows of x: `weights @ x`."""
-    weights = layer(x, mask, W_query, W_key)[1]
-    return weights @ W_key(x), weights
-
-
-def one_output_for_all(x, mask, W_query, W_key):
-    """There is one output for each text. Self-attention has one for each token: do not average over the tokens."""
-    output, weights = layer(x, mask, W_query, W_key)
-    return output.mean(dim=1), weights
-
-
-def residual_added(x, mask, W_query, W_key):
-    """The input is added to the output. There is no residual connection in this layer."""
-    output, weights = layer(x, mask, W_query, W_key)
-    return x + output, weights
-
-
-def results_exchanged(x, mask, W_query, W_key):
+def results_exchanged(**given):
     """The weights come first: the exercise asks for the output, then the weights."""
-    return layer(x, mask, W_query, W_key)[::-1]
+    return layer(**given)[::-1]
 
 
-def scores_returned(x, mask, W_query, W_key):
+def scores_returned(**given):
     """The scores are returned instead of the weights."""
-    return layer(x, mask, W_query, W_key)[0], trials.scaled(W_query(x), W_key(x), 0)
+    return layer(**given)[0], layer(**given, weigh=trials.softmax_left_out)[1]
 
 
-def texts(mask, d_model, d_k, seed=0, scale=1.0):
-    x = scale * draw(*mask.shape, d_model, seed=seed)
-    return Case({"x": x, "mask": mask}, {"d_model": d_model, "d_k": d_k})
+LAYER_MISTAKES = [
+    *(changed(layer, weigh=step) for step in (
+        *trials.MASK_MISTAKES, mask_on_queries, axis_of_mask_missing, trials.softmax_over_queries)),
+    *(changed(layer, score=step) for step in trials.SCORE_MISTAKES),
+    keys_averaged, results_exchanged, scores_returned,
+]  # fmt: skip
+
+
+def check_biases(answer):
+    """Raise Wrong unless the parts are an nn.Linear each, with a bias where `bias=True` asks for one."""
+    for settings in ({}, {"bias": False}, {"bias": True}):
+        made = answer(6, 3, **settings)
+        for name in ("W_query", "W_key"):
+            if not isinstance(getattr(made, name), nn.Linear):
+                raise Wrong(f"The lab reads `{name}` as an `nn.Linear`.", "no nn.Linear")
+            if (getattr(made, name).bias is not None) != settings.get("bias", False):
+                raise Wrong(f"The argument `bias` does not decide whether `{name}` has a bias. Hand it on, "
+                            "`nn.Linear(..., bias=bias)`; its default is False.", "bias not handed on")  # fmt: skip
+
+
+def layer_cases(*arguments):
+    """Texts for layers whose arguments are of (d_model, d_k, d_v)."""
+    rows = [
+        (real_tokens([5, 3, 1]), (6, 3, 4), 1.0),
+        (real_tokens([2, 5, 4]), (6, 3, 4), 1.0),
+        (real_tokens([6, 6]), (4, 7, 2), 1.0),
+        (real_tokens([4, 2, 3, 1], padding_first=True), (5, 2, 3), 1.0),
+        (real_tokens([4, 3, 2, 4]), (5, 4, 3), 1.0),  # as many texts as tokens
+        (real_tokens([1, 1]), (6, 3, 4), 1.0),
+        (real_tokens([3, 5])[:1], (6, 3, 4), 1.0),
+        (real_tokens([1, 1, 1, 2] * 4 + [3]), (8, 2, 3), 30.0),  # some scores are below a careless fill for padding
+    ]
+    cases = []
+    for seed, (mask, widths, scale) in enumerate(rows):
+        x = scale * draw(*mask.shape, widths[0], seed=seed)
+        cases.append(Case({"x": x, "mask": mask}, dict(zip(arguments, widths, strict=False))))
+    return cases
 
 
 add_queries = Check(
     reference=attention_by_pytorch,
     solution=SelfAttention,
     parts=("W_query", "W_key"),
-    cases=[
-        texts(real_tokens([5, 3, 1]), 6, 3),
-        texts(real_tokens([2, 5, 4]), 6, 3, seed=6),
-        texts(real_tokens([6, 6]), 4, 7, seed=1),
-        texts(real_tokens([4, 2, 3, 1], padding_first=True), 5, 2, seed=2),
-        texts(real_tokens([4, 3, 2, 4]), 5, 4, seed=3),
-        texts(real_tokens([1, 1]), 6, 3, seed=4),
-        texts(real_tokens([3, 5])[:1], 6, 3, seed=7),
-        texts(real_tokens([1, 1, 1, 2] * 4 + [3]), 8, 2, seed=5, scale=30.0),
-    ],
-    mistakes=[
-        *(changed(layer, weigh=step) for step in (
-            mask_on_queries, *trials.MASK_MISTAKES, trials.softmax_over_queries, trials.nan_in_columns,
-            trials.nan_for_real_tokens, axis_of_mask_missing)),
-        *(changed(layer, score=step) for step in (*trials.SCORE_MISTAKES, one_query_for_all)),
-        own_key_only, weights_not_used, weights_transposed, keys_averaged,
-        one_output_for_all, residual_added, results_exchanged, scores_returned,
-    ],
+    cases=layer_cases("d_model", "d_k"),
+    mistakes=LAYER_MISTAKES,
     section=LAYER,
-    last_look=lambda answer: check_biases(lambda **bias: answer(6, 3, **bias), ("W_query", "W_key"), default=False),
-)  # fmt: skip
+    last_look=check_biases,
+)
 
 
 # --- attention_received --------------------------------------------------------------------------------------------
-
-
-def received_by_loops(x, mask, W_query, W_key):
-    weights = trials.attend(x @ W_query, x @ W_key, x, mask)[1]
-    received = torch.zeros_like(weights[:, 0])  # (batch, tokens)
-    for text, real in enumerate(mask):
-        tokens = real.nonzero()[:, 0].tolist()
-        for key in tokens:
-            others = [weights[text, query, key] for query in tokens if query != key]
-            received[text, key] = sum(others) / max(len(others), 1)
-    return received
 
 
 def number_of_others(mask):
@@ -147,51 +123,41 @@ def other_real_tokens(mask):
     return mask[:, :, None] & ~torch.eye(mask.shape[1], dtype=torch.bool)
 
 
-def received(
-    x, mask, W_query, W_key,
-    score=trials.scaled, weigh=trials.masked, queries=other_real_tokens, count=number_of_others,
-):  # fmt: skip
-    """The right way, with steps that known mistakes exchange."""
-    weights = weigh(score(x @ W_query, x @ W_key, x.shape[2]), mask[:, None, :])
+def received(x, mask, W_query, W_key, score=trials.scaled, queries=other_real_tokens, count=number_of_others):
+    """The right way, steps of which bugs and known mistakes exchange."""
+    weights = trials.masked(score(x @ W_query, x @ W_key, x.shape[2]), mask[:, None, :])
     return (weights * queries(mask)).sum(dim=1) / count(mask)
 
 
-def all_other_positions(mask):
+def number_of_tokens_in_the_scale(queries, keys, d_model):
+    """One bug is left: the scores are divided by the root of the number of tokens. A dot product has d_k terms,
+    `keys.shape[2]`."""
+    return trials.root_of_tokens(queries, keys, d_model)
+
+
+def padded_queries_counted(mask):
+    """One bug is left: padded tokens are among the queries. Each has a row of weights too, so leave out the rows where
+    the mask is False."""
     return ~torch.eye(mask.shape[1], dtype=torch.bool)
 
 
-def positions_but_one(mask):
+def divided_by_positions(mask):
+    """One bug is left: the sum is divided by the number of positions. Divide by the number of other real tokens of
+    each text."""
     return mask.shape[1] - 1
 
 
-def all_positions(mask):
-    return mask.shape[1]
+BUGS = {"score": number_of_tokens_in_the_scale, "queries": padded_queries_counted, "count": divided_by_positions}
 
 
-def faults_left(name, sentence, *faults):
-    """The function in which these of its bugs are left, by the names of the steps."""
+def several(bugs):
+    """The function in which more than one of its bugs is left."""
 
-    def mistake(**given):
-        return received(**given, **dict(faults))
+    def several_bugs_left(**given):
+        """More than one bug is left. Which lines use a size that grows when a longer text joins the batch?"""
+        return received(**given, **dict(bugs))
 
-    mistake.__name__, mistake.__doc__ = name, sentence
-    return mistake
-
-
-SCALE, PADDED_QUERIES = ("score", trials.root_of_tokens), ("queries", all_other_positions)
-COUNTS = [("count", positions_but_one), ("count", all_positions)]
-MORE = "More than one bug is left. Which lines use a size that grows when a longer text joins the batch?"
-FAULTS = [
-    *(faults_left("several_faults_left", MORE, SCALE, PADDED_QUERIES, count) for count in COUNTS),
-    faults_left("several_faults_left", MORE, SCALE, PADDED_QUERIES),
-    *(faults_left("several_faults_left", MORE, fault, count) for fault in (SCALE, PADDED_QUERIES) for count in COUNTS),
-    faults_left("number_of_tokens_in_the_scale", "One bug is left: the scores are divided by the root of the number "
-                "of tokens. A dot product has d_k terms, `keys.shape[2]`.", SCALE),
-    faults_left("padded_queries_counted", "One bug is left: padded tokens are among the queries. Each has a row of "
-                "weights too, so leave out the rows where the mask is False.", PADDED_QUERIES),
-    *(faults_left("divided_by_positions", "One bug is left: the sum is divided by the number of positions. Divide by "
-                  "the number of other real tokens of each text.", count) for count in COUNTS),
-]  # fmt: skip
+    return several_bugs_left
 
 
 def own_weight_counted(mask):
@@ -209,23 +175,6 @@ def divided_by_zero(mask):
     return mask.sum(dim=1, keepdim=True) - 1
 
 
-def not_averaged(mask):
-    """The weights are summed. The exercise asks for their mean over the other tokens."""
-    return 1
-
-
-def mean_over_all_real_tokens(**given):
-    """The token itself counts among the others, both in the sum and in the number. Leave out the diagonal, and subtract
-    1 from the number."""
-    return received(**given, queries=own_weight_counted, count=counted_among_the_others)
-
-
-def own_token_hidden(scores, mask):
-    """No token can attend to itself, which changes all weights. Leave the softmax as it is, and the diagonal out of the
-    sum."""
-    return trials.masked(scores, mask & ~torch.eye(mask.shape[2], dtype=torch.bool))
-
-
 def given_not_received(x, mask, W_query, W_key):
     """These are the weights that a token gives, the sum of its row. The weights that it receives are in its column:
     sum over axis 1."""
@@ -239,7 +188,7 @@ def batch(mask, d_model, d_k, seed=0, scale=1.0):
 
 
 attention_received = Check(
-    reference=received_by_loops,
+    reference=received,
     cases=[
         batch(real_tokens([5, 3, 1]), 4, 2),
         batch(real_tokens([6, 6]), 3, 5, seed=10),
@@ -249,15 +198,10 @@ attention_received = Check(
         batch(real_tokens([2] * 16 + [3]), 4, 2, seed=40, scale=20.0),
     ],
     mistakes=[
-        *FAULTS,
-        *(changed(received, count=step) for step in (
-            counted_among_the_others, divided_by_zero, not_averaged)),
-        changed(received, queries=own_weight_counted), mean_over_all_real_tokens,
-        *(changed(received, weigh=step) for step in (
-            own_token_hidden, trials.softmax_over_queries, trials.nan_in_columns, trials.nan_for_real_tokens,
-            *trials.MASK_MISTAKES)),
-        *(changed(received, score=step) for step in trials.SCORE_MISTAKES if step is not trials.root_of_tokens),
-        given_not_received,
+        several(BUGS), *map(several, combinations(BUGS.items(), 2)),
+        *(changed(received, **{step: bug}) for step, bug in BUGS.items()),
+        *(changed(received, count=step) for step in (counted_among_the_others, divided_by_zero)),
+        changed(received, queries=own_weight_counted), given_not_received,
     ],
     section=LAYER,
 )  # fmt: skip
@@ -301,22 +245,6 @@ def columns_add_up(w, d_k):
     return bias_of_ones(1.0, w, d_k)
 
 
-def scale_undone_twice(w, d_k):
-    """The scores are too large by the factor d_k. Each of the d_k columns adds to the score; divide it so that
-    the scores are `x @ w`."""
-    return bias_of_ones(math.sqrt(d_k), w, d_k)
-
-
-def divided_twice(w, d_k):
-    """The scores are too small by the factor d_k. The layer itself divides by sqrt(d_k)."""
-    return bias_of_ones(d_k**-1.5, w, d_k)
-
-
-def root_of_the_wrong_width(w, d_k):
-    """The root is that of d_model. The layer divides by sqrt(d_k)."""
-    return bias_of_ones(len(w) ** -0.5, w, d_k)
-
-
 def sign_wrong(w, d_k):
     """The scores have the wrong sign: bias and keys must multiply to `w`."""
     return bias_of_ones(-(d_k**-0.5), w, d_k)
@@ -338,10 +266,7 @@ one_query = Check(
         Case({"w": draw(d_model, seed=seed), "d_k": d_k})
         for seed, (d_model, d_k) in enumerate(((5, 3), (5, 5), (4, 1), (3, 8)))
     ],
-    mistakes=[
-        scale_not_undone, columns_add_up, scale_undone_twice, divided_twice, root_of_the_wrong_width, sign_wrong,
-        all_scores_equal, w_not_used,
-    ],
+    mistakes=[scale_not_undone, columns_add_up, sign_wrong, all_scores_equal, w_not_used],
     section="Queries, “One query for all, once more”",
     canonical=weights_of_six_tokens,
 )  # fmt: skip

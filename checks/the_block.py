@@ -1,9 +1,9 @@
-"""The checks of *The block*: the Transformer block, a post-norm block with faults, layer normalization, an ablation.
+"""The checks of *The block*: the Transformer block, a post-norm block with bugs, layer normalization, an ablation.
 
 Known mistakes of a block are other orders of its four parts; `block` computes the rest with the reader's parts.
 """
 
-import math
+from functools import partial
 
 import torch
 import torch.nn.functional as F
@@ -11,48 +11,67 @@ from torch import nn
 from torch.overrides import TorchFunctionMode
 
 from checks import trials
+from checks.does_it_help import first_minus_second, paired_mistakes
 from checks.engine import Case, Check, ForbiddenName, Wrong
-from checks.many_heads import heads, heads_by_pytorch
+from checks.many_heads import heads, heads_of_real_tokens
 from checks.trials import changed, draw
 from shared import model
 
 BLOCK = "The block, “Write the block”"
+PARTS = ("attention", "attention_norm", "feed_forward", "feed_forward_norm", "num_heads")
 
 
 # --- what the blocks of this lab and of *A pretrained model* share --------------------------------------------------
 
 
-def pre_norm(x, attention, feed_forward, norm_1, norm_2, add_1=torch.add, add_2=torch.add):
+def pre_norm(x, attention, feed_forward, norm_1, norm_2, keep_1=1, keep_2=1):
     """This is pre-norm: each part reads normalized x. The exercise asks for post-norm, `norm(x + part(x))`."""
-    x = add_1(x, attention(norm_1(x)))
-    return add_2(x, feed_forward(norm_2(x)))
+    x = keep_1 * x + attention(norm_1(x))
+    return keep_2 * x + feed_forward(norm_2(x))
 
 
-def post_norm(x, attention, feed_forward, norm_1, norm_2, add_1=torch.add, add_2=torch.add):
+def post_norm(x, attention, feed_forward, norm_1, norm_2, keep_1=1, keep_2=1):
     """This is post-norm: each sum is normalized. The exercise asks for pre-norm, `x + part(norm(x))`."""
-    x = norm_1(add_1(x, attention(x)))
-    return norm_2(add_2(x, feed_forward(x)))
+    x = norm_1(keep_1 * x + attention(x))
+    return norm_2(keep_2 * x + feed_forward(x))
 
 
-def change_alone(x, change):
-    return change
+def norms_inside_the_sums(x, attention, feed_forward, norm_1, norm_2):
+    """In both halves the norm is inside the sum. Normalize the sum, `norm(x + part(x))`."""
+    x = x + norm_1(attention(x))
+    return x + norm_2(feed_forward(x))
 
 
-def as_given(mask, attention_mask):
-    return mask, attention_mask
+def norm_inside_the_first_sum(x, attention, feed_forward, norm_1, norm_2):
+    """After the attention the norm is inside the sum. Normalize the sum, `norm(x + part(x))`."""
+    x = x + norm_1(attention(x))
+    return norm_2(x + feed_forward(x))
+
+
+def norm_inside_the_second_sum(x, attention, feed_forward, norm_1, norm_2):
+    """After the feed-forward layer the norm is inside the sum. Normalize the sum, `norm(x + part(x))`."""
+    x = norm_1(x + attention(x))
+    return x + norm_2(feed_forward(x))
+
+
+def input_added_again(x, attention, feed_forward, norm_1, norm_2):
+    """The second sum adds to the block's input. Add to the normalized first sum."""
+    return norm_2(x + feed_forward(norm_1(x + attention(x))))
+
+
+NORM_INSIDE = norms_inside_the_sums, norm_inside_the_first_sum, norm_inside_the_second_sum
 
 
 def block(
     x, attention, attention_norm, feed_forward, feed_forward_norm, num_heads, mask=None, attention_mask=None,
-    eps=None, order=pre_norm, activation=torch.relu, masks=as_given, attend=heads,
+    eps=None, order=pre_norm, activation=torch.relu, attend=heads,
 ):  # fmt: skip
     """Output and weights of a block; `order` puts its parts together, and `eps` is the norms' own unless given."""
     projections = {name: getattr(attention, name) for name in ("W_query", "W_key", "W_value", "W_output")}
-    mask, attention_mask = masks(mask, attention_mask)
     weights = []
 
     def attended(x):
-        output, of_heads = attend(x, num_heads, **projections, mask=mask, attention_mask=attention_mask)
+        output, of_heads = attend(x=x, num_heads=num_heads, mask=mask, attention_mask=attention_mask, **projections)
         weights.append(of_heads)
         return output
 
@@ -65,40 +84,20 @@ def block(
     return order(x, attended, two_layers, *map(normalizing, (attention_norm, feed_forward_norm))), weights[0]
 
 
-def mask_not_used(mask, attention_mask):
-    """The `mask` does not reach the attention, so padding gets weight. Hand it on."""
-    return None, attention_mask
+def block_mistakes(compute, order):
+    """What goes wrong in any block, of which `compute` is right with this order of its parts."""
 
+    def mask_not_used(**given):
+        """The `mask` does not reach the attention, so padding gets weight. Hand it on."""
+        return compute(**given | {"mask": None})
 
-def attention_mask_not_used(mask, attention_mask):
-    """The `attention_mask` does not reach the attention. Hand it on."""
-    return mask, None
+    def mask_inverted(mask=None, **given):
+        """The `mask` is the wrong way round: attention attends to padding only. It is True for a real token."""
+        return compute(**given, mask=~mask)
 
-
-def mask_inverted(mask, attention_mask):
-    """The `mask` is the wrong way round: attention attends to padding only. It is True for a real token."""
-    return ~mask, attention_mask
-
-
-def mask_inverted_if_given(mask, attention_mask):
-    return None if mask is None else ~mask, attention_mask
-
-
-mask_inverted_if_given.__doc__ = mask_inverted.__doc__
-MASKS_INVERTED = mask_inverted, mask_inverted_if_given
-
-
-def one_head(num_heads, **given):
-    """`num_heads` is not used: there is one head. Hand it on to `MultiHeadSelfAttention`."""
-    return block(**given, num_heads=1)
-
-
-def part_mistakes(order):
-    """What goes wrong with single parts, in an order that is right otherwise."""
-
-    def norms_exchanged(x, attention, feed_forward, norm_1, norm_2):
-        """The norms are exchanged: `attention_norm` belongs to the attention, `feed_forward_norm` to the other half."""
-        return order(x, attention, feed_forward, norm_2, norm_1)
+    def mask_inverted_if_given(mask=None, **given):
+        """The `mask` is the wrong way round: attention attends to padding only. It is True for a real token."""
+        return compute(**given, mask=None if mask is None else ~mask)
 
     def attention_norm_used_twice(x, attention, feed_forward, norm_1, norm_2):
         """`attention_norm` is used in both halves. The half with the feed-forward layer has its own,
@@ -113,38 +112,33 @@ def part_mistakes(order):
         """`feed_forward_norm` is not used. Each half of the block has a norm."""
         return order(x, attention, feed_forward, norm_1, nn.Identity())
 
-    def both_norms_left_out(x, attention, feed_forward, norm_1, norm_2):
-        """Neither norm is used. Each half of the block has one."""
-        return order(x, attention, feed_forward, nn.Identity(), nn.Identity())
-
-    def attention_not_added(x, *parts):
+    def attention_not_added(*parts):
         """There is no residual connection around the attention: add its input to its output."""
-        return order(x, *parts, add_1=change_alone)
+        return order(*parts, keep_1=0)
 
-    def feed_forward_not_added(x, *parts):
+    def feed_forward_not_added(*parts):
         """There is no residual connection around the feed-forward layer: add the x after the attention to its
         output."""
-        return order(x, *parts, add_2=change_alone)
+        return order(*parts, keep_2=0)
 
-    def nothing_added(x, *parts):
-        """There is no residual connection: add the x to the output of each part."""
-        return order(x, *parts, add_1=change_alone, add_2=change_alone)
-
+    orders = (
+        attention_norm_used_twice, attention_norm_left_out, feed_forward_norm_left_out, attention_not_added,
+        feed_forward_not_added,
+    )  # fmt: skip
     return [
-        norms_exchanged, attention_norm_used_twice, attention_norm_left_out, feed_forward_norm_left_out,
-        both_norms_left_out, attention_not_added, feed_forward_not_added, nothing_added,
+        mask_not_used, mask_inverted, mask_inverted_if_given, *(changed(compute, order=wrong) for wrong in orders),
     ]  # fmt: skip
 
 
-def has_the_parameters(made, course):
+def has_the_parameters(layer, course):
     """Parameters are loaded by name from PyTorch's layer or from a pretrained model."""
-    if missing := course.state_dict().keys() - made.state_dict().keys():
+    if missing := course.state_dict().keys() - layer.state_dict().keys():
         raise Wrong(f"The results are right, but the layer has no parameter `{max(missing)}`, so another model "
                     "cannot be loaded. Make the parts that the exercise lists.", "parameters_missing")  # fmt: skip
 
 
-def texts(d_model, num_heads, hidden_dim, mask, seed=0, attention_mask=None, **eps):
-    inputs = {"x": draw(*mask.shape, d_model, seed=seed), "mask": mask}
+def texts(d_model, num_heads, hidden_dim, mask, attention_mask=None, **eps):
+    inputs = {"x": draw(*mask.shape, d_model), "mask": mask}
     inputs |= {} if attention_mask is None else {"attention_mask": attention_mask}
     return Case(inputs, {"d_model": d_model, "num_heads": num_heads, "hidden_dim": hidden_dim, **eps})
 
@@ -159,9 +153,6 @@ def batches(**eps):
         texts(6, 3, 9, trials.real_tokens([1, 1]), **eps),
         Case({"x": draw(1, 3, 4)}, {"d_model": 4, "num_heads": 2, "hidden_dim": 5, **eps}),
     ]
-
-
-PARTS = ("attention", "attention_norm", "feed_forward", "feed_forward_norm", "num_heads")
 
 
 # --- transformer_block ---------------------------------------------------------------------------------------------
@@ -179,22 +170,15 @@ class TransformerBlock(model.TransformerBlock):
         return self.add(x, self.feed_forward(self.feed_forward_norm(x))), weights
 
 
+def attention_mask_not_used(**given):
+    """The `attention_mask` does not reach the attention. Hand it on."""
+    return block(**given | {"attention_mask": None})
+
+
 def normalized_features_added(x, attention, feed_forward, norm_1, norm_2):
     """The attention's output is added to the normalized x. Add it to those before the norm."""
     x = norm_1(x) + attention(norm_1(x))
     return x + feed_forward(norm_2(x))
-
-
-def normalized_sum_added(x, attention, feed_forward, norm_1, norm_2):
-    """The feed-forward layer's output is added to normalized x. Add it to the sum before the norm."""
-    x = norm_2(x + attention(norm_1(x)))
-    return x + feed_forward(x)
-
-
-def both_added_to_normalized(x, attention, feed_forward, norm_1, norm_2):
-    """Both parts add to normalized x. Add the output of each to the x before its norm."""
-    x = norm_1(x)
-    return normalized_sum_added(x, attention, feed_forward, nn.Identity(), norm_2)
 
 
 def sum_of_the_attention_lost(x, attention, feed_forward, norm_1, norm_2):
@@ -202,46 +186,38 @@ def sum_of_the_attention_lost(x, attention, feed_forward, norm_1, norm_2):
     return x + feed_forward(norm_2(x + attention(norm_1(x))))
 
 
-def halves_side_by_side(x, attention, feed_forward, norm_1, norm_2):
-    """The feed-forward layer reads the block's input. It has to read the first sum."""
-    return x + attention(norm_1(x)) + feed_forward(norm_2(x))
-
-
 def dropout_and_sums(answer):
     """Where dropout falls, its default, and that the lab can take the sums away by replacing `add`."""
-    made, x, outputs = answer(8, 4, 20, 0.3), draw(1, 6, 8).to(torch.get_default_dtype()), []
-    has_the_parameters(made, TransformerBlock(8, 4, 20))
-    course = TransformerBlock(8, 4, 20, 0.3)
-    course.load_state_dict(made.state_dict(), strict=False)
-    for layer in (made.train(), course.train()):
-        torch.manual_seed(0)  # the parts follow one another, so dropout draws the same
-        outputs.append(layer(x)[0])
-    if not torch.allclose(*outputs):
-        raise Wrong("Without dropout the results are right. With it, `dropout` is the probability for what each part "
-                    "adds, in `add`, and for what ReLU gives, in `feed_forward`.", "wrong_dropout")  # fmt: skip
-    made.eval().add = course.eval().add = lambda x, change: change
-    if not torch.allclose(made(x)[0], course(x)[0]):
+    x = draw(1, 6, 8).to(torch.get_default_dtype())
+    for sizes in ((8, 4, 20), (8, 4, 20, 0.3)):
+        layer, course, outputs = answer(*sizes), TransformerBlock(*sizes), []
+        has_the_parameters(layer, course)
+        course.load_state_dict(layer.state_dict(), strict=False)
+        for one in (layer.train(), course.train()):
+            torch.manual_seed(0)  # the parts follow one another, so dropout draws the same
+            outputs.append(one(x)[0])
+        if not torch.allclose(*outputs):
+            raise Wrong("Without dropout the results are right. With it, `dropout`, 0.1 by default, is the probability "
+                        "for what each part adds, in `add`, and for what ReLU gives, in `feed_forward`.",
+                        "wrong_dropout")  # fmt: skip
+    layer.eval().add = course.eval().add = lambda x, change: change
+    if not torch.allclose(layer(x)[0], course(x)[0]):
         raise Wrong("The results are right, but `forward` does not make both sums by `self.add(x, change)`. The "
                     "lab replaces that method.", "sums_without_add")  # fmt: skip
-    if any(part.p != 0.1 for part in answer(8, 4, 20).modules() if isinstance(part, nn.Dropout)):
-        raise Wrong("The results are right, but the default of `dropout` is not 0.1.", "another_default")
 
 
 transformer_block = Check(
-    reference=lambda **given: block(**given, attend=heads_by_pytorch),
+    reference=partial(block, attend=heads_of_real_tokens),
     solution=TransformerBlock,
     parts=PARTS,
     cases=[
         *batches(),
-        texts(6, 2, 12, trials.real_tokens([4, 4]), 1, model.causal_mask(4)),
-        texts(8, 4, 10, trials.real_tokens([5, 2]), 2, model.causal_mask(5)),
+        texts(6, 2, 12, trials.real_tokens([4, 4]), model.causal_mask(4)),
+        texts(8, 4, 10, trials.real_tokens([5, 2]), model.causal_mask(5)),
     ],
     mistakes=[
-        *(changed(block, order=order) for order in (
-            post_norm, normalized_features_added, normalized_sum_added, both_added_to_normalized,
-            sum_of_the_attention_lost, halves_side_by_side, *part_mistakes(pre_norm))),
-        *(changed(block, masks=step) for step in (mask_not_used, attention_mask_not_used, *MASKS_INVERTED)),
-        one_head,
+        *(changed(block, order=order) for order in (post_norm, normalized_features_added, sum_of_the_attention_lost)),
+        *block_mistakes(block, pre_norm), attention_mask_not_used,
     ],
     section=BLOCK,
     last_look=dropout_and_sums,
@@ -261,70 +237,29 @@ class FirstBlock(model.TransformerBlock):
         return super().forward(x, mask)[0]
 
 
-def norms_inside_the_sums(x, attention, feed_forward, norm_1, norm_2):
-    """One fault is left, in both halves: the norm is inside the sum. Normalize the sum, `norm(x + part(x))`."""
-    x = x + norm_1(attention(x))
-    return x + norm_2(feed_forward(x))
+def first_output(order=post_norm, **given):
+    """The right way, or with another order."""
+    return block(**given, order=order)[0]
 
 
-def norm_inside_the_first_sum(x, attention, feed_forward, norm_1, norm_2):
-    """One fault is left: after the attention the norm is inside the sum. Normalize the sum, `norm(x + part(x))`."""
-    x = x + norm_1(attention(x))
-    return norm_2(x + feed_forward(x))
-
-
-def norm_inside_the_second_sum(x, attention, feed_forward, norm_1, norm_2):
-    """One fault is left: after the feed-forward layer the norm is inside the sum. Normalize the sum,
-    `norm(x + part(x))`."""
-    x = norm_1(x + attention(x))
-    return x + norm_2(feed_forward(x))
-
-
-def mask_not_handed_on(mask, attention_mask):
-    """One fault is left: the mask does not reach the attention, so padding gets weight."""
-    return None, attention_mask
-
-
-def sum_before_the_norm_used(x, attention, feed_forward, norm_1, norm_2):
-    """The feed-forward half works with the first sum as it was before its norm. It reads the normalized sum, and adds
-    to it."""
-    x = x + attention(x)
-    return norm_2(x + feed_forward(norm_1(x)))
-
-
-def input_added_again(x, attention, feed_forward, norm_1, norm_2):
-    """The second sum adds to the block's input. Add to the normalized first sum."""
-    return norm_2(x + feed_forward(norm_1(x + attention(x))))
-
-
-def several_faults_left(order):
-    """The mask and a norm are wrong."""
-
-    def several_faults_left(**given):
-        """More than one fault is left: a norm is inside the sum, and padding gets weight. Compare each line with
+def several_bugs_left(order):
+    def several_bugs_left(**given):
+        """More than one bug is left: a norm is inside the sum, and padding gets weight. Compare each line with
         `norm(x + part(x))`, and follow the mask."""
-        return block(**given, order=order, masks=mask_not_handed_on)[0]
+        return first_output(order, **given | {"mask": None})
 
-    return several_faults_left
+    return several_bugs_left
 
-
-def post_norm_output(**given):
-    """The right way, one step of which a known mistake exchanges."""
-    return block(**{"order": post_norm} | given)[0]
-
-
-NORM_INSIDE = norms_inside_the_sums, norm_inside_the_first_sum, norm_inside_the_second_sum
-POST_NORM_MISTAKES = pre_norm, sum_before_the_norm_used, input_added_again, *part_mistakes(post_norm)
 
 first_block = Check(
-    reference=lambda **given: post_norm_output(**given, attend=heads_by_pytorch),
+    reference=partial(first_output, attend=heads_of_real_tokens),
     solution=FirstBlock,
     parts=PARTS,
     cases=batches(),
     mistakes=[
-        *map(several_faults_left, NORM_INSIDE),
-        *(changed(post_norm_output, masks=step) for step in (mask_not_handed_on, *MASKS_INVERTED)),
-        *(changed(post_norm_output, order=order) for order in (*NORM_INSIDE, *POST_NORM_MISTAKES)),
+        *map(several_bugs_left, NORM_INSIDE),
+        *(changed(first_output, order=order) for order in (*NORM_INSIDE, pre_norm, input_added_again)),
+        *block_mistakes(first_output, post_norm),
     ],
     section=BLOCK,
 )
@@ -352,16 +287,6 @@ def over_the_tokens(**given):
     return normalized(**given, axis=-2)
 
 
-def over_the_batch(**given):
-    """Mean and variance run over the first axis, as in batch normalization. Let them run over the last one."""
-    return normalized(**given, axis=0)
-
-
-def over_the_text(**given):
-    """All tokens of a text share one mean and one variance. Each token has its own, over the last axis."""
-    return normalized(**given, axis=(-2, -1))
-
-
 def over_everything(**given):
     """There is one mean and one variance for all numbers. Each token has its own: `mean(dim=-1, keepdim=True)`."""
     return normalized(**given, axis=tuple(range(given["x"].dim())))
@@ -380,12 +305,6 @@ def eps_left_out(x, variance, eps):
 def root_left_out(x, variance, eps):
     """The x are divided by the variance. Divide by its root, the standard deviation."""
     return x / (variance + eps)
-
-
-def mean_not_subtracted(x, **given):
-    """The mean is not subtracted."""
-    spread = (x.var(-1, correction=0, keepdim=True) + given["eps"]).sqrt()
-    return x / spread * given["scale"] + given["shift"]
 
 
 def scale_and_shift_left_out(x, scale, shift, eps):
@@ -415,8 +334,7 @@ def does_the_work_itself(answer):
 
 
 layer_norm = Check(
-    reference=lambda x, scale, shift, eps: F.layer_norm(x, scale.shape, scale, shift, eps),
-    solution=normalized,
+    reference=normalized,
     cases=[
         to_normalize(3, 5, eps=1e-5),
         to_normalize(4, 4, 4, eps=0.1),
@@ -425,9 +343,8 @@ layer_norm = Check(
         to_normalize(1, 3, 4, eps=0.1),
     ],
     mistakes=[
-        sample_variance, over_everything, over_the_text, over_the_tokens, over_the_batch, mean_not_subtracted,
+        sample_variance, over_the_tokens, over_everything, scale_and_shift_left_out,
         *(changed(normalized, divide=step) for step in (eps_outside_the_root, eps_left_out, root_left_out)),
-        scale_and_shift_left_out,
     ],
     section="The block, “What the norm does”",
     last_look=does_the_work_itself,
@@ -437,42 +354,25 @@ layer_norm = Check(
 # --- ablation_by_learning_rate -------------------------------------------------------------------------------------
 
 
-def gains(accuracy, part_away, rates, seeds):
-    """Learning rate -> how much the whole model is ahead, with each seed."""
-    return {rate: [accuracy("nothing", rate, s) - accuracy(part_away, rate, s) for s in seeds] for rate in rates}
+def accuracies(accuracy, part_away, rates, seeds):
+    """Learning rate -> the accuracies with each seed, of the whole model and of the one without the part."""
+    return {
+        rate: torch.tensor([[accuracy(away, rate, seed) for seed in seeds] for away in ("nothing", part_away)])
+        for rate in rates
+    }
 
 
-def intervals(**given):
-    return {rate: trials.interval_by_sums(row) for rate, row in gains(**given).items()}
-
-
-def ablated_minus_whole(**given):
-    """The difference has the wrong sign: the exercise asks for the whole model minus the one without the part."""
-    return {rate: (-mean, half) for rate, (mean, half) in intervals(**given).items()}
+def leads(**given):
+    return {rate: first_minus_second(pair) for rate, pair in accuracies(**given).items()}
 
 
 def one_rate_for_all(**given):
     """Every entry is for the first learning rate. Pass each rate of `rates` to both runs."""
-    return {rate: intervals(**given)[given["rates"][0]] for rate in given["rates"]}
-
-
-def gains_accumulated(**given):
-    """The gains of earlier learning rates are still in the list. Begin a new list for each rate."""
-    row = []
-    return {rate: trials.interval_by_sums(row := row + more) for rate, more in gains(**given).items()}
-
-
-def pairing_lost(accuracy, part_away, rates, seeds):
-    """Both models have an interval of their own. Subtract seed by seed first, then take the interval of the
-    differences."""
-    pairs = {
-        r: [trials.interval_by_sums([accuracy(p, r, s) for s in seeds]) for p in ("nothing", part_away)] for r in rates
-    }
-    return {r: (whole[0] - other[0], math.hypot(whole[1], other[1])) for r, (whole, other) in pairs.items()}
+    return dict.fromkeys(given["rates"], leads(**given)[given["rates"][0]])
 
 
 ablation_by_learning_rate = Check(
-    reference=intervals,
+    reference=leads,
     cases=[
         Case({"accuracy": trials.synthetic_accuracy, "part_away": part, "rates": rates, "seeds": seeds})
         for part, rates, seeds in (
@@ -481,9 +381,6 @@ ablation_by_learning_rate = Check(
             ("norm", [0.003], [5, 1, 8, 2]),
         )
     ],
-    mistakes=[
-        ablated_minus_whole, one_rate_for_all, gains_accumulated, pairing_lost,
-        *trials.seed_mistakes(intervals), *trials.interval_mistakes(gains),
-    ],
+    mistakes=[one_rate_for_all, *trials.seed_mistakes(leads), *paired_mistakes(accuracies)],
     section="The block, “What residual connections are for”",
-)  # fmt: skip
+)

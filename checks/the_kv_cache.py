@@ -1,11 +1,14 @@
-"""The checks of *The KV cache*: a step with a cache, and a sliding window read in blocks, with two faults."""
+"""The checks of *The KV cache*: a step with a cache, and a sliding window read in blocks, with two bugs."""
+
+import math
 
 import torch
-from torch import nn
 
 from checks import trials
+from checks.a_language_model import WINDOW_MISTAKES, in_window
 from checks.engine import Case, Check
 from checks.trials import changed, draw
+from shared.model import masked_softmax
 
 
 def after(cached, new):
@@ -20,12 +23,7 @@ def drawn(num_heads, seed, scale=2.0, **shapes):
 # --- cached_step ---------------------------------------------------------------------------------------------------
 
 
-def step_by_pytorch(query, key, value, keys, values):
-    keys, values = after(keys, key), after(values, value)
-    return nn.functional.scaled_dot_product_attention(query, keys, values), keys, values
-
-
-def step(query, key, value, keys, values, score=trials.scaled, weigh=trials.masked):
+def step(query, key, value, keys, values, score=trials.scaled, weigh=masked_softmax):
     """The right way, one step of which a known mistake exchanges."""
     keys, values = after(keys, key), after(values, value)
     scores = score(query, keys, len(query) * query.shape[2])  # (num_heads, 1, tokens)
@@ -35,11 +33,6 @@ def step(query, key, value, keys, values, score=trials.scaled, weigh=trials.mask
 def newest_token_left_out(query, key, value, keys, values):
     """The newest token does not attend to itself. Append its key and value first, then compute the scores."""
     return trials.attend(query, keys, values)[0], after(keys, key), after(values, value)
-
-
-def cache_not_attended_to(value, **others):
-    """The newest token attends to itself only. Its scores are those with all keys, the cached ones included."""
-    return value, *step(value=value, **others)[1:]
 
 
 def nothing_appended(keys, values, **new):
@@ -58,16 +51,6 @@ def results_exchanged(**given):
     return output, values, keys
 
 
-def output_alone(**given):
-    """Only the output is returned. The next step needs the keys and the values, too: return all three."""
-    return step(**given)[0]
-
-
-def softmax_over_heads(scores, mask):
-    """The softmax runs over the heads. Let it run over the tokens attended to, the last axis."""
-    return scores.softmax(0)
-
-
 def one_step(num_heads, tokens, d_k, d_v, seed=0):
     """A step after so many cached tokens."""
     new = {"query": (1, d_k), "key": (1, d_k), "value": (1, d_v)}
@@ -75,13 +58,12 @@ def one_step(num_heads, tokens, d_k, d_v, seed=0):
 
 
 cached_step = Check(
-    reference=step_by_pytorch,
+    reference=step,
     cases=[one_step(3, 4, 3, 2), one_step(2, 0, 5, 3, 10), one_step(1, 6, 4, 4, 20), one_step(4, 1, 2, 6, 30)],
     mistakes=[
-        newest_token_left_out, cache_not_attended_to, nothing_appended, newest_put_in_front, results_exchanged,
-        output_alone, *(changed(step, score=way) for way in trials.SCORE_MISTAKES[:3]),
-        *(changed(step, weigh=way)
-          for way in (trials.softmax_left_out, softmax_over_heads, trials.softmax_over_queries)),
+        newest_token_left_out, nothing_appended, newest_put_in_front, results_exchanged,
+        *(changed(step, score=way) for way in trials.SCORE_MISTAKES[:3]),
+        *(changed(step, weigh=way) for way in (trials.softmax_left_out, trials.softmax_over_queries)),
     ],
     section="The KV cache, “One step”",
 )  # fmt: skip
@@ -90,51 +72,29 @@ cached_step = Check(
 # --- fix_the_blocks ------------------------------------------------------------------------------------------------
 
 
-def token_by_token(queries, keys, values, kept_keys, kept_values, reach):
-    """PyTorch's attention of one new token after the other, each with the tokens in its window."""
-    keys, values, outputs = after(kept_keys, keys), after(kept_values, values), []
-    for position in range(kept_keys.shape[1], keys.shape[1]):
-        window = slice(max(0, position + 1 - reach), position + 1)
-        query = queries[:, [position - kept_keys.shape[1]]]
-        outputs.append(trials.attend(query, keys[:, window], values[:, window])[0])
-    return torch.cat(outputs, dim=1), keys[:, -reach:], values[:, -reach:]
-
-
-def causal_window(distance, reach):
-    """Where a token may attend, by how many positions before the query's it is, (new, tokens)."""
-    return (distance >= 0) & (distance < reach)
+def everything(rows, reach, new):
+    """All keys and values are returned. Only the last `reach` are needed for what comes next: `keys[:, -reach:]`."""
+    return rows
 
 
 def newest(rows, reach, new):
     return rows[:, -reach:]
 
 
-def by_blocks(
-    queries, keys, values, kept_keys, kept_values, reach,
-    window=causal_window, keep=newest, early=newest, weigh=trials.nan_for_padding,
-):  # fmt: skip
-    """The colleague's way: keys and values are truncated `early`, before they are attended to, unless exchanged."""
+def by_blocks(queries, keys, values, kept_keys, kept_values, reach, near=in_window, keep=newest, early=everything):
+    """The right way, one step of which a known mistake exchanges; keys and values are truncated `early`, before they
+    are attended to, and what is kept of them is returned."""
     new = queries.shape[1]
     keys, values = early(after(kept_keys, keys), reach, new), early(after(kept_values, values), reach, new)
     distance = keys.shape[1] - new + torch.arange(new)[:, None] - torch.arange(keys.shape[1])  # (new, tokens)
-    weights = weigh(trials.scaled(queries, keys, 0), window(distance, reach)[None])
-    return weights @ values, keep(keys, reach, new), keep(values, reach, new)
+    scores = trials.scaled(queries, keys, 0).masked_fill(~near(distance, reach), -math.inf)
+    return scores.softmax(-1) @ values, keep(keys, reach, new), keep(values, reach, new)
 
 
 def truncated_too_early(**given):
-    """At least one fault is left: the cache is truncated to `reach` tokens before the new tokens attend to it, but the
+    """At least one bug is left: the cache is truncated to `reach` tokens before the new tokens attend to it, but the
     first token of a block needs older ones than the last. When that is fixed, see whether a token attends too far."""
-    return by_blocks(**given)
-
-
-def everything(rows, reach, new):
-    """All keys and values are returned. Only the last `reach` are needed for what comes next: `keys[:, -reach:]`."""
-    return rows
-
-
-def oldest(rows, reach, new):
-    """The oldest keys and values are returned. The last `reach` are `keys[:, -reach:]`."""
-    return rows[:, :reach]
+    return by_blocks(**given, early=newest)
 
 
 def new_ones_only(rows, reach, new):
@@ -142,44 +102,9 @@ def new_ones_only(rows, reach, new):
     return rows[:, -new:]
 
 
-def no_window(distance, reach):
-    """One fault is left: the mask has no second edge. A token must not attend to tokens that are `reach` or more
-    positions before it, even though they are cached for the first token of the block."""
-    return distance >= 0
-
-
-def window_too_wide(distance, reach):
-    """The window is one token too wide. It has `reach` tokens, the query's own included."""
-    return (distance >= 0) & (distance <= reach)
-
-
-def window_too_narrow(distance, reach):
-    """The window is one token too narrow. It has `reach` tokens, the query's own included."""
-    return (distance >= 0) & (distance < reach - 1)
-
-
-def attends_ahead(distance, reach):
-    """Within a block, tokens attend to later ones. The mask needs both edges, `tril` and `triu`."""
-    return distance < reach
-
-
-def no_mask(distance, reach):
-    """Every new token attends to everything that is cached. A block of two or more needs a mask."""
-    return distance == distance
-
-
 def mask_inverted(distance, reach):
     """The mask is the wrong way round. `scores.where(allowed, -math.inf)` leaves scores where `allowed` is True."""
-    return ~causal_window(distance, reach)
-
-
-def masked_after_softmax(scores, mask):
-    """The weights of a token do not sum to 1, because it is masked after the softmax. Set its scores to -inf before."""
-    return scores.softmax(-1) * mask
-
-
-def right_blocks(**given):
-    return by_blocks(**{"early": everything} | given)
+    return ~in_window(distance, reach)
 
 
 def one_block(num_heads, new, cached, d_k, d_v, reach, seed=0, scale=2.0):
@@ -190,17 +115,15 @@ def one_block(num_heads, new, cached, d_k, d_v, reach, seed=0, scale=2.0):
 
 
 fix_the_blocks = Check(
-    reference=token_by_token,
+    reference=by_blocks,
     cases=[
         one_block(2, 3, 4, 3, 2, 4), one_block(1, 6, 0, 4, 4, 2, 10), one_block(3, 1, 3, 2, 5, 3, 20),
         one_block(2, 5, 2, 3, 3, 9, 30), one_block(1, 4, 1, 5, 2, 1, 40), one_block(9, 4, 2, 2, 3, 2, 50, scale=30.0),
     ],
     mistakes=[
         truncated_too_early,
-        *(changed(right_blocks, window=way) for way in (
-            no_window, window_too_wide, window_too_narrow, attends_ahead, no_mask, mask_inverted)),
-        *(changed(right_blocks, keep=way) for way in (everything, oldest, new_ones_only)),
-        changed(right_blocks, weigh=masked_after_softmax),
+        *(changed(by_blocks, near=way) for way in (*WINDOW_MISTAKES, mask_inverted)),
+        *(changed(by_blocks, keep=way) for way in (everything, new_ones_only)),
     ],
     section="The KV cache, “Exercise 15.2 (debug): a window read in blocks”",
 )  # fmt: skip

@@ -36,9 +36,7 @@ MASKS = [
 ONE_REAL_TOKEN = real_tokens([1, 2] * 6 + [3])  # of so many texts, one has a score below a careless fill for padding
 
 
-def attend(
-    queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None = None, scale: float | None = None
-) -> tuple[Tensor, Tensor]:
+def attend(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
     """PyTorch's own attention: the outputs, and the weights, which are the outputs of an identity matrix as values.
 
     queries (..., m, d_k), keys (..., n, d_k), values (..., n, d_v); mask bool (..., n), or one for each query,
@@ -48,8 +46,7 @@ def attend(
     if mask is not None and mask.dim() < queries.dim():
         mask = mask[..., None, :]
     attention = nn.functional.scaled_dot_product_attention
-    output, weights = (attention(queries, keys, v, attn_mask=mask, scale=scale) for v in (values, identity))
-    return output, weights
+    return attention(queries, keys, values, mask), attention(queries, keys, identity, mask)
 
 
 def changed(function: Callable, **steps: Callable) -> Callable:
@@ -66,9 +63,14 @@ def changed(function: Callable, **steps: Callable) -> Callable:
 # --- scores to weights: each takes the scores (..., n) and the mask, of the same number of axes --------------------
 
 
+def hidden(scores: Tensor, mask: Tensor) -> Tensor:
+    """The scores, the lowest number where the mask is False."""
+    return scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
+
+
 def masked(scores: Tensor, mask: Tensor) -> Tensor:
     """The right way."""
-    return scores.masked_fill(~mask, -1e300).softmax(-1) * mask
+    return hidden(scores, mask).softmax(-1) * mask
 
 
 def no_mask(scores, mask):
@@ -81,26 +83,9 @@ def mask_after_softmax(scores, mask):
     return scores.softmax(-1) * mask
 
 
-def mask_inverted(scores, mask):
-    """The mask is the wrong way round. PyTorch's own layers hide where a mask is True; here True marks a real token, so
-    fill the scores where it is False: `masked_fill(~mask, ...)`."""
-    return scores.masked_fill(mask, -1e300).softmax(-1)
-
-
-def only_padding_weighted(scores, mask):
-    """The mask is the wrong way round: all weight goes to padding. PyTorch's own layers hide where a mask is True; here
-    True marks a real token."""
-    return masked(scores, ~mask)
-
-
 def padding_scored_zero(scores, mask):
     """A score of 0 is not no weight, because exp(0) = 1. Fill the scores of padding with the lowest number, or -inf."""
     return (scores * mask).softmax(-1)
-
-
-def mask_added(scores, mask):
-    """The mask is added to the scores as 0 and 1, which hides nothing. Fill the scores where the mask is False."""
-    return (scores + mask).softmax(-1)
 
 
 def softmax_left_out(scores, mask):
@@ -108,31 +93,9 @@ def softmax_left_out(scores, mask):
     return scores
 
 
-def sigmoid_for_softmax(scores, mask):
-    """A sigmoid gives each token a weight of its own, so they do not sum to 1. Use a softmax over the tokens."""
-    return scores.sigmoid()
-
-
-def softmax_over_batch(scores, mask):
-    """The softmax runs over the batch, so that texts compete. Let it run over the tokens attended to, the last axis."""
-    return scores.masked_fill(~mask, -1e300).softmax(0)
-
-
 def softmax_over_queries(scores, mask):
     """The softmax runs over the queries, so columns sum to 1. Let it run over the tokens attended to, the last axis."""
-    return scores.masked_fill(~mask, -1e300).softmax(-2)
-
-
-def nan_for_real_tokens(scores, mask):
-    """NaN: the mask is the wrong way round, so a text without padding has only -inf. PyTorch's own layers hide where a
-    mask is True; here True marks a real token, so fill where it is False: `masked_fill(~mask, ...)`."""
-    return scores.masked_fill(mask, -math.inf).softmax(-1)
-
-
-def nan_in_columns(scores, mask):
-    """NaN: the softmax runs over the queries, and a column of padding is all -inf. Let it run over the tokens attended
-    to, the last axis."""
-    return scores.masked_fill(~mask, -math.inf).softmax(-2)
+    return hidden(scores, mask).softmax(-2)
 
 
 def nan_for_padding(scores, mask):
@@ -142,36 +105,23 @@ def nan_for_padding(scores, mask):
 
 def weight_for_padding(scores, mask):
     """A row without any real token still gets weights, all equal. Multiply by the mask after the softmax."""
-    return scores.masked_fill(~mask, -1e300).softmax(-1)
+    return hidden(scores, mask).softmax(-1)
 
 
-def fill_of(number: float) -> Callable:
-    """A fill for padding that is too small."""
+def inverted(weigh: Callable) -> Callable:
+    """A way to hide scores, with the mask the wrong way round."""
 
-    def fill_too_small(scores, mask):
-        """Padding is not hidden where real scores are low, too: the fill is too small a number. Use the lowest number
-        of the dtype, `torch.finfo(scores.dtype).min`, or -inf."""
-        return scores.masked_fill(~mask, number).softmax(-1)
+    def mask_inverted(scores, mask):
+        """The mask is the wrong way round. PyTorch's own layers hide where a mask is True; here True marks a real
+        token, so hide the scores where it is False: `masked_fill(~mask, ...)`."""
+        return weigh(scores, ~mask)
 
-    return fill_too_small
-
-
-def then_zero(weigh: Callable) -> Callable:
-    """The same mistake, after which the weights of padding are set to 0."""
-
-    def mistake(scores, mask):
-        return weigh(scores, mask) * mask
-
-    mistake.__name__, mistake.__doc__ = weigh.__name__, weigh.__doc__
-    return mistake
+    return mask_inverted
 
 
-_WRONG_WEIGHTS = (
-    mask_inverted, padding_scored_zero, mask_added, softmax_left_out, sigmoid_for_softmax, softmax_over_batch,
-    *map(fill_of, (-10.0, -20.0, -50.0, -100.0)),
-)  # fmt: skip
 MASK_MISTAKES = (
-    no_mask, mask_after_softmax, only_padding_weighted, *_WRONG_WEIGHTS, *map(then_zero, _WRONG_WEIGHTS),
+    no_mask, mask_after_softmax, padding_scored_zero, softmax_left_out,
+    *map(inverted, (masked, weight_for_padding, nan_for_padding)),
 )  # fmt: skip
 
 
@@ -193,11 +143,6 @@ def root_left_out(queries, keys, d_model):
     return queries @ keys.mT / keys.shape[-1]
 
 
-def multiplied_by_root(queries, keys, d_model):
-    """The scores are multiplied by sqrt(d_k); divide by it."""
-    return queries @ keys.mT * math.sqrt(keys.shape[-1])
-
-
 def root_of_d_model(queries, keys, d_model):
     """The scores are divided by sqrt(d_model). A dot product of keys has d_k terms, so divide by sqrt(d_k)."""
     return queries @ keys.mT / math.sqrt(d_model)
@@ -213,43 +158,27 @@ def queries_and_keys_exchanged(queries, keys, d_model):
     return scaled(keys, queries, d_model)
 
 
-def transpose_left_out(queries, keys, d_model):
-    """The keys are not transposed. Q Kᵀ has a row for each query and a column for each key."""
-    return queries @ keys / math.sqrt(keys.shape[-1])
-
-
-def reshaped_for_transposed(queries, keys, d_model):
-    """The keys are reshaped where they have to be transposed: that gives the shape, but mixes the numbers of tokens."""
-    return queries @ keys.reshape(*keys.shape[:-2], keys.shape[-1], keys.shape[-2]) / math.sqrt(keys.shape[-1])
-
-
-def queries_with_queries(queries, keys, d_model):
-    """The queries are compared with themselves; the keys are not used."""
-    return queries @ queries.mT / math.sqrt(keys.shape[-1])
-
-
 def keys_with_keys(queries, keys, d_model):
     """The keys are compared with themselves; the queries are not used."""
     return scaled(keys, keys, d_model)
 
 
 SCORE_MISTAKES = (
-    not_scaled, root_left_out, multiplied_by_root, root_of_d_model, root_of_tokens, queries_and_keys_exchanged,
-    transpose_left_out, reshaped_for_transposed, queries_with_queries, keys_with_keys,
+    not_scaled, root_left_out, root_of_d_model, root_of_tokens, queries_and_keys_exchanged, keys_with_keys,
 )  # fmt: skip
 
 
 # --- experiments: `values_of(**inputs)` gives the values of which mean and half-width are asked, or a dict of such --
 
 
-def finished(values_of: Callable, finish: Callable, **settings: Any) -> Callable:
-    """An experiment that ends with `finish(values, **settings)`, under its name and with its sentence."""
+def finished(values_of: Callable, finish: Callable) -> Callable:
+    """An experiment that ends with `finish(values)`, under its name and with its sentence."""
 
     def mistake(**given: Any) -> Any:
         values = values_of(**given)
         if isinstance(values, dict):
-            return {key: finish(torch.as_tensor(row, dtype=torch.float64), **settings) for key, row in values.items()}
-        return finish(torch.as_tensor(values, dtype=torch.float64), **settings)
+            return {key: finish(torch.as_tensor(row, dtype=torch.float64)) for key, row in values.items()}
+        return finish(torch.as_tensor(values, dtype=torch.float64))
 
     mistake.__name__, mistake.__doc__ = finish.__name__, finish.__doc__
     return mistake
@@ -270,71 +199,22 @@ def normal_quantile(values):
     return values.mean(), 1.96 * values.std() / math.sqrt(len(values))
 
 
-def whole_width(values, interval=mean_and_interval):
+def whole_width(values):
     """The second number is the whole width of the interval, twice what is asked."""
-    mean, half = interval(values)
+    mean, half = mean_and_interval(values)
     return mean, 2 * half
 
 
-def ends(values, interval=mean_and_interval):
+def ends(values):
     """The two ends of the interval are returned instead of mean and half-width."""
-    mean, half = interval(values)
+    mean, half = mean_and_interval(values)
     return mean - half, mean + half
-
-
-def half_first(values, interval=mean_and_interval):
-    """Mean and half-width are returned in the wrong order."""
-    return interval(values)[::-1]
-
-
-def values_returned(values):
-    """All values are returned instead of their mean and half-width."""
-    return values
 
 
 def interval_mistakes(values_of: Callable) -> list[Callable]:
     """The wrong ways to make mean and half-width of the right values."""
-    ways = (standard_error, standard_deviation, normal_quantile, whole_width, ends, half_first, values_returned)
+    ways = (standard_error, standard_deviation, normal_quantile, whole_width, ends)
     return [finished(values_of, way) for way in ways]
-
-
-def two_standard_errors(values):
-    """The right way in an exercise that asks for two standard errors in place of Student's t."""
-    return values.mean(), 2 * values.std() / math.sqrt(len(values))
-
-
-def one_standard_error(values):
-    """The half-width is one standard error; the exercise asks for two."""
-    return values.mean(), values.std() / math.sqrt(len(values))
-
-
-def root_of_n_left_out(values):
-    """The half-width is two standard deviations. The mean of n values varies less: divide by sqrt(n)."""
-    return values.mean(), 2 * values.std()
-
-
-def divided_by_n(values):
-    """The half-width is divided by n instead of sqrt(n)."""
-    return values.mean(), 2 * values.std() / len(values)
-
-
-def ddof_zero(values):
-    """The standard deviation divides by n. An estimate from a sample divides by n - 1: in NumPy, `std(ddof=1)`."""
-    return values.mean(), 2 * values.std(correction=0) / math.sqrt(len(values))
-
-
-def students_t(values):
-    """The half-width uses the quantile of Student's t. Here the exercise asks for two standard errors."""
-    return mean_and_interval(values)
-
-
-def two_standard_errors_mistakes(values_of: Callable) -> list[Callable]:
-    """The wrong ways to make mean and two standard errors of the right values."""
-    ways = (one_standard_error, root_of_n_left_out, divided_by_n, ddof_zero, students_t, values_returned)
-    mistakes = [finished(values_of, way) for way in ways]
-    return mistakes + [
-        finished(values_of, way, interval=two_standard_errors) for way in (whole_width, ends, half_first)
-    ]
 
 
 def seed_mistakes(answer: Callable) -> list[Callable]:
@@ -348,11 +228,7 @@ def seed_mistakes(answer: Callable) -> list[Callable]:
         """The seeds are 0, 1, 2, ... and not those of the argument `seeds`. Write `for seed in seeds`."""
         return answer(**given | {"seeds": range(len(given["seeds"]))})
 
-    def seed_left_out(**given):
-        """The last seed is left out. Write `for seed in seeds`."""
-        return answer(**given | {"seeds": list(given["seeds"])[:-1]})
-
-    return [one_seed_for_all, own_seeds, seed_left_out]
+    return [one_seed_for_all, own_seeds]
 
 
 def synthetic_accuracy(*settings_and_seed: Any) -> float:
@@ -360,14 +236,3 @@ def synthetic_accuracy(*settings_and_seed: Any) -> float:
     *settings, seed = settings_and_seed
     level = sum(n * (len(value) if isinstance(value, str) else value) for n, value in enumerate(settings, 2))
     return 0.6 + 0.1 * math.cos(level) + 0.15 * math.sin(7 * seed + 1) + 0.04 * math.cos(level + 3 * seed)
-
-
-def interval_by_sums(values: Sequence[float], quantile: float | None = None) -> tuple[float, float]:
-    """Mean and half-width of the 95% interval, by the formulas; `quantile` instead of Student's t."""
-    n, mean = len(values), float(sum(values)) / len(values)
-    spread = math.sqrt(sum(float(value - mean) ** 2 for value in values) / (n - 1))
-    if quantile is None:
-        from scipy import stats
-
-        quantile = float(stats.t.ppf(0.975, n - 1))
-    return mean, quantile * spread / math.sqrt(n)

@@ -16,35 +16,27 @@ CLASS = "Your journey, “A class that owns its matrices”"
 
 
 class SelfAttention(nn.Module):
-    """Self-attention whose projections are matrices; x (..., tokens, d_in)."""
+    """Self-attention whose projections are matrices; x (..., tokens, d_model)."""
 
-    def __init__(self, d_in, d_k, d_v):
+    def __init__(self, d_model, d_k, d_v):
         super().__init__()
-        self.W_query = nn.Parameter(torch.rand(d_in, d_k))
-        self.W_key = nn.Parameter(torch.rand(d_in, d_k))
-        self.W_value = nn.Parameter(torch.rand(d_in, d_v))
+        self.W_query = nn.Parameter(torch.rand(d_model, d_k))
+        self.W_key = nn.Parameter(torch.rand(d_model, d_k))
+        self.W_value = nn.Parameter(torch.rand(d_model, d_v))
 
     def forward(self, x):
         return trials.attend(x @ self.W_query, x @ self.W_key, x @ self.W_value)[0]  # (..., tokens, d_v)
 
 
-def attention_by_pytorch(x, W_query, W_key, W_value):
-    return trials.attend(W_query(x), W_key(x), W_value(x))[0]
-
-
-def softmax_of_rows(scores, mask):
-    return scores.softmax(-1)
-
-
-def weighted_sum(weights, queries, keys, values, x):
-    return weights @ values
-
-
-def attention(x, W_query, W_key, W_value, score=trials.scaled, weigh=softmax_of_rows, combine=weighted_sum):
+def attention(x, W_query, W_key, W_value, score=trials.scaled, weigh=trials.masked):
     """The right way, one step of which a known mistake exchanges."""
-    queries, keys, values = W_query(x), W_key(x), W_value(x)
-    weights = weigh(score(queries, keys, x.shape[-1]), torch.ones(x.shape[-2], dtype=torch.bool))
-    return combine(weights, queries, keys, values, x)
+    scores = score(W_query(x), W_key(x), x.shape[-1])
+    return weigh(scores, torch.ones_like(scores, dtype=torch.bool)) @ W_value(x)
+
+
+def inputs_averaged(x, W_query, W_key, W_value):
+    """The weights are applied to `x`. The output is the weighted sum of the values, `x @ W_value`."""
+    return attention(x, W_query, W_key, lambda x: x)
 
 
 def all_axes_reversed(queries, keys, d_model):
@@ -69,37 +61,12 @@ def softmax_over_axis_one(scores, mask):
     return scores.softmax(1)
 
 
-def softmax_over_all_scores(scores, mask):
-    """One softmax runs over all scores of a sentence. Each row has weights of its own, which sum to 1: `dim=-1`."""
-    return scores.flatten(-2).softmax(-1).reshape(scores.shape)
-
-
-def inputs_averaged(weights, queries, keys, values, x):
-    """The weights are applied to `x`. The output is the weighted sum of the values, `x @ W_value`."""
-    return weights @ x
-
-
-def keys_averaged(weights, queries, keys, values, x):
-    """The weights are applied to the keys. The output is the weighted sum of the values."""
-    return weights @ keys
-
-
-def weights_transposed(weights, queries, keys, values, x):
-    """The weights are transposed before the sum. Row i has the weights of query token i: `weights @ values`."""
-    return weights.mT @ values
-
-
-def sentences_joined(x, W_query, W_key, W_value):
-    """The sentences of a batch are joined into one, so they attend to each other. Keep the batch axis."""
-    return attention(x.flatten(0, -2), W_query, W_key, W_value).unflatten(0, x.shape[:-1])
-
-
 def sentences(shape, d_k, d_v):
-    return Case({"x": draw(*shape)}, {"d_in": shape[-1], "d_k": d_k, "d_v": d_v})
+    return Case({"x": draw(*shape)}, {"d_model": shape[-1], "d_k": d_k, "d_v": d_v})
 
 
 batched_attention = Check(
-    reference=attention_by_pytorch,
+    reference=attention,
     solution=SelfAttention,
     parts=("W_query", "W_key", "W_value"),
     cases=[
@@ -114,10 +81,8 @@ batched_attention = Check(
         *(changed(attention, score=step) for step in (
             all_axes_reversed, first_axes_transposed, width_from_axis_one, *trials.SCORE_MISTAKES)),
         *(changed(attention, weigh=step) for step in (
-            softmax_over_axis_one, softmax_over_all_scores, trials.softmax_over_queries, trials.softmax_over_batch,
-            trials.softmax_left_out, trials.sigmoid_for_softmax)),
-        *(changed(attention, combine=step) for step in (inputs_averaged, keys_averaged, weights_transposed)),
-        sentences_joined,
+            softmax_over_axis_one, trials.softmax_over_queries, trials.softmax_left_out)),
+        inputs_averaged,
     ],
     section=CLASS,
 )  # fmt: skip
@@ -134,31 +99,32 @@ def sum_of_rows(powers):
     return powers.sum(dim=-1, keepdim=True)
 
 
-def mean_of_all(scores):
-    return scores.mean()
-
-
-def by_exponentials(queries, keys, values, root=root_of_last_axis, total=sum_of_rows, shift=mean_of_all):
-    """The lab's function, of which a fault or a known mistake exchanges some step."""
+def by_exponentials(queries, keys, values, root=root_of_last_axis, total=sum_of_rows):
+    """The lab's function, of which a bug or a known mistake exchanges some step."""
     scores = queries @ keys.mT
-    powers = torch.exp((scores - shift(scores)) / root(keys))
+    powers = torch.exp((scores - scores.mean()) / root(keys))
     return powers / total(powers) @ values
 
 
-def both_faults_left(queries, keys, values):
-    """Two faults are left: two lines count an axis from the front. What is axis 1 in a sentence, and what in a
+def both_bugs_left(queries, keys, values):
+    """Two bugs are left: two lines count an axis from the front. What is axis 1 in a sentence, and what in a
     batch?"""
     return by_exponentials(queries, keys, values, root_of_axis_one, sum_over_axis_one)
 
 
 def root_of_axis_one(keys):
-    """One fault is left, in the scale: axis 1 of the keys is their width in a sentence, but the number of tokens in a
+    """One bug is left, in the scale: axis 1 of the keys is their width in a sentence, but the number of tokens in a
     batch. Count from the end."""
     return math.sqrt(keys.shape[1])
 
 
+def root_left_out(keys):
+    """The scores are divided by d_k instead of sqrt(d_k)."""
+    return keys.shape[-1]
+
+
 def sum_over_axis_one(powers):
-    """One fault is left, in the sum: axis 1 is the key tokens in a sentence, but the query tokens in a batch. Count
+    """One bug is left, in the sum: axis 1 is the key tokens in a sentence, but the query tokens in a batch. Count
     from the end."""
     return powers.sum(dim=1, keepdim=True)
 
@@ -173,34 +139,9 @@ def axis_of_sums_lost(powers):
     return powers.sum(dim=-1)
 
 
-def sum_over_all_scores(powers):
-    """The sum runs over a whole sentence. Each row of weights sums to 1 by itself: sum over the last axis."""
-    return powers.sum(dim=(-2, -1), keepdim=True)
-
-
-def sum_over_the_batch(powers):
-    """The sum runs over the whole batch. Each row of weights sums to 1 by itself: sum over the last axis."""
-    return powers.sum()
-
-
-def mean_of_columns(scores):
-    """A mean for each column is subtracted, which changes the differences within a row. The line as given did no harm:
-    it subtracts one number from all scores."""
-    return scores.mean(dim=-2, keepdim=True)
-
-
-def not_normalized(powers):
-    """The exponentials are not divided by their sum, so the weights of a row do not sum to 1."""
-    return 1.0
-
-
 def projected(shape, d_k, d_v, scale=1.0):
     widths = {"queries": d_k, "keys": d_k, "values": d_v}
     return Case({name: scale * draw(*shape, width, seed=n) for n, (name, width) in enumerate(widths.items())})
-
-
-def by_softmax(queries, keys, values, score):
-    return score(queries, keys, queries.shape[-1]).softmax(-1) @ values
 
 
 fix_the_batch = Check(
@@ -213,13 +154,9 @@ fix_the_batch = Check(
         projected((1, 3), 2, 2, scale=2.0),
     ],
     mistakes=[
-        both_faults_left,
-        changed(by_exponentials, root=root_of_axis_one),
-        *(changed(by_exponentials, total=step) for step in (
-            sum_over_axis_one, sum_over_queries, axis_of_sums_lost, sum_over_all_scores,
-            sum_over_the_batch, not_normalized)),
-        changed(by_exponentials, shift=mean_of_columns),
-        *(changed(by_softmax, score=step) for step in trials.SCORE_MISTAKES if step is not trials.root_of_d_model),
+        both_bugs_left,
+        *(changed(by_exponentials, root=step) for step in (root_of_axis_one, root_left_out)),
+        *(changed(by_exponentials, total=step) for step in (sum_over_axis_one, sum_over_queries, axis_of_sums_lost)),
     ],
     section=CLASS,
 )  # fmt: skip
@@ -252,11 +189,6 @@ def matrix_assigned(W):
     return layer
 
 
-def reshaped(W):
-    """`W` is reshaped where it has to be transposed: that gives the shape, but puts the numbers in other places."""
-    return linear(*W.shape, W.reshape(W.T.shape))
-
-
 def only_the_weight(layer, W):
     """What counts of the layer, (d_out, d_in)."""
     if not isinstance(layer, nn.Linear):
@@ -284,7 +216,7 @@ matrix_to_linear = Check(
     reference=lambda W: torch.stack(W.unbind(1)),
     solution=copied_into_linear,
     cases=[Case({"W": draw(*shape)}) for shape in ((3, 2), (2, 5), (1, 3), (4, 4))],
-    mistakes=[not_transposed, matrix_assigned, reshaped],
+    mistakes=[not_transposed, matrix_assigned],
     section="Your journey, “Two classes, one formula”",
     canonical=only_the_weight,
     last_look=learns_by_itself,

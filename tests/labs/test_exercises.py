@@ -30,8 +30,8 @@ def lab(tmp_path):
 
 
 @pytest.mark.parametrize(("lab", "exercise"), COURSE, ids=[exercise.name for _, exercise in COURSE])
-def test_a_starting_cell_is_not_done_yet_or_has_its_fault_and_its_solution_is_correct(lab, exercise):
-    handed_out = "not done yet" if "NotImplementedError" in exercise.start else "wrong"  # a fault to be found
+def test_a_starting_cell_is_not_done_yet_or_has_its_bug_and_its_solution_is_correct(lab, exercise):
+    handed_out = "not done yet" if "NotImplementedError" in exercise.start else "wrong"  # a bug to be found
     assert handed_out == "not done yet" or exercise.kind != "build"
     for code, state in ((exercise.start, handed_out), (exercise.solution, "correct")):
         namespace = lab_code.imports(lab) | {"checks": checks}

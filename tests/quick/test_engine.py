@@ -133,6 +133,7 @@ def changes(x):
 ANSWERS = [
     (double, lambda x: x + x, ""),
     (double, lambda x: 2 * x if x.requires_grad else (2 * x).numpy(), ""),  # NumPy will do
+    (double, lambda x: x @ torch.eye(x.shape[-1], dtype=torch.float32) * 2, ""),  # single precision will do, too
     (double, lambda x: x**2, "squared"),
     (double, not_done, "not done yet"),
     (double, takes_for_ever, "OutOfTime"),
@@ -144,11 +145,11 @@ ANSWERS = [
     (double, lambda x: sys.exit(), "Raises"),
     (double, lambda x, y: x, "OtherArguments"),
     (double, lambda x: 2 * x.addmm(x, x) if False else 2 * x, "ForbiddenName"),
-    (double, Layer, "NotAFunction"),
+    (double, Layer, "NotTheThingItself"),
     (double, lambda x: (2 * x).detach(), "GradientCutOff"),
     (linear, Layer, ""),
     (linear, InEitherOrientation, ""),
-    (linear, lambda x: x, "NotAClass"),
+    (linear, lambda x: x, "NotTheThingItself"),
     (linear, WithoutSuper, "SuperMissing"),
     (linear, OneUnderscore, "OtherArguments"),
     (linear, WithoutSelf, "OtherArguments"),

@@ -10,7 +10,6 @@ rounded models.
 
 import copy
 import json
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -19,14 +18,13 @@ from safetensors.torch import save
 from torch import nn
 
 from experiments import record, table_runs
-from shared import data, training
+from shared import data, marked_pairs, training
 
 FILE = record.ROOT / "book/_static/try_the_model.safetensors"
 EMBEDDING = "embedding.table.weight"
 MOST_LOST = 0.01  # of accuracy, by rounding
 MARKED = "marker query"
-MODELS = {name: table_runs.MODELS[name] for name in ("mean pooling", "attention pooling", "self-attention")}
-MODELS |= {MARKED: table_runs.MODELS["marker query"]}
+MODELS = ("mean pooling", "attention pooling", "self-attention", MARKED)
 LENGTHS = ((1, 4), (5, 9), (10, 19))  # of short excerpts in words, from and to
 
 
@@ -44,34 +42,36 @@ def with_excerpts(reviews: data.EncodedReviews, seed: int, least: int = 1, most:
     return replace(reviews, ids=ids, offsets=offsets, labels=labels)
 
 
-def makers(name: str, vocabulary: data.Vocabulary) -> tuple[Callable, Callable]:
-    """Two functions of (reviews, seed): each review alone, and with another one, for this model."""
-    task = "marked" if name == MARKED else "front"
-    return table_runs.example_makers(task, vocabulary.id(data.SEPARATOR), vocabulary.id(data.MARKER))
+def alone_and_pairs(name: str, reviews: data.EncodedReviews, source: data.PreparedReviews, seed: int):
+    """Each review alone, and each with another one, as this model reads them."""
+    if name == MARKED:
+        alone = data.plain_examples(reviews, source.vocabulary.id(data.MARKER))
+        return alone, marked_pairs.marked_pairs(reviews, source, seed)
+    return data.plain_examples(reviews), data.distracted_examples(reviews, seed)
 
 
-def examples(name: str, reviews: data.EncodedReviews, seed: int, vocabulary: data.Vocabulary, excerpts: bool = True):
+def examples(name: str, reviews: data.EncodedReviews, source: data.PreparedReviews, seed: int, excerpts: bool):
     """Examples of one epoch: reviews alone and in pairs, and excerpts; a marked excerpt is paired with a review."""
-    alone, pairs = makers(name, vocabulary)
-    whole = pairs(reviews, seed)
+    alone, pairs = alone_and_pairs(name, reviews, source, seed)
     if not excerpts:
-        return alone(reviews, seed) + whole
+        return alone + pairs
     both = with_excerpts(reviews, seed)
-    found = alone(both, seed) + replace(whole, reviews=both)
+    found = alone_and_pairs(name, both, source, seed)[0] + replace(pairs, reviews=both)
     if name == MARKED:  # the page shows it nothing but pairs
-        found += replace(whole, reviews=both, labelled=whole.labelled + len(reviews))
+        found += replace(pairs, reviews=both, labelled=pairs.labelled + len(reviews))
     return found
 
 
 def train(name: str, source: data.PreparedReviews, seed: int = 0, excerpts: bool = True) -> nn.Module:
     """One of the models; without excerpts it is the model of the lab."""
     torch.manual_seed(seed)
-    net = MODELS[name](len(source.vocabulary), source.vocabulary.id(data.MARKER))
+    net = table_runs.MODELS[name](len(source.vocabulary), source.vocabulary.id(data.MARKER))
 
-    def make_examples(reviews, seed):
-        return examples(name, reviews, seed, source.vocabulary, excerpts)
+    def of_epoch(epoch: int) -> data.Examples:
+        return examples(name, source.train, source, 1000 * (seed + 1) + epoch, excerpts)
 
-    table_runs.train(net, make_examples, source, table_runs.RECIPE, seed)
+    validation = examples(name, source.validation, source, 1, excerpts)
+    training.fit(net, of_epoch, validation, table_runs.RECIPE, seed)
     return net
 
 
@@ -80,15 +80,14 @@ def measured(net: nn.Module, name: str, source: data.PreparedReviews) -> dict:
 
     Excerpts are alone, and for the marker query paired with a whole review, as on the page.
     """
-    alone, pairs = makers(name, source.vocabulary)
-    first, *more = (pairs(source.test, seed) for seed in ((100, 101, 102) if name == MARKED else (2,)))
-    tests = [alone(source.test, 0), sum(more, first)]
+    alone, first = alone_and_pairs(name, source.test, source, 100 if name == MARKED else 2)
+    tests = [alone, marked_pairs.test_pairs(source) if name == MARKED else first]
     for length in LENGTHS:
-        whole = first if name == MARKED else tests[0]
+        whole = first if name == MARKED else alone
         excerpts = with_excerpts(source.test, 9, *length)
         tests.append(replace(whole, reviews=excerpts, labelled=whole.labelled + len(source.test)))
     right = [round(training.evaluate(net, test).accuracy, 4) for test in tests]
-    return {"right": right[:2], "excerpts": right[2:]}
+    return {"right": right[:2], "pieces": right[2:]}
 
 
 # --- one byte a number -------------------------------------------------------------------------------------------
@@ -113,7 +112,7 @@ def unpacked(net: nn.Module, tensors: dict[str, torch.Tensor]) -> nn.Module:
 
 if __name__ == "__main__":
     source = data.load_prepared(data.Settings())
-    tensors, about = {}, {"words": " ".join(source.vocabulary.words), "right": {}, "excerpts": {}, "lengths": LENGTHS}
+    tensors, about = {}, {"words": " ".join(source.vocabulary.words), "right": {}, "pieces": {}, "lengths": LENGTHS}
     for name in MODELS:
         net = train(name, source)
         packed = rounded(net)

@@ -19,7 +19,6 @@ from shared.review_writer import CONTEXT, START, ReviewWriter, continue_text
 
 RESULT = record.ROOT / "shared/review_writer.json"
 DISCOUNT = 0.75  # of the n-gram models: absolute discounting, interpolated
-BEGINNINGS = ("", "This movie", "The acting", "I loved", "The worst")
 
 
 @torch.no_grad()
@@ -127,11 +126,6 @@ def main() -> None:
                 "trigram minus model": mean_and_interval(n_grams[:, 2] - after),
             },
             "texts at five stages": stages,
-            "texts": {
-                f"{beginning} ({seed})": continue_text(model, tokenizer, beginning, 80, seed=seed)
-                for beginning in BEGINNINGS
-                for seed in (0, 1)
-            },
             "repeated": repeated(tokenizer, model, training),
         },
     )  # fmt: skip

@@ -1,38 +1,37 @@
-"""How one run of the table of *Does it help?* is trained and measured; `experiments/table.py` lists the runs.
+"""How one run of *Does it help?* is trained and measured; `experiments/table.py` lists the runs.
 
-Every model gets the same number of epochs and keeps the one that validates best. It is tested on the reviews alone and
-on three draws of distractors; in the marked task each pair counts twice, once with either review marked.
+In the task `front` a distractor precedes the review that counts; in `marked` the marker does, and each pair counts
+twice, once with either review marked. Every model is tested on the reviews alone and on three draws of distractors. A
+run ends when the validation loss has not fallen for three epochs, or after `most_epochs`; its model is that of the
+epoch with the highest validation accuracy.
 """
 
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
-from functools import cache, partial
+from functools import cache
 
 import numpy as np
 import torch
-from sklearn.feature_extraction.text import TfidfVectorizer
-from sklearn.linear_model import LogisticRegression
 from torch import nn
 
-from shared import data, model, training
+from shared import data, marked_pairs, model, training
 
 RECIPE = replace(training.recipe_for(data.Settings()), epochs=4)
-TEST_DRAWS = {"front": (2, 3, 4), "marked": (100, 101, 102)}  # seeds; the labs test on the first of them too
+PATIENCE = 3
+FRONT_DRAWS = (2, 3, 4)  # seeds of the distractors in tests; those of marked pairs are in `shared.marked_pairs`
 
 
 @dataclass(frozen=True, order=True)
 class Run:
-    """One model, trained once: the task is `front` or `marked`, and split 0 is that of the course."""
+    """One model, trained once; the task is `front` or `marked`."""
 
     task: str
     model: str
-    variant: str
-    split: int
     seed: int
 
     def __str__(self) -> str:
-        return f"{self.task}, {self.model}, {self.variant}, split {self.split}, seed {self.seed}"
+        return f"{self.task}, {self.model}, seed {self.seed}"
 
 
 # --- models that no other file has -------------------------------------------------------------------------------
@@ -80,118 +79,81 @@ class Recurrent(nn.Module):
         return self.output(model.weighted_sum(weights, states)).squeeze(1), weights
 
 
-class Convolution(nn.Module):
-    """Windows of five tokens, 32 filters, the largest answer of each (Kim 2014), and a linear classifier."""
-
-    def __init__(self, vocabulary_size: int, d_model: int = 16):
-        super().__init__()
-        self.embedding = model.TokenEmbedding(vocabulary_size, d_model)
-        self.filters = nn.Conv1d(d_model, 32, 5, padding=2)
-        self.output = nn.Linear(32, 1)
-
-    def forward(self, ids, mask):
-        x = self.embedding(ids) * mask.unsqueeze(2)  # (batch, tokens, d_model)
-        found = self.filters(x.transpose(1, 2)).relu() * mask.unsqueeze(1)  # (batch, 32, tokens)
-        weights = mask.to(x) / mask.sum(dim=1, keepdim=True)  # (batch, tokens)
-        return self.output(found.amax(dim=2)).squeeze(1), weights
-
-
 MODELS: dict[str, Callable[..., nn.Module]] = {
     "mean pooling": lambda size, mark: model.MeanPooling(size),
     "attention pooling": lambda size, mark: model.AttentionPooling(size),
     "keys and one query": lambda size, mark: KeysAndOneQuery(size),
     "2 constant queries": lambda size, mark: ConstantQueries(size, 2),
-    "4 constant queries": lambda size, mark: ConstantQueries(size, 4),
-    "CNN": lambda size, mark: Convolution(size),
     "GRU": lambda size, mark: Recurrent(size),
     "self-attention": lambda size, mark: model.SelfAttentionClassifier(size),
     "self-attention without values": lambda size, mark: model.SelfAttentionClassifier(size, d_v=None),
     "encoder": lambda size, mark: model.EncoderClassifier(size),
     "marker query": model.MarkerQueryClassifier,
-    "marker query, constant query": partial(model.MarkerQueryClassifier, constant_query=True),
+    "block at the marker": marked_pairs.BlockAtMarker,
 }
-STANDARD = "as taught"
-MODEL_OPTIONS = {STANDARD: {}, "no positions": {"positions": False}}
 
 
 # --- one run -----------------------------------------------------------------------------------------------------
 
 
 @cache
-def prepared(split: int = 0) -> data.PreparedReviews:
-    """The reviews of a split, ready for training."""
-    reviews = data.load_reviews()
-    return data.prepare(other_split(reviews, split) if split else reviews)
+def prepared() -> data.PreparedReviews:
+    """The reviews, ready for training."""
+    return data.load_prepared(data.Settings())
 
 
-def other_split(reviews: data.Reviews, seed: int) -> data.Reviews:
-    """Other training, validation and test reviews: blocks of 50 rows stay whole, a tenth of each label is tested on."""
-    parts = (reviews.train, reviews.validation, reviews.test)
-    columns = [[value for part in parts for value in getattr(part, name)] for name in ("texts", "labels", "rows")]
-    rank = np.random.default_rng(seed).random((2, 250)).argsort(axis=1)  # rows are sorted by label: 250 blocks of each
-    part_of_row = np.where(rank < 25, 2, np.where(rank < 50, 1, 0)).ravel()[np.array(columns[2]) // 50]  # (reviews,)
-
-    def select(part: int) -> data.TokenizedReviews:
-        chosen = np.flatnonzero(part_of_row == part)
-        return data.tokenized(*([values[row] for row in chosen] for values in columns))
-
-    return data.Reviews(select(0), select(1), select(2), reviews.citation)
+def training_examples(task: str, reviews: data.EncodedReviews, vocabulary: data.Vocabulary, seed: int) -> data.Examples:
+    """Each review alone and with a distractor."""
+    if task == "marked":
+        return data.marked_examples(reviews, vocabulary, seed)
+    return data.examples_with_distractors(reviews, seed)
 
 
-def example_makers(task: str, separator: int, mark: int) -> tuple[Callable, Callable]:
-    """Two functions of (reviews, seed): the plain and the distracted examples of a task."""
-    marked = (True, mark, separator) if task == "marked" else (False, data.NO_MARKER, data.NO_MARKER)
-    return (
-        lambda reviews, seed: data.plain_examples(reviews, marked[1]),
-        lambda reviews, seed: data.distracted_examples(reviews, seed, *marked),
-    )
+def test_examples(task: str, source: data.PreparedReviews) -> dict[str, data.Examples]:
+    """The test reviews alone, and all pairs that they are tested in."""
+    if task == "marked":
+        pairs = marked_pairs.test_pairs(source)
+        alone = data.plain_examples(source.test, source.vocabulary.id(data.MARKER))
+        return {"plain": alone, "distracted": pairs + marked_pairs.swap_markers(pairs)}
+    first, *others = (data.distracted_examples(source.test, seed) for seed in FRONT_DRAWS)
+    return {"plain": data.plain_examples(source.test), "distracted": sum(others, first)}
 
 
-def swap_marks(pairs: data.Examples) -> data.Examples:
-    """The same texts in the same order, with the other review marked."""
-    labelled, distractor, first = pairs.distractor, pairs.labelled, ~pairs.distractor_first
-    return replace(pairs, labelled=labelled, distractor=distractor, distractor_first=first)
-
-
-def train(net: nn.Module, make_examples: Callable, source: data.PreparedReviews, recipe: training.Recipe, seed: int):
-    """Train with new distractors in each epoch; `make_examples` takes (reviews, seed). Returns the history."""
-
-    def training_examples(epoch: int) -> data.Examples:
-        return make_examples(source.train, 1000 * (seed + 1) + epoch)
-
-    return training.fit(net, training_examples, make_examples(source.validation, 1), recipe, seed)
+def most_epochs(run: Run) -> int:
+    """Four; ten in the marked task, where the encoder needs no more, because its loss is lowest after the first."""
+    return 10 if run.task == "marked" and run.model != "encoder" else RECIPE.epochs
 
 
 def train_and_measure(run: Run) -> dict:
     """Train and measure once; the result is one entry of the table."""
     torch.set_num_threads(1)
-    source = prepared(run.split)
-    plain, distracted = example_makers(run.task, *map(source.vocabulary.id, (data.SEPARATOR, data.MARKER)))
+    source, losses = prepared(), []
+    vocabulary, start = source.vocabulary, time.process_time()
 
-    def make_examples(reviews, seed):
-        return plain(reviews, seed) + distracted(reviews, seed)
+    def examples(epoch: int) -> data.Examples:
+        return training_examples(run.task, source.train, vocabulary, 1000 * (run.seed + 1) + epoch)
 
-    first, *others = (distracted(source.test, seed) for seed in TEST_DRAWS[run.task])
-    pairs = sum(others, first)
-    tests = {
-        "plain": plain(source.test, 0),
-        "distracted": pairs + swap_marks(pairs) if run.task == "marked" else pairs,
-    }
-    start = time.process_time()
-    if run.model == "TF-IDF":
-        predictions, properties = bag_of_words(make_examples(source.train, 1000 * (run.seed + 1)), tests)
-    else:
-        predictions, properties = network(run, source, make_examples, tests)
+    def has_stopped_falling(epoch: dict) -> bool:
+        losses.append(round(epoch["validation_loss"], 4))
+        return len(losses) - 1 - int(np.argmin(losses)) >= PATIENCE
+
+    torch.manual_seed(run.seed)
+    net = MODELS[run.model](len(vocabulary), vocabulary.id(data.MARKER))
+    validation, recipe = training_examples(run.task, source.validation, vocabulary, 1), most_epochs(run)
+    history = training.fit(
+        net, examples, validation, replace(RECIPE, epochs=recipe), run.seed, after_epoch=has_stopped_falling
+    )
+    tests = test_examples(run.task, source)
+    right = {kind: (training.evaluate(net, some).logits > 0) == some.labels for kind, some in tests.items()}
+    epochs = [{name: round(value, 4) for name, value in epoch.items()} for epoch in history.epochs]
     seconds = round(time.process_time() - start, 1)
-    return asdict(run) | accuracies(run, tests, predictions) | properties | {"cpu_seconds": seconds}
+    return asdict(run) | accuracies(tests, right) | {"epochs": epochs, "cpu_seconds": seconds}
 
 
-def accuracies(run: Run, tests: dict[str, data.Examples], predictions: dict[str, np.ndarray]) -> dict:
-    """Accuracy on each kind of example, from the predicted labels."""
-    plain, distracted = (predictions[kind] == tests[kind].labels for kind in ("plain", "distracted"))
-    pairs = tests["distracted"]
+def accuracies(tests: dict[str, data.Examples], right: dict[str, np.ndarray]) -> dict:
+    """Accuracy on each kind of example, and how often each test review was classified right, a digit each."""
+    plain, distracted, pairs = right["plain"], right["distracted"], tests["distracted"]
     opposite = pairs.labels != pairs.reviews.labels[pairs.distractor]
-    draws, reviews = len(TEST_DRAWS[run.task]), len(pairs.reviews)
     result = {
         "plain": plain.mean(),
         "distracted": distracted.mean(),
@@ -200,33 +162,8 @@ def accuracies(run: Run, tests: dict[str, data.Examples], predictions: dict[str,
         "wrong_alone_too": 1 - plain[pairs.labelled[~distracted]].mean(),  # of what is wrong with a distractor
     }
     result = {name: round(float(value), 4) for name, value in result.items()}
-    result["draws"] = distracted.reshape(-1, draws, reviews).mean(axis=(0, 2)).round(4).tolist()
-    if run.variant == STANDARD and run.split == 0:  # how often the answer to each test review was right, a digit each
-        counts = {"plain": plain.astype(int), "distracted": distracted.reshape(-1, reviews).sum(axis=0)}
-        result["right"] = {kind: "".join(map(str, digits)) for kind, digits in counts.items()}
+    draws = distracted.reshape(-1, 3, len(pairs.reviews))  # (markings, draws, reviews)
+    counts = {"plain": plain.astype(int), "distracted": draws.sum(axis=(0, 1))}
+    result["draws"] = draws.mean(axis=(0, 2)).round(4).tolist()
+    result["right"] = {kind: "".join(map(str, digits)) for kind, digits in counts.items()}
     return result
-
-
-def bag_of_words(training_examples: data.Examples, tests: dict[str, data.Examples]) -> tuple[dict, dict]:
-    """The baseline, TF-IDF and logistic regression: its predictions and its properties."""
-    vectorizer = TfidfVectorizer(analyzer=list, min_df=2)
-    x = vectorizer.fit_transform(training_examples)
-    classifier = LogisticRegression(max_iter=1000).fit(x, training_examples.labels)
-    predictions = {kind: classifier.predict(vectorizer.transform(examples)) for kind, examples in tests.items()}
-    return predictions, {"share_on_labelled": None, "parameters": classifier.coef_.size + 1, "outside_embedding": None}
-
-
-def network(run: Run, source: data.PreparedReviews, make_examples: Callable, tests: dict) -> tuple[dict, dict]:
-    """One of the networks: its predictions and its properties."""
-    torch.manual_seed(run.seed)
-    net = MODELS[run.model](len(source.vocabulary), source.vocabulary.id(data.MARKER), **MODEL_OPTIONS[run.variant])
-    parameters = sum(parameter.numel() for parameter in net.parameters())
-    history = train(net, make_examples, source, RECIPE, run.seed)
-    measured = {kind: training.evaluate(net, examples) for kind, examples in tests.items()}
-    predictions = {kind: (result.logits > 0).astype(int) for kind, result in measured.items()}
-    return predictions, {
-        "share_on_labelled": round(measured["distracted"].attention_on_labelled, 4),
-        "best_epoch": history.best_epoch,
-        "parameters": parameters,
-        "outside_embedding": parameters - net.embedding.table.weight.numel(),
-    }

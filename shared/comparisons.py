@@ -1,8 +1,7 @@
 """Stored runs of the models on reviews, put together for *Does it help?*.
 
 `front` is the task of *Recap: attention*, an unrelated review before the one that counts; `marked` is that of *A
-question from the text*. The runs come from does_it_help.json, and from marked_reviews.json where models were trained
-longer or with more seeds.
+question from the text*. `experiments/table.py` made the runs.
 """
 
 import json
@@ -13,7 +12,6 @@ from pathlib import Path
 import numpy as np
 
 TABLE = Path(__file__).with_name("does_it_help.json")
-LONGER = Path(__file__).with_name("marked_reviews.json")
 
 
 @cache
@@ -35,47 +33,28 @@ class Runs:
 
 
 def runs(task: str, name: str, kind: str = "distracted") -> Runs:
-    """The runs of a model as taught, on the course's split.
+    """The runs of a model.
 
     Args:
         kind: `distracted` for pairs, `plain` for reviews alone.
-
-    Raises:
-        ValueError: no such run.
     """
-    found: list[dict] = []
-    right, answers = np.zeros(1, dtype=int), 0  # (1,), then (reviews,)
-    longer = list(read(LONGER)[task].values())
-    if task == "front":
-        wanted = {"task": task, "model": name, "variant": "as taught", "split": 0}
-        found += [run for run in read(TABLE)["results"] if wanted.items() <= run.items()]
-        for row in read(TABLE)["reviews"]:
-            if (row["task"], row["model"], row["kind"]) == (task, name, kind):
-                right, answers = np.array(row["right"].split(), dtype=int), row["answers"]
-    for run in (run for run in longer if run["model"] == name):
-        found.append(run)
-        right = right + np.array(list(run["right"][kind]), dtype=int)
-        answers += 1 if kind == "plain" else (6 if task == "marked" else 3)
-    if not found:
-        raise ValueError(f"No stored run of {name!r} in {task!r}.")
-    found.sort(key=lambda run: run["seed"])
+    found = _runs(task, name)
     accuracy = np.array([run[kind] for run in found])
     draws = np.array([run["draws"] for run in found]) if kind == "distracted" else np.tile(accuracy[:, None], 3)
-    return Runs(accuracy, draws, right / answers)
+    row = next(row for row in read(TABLE)["reviews"] if (row["task"], row["model"], row["kind"]) == (task, name, kind))
+    return Runs(accuracy, draws, np.array(row["right"].split(), dtype=int) / row["answers"])
 
 
 def marked_runs(name: str) -> list[dict]:
-    """The runs of a model on marked pairs, in the order of their seeds: `plain`, `distracted`, `opposite`, `equal`.
+    """The runs of a model on marked pairs, in the order of their seeds: `plain`, `distracted`, `opposite`, `equal`."""
+    return _runs("marked", "encoder" if name == "block, pooled by one query" else name)
 
-    Raises:
-        ValueError: no such run.
-    """
-    found = [run for run in read(LONGER)["marked"].values() if run["model"] == name]
-    if name == "block, pooled by one query":  # five runs of four epochs, which is where the rule stops a longer one
-        wanted = {"task": "marked", "model": "encoder", "variant": "as taught", "split": 0}
-        found = [run for run in read(TABLE)["results"] if wanted.items() <= run.items()]
+
+def _runs(task: str, name: str) -> list[dict]:
+    """The stored runs of a model, in the order of their seeds."""
+    found = [run for run in read(TABLE)["results"] if (run["task"], run["model"]) == (task, name)]
     if not found:
-        raise ValueError(f"No stored run of {name!r} on marked pairs.")
+        raise ValueError(f"No stored run of {name!r} in {task!r}.")
     return sorted(found, key=lambda run: run["seed"])
 
 

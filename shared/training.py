@@ -85,7 +85,7 @@ def fit(
     loss: Callable[[nn.Module, Batch], tuple[Tensor, Tensor]] = classification_loss,
     optimizer: torch.optim.Optimizer | None = None,
     schedule: torch.optim.lr_scheduler.LRScheduler | None = None,
-    after_epoch: Callable[[dict[str, float]], None] = lambda record: None,
+    after_epoch: Callable[[dict[str, float]], bool | None] = lambda record: None,
 ) -> History:
     """Train with Adam, and leave the model with the weights of the epoch that has the highest validation accuracy.
 
@@ -99,7 +99,7 @@ def fit(
         loss: of model and batch; the loss summed over the examples, and how many of them the model gets right.
         optimizer: None takes Adam with the recipe's learning rate.
         schedule: of the optimizer's learning rate; it takes a step after each batch.
-        after_epoch: called with the record of each epoch, to print or to store it.
+        after_epoch: called with the record of each epoch, to print or to store it; training ends when it returns True.
 
     Raises:
         FloatingPointError: the loss became NaN or infinite.
@@ -152,7 +152,8 @@ def fit(
             )
             if validation_accuracy >= max(record["validation_accuracy"] for record in epochs):
                 best_epoch, best_weights = epoch, copy.deepcopy(model.state_dict())
-            after_epoch(epochs[-1])
+            if after_epoch(epochs[-1]):
+                break
     except KeyboardInterrupt:
         print(f"Stopped by you after {len(epochs)} of {recipe.epochs} epochs; the model has the best of them.")
     if best_epoch:

@@ -1,139 +1,81 @@
-"""Features of the pretrained model, frozen, against words learned from scratch on the same reviews, in both tasks.
+"""Features of the pretrained model, frozen, against embeddings learned from scratch on the same 860 reviews.
 
-Writes shared/frozen_features.json, which the lab *Does it help?* reads; Colab has no other folder of the course. Single
-runs are in _build/frozen_features.json, so a stopped script continues. Half an hour of one core.
+Writes shared/frozen_features.json, which the lab *A pretrained model* reads; Colab has no other folder of the course.
+Single runs are in _build/frozen_features.json, so a stopped script continues. A quarter of an hour of one core.
 
     python -m experiments.claims.frozen_features
 """
-
-from dataclasses import replace
 
 import numpy as np
 import torch
 from torch import nn
 
-from experiments import record, table_runs
+from experiments import record
 from shared import data, model, pretrained_model, training
 from shared.statistics import mean_and_interval
 
 TABLE, RUNS = record.ROOT / "shared/frozen_features.json", record.ROOT / "_build/frozen_features.json"
-SEEDS = range(5)
-ROWS = [  # task, classifier, training reviews, what the reviews are read by
-    *(("front", "attention", 860, words) for words in ("own words", "64 components", "all 384")),
-    *(("marked", "marker query", 1720, words) for words in ("own words", "64 components")),
-    *(("marked", "attention", 1720, words) for words in ("own words", "64 components")),
-    *(("front", "attention", 1720, words) for words in ("own words", "64 components")),
-]
+SEEDS, DRAWS = range(5), (50, 51, 52)
+RECIPE = training.Recipe(epochs=6, learning_rate=0.005, batch_size=32)
 
 
 class FrozenFeatures(nn.Module):
-    """A linear map of frozen x, a row of `table` for each id, and learned vectors for `<SEP>` and `<MARK>`."""
+    """A linear map of frozen x, a row of `table` for each id."""
 
-    def __init__(self, table: torch.Tensor, d_model: int = 16, dropout: float = 0.3):
+    def __init__(self, table: torch.Tensor, d_model: int = 16):
         super().__init__()
         self.register_buffer("table", table, persistent=False)
-        self.narrow, self.marks = nn.Linear(table.shape[1], d_model), nn.Embedding(2, d_model)
-        nn.init.normal_(self.marks.weight, std=0.1)
+        self.narrow = nn.Linear(table.shape[1], d_model)
         self.register_buffer("positions", model.sinusoidal_positions(1024, d_model), persistent=False)
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = nn.Dropout(0.3)
 
     def forward(self, ids):
-        mark = ids - len(self.table)  # (batch, tokens), 0 and 1 for <SEP> and <MARK>
-        x = self.narrow(self.table[ids.clamp(max=len(self.table) - 1)].float())  # (batch, tokens, d_model)
-        x = torch.where(mark[:, :, None] < 0, x, self.marks(mark.clamp(min=0)))
-        return self.dropout(x + self.positions[: ids.shape[1]])
+        return self.dropout(self.narrow(self.table[ids].float()) + self.positions[: ids.shape[1]])
 
 
-def short_reviews() -> data.Reviews:
-    """1,720 reviews of at most 100 words to train on, 210 to validate on, and all such test reviews."""
+def short_reviews() -> list[data.TokenizedReviews]:
+    """Reviews of at most 100 words: 860 to train on, 210 to validate on, and all such test reviews."""
     reviews, random, parts = data.load_reviews(), np.random.default_rng(0), []
-    for split, size in ((reviews.train, 1720), (reviews.validation, 210), (reviews.test, None)):
-        rows = random.permutation(np.flatnonzero(split.lengths <= 100))[:size]
-        parts.append(data.tokenized([split.texts[row] for row in rows], split.labels[rows]))
-    return data.Reviews(*parts, reviews.citation)
+    for split, size in ((reviews.train, 860), (reviews.validation, 210), (reviews.test, None)):
+        parts.append(split.select(random.permutation(np.flatnonzero(split.lengths <= 100))[:size]))
+    return parts
 
 
-def own_words(reviews: data.Reviews, number: int) -> data.PreparedReviews:
-    """The reviews in ids of a vocabulary that is built from the first `number` training reviews."""
-    train = data.tokenized(reviews.train.texts[:number], reviews.train.labels[:number])
-    vocabulary = data.build_vocabulary(train, special=(data.SEPARATOR, data.MARKER))
-    parts = (train, reviews.validation, reviews.test)
-    encoded = (data.encode(part, vocabulary) for part in parts)
-    return data.PreparedReviews(*encoded, vocabulary, reviews.citation)
+def frozen(parts: list[data.TokenizedReviews]) -> tuple[list[data.EncodedReviews], torch.Tensor]:
+    """The reviews in ids of single tokens, each of which has its own row in the second result; row 0 is padding."""
+    pretrained = pretrained_model.load()
+    rows, encoded, size = [torch.zeros(1, pretrained.config["hidden_size"])], [], 1
+    for part in parts:
+        hidden = [pretrained.read(text)[0][1:-1] for text in part.texts]  # (tokens, 384) each, without [CLS] and [SEP]
+        offsets = np.cumsum([0] + [len(x) for x in hidden])
+        ids = np.arange(size, size + offsets[-1], dtype=np.int32)
+        encoded.append(data.EncodedReviews(ids, offsets, part.labels, 0))
+        rows, size = rows + hidden, size + offsets[-1]
+    return encoded, torch.cat(rows).half()
 
 
-def frozen(reviews: data.Reviews, number: int, offsets: np.ndarray) -> data.PreparedReviews:
-    """The reviews in ids of single tokens: each token has its own row of x; row 0 is padding."""
-    parts, first, size = [], 0, offsets[-1] + 3  # two more ids, for <SEP> and <MARK>
-    for split, length in ((reviews.train, number), (reviews.validation, None), (reviews.test, None)):
-        labels = split.labels[:length]
-        bounds = offsets[first : first + len(labels) + 1]
-        ids = np.arange(bounds[0], bounds[-1], dtype=np.int32) + 1
-        parts.append(data.EncodedReviews(ids, bounds - bounds[0], labels, int(size)))
-        first += len(split)
-    return data.PreparedReviews(*parts, data.Vocabulary([]), reviews.citation)
-
-
-def run(task: str, name: str, source: data.PreparedReviews, table: torch.Tensor | None, seed: int) -> dict:
-    """Train one classifier on frozen x (`table`) or on own words (None), and measure it."""
-    words, separator, mark = 2, source.train.vocabulary_size - 2, source.train.vocabulary_size - 1
-    if table is None:
-        words, separator, mark = len(source.vocabulary), *map(source.vocabulary.id, (data.SEPARATOR, data.MARKER))
-    plain, distracted = table_runs.example_makers(task, separator, mark)
+def run(parts: list[data.EncodedReviews], num_words: int, table: torch.Tensor | None, seed: int) -> dict:
+    """Train attention pooling on frozen x (`table`) or on its own embeddings (None), and measure it."""
+    train, validation, test = parts
     torch.manual_seed(seed)
-    net = table_runs.MODELS["attention pooling" if name == "attention" else name](words, mark)
+    net = model.AttentionPooling(num_words)
     if table is not None:
         net.embedding = FrozenFeatures(table)
-    recipe = training.Recipe(epochs=6, learning_rate=0.005, batch_size=32)
-    table_runs.train(net, lambda some, draw: plain(some, draw) + distracted(some, draw), source, recipe, seed)
-    draws = []
-    for draw in range(50, 53):
-        examples = distracted(source.test, draw)
-        result = training.evaluate(net, examples)
-        right = (result.logits > 0) == result.labels
-        opposite = examples.reviews.labels[examples.distractor] != examples.labels
-        swapped = training.evaluate(net, replace(examples, distractor_first=~examples.distractor_first))
-        attention = result.attention_on_labelled, swapped.attention_on_labelled
-        draws.append((right.mean(), right[opposite].mean(), *attention))
-    names = ("distracted", "opposite labels", "share on labelled", "share on labelled, halves swapped")
-    values = {"plain": training.evaluate(net, plain(source.test, 0)).accuracy}
-    values |= dict(zip(names, np.mean(draws, axis=0), strict=True))
-    return {name: rounded(value) for name, value in values.items()}
-
-
-def rounded(value: float) -> float:
-    return float(f"{float(value):.5g}")
-
-
-def summary(runs: dict[str, dict]) -> dict[str, dict]:
-    """Means and intervals over seeds for each row, and its gain over own words, seed by seed."""
-    rows = {}
-    for task, name, number, words in ROWS:
-        row, own = (
-            [runs[f"{task}, {name}, {number}, {each}, seed {seed}"] for seed in SEEDS] for each in (words, "own words")
-        )
-        values = {what: mean_and_interval([result[what] for result in row]) for what in row[0]}
-        for what in ("plain", "distracted") if words != "own words" else ():
-            gains = [result[what] - baseline[what] for result, baseline in zip(row, own, strict=True)]
-            values[f"{what}, more than own words"] = mean_and_interval(gains)
-        rows[f"{task}, {name}, {number}, {words}"] = {what: [*map(rounded, pair)] for what, pair in values.items()}
-    return rows
+    training.fit(
+        net, lambda epoch: data.examples_with_distractors(train, 1000 * (seed + 1) + epoch),
+        data.examples_with_distractors(validation, 1), RECIPE, seed,
+    )  # fmt: skip
+    distracted = [training.evaluate(net, data.distracted_examples(test, draw)).accuracy for draw in DRAWS]
+    return {"plain": training.evaluate(net, data.plain_examples(test)).accuracy, "distracted": np.mean(distracted)}
 
 
 if __name__ == "__main__":
-    reviews = short_reviews()
-    texts = [text for part in (reviews.train, reviews.validation, reviews.test) for text in part.texts]
-    x, offsets = pretrained_model.load().frozen_features(texts)
-    x = torch.from_numpy(x)  # (1 + tokens, 384)
-    of_training = x[1 : 1 + offsets[len(reviews.train)]].float()
-    centred = of_training - of_training.mean(dim=0)
-    directions = torch.linalg.eigh(centred.T @ centred).eigenvectors  # (384, 384), the longest last
-    tables = {"own words": None, "64 components": x.float() @ directions[:, -64:], "all 384": x}
-    for task, name, number, words in ROWS:
-        table = tables[words]
-        source = own_words(reviews, number) if table is None else frozen(reviews, number, offsets)
-        for seed in SEEDS:
-            key = f"{task}, {name}, {number}, {words}, seed {seed}"
-            record.load_or_run(RUNS, key, run, task, name, source, table, seed)
+    reviews, means = short_reviews(), {}
+    vocabulary = data.build_vocabulary(reviews[0], special=(data.SEPARATOR, data.MARKER))
+    own, (features, table) = [data.encode(part, vocabulary) for part in reviews], frozen(reviews)
+    for words, arguments in {"own words": (own, len(vocabulary), None), "all 384": (features, 2, table)}.items():
+        name = f"front, attention, 860, {words}"
+        runs = [record.load_or_run(RUNS, f"{name}, seed {seed}", run, *arguments, seed) for seed in SEEDS]
+        means[name] = {kind: mean_and_interval([result[kind] for result in runs]) for kind in ("plain", "distracted")}
     made_by = "python -m experiments.claims.frozen_features"
-    record.write(TABLE, {"made_by": made_by, "about": record.about(), "frozen": summary(record.read(RUNS))})
+    record.write(TABLE, {"made_by": made_by, "about": record.about(), "frozen": means})

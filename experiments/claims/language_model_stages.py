@@ -17,11 +17,10 @@ from torch.nn.functional import cross_entropy
 from experiments import record
 from shared.data import UNK, Settings, load_prepared
 from shared.language_model import LanguageModel
-from shared.model import causal_mask
 
 TABLE = record.ROOT / "shared/language_model_stages.json"
 KNOWN_WORDS, CONTEXT, STEPS, RATE, BATCH = 2000, 64, 2000, 0.008, 8
-STAGES = ("no block", "+ attention", "+ feed-forward", "+ second block")
+STAGES = {"no block": 0, "+ attention": 1, "+ feed-forward": 1, "+ second block": 2}  # and the number of blocks
 CURVE = (0, 100, 200, 400, 800, 1200, 1600, 2000)
 BEGINNINGS = ("this movie is", "i", "the story")
 
@@ -31,14 +30,6 @@ class Zero(nn.Module):
 
     def forward(self, x):
         return torch.zeros_like(x)
-
-
-def model_of(stage: str, seed: int) -> LanguageModel:
-    torch.manual_seed(seed)
-    model = LanguageModel(KNOWN_WORDS, num_blocks=max(0, STAGES.index(stage) - 1) if stage != "+ attention" else 1)
-    if stage == "+ attention":
-        model.blocks[0].feed_forward = Zero()
-    return model
 
 
 def windows(text, count, generator):
@@ -52,19 +43,11 @@ def loss_of(model, ids, next_ids):
     return cross_entropy(model(ids).flatten(0, 1), next_ids.flatten(), ignore_index=UNK)
 
 
-def logits_after(model, ids):
-    """The logits at the last position of each text, (texts, KNOWN_WORDS), without those of the other positions."""
-    x = model.embedding(ids)  # (texts, tokens, d_model)
-    for block in model.blocks:
-        x, _ = block(x, attention_mask=causal_mask(ids.shape[1]))
-    return model.output(model.norm(x[:, -1]))
-
-
 @torch.no_grad()
 def loss_of_last(model, ids, next_ids) -> float:
     """The mean loss at the word after each text."""
     parts = zip(ids.split(200), next_ids.split(200), strict=True)
-    losses = [cross_entropy(logits_after(model, some), words, reduction="none") for some, words in parts]
+    losses = [cross_entropy(model(some)[:, -1], words, reduction="none") for some, words in parts]
     return round(torch.cat(losses).mean().item(), 4)
 
 
@@ -90,7 +73,11 @@ def run(stage: str, seed: int, prepared) -> dict:
     ids, next_ids = windows(validation, 3000, torch.Generator().manual_seed(2))
     known = next_ids[:, -1] != UNK
     last = ids[known], next_ids[known, -1]  # the words that the lab measures with, too
-    model, generator, curve = model_of(stage, seed), torch.Generator().manual_seed(seed + 1), []
+    torch.manual_seed(seed)
+    model, curve = LanguageModel(KNOWN_WORDS, num_blocks=STAGES[stage]), []
+    if stage == "+ attention":
+        model.blocks[0].feed_forward = Zero()
+    generator = torch.Generator().manual_seed(seed + 1)
     with torch.no_grad():
         model.output.bias.copy_(((torch.bincount(training, minlength=KNOWN_WORDS) + 1) / len(training)).log())
     optimizer = torch.optim.Adam(model.parameters(), lr=RATE, fused=True)
@@ -106,7 +93,6 @@ def run(stage: str, seed: int, prepared) -> dict:
             schedule.step()
     dice = torch.Generator().manual_seed(11)
     result = {"stage": stage, "seed": seed, "loss": curve[-1][1], "curve": curve}
-    result["by context"] = {seen: loss_of_last(model, last[0][:, -seen:], last[1]) for seen in (1, 4, 16, 64)}
     result["texts"] = [write(model, prepared.vocabulary, beginning, dice) for beginning in BEGINNINGS]
     return result | {"cpu_seconds": round(time.process_time() - start)}
 

@@ -10,7 +10,7 @@ import time
 import torch
 from torch import Tensor
 
-from experiments import record, table_runs
+from experiments import record
 from shared import data, training
 from shared.longer_texts import (
     ENCODINGS,
@@ -26,27 +26,11 @@ from shared.longer_texts import (
 TABLE = record.ROOT / "shared/longer_texts.json"
 DRAWS = (100, 101, 102)  # seeds of the test distractors
 
-POSITIONED = ENCODINGS[1:]  # "none" is at chance exactly, whatever was trained
-# For each variant its encodings, its number of seeds, and what differs from the lab. In the variants before "as in the
-# lab" every training review has 64 words, so that the marker is at two positions only; they were run first, and with
-# some measurements that are no longer here.
-VARIANTS = {
-    "all of 64 words": (ENCODINGS, 5, {}),
-    "rate .002": (POSITIONED, 3, {"rate": 0.002}),
-    "rate .01": (POSITIONED, 3, {"rate": 0.01}),
-    "32 keys": (POSITIONED, 3, {"d_k": 32}),
-    "3 epochs": (POSITIONED, 3, {"epochs": 3}),
-    "base 100": (["rotary"], 3, {"base": 100}),
-    "base 1000": (["rotary"], 3, {"base": 1000}),
-    "no bias in queries and keys": (["rotary"], 3, {"biases": False}),
-    "slope fixed at 1/4": (["one slope"], 3, {"slope": 1 / 4}),
-    "slope fixed at 1/16": (["one slope"], 3, {"slope": 1 / 16}),
-    "slope fixed at 1/64": (["one slope"], 3, {"slope": 1 / 64}),
-    "reviews of lab 10": (["sines", "rotary"], 5, {"epochs": table_runs.RECIPE.epochs}),
-    "as in the lab": (ENCODINGS, 5, {"varied": True}),
-    "random positions": (["sines", "rotary", "two slopes"], 3, {"varied": True, "positions": True}),
-}
-RUNS = [(way, variant, seed) for variant, (ways, seeds, _) in VARIANTS.items() for seed in range(seeds) for way in ways]
+SLOPES = {f"slope fixed at 1/{number}": 1 / number for number in (4, 16, 64)}
+# For each variant its encodings and its number of seeds.
+VARIANTS = {variant: (["one slope"], 3) for variant in SLOPES}
+VARIANTS |= {"as in the lab": (ENCODINGS, 5), "random positions": (["sines", "rotary", "two slopes"], 3)}
+RUNS = [(way, variant, seed) for variant, (ways, seeds) in VARIANTS.items() for seed in range(seeds) for way in ways]
 
 
 def at_random(ids: Tensor) -> Tensor:
@@ -57,13 +41,12 @@ def at_random(ids: Tensor) -> Tensor:
 
 def run(source: data.PreparedReviews, tests: dict[str, data.EncodedReviews], way: str, variant: str, seed: int) -> dict:
     """Train and measure once."""
-    other, begin = dict(VARIANTS[variant][2]), time.process_time()
-    recipe = training.Recipe(other.pop("epochs", 1), other.pop("rate", 0.005), 64)
-    varied, random_positions = other.pop("varied", False), other.pop("positions", False)
+    begin = time.process_time()
     torch.manual_seed(seed)
-    net = PositionedClassifier(len(source.vocabulary), way, **other)
-    net.positions = at_random if random_positions else in_order
-    train(net, source, seed, recipe, varied)
+    net = PositionedClassifier(len(source.vocabulary), way, slope=SLOPES.get(variant))
+    net.positions = at_random if variant == "random positions" else in_order
+    # With fixed slopes every training review has 64 words.
+    train(net, source, seed, training.Recipe(1, 0.005, 64), varied=variant not in SLOPES)
     result = {"way": way, "variant": variant, "seed": seed, "alone": {}, "first": {}, "second": {}}
 
     def measure(name, reviews, positions=in_order):
@@ -92,9 +75,8 @@ if __name__ == "__main__":
     made_by = "python -m experiments.claims.longer_texts"
     table = record.read(TABLE) or {"made_by": made_by, "about": record.about(), "runs": []}
     done = {(one["way"], one["variant"], one["seed"]) for one in table["runs"]}
-    long, short = reviews_by_length(data.Settings()), (table_runs.prepared(), {"whole": table_runs.prepared().test})
+    reviews = reviews_by_length(data.Settings())
     for way, variant, seed in [one for one in RUNS if one not in done]:
-        reviews = short if variant == "reviews of lab 10" else long
         table["runs"].append(result := run(*reviews, way, variant, seed))
         table["runs"].sort(key=lambda one: RUNS.index((one["way"], one["variant"], one["seed"])))
         record.write(TABLE, table)

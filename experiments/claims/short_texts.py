@@ -20,7 +20,6 @@ from shared import data
 RESULTS = Path(__file__).with_suffix(".json")
 SHOWN = record.ROOT / "book" / "short_texts.txt"
 SENTENCES = json.loads(RESULTS.with_name("short_sentences.json").read_text())["sentences"]
-PLACES = (1, 5, 20, 50, 128)
 
 
 @torch.no_grad()
@@ -31,26 +30,11 @@ def positive(net: torch.nn.Module, name: str, vocabulary: data.Vocabulary, text:
     return torch.sigmoid(net.eval()(ids, torch.ones_like(ids, dtype=torch.bool))[0]).item()
 
 
-@torch.no_grad()
-def average_word(net: torch.nn.Module, reviews: data.Reviews) -> list[float]:
-    """The logit of a text that has the average embedding at each position, so that only the positions matter."""
-    counts = torch.from_numpy(np.bincount(reviews.train.ids, minlength=len(reviews.vocabulary))).float()
-    embedding = net.embedding.table
-    word = (counts / counts.sum()) @ embedding.weight  # (d_model,)
-    trained, embedding.weight.data = embedding.weight.data, word.expand_as(embedding.weight).clone()
-    ids = [torch.ones(1, places, dtype=torch.long) for places in PLACES]
-    found = [round(net.eval()(each, each.bool())[0].item(), 2) for each in ids]
-    embedding.weight.data = trained
-    return found
-
-
-def run(source: data.Reviews, name: str, seed: int, pieces: bool) -> dict:
+def run(source: data.PreparedReviews, name: str, seed: int, pieces: bool) -> dict:
     net = page.train(name, source, seed, pieces)
     net = page.unpacked(net, page.rounded(net))
     result = page.measured(net, name, source)
     result["sentences"] = [round(positive(net, name, source.vocabulary, text), 4) for text, _ in SENTENCES]
-    if name != page.MARKED:  # which needs a mark
-        result["average word"] = average_word(net, source)
     return result
 
 

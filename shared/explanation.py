@@ -35,30 +35,29 @@ def removal_and_shuffling(
     return dict(zip(("tau", "change", "same prediction"), torch.tensor(rows).T, strict=True))
 
 
+def evenly(words: Tensor) -> Tensor:
+    """Equal weights on the words that are True in each text, (batch, tokens)."""
+    return words / words.sum(dim=1, keepdim=True).clamp(min=1)
+
+
 @torch.no_grad()
 def weighted_counts(pooling: AttentionPooling, examples: data.Examples, vocabulary_size: int) -> dict[str, csr_matrix]:
     """Each text as a bag of words that are counted by their weights, by three kinds of weights.
 
     "attention": those of the model. "halves only": each half keeps its attention, spread evenly over its words.
-    "equal": all words alike. Each is (examples: data.Examples, vocabulary_size).
+    "equal": all words alike. Each is (examples, vocabulary_size).
     """
     rows, columns = [], []
     kinds: dict[str, list[np.ndarray]] = {"attention": [], "halves only": [], "equal": []}
     for batch in data.batches(examples, batch_size=64):
         weights = pooling(batch.ids, batch.mask)[1]  # (batch, tokens)
-        labelled = batch.labelled & batch.mask
-        first, second = (
-            half / half.sum(dim=1, keepdim=True).clamp(min=1) for half in (labelled, batch.mask & ~labelled)
-        )
-        on_labelled = (weights * labelled).sum(dim=1, keepdim=True)  # (batch, 1)
-        even = on_labelled * first + (1 - on_labelled) * second
+        on_labelled = (weights * batch.labelled).sum(dim=1, keepdim=True)  # (batch, 1)
+        even = on_labelled * evenly(batch.labelled) + (1 - on_labelled) * evenly(batch.mask & ~batch.labelled)
         row, token = batch.mask.nonzero(as_tuple=True)
-        rows.append(np.asarray(batch.rows)[row.numpy()])
+        rows.append(batch.rows[row.numpy()])
         columns.append(batch.ids[row, token].numpy())
-        for kind, of_kind in zip(
-            kinds.values(), (weights, even, batch.mask / batch.mask.sum(1, keepdim=True)), strict=True
-        ):
-            kind.append(of_kind[row, token].numpy())
+        for kind, of_kind in zip(kinds, (weights, even, evenly(batch.mask)), strict=True):
+            kinds[kind].append(of_kind[row, token].numpy())
     cells = np.concatenate(rows), np.concatenate(columns)
     shape = len(examples), vocabulary_size
     return {name: csr_matrix((np.concatenate(kind), cells), shape=shape) for name, kind in kinds.items()}

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from shared import data, training
+from shared.marked_pairs import swap_markers
 from shared.model import masked_softmax, weighted_sum
 
 ENCODINGS = ("none", "sines", "learned", "rotary", "one slope", "two slopes")
@@ -65,10 +66,10 @@ class PositionedClassifier(nn.Module):
 
     def __init__(
         self, vocabulary_size: int, encoding: str, rotation: Callable = rotate, d_model: int = 16, d_k: int = 16,
-        base: float = 10_000, biases: bool = True, slope: float | None = None,
+        slope: float | None = None,
     ):  # fmt: skip
         super().__init__()
-        self.encoding, self.rotation, self.base = encoding, rotation, base
+        self.encoding, self.rotation = encoding, rotation
         self.positions: Callable[[Tensor], Tensor] = in_order
         self.embedding = nn.Embedding(vocabulary_size, d_model)
         nn.init.normal_(self.embedding.weight, std=0.1)
@@ -79,9 +80,6 @@ class PositionedClassifier(nn.Module):
         self.table = nn.Parameter(0.1 * torch.randn(1024, d_model)) if encoding == "learned" else None
         slopes = torch.full((2 if encoding == "two slopes" else 1,), slope or 1 / 16)
         self.slopes = nn.Parameter(slopes, requires_grad=slope is None) if "slope" in encoding else None
-        if not biases:
-            for projection in (self.W_query, self.W_key):
-                nn.init.zeros_(projection.bias).requires_grad_(False)
 
     def forward(self, ids: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
         positions = self.positions(ids)  # (batch, tokens)
@@ -97,8 +95,7 @@ class PositionedClassifier(nn.Module):
         position = (markers * positions).sum(dim=1, keepdim=True)  # (batch, 1), that of the marker
         query, keys = self.W_query(weighted_sum(markers.to(x), x)), self.W_key(x)  # (batch, d_k), (batch, tokens, d_k)
         if self.encoding == "rotary":
-            query = self.rotation(query, position.squeeze(1), self.base)
-            keys = self.rotation(keys, positions, self.base)
+            query, keys = self.rotation(query, position.squeeze(1)), self.rotation(keys, positions)
         scores = (keys @ query.unsqueeze(2)).squeeze(2) / math.sqrt(keys.shape[2])  # (batch, tokens)
         if self.slopes is not None:
             distance = positions - position  # (batch, tokens), negative before the marker
@@ -154,12 +151,6 @@ def train(
         return data.marked_examples(train, source.vocabulary, 1000 * (seed + 1) + epoch)
 
     return training.fit(net, examples, data.marked_examples(validation, source.vocabulary, 1), recipe, seed)
-
-
-def swap_markers(pairs: data.Examples) -> data.Examples:
-    """The same texts in the same order, with the other review marked."""
-    labelled, distractor, first = pairs.distractor, pairs.labelled, ~pairs.distractor_first
-    return replace(pairs, labelled=labelled, distractor=distractor, distractor_first=first)
 
 
 def right_on_opposite(net: nn.Module, reviews: data.EncodedReviews, seeds: tuple[int, ...] = (100,)) -> np.ndarray:

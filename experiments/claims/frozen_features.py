@@ -6,6 +6,8 @@ Single runs are in _build/frozen_features.json, so a stopped script continues. A
     python -m experiments.claims.frozen_features
 """
 
+from dataclasses import replace
+
 import numpy as np
 import torch
 from torch import nn
@@ -51,7 +53,7 @@ def frozen(parts: list[data.TokenizedReviews]) -> tuple[list[data.EncodedReviews
         ids = np.arange(size, size + offsets[-1], dtype=np.int32)
         encoded.append(data.EncodedReviews(ids, offsets, part.labels, 0))
         rows, size = rows + hidden, size + offsets[-1]
-    return encoded, torch.cat(rows).half()
+    return [replace(part, vocabulary_size=size) for part in encoded], torch.cat(rows).half()
 
 
 def run(parts: list[data.EncodedReviews], num_words: int, table: torch.Tensor | None, seed: int) -> dict:

@@ -39,10 +39,8 @@ STYLE: dict[str, Any] = {
     "text.color": INK,
     "xtick.color": INK,
     "ytick.color": INK,
-    "font.family": "DejaVu Sans",
     "font.size": 11,
     "lines.linewidth": 1.8,
-    "lines.markersize": 6,
     "legend.frameon": False,
 }
 

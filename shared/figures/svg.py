@@ -58,22 +58,13 @@ def numbered(labels: Sequence[str]) -> list[str]:
     names = []
     for label in labels:
         seen[label] += 1
-        names.append(f"{isolated(label)} #{seen[label]}" if total[label] > 1 else label)
+        names.append(f"{label} #{seen[label]}" if total[label] > 1 else label)
     return names
-
-
-def right_to_left(text: str) -> bool:
-    return any(unicodedata.bidirectional(c) in ("R", "AL") for c in text)
-
-
-def isolated(text: str) -> str:
-    """A right-to-left word keeps its own direction and leaves that of its neighbours alone."""
-    return f"\u2068{text}\u2069" if right_to_left(text) and "\u2068" not in text else text
 
 
 def named(labels: Sequence[str] | None, index: int) -> str:
     """How a sentence names a row, a column or a word: by its label, else by its index."""
-    return f"“{isolated(numbered(labels)[index])}”" if labels else str(index)
+    return f"“{numbered(labels)[index]}”" if labels else str(index)
 
 
 def listed(labels: Sequence[str]) -> str:

@@ -134,7 +134,7 @@ def softmax_row(scores: Any, weights: Any, words: Sequence[Any], asking: int = 0
     Args:
         scores, weights: (tokens,), one for each word that is looked at.
         words: the words of the sentence.
-        asking: the index of the word that asks.
+        asking: the index of the query token.
         scale: what the scores are divided by, sqrt(d_k) (Vaswani et al. 2017, section 3.2.1).
 
     Raises:
@@ -164,7 +164,7 @@ def weighted_sum(weights: Any, values: Matrix, context: Any, asking: int = 0) ->
         weights: (tokens,), one row of attention weights.
         values: (tokens, d_v) with the words as rows.
         context: (d_v,).
-        asking: the index of the word that asks.
+        asking: the index of the query token.
 
     Raises:
         ValueError: weighted rows that do not add up to the context vector, lengths that differ.

@@ -27,7 +27,6 @@ function startAll(kind, start) {
     if (host.shadowRoot) continue;
     const data = JSON.parse(host.dataset[kind]), figure = make("div", { class: "walk", role: "group" });
     host.attachShadow({ mode: "open" }).append(make("style", {}, data.style), figure);
-    start(figure, data, host);
     const theme = () => {                                    // where the page sets no colours, light letters mean a dark theme
       const [red, green, blue] = getComputedStyle(figure).color.match(/[\d.]+/g).map(Number);
       figure.classList.toggle("dark", red + green + blue > 384);
@@ -35,5 +34,6 @@ function startAll(kind, start) {
     const watch = new MutationObserver(theme);
     for (const element of [document.documentElement, document.body]) watch.observe(element, { attributes: true });
     theme();
+    start(figure, data, host);
   }
 }

@@ -46,17 +46,12 @@ function dictionary(pairs) {
   const all = pairs.flatMap(([, numbers]) => numbers), low = Math.min(...all), high = Math.max(...all);
 
   // A word that the table does not hold gets numbers made from its letters: the same ones every time, between the
-  // table's smallest and largest, with two decimals (FNV-1a over the characters, then the mulberry32 generator).
-  function madeUp(word) {
-    let seed = 2166136261;
-    for (const character of word) seed = Math.imul(seed ^ character.codePointAt(0), 16777619);
-    return pairs[0][1].map(() => {
-      seed = (seed + 0x6d2b79f5) | 0;
-      let mixed = Math.imul(seed ^ (seed >>> 15), seed | 1);
-      mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-      return Math.round((low + ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32 * (high - low)) * 100) / 100;
-    });
-  }
+  // table's smallest and largest, with two decimals (the hash FNV-1a over the column and the characters).
+  const madeUp = (word) => pairs[0][1].map((_, column) => {
+    let hash = 2166136261;
+    for (const character of `${column} ${word}`) hash = Math.imul(hash ^ character.codePointAt(0), 16777619);
+    return Math.round((low + (hash >>> 0) / 2 ** 32 * (high - low)) * 100) / 100;
+  });
 
   return (word) => {
     const numbers = exact.get(word) ?? loose.get(bare(word));
@@ -245,8 +240,8 @@ startAll("walk", (walk, data, host) => {
     point(cell, false);
     const [at, frame] = [cell.getBoundingClientRect(), box.getBoundingClientRect()];
     box.scrollBy((at.left + at.right - frame.left - frame.right) / 2, (at.top + at.bottom - frame.top - frame.bottom) / 2);
-    keep();
     status.textContent = `Stage ${state.stage + 1} of ${list.length}. ${what.textContent}`;
+    keep();
   }
 
   function step(to) {
@@ -302,9 +297,7 @@ startAll("walk", (walk, data, host) => {
   function keep() {
     if (!site || !moved) return;
     const typed = state.words.join(" ") === data.words.join(" ") ? "" : `,${encodeURIComponent(state.words.join(" "))}`;
-    try {
-      history.replaceState(null, "", `#${name}=${state.stage + 1},${state.follow + 1}${typed}`);
-    } catch { /* some browsers limit how often */ }
+    history.replaceState(null, "", `#${name}=${state.stage + 1},${state.follow + 1}${typed}`);
   }
   function recall() {
     const address = site && new RegExp(`^#${name}=(\\d+),(\\d+)(?:,(.*))?$`).exec(location.hash);

@@ -56,13 +56,11 @@ def assert_drawn(svg, values, rows=None, columns=None):
     assert title[0].text == "{} × {}".format(*values.shape)
     assert [whole(e) for e in kind(svg, "row")] == numbered(rows or [])
     assert [whole(e) for e in kind(svg, "column")] == numbered(columns or [])
-    precise = 0.005001 if np.abs(values).max() < 100 else 0.05001
-    np.testing.assert_allclose([number(whole(e)) for e in kind(svg, "cell")], values.ravel(), rtol=0, atol=precise)
+    np.testing.assert_allclose([number(whole(e)) for e in kind(svg, "cell")], values.ravel(), rtol=0, atol=0.005001)
 
 
-@pytest.mark.parametrize("sizes", [(2, 1, 1, 2), (5, 5, 3, 3), (12, 32, 10, 16)], ids=str)
-def test_every_picture_shows_the_numbers_and_labels_of_its_arrays(sizes):
-    n, d_model, d_k, d_v = sizes
+@pytest.mark.parametrize(("n", "d_model", "d_k", "d_v"), [(2, 2, 1, 2), (5, 4, 3, 3), (12, 32, 10, 16)])
+def test_every_picture_shows_the_numbers_and_labels_of_its_arrays(n, d_model, d_k, d_v):
     random = np.random.default_rng(n)
     words, x = WORDS[:n], random.normal(size=(n, d_model))
     W_query, W_key, W_value = (random.normal(size=(width, d_model)) for width in (d_k, d_k, d_v))
@@ -89,11 +87,10 @@ def test_every_picture_shows_the_numbers_and_labels_of_its_arrays(sizes):
     ):
         for svg, drawn in zip(read_svgs(picture._repr_html_()), expected, strict=True):
             assert_drawn(svg, *drawn)
-    x, columns = x[:, : 2 * (d_model // 2)], [f"column {i}" for i in range(2 * (d_model // 2))]
-    whole_x, *heads = read_svgs(split_heads(m(x, words, columns), 2)._repr_html_()) if columns else [None]
-    for head, svg in enumerate(heads):
-        of_the_head = slice(head * len(columns) // 2, (head + 1) * len(columns) // 2)
-        assert_drawn(svg, x[:, of_the_head], words, columns[of_the_head])
+    columns = [f"column {i}" for i in range(d_model)]
+    _, *heads = read_svgs(split_heads(m(x, words, columns), 2).html)
+    for svg, half in zip(heads, np.split(np.arange(d_model), 2), strict=True):
+        assert_drawn(svg, x[:, half], words, [columns[j] for j in half])
     drawn = re.findall(r">([^<>]+)</div><div[^>]*></div>([\d.]+)<", attention_over(words, row, 1).html)
     assert [unescape(name) for name, _ in drawn] == numbered(words)
     np.testing.assert_allclose([number(share) for _, share in drawn], row, atol=0.00501)
@@ -129,25 +126,3 @@ def test_a_stronger_shade_is_a_larger_number_and_the_sign_shows_without_colour()
 def test_a_number_reads_on_the_deepest_shade_below_it(role, theme):
     ground = mixed(ROLES[role][theme], NEUTRALS["paper"][theme], SHADE)
     assert contrast(NEUTRALS["ink"][theme], ground) >= 4.5
-
-
-ONE = Matrix([[1.0]], "one")
-
-
-@pytest.mark.parametrize(
-    ("draw", "word"),
-    [
-        (lambda: Matrix([[1, float("nan")]], "scores"), "nan"),
-        (lambda: Matrix([[1, 2]], "x", columns=["a"]), "labels"),
-        (lambda: product(ONE, Matrix([[1], [2]], "two"), ONE), "2 rows"),
-        (lambda: product(ONE, ONE, Matrix([[2]], "wrong")), "wrong"),
-        (lambda: Matrix(np.ones((101, 1)), "long"), "100"),
-        (lambda: product(ONE, ONE, ONE, row=1), "no row of one"),
-        (lambda: softmax_row([1, 2], [0.5, 0.5], ["a", "b"]), "softmax"),
-        (lambda: weighted_sum([1.0], ONE, [2.0]), "sum"),
-        (lambda: attention_over(["a", "b"], [1, 2], 0), "add up to"),
-    ],
-)
-def test_what_cannot_be_drawn_is_refused(draw, word):
-    with pytest.raises((ValueError, TypeError), match=word):
-        draw()

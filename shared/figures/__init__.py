@@ -1,12 +1,9 @@
 """Pictures of attention: arrays and words in, one picture out.
 
-Matrix pictures and shaded words follow the page's theme; curves, heat maps and intervals are matplotlib.
+Matrix pictures and shaded words follow the page's theme; heat maps and intervals are matplotlib.
 """
 
-from .colours import NEUTRALS as NEUTRALS
 from .colours import ROLES as ROLES
-from .colours import css_colour as css_colour
-from .colours import role_css as role_css
 from .drawings import arrows_in_a_plane as arrows_in_a_plane
 from .drawings import block_schematic as block_schematic
 from .drawings import induction_schematic as induction_schematic
@@ -25,7 +22,6 @@ from .matrices import split_heads as split_heads
 from .matrices import weighted_sum as weighted_sum
 from .picture import Picture as Picture
 from .plots import STYLE as STYLE
-from .plots import curves as curves
 from .plots import heat_map as heat_map
 from .plots import intervals as intervals
 from .plots import key_plane as key_plane

@@ -68,6 +68,17 @@ def arrow(points: Iterable[tuple[float, float]], colour: str = MUTED) -> str:
     )
 
 
+def drawing(wide: float, high: float, parts: Iterable[str], alt: str) -> Picture:
+    """SVG elements on the course's paper; the text alternative is read in their place."""
+    size = f'width="{wide:.0f}" viewBox="0 -14 {wide:.0f} {high + 14:.0f}"'
+    return Picture(
+        f'<div style="background:{PAPER};color:{INK};padding:8px min(8px,1vw);border-radius:6px;font-family:{FONT}">'
+        f'<svg {size} role="img" aria-label="{escape(alt)}" style="display:block;height:auto;max-width:100%">'
+        f"{''.join(parts)}</svg></div>",
+        alt,
+    )
+
+
 def diagram(
     boxes: dict[str, Box], arrows: Iterable[tuple[str, str]], alt: str,
     highlighted: Collection[str] | None = None, more: str = "",
@@ -77,13 +88,7 @@ def diagram(
     drawn = [box.draw(highlighted is None or name in highlighted) for name, box in boxes.items()]
     wide = max(box.x + box.width / 2 + 4 * box.copies for box in boxes.values()) + 1
     high = max(box.y for box in boxes.values()) + HEIGHT / 2 + 3
-    size = f'width="{wide:.0f}" viewBox="0 -14 {wide:.0f} {high + 14:.0f}"'
-    return Picture(
-        f'<div style="background:{PAPER};color:{INK};padding:8px min(8px,1vw);border-radius:6px;font-family:{FONT}">'
-        f'<svg {size} role="img" aria-label="{escape(alt)}" style="display:block;height:auto;max-width:100%">'
-        f"{more}{''.join(lines + drawn)}</svg></div>",
-        alt,
-    )
+    return drawing(wide, high, [more, *lines, *drawn], alt)
 
 
 LAYER = {
@@ -112,14 +117,8 @@ HIGHLIGHTS = {
 }
 
 
-def layer_schematic(highlight: str | None = None) -> Picture:
-    """The layer from X to its output, with the part in colour that `highlight` names; None shows all of it.
-
-    Raises:
-        ValueError: a highlight that is not in `HIGHLIGHTS`.
-    """
-    if highlight is not None and highlight not in HIGHLIGHTS:
-        raise ValueError(f"{highlight!r} is no part of the layer; choose one of {', '.join(HIGHLIGHTS)}, or None.")
+def layer_schematic(highlight: str) -> Picture:
+    """The layer from X to its output, with the part in colour that `highlight` names, one of `HIGHLIGHTS`."""
     boxes, arrows = dict(LAYER), list(LAYER_ARROWS)
     if highlight == "pooling":
         boxes["Q"] = Box(40, 140, "one q", "query")
@@ -129,12 +128,11 @@ def layer_schematic(highlight: str | None = None) -> Picture:
         boxes |= {name: replace(boxes[name], copies=3) for name in ("Q", "K", "V", "S", "A", "O")}
         boxes |= {"C": Box(160, 380, "concatenated outputs", "output"), "W_O": Box(160, 440, "W_O", "output")}
         arrows += [("O", "C"), ("C", "W_O")]
-    shown = "all parts" if highlight is None else ", ".join(boxes[name].label for name in HIGHLIGHTS[highlight])
     alt = (
         "The layer from top to bottom: X times W_Q, W_K and W_V gives Q, K and V; scores S = Q Kᵀ / √d_k; weights A by "
-        f"softmax; output O = A V. In colour: {shown}."
+        f"softmax; output O = A V. In colour: {', '.join(boxes[name].label for name in HIGHLIGHTS[highlight])}."
     )
-    return diagram(boxes, arrows, alt, HIGHLIGHTS.get(highlight or ""))
+    return diagram(boxes, arrows, alt, HIGHLIGHTS[highlight])
 
 
 def split_and_concatenate() -> Picture:
@@ -154,65 +152,50 @@ def split_and_concatenate() -> Picture:
     return diagram(boxes, [tuple(pair.split()) for pair in pairs], alt)  # type: ignore[misc]
 
 
+def _stack(
+    boxes: Sequence[tuple[str, str]], bypasses: Sequence[tuple[int, int]], left: float, alt: str, more: str = ""
+) -> Picture:  # fmt: skip
+    """Boxes from top to bottom, each a label and a role, and lines that bypass some of them on the left."""
+    placed = [Box(150, 20 + 60 * place, label, role) for place, (label, role) in enumerate(boxes)]
+    for begin, end in bypasses:
+        top, bottom = placed[begin], placed[end]
+        start, target = top.x - top.width / 2, bottom.x - bottom.width / 2
+        more += arrow([(start, top.y), (left, top.y), (left, bottom.y), (target, bottom.y)], css_colour("output"))
+    names = [str(place) for place in range(len(placed))]
+    return diagram(dict(zip(names, placed, strict=True)), zip(names, names[1:], strict=False), alt, more=more)
+
+
 def post_norm_schematic() -> Picture:
     """The post-norm block of BERT: each part's output is added to its input, and the sum is normalized."""
-    boxes = {
-        "x": Box(150, 20, "x"), "attention": Box(150, 80, "multi-head attention", "score"),
-        "+ 1": Box(150, 140, "+", "output"), "norm 1": Box(150, 200, "layer norm"),
-        "feed-forward": Box(150, 260, "feed-forward", "value"), "+ 2": Box(150, 320, "+", "output"),
-        "norm 2": Box(150, 380, "layer norm"), "out": Box(150, 440, "x for the next layer"),
-    }  # fmt: skip
-    names = list(boxes)
-    past = ""
-    for begin, end in (("x", "+ 1"), ("norm 1", "+ 2")):
-        top, bottom = boxes[begin], boxes[end]
-        start, target = top.x - top.width / 2, bottom.x - bottom.width / 2
-        past += arrow([(start, top.y), (40, top.y), (40, bottom.y), (target, bottom.y)], css_colour("output"))
+    boxes = [
+        ("x", "input"), ("multi-head attention", "score"), ("+", "output"), ("layer norm", "input"),
+        ("feed-forward", "value"), ("+", "output"), ("layer norm", "input"), ("x for the next layer", "input"),
+    ]  # fmt: skip
     alt = (
         "The post-norm block from top to bottom: x, multi-head attention, sum with x, layer norm; then feed-forward, "
         "sum with what went into it, layer norm; the result is x for the next layer. Both norms come after a sum, so "
         "no line leads past them."
     )
-    return diagram(boxes, list(zip(names, names[1:], strict=False)), alt, more=past)
+    return _stack(boxes, [(0, 2), (3, 5)], 40, alt)
 
 
 def block_schematic() -> Picture:
     """The pre-norm Transformer block, with the residual stream down its left side."""
-    boxes = {
-        "x": Box(150, 20, "x"),
-        "norm 1": Box(150, 80, "layer norm"), "attention": Box(150, 140, "self-attention", "score"),
-        "+ 1": Box(150, 200, "+", "output"),
-        "norm 2": Box(150, 260, "layer norm"), "feed-forward": Box(150, 320, "feed-forward", "value"),
-        "+ 2": Box(150, 380, "+", "output"), "out": Box(150, 440, "x for the next block"),
-    }  # fmt: skip
-    names = list(boxes)
-    past = ""
-    for begin, end in (("x", "+ 1"), ("+ 1", "+ 2")):
-        top, bottom = boxes[begin], boxes[end]
-        start, target = top.x - top.width / 2, bottom.x - bottom.width / 2
-        past += arrow([(start, top.y), (60, top.y), (60, bottom.y), (target, bottom.y)], css_colour("output"))
-    past += svg.text(52, 140, "residual stream", 12, turn=-90, colour=MUTED)
+    boxes = [
+        ("x", "input"), ("layer norm", "input"), ("self-attention", "score"), ("+", "output"), ("layer norm", "input"),
+        ("feed-forward", "value"), ("+", "output"), ("x for the next block", "input"),
+    ]  # fmt: skip
     alt = (
         "The block from top to bottom: x, layer norm, self-attention, sum with x; then layer norm, feed-forward, sum "
         "with the first sum; the result is x for the next block. Two lines lead past the parts: the residual stream."
     )
-    return diagram(boxes, list(zip(names, names[1:], strict=False)), alt, more=past)
+    stream = svg.text(52, 140, "residual stream", 12, turn=-90, colour=MUTED)
+    return _stack(boxes, [(0, 3), (3, 6)], 60, alt, stream)
 
 
-def drawing(wide: int, high: int, lines: Iterable[str], alt: str) -> Picture:
-    """SVG elements on the course's paper; the text alternative is read in their place."""
-    size = f'width="{wide}" viewBox="0 -14 {wide} {high + 14}"'
-    return Picture(
-        f'<div style="background:{PAPER};color:{INK};padding:8px min(8px,1vw);border-radius:6px;font-family:{FONT}">'
-        f'<svg {size} role="img" aria-label="{escape(alt)}" style="display:block;height:auto;max-width:100%">'
-        f"{''.join(lines)}</svg></div>",
-        alt,
-    )
-
-
-def shift_and_causal_mask(words: Sequence[str] = ("this", "film", "is", "very", "good")) -> Picture:
+def shift_and_causal_mask() -> Picture:
     """Each position's input, the positions that it may attend to, and the word that it has to predict: the next one."""
-    *inputs, _ = words
+    inputs, targets = ["this", "film", "is", "very"], ["film", "is", "very", "good"]
     left, top, cell = 60, 44, 36
     right = left + cell * len(inputs)
     lines = [
@@ -222,7 +205,7 @@ def shift_and_causal_mask(words: Sequence[str] = ("this", "film", "is", "very", 
     ]
     for column, word in enumerate(inputs):
         lines.append(svg.text(left + cell * (column + 0.5), top - 8, word, 12))
-    for row, (word, target) in enumerate(zip(inputs, words[1:], strict=True)):
+    for row, (word, target) in enumerate(zip(inputs, targets, strict=True)):
         y, middle = top + cell * row, top + cell * (row + 0.5)
         lines.append(svg.text(left - 8, middle + 5, word, SIZE, anchor="end"))
         for column in range(len(inputs)):
@@ -233,10 +216,10 @@ def shift_and_causal_mask(words: Sequence[str] = ("this", "film", "is", "very", 
         lines.append(arrow([(right + 4, middle), (right + 26, middle)]))
         lines.append(svg.text(right + 30, middle + 5, target, SIZE, anchor="start", bold=True))
     alt = (
-        f"A square table for the text “{' '.join(words)}”. Rows and columns are the inputs, {', '.join(inputs)}. In "
-        "each row the cells up to its own column are filled: the position may attend to itself and to earlier ones. "
+        "A square table for the text “this film is very good”. Rows and columns are the inputs, this, film, is, very. "
+        "In each row the cells up to its own column are filled: the position may attend to itself and to earlier ones. "
         "The cells to the right are empty: they are masked. An arrow leads from each row to its target, the next word: "
-        f"{', '.join(words[1:])}."
+        "film, is, very, good."
     )
     return drawing(296, top + cell * len(inputs) + 6, lines, alt)
 

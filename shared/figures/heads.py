@@ -7,26 +7,25 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .picture import Picture, interactive, numbers, place, sentence, still
+from .picture import Picture, index_of, interactive, numbers, still, words_of
 
 
-def heads(words: Sequence[str], weights, *, layer: int = 0, head: int = 0, follow: str | int = 0) -> Picture:
+def heads(words: Sequence[str], weights, *, layer: int = 0, head: int = 0, follow: int = 0) -> Picture:
     """The attention of every head over a sentence, as an interactive figure.
 
     Args:
         words: the n words, in their order.
-        weights: (layers, heads, n, n); row i of a map says where word i looks, and sums to 1.
-        layer, head: the head that stands open first, both counted from 0.
-        follow: the word that is followed first, or its index.
+        weights: (layers, heads, n, n); row i of a pattern holds the weights of query i and sums to 1.
+        layer, head: the head that is open first, both counted from 0.
+        follow: the index of the query that is followed first.
 
     Raises:
-        ValueError: weights of another shape, weights that are no shares, or a layer, head or word that is not there.
-        TypeError: words that are not text.
+        ValueError: weights of a different shape, scores in place of weights, or a layer, head or word that does not
+            exist.
     """
-    words = sentence(words)
-    n = len(words)
     weights = numbers(weights, "weights")
-    if weights.ndim != 4 or not weights.size or weights.shape[2:] != (n, n):
+    n = len(words)
+    if weights.ndim != 4 or weights.shape[2:] != (n, n):
         raise ValueError(
             f"The weights have shape {weights.shape}; for {n} words give (layers, heads, {n}, {n}), one attention "
             "pattern per head. Remove the batch axis with weights[0]."
@@ -34,16 +33,14 @@ def heads(words: Sequence[str], weights, *, layer: int = 0, head: int = 0, follo
     # NaN fails the comparison, too.
     if not ((weights >= 0).all() and (abs(weights.sum(axis=3) - 1) < 1e-3).all()):
         raise ValueError("Attention weights are zero or more, and each row sums to 1; these are not. Are they scores?")
-    for name, value, size in (("layer", layer, weights.shape[0]), ("head", head, weights.shape[1])):
-        if value not in range(size):
-            raise ValueError(f"{name}={value!r} does not exist; {name}s run from 0 to {size - 1}.")
 
+    words = words_of(words, "rows of a pattern", n)
     data = {
         "words": words,
         "weights": np.rint(1000 * weights).astype(int).tolist(),
-        "layer": int(layer),
-        "head": int(head),
-        "follow": place(follow, words),
+        "layer": index_of(layer, weights.shape[0], "layer"),
+        "head": index_of(head, weights.shape[1], "head"),
+        "follow": index_of(follow, n, "word"),
     }
     table = still(
         "Here you can open every head. The figure needs scripts: in a notebook, run this cell to start it.",

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -63,30 +64,21 @@ def matrix_of(values, name: str) -> np.ndarray:
     return array
 
 
-def sentence(words: Sequence[str]) -> list[str]:
-    """The words of a sentence as a list; ValueError or TypeError, with a sentence, when they are none."""
-    if isinstance(words, str):
-        raise TypeError("words is one string; give a list of words, for example sentence.split().")
-    words = list(words)
-    if not words:
-        raise ValueError("There are no words; give a sentence of at least one word.")
-    for word in words:
-        if not isinstance(word, str):
-            raise TypeError(f"words contain {word!r}, which is not text; give strings.")
-        if not word.strip():
-            raise ValueError(f"words contain {word!r}, which is blank; leave blank words out.")
+def words_of(labels: Sequence[Any], what: str, count: int) -> list[str]:
+    """The labels as a list of text, one for each of `count` things; TypeError for one string in place of a list."""
+    if isinstance(labels, str):
+        raise TypeError(f"The words are one string, {labels!r}; give a list of words, such as sentence.split().")
+    words = [str(label) for label in labels]
+    if len(words) != count:
+        raise ValueError(f"There are {len(words)} words or labels for {count} {what}; give one for each.")
     return words
 
 
-def place(follow: str | int, words: list[str]) -> int:
-    """The index of the word that is followed."""
-    if isinstance(follow, str):
-        if follow not in words:
-            raise ValueError(f"follow={follow!r} is not in the sentence; choose one of {', '.join(words)}.")
-        return words.index(follow)
-    if follow not in range(len(words)):
-        raise ValueError(f"follow={follow!r} is no index of the {len(words)} words; choose 0 to {len(words) - 1}.")
-    return int(follow)
+def index_of(index: int, count: int, what: str) -> int:
+    """The index of one of `count` things, counted from the end where it is negative."""
+    if index not in range(-count, count):
+        raise ValueError(f"There is no {what} with the index {index!r}; choose 0 to {count - 1}.")
+    return int(index) % count
 
 
 def interactive(kind: str, data: dict, table: str, alt: str) -> Picture:
@@ -94,20 +86,23 @@ def interactive(kind: str, data: dict, table: str, alt: str) -> Picture:
 
     The style sheet of the walk serves all of them; `kind`.css may add to it.
     """
-    style = [(HERE / "walk.css").read_text(encoding="utf-8")]
-    for role, pair in ROLES.items():
-        for theme, colour in zip(("", ".dark "), pair, strict=True):
-            style.append(f"{theme}.role-{role} {{ --role: var(--role-{role}, {colour}); }}\n")
+
+    def text_of(name: str) -> str:
+        return (HERE / name).read_text(encoding="utf-8")
+
+    style = text_of("walk.css")
+    for role, (light, dark) in ROLES.items():
+        style += f".role-{role} {{ --role: var(--role-{role}, {light}); }}\n"
+        style += f".dark .role-{role} {{ --role: var(--role-{role}, {dark}); }}\n"
     if kind != "walk":
-        style.append((HERE / f"{kind}.css").read_text(encoding="utf-8"))
+        style += text_of(f"{kind}.css")
     # An attribute survives every notebook; inside '...' only these three characters could end or change it.
-    payload = json.dumps(data | {"style": "".join(style)}, separators=(",", ":"))
+    payload = json.dumps(data | {"style": style}, separators=(",", ":"))
     payload = payload.replace("&", "&amp;").replace("'", "&#39;").replace("<", "&lt;")
-    script = (HERE / f"{kind}.js").read_text(encoding="utf-8")
     # The second attribute keeps JupyterLab from reading letters that are typed into the figure as its own shortcuts.
     return Picture(
         f'<div class="attention-{kind}" data-lm-suppress-shortcuts="true" data-{kind}=\'{payload}\'>\n'
-        f"{table}</div>\n<script>\n{script}</script>\n",
+        f"{table}</div>\n<script>\n(() => {{\n{text_of('tools.js')}\n{text_of(f'{kind}.js')}}})();\n</script>\n",
         alt,
     )
 

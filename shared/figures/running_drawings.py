@@ -1,24 +1,13 @@
 """Drawings of computations that run along a text: a softmax that arrives score by score, and the KV cache."""
 
 from collections.abc import Sequence
-from html import escape
 from math import exp
 
 from . import svg
 from .colours import css_colour
-from .drawings import arrow
+from .drawings import arrow, drawing
 from .picture import Picture
-from .svg import FONT, INK, MUTED, PAPER
-
-
-def _picture(parts: Sequence[str], high: float, alt: str) -> Picture:
-    size = f'width="296" viewBox="0 -14 296 {high + 14:.0f}"'
-    return Picture(
-        f'<div style="background:{PAPER};color:{INK};padding:8px min(8px,1vw);border-radius:6px;font-family:{FONT}">'
-        f'<svg {size} role="img" aria-label="{escape(alt)}" style="display:block;height:auto;max-width:100%">'
-        f"{''.join(parts)}</svg></div>",
-        alt,
-    )
+from .svg import MUTED
 
 
 def running_sum(scores: Sequence[float], values: Sequence[float]) -> Picture:
@@ -53,7 +42,7 @@ def running_sum(scores: Sequence[float], values: Sequence[float]) -> Picture:
         "score raises the maximum, the first bar shrinks by one factor before the new term is put on top; the third "
         "score does not raise it, so the factor is 1."
     )
-    return _picture(parts, 254, alt)
+    return drawing(296, 254, parts, alt)
 
 
 def prefill_and_decode(prompt: Sequence[str], written: Sequence[str]) -> Picture:
@@ -93,4 +82,4 @@ def prefill_and_decode(prompt: Sequence[str], written: Sequence[str]) -> Picture
         f"{', '.join(written)}, is a step of decode of its own: it adds one key and one value to the "
         "cache, and computes no other row again."
     )
-    return _picture(parts, high + 6, alt)
+    return drawing(296, high + 6, parts, alt)

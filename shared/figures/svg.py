@@ -4,12 +4,10 @@ All of it is SVG and HTML as strings, in pixels, without ids, so that many pictu
 """
 
 import unicodedata
-from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Sequence
-from functools import cache, lru_cache
+from functools import cache
 from html import escape
-from itertools import accumulate
 
 import numpy as np
 
@@ -37,14 +35,9 @@ INK, MUTED, GRID, PAPER = (css_colour(name) for name in ("ink", "muted", "grid",
 def written(values: np.ndarray) -> Callable[[float], str]:
     """How the numbers of an array are written: whole, with two decimals or, far out, in powers of ten."""
     largest = float(np.abs(values).max())
+    form = ".2f" if 0.01 <= largest < 1e4 else ".1e"
     if np.all(values == np.round(values)) and largest < 1e5:
         form = ".0f"
-    elif 0.01 <= largest < 100:
-        form = ".2f"
-    elif 100 <= largest < 1e4:
-        form = ".1f"
-    else:
-        form = ".1e"
 
     def show(value: float) -> str:
         text = f"{value:{form}}"
@@ -65,22 +58,13 @@ def numbered(labels: Sequence[str]) -> list[str]:
     names = []
     for label in labels:
         seen[label] += 1
-        names.append(f"{isolated(label)} #{seen[label]}" if total[label] > 1 else label)
+        names.append(f"{label} #{seen[label]}" if total[label] > 1 else label)
     return names
-
-
-def right_to_left(text: str) -> bool:
-    return any(unicodedata.bidirectional(c) in ("R", "AL") for c in text)
-
-
-def isolated(text: str) -> str:
-    """A right-to-left word keeps its own direction and leaves that of its neighbours alone."""
-    return f"\u2068{text}\u2069" if right_to_left(text) and "\u2068" not in text else text
 
 
 def named(labels: Sequence[str] | None, index: int) -> str:
     """How a sentence names a row, a column or a word: by its label, else by its index."""
-    return f"“{isolated(numbered(labels)[index])}”" if labels else str(index)
+    return f"“{numbered(labels)[index]}”" if labels else str(index)
 
 
 def listed(labels: Sequence[str]) -> str:
@@ -109,26 +93,13 @@ def longest(labels: Sequence[str], size: float, bold: bool = False) -> float:
     return max((width(fit(label, size, bold), size, bold) for label in labels), default=0)
 
 
-@lru_cache(1024)
 def fit(label: str, size: float, bold: bool = False) -> str:
     """The label, cut to the longest that is drawn."""
-    reach = [size * width for width in accumulate(_em(c, bold) for c in label)]
-    if not reach or reach[-1] <= LONGEST_LABEL:
+    if width(label, size, bold) <= LONGEST_LABEL:
         return label
-    cut = bisect_right(reach, LONGEST_LABEL - size)
-    while cut and _joins(label, cut):  # never through the middle of an emoji or a letter with its accents
-        cut -= 1
-    return label[:cut] + "…"
-
-
-def _joins(label: str, cut: int) -> bool:
-    before, after = label[cut - 1], label[cut]
-    return (
-        unicodedata.category(after) in ("Mn", "Me", "Mc")
-        or "\u200d" in (before, after)
-        or "\U0001f3fb" <= after <= "\U0001f3ff"  # skin tones
-        or ("\U0001f1e6" <= before <= "\U0001f1ff" and "\U0001f1e6" <= after <= "\U0001f1ff")  # flags
-    )
+    while width(label, size, bold) > LONGEST_LABEL - size:
+        label = label[:-1]
+    return label + "…"
 
 
 def coordinate(x: float) -> str:
@@ -168,6 +139,6 @@ def signed(sign: str, block: str) -> str:
     return flow([above, block], down=sign.startswith("↓"))
 
 
-def flow(blocks: Sequence[str], down: bool = False, gap: int = 10, style: str = "") -> str:
+def flow(blocks: Sequence[str], down: bool = False, gap: int = 10) -> str:
     direction = "flex-direction:column;align-items:flex-start" if down else "flex-wrap:wrap;align-items:center"
-    return f'<div style="display:flex;{direction};gap:{gap}px;max-width:100%;{style}">{"".join(blocks)}</div>'
+    return f'<div style="display:flex;{direction};gap:{gap}px;max-width:100%;">{"".join(blocks)}</div>'

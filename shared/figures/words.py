@@ -9,7 +9,7 @@ from html import escape
 import numpy as np
 
 from .colours import css_colour
-from .picture import Picture, numbers
+from .picture import Picture, matrix_of, numbers, words_of
 
 STEPS = 8  # shades from nothing to the largest weight
 STRONGEST = 5  # words named in the line under the title
@@ -21,40 +21,31 @@ def shaded_words(words: Sequence[str], weights, *, title: str = "", labelled: Se
     Args:
         words: the words in their order.
         weights: (words,) attention weights, zero or more.
-        title: one line above the words, for example label and verdict.
+        title: one line above the words, for example label and prediction.
         labelled: (words,) true for the words of the review that the label is about; its ends are marked.
 
     Raises:
-        ValueError: no words, as many weights or marks as there are words missing, or a weight that is negative or
-            not finite.
+        ValueError: no weight for each word, or a weight that is negative or not finite.
     """
-    weights = numbers(weights, "weights")
-    if not len(words):
-        raise ValueError("There are no words to shade; give at least one.")
-    if weights.shape != (len(words),):
-        raise ValueError(f"There are {len(words)} words and weights of shape {weights.shape}; give one for each word.")
-    for place in np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))[:1]:
-        raise ValueError(
-            f"The weight of {words[place]!r} (position {place}) is {weights[place]}; attention weights are finite and "
-            "zero or more. Give the weights that the softmax returns."
-        )
-    if labelled is not None and len(labelled) != len(words):
-        raise ValueError(f"There are {len(words)} words and {len(labelled)} values in `labelled`; give one for each.")
+    weights = matrix_of(numbers(weights, "weights")[None], "weights")[0]  # (words,)
+    words = words_of(words, "weights", len(weights))
+    if weights.min() < 0:
+        raise ValueError(f"A weight is {weights.min()}; attention weights are zero or more. Are they scores?")
+    marked = np.zeros(len(words), bool) if labelled is None else numbers(labelled, "labelled").astype(bool)
 
     order = np.argsort(-weights, kind="stable")
     strongest = [place for place in order[:STRONGEST].tolist() if weights[place] > 0]
     summary = "Most attention: " + ", ".join(f"{words[place]} {weights[place]:.2f}" for place in strongest) + "."
     if not strongest:
         summary = "No word gets any attention."
-    if labelled is not None:
-        share = weights[np.asarray(labelled, dtype=bool)].sum() / (weights.sum() or 1.0)
-        summary += f" Attention on the labelled review: {share:.2f}."
+    if marked.any():
+        summary += f" Attention on the labelled review: {weights[marked].sum() / (weights.sum() or 1.0):.2f}."
 
     steps = np.rint(STEPS * weights / (weights.max() or 1.0)).astype(int)
     pieces = []
     inside = False
     for place, word in enumerate(words):
-        if labelled is not None and bool(labelled[place]) != inside:
+        if marked[place] != inside:
             inside = not inside
             pieces.append(_flag("▸ labelled review" if inside else "◂ labelled review ends"))
         pieces.append(_word(word, int(steps[place]), place in strongest))

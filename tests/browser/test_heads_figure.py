@@ -20,7 +20,7 @@ def numbers(cells) -> torch.Tensor:
 
 def test_every_head_opens_with_its_own_numbers_and_the_sentence_carries_them(show):
     weights = maps()
-    page = show(heads(WORDS, weights, follow="the"))
+    page = show(heads(WORDS, weights, follow=1))
     page.locator("summary").click()
     for layer, head in [(0, 0), (2, 3), (1, 2)]:
         page.get_by_role("button", name=f"Layer {layer}, head {head}", exact=True).click()
@@ -45,7 +45,7 @@ def test_a_small_map_is_dark_where_the_weight_is(show):
 
 
 def test_arrow_keys_go_from_map_to_map_stop_at_the_edge_and_tab_reaches_one_map(show):
-    page = show(heads(WORDS, maps(), follow="bit"))
+    page = show(heads(WORDS, maps(), follow=3))
     page.get_by_role("button", name="Layer 0, head 0").focus()
     for key, wanted in [("ArrowLeft", (0, 0)), ("ArrowRight", (0, 1)), ("ArrowDown", (1, 1)), ("ArrowUp", (0, 1))]:
         page.keyboard.press(key)

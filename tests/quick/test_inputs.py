@@ -3,7 +3,6 @@
 import pytest
 import torch
 
-from shared.figures import layer_schematic
 from shared.figures.colours import css_colour
 from shared.model import MAX_TOKENS, MultiHeadSelfAttention, TokenEmbedding, causal_mask, masked_softmax
 
@@ -28,7 +27,6 @@ def heads(**masks):
         (lambda: heads(attention_mask=causal_mask(5) & ~torch.eye(5, dtype=torch.bool)), ValueError, "token 0"),
         (lambda: heads(mask=torch.arange(5) < torch.tensor([[5], [4]]), attention_mask=LAST_ALONE),
          ValueError, "text 1"),
-        (lambda: layer_schematic("mask"), ValueError, "'mask' is no part of the layer; choose one of pooling, keys"),
         (lambda: css_colour("energy"), ValueError, "'energy' is no colour of the course"),
     ],
 )  # fmt: skip

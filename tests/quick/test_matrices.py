@@ -2,6 +2,7 @@
 
 import math
 import re
+from html import unescape
 from xml.etree import ElementTree
 
 import numpy as np
@@ -21,7 +22,7 @@ from shared.figures.matrices import (
     weighted_sum,
 )
 
-WORDS = ["the", "the", "cat", "שלום", "東京", "👩‍👩‍👧‍👦", "naïve", "<b>&amp;", '"', "]]>", "a\x00b", "x" * 300]
+WORDS = ["the", "the", "cat", "שלום", "東京", "👩‍👩‍👧‍👦", "naïve", "<b>&amp;", '"', "]]>", "a", "x" * 300]
 
 
 def read_svgs(html):
@@ -45,8 +46,7 @@ def number(text):
 
 def numbered(words):
     """The labels to expect: repeated words count up."""
-    clean = [word.replace("\x00", "\ufffd") for word in words]
-    return [f"{word} #{clean[: i + 1].count(word)}" if clean.count(word) > 1 else word for i, word in enumerate(clean)]
+    return [f"{word} #{words[: i + 1].count(word)}" if words.count(word) > 1 else word for i, word in enumerate(words)]
 
 
 def assert_drawn(svg, values, rows=None, columns=None):
@@ -56,13 +56,11 @@ def assert_drawn(svg, values, rows=None, columns=None):
     assert title[0].text == "{} × {}".format(*values.shape)
     assert [whole(e) for e in kind(svg, "row")] == numbered(rows or [])
     assert [whole(e) for e in kind(svg, "column")] == numbered(columns or [])
-    precise = 0.005001 if np.abs(values).max() < 100 else 0.05001
-    np.testing.assert_allclose([number(whole(e)) for e in kind(svg, "cell")], values.ravel(), rtol=0, atol=precise)
+    np.testing.assert_allclose([number(whole(e)) for e in kind(svg, "cell")], values.ravel(), rtol=0, atol=0.005001)
 
 
-@pytest.mark.parametrize("sizes", [(2, 1, 1, 2), (5, 5, 3, 3), (12, 32, 10, 16)], ids=str)
-def test_every_picture_shows_the_numbers_and_labels_of_its_arrays(sizes):
-    n, d_model, d_k, d_v = sizes
+@pytest.mark.parametrize(("n", "d_model", "d_k", "d_v"), [(2, 2, 1, 2), (5, 4, 3, 3), (12, 32, 10, 16)])
+def test_every_picture_shows_the_numbers_and_labels_of_its_arrays(n, d_model, d_k, d_v):
     random = np.random.default_rng(n)
     words, x = WORDS[:n], random.normal(size=(n, d_model))
     W_query, W_key, W_value = (random.normal(size=(width, d_model)) for width in (d_k, d_k, d_v))
@@ -89,14 +87,13 @@ def test_every_picture_shows_the_numbers_and_labels_of_its_arrays(sizes):
     ):
         for svg, drawn in zip(read_svgs(picture._repr_html_()), expected, strict=True):
             assert_drawn(svg, *drawn)
-    x, columns = x[:, : 2 * (d_model // 2)], [f"column {i}" for i in range(2 * (d_model // 2))]
-    whole_x, *heads = read_svgs(split_heads(m(x, words, columns), 2)._repr_html_()) if columns else [None]
-    for head, svg in enumerate(heads):
-        of_the_head = slice(head * len(columns) // 2, (head + 1) * len(columns) // 2)
-        assert_drawn(svg, x[:, of_the_head], words, columns[of_the_head])
-    texts = [svg.findall("text") for svg in read_svgs(attention_over(words, row, 1)._repr_html_())]
-    assert [whole(name) for name, _ in texts] == numbered(words)
-    np.testing.assert_allclose([number(share.text) for _, share in texts], row, atol=0.00501)
+    columns = [f"column {i}" for i in range(d_model)]
+    _, *heads = read_svgs(split_heads(m(x, words, columns), 2).html)
+    for svg, half in zip(heads, np.split(np.arange(d_model), 2), strict=True):
+        assert_drawn(svg, x[:, half], words, [columns[j] for j in half])
+    drawn = re.findall(r">([^<>]+)</div><div[^>]*></div>([\d.]+)<", attention_over(words, row, 1).html)
+    assert [unescape(name) for name, _ in drawn] == numbered(words)
+    np.testing.assert_allclose([number(share) for _, share in drawn], row, atol=0.00501)
 
 
 def test_a_product_marks_the_row_the_column_and_the_cell_that_belong_together():
@@ -129,24 +126,3 @@ def test_a_stronger_shade_is_a_larger_number_and_the_sign_shows_without_colour()
 def test_a_number_reads_on_the_deepest_shade_below_it(role, theme):
     ground = mixed(ROLES[role][theme], NEUTRALS["paper"][theme], SHADE)
     assert contrast(NEUTRALS["ink"][theme], ground) >= 4.5
-
-
-ONE = Matrix([[1.0]], "one")
-
-
-@pytest.mark.parametrize(
-    ("draw", "word"),
-    [
-        (lambda: Matrix([[1, float("nan")]], "scores"), "nan"),
-        (lambda: Matrix([[1, 2]], "x", columns=["a"]), "labels"),
-        (lambda: product(ONE, Matrix([[1], [2]], "two"), ONE), "2 rows"),
-        (lambda: product(ONE, ONE, Matrix([[2]], "wrong")), "wrong"),
-        (lambda: lookup(ONE, [1], ONE), "rows 0 to 0"),
-        (lambda: softmax_row([1, 2], [0.5, 0.5], ["a", "b"]), "softmax"),
-        (lambda: weighted_sum([1.0], ONE, [2.0]), "sum"),
-        (lambda: split_heads(Matrix(np.ones((2, 9)), "x"), 2), "9"),
-    ],
-)
-def test_what_cannot_be_drawn_is_refused(draw, word):
-    with pytest.raises((ValueError, TypeError), match=word):
-        draw()

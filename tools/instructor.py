@@ -18,6 +18,7 @@ import exercises
 import identity
 import minutes
 import notebooks
+import plans
 import quizzes
 import safe_files
 import yaml
@@ -119,7 +120,7 @@ time: {minutes.WORDS_A_MINUTE} words a minute, six seconds for a visible line of
 {minutes.MINUTES_FOR_QUESTIONS} for the questions. Readers differ, so a lab states a range around the sum. *Going
 further* is optional. In class, allow {MINUTES_A_QUESTION} more minutes to discuss each question.
 All labs together, without *Going further*: {total // 60:.0f} hours {total % 60:.0f} minutes."""
-    return "\n\n".join(filter(None, [intro, table, *labs])) + "\n"
+    return "\n\n".join(filter(None, [intro, table, plans.page(root), *labs])) + "\n"
 
 
 def build(root: Path, folder: Path, pages: dict[str, str]) -> None:
@@ -186,7 +187,8 @@ def main(root: Path) -> int:
     else:
         print(f'No autograders, for otter is not here: .venv/bin/pip install "{OTTER}" -c constraints.txt')
     safe_files.write_whole(root / "_build/questions.csv", quizzes.table(root))
-    print("The questions are in _build/questions.csv.")
+    safe_files.write_whole(root / "_build/questions.txt", quizzes.for_text2qti(root))
+    print("The questions are in _build/questions.csv, and for text2qti, which writes QTI, in _build/questions.txt.")
     return 0
 
 

@@ -76,14 +76,24 @@ def parts(markdown: str, kind: str) -> tuple[str, list[str], str]:
     return "\n".join(lines[:start]).strip(), items, "\n".join(lines[end:]).strip()
 
 
-# The table
+# The table, and the questions for Canvas
+
+
+def pages(root: Path) -> list[Path]:
+    """Return the pages with questions: all labs, and *Mistakes from the wild*."""
+    return [*notebooks.labs(root), root / "book/wild_mistakes.md"]
+
+
+def on_its_own(markdown: str, site: str) -> str:
+    """Return a piece of a lab with whole addresses, and with formulas without colours."""
+    text = re.sub(r"\]\(\.\./book/(\w+)\.md", rf"]({site}/book/\1.html", markdown)
+    text = re.sub(r"\]\((\d\w+)\.ipynb", rf"]({site}/labs/\1.html", text)
+    return re.sub(r"\\textcolor\{[^}]*\}", "", text)
 
 
 def plain(markdown: str, site: str) -> str:
-    """Return a piece of a lab with whole addresses and with formulas as TeX without colours."""
-    text = re.sub(r"\]\(\.\./book/(\w+)\.md", rf"]({site}/book/\1.html", markdown)
-    text = re.sub(r"\]\((\d\w+)\.ipynb", rf"]({site}/labs/\1.html", text)
-    text = re.sub(r"\\textcolor\{[^}]*\}", "", text)
+    """Return a piece of a lab as Anki draws it: its TeX stands between brackets."""
+    text = on_its_own(markdown, site)
     text = re.sub(r"\$\$(.+?)\$\$", r"\\[\1\\]", text, flags=re.DOTALL)
     return re.sub(r"\$([^$]+)\$", r"\\(\1\\)", text)
 
@@ -106,7 +116,27 @@ def table(root: Path) -> str:
     lines, site = io.StringIO(newline=""), identity.read(root)["site"]
     writer = csv.writer(lines)
     writer.writerow(["number", "question", "choices", "answer", "reason"])
-    for page in [*notebooks.labs(root), root / "book/wild_mistakes.md"]:
+    for page in pages(root):
         title = notebooks.generate(page).cells[0].source.lstrip("# ")
         writer.writerows(row(title, quiz, site) for quiz in quizzes(page))
     return "\ufeff" + lines.getvalue()  # marked as UTF-8
+
+
+def for_text2qti(root: Path) -> str:
+    """Return the questions in the format of text2qti, which makes of it what Canvas imports."""
+    site, blocks = identity.read(root)["site"], ["Quiz title: Towards Self-Attention"]
+
+    def part(mark: str, markdown: str) -> str:
+        return f"{mark:<4}" + on_its_own(markdown, site).replace("\n", "\n    ")
+
+    for page in pages(root):
+        for quiz in quizzes(page):
+            lines = [part("1.", quiz.text)]
+            if quiz.answer:
+                lines.append(part("...", quiz.answer))
+            for place, (choice, reason) in enumerate(quiz.choices):
+                mark = "abcd"[place] + ")"
+                lines += [part("*" + mark if place == quiz.right else mark, choice), part("...", reason)]
+            lines += [part("*", accepted) for accepted in quiz.accepted]
+            blocks.append("\n".join(lines if quiz.choices or quiz.accepted else [*lines, "____"]))
+    return "\n\n".join(blocks) + "\n"

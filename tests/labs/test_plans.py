@@ -1,44 +1,39 @@
-"""Claims about the plans for a term on the page for instructors: no lab comes before one that it needs.
-
-A lab says what it needs in the first sentence of its line `**You need**`: by a link to a lab, or by a lab's name in
-italics. Labs joined by "or" are alternatives.
-"""
+"""Claims about plans for a term: no lab comes before one that it needs, in those that are computed and on the page."""
 
 import re
 from pathlib import Path
 
 import notebooks
+import plans
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-TITLES = {lab.stem: notebooks.generate(lab).cells[0].source.lstrip("# ") for lab in notebooks.labs(ROOT)}
-NAMED = re.compile(r"\[[^\]]+\]\((?P<stem>\w+)\.ipynb[^)]*\)|\*(?P<title>[^*\n]+)\*")
-PAGE = (ROOT / "book/instructors.md").read_text("utf-8")
-PLANS = dict(re.findall(r"\*\*(\w+) weeks\*\*.*\n\s*((?:\|.*\n)+)", PAGE))
+TITLES = {lab.stem: plans.title_of(lab) for lab in notebooks.labs(ROOT)}
+NEEDS = {lab.stem: plans.needs(lab, TITLES) for lab in notebooks.labs(ROOT)}
+NUMBERS = {"Four": 4, "Eight": 8, "Fourteen": 14}
 
 
-def needs(stem: str) -> list[set[str]]:
-    """What a lab needs: sets of alternatives, by the names of the files."""
-    line = re.search(r"(?m)^\*\*You need\*\*(.+)$", (ROOT / f"labs/{stem}.md").read_text("utf-8"))
-    found, end, sentence = [], 0, re.split(r"\.\s", line[1] + " ")[0]
-    for name in NAMED.finditer(sentence):
-        meant = [
-            stem for stem, title in TITLES.items() if stem == name["stem"] or title.startswith(name["title"] or "-")
-        ]
-        assert meant or not name["stem"], f"{stem} needs {name['stem']}, which does not exist"
-        if meant and found and sentence[end : name.start()].strip() == "or":
-            found[-1].update(meant)
-        elif meant:  # and no word in italics
-            found.append(set(meant))
-        end = name.end() if meant else end
+def on_the_page() -> dict[int, list[list[str]]]:
+    """The plans of book/instructors.md."""
+    text = (ROOT / "book/instructors.md").read_text("utf-8")
+    tables = re.findall(r"\*\*(\w+) weeks\*\*.*\n\s*((?:\|.*\n)+)", text)
+    found = {NUMBERS[name]: re.findall(r"(?m)^\| (\d+) \| (.+) \|$", table) for name, table in tables}
+    assert all([int(week) for week, _ in rows] == [*range(1, number + 1)] for number, rows in found.items())
+    return {n: [re.findall(r"\.\./labs/(\w+)\.ipynb", labs) for _, labs in rows] for n, rows in found.items()}
+
+
+def too_early(plan: list[list[str]]) -> list[str]:
+    """The labs that come before one that they need; of alternatives one is enough."""
+    seen, found = set(), []
+    for lab in (lab for week in plan for lab in week):
+        found += [lab for alternatives in NEEDS[lab] if not alternatives & seen]
+        seen.add(lab)
     return found
 
 
-@pytest.mark.parametrize(("name", "number"), [("Four", 4), ("Eight", 8), ("Fourteen", 14)])
-def test_no_lab_comes_before_one_that_it_needs(name, number):
-    rows = re.findall(r"(?m)^\| (\d+) \| (.+) \|$", PLANS[name])
-    assert [int(week) for week, _ in rows] == [*range(1, number + 1)]
-    seen = set()
-    for stem in re.findall(r"\.\./labs/(\w+)\.ipynb", PLANS[name]):
-        assert all(alternatives & seen for alternatives in needs(stem)), f"{stem} comes too early"
-        seen.add(stem)
+@pytest.mark.parametrize("number", plans.GOALS)
+def test_no_lab_comes_before_one_that_it_needs(number):
+    computed, written = plans.plans(ROOT)[number], on_the_page()[number]
+    for plan in (computed, written):
+        assert len(plan) == number and all(plan) and too_early(plan) == []
+    assert {lab for week in written for lab in week} == {lab for week in computed for lab in week}

@@ -116,3 +116,13 @@ def test_the_table_has_every_question_with_its_choices_answer_and_reasons(write)
     assert chosen["answer"] == "`W_query`, as \\(x W\\)"
     assert "→ Right. A query is \\(x W_q\\)." in chosen["reason"] and "/labs/02_keys.html)" in chosen["reason"]
     assert (typed["choices"], typed["answer"]) == ("", "6 or six")
+
+
+def test_for_canvas_the_right_choice_has_a_star_and_each_choice_its_reason(write):
+    root = write(QUIZ).parents[1]
+    (root / "book").mkdir()
+    (root / "book/wild_mistakes.md").write_text("# A page\n")
+    _, chosen, typed = quizzes.for_text2qti(root).split("\n\n")
+    marks = [line[:4] for line in chosen.splitlines()]
+    assert marks[0] == "1.  " and marks[-4:] == ["a)  ", "... ", "*b) ", "... "]
+    assert typed.splitlines()[-2:] == ["*   6", "*   six"]

@@ -88,7 +88,7 @@ def text_by_textbook(texts: list[str], labels: list[int]) -> int:
 def text_by_course(texts: list[str], labels: list[int]) -> int:
     """The same by the course."""
     split = data.tokenized(texts, labels)
-    encoded = data.encode(split, data.build_vocabulary(split), drop_unknown=True)
+    encoded = data.encode(split, data.build_vocabulary(split))
     batches = data.batches(data.examples_with_distractors(encoded, 0), RECIPE.batch_size, 0)
     return sum(len(batch.labels) for batch in batches)
 

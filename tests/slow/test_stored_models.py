@@ -6,13 +6,21 @@ import re
 import numpy as np
 import pytest
 import torch
+from safetensors import safe_open
 from test_site import built
-from test_try_the_model import PAGE, SIDE_BY_SIDE, about, data, nets  # noqa: F401
+from test_try_the_model import FILE, PAGE, SIDE_BY_SIDE, data, nets  # noqa: F401
 
 from experiments import live_page_models
 from experiments.claims import short_texts
 from shared import data as course_data
 from shared import training
+
+
+@pytest.fixture(scope="module")
+def about():
+    """What the file says of its models."""
+    with safe_open(FILE, "pt") as file:
+        return json.loads(file.metadata()["about"])
 
 
 def test_the_words_and_the_shares_of_right_answers_are_those_of_the_rounded_models(about, nets, data):  # noqa: F811

@@ -4,6 +4,7 @@ The rule: below a line `<!-- identity: TEMPLATE -->` (in TOML and YAML `# identi
 template filled in. A template may name {url}, {branch}, {name}, {site} and {colab}.
 """
 
+import functools
 import re
 import subprocess
 from pathlib import Path
@@ -16,13 +17,19 @@ REMOTE = re.compile(r".*\bgithub\.com[:/]([\w.-]+)/([\w.-]+?)(?:\.git)?/?")
 MARKED = re.compile(r"^(?P<indent> *)(?P<mark>(?:<!--|#) identity: (?P<template>.+?)(?: -->)?)\n.*$", re.MULTILINE)
 
 
+@functools.cache  # each lab asks for it several times
+def parsed(text: str) -> dict:
+    """Return settings from the text of _config.yml."""
+    return yaml.safe_load(text)
+
+
 def read(root: Path, url: str | None = None) -> dict[str, str]:
     """Return what templates may name: url, branch, name, site (the published pages) and colab (the repository there).
     Another `url` takes the place of the one in _config.yml.
 
     Two more belong to the student edition: student (where it is published) and colab_student (the same in Colab).
     """
-    settings = yaml.safe_load((root / "_config.yml").read_text("utf-8"))
+    settings = parsed((root / "_config.yml").read_text("utf-8"))
     url, branch = (url or settings["repository"]["url"]).rstrip("/"), settings["repository"]["branch"]
     owner, name = url.split("/")[-2:]
     student = settings["student_edition"].strip("/")

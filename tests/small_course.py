@@ -1,4 +1,4 @@
-"""A course of one lab, for tests of editions and grading: small_lab.md, with an exercise to build and another one."""
+"""A course of one lab, for tests of editions: small_lab.md, with an exercise to build and another one."""
 
 import shutil
 from pathlib import Path
@@ -7,16 +7,10 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def make(root: Path) -> Path:
-    """Write the course below `root` and return its one lab."""
-    (root / "labs").mkdir(parents=True)
-    for name in ("_config.yml", "requirements.txt", "constraints.txt"):
-        shutil.copy(ROOT / name, root)
-    for package in ("shared", "checks"):
-        shutil.copytree(ROOT / package, root / package, ignore=shutil.ignore_patterns("__pycache__"))
+    """Write the course below `root` and return its one lab. Nothing executes it."""
+    (root / "labs").mkdir()
+    shutil.copy(ROOT / "_config.yml", root)
     (root / "_toc.yml").write_text("labs/11_small\n")
-    shutil.copy(ROOT / "tests/small_lab_checks.py", root / "checks/small.py")
-    with open(root / "checks/__init__.py", "a") as file:
-        file.write("\nfrom checks.small import double, twice\n")
     return shutil.copy(ROOT / "tests/small_lab.md", root / "labs/11_small.md")
 
 

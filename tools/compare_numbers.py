@@ -45,11 +45,12 @@ TEXT, NUMBER, DRAWN = "text", "printed number", "number behind the picture"
 
 def pieces(kind_of_output: str, text: str) -> Iterator[tuple[str, str]]:
     """Yield an output's text and numbers in their order, as (kind, text)."""
-    for part in MARKUP.split(text) if kind_of_output in ("text/html", "image/svg+xml") else [text]:
-        if part.startswith(("<script", "<style")):
+    is_markup = kind_of_output in ("text/html", "image/svg+xml")
+    for part in MARKUP.split(text) if is_markup else [text]:
+        if is_markup and part.startswith(("<script", "<style")):
             yield TEXT, part
             continue
-        pattern, kind = (BEHIND, DRAWN) if MARKUP.match(part) else (PRINTED, NUMBER)
+        pattern, kind = (BEHIND, DRAWN) if is_markup and MARKUP.match(part) else (PRINTED, NUMBER)
         for place, piece in enumerate(pattern.split(part)):
             yield (kind, piece) if place % 2 else (TEXT, re.sub(" +", " ", piece))
 

@@ -109,8 +109,7 @@ class Questions(SphinxTransform):
                 box(parts, ["quiz"], name_of("quiz", [*asked]))
 
 
-def setup(app: Sphinx) -> dict:
+def setup(app: Sphinx) -> None:
     app.add_transform(Predictions)
     app.add_transform(Questions)
     app.add_transform(BuiltAnswers)
-    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -9,6 +9,7 @@ import re
 from pathlib import Path
 from runpy import run_path
 
+from built import after_pages
 from docutils import nodes
 from finished import drawn_late, finished, make_lazy
 from sphinx import addnodes
@@ -103,13 +104,10 @@ def set_address(app: Sphinx, config) -> None:
         app.tags.add("published")  # for `only` directives on pages
 
 
-def write_dark(app: Sphinx, exception: Exception | None) -> None:
+def write_dark(app: Sphinx, static: Path) -> None:
     """A style sheet for readers in the dark without JavaScript, where nothing can set data-theme: all rules of
     the dark theme, for a page that is called light.
     """
-    if exception is not None or app.builder.format != "html":
-        return
-    static = Path(app.outdir) / "_static"
     sheets = "".join(
         (static / name).read_text("utf-8") for name in ("roles.css", "course.css", "seventy_two_heads.css")
     )
@@ -130,7 +128,7 @@ def add_pages(app: Sphinx):
     yield "search", {}, "search.html"
 
 
-def setup(app: Sphinx) -> dict:
+def setup(app: Sphinx) -> None:
     app.add_config_value("course_address", None, "html")  # what set_address finds; another one, and all pages change
     app.add_post_transform(LabsLeftOut)
     app.connect("config-inited", set_address)
@@ -144,5 +142,4 @@ def setup(app: Sphinx) -> dict:
     app.setup_extension("seventy_two_heads")
     app.setup_extension("it_writes")
     app.setup_extension("remember")
-    app.connect("build-finished", write_dark)  # after the roles' colours are written
-    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
+    after_pages(app, write_dark)  # after the roles' colours are written

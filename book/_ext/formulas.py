@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from runpy import run_path
 
+from built import after_pages
 from docutils import nodes
 from latex2mathml.converter import convert
 from sphinx.application import Sphinx
@@ -79,14 +80,12 @@ class LettersOfLabs(SphinxTransform):
                 formula["classes"].append("in-a-lab")
 
 
-def write_colours(app: Sphinx, exception: Exception | None) -> None:
-    if exception is None and app.builder.format == "html":
-        sheet = COLOURS["role_css"]() + "".join(f".role-{role} {{ color: var(--role-{role}); }}\n" for role in ROLES)
-        (Path(app.outdir) / "_static" / "roles.css").write_text(sheet, encoding="utf-8")
+def write_colours(app: Sphinx, static: Path) -> None:
+    sheet = COLOURS["role_css"]() + "".join(f".role-{role} {{ color: var(--role-{role}); }}\n" for role in ROLES)
+    (static / "roles.css").write_text(sheet, encoding="utf-8")
 
 
-def setup(app: Sphinx) -> dict:
+def setup(app: Sphinx) -> None:
     app.add_html_math_renderer("mathml", (visit_math, None), (visit_math, None))
     app.add_transform(LettersOfLabs)
-    app.connect("build-finished", write_colours)
-    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
+    after_pages(app, write_colours)

@@ -1,25 +1,20 @@
 """The course's language model for the page "It writes": its weights and tokenizer in one file, and what was measured.
 
-They come from `shared`. `about.js` gives the page the size and the digest of the file; `model.safetensors.js` is the
-same once more for a page that was opened from a disk, which may run scripts and fetch nothing. A word such as
-WRITER_LOSS on the page becomes the number that `shared/review_writer.json` holds.
+They come from `shared`. A word such as WRITER_LOSS on the page becomes a number of `shared/review_writer.json`.
 """
 
-import base64
-import hashlib
+import functools
 import json
 import math
-import re
-import shutil
 from pathlib import Path
 
+from built import after_pages, fill_in, write_model
 from docutils import nodes
 from safetensors.numpy import load_file, save
 from sphinx.application import Sphinx
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 WEIGHTS, TOKENIZER, MEASURED = (SHARED / f"review_writer{end}" for end in (".safetensors", "_tokenizer.json", ".json"))
-FILE = "model.safetensors"
 
 
 def packed() -> bytes:
@@ -30,6 +25,7 @@ def packed() -> bytes:
     return save(load_file(WEIGHTS), {"tokens": "\n".join(tokens), "merges": "\n".join(merges)})
 
 
+@functools.cache
 def numbers() -> dict[str, str]:
     """What the page says by name."""
     measured = json.loads(MEASURED.read_text("utf-8"))
@@ -53,34 +49,16 @@ def numbers() -> dict[str, str]:
     }
 
 
-def say_numbers(app: Sphinx, doctree) -> None:
+def say_numbers(app: Sphinx, doctree: nodes.document) -> None:
     """Put the numbers where the page names them."""
-    named = [node for node in doctree.findall(nodes.Text) if "WRITER_" in node]
-    if not named:
-        return
-    app.env.note_dependency(str(MEASURED))
-    app.env.note_dependency(str(WEIGHTS))
-    known = numbers()
-    for node in named:
-        node.parent.replace(node, nodes.Text(re.sub(r"WRITER_[A-Z]+", lambda name: known[name[0]], node)))
+    fill_in(app, doctree, "WRITER_", numbers, MEASURED, WEIGHTS)
 
 
-def write(app: Sphinx, exception: Exception | None) -> None:
+def write(app: Sphinx, static: Path) -> None:
     """Write the model beside the pages, and what the page has to know of it."""
-    if exception is not None or app.builder.format != "html":
-        return
-    target = Path(app.outdir) / "_static" / "review_writer"
-    shutil.rmtree(target, ignore_errors=True)
-    target.mkdir()
-    data = packed()
-    (target / FILE).write_bytes(data)
-    script = f'globalThis.arrived("{base64.b64encode(data).decode()}");\n'
-    (target / f"{FILE}.js").write_text(script, "ascii")
-    about = {FILE: {"bytes": len(data), "digest": hashlib.sha256(data).hexdigest()}}
-    (target / "about.js").write_text(f"globalThis.reviewWriterFiles = {json.dumps(about)};\n", "ascii")
+    write_model(static / "review_writer", "reviewWriterFiles", {"model.safetensors": packed()})
 
 
-def setup(app: Sphinx) -> dict:
+def setup(app: Sphinx) -> None:
     app.connect("doctree-read", say_numbers)
-    app.connect("build-finished", write)
-    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
+    after_pages(app, write)

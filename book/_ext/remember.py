@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from pathlib import Path
 
+from built import after_pages
 from sphinx.application import Sphinx
 
 BOX = re.compile(r'<div class="quiz\b[^>]*id="(quiz-\w+)"[^>]*>')
@@ -79,20 +80,16 @@ def questions(page: str, name: str) -> list[dict]:
     return found
 
 
-def write_questions(app: Sphinx, exception: Exception | None) -> None:
+def write_questions(app: Sphinx, static: Path) -> None:
     """Write a script with the questions: a page that was opened from a disk may fetch no other file."""
-    if exception is not None or app.builder.format != "html" or "book/remember" not in app.env.all_docs:
-        return
     found = []
     labs = sorted(doc for doc in app.env.all_docs if doc.startswith("labs/"))
     for page in labs + [doc for doc in ("book/wild_mistakes",) if doc in app.env.all_docs]:
         name = f"{page}.html"
         found += questions((Path(app.outdir) / name).read_text("utf-8"), name)
     text = json.dumps(found, ensure_ascii=False).replace("https:", "https\\u003a")  # links, and nothing that is loaded
-    script = Path(app.outdir) / "_static/remember_questions.js"
-    script.write_text(f"globalThis.rememberQuestions = {text};\n", "utf-8")
+    (static / "remember_questions.js").write_text(f"globalThis.rememberQuestions = {text};\n", "utf-8")
 
 
-def setup(app: Sphinx) -> dict:
-    app.connect("build-finished", write_questions)
-    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
+def setup(app: Sphinx) -> None:
+    after_pages(app, write_questions)

@@ -9,6 +9,7 @@ import unicodedata
 from html import unescape
 from pathlib import Path
 
+from built import after_pages
 from course_site import course_map
 from docutils import nodes
 from formulas import to_mathml
@@ -79,14 +80,12 @@ def names_of(entry: nodes.section) -> list[str]:
     return list(dict.fromkeys(" ".join(name.split()).lower() for name in names))
 
 
-def write_search(app: Sphinx, exception: Exception | None) -> None:
+def write_search(app: Sphinx, static: Path) -> None:
     """All that can be searched, section by section, as a script: a page from a disk may read no other file.
 
     Of each section its id, title, prose, code, and the terms that the course defines there: those in bold that were not
     in bold in an earlier lab, and all names of an entry of the glossary.
     """
-    if exception is not None or app.builder.format != "html":
-        return
     pages, defined = [], set()
     for page in (page for part in course_map(app) for page in part["pages"]):
         sections = []
@@ -104,10 +103,9 @@ def write_search(app: Sphinx, exception: Exception | None) -> None:
         pages.append([page["name"], page["title"], sections])
     # An address in the text must not look like one that the script would ask.
     script = json.dumps(pages, ensure_ascii=False, separators=(",", ":")).replace("://", r"\u003a//")
-    (Path(app.outdir) / "searchindex.js").write_text(f"globalThis.courseIndex = {script};\n", encoding="utf-8")
+    (static.parent / "searchindex.js").write_text(f"globalThis.courseIndex = {script};\n", encoding="utf-8")
 
 
-def setup(app: Sphinx) -> dict:
+def setup(app: Sphinx) -> None:
     app.connect("builder-inited", no_stock_search)
-    app.connect("build-finished", write_search)
-    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
+    after_pages(app, write_search)

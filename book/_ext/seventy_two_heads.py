@@ -1,18 +1,16 @@
 """The pretrained model for the page "Your sentence, seventy-two heads": one byte for each weight, built with the site.
 
 The weights come from the installed package and are only in the built site. Where the package is missing the page
-says so. `about.js` has the size and the digest of each file; `*.js` beside a file is a copy
-for a page that was opened from a disk, which may run scripts and fetch nothing.
+says so.
 """
 
 import base64
-import hashlib
 import json
-import shutil
 from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
+from built import after_pages, write_model
 from safetensors.numpy import load_file, save
 from sphinx.application import Sphinx
 
@@ -62,24 +60,12 @@ def packed(folder: Path) -> dict[str, bytes]:
     return {"model.safetensors": save(ours, {"pieces": pieces}), "words.bin": words.tobytes()}
 
 
-def write(app: Sphinx, exception: Exception | None) -> None:
-    """Write the model beside the pages, and what the page has to know of it."""
-    if exception is not None or app.builder.format != "html":
-        return
-    target = Path(app.outdir) / "_static" / "pretrained_model"
-    shutil.rmtree(target, ignore_errors=True)
-    target.mkdir()
-    package, about = find_spec(PACKAGE), None
-    if package is not None:
-        about = {}
-        for name, data in packed(Path(package.origin).parent / "model").items():
-            (target / name).write_bytes(data)
-            script = f'globalThis.arrived("{base64.b64encode(data).decode()}");\n'
-            (target / f"{name}.js").write_text(script, "ascii")
-            about[name] = {"bytes": len(data), "digest": hashlib.sha256(data).hexdigest()}
-    (target / "about.js").write_text(f"globalThis.pretrainedModel = {json.dumps(about)};\n", "ascii")
-    if LAB.exists():
-        (target / "lab_12.png").write_bytes(still_picture())
+def write(app: Sphinx, static: Path) -> None:
+    """Write the model beside the pages, and the picture that those see who have no JavaScript."""
+    package = find_spec(PACKAGE)
+    folder = static / "pretrained_model"
+    write_model(folder, "pretrainedModel", packed(Path(package.origin).parent / "model") if package else None)
+    (folder / "lab_12.png").write_bytes(still_picture())
 
 
 def still_picture() -> bytes:
@@ -90,6 +76,5 @@ def still_picture() -> bytes:
     return base64.b64decode(next(pictures))
 
 
-def setup(app: Sphinx) -> dict:
-    app.connect("build-finished", write)
-    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
+def setup(app: Sphinx) -> None:
+    after_pages(app, write)

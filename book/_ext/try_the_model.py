@@ -4,6 +4,7 @@ import base64
 import gzip
 from pathlib import Path
 
+from built import after_pages, fill_in
 from docutils import nodes
 from sphinx.application import Sphinx
 
@@ -11,23 +12,17 @@ ROOT = Path(__file__).resolve().parents[2]
 WEIGHTS = ROOT / "book" / "_static" / "try_the_model.safetensors"  # made by experiments/live_page_models.py
 
 
-def say_size(app: Sphinx, doctree) -> None:
+def say_size(app: Sphinx, doctree: nodes.document) -> None:
     """Put the size of the models in place of WEIGHTS_SIZE on the page."""
-    for node in [node for node in doctree.findall(nodes.Text) if "WEIGHTS_SIZE" in node]:
-        app.env.note_dependency(str(WEIGHTS))
-        size = f"{WEIGHTS.stat().st_size / 1e6:.1f} MB"
-        node.parent.replace(node, nodes.Text(node.replace("WEIGHTS_SIZE", size)))
+    fill_in(app, doctree, "WEIGHTS_", lambda: {"WEIGHTS_SIZE": f"{WEIGHTS.stat().st_size / 1e6:.1f} MB"}, WEIGHTS)
 
 
-def write_weights(app: Sphinx, exception: Exception | None) -> None:
+def write_weights(app: Sphinx, static: Path) -> None:
     """The models once more as a script: a page that was opened from a disk may fetch no other file."""
-    if exception is None and app.builder.format == "html" and WEIGHTS.exists():
-        packed = base64.b64encode(gzip.compress(WEIGHTS.read_bytes(), mtime=0)).decode()
-        script = Path(app.outdir) / "_static" / "try_the_model.weights.js"
-        script.write_text(f'globalThis.tryTheModelWeights = "{packed}";\n', encoding="utf-8")
+    packed = base64.b64encode(gzip.compress(WEIGHTS.read_bytes(), mtime=0)).decode()
+    (static / "try_the_model.weights.js").write_text(f'globalThis.tryTheModelWeights = "{packed}";\n', "utf-8")
 
 
-def setup(app: Sphinx) -> dict:
+def setup(app: Sphinx) -> None:
     app.connect("doctree-read", say_size)
-    app.connect("build-finished", write_weights)
-    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
+    after_pages(app, write_weights)

@@ -39,14 +39,6 @@ See [keys](02_keys.ipynb).
 **6** or **six**. A row for each word.
 
 </details>
-
-**3.** What would change your mind?
-
-<details><summary>Answer</summary>
-
-There is no single right answer.
-
-</details>
 """
 
 
@@ -102,7 +94,7 @@ def test_a_prediction_has_a_cell_of_its_own_with_its_choices_and_nothing_else(wr
     [
         ("1. It answers.\n2. Right.", "1. Right."),  # a choice without a reason
         ("2. Right. A", "2. A"),
-        ("**3.** What", "**4.** What"),
+        ("**2.** How", "**3.** How"),
     ],
 )
 def test_a_question_that_is_not_whole_is_refused_with_file_and_line(write, old, new):
@@ -118,10 +110,9 @@ def test_the_table_has_every_question_with_its_choices_answer_and_reasons(write)
     root = write(QUIZ).parents[1]
     (root / "book").mkdir()
     (root / "book/wild_mistakes.md").write_text("# A page\n")
-    chosen, typed, open_one = csv.DictReader(quizzes.table(root).removeprefix("\ufeff").splitlines(keepends=True))
+    chosen, typed = csv.DictReader(quizzes.table(root).removeprefix("\ufeff").splitlines(keepends=True))
     assert (chosen["number"], chosen["question"]) == ("A lab, question 1", "Which matrix asks?")
     assert chosen["choices"].splitlines() == ["`W_key`", "`W_query`, as \\(x W\\)"]
     assert chosen["answer"] == "`W_query`, as \\(x W\\)"
     assert "→ Right. A query is \\(x W_q\\)." in chosen["reason"] and "/labs/02_keys.html)" in chosen["reason"]
     assert (typed["choices"], typed["answer"]) == ("", "6 or six")
-    assert (open_one["answer"], open_one["reason"]) == ("", "There is no single right answer.")

@@ -82,6 +82,8 @@ def questions(page: str, name: str) -> list[dict]:
 
 def write_questions(app: Sphinx, static: Path) -> None:
     """Write a script with the questions: a page that was opened from a disk may fetch no other file."""
+    if app.builder.name != "html":  # all pages are one, as for the PDF
+        return
     found = []
     labs = sorted(doc for doc in app.env.all_docs if doc.startswith("labs/"))
     for page in labs + [doc for doc in ("book/wild_mistakes",) if doc in app.env.all_docs]:

@@ -88,12 +88,6 @@ def target_0_left_out(weights, aim):
     return mean_on_target(weights, torch.where(aim > 0, aim, -1))
 
 
-def every_token_with_every_target(weights, aim):
-    """Each token is measured at the targets of all. Index rows and columns together: to each row its own target."""
-    tokens, targets = with_target(aim)
-    return weights[..., tokens[:, None], targets].mean(dim=(-2, -1))
-
-
 def attention_patterns(*shape, seed=0):
     return draw(*shape, seed=seed).mul(2).softmax(dim=-1)
 
@@ -108,7 +102,7 @@ attention_on_target = Check(
     ],
     mistakes=[
         both_bugs_left, rows_and_columns_exchanged, tokens_without_target_counted, divided_by_all_tokens,
-        target_0_left_out, every_token_with_every_target,
+        target_0_left_out,
     ],
     section=SEARCH,
 )  # fmt: skip
@@ -138,12 +132,6 @@ def searched_on_the_fresh_texts(shares, searched, fresh):
     return search(shares, fresh, fresh)
 
 
-def layer_and_head_exchanged(**given):
-    """The head is given as (head, layer). The layer comes first."""
-    (layer, head), mean, half = search(**given)
-    return (head, layer), mean, half
-
-
 def best_head_of_each_text(shares, layer, head):
     """Each fresh text is measured at its own best head. Measure the one head that was found."""
     return shares.flatten(1).amax(dim=1)
@@ -171,7 +159,7 @@ search_and_test = Check(
         )
     ],
     mistakes=[
-        tested_on_the_searched_texts, searched_on_the_fresh_texts, layer_and_head_exchanged,
+        tested_on_the_searched_texts, searched_on_the_fresh_texts,
         *(changed(search, values=step) for step in (best_head_of_each_text, all_heads_averaged)),
         *(changed(search, finish=step)
           for step in (trials.standard_error, trials.standard_deviation, trials.normal_quantile)),
@@ -207,11 +195,6 @@ def sign_left_out(weights):
     return (-entropy(weights)).exp().mean(dim=-1)
 
 
-def logarithm_to_base_2(weights):
-    """The logarithm is to base 2, and the exponential is not. Use the natural one, `torch.log` or `torch.xlogy`."""
-    return (entropy(weights) / torch.tensor(2.0).log()).exp().mean(dim=-1)
-
-
 def entropy_of_columns(weights):
     """The entropy is that of columns. The weights of one token are a row, the last axis."""
     return entropy(weights.mT).exp().mean(dim=-1)
@@ -226,7 +209,7 @@ tokens_attended = Check(
         Case({"weights": attention_patterns(1, 2, 3, 3, seed=2)}),
     ],
     mistakes=[
-        nan_for_zero, exponential_left_out, exponential_of_the_mean, sign_left_out, logarithm_to_base_2,
+        nan_for_zero, exponential_left_out, exponential_of_the_mean, sign_left_out,
         entropy_of_columns,
     ],
     section="A pretrained model, “Exercise 16.4 (experiment): a measure of your own”",

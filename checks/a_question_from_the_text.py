@@ -66,7 +66,7 @@ ROW_MISTAKES = [
     *(changed(row, pick=step)
       for step in (first_position, mean_of_text, position_of_first_text, markers_of_all_texts)),
     *(changed(row, weigh=step) for step in trials.MASK_MISTAKES),
-    *(changed(row, score=step) for step in trials.SCORE_MISTAKES[:5]),  # what goes wrong with the root
+    *(changed(row, score=step) for step in trials.SCORE_MISTAKES[:4]),  # what goes wrong with the root
     column_of_marker, value_of_marker,
 ]  # fmt: skip
 
@@ -204,8 +204,7 @@ def accuracies(train, seeds, baseline=(False, False)):
     }
 
 
-def gains(**given):
-    return {kind: first_minus_second(pair) for kind, pair in accuracies(**given).items()}
+gains = trials.finished(accuracies, first_minus_second)
 
 
 def query_and_key_exchanged(train, seeds):

@@ -299,10 +299,11 @@ class Check:
 
     def _named(self, trials: list[Trial]) -> Wrong | None:
         """The first known mistake that gives in every case what the answer gives."""
-        for mistake in self.mistakes:
-            given = (self._compared(_computed(mistake, trial), trial.inputs) for trial in trials)
-            if all(agrees(t.result, other, t.expected) for t, other in zip(trials, given, strict=True)):
-                return Wrong(" ".join((mistake.__doc__ or "").split()), mistake.__name__)
+        for expected in ([None] * len(trials), [trial.expected for trial in trials]):  # first compare NaN, too
+            for mistake in self.mistakes:
+                given = (self._compared(_computed(mistake, trial), trial.inputs) for trial in trials)
+                if all(agrees(t.result, *others) for t, *others in zip(trials, given, expected, strict=True)):
+                    return Wrong(" ".join((mistake.__doc__ or "").split()), mistake.__name__)
         return None
 
     def _check_gradient(self, trial: Trial) -> None:

@@ -7,7 +7,7 @@ from functools import partial
 import torch
 from torch import Tensor, nn
 
-from checks.compare import WrongShape, WrongType
+from checks.compare import WrongType, kind
 from checks.engine import Case, Check, Wrong
 from checks.trials import changed, draw
 from shared.model import MultiHeadSelfAttention, causal_mask
@@ -94,10 +94,9 @@ def orders(ids):
 
 def rules(ids, num_texts, num_pairs, num_letters, random):
     """Raise Wrong at the first rule of the game that some text breaks."""
-    if not isinstance(ids, Tensor) or ids.is_floating_point():
-        raise WrongType(own=f"a {type(ids).__name__} of numbers", right="a tensor of integers", where="the ids")
-    if ids.shape != (num_texts, 4 * num_pairs):
-        raise WrongShape(own=tuple(ids.shape), right=(num_texts, 4 * num_pairs), where="the ids")
+    shape = (num_texts, 4 * num_pairs)
+    if not isinstance(ids, Tensor) or ids.is_floating_point() or ids.shape != shape:
+        raise WrongType(own=kind(ids), right=f"integers in a tensor of shape {shape}", where="the ids")
     shown, asked, order = orders(ids)  # order (num_texts, num_pairs)
     first, second, several = shown[..., 0], shown[..., 1], num_texts > 1
     letters = ids.min() >= 0 and ids.max() < num_letters and first.sort().values.diff().min() > 0
@@ -119,11 +118,9 @@ def rules(ids, num_texts, num_pairs, num_letters, random):
         (several and (order == as_given).all(), "bug_left",
          "The bug is left: one order, drawn with a fixed seed, serves all texts of all calls. Draw an order for each "
          "text, from `random`."),
-        (several and (order == order[0]).all(), "one_order_for_all_texts",
-         "All texts of a call have the same order, so a head finds each answer by position. Draw one for each text."),
-        (several and (fixed_question or turned), "order_partly_known",
-         "A part of the order is known in advance: one question is fixed, or the others follow from it. Draw a whole "
-         "permutation for each text."),
+        (several and (fixed_question or turned), "order_known",
+         "The order, or a part of it, is the same in all texts of a call, so a head finds answers by position. Draw a "
+         "whole permutation for each text."),
     ]  # fmt: skip
     for is_broken, name, sentence in broken:
         if is_broken:

@@ -42,11 +42,6 @@ def rotated_backwards(x, y, cos, sin):
     return rotation(x, y, cos, -sin)
 
 
-def both_signs_plus(x, y, cos, sin):
-    """A sign is wrong, so lengths change. The rotation is x cos - y sin and x sin + y cos."""
-    return x * cos + y * sin, x * sin + y * cos
-
-
 def made_of_new_x(x, y, cos, sin):
     """The second number is computed from the new first one. Both are made of the old x and y."""
     x = x * cos - y * sin
@@ -88,7 +83,7 @@ rotate = Check(
     ],
     mistakes=[
         halves_paired, halves_joined, base_ignored, counted_from_zero, growing_frequencies, exponent_doubled,
-        *(changed(rotated, turn=step) for step in (rotated_backwards, both_signs_plus, made_of_new_x)),
+        *(changed(rotated, turn=step) for step in (rotated_backwards, made_of_new_x)),
     ],
     section="Longer texts, “Many pairs, many frequencies”",
     needs_gradient=("vectors",),

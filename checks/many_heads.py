@@ -10,7 +10,7 @@ from checks import trials
 from checks.does_it_help import first_minus_second, paired_mistakes
 from checks.engine import Case, Check, Wrong
 from checks.running import outcome
-from checks.trials import changed, draw
+from checks.trials import changed, draw, scaled
 from shared.model import MultiHeadSelfAttention, causal_mask, masked_softmax
 
 
@@ -22,14 +22,12 @@ def join(outputs):
     return outputs.transpose(1, 2).flatten(2)  # (batch, tokens, d_model)
 
 
-def by_heads(
-    queries, keys, values, num_heads, allowed, split=split, score=trials.scaled, weigh=masked_softmax, join=join
-):
-    """The outputs of the heads, concatenated, and their weights; `allowed` is True where a token may attend, (batch,
+def by_heads(queries, keys, values, num_heads, mask, split=split, score=scaled, weigh=masked_softmax, join=join):
+    """The outputs of the heads, concatenated, and their weights; `mask` is True where a token may attend, (batch,
     tokens or 1, tokens). The right way, one step of which a known mistake exchanges."""
     d_model = queries.shape[2]
     queries, keys, values = (split(projected, num_heads) for projected in (queries, keys, values))
-    weights = weigh(score(queries, keys, d_model), allowed[:, None])  # (batch, num_heads, tokens, tokens)
+    weights = weigh(score(queries, keys, d_model), mask[:, None])  # (batch, num_heads, tokens, tokens)
     return join(weights @ values), weights
 
 
@@ -275,8 +273,7 @@ def with_three_digits(result, **given):
     return result
 
 
-def effect(**given):
-    return first_minus_second(unexplained(**given))
+effect = trials.finished(unexplained, first_minus_second)
 
 
 def known_result(d_model, num_heads, seed):

@@ -1,6 +1,7 @@
 """The checks of *Queries*: self-attention, the attention that a token receives, one query for all tokens."""
 
 import math
+from collections.abc import Callable
 from itertools import combinations
 
 import torch
@@ -147,7 +148,11 @@ def divided_by_positions(mask):
     return mask.shape[1] - 1
 
 
-BUGS = {"score": number_of_tokens_in_the_scale, "queries": padded_queries_counted, "count": divided_by_positions}
+BUGS: dict[str, Callable] = {
+    "score": number_of_tokens_in_the_scale,
+    "queries": padded_queries_counted,
+    "count": divided_by_positions,
+}
 
 
 def several(bugs):

@@ -362,8 +362,7 @@ def accuracies(accuracy, part_away, rates, seeds):
     }
 
 
-def leads(**given):
-    return {rate: first_minus_second(pair) for rate, pair in accuracies(**given).items()}
+leads = trials.finished(accuracies, first_minus_second)
 
 
 def one_rate_for_all(**given):

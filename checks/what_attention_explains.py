@@ -2,6 +2,7 @@
 
 import torch
 
+from checks import trials
 from checks.does_it_help import first_minus_second, paired_mistakes
 from checks.engine import Case, Check
 from checks.trials import changed, draw
@@ -151,20 +152,13 @@ def changes(lead_without, group):
     return torch.stack([lead_without(group) - whole, sum(lead_without([head]) - whole for head in group)])
 
 
-def difference(**given):
-    return first_minus_second(changes(**given))
+difference = trials.finished(changes, first_minus_second)
 
 
 def whole_not_subtracted(lead_without, group):
     """The whole model's lead is not subtracted. A change is the lead without the heads minus that of the whole model,
     for the group and for each head."""
     return first_minus_second((lead_without(group), sum(lead_without([head]) for head in group)))
-
-
-def mean_over_heads_subtracted(lead_without, group):
-    """The mean over the heads is subtracted. The exercise asks for their sum."""
-    together, one_by_one = changes(lead_without, group)
-    return first_minus_second((together, one_by_one / len(group)))
 
 
 def head_added_each_time(lead_without, group):
@@ -190,7 +184,7 @@ more_than_the_sum = Check(
         for group in ([(0, 1), (0, 2), (3, 1)], [(2, 0), (2, 3), (2, 5), (1, 1)], [(4, 2), (4, 1)])
     ],
     mistakes=[
-        whole_not_subtracted, mean_over_heads_subtracted, head_added_each_time,
+        whole_not_subtracted, head_added_each_time,
         *paired_mistakes(changes),
     ],
     section="What attention explains, “Exercise 17.3 (experiment): is a group more than its heads?”",

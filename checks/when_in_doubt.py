@@ -190,16 +190,20 @@ def students_t(values):
     return mean_and_interval(values)
 
 
+def known_weight(num_words, seed):
+    return trials.synthetic_accuracy(num_words, seed)
+
+
 def opposite(num_words, seed):
-    return 1 - trials.synthetic_accuracy(num_words, seed)
+    return 1 - known_weight(num_words, seed)
 
 
 twice_the_words = Check(
     reference=interval,
     cases=[
-        Case({"largest_weight": trials.synthetic_accuracy, "seeds": range(20)}),
+        Case({"largest_weight": known_weight, "seeds": range(20)}),
         Case({"largest_weight": opposite, "seeds": [3, 5, 8, 13, 21, 34]}),
-        Case({"largest_weight": trials.synthetic_accuracy, "seeds": range(10, 17)}),
+        Case({"largest_weight": known_weight, "seeds": range(10, 17)}),
     ],
     mistakes=[
         eight_over_sixteen, differences, sixteen_alone, ratio_of_means, *trials.seed_mistakes(interval),

@@ -24,7 +24,7 @@ globalThis.attentionEngine = () => {
 
   function drawCafes(count, chance) {
     const size = count * GUESTS;
-    const cafes = { count, names: new Uint8Array(size), friends: new Uint8Array(size), drinks: new Uint8Array(size) };
+    const cafes = { names: new Uint8Array(size), friends: new Uint8Array(size), drinks: new Uint8Array(size) };
     for (let first = 0; first < size; first += GUESTS) {
       for (let chair = 0; chair < GUESTS; chair++) {
         const other = chance.below(chair + 1);
@@ -122,12 +122,25 @@ globalThis.attentionEngine = () => {
           let s0 = 0, s1 = 0, s2 = 0, s3 = 0, t0 = 0, t1 = 0, t2 = 0, t3 = 0;
           for (let i = 0, n = inA + r * aRow, m = inB + c * bColumn; i < length; i++, n += aNext, m += bNext) {
             const x0 = a[n], x1 = a[n + aRow], x2 = a[n + 2 * aRow], x3 = a[n + 3 * aRow], v = b[m], w = b[m + other];
-            s0 += x0 * v; s1 += x1 * v; s2 += x2 * v; s3 += x3 * v;
-            t0 += x0 * w; t1 += x1 * w; t2 += x2 * w; t3 += x3 * w;
+            s0 += x0 * v;
+            s1 += x1 * v;
+            s2 += x2 * v;
+            s3 += x3 * v;
+            t0 += x0 * w;
+            t1 += x1 * w;
+            t2 += x2 * w;
+            t3 += x3 * w;
           }
           const n = inY + r * columns + c;
-          y[n] = s0; y[n + columns] = s1; y[n + 2 * columns] = s2; y[n + 3 * columns] = s3;
-          if (isPair) { y[n + 1] = t0; y[n + columns + 1] = t1; y[n + 2 * columns + 1] = t2; y[n + 3 * columns + 1] = t3; }
+          y[n] = s0;
+          y[n + columns] = s1;
+          y[n + 2 * columns] = s2;
+          y[n + 3 * columns] = s3;
+          if (!isPair) continue;
+          y[n + 1] = t0;
+          y[n + columns + 1] = t1;
+          y[n + 2 * columns + 1] = t2;
+          y[n + 3 * columns + 1] = t3;
         }
       }
     }
@@ -203,7 +216,7 @@ globalThis.attentionEngine = () => {
   function relu(x) {
     const masked = (values) => {
       const result = zeros(x.length);
-      for (let n = 0; n < x.length; n++) if (x[n] > 0) result[n] = values[n];
+      for (let n = 0; n < x.length; n++) result[n] = Number(x[n] > 0) * values[n];
       return result;
     };
     return [masked(x), masked];
@@ -307,13 +320,15 @@ globalThis.attentionEngine = () => {
     if (config.positions) for (let n = 0; n < x.length; n += POSITIONS.length) x.set(POSITIONS, n);
     for (const [{ value }, ids] of parts) {
       for (let r = 0; r < ids.length; r++) {
-        for (let i = 0; i < D_MODEL; i++) x[r * D_MODEL + i] += value[ids[r] * D_MODEL + i];
+        const to = r * D_MODEL, from = ids[r] * D_MODEL;
+        for (let i = 0; i < D_MODEL; i++) x[to + i] += value[from + i];
       }
     }
     const back = (dx) => {
       for (const [{ gradient }, ids] of parts) {
         for (let r = 0; r < ids.length; r++) {
-          for (let i = 0; i < D_MODEL; i++) gradient[ids[r] * D_MODEL + i] += dx[r * D_MODEL + i];
+          const to = ids[r] * D_MODEL, from = r * D_MODEL;
+          for (let i = 0; i < D_MODEL; i++) gradient[to + i] += dx[from + i];
         }
       }
     };
@@ -369,8 +384,9 @@ globalThis.attentionEngine = () => {
   function judge(model, cafes) {
     const { logits, weights } = forward(model, cafes), found = [];
     for (let from = 0; from < logits.length; from += DRINKS) {
-      const guess = logits.subarray(from, from + DRINKS);
-      found.push(guess.indexOf(Math.max(...guess)));
+      let best = from;
+      for (let n = from; n < from + DRINKS; n++) if (logits[n] > logits[best]) best = n;
+      found.push(best - from);
     }
     const answers = answersTo(model.config), ask = QUESTIONS[model.config.question];
     const right = Array.from(cafes.names, (_, guest) =>

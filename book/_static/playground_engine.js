@@ -53,7 +53,7 @@ globalThis.attentionEngine = () => {
   };
   // The longest run; one that has learned the question ends earlier.
   const stepsOf = ({ feed_forward, layers, scores }) =>
-    (feed_forward || layers === 2 || scores === "tied" || scores === "none" ? 400 : 300);
+    (feed_forward || layers === 2 ? 400 : scores === "tied" || scores === "none" ? 500 : 300);
   const answersTo = (config) => (config.question === "both" ? 2 : 1);
 
   // ---- the model: a list of parameters in PyTorch's order, each with its gradient -------------------------------------

@@ -116,24 +116,22 @@
     send({ id, steps: steps ?? chunk() });
   }
 
-  // Training goes on while the picture is drawn.
-  let drawing = false;
   function receive(next) {
     waiting--;
     if (next.id !== id) return;
     report = next;
     if (curve.at(-1)?.[0] !== next.step) curve.push([next.step, next.accuracy]);
-    const goesOn = running && !next.finished;
-    if (goesOn && !waiting) send({ id, steps: chunk() });
-    if (drawing || (still.matches && goesOn)) return;
-    drawing = true;
-    requestAnimationFrame(show);
+    if (still.matches && running && !next.finished) proceed();
+    else requestAnimationFrame(show);
   }
-
+  function proceed() {
+    if (running && !waiting && !report.finished) send({ id, steps: chunk() });
+  }
   function show() {
-    drawing = false;
+    if (!report) return;
+    proceed();                                               // training goes on while the picture is drawn
     draw();
-    if (report?.finished && attempts.at(-1)?.curve !== curve) finish();
+    if (report.finished && attempts.at(-1)?.curve !== curve) finish();
   }
 
   function finish() {

@@ -62,16 +62,11 @@
   // ---- the text -----------------------------------------------------------------------------------------------------
 
   const invented = make("ins");
-  let spans = [], drawn = [], drawnOwn = 0;                   // what is on the page
+  const spans = [];                                          // one for each token on the page
 
   function showText() {
-    const pieces = tokens.pieces(ids);
     while (spans.length > ids.length) spans.pop().remove();
-    let first = 0;                                           // the last tokens before a new one may be parts of a character
-    if (own === drawnOwn) while (first < ids.length && ids[first] === drawn[first]) first++;
-    [drawn, drawnOwn] = [[...ids], own];
-    pieces.forEach((piece, n) => {
-      if (n < first - 4) return;
+    tokens.pieces(ids).forEach((piece, n) => {
       spans[n] ??= make("span", { class: "t" });
       const parent = n < own ? at("out") : invented;
       if (spans[n].parentNode !== parent) parent.insertBefore(spans[n], n < own ? invented : null);
@@ -186,12 +181,11 @@
     } finally { looking = false; }
   }
 
-  function pin(read, spoken = true) {
+  function pin(read) {
     pinned = read === null ? null : Math.max(0, Math.min(ids.length, read));
     hovered = null;
     pause();
     look().then(() => {
-      if (!spoken) return;
       const most = bars.filter((bar) => !bar.hidden).slice(0, 3)
         .map((bar) => `${bar.firstChild.textContent} ${bar.lastChild.textContent}`);
       say(`After ${view.read ? nameOf(ids[view.read - 1]) : "the start token"}: ${most.join(", ")}`);
@@ -405,12 +399,7 @@
       at("bar").value = 1;
       tokens = model.read(data).tokens;
       const code = `(${writerWorker})((${reviewWriter})((${attentionLayer})()));`;
-      try {
-        worker = new Worker(URL.createObjectURL(new Blob([code], { type: "text/javascript" })));
-      } catch {
-        withoutWorker();
-        return;
-      }
+      worker = new Worker(URL.createObjectURL(new Blob([code], { type: "text/javascript" })));
       worker.onmessage = answered;
       worker.onerror = () => progress("The browser stopped computing; perhaps its memory is full. Load the page again.");
       worker.postMessage({ file: data }, [data]);
@@ -434,12 +423,6 @@
   }
   at("load").addEventListener("click", load);
 
-  function withoutWorker() {
-    at("waiting").hidden = true;
-    progress("This browser has no worker for the page, and the model needs one, so it cannot write here. The lab A language model " +
-      "has it in Python.");
-  }
-
   async function showKept() {
     const bytes = await bytesKept();
     at("clear").hidden = !bytes;
@@ -452,7 +435,12 @@
     readAddress();
     showDegrees();
     at("load").textContent = `Load the model (${megabytes(about[FILE].bytes)} MB)`;
-    if (typeof Worker === "undefined") { withoutWorker(); return; }
+    if (typeof Worker === "undefined") {
+      at("waiting").hidden = true;
+      progress("This browser has no worker for the page, and the model needs one, so it cannot write here. The lab A language model " +
+        "has it in Python.");
+      return;
+    }
     await deleteOld();
     await showKept();
     if (await kept(address(FILE))) load();                   // it is here already: nothing to ask for

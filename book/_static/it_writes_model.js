@@ -106,7 +106,7 @@ globalThis.reviewWriter = (layer) => {
 
   // The logits (VOCABULARY,) of the token after `seen`, and what the last token attends to, (BLOCKS, HEADS, tokens).
   // Of the tokens that the KV cache holds already, keys and values are taken from there.
-  function predict(all, seen, cache = emptyCache()) {
+  function predict(all, seen, cache) {
     const { linear, add, norm, attend } = layer, n = seen.length;
     let known = 0;
     while (known < n - 1 && cache.ids[known] === seen[known]) known++;
@@ -149,29 +149,24 @@ globalThis.reviewWriter = (layer) => {
 
   // ---- the choice of a token ----------------------------------------------------------------------------------------
 
-  // Probabilities: [[id, probability], ...], the 100 largest in order, and then the rest. At temperature 0 the most
+  // Probabilities of the topK most probable tokens: [[id, probability], ...], the largest first. At temperature 0 the most
   // probable token has all of it.
-  const ORDERED = 100;
   function probabilities(logits, temperature, topK = logits.length) {
-    const least = logits.slice().sort()[logits.length - Math.min(topK, ORDERED)]; // a phone takes long to sort all ids
-    const order = [], rest = [];
-    logits.forEach((logit, id) => { (logit >= least ? order : rest).push(id); });
-    order.sort((a, b) => logits[b] - logits[a] || a - b);
-    const chosen = topK > ORDERED ? order.concat(rest).slice(0, topK) : order.slice(0, topK);
-    if (temperature === 0) chosen.length = 1;
-    const powers = chosen.map((id) => (temperature === 0 ? 1 : Math.exp((logits[id] - logits[order[0]]) / temperature)));
-    const total = powers.reduce((a, b) => a + b, 0);
+    const order = Array.from(logits.keys()).sort((a, b) => logits[b] - logits[a] || a - b);
+    const chosen = order.slice(0, temperature === 0 ? 1 : topK);
+    const powers = chosen.map((id) => Math.exp((logits[id] - logits[order[0]]) / (temperature || 1)));
+    const total = powers.reduce((a, b) => a + b);
     return chosen.map((id, n) => [id, powers[n] / total]);
   }
 
-  function draw(probs, random = Math.random) {
-    let left = random();
+  function draw(probs) {
+    let left = Math.random();
     for (const [id, prob] of probs) if ((left -= prob) < 0) return id;
     return probs[0][0];
   }
 
-  return { BLOCKS, HEADS, CONTEXT, START, VOCABULARY, read, prepare, tokenizer, windowOf, emptyCache, predict,
-    multiplications, probabilities, draw };
+  return { BLOCKS, HEADS, START, VOCABULARY, read, prepare, windowOf, emptyCache, predict, multiplications, probabilities,
+    draw };
 };
 
 // What runs beside the page: first comes the file, then text after text. Without the cache all of a text is computed,

@@ -58,11 +58,6 @@
 
   let id = 0, post = null, waiting = 0;                      // for so many reports
   function send(data) { waiting++; post(data); }
-  function here() {
-    const scope = { postMessage: (report) => receive(report) };
-    engine.serve(scope);
-    return (data) => setTimeout(() => scope.onmessage({ data }));
-  }
   try {
     const code = new Blob([`(${globalThis.attentionEngine})().serve(self)`], { type: "text/javascript" });
     const worker = new Worker(URL.createObjectURL(code));
@@ -73,7 +68,9 @@
     withoutWorker();
   }
   function withoutWorker() {
-    post = here();
+    const scope = { postMessage: receive };
+    engine.serve(scope);
+    post = (data) => setTimeout(() => scope.onmessage({ data }));
     waiting = 0;
     at("worker").textContent = "This browser has no worker for the page, so the layer trains in the page itself; the picture may stutter.";
   }
@@ -81,7 +78,7 @@
   // ---- state -----------------------------------------------------------------------------------------------------------
 
   let state = null;                                          // what the address holds
-  let report = null, curve = [], running = false, guess = null, attempts = [], runs = 0;
+  let report = null, curve = [], running = false, guess = null, attempts = [];
   const challenge = () => CHALLENGES.find(({ name }) => name === state.challenge);
 
   function open(hash) {
@@ -106,19 +103,11 @@
   }
 
   function remember() {
-    const hash = write(state);
-    try { if (location.hash !== hash) history.replaceState(history.state, "", hash); } catch { /* some file:// pages */ }
+    try { history.replaceState(history.state, "", write(state)); } catch { /* some file:// pages */ }
   }
 
-  // Steps for the next picture: as chosen, and more of them where drawing or learning takes long.
-  let hurry = 1, last = 0;
-  function chunk() {
-    if (still.matches) return 50;
-    const speed = Number(page.querySelector("[name='play-speed']:checked").value), now = performance.now();
-    if (speed > 1 && now - last > 40 && now - last < 1000 && hurry * speed < 40) hurry *= 2;
-    last = now;
-    return speed === 1 ? 1 : hurry * speed;
-  }
+  // Steps for the next picture.
+  const chunk = () => (still.matches ? 50 : Number(page.querySelector("[name='play-speed']:checked").value));
   function go(steps) {
     if (report?.finished) begin();
     running = steps === undefined;
@@ -132,17 +121,17 @@
     if (next.id !== id) return;
     report = next;
     if (curve.at(-1)?.[0] !== next.step) curve.push([next.step, next.accuracy]);
-    const goesOn = running && !next.finished;
-    const proceed = () => { if (running && !waiting && next.id === id) send({ id, steps: chunk() }); };
-    const show = () => {
-      if (next.id !== id) return;
-      draw();
-      if (goesOn) proceed();
-      else if (running) finish();
-    };
-    if (still.matches && goesOn) proceed();
-    else if (document.hidden) setTimeout(show);
+    if (still.matches && running && !next.finished) proceed();
     else requestAnimationFrame(show);
+  }
+  function proceed() {
+    if (running && !waiting && !report.finished) send({ id, steps: chunk() });
+  }
+  function show() {
+    if (!report) return;
+    proceed();                                               // training goes on while the picture is drawn
+    draw();
+    if (report.finished && attempts.at(-1)?.curve !== curve) finish();
   }
 
   function finish() {
@@ -151,7 +140,6 @@
     const { accuracy, step } = report, goal = challenge().goal;
     attempts.push({ words: sentence(), accuracy, curve });
     attempts = attempts.slice(-8);
-    runs++;
     let verdict = `Finished after ${step} steps: ${short(accuracy)} of the answers are right.`;
     if (state.config.question === challenge().start.question) {
       if (accuracy >= goal) {
@@ -259,7 +247,7 @@
     return [Math.round(119 * Math.cos(angle)), Math.round(132 * Math.sin(angle))];
   });
   const room = at("room");
-  const others = make("svg:path", { class: "others" }), own = make("svg:path", { class: "own" }), labels = make("svg:g", { class: "labels" });
+  const others = make("svg:path", { class: "others" }), own = make("svg:path", { class: "own" });
   room.append(make("svg:ellipse", { class: "table", rx: 58, ry: 66 }), others, own);
   const cards = PLACES.map(([x, y], chair) => {
     const text = (attributes) => make("svg:text", attributes);
@@ -281,7 +269,6 @@
     room.append(card);
     return { card, ...parts };
   });
-  room.append(labels);
 
   // An arrow from card to card, as wide as its weight, a little to the right so that opposite ones stay apart.
   function arrow(from, to, weight) {
@@ -295,23 +282,16 @@
       `L${point(neck, half)}L${point(start, half)}z`;
   }
 
-  let cafe = null, drawnCafe = 0;
-  function guestsOf() {
-    if (drawnCafe !== state.cafe) cafe = drawCafes(1, random(state.cafe));
-    drawnCafe = state.cafe;
-    return cafe;
-  }
+  const guests = () => drawCafes(1, random(state.cafe));
   const answerOf = (chair) => {
     const count = answersTo(state.config), answers = report.found.slice(chair * count, (chair + 1) * count);
     return state.config.question === "same" ? ["no", "yes"][answers[0]] ?? "neither" : answers.map((each) => DRINKS[each]).join(" and ");
   };
   const weightsOf = (chair) => report.weights[state.layer - 1].slice(chair * GUESTS, (chair + 1) * GUESTS);
 
-  let shown = "";
   function drawRoom() {
-    const { names, friends, drinks } = guestsOf(), chosen = state.guest, seats = `${state.cafe} ${chosen}`;
+    const { names, friends, drinks } = guests(), chosen = state.guest;
     let grey = "", colour = "";
-    labels.replaceChildren();
     cards.forEach(({ card, name, drink, friend, icon, mark, frame }, chair) => {
       const weights = weightsOf(chair), mine = chair === chosen;
       weights.forEach((weight, other) => {
@@ -321,7 +301,6 @@
       });
       mark.setAttribute("d", report.right[chair] ? "M0 4l4 4 6-8" : "M1 0l8 8M9 0l-8 8");
       frame.style.strokeWidth = (1.5 + 6 * weights[chair]).toFixed(1); // attention to oneself
-      if (shown === seats) return;                           // what follows changes with a click only
       name.textContent = NAMES[names[chair]];
       drink.textContent = DRINKS[drinks[chair]];
       friend.textContent = `friend ${NAMES[friends[chair]]}`;
@@ -329,7 +308,6 @@
       card.setAttribute("aria-pressed", String(mine));
       card.setAttribute("aria-label", `${NAMES[names[chair]]}, drinks ${DRINKS[drinks[chair]]}, friend ${NAMES[friends[chair]]}`);
     });
-    shown = seats;
     others.setAttribute("d", grey);
     own.setAttribute("d", colour);
     const weights = weightsOf(chosen), most = weights.indexOf(Math.max(...weights));
@@ -340,7 +318,7 @@
   }
 
   function showTable() {
-    const { names, friends, drinks } = guestsOf();
+    const { names, friends, drinks } = guests();
     at("rows").replaceChildren(...cards.map((_, chair) => {
       const weights = weightsOf(chair), most = weights.indexOf(Math.max(...weights));
       const cells = [NAMES[friends[chair]], DRINKS[drinks[chair]], most === chair ? "itself" : NAMES[names[most]],
@@ -353,16 +331,7 @@
 
   const chart = at("chart"), X = (step) => 30 + (280 * step) / stepsOf(state.config), Y = (accuracy) => 140 - 126 * accuracy;
   const line = (points) => points.map(([step, accuracy]) => `${X(step).toFixed(1)},${Y(accuracy).toFixed(1)}`).join(" ");
-  let axes = "";
   function drawChart() {
-    const points = line(curve);
-    const around = `${state.config.question} ${stepsOf(state.config)} ${attempts.length} ${runs}`;
-    if (axes === around) {                                   // only the curve grows
-      chart.lastChild.setAttribute("points", points);
-      showAccuracy();
-      return;
-    }
-    axes = around;
     const [chance, level, rule] = LEVELS[state.config.question];
     const ghosts = attempts.map((each) => make("svg:polyline", { class: "ghost", points: line(each.curve) }));
     const levelAt = (accuracy, words) => [
@@ -372,11 +341,7 @@
     const axis = [0, 0.5, 1].map((each) => make("svg:text", { x: 24, y: (Y(each) + 4).toFixed(1), "text-anchor": "end" }, each === 0.5 ? ".5" : each));
     chart.replaceChildren(make("svg:path", { class: "axis", d: "M30 14V140H310" }), ...axis,
       make("svg:text", { x: 30, y: 158 }, "0"), make("svg:text", { x: 310, y: 158, "text-anchor": "end" }, `${stepsOf(state.config)} steps`),
-      ...levelAt(chance, "chance"), ...levelAt(level, rule), ...ghosts, make("svg:polyline", { class: "now", points }));
-    showAccuracy();
-  }
-
-  function showAccuracy() {
+      ...levelAt(chance, "chance"), ...levelAt(level, rule), ...ghosts, make("svg:polyline", { class: "now", points: line(curve) }));
     at("accuracy").textContent = report.step ? `Accuracy ${short(report.accuracy)} after ${many(report.step, "step")}` : "Not trained yet";
     at("accuracy-note").textContent = `${report.parameters.toLocaleString("en")} parameters. ` +
       (report.finished ? "Measured on 1,000 cafés that were not in training." : "Measured on 100 cafés while it learns.");
@@ -393,7 +358,7 @@
       const angle = Math.atan2(y, x) + Math.PI + turn;
       return `M${x.toFixed(1)} ${y.toFixed(1)}l${(9 * Math.cos(angle)).toFixed(1)} ${(9 * Math.sin(angle)).toFixed(1)}`;
     }).join("");
-    const wanted = guestsOf().friends[state.guest];
+    const wanted = guests().friends[state.guest];
     const arrows = NAMES.map((_, n) => {
       const [x, y] = pair(points.queries, n).map((each) => each * queryScale);
       return make("svg:path", { class: n === wanted ? "query wanted" : "query", d: `M0 0L${x.toFixed(1)} ${y.toFixed(1)}${head(x, y)}` });
@@ -421,7 +386,7 @@
     if (!running) { go(); return; }
     running = false;
     at("train").textContent = "Go on";
-    announce(`Paused after ${report.step} steps.`);
+    announce("Paused.");
   });
   at("step").addEventListener("click", () => go(1));
   at("cafe").addEventListener("click", () => {
@@ -435,8 +400,7 @@
   for (const input of page.querySelectorAll("[name='play-layer']")) {
     input.addEventListener("change", () => { state = { ...state, layer: Number(input.value) }; remember(); draw(); });
   }
-  const wide = matchMedia("(min-width: 48rem)");
-  at("parts").open = wide.matches;                           // folded on a phone
+  at("parts").open = matchMedia("(min-width: 48rem)").matches; // folded on a phone
   addEventListener("hashchange", () => { if (location.hash !== write(state)) open(location.hash); });
   open(location.hash);
 })();

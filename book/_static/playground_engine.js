@@ -24,7 +24,7 @@ globalThis.attentionEngine = () => {
 
   function drawCafes(count, chance) {
     const size = count * GUESTS;
-    const cafes = { count, names: new Uint8Array(size), friends: new Uint8Array(size), drinks: new Uint8Array(size) };
+    const cafes = { names: new Uint8Array(size), friends: new Uint8Array(size), drinks: new Uint8Array(size) };
     for (let first = 0; first < size; first += GUESTS) {
       for (let chair = 0; chair < GUESTS; chair++) {
         const other = chance.below(chair + 1);
@@ -53,7 +53,7 @@ globalThis.attentionEngine = () => {
   };
   // The longest run; one that has learned the question ends earlier.
   const stepsOf = ({ feed_forward, layers, scores }) =>
-    (feed_forward || scores === "tied" || scores === "none" ? 500 : layers === 2 ? 400 : 300);
+    (feed_forward || layers === 2 ? 400 : scores === "tied" || scores === "none" ? 500 : 300);
   const answersTo = (config) => (config.question === "both" ? 2 : 1);
 
   // ---- the model: a list of parameters in PyTorch's order, each with its gradient -------------------------------------
@@ -92,52 +92,86 @@ globalThis.attentionEngine = () => {
     return { config, parameters, list, steps: 0 };
   }
 
-  const parameterCount = (model) => model.list.reduce((sum, { value }) => sum + value.length, 0);
-
   // ---- the parts: each returns its output and how a gradient comes back through it ------------------------------------
 
-  // x (rows, in) times a weight (in, out), plus a bias. Four rows at a time, so that each weight is fetched once for
-  // them; the number of rows is a multiple of eight.
-  function linear(x, weight, bias) {
-    const { rows: width, columns, value, gradient } = weight, rows = x.length / width;
-    const y = new Float64Array(rows * columns);
-    if (bias) for (let n = 0; n < y.length; n += columns) y.set(bias.value, n);
-    for (let r = 0; r < rows; r += 4) {
-      const y0 = r * columns, y1 = y0 + columns, y2 = y1 + columns, y3 = y2 + columns;
-      for (let i = 0; i < width; i++) {
-        const n = r * width + i, from = i * columns;
-        const x0 = x[n], x1 = x[n + width], x2 = x[n + 2 * width], x3 = x[n + 3 * width];
-        for (let c = 0; c < columns; c++) {
-          const w = value[from + c];
-          y[y0 + c] += x0 * w;
-          y[y1 + c] += x1 * w;
-          y[y2 + c] += x2 * w;
-          y[y3 + c] += x3 * w;
+  // Arrays of zeros, of which each forward pass takes those of the one before: a browser needs long to make so many.
+  const made = new Map(), taken = new Map();                 // by length
+  function zeros(length) {
+    if (!made.has(length)) made.set(length, []);
+    const arrays = made.get(length), n = taken.get(length) ?? 0;
+    taken.set(length, n + 1);
+    return (arrays[n] ??= new Float64Array(length)).fill(0);
+  }
+
+  function add(to, from) {
+    for (let n = 0; n < to.length; n++) to[n] += from[n];
+    return to;
+  }
+  const sum = (x, y) => add(add(zeros(x.length), x), y);
+
+  // Writes products of matrices, one in each block: y (rows, columns). In `a` the next row is aRow numbers away, in `b`
+  // the next column bColumn; along the sum of products they are aNext and bNext. Four rows (there are always a multiple
+  // of four) and two columns at a time: each number that is read serves several products.
+  function writeProducts(blocks, y, columns, length, a, aRow, aNext, b, bColumn, bNext) {
+    const rows = y.length / columns / blocks;
+    for (let block = 0; block < blocks; block++) {
+      const inA = (block * a.length) / blocks, inB = (block * b.length) / blocks, inY = (block * y.length) / blocks;
+      for (let r = 0; r < rows; r += 4) {
+        for (let c = 0; c < columns; c += 2) {
+          const isPair = c + 1 < columns, other = isPair ? bColumn : 0;
+          let s0 = 0, s1 = 0, s2 = 0, s3 = 0, t0 = 0, t1 = 0, t2 = 0, t3 = 0;
+          for (let i = 0, n = inA + r * aRow, m = inB + c * bColumn; i < length; i++, n += aNext, m += bNext) {
+            const x0 = a[n], x1 = a[n + aRow], x2 = a[n + 2 * aRow], x3 = a[n + 3 * aRow], v = b[m], w = b[m + other];
+            s0 += x0 * v;
+            s1 += x1 * v;
+            s2 += x2 * v;
+            s3 += x3 * v;
+            t0 += x0 * w;
+            t1 += x1 * w;
+            t2 += x2 * w;
+            t3 += x3 * w;
+          }
+          const n = inY + r * columns + c;
+          y[n] = s0;
+          y[n + columns] = s1;
+          y[n + 2 * columns] = s2;
+          y[n + 3 * columns] = s3;
+          if (!isPair) continue;
+          y[n + 1] = t0;
+          y[n + columns + 1] = t1;
+          y[n + 2 * columns + 1] = t2;
+          y[n + 3 * columns + 1] = t3;
         }
       }
     }
+  }
+
+  // In each block a (rows, length) times b (length, columns); or times bᵀ, with b (columns, length).
+  function multiply(blocks, a, length, b, columns, transposed = false) {
+    const rows = a.length / length / blocks, y = zeros(blocks * rows * columns);
+    const [bColumn, bNext] = transposed ? [length, 1] : [1, columns];
+    writeProducts(blocks, y, columns, length, a, length, 1, b, bColumn, bNext);
     const back = (dy) => {
-      const dx = new Float64Array(x.length);
-      if (bias) for (let n = 0; n < dy.length; n++) bias.gradient[n % columns] += dy[n];
-      for (let r = 0; r < rows; r += 4) {
-        const y0 = r * columns, y1 = y0 + columns, y2 = y1 + columns, y3 = y2 + columns;
-        for (let i = 0; i < width; i++) {
-          const n = r * width + i, from = i * columns;
-          const x0 = x[n], x1 = x[n + width], x2 = x[n + 2 * width], x3 = x[n + 3 * width];
-          let d0 = 0, d1 = 0, d2 = 0, d3 = 0;
-          for (let c = 0; c < columns; c++) {
-            const w = value[from + c], a = dy[y0 + c], b = dy[y1 + c], e = dy[y2 + c], f = dy[y3 + c];
-            d0 += a * w;                                     // dx = dy Wᵀ
-            d1 += b * w;
-            d2 += e * w;
-            d3 += f * w;
-            gradient[from + c] += x0 * a + x1 * b + x2 * e + x3 * f; // dW = xᵀ dy
-          }
-          dx[n] = d0;
-          dx[n + width] = d1;
-          dx[n + 2 * width] = d2;
-          dx[n + 3 * width] = d3;
-        }
+      const da = zeros(a.length), db = zeros(b.length);
+      writeProducts(blocks, da, length, columns, dy, columns, 1, b, bNext, bColumn);
+      if (transposed) writeProducts(blocks, db, length, rows, dy, 1, columns, a, 1, length); // dyᵀ a
+      else writeProducts(blocks, db, columns, rows, a, 1, length, dy, 1, columns); // aᵀ dy
+      return [da, db];
+    };
+    return [y, back];
+  }
+
+  // x (rows, in) times a weight (in, out), plus a bias.
+  function linear(x, { rows, columns, value, gradient }, bias) {
+    const [y, backProduct] = multiply(1, x, rows, value, columns);
+    for (let from = 0; bias && from < y.length; from += columns) {
+      for (let c = 0; c < columns; c++) y[from + c] += bias.value[c];
+    }
+    const back = (dy) => {
+      const [dx, dWeight] = backProduct(dy);
+      add(gradient, dWeight);
+      for (let from = 0; bias && from < dy.length; from += columns) {
+        for (let c = 0; c < columns; c++) bias.gradient[c] += dy[from + c];
       }
       return dx;
     };
@@ -145,8 +179,8 @@ globalThis.attentionEngine = () => {
   }
 
   function layerNorm(x, weight, bias) {
-    const width = D_MODEL, rows = x.length / width, y = new Float64Array(x.length);
-    const normal = new Float64Array(x.length), inverse = new Float64Array(rows);
+    const width = D_MODEL, rows = x.length / width, y = zeros(x.length);
+    const normal = zeros(x.length), inverse = zeros(rows);
     for (let r = 0; r < rows; r++) {
       let mean = 0, variance = 0;
       for (let i = 0; i < width; i++) mean += x[r * width + i] / width;
@@ -159,7 +193,7 @@ globalThis.attentionEngine = () => {
       }
     }
     const back = (dy) => {
-      const dx = new Float64Array(x.length);
+      const dx = zeros(x.length);
       for (let r = 0; r < rows; r++) {
         let mean = 0, along = 0;
         for (let i = 0; i < width; i++) {
@@ -179,12 +213,14 @@ globalThis.attentionEngine = () => {
     return [y, back];
   }
 
-  function where(positive, values) {                         // values where x is positive, otherwise 0
-    const result = new Float64Array(values.length);
-    for (let n = 0; n < values.length; n++) if (positive[n] > 0) result[n] = values[n];
-    return result;
+  function relu(x) {
+    const masked = (values) => {
+      const result = zeros(x.length);
+      for (let n = 0; n < x.length; n++) result[n] = Number(x[n] > 0) * values[n];
+      return result;
+    };
+    return [masked(x), masked];
   }
-  const relu = (x) => [where(x, x), (dy) => where(x, dy)];
 
   function softmaxRow(row, from, end) {                      // in place
     let largest = -Infinity, total = 0;
@@ -195,108 +231,55 @@ globalThis.attentionEngine = () => {
 
   // Queries and keys (rows, width) to A (rows, 8): each café's softmax(Q Kᵀ / sqrt(width)).
   function attentionWeights(queries, keys, width) {
-    const rows = keys.length / width, scale = 1 / Math.sqrt(width), weights = new Float64Array(rows * GUESTS);
-    for (let r = 0; r < rows; r++) {
-      const first = r - (r % GUESTS);
-      for (let other = 0; other < GUESTS; other++) {
-        let score = 0;
-        for (let i = 0; i < width; i++) score += queries[r * width + i] * keys[(first + other) * width + i];
-        weights[r * GUESTS + other] = score * scale;
-      }
-      softmaxRow(weights, r * GUESTS, (r + 1) * GUESTS);
-    }
+    const scale = 1 / Math.sqrt(width), cafes = keys.length / width / GUESTS;
+    const [weights, backScores] = multiply(cafes, queries, width, keys, GUESTS, true);
+    for (let n = 0; n < weights.length; n++) weights[n] *= scale;
+    for (let from = 0; from < weights.length; from += GUESTS) softmaxRow(weights, from, from + GUESTS);
     const back = (dWeights) => {
-      const dQueries = new Float64Array(queries.length), dKeys = new Float64Array(keys.length);
-      for (let r = 0; r < rows; r++) {
-        const first = r - (r % GUESTS);
+      const dScores = zeros(weights.length);
+      for (let from = 0; from < weights.length; from += GUESTS) {
         let mean = 0;
-        for (let n = r * GUESTS; n < (r + 1) * GUESTS; n++) mean += weights[n] * dWeights[n];
-        for (let other = 0; other < GUESTS; other++) {
-          const n = r * GUESTS + other, dScore = weights[n] * (dWeights[n] - mean) * scale;
-          for (let i = 0; i < width; i++) {
-            dQueries[r * width + i] += dScore * keys[(first + other) * width + i];
-            dKeys[(first + other) * width + i] += dScore * queries[r * width + i];
-          }
-        }
+        for (let n = from; n < from + GUESTS; n++) mean += weights[n] * dWeights[n];
+        for (let n = from; n < from + GUESTS; n++) dScores[n] = weights[n] * (dWeights[n] - mean) * scale;
       }
-      return [dQueries, dKeys];
+      return backScores(dScores);
     };
     return [weights, back];
   }
 
-  // O = A V
-  function aggregate(weights, values) {
-    const rows = values.length / D_MODEL, output = new Float64Array(values.length);
-    for (let r = 0; r < rows; r++) {
-      const first = r - (r % GUESTS);
-      for (let other = 0; other < GUESTS; other++) {
-        const weight = weights[r * GUESTS + other], from = (first + other) * D_MODEL;
-        for (let i = 0; i < D_MODEL; i++) output[r * D_MODEL + i] += weight * values[from + i];
-      }
-    }
-    const back = (dOutput) => {
-      const dWeights = new Float64Array(weights.length), dValues = new Float64Array(values.length);
-      for (let r = 0; r < rows; r++) {
-        const first = r - (r % GUESTS);
-        for (let other = 0; other < GUESTS; other++) {
-          const n = r * GUESTS + other, from = (first + other) * D_MODEL;
-          let sum = 0;
-          for (let i = 0; i < D_MODEL; i++) {
-            sum += dOutput[r * D_MODEL + i] * values[from + i];
-            dValues[from + i] += weights[n] * dOutput[r * D_MODEL + i];
-          }
-          dWeights[n] = sum;
-        }
-      }
-      return [dWeights, dValues];
-    };
-    return [output, back];
-  }
-
-  function sum(a, b) {
-    const result = new Float64Array(a.length);
-    for (let n = 0; n < a.length; n++) result[n] = a[n] + b[n];
-    return result;
-  }
-
-  function attention({ config, parameters: p }, layer, x) {
-    const rows = x.length / D_MODEL, part = (name) => p[`${layer}.${name}`];
-    let weights, backToX;                                    // of the attention weights
-    if (config.scores === "mean") {
-      weights = new Float64Array(rows * GUESTS).fill(1 / GUESTS);
-      backToX = () => new Float64Array(x.length);
-    } else if (config.scores === "query") {                  // the same query for every guest
-      const query = part("query"), queries = new Float64Array(x.length);
-      for (let r = 0; r < rows; r++) queries.set(query.value, r * D_MODEL);
-      const [a, back] = attentionWeights(queries, x, D_MODEL);
+  function attention({ config: { scores, values: projected }, parameters: p }, layer, x) {
+    const rows = x.length / D_MODEL, itself = [x, (d) => d];
+    const project = (name) => linear(x, p[`${layer}.${name}.weight`]);
+    let weights = null, backToX = () => zeros(x.length);     // of the attention weights
+    if (scores === "mean") weights = zeros(rows * GUESTS).fill(1 / GUESTS);
+    else {
+      const [keys, backKeys] = scores === "qk" || scores === "tied" ? project("W_key") : itself; // itself for X Xᵀ
+      const [queries, backQueries] = scores === "qk" ? project("W_query")
+        : scores === "query" ? repeated(p[`${layer}.query`], rows) : [keys, backKeys];
+      const [a, back] = attentionWeights(queries, keys, keys.length / rows);
       weights = a;
       backToX = (dWeights) => {
         const [dQueries, dKeys] = back(dWeights);
-        dQueries.forEach((each, n) => { query.gradient[n % D_MODEL] += each; });
-        return dKeys;
-      };
-    } else if (config.scores === "none") {                   // X Xᵀ
-      const [a, back] = attentionWeights(x, x, D_MODEL);
-      weights = a;
-      backToX = (dWeights) => sum(...back(dWeights));
-    } else {
-      const [keys, backKeys] = linear(x, part("W_key.weight"));
-      const tied = config.scores === "tied";
-      const [queries, backQueries] = tied ? [keys] : linear(x, part("W_query.weight"));
-      const [a, back] = attentionWeights(queries, keys, config.width);
-      weights = a;
-      backToX = (dWeights) => {
-        const [dQueries, dKeys] = back(dWeights);
-        return tied ? backKeys(sum(dQueries, dKeys)) : sum(backQueries(dQueries), backKeys(dKeys));
+        return sum(backQueries(dQueries), backKeys(dKeys));
       };
     }
-    const [values, backValues] = config.values ? linear(x, part("W_value.weight")) : [x, (d) => d];
-    const [output, backOutput] = aggregate(weights, values);
+    const [values, backValues] = projected ? project("W_value") : itself;
+    const [output, backOutput] = multiply(rows / GUESTS, weights, GUESTS, values, D_MODEL); // O = A V
     const back = (dOutput) => {
       const [dWeights, dValues] = backOutput(dOutput);
       return sum(backValues(dValues), backToX(dWeights));
     };
     return [output, back, weights];
+  }
+
+  function repeated(query, rows) {                           // the same query for every guest
+    const queries = zeros(rows * D_MODEL);
+    for (let n = 0; n < queries.length; n++) queries[n] = query.value[n % D_MODEL];
+    const back = (d) => {
+      for (let n = 0; n < d.length; n++) query.gradient[n % D_MODEL] += d[n];
+      return zeros(d.length);
+    };
+    return [queries, back];
   }
 
   // A part of a layer, layer norm applied first where there are two layers, added to x where there is a residual.
@@ -331,19 +314,18 @@ globalThis.attentionEngine = () => {
   });
 
   // x = e_name + e_friend + e_drink, and the position where it counts.
-  function embed({ config, parameters: p }, cafes) {
-    const parts = [["name.weight", cafes.names], ["friend.weight", cafes.friends], ["drink.weight", cafes.drinks]];
-    const rows = cafes.names.length, x = new Float64Array(rows * D_MODEL);
-    for (let r = 0; r < rows; r++) {
-      for (let i = 0; i < D_MODEL; i++) {
-        let value = config.positions ? POSITIONS[(r % GUESTS) * D_MODEL + i] : 0;
-        for (const [table, ids] of parts) value += p[table].value[ids[r] * D_MODEL + i];
-        x[r * D_MODEL + i] = value;
+  function embed({ config, parameters: p }, { names, friends, drinks }) {
+    const parts = [[p["name.weight"], names], [p["friend.weight"], friends], [p["drink.weight"], drinks]];
+    const x = zeros(names.length * D_MODEL);
+    if (config.positions) for (let n = 0; n < x.length; n += POSITIONS.length) x.set(POSITIONS, n);
+    for (const [{ value }, ids] of parts) {
+      for (let r = 0; r < ids.length; r++) {
+        const to = r * D_MODEL, from = ids[r] * D_MODEL;
+        for (let i = 0; i < D_MODEL; i++) x[to + i] += value[from + i];
       }
     }
     const back = (dx) => {
-      for (const [table, ids] of parts) {
-        const { gradient } = p[table];
+      for (const [{ gradient }, ids] of parts) {
         for (let r = 0; r < ids.length; r++) {
           const to = ids[r] * D_MODEL, from = r * D_MODEL;
           for (let i = 0; i < D_MODEL; i++) gradient[to + i] += dx[from + i];
@@ -355,6 +337,7 @@ globalThis.attentionEngine = () => {
 
   // Cafés to logits (guests, answers * drinks), with the attention weights of each layer and the backward pass.
   function forward(model, cafes) {
+    taken.clear();
     let [x, back] = embed(model, cafes);
     const weights = [];
     for (let layer = 0; layer < model.config.layers; layer++) {
@@ -397,27 +380,22 @@ globalThis.attentionEngine = () => {
     }
   }
 
-  function predictions(model, cafes) {
+  // What is predicted, from which attention weights, and for which guests all answers are right.
+  function judge(model, cafes) {
     const { logits, weights } = forward(model, cafes), found = [];
     for (let from = 0; from < logits.length; from += DRINKS) {
       let best = from;
       for (let n = from; n < from + DRINKS; n++) if (logits[n] > logits[best]) best = n;
       found.push(best - from);
     }
-    return { found, weights };
-  }
-
-  // For which guests all answers are right, and what was predicted.
-  function judge(model, cafes) {
-    const { found, weights } = predictions(model, cafes), answers = answersTo(model.config);
-    const ask = QUESTIONS[model.config.question];
+    const answers = answersTo(model.config), ask = QUESTIONS[model.config.question];
     const right = Array.from(cafes.names, (_, guest) =>
       ask(cafes, guest).every((target, n) => found[guest * answers + n] === target));
     return { found, weights, right };
   }
 
-  function accuracy(model, cafes) {
-    const { right } = judge(model, cafes);
+  function accuracy(model, lots) {
+    const right = lots.flatMap((cafes) => judge(model, cafes).right);
     return right.filter(Boolean).length / right.length;
   }
 
@@ -426,19 +404,13 @@ globalThis.attentionEngine = () => {
   function plane(model) {
     const { config, parameters: p } = model;
     if (config.width !== 2 || config.layers !== 1 || (config.scores !== "qk" && config.scores !== "tied")) return null;
-    const mean = (table, rows) => Float64Array.from({ length: D_MODEL }, (_, i) => {
-      let total = 0;
-      for (let r = 0; r < rows; r++) total += p[table].value[r * D_MODEL + i] / rows;
-      return total;
-    });
-    const drink = mean("drink.weight", DRINKS), position = Float64Array.from({ length: D_MODEL }, (_, i) => {
-      let total = 0;
-      if (config.positions) for (let r = 0; r < GUESTS; r++) total += POSITIONS[r * D_MODEL + i] / GUESTS;
-      return total;
-    });
+    const mean = (rows) => Float64Array.from({ length: D_MODEL }, (_, i) =>
+      rows.reduce((total, each, n) => total + (n % D_MODEL === i ? (each * D_MODEL) / rows.length : 0), 0));
+    const rest = mean(p["drink.weight"].value);
+    if (config.positions) add(rest, mean(POSITIONS));
     const points = (own, other, weight) => {
-      const rest = sum(sum(mean(other, GUESTS), drink), position);
-      const x = p[own].value.map((each, n) => each + rest[n % D_MODEL]);
+      const others = mean(p[other].value);
+      const x = p[own].value.map((each, n) => each + others[n % D_MODEL] + rest[n % D_MODEL]);
       return Array.from(linear(x, p[weight])[0]);
     };
     return {
@@ -449,26 +421,28 @@ globalThis.attentionEngine = () => {
 
   // ---- a run: what the page asks for, step by step ---------------------------------------------------------------------
 
-  const TEST = drawCafes(1000, random(1000000)), QUICK = drawCafes(100, random(2000000));
+  // In lots of a hundred cafés: a phone has little memory.
+  const testing = random(1000000), TEST = Array.from({ length: 10 }, () => drawCafes(100, testing));
+  const QUICK = [drawCafes(100, random(2000000))];
 
   // A training run that is asked for so many steps at a time, and says what to draw.
   function makeRun({ config, seed, cafe }) {
     const model = makeModel(config, seed), chance = random(seed + 500000);
+    const parameters = model.list.reduce((total, { value }) => total + value.length, 0);
     let room = drawCafes(1, random(cafe));
     let learned = 0;                                         // checks in a row that found hardly a mistake
-    let measured = null, final = null;                       // the last accuracy, for it costs as much as a step
+    let measured = accuracy(model, QUICK), final = null;     // the last accuracy, for it costs as much as a step
     const finished = () => learned === 2 || model.steps >= stepsOf(config);
     const report = () => {
-      const { found, weights, right } = judge(model, room);
       if (finished()) final ??= accuracy(model, TEST);
-      measured ??= accuracy(model, QUICK);
+      const { found, weights, right } = judge(model, room);
       return {
         step: model.steps, finished: finished(), accuracy: final ?? measured, found, right,
-        weights: weights.map((each) => Array.from(each)), plane: plane(model), parameters: parameterCount(model),
+        weights: weights.map((each) => Array.from(each)), plane: plane(model), parameters,
       };
     };
     return {
-      model, report,
+      report,
       train(steps) {
         for (let n = 0; n < steps && !finished(); n++) {
           lossAndGradients(model, drawCafes(BATCH, chance));
@@ -494,7 +468,7 @@ globalThis.attentionEngine = () => {
   }
 
   return {
-    GUESTS, DRINKS, D_MODEL, HIDDEN, BATCH, RATE, QUESTIONS, TEST, stepsOf, answersTo, random, drawCafes,
-    makeModel, forward, lossAndGradients, adamStep, accuracy, makeRun, serve,
+    GUESTS, D_MODEL, HIDDEN, BATCH, RATE, stepsOf, answersTo, random, drawCafes, makeModel, forward, lossAndGradients,
+    adamStep, makeRun, serve,
   };
 };

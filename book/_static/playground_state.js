@@ -132,9 +132,6 @@ globalThis.playgroundState = (() => {
     const named = CHALLENGES.find(({ name }) => name === text);
     if (named) return [{ ...FIRST, challenge: named.name, config: named.start }, ""];
     const found = new URLSearchParams(text), config = {};
-    if (found.has("v") && found.get("v") !== "1") {
-      return [FIRST, "This address comes from another version of the page, so the first challenge is open."];
-    }
     const whole = (name, least, most) => {
       const number = /^\d{1,6}$/.test(found.get(name)) ? Number(found.get(name)) : NaN;
       return number >= least && number <= most ? number : undefined;
@@ -146,8 +143,8 @@ globalThis.playgroundState = (() => {
       layer: whole("layer", 1, config.layers ?? 1),
     };
     const state = { challenge, config, ...numbers };
-    const complete = [challenge, ...Object.values(config), ...Object.values(numbers)].every((each) => each !== undefined);
-    return complete ? [state, ""] : [FIRST, "This address is damaged, so the first challenge is open."];
+    const complete = found.get("v") === "1" && [challenge, ...Object.values(config), ...Object.values(numbers)].every((each) => each !== undefined);
+    return complete ? [state, ""] : [FIRST, "This address is damaged, or it comes from another version of the page, so the first challenge is open."];
   }
 
   // ---- the same layer with the course's café in Python ----------------------------------------------------------------
@@ -171,21 +168,19 @@ globalThis.playgroundState = (() => {
       two && feed_forward && `self.feed_forward_norm = nn.LayerNorm(${d})`,
       feed_forward && `self.feed_forward = nn.Sequential(nn.Linear(${d}, ${HIDDEN}), nn.ReLU(), nn.Linear(${HIDDEN}, ${d}))`,
     ].filter(Boolean);
+    const attend = (queries, keys, dim) => [
+      `weights = (${queries} @ ${keys}.mT / ${dim}**0.5).softmax(dim=2)  # (cafes, guests, guests)`,
+      `output = weights @ ${passed}`,
+    ];
     const output = {
       mean: [`output = ${passed}.mean(dim=1, keepdim=True).expand(-1, 8, -1)`],
       query: [
         `weights = (${source} @ self.query / ${d}**0.5).softmax(dim=1)  # (cafes, guests)`,
         `output = (weights.unsqueeze(1) @ ${passed}).expand(-1, 8, -1)`,
       ],
-      none: [`weights = (${source} @ ${source}.mT / ${d}**0.5).softmax(dim=2)  # (cafes, guests, guests)`, `output = weights @ ${passed}`],
-      tied: [
-        `keys = self.W_key(${source})`,
-        `weights = (keys @ keys.mT / ${width}**0.5).softmax(dim=2)  # (cafes, guests, guests)`, `output = weights @ ${passed}`,
-      ],
-      qk: [
-        `queries, keys = self.W_query(${source}), self.W_key(${source})`,
-        `weights = (queries @ keys.mT / ${width}**0.5).softmax(dim=2)  # (cafes, guests, guests)`, `output = weights @ ${passed}`,
-      ],
+      none: attend(source, source, d),
+      tied: [`keys = self.W_key(${source})`, ...attend("keys", "keys", width)],
+      qk: [`queries, keys = self.W_query(${source}), self.W_key(${source})`, ...attend("queries", "keys", width)],
     }[scores];
     const forward = [two && "normal = self.norm(x)", ...output].filter(Boolean);
     if (feed_forward) {
@@ -213,5 +208,5 @@ globalThis.playgroundState = (() => {
     return lines.filter((each) => each !== false && each !== 0).join("\n");
   }
 
-  return { SWITCHES, PLAIN, CHALLENGES, LEVELS, LARGEST, FIRST, read, write, asPython };
+  return { SWITCHES, PLAIN, CHALLENGES, LEVELS, LARGEST, read, write, asPython };
 })();

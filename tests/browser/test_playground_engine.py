@@ -1,4 +1,4 @@
-"""The engine of the attention playground against PyTorch: gradients, accuracies, and the Python that the page shows."""
+"""The engine of the attention playground against PyTorch, by the Python that the page shows: gradients, Adam, a run."""
 
 import contextlib
 import io
@@ -124,29 +124,6 @@ def pytorch_accuracies(engine, config: dict, seeds: range) -> list[float]:
             exec(training, names)
         found.append(float(printed.getvalue()))
     return found
-
-
-def challenges(engine) -> dict[str, dict]:
-    """The layers of all challenges: as each begins, and with the part that it misses."""
-    found = {}
-    for each in engine.evaluate("playgroundState.CHALLENGES"):
-        found[each["name"]] = each["start"]
-        for label, part in each["guesses"]:
-            found[f"{each['name']}: {label}"] = each["start"] | part
-    return found
-
-
-def test_the_python_of_every_challenge_runs_and_defines_the_layer_of_the_page(engine):
-    for name, config in challenges(engine).items():
-        names, training = layer_of(engine, config)
-        names["recipe"]["steps"] = 2
-        with contextlib.redirect_stdout(io.StringIO()) as printed:
-            exec(training, names)
-        assert 0 <= float(printed.getvalue()) <= 1, name
-        count = sum(each.numel() for each in names["model"].parameters())
-        assert count == engine.evaluate(
-            "c => engine.makeRun({ config: c, seed: 1, cafe: 1 }).report().parameters", config
-        ), name
 
 
 def test_a_run_on_the_page_ends_where_pytorch_s_does(engine):

@@ -1,6 +1,7 @@
 """The checks of *A question from the text*: a marker's query, one row read wrongly, and who needs positions."""
 
 import math
+from collections.abc import Callable
 
 import torch
 from torch import nn
@@ -62,7 +63,7 @@ def value_of_marker(x, is_marker, W_value, **given):
     return W_value(at_marker(x, is_marker)), row(x, is_marker, W_value=W_value, **given)[1]
 
 
-ROW_MISTAKES = [
+ROW_MISTAKES: list[Callable] = [
     *(changed(row, pick=step)
       for step in (first_position, mean_of_text, position_of_first_text, markers_of_all_texts)),
     *(changed(row, weigh=step) for step in trials.MASK_MISTAKES),

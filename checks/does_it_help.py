@@ -52,11 +52,11 @@ def paired_mistakes(pairs_of):
 # --- paired_interval -----------------------------------------------------------------------------------------------
 
 
-def interval(first, second, level=0.975, freedom=-1, correction=1):
-    """The right way; `freedom` is added to the number of differences."""
+def interval(first, second, level=0.975, correction=1):
+    """The right way, one step of which a known mistake exchanges."""
     differences = np.subtract(first, second)
     n = len(differences)
-    return differences.mean(), stats.t.ppf(level, n + freedom) * differences.std(ddof=correction) / math.sqrt(n)
+    return differences.mean(), stats.t.ppf(level, n - 1) * differences.std(ddof=correction) / math.sqrt(n)
 
 
 def n_in_the_standard_deviation(first, second):
@@ -67,11 +67,6 @@ def n_in_the_standard_deviation(first, second):
 def one_sided_quantile(first, second):
     """The quantile .95 leaves 5% on one side. For 2.5% on each side it is .975."""
     return interval(first, second, level=0.95)
-
-
-def n_degrees_of_freedom(first, second):
-    """There are n degrees of freedom in the quantile. The mean takes one of them: n - 1."""
-    return interval(first, second, freedom=0)
 
 
 def made_up_runs(number, shared_spread, seed):
@@ -90,7 +85,7 @@ paired_interval = Check(
         made_up_runs(4, 0.02, 4),
     ],
     mistakes=[
-        n_in_the_standard_deviation, one_sided_quantile, n_degrees_of_freedom,
+        n_in_the_standard_deviation, one_sided_quantile,
         *paired_mistakes(lambda first, second: torch.from_numpy(np.stack([first, second]))),
     ],
     section="Does it help?, “Exercise 10.1 (build): the interval of a paired difference”",
@@ -131,11 +126,6 @@ def equal_means_lost_to_rounding(means, mean):
     return np.abs(means) >= abs(mean)
 
 
-def number_of_patterns(differences):
-    """This is the number of patterns. Divide by the number of all patterns."""
-    return fraction(differences) * 2 ** len(differences)
-
-
 def students_t(differences):
     """This is the p-value of Student's t, which supposes normal differences. Count the patterns of signs."""
     return stats.ttest_1samp(differences, 0).pvalue
@@ -158,7 +148,7 @@ sign_flips = Check(
     mistakes=[
         *(changed(fraction, count=step) for step in (
             without_absolute_value, one_side_only, measured_pattern_not_counted, equal_means_lost_to_rounding)),
-        number_of_patterns, students_t,
+        students_t,
     ],
     section="Does it help?, “Exercise 10.3 (build): what five seeds can show”",
     canonical=lambda result, differences: float(result) if isinstance(result, Fraction) else result,

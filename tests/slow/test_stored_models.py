@@ -18,7 +18,7 @@ from shared import training
 
 @pytest.fixture(scope="module")
 def about():
-    """What the file says of its models."""
+    """What the file records about its models."""
     with safe_open(FILE, "pt") as file:
         return json.loads(file.metadata()["about"])
 

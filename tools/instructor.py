@@ -86,7 +86,8 @@ def known_mistakes(name: str) -> str:
     import checks
 
     items = [f"- `{each.__name__}`: {' '.join(each.__doc__.split())}" for each in getattr(checks, name).mistakes]
-    return "**Known mistakes.**\n\n" + "\n".join(items) if items else ""
+    # A mistake that can be made in several ways is there several times.
+    return "**Known mistakes.**\n\n" + "\n".join(dict.fromkeys(items)) if items else ""
 
 
 # The teaching plan

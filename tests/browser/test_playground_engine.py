@@ -3,6 +3,7 @@
 import contextlib
 import io
 import random
+import re
 
 import pytest
 import torch
@@ -131,3 +132,14 @@ def test_a_run_on_the_page_ends_where_pytorch_s_does(engine):
     for config in (PLAIN | {"residual": 1}, PLAIN | {"residual": 1, "values": 1}):
         page, pytorch = (found(engine, config, range(1, 2))[0] for found in (page_accuracies, pytorch_accuracies))
         assert page == pytest.approx(pytorch, abs=0.03)
+
+
+def test_the_python_of_every_challenge_and_every_guess_runs(engine):
+    for challenge in engine.evaluate("playgroundState.CHALLENGES"):
+        for _, guess in [("as it begins", {}), *challenge["guesses"]]:
+            names, training = layer_of(engine, PLAIN | challenge["start"] | guess)
+            shorter, number = re.subn(r"steps=\d+", "steps=1", training)
+            assert number == 1
+            with contextlib.redirect_stdout(io.StringIO()) as printed:
+                exec(shorter, names)
+            assert 0 <= float(printed.getvalue()) <= 1

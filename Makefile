@@ -22,7 +22,7 @@ FRESH = tests/labs/test_labs.py::test_each_lab_is_paired_fresh_and_executed \
 
 .NOTPARALLEL: # what stands behind a target runs from left to right
 .PHONY: help book serve jupyter labs quick test test-all links student instructor results bench pins offline pdf size \
-	clean python environment style site tests outputs table
+	clean python environment style site tests pages tests-and-pages outputs table
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -43,7 +43,7 @@ labs: environment ## execute the labs that are stale (LAB=keys for one; AGAIN=1 
 quick: style site ## check what breaks most often, in about a minute: style, layers, exercises, pages, stale labs
 	@$(TESTS) tests/quick tests/browser/test_site.py $(FRESH)
 
-test: style site tests outputs table ## check everything and change nothing: style, site, tests, every cell of every lab
+test: style site tests-and-pages outputs table ## check everything and change nothing: style, site, tests, every cell of every lab
 
 test-all: test ## make test, and what takes long and finds little: tests/README.md lists it
 	@$(OURS) -m pytest -q -p no:xdist tests/slow
@@ -100,6 +100,13 @@ site: environment
 	@$(OURS) tools/build_site.py
 
 tests: environment
+	@$(TESTS) tests/quick tests/scale tests/labs
+
+pages: environment
+	@$(TESTS) tests/browser
+
+# Both in one run, because each run starts Python, torch and its workers anew.
+tests-and-pages: environment
 	@$(TESTS)
 
 outputs: environment

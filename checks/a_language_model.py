@@ -70,6 +70,12 @@ def norm_after_each_block(norm, **given):
     return logits(**given, norm=norm, apply=lambda *parts: norm(pre_norm(*parts)), normalize=final_norm_missing)
 
 
+def embeddings_for_each_block(blocks, **given):
+    """Each block gets the embeddings, so only the last one counts. Give it the output of the block before it:
+    `x, weights = block(x, ...)`."""
+    return logits(**given, blocks=blocks[-1:])
+
+
 def softmax_returned(**given):
     """These are probabilities. Return the scores: the loss has the softmax inside."""
     return logits(**given).softmax(dim=2)
@@ -115,7 +121,7 @@ language_model = Check(
         *(changed(logits, mask_of=step)
           for step in (no_mask, mask_transposed, next_word_visible, only_first_block_masked)),
         changed(logits, apply=post_norm), changed(logits, normalize=final_norm_missing), norm_after_each_block,
-        softmax_returned,
+        embeddings_for_each_block, softmax_returned,
     ],
     section="A language model, “Exercise 11.1 (build): the model”",
     last_look=uses_its_arguments,

@@ -23,11 +23,15 @@ def mean_of_those_found(found, ids):
     return sum(found) / len(found)
 
 
-def mean_weight(weights, ids, pick=after_the_last, divide=mean_of_those_found):
+def before(t, length):
+    return range(t)
+
+
+def mean_weight(weights, ids, pick=after_the_last, divide=mean_of_those_found, places=before):
     """The right way, one step of which a known mistake exchanges; `earlier` are the letter's earlier positions."""
     found = []
     for t in range(len(ids)):
-        if earlier := [s for s in range(t) if ids[s] == ids[t]]:
+        if earlier := [s for s in places(t, len(ids)) if ids[s] == ids[t]]:
             found += pick(weights, t, earlier)
     return divide(found, ids) if found else 0.0
 
@@ -62,6 +66,21 @@ def sum_of_weights(found, ids):
     return sum(found)
 
 
+def direct_repetitions_missed(t, length):
+    """A letter that follows itself directly is missed. All positions before t count: `range(t)`, not `range(t - 1)`."""
+    return range(t - 1)
+
+
+def later_times(t, length):
+    """Later positions with the letter count, too. Look only at those before t."""
+    return [s for s in range(length - 1) if s != t]
+
+
+def always_zero(weights, ids):
+    """The score is always 0. Are tensors the keys of a dict? Equal ones are different keys: use `ids.tolist()`."""
+    return 0.0
+
+
 def text(*ids, seed=0):
     weights = (2 * draw(len(ids), len(ids), seed=seed)).softmax(dim=1)
     return Case({"weights": weights, "ids": torch.tensor(ids)})
@@ -77,6 +96,7 @@ follow_score = Check(
         *(changed(mean_weight, pick=step)
           for step in (first_time, letter_itself, rows_and_columns_exchanged, all_earlier_times)),
         changed(mean_weight, divide=divided_by_all_positions), changed(mean_weight, divide=sum_of_weights),
+        changed(mean_weight, places=direct_repetitions_missed), changed(mean_weight, places=later_times), always_zero,
     ],
     section="Induction heads, “Exercise 12.1 (build): the induction score”",
 )  # fmt: skip

@@ -48,6 +48,11 @@ def made_of_new_x(x, y, cos, sin):
     return x, x * sin + y * cos
 
 
+def sign_of_the_second(x, y, cos, sin):
+    """The second number has a wrong sign, so this is no rotation. It is x sin + y cos."""
+    return x * cos - y * sin, x * sin - y * cos
+
+
 def growing_frequencies(**given):
     """The frequencies grow from pair to pair: the exponent needs a minus sign."""
     return rotated(**given, power=1)
@@ -58,6 +63,11 @@ def exponent_doubled(**given):
     return rotated(**given, power=-2)
 
 
+def exponent_halved(**given):
+    """The exponent is half as large as it should be. It is -2i / width, where i is the number of the pair."""
+    return rotated(**given, power=-0.5)
+
+
 def base_ignored(vectors, positions, base=10_000):
     """The argument `base` is not used: 10,000 is typed in."""
     return rotated(vectors, positions)
@@ -66,6 +76,11 @@ def base_ignored(vectors, positions, base=10_000):
 def counted_from_zero(vectors, positions, base=10_000):
     """Positions are counted from 0, whatever `positions` says. A text may begin elsewhere: use the argument."""
     return rotated(vectors, 0 * positions + torch.arange(positions.shape[-1]), base)
+
+
+def vectors_counted(vectors, positions, base=10_000):
+    """The vectors are counted from 0, whatever `positions` says. A text may begin elsewhere: use the argument."""
+    return rotated(vectors, torch.arange(vectors.shape[-2]), base)
 
 
 def some(shape, positions, seed, **base):
@@ -82,8 +97,9 @@ rotate = Check(
         some((1, 3, 12), [[11, 12, 13]], seed=4),
     ],
     mistakes=[
-        halves_paired, halves_joined, base_ignored, counted_from_zero, growing_frequencies, exponent_doubled,
-        *(changed(rotated, turn=step) for step in (rotated_backwards, made_of_new_x)),
+        halves_paired, halves_joined, base_ignored, counted_from_zero, vectors_counted, growing_frequencies,
+        exponent_doubled, exponent_halved,
+        *(changed(rotated, turn=step) for step in (rotated_backwards, made_of_new_x, sign_of_the_second)),
     ],
     section="Longer texts, “Many pairs, many frequencies”",
     needs_gradient=("vectors",),

@@ -89,6 +89,12 @@ def one_mask_replaces_the_other(x, mask, attention_mask):
     return both_masks(x, mask if attention_mask is None else None, attention_mask)
 
 
+def padding_mask_replaces_the_other(x, mask, attention_mask):
+    """Where both masks are given, only the `mask` is used. A token needs the permission of both: write two `if`, not
+    `elif`, and `&`."""
+    return both_masks(x, mask, attention_mask if mask is None else None)
+
+
 def attention_mask_inverted(x, mask, attention_mask):
     """The `attention_mask` is the wrong way round. PyTorch's own layer hides where it is True; here True means may
     attend."""
@@ -159,7 +165,7 @@ many_heads = Check(
         batch((2, 4, 6), 2, attention_mask=causal_mask(4)),
         batch((3, 5, 9), 3, [4, 2, 3], attention_mask=causal_mask(5)),
         batch((2, 4, 8), 4, [3, 2], padding_first=True, attention_mask=causal_mask(4)),
-        batch((2, 4, 6), 2, [3, 4], attention_mask=one_mask_each(2, 4)),
+        batch((3, 4, 6), 2, [3, 4, 2], attention_mask=one_mask_each(3, 4)),
         batch((3, 5, 8), 4, attention_mask=one_mask_each(3, 5)),
     ],
     mistakes=[
@@ -167,7 +173,8 @@ many_heads = Check(
           for step in (masks_inverted, attention_mask_inverted)
           for weigh in (masked_softmax, trials.weight_for_padding, trials.nan_for_padding)),
         *(changed(heads, combine=step) for step in (
-            attention_mask_ignored, padding_mask_ignored, one_mask_replaces_the_other, padded_queries_hidden)),
+            attention_mask_ignored, padding_mask_ignored, one_mask_replaces_the_other,
+            padding_mask_replaces_the_other, padded_queries_hidden)),
         changed(heads, split=reshaped), changed(heads, split=every_third_column),
         changed(heads, join=joined_by_reshape),
         *(changed(heads, score=step) for step in trials.SCORE_MISTAKES),

@@ -134,7 +134,8 @@ def has_the_parameters(layer, course):
     """Parameters are loaded by name from PyTorch's layer or from a pretrained model."""
     if missing := course.state_dict().keys() - layer.state_dict().keys():
         raise Wrong(f"The results are right, but the layer has no parameter `{max(missing)}`, so another model "
-                    "cannot be loaded. Make the parts that the exercise lists.", "parameters_missing")  # fmt: skip
+                    "cannot be loaded. Make the parts that the exercise lists, in that order; dropout has a number "
+                    "there, too.", "parameters_missing")  # fmt: skip
 
 
 def texts(d_model, num_heads, hidden_dim, mask, attention_mask=None, **eps):
@@ -181,6 +182,12 @@ def normalized_features_added(x, attention, feed_forward, norm_1, norm_2):
     return x + feed_forward(norm_2(x))
 
 
+def both_normalized_features_added(x, attention, feed_forward, norm_1, norm_2):
+    """In both halves the sum adds to the normalized x. Normalize only what a part reads: `x + part(norm(x))`."""
+    x = norm_1(x) + attention(norm_1(x))
+    return norm_2(x) + feed_forward(norm_2(x))
+
+
 def sum_of_the_attention_lost(x, attention, feed_forward, norm_1, norm_2):
     """The second sum adds to the block's input, so the attention's output is lost. Add to the first sum."""
     return x + feed_forward(norm_2(x + attention(norm_1(x))))
@@ -216,7 +223,8 @@ transformer_block = Check(
         texts(8, 4, 10, trials.real_tokens([5, 2]), model.causal_mask(5)),
     ],
     mistakes=[
-        *(changed(block, order=order) for order in (post_norm, normalized_features_added, sum_of_the_attention_lost)),
+        *(changed(block, order=order) for order in (
+            post_norm, normalized_features_added, both_normalized_features_added, sum_of_the_attention_lost)),
         *block_mistakes(block, pre_norm), attention_mask_not_used,
     ],
     section=BLOCK,

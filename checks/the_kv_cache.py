@@ -51,6 +51,12 @@ def results_exchanged(**given):
     return output, values, keys
 
 
+def oldest_token_only(scores, mask):
+    """The newest token attends to the oldest only: `tril()` leaves one True in a single row. No mask is needed, as no
+    token of the cache is a later one."""
+    return masked_softmax(scores, mask.tril())
+
+
 def one_step(num_heads, tokens, d_k, d_v, seed=0):
     """A step after so many cached tokens."""
     new = {"query": (1, d_k), "key": (1, d_k), "value": (1, d_v)}
@@ -62,8 +68,9 @@ cached_step = Check(
     cases=[one_step(3, 4, 3, 2), one_step(2, 0, 5, 3, 10), one_step(1, 6, 4, 4, 20), one_step(4, 1, 2, 6, 30)],
     mistakes=[
         newest_token_left_out, nothing_appended, newest_put_in_front, results_exchanged,
-        *(changed(step, score=way) for way in trials.SCORE_MISTAKES[:3]),
-        *(changed(step, weigh=way) for way in (trials.softmax_left_out, trials.softmax_over_queries)),
+        *(changed(step, score=way) for way in trials.SCORE_MISTAKES[:4]),
+        *(changed(step, weigh=way) for way in (
+            trials.softmax_left_out, trials.softmax_over_queries, oldest_token_only)),
     ],
     section="The KV cache, “One step”",
 )  # fmt: skip

@@ -30,8 +30,8 @@ class OtherArguments(Wrong):
 
 
 class ChangesItsInput(Wrong):
-    """Your code changes its argument `{name}`. Work on a copy (`copy.deepcopy` for a model), without `+=` and without
-    methods that end in `_`."""
+    """Your code changes its argument `{name}`. Work on a copy (`copy.deepcopy` for a model), without `+=`, without
+    `a[...] = ...`, and without methods that end in `_`."""
 
 
 class NotDone(Exception):

@@ -83,15 +83,17 @@ def compare(result: Any, expected: Any, where: str) -> None:
     if found.keys() != wanted.keys():
         form = f"a dict with the keys {list(expected)}" if isinstance(expected, dict) else f"{len(wanted)} results"
         raise WrongType(own=kind(result), right=form, where=where)
+    places = {path: f"`result{path}` in {where}" if path else where for path in wanted}
+    for path, right in wanted.items():  # before any numbers, which a wrong shape elsewhere may explain
+        if isinstance(found[path], Tensor) and isinstance(right, Tensor) and found[path].shape != right.shape:
+            raise WrongShape(own=tuple(found[path].shape), right=tuple(right.shape), where=places[path])
     for path, right in wanted.items():
-        compare_leaf(found[path], right, f"`result{path}` in {where}" if path else where)
+        compare_leaf(found[path], right, places[path])
 
 
 def compare_leaf(value: Any, right: Any, where: str) -> None:
-    """The same for one tensor or other value."""
+    """The same for one tensor, of the right shape, or other value."""
     if isinstance(value, Tensor) and isinstance(right, Tensor):
-        if value.shape != right.shape:
-            raise WrongShape(own=tuple(value.shape), right=tuple(right.shape), where=where)
         if value.dim() and sort(value) != sort(right):
             raise WrongType(own=kind(value), right=kind(right), where=where)
         if value.isnan().any():

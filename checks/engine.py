@@ -21,7 +21,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from checks.compare import Wrong, agrees, compare, kind
+from checks.compare import Wrong, agrees, compare, kind, sort
 from checks.running import NotDone, OutOfTime, call, error_sentence, guarded, outcome
 
 SECONDS = 10.0  # for all of one check
@@ -343,6 +343,8 @@ def _names(code: CodeType | None) -> set[str]:
 
 def _described(name: str, value: Any) -> str:
     """An argument as a sentence shows it: with its shape, or its value when that is short."""
+    if isinstance(value, Tensor) and sort(value) == "integers" and value.numel() <= 8:
+        value = value.tolist()
     if isinstance(value, (Tensor, np.ndarray)):
         return f"{name} {tuple(value.shape)}"
     short = len(repr(value)) <= 60 and " at 0x" not in repr(value) and not callable(value)

@@ -35,9 +35,14 @@ def layer(x, mask, W_query, W_key, W_value=as_it_is, score=trials.scaled, weigh=
     return weights @ W_value(x), weights
 
 
-def mask_on_queries(scores, mask):
-    """The mask hides rows, which are queries, instead of columns. Give it the shape (batch, 1, tokens)."""
-    return hidden(scores, mask.mT).softmax(-1)
+def on_queries(weigh):
+    """A way to hide scores, with the mask of the queries."""
+
+    def mask_on_queries(scores, mask):
+        """The mask hides rows, which are queries, instead of columns. Give it the shape (batch, 1, tokens)."""
+        return weigh(scores, mask.mT)
+
+    return mask_on_queries
 
 
 def axis_of_mask_missing(scores, mask):
@@ -51,6 +56,19 @@ def keys_averaged(**given):
     return weights @ given["W_key"](given["x"]), weights
 
 
+def weights_transposed(W_value=as_it_is, **given):
+    """The weights are transposed before they average. Row i holds the weights of token i: leave the transposition
+    out."""
+    weights = layer(**given)[1]
+    return weights.mT @ W_value(given["x"]), weights
+
+
+def weights_divided(W_key, **given):
+    """The weights are divided by sqrt(d_k), so a row does not sum to 1. Divide the scores, before the softmax."""
+    root = math.sqrt(W_key(given["x"]).shape[2])
+    return tuple(rows / root for rows in layer(W_key=W_key, **given, score=trials.not_scaled))
+
+
 def results_exchanged(**given):
     """The weights come first: the exercise asks for the output, then the weights."""
     return layer(**given)[::-1]
@@ -61,11 +79,12 @@ def scores_returned(**given):
     return layer(**given)[0], layer(**given, weigh=trials.softmax_left_out)[1]
 
 
-LAYER_MISTAKES = [
+LAYER_MISTAKES: list[Callable] = [
     *(changed(layer, weigh=step) for step in (
-        *trials.MASK_MISTAKES, mask_on_queries, axis_of_mask_missing, trials.softmax_over_queries)),
+        *trials.MASK_MISTAKES, *map(on_queries, (trials.masked, trials.weight_for_padding, trials.nan_for_padding)),
+        axis_of_mask_missing, trials.softmax_over_queries)),
     *(changed(layer, score=step) for step in trials.SCORE_MISTAKES),
-    keys_averaged, results_exchanged, scores_returned,
+    keys_averaged, weights_transposed, weights_divided, results_exchanged, scores_returned,
 ]  # fmt: skip
 
 

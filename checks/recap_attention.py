@@ -1,6 +1,7 @@
 """The checks of *Recap: attention*: a learned query, a softmax with a mask, a mean without padding, an effect."""
 
 import copy
+import math
 
 import torch
 from torch import nn
@@ -60,6 +61,16 @@ def mean_of_weighted(x, query, mask=None):
     return (weights.unsqueeze(2) * x).mean(dim=1), weights
 
 
+def softmax_over_texts(x, query, mask=None):
+    """Without a mask the softmax runs over axis 0, the texts. Let it run over the tokens of each text: `dim=1`."""
+    return weighted_mean(x, query, mask, (lambda scores, _: scores.softmax(0)) if mask is None else trials.masked)
+
+
+def scores_divided(x, query, mask=None):
+    """The scores are divided by sqrt(d_model), which this exercise does not ask for. Leave the division out."""
+    return weighted_mean(x, lambda x: query(x) / math.sqrt(x.shape[2]), mask)
+
+
 def scores_returned(x, query, mask=None):
     """The scores are returned instead of the weights."""
     return weighted_mean(x, query, mask)[0], query(x).squeeze(2)
@@ -85,7 +96,7 @@ learned_query = Check(
     ],
     mistakes=[
         *(changed(weighted_mean, weigh=step) for step in trials.MASK_MISTAKES),
-        weights_not_used, mean_of_weighted, scores_returned, results_exchanged,
+        softmax_over_texts, scores_divided, weights_not_used, mean_of_weighted, scores_returned, results_exchanged,
     ],
     section=BY_HAND,
 )  # fmt: skip

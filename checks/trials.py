@@ -93,6 +93,11 @@ def softmax_left_out(scores, mask):
     return scores
 
 
+def masked_scores_as_weights(scores, mask):
+    """Scores are used as weights, with 0 for padding. Hide the scores of padding, then take the softmax."""
+    return scores * mask
+
+
 def softmax_over_queries(scores, mask):
     """The softmax runs over the queries, so columns sum to 1. Let it run over the tokens attended to, the last axis."""
     return hidden(scores, mask).softmax(-2)
@@ -120,7 +125,7 @@ def inverted(weigh: Callable) -> Callable:
 
 
 MASK_MISTAKES = (
-    no_mask, mask_after_softmax, padding_scored_zero, softmax_left_out,
+    no_mask, mask_after_softmax, padding_scored_zero, softmax_left_out, masked_scores_as_weights,
     *map(inverted, (masked, weight_for_padding, nan_for_padding)),
 )  # fmt: skip
 

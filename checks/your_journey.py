@@ -95,15 +95,15 @@ def root_of_last_axis(keys):
     return math.sqrt(keys.shape[-1])
 
 
-def sum_of_rows(powers):
-    return powers.sum(dim=-1, keepdim=True)
+def share_of_row(powers):
+    return powers / powers.sum(dim=-1, keepdim=True)
 
 
-def by_exponentials(queries, keys, values, root=root_of_last_axis, total=sum_of_rows):
+def by_exponentials(queries, keys, values, root=root_of_last_axis, weigh=share_of_row, mean=torch.mean):
     """The lab's function, of which a bug or a known mistake exchanges some step."""
     scores = queries @ keys.mT
-    powers = torch.exp((scores - scores.mean()) / root(keys))
-    return powers / total(powers) @ values
+    powers = torch.exp((scores - mean(scores)) / root(keys))
+    return weigh(powers) @ values
 
 
 def both_bugs_left(queries, keys, values):
@@ -119,24 +119,47 @@ def root_of_axis_one(keys):
 
 
 def root_left_out(keys):
-    """The scores are divided by d_k instead of sqrt(d_k)."""
+    """The scores are divided by d_k instead of sqrt(d_k): `math.sqrt` is missing."""
     return keys.shape[-1]
+
+
+def root_of_tokens(keys):
+    """The scores are divided by the root of the number of tokens. d_k is the last axis of the keys,
+    `keys.shape[-1]`."""
+    return math.sqrt(keys.shape[-2])
+
+
+def scale_lost(keys):
+    """The scores are not divided by sqrt(d_k). Divide them before the softmax."""
+    return 1
+
+
+def mean_over_axis_one(scores):
+    """The mean over axis 1 differs, in a batch, between the key tokens, so subtracting it changes the weights. The
+    mean of all scores was no bug."""
+    return scores.mean(dim=1, keepdim=True)
 
 
 def sum_over_axis_one(powers):
     """One bug is left, in the sum: axis 1 is the key tokens in a sentence, but the query tokens in a batch. Count
     from the end."""
-    return powers.sum(dim=1, keepdim=True)
+    return powers / powers.sum(dim=1, keepdim=True)
 
 
 def sum_over_queries(powers):
     """The sum runs over the query tokens, so columns sum to 1. Sum over the last axis, the key tokens."""
-    return powers.sum(dim=-2, keepdim=True)
+    return powers / powers.sum(dim=-2, keepdim=True)
 
 
 def axis_of_sums_lost(powers):
     """The sums have lost their axis, so they do not line up with the rows. Keep it: `keepdim=True`."""
-    return powers.sum(dim=-1)
+    return powers / powers.sum(dim=-1)
+
+
+def softmax_of_powers(powers):
+    """The softmax gets exponentials and takes theirs. Give it the scaled scores, or divide the exponentials by their
+    sum."""
+    return powers.softmax(-1)
 
 
 def projected(shape, d_k, d_v, scale=1.0):
@@ -155,8 +178,11 @@ fix_the_batch = Check(
     ],
     mistakes=[
         both_bugs_left,
-        *(changed(by_exponentials, root=step) for step in (root_of_axis_one, root_left_out)),
-        *(changed(by_exponentials, total=step) for step in (sum_over_axis_one, sum_over_queries, axis_of_sums_lost)),
+        *(changed(by_exponentials, root=step) for step in (
+            root_of_axis_one, root_left_out, root_of_tokens, scale_lost)),
+        *(changed(by_exponentials, weigh=step) for step in (
+            sum_over_axis_one, sum_over_queries, axis_of_sums_lost, softmax_of_powers)),
+        changed(by_exponentials, mean=mean_over_axis_one),
     ],
     section=CLASS,
 )  # fmt: skip

@@ -187,6 +187,12 @@ def test_a_general_answer_says_how_many_numbers_differ_where_and_what_to_read():
     assert sentence.endswith(": case 1 (x (3, 2)). Read again: Keys, “The task”.")
 
 
+def test_a_wrong_shape_is_told_before_numbers_and_a_few_integers_are_shown():
+    pair = Check(lambda ids: (ids, ids), [Case({"ids": torch.tensor([2, 7])})], [], "Keys, “The task”")
+    sentence = repr(pair(lambda ids: (ids + 1, ids[None])))
+    assert sentence.startswith("The shape is (1, 2) instead of (2,): `result[1]` in case 1 (ids = [2, 7]).")
+
+
 def test_a_notebook_shows_code_as_code_and_goes_on_with_the_course_s_until_the_answer_is_right(monkeypatch):
     shown = []
     monkeypatch.setattr("IPython.display.display", shown.append)

@@ -33,11 +33,11 @@ def title_of(lab: Path) -> str:
 def needs(lab: Path, titles: dict[str, str]) -> list[set[str]]:
     """Return what a lab needs: sets of alternatives, by the names of the files; `titles` has all labs.
 
-    Raises ValueError where the lab does not say what it needs, or names a lab that does not exist.
+    Raises ValueError where the lab names one that does not exist.
     """
     line = NEEDS.search(lab.read_text("utf-8"))
     if not line:
-        raise ValueError(f"labs/{lab.name}: say what the lab needs, in a line that begins `**You need**`.")
+        return []
     sentence, found, end = re.split(r"\.\s", line[1] + " ")[0], [], 0
     for name in NAMED.finditer(sentence):
         stem = name[1] or next((stem for stem, title in titles.items() if title.startswith(name[2])), "")

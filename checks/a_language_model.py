@@ -185,7 +185,7 @@ def predicted(lengths, known_words, seed=0):
 
 next_word_loss = Check(
     reference=loss,
-    cases=[predicted([6, 2, 4], 5), predicted([6, 3], 9), predicted([3, 2, 3, 2], 7, seed=1), predicted([5], 6)],
+    cases=[predicted([6, 2, 4], 8), predicted([6, 3], 9), predicted([3, 2, 3, 2], 7, seed=1), predicted([5], 6)],
     mistakes=[
         both_bugs_left, padding_counted,
         *(changed(loss, align=step)

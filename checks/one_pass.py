@@ -43,6 +43,12 @@ def relative_to_the_first(first, second):
     return torch.maximum(first[0], second[0]), *(first[n] + correction * second[n] for n in (1, 2))
 
 
+def first_half_corrected_alone(first, second):
+    """Only the first half is corrected. The second is relative to its own maximum, too, which may be the lower one."""
+    common = torch.maximum(first[0], second[0])
+    return common, *((first[0] - common).exp() * first[n] + second[n] for n in (1, 2))
+
+
 def exponentials_too_large(first, second):
     """The exponential of a large score overflows. Take it of a difference to the common maximum only."""
     common, one, other = torch.maximum(first[0], second[0]), first[0].exp(), second[0].exp()
@@ -80,7 +86,8 @@ merge = Check(
     ],
     mistakes=[
         changed(merged, exponent=no_correction), changed(merged, exponent=correction_inverted), sums_not_corrected,
-        normalizers_not_corrected, relative_to_the_first, exponentials_too_large, divided_already,
+        normalizers_not_corrected, relative_to_the_first, first_half_corrected_alone, exponentials_too_large,
+        divided_already,
     ],
     section="Attention in one pass, “Two halves”",
 )  # fmt: skip

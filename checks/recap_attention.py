@@ -148,6 +148,11 @@ def one_added_to_counts(x, mask):
     return mean(x, mask, mask.sum(dim=1, keepdim=True) + 1)
 
 
+def whole_batch_counted(x, mask):
+    """The sum is divided by the number of real tokens of the whole batch. Count those of each text: sum over axis 1."""
+    return mean(x, mask, mask.sum())
+
+
 def mean_inverted(x, mask):
     """This is the mean of padding. The mask is True for a real token."""
     return mean_by_loops(x, ~mask)
@@ -164,7 +169,7 @@ masked_mean = Check(
     cases=[with_zeros(mask, (4, 2, 3, 4, 5, 3)[seed], seed) for seed, mask in enumerate(trials.MASKS)],
     mistakes=[
         both_bugs_left, axis_of_counts_lost, divided_by_zero, padding_in_the_mean, padding_in_the_sum,
-        all_positions_counted, one_added_to_counts, mean_inverted,
+        all_positions_counted, one_added_to_counts, whole_batch_counted, mean_inverted,
     ],
     section=PADDING,
 )  # fmt: skip

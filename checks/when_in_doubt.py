@@ -95,7 +95,8 @@ def next_word(num_words, step=1):
 
 
 def previous_word(num_words):
-    """Each word attends to the word before. Roll the keys the other way: the key of word j has its 1 at j - 1."""
+    """Each word attends to the word before. The key of word j has its 1 at j - 1: roll the keys the other way, unless
+    the two matrices are exchanged; `W_query` is returned first."""
     return next_word(num_words, -1)
 
 

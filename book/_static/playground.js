@@ -24,7 +24,7 @@
       friends_friend: "What does my friend's friend drink?",
     }],
     scores: ["Attention weights from", {
-      mean: "nothing (the mean)", query: "one learned query", none: "X Xᵀ, no projections", tied: "one projection, W_Q = W_K",
+      mean: "no scores (the mean of all guests)", query: "one learned query", none: "X Xᵀ, no projections", tied: "one projection, W_Q = W_K",
       qk: "W_Q and W_K",
     }],
     width: ["Key width d_k", { 1: "1", 2: "2", 8: "8" }],
@@ -112,7 +112,8 @@
     if (report?.finished) begin();
     running = steps === undefined;
     at("train").textContent = running ? "Pause" : "Train";
-    if (running && !report?.step) announce(`Training: ${sentence()}`);
+    at("verdict").textContent = "";
+    if (running && !report?.step) announce(`Training: ${sentence()}.`);
     send({ id, steps: steps ?? chunk() });
   }
 
@@ -137,15 +138,18 @@
   function finish() {
     running = false;
     at("train").textContent = "Train again";
-    const { accuracy, step } = report, goal = challenge().goal;
+    const { accuracy, step } = report, { start, goal, guesses, right } = challenge(), [, part, reason] = guesses[right];
     attempts.push({ words: sentence(), accuracy, curve });
     attempts = attempts.slice(-8);
     let verdict = `Finished after ${step} steps: ${short(accuracy)} of the answers are right.`;
-    if (state.config.question === challenge().start.question) {
-      if (accuracy >= goal) {
+    if (state.config.question === start.question) {
+      const asked = Object.entries(part).every(([name, value]) => state.config[name] === value); // the right guess is in the layer
+      if (accuracy >= goal && asked) {
         keep(state.challenge);
-        verdict += ` ${guess === null ? "Solved." : "Your guess was the missing part."} ${challenge().reason}`;
-      } else if (guess !== null) verdict += " That is not enough, so a different part is missing. Guess again.";
+        verdict += ` ${guess === null ? "Solved." : "Your guess was the missing part."} ${reason}`;
+      } else if (accuracy >= goal) verdict += " Solved in another way than the one asked about.";
+      else if (guess === right) verdict += " This is the missing part, but with this seed too little was learned. Try a new seed.";
+      else if (guess !== null) verdict += ` That is not enough. ${guesses[guess][2]} Guess again.`;
       else verdict += " Which part is missing? Guess, then add it.";
     }
     showChallenge(verdict);
@@ -182,10 +186,9 @@
       if (!chosen) { announce(at("verdict").textContent = "Choose one of the parts first."); return; }
       guess = Number(chosen.value);
       state = { ...state, config: { ...start, ...guesses[guess][1] } };
-      at("verdict").textContent = "";
       begin();
       go();
-      if (at("room").getBoundingClientRect().top > innerHeight) at("state").scrollIntoView();
+      at("state").scrollIntoView();
     };
   }
 
@@ -198,7 +201,6 @@
         if (name === "question") attempts = [];
         state = { ...state, config: { ...state.config, [name]: value } };
         guess = null;
-        at("verdict").textContent = "";
         showAttempts();
         begin();
       });
@@ -209,13 +211,13 @@
 
   // The layer in one sentence: what print, screen readers and the attempts show.
   function sentence({ question, scores, width, ...parts } = state.config) {
-    const named = [`attention from ${WORDS.scores[1][scores]}${projected({ scores }) ? ` (d_k = ${width})` : ""}`];
+    const named = [`${scores === "mean" ? "" : "attention from "}${WORDS.scores[1][scores]}${projected({ scores }) ? ` (d_k = ${width})` : ""}`];
     if (parts.values) named.push("W_V");
     if (parts.residual) named.push("residual");
     if (parts.positions) named.push("positions");
     if (parts.feed_forward) named.push("feed-forward");
     if (parts.layers === 2) named.push("two layers with layer norm");
-    return `${named.join(", ")}.`;
+    return named.join(", ");
   }
 
   function showChoices() {
@@ -225,10 +227,11 @@
     at("width").disabled = !projected(state.config);
     at("layer").hidden = state.config.layers === 1;
     page.querySelector(`[name="play-layer"][value="${state.layer}"]`).checked = true;
-    at("state").replaceChildren(...withIndices(`${WORDS.question[1][state.config.question]} This layer: ${sentence()}`));
+    at("state").replaceChildren(...withIndices(`${WORDS.question[1][state.config.question]} This layer: ${sentence()}.`));
     at("numbers").textContent = `Seed ${state.seed}, café ${state.cafe}.`;
     at("code").textContent = asPython(state.config, engine, state.seed);
     at("train").textContent = "Train";
+    at("verdict").textContent = "";
   }
 
   function showAttempts() {
@@ -245,6 +248,11 @@
   const PLACES = Array.from({ length: GUESTS }, (_, chair) => {
     const angle = -Math.PI / 2 - (chair * Math.PI) / 4;
     return [Math.round(119 * Math.cos(angle)), Math.round(132 * Math.sin(angle))];
+  });
+  // Where arrows begin and end, in front of each card: from there the way to any other guest is free.
+  const PORTS = PLACES.map(([x, y]) => {
+    const way = 0.82 * Math.max(1 - CARD.width / 2 / Math.abs(x), 1 - CARD.height / 2 / Math.abs(y));
+    return [way * x, way * y];
   });
   const room = at("room");
   const others = make("svg:path", { class: "others" }), own = make("svg:path", { class: "own" });
@@ -270,16 +278,14 @@
     return { card, ...parts };
   });
 
-  // An arrow from card to card, as wide as its weight, a little to the right so that opposite ones stay apart.
+  // An arrow from guest to guest, as wide as its weight, a little to the right so that opposite ones stay apart.
   function arrow(from, to, weight) {
-    const [x, y] = PLACES[from], [tx, ty] = PLACES[to], length = Math.hypot(tx - x, ty - y);
-    const [ux, uy] = [(tx - x) / length, (ty - y) / length];
-    const inside = Math.min(CARD.width / 2 / Math.max(Math.abs(ux), 1e-9), CARD.height / 2 / Math.max(Math.abs(uy), 1e-9));
-    const half = 0.5 + 5 * weight, start = inside + 1, end = length - inside - 2, neck = Math.max(start, end - 6 - half);
+    const [x, y] = PORTS[from], [tx, ty] = PORTS[to], end = Math.hypot(tx - x, ty - y);
+    const [ux, uy] = [(tx - x) / end, (ty - y) / end], half = 1 + 3 * weight, neck = end - 6 - half;
     const point = (along, aside) =>
-      `${(x + ux * along - uy * (aside + 5)).toFixed(1)} ${(y + uy * along + ux * (aside + 5)).toFixed(1)}`;
-    return `M${point(start, -half)}L${point(neck, -half)}L${point(neck, -half - 3)}L${point(end, 0)}L${point(neck, half + 3)}` +
-      `L${point(neck, half)}L${point(start, half)}z`;
+      `${(x + ux * along - uy * (aside + 4.5)).toFixed(1)} ${(y + uy * along + ux * (aside + 4.5)).toFixed(1)}`;
+    return `M${point(0, -half)}L${point(neck, -half)}L${point(neck, -half - 3)}L${point(end, 0)}L${point(neck, half + 3)}` +
+      `L${point(neck, half)}L${point(0, half)}z`;
   }
 
   const guests = () => drawCafes(1, random(state.cafe));
@@ -288,6 +294,12 @@
     return state.config.question === "same" ? ["no", "yes"][answers[0]] ?? "neither" : answers.map((each) => DRINKS[each]).join(" and ");
   };
   const weightsOf = (chair) => report.weights[state.layer - 1].slice(chair * GUESTS, (chair + 1) * GUESTS);
+  // To whom a guest attends most, and how much; all of them where the weights are equal.
+  function attended(chair) {
+    const weights = weightsOf(chair), largest = Math.max(...weights), most = weights.indexOf(largest);
+    const equal = largest - Math.min(...weights) < 0.005;
+    return [equal ? "all eight" : most === chair ? "its own token" : NAMES[guests().names[most]], short(largest), equal];
+  }
 
   function drawRoom() {
     const { names, friends, drinks } = guests(), chosen = state.guest;
@@ -310,19 +322,18 @@
     });
     others.setAttribute("d", grey);
     own.setAttribute("d", colour);
-    const weights = weightsOf(chosen), most = weights.indexOf(Math.max(...weights));
-    const whom = most === chosen ? "itself" : NAMES[names[most]];
+    const [whom, weight, equal] = attended(chosen);
     const layer = state.config.layers === 2 ? ` in layer ${state.layer}` : "";
-    at("guest").textContent = `${NAMES[names[chosen]]} attends most to ${whom}${layer} (weight ${short(weights[most])}) and answers ` +
+    at("guest").textContent = `${NAMES[names[chosen]]} attends ` +
+      `${equal ? "to all eight guests equally" : `most to ${whom}`}${layer} (weight ${weight}${equal ? " each" : ""}) and answers ` +
       `“${answerOf(chosen)}”: ${report.right[chosen] ? "right" : "wrong"}.`;
   }
 
   function showTable() {
     const { names, friends, drinks } = guests();
     at("rows").replaceChildren(...cards.map((_, chair) => {
-      const weights = weightsOf(chair), most = weights.indexOf(Math.max(...weights));
-      const cells = [NAMES[friends[chair]], DRINKS[drinks[chair]], most === chair ? "itself" : NAMES[names[most]],
-        short(weights[most]), answerOf(chair), report.right[chair] ? "right" : "wrong"];
+      const [whom, weight] = attended(chair);
+      const cells = [NAMES[friends[chair]], DRINKS[drinks[chair]], whom, weight, answerOf(chair), report.right[chair] ? "right" : "wrong"];
       return make("tr", {}, make("th", { scope: "row" }, NAMES[names[chair]]), ...cells.map((each) => make("td", {}, each)));
     }));
   }
@@ -332,16 +343,17 @@
   const chart = at("chart"), X = (step) => 30 + (280 * step) / stepsOf(state.config), Y = (accuracy) => 140 - 126 * accuracy;
   const line = (points) => points.map(([step, accuracy]) => `${X(step).toFixed(1)},${Y(accuracy).toFixed(1)}`).join(" ");
   function drawChart() {
-    const [chance, level, rule] = LEVELS[state.config.question];
+    const { question, residual } = state.config, [chance, level, rule] = LEVELS[question];
+    const levels = [[chance, "chance"], [level, rule]];
+    if (question === "friend" && residual) levels.push([7 / 12, "one of the two drinks"]); // mine and my friend's, in a sum
     const ghosts = attempts.map((each) => make("svg:polyline", { class: "ghost", points: line(each.curve) }));
-    const levelAt = (accuracy, words) => [
-      make("svg:path", { class: "level", d: `M30 ${Y(accuracy).toFixed(1)}H310` }),
-      make("svg:text", { x: 310, y: (Y(accuracy) - 4).toFixed(1), "text-anchor": "end" }, `${words} ${short(accuracy)}`),
-    ];
+    const lines = levels.map(([accuracy]) => make("svg:path", { class: "level", d: `M30 ${Y(accuracy).toFixed(1)}H310` }));
+    const labels = levels.map(([accuracy, words]) =>
+      make("svg:text", { class: "on-page", x: 310, y: (Y(accuracy) - 6).toFixed(1), "text-anchor": "end" }, `${words} ${short(accuracy)}`));
     const axis = [0, 0.5, 1].map((each) => make("svg:text", { x: 24, y: (Y(each) + 4).toFixed(1), "text-anchor": "end" }, each === 0.5 ? ".5" : each));
     chart.replaceChildren(make("svg:path", { class: "axis", d: "M30 14V140H310" }), ...axis,
       make("svg:text", { x: 30, y: 158 }, "0"), make("svg:text", { x: 310, y: 158, "text-anchor": "end" }, `${stepsOf(state.config)} steps`),
-      ...levelAt(chance, "chance"), ...levelAt(level, rule), ...ghosts, make("svg:polyline", { class: "now", points: line(curve) }));
+      ...lines, ...ghosts, make("svg:polyline", { class: "now", points: line(curve) }), ...labels);
     at("accuracy").textContent = report.step ? `Accuracy ${short(report.accuracy)} after ${many(report.step, "step")}` : "Not trained yet";
     at("accuracy-note").textContent = `${report.parameters.toLocaleString("en")} parameters. ` +
       (report.finished ? "Measured on 1,000 cafés that were not in training." : "Measured on 100 cafés while it learns.");
@@ -369,7 +381,7 @@
       return [make("svg:circle", { cx: x.toFixed(1), cy: y.toFixed(1), r: 5 }), label];
     });
     plane.replaceChildren(make("svg:path", { class: "axis", d: "M-130 0H130M0 -120V120" }), ...arrows, ...keys);
-    at("plane-told").textContent = `A dot is the key of a name, an arrow the query of a guest whose friend has that name. The dark arrow searches for ${NAMES[wanted]}.`;
+    at("plane-told").textContent = `A dot is the key of a name, an arrow the query of a guest whose friend has that name. The thick arrow searches for ${NAMES[wanted]}.`;
   }
 
   function draw() {

@@ -65,7 +65,9 @@ def test_the_first_challenge_fails_as_it_is_and_a_right_guess_solves_it(reader):
 
 def test_a_wrong_guess_is_trained_too_and_solves_nothing_and_another_may_follow(reader):
     values = reader("#values")
-    assert values.guess("Positions") < 0.7 and "Guess again" in values.text("verdict")
+    assert values.guess("Positions") < 0.7
+    assert "not which of the two drinks is the friend's. Guess again." in values.text("verdict")
+    assert "one of the two drinks .58" in values.page.locator("#play-chart").text_content()
     assert values.page.locator("#play-challenges .found").count() == 0
     assert values.guess("A value projection") > 0.95
     assert "keeps the two apart" in values.text("verdict")
@@ -73,6 +75,51 @@ def test_a_wrong_guess_is_trained_too_and_solves_nothing_and_another_may_follow(
     rows = values.page.locator("#play-attempts-rows tr").all_inner_texts()
     assert len(rows) == 2 and "positions" in rows[0] and "positions" not in rows[1]
     assert values.page.locator("#play-chart .ghost").count() == 2
+
+
+@pytest.mark.parametrize(
+    ("place", "switch"),
+    [("#ada", "scores'][value='qk"), ("#keys", "width'][value='8"), ("#values", "residual'][value='0")],
+)
+def test_a_challenge_solved_without_the_part_asked_about_is_not_ticked(reader, place, switch):
+    other = reader(place)
+    other.page.locator(f"[name='play-{switch}']").check(force=True)
+    assert other.train() > 0.95
+    assert other.text("verdict").endswith("Solved in another way than the one asked about.")
+    assert other.page.locator("#play-challenges .found").count() == 0
+
+
+@pytest.mark.parametrize("button", ["train", "step", "seed", "cafe"])
+def test_a_verdict_goes_when_a_run_begins_or_its_seed_or_cafe_changes(reader, button):
+    page = reader("#values")
+    page.train()
+    assert "Finished" in page.text("verdict")
+    page.page.locator(f"#play-{button}").click()
+    assert page.text("verdict") == ""
+
+
+def test_after_a_guess_the_layer_is_in_sight(reader):
+    desk = reader(width=1440)
+    desk.guess("A value projection")
+    assert "attends to all eight guests equally (weight .13 each)" in desk.text("guest")
+    for name in ("state", "train", "verdict", "room", "chart"):
+        box = desk.page.locator(f"#play-{name}").bounding_box()
+        assert 0 <= box["y"] and box["y"] + box["height"] <= desk.page.viewport_size["height"]
+
+
+def test_no_arrow_passes_behind_a_card(reader):
+    page = reader("#ada").page  # the mean: everybody attends to everybody
+    for chair in range(8):
+        page.locator("#play-room .card-of").nth(chair).press("Enter")
+        behind = page.evaluate(
+            """() => { const own = document.querySelector("#play-room .own"), length = own.getTotalLength();
+              const points = Array.from({ length: 2000 }, (_, n) => own.getPointAtLength((n * length) / 2000));
+              return points.filter(({ x, y }) => [...document.querySelectorAll("#play-room .card-of")].some((card) => {
+                const { e, f } = card.transform.baseVal.consolidate().matrix;
+                return Math.abs(x - e) < 36 && Math.abs(y - f) < 28;
+              })).length; }"""
+        )
+        assert behind == 0
 
 
 def test_every_challenge_has_an_address_of_its_own_and_the_address_holds_the_whole_state(reader):

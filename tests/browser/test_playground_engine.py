@@ -135,7 +135,7 @@ def test_a_run_on_the_page_ends_where_pytorch_s_does(engine):
 
 def test_the_python_of_every_challenge_and_every_guess_runs(engine):
     for challenge in engine.evaluate("playgroundState.CHALLENGES"):
-        for _, guess in [("as it begins", {}), *challenge["guesses"]]:
+        for _, guess, _ in [("as it begins", {}, ""), *challenge["guesses"]]:
             names, training = layer_of(engine, PLAIN | challenge["start"] | guess)
             assert names["recipe"]["steps"] >= 300
             names["recipe"]["steps"] = 1

@@ -41,7 +41,7 @@ def clone(folder: str) -> Path:
 
 def make(folder: Path, *target: str) -> dict:
     """Seconds of a make target and megabytes of its largest process, with the environment that runs this."""
-    command = ["make", *target, f"PYTHON={sys.executable}", f"OURS={sys.executable}", "ENVIRONMENT=true"]
+    command = ["make", "-o", "environment", *target, f"PYTHON={sys.executable}", f"OURS={sys.executable}"]
     settings = os.environ | {"OMP_NUM_THREADS": "1", "TQDM_DISABLE": "1"}
     start = time.monotonic()
     process = subprocess.Popen(command, cwd=folder, env=settings)

@@ -187,6 +187,11 @@ def test_a_general_answer_says_how_many_numbers_differ_where_and_what_to_read():
     assert sentence.endswith(": case 1 (x (3, 2)). Read again: Keys, “The task”.")
 
 
+def test_an_answer_that_changes_its_input_leaves_the_cases_as_they_were():
+    assert double(lambda x: x.mul_(2)).mistake == "ChangesItsInput"
+    assert not double(lambda x: x.mul_(0)) and double.cases[0].inputs["x"].abs().min() > 0
+
+
 def test_a_wrong_shape_is_told_before_numbers_and_a_few_integers_are_shown():
     pair = Check(lambda ids: (ids, ids), [Case({"ids": torch.tensor([2, 7])})], [], "Keys, “The task”")
     sentence = repr(pair(lambda ids: (ids + 1, ids[None])))

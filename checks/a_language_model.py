@@ -3,9 +3,8 @@
 import torch
 import torch.nn.functional as F
 
-from checks.does_it_help import first_minus_second, paired_mistakes
 from checks.engine import Case, Check, Wrong
-from checks.trials import changed, draw, real_tokens
+from checks.trials import changed, draw, first_minus_second, paired_mistakes, real_tokens
 from shared.language_model import LanguageModel
 from shared.model import causal_mask
 
@@ -77,7 +76,7 @@ def embeddings_for_each_block(blocks, **given):
 
 
 def softmax_returned(**given):
-    """These are probabilities. Return the scores: the loss has the softmax inside."""
+    """These are probabilities. Return the logits: the loss has the softmax inside."""
     return logits(**given).softmax(dim=2)
 
 
@@ -131,56 +130,73 @@ language_model = Check(
 # --- next_word_loss ------------------------------------------------------------------------------------------------
 
 
-def shifted(scores, ids):
-    return scores[:, :-1].flatten(0, 1), ids[:, 1:].flatten()
+def shifted(logits, ids):
+    return logits[:, :-1].flatten(0, 1), ids[:, 1:].flatten()
 
 
-def loss(scores, ids, align=shifted, ignore_index=0):
+def loss(logits, ids, align=shifted, ignore_index=0):
     """The right way, one step of which a known mistake exchanges."""
-    return F.cross_entropy(*align(scores, ids), ignore_index=ignore_index)
+    return F.cross_entropy(*align(logits, ids), ignore_index=ignore_index)
 
 
-def shifted_when_flat(scores, ids):
+def shifted_when_flat(logits, ids):
     """One bug is left: the last position of a text is compared with the first word of the next text. Shift before the
     texts are flattened."""
-    return scores.flatten(0, 1)[:-1], ids.flatten()[1:]
+    return logits.flatten(0, 1)[:-1], ids.flatten()[1:]
 
 
-def padding_counted(scores, ids):
+def padding_counted(logits, ids):
     """One bug is left: padding counts as a word to be predicted. Leave out the targets that are 0."""
-    return loss(scores, ids, ignore_index=-100)
+    return loss(logits, ids, ignore_index=-100)
 
 
-def both_bugs_left(scores, ids):
+def both_bugs_left(logits, ids):
     """Two bugs are left: the last position of a text is compared with the first word of the next text, and padding
     counts as a word."""
-    return loss(scores, ids, shifted_when_flat, ignore_index=-100)
+    return loss(logits, ids, shifted_when_flat, ignore_index=-100)
 
 
-def not_shifted(scores, ids):
-    """Each position is compared with its own word. The scores at position t are for the word at position t + 1."""
-    return scores.flatten(0, 1), ids.flatten()
+def not_shifted(logits, ids):
+    """Each position is compared with its own word. The logits at position t are for the word at position t + 1."""
+    return logits.flatten(0, 1), ids.flatten()
 
 
-def shifted_backwards(scores, ids):
-    """Each position is compared with the word before it. The scores at position t are for the word at t + 1."""
-    return scores[:, 1:].flatten(0, 1), ids[:, :-1].flatten()
+def shifted_backwards(logits, ids):
+    """Each position is compared with the word before it. The logits at position t are for the word at t + 1."""
+    return logits[:, 1:].flatten(0, 1), ids[:, :-1].flatten()
 
 
-def classes_reshaped(scores, ids):
+def classes_reshaped(logits, ids):
     """Reshaping mixes classes and positions. Bring the classes to axis 1 with `transpose(1, 2)`, or flatten texts and
     positions."""
-    return scores[:, :-1].reshape(len(ids), scores.shape[2], -1), ids[:, 1:]
+    return logits[:, :-1].reshape(len(ids), logits.shape[2], -1), ids[:, 1:]
 
 
-def divided_by_all_positions(scores, ids):
+def padding_judged_by_the_input(logits, ids):
+    """What counts is decided by the words read, and not by those to be predicted: the padding after the last word of a
+    text is a target. Leave out the targets that are 0."""
+    targets = ids[:, 1:].where(ids[:, :-1] != 0, -100)
+    return F.cross_entropy(logits[:, :-1].flatten(0, 1), targets.flatten(), ignore_index=-100)
+
+
+def mean_of_each_text(logits, ids):
+    """Each text has a mean of its own, so the words of short texts count more. Take one mean over all words."""
+    return torch.stack([loss(logits[n : n + 1], ids[n : n + 1]) for n in range(len(ids))]).mean()
+
+
+def softmax_twice(logits, ids):
+    """The loss gets probabilities. `cross_entropy` has the softmax inside, so give it the logits."""
+    return loss(logits.softmax(2), ids)
+
+
+def divided_by_all_positions(logits, ids):
     """The sum is divided by the number of all positions. Divide by the number of targets that are not padding."""
-    return loss(scores, ids) * (ids[:, 1:] != 0).double().mean()
+    return loss(logits, ids) * (ids[:, 1:] != 0).double().mean()
 
 
 def predicted(lengths, known_words, seed=0):
     ids = torch.randint(1, known_words, (len(lengths), max(lengths)), generator=torch.Generator().manual_seed(seed))
-    return Case({"scores": draw(*ids.shape, known_words), "ids": ids * real_tokens(lengths)})
+    return Case({"logits": draw(*ids.shape, known_words), "ids": ids * real_tokens(lengths)})
 
 
 next_word_loss = Check(
@@ -190,10 +206,10 @@ next_word_loss = Check(
         both_bugs_left, padding_counted,
         *(changed(loss, align=step)
           for step in (shifted_when_flat, not_shifted, shifted_backwards, classes_reshaped)),
-        divided_by_all_positions,
+        padding_judged_by_the_input, mean_of_each_text, softmax_twice, divided_by_all_positions,
     ],
     section="A language model, “Shift and mask”",
-    needs_gradient=("scores",),
+    needs_gradient=("logits",),
 )  # fmt: skip
 
 

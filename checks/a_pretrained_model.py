@@ -78,6 +78,23 @@ def tokens_without_target_counted(weights, aim):
     return weights[..., torch.arange(len(aim)), aim].mean(dim=-1)
 
 
+def rows_renumbered(weights, aim):
+    """The rows are counted from 0 after tokens without a target were left out, so a row meets the target of a
+    different token. Select rows and targets by the same mask."""
+    targets = aim[aim >= 0]
+    return weights[..., torch.arange(len(targets)), targets].mean(dim=-1)
+
+
+def missing_target_read_as_0(weights, aim):
+    """Tokens without a target are measured on token 0. Leave them out: select the tokens with `aim >= 0`."""
+    return tokens_without_target_counted(weights, aim.clamp(min=0))
+
+
+def first_token_left_out(weights, aim):
+    """Only the first token is left out, though others have no target either. Select the tokens with `aim >= 0`."""
+    return tokens_without_target_counted(weights[..., 1:, :], aim[1:])
+
+
 def divided_by_all_tokens(weights, aim):
     """The sum is divided by the number of all tokens. Divide by the number of those that have a target."""
     return mean_on_target(weights, aim) * (aim >= 0).sum() / len(aim)
@@ -101,8 +118,8 @@ attention_on_target = Check(
         Case({"weights": attention_patterns(1, 1, 3, 3, seed=3), "aim": torch.tensor([-1, -1, 1])}),
     ],
     mistakes=[
-        both_bugs_left, rows_and_columns_exchanged, tokens_without_target_counted, divided_by_all_tokens,
-        target_0_left_out,
+        both_bugs_left, rows_and_columns_exchanged, tokens_without_target_counted, rows_renumbered,
+        missing_target_read_as_0, first_token_left_out, divided_by_all_tokens, target_0_left_out,
     ],
     section=SEARCH,
 )  # fmt: skip

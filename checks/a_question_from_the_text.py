@@ -1,6 +1,5 @@
 """The checks of *A question from the text*: a marker's query, one row read wrongly, and who needs positions."""
 
-import math
 from collections.abc import Callable
 
 import torch
@@ -8,11 +7,9 @@ from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
 from checks import trials
-from checks.does_it_help import first_minus_second, paired_mistakes
 from checks.engine import Case, Check, Wrong
-from checks.trials import changed, draw, real_tokens
-from shared import model
-from shared.model import masked_softmax, weighted_sum
+from checks.trials import changed, draw, first_minus_second, paired_mistakes, real_tokens
+from shared.model import MarkerQueryClassifier, masked_softmax
 
 OWN_QUERY = "A question from the text, “The marker query”"
 
@@ -53,6 +50,12 @@ def markers_of_all_texts(x, is_marker):
     return (is_marker.any(dim=0)[None, :, None] * x).sum(dim=1)
 
 
+def mean_of_all_positions(x, is_marker):
+    """Each text's query is the mean over the markers' positions in all texts: `[:, position]` selects these positions
+    in every text. Index both axes, `[torch.arange(batch), position]`."""
+    return x[:, is_marker.int().argmax(dim=1)].mean(dim=1)
+
+
 def column_of_marker(W_query, W_key, **given):
     """Query and key projection are exchanged, so all tokens attend to the marker. Its own query meets all keys."""
     return row(W_query=W_key, W_key=W_query, **given)
@@ -65,7 +68,8 @@ def value_of_marker(x, is_marker, W_value, **given):
 
 ROW_MISTAKES: list[Callable] = [
     *(changed(row, pick=step)
-      for step in (first_position, mean_of_text, position_of_first_text, markers_of_all_texts)),
+      for step in (
+          first_position, mean_of_text, position_of_first_text, markers_of_all_texts, mean_of_all_positions)),
     *(changed(row, weigh=step) for step in trials.MASK_MISTAKES),
     *(changed(row, score=step) for step in trials.SCORE_MISTAKES[:4]),  # what goes wrong with the root
     column_of_marker, value_of_marker,
@@ -83,23 +87,6 @@ def refuse_all_rows(function, inputs, most):
 
 
 # --- marked_classifier ---------------------------------------------------------------------------------------------
-
-
-class MarkerQueryClassifier(model.MarkerQueryClassifier):
-    """Of the lab, which replaces `ask` in a control."""
-
-    def ask(self, ids, x):
-        """The query of each text, (batch, d_k)."""
-        return self.attention.W_query(weighted_sum((ids == self.marker_id).to(x), x))
-
-    def forward(self, ids, mask):
-        """A logit for each text, (batch,), and its weights, (batch, tokens)."""
-        x = self.embedding(ids)  # (batch, tokens, d_model)
-        keys = self.attention.W_key(x)  # (batch, tokens, d_k)
-        scores = weighted_sum(self.ask(ids, x), keys.transpose(1, 2)) / math.sqrt(keys.shape[2])
-        weights = masked_softmax(scores, mask)  # (batch, tokens)
-        pooled = weighted_sum(weights, self.attention.W_value(x))  # (batch, d_v)
-        return self.output(pooled).squeeze(1), weights
 
 
 def classify(ids, mask, marker_id, embedding, attention, output, row=row):

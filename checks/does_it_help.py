@@ -10,44 +10,7 @@ from scipy import stats
 
 from checks import trials
 from checks.engine import Case, Check
-from checks.trials import changed, draw
-from shared.statistics import mean_and_interval
-
-# --- the mean of a difference, here and in other labs: each takes both rows of values, (2, n) ------------------------
-
-
-def first_minus_second(pair):
-    """The right way."""
-    return mean_and_interval(pair[0] - pair[1])
-
-
-def second_minus_first(pair):
-    """The difference has the wrong sign. Read again what the exercise subtracts from what."""
-    return mean_and_interval(pair[1] - pair[0])
-
-
-def pairing_lost(pair):
-    """Both groups of values have an interval of their own. Subtract pair by pair first, because what the two values of
-    a pair share then cancels."""
-    (first, a), (second, b) = map(mean_and_interval, pair)
-    return first - second, math.hypot(a, b)
-
-
-def nothing_subtracted(pair):
-    """Nothing is subtracted from the first group of values. Subtract the second, pair by pair."""
-    return mean_and_interval(pair[0])
-
-
-def paired_mistakes(pairs_of):
-    """The wrong ways to go on from `pairs_of(**inputs)`, which gives both rows of values, or a dict of such pairs."""
-
-    def differences(**given):
-        pairs = pairs_of(**given)
-        return {key: a - b for key, (a, b) in pairs.items()} if isinstance(pairs, dict) else pairs[0] - pairs[1]
-
-    ways = (second_minus_first, pairing_lost, nothing_subtracted)
-    return [*(trials.finished(pairs_of, way) for way in ways), *trials.interval_mistakes(differences)]
-
+from checks.trials import bugs_left, changed, draw, first_minus_second, paired_mistakes
 
 # --- paired_interval -----------------------------------------------------------------------------------------------
 
@@ -158,62 +121,60 @@ sign_flips = Check(
 # --- fix_the_comparison --------------------------------------------------------------------------------------------
 
 
-def tested(name, seed, train, measure, chosen_on, measured_on):
-    """The accuracy of the epoch that is best on some reviews, or of the last epoch where `chosen_on` is None."""
-    epochs = train(name, seed)
-    best = max(epochs, key=lambda net: measure(net, chosen_on)) if chosen_on else epochs[-1]
-    return measure(best, measured_on)
+def best_on_validation(epochs, measure):
+    return max(epochs, key=lambda net: measure(net, "validation"))
+
+
+def each_seed(seeds):
+    return seeds
 
 
 def accuracies(
-    first, second, train, measure, seeds, chosen_on=("validation", "validation"), measured_on="test", one_run=False
-):
-    """Both models' accuracies; `one_run` is all that the second model has."""
-    models = (first, chosen_on[0], seeds), (second, chosen_on[1], seeds[:1] * len(seeds) if one_run else seeds)
+    first, second, train, measure, seeds, choose_first=best_on_validation, choose_second=best_on_validation,
+    seeds_of_second=each_seed, measured_on="test",
+):  # fmt: skip
+    """Both models' accuracies, (2, seeds). The right way, one step of which a bug exchanges."""
+    models = (first, choose_first, seeds), (second, choose_second, seeds_of_second(seeds))
     return torch.tensor([
-        [tested(name, seed, train, measure, part, measured_on) for seed in own] for name, part, own in models
+        [measure(choose(train(name, seed), measure), measured_on) for seed in own] for name, choose, own in models
     ])  # fmt: skip
 
 
-def fair_comparison(**given):
-    return first_minus_second(accuracies(**given))
+fair_comparison = trials.finished(accuracies, first_minus_second)
 
 
-def several_bugs_left(chosen_on, one_run):
-    def several_bugs_left(**given):
-        """More than one bug is left. Write down the seeds of each model, and on which reviews its epoch is chosen."""
-        return first_minus_second(accuracies(**given, chosen_on=chosen_on, one_run=one_run))
-
-    return several_bugs_left
+def several_bugs_left():
+    """More than one bug is left. Write down the seeds of each model, and on which reviews its epoch is chosen."""
 
 
-def first_chosen_on_test(**given):
+def first_chosen_on_test(epochs, measure):
     """One bug is left: the first model's epoch is chosen on the test reviews. Choose the epoch of both models on the
     validation reviews."""
-    return first_minus_second(accuracies(**given, chosen_on=("test", "validation")))
+    return max(epochs, key=lambda net: measure(net, "test"))
 
 
-def second_not_chosen(**given):
+def second_not_chosen(epochs, measure):
     """One bug is left: the second model is measured after its last epoch. Choose the epoch of both models on the
     validation reviews."""
-    return first_minus_second(accuracies(**given, chosen_on=("validation", None)))
+    return epochs[-1]
 
 
-def one_run_of_the_second(**given):
+def one_run_of_the_second(seeds):
     """One bug is left: one run of the second model is compared with all runs of the first. Train both with each
     seed."""
-    return first_minus_second(accuracies(**given, one_run=True))
+    return seeds[:1] * len(seeds)
 
 
 def both_chosen_on_test(**given):
     """Both models' epochs are chosen on the test reviews. Choose them on the validation reviews."""
-    return first_minus_second(accuracies(**given, chosen_on=("test", "test")))
+    best = first_chosen_on_test
+    return fair_comparison(**given, choose_first=best, choose_second=best)
 
 
 def measured_on_validation(**given):
     """The gain is measured on the validation reviews, on which the epochs were chosen. Measure it on the test
     reviews."""
-    return first_minus_second(accuracies(**given, measured_on="validation"))
+    return fair_comparison(**given, measured_on="validation")
 
 
 def made_up_training(name, seed):
@@ -242,10 +203,9 @@ fix_the_comparison = Check(
         comparison("encoder", "attention pooling", 11, 9, 2, 4),
     ],
     mistakes=[
-        several_bugs_left(("test", None), True), several_bugs_left(("test", None), False),
-        several_bugs_left(("test", "validation"), True), several_bugs_left(("test", "test"), True),
-        several_bugs_left(("validation", None), True),
-        first_chosen_on_test, second_not_chosen, one_run_of_the_second, both_chosen_on_test, measured_on_validation,
+        *bugs_left(fair_comparison, several_bugs_left, choose_first=first_chosen_on_test,
+                   choose_second=second_not_chosen, seeds_of_second=one_run_of_the_second),
+        both_chosen_on_test, measured_on_validation,
         *trials.seed_mistakes(fair_comparison), *paired_mistakes(accuracies),
     ],
     section="Does it help?, “Exercise 10.2 (debug): better than itself”",
@@ -318,7 +278,7 @@ preregistered = Check(
     mistakes=[
         *(changed(preregistered_answer, word=step) for step in (
             close_by_the_mean_alone, close_where_0_is_inside, close_last, undecided_first)),
-        *(changed(preregistered_answer, interval=step) for step in (second_minus_first, pairing_lost)),
+        *(changed(preregistered_answer, interval=step) for step in (trials.second_minus_first, trials.pairing_lost)),
         *trials.seed_mistakes(preregistered_answer),
     ],
     section="Does it help?, “Exercise 10.4 (experiment): preregistered”",

@@ -50,12 +50,12 @@ class PlainList(Wrong):
 
 
 class PartMissing(Wrong):
-    """The layer has no part of its own called `{name}`, a module or an `nn.Parameter`, so an optimizer would not find
-    it. Create it in `__init__`, as `self.{name} = ...`. The parts that it has: {parts}."""
+    """The layer has no part of its own called `{name}`, so an optimizer would not find it. Create it in `__init__`, as
+    a module or as `self.{name} = nn.Parameter(...)`. The parts that it has: {parts}."""
 
 
 class WrongWidth(Wrong):
-    """`{name}.{key}` has shape {own} instead of {right}, in a layer created with {sizes}. Is a width written as a
+    """`{part}` has shape {own} instead of {right}, in a layer created with {sizes}. Is a width written as a
     number? Use the arguments of `__init__`."""
 
 
@@ -70,6 +70,35 @@ class DiffersBetweenCalls(Wrong):
 
 class Raises(Wrong):
     """{error} It happened in {where}."""
+
+
+class ShapesDoNotFit(Raises):
+    """{error} Two shapes do not fit together in {where}. Print both: is a transposition, an `unsqueeze` or a
+    `keepdim=True` missing, or one too many?"""
+
+
+class OneTruthValue(Raises):
+    """{error} A tensor has many truth values, and Python's `if`, `and` and `max` need a single one. For tensors there
+    are `torch.where`, `&` and `torch.maximum`. It happened in {where}."""
+
+
+class AxisCountedFromTheFront(Raises):
+    """{error} A tensor has fewer axes than this line supposes, in {where}. Count axes from the end, `dim=-1`, `.mT`,
+    `shape[-1]`, so that the line fits a single text and a batch."""
+
+
+class IndexOfAnotherAxis(Raises):
+    """{error} The index is larger than this axis is long, in {where}. Which axis is it for? `x[index]` selects from
+    axis 0, the texts of a batch; `x[torch.arange(len(x)), index]` selects one position in each text."""
+
+
+# What a part of an error's message means, for the errors that readers meet most often.
+MEANINGS = {
+    "ambiguous": OneTruthValue,
+    "Dimension out of range|tuple index": AxisCountedFromTheFront,
+    "out of bounds": IndexOfAnotherAxis,
+    r"size of tensor|Sizes of|xpected .*size|multiplied|broadcast|shape mismatch|must be \(": ShapesDoNotFit,
+}
 
 
 class ReturnsNothing(Wrong):
@@ -271,7 +300,8 @@ class Check:
             for key in own:
                 if key in right and sorted(own[key]) != sorted(right[key]):  # a matrix may be stored either way round
                     made_with = ", ".join(f"{size} = {value}" for size, value in sizes.items())
-                    raise WrongWidth(name=name, key=key, own=own[key], right=right[key], sizes=made_with)
+                    part = name if isinstance(have[name], Tensor) else f"{name}.{key}"
+                    raise WrongWidth(part=part, own=own[key], right=right[key], sizes=made_with)
 
     def _parts(self, function: Any, case: Case) -> dict[str, Any]:
         """What reference and mistakes get of a layer: parts that can be called, and sizes."""
@@ -290,7 +320,8 @@ class Check:
         if isinstance(trial.result, Wrong):
             raise trial.result
         if isinstance(trial.result, BaseException):
-            raise Raises(error=error_sentence(trial.result), where=trial.where)
+            meant = (known for part, known in MEANINGS.items() if re.search(part, str(trial.result)))
+            raise next(meant, Raises)(error=error_sentence(trial.result), where=trial.where)
         if self.parts:
             again = call(trial.function, trial.inputs, seed=1)
             if not agrees(again, trial.result, trial.expected):

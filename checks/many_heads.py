@@ -7,10 +7,9 @@ import torch
 from torch import nn
 
 from checks import trials
-from checks.does_it_help import first_minus_second, paired_mistakes
 from checks.engine import Case, Check, Wrong
 from checks.running import outcome
-from checks.trials import changed, draw, scaled
+from checks.trials import bugs_left, changed, draw, first_minus_second, paired_mistakes, scaled
 from shared.model import MultiHeadSelfAttention, causal_mask, masked_softmax
 
 
@@ -200,34 +199,25 @@ def mean_of_real_tokens(mask, **given):
     return tuple(rows.masked_fill(~mask[:, :, None], math.nan) for rows in mean_over_heads(mask=mask, **given))
 
 
-COLUMNS = {"split": every_third_column}
-SCALE = {"score": trials.root_of_d_model}
-FILL = {"weigh": trials.padding_scored_zero}
+def several_bugs_left():
+    """More than one bug is left. Compare each line with the formula, for a case with three heads and padding."""
 
 
-def several_bugs_left(bugs):
-    def several_bugs_left(**given):
-        """More than one bug is left. Compare each line with the formula, for a case with three heads and padding."""
-        return mean_over_heads(**given, **bugs)
-
-    return several_bugs_left
-
-
-def columns_in_turn(**given):
+def columns_in_turn(projected, num_heads):
     """One bug is left: head h takes every num_heads-th column from h on, and not the block of columns from h * head_dim
     to (h + 1) * head_dim."""
-    return mean_over_heads(**given, **COLUMNS)
+    return every_third_column(projected, num_heads)
 
 
-def scale_of_all_heads(**given):
+def scale_of_all_heads(queries, keys, d_model):
     """One bug is left: the scale is the root of the width of all heads together. A head's dot product has head_dim
     terms."""
-    return mean_over_heads(**given, **SCALE)
+    return trials.root_of_d_model(queries, keys, d_model)
 
 
-def score_of_zero(**given):
+def score_of_zero(scores, mask):
     """One bug is left: a score of 0 gives padding weight, because exp(0) = 1. Fill with -inf."""
-    return mean_over_heads(**given, **FILL)
+    return trials.padding_scored_zero(scores, mask)
 
 
 def projected(shape, num_heads, lengths, padding_first=False, scale=1.0):
@@ -246,8 +236,8 @@ fix_the_heads = Check(
         projected((2, 4, 8), 4, [2, 3], scale=12.0),
     ],
     mistakes=[
-        *map(several_bugs_left, (COLUMNS | SCALE | FILL, COLUMNS | SCALE, COLUMNS | FILL, SCALE | FILL)),
-        columns_in_turn, scale_of_all_heads, score_of_zero,
+        *bugs_left(mean_over_heads, several_bugs_left, split=columns_in_turn, score=scale_of_all_heads,
+                   weigh=score_of_zero),
         *(changed(mean_over_heads, weigh=step) for step in trials.MASK_MISTAKES
           if step is not trials.padding_scored_zero),  # which is the third bug
     ],

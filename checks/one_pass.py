@@ -49,6 +49,19 @@ def first_half_corrected_alone(first, second):
     return common, *((first[0] - common).exp() * first[n] + second[n] for n in (1, 2))
 
 
+def relative_to_the_second(first, second):
+    """The maximum returned is that of the second half, although the first may have the higher one. Take
+    `torch.maximum` of both, and correct both halves."""
+    correction = (first[0] - second[0]).exp()
+    return second[0], *(correction * first[n] + second[n] for n in (1, 2))
+
+
+def common_not_subtracted(own, common):
+    """Each half is multiplied by the exponential of its own maximum, which overflows where scores are large. Subtract
+    the common maximum first."""
+    return own
+
+
 def exponentials_too_large(first, second):
     """The exponential of a large score overflows. Take it of a difference to the common maximum only."""
     common, one, other = torch.maximum(first[0], second[0]), first[0].exp(), second[0].exp()
@@ -85,9 +98,9 @@ merge = Check(
         two_halves(4, (2, 3), 2, empty=((0, 2), (3,)), seed=8),
     ],
     mistakes=[
-        changed(merged, exponent=no_correction), changed(merged, exponent=correction_inverted), sums_not_corrected,
-        normalizers_not_corrected, relative_to_the_first, first_half_corrected_alone, exponentials_too_large,
-        divided_already,
+        *(changed(merged, exponent=step) for step in (no_correction, correction_inverted, common_not_subtracted)),
+        sums_not_corrected, normalizers_not_corrected, relative_to_the_first, relative_to_the_second,
+        first_half_corrected_alone, exponentials_too_large, divided_already,
     ],
     section="Attention in one pass, “Two halves”",
 )  # fmt: skip

@@ -2,14 +2,13 @@
 
 import math
 from collections.abc import Callable
-from itertools import combinations
 
 import torch
 from torch import Tensor, nn
 
 from checks import trials
 from checks.engine import Case, Check, Wrong, compare
-from checks.trials import changed, draw, hidden, real_tokens
+from checks.trials import bugs_left, changed, draw, hidden, real_tokens
 from shared.model import SelfAttention
 
 LAYER = "Queries, “The layer”"
@@ -167,21 +166,8 @@ def divided_by_positions(mask):
     return mask.shape[1] - 1
 
 
-BUGS: dict[str, Callable] = {
-    "score": number_of_tokens_in_the_scale,
-    "queries": padded_queries_counted,
-    "count": divided_by_positions,
-}
-
-
-def several(bugs):
-    """The function in which more than one of its bugs is left."""
-
-    def several_bugs_left(**given):
-        """More than one bug is left. Which lines use a size that grows when a longer text joins the batch?"""
-        return received(**given, **dict(bugs))
-
-    return several_bugs_left
+def several_bugs_left():
+    """More than one bug is left. Which lines use a size that grows when a longer text joins the batch?"""
 
 
 def own_weight_counted(mask):
@@ -222,8 +208,8 @@ attention_received = Check(
         batch(real_tokens([2] * 16 + [3]), 4, 2, seed=40, scale=20.0),
     ],
     mistakes=[
-        several(BUGS), *map(several, combinations(BUGS.items(), 2)),
-        *(changed(received, **{step: bug}) for step, bug in BUGS.items()),
+        *bugs_left(received, several_bugs_left, score=number_of_tokens_in_the_scale,
+                   queries=padded_queries_counted, count=divided_by_positions),
         *(changed(received, count=step) for step in (counted_among_the_others, divided_by_zero)),
         changed(received, queries=own_weight_counted), given_not_received,
     ],

@@ -5,6 +5,8 @@ A family of mistakes takes the exercise's own computation as a function and chan
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial, update_wrapper
+from itertools import combinations
 from typing import Any
 
 import torch
@@ -52,12 +54,16 @@ def attend(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None = 
 def changed(function: Callable, **steps: Callable) -> Callable:
     """A known mistake: `function` with one step exchanged, under the name and with the sentence of that step."""
     (step,) = steps.values()
+    return update_wrapper(partial(function, **steps), step)
 
-    def mistake(**given: Any) -> Any:
-        return function(**given, **steps)
 
-    mistake.__name__, mistake.__doc__ = step.__name__, step.__doc__
-    return mistake
+def bugs_left(function: Callable, several: Callable, **bugs: Callable) -> list[Callable]:
+    """What is left of the bugs of an exercise, each in a step of `function`: several, with their sentence, or one."""
+    some = [dict(left) for number in range(len(bugs), 1, -1) for left in combinations(bugs.items(), number)]
+    return [
+        *(update_wrapper(partial(function, **steps), several) for steps in some),
+        *(changed(function, **{step: bug}) for step, bug in bugs.items()),
+    ]
 
 
 # --- scores to weights: each takes the scores (..., n) and the mask, of the same number of axes --------------------
@@ -88,6 +94,12 @@ def padding_scored_zero(scores, mask):
     return (scores * mask).softmax(-1)
 
 
+def removed_after_score_of_zero(scores, mask):
+    """Padding takes weight with its score of 0, because exp(0) = 1, so what is left sums to less than 1. Fill its
+    scores with the lowest number."""
+    return (scores * mask).softmax(-1) * mask
+
+
 def softmax_left_out(scores, mask):
     """Scores are used as weights. A softmax makes them positive, and lets each row sum to 1."""
     return scores
@@ -113,6 +125,10 @@ def weight_for_padding(scores, mask):
     return hidden(scores, mask).softmax(-1)
 
 
+def only_others_kept(scores, mask):
+    return hidden(scores, mask).softmax(-1) * ~mask
+
+
 def inverted(weigh: Callable) -> Callable:
     """A way to hide scores, with the mask the wrong way round."""
 
@@ -125,8 +141,8 @@ def inverted(weigh: Callable) -> Callable:
 
 
 MASK_MISTAKES = (
-    no_mask, mask_after_softmax, padding_scored_zero, softmax_left_out, masked_scores_as_weights,
-    *map(inverted, (masked, weight_for_padding, nan_for_padding)),
+    no_mask, mask_after_softmax, padding_scored_zero, removed_after_score_of_zero, softmax_left_out,
+    masked_scores_as_weights, *map(inverted, (masked, weight_for_padding, nan_for_padding, only_others_kept)),
 )  # fmt: skip
 
 
@@ -185,8 +201,7 @@ def finished(values_of: Callable, finish: Callable) -> Callable:
             return {key: finish(torch.as_tensor(row, dtype=torch.float64)) for key, row in values.items()}
         return finish(torch.as_tensor(values, dtype=torch.float64))
 
-    mistake.__name__, mistake.__doc__ = finish.__name__, finish.__doc__
-    return mistake
+    return update_wrapper(mistake, finish)
 
 
 def standard_error(values):
@@ -220,6 +235,42 @@ def interval_mistakes(values_of: Callable) -> list[Callable]:
     """The wrong ways to make mean and half-width of the right values."""
     ways = (standard_error, standard_deviation, normal_quantile, whole_width, ends)
     return [finished(values_of, way) for way in ways]
+
+
+# --- the mean of a difference: each takes both rows of values, (2, n) -----------------------------------------------
+
+
+def first_minus_second(pair):
+    """The right way."""
+    return mean_and_interval(pair[0] - pair[1])
+
+
+def second_minus_first(pair):
+    """The difference has the wrong sign. Read again what the exercise subtracts from what."""
+    return mean_and_interval(pair[1] - pair[0])
+
+
+def pairing_lost(pair):
+    """Both groups of values have an interval of their own. Subtract pair by pair first, because what the two values of
+    a pair share then cancels."""
+    (first, a), (second, b) = map(mean_and_interval, pair)
+    return first - second, math.hypot(a, b)
+
+
+def nothing_subtracted(pair):
+    """Nothing is subtracted from the first group of values. Subtract the second, pair by pair."""
+    return mean_and_interval(pair[0])
+
+
+def paired_mistakes(pairs_of):
+    """The wrong ways to go on from `pairs_of(**inputs)`, which gives both rows of values, or a dict of such pairs."""
+
+    def differences(**given):
+        pairs = pairs_of(**given)
+        return {key: a - b for key, (a, b) in pairs.items()} if isinstance(pairs, dict) else pairs[0] - pairs[1]
+
+    ways = (second_minus_first, pairing_lost, nothing_subtracted)
+    return [*(finished(pairs_of, way) for way in ways), *interval_mistakes(differences)]
 
 
 def seed_mistakes(answer: Callable) -> list[Callable]:

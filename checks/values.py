@@ -9,7 +9,7 @@ from torch import nn
 from checks import trials
 from checks.engine import Case, Check, Wrong
 from checks.queries import LAYER_MISTAKES, attention_by_pytorch, layer, layer_cases
-from checks.trials import draw, no_mask, real_tokens
+from checks.trials import draw, first_minus_second, no_mask, real_tokens
 from shared.model import SelfAttention
 from shared.statistics import mean_and_interval
 
@@ -87,18 +87,12 @@ def before_and_after(net, right, part="W_query"):
     """For each text 1 where the prediction is right, else 0: of the model as it is, and without one part."""
     ablated = copy.deepcopy(net)
     nn.init.zeros_(getattr(ablated.attention, part).weight)
-    return right(net).astype(float), right(ablated).astype(float)
-
-
-def falls(net, right):
-    before, after = before_and_after(net, right)
-    return before - after
+    return torch.tensor([right(net), right(ablated)], dtype=torch.float64)
 
 
 def values_ablated(net, right):
     """The values are zero, so nothing is left of the text. Make the weights equal instead: set the queries to zero."""
-    before, after = before_and_after(net, right, "W_value")
-    return mean_and_interval(before - after)
+    return first_minus_second(before_and_after(net, right, "W_value"))
 
 
 def nothing_ablated(net, right):
@@ -106,27 +100,14 @@ def nothing_ablated(net, right):
     return 0.0, 0.0
 
 
-def rise_not_fall(net, right):
-    """The difference has the wrong sign. A fall is positive: before minus after."""
-    return mean_and_interval(-falls(net, right))
-
-
 def accuracy_after(net, right):
     """This is the accuracy of the ablated model. Subtract it from the accuracy before, review by review."""
     return mean_and_interval(before_and_after(net, right)[1])
 
 
-def pairing_lost(net, right):
-    """Each model has its own interval, as if it were tested on different reviews. Subtract review by review first."""
-    (before, a), (after, b) = map(mean_and_interval, before_and_after(net, right))
-    return before - after, math.hypot(a, b)
-
-
 ablate_attention = Check(
-    reference=lambda net, right: mean_and_interval(falls(net, right)),
+    reference=lambda net, right: first_minus_second(before_and_after(net, right)),
     cases=[Case({"net": Judge(size, seed), "right": right_predictions}) for size, seed in ((60, 0), (25, 1), (200, 2))],
-    mistakes=[
-        values_ablated, nothing_ablated, rise_not_fall, accuracy_after, pairing_lost, *trials.interval_mistakes(falls),
-    ],
+    mistakes=[values_ablated, nothing_ablated, accuracy_after, *trials.paired_mistakes(before_and_after)],
     section="Values, “Exercise 4.2 (experiment): ablate the attention”",
 )  # fmt: skip

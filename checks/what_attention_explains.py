@@ -3,9 +3,8 @@
 import torch
 
 from checks import trials
-from checks.does_it_help import first_minus_second, paired_mistakes
 from checks.engine import Case, Check
-from checks.trials import changed, draw
+from checks.trials import bugs_left, changed, draw, first_minus_second, paired_mistakes
 
 # --- without_head --------------------------------------------------------------------------------------------------
 
@@ -104,10 +103,9 @@ def layers_reversed(layer, product):
     return product @ layer
 
 
-def both_bugs_left(weights):
+def both_bugs_left():
     """Two bugs are left: the axis of the mean, and the order of the product. Which axis is the head, and which layer
     does the last token attend through first?"""
-    return rolled_out(weights, average=mean_over_layers, multiply=layers_reversed)
 
 
 def heads_summed(weights):
@@ -135,9 +133,9 @@ rollout = Check(
         patterns(3, 2, 4, 4), patterns(2, 4, 5, 5, seed=1), patterns(4, 1, 3, 3, seed=2), patterns(1, 3, 2, 2, seed=3),
     ],
     mistakes=[
-        both_bugs_left, changed(rolled_out, average=mean_over_layers), changed(rolled_out, multiply=layers_reversed),
-        changed(rolled_out, average=heads_summed), changed(rolled_out, mix=no_residual),
-        changed(rolled_out, mix=not_halved),
+        *bugs_left(rolled_out, both_bugs_left, average=mean_over_layers, multiply=layers_reversed),
+        changed(rolled_out, average=heads_summed),
+        *(changed(rolled_out, mix=step) for step in (no_residual, not_halved)),
     ],
     section="What attention explains, “Exercise 17.2 (debug): six layers in one pattern”",
 )  # fmt: skip

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from checks import trials
 from checks.engine import Case, Check, Wrong
-from checks.trials import changed, draw
+from checks.trials import bugs_left, draw
 from shared.statistics import mean_and_interval
 
 NEXT_WORD = "When in doubt, “A head that attends to the next word”"
@@ -32,9 +32,8 @@ def scores(asking, columns, W_query, W_key, turn=transposed, subtract=torch.zero
     return (keys - subtract(keys)) @ (W_query @ columns[:, asking])
 
 
-def both_bugs_left(asking, columns, W_query, W_key):
+def both_bugs_left():
     """Two bugs are left: in both lines that make the keys, one word's key takes in the numbers of other words."""
-    return scores(asking, columns, W_query, W_key, reshaped, mean_key)
 
 
 def reshaped(keys):
@@ -79,7 +78,7 @@ scores_of_one_word = Check(
     reference=scores_by_pairs,
     cases=[sentence(1, 5, 5, 3), sentence(3, 6, 2, 4), sentence(0, 1, 3, 2), sentence(2, 4, 4, 4)],
     mistakes=[
-        both_bugs_left, changed(scores, turn=reshaped), changed(scores, subtract=mean_key),
+        *bugs_left(scores, both_bugs_left, turn=reshaped, subtract=mean_key),
         all_rows, matrices_exchanged, scaled, softmax_applied,
     ],
     section="When in doubt, “Scores”",

@@ -7,7 +7,7 @@ from torch import nn
 
 from checks import trials
 from checks.engine import Case, Check, Wrong
-from checks.trials import changed, draw
+from checks.trials import bugs_left, changed, draw
 
 CLASS = "Your journey, “A class that owns its matrices”"
 
@@ -106,10 +106,9 @@ def by_exponentials(queries, keys, values, root=root_of_last_axis, weigh=share_o
     return weigh(powers) @ values
 
 
-def both_bugs_left(queries, keys, values):
+def both_bugs_left():
     """Two bugs are left: two lines count an axis from the front. What is axis 1 in a sentence, and what in a
     batch?"""
-    return by_exponentials(queries, keys, values, root_of_axis_one, sum_over_axis_one)
 
 
 def root_of_axis_one(keys):
@@ -177,11 +176,9 @@ fix_the_batch = Check(
         projected((1, 3), 2, 2, scale=2.0),
     ],
     mistakes=[
-        both_bugs_left,
-        *(changed(by_exponentials, root=step) for step in (
-            root_of_axis_one, root_left_out, root_of_tokens, scale_lost)),
-        *(changed(by_exponentials, weigh=step) for step in (
-            sum_over_axis_one, sum_over_queries, axis_of_sums_lost, softmax_of_powers)),
+        *bugs_left(by_exponentials, both_bugs_left, root=root_of_axis_one, weigh=sum_over_axis_one),
+        *(changed(by_exponentials, root=step) for step in (root_left_out, root_of_tokens, scale_lost)),
+        *(changed(by_exponentials, weigh=step) for step in (sum_over_queries, axis_of_sums_lost, softmax_of_powers)),
         changed(by_exponentials, mean=mean_over_axis_one),
     ],
     section=CLASS,

@@ -255,12 +255,16 @@ class MarkerQueryClassifier(nn.Module):
         self.attention = SelfAttention(d_model, d_k, d_v)
         self.output = nn.Linear(d_v, 1)
 
+    def ask(self, ids: Tensor, x: Tensor) -> Tensor:
+        """The query of each text, (batch, d_k)."""
+        marker = weighted_sum((ids == self.marker_id).to(x), x)  # (batch, d_model), the row of X at the marker
+        return self.attention.W_query(marker)  # (batch, d_k)
+
     def forward(self, ids: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
         x = self.embedding(ids)  # (batch, tokens, d_model)
-        marker = weighted_sum((ids == self.marker_id).to(x), x)  # (batch, d_model), the row of X at the marker
-        queries = self.attention.W_query(marker)  # (batch, d_k)
+        queries = self.ask(ids, x).unsqueeze(2)  # (batch, d_k, 1)
         keys = self.attention.W_key(x)  # (batch, tokens, d_k)
-        scores = (keys @ queries.unsqueeze(2)).squeeze(2) / math.sqrt(keys.shape[2])  # (batch, tokens)
+        scores = (keys @ queries).squeeze(2) / math.sqrt(keys.shape[2])  # (batch, tokens)
         weights = masked_softmax(scores, mask)  # (batch, tokens)
         pooled = weighted_sum(weights, self.attention.W_value(x))  # (batch, d_v)
         return self.output(pooled).squeeze(1), weights
@@ -349,47 +353,37 @@ class TransformerBlock(nn.Module):
         self.dropout = nn.Dropout(dropout)
         self.norm_first = norm_first
 
+    def add(self, x: Tensor, change: Tensor) -> Tensor:
+        """The residual connection."""
+        return x + self.dropout(change)  # (batch, tokens, d_model)
+
     def forward(
         self, x: Tensor, mask: Tensor | None = None, attention_mask: Tensor | None = None
     ) -> tuple[Tensor, Tensor]:
         if self.norm_first:
             attention_output, weights = self.attention(self.attention_norm(x), mask, attention_mask)
-            x = x + self.dropout(attention_output)  # (batch, tokens, d_model)
-            feed_forward_output = self.feed_forward(self.feed_forward_norm(x))  # (batch, tokens, d_model)
-            return x + self.dropout(feed_forward_output), weights
+            x = self.add(x, attention_output)  # (batch, tokens, d_model)
+            return self.add(x, self.feed_forward(self.feed_forward_norm(x))), weights
         attention_output, weights = self.attention(x, mask, attention_mask)
-        x = self.attention_norm(x + self.dropout(attention_output))  # (batch, tokens, d_model)
-        feed_forward_output = self.feed_forward(x)  # (batch, tokens, d_model)
-        return self.feed_forward_norm(x + self.dropout(feed_forward_output)), weights
+        x = self.attention_norm(self.add(x, attention_output))  # (batch, tokens, d_model)
+        return self.feed_forward_norm(self.add(x, self.feed_forward(x))), weights
 
 
 class EncoderClassifier(nn.Module):
-    """Transformer blocks, then attention pooling over their outputs, then a linear classifier (*The block*).
+    """A Transformer block, then attention pooling over its outputs, then a linear classifier (*The block*).
 
     The returned weights are those of the pooling.
     """
 
-    def __init__(
-        self,
-        vocabulary_size: int,
-        d_model: int = 16,
-        num_heads: int = 4,
-        hidden_dim: int = 32,
-        num_blocks: int = 1,
-        **embedding,
-    ):
+    def __init__(self, vocabulary_size: int, d_model: int = 16, num_heads: int = 4, hidden_dim: int = 32, **embedding):
         super().__init__()
         self.embedding = TokenEmbedding(vocabulary_size, d_model, **embedding)
-        self.blocks = nn.ModuleList(
-            TransformerBlock(d_model, num_heads, hidden_dim, norm_first=True) for _ in range(num_blocks)
-        )
+        self.block = TransformerBlock(d_model, num_heads, hidden_dim, norm_first=True)
         self.score = nn.Linear(d_model, 1)
         self.output = nn.Linear(d_model, 1)
 
     def forward(self, ids: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-        x = self.embedding(ids)  # (batch, tokens, d_model)
-        for block in self.blocks:
-            x, _ = block(x, mask)  # (batch, tokens, d_model)
+        x, _ = self.block(self.embedding(ids), mask)  # (batch, tokens, d_model)
         scores = self.score(x).squeeze(2)  # (batch, tokens)
         weights = masked_softmax(scores, mask)  # (batch, tokens)
         pooled = weighted_sum(weights, x)  # (batch, d_model)

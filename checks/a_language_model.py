@@ -93,17 +93,23 @@ def structure(model):
     return shapes, [block.attention.num_heads for block in model.blocks], sees_ahead
 
 
+class AnotherStandardDeviation(Wrong):
+    """The embeddings start with a standard deviation of {std:.1f}. Make them with `std=0.5`."""
+
+
+class ArgumentsIgnored(Wrong):
+    """The results are right, but made with the arguments {arguments}, the model has other sizes, fewer blocks of its
+    own, or a mask where none is asked for. The defaults are causal=True, d_model=64, num_heads=4, num_blocks=2;
+    feed-forward layers are 2 * d_model wide."""
+
+
 def uses_its_arguments(answer):
     for arguments in ((11, False, 8, 2, 3), (11,)):
         if structure(answer(*arguments)) != structure(LanguageModel(*arguments)):
-            raise Wrong(f"The results are right, but made with the arguments {arguments}, the model has other sizes, "
-                        "fewer blocks of its own, or a mask where none is asked for. The defaults are causal=True, "
-                        "d_model=64, num_heads=4, num_blocks=2; feed-forward layers are 2 * d_model wide.",
-                        "arguments_ignored")  # fmt: skip
+            raise ArgumentsIgnored(arguments=arguments)
     std = answer(11).embedding.table.weight.std().item()
     if not 0.4 < std < 0.6:
-        raise Wrong(f"The embeddings start with a standard deviation of {std:.1f}. Make them with `std=0.5`.",
-                    "another_std")  # fmt: skip
+        raise AnotherStandardDeviation(std=std)
 
 
 language_model = Check(
@@ -111,9 +117,7 @@ language_model = Check(
     solution=LanguageModel,
     parts=("embedding", "blocks", "norm", "output"),
     cases=[
-        ids_of(2, 5, 7, True, 8, 2, 2),
-        ids_of(1, 3, 7, True, 8, 2, 2),
-        ids_of(3, 1, 9, True, 4, 1, 1),
+        ids_of(2, 5, 7, True, 8, 2, 2), ids_of(1, 3, 7, True, 8, 2, 2), ids_of(3, 1, 9, True, 4, 1, 1),
         ids_of(1, 6, 12, True, 6, 3, 3),
     ],
     mistakes=[

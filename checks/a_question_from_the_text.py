@@ -76,14 +76,18 @@ ROW_MISTAKES: list[Callable] = [
 ]  # fmt: skip
 
 
+class AllRowsComputed(Wrong):
+    """The results are right, but the scores of all pairs of tokens are computed. Let only the marker's query meet the
+    keys of its text."""
+
+
 def refuse_all_rows(function, inputs, most):
     """Raise Wrong when matrix products take more than so many operations: those of all pairs of tokens do."""
     inputs = [x.to(torch.get_default_dtype()) if x.is_floating_point() else x for x in inputs.values()]
     with FlopCounterMode(display=False) as counter:
         function(*inputs)
     if counter.get_total_flops() > most:
-        raise Wrong("The results are right, but the scores of all pairs of tokens are computed. Let only the marker's "
-                    "query meet the keys of its text.", "all_rows_computed")  # fmt: skip
+        raise AllRowsComputed
 
 
 # --- marked_classifier ---------------------------------------------------------------------------------------------
@@ -108,6 +112,11 @@ def marked_texts(words, widths, mask, position, seed=0, scale=1.0, marker_id=3):
     return Case({"ids": with_marker(words, mask, position, seed, marker_id), "mask": mask}, sizes, scale)
 
 
+class AskNotCalled(Wrong):
+    """The results are right, but `forward` does not take its queries, (batch, d_k), from `self.ask(ids, x)`: with a
+    different `ask` the weights are the same."""
+
+
 def asks_once(answer):
     """Only the marker's row is computed, and its query comes from `ask`, which the lab replaces."""
     net, mask = answer(12, 5, 6, 3, 4).eval(), real_tokens([40, 8])
@@ -116,9 +125,7 @@ def asks_once(answer):
     before = net(*inputs.values())[1]
     net.ask = lambda ids, x: x.new_zeros(2, 3)
     if torch.allclose(net(*inputs.values())[1], before, atol=1e-5):
-        raise Wrong("The results are right, but `forward` does not take its queries, (batch, d_k), from "
-                    "`self.ask(ids, x)`: with a different `ask` the weights are the same.",
-                    "ask_not_called")  # fmt: skip
+        raise AskNotCalled
 
 
 marked_classifier = Check(

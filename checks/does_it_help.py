@@ -41,12 +41,7 @@ def made_up_runs(number, shared_spread, seed):
 
 paired_interval = Check(
     reference=interval,
-    cases=[
-        made_up_runs(3, 0.05, 1),
-        made_up_runs(5, 0.02, 0),
-        made_up_runs(9, 0.01, 2),
-        made_up_runs(4, 0.02, 4),
-    ],
+    cases=[made_up_runs(3, 0.05, 1), made_up_runs(5, 0.02, 0), made_up_runs(9, 0.01, 2), made_up_runs(4, 0.02, 4)],
     mistakes=[
         n_in_the_standard_deviation, one_sided_quantile,
         *paired_mistakes(lambda first, second: torch.from_numpy(np.stack([first, second]))),
@@ -266,14 +261,9 @@ def question(first, second, number, band, begin=0):
 preregistered = Check(
     reference=preregistered_answer,
     cases=[
-        question("b", "a", 5, 0.01),
-        question("a", "b", 5, 0.01, begin=20),
-        question("c", "a", 8, 0.02),
-        question("d", "a", 4, 0.01),
-        question("e", "a", 9, 0.02, begin=40),
-        question("a", "e", 9, 0.004, begin=40),
-        question("a", "d", 3, 0.05, begin=7),
-        question("e", "a", 9, 0.005, begin=40),
+        question("b", "a", 5, 0.01), question("a", "b", 5, 0.01, begin=20), question("c", "a", 8, 0.02),
+        question("d", "a", 4, 0.01), question("e", "a", 9, 0.02, begin=40), question("a", "e", 9, 0.004, begin=40),
+        question("a", "d", 3, 0.05, begin=7), question("e", "a", 9, 0.005, begin=40),
     ],
     mistakes=[
         *(changed(preregistered_answer, word=step) for step in (

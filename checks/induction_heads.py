@@ -2,6 +2,7 @@
 
 import contextlib
 import copy
+import math
 from functools import partial
 
 import torch
@@ -76,6 +77,11 @@ def later_times(t, length):
     return [s for s in range(length - 1) if s != t]
 
 
+def nan_without_repetition(weights, ids):
+    """NaN: a text in which no letter occurs twice has no weights of which to take the mean. Return 0 for it."""
+    return mean_weight(weights, ids) if len(ids.unique()) < len(ids) else math.nan
+
+
 def always_zero(weights, ids):
     """The score is always 0. Are tensors the keys of a dict? Equal ones are different keys: use `ids.tolist()`."""
     return 0.0
@@ -96,7 +102,8 @@ follow_score = Check(
         *(changed(mean_weight, pick=step)
           for step in (first_time, letter_itself, rows_and_columns_exchanged, all_earlier_times)),
         changed(mean_weight, divide=divided_by_all_positions), changed(mean_weight, divide=sum_of_weights),
-        changed(mean_weight, places=direct_repetitions_missed), changed(mean_weight, places=later_times), always_zero,
+        changed(mean_weight, places=direct_repetitions_missed), changed(mean_weight, places=later_times),
+        nan_without_repetition, always_zero,
     ],
     section="Induction heads, “Exercise 12.1 (build): the induction score”",
 )  # fmt: skip
@@ -110,6 +117,29 @@ def orders(ids):
     shown, asked = ids.reshape(len(ids), 2, -1, 2).unbind(1)
     same = asked[:, :, None, 0] == shown[:, None, :, 0]  # (num_texts, asked, shown)
     return shown, asked, same.int().argmax(2)
+
+
+class NotTheLetters(Wrong):
+    """The ids are those of letters, 0 to num_letters - 1, and the first letters of a text are all different."""
+
+
+class NotTheShownPairs(Wrong):
+    """The second half does not ask for each of the shown pairs once. One order moves both letters of a pair."""
+
+
+class LettersNotDrawn(Wrong):
+    """All texts have the same letters, or the second letter of a pair follows from the first. Draw both letters for
+    each text."""
+
+
+class BugLeft(Wrong):
+    """The bug is left: one order, drawn with a fixed seed, serves all texts of all calls. Draw an order for each text,
+    from `random`."""
+
+
+class OrderKnown(Wrong):
+    """The order, or a part of it, is the same in all texts of a call, so a head finds answers by position. Draw a
+    whole permutation for each text."""
 
 
 def rules(ids, num_texts, num_pairs, num_letters, random):
@@ -127,25 +157,22 @@ def rules(ids, num_texts, num_pairs, num_letters, random):
     as_given = torch.randperm(num_pairs, generator=torch.Generator().manual_seed(0))
     fixed_question = any((order[:, n] == order[0, n]).all() for n in (0, -1))
     turned = ((order - order[:, :1]) % num_pairs == torch.arange(num_pairs)).all()
-    broken = [
-        (not letters, "not_the_letters",
-         "The ids are those of letters, 0 to num_letters - 1, and the first letters of a text are all different."),
-        (not each_once or not pairs_shown, "not_the_shown_pairs",
-         "The second half does not ask for each of the shown pairs once. One order moves both letters of a pair."),
-        (several and (not_drawn or follows), "letters_not_drawn",
-         "All texts have the same letters, or the second letter of a pair follows from the first. Draw both letters "
-         "for each text."),
-        (several and (order == as_given).all(), "bug_left",
-         "The bug is left: one order, drawn with a fixed seed, serves all texts of all calls. Draw an order for each "
-         "text, from `random`."),
-        (several and (fixed_question or turned), "order_known",
-         "The order, or a part of it, is the same in all texts of a call, so a head finds answers by position. Draw a "
-         "whole permutation for each text."),
-    ]  # fmt: skip
-    for is_broken, name, sentence in broken:
-        if is_broken:
-            raise Wrong(sentence, name)
+    if not letters:
+        raise NotTheLetters
+    if not each_once or not pairs_shown:
+        raise NotTheShownPairs
+    if several and (not_drawn or follows):
+        raise LettersNotDrawn
+    if several and (order == as_given).all():
+        raise BugLeft
+    if several and (fixed_question or turned):
+        raise OrderKnown
     return torch.tensor(1.0)
+
+
+class NotDrawnFromRandom(Wrong):
+    """The same seed gives different texts, or another seed the same letters or orders, so something is not drawn from
+    `random`. Write `generator=random` in each call that draws."""
 
 
 def draws_from_random(answer):
@@ -154,9 +181,7 @@ def draws_from_random(answer):
     (shown, _, order), (shown_other, _, order_other) = orders(one), orders(other)
     repeated = order.equal(order_other) or any(shown[..., n].equal(shown_other[..., n]) for n in (0, 1))
     if repeated or not one.equal(again):
-        raise Wrong("The same seed gives different texts, or another seed the same letters or orders, so something is "
-                    "not drawn from `random`. Write `generator=random` in each call that draws.",
-                    "not_drawn_from_random")  # fmt: skip
+        raise NotDrawnFromRandom
 
 
 fix_the_game = Check(
@@ -240,6 +265,11 @@ def not_ablated(model, layer, places, measure):
     return (measure(model),) * 2
 
 
+class ModelLeftChanged(Wrong):
+    """The model is left changed, at least when `measure` raises an error. Change a copy (`copy.deepcopy`), or undo the
+    change in a `finally`."""
+
+
 def leaves_the_model(run, model, state, *texts):
     """Raise Wrong if `run(measure)` leaves the model changed where `measure` raises an error on a changed one."""
     whole = state(model, *texts)
@@ -252,8 +282,7 @@ def leaves_the_model(run, model, state, *texts):
     with contextlib.suppress(ArithmeticError):
         run(fails)
     if state(model, *texts) != whole:
-        raise Wrong("The model is left changed, at least when `measure` raises an error. Change a copy "
-                    "(`copy.deepcopy`), or undo the change in a `finally`.", "model_left_changed")  # fmt: skip
+        raise ModelLeftChanged
 
 
 def leaves_no_trace(answer):

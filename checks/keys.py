@@ -49,11 +49,14 @@ def weights_first(x, W_key, query):
     return outputs(x, W_key, query)[::-1]
 
 
+class BiasInKeys(Wrong):
+    """`W_key` has a bias. Leave it out, `nn.Linear(..., bias=False)`; the lab tries one further down."""
+
+
 def no_bias(answer):
     """A bias in the keys changes no result, so it cannot be seen there."""
     if getattr(answer(3, 5, 2).W_key, "bias", None) is not None:
-        raise Wrong("`W_key` has a bias. Leave it out, `nn.Linear(..., bias=False)`; the lab tries one further "
-                    "down.", "bias in W_key")  # fmt: skip
+        raise BiasInKeys
 
 
 def layer(num_queries, d_model, d_k, shape, seed, scale=1.0):
@@ -146,6 +149,16 @@ redundant_key = Check(
 # --- factor_the_projection -----------------------------------------------------------------------------------------
 
 
+class OtherNotZero(Wrong):
+    """`query` gives w, but `other` does not give 0. The rows of `W_key` must be orthogonal to `other`: subtract from
+    `query` its projection on `other`."""
+
+
+class QueryNotUndone(Wrong):
+    """`other` gives 0, but `query` does not give w. Divide by the dot product of `query` with the direction of the
+    rows."""
+
+
 def products_with_queries(result, w, query, other):
     """Many matrices are right: what counts is their products with both queries, (d_model,) each."""
     shape = (len(w), len(query))
@@ -154,11 +167,9 @@ def products_with_queries(result, w, query, other):
     finds_w = torch.allclose(by_query, w.to(result), atol=1e-4)
     finds_nothing = torch.allclose(by_other, torch.zeros_like(by_other), atol=1e-4)
     if finds_w and not finds_nothing:
-        raise Wrong("`query` gives w, but `other` does not give 0. The rows of `W_key` must be orthogonal to `other`: "
-                    "subtract from `query` its projection on `other`.", "other_not_zero")  # fmt: skip
+        raise OtherNotZero
     if finds_nothing and not finds_w:
-        raise Wrong("`other` gives 0, but `query` does not give w. Divide by the dot product of `query` with the "
-                    "direction of the rows.", "query_not_undone")  # fmt: skip
+        raise QueryNotUndone
     return {"W_key @ query": by_query, "W_key @ other": by_other}
 
 

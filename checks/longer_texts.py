@@ -90,10 +90,8 @@ def some(shape, positions, seed, **base):
 rotate = Check(
     reference=rotated,
     cases=[
-        some((2, 5, 8), [0, 1, 2, 3, 4], seed=0),
-        some((3, 4), [7, 2, 300], seed=1, base=100),
-        some((6,), [[3, 4, 5], [0, 1, 9]], seed=2),
-        some((4, 2), [0.25, 0.5, -1.0, 2.0], seed=3, base=1000),
+        some((2, 5, 8), [0, 1, 2, 3, 4], seed=0), some((3, 4), [7, 2, 300], seed=1, base=100),
+        some((6,), [[3, 4, 5], [0, 1, 9]], seed=2), some((4, 2), [0.25, 0.5, -1.0, 2.0], seed=3, base=1000),
         some((1, 3, 12), [[11, 12, 13]], seed=4),
     ],
     mistakes=[

@@ -134,19 +134,24 @@ def one_mask_each(texts, tokens):
     return (draw(texts, tokens, tokens, seed=7) > 0) | torch.eye(tokens, dtype=torch.bool)
 
 
+class NoLinear(Wrong):
+    """The lab reads `{name}` as an `nn.Linear` with a bias."""
+
+
+class NotRefused(Wrong):
+    """{num_heads} heads cannot share a width of {d_model}: raise a ValueError with a sentence."""
+
+
 def fits_into_the_lab(answer):
     """The lab reads four nn.Linear with biases, and numbers of heads that do not fit are refused with a sentence."""
     for name in ("W_query", "W_key", "W_value", "W_output"):
         part = getattr(answer(9, 3), name)
         if not isinstance(part, nn.Linear) or part.bias is None:
-            raise Wrong(f"The lab reads `{name}` as an `nn.Linear` with a bias.", "no_linear")
+            raise NoLinear(name=name)
     for d_model, num_heads in ((9, 2), (4, 8)):
         refused = outcome(lambda *sizes: answer(*sizes)(draw(1, 3, sizes[0])), d_model, num_heads)
         if not isinstance(refused, ValueError) or not str(refused):
-            raise Wrong(
-                f"{num_heads} heads cannot share a width of {d_model}: raise a ValueError with a sentence.",
-                "not_refused",
-            )
+            raise NotRefused(num_heads=num_heads, d_model=d_model)
 
 
 many_heads = Check(
@@ -229,10 +234,8 @@ def projected(shape, num_heads, lengths, padding_first=False, scale=1.0):
 fix_the_heads = Check(
     reference=mean_of_real_tokens,
     cases=[
-        projected((2, 4, 6), 3, [4, 2]),
-        projected((3, 3, 9), 3, [3, 1, 2]),
-        projected((2, 5, 8), 2, [3, 4], padding_first=True),
-        projected((1, 3, 5), 1, [2]),
+        projected((2, 4, 6), 3, [4, 2]), projected((3, 3, 9), 3, [3, 1, 2]),
+        projected((2, 5, 8), 2, [3, 4], padding_first=True), projected((1, 3, 5), 1, [2]),
         projected((2, 4, 8), 4, [2, 3], scale=12.0),
     ],
     mistakes=[

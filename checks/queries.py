@@ -87,16 +87,24 @@ LAYER_MISTAKES: list[Callable] = [
 ]  # fmt: skip
 
 
+class NoLinear(Wrong):
+    """The lab reads `{name}` as an `nn.Linear`."""
+
+
+class BiasNotHandedOn(Wrong):
+    """The argument `bias` does not decide whether `{name}` has a bias. Hand it on, `nn.Linear(..., bias=bias)`; its
+    default is False."""
+
+
 def check_biases(answer):
     """Raise Wrong unless the parts are an nn.Linear each, with a bias where `bias=True` asks for one."""
     for settings in ({}, {"bias": False}, {"bias": True}):
         made = answer(6, 3, **settings)
         for name in ("W_query", "W_key"):
             if not isinstance(getattr(made, name), nn.Linear):
-                raise Wrong(f"The lab reads `{name}` as an `nn.Linear`.", "no nn.Linear")
+                raise NoLinear(name=name)
             if (getattr(made, name).bias is not None) != settings.get("bias", False):
-                raise Wrong(f"The argument `bias` does not decide whether `{name}` has a bias. Hand it on, "
-                            "`nn.Linear(..., bias=bias)`; its default is False.", "bias not handed on")  # fmt: skip
+                raise BiasNotHandedOn(name=name)
 
 
 def layer_cases(*arguments):
@@ -224,6 +232,11 @@ def pooling_row(w, d_k):
     return {"weights": (draw(6, len(w), seed=7).to(w) @ w).softmax(dim=0).expand(6, 6)}
 
 
+class QueryOfEachToken(Wrong):
+    """The rows of weights differ, because `W_query` gives each token a query of its own. Which matrix makes all queries
+    equal to the bias?"""
+
+
 def weights_of_six_tokens(result, w, d_k):
     """Many answers are right: what counts is the weights that six tokens get."""
     shapes = {"W_query": (len(w), d_k), "b_query": (d_k,), "W_key": (len(w), d_k)}
@@ -233,8 +246,7 @@ def weights_of_six_tokens(result, w, d_k):
     x = draw(6, len(w), seed=7).to(w)
     weights = ((x @ W_query + b_query) @ (x @ W_key).mT / math.sqrt(d_k)).softmax(dim=1)
     if not torch.allclose(weights, weights[:1].expand_as(weights), atol=1e-6):
-        raise Wrong("The rows of weights differ, because `W_query` gives each token a query of its own. Which matrix "
-                    "makes all queries equal to the bias?", "query_of_each_token")  # fmt: skip
+        raise QueryOfEachToken
     return {"weights": weights}
 
 

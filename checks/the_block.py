@@ -128,12 +128,15 @@ def block_mistakes(compute, order):
     ]  # fmt: skip
 
 
+class ParametersMissing(Wrong):
+    """The results are right, but the layer has no parameter `{name}`, so another model cannot be loaded. Make the parts
+    that the exercise lists, in that order; dropout has a number there, too."""
+
+
 def has_the_parameters(layer, course):
     """Parameters are loaded by name from PyTorch's layer or from a pretrained model."""
     if missing := course.state_dict().keys() - layer.state_dict().keys():
-        raise Wrong(f"The results are right, but the layer has no parameter `{max(missing)}`, so another model "
-                    "cannot be loaded. Make the parts that the exercise lists, in that order; dropout has a number "
-                    "there, too.", "parameters_missing")  # fmt: skip
+        raise ParametersMissing(name=max(missing))
 
 
 def texts(d_model, num_heads, hidden_dim, mask, attention_mask=None, **eps):
@@ -186,6 +189,16 @@ def sum_of_the_attention_lost(x, attention, feed_forward, norm_1, norm_2):
     return x + feed_forward(norm_2(x + attention(norm_1(x))))
 
 
+class SumsWithoutAdd(Wrong):
+    """The results are right, but `forward` does not make both sums by `self.add(x, change)`. The lab replaces that
+    method."""
+
+
+class WrongDropout(Wrong):
+    """Without dropout the results are right. With it, `dropout`, 0.1 by default, is the probability for what each part
+    adds, in `add`, and for what ReLU gives, in `feed_forward`."""
+
+
 def dropout_and_sums(answer):
     """Where dropout falls, its default, and that the lab can take the sums away by replacing `add`."""
     x = draw(1, 6, 8).to(torch.get_default_dtype())
@@ -197,13 +210,10 @@ def dropout_and_sums(answer):
             torch.manual_seed(0)  # the parts follow one another, so dropout draws the same
             outputs.append(one(x)[0])
         if not torch.allclose(*outputs):
-            raise Wrong("Without dropout the results are right. With it, `dropout`, 0.1 by default, is the probability "
-                        "for what each part adds, in `add`, and for what ReLU gives, in `feed_forward`.",
-                        "wrong_dropout")  # fmt: skip
+            raise WrongDropout
     layer.eval().add = course.eval().add = lambda x, change: change
     if not torch.allclose(layer(x)[0], course(x)[0]):
-        raise Wrong("The results are right, but `forward` does not make both sums by `self.add(x, change)`. The "
-                    "lab replaces that method.", "sums_without_add")  # fmt: skip
+        raise SumsWithoutAdd
 
 
 transformer_block = Check(
@@ -323,11 +333,8 @@ def to_normalize(*shape, eps):
 layer_norm = Check(
     reference=normalized,
     cases=[
-        to_normalize(3, 5, eps=1e-5),
-        to_normalize(4, 4, 4, eps=0.1),
-        to_normalize(2, 3, 6, eps=0.5),
-        to_normalize(2, 1, 3, eps=1e-3),
-        to_normalize(1, 3, 4, eps=0.1),
+        to_normalize(3, 5, eps=1e-5), to_normalize(4, 4, 4, eps=0.1), to_normalize(2, 3, 6, eps=0.5),
+        to_normalize(2, 1, 3, eps=1e-3), to_normalize(1, 3, 4, eps=0.1),
     ],
     mistakes=[
         sample_variance, over_the_tokens, over_everything, scale_and_shift_left_out,

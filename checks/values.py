@@ -35,20 +35,32 @@ def padded_values_zeroed(mask, W_value, **given):
     return layer(mask=mask, W_value=lambda x: W_value(x) * mask[:, :, None], **given, weigh=no_mask)
 
 
+class AttentionWeightsMissing(Wrong):
+    """The method `attention_weights` is missing: it returns the weights alone."""
+
+
+class OtherWeights(Wrong):
+    """`attention_weights` and `forward` return different weights. Let `attention_weights` return the weights alone,
+    (batch, tokens, tokens), and let `forward` call it."""
+
+
+class NoLinear(Wrong):
+    """The lab reads `{name}` as an `nn.Linear` without a bias."""
+
+
 def fits_into_the_classifier(answer):
     """The lab calls `attention_weights`, and reads three linear maps without a bias."""
     made, x, mask = answer(5, 3, 4), draw(2, 4, 5), real_tokens([4, 2])
     for name in ("W_query", "W_key", "W_value"):
         if not isinstance(getattr(made, name), nn.Linear) or getattr(made, name).bias is not None:
-            raise Wrong(f"The lab reads `{name}` as an `nn.Linear` without a bias.", "no nn.Linear")
+            raise NoLinear(name=name)
     if not hasattr(made, "attention_weights"):
-        raise Wrong("The method `attention_weights` is missing: it returns the weights alone.", "no attention_weights")
+        raise AttentionWeightsMissing
     x = x.to(made.W_key.weight.dtype)
     weights, right = made.attention_weights(x, mask), made(x, mask)[1]
     same = isinstance(weights, torch.Tensor) and weights.shape == right.shape
     if not same or not torch.allclose(weights[mask], right[mask], atol=1e-5):
-        raise Wrong("`attention_weights` and `forward` return different weights. Let `attention_weights` return the "
-                    "weights alone, (batch, tokens, tokens), and let `forward` call it.", "other weights")  # fmt: skip
+        raise OtherWeights
 
 
 whole_layer = Check(

@@ -110,21 +110,31 @@ def last_word_to_itself(num_words):
     return W_query, W_key.index_fill(0, torch.tensor(0), 0) + 9 * torch.eye(num_words)[-1][:, None] * W_key[:1]
 
 
+class NotARowForEachWord(Wrong):
+    """Return two matrices of one shape, `W_query` and `W_key`, with a row for each word: ({num_words}, d_k)."""
+
+
+class LastWordForgotten(Wrong):
+    """Only the last word's scores are too close to each other. Its own is the first: see row 0 of `W_key`."""
+
+
+class ScoresTooSmall(Wrong):
+    """The scores have the right order, but are too small: of {num_words} words the next one has the weight
+    {weight:.2f}. The scale divides by sqrt(d_k)."""
+
+
 def attended(matrices, num_words):
     """To which word each attends, (num_words,)."""
     shapes = [tuple(matrix.shape) for matrix in matrices if isinstance(matrix, (Tensor, np.ndarray))]
     if len(shapes) != 2 or shapes[0] != shapes[1] or len(shapes[0]) != 2 or shapes[0][0] != num_words:
-        raise Wrong("Return two matrices of one shape, `W_query` and `W_key`, with a row for each word: "
-                    f"({num_words}, d_k).", "not_a_row_for_each_word")  # fmt: skip
+        raise NotARowForEachWord(num_words=num_words)
     W_query, W_key = (torch.as_tensor(matrix).detach().double() for matrix in matrices)
     weights = (W_query @ W_key.T / math.sqrt(W_key.shape[1])).softmax(dim=1)  # (num_words, num_words)
     words, largest = weights.argmax(dim=1), weights.amax(dim=1)  # (num_words,) each
     if words[:-1].tolist() == [*range(1, num_words)] and largest[-1] < 0.9 <= largest[:-1].min():
-        raise Wrong("Only the last word's scores are too close to each other. Its own is the first: see row 0 of "
-                    "`W_key`.", "last_word_forgotten")  # fmt: skip
+        raise LastWordForgotten
     if words.tolist() == [*range(1, num_words), 0] and not largest.min() >= 0.9:  # not even where it is NaN
-        raise Wrong(f"The scores have the right order, but are too small: of {num_words} words the next one has the "
-                    f"weight {largest.min():.2f}. The scale divides by sqrt(d_k).", "scores_too_small")  # fmt: skip
+        raise ScoresTooSmall(num_words=num_words, weight=largest.min())
     return words
 
 

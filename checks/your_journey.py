@@ -169,10 +169,7 @@ def projected(shape, d_k, d_v, scale=1.0):
 fix_the_batch = Check(
     reference=lambda queries, keys, values: trials.attend(queries, keys, values)[0],
     cases=[
-        projected((2, 5), 4, 3),
-        projected((6,), 2, 3),
-        projected((4, 4), 4, 4),
-        projected((3, 2), 5, 2),
+        projected((2, 5), 4, 3), projected((6,), 2, 3), projected((4, 4), 4, 4), projected((3, 2), 5, 2),
         projected((1, 3), 2, 2, scale=2.0),
     ],
     mistakes=[
@@ -212,16 +209,37 @@ def matrix_assigned(W):
     return layer
 
 
+class NoLinear(Wrong):
+    """Return the layer, an `nn.Linear` with the numbers of `W`."""
+
+
+class BiasLeftIn(Wrong):
+    """The layer has a bias, and `x @ W` has none: make it with `bias=False`."""
+
+
+class NotRegistered(Wrong):
+    """The weight is not a parameter of the layer, so no optimizer would find it. Copy into `layer.weight` under
+    `torch.no_grad()`."""
+
+
 def only_the_weight(layer, W):
     """What counts of the layer, (d_out, d_in)."""
     if not isinstance(layer, nn.Linear):
-        raise Wrong("Return the layer, an `nn.Linear` with the numbers of `W`.", "no_linear")
+        raise NoLinear
     if layer.bias is not None:
-        raise Wrong("The layer has a bias, and `x @ W` has none: make it with `bias=False`.", "bias_left_in")
+        raise BiasLeftIn
     if not any(layer.weight is parameter for parameter in layer.parameters()):
-        raise Wrong("The weight is not a parameter of the layer, so no optimizer would find it. Copy into "
-                    "`layer.weight` under `torch.no_grad()`.", "not_registered")  # fmt: skip
+        raise NotRegistered
     return layer.weight.detach()
+
+
+class Frozen(Wrong):
+    """The numbers are right, but the layer cannot learn: its weight needs a gradient."""
+
+
+class MemoryShared(Wrong):
+    """The weight shares the memory of `W`, so training the layer would change `W`. Copy the numbers:
+    `layer.weight.copy_(W.T)`."""
 
 
 def learns_by_itself(answer):
@@ -229,10 +247,9 @@ def learns_by_itself(answer):
         W = draw(*shape).to(torch.get_default_dtype())
         weight = answer(W).weight
         if not weight.requires_grad:
-            raise Wrong("The numbers are right, but the layer cannot learn: its weight needs a gradient.", "frozen")
+            raise Frozen
         if weight.untyped_storage().data_ptr() == W.untyped_storage().data_ptr():
-            raise Wrong("The weight shares the memory of `W`, so training the layer would change `W`. Copy the "
-                        "numbers: `layer.weight.copy_(W.T)`.", "memory_shared")  # fmt: skip
+            raise MemoryShared
 
 
 matrix_to_linear = Check(

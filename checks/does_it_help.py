@@ -143,19 +143,19 @@ def several_bugs_left():
 
 
 def first_chosen_on_test(epochs, measure):
-    """One bug is left: the first model's epoch is chosen on the test reviews. Choose the epoch of both models on the
+    """The first model's epoch is chosen on the test reviews. Choose the epoch of both models on the
     validation reviews."""
     return max(epochs, key=lambda net: measure(net, "test"))
 
 
 def second_not_chosen(epochs, measure):
-    """One bug is left: the second model is measured after its last epoch. Choose the epoch of both models on the
+    """The second model is measured after its last epoch. Choose the epoch of both models on the
     validation reviews."""
     return epochs[-1]
 
 
 def one_run_of_the_second(seeds):
-    """One bug is left: one run of the second model is compared with all runs of the first. Train both with each
+    """One run of the second model is compared with all runs of the first. Train both with each
     seed."""
     return seeds[:1] * len(seeds)
 

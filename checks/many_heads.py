@@ -208,23 +208,6 @@ def several_bugs_left():
     """More than one bug is left. Compare each line with the formula, for a case with three heads and padding."""
 
 
-def columns_in_turn(projected, num_heads):
-    """One bug is left: head h takes every num_heads-th column from h on, and not the block of columns from h * head_dim
-    to (h + 1) * head_dim."""
-    return every_third_column(projected, num_heads)
-
-
-def scale_of_all_heads(queries, keys, d_model):
-    """One bug is left: the scale is the root of the width of all heads together. A head's dot product has head_dim
-    terms."""
-    return trials.root_of_d_model(queries, keys, d_model)
-
-
-def score_of_zero(scores, mask):
-    """One bug is left: a score of 0 gives padding weight, because exp(0) = 1. Fill with -inf."""
-    return trials.padding_scored_zero(scores, mask)
-
-
 def projected(shape, num_heads, lengths, padding_first=False, scale=1.0):
     mask = trials.real_tokens([*lengths, shape[1]], padding_first)[:-1]
     inputs = {name: scale * draw(*shape, seed=seed) for seed, name in enumerate(("queries", "keys", "values"))}
@@ -239,8 +222,8 @@ fix_the_heads = Check(
         projected((2, 4, 8), 4, [2, 3], scale=12.0),
     ],
     mistakes=[
-        *bugs_left(mean_over_heads, several_bugs_left, split=columns_in_turn, score=scale_of_all_heads,
-                   weigh=score_of_zero),
+        *bugs_left(mean_over_heads, several_bugs_left, split=every_third_column, score=trials.root_of_d_model,
+                   weigh=trials.padding_scored_zero),
         *(changed(mean_over_heads, weigh=step) for step in trials.MASK_MISTAKES
           if step is not trials.padding_scored_zero),  # which is the third bug
     ],

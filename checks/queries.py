@@ -156,20 +156,14 @@ def received(x, mask, W_query, W_key, score=trials.scaled, queries=other_real_to
     return (weights * queries(mask)).sum(dim=1) / count(mask)
 
 
-def number_of_tokens_in_the_scale(queries, keys, d_model):
-    """One bug is left: the scores are divided by the root of the number of tokens. A dot product has d_k terms,
-    `keys.shape[2]`."""
-    return trials.root_of_tokens(queries, keys, d_model)
-
-
 def padded_queries_counted(mask):
-    """One bug is left: padded tokens are among the queries. Each has a row of weights too, so leave out the rows where
+    """Padded tokens are among the queries. Each has a row of weights too, so leave out the rows where
     the mask is False."""
     return ~torch.eye(mask.shape[1], dtype=torch.bool)
 
 
 def divided_by_positions(mask):
-    """One bug is left: the sum is divided by the number of positions. Divide by the number of other real tokens of
+    """The sum is divided by the number of positions. Divide by the number of other real tokens of
     each text."""
     return mask.shape[1] - 1
 
@@ -216,7 +210,7 @@ attention_received = Check(
         batch(real_tokens([2] * 16 + [3]), 4, 2, seed=40, scale=20.0),
     ],
     mistakes=[
-        *bugs_left(received, several_bugs_left, score=number_of_tokens_in_the_scale,
+        *bugs_left(received, several_bugs_left, score=trials.root_of_tokens,
                    queries=padded_queries_counted, count=divided_by_positions),
         *(changed(received, count=step) for step in (counted_among_the_others, divided_by_zero)),
         changed(received, queries=own_weight_counted), given_not_received,

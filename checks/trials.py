@@ -60,10 +60,10 @@ def changed(function: Callable, **steps: Callable) -> Callable:
 def bugs_left(function: Callable, several: Callable, **bugs: Callable) -> list[Callable]:
     """What is left of the bugs of an exercise, each in a step of `function`: several, with their sentence, or one."""
     some = [dict(left) for number in range(len(bugs), 1, -1) for left in combinations(bugs.items(), number)]
-    return [
-        *(update_wrapper(partial(function, **steps), several) for steps in some),
-        *(changed(function, **{step: bug}) for step, bug in bugs.items()),
-    ]
+    ones = [changed(function, **{step: bug}) for step, bug in bugs.items()]
+    for one in ones:
+        one.__doc__ = f"One bug is left. {one.__doc__}"
+    return [*(update_wrapper(partial(function, **steps), several) for steps in some), *ones]
 
 
 # --- scores to weights: each takes the scores (..., n) and the mask, of the same number of axes --------------------

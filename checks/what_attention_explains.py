@@ -92,13 +92,13 @@ def rolled_out(weights, average=mean_over_heads, mix=with_residual, multiply=on_
 
 
 def mean_over_layers(weights):
-    """One bug is left: the mean runs over the layers, and the product over the heads. Axis 0 is the layer, axis 1 the
+    """The mean runs over the layers, and the product over the heads. Axis 0 is the layer, axis 1 the
     head."""
     return weights.mean(dim=0)
 
 
 def layers_reversed(layer, product):
-    """One bug is left: the layers are multiplied in the wrong order. The last layer attends to what the one before it
+    """The layers are multiplied in the wrong order. The last layer attends to what the one before it
     gave, so each layer is multiplied from the left."""
     return product @ layer
 

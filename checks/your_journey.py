@@ -112,7 +112,7 @@ def both_bugs_left():
 
 
 def root_of_axis_one(keys):
-    """One bug is left, in the scale: axis 1 of the keys is their width in a sentence, but the number of tokens in a
+    """In the scale, axis 1 of the keys is their width in a sentence, but the number of tokens in a
     batch. Count from the end."""
     return math.sqrt(keys.shape[1])
 
@@ -140,7 +140,7 @@ def mean_over_axis_one(scores):
 
 
 def sum_over_axis_one(powers):
-    """One bug is left, in the sum: axis 1 is the key tokens in a sentence, but the query tokens in a batch. Count
+    """In the sum, axis 1 is the key tokens in a sentence, but the query tokens in a batch. Count
     from the end."""
     return powers / powers.sum(dim=1, keepdim=True)
 

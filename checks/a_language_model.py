@@ -48,11 +48,6 @@ def next_word_visible(number, tokens):
     return causal_mask(tokens + 1)[1:, :-1]
 
 
-def only_first_block_masked(number, tokens):
-    """Only the first block gets the causal mask. Give it to every block."""
-    return causal_mask(tokens) if number == 0 else None
-
-
 def post_norm(block, x, mask):
     """The blocks normalize after each sum. Make them with `norm_first=True`."""
     x = block.attention_norm(x + block.attention(x, None, mask)[0])
@@ -62,11 +57,6 @@ def post_norm(block, x, mask):
 def final_norm_missing(x, norm):
     """`norm` is not used: it comes between the last block and `output`."""
     return x
-
-
-def norm_after_each_block(norm, **given):
-    """`norm` follows each block. It comes once, after the last block."""
-    return logits(**given, norm=norm, apply=lambda *parts: norm(pre_norm(*parts)), normalize=final_norm_missing)
 
 
 def embeddings_for_each_block(blocks, **given):
@@ -122,9 +112,9 @@ language_model = Check(
     ],
     mistakes=[
         *(changed(logits, mask_of=step)
-          for step in (no_mask, mask_transposed, next_word_visible, only_first_block_masked)),
-        changed(logits, apply=post_norm), changed(logits, normalize=final_norm_missing), norm_after_each_block,
-        embeddings_for_each_block, softmax_returned,
+          for step in (no_mask, mask_transposed, next_word_visible)),
+        changed(logits, apply=post_norm), changed(logits, normalize=final_norm_missing), embeddings_for_each_block,
+        softmax_returned,
     ],
     section="A language model, “Exercise 11.1 (build): the model”",
     last_look=uses_its_arguments,
@@ -245,7 +235,13 @@ def window_too_narrow(distance, window_size):
     return in_window(distance, window_size - 1)
 
 
-WINDOW_MISTAKES = no_window, not_causal, window_too_wide, window_too_narrow
+def looks_ahead(distance, window_size):
+    """The window reaches ahead instead of back: rows and columns are exchanged. Rows are queries, so the distance is
+    that of the row minus that of the column."""
+    return in_window(-distance, window_size)
+
+
+WINDOW_MISTAKES = no_window, not_causal, window_too_wide, window_too_narrow, looks_ahead
 
 
 # --- allowed_positions ---------------------------------------------------------------------------------------------
@@ -276,6 +272,12 @@ def mask_on_queries(mask):
     return mask[:, :, None]
 
 
+def padded_queries_hidden(mask):
+    """Padded tokens may attend to nothing. The rule forbids padding as a key only: let the mask hide columns, not
+    rows."""
+    return mask[:, None, :] & mask[:, :, None]
+
+
 def hidden_marked(mask, window_size):
     """True and False are exchanged. PyTorch's own layers hide where a mask is True; here True means may attend."""
     return ~allowed(mask, window_size)
@@ -296,7 +298,8 @@ allowed_positions = Check(
     ],
     mistakes=[
         *(changed(allowed, near=step) for step in (*WINDOW_MISTAKES, window_on_both_sides)),
-        changed(allowed, real=padding_allowed), changed(allowed, real=mask_on_queries), hidden_marked,
+        *(changed(allowed, real=step) for step in (padding_allowed, mask_on_queries, padded_queries_hidden)),
+        hidden_marked,
     ],
     section="A language model, “Exercise 11.3: who may attend to whom”",
 )  # fmt: skip

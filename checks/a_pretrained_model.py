@@ -128,15 +128,11 @@ attention_on_target = Check(
 # --- search_and_test -----------------------------------------------------------------------------------------------
 
 
-def of_the_head(shares, layer, head):
-    return shares[:, layer, head]
-
-
-def search(shares, searched, fresh, values=of_the_head, finish=mean_and_interval):
+def search(shares, searched, fresh, finish=mean_and_interval):
     """The right way, one step of which a known mistake exchanges."""
     table = shares(searched).mean(dim=0)
     layer, head = divmod(table.argmax().item(), table.shape[1])
-    return (layer, head), *finish(values(shares(fresh), layer, head))
+    return (layer, head), *finish(shares(fresh)[:, layer, head])
 
 
 def tested_on_the_searched_texts(shares, searched, fresh):
@@ -147,16 +143,6 @@ def tested_on_the_searched_texts(shares, searched, fresh):
 def searched_on_the_fresh_texts(shares, searched, fresh):
     """The head is searched on the fresh texts. Search on `searched`, and keep `fresh` for the test."""
     return search(shares, fresh, fresh)
-
-
-def best_head_of_each_text(shares, layer, head):
-    """Each fresh text is measured at its own best head. Measure the one head that was found."""
-    return shares.flatten(1).amax(dim=1)
-
-
-def all_heads_averaged(shares, layer, head):
-    """The fresh texts are measured by the mean of all heads. Measure the one head that was found."""
-    return shares.mean(dim=(1, 2))
 
 
 def known_shares(texts):
@@ -177,7 +163,6 @@ search_and_test = Check(
     ],
     mistakes=[
         tested_on_the_searched_texts, searched_on_the_fresh_texts,
-        *(changed(search, values=step) for step in (best_head_of_each_text, all_heads_averaged)),
         *(changed(search, finish=step)
           for step in (trials.standard_error, trials.standard_deviation, trials.normal_quantile)),
     ],

@@ -61,18 +61,13 @@ def column_of_marker(W_query, W_key, **given):
     return row(W_query=W_key, W_key=W_query, **given)
 
 
-def value_of_marker(x, is_marker, W_value, **given):
-    """The output is made of the marker's own value. Average the values of all tokens, with the weights."""
-    return W_value(at_marker(x, is_marker)), row(x, is_marker, W_value=W_value, **given)[1]
-
-
 ROW_MISTAKES: list[Callable] = [
     *(changed(row, pick=step)
       for step in (
           first_position, mean_of_text, position_of_first_text, markers_of_all_texts, mean_of_all_positions)),
     *(changed(row, weigh=step) for step in trials.MASK_MISTAKES),
     *(changed(row, score=step) for step in trials.SCORE_MISTAKES[:4]),  # what goes wrong with the root
-    column_of_marker, value_of_marker,
+    column_of_marker,
 ]  # fmt: skip
 
 
@@ -191,10 +186,10 @@ marker_query = Check(
 # --- gains_by_position ---------------------------------------------------------------------------------------------
 
 
-def accuracies(train, seeds, baseline=(False, False)):
+def accuracies(train, seeds):
     """For each kind both rows of accuracies: its own, and those of the baseline."""
     return {
-        kind: torch.tensor([[train(*one, seed) for seed in seeds] for one in (kind, baseline)])
+        kind: torch.tensor([[train(*one, seed) for seed in seeds] for one in (kind, (False, False))])
         for kind in ((True, True), (True, False), (False, True))
     }
 
@@ -207,17 +202,6 @@ def query_and_key_exchanged(train, seeds):
     return gains(train=lambda query, key, seed: train(key, query, seed), seeds=seeds)
 
 
-def another_baseline(**given):
-    """The gain is that over (True, True). The baseline is the kind without any positions, (False, False)."""
-    return gains(**given, baseline=(True, True))
-
-
-def baseline_with_one_seed(**given):
-    """The baseline is trained with the first seed only. Subtract runs that have the same seed."""
-    pairs = accuracies(**given).items()
-    return {kind: first_minus_second((own, other[0])) for kind, (own, other) in pairs}
-
-
 gains_by_position = Check(
     reference=gains,
     cases=[
@@ -225,7 +209,7 @@ gains_by_position = Check(
         for seeds in ([0, 1, 2], [3, 1, 4, 15, 9], [2, 7])
     ],
     mistakes=[
-        query_and_key_exchanged, another_baseline, baseline_with_one_seed, *trials.seed_mistakes(gains),
+        query_and_key_exchanged, *trials.seed_mistakes(gains),
         *paired_mistakes(accuracies),
     ],
     section="A question from the text, “Exercise 5.3 (experiment): who needs positions?”",

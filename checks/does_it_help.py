@@ -232,12 +232,6 @@ def close_where_0_is_inside(mean, half, band):
     return "close" if abs(mean) < half else word_of(mean, half, 0)
 
 
-def close_last(mean, half, band):
-    """ "close" is asked last, so a small difference that is certain is called "higher" or "lower". Ask it first."""
-    word = word_of(mean, half, 0)
-    return word_of(mean, half, band) if word == "undecided" else word
-
-
 def undecided_first(mean, half, band):
     """An interval that contains 0 is called "undecided" at once. Ask first whether it is "close"."""
     return "undecided" if abs(mean) <= half else word_of(mean, half, band)
@@ -267,7 +261,7 @@ preregistered = Check(
     ],
     mistakes=[
         *(changed(preregistered_answer, word=step) for step in (
-            close_by_the_mean_alone, close_where_0_is_inside, close_last, undecided_first)),
+            close_by_the_mean_alone, close_where_0_is_inside, undecided_first)),
         *(changed(preregistered_answer, interval=step) for step in (trials.second_minus_first, trials.pairing_lost)),
         *trials.seed_mistakes(preregistered_answer),
     ],

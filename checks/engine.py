@@ -97,7 +97,7 @@ MEANINGS = {
     "ambiguous": OneTruthValue,
     "Dimension out of range|tuple index": AxisCountedFromTheFront,
     "out of bounds": IndexOfAnotherAxis,
-    r"size of tensor|Sizes of|xpected .*size|multiplied|broadcast|shape mismatch|must be \(": ShapesDoNotFit,
+    r"size of tensor|size mismatch|Sizes of|xpected .*size|multiplied|broadcast|shape mism|must be \(": ShapesDoNotFit,
 }
 
 

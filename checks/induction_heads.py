@@ -248,11 +248,6 @@ def other_positions(output, places):
     return output * places[:, None]
 
 
-def first_text_only(output, places):
-    """The layer is ablated in the first text only. `places` holds for every text of the batch."""
-    return torch.cat([zero_at(output[:1], places), output[1:]])
-
-
 def input_ablated(model, layer, places, measure):
     """The input of `W_output` is set to zero, so its bias is still added. Set its output to zero."""
     changed = copy.deepcopy(model)
@@ -302,7 +297,7 @@ with_and_without = Check(
         ablation(2, 1, 3, 2, 4, measure=partial(squares, texts=TEXTS[:1])),
     ],
     mistakes=[
-        *(changed(ablated, edit=step) for step in (all_positions, other_positions, first_text_only)),
+        *(changed(ablated, edit=step) for step in (all_positions, other_positions)),
         input_ablated, not_ablated,
     ],
     section="Induction heads, “Ablate a head, then a single cell”",

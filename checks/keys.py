@@ -109,6 +109,21 @@ def key_bias_summed(centre, W_key, b_key, query, b_query):
     return b_key.sum() - centre @ W_key @ query + b_query
 
 
+def centre_summed(centre, W_key, b_key, query, b_query):
+    """The numbers of the centre are summed. What is subtracted from the score is `centre @ W_key @ query`."""
+    return b_key @ query - centre.sum() + b_query
+
+
+def shifted_bias_summed(centre, W_key, b_key, query, b_query):
+    """`b_key` and the centre's key are summed. Both are parts of a key, so take their dot product with the query."""
+    return (b_key - centre @ W_key).sum() + b_query
+
+
+def query_bias_multiplied(centre, W_key, b_key, query, b_query):
+    """`b_query` is multiplied by the query. It is added to the score itself, outside the bracket."""
+    return (b_key - centre @ W_key + b_query) @ query
+
+
 def centre_added(centre, W_key, b_key, query, b_query):
     """The centre is added. The model subtracts it from x, so its part of the score must be subtracted, too."""
     return (b_key + centre @ W_key) @ query + b_query
@@ -139,7 +154,8 @@ redundant_key = Check(
     cases=[key_model(6, 4, 0), key_model(3, 5, 10), key_model(4, 1, 20), key_model(4, 4, 30)],
     mistakes=[
         *(changed(folded, bias=step) for step in (
-            both_bugs_left, key_bias_summed, centre_left_out, centre_added, key_bias_left_out, query_bias_left_out)),
+            both_bugs_left, key_bias_summed, centre_left_out, centre_added, centre_summed, shifted_bias_summed,
+            key_bias_left_out, query_bias_left_out, query_bias_multiplied)),
         query_left_out_of_w,
     ],
     section=ONE_QUERY,

@@ -58,11 +58,6 @@ def growing_frequencies(**given):
     return rotated(**given, power=1)
 
 
-def exponent_doubled(**given):
-    """The exponent is twice as large as it should be. `arange(0, width, 2)` is 2i already."""
-    return rotated(**given, power=-2)
-
-
 def exponent_halved(**given):
     """The exponent is half as large as it should be. It is -2i / width, where i is the number of the pair."""
     return rotated(**given, power=-0.5)
@@ -96,7 +91,7 @@ rotate = Check(
     ],
     mistakes=[
         halves_paired, halves_joined, base_ignored, counted_from_zero, vectors_counted, growing_frequencies,
-        exponent_doubled, exponent_halved,
+        exponent_halved,
         *(changed(rotated, turn=step) for step in (rotated_backwards, made_of_new_x, sign_of_the_second)),
     ],
     section="Longer texts, “Many pairs, many frequencies”",
@@ -107,10 +102,12 @@ rotate = Check(
 # --- fix_the_rotation ----------------------------------------------------------------------------------------------
 
 
-def attention(positions, rotate, at=None, **vectors):
+def attention(positions, rotate, at=None, score=trials.scaled, weigh=trials.masked, **vectors):
     """The right way; `at` gives other positions for queries, keys or values, where None is no rotation."""
     at = {"queries": positions, "keys": positions, "values": None} | (at or {})
-    return trials.attend(*(vectors[name] if p is None else rotate(vectors[name], p) for name, p in at.items()))[0]
+    queries, keys, values = (vectors[name] if p is None else rotate(vectors[name], p) for name, p in at.items())
+    scores = score(queries, keys, 0)
+    return weigh(scores, torch.ones_like(scores, dtype=torch.bool)) @ values
 
 
 def from_zero(positions):
@@ -131,6 +128,11 @@ def keys_from_zero(positions, **others):
 def values_rotated(positions, **others):
     """One bug is left: the values are rotated. They meet no other vector in a product, so the rotation stays."""
     return attention(positions, at={"values": positions}, **others)
+
+
+def values_rotated_from_zero(positions, **others):
+    """The values are rotated. They meet no other vector in a product, so the rotation stays."""
+    return attention(positions, at={"values": from_zero(positions)}, **others)
 
 
 def both_from_zero(positions, **others):
@@ -160,7 +162,9 @@ fix_the_rotation = Check(
     reference=attention,
     cases=[page(5, 4, 6, 0, 1, 0), page(6, 6, 2, 40, 1, 1), page(4, 2, 4, 7, 3, 2), page(3, 8, 8, 3.5, 0.5, 3)],
     mistakes=[
-        both_bugs_left, keys_from_zero, values_rotated, both_from_zero, keys_not_rotated, nothing_rotated,
+        both_bugs_left, keys_from_zero, values_rotated, values_rotated_from_zero, both_from_zero, keys_not_rotated,
+        nothing_rotated, changed(attention, weigh=trials.softmax_over_queries),
+        *(changed(attention, score=step) for step in trials.SCORE_MISTAKES[:4]),
     ],
     section="Longer texts, “Exercise 13.2 (debug): the page that begins late”",
 )  # fmt: skip
@@ -213,13 +217,6 @@ def nothing_divided(positions, factor):
     return positions
 
 
-def all_divided(net, measure, short, long, factor):
-    """The first two numbers are measured with divided positions, too. Only the third has them."""
-    changed = copy.copy(net)
-    changed.positions = lambda ids: net.positions(ids) / factor
-    return measure(changed, short), measure(changed, long), measure(changed, long)
-
-
 def texts(num_tokens, seed):
     return torch.randint(7, (2, num_tokens), generator=torch.Generator().manual_seed(seed))
 
@@ -238,9 +235,8 @@ positions_or_words = Check(
     reference=three_measurements,
     cases=[case_of(0, 1, 12, 4), case_of(5, 3, 9, 3), case_of(2, 7, 6, 2)],
     mistakes=[
-        *(changed(three_measurements, interpolate=step)
-          for step in (multiplied, rounded_down, counted_from_zero_again, nothing_divided)),
-        all_divided,
+        changed(three_measurements, interpolate=step)
+        for step in (multiplied, rounded_down, counted_from_zero_again, nothing_divided)
     ],
     section="Longer texts, “New positions, or more words?”",
     last_look=leaves_the_positions,

@@ -9,7 +9,7 @@ from torch import nn
 from checks import trials
 from checks.engine import Case, Check, Wrong
 from checks.running import outcome
-from checks.trials import bugs_left, changed, draw, first_minus_second, paired_mistakes, scaled
+from checks.trials import bugs_left, changed, check_linears, draw, first_minus_second, paired_mistakes, scaled
 from shared.model import MultiHeadSelfAttention, causal_mask, masked_softmax
 
 
@@ -117,11 +117,6 @@ def no_output_projection(**given):
     return heads(**given | {"W_output": nn.Identity()})
 
 
-def keys_used_as_values(**given):
-    """`W_key` is used where `W_value` is needed."""
-    return heads(**given | {"W_value": given["W_key"]})
-
-
 def batch(shape, num_heads, lengths=None, padding_first=False, scale=1.0, **attention_mask):
     """A batch with masks; with `lengths` each text has padding, for else `~mask` would hide whole texts."""
     mask = trials.real_tokens([*lengths, shape[1]], padding_first)[:-1] if lengths else None
@@ -134,20 +129,13 @@ def one_mask_each(texts, tokens):
     return (draw(texts, tokens, tokens, seed=7) > 0) | torch.eye(tokens, dtype=torch.bool)
 
 
-class NoLinear(Wrong):
-    """The lab reads `{name}` as an `nn.Linear` with a bias."""
-
-
 class NotRefused(Wrong):
     """{num_heads} heads cannot share a width of {d_model}: raise a ValueError with a sentence."""
 
 
 def fits_into_the_lab(answer):
     """The lab reads four nn.Linear with biases, and numbers of heads that do not fit are refused with a sentence."""
-    for name in ("W_query", "W_key", "W_value", "W_output"):
-        part = getattr(answer(9, 3), name)
-        if not isinstance(part, nn.Linear) or part.bias is None:
-            raise NoLinear(name=name)
+    check_linears(answer, (9, 3), ("W_query", "W_key", "W_value", "W_output"), biased=True)
     for d_model, num_heads in ((9, 2), (4, 8)):
         refused = outcome(lambda *sizes: answer(*sizes)(draw(1, 3, sizes[0])), d_model, num_heads)
         if not isinstance(refused, ValueError) or not str(refused):
@@ -183,7 +171,7 @@ many_heads = Check(
         changed(heads, join=joined_by_reshape),
         *(changed(heads, score=step) for step in trials.SCORE_MISTAKES),
         *(changed(heads, weigh=step) for step in (*trials.MASK_MISTAKES, trials.softmax_over_queries)),
-        no_output_projection, keys_used_as_values,
+        no_output_projection,
     ],
     section="Many heads, “The layer”",
     last_look=fits_into_the_lab,
@@ -202,6 +190,22 @@ def mean_over_heads(queries, keys, values, num_heads, mask, **steps):
 def mean_of_real_tokens(mask, **given):
     """The right way; what a padded token gets does not matter."""
     return tuple(rows.masked_fill(~mask[:, :, None], math.nan) for rows in mean_over_heads(mask=mask, **given))
+
+
+def blocks_overlap(projected, num_heads):
+    """The blocks of columns overlap: head h begins at column h. Let it begin at column h * head_dim."""
+    return projected.unfold(2, projected.shape[2] // num_heads, 1)[:, :, :num_heads].transpose(1, 2)
+
+
+def scale_of_num_heads(queries, keys, d_model):
+    """The scores are divided by the root of the number of heads. A head's dot product has head_dim terms."""
+    return queries @ keys.mT / math.sqrt(d_model / keys.shape[-1])
+
+
+def mask_without_effect(scores, mask):
+    """Padding gets weight: the mask is left out, or it hides rows, which are queries. Hide columns, with the mask in
+    the shape (batch, 1, tokens)."""
+    return scores.softmax(-1)
 
 
 def several_bugs_left():
@@ -224,8 +228,11 @@ fix_the_heads = Check(
     mistakes=[
         *bugs_left(mean_over_heads, several_bugs_left, split=every_third_column, score=trials.root_of_d_model,
                    weigh=trials.padding_scored_zero),
-        *(changed(mean_over_heads, weigh=step) for step in trials.MASK_MISTAKES
-          if step is not trials.padding_scored_zero),  # which is the third bug
+        changed(mean_over_heads, split=blocks_overlap),
+        *(changed(mean_over_heads, score=step)
+          for step in (scale_of_num_heads, trials.root_left_out, trials.not_scaled, trials.root_of_tokens)),
+        *(changed(mean_over_heads, weigh=step) for step in (
+            mask_without_effect, trials.mask_after_softmax, *trials.MASK_MISTAKES[3:])),
     ],
     section="Many heads, “Split and concatenate”",
 )  # fmt: skip

@@ -4,11 +4,11 @@ import math
 from collections.abc import Callable
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from checks import trials
 from checks.engine import Case, Check, Wrong, compare
-from checks.trials import bugs_left, changed, draw, hidden, real_tokens
+from checks.trials import bugs_left, changed, check_linears, draw, real_tokens
 from shared.model import SelfAttention
 
 LAYER = "Queries, “The layer”"
@@ -44,11 +44,6 @@ def on_queries(weigh):
     return mask_on_queries
 
 
-def axis_of_mask_missing(scores, mask):
-    """The mask has no axis for the queries, so its texts line up with the queries. Make it (batch, 1, tokens)."""
-    return hidden(scores, mask.squeeze(1)).softmax(-1)
-
-
 def keys_averaged(**given):
     """The weights average the keys. Average the values, or the rows of x in a layer without values."""
     weights = layer(**given)[1]
@@ -81,30 +76,16 @@ def scores_returned(**given):
 LAYER_MISTAKES: list[Callable] = [
     *(changed(layer, weigh=step) for step in (
         *trials.MASK_MISTAKES, *map(on_queries, (trials.masked, trials.weight_for_padding, trials.nan_for_padding)),
-        axis_of_mask_missing, trials.softmax_over_queries)),
+        trials.softmax_over_queries)),
     *(changed(layer, score=step) for step in trials.SCORE_MISTAKES),
     keys_averaged, weights_transposed, weights_divided, results_exchanged, scores_returned,
 ]  # fmt: skip
 
 
-class NoLinear(Wrong):
-    """The lab reads `{name}` as an `nn.Linear`."""
-
-
-class BiasNotHandedOn(Wrong):
-    """The argument `bias` does not decide whether `{name}` has a bias. Hand it on, `nn.Linear(..., bias=bias)`; its
-    default is False."""
-
-
 def check_biases(answer):
     """Raise Wrong unless the parts are an nn.Linear each, with a bias where `bias=True` asks for one."""
     for settings in ({}, {"bias": False}, {"bias": True}):
-        made = answer(6, 3, **settings)
-        for name in ("W_query", "W_key"):
-            if not isinstance(getattr(made, name), nn.Linear):
-                raise NoLinear(name=name)
-            if (getattr(made, name).bias is not None) != settings.get("bias", False):
-                raise BiasNotHandedOn(name=name)
+        check_linears(answer, (6, 3), ("W_query", "W_key"), settings.get("bias", False), **settings)
 
 
 def layer_cases(*arguments):

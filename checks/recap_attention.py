@@ -19,17 +19,14 @@ PADDING = "Recap: attention, “Film reviews”"
 # --- masked_softmax ------------------------------------------------------------------------------------------------
 
 
-def unstable_exponentials(scores, mask):
-    """The exponential of a large score overflows, or all those of a row vanish. Hide scores, and use `softmax`."""
-    exponentials = scores.exp() * mask
-    return exponentials / (exponentials.sum(dim=1, keepdim=True) + 1e-9)
+def exponentials_by_hand(eps):
+    def exponentials_by_hand(scores, mask):
+        """The exponential of a large score overflows, and a text of padding alone has only zeros to divide. Hide the
+        scores of padding with the dtype's lowest number, use `softmax`, then multiply by the mask."""
+        exponentials = scores.exp() * mask
+        return exponentials / (exponentials.sum(dim=1, keepdim=True) + eps)
 
-
-def nothing_divided_by_nothing(scores, mask):
-    """NaN: a text of padding alone has only zeros to divide by their sum, and large scores overflow. Hide the scores of
-    padding with the dtype's lowest number, use `softmax`, then multiply by the mask."""
-    exponentials = scores.exp() * mask
-    return exponentials / exponentials.sum(dim=1, keepdim=True)
+    return exponentials_by_hand
 
 
 def divided_by_their_sum(scores, mask):
@@ -52,8 +49,8 @@ masked_softmax = Check(
         Case({"scores": 3000 * draw(13, 3, seed=5), "mask": trials.ONE_REAL_TOKEN}),
     ],
     mistakes=[
-        *trials.MASK_MISTAKES, trials.nan_for_padding, trials.weight_for_padding, unstable_exponentials,
-        nothing_divided_by_nothing, divided_by_their_sum, softmax_over_the_texts,
+        *trials.MASK_MISTAKES, trials.nan_for_padding, trials.weight_for_padding,
+        *map(exponentials_by_hand, (0, 1e-9)), divided_by_their_sum, softmax_over_the_texts,
     ],
     section=PADDING,
     needs_gradient=("scores",),
@@ -215,6 +212,11 @@ def level(model):
     return model.level.item()
 
 
+def relative_change(pair):
+    """The change is divided by the measure before it. The exercise asks for the difference itself."""
+    return mean_and_interval((pair[0] - pair[1]) / pair[1])
+
+
 def known(*levels_and_moves):
     return Case({"change": move, "models": [Known(*pair) for pair in levels_and_moves], "measure": level})
 
@@ -239,6 +241,6 @@ effect_of = Check(
         known((0.25, 0.125), (0.5, 0.5)),
         known((1.0, 0.25), (0.125, -0.5), (0.5, 1.0), (0.75, 0.75), (0.25, -0.125)),
     ],
-    mistakes=[change_not_applied, *trials.paired_mistakes(measured)],
+    mistakes=[change_not_applied, trials.finished(measured, relative_change), *trials.paired_mistakes(measured)],
     section="Recap: attention, “Exercise 1.4 (experiment): a trained model without its positions”",
 )  # fmt: skip

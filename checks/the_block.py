@@ -172,12 +172,6 @@ def attention_mask_not_used(**given):
     return block(**given | {"attention_mask": None})
 
 
-def normalized_features_added(x, attention, feed_forward, norm_1, norm_2):
-    """The attention's output is added to the normalized x. Add it to those before the norm."""
-    x = norm_1(x) + attention(norm_1(x))
-    return x + feed_forward(norm_2(x))
-
-
 def both_normalized_features_added(x, attention, feed_forward, norm_1, norm_2):
     """In both halves the sum adds to the normalized x. Normalize only what a part reads: `x + part(norm(x))`."""
     x = norm_1(x) + attention(norm_1(x))
@@ -227,7 +221,7 @@ transformer_block = Check(
     ],
     mistakes=[
         *(changed(block, order=order) for order in (
-            post_norm, normalized_features_added, both_normalized_features_added, sum_of_the_attention_lost)),
+            post_norm, both_normalized_features_added, sum_of_the_attention_lost)),
         *block_mistakes(block, pre_norm), attention_mask_not_used,
     ],
     section=BLOCK,
@@ -298,6 +292,11 @@ def over_the_tokens(**given):
     return normalized(**given, axis=-2)
 
 
+def over_axis_one(**given):
+    """Mean and variance run over axis 1, which in a batch is the tokens. Count from the end: `dim=-1`."""
+    return normalized(**given, axis=1)
+
+
 def over_everything(**given):
     """There is one mean and one variance for all numbers. Each token has its own: `mean(dim=-1, keepdim=True)`."""
     return normalized(**given, axis=tuple(range(given["x"].dim())))
@@ -306,6 +305,12 @@ def over_everything(**given):
 def eps_outside_the_root(x, variance, eps):
     """`eps` is added to the root of the variance. Add it to the variance, before the root."""
     return x / (variance.sqrt() + eps)
+
+
+def sample_deviation(**given):
+    """`std` divides by d_model - 1, and `eps` is added to it instead of the variance. Take the mean of the squares, add
+    `eps`, then the root."""
+    return normalized(**given, correction=1, divide=eps_outside_the_root)
 
 
 def eps_left_out(x, variance, eps):
@@ -337,7 +342,8 @@ layer_norm = Check(
         to_normalize(2, 1, 3, eps=1e-3), to_normalize(1, 3, 4, eps=0.1),
     ],
     mistakes=[
-        sample_variance, over_the_tokens, over_everything, scale_and_shift_left_out,
+        sample_variance, sample_deviation, over_the_tokens, over_axis_one, over_everything,
+        scale_and_shift_left_out,
         *(changed(normalized, divide=step) for step in (eps_outside_the_root, eps_left_out, root_left_out)),
     ],
     section="The block, “What the norm does”",
@@ -359,11 +365,6 @@ def accuracies(accuracy, part_away, rates, seeds):
 leads = trials.finished(accuracies, first_minus_second)
 
 
-def one_rate_for_all(**given):
-    """Every entry is for the first learning rate. Pass each rate of `rates` to both runs."""
-    return dict.fromkeys(given["rates"], leads(**given)[given["rates"][0]])
-
-
 ablation_by_learning_rate = Check(
     reference=leads,
     cases=[
@@ -374,6 +375,6 @@ ablation_by_learning_rate = Check(
             ("norm", [0.003], [5, 1, 8, 2]),
         )
     ],
-    mistakes=[one_rate_for_all, *trials.seed_mistakes(leads), *paired_mistakes(accuracies)],
+    mistakes=[*trials.seed_mistakes(leads), *paired_mistakes(accuracies)],
     section="The block, “What residual connections are for”",
 )

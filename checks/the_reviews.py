@@ -22,11 +22,6 @@ def full_window_not_counted(labelled, distractor, window):
     return (distractor > window).mean()
 
 
-def room_for_one_not_counted(labelled, distractor, window):
-    """A distractor one token shorter than the window is counted. It leaves room for one token of the review."""
-    return (distractor + 1 >= window).mean()
-
-
 def truncated_counted_as_lost(labelled, distractor, window):
     """Reviews that lose some tokens are counted. The exercise asks for those that lose all: does the length of the
     review matter?"""
@@ -63,7 +58,7 @@ lost_to_truncation = Check(
         reviews_of_random_lengths((300, 900), 200, 256),
     ],
     mistakes=[
-        full_window_not_counted, room_for_one_not_counted, truncated_counted_as_lost, reviews_exchanged, count_returned,
+        full_window_not_counted, truncated_counted_as_lost, reviews_exchanged, count_returned,
         fraction_left,
     ],
     section="The reviews, “What truncation throws away”",
@@ -115,6 +110,12 @@ def unknown_words_as_padding(train, texts, min_count):
     return ids * (ids != 1), ids > 1
 
 
+def unknown_words_numbered_last(train, texts, min_count):
+    """Unknown words get the next free number instead of 1, that of the token for unknown words."""
+    ids, mask = encode_word_by_word(train, texts, min_count)
+    return ids.where(ids != 1, ids.max() + 1), mask
+
+
 def texts_counted_too(train, texts, min_count):
     """The texts to encode are counted, too. The vocabulary comes from the training texts alone."""
     return encode_word_by_word([*train, *texts], texts, min_count)
@@ -159,8 +160,8 @@ encode_batch = Check(
         sentences("a plot/a film", "what a film a critic saw", min_count=2),
     ],
     mistakes=[
-        vocabulary_grows, unknown_words_hidden, unknown_words_as_padding, texts_counted_too, every_training_word_known,
-        seen_more_often, mask_inverted, results_exchanged,
+        vocabulary_grows, unknown_words_hidden, unknown_words_as_padding, unknown_words_numbered_last,
+        texts_counted_too, every_training_word_known, seen_more_often, mask_inverted, results_exchanged,
     ],
     section="The reviews, “Tokens”",
     canonical=numbered_in_order,

@@ -10,8 +10,10 @@ from itertools import combinations
 from typing import Any
 
 import torch
+from scipy.special import stdtrit
 from torch import Tensor, nn
 
+from checks.compare import Wrong
 from shared.statistics import mean_and_interval
 
 
@@ -64,6 +66,19 @@ def bugs_left(function: Callable, several: Callable, **bugs: Callable) -> list[C
     for one in ones:
         one.__doc__ = f"One bug is left. {one.__doc__}"
     return [*(update_wrapper(partial(function, **steps), several) for steps in some), *ones]
+
+
+class NoLinear(Wrong):
+    """The lab reads `{name}` as an `nn.Linear` {bias} a bias, in `{layer}`."""
+
+
+def check_linears(answer: Callable, sizes: tuple, names: Sequence[str], biased: bool, **settings: bool) -> None:
+    """Raise Wrong unless these parts are an `nn.Linear` each, with a bias or without."""
+    layer = answer(*sizes, **settings)
+    for part, name in ((getattr(layer, name), name) for name in names):
+        if not isinstance(part, nn.Linear) or (part.bias is not None) != biased:
+            arguments = ", ".join([*map(str, sizes), *(f"{key}={value}" for key, value in settings.items())])
+            raise NoLinear(name=name, bias="with" if biased else "without", layer=f"{answer.__name__}({arguments})")
 
 
 # --- scores to weights: each takes the scores (..., n) and the mask, of the same number of axes --------------------
@@ -219,21 +234,37 @@ def normal_quantile(values):
     return values.mean(), 1.96 * values.std() / math.sqrt(len(values))
 
 
+def half_width_times(factor, values):
+    mean, half = mean_and_interval(values)
+    return mean, factor * half
+
+
 def whole_width(values):
     """The second number is the whole width of the interval, twice what is asked."""
-    mean, half = mean_and_interval(values)
-    return mean, 2 * half
+    return half_width_times(2, values)
 
 
-def ends(values):
-    """The two ends of the interval are returned instead of mean and half-width."""
-    mean, half = mean_and_interval(values)
-    return mean - half, mean + half
+def root_of_n_left_out(values):
+    """The half-width belongs to a single run. The mean of n runs varies less: divide by sqrt(n)."""
+    return half_width_times(math.sqrt(len(values)), values)
+
+
+def divided_by_n(values):
+    """The half-width is divided by n. The standard deviation of a mean is smaller by sqrt(n) only."""
+    return half_width_times(1 / math.sqrt(len(values)), values)
+
+
+def n_degrees_of_freedom(values):
+    """The quantile is that of n degrees of freedom. The mean takes one of them, so Student's t has n - 1."""
+    return values.mean(), stdtrit(len(values), 0.975) * values.std() / math.sqrt(len(values))
 
 
 def interval_mistakes(values_of: Callable) -> list[Callable]:
     """The wrong ways to make mean and half-width of the right values."""
-    ways = (standard_error, standard_deviation, normal_quantile, whole_width, ends)
+    ways = (
+        standard_error, standard_deviation, normal_quantile, whole_width, root_of_n_left_out, divided_by_n,
+        n_degrees_of_freedom,
+    )  # fmt: skip
     return [finished(values_of, way) for way in ways]
 
 

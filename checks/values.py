@@ -9,7 +9,7 @@ from torch import nn
 from checks import trials
 from checks.engine import Case, Check, Wrong
 from checks.queries import LAYER_MISTAKES, attention_by_pytorch, layer, layer_cases
-from checks.trials import draw, first_minus_second, no_mask, real_tokens
+from checks.trials import check_linears, draw, first_minus_second, real_tokens
 from shared.model import SelfAttention
 from shared.statistics import mean_and_interval
 
@@ -30,11 +30,6 @@ def features_averaged(W_value, **given):
     return layer(**given)
 
 
-def padded_values_zeroed(mask, W_value, **given):
-    """Padding gets weight, although its values are 0, so the other weights are too small. Hide its scores instead."""
-    return layer(mask=mask, W_value=lambda x: W_value(x) * mask[:, :, None], **given, weigh=no_mask)
-
-
 class AttentionWeightsMissing(Wrong):
     """The method `attention_weights` is missing: it returns the weights alone."""
 
@@ -44,16 +39,10 @@ class OtherWeights(Wrong):
     (batch, tokens, tokens), and let `forward` call it."""
 
 
-class NoLinear(Wrong):
-    """The lab reads `{name}` as an `nn.Linear` without a bias."""
-
-
 def fits_into_the_classifier(answer):
     """The lab calls `attention_weights`, and reads three linear maps without a bias."""
+    check_linears(answer, (5, 3, 4), ("W_query", "W_key", "W_value"), biased=False)
     made, x, mask = answer(5, 3, 4), draw(2, 4, 5), real_tokens([4, 2])
-    for name in ("W_query", "W_key", "W_value"):
-        if not isinstance(getattr(made, name), nn.Linear) or getattr(made, name).bias is not None:
-            raise NoLinear(name=name)
     if not hasattr(made, "attention_weights"):
         raise AttentionWeightsMissing
     x = x.to(made.W_key.weight.dtype)
@@ -68,7 +57,7 @@ whole_layer = Check(
     solution=SelfAttention,
     parts=("W_query", "W_key", "W_value"),
     cases=layer_cases("d_model", "d_k", "d_v"),
-    mistakes=[*LAYER_MISTAKES, root_of_d_v, features_averaged, padded_values_zeroed],
+    mistakes=[*LAYER_MISTAKES, root_of_d_v, features_averaged],
     section=VALUES,
     last_look=fits_into_the_classifier,
 )

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from checks import trials
 from checks.engine import Case, Check, Wrong
-from checks.trials import bugs_left, draw
+from checks.trials import bugs_left, changed, draw
 from shared.statistics import mean_and_interval
 
 NEXT_WORD = "When in doubt, “A head that attends to the next word”"
@@ -48,6 +48,11 @@ def mean_key(keys):
     return keys.mean(dim=0)
 
 
+def mean_of_each_key(keys):
+    """From each key the mean of its own numbers is subtracted. No mean belongs there: leave the line out."""
+    return keys.mean(dim=1, keepdim=True)
+
+
 def all_rows(asking, columns, W_query, W_key):
     """These are the scores of all words. Return one row, that of the word `asking`."""
     return (W_query @ columns).T @ (W_key @ columns)
@@ -68,6 +73,11 @@ def softmax_applied(asking, columns, W_query, W_key):
     return scaled(asking, columns, W_query, W_key).softmax(dim=0)
 
 
+def softmax_without_scale(asking, columns, W_query, W_key):
+    """These are weights. The exercise asks for the scores, before the softmax."""
+    return scores_by_pairs(asking, columns, W_query, W_key).softmax(dim=0)
+
+
 def sentence(asking, tokens, d_model, d_k):
     columns = draw(d_model, tokens)
     W_query, W_key = draw(2, d_k, d_model, seed=1)
@@ -76,10 +86,11 @@ def sentence(asking, tokens, d_model, d_k):
 
 scores_of_one_word = Check(
     reference=scores_by_pairs,
-    cases=[sentence(1, 5, 5, 3), sentence(3, 6, 2, 4), sentence(0, 1, 3, 2), sentence(2, 4, 4, 4)],
+    cases=[sentence(1, 5, 6, 3), sentence(3, 6, 2, 4), sentence(0, 1, 3, 2), sentence(2, 4, 4, 4)],
     mistakes=[
         *bugs_left(scores, both_bugs_left, turn=reshaped, subtract=mean_key),
-        all_rows, matrices_exchanged, scaled, softmax_applied,
+        changed(scores, subtract=mean_of_each_key), all_rows, matrices_exchanged, scaled, softmax_applied,
+        softmax_without_scale,
     ],
     section="When in doubt, “Scores”",
 )  # fmt: skip
@@ -102,12 +113,6 @@ def previous_word(num_words):
 def itself(num_words):
     """Each word attends to itself. The key of word j must be the query of word j - 1."""
     return next_word(num_words, 0)
-
-
-def last_word_to_itself(num_words):
-    """Only the last word is wrong: it attends to itself instead of the first word."""
-    W_query, W_key = next_word(num_words)
-    return W_query, W_key.index_fill(0, torch.tensor(0), 0) + 9 * torch.eye(num_words)[-1][:, None] * W_key[:1]
 
 
 class NotARowForEachWord(Wrong):
@@ -142,7 +147,7 @@ attend_to_the_next_word = Check(
     reference=lambda num_words: torch.tensor([*range(1, num_words), 0]),
     solution=next_word,
     cases=[Case({"num_words": n}) for n in (5, 3, 8, 20)],
-    mistakes=[previous_word, itself, last_word_to_itself],
+    mistakes=[previous_word, itself],
     section=NEXT_WORD,
     canonical=attended,
 )
@@ -172,11 +177,6 @@ def eight_over_sixteen(largest_weight, seeds):
 def differences(largest_weight, seeds):
     """The weights are subtracted. The exercise asks for the ratio, 16 words over 8."""
     return two_standard_errors([largest_weight(16, seed) - largest_weight(8, seed) for seed in seeds])
-
-
-def sixteen_alone(largest_weight, seeds):
-    """The weights of the long texts are not divided by those of the short ones."""
-    return two_standard_errors([largest_weight(16, seed) for seed in seeds])
 
 
 def ratio_of_means(largest_weight, seeds):
@@ -211,7 +211,7 @@ twice_the_words = Check(
         for seeds in (range(20), [3, 5, 8, 13, 21, 34], range(10, 17))
     ],
     mistakes=[
-        eight_over_sixteen, differences, sixteen_alone, ratio_of_means, *trials.seed_mistakes(interval),
+        eight_over_sixteen, differences, ratio_of_means, *trials.seed_mistakes(interval),
         *(trials.finished(ratios, way) for way in (one_standard_error, root_of_n_left_out, students_t)),
     ],
     section="When in doubt, “What stays when the sentence changes?”",

@@ -145,6 +145,12 @@ def searched_on_the_fresh_texts(shares, searched, fresh):
     return search(shares, fresh, fresh)
 
 
+def layer_and_head_exchanged(**given):
+    """The pair is (head, layer). The exercise asks for (layer, head)."""
+    pair, *measured = search(**given)
+    return pair[::-1], *measured
+
+
 def known_shares(texts):
     """Made-up shares of 2 x 3 heads, (texts, 2, 3), which depend on the number that is a text here."""
     text, head = torch.tensor(texts, dtype=torch.float64)[:, None, None], torch.arange(6.0).view(2, 3).double()
@@ -157,14 +163,14 @@ search_and_test = Check(
         Case({"shares": known_shares, "searched": searched, "fresh": fresh})
         for searched, fresh in (
             ([1, 2, 3], [50, 61, 77, 80]),
-            ([20, 33], [4, 9, 2]),
+            ([28, 65, 18], [4, 9, 2]),  # the layer with the largest mean is another one
             ([90, 70, 75, 60], [11, 12, 30, 41, 5]),
         )
     ],
     mistakes=[
-        tested_on_the_searched_texts, searched_on_the_fresh_texts,
-        *(changed(search, finish=step)
-          for step in (trials.standard_error, trials.standard_deviation, trials.normal_quantile)),
+        tested_on_the_searched_texts, searched_on_the_fresh_texts, layer_and_head_exchanged,
+        *(changed(search, finish=step) for step in (
+            trials.standard_error, trials.standard_deviation, trials.normal_quantile, trials.whole_width)),
     ],
     section=SEARCH,
 )  # fmt: skip
@@ -180,6 +186,12 @@ def entropy(weights):
 def nan_for_zero(weights):
     """A weight of 0 gives NaN: 0 times log 0 is no number. Use `torch.xlogy`, which gives 0 there."""
     return (-(weights * weights.log()).sum(dim=-1)).exp().mean(dim=-1)
+
+
+def nan_replaced_too_late(weights):
+    """A row with a weight of 0 counts as one token: NaN is replaced after the sum, so the whole row is lost. Use
+    `torch.xlogy`, which gives 0 for this weight alone."""
+    return (-(weights * weights.log()).sum(dim=-1)).nan_to_num().exp().mean(dim=-1)
 
 
 def exponential_left_out(weights):
@@ -211,7 +223,7 @@ tokens_attended = Check(
         Case({"weights": attention_patterns(1, 2, 3, 3, seed=2)}),
     ],
     mistakes=[
-        nan_for_zero, exponential_left_out, exponential_of_the_mean, sign_left_out,
+        nan_for_zero, nan_replaced_too_late, exponential_left_out, exponential_of_the_mean, sign_left_out,
         entropy_of_columns,
     ],
     section="A pretrained model, “Exercise 16.4 (experiment): a measure of your own”",

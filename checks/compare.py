@@ -81,14 +81,24 @@ def compare(result: Any, expected: Any, where: str) -> None:
     """Raise Wrong, with the general sentence, unless a result is what is expected."""
     found, wanted = leaves(result, expected), leaves(expected, expected)
     if found.keys() != wanted.keys():
-        form = f"a dict with the keys {list(expected)}" if isinstance(expected, dict) else f"{len(wanted)} results"
-        raise WrongType(own=kind(result), right=form, where=where)
+        raise WrongType(own=form(result), right=form(expected), where=where)
     places = {path: f"`result{path}` in {where}" if path else where for path in wanted}
     for path, right in wanted.items():  # before any numbers, which a wrong shape elsewhere may explain
         if isinstance(found[path], Tensor) and isinstance(right, Tensor) and found[path].shape != right.shape:
             raise WrongShape(own=tuple(found[path].shape), right=tuple(right.shape), where=places[path])
     for path, right in wanted.items():
         compare_leaf(found[path], right, places[path])
+
+
+def form(value: Any) -> str:
+    """How a result is built: "a dict with the keys [1, 2]", "3 results, ((·, ·), ·, ·)"."""
+    if isinstance(value, dict):
+        return f"a dict with the keys {str(list(value)):.100}"
+    return f"{len(value)} results, {dots(value):.50}" if isinstance(value, (tuple, list)) else kind(value)
+
+
+def dots(value: Any) -> str:
+    return f"({', '.join(map(dots, value))})" if isinstance(value, (tuple, list)) else "·"
 
 
 def compare_leaf(value: Any, right: Any, where: str) -> None:

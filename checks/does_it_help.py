@@ -64,11 +64,6 @@ def fraction(differences, count=at_least_as_far):
     return np.mean(count(np.array(means), np.mean(differences)))
 
 
-def one_side_only(means, mean):
-    """Only means on one side of 0 are counted. Compare the absolute values of both."""
-    return means >= abs(mean) - 1e-12
-
-
 def without_absolute_value(means, mean):
     """The means are compared with their signs. Compare the absolute values of both: the test has two sides."""
     return means >= mean - 1e-12
@@ -79,14 +74,24 @@ def measured_pattern_not_counted(means, mean):
     return np.abs(means) > abs(mean)
 
 
+def equal_means_left_out(means, mean):
+    """Equal means are not counted, so the measured pattern is missing. Count means that are at least as far from 0."""
+    return np.abs(means) > abs(mean) + 1e-12
+
+
+def sign_of_the_mean_kept(means, mean):
+    """The measured mean is compared with its sign. Compare the absolute values of both: the test has two sides."""
+    return np.abs(means) >= mean - 1e-12
+
+
 def equal_means_lost_to_rounding(means, mean):
     """Some equal means are not counted, because they differ in the last digit. Compare with `abs(mean) - 1e-12`."""
     return np.abs(means) >= abs(mean)
 
 
-def students_t(differences):
-    """This is the p-value of Student's t, which supposes normal differences. Count the patterns of signs."""
-    return stats.ttest_1samp(differences, 0).pvalue
+def number_of_patterns(differences):
+    """This is the number of patterns. The exercise asks for their fraction: divide by 2 to the number of seeds."""
+    return fraction(differences) * 2 ** len(differences)
 
 
 sign_flips = Check(
@@ -105,8 +110,9 @@ sign_flips = Check(
     ],
     mistakes=[
         *(changed(fraction, count=step) for step in (
-            without_absolute_value, one_side_only, measured_pattern_not_counted, equal_means_lost_to_rounding)),
-        students_t,
+            without_absolute_value, measured_pattern_not_counted, equal_means_left_out, sign_of_the_mean_kept,
+            equal_means_lost_to_rounding)),
+        number_of_patterns,
     ],
     section="Does it help?, “Exercise 10.3 (build): what five seeds can show”",
     canonical=lambda result, differences: float(result) if isinstance(result, Fraction) else result,

@@ -256,7 +256,8 @@ def input_ablated(model, layer, places, measure):
 
 
 def not_ablated(model, layer, places, measure):
-    """Both numbers are those of the unchanged model. Measure the ablated one, too."""
+    """Both numbers are those of the unchanged model. Measure the ablated one, too; a hook has to return the new
+    output."""
     return (measure(model),) * 2
 
 

@@ -39,11 +39,6 @@ def weights_transposed(x, W_key, query):
     return output, weights.mT
 
 
-def scores_returned(x, W_key, query):
-    """The scores are returned instead of the weights."""
-    return outputs(x, W_key, query)[0], query(W_key(x)).mT
-
-
 def weights_first(x, W_key, query):
     """The weights come first: the exercise asks for the output, then the weights."""
     return outputs(x, W_key, query)[::-1]
@@ -74,7 +69,7 @@ learned_queries = Check(
     ],
     mistakes=[
         *(changed(outputs, weigh=step) for step in (trials.softmax_over_queries, trials.softmax_left_out)),
-        scaled_by_root, keys_averaged, weights_transposed, scores_returned, weights_first,
+        scaled_by_root, keys_averaged, weights_transposed, weights_first,
     ],
     section=KEYS,
     last_look=no_bias,
@@ -129,19 +124,9 @@ def centre_added(centre, W_key, b_key, query, b_query):
     return (b_key + centre @ W_key) @ query + b_query
 
 
-def key_bias_left_out(centre, W_key, b_key, query, b_query):
-    """The key's bias is left out. It is part of every key, so it adds `b_key @ query` to the score."""
-    return -centre @ W_key @ query + b_query
-
-
 def query_bias_left_out(centre, W_key, b_key, query, b_query):
     """`b_query` is left out of `b`."""
     return (b_key - centre @ W_key) @ query
-
-
-def query_left_out_of_w(centre, W_key, b_key, query, b_query):
-    """`w` is the sum of the columns of `W_key`; the query is left out. Multiply: `W_key @ query`."""
-    return W_key.sum(dim=1), bias(centre, W_key, b_key, query, b_query)
 
 
 def key_model(d_model, d_k, seed):
@@ -155,8 +140,7 @@ redundant_key = Check(
     mistakes=[
         *(changed(folded, bias=step) for step in (
             both_bugs_left, key_bias_summed, centre_left_out, centre_added, centre_summed, shifted_bias_summed,
-            key_bias_left_out, query_bias_left_out, query_bias_multiplied)),
-        query_left_out_of_w,
+            query_bias_left_out, query_bias_multiplied)),
     ],
     section=ONE_QUERY,
 )  # fmt: skip

@@ -68,11 +68,6 @@ def base_ignored(vectors, positions, base=10_000):
     return rotated(vectors, positions)
 
 
-def counted_from_zero(vectors, positions, base=10_000):
-    """Positions are counted from 0, whatever `positions` says. A text may begin elsewhere: use the argument."""
-    return rotated(vectors, 0 * positions + torch.arange(positions.shape[-1]), base)
-
-
 def vectors_counted(vectors, positions, base=10_000):
     """The vectors are counted from 0, whatever `positions` says. A text may begin elsewhere: use the argument."""
     return rotated(vectors, torch.arange(vectors.shape[-2]), base)
@@ -90,7 +85,7 @@ rotate = Check(
         some((1, 3, 12), [[11, 12, 13]], seed=4),
     ],
     mistakes=[
-        halves_paired, halves_joined, base_ignored, counted_from_zero, vectors_counted, growing_frequencies,
+        halves_paired, halves_joined, base_ignored, vectors_counted, growing_frequencies,
         exponent_halved,
         *(changed(rotated, turn=step) for step in (rotated_backwards, made_of_new_x, sign_of_the_second)),
     ],

@@ -94,12 +94,6 @@ def padding_mask_replaces_the_other(x, mask, attention_mask):
     return both_masks(x, mask, attention_mask if mask is None else None)
 
 
-def attention_mask_inverted(x, mask, attention_mask):
-    """The `attention_mask` is the wrong way round. PyTorch's own layer hides where it is True; here True means may
-    attend."""
-    return both_masks(x, mask, None if attention_mask is None else ~attention_mask)
-
-
 def masks_inverted(x, mask, attention_mask):
     """The masks are the wrong way round. PyTorch's own layer hides where True; here True means may attend."""
     allowed = both_masks(x, mask, attention_mask)
@@ -161,8 +155,7 @@ many_heads = Check(
         batch((3, 5, 8), 4, attention_mask=one_mask_each(3, 5)),
     ],
     mistakes=[
-        *(changed(partial(heads, weigh=weigh), combine=step)
-          for step in (masks_inverted, attention_mask_inverted)
+        *(changed(partial(heads, weigh=weigh), combine=masks_inverted)
           for weigh in (masked_softmax, trials.weight_for_padding, trials.nan_for_padding)),
         *(changed(heads, combine=step) for step in (
             attention_mask_ignored, padding_mask_ignored, one_mask_replaces_the_other,

@@ -62,12 +62,6 @@ def common_not_subtracted(own, common):
     return own
 
 
-def exponentials_too_large(first, second):
-    """The exponential of a large score overflows. Take it of a difference to the common maximum only."""
-    common, one, other = torch.maximum(first[0], second[0]), first[0].exp(), second[0].exp()
-    return common, *((one * first[n] + other * second[n]) / common.exp() for n in (1, 2))
-
-
 def divided_already(first, second):
     """The sum is divided by the normalizer. That is done once, at the very end: return what `one_more` keeps."""
     common, normalizer, summed = merged(first, second)
@@ -100,7 +94,7 @@ merge = Check(
     mistakes=[
         *(changed(merged, exponent=step) for step in (no_correction, correction_inverted, common_not_subtracted)),
         sums_not_corrected, normalizers_not_corrected, relative_to_the_first, relative_to_the_second,
-        first_half_corrected_alone, exponentials_too_large, divided_already,
+        first_half_corrected_alone, divided_already,
     ],
     section="Attention in one pass, “Two halves”",
 )  # fmt: skip

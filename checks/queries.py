@@ -68,17 +68,12 @@ def results_exchanged(**given):
     return layer(**given)[::-1]
 
 
-def scores_returned(**given):
-    """The scores are returned instead of the weights."""
-    return layer(**given)[0], layer(**given, weigh=trials.softmax_left_out)[1]
-
-
 LAYER_MISTAKES: list[Callable] = [
     *(changed(layer, weigh=step) for step in (
         *trials.MASK_MISTAKES, *map(on_queries, (trials.masked, trials.weight_for_padding, trials.nan_for_padding)),
         trials.softmax_over_queries)),
     *(changed(layer, score=step) for step in trials.SCORE_MISTAKES),
-    keys_averaged, weights_transposed, weights_divided, results_exchanged, scores_returned,
+    keys_averaged, weights_transposed, weights_divided, results_exchanged,
 ]  # fmt: skip
 
 
@@ -242,6 +237,12 @@ def columns_add_up(w, d_k):
     return bias_of_ones(1.0, w, d_k)
 
 
+def factor_times_root(w, d_k):
+    """The scores are too large by the factor d_k: `W_key` holds `w` times sqrt(d_k), and its columns add up. Divide by
+    the root instead."""
+    return bias_of_ones(math.sqrt(d_k), w, d_k)
+
+
 def sign_wrong(w, d_k):
     """The scores have the wrong sign: bias and keys must multiply to `w`."""
     return bias_of_ones(-(d_k**-0.5), w, d_k)
@@ -252,18 +253,13 @@ def all_scores_equal(w, d_k):
     return bias_of_ones(0.0, w, d_k)
 
 
-def w_not_used(w, d_k):
-    """The keys contain ones instead of `w`. `W_key @ b_query` must be a multiple of `w`."""
-    return bias_of_ones(d_k**-0.5, torch.ones_like(w), d_k)
-
-
 one_query = Check(
     reference=pooling_row,
     cases=[
         Case({"w": draw(d_model, seed=seed), "d_k": d_k})
         for seed, (d_model, d_k) in enumerate(((5, 3), (5, 5), (4, 1), (3, 8)))
     ],
-    mistakes=[scale_not_undone, columns_add_up, sign_wrong, all_scores_equal, w_not_used],
+    mistakes=[scale_not_undone, columns_add_up, sign_wrong, all_scores_equal, factor_times_root],
     section="Queries, “One query for all, once more”",
     canonical=weights_of_six_tokens,
 )  # fmt: skip

@@ -88,11 +88,6 @@ def scores_divided(x, query, mask=None):
     return weighted_mean(x, lambda x: query(x) / math.sqrt(x.shape[2]), mask)
 
 
-def scores_returned(x, query, mask=None):
-    """The scores are returned instead of the weights."""
-    return weighted_mean(x, query, mask)[0], query(x).squeeze(2)
-
-
 def results_exchanged(x, query, mask=None):
     """The weights come first: the exercise asks for the output, then the weights."""
     return weighted_mean(x, query, mask)[::-1]
@@ -113,7 +108,7 @@ learned_query = Check(
     ],
     mistakes=[
         *(changed(weighted_mean, weigh=step) for step in trials.MASK_MISTAKES),
-        softmax_over_texts, scores_divided, weights_not_used, mean_of_weighted, scores_returned, results_exchanged,
+        softmax_over_texts, scores_divided, weights_not_used, mean_of_weighted, results_exchanged,
     ],
     section=BY_HAND,
 )  # fmt: skip
@@ -170,11 +165,6 @@ def whole_batch_counted(x, mask):
     return mean(x, mask, mask.sum())
 
 
-def mean_inverted(x, mask):
-    """This is the mean of padding. The mask is True for a real token."""
-    return mean_by_loops(x, ~mask)
-
-
 def with_zeros(mask, d_model, seed):
     """Features of which a few are exactly 0, so that non-zero x are not the same as real tokens."""
     x = draw(*mask.shape, d_model, seed=seed)
@@ -186,7 +176,7 @@ masked_mean = Check(
     cases=[with_zeros(mask, (4, 2, 3, 4, 5, 3)[seed], seed) for seed, mask in enumerate(trials.MASKS)],
     mistakes=[
         both_bugs_left, axis_of_counts_lost, divided_by_zero, padding_in_the_mean, padding_in_the_sum,
-        all_positions_counted, one_added_to_counts, whole_batch_counted, mean_inverted,
+        all_positions_counted, one_added_to_counts, whole_batch_counted,
     ],
     section=PADDING,
 )  # fmt: skip

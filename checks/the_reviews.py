@@ -22,6 +22,16 @@ def full_window_not_counted(labelled, distractor, window):
     return (distractor > window).mean()
 
 
+def room_for_one_not_counted(labelled, distractor, window):
+    """A distractor one token shorter than the window is counted. It leaves room for one token of the review."""
+    return (distractor + 1 >= window).mean()
+
+
+def tokens_counted(labelled, distractor, window):
+    """This is the fraction of tokens that are lost. The exercise asks for the fraction of reviews that lose all."""
+    return np.clip(labelled + distractor - window, 0, labelled).sum() / labelled.sum()
+
+
 def truncated_counted_as_lost(labelled, distractor, window):
     """Reviews that lose some tokens are counted. The exercise asks for those that lose all: does the length of the
     review matter?"""
@@ -58,8 +68,8 @@ lost_to_truncation = Check(
         reviews_of_random_lengths((300, 900), 200, 256),
     ],
     mistakes=[
-        full_window_not_counted, truncated_counted_as_lost, reviews_exchanged, count_returned,
-        fraction_left,
+        full_window_not_counted, room_for_one_not_counted, tokens_counted, truncated_counted_as_lost, reviews_exchanged,
+        count_returned, fraction_left,
     ],
     section="The reviews, “What truncation throws away”",
 )  # fmt: skip
@@ -194,9 +204,20 @@ def all_texts_as_one(train, texts, sizes):
     return interval(train=train, texts=[[word] for text in texts for word in text], sizes=sizes)
 
 
-def training_texts_measured(train, texts, sizes):
-    """The training texts are measured. The vocabulary comes from them; measure the other texts."""
-    return interval(train=train, texts=train, sizes=sizes)
+def pairs_taken_for_words(train, texts, sizes):
+    """Every word is unknown: `most_common` gives pairs of a word and its number. Keep only the words of the pairs."""
+    return dict.fromkeys(sizes, (1.0, 0.0))
+
+
+def different_words_counted(train, texts, sizes):
+    """The different words of a text are counted. Each token counts, so a word that is repeated counts several times."""
+    return interval(train=train, texts=[[*dict.fromkeys(text)] for text in texts], sizes=sizes)
+
+
+def two_words_too_few(train, texts, sizes):
+    """Two words too few are known. The exercise counts words only, and not the tokens for padding and for unknown
+    words."""
+    return {size: interval(train=train, texts=texts, sizes=[max(size - 2, 0)])[max(size - 2, 0)] for size in sizes}
 
 
 def texts_counted_as_well(train, texts, sizes):
@@ -212,7 +233,8 @@ unknown_by_size = Check(
         sentences("n n m m m o o o o o o o/p m/n m o/n m", "n m m/o p p q r", sizes=[2, 3, 1, 5]),
     ],
     mistakes=[
-        known_fraction, all_texts_as_one, training_texts_measured, texts_counted_as_well,
+        known_fraction, all_texts_as_one, pairs_taken_for_words, different_words_counted, two_words_too_few,
+        texts_counted_as_well,
         *interval_mistakes(fractions),
     ],
     section="The reviews, “Exercise A.3 (experiment): how many words are enough?”",

@@ -194,13 +194,8 @@ def queries_and_keys_exchanged(queries, keys, d_model):
     return scaled(keys, queries, d_model)
 
 
-def keys_with_keys(queries, keys, d_model):
-    """The keys are compared with themselves; the queries are not used."""
-    return scaled(keys, keys, d_model)
-
-
 SCORE_MISTAKES = (
-    not_scaled, root_left_out, root_of_d_model, root_of_tokens, queries_and_keys_exchanged, keys_with_keys,
+    not_scaled, root_left_out, root_of_d_model, root_of_tokens, queries_and_keys_exchanged,
 )  # fmt: skip
 
 

@@ -25,12 +25,6 @@ def rows_ablated(weight, head, num_heads):
     return ablated(weight.T, head, num_heads).T
 
 
-def diagonal_block_ablated(weight, head, num_heads):
-    """Only a block on the diagonal is set to 0. The head reaches all outputs: use all rows, `[:, start:end]`."""
-    own = columns_of(weight, head, num_heads)
-    return weight * ~(own[:, None] & own)
-
-
 def one_column(weight, head, num_heads):
     """A single column is set to 0. A head has head_dim columns: from head * head_dim to (head + 1) * head_dim."""
     return torch.arange(len(weight)) == head
@@ -40,6 +34,17 @@ def columns_in_turn(weight, head, num_heads):
     """Every num_heads-th column is set to 0. The outputs of heads are concatenated, so a head's columns are neighbours:
     from head * head_dim on."""
     return torch.arange(len(weight)) % num_heads == head
+
+
+def last_column_left(weight, head, num_heads):
+    """The head's last column is left. A slice ends before its second number: `[:, start : start + head_dim]`."""
+    columns = torch.arange(len(weight)) + 1
+    return (columns % (len(weight) // num_heads) > 0) & columns_of(weight, head, num_heads)
+
+
+def counted_from_one(weight, head, num_heads):
+    """The head before is ablated. Heads are counted from 0, so head h begins at column h * head_dim."""
+    return columns_of(weight, head - 1, num_heads)
 
 
 def num_heads_wide(weight, head, num_heads):
@@ -60,9 +65,10 @@ without_head = Check(
         Case({"weight": draw(10, 10, seed=2), "head": 0, "num_heads": 2}),
     ],
     mistakes=[
-        rows_ablated, diagonal_block_ablated,
+        rows_ablated,
         *(changed(ablated, columns=step)
-          for step in (one_column, columns_in_turn, num_heads_wide, only_this_head_left)),
+          for step in (
+              one_column, columns_in_turn, last_column_left, counted_from_one, num_heads_wide, only_this_head_left)),
     ],
     section="What attention explains, “Which heads matter?”",
 )  # fmt: skip

@@ -9,7 +9,6 @@ from torch import Tensor
 from checks import trials
 from checks.engine import Case, Check, Wrong
 from checks.trials import bugs_left, changed, draw
-from shared.statistics import mean_and_interval
 
 NEXT_WORD = "When in doubt, “A head that attends to the next word”"
 
@@ -195,11 +194,6 @@ def root_of_n_left_out(values):
     return values.mean(), 2 * values.std()
 
 
-def students_t(values):
-    """The half-width uses the quantile of Student's t. Here the exercise asks for two standard errors."""
-    return mean_and_interval(values)
-
-
 def known_weight(num_words, seed):
     return trials.synthetic_accuracy(num_words, seed)
 
@@ -212,7 +206,7 @@ twice_the_words = Check(
     ],
     mistakes=[
         eight_over_sixteen, differences, ratio_of_means, *trials.seed_mistakes(interval),
-        *(trials.finished(ratios, way) for way in (one_standard_error, root_of_n_left_out, students_t)),
+        *(trials.finished(ratios, way) for way in (one_standard_error, root_of_n_left_out)),
     ],
     section="When in doubt, “What stays when the sentence changes?”",
 )  # fmt: skip

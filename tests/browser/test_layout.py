@@ -17,7 +17,7 @@ OFFENCES = Path(__file__).with_name("layout.js").read_text("utf-8")
 # The pages with models: what loads them, and what is there when they have answered.
 LOADED = {
     "book/try_the_model": ("#try-load", "#try-strip .short:has-text('%')"),
-    "book/seventy_two_heads": ("#heads-load", "#heads[data-done]"),
+    "book/seventy_two_heads": ("#heads-load", "#heads[data-viewed]"),
     "book/it_writes": ("#writes-load", "#writes[data-viewed]"),
 }
 

@@ -10,8 +10,8 @@ globalThis.attentionLayer = () => {
   const NUMBERS = { F32: Float32Array, I8: Int8Array };
 
   function read(buffer) {
-    const size = Number(new DataView(buffer).getBigUint64(0, true)), tensors = {};
-    const { __metadata__: metadata, ...entries } = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 8, size)));
+    const size = Number(new DataView(buffer).getBigUint64(0, true)), header = new Uint8Array(buffer, 8, size);
+    const { __metadata__: metadata, ...entries } = JSON.parse(new TextDecoder().decode(header)), tensors = {};
     for (const [name, { dtype, data_offsets: [begin, end] }] of Object.entries(entries)) {
       tensors[name] = new NUMBERS[dtype](buffer.slice(8 + size + begin, 8 + size + end));
     }

@@ -1,5 +1,5 @@
-// The page "It writes": lets the course's language model continue a text, and shows what it computes (it_writes_model.js).
-// All text goes in as text nodes and stays in this browser.
+// The page "It writes": lets the course's language model (it_writes_model.js) continue a text, and shows what it
+// computes. All text goes in as text nodes and stays in this browser.
 (() => {
   "use strict";
 
@@ -28,7 +28,7 @@
 
   const temperature = () => Number(at("temperature").value);
   const chosen = (name) => root.querySelector(`[name="writes-${name}"]:checked`).value;
-  const probsOf = (answer, degrees) => model.probabilities(answer.logits, degrees, Number(chosen("topk")) || undefined);
+  const probsOf = (answer, degrees) => model.probabilities(answer, degrees, Number(chosen("topk")) || undefined);
   const written = () => many(ids.length - own, "token");
 
   // ---- the address --------------------------------------------------------------------------------------------------
@@ -148,12 +148,13 @@
 
   const look = oneAtATime(async () => {
     delete root.dataset.viewed;
-    const read = hovered ?? pinned ?? ids.length, text = ids, answer = await ask({ ids: ids.slice(0, read), cached: true });
+    const read = hovered ?? pinned ?? ids.length, text = ids;
+    const answer = await ask({ ids: text.slice(0, read), cached: true });
     if (text !== ids) return;                                // another text, which is looked at next
     showView(read, answer);
     reveal(at("write"));
     if (read === pinned) {
-      const most = bars.filter((bar) => !bar.hidden).slice(0, 3).map((bar) => `${bar.firstChild.textContent} ${bar.lastChild.textContent}`);
+      const most = bars.slice(0, 3).map((bar) => `${bar.firstChild.textContent} ${bar.lastChild.textContent}`);
       say(`After ${read ? nameOf(ids[read - 1]) : "the start token"}: ${most.join(", ")}`);
     }
     root.dataset.viewed = read;                              // for those who wait for it

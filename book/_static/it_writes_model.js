@@ -46,8 +46,8 @@ globalThis.reviewWriter = (layer) => {
 
     const encoder = new TextEncoder();
     function encode(text) {
-      const words = Array.from(text.matchAll(WORDS), ([word]) => Array.from(encoder.encode(word), (byte) => ofByte[byte]));
-      return words.flatMap(merge);
+      const words = text.match(WORDS) ?? [];
+      return words.flatMap((word) => merge(Array.from(encoder.encode(word), (byte) => ofByte[byte])));
     }
 
     // What each token adds to the text. A character may need several tokens; it is in the last of them.
@@ -105,7 +105,8 @@ globalThis.reviewWriter = (layer) => {
     const rows = n - known;
     if (known < n - 1 || stored[known] !== seen[known]) stored = seen; // else it holds this text and more
     let x = new Float32Array(rows * DIM);
-    seen.slice(known).forEach((id, row) => x.set(all["embedding.weight"].subarray(id * DIM, (id + 1) * DIM), row * DIM));
+    const table = all["embedding.weight"];
+    seen.slice(known).forEach((id, row) => x.set(table.subarray(id * DIM, (id + 1) * DIM), row * DIM));
     const weights = new Float32Array(BLOCKS * HEADS * n);
     for (let block = 0; block < BLOCKS; block++) {
       const parts = (name) => [all[`blocks.${block}.${name}.weight`], all[`blocks.${block}.${name}.bias`]];
@@ -125,7 +126,7 @@ globalThis.reviewWriter = (layer) => {
       x = add(x, by("feed_forward.3", hidden.map((value) => Math.max(0, value))));
     }
     const last = norm(x.subarray((rows - 1) * DIM), all["norm.weight"], all["norm.bias"], EPSILON);
-    const logits = linear(last, all["embedding.weight"], new Float32Array(VOCABULARY));
+    const logits = linear(last, table, new Float32Array(VOCABULARY));
     return { logits, weights, rows };
   }
 
@@ -140,8 +141,7 @@ globalThis.reviewWriter = (layer) => {
 
   // Probabilities of the topK most probable tokens: [[id, probability], ...], the largest first. At temperature 0 the most
   // probable token has all of it.
-  function probabilities(logits, temperature, topK = logits.length) {
-    const order = Array.from(logits.keys()).sort((a, b) => logits[b] - logits[a] || a - b);
+  function probabilities({ logits, order }, temperature, topK) {
     const chosen = order.slice(0, temperature === 0 ? 1 : topK);
     const powers = chosen.map((id) => Math.exp((logits[id] - logits[order[0]]) / (temperature || 1)));
     const total = powers.reduce((a, b) => a + b);
@@ -154,12 +154,13 @@ globalThis.reviewWriter = (layer) => {
     return probs[0][0];
   }
 
-  // Without the KV cache all of a text is computed, and with it what is new.
+  // Without the KV cache all of a text is computed, and with it what is new. order: ids, the most probable token first.
   function answer({ ids, cached }) {
     const { dropped, seen } = windowOf(ids), begin = performance.now();
     if (!cached) stored = [];
-    const { logits, weights, rows } = predict(seen);
-    return { logits, weights, dropped, cost: multiplications(rows, seen.length), milliseconds: performance.now() - begin };
+    const { logits, weights, rows } = predict(seen), milliseconds = performance.now() - begin;
+    const order = Array.from(logits.keys()).sort((a, b) => logits[b] - logits[a] || a - b);
+    return { logits, order, weights, dropped, cost: multiplications(rows, seen.length), milliseconds };
   }
 
   return { BLOCKS, HEADS, START, VOCABULARY, tokensOf, prepare, windowOf, probabilities, draw, answer };

@@ -72,7 +72,7 @@ const modelPage = (id, folder, room, about) => {
 
   const root = document.getElementById(id), at = (name) => document.getElementById(`${id}-${name}`);
   const say = announcer(at("said")), file = about && modelFile(folder, about);
-  const megabytes = (bytes) => `${(bytes / 1e6).toFixed(1)} MB`;
+  const megabytes = (bytes) => `${(bytes / 1e6).toFixed(1)} MB`, size = megabytes(file?.bytes);
 
   function progress(text) {
     at("progress").textContent = text;
@@ -88,7 +88,8 @@ const modelPage = (id, folder, room, about) => {
 
   // Behind "#", a part of the address that no browser sends to a server.
   function showAddress(parts) {
-    try { history.replaceState(history.state, "", `#${new URLSearchParams(parts)}`); } catch { /* too often, or too long */ }
+    const hash = `#${new URLSearchParams(parts)}`;
+    try { history.replaceState(history.state, "", hash); } catch { /* too often, or too long */ }
   }
 
   // ---- what this browser stores: nothing where the page comes from a disk, or from a host without https
@@ -99,7 +100,7 @@ const modelPage = (id, folder, room, about) => {
   async function showStored() {
     at("clear").hidden = !await stored();
     at("kept").textContent = at("clear").hidden ? "This browser stores nothing of the model."
-      : `This browser stores ${megabytes(file.bytes)} of the model, for the next time.`;
+      : `This browser stores ${size} of the model, for the next time.`;
   }
 
   async function forget() {
@@ -120,7 +121,7 @@ const modelPage = (id, folder, room, about) => {
     const code = `(${modelWorker})((${model})((${attentionLayer})()));`;
     worker = new Worker(URL.createObjectURL(new Blob([code], { type: "text/javascript" })));
     worker.onmessage = ({ data: answer }) => waiting.shift()(answer);
-    worker.onerror = () => note("The browser stopped computing; perhaps its memory is full. Load the page again.", true);
+    worker.onerror = () => note("The browser stopped computing; perhaps its memory is full. Reload the page.", true);
     worker.postMessage(data, [data]);
   }
 
@@ -134,9 +135,9 @@ const modelPage = (id, folder, room, about) => {
       button.ariaDisabled = "true";
       progress("Loading \u2026");
       try {
-        const answer = await stored();
-        const data = await file.download((have) => progress(`${megabytes(have)} of ${megabytes(file.bytes)} \u2026`), answer);
-        if (!answer) await (await store())?.put(file.address, new Response(data)).catch(() => { /* it does not fit */ });
+        const found = await stored();
+        const data = await file.download((have) => progress(`${megabytes(have)} of ${size} \u2026`), found);
+        if (!found) await (await store())?.put(file.address, new Response(data)).catch(() => { /* no room */ });
         loaded(data);
         startWorker(model, data);
       } catch (error) {
@@ -163,11 +164,12 @@ const modelPage = (id, folder, room, about) => {
     at("clear").addEventListener("click", async () => { await forget(); at("kept").focus(); });
     readAddress();
     button.hidden = !about;
-    if (!about) progress("This copy of the site was built without the package of the model, so there is nothing to load.");
-    else {
-      button.textContent = `Load the model (${megabytes(file.bytes)})`;
-      if (await stored()) load(); else await forget();       // what an older site left
+    if (!about) {
+      progress("This copy of the site was built without the package of the model, so there is nothing to load.");
+      return;
     }
+    button.textContent = `Load the model (${size})`;
+    if (await stored()) load(); else await forget();         // what an older site left
   }
 
   // Shows the results, and gives the focus of the button that is gone to the first of them.

@@ -1,5 +1,5 @@
-// The page "Your sentence, seventy-two heads": shows what seventy_two_heads_model.js finds. What a reader types goes in as
-// text nodes and stays in this browser.
+// The page "Your sentence, seventy-two heads": shows what seventy_two_heads_model.js finds. What a reader types goes in
+// as text nodes and stays in this browser.
 (() => {
   "use strict";
 
@@ -12,7 +12,7 @@
 
   let tokenIds = null;                                       // once the model is loaded
   let sentence = null;                                       // { text, words, patterns: one Float32Array a layer }
-  // The word that is followed: its row, in column 0 as the query and in column 1 as the key. At first, "it" is the query.
+  // The word that is followed, in column 0 as the query and in column 1 as the key. At first, "it" is the query.
   let head = [3, 1], pinned = { column: 0, row: 9 }, hovered = null;
 
   const named = new Map(Array.from(at("found").children, (button) => [button.dataset.head, button]));
@@ -75,9 +75,9 @@
   arrows(at("maps"));
 
   function drawAll() {
-    const colour = ink();
+    const colour = ink(), drawIn = (canvas, head) => draw(canvas, patternOf(head), colour);
     at("maps").classList.toggle("fine", sentence.words.length > 24);
-    buttons.forEach((row, layer) => row.forEach((button, number) => draw(button.firstChild, patternOf([layer, number]), colour)));
+    buttons.forEach((row, layer) => row.forEach((button, number) => drawIn(button.firstChild, [layer, number])));
     showHead();
   }
 
@@ -208,7 +208,8 @@
   function problemOf({ words, ids }) {
     if (words.length === 2) return "There is no word in this text. Type a sentence.";
     if (ids.length <= MOST_TOKENS) return "";
-    return `The text has ${ids.length} tokens with [CLS] and [SEP]; this page shows at most ${MOST_TOKENS}. Type a shorter one.`;
+    return `The text has ${ids.length} tokens with [CLS] and [SEP]; this page shows at most ${MOST_TOKENS}. ` +
+      "Type a shorter one.";
   }
 
   function remarks({ words, ids, tokens, starts, unknown }) {

@@ -1,12 +1,11 @@
 """The page "It writes": tokens, logits and texts against PyTorch on the same weights, and what readers do with it."""
 
-import functools
 import json
 
 import pytest
 import torch
 from live_page import LivePage
-from site_in_browser import ROOT, SITE, visits
+from site_in_browser import visits
 
 from experiments.train_review_writer import texts
 from shared import review_writer
@@ -53,11 +52,6 @@ class Reader(LivePage):
 def writer():
     """The model and its tokenizer, as labs load them."""
     return review_writer.load()
-
-
-@pytest.fixture
-def start(visit, address):
-    return functools.partial(Reader, visit, address, "it_writes", "writes")
 
 
 @pytest.fixture(scope="module")
@@ -112,12 +106,6 @@ def test_logits_and_attention_weights_are_those_of_pytorch_with_and_without_cach
 
 
 # -------------------------------------------------------------------------------------------------- what is on the page
-
-
-def test_the_numbers_of_the_card_are_measured():
-    page = (SITE / "book/it_writes.html").read_text("utf-8")
-    test = json.loads((ROOT / "shared/review_writer.json").read_text())["test"]
-    assert f"{test['loss'][0]:.2f} ±" in page and f"{test['trigram'][0]:.2f} ±" in page
 
 
 def test_the_page_writes_what_pytorch_writes_and_says_what_is_invented_and_what_the_cache_saves(reader, writer):
@@ -190,11 +178,11 @@ def test_writing_can_be_paused_and_goes_on(reader):
     assert reader.press("One token").written().startswith(paused)
 
 
-def test_the_address_holds_beginning_text_and_settings(start, reader):
+def test_the_address_holds_beginning_text_and_settings(visit, address, reader):
     reader.set(temperature=1.1, topk=100, cache=0).type("Ça <b>100%</b> & more=#less? 日本 🥨")
     reader.press("One token").press("One token")
     assert not [url for url in reader.page.asked if "100" in url]
-    other = start(reader.page.evaluate("location.hash")).load()
+    other = Reader(visit, address, "it_writes", "writes", reader.page.evaluate("location.hash")).load()
     assert other.written() == reader.written() and other.invented() == reader.invented() != ""
     assert other.text("degrees") == "1.1" and other.page.locator("#writes-cache [value='0']").is_checked()
     for fragment, text in {"#text=Good&ids=9999999.x": "Good", "#text=Fine&t=%%%&topk=x&ids=": "Fine"}.items():

@@ -1,5 +1,5 @@
-"""What all pages with models promise: they load a model when asked for, store it, answer any text, and work from a disk;
-without scripts they can be read.
+"""What all pages with models promise: they load a model when asked for, store it, answer any text, and work from a
+disk; without scripts they can be read.
 """
 
 import re
@@ -15,7 +15,6 @@ ODD = {
     "heads": {
         " \n\t\u200b": "There is no word in this text.",
         "word " * 200: "The text has 202 tokens with [CLS] and [SEP]; this page shows at most 128.",
-        "x" * 1_000: "It reads [UNK] there.",
         HOSTILE: "words",
         "\u202eabc שלום مرحبا __proto__": "words",
         "🥨🙂👩‍👩‍👧": "It reads [UNK] there.",
@@ -23,10 +22,8 @@ ODD = {
     },
     "writes": {
         "": "An empty beginning",
-        "x" * 2000: "The model sees the last",
         "x" * 2001: "The text has 2,001 characters; this page takes at most 2,000.",
         "word " * 400: "The model sees the last",
-        "🥨🙂👩‍👩‍👧": "tokens.",
         HOSTILE: "tokens.",
         "日本語の映画 שלום": "knows other scripts only byte by byte",
     },
@@ -43,10 +40,8 @@ def reader(request, visit, address):
 
 
 DAMAGE = """async () => { for (const name of await caches.keys()) {
-  const store = await caches.open(name), [file] = await store.keys();
-  const data = await (await store.match(file)).arrayBuffer();
-  new Uint8Array(data)[data.byteLength - 1] ^= 1;
-  await store.put(file, new Response(data));
+  const store = await caches.open(name);
+  for (const file of await store.keys()) await store.put(file, new Response("damaged"));
 } }"""
 
 

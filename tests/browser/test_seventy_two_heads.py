@@ -1,6 +1,5 @@
 """The page "Your sentence, seventy-two heads": its files, and what it finds, against the lab's own model."""
 
-import functools
 import json
 import random
 import re
@@ -35,11 +34,6 @@ SENTENCES = [
 def lab():
     """The model as the lab reads texts with it."""
     return pretrained_model.load()
-
-
-@pytest.fixture
-def start(visit, address):
-    return functools.partial(LivePage, visit, address, "seventy_two_heads", "heads")
 
 
 @pytest.fixture(scope="module")
@@ -143,12 +137,12 @@ def test_a_head_shows_the_lab_s_weights_as_numbers_and_as_shades(reader, lab):
     assert (drawn - patterns[3, 1]).abs().max() <= WEIGHT_BOUND + 0.01
 
 
-def test_the_address_holds_sentence_head_and_word(start, reader):
+def test_the_address_holds_sentence_head_and_word(visit, address, reader):
     text = "Ça <b>100%</b> & more=#less? 日本 🥨"
     reader.type(text)
     press(reader, "next token")
     reader.page.locator("#heads-to button").nth(1).click()
-    other = start(reader.page.evaluate("location.hash")).load()
+    other = LivePage(visit, address, "seventy_two_heads", "heads", reader.page.evaluate("location.hash")).load()
     assert other.at("text").input_value() == text
     assert pressed(other) == pressed(reader) == "Layer 1, head 8: next token"
     assert [other.text(name) for name in ("told", "note")] == [reader.text(name) for name in ("told", "note")]

@@ -19,6 +19,20 @@ class LivePage:
         self.page.wait_for_selector(f"#{self.prefix}[data-viewed]")
         return self
 
+    def take_model(self, name: str):
+        """Let scripts of tests use the model and its file, which the browser forgets, so that other tests load it."""
+        self.page.evaluate(
+            """async (name) => {
+              const [room] = await caches.keys(), [answer] = await (await caches.open(room)).matchAll();
+              globalThis.file = await answer.arrayBuffer();
+              globalThis.model = globalThis[name](attentionLayer());
+              model.prepare(file);
+              await caches.delete(room);
+            }""",
+            name,
+        )
+        return self
+
     def wait_for(self, event: str, action):
         # Otherwise the end of something earlier would be taken for the end of the action.
         self.page.wait_for_selector(f"#{self.prefix}[data-viewed]")

@@ -56,17 +56,8 @@ def writer():
 
 @pytest.fixture(scope="module")
 def shared_reader(browser, address):
-    """The page with its model, which the browser does not store for others; and the model's functions."""
     with visits(browser) as visit:
-        reader = Reader(visit, address, "it_writes", "writes").load()
-        reader.page.evaluate("""async () => {
-          caches.delete("review writer");
-          globalThis.model = reviewWriter(attentionLayer());
-          const file = await (await fetch("../_static/review_writer/model.safetensors")).arrayBuffer();
-          globalThis.tokens = model.tokensOf(file);
-          model.prepare(file);
-        }""")
-        yield reader
+        yield Reader(visit, address, "it_writes", "writes").load().take_model("reviewWriter")
 
 
 @pytest.fixture
@@ -81,11 +72,13 @@ def reader(shared_reader):
 
 @pytest.mark.parametrize("given", [HOSTILE, texts()[2][:2000]], ids=["hostile texts", "2,000 held-out reviews"])
 def test_tokens_are_those_of_the_tokenizer(shared_reader, writer, given):
-    found = shared_reader.page.evaluate("texts => JSON.stringify(texts.map(tokens.encode))", given)
-    for text, ids in zip(given, json.loads(found), strict=True):
-        assert ids == writer[1].encode(text).ids, ascii(text)
-    decoded = shared_reader.page.evaluate("texts => texts.map((text) => tokens.decode(tokens.encode(text)))", given)
+    tokenize = """texts => {
+      const tokens = model.tokensOf(file), encoded = texts.map(tokens.encode);
+      return JSON.stringify([encoded, encoded.map(tokens.decode)]); }"""
+    encoded, decoded = json.loads(shared_reader.page.evaluate(tokenize, given))
     assert decoded == given
+    for text, ids in zip(given, encoded, strict=True):
+        assert ids == writer[1].encode(text).ids, ascii(text)
 
 
 @torch.no_grad()

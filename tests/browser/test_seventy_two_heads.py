@@ -1,6 +1,5 @@
 """The page "Your sentence, seventy-two heads": its files, and what it finds, against the lab's own model."""
 
-import json
 import random
 import re
 
@@ -38,17 +37,8 @@ def lab():
 
 @pytest.fixture(scope="module")
 def reader(browser, address):
-    """The page with its model, which the browser does not store for others; and the model's functions."""
     with visits(browser) as visit:
-        reader = LivePage(visit, address, "seventy_two_heads", "heads").load()
-        reader.page.evaluate("""async () => {
-          caches.delete("pretrained model");
-          globalThis.model = headsModel(attentionLayer());
-          const file = await (await fetch("../_static/pretrained_model/model.safetensors")).arrayBuffer();
-          globalThis.ids = model.idsOf(file);
-          model.prepare(file);
-        }""")
-        yield reader
+        yield LivePage(visit, address, "seventy_two_heads", "heads").load().take_model("headsModel")
 
 
 def results_of(lab: str) -> str:
@@ -79,8 +69,8 @@ def test_tokens_and_words_are_those_of_the_package_s_tokenizer(reader, lab):
     signs += "e\u0301 ﬁ Ａ Σς नमस्ते 🥨 👩\u200d🔬 👍🏽 [CLS] [SEP] [unk] don't".split(" ") + ["x" * 101]
     parts = [*(" ".join(reviews[start : start + 4]) for start in range(0, 1000, 4)), *signs * 3]
     texts = [draw.choice(["", " "]).join(draw.choices(parts, k=draw.randrange(9))) for _ in range(1000)]
-    found = reader.page.evaluate("texts => JSON.stringify(texts.map((text) => model.tokenize(text, ids)))", texts)
-    for text, tokens in zip(texts, json.loads(found), strict=True):
+    tokenize = "texts => { const ids = model.idsOf(file); return texts.map((text) => model.tokenize(text, ids)); }"
+    for text, tokens in zip(texts, reader.page.evaluate(tokenize, texts), strict=True):
         encoding = lab.tokenizer.encode(text)
         assert tokens["ids"] == encoding.ids, ascii(text)
         of_words = encoding.word_ids
@@ -98,7 +88,7 @@ def test_patterns_are_pytorch_s_on_the_rounded_weights_and_the_lab_s_within_the_
     rounded.model.load_state_dict(weights, strict=False)
     for text in SENTENCES:
         words, patterns = lab.patterns_of_words(text)
-        answer = """text => { const tokens = model.tokenize(text, ids);
+        answer = """text => { const tokens = model.tokenize(text, model.idsOf(file));
           return [tokens.words, model.answer(tokens).map((layer) => Array.from(layer))]; }"""
         found_words, found = reader.page.evaluate(answer, text)
         assert found_words == words, "other words than were typed"

@@ -49,7 +49,7 @@
     return true;
   }
 
-  function keep() {
+  function writeAddress() {
     const parts = { text: at("text").value, t: temperature(), topk: chosen("topk"), cache: chosen("cache") };
     if (String(ids) !== String(tokens.encode(parts.text))) parts.ids = ids.join(".");
     showAddress(parts);
@@ -190,7 +190,7 @@
     if (!writing) return;
     setWriting(null);
     state(`Paused after ${written()}.`, true);
-    keep();
+    writeAddress();
   }
 
   async function write(most) {
@@ -224,7 +224,7 @@
       state(`${written()} written so far.`);
       say(`Token: ${nameOf(ids.at(-1))}`);
     } else state(sentence || `${written()} written. Press \u201cWrite\u201d to go on.`, true);
-    keep();
+    writeAddress();
     root.dataset.done = ids.length;                          // for those who wait for it
     look();
   }
@@ -232,7 +232,7 @@
   function choose(id) {
     const { read } = view;
     setText([...ids.slice(0, read), ...(id === START ? [] : [id])], Math.min(own, read));
-    keep();
+    writeAddress();
     if (id !== START) {
       write(AT_ONCE);
       return;
@@ -270,7 +270,7 @@
     wanted = null;
     setText([...all], different < 0 ? all.length : different);
     state("");
-    keep();
+    writeAddress();
     look();
   }
 
@@ -283,7 +283,7 @@
   at("settings").addEventListener("input", () => {
     showDegrees();
     showView(view.read, view.answer);
-    keep();
+    writeAddress();
   });
 
   const readAt = (target) => spans.indexOf(target) + 1 || null;

@@ -24,7 +24,7 @@
     return sentence.patterns[layer].subarray(number * size, (number + 1) * size);
   }
 
-  const keep = () => showAddress({ sentence: sentence.text, head: head.join("."),
+  const writeAddress = () => showAddress({ sentence: sentence.text, head: head.join("."),
     ...(pinned && { [pinned.column ? "to" : "from"]: pinned.row }) });
 
   function readAddress() {
@@ -170,14 +170,14 @@
   function chooseHead(...chosen) {
     head = chosen;
     showHead();
-    keep();
+    writeAddress();
   }
 
   function pin(word) {                                       // the same word again lets it go
     pinned = word?.row === pinned?.row && word?.column === pinned?.column ? null : word;
     hovered = null;
     showHead();
-    keep();
+    writeAddress();
   }
 
   function hover(word) {
@@ -234,7 +234,7 @@
     hovered = null;
     showWords();
     drawAll();
-    keep();
+    writeAddress();
     reveal(buttons[head[0]][head[1]]);                       // not the text: a phone would open its keyboard
     root.dataset.viewed = text;                              // for those who wait for it
   });

@@ -37,7 +37,7 @@ def opened(visit, address, name, width):
     page = visit(f"{address}/{name}.html", width=width)
     if name in LOADED:
         button, answer = LOADED[name]
-        if page.locator(button).count():  # none where the package of the pretrained model was missing
+        if page.locator(button).is_visible():  # not where the package of the pretrained model was missing
             page.locator(button).click()
             page.locator(answer).first.wait_for()
     return page

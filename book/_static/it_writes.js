@@ -1,16 +1,13 @@
-// The page "It writes": loads the course's language model when asked to, lets it continue a text, and shows what it
-// computes (it_writes_model.js). All text goes in as text nodes and stays in this browser.
+// The page "It writes": lets the course's language model (it_writes_model.js) continue a text, and shows what it
+// computes. All text goes in as text nodes and stays in this browser.
 (() => {
   "use strict";
 
-  const root = document.getElementById("writes"), about = globalThis.reviewWriterFiles;
-  const at = (name) => document.getElementById(`writes-${name}`);
+  const { root, at, say, note, ask, showAddress, reveal, start } =
+    modelPage("writes", "review_writer", "review writer", globalThis.reviewWriterFiles);
   const model = reviewWriter(attentionLayer());
   const { BLOCKS, HEADS, START, VOCABULARY } = model;
-  const { megabytes, address, kept, whole, bytesKept, deleteOld, deleteAll } =
-    modelFiles("review_writer", "review writer", about);
 
-  const FILE = "model.safetensors";
   const LONGEST = 2000;                                      // characters of a beginning
   const MOST = 1000, AT_ONCE = 100;                          // tokens that the model writes: in all, and at one press
   const still = matchMedia("(prefers-reduced-motion: reduce)");
@@ -21,54 +18,54 @@
 
   // ---- state --------------------------------------------------------------------------------------------------------
 
-  let worker = null, tokens = null;                          // the model, once it is loaded
+  let tokens = null;                                         // the tokenizer, once the model is loaded
   let ids = [], own = 0;                                     // the text, of which the first tokens are the reader's
-  let run = 0, running = false;
+  let writing = null;                                        // an object for the run that writes now
   let pinned = null, hovered = null;                         // how many tokens the model has read there
-  let head = null;                                           // [block, head], or none: the mean of all
+  let head = null;                                           // its number, or none: the mean of all
   let view = null;                                           // { read: how many tokens, answer: the worker's }
   const times = { 0: [], 1: [] };                            // milliseconds a token, with the KV cache and without
 
   const temperature = () => Number(at("temperature").value);
   const chosen = (name) => root.querySelector(`[name="writes-${name}"]:checked`).value;
-  const topK = () => Number(chosen("topk")) || undefined;
-  const say = announcer(at("said"));
+  const probsOf = (answer, degrees) => model.probabilities(answer, degrees, Number(chosen("topk")) || undefined);
+  const written = () => many(ids.length - own, "token");
 
-  // ---- the address: behind "#", which no browser sends to a server -------------------------------------------------
+  // ---- the address --------------------------------------------------------------------------------------------------
 
   let wanted = null;                                         // the tokens of an address
   function readAddress() {
     const parts = new URLSearchParams(location.hash.slice(1));
-    if (!parts.has("text") && !parts.has("ids")) return false;
-    at("text").value = parts.get("text") ?? "";
-    if (/^[\d.]+$/.test(parts.get("t") ?? "")) at("temperature").value = parts.get("t");
+    if (!parts.has("text")) return false;
+    at("text").value = parts.get("text");
+    if (parts.has("t")) at("temperature").value = parts.get("t");
     for (const name of ["topk", "cache"]) {
       const input = root.querySelector(`[name="writes-${name}"][value="${CSS.escape(parts.get(name) ?? "")}"]`);
       if (input) input.checked = true;
     }
-    const asked = (parts.get("ids") ?? "").split(".").map(Number);
-    const valid = parts.get("ids") && asked.length <= 4 * LONGEST + MOST && asked.every((id) => Number.isInteger(id) && id >= 0 && id < VOCABULARY);
-    wanted = valid ? asked : null;
+    const asked = parts.get("ids")?.split(".", 4 * LONGEST + MOST).map(Number);
+    wanted = asked?.every((id) => Number.isInteger(id) && id > START && id < VOCABULARY) ? asked : null;
     showDegrees();
     return true;
   }
 
-  function showAddress() {
-    const parts = new URLSearchParams({ text: at("text").value, t: temperature(), topk: chosen("topk"), cache: chosen("cache") });
-    if (ids.length !== own || String(ids) !== String(tokens.encode(at("text").value))) parts.set("ids", ids.join("."));
-    try { history.replaceState(history.state, "", `#${parts}`); } catch { /* too often, or an address that is too long */ }
+  function writeAddress() {
+    const parts = { text: at("text").value, t: temperature(), topk: chosen("topk"), cache: chosen("cache") };
+    if (String(ids) !== String(tokens.encode(parts.text))) parts.ids = ids.join(".");
+    showAddress(parts);
   }
 
   // ---- the text -----------------------------------------------------------------------------------------------------
 
-  const invented = make("ins");
+  const out = at("out"), invented = make("ins");
   const spans = [];                                          // one for each token on the page
+  out.append(invented);
 
   function showText() {
     while (spans.length > ids.length) spans.pop().remove();
     tokens.pieces(ids).forEach((piece, n) => {
       spans[n] ??= make("span", { class: "t" });
-      const parent = n < own ? at("out") : invented;
+      const parent = n < own ? out : invented;
       if (spans[n].parentNode !== parent) parent.insertBefore(spans[n], n < own ? invented : null);
       if (spans[n].textContent !== piece) spans[n].textContent = piece;
       spans[n].toggleAttribute("data-empty", piece === "");
@@ -89,7 +86,8 @@
   at("bars").append(...bars);
 
   const heads = Array.from({ length: BLOCKS * HEADS }, (_, n) => {
-    const button = make("button", { type: "button", "aria-pressed": "false" }, make("small"), make("bdi"), make("span"));
+    const name = `${Math.floor(n / HEADS)}.${n % HEADS}`;
+    const button = make("button", { type: "button" }, make("small", {}, name), make("bdi"), make("span"));
     button.addEventListener("click", () => {
       head = head === n ? null : n;
       showAttention();
@@ -99,22 +97,11 @@
   });
   at("heads").append(...heads);
 
-  // Of an answer once for each setting.
-  function probsOf(answer, degrees) {
-    const setting = `${degrees} ${topK()}`;
-    if (answer.setting !== setting) {
-      answer.probs = model.probabilities(answer.logits, degrees, topK());
-      answer.setting = setting;
-    }
-    return answer.probs;
-  }
-
   function showView(read, answer) {
     view = { read, answer };
     const next = ids[read], last = read ? ids[read - 1] : START;
     // At temperature 0 all other tokens have probability 0; their bars are those of temperature 1.
-    const probs = probsOf(answer, temperature() || 1);
-    const top = probs.slice(0, BARS);
+    const probs = probsOf(answer, temperature() || 1), top = probs.slice(0, BARS);
     if (next !== undefined && !top.some(([id]) => id === next)) {
       top[Math.min(BARS - 1, top.length)] = [next, probs.find(([id]) => id === next)?.[1] ?? 0];
     }
@@ -126,7 +113,7 @@
       button.firstChild.textContent = id === START ? "end of the review" : nameOf(id);
       button.lastChild.textContent = percent(prob);
       button.style.setProperty("--prob", prob);
-      if (id === next) button.setAttribute("aria-current", "true"); else button.removeAttribute("aria-current");
+      button.ariaCurrent = id === next ? "true" : null;
     });
     at("told").replaceChildren("After ", ...quoted(last), ...(next === undefined
       ? [". Choose a token, and the text continues from there."]
@@ -136,81 +123,55 @@
   }
 
   function showAttention() {
-    if (!view) return;
     const { read, answer: { weights, dropped } } = view, n = read - dropped + 1; // tokens that the model saw
-    const last = read ? ids[read - 1] : START, seen = (index) => (index ? ids[dropped + index - 1] : START);
-    const shares = new Float32Array(n);
+    const seen = [START, ...ids.slice(dropped, read)], shares = new Float32Array(n);
     heads.forEach((button, number) => {
       const row = weights.subarray(number * n, (number + 1) * n), most = row.indexOf(Math.max(...row));
       if (head === null || head === number) row.forEach((weight, j) => { shares[j] += weight / (head === null ? heads.length : 1); });
-      const name = `${Math.floor(number / HEADS)}.${number % HEADS}`;
-      button.children[0].textContent = name;
-      button.children[1].textContent = nameOf(seen(most));
+      button.children[1].textContent = nameOf(seen[most]);
       button.children[2].textContent = row[most].toFixed(2).replace(/^0/, "");
       button.style.setProperty("--share", row[most]);
-      button.setAttribute("aria-pressed", String(head === number));
-      button.setAttribute("aria-label", `Block ${Math.floor(number / HEADS)}, head ${number % HEADS}: most to ` +
-        `${nameOf(seen(most))}, ${row[most].toFixed(2)}`);
+      button.ariaPressed = head === number;
+      button.ariaLabel = `Block ${button.children[0].textContent.replace(".", ", head ")}: most to ` +
+        `${nameOf(seen[most])}, ${row[most].toFixed(2)}`;
     });
     spans.forEach((span, index) => {
       const share = index >= dropped && index < read ? shares[index - dropped + 1] : 0;
       if (span.share === share) return;                      // most are 0, and a phone takes long to set them
       span.share = share;
       span.style.setProperty("--share", share.toFixed(3));
-      span.dataset.headShare = share >= 0.05 ? share.toFixed(2) : "";
     });
     const which = head === null ? "The mean of all heads" : `Head ${head % HEADS} of block ${Math.floor(head / HEADS)}`;
-    at("head-told").replaceChildren(`${which} shades the text: `, ...quoted(last),
+    at("head-told").replaceChildren(`${which} shades the text: `, ...quoted(seen.at(-1)),
       ` attends with a weight of ${shares[0].toFixed(2)} to the start token, and with the rest to what is shaded.`);
   }
 
-  const place = () => hovered ?? pinned ?? ids.length;
-  let looking = false;
-  async function look() {                                    // one at a time; the last wish counts
-    if (looking || !worker) return;
-    looking = true;
-    delete root.dataset.viewed;                              // until the wish is granted
-    try {
-      for (let read = null; read !== place();) {
-        read = place();
-        const text = String(ids), answer = await ask(ids.slice(0, read), true);
-        if (read !== place() || text !== String(ids)) { read = null; continue; }
-        showView(read, answer);
-        root.dataset.viewed = read;                          // for those who wait for it
-      }
-    } finally { looking = false; }
-  }
+  const look = oneAtATime(async () => {
+    delete root.dataset.viewed;
+    const read = hovered ?? pinned ?? ids.length, text = ids;
+    const answer = await ask({ ids: text.slice(0, read), cached: true });
+    if (text !== ids) return;                                // another text, which is looked at next
+    showView(read, answer);
+    reveal(at("write"));
+    if (read === pinned) {
+      const most = bars.slice(0, 3).map((bar) => `${bar.firstChild.textContent} ${bar.lastChild.textContent}`);
+      say(`After ${read ? nameOf(ids[read - 1]) : "the start token"}: ${most.join(", ")}`);
+    }
+    root.dataset.viewed = read;                              // for those who wait for it
+  });
 
   function pin(read) {
     pinned = read === null ? null : Math.max(0, Math.min(ids.length, read));
     hovered = null;
     pause();
-    look().then(() => {
-      const most = bars.filter((bar) => !bar.hidden).slice(0, 3)
-        .map((bar) => `${bar.firstChild.textContent} ${bar.lastChild.textContent}`);
-      say(`After ${view.read ? nameOf(ids[view.read - 1]) : "the start token"}: ${most.join(", ")}`);
-    });
-  }
-
-  // ---- the worker ---------------------------------------------------------------------------------------------------
-
-  const asked = new Map();
-  let ticket = 0;
-  const ask = (text, cached) => new Promise((resolve) => {
-    asked.set(++ticket, resolve);
-    worker.postMessage({ ticket, ids: text, cached });
-  });
-  function answered({ data }) {
-    asked.get(data.ticket)(data);
-    asked.delete(data.ticket);
+    look();
   }
 
   function showCosts({ cost, milliseconds }, cached) {
-    const mine = times[cached];
-    mine.push(milliseconds);
-    if (mine.length > LAST) mine.shift();
+    times[cached] = [...times[cached], milliseconds].slice(-LAST);
+    const mean = times[cached].reduce((a, b) => a + b) / times[cached].length;
     root.querySelector(`[data-cost="${cached}"]`).textContent = `${(cost / 1e6).toFixed(1)} million`;
-    root.querySelector(`[data-time="${cached}"]`).textContent = (mine.reduce((a, b) => a + b) / mine.length).toFixed(1);
+    root.querySelector(`[data-time="${cached}"]`).textContent = mean.toFixed(1);
   }
 
   // ---- writing ------------------------------------------------------------------------------------------------------
@@ -220,76 +181,68 @@
     if (speak) say(`${sentence} ${ids.length > own ? `Invented: ${tokens.decode(ids.slice(own))}` : ""}`);
   }
 
+  function setWriting(run) {
+    writing = run;
+    at("write").textContent = run ? "Pause" : "Write";
+  }
+
   function pause() {
-    if (!running) return;
-    run++;
-    running = false;
-    at("write").textContent = "Write";
-    state(`Paused after ${many(ids.length - own, "token")}.`, true);
-    showAddress();
+    if (!writing) return;
+    setWriting(null);
+    state(`Paused after ${written()}.`, true);
+    writeAddress();
   }
 
   async function write(most) {
-    if (ids.length - own >= MOST) {
-      state(`The model has written ${MOST.toLocaleString("en")} tokens, the most on this page. Start again.`, true);
-      return;
-    }
-    const mine = ++run;
-    running = true;
+    const mine = {};
+    setWriting(mine);
     pinned = null;
-    at("write").textContent = "Pause";
-    let sentence = null, before = 0, shownAt = 0;
-    for (let n = 0; n < most && ids.length - own < MOST && !sentence; n++) {
-      const begin = performance.now(), cached = chosen("cache"), text = ids;
-      const answer = await ask(ids, cached === "1");
-      if (mine !== run || text !== ids) return;
+    let sentence = "";
+    for (let n = 0; n < most && !sentence; n++) {
+      if (ids.length - own >= MOST) {
+        sentence = `The model has written ${written()}, the most on this page. Start again.`;
+        break;
+      }
+      const begin = performance.now(), cached = chosen("cache"), read = ids.length;
+      const answer = await ask({ ids, cached: cached === "1" });
+      if (mine !== writing) return;
       showCosts(answer, cached);
       const id = model.draw(probsOf(answer, temperature()));
       if (id === START) sentence = "The model ended its review.";
       else {
         ids.push(id);
         showText();
+        state(`Writing: ${written()}.`);
       }
-      state(`Writing: ${many(ids.length - own, "token")}.`);
-      // Where a token takes long, the text comes first, and the rest is drawn twice a second.
-      if (hovered === null && (begin - before < 1.5 * PACE || begin - shownAt > 500)) {
-        showView(id === START ? ids.length : ids.length - 1, answer);
-        shownAt = begin;
-      }
-      before = begin;
+      if (hovered === null) showView(read, answer);
       const rest = still.matches ? 0 : PACE - (performance.now() - begin);
-      if (n < most - 1) await new Promise((resolve) => { setTimeout(resolve, Math.max(0, rest)); });
-      if (mine !== run) return;
+      await new Promise((resolve) => { setTimeout(resolve, rest); });
+      if (mine !== writing) return;
     }
-    running = false;
-    at("write").textContent = "Write";
-    state(sentence ?? (most === 1 ? `${many(ids.length - own, "token")} written so far.`
-      : `${many(ids.length - own, "token")} written. Press \u201cWrite\u201d to go on.`), most > 1);
-    if (most === 1 && !sentence) say(`Token: ${nameOf(ids.at(-1))}`);
-    showAddress();
-    root.dataset.done = run;
+    setWriting(null);
+    if (most === 1 && !sentence) {
+      state(`${written()} written so far.`);
+      say(`Token: ${nameOf(ids.at(-1))}`);
+    } else state(sentence || `${written()} written. Press \u201cWrite\u201d to go on.`, true);
+    writeAddress();
+    root.dataset.done = ids.length;                          // for those who wait for it
     look();
   }
 
   function choose(id) {
-    const read = view.read;
-    pause();
-    if (id === START) {
-      setText(ids.slice(0, read), Math.min(own, read));
-      state("The review ends here.", true);
-      showAddress();
-      look();
+    const { read } = view;
+    setText([...ids.slice(0, read), ...(id === START ? [] : [id])], Math.min(own, read));
+    writeAddress();
+    if (id !== START) {
+      write(AT_ONCE);
       return;
     }
-    setText([...ids.slice(0, read), id], Math.min(own, read));
-    showAddress();
-    write(AT_ONCE);
+    state("The review ends here.", true);
+    look();
   }
 
   function setText(text, first) {
-    run++;
-    running = false;
-    at("write").textContent = "Write";
+    setWriting(null);
     ids = text;
     own = first;
     pinned = hovered = null;
@@ -298,15 +251,9 @@
 
   // ---- the beginning ------------------------------------------------------------------------------------------------
 
-  function note(sentence, problem = false) {
-    at("note").textContent = sentence;
-    at("note").classList.toggle("problem", problem);
-    if (problem) say(sentence);
-  }
-
   function begin() {
-    const text = at("text").value;
     if (!tokens) return;
+    const text = at("text").value;
     if (text.length > LONGEST) {
       const [has, most] = [text.length, LONGEST].map((count) => count.toLocaleString("en"));
       note(`The text has ${has} characters; this page takes at most ${most}. Type a shorter one.`, true);
@@ -319,44 +266,34 @@
       remarks.push("It was trained on English reviews and knows other scripts only byte by byte.");
     }
     note(remarks.join(" "));
-    const all = wanted ?? encoded;
+    const all = wanted ?? encoded, different = all.findIndex((id, n) => id !== encoded[n]);
     wanted = null;
-    let same = 0;
-    while (same < Math.min(all.length, encoded.length) && all[same] === encoded[same]) same++;
-    setText([...all], same);
+    setText([...all], different < 0 ? all.length : different);
     state("");
-    showAddress();
+    writeAddress();
     look();
   }
 
   const showDegrees = () => { at("degrees").textContent = temperature().toFixed(1); };
 
-  let later = 0;
-  at("text").addEventListener("input", () => { pause(); clearTimeout(later); later = setTimeout(begin, 250); });
-  at("examples").addEventListener("click", ({ target }) => {
-    if (target.dataset.text === undefined) return;
-    at("text").value = target.dataset.text;
-    begin();
-  });
-  at("write").addEventListener("click", () => { if (running) pause(); else write(AT_ONCE); });
+  at("text").addEventListener("input", pause);
+  at("write").addEventListener("click", () => { if (writing) pause(); else write(AT_ONCE); });
   at("one").addEventListener("click", () => { pause(); write(1); });
   at("again").addEventListener("click", () => { begin(); say("The text is back at its beginning."); });
-  at("temperature").addEventListener("input", () => { showDegrees(); if (view) showView(view.read, view.answer); });
-  at("temperature").addEventListener("change", () => showAddress());
-  at("topk").addEventListener("change", () => { showAddress(); if (view) showView(view.read, view.answer); });
-  at("cache").addEventListener("change", () => showAddress());
-  addEventListener("hashchange", () => { if (readAddress()) begin(); });
+  at("settings").addEventListener("input", () => {
+    showDegrees();
+    showView(view.read, view.answer);
+    writeAddress();
+  });
 
-  const out = at("out");
-  out.append(invented);
-  const readAt = (target) => { const n = spans.indexOf(target); return n < 0 ? null : n + 1; };
+  const readAt = (target) => spans.indexOf(target) + 1 || null;
   out.addEventListener("pointerover", ({ pointerType, target }) => {
-    if (pointerType !== "mouse" || readAt(target) === null) return;
+    if (pointerType !== "mouse" || !readAt(target)) return;
     hovered = readAt(target);
     look();
   });
-  out.addEventListener("pointerleave", () => { if (hovered !== null) { hovered = null; if (!running) look(); } });
-  out.addEventListener("click", ({ target }) => { if (readAt(target) !== null) pin(readAt(target) === pinned ? null : readAt(target)); });
+  out.addEventListener("pointerleave", () => { hovered = null; if (!writing) look(); });
+  out.addEventListener("click", ({ target }) => { if (readAt(target)) pin(readAt(target) === pinned ? null : readAt(target)); });
   out.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.altKey || event.metaKey) return;
     const now = pinned ?? ids.length;
@@ -385,65 +322,5 @@
     say(at("state").textContent);
   });
 
-  // ---- loading, when asked to ---------------------------------------------------------------------------------------
-
-  const progress = (sentence) => { at("progress").textContent = sentence; say(sentence); };
-
-  async function load() {
-    const button = at("load");
-    if (button.getAttribute("aria-disabled") === "true") return;
-    button.setAttribute("aria-disabled", "true");
-    at("bar").hidden = false;
-    try {
-      const data = await whole(FILE, (have) => { at("bar").value = have / about[FILE].bytes; });
-      at("bar").value = 1;
-      tokens = model.read(data).tokens;
-      const code = `(${writerWorker})((${reviewWriter})((${attentionLayer})()));`;
-      worker = new Worker(URL.createObjectURL(new Blob([code], { type: "text/javascript" })));
-      worker.onmessage = answered;
-      worker.onerror = () => progress("The browser stopped computing; perhaps its memory is full. Load the page again.");
-      worker.postMessage({ file: data }, [data]);
-    } catch (error) {
-      button.removeAttribute("aria-disabled");
-      at("bar").hidden = true;
-      progress(`The model did not arrive. ${error.message} Press the button to try again.`);
-      await deleteAll();                                     // perhaps what was stored is damaged
-      await showKept();
-      return;
-    }
-    progress("");
-    const focused = document.activeElement === button;
-    root.classList.add("loaded");
-    at("waiting").hidden = true;
-    at("results").hidden = false;
-    begin();
-    if (focused) at("write").focus({ preventScroll: true });
-    say("The model is loaded.");
-    await showKept();
-  }
-  at("load").addEventListener("click", load);
-
-  async function showKept() {
-    const bytes = await bytesKept();
-    at("clear").hidden = !bytes;
-    at("kept").textContent = bytes ? `This browser stores ${megabytes(bytes)} MB of the model, for the next time.`
-      : "This browser stores nothing of the model.";
-  }
-  at("clear").addEventListener("click", async () => { await deleteAll(); await showKept(); at("kept").focus(); });
-
-  async function start() {
-    readAddress();
-    showDegrees();
-    at("load").textContent = `Load the model (${megabytes(about[FILE].bytes)} MB)`;
-    if (typeof Worker === "undefined") {
-      at("waiting").hidden = true;
-      progress("This browser has no worker for the page, and the model needs one, so it cannot write here. The lab A language model " +
-        "has it in Python.");
-      return;
-    }
-    await deleteOld();
-    await showKept();
-    if (await kept(address(FILE))) load();                   // it is here already: nothing to ask for
-  }
-  start();
+  start({ model: reviewWriter, loaded: (data) => { tokens = model.tokensOf(data); }, changed: begin, readAddress });
 })();

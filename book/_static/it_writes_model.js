@@ -6,7 +6,6 @@ globalThis.reviewWriter = (layer) => {
   "use strict";
 
   const DIM = 192, BLOCKS = 4, HEADS = 6, CONTEXT = 128, START = 0, VOCABULARY = 4096;
-  const START_WORD = "<START>";                              // typed by a reader it is the start token
   const EPSILON = 1e-5, BASE = 10000;
 
   // ---- text to subword tokens: byte-level BPE, as GPT-2 has it -----------------------------------------------------
@@ -26,7 +25,7 @@ globalThis.reviewWriter = (layer) => {
   function tokenizer(signs, merges) {
     const ids = new Map(signs.map((token, id) => [token, id]));
     const ofByte = SIGNS.map((sign) => ids.get(sign));
-    const bytesOf = signs.map((token) => Uint8Array.from(token === START_WORD ? [] : [...token], (sign) => BYTES.get(sign)));
+    const bytesOf = signs.map((token) => Uint8Array.from(token, (sign) => BYTES.get(sign)));
     const ranks = new Map(merges.map((pair, rank) => {
       const [left, right] = pair.split(" ");
       return [ids.get(left) * VOCABULARY + ids.get(right), { rank, id: ids.get(left + right) }];
@@ -47,14 +46,8 @@ globalThis.reviewWriter = (layer) => {
 
     const encoder = new TextEncoder();
     function encode(text) {
-      const result = [];
-      text.split(START_WORD).forEach((part, n) => {
-        if (n) result.push(START);
-        for (const [word] of part.matchAll(WORDS)) {
-          for (const id of merge(Array.from(encoder.encode(word), (byte) => ofByte[byte]))) result.push(id);
-        }
-      });
-      return result;
+      const words = text.match(WORDS) ?? [];
+      return words.flatMap((word) => merge(Array.from(encoder.encode(word), (byte) => ofByte[byte])));
     }
 
     // What each token adds to the text. A character may need several tokens; it is in the last of them.
@@ -65,12 +58,10 @@ globalThis.reviewWriter = (layer) => {
     return { encode, pieces, decode: (tokens) => pieces(tokens).join("") };
   }
 
-  function read(buffer) {
-    const { tensors, metadata } = layer.read(buffer);
-    return { tensors, tokens: tokenizer(metadata.tokens.split("\n"), metadata.merges.split("\n")) };
+  function tokensOf(buffer) {
+    const { tokens, merges } = layer.read(buffer).metadata;
+    return tokenizer(tokens.split("\n"), merges.split("\n"));
   }
-
-  const prepare = ({ tensors }) => layer.restore(tensors, ".scale");
 
   // ---- the model ----------------------------------------------------------------------------------------------------
 
@@ -98,34 +89,33 @@ globalThis.reviewWriter = (layer) => {
     return x;
   }
 
-  const emptyCache = () => ({
-    ids: [],
-    keys: Array.from({ length: BLOCKS }, () => new Float32Array(CONTEXT * DIM)),
-    values: Array.from({ length: BLOCKS }, () => new Float32Array(CONTEXT * DIM)),
-  });
+  let all = null;
+  const prepare = (buffer) => { all = layer.restore(layer.read(buffer).tensors, ".scale"); };
+
+  // The KV cache: of each block keys and values, (CONTEXT, DIM), of the tokens whose ids are stored.
+  let stored = [];
+  const [allKeys, allValues] = [0, 1].map(() => Array.from({ length: BLOCKS }, () => new Float32Array(CONTEXT * DIM)));
 
   // The logits (VOCABULARY,) of the token after `seen`, and what the last token attends to, (BLOCKS, HEADS, tokens).
   // Of the tokens that the KV cache holds already, keys and values are taken from there.
-  function predict(all, seen, cache) {
+  function predict(seen) {
     const { linear, add, norm, attend } = layer, n = seen.length;
     let known = 0;
-    while (known < n - 1 && cache.ids[known] === seen[known]) known++;
+    while (known < n - 1 && stored[known] === seen[known]) known++;
     const rows = n - known;
-    if (known < n - 1 || cache.ids[known] !== seen[known]) cache.ids = [...seen]; // else it holds this text and more
+    if (known < n - 1 || stored[known] !== seen[known]) stored = seen; // else it holds this text and more
     let x = new Float32Array(rows * DIM);
-    for (let row = 0; row < rows; row++) {
-      const id = seen[known + row];
-      x.set(all["embedding.weight"].subarray(id * DIM, (id + 1) * DIM), row * DIM);
-    }
+    const table = all["embedding.weight"];
+    seen.slice(known).forEach((id, row) => x.set(table.subarray(id * DIM, (id + 1) * DIM), row * DIM));
     const weights = new Float32Array(BLOCKS * HEADS * n);
     for (let block = 0; block < BLOCKS; block++) {
       const parts = (name) => [all[`blocks.${block}.${name}.weight`], all[`blocks.${block}.${name}.bias`]];
       const by = (name, input) => linear(input, ...parts(name));
       const normed = norm(x, ...parts("attention_norm"), EPSILON); // (rows, DIM)
       const queries = rotate(by("attention.W_query", normed), known);
-      cache.keys[block].set(rotate(by("attention.W_key", normed), known), known * DIM);
-      cache.values[block].set(by("attention.W_value", normed), known * DIM);
-      const [keys, values] = [cache.keys, cache.values].map((each) => each[block].subarray(0, n * DIM)); // (n, DIM)
+      allKeys[block].set(rotate(by("attention.W_key", normed), known), known * DIM);
+      allValues[block].set(by("attention.W_value", normed), known * DIM);
+      const [keys, values] = [allKeys, allValues].map((each) => each[block].subarray(0, n * DIM)); // (n, DIM)
       const attention = attend(queries, keys, values, DIM, HEADS, true);
       for (let head = 0; head < HEADS; head++) {             // the last row of each head
         const end = (head + 1) * rows * n;
@@ -136,7 +126,7 @@ globalThis.reviewWriter = (layer) => {
       x = add(x, by("feed_forward.3", hidden.map((value) => Math.max(0, value))));
     }
     const last = norm(x.subarray((rows - 1) * DIM), all["norm.weight"], all["norm.bias"], EPSILON);
-    const logits = linear(last, all["embedding.weight"], new Float32Array(VOCABULARY));
+    const logits = linear(last, table, new Float32Array(VOCABULARY));
     return { logits, weights, rows };
   }
 
@@ -151,8 +141,7 @@ globalThis.reviewWriter = (layer) => {
 
   // Probabilities of the topK most probable tokens: [[id, probability], ...], the largest first. At temperature 0 the most
   // probable token has all of it.
-  function probabilities(logits, temperature, topK = logits.length) {
-    const order = Array.from(logits.keys()).sort((a, b) => logits[b] - logits[a] || a - b);
+  function probabilities({ logits, order }, temperature, topK) {
     const chosen = order.slice(0, temperature === 0 ? 1 : topK);
     const powers = chosen.map((id) => Math.exp((logits[id] - logits[order[0]]) / (temperature || 1)));
     const total = powers.reduce((a, b) => a + b);
@@ -165,20 +154,14 @@ globalThis.reviewWriter = (layer) => {
     return probs[0][0];
   }
 
-  return { BLOCKS, HEADS, START, VOCABULARY, read, prepare, windowOf, emptyCache, predict, multiplications, probabilities,
-    draw };
-};
+  // Without the KV cache all of a text is computed, and with it what is new. order: ids, the most probable token first.
+  function answer({ ids, cached }) {
+    const { dropped, seen } = windowOf(ids), begin = performance.now();
+    if (!cached) stored = [];
+    const { logits, weights, rows } = predict(seen), milliseconds = performance.now() - begin;
+    const order = Array.from(logits.keys()).sort((a, b) => logits[b] - logits[a] || a - b);
+    return { logits, order, weights, dropped, cost: multiplications(rows, seen.length), milliseconds };
+  }
 
-// What runs beside the page: first comes the file, then text after text. Without the cache all of a text is computed,
-// and with it what is new. What the reader only looks up is not timed.
-globalThis.writerWorker = (model) => {
-  let all = null, cache = model.emptyCache();
-  onmessage = ({ data: { file, ticket, ids, cached } }) => {
-    if (file) { all = model.prepare(model.read(file)); return; }
-    const { dropped, seen } = model.windowOf(ids), begin = performance.now();
-    if (!cached) cache = model.emptyCache();
-    const { logits, weights, rows } = model.predict(all, seen, cache);
-    const cost = model.multiplications(rows, seen.length), milliseconds = performance.now() - begin;
-    postMessage({ ticket, logits, weights, dropped, rows, cost, milliseconds }, [logits.buffer, weights.buffer]);
-  };
+  return { BLOCKS, HEADS, START, VOCABULARY, tokensOf, prepare, windowOf, probabilities, draw, answer };
 };

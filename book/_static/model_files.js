@@ -1,44 +1,25 @@
-// The files of a model: from the browser's cache, from the site, or, on a disk, from scripts beside the page.
-//
-// folder: where they are, in _static. room: the browser's cache that holds them. about: of each file its bytes and digest.
-globalThis.modelFiles = (folder, room, about) => {
+// What pages with models do alike: get the file of a model, and, where the model computes beside the page, load it when
+// the reader asks for it, store it in this browser, and pass it questions.
+
+// folder: where the file is, in _static. about: the file's name, with its bytes and digest.
+const modelFile = (folder, about) => {
   "use strict";
 
-  const megabytes = (bytes) => (bytes / 1e6).toFixed(1);
+  const [[name, { bytes, digest }]] = Object.entries(about);
+  const address = new URL(`../_static/${folder}/${name}?${digest.slice(0, 16)}`, location.href).href;
 
-  const fromDisk = location.protocol === "file:";
-  const version = (name) => `?${about[name].digest.slice(0, 16)}`;
-  const address = (name) => new URL(`../_static/${folder}/${name}${version(name)}`, location.href).href;
-  // A page from a disk or from a host without https has no cache.
-  const store = async () => { try { return await caches.open(room); } catch { return null; } };
+  // A page from a disk may run scripts and fetch nothing.
+  const fromScript = () => new Promise((resolve, reject) => {
+    globalThis.arrived = (base64) => resolve(Uint8Array.from(atob(base64), (byte) => byte.charCodeAt(0)).buffer);
+    const script = make("script", { src: `../_static/${folder}/${name}.js` });
+    for (const end of ["load", "error"]) {
+      script.addEventListener(end, () => reject(new Error("The file beside this page is missing or damaged.")));
+    }
+    document.head.append(script);
+  });
 
-  async function kept(key) {
-    const answer = await (await store())?.match(key);
-    return answer && answer.arrayBuffer();
-  }
-
-  // The digest tells a file with a wrong byte in it; browsers compute it on safe addresses.
-  async function checked(name, data) {
-    if (!crypto.subtle) return data;
-    const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", data));
-    const found = Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");
-    if (found !== about[name].digest) throw new Error("It is not the file that this page was built with.");
-    return data;
-  }
-
-  function fromScript(name) {
-    return new Promise((resolve, reject) => {
-      globalThis.arrived = (base64) => resolve(Uint8Array.from(atob(base64), (byte) => byte.charCodeAt(0)).buffer);
-      const script = make("script", { src: `../_static/${folder}/${name}.js` });
-      script.addEventListener("load", () => reject(new Error("The file beside this page is damaged.")));
-      script.addEventListener("error", () => reject(new Error("The file beside this page is missing.")));
-      document.head.append(script);
-    });
-  }
-
-  // `report` gets the number of bytes that have come.
-  async function fromSite(name, report) {
-    const answer = await fetch(address(name));
+  async function fromSite(report) {
+    const answer = await fetch(address);
     if (!answer.ok) throw new Error(`The server answered ${answer.status}.`);
     let have = 0;
     const counter = new TransformStream({ transform(part, stream) {
@@ -49,33 +30,154 @@ globalThis.modelFiles = (folder, room, about) => {
     return new Response(answer.body.pipeThrough(counter)).arrayBuffer();
   }
 
-  const download = async (name, report) => checked(name, await (fromDisk ? fromScript(name) : fromSite(name, report)));
-
-  async function whole(name, report) {
-    const found = await kept(address(name));
-    if (found) return found;
-    const data = await download(name, report);
-    try { await (await store())?.put(address(name), new Response(data)); } catch { /* it does not fit: next time it is loaded again */ }
+  // What this browser stored, or the file. `report` gets the number of bytes that have come.
+  async function download(report, stored) {
+    const data = await (stored?.arrayBuffer() ?? (location.protocol === "file:" ? fromScript() : fromSite(report)));
+    if (crypto.subtle) {                                     // browsers compute digests on safe addresses
+      const found = new Uint8Array(await crypto.subtle.digest("SHA-256", data));
+      const hex = Array.from(found, (byte) => byte.toString(16).padStart(2, "0")).join("");
+      if (hex !== digest) throw new Error("It is not the file that this page was built with.");
+    }
     return data;
   }
+  return { address, bytes, download };
+};
 
-  // ---- what this browser stores
+// Runs a task, and once more if it was asked for meanwhile: what the reader wished last counts.
+const oneAtATime = (task) => {
+  let running = false, again = false;
+  return async () => {
+    again = true;
+    if (running) return;
+    running = true;
+    try {
+      while (again) {
+        again = false;
+        await task();
+      }
+    } finally { running = false; }
+  };
+};
 
-  async function bytesKept() {
-    const place = await store(), keys = place ? await place.keys() : [];
-    let bytes = 0;
-    for (const key of keys) bytes += (await (await place.match(key)).blob()).size;
-    return bytes;
+// The worker: first comes the file, then question after question.
+const modelWorker = (model) => {
+  onmessage = ({ data }) => {
+    if (data instanceof ArrayBuffer) model.prepare(data); else postMessage(model.answer(data));
+  };
+};
+
+// A page on whose elements ids begin with `id`; room: the browser's cache that holds the file.
+const modelPage = (id, folder, room, about) => {
+  "use strict";
+
+  const root = document.getElementById(id), at = (name) => document.getElementById(`${id}-${name}`);
+  const say = announcer(at("said")), file = about && modelFile(folder, about);
+  const megabytes = (bytes) => `${(bytes / 1e6).toFixed(1)} MB`, size = megabytes(file?.bytes);
+
+  function progress(text) {
+    at("progress").textContent = text;
+    say(text);
   }
 
-  async function deleteOld() {                               // what an older site has left
-    const place = await store(), versions = Object.keys(about).map(version);
-    for (const { url } of place ? await place.keys() : []) {
-      if (!versions.some((each) => url.includes(each))) await place.delete(url);
+  function note(text, problem = false) {
+    at("note").textContent = text;
+    at("note").classList.toggle("problem", problem);
+    root.classList.toggle("mute", problem);
+    if (problem) say(text);
+  }
+
+  // Behind "#", a part of the address that no browser sends to a server.
+  function showAddress(parts) {
+    const hash = `#${new URLSearchParams(parts)}`;
+    try { history.replaceState(history.state, "", hash); } catch { /* too often, or too long */ }
+  }
+
+  // ---- what this browser stores: nothing where the page comes from a disk, or from a host without https
+
+  const store = async () => { try { return await caches.open(room); } catch { return null; } };
+  const stored = async () => (await store())?.match(file.address);
+
+  async function showStored() {
+    at("clear").hidden = !await stored();
+    at("kept").textContent = at("clear").hidden ? "This browser stores nothing of the model."
+      : `This browser stores ${size} of the model, for the next time.`;
+  }
+
+  async function forget() {
+    try { await caches.delete(room); } catch { /* there is none */ }
+    await showStored();
+  }
+
+  // ---- the worker: its code goes there as text, because none can be started from a file when the page is on a disk
+
+  let worker = null;
+  const waiting = [];
+  const ask = (question) => new Promise((resolve) => {
+    waiting.push(resolve);
+    worker.postMessage(question);
+  });
+
+  function startWorker(model, data) {
+    const code = `(${modelWorker})((${model})((${attentionLayer})()));`;
+    worker = new Worker(URL.createObjectURL(new Blob([code], { type: "text/javascript" })));
+    worker.onmessage = ({ data: answer }) => waiting.shift()(answer);
+    worker.onerror = () => note("The browser stopped computing; perhaps its memory is full. Reload the page.", true);
+    worker.postMessage(data, [data]);
+  }
+
+  // model: its function. loaded: takes what the page needs of the file. changed: called when there is a new text.
+  // readAddress: says whether there was something for the page.
+  async function start({ model, loaded, changed, readAddress }) {
+    const button = at("load");
+
+    async function load() {
+      if (button.ariaDisabled === "true") return;
+      button.ariaDisabled = "true";
+      progress("Loading \u2026");
+      try {
+        const found = await stored();
+        const data = await file.download((have) => progress(`${megabytes(have)} of ${size} \u2026`), found);
+        if (!found) await (await store())?.put(file.address, new Response(data)).catch(() => { /* no room */ });
+        loaded(data);
+        startWorker(model, data);
+      } catch (error) {
+        button.ariaDisabled = null;
+        progress(`The model did not arrive. ${error.message} Press the button to try again.`);
+        await forget();                                      // perhaps what was stored is damaged
+        return;
+      }
+      progress("");
+      say("The model is loaded.");
+      changed();
+      await showStored();
     }
+
+    let later = 0;
+    at("text").addEventListener("input", () => { clearTimeout(later); later = setTimeout(changed, 250); });
+    at("examples").addEventListener("click", ({ target }) => {
+      if (target.dataset.text === undefined) return;
+      at("text").value = target.dataset.text;
+      changed();
+    });
+    addEventListener("hashchange", () => { if (readAddress()) changed(); });
+    button.addEventListener("click", load);
+    at("clear").addEventListener("click", async () => { await forget(); at("kept").focus(); });
+    readAddress();
+    button.hidden = !about;
+    if (!about) {
+      progress("This copy of the site was built without the package of the model, so there is nothing to load.");
+      return;
+    }
+    button.textContent = `Load the model (${size})`;
+    if (await stored()) load(); else await forget();         // what an older site left
   }
 
-  async function deleteAll() { try { await caches.delete(room); } catch { /* there is none */ } }
+  // Shows the results, and gives the focus of the button that is gone to the first of them.
+  function reveal(first) {
+    const focused = document.activeElement === at("load");
+    root.classList.add("loaded");
+    if (focused) first.focus({ preventScroll: true });
+  }
 
-  return { megabytes, address, kept, download, whole, bytesKept, deleteOld, deleteAll };
+  return { root, at, say, note, ask, showAddress, reveal, start };
 };

@@ -1,5 +1,4 @@
-// The pretrained model of *A pretrained model* in plain JavaScript: from text to tokens, hidden states and 72 attention
-// patterns.
+// The pretrained model of *A pretrained model* in plain JavaScript: from text to tokens and 72 attention patterns.
 //
 // Built from attention_layer.js, and like it one function, so that the page can pass its text to a worker.
 globalThis.headsModel = (layer) => {
@@ -14,7 +13,7 @@ globalThis.headsModel = (layer) => {
   const MARKS = /(\[(?:CLS|SEP|MASK|PAD|UNK)\])/;            // special tokens, also when a reader types them
   const DROPPED = /[\0\uFFFD]|(?![\t\n\r])[\p{Cc}\p{Cf}\p{Co}]/u;
   const SPACE = /\p{White_Space}/u;
-  const ACCENT = /\p{Mn}/u;
+  const ACCENTS = /\p{Mn}/gu;
   const PUNCTUATION = /[!-/:-@[-\x60{-~]|\p{P}/u;
   const CHINESE =                                            // each of them is a word
     /[\u3400-\u4DBF\u4E00-\u9FFF\uF900-\uFAFF\u{20000}-\u{2A6DF}\u{2A700}-\u{2B81F}\u{2B920}-\u{2CEAF}\u{2F800}-\u{2FA1F}]/u;
@@ -22,28 +21,19 @@ globalThis.headsModel = (layer) => {
   // The words of a text, each as it was typed and as the model reads it: lower case, no accents, punctuation apart.
   function wordsOf(text) {
     const words = [];
-    let open = null;                                         // the word that the next letter belongs to
-    const add = (typed, letter, alone) => {
-      if (!open || alone) words.push(open = { typed: "", letters: [] });
-      if (open.last !== typed) open.typed += typed.text;
-      open.last = typed;
-      open.letters.push(letter);
-      if (alone) open = null;
-    };
     for (const part of text.split(MARKS)) {
-      if (MARKS.test(part)) { words.push({ typed: part, mark: true }); open = null; continue; }
+      if (MARKS.test(part)) { words.push({ typed: part, mark: true }); continue; }
+      let open = null;                                       // the word that the next character belongs to
       for (const character of part) {
-        if (DROPPED.test(character)) continue;
-        const typed = { text: character }, chinese = CHINESE.test(character);
-        for (const plain of character.normalize("NFD")) {
-          if (ACCENT.test(plain)) continue;
-          for (const letter of plain.toLowerCase()) {
-            if (SPACE.test(letter)) open = null;
-            else add(typed, letter, chinese || PUNCTUATION.test(letter));
-          }
-        }
+        const plain = DROPPED.test(character) ? "" : character.normalize("NFD").replace(ACCENTS, "").toLowerCase();
+        const alone = CHINESE.test(character) || PUNCTUATION.test(plain);
+        if (SPACE.test(plain) || alone) open = null;
+        if (plain === "" || SPACE.test(plain)) continue;
+        if (!open) words.push(open = { typed: "", letters: [] });
+        open.typed += character;
+        open.letters.push(...plain);
+        if (alone) open = null;
       }
-      open = null;
     }
     return words;
   }
@@ -78,13 +68,8 @@ globalThis.headsModel = (layer) => {
     return { words, starts, tokens, ids: tokens.map((token) => ids.get(token)), unknown };
   }
 
-  // The numbers of the file, and of each subword token its id.
-  function read(buffer) {
-    const { tensors, metadata } = layer.read(buffer);
-    return { tensors, ids: new Map(metadata.pieces.split("\n").map((token, id) => [token, id])) };
-  }
-
-  const prepare = ({ tensors }) => layer.restore(tensors, ".step");
+  // Of each subword token its id.
+  const idsOf = (buffer) => new Map(layer.read(buffer).metadata.tokens.split("\n").map((token, id) => [token, id]));
 
   // ---- the encoder --------------------------------------------------------------------------------------------------
 
@@ -99,27 +84,34 @@ globalThis.headsModel = (layer) => {
     return x;
   }
 
-  // The embeddings stay bytes until a token needs its row: as numbers they would take 47 MB.
-  function embed({ words, "words.scale": scales }, ids) {    // (tokens, DIM)
-    const rows = ids.map((id) => Array.from(words.subarray(id * DIM, (id + 1) * DIM), (byte) => byte * scales[id]));
+  // The embeddings of tokens stay bytes until a token needs its row: as numbers they would take 47 MB.
+  let all = null, table = null, scales = null;
+  function prepare(buffer) {
+    ({ "tokens.weight": table, "tokens.weight.scale": scales, ...all } = layer.read(buffer).tensors);
+    all = layer.restore(all, ".scale");
+  }
+
+  function embed(ids) {                                      // (tokens, DIM)
+    const rows = ids.map((id) => Array.from(table.subarray(id * DIM, (id + 1) * DIM), (byte) => byte * scales[id]));
     return Float32Array.from(rows.flat());
   }
 
-  // ids: those of a sentence. Returns the attention patterns (HEADS, tokens, tokens) of each layer, and the hidden
-  // states (tokens, DIM) after the last.
-  function encode(all, ids) {
+  // ids: those of a sentence. Returns the attention patterns (HEADS, tokens, tokens) of each layer.
+  function patternsOf(ids) {
     const { linear, add, norm, attend } = layer, patterns = [];
-    let hidden = norm(add(embed(all, ids), all.places), all["norm.weight"], all["norm.bias"], EPS); // (tokens, DIM)
+    const embedded = add(embed(ids), all["positions.weight"]);
+    let hidden = norm(embedded, all["norm.weight"], all["norm.bias"], EPS); // (tokens, DIM)
     for (let number = 0; number < LAYERS; number++) {
-      const parts = (name) => [all[`${number}.${name}.weight`], all[`${number}.${name}.bias`]];
+      const parts = (name) => [all[`layers.${number}.${name}.weight`], all[`layers.${number}.${name}.bias`]];
       const by = (name, x) => linear(x, ...parts(name));
       const addAndNorm = (name, x, y) => norm(add(x, y), ...parts(name), EPS);
-      const { weights, output } = attend(by("query", hidden), by("key", hidden), by("value", hidden), DIM, HEADS);
+      const [queries, keys, values] = ["query", "key", "value"].map((name) => by(`attention.W_${name}`, hidden));
+      const { weights, output } = attend(queries, keys, values, DIM, HEADS);
       patterns.push(weights);
-      hidden = addAndNorm("attention_norm", hidden, by("output", output));
-      hidden = addAndNorm("feed_forward_norm", hidden, by("narrow", gelu(by("widen", hidden))));
+      hidden = addAndNorm("attention_norm", hidden, by("attention.W_output", output));
+      hidden = addAndNorm("feed_forward_norm", hidden, by("feed_forward.2", gelu(by("feed_forward.0", hidden))));
     }
-    return { patterns, hidden };
+    return patterns;
   }
 
   // ---- tokens to words ----------------------------------------------------------------------------------------------
@@ -140,18 +132,7 @@ globalThis.headsModel = (layer) => {
     return result;
   }
 
-  return { DIM, LAYERS, HEADS, MOST_TOKENS, tokenize, read, prepare, encode, byWord };
-};
+  const answer = ({ ids, starts }) => patternsOf(ids).map((each) => byWord(each, starts));
 
-// What runs beside the page: it gets the file, then sentence after sentence, and returns the patterns of each layer.
-globalThis.headsWorker = (model) => {
-  let all = null, newest = null;
-  onmessage = async ({ data }) => {
-    if (data.file) { all = model.prepare(model.read(data.file)); return; }
-    newest = data;
-    await new Promise((resolve) => setTimeout(resolve));     // of sentences that wait only the last is computed
-    if (newest !== data) return;
-    const { patterns } = model.encode(all, data.ids);
-    postMessage({ ticket: data.ticket, patterns: patterns.map((each) => model.byWord(each, data.starts)) });
-  };
+  return { LAYERS, HEADS, MOST_TOKENS, tokenize, idsOf, prepare, answer };
 };

@@ -435,7 +435,7 @@
     button.setAttribute("aria-disabled", "true");
     told.textContent = "Loading \u2026";
     try {
-      file = read(await modelFiles(".", "", globalThis.tryTheModelFiles).download("try_the_model.safetensors"));
+      file = read(await modelFile(".", globalThis.tryTheModelFiles).download());
     } catch (error) {
       button.removeAttribute("aria-disabled");
       told.textContent = `The models did not arrive. ${error.message} Press the button to try again.`;

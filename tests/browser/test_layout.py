@@ -17,7 +17,7 @@ OFFENCES = Path(__file__).with_name("layout.js").read_text("utf-8")
 # The pages with models: what loads them, and what is there when they have answered.
 LOADED = {
     "book/try_the_model": ("#try-load", "#try-strip .short:has-text('%')"),
-    "book/seventy_two_heads": ("#heads-load", "#heads[data-done]"),
+    "book/seventy_two_heads": ("#heads-load", "#heads[data-viewed]"),
     "book/it_writes": ("#writes-load", "#writes[data-viewed]"),
 }
 
@@ -37,7 +37,7 @@ def opened(visit, address, name, width):
     page = visit(f"{address}/{name}.html", width=width)
     if name in LOADED:
         button, answer = LOADED[name]
-        if page.locator(button).count():  # none where the package of the pretrained model was missing
+        if page.locator(button).is_visible():  # not where the package of the pretrained model was missing
             page.locator(button).click()
             page.locator(answer).first.wait_for()
     return page

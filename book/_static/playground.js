@@ -7,7 +7,7 @@
   if (!page) return;
   page.hidden = false;
 
-  const { SWITCHES, CHALLENGES, LEVELS, LARGEST, read, write, asPython } = globalThis.playgroundState;
+  const { SWITCHES, CHALLENGES, GOAL, LEVELS, LARGEST, read, write, asPython } = globalThis.playgroundState;
   const engine = globalThis.attentionEngine(), { GUESTS, answersTo, stepsOf, drawCafes, random } = engine;
   const NAMES = ["Ada", "Ben", "Cleo", "Dan", "Eve", "Finn", "Gus", "Hana"];
   const DRINKS = ["tea", "coffee", "juice", "water", "milk", "cocoa"];
@@ -87,7 +87,8 @@
     if (state?.challenge !== next.challenge || state?.config.question !== next.config.question) attempts = [];
     state = next;
     guess = null;
-    showChallenge("");
+    page.querySelectorAll("[name='play-guess']").forEach((each) => { each.checked = false; });
+    showChallenge();
     begin();
   }
 
@@ -138,59 +139,59 @@
   function finish() {
     running = false;
     at("train").textContent = "Train again";
-    const { accuracy, step } = report, { start, goal, guesses, right } = challenge(), [, part, reason] = guesses[right];
+    const { accuracy, step } = report, { start, guesses } = challenge(), right = guesses.find((each) => each.right);
     attempts.push({ words: sentence(), accuracy, curve });
     attempts = attempts.slice(-8);
-    let verdict = `Finished after ${step} steps: ${short(accuracy)} of the answers are right.`;
+    const verdict = [`Finished after ${step} steps: ${short(accuracy)} of the answers are right.`];
+    const because = ({ reason }) => reason.cloneNode(true).childNodes;
     if (state.config.question === start.question) {
-      const asked = Object.entries(part).every(([name, value]) => state.config[name] === value); // the right guess is in the layer
-      if (accuracy >= goal && asked) {
+      const asked = Object.entries(right.part).every(([name, value]) => state.config[name] === value); // it is in the layer
+      if (accuracy >= GOAL && asked) {
         keep(state.challenge);
-        verdict += ` ${guess === null ? "Solved." : "Your guess was the missing part."} ${reason}`;
-      } else if (accuracy >= goal) verdict += " Solved in another way than the one asked about.";
-      else if (guess === right) verdict += " This is the missing part, but with this seed too little was learned. Try a new seed.";
-      else if (guess !== null) verdict += ` That is not enough. ${guesses[guess][2]} Guess again.`;
-      else verdict += " Which part is missing? Guess, then add it.";
+        verdict.push(" Solved. ", ...because(right));
+      } else if (accuracy >= GOAL) verdict.push(" Solved in another way than the one asked about.");
+      else if (guess?.right) verdict.push(" This is the missing part, but with this seed too little was learned. Try a new seed.");
+      else if (guess) verdict.push(" ", ...because(guess), " Guess again.");
+      else verdict.push(" Which part is missing? Guess, then add it.");
     }
-    showChallenge(verdict);
+    showChallenge();
     showAttempts();
-    announce(verdict);
+    at("verdict").replaceChildren(...verdict);
+    announce(at("verdict").textContent);
   }
 
   // ---- challenges and switches -----------------------------------------------------------------------------------------
 
-  const buttons = CHALLENGES.map(({ name, title }, n) => {
+  at("challenge").prepend(...CHALLENGES.map(({ section }) => section));
+  const buttons = CHALLENGES.map(({ name, title, section, guesses }, n) => {
+    section.querySelectorAll("details").forEach((each) => each.remove());
+    section.append(make("fieldset", {}, make("legend", {}, "Which part is missing?"), ...guesses.map(({ words }, value) =>
+      make("label", {}, make("input", { type: "radio", name: "play-guess", value }), make("span", {}, ...words.childNodes)))));
     const button = make("button", { type: "button" }, `${n + 1}. ${title}`);
     button.addEventListener("click", () => open(`#${name}`));
     at("challenges").append(make("li", {}, button));
     return button;
   });
 
-  function showChallenge(verdict) {
-    const { title, text, lab: [file, lab], guesses, start } = challenge();
-    at("title").textContent = title;
-    at("text").replaceChildren(...withIndices(text));
-    at("lab").replaceChildren("From the lab ", make("a", { href: `../labs/${file}.html` }, lab), ".");
-    at("verdict").replaceChildren(...withIndices(verdict));
-    CHALLENGES.forEach(({ name }, n) => {
+  function showChallenge() {
+    CHALLENGES.forEach(({ name, section }, n) => {
+      section.hidden = name !== state.challenge;
       buttons[n].setAttribute("aria-current", String(name === state.challenge));
-      buttons[n].replaceChildren(`${n + 1}. ${CHALLENGES[n].title}`);
-      if (found.has(name)) buttons[n].append(make("span", { class: "found" }, " ✓", make("span", { class: "hidden" }, " solved")));
+      if (found.has(name) && !buttons[n].querySelector(".found")) {
+        buttons[n].append(make("span", { class: "found" }, " ✓", make("span", { class: "hidden" }, " solved")));
+      }
     });
-    if (at("guesses").dataset.of === state.challenge && guess !== null) return;
-    at("guesses").dataset.of = state.challenge;
-    at("guesses").replaceChildren(make("legend", {}, "Which part is missing?"), ...guesses.map(([words], n) =>
-      make("label", {}, make("input", { type: "radio", name: "play-guess", value: n }), make("span", {}, ...withIndices(words)))));
-    at("add").onclick = () => {
-      const chosen = page.querySelector("[name='play-guess']:checked");
-      if (!chosen) { announce(at("verdict").textContent = "Choose one of the parts first."); return; }
-      guess = Number(chosen.value);
-      state = { ...state, config: { ...start, ...guesses[guess][1] } };
-      begin();
-      go();
-      at("state").scrollIntoView();
-    };
   }
+
+  at("add").addEventListener("click", () => {
+    const chosen = page.querySelector("[name='play-guess']:checked");
+    if (!chosen) { announce(at("verdict").textContent = "Choose one of the parts first."); return; }
+    guess = challenge().guesses[chosen.value];
+    state = { ...state, config: { ...challenge().start, ...guess.part } };
+    begin();
+    go();
+    at("state").scrollIntoView();
+  });
 
   for (const [name, values] of Object.entries(SWITCHES)) {
     const [title, words] = WORDS[name];

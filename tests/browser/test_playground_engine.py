@@ -6,30 +6,17 @@ import random
 
 import pytest
 import torch
-from site_in_browser import ROOT, visits
+from site_in_browser import visits
 from torch.nn.functional import cross_entropy
 
 from shared import cafe
 
-PLAIN = {"question": "friend", "scores": "qk", "width": 8, "values": 0, "residual": 0, "positions": 0}
-PLAIN |= {"feed_forward": 0, "layers": 1}
-QUESTIONS = {
-    "friend": [cafe.friends_drink],
-    "both": [cafe.my_drink, cafe.friends_drink],
-    "right": [cafe.right_neighbours_drink],
-    "same": [cafe.same_drink],
-    "friends_friend": [cafe.friends_friends_drink],
-    "ada": [lambda cafes: cafe.adas_drink(cafes).expand(-1, 8)],
-}
-
 
 @pytest.fixture(scope="module")
-def engine(browser):
-    """A page without anything but the engine and the table of switches."""
+def engine(browser, address):
+    """The page, with a second engine for the tests."""
     with visits(browser) as visit:
-        page = visit("about:blank")
-        for name in ("playground_engine", "playground_state"):
-            page.add_script_tag(content=(ROOT / f"book/_static/{name}.js").read_text("utf-8"))
+        page = visit(f"{address}/book/playground.html")
         page.evaluate("globalThis.engine = attentionEngine()")
         yield page
         assert page.faults == []
@@ -37,7 +24,10 @@ def engine(browser):
 
 def layer_of(engine, config: dict, seed: int = 1) -> tuple[dict, str]:
     """The names that the page's Python defines, run up to the training; and the rest of it."""
-    text = engine.evaluate("([config, seed]) => playgroundState.asPython(config, engine, seed)", [config, seed])
+    text = engine.evaluate(
+        "([config, seed]) => playgroundState.asPython({ ...playgroundState.PLAIN, ...config }, engine, seed)",
+        [config, seed],
+    )
     built, training = text.split("model = ")
     names = {}
     exec(built, names)
@@ -48,7 +38,7 @@ COMPUTE = """([config, seed]) => {
   const model = engine.makeModel(config, seed), chance = engine.random(seed + 1);
   for (const { value } of model.list) for (let n = 0; n < value.length; n++) value[n] += 0.3 * chance.normal();
   const cafes = engine.drawCafes(4, chance), loss = engine.lossAndGradients(model, cafes);
-  const logits = engine.forward(model, cafes).logits;
+  const logits = engine.forward(model, cafes).logits.value;
   return { loss, logits: Array.from(logits), list: model.list.map(({ name, rows, columns, value, gradient }) =>
     ({ name, rows, columns, value: Array.from(value), gradient: Array.from(gradient) })),
     ...Object.fromEntries(["names", "friends", "drinks"].map((name) => [name, Array.from(cafes[name])])) };
@@ -67,8 +57,8 @@ def test_logits_and_gradients_are_those_of_pytorch_whatever_the_switches(engine)
     for seed in range(60):
         config = {name: draw.choice(values) for name, values in switches.items()}
         got = engine.evaluate(COMPUTE, [config, seed])
-        questions = tuple(QUESTIONS[config["question"]])
-        names, _ = layer_of(engine, config)
+        names, training = layer_of(engine, config)
+        questions = eval(training.partition("layer, ")[2].partition("**")[0], names)
         model = cafe.CafeModel(names["layer"], 16, None, len(questions)).double()
         parameters = list(model.named_parameters())
         # The same parameters in the same order.
@@ -111,7 +101,7 @@ def test_adam_steps_are_those_of_pytorch(engine):
 
 def page_accuracies(engine, config: dict, seeds: range) -> list[float]:
     train = """([config, seeds]) => seeds.map((seed) =>
-      engine.makeRun({ config, seed, cafe: 1 }).train(1000).accuracy)"""
+      engine.makeRun({ config: { ...playgroundState.PLAIN, ...config }, seed, cafe: 1 }).train(1000).accuracy)"""
     return engine.evaluate(train, [config, list(seeds)])
 
 
@@ -128,17 +118,18 @@ def pytorch_accuracies(engine, config: dict, seeds: range) -> list[float]:
 
 def test_a_run_on_the_page_ends_where_pytorch_s_does(engine):
     """Two layers that differ in one part; tests/slow compares every switch, with five seeds."""
-    for config in (PLAIN | {"residual": 1}, PLAIN | {"residual": 1, "values": 1}):
+    for config in ({"residual": 1}, {"residual": 1, "values": 1}):
         page, pytorch = (found(engine, config, range(1, 2))[0] for found in (page_accuracies, pytorch_accuracies))
         assert page == pytest.approx(pytorch, abs=0.03)
 
 
 def test_the_python_of_every_challenge_and_every_guess_runs(engine):
-    for challenge in engine.evaluate("playgroundState.CHALLENGES"):
-        for _, guess, _ in [("as it begins", {}, ""), *challenge["guesses"]]:
-            names, training = layer_of(engine, PLAIN | challenge["start"] | guess)
-            assert names["recipe"]["steps"] >= 300
-            names["recipe"]["steps"] = 1
-            with contextlib.redirect_stdout(io.StringIO()) as printed:
-                exec(training, names)
-            assert 0 <= float(printed.getvalue()) <= 1
+    configs = """playgroundState.CHALLENGES.flatMap(({ start, guesses }) =>
+      [start, ...guesses.map(({ part }) => ({ ...start, ...part }))])"""
+    for config in engine.evaluate(configs):
+        names, training = layer_of(engine, config)
+        assert names["recipe"]["steps"] >= 300
+        names["recipe"]["steps"] = 1
+        with contextlib.redirect_stdout(io.StringIO()) as printed:
+            exec(training, names)
+        assert 0 <= float(printed.getvalue()) <= 1

@@ -1,20 +1,15 @@
-// What the attention playground knows besides its engine: the switches, the challenges (the page holds their texts),
+// What the attention playground knows besides its engine: the switches and challenges (which the page holds),
 // addresses, and the same layer in Python. Nothing here changes the page.
 globalThis.playgroundState = (() => {
   "use strict";
 
-  // Each switch with its values, the plain one first; an address may hold no others.
-  const SWITCHES = {
-    question: ["ada", "friend", "both", "right", "same", "friends_friend"],
-    scores: ["mean", "query", "none", "tied", "qk"],
-    width: [1, 2, 8],
-    values: [0, 1],
-    residual: [0, 1],
-    positions: [0, 1],
-    feed_forward: [0, 1],
-    layers: [1, 2],
-  };
-  const PLAIN = { question: "friend", scores: "qk", width: 8, values: 0, residual: 0, positions: 0, feed_forward: 0, layers: 1 };
+  // Each switch with its values, and the layer that is checked when the page opens.
+  const SWITCHES = {}, PLAIN = {};
+  for (const { name, value, defaultChecked } of document.querySelectorAll("#play-switches input")) {
+    const given = name.replace("play-", ""), choice = isNaN(value) ? value : Number(value);
+    (SWITCHES[given] ??= []).push(choice);
+    if (defaultChecked) PLAIN[given] = choice;
+  }
 
   // Each challenge begins with a part missing; a guess adds a part, and training judges it.
   const CHALLENGES = Array.from(document.querySelectorAll(".challenge"), (section) => ({
@@ -26,13 +21,6 @@ globalThis.playgroundState = (() => {
     })),
   }));
   const GOAL = 0.95;
-
-  // What rules reach that find nobody: by chance, and with the most frequent answer (shared/cafe.py computes them).
-  const LEVELS = {
-    ada: [1 / 6, 0.365, "the most frequent drink"], friend: [1 / 6, 0.365, "the most frequent drink"],
-    both: [1 / 36, 1 / 6, "only my own drink"], right: [1 / 6, 0.38, "the most frequent of the other seven"],
-    same: [1 / 2, 5 / 6, "always “no”"], friends_friend: [1 / 6, 0.38, "the most frequent of the other seven"],
-  };
 
   // ---- addresses: all that was chosen, or the name of a challenge -----------------------------------------------------
 
@@ -46,8 +34,7 @@ globalThis.playgroundState = (() => {
   // The state of an address, and what was wrong with it: "" if nothing was.
   function read(hash) {
     const text = hash.replace(/^#/, "");
-    if (!text) return [FIRST, ""];
-    const named = CHALLENGES.find(({ name }) => name === text);
+    const named = CHALLENGES.find(({ name }) => name === (text || FIRST.challenge));
     if (named) return [{ ...FIRST, challenge: named.name, config: named.start }, ""];
     const found = new URLSearchParams(text), config = {};
     const whole = (name, least, most) => {
@@ -126,5 +113,5 @@ globalThis.playgroundState = (() => {
     return lines.filter((each) => each !== false && each !== 0).join("\n");
   }
 
-  return { SWITCHES, PLAIN, CHALLENGES, GOAL, LEVELS, LARGEST, read, write, asPython };
+  return { SWITCHES, PLAIN, CHALLENGES, GOAL, LARGEST, read, write, asPython };
 })();

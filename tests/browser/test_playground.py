@@ -115,21 +115,6 @@ def test_after_a_guess_the_layer_is_in_sight(reader):
         assert 0 <= box["y"] and box["y"] + box["height"] <= desk.page.viewport_size["height"]
 
 
-def test_no_arrow_passes_behind_a_card(reader):
-    page = reader("#ada").page  # the mean: everybody attends to everybody
-    for chair in range(8):
-        page.locator("#play-room .card-of").nth(chair).press("Enter")
-        behind = page.evaluate(
-            """() => { const own = document.querySelector("#play-room .own"), length = own.getTotalLength();
-              const points = Array.from({ length: 2000 }, (_, n) => own.getPointAtLength((n * length) / 2000));
-              return points.filter(({ x, y }) => [...document.querySelectorAll("#play-room .card-of")].some((card) => {
-                const { e, f } = card.transform.baseVal.consolidate().matrix;
-                return Math.abs(x - e) < 36 && Math.abs(y - f) < 28;
-              })).length; }"""
-        )
-        assert behind == 0
-
-
 def test_every_challenge_has_an_address_of_its_own_and_the_address_holds_the_whole_state(reader):
     other = reader("#neighbour")
     assert other.title() == "My right-hand neighbour's drink"

@@ -19,9 +19,7 @@
   const found = new Set([recall("playground") ?? []].flat());
   const keepFound = () => retain("playground", JSON.stringify([...found]));
   keepFound();
-  if (!recall("playground")) {
-    at("stored").textContent = "This browser stores nothing for the page, so what you find is forgotten when you leave.";
-  }
+  at("stored").hidden = recall("playground") !== null;
 
   // ---- the engine, elsewhere or here ----------------------------------------------------------------------------------
 
@@ -41,7 +39,7 @@
     engine.serve(scope);
     post = (data) => setTimeout(() => scope.onmessage({ data }));
     waiting = 0;
-    at("worker").textContent = "This browser has no worker for the page, so the layer trains in the page itself; the picture may stutter.";
+    at("worker").hidden = false;
   }
 
   // ---- state -----------------------------------------------------------------------------------------------------------
@@ -56,7 +54,7 @@
     if (state?.challenge !== next.challenge || state?.config.question !== next.config.question) attempts = [];
     state = next;
     guess = null;
-    page.querySelectorAll("[name='play-guess']").forEach((each) => { each.checked = false; });
+    at("challenge").querySelectorAll("input").forEach((each) => { each.checked = false; });
     showChallenge();
     begin();
   }
@@ -137,7 +135,8 @@
   const buttons = CHALLENGES.map(({ name, title, section, guesses }, n) => {
     section.querySelectorAll("details").forEach((each) => each.remove());
     section.append(make("fieldset", {}, make("legend", {}, "Which part is missing?"), ...guesses.map(({ words }, value) =>
-      make("label", {}, make("input", { type: "radio", name: "play-guess", value }), make("span", {}, ...words.childNodes)))));
+      make("label", {}, make("input", { type: "radio", name: `play-guess-${name}`, value }),
+        make("span", {}, ...words.childNodes)))));
     const button = make("button", { type: "button" }, `${n + 1}. ${title}`);
     button.addEventListener("click", () => open(`#${name}`));
     at("challenges").append(make("li", {}, button));
@@ -155,7 +154,7 @@
   }
 
   at("add").addEventListener("click", () => {
-    const chosen = page.querySelector("[name='play-guess']:checked");
+    const chosen = challenge().section.querySelector(":checked");
     if (!chosen) { announce(at("verdict").textContent = "Choose one of the parts first."); return; }
     guess = challenge().guesses[chosen.value];
     state = { ...state, config: { ...challenge().start, ...guess.part } };
@@ -256,13 +255,12 @@
 
   function drawRoom() {
     const { names, friends, drinks } = guests(), chosen = state.guest;
-    let grey = "", colour = "";
+    const paths = { others: "", own: "" };
     cards.forEach((card, chair) => {
       const weights = weightsOf(chair), mine = chair === chosen, part = (name) => card.querySelector(name);
       weights.forEach((weight, other) => {
         if (other === chair || weight < (mine ? 0.03 : 0.25)) return;
-        if (mine) colour += arrow(chair, other, weight);
-        else grey += arrow(chair, other, weight);
+        paths[mine ? "own" : "others"] += arrow(chair, other, weight);
       });
       const name = NAMES[names[chair]], drink = DRINKS[drinks[chair]], friend = `friend ${NAMES[friends[chair]]}`;
       part("rect").style.strokeWidth = 1.5 + 6 * weights[chair]; // attention to oneself
@@ -274,8 +272,7 @@
       card.setAttribute("aria-pressed", String(mine));
       card.setAttribute("aria-label", `${name}, drinks ${drink}, ${friend}`);
     });
-    at("room").querySelector(".others").setAttribute("d", grey);
-    at("room").querySelector(".own").setAttribute("d", colour);
+    for (const [name, d] of Object.entries(paths)) at("room").querySelector(`.${name}`).setAttribute("d", d);
     const [whom, weight, equal] = attended(chosen);
     const layer = state.config.layers === 2 ? ` in layer ${state.layer}` : "";
     at("guest").textContent = `${NAMES[names[chosen]]} attends ` +
@@ -360,7 +357,11 @@
     send({ id, cafe: state.cafe });
   });
   at("seed").addEventListener("click", () => { state = { ...state, seed: (state.seed % LARGEST) + 1 }; begin(); });
-  at("layer").addEventListener("change", ({ target }) => { state = { ...state, layer: Number(target.value) }; remember(); draw(); });
+  at("layer").addEventListener("change", ({ target }) => {
+    state = { ...state, layer: Number(target.value) };
+    remember();
+    draw();
+  });
   at("parts").open = matchMedia("(min-width: 48rem)").matches; // folded on a phone
   addEventListener("hashchange", () => { if (location.hash !== write(state)) open(location.hash); });
   open(location.hash);

@@ -56,25 +56,199 @@ globalThis.attentionEngine = () => {
     (feed_forward || layers === 2 ? 400 : scores === "tied" || scores === "none" ? 500 : 300);
   const answersTo = (config) => (config.question === "both" ? 2 : 1);
 
-  // ---- the model: a list of parameters in PyTorch's order, each with its gradient -------------------------------------
+  // ---- matrices: each part of a layer returns one, and writes on the tape how a gradient comes back through it --------
+
+  const tape = [];
+  function matrix(rows, columns, value, back = () => {}) {
+    const y = { rows, columns, value };
+    tape.push(() => back(y.gradient));
+    return y;
+  }
+
+  // Arrays of zeros, of which each forward pass takes those of the one before: a browser needs long to make so many.
+  const made = new Map(), taken = new Map();                 // by length
+  function zeros(length) {
+    if (!made.has(length)) made.set(length, []);
+    const arrays = made.get(length), n = taken.get(length) ?? 0;
+    taken.set(length, n + 1);
+    return (arrays[n] ??= new Float64Array(length)).fill(0);
+  }
+
+  // Adds to the gradient of x.
+  function pass(x, d) {
+    if (!x.gradient) x.gradient = d;
+    else for (let n = 0; n < d.length; n++) x.gradient[n] += d[n];
+  }
+
+  // a (rows, length) times b (length, columns), once or in each café; or aᵀ times b, with a (length, rows). Two rows (there
+  // are always a multiple of two) and four terms of each sum at a time: each number that is read serves several products.
+  function times(a, b, length, columns, isTransposed = false) {
+    const cafes = b.length / length / columns, rows = a.length / length / cafes, y = zeros(cafes * rows * columns);
+    const [row, term] = isTransposed ? [1, rows] : [length, 1], inFours = length - (length % 4);
+    for (let cafe = 0; cafe < cafes; cafe++) {
+      for (let r = 0; r < rows; r += 2) {
+        const inA = cafe * rows * length + r * row, inB = cafe * length * columns, inY = (cafe * rows + r) * columns;
+        for (let i = 0; i < inFours; i += 4) {
+          const n = inA + i * term, other = n + row;
+          const a0 = a[n], a1 = a[n + term], a2 = a[n + 2 * term], a3 = a[n + 3 * term];
+          const c0 = a[other], c1 = a[other + term], c2 = a[other + 2 * term], c3 = a[other + 3 * term];
+          for (let to = inY, from = inB + i * columns; to < inY + columns; to++, from++) {
+            const b0 = b[from], b1 = b[from + columns], b2 = b[from + 2 * columns], b3 = b[from + 3 * columns];
+            y[to] = y[to] + a0 * b0 + a1 * b1 + a2 * b2 + a3 * b3;
+            y[to + columns] = y[to + columns] + c0 * b0 + c1 * b1 + c2 * b2 + c3 * b3;
+          }
+        }
+        for (let i = inFours; i < length; i++) {
+          for (let to = inY, from = inB + i * columns; to < inY + columns; to++, from++) {
+            y[to] += a[inA + i * term] * b[from];
+            y[to + columns] += a[inA + row + i * term] * b[from];
+          }
+        }
+      }
+    }
+    return y;
+  }
+
+  // Each (rows, columns) in turn becomes (columns, rows).
+  function flip(x, rows, columns) {
+    const y = zeros(x.length);
+    for (let n = 0; n < x.length; n += rows * columns) {
+      for (let r = 0; r < rows; r++) {
+        for (let c = 0; c < columns; c++) y[n + c * rows + r] = x[n + r * columns + c];
+      }
+    }
+    return y;
+  }
+
+  function product(a, b) {
+    const length = a.columns, columns = b.columns, rows = (a.rows * length) / b.rows;
+    return matrix(a.rows, columns, times(a.value, b.value, length, columns), (dy) => {
+      pass(a, times(dy, flip(b.value, length, columns), columns, length)); // dY Bᵀ
+      pass(b, times(a.value, dy, rows, columns, true)); // Aᵀ dY
+    });
+  }
+
+  // Q Kᵀ in each café.
+  function similarities(q, k) {
+    const width = q.columns;
+    return matrix(q.rows, GUESTS, times(q.value, flip(k.value, GUESTS, width), width, GUESTS), (d) => {
+      pass(q, times(d, k.value, GUESTS, width));
+      pass(k, times(d, q.value, GUESTS, width, true));
+    });
+  }
+
+  // The row of a table for each id.
+  function lookUp(table, ids) {
+    const value = zeros(ids.length * D_MODEL);
+    ids.forEach((id, r) => value.set(table.value.subarray(id * D_MODEL, (id + 1) * D_MODEL), r * D_MODEL));
+    return matrix(ids.length, D_MODEL, value, (d) => {
+      for (let n = 0; n < d.length; n++) table.gradient[ids[Math.floor(n / D_MODEL)] * D_MODEL + (n % D_MODEL)] += d[n];
+    });
+  }
+
+  // x itself, but what comes back to it from several places is added up first: so the order of the sums, and with it
+  // the rounding, is the same with and without layer norm or a value projection.
+  const copy = (x) => matrix(x.rows, x.columns, x.value, (d) => pass(x, d));
+
+  // The next three change x in place, for no other part needs its numbers before that. Adds y; or adds y to each row or
+  // café of x where y is smaller.
+  function plus(x, y) {
+    const value = x.value, size = y.value.length;
+    for (let first = 0; first < value.length; first += size) {
+      for (let n = 0; n < size; n++) value[first + n] += y.value[n];
+    }
+    tape.push(() => {
+      const d = x.gradient, dy = zeros(size);
+      for (let first = 0; first < d.length; first += size) {
+        for (let n = 0; n < size; n++) dy[n] += d[first + n];
+      }
+      pass(y, dy);
+    });
+    return x;
+  }
+
+  function relu(x) {
+    const mask = (values) => { for (let n = 0; n < values.length; n++) values[n] *= Number(x.value[n] > 0); };
+    mask(x.value);
+    tape.push(() => mask(x.gradient));
+    return x;
+  }
+
+  function softmaxRow(row, from, end) {
+    let largest = -Infinity, total = 0;
+    for (let n = from; n < end; n++) if (row[n] > largest) largest = row[n];
+    for (let n = from; n < end; n++) total += row[n] = Math.exp(row[n] - largest);
+    for (let n = from; n < end; n++) row[n] /= total;
+  }
+
+  // The softmax of each row of x times `scale`.
+  function softmax(x, scale) {
+    const a = x.value, width = x.columns;
+    for (let n = 0; n < a.length; n++) a[n] *= scale;
+    for (let from = 0; from < a.length; from += width) softmaxRow(a, from, from + width);
+    tape.push(() => {
+      const d = x.gradient;
+      for (let from = 0; from < d.length; from += width) {
+        let mean = 0;
+        for (let n = from; n < from + width; n++) mean += a[n] * d[n];
+        for (let n = from; n < from + width; n++) d[n] = a[n] * (d[n] - mean) * scale;
+      }
+    });
+    return x;
+  }
+
+  function layerNorm(x, weight, bias) {
+    const width = x.columns, y = zeros(x.value.length), normal = zeros(y.length), inverse = zeros(x.rows);
+    for (let r = 0; r < x.rows; r++) {
+      let mean = 0, variance = 0;
+      for (let i = 0; i < width; i++) mean += x.value[r * width + i] / width;
+      for (let i = 0; i < width; i++) variance += (x.value[r * width + i] - mean) ** 2 / width;
+      inverse[r] = 1 / Math.sqrt(variance + 1e-5);
+      for (let i = 0; i < width; i++) {
+        const n = r * width + i;
+        normal[n] = (x.value[n] - mean) * inverse[r];
+        y[n] = normal[n] * weight.value[i] + bias.value[i];
+      }
+    }
+    return matrix(x.rows, width, y, (dy) => {
+      const dx = zeros(y.length);
+      for (let r = 0; r < x.rows; r++) {
+        let mean = 0, along = 0;
+        for (let i = 0; i < width; i++) {
+          const n = r * width + i, d = dy[n] * weight.value[i];
+          weight.gradient[i] += dy[n] * normal[n];
+          bias.gradient[i] += dy[n];
+          mean += d / width;
+          along += (d * normal[n]) / width;
+        }
+        for (let i = 0; i < width; i++) {
+          const n = r * width + i;
+          dx[n] = inverse[r] * (dy[n] * weight.value[i] - mean - normal[n] * along);
+        }
+      }
+      pass(x, dx);
+    });
+  }
+
+  // ---- the model: a list of parameters in PyTorch's order --------------------------------------------------------------
 
   function makeModel(config, seed) {
     const chance = random(seed), parameters = {};
-    const add = (name, rows, columns, draw) => {
-      parameters[name] = { name, rows, columns, value: Float64Array.from({ length: rows * columns }, draw) };
+    const draw = (name, rows, columns, one) => {
+      parameters[name] = { name, rows, columns, value: Float64Array.from({ length: rows * columns }, one) };
     };
     const within = (width) => () => (2 * chance.uniform() - 1) / Math.sqrt(width);
     const embedding = () => chance.normal() / Math.sqrt(D_MODEL);
     const linear = (name, rows, columns, bias = true) => {   // as nn.Linear draws it; stored as x meets it, (in, out)
-      add(`${name}.weight`, rows, columns, within(rows));
-      if (bias) add(`${name}.bias`, 1, columns, within(rows));
+      draw(`${name}.weight`, rows, columns, within(rows));
+      if (bias) draw(`${name}.bias`, 1, columns, within(rows));
     };
-    const norm = (name) => { add(`${name}.weight`, 1, D_MODEL, () => 1); add(`${name}.bias`, 1, D_MODEL, () => 0); };
-    add("name.weight", GUESTS, D_MODEL, embedding);
-    add("friend.weight", GUESTS, D_MODEL, embedding);
-    add("drink.weight", DRINKS, D_MODEL, embedding);
+    const norm = (name) => { draw(`${name}.weight`, 1, D_MODEL, () => 1); draw(`${name}.bias`, 1, D_MODEL, () => 0); };
+    draw("name.weight", GUESTS, D_MODEL, embedding);
+    draw("friend.weight", GUESTS, D_MODEL, embedding);
+    draw("drink.weight", DRINKS, D_MODEL, embedding);
     for (let layer = 0; layer < config.layers; layer++) {
-      if (config.scores === "query") add(`${layer}.query`, 1, D_MODEL, embedding);
+      if (config.scores === "query") draw(`${layer}.query`, 1, D_MODEL, embedding);
       if (config.layers === 2) norm(`${layer}.norm`);
       if (config.scores === "qk") linear(`${layer}.W_query`, D_MODEL, config.width, false);
       if (config.scores === "qk" || config.scores === "tied") linear(`${layer}.W_key`, D_MODEL, config.width, false);
@@ -92,219 +266,21 @@ globalThis.attentionEngine = () => {
     return { config, parameters, list, steps: 0 };
   }
 
-  // ---- the parts: each returns its output and how a gradient comes back through it ------------------------------------
+  const linear = ({ parameters: p }, name, x) => plus(product(x, p[`${name}.weight`]), p[`${name}.bias`]);
 
-  // Arrays of zeros, of which each forward pass takes those of the one before: a browser needs long to make so many.
-  const made = new Map(), taken = new Map();                 // by length
-  function zeros(length) {
-    if (!made.has(length)) made.set(length, []);
-    const arrays = made.get(length), n = taken.get(length) ?? 0;
-    taken.set(length, n + 1);
-    return (arrays[n] ??= new Float64Array(length)).fill(0);
-  }
-
-  function add(to, from) {
-    for (let n = 0; n < to.length; n++) to[n] += from[n];
-    return to;
-  }
-  const sum = (x, y) => add(add(zeros(x.length), x), y);
-
-  // Writes products of matrices, one in each block: y (rows, columns). In `a` the next row is aRow numbers away, in `b`
-  // the next column bColumn; along the sum of products they are aNext and bNext. Four rows (there are always a multiple
-  // of four) and two columns at a time: each number that is read serves several products.
-  function writeProducts(blocks, y, columns, length, a, aRow, aNext, b, bColumn, bNext) {
-    const rows = y.length / columns / blocks;
-    for (let block = 0; block < blocks; block++) {
-      const inA = (block * a.length) / blocks, inB = (block * b.length) / blocks, inY = (block * y.length) / blocks;
-      for (let r = 0; r < rows; r += 4) {
-        for (let c = 0; c < columns; c += 2) {
-          const isPair = c + 1 < columns, other = isPair ? bColumn : 0;
-          let s0 = 0, s1 = 0, s2 = 0, s3 = 0, t0 = 0, t1 = 0, t2 = 0, t3 = 0;
-          for (let i = 0, n = inA + r * aRow, m = inB + c * bColumn; i < length; i++, n += aNext, m += bNext) {
-            const x0 = a[n], x1 = a[n + aRow], x2 = a[n + 2 * aRow], x3 = a[n + 3 * aRow], v = b[m], w = b[m + other];
-            s0 += x0 * v;
-            s1 += x1 * v;
-            s2 += x2 * v;
-            s3 += x3 * v;
-            t0 += x0 * w;
-            t1 += x1 * w;
-            t2 += x2 * w;
-            t3 += x3 * w;
-          }
-          const n = inY + r * columns + c;
-          y[n] = s0;
-          y[n + columns] = s1;
-          y[n + 2 * columns] = s2;
-          y[n + 3 * columns] = s3;
-          if (!isPair) continue;
-          y[n + 1] = t0;
-          y[n + columns + 1] = t1;
-          y[n + 2 * columns + 1] = t2;
-          y[n + 3 * columns + 1] = t3;
-        }
-      }
-    }
-  }
-
-  // In each block a (rows, length) times b (length, columns); or times bᵀ, with b (columns, length).
-  function multiply(blocks, a, length, b, columns, transposed = false) {
-    const rows = a.length / length / blocks, y = zeros(blocks * rows * columns);
-    const [bColumn, bNext] = transposed ? [length, 1] : [1, columns];
-    writeProducts(blocks, y, columns, length, a, length, 1, b, bColumn, bNext);
-    const back = (dy) => {
-      const da = zeros(a.length), db = zeros(b.length);
-      writeProducts(blocks, da, length, columns, dy, columns, 1, b, bNext, bColumn);
-      if (transposed) writeProducts(blocks, db, length, rows, dy, 1, columns, a, 1, length); // dyᵀ a
-      else writeProducts(blocks, db, columns, rows, a, 1, length, dy, 1, columns); // aᵀ dy
-      return [da, db];
-    };
-    return [y, back];
-  }
-
-  // x (rows, in) times a weight (in, out), plus a bias.
-  function linear(x, { rows, columns, value, gradient }, bias) {
-    const [y, backProduct] = multiply(1, x, rows, value, columns);
-    for (let from = 0; bias && from < y.length; from += columns) {
-      for (let c = 0; c < columns; c++) y[from + c] += bias.value[c];
-    }
-    const back = (dy) => {
-      const [dx, dWeight] = backProduct(dy);
-      add(gradient, dWeight);
-      for (let from = 0; bias && from < dy.length; from += columns) {
-        for (let c = 0; c < columns; c++) bias.gradient[c] += dy[from + c];
-      }
-      return dx;
-    };
-    return [y, back];
-  }
-
-  function layerNorm(x, weight, bias) {
-    const width = D_MODEL, rows = x.length / width, y = zeros(x.length);
-    const normal = zeros(x.length), inverse = zeros(rows);
-    for (let r = 0; r < rows; r++) {
-      let mean = 0, variance = 0;
-      for (let i = 0; i < width; i++) mean += x[r * width + i] / width;
-      for (let i = 0; i < width; i++) variance += (x[r * width + i] - mean) ** 2 / width;
-      inverse[r] = 1 / Math.sqrt(variance + 1e-5);
-      for (let i = 0; i < width; i++) {
-        const n = r * width + i;
-        normal[n] = (x[n] - mean) * inverse[r];
-        y[n] = normal[n] * weight.value[i] + bias.value[i];
-      }
-    }
-    const back = (dy) => {
-      const dx = zeros(x.length);
-      for (let r = 0; r < rows; r++) {
-        let mean = 0, along = 0;
-        for (let i = 0; i < width; i++) {
-          const n = r * width + i, d = dy[n] * weight.value[i];
-          weight.gradient[i] += dy[n] * normal[n];
-          bias.gradient[i] += dy[n];
-          mean += d / width;
-          along += (d * normal[n]) / width;
-        }
-        for (let i = 0; i < width; i++) {
-          const n = r * width + i;
-          dx[n] = inverse[r] * (dy[n] * weight.value[i] - mean - normal[n] * along);
-        }
-      }
-      return dx;
-    };
-    return [y, back];
-  }
-
-  function relu(x) {
-    const masked = (values) => {
-      const result = zeros(x.length);
-      for (let n = 0; n < x.length; n++) result[n] = Number(x[n] > 0) * values[n];
-      return result;
-    };
-    return [masked(x), masked];
-  }
-
-  function softmaxRow(row, from, end) {                      // in place
-    let largest = -Infinity, total = 0;
-    for (let n = from; n < end; n++) if (row[n] > largest) largest = row[n];
-    for (let n = from; n < end; n++) total += row[n] = Math.exp(row[n] - largest);
-    for (let n = from; n < end; n++) row[n] /= total;
-  }
-
-  // Queries and keys (rows, width) to A (rows, 8): each café's softmax(Q Kᵀ / sqrt(width)).
-  function attentionWeights(queries, keys, width) {
-    const scale = 1 / Math.sqrt(width), cafes = keys.length / width / GUESTS;
-    const [weights, backScores] = multiply(cafes, queries, width, keys, GUESTS, true);
-    for (let n = 0; n < weights.length; n++) weights[n] *= scale;
-    for (let from = 0; from < weights.length; from += GUESTS) softmaxRow(weights, from, from + GUESTS);
-    const back = (dWeights) => {
-      const dScores = zeros(weights.length);
-      for (let from = 0; from < weights.length; from += GUESTS) {
-        let mean = 0;
-        for (let n = from; n < from + GUESTS; n++) mean += weights[n] * dWeights[n];
-        for (let n = from; n < from + GUESTS; n++) dScores[n] = weights[n] * (dWeights[n] - mean) * scale;
-      }
-      return backScores(dScores);
-    };
-    return [weights, back];
-  }
-
+  // The output O = A V (guests, d_model), and A (guests, 8).
   function attention({ config: { scores, values: projected }, parameters: p }, layer, x) {
-    const rows = x.length / D_MODEL, itself = [x, (d) => d];
-    const project = (name) => linear(x, p[`${layer}.${name}.weight`]);
-    let weights = null, backToX = () => zeros(x.length);     // of the attention weights
-    if (scores === "mean") weights = zeros(rows * GUESTS).fill(1 / GUESTS);
+    const project = (name) => product(x, p[`${layer}.${name}.weight`]);
+    const values = projected ? project("W_value") : copy(x);
+    let weights = null;
+    if (scores === "mean") weights = matrix(x.rows, GUESTS, zeros(x.rows * GUESTS).fill(1 / GUESTS));
     else {
-      const [keys, backKeys] = scores === "qk" || scores === "tied" ? project("W_key") : itself; // itself for X Xᵀ
-      const [queries, backQueries] = scores === "qk" ? project("W_query")
-        : scores === "query" ? repeated(p[`${layer}.query`], rows) : [keys, backKeys];
-      const [a, back] = attentionWeights(queries, keys, keys.length / rows);
-      weights = a;
-      backToX = (dWeights) => {
-        const [dQueries, dKeys] = back(dWeights);
-        return sum(backQueries(dQueries), backKeys(dKeys));
-      };
+      const keys = scores === "qk" || scores === "tied" ? project("W_key") : x; // x for X Xᵀ
+      const queries = scores === "qk" ? project("W_query") : scores === "tied" ? project("W_key")
+        : scores === "query" ? plus(matrix(x.rows, D_MODEL, zeros(x.value.length)), p[`${layer}.query`]) : x;
+      weights = softmax(similarities(queries, keys), 1 / Math.sqrt(keys.columns));
     }
-    const [values, backValues] = projected ? project("W_value") : itself;
-    const [output, backOutput] = multiply(rows / GUESTS, weights, GUESTS, values, D_MODEL); // O = A V
-    const back = (dOutput) => {
-      const [dWeights, dValues] = backOutput(dOutput);
-      return sum(backValues(dValues), backToX(dWeights));
-    };
-    return [output, back, weights];
-  }
-
-  function repeated(query, rows) {                           // the same query for every guest
-    const queries = zeros(rows * D_MODEL);
-    for (let n = 0; n < queries.length; n++) queries[n] = query.value[n % D_MODEL];
-    const back = (d) => {
-      for (let n = 0; n < d.length; n++) query.gradient[n % D_MODEL] += d[n];
-      return zeros(d.length);
-    };
-    return [queries, back];
-  }
-
-  // A part of a layer, layer norm applied first where there are two layers, added to x where there is a residual.
-  function within({ config, parameters: p }, norm, x, apply) {
-    const [inside, backNorm] = config.layers === 2
-      ? layerNorm(x, p[`${norm}.weight`], p[`${norm}.bias`]) : [x, (d) => d];
-    const [output, backOutput, weights] = apply(inside);
-    const back = (d) => {
-      const dx = backNorm(backOutput(d));
-      return config.residual ? sum(d, dx) : dx;
-    };
-    return [config.residual ? sum(x, output) : output, back, weights];
-  }
-
-  function layerOf(model, layer, x) {
-    const p = model.parameters, part = `${layer}.feed_forward`;
-    const [attended, backAttention, weights] = within(model, `${layer}.norm`, x, (each) => attention(model, layer, each));
-    if (!model.config.feed_forward) return [attended, backAttention, weights];
-    const [output, backFeedForward] = within(model, `${part}_norm`, attended, (each) => {
-      const [hidden, backFirst] = linear(each, p[`${part}.0.weight`], p[`${part}.0.bias`]);
-      const [active, backRelu] = relu(hidden);
-      const [y, backSecond] = linear(active, p[`${part}.2.weight`], p[`${part}.2.bias`]);
-      return [y, (d) => backFirst(backRelu(backSecond(d)))];
-    });
-    return [output, (d) => backAttention(backFeedForward(d)), weights];
+    return [product(weights, values), weights.value];
   }
 
   // Sines and cosines of growing wavelength, base 10,000: (8, d_model).
@@ -313,59 +289,45 @@ globalThis.attentionEngine = () => {
     return column % 2 ? Math.cos(angle) : Math.sin(angle);
   });
 
-  // x = e_name + e_friend + e_drink, and the position where it counts.
-  function embed({ config, parameters: p }, { names, friends, drinks }) {
-    const parts = [[p["name.weight"], names], [p["friend.weight"], friends], [p["drink.weight"], drinks]];
-    const x = zeros(names.length * D_MODEL);
-    if (config.positions) for (let n = 0; n < x.length; n += POSITIONS.length) x.set(POSITIONS, n);
-    for (const [{ value }, ids] of parts) {
-      for (let r = 0; r < ids.length; r++) {
-        const to = r * D_MODEL, from = ids[r] * D_MODEL;
-        for (let i = 0; i < D_MODEL; i++) x[to + i] += value[from + i];
-      }
-    }
-    const back = (dx) => {
-      for (const [{ gradient }, ids] of parts) {
-        for (let r = 0; r < ids.length; r++) {
-          const to = ids[r] * D_MODEL, from = r * D_MODEL;
-          for (let i = 0; i < D_MODEL; i++) gradient[to + i] += dx[from + i];
-        }
-      }
-    };
-    return [x, back];
-  }
-
-  // Cafés to logits (guests, answers * drinks), with the attention weights of each layer and the backward pass.
-  function forward(model, cafes) {
+  // Cafés to logits (guests, answers * drinks), with the attention weights of each layer.
+  function forward(model, { names, friends, drinks }) {
+    const { config, parameters: p } = model, weights = [];
+    tape.length = 0;
     taken.clear();
-    let [x, back] = embed(model, cafes);
-    const weights = [];
-    for (let layer = 0; layer < model.config.layers; layer++) {
-      const [output, backLayer, a] = layerOf(model, layer, x), before = back;
-      back = (d) => before(backLayer(d));
+    const norm = (name, x) => (config.layers === 2 ? layerNorm(x, p[`${name}.weight`], p[`${name}.bias`]) : copy(x));
+    const passOn = (x, output) => (config.residual ? plus(output, x) : output);
+    let x = lookUp(p["name.weight"], names);
+    if (config.positions) x = plus(x, matrix(GUESTS, D_MODEL, POSITIONS));
+    x = plus(plus(x, lookUp(p["friend.weight"], friends)), lookUp(p["drink.weight"], drinks));
+    for (let layer = 0; layer < config.layers; layer++) {
+      const [output, a] = attention(model, layer, norm(`${layer}.norm`, x)), part = `${layer}.feed_forward`;
       weights.push(a);
-      x = output;
+      x = passOn(x, output);
+      if (!config.feed_forward) continue;
+      const hidden = relu(linear(model, `${part}.0`, norm(`${part}_norm`, x)));
+      x = passOn(x, linear(model, `${part}.2`, hidden));
     }
-    const p = model.parameters, [logits, backReadOut] = linear(x, p["read_out.weight"], p["read_out.bias"]);
-    return { logits, weights, back: (d) => back(backReadOut(d)) };
+    return { logits: linear(model, "read_out", x), weights };
   }
 
   // The mean cross-entropy, and the gradient of each parameter.
   function lossAndGradients(model, cafes) {
-    const { logits, back } = forward(model, cafes), ask = QUESTIONS[model.config.question];
+    const { logits } = forward(model, cafes), ask = QUESTIONS[model.config.question];
     const answers = answersTo(model.config), count = cafes.names.length * answers;
     for (const { gradient } of model.list) gradient.fill(0);
+    const d = logits.value;                                  // becomes the probabilities, and then the gradient
     let loss = 0;
     for (let guest = 0, from = 0; guest < cafes.names.length; guest++) {
       for (const target of ask(cafes, guest)) {
-        softmaxRow(logits, from, from + DRINKS);             // from here on they are probabilities
-        loss -= Math.log(logits[from + target]) / count;
-        logits[from + target] -= 1;
-        for (let n = from; n < from + DRINKS; n++) logits[n] /= count;
+        softmaxRow(d, from, from + DRINKS);
+        loss -= Math.log(d[from + target]) / count;
+        d[from + target] -= 1;
+        for (let n = from; n < from + DRINKS; n++) d[n] /= count;
         from += DRINKS;
       }
     }
-    back(logits);
+    logits.gradient = d;
+    for (const back of tape.toReversed()) back();
     return loss;
   }
 
@@ -382,7 +344,7 @@ globalThis.attentionEngine = () => {
 
   // What is predicted, from which attention weights, and for which guests all answers are right.
   function judge(model, cafes) {
-    const { logits, weights } = forward(model, cafes), found = [];
+    const { logits: { value: logits }, weights } = forward(model, cafes), found = [];
     for (let from = 0; from < logits.length; from += DRINKS) {
       let best = from;
       for (let n = from; n < from + DRINKS; n++) if (logits[n] > logits[best]) best = n;
@@ -407,11 +369,11 @@ globalThis.attentionEngine = () => {
     const mean = (rows) => Float64Array.from({ length: D_MODEL }, (_, i) =>
       rows.reduce((total, each, n) => total + (n % D_MODEL === i ? (each * D_MODEL) / rows.length : 0), 0));
     const rest = mean(p["drink.weight"].value);
-    if (config.positions) add(rest, mean(POSITIONS));
+    if (config.positions) mean(POSITIONS).forEach((each, n) => { rest[n] += each; });
     const points = (own, other, weight) => {
       const others = mean(p[other].value);
       const x = p[own].value.map((each, n) => each + others[n % D_MODEL] + rest[n % D_MODEL]);
-      return Array.from(linear(x, p[weight])[0]);
+      return Array.from(times(x, p[weight].value, D_MODEL, 2));
     };
     return {
       keys: points("name.weight", "friend.weight", "0.W_key.weight"),

@@ -6,30 +6,17 @@ import random
 
 import pytest
 import torch
-from site_in_browser import ROOT, visits
+from site_in_browser import visits
 from torch.nn.functional import cross_entropy
 
 from shared import cafe
 
-PLAIN = {"question": "friend", "scores": "qk", "width": 8, "values": 0, "residual": 0, "positions": 0}
-PLAIN |= {"feed_forward": 0, "layers": 1}
-QUESTIONS = {
-    "friend": [cafe.friends_drink],
-    "both": [cafe.my_drink, cafe.friends_drink],
-    "right": [cafe.right_neighbours_drink],
-    "same": [cafe.same_drink],
-    "friends_friend": [cafe.friends_friends_drink],
-    "ada": [lambda cafes: cafe.adas_drink(cafes).expand(-1, 8)],
-}
-
 
 @pytest.fixture(scope="module")
-def engine(browser):
-    """A page without anything but the engine and the table of switches."""
+def engine(browser, address):
+    """The page, with a second engine for the tests."""
     with visits(browser) as visit:
-        page = visit("about:blank")
-        for name in ("playground_engine", "playground_state"):
-            page.add_script_tag(content=(ROOT / f"book/_static/{name}.js").read_text("utf-8"))
+        page = visit(f"{address}/book/playground.html")
         page.evaluate("globalThis.engine = attentionEngine()")
         yield page
         assert page.faults == []
@@ -37,81 +24,68 @@ def engine(browser):
 
 def layer_of(engine, config: dict, seed: int = 1) -> tuple[dict, str]:
     """The names that the page's Python defines, run up to the training; and the rest of it."""
-    text = engine.evaluate("([config, seed]) => playgroundState.asPython(config, engine, seed)", [config, seed])
+    text = engine.evaluate(
+        "([config, seed]) => playgroundState.asPython({ ...playgroundState.PLAIN, ...config }, engine, seed)",
+        [config, seed],
+    )
     built, training = text.split("model = ")
     names = {}
     exec(built, names)
     return names, "model = " + training
 
 
-COMPUTE = """([config, seed]) => {
-  const model = engine.makeModel(config, seed), chance = engine.random(seed + 1);
+STEPS = """([config, seed]) => {
+  const model = engine.makeModel(config, seed), chance = engine.random(seed + 1), numbers = (part) =>
+    model.list.map(({ name, rows, columns, [part]: found }) => ({ name, rows, columns, numbers: Array.from(found) }));
   for (const { value } of model.list) for (let n = 0; n < value.length; n++) value[n] += 0.3 * chance.normal();
-  const cafes = engine.drawCafes(4, chance), loss = engine.lossAndGradients(model, cafes);
-  const logits = engine.forward(model, cafes).logits;
-  return { loss, logits: Array.from(logits), list: model.list.map(({ name, rows, columns, value, gradient }) =>
-    ({ name, rows, columns, value: Array.from(value), gradient: Array.from(gradient) })),
-    ...Object.fromEntries(["names", "friends", "drinks"].map((name) => [name, Array.from(cafes[name])])) };
+  const cafes = engine.drawCafes(4, chance), start = numbers("value"), losses = [];
+  for (let step = 0; step < 3; step++) {
+    losses.push(engine.lossAndGradients(model, cafes));
+    engine.adamStep(model);
+  }
+  return { start, losses, gradient: numbers("gradient"), end: numbers("value"),
+    cafes: ["names", "friends", "drinks"].map((name) => Array.from(cafes[name])) };
 }"""
 
 
-def in_the_shape_of(numbers: list[float], part: dict, like: torch.Tensor) -> torch.Tensor:
-    matrix = torch.tensor(numbers, dtype=torch.float64).reshape(part["rows"], part["columns"])
+def in_the_shape_of(part: dict, like: torch.Tensor) -> torch.Tensor:
+    matrix = torch.tensor(part["numbers"], dtype=torch.float64).reshape(part["rows"], part["columns"])
     is_linear = like.ndim == 2 and "." in part["name"] and part["name"].split(".")[0] not in ("name", "friend", "drink")
     return (matrix.T if is_linear else matrix).reshape(like.shape)  # nn.Linear stores (out, in)
 
 
-def test_logits_and_gradients_are_those_of_pytorch_whatever_the_switches(engine):
+def test_gradients_and_three_steps_of_adam_are_those_of_pytorch_whatever_the_switches(engine):
     """Sixty layers drawn at random: nearly every pair of settings occurs."""
     draw, switches = random.Random(0), engine.evaluate("playgroundState.SWITCHES")
     for seed in range(60):
         config = {name: draw.choice(values) for name, values in switches.items()}
-        got = engine.evaluate(COMPUTE, [config, seed])
-        questions = tuple(QUESTIONS[config["question"]])
-        names, _ = layer_of(engine, config)
+        got = engine.evaluate(STEPS, [config, seed])
+        names, training = layer_of(engine, config)
+        questions = eval(training.partition("layer, ")[2].partition("**")[0], names)
         model = cafe.CafeModel(names["layer"], 16, None, len(questions)).double()
-        parameters = list(model.named_parameters())
+        parameters = dict(model.named_parameters())
         # The same parameters in the same order.
-        ends = [[name.replace("layer.", "").split(".")[-1] for name, _ in parameters]]
-        assert ends == [[part["name"].split(".")[-1] for part in got["list"]]]
+        assert [name.split(".")[-1] for name in parameters] == [part["name"].split(".")[-1] for part in got["start"]]
         with torch.no_grad():
-            for part, (_, parameter) in zip(got["list"], parameters, strict=True):
-                parameter.copy_(in_the_shape_of(part["value"], part, parameter))
-        cafes = cafe.Cafes(*(torch.tensor(got[name]).reshape(-1, 8) for name in ("names", "friends", "drinks")))
-        logits = model(cafes)
-        targets = cafe.right_answers(cafes, questions)
-        loss = cross_entropy(logits.flatten(0, 2), targets.flatten())
-        loss.backward()
+            for part, parameter in zip(got["start"], parameters.values(), strict=True):
+                parameter.copy_(in_the_shape_of(part, parameter))
+        cafes = cafe.Cafes(*(torch.tensor(numbers).reshape(-1, 8) for numbers in got["cafes"]))
+        targets, optimizer = cafe.right_answers(cafes, questions), torch.optim.Adam(parameters.values(), lr=0.01)
+        for found in got["losses"]:
+            optimizer.zero_grad()
+            loss = cross_entropy(model(cafes).flatten(0, 2), targets.flatten())
+            loss.backward()
+            optimizer.step()
+            assert found == pytest.approx(loss.item(), abs=1e-5)
         close = {"atol": 1e-5, "rtol": 0, "msg": lambda text, config=config: f"{config}: {text}"}
-        torch.testing.assert_close(torch.tensor(got["logits"], dtype=torch.float64), logits.flatten(), **close)
-        assert got["loss"] == pytest.approx(loss.item(), abs=1e-5)
-        for part, (_, parameter) in zip(got["list"], parameters, strict=True):
-            gradient = in_the_shape_of(part["gradient"], part, parameter)
-            torch.testing.assert_close(
-                gradient, torch.zeros_like(parameter) if parameter.grad is None else parameter.grad, **close
-            )
-
-
-def test_adam_steps_are_those_of_pytorch(engine):
-    steps = """() => { const model = engine.makeModel(playgroundState.PLAIN, 1), [first] = model.list, found = [];
-      for (let step = 1; step < 5; step++) {
-        for (const { gradient } of model.list) gradient.forEach((_, n) => { gradient[n] = Math.sin(n * step) ** 3; });
-        engine.adamStep(model);
-        found.push(Array.from(first.value));
-      }
-      return found; }"""
-    start = engine.evaluate("Array.from(engine.makeModel(playgroundState.PLAIN, 1).list[0].value)")
-    value = torch.tensor(start, dtype=torch.float64, requires_grad=True)
-    optimizer = torch.optim.Adam([value], lr=0.01)
-    for step, found in enumerate(engine.evaluate(steps), 1):
-        value.grad = (torch.arange(len(start), dtype=torch.float64) * step).sin() ** 3
-        optimizer.step()
-        torch.testing.assert_close(torch.tensor(found, dtype=torch.float64), value.detach(), atol=1e-9, rtol=0)
+        for gradient, end, parameter in zip(got["gradient"], got["end"], parameters.values(), strict=True):
+            torch.testing.assert_close(in_the_shape_of(gradient, parameter), parameter.grad, **close)
+            torch.testing.assert_close(in_the_shape_of(end, parameter), parameter.detach(), **close)
 
 
 def page_accuracies(engine, config: dict, seeds: range) -> list[float]:
     train = """([config, seeds]) => seeds.map((seed) =>
-      engine.makeRun({ config, seed, cafe: 1 }).train(1000).accuracy)"""
+      engine.makeRun({ config: { ...playgroundState.PLAIN, ...config }, seed, cafe: 1 }).train(1000).accuracy)"""
     return engine.evaluate(train, [config, list(seeds)])
 
 
@@ -128,17 +102,6 @@ def pytorch_accuracies(engine, config: dict, seeds: range) -> list[float]:
 
 def test_a_run_on_the_page_ends_where_pytorch_s_does(engine):
     """Two layers that differ in one part; tests/slow compares every switch, with five seeds."""
-    for config in (PLAIN | {"residual": 1}, PLAIN | {"residual": 1, "values": 1}):
+    for config in ({"residual": 1}, {"residual": 1, "values": 1}):
         page, pytorch = (found(engine, config, range(1, 2))[0] for found in (page_accuracies, pytorch_accuracies))
         assert page == pytest.approx(pytorch, abs=0.03)
-
-
-def test_the_python_of_every_challenge_and_every_guess_runs(engine):
-    for challenge in engine.evaluate("playgroundState.CHALLENGES"):
-        for _, guess, _ in [("as it begins", {}, ""), *challenge["guesses"]]:
-            names, training = layer_of(engine, PLAIN | challenge["start"] | guess)
-            assert names["recipe"]["steps"] >= 300
-            names["recipe"]["steps"] = 1
-            with contextlib.redirect_stdout(io.StringIO()) as printed:
-                exec(training, names)
-            assert 0 <= float(printed.getvalue()) <= 1

@@ -50,7 +50,7 @@ def check_answer({answer}):
 
 def title_of(lab: Path) -> str:
     """Return the title of a lab with its number: "5. Your journey starts with one step"."""
-    return f"{notebooks.number_of(lab)}. {notebooks.generate(lab).cells[0].source.lstrip('# ')}"
+    return f"{notebooks.number_of(lab)}. {notebooks.title_of(lab)}"
 
 
 # The answer key
@@ -99,7 +99,7 @@ def teaching_plan(root: Path, course: dict[Path, list]) -> str:
     rows, labs, total = [], [], 0.0
     for lab, found in course.items():
         seconds = measured["each"].get(lab.stem, {}).get("seconds")
-        counted = minutes.count(lab, found)
+        counted = minutes.count(lab)
         main, further = (sum(counted[part].values()) for part in ("main", "further"))
         total += main
         runs = f"{seconds / 60:.1f}" if seconds else "not measured"

@@ -20,8 +20,9 @@ RANGE = 0.85, 1.25
 FURTHER, QUESTIONS = "## Going further", "## Questions"
 
 
-def count(lab: Path, found: list) -> dict[str, dict[str, float]]:
+def count(lab: Path) -> dict[str, dict[str, float]]:
     """Return the minutes of a lab's main part and of *Going further*: to read, and for exercises and questions."""
+    found = exercises.read(lab)
     kinds = {exercise.start_id: exercise.kind for exercise in found}
     checks = {exercise.check_id for exercise in found}
     counted = {part: {"read": 0.0, "solve": 0.0} for part in ("main", "further")}
@@ -49,14 +50,10 @@ def stated(counted: dict[str, float]) -> tuple[int, int]:
 def main(names: list[str]) -> int:
     """Print the time of the labs that are named, or of all; return the exit status."""
     for lab in notebooks.chosen(ROOT, names):
-        found = count(lab, exercises.read(lab))
-        main_part, further = map(stated, found.values())
-        more = (
-            f" *Going further* is optional and takes {further[0]} to {further[1]} more."
-            if found["further"]["read"]
-            else ""
-        )
-        print(f"{lab.stem:<28}**Time:** about {main_part[0]} to {main_part[1]} minutes.{more}")
+        counted = count(lab)
+        (low, high), (least, most) = map(stated, counted.values())
+        more = f" *Going further* is optional and takes {least} to {most} more." if counted["further"]["read"] else ""
+        print(f"{lab.stem:<28}**Time:** about {low} to {high} minutes.{more}")
     return 0
 
 

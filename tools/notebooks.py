@@ -63,6 +63,11 @@ def number_of(lab: Path) -> str:
     return "A" if prefix == "appendix" else str(int(prefix))
 
 
+def title_of(page: Path) -> str:
+    """Return the title of a lab or another page."""
+    return generate(page).cells[0].source.lstrip("# ")
+
+
 def chosen(root: Path, names: Iterable[str]) -> list[Path]:
     """Return the texts of the labs that `names` mean: keys, 2, 02 or 02_keys; of all where there are none.
 

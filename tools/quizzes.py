@@ -117,8 +117,7 @@ def table(root: Path) -> str:
     writer = csv.writer(lines)
     writer.writerow(["number", "question", "choices", "answer", "reason"])
     for page in pages(root):
-        title = notebooks.generate(page).cells[0].source.lstrip("# ")
-        writer.writerows(row(title, quiz, site) for quiz in quizzes(page))
+        writer.writerows(row(notebooks.title_of(page), quiz, site) for quiz in quizzes(page))
     return "\ufeff" + lines.getvalue()  # marked as UTF-8
 
 

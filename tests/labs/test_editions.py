@@ -162,7 +162,7 @@ def test_points_stand_with_the_exercise_and_are_one_by_default(lab):
 
 @pytest.mark.parametrize("lab", lab_code.of_the_course(), ids=lambda lab: lab.stem)
 def test_a_lab_states_the_minutes_that_the_rule_counts(lab):
-    low, high = minutes.stated(minutes.count(lab, exercises.read(lab))["main"])
+    low, high = minutes.stated(minutes.count(lab)["main"])
     found = re.search(r"(?m)^\*\*Time:?\*\*:? about (\d+)(?: to (\d+))? minutes", lab.read_text("utf-8"))
     given = [int(number or found[1]) for number in found.groups()]
     assert abs(given[0] - low) <= 5 and abs(given[1] - high) <= 5, f"{lab.name} takes about {low} to {high} minutes"

@@ -68,6 +68,12 @@ def title_of(page: Path) -> str:
     return generate(page).cells[0].source.lstrip("# ")
 
 
+def with_addresses(markdown: str, site: str) -> str:
+    """Return a piece of a lab or page in which links to pages and labs lead to the site."""
+    text = re.sub(r"\]\((?:\.\./book/)?(\w+)\.md", rf"]({site}/book/\1.html", markdown)
+    return re.sub(r"\]\((?:\.\./labs/)?(\w+)\.ipynb", rf"]({site}/labs/\1.html", text)
+
+
 def chosen(root: Path, names: Iterable[str]) -> list[Path]:
     """Return the texts of the labs that `names` mean: keys, 2, 02 or 02_keys; of all where there are none.
 

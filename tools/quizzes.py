@@ -86,9 +86,7 @@ def pages(root: Path) -> list[Path]:
 
 def on_its_own(markdown: str, site: str) -> str:
     """Return a piece of a lab with whole addresses, and with formulas without colours."""
-    text = re.sub(r"\]\(\.\./book/(\w+)\.md", rf"]({site}/book/\1.html", markdown)
-    text = re.sub(r"\]\((\d\w+)\.ipynb", rf"]({site}/labs/\1.html", text)
-    return re.sub(r"\\textcolor\{[^}]*\}", "", text)
+    return re.sub(r"\\textcolor\{[^}]*\}", "", notebooks.with_addresses(markdown, site))
 
 
 def plain(markdown: str, site: str) -> str:

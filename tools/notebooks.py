@@ -23,6 +23,7 @@ from pathlib import Path
 import identity
 import jupytext
 import nbformat
+import safe_files
 from IPython.core.inputtransformer2 import TransformerManager
 
 # Another version of one of these may print other numbers; the last two are the pretrained model and its tokenizer.
@@ -252,6 +253,16 @@ def sign(notebook: nbformat.NotebookNode, inputs: dict[str, str]) -> str:
 def changed_by_hand(notebook: nbformat.NotebookNode) -> bool:
     """Say whether somebody changed the notebook after it was generated."""
     return notebook.metadata.get("lab", {}).get("written") != written(notebook)
+
+
+def keep(notebook: Path) -> str:
+    """Copy a notebook that somebody changed by hand to yours/; return its name there, or the empty text."""
+    before, root = read(notebook), notebook.parents[1]
+    if before is None or not changed_by_hand(before):
+        return ""
+    copied = root / "yours" / notebook.relative_to(root)
+    safe_files.write_whole(copied, notebook.read_text("utf-8"))
+    return str(copied.relative_to(root))
 
 
 def executed_in_order(notebook: nbformat.NotebookNode) -> bool:

@@ -6,7 +6,6 @@ Each finished run is stored at once in _build/results.json, so the script may be
     python -m experiments.table --stale    # only whether the table is stale: end of `make book` and `make test`
 """
 
-import argparse
 import os
 import platform
 import sys
@@ -97,8 +96,8 @@ def right_by_review(results: list[dict]) -> list[dict]:
     ]  # fmt: skip
 
 
-def make_table(runs: list[Run], path: Path, table: Path, jobs: int) -> None:
-    """Train what is missing, and write the table in one step."""
+def make_table(runs: list[Run], path: Path, table: Path, jobs: int = -1) -> None:
+    """Train what is missing, some runs at a time (-1: one for each core), and write the table in one step."""
     done = train(runs, path, jobs)
     results = {run: {name: value for name, value in done[run].items() if name != "right"} for run in runs}
     content = {
@@ -115,11 +114,7 @@ def make_table(runs: list[Run], path: Path, table: Path, jobs: int) -> None:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(prog="python -m experiments.table", description="Make the table of Does it help?")
-    parser.add_argument("--jobs", type=int, default=-1, help="runs at a time, one thread each; -1: one for each core")
-    parser.add_argument("--stale", action="store_true", help="only print a sentence when the stored table is stale")
-    chosen = parser.parse_args()
     try:
-        print(end=why_stale(TABLE)) if chosen.stale else make_table(all_runs(), FINISHED, TABLE, chosen.jobs)
+        print(end=why_stale(TABLE)) if "--stale" in sys.argv else make_table(all_runs(), FINISHED, TABLE)
     except KeyboardInterrupt:
         sys.exit("\nStopped. The finished runs are stored; run it again to continue.")

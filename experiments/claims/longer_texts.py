@@ -1,6 +1,7 @@
 """Six positional encodings, trained on at most 64 words of each review and tested on up to 256. 20 minutes of one core.
 
 Writes shared/longer_texts.json, which the lab *Longer texts* reads; Colab has no other folder of the course.
+Single runs are in _build/longer_texts.json, so a stopped script continues.
 
     python -m experiments.claims.longer_texts
 """
@@ -23,7 +24,7 @@ from shared.longer_texts import (
     train,
 )
 
-TABLE = record.ROOT / "shared/longer_texts.json"
+TABLE, STORED = record.ROOT / "shared/longer_texts.json", record.ROOT / "_build/longer_texts.json"
 DRAWS = (100, 101, 102)  # seeds of the test distractors
 
 SLOPES = {f"slope fixed at 1/{number}": 1 / number for number in (4, 16, 64)}
@@ -73,11 +74,6 @@ def run(source: data.PreparedReviews, tests: dict[str, data.EncodedReviews], way
 if __name__ == "__main__":
     torch.set_num_threads(1)
     made_by = "python -m experiments.claims.longer_texts"
-    table = record.read(TABLE) or {"made_by": made_by, "about": record.about(), "runs": []}
-    done = {(one["way"], one["variant"], one["seed"]) for one in table["runs"]}
     reviews = reviews_by_length(data.Settings())
-    for way, variant, seed in [one for one in RUNS if one not in done]:
-        table["runs"].append(result := run(*reviews, way, variant, seed))
-        table["runs"].sort(key=lambda one: RUNS.index((one["way"], one["variant"], one["seed"])))
-        record.write(TABLE, table)
-        print(result, flush=True)
+    runs = [record.load_or_run(STORED, f"{one}", run, *reviews, *one) for one in RUNS]
+    record.write(TABLE, {"made_by": made_by, "about": record.about(), "runs": runs})

@@ -144,19 +144,15 @@ def autograders(root: Path, folder: Path, course: dict[Path, list]) -> None:
     from otter.generate import main as generate  # instructors alone install it
 
     shutil.rmtree(folder, ignore_errors=True)
-    packages = ["shared", "checks"]
-    for name in packages:
-        shutil.copytree(root / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copy(root / "requirements.txt", folder)
-    version = f"{sys.version_info.major}.{sys.version_info.minor}"
-    with contextlib.chdir(folder):  # what otter packs has to lie below
+    options = {"files": ["shared", "checks"], "python_version": f"{sys.version_info.major}.{sys.version_info.minor}"}
+    with contextlib.chdir(root):  # what otter packs has to lie below
         for lab, found in course.items():
-            tests = Path("tests", lab.stem)
+            tests = folder / "tests" / lab.stem
             for each in found:
                 test = TEST.format(name=each.name, points=each.points, answer=each.answer)
                 safe_files.write_whole(tests / f"{each.name}.py", test)
             if found:
-                generate(tests_dir=tests, output_path=f"{lab.stem}.zip", files=packages, python_version=version)
+                generate(tests_dir=str(tests), output_path=str(folder / f"{lab.stem}.zip"), **options)
 
 
 def main(root: Path) -> int:

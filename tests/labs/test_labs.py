@@ -173,9 +173,8 @@ def test_the_first_cell_installs_shared_from_the_repository_and_takes_no_other_p
         shutil.copytree(ROOT / package, clone / package, ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, clone)
-    who = ["-c", "user.name=test", "-c", "user.email=test@example.org"]
-    for command in (["init", "-q", "-b", "main"], ["add", "."], [*who, "commit", "-q", "-m", "clone"]):
-        subprocess.run(["git", *command], cwd=clone, check=True)
+    commit = "git add . && git -c user.name=test -c user.email=test@example.org commit -q -m commit"
+    subprocess.run(f"git init -q -b main && {commit}", shell=True, cwd=clone, check=True)
 
     # A Python of its own that sees the packages of this one, as Colab's sees Colab's, and has no `shared`.
     venv.create(environment)
@@ -184,29 +183,30 @@ def test_the_first_cell_installs_shared_from_the_repository_and_takes_no_other_p
     (packages / "as-in-colab.pth").write_text("\n".join(here))
 
     cell = notebooks.FIRST_CELL.read_text().replace("{url}", f"file://{clone}").replace("{branch}", "main")
+    shown = "import shared\nprint('FOUND', shared.__file__, vars(shared).get('mark'))"
+    (home / "cell.ipy").write_text(f"{cell}\n{shown}\n")
     # No index and no build environment of its own: the test must not use the network.
     offline = {"PIP_NO_INDEX": "1", "PIP_CONFIG_FILE": os.devnull, "PIP_NO_BUILD_ISOLATION": "0", "PIP_NO_COMPILE": "1"}
     variables = {name: value for name, value in os.environ.items() if not name.startswith(("PIP_", "PYTHONPATH"))}
+    variables |= offline | {"IPYTHONDIR": str(tmp_path / "ipython")}
 
-    def run_the_cell(and_then="import shared\nprint('FOUND', getattr(shared, 'mark', 'none'))"):
-        (home / "cell.ipy").write_text(f"{cell}\n{and_then}\n")
+    def run_the_cell():
         command = [environment / "bin/python", "-m", "IPython", "cell.ipy"]
-        where = {"cwd": home, "env": variables | offline | {"IPYTHONDIR": str(tmp_path / "ipython")}}
-        answer = subprocess.run(command, **where, capture_output=True, text=True, timeout=300)
+        answer = subprocess.run(command, cwd=home, env=variables, capture_output=True, text=True, timeout=300)
         return answer.stdout[-2000:] + answer.stderr[-2000:]
 
-    output = run_the_cell("import shared.data, shared.figures\nprint('FOUND', shared.data.__file__)")
-    installed = Path(re.search(r"FOUND (.*)", output)[1])
-    assert installed.is_relative_to(environment)
+    installed = packages / "shared/__init__.py"
+    assert f"FOUND {installed} None" in run_the_cell()
+    assert (packages / "shared/figures").is_dir() and (packages / "checks/keys.py").is_file()
 
     # "Restart", and the cell once more: what is installed stays, until the course has changed.
-    installed.with_name("__init__.py").write_text("mark = 'installed'")
-    assert "FOUND installed" in run_the_cell(), "installed again, although nothing had changed"
+    installed.write_text("mark = 'installed'")
+    assert f"{installed} installed" in run_the_cell(), "installed again, although nothing had changed"
     (clone / "shared/__init__.py").write_text("mark = 'changed'")
-    subprocess.run(["git", *who, "commit", "-q", "-a", "-m", "changed"], cwd=clone, check=True)
-    assert "FOUND changed" in run_the_cell(), "the course has changed, and the old one is still used"
+    subprocess.run(commit, shell=True, cwd=clone, check=True)
+    assert f"{installed} changed" in run_the_cell(), "the course has changed, and the old one is still used"
     clone.rename(tmp_path / "gone")
-    assert "FOUND changed" in run_the_cell(), "without a network what is installed has to do"
+    assert f"{installed} changed" in run_the_cell(), "without a network what is installed has to do"
 
     (home / "shared").mkdir()
     (home / "shared/__init__.py").touch()

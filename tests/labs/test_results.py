@@ -29,7 +29,7 @@ def make(tmp_path, monkeypatch):
         monkeypatch.setattr(table_runs, "train_and_measure", run)
         path = tmp_path / "table.json"
         try:
-            table.make_table(table.all_runs(), tmp_path / "finished.json", path, jobs=1)
+            table.make_table(table.all_runs(), tmp_path / "finished", path, jobs=1)
         finally:
             make.calls = calls
         results = json.loads(path.read_text())["results"]
@@ -60,5 +60,6 @@ def test_after_a_change_of_code_the_table_is_stale_and_all_runs_are_repeated(mak
 
 def test_the_stored_table_is_whole_and_names_its_source():
     stored = json.loads(table.TABLE.read_text())
-    assert sorted(map(table.run_of, stored["results"])) == table.all_runs()
+    stored_runs = [table_runs.Run(one["task"], one["model"], one["seed"]) for one in stored["results"]]
+    assert sorted(stored_runs) == table.all_runs()
     assert all(stored[name] for name in ("command", "date", "machine", "made_by", "data"))

@@ -52,11 +52,6 @@ class Exercise:
     start_id: str
     check_id: str
 
-    @property
-    def verdict(self) -> str:
-        """The call that says how good an answer is."""
-        return f"checks.{self.name}({self.answer})"
-
 
 @dataclass(frozen=True)
 class Question:

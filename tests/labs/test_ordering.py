@@ -24,9 +24,9 @@ def is_right(lab, exercise, function: str, statements: list[str]) -> bool:
     node = next(node for node in ordering.blanked_functions(exercise.solution) if node.name == function)
     first = node.body[ordering.first_statement(node)]
     lines[first.lineno - 1 : node.end_lineno] = [textwrap.indent("\n".join(statements), " " * first.col_offset)]
-    names = lab_code.imports(lab) | {"checks": checks}
+    names = lab_code.imports(lab)
     exec("\n".join(lines), names)
-    return bool(eval(exercise.verdict, names))
+    return bool(getattr(checks, exercise.name)(names[exercise.answer]))
 
 
 def as_late_as_possible(own: dict[int, dict]) -> list[int]:

@@ -18,7 +18,6 @@ from shared.data import (
     examples_with_distractors,
     load_reviews,
     marked_examples,
-    plain_examples,
     prepare,
     start_lab,
     tokenize,
@@ -164,22 +163,3 @@ def test_batches_hold_every_example_once_and_gather_similar_lengths(movies):
     assert real / places > 0.9  # random batches would be more than half padding
     one, again, two = ([batch.rows.tolist() for batch in batches(examples, 64, seed)] for seed in (1, 1, 2))
     assert one == again != two
-
-
-@pytest.mark.parametrize(
-    ("call", "error", "word"),
-    [
-        (lambda split, encoded: load_reviews("imdb"), ValueError, "yelp"),
-        (lambda split, encoded: tokenized(["good"], [1, 0]), ValueError, "2 labels"),
-        (lambda split, encoded: tokenized(["good"], [2]), ValueError, "row 0"),
-        (lambda split, encoded: tokenized(["good", None], [1, 0]), TypeError, "row 1"),
-        (lambda split, encoded: split.select([]), ValueError, "no review"),
-        (lambda split, encoded: next(batches(plain_examples(encoded), 0)), ValueError, "batch_size"),
-        (lambda split, encoded: distracted_examples(encode(split.select([0]), build_vocabulary(split)), 0),
-         ValueError, "holds 1"),
-    ],
-)  # fmt: skip
-def test_what_cannot_be_read_encoded_or_batched_is_refused(small, call, error, word):
-    split, _, encoded = small
-    with pytest.raises(error, match=word):
-        call(split, encoded)

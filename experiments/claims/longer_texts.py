@@ -51,9 +51,8 @@ def run(source: data.PreparedReviews, tests: dict[str, data.EncodedReviews], way
         result["alone"][length] = round(alone, 4)
     if variant == "as in the lab":
         for later in (4, 16, 384):
-            measure(
-                f"64, begins {later} later", tests["64"], lambda ids, later=later: longer_texts.in_order(ids) + later
-            )
+            name = f"64, begins {later} later"
+            measure(name, tests["64"], lambda ids, later=later: longer_texts.in_order(ids) + later)
         # Position interpolation: 514 tokens reach no farther than 130 did.
         measure("256, squeezed", tests["256"], lambda ids: longer_texts.in_order(ids) / 4)
         for gap in range(64, 513, 64) if way == "rotary" else (192, 320):

@@ -82,10 +82,8 @@ def test_the_vocabulary_holds_words_seen_twice_the_most_frequent_first(small):
 
 
 def test_prepared_splits_know_the_words_of_the_training_split_alone():
-    train, rest = (
-        data.tokenized(["good film", "good film"], [1, 0]),
-        data.tokenized(["good bad bad", "bad film"], [1, 0]),
-    )
+    train = data.tokenized(["good film", "good film"], [1, 0])
+    rest = data.tokenized(["good bad bad", "bad film"], [1, 0])
     prepared = data.prepare(reviews.Reviews(train, rest, rest, "these two"))
     assert prepared.vocabulary.words == ["<PAD>", "<UNK>", "<SEP>", "<MARK>", "film", "good"]
     assert prepared.test[0].tolist() == prepared.vocabulary.encode("good bad bad")

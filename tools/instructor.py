@@ -105,13 +105,13 @@ def teaching_plan(root: Path, course: dict[Path, list]) -> str:
             labs.append(f"**Students will be able to**\n\n{outcomes[1].strip()}")
         labs.append("\n".join(f"- {e.number}: {e.title} (`{e.name}`, points: {e.points})" for e in found))
     heads = ["Lab", "Runs", "Reading", "Exercises", "Both", "Going further", "Discussion"]
-    machine = f" on {measured['machine']}, {measured['date']}"
     table = "\n".join(f"| {' | '.join(row)} |" for row in [heads, ["---", *["---:"] * 6], *rows])
     intro = f"""\
 # Teaching plan
 
-How many minutes each lab **runs** was measured{machine}. The other minutes follow the rule by which each lab states its
-time: {minutes.WORDS_A_MINUTE} words a minute, six seconds for a visible line of code, 12 minutes to build, 15 to debug,
+How many minutes each lab **runs** was measured on {measured["machine"]}, {measured["date"]}. The other minutes follow
+the rule by which each lab states its time: {minutes.WORDS_A_MINUTE} words a minute, six seconds for a visible line of
+code, 12 minutes to build, 15 to debug,
 {minutes.MINUTES_FOR_QUESTIONS} for the questions. Readers differ, so a lab states a range around the sum. *Going
 further* is optional. In class, allow {MINUTES_A_QUESTION} more minutes to discuss each question.
 All labs together, without *Going further*: {total // 60:.0f} hours {total % 60:.0f} minutes."""

@@ -13,10 +13,9 @@ from pathlib import Path
 import minutes
 import notebooks
 
-ALWAYS = "00_ten_minutes"
 GOALS = {  # for each number of weeks the labs where it arrives; None: all labs
-    4: ["09_the_block"],
-    8: ["05_a_question_from_the_text", "11_a_language_model"],
+    4: ["00_ten_minutes", "09_the_block"],
+    8: ["00_ten_minutes", "05_a_question_from_the_text", "11_a_language_model"],
     14: None,
 }
 NEEDS = re.compile(r"(?m)^\*\*You need\*\*(.+?)(?:\.\s|\.?$)")
@@ -35,10 +34,7 @@ def needs(lab: Path) -> list[set[str]]:
 
 
 def with_needs(
-    goals: Iterable[str],
-    needed: dict[str, list[set[str]]],
-    cost: dict[str, float],
-    chosen: frozenset[str] = frozenset(),
+    goals: Iterable[str], needed: dict[str, list[set[str]]], cost: dict[str, float], chosen: frozenset = frozenset()
 ) -> frozenset[str]:
     """Return labs that are chosen already, others, and all that these need.
 
@@ -74,7 +70,7 @@ def plans(root: Path) -> dict[int, list[list[str]]]:
     cost = {lab.stem: sum(minutes.count(lab)["main"].values()) for lab in labs}
     found = {}
     for number, goals in GOALS.items():
-        if chosen := with_needs([ALWAYS, *(goals or needed)], needed, cost):
+        if chosen := with_needs(goals or needed, needed, cost):
             found[number] = weeks([stem for stem in needed if stem in chosen], number, cost)
     return found
 

@@ -21,7 +21,7 @@ SUBGOALS = {  # what a line does, in the order of the formula, by how it is writ
     "concatenate": r"concatenated =|\.flatten\(|torch\.cat\(",
 }
 CHANGES = [  # what makes a line wrong, by how it is written, and what then takes its place
-    (r"([\w.]+(?:\([-\d, ]+\))?) @ ([\w.]+(?:\([-\d, ]+\))?)", r"\2 @ \1"),
+    (r"([\w.]+(?:\([-\d, ]+\))?) @ ([\w.]+(?:\([-\d, ]+\))?)", r"\2 @ \1"),  # the factors change places
     (r"\b(dim|axis)=-?1\b", r"\1=0"),
     (r"\bdim=2\b", "dim=1"),
     (r" / ", " * "),
@@ -30,8 +30,8 @@ CHANGES = [  # what makes a line wrong, by how it is written, and what then take
     (r" \+ ", " - "),
     (r"\.transpose\(1, 2\)", ".transpose(0, 1)"),
     (r"\.W_value\b", ".W_key"),
-    (r"self\.\w+\((self\.\w+\(\w+\))\)", r"\1"),
-    (r"(?<![\w.\[(])([\w.]+), ([\w.]+)(?= =|$)", r"\2, \1"),
+    (r"self\.\w+\((self\.\w+\(\w+\))\)", r"\1"),  # without the outer of two layers
+    (r"(?<![\w.\[(])([\w.]+), ([\w.]+)(?= =|$)", r"\2, \1"),  # two targets or results change places
     (r"(?<=.)\bhead_dim\b(?! =)", "num_heads"),
     (r"\b1\b", "2"),
 ]
@@ -107,7 +107,7 @@ def dependencies(body: list[ast.stmt]) -> list[list[int]]:
         for other, earlier in enumerate(body[:number]):
             earlier_used, earlier_changed = names(earlier)
             may_end = any(isinstance(part, ast.Raise | ast.Return) for part in [statement, *ast.walk(earlier)])
-            if may_end or used & earlier_changed or changed & earlier_used:
+            if may_end or used & earlier_changed or changed & (earlier_used | earlier_changed):
                 before.append(other)
         found.append(before)
     return found

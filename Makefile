@@ -85,7 +85,7 @@ size: python ## print how many lines of code each part of the project has
 	@$(PYTHON) tools/size.py
 
 clean: ## remove the built site and caches; environment, student edition, instructors' kit and finished runs stay
-	@find _build -mindepth 1 -maxdepth 1 ! -name instructor ! -name results.json -exec rm -rf {} + 2>/dev/null || true
+	@find _build -mindepth 1 -maxdepth 1 ! -name instructor ! -name results -exec rm -rf {} + 2>/dev/null || true
 	@rm -rf build *.egg-info .pytest_cache .ruff_cache .mypy_cache
 	@find labs shared checks tests tools experiments \( -name __pycache__ -o -name .ipynb_checkpoints \) -prune \
 		-exec rm -rf {} + 2>/dev/null || true

@@ -1,12 +1,11 @@
 """Trains what *Does it help?* and other labs compare, and writes it: shared/does_it_help.json.
 
-Each finished run is stored at once in _build/results.json, so the script may be stopped and continues where it was.
+Each finished run is stored at once in _build/results, so the script may be stopped and continues where it was.
 
     python -m experiments.table            # `make results`: 25 minutes on two cores
     python -m experiments.table --stale    # only whether the table is stale: end of `make book` and `make test`
 """
 
-import argparse
 import os
 import platform
 import sys
@@ -20,7 +19,7 @@ import numpy as np
 from experiments import record, table_runs
 from experiments.table_runs import Run
 
-FINISHED = record.ROOT / "_build/results.json"
+FINISHED = record.ROOT / "_build/results"
 TABLE = record.ROOT / "shared/does_it_help.json"  # in the package, because Colab has no other folder of the course
 PACKAGES = ("torch", "numpy")
 
@@ -61,26 +60,6 @@ def why_stale(table: Path) -> str:
     return sentence if there != here else ""
 
 
-def run_of(result: dict) -> Run:
-    return Run(*(result[name] for name in ("task", "model", "seed")))
-
-
-def train(runs: list[Run], path: Path, jobs: int) -> dict[Run, dict]:
-    """Do the runs, some at a time, but those that the same code has finished before; store each as soon as it ends."""
-    stored = record.read(path)
-    finished = stored["results"] if stored.get("made_by") == made_by() else []
-    results = {run_of(result): result for result in finished}
-    missing = [run for run in runs if run not in results]
-    os.environ["TQDM_DISABLE"] = "1"
-    with joblib.parallel_config("loky", inner_max_num_threads=1):
-        calls = (joblib.delayed(table_runs.train_and_measure)(run) for run in missing)
-        for number, result in enumerate(joblib.Parallel(jobs, return_as="generator_unordered")(calls), 1):
-            results[run_of(result)] = result
-            record.write(path, {"made_by": made_by(), "results": list(results.values())})
-            print(f"{number:4} of {len(missing)}  {run_of(result)}: distracted {result['distracted']:.3f}", flush=True)
-    return results
-
-
 def right_by_review(results: list[dict]) -> list[dict]:
     """For each model and kind of example: how many answers there were to each test review, and how many were right."""
     rows: dict[tuple[str, str, str], list[np.ndarray]] = {}
@@ -97,29 +76,33 @@ def right_by_review(results: list[dict]) -> list[dict]:
     ]  # fmt: skip
 
 
-def make_table(runs: list[Run], path: Path, table: Path, jobs: int) -> None:
-    """Train what is missing, and write the table in one step."""
-    done = train(runs, path, jobs)
-    results = {run: {name: value for name, value in done[run].items() if name != "right"} for run in runs}
+def make_table(runs: list[Run], finished: Path, table: Path, jobs: int = -1) -> None:
+    """Do the runs, some at a time (-1: one for each core), and write the table in one step.
+
+    Each run is stored as soon as it ends, and what the same code has finished before is not repeated.
+    """
+    os.environ["TQDM_DISABLE"] = "1"
+    run = joblib.Memory(finished / made_by(), verbose=0).cache(table_runs.train_and_measure)
+    results = []
+    with joblib.parallel_config("loky", inner_max_num_threads=1):
+        for result in joblib.Parallel(jobs, return_as="generator")(joblib.delayed(run)(each) for each in runs):
+            print(f"{runs[len(results)]}: distracted {result['distracted']:.3f}", flush=True)
+            results.append(result)
     content = {
         "command": "make results",
         "date": datetime.now(UTC).date().isoformat(),
         "machine": f"{platform.machine()}, one thread a run",
         "data": table_runs.prepared().citation,
         "made_by": made_by(),
-        "results": list(results.values()),
-        "reviews": right_by_review([done[run] for run in runs]),
+        "results": [{name: value for name, value in result.items() if name != "right"} for result in results],
+        "reviews": right_by_review(results),
         "earlier": record.read(table).get("earlier", {}),
     }
     record.write(table, content)
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(prog="python -m experiments.table", description="Make the table of Does it help?")
-    parser.add_argument("--jobs", type=int, default=-1, help="runs at a time, one thread each; -1: one for each core")
-    parser.add_argument("--stale", action="store_true", help="only print a sentence when the stored table is stale")
-    chosen = parser.parse_args()
     try:
-        print(end=why_stale(TABLE)) if chosen.stale else make_table(all_runs(), FINISHED, TABLE, chosen.jobs)
+        print(end=why_stale(TABLE)) if "--stale" in sys.argv else make_table(all_runs(), FINISHED, TABLE)
     except KeyboardInterrupt:
         sys.exit("\nStopped. The finished runs are stored; run it again to continue.")

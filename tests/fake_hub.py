@@ -21,17 +21,6 @@ import pyarrow.parquet
 ROOT = Path(__file__).resolve().parents[1]
 NAME = "fancyzhx/yelp_polarity"
 COMMIT = "a" * 40
-CARD = """---
-configs:
-- config_name: plain_text
-  data_files:
-  - split: train
-    path: plain_text/train-*
-  - split: test
-    path: plain_text/test-*
-  default: true
----
-"""
 
 
 def made_reviews(count: int) -> bytes:
@@ -42,11 +31,7 @@ def made_reviews(count: int) -> bytes:
     return file.getvalue()
 
 
-FILES = {
-    "README.md": CARD.encode(),
-    "plain_text/train-00000-of-00001.parquet": made_reviews(9_000),
-    "plain_text/test-00000-of-00001.parquet": made_reviews(2_500),
-}
+FILES = {"train.parquet": made_reviews(9_000), "test.parquet": made_reviews(2_500)}
 
 
 class Hub(BaseHTTPRequestHandler):
@@ -59,42 +44,26 @@ class Hub(BaseHTTPRequestHandler):
         self.do_GET()
 
     def do_GET(self):
-        path = self.path.split("?")[0]
+        path = self.path.partition("?")[0]
         if f"/{NAME}/resolve/" in path:
-            self._send_file(path.split("/resolve/")[1].split("/", 1)[1])
+            self.answer(FILES.get(path.rpartition("/")[2]))
         elif f"/{NAME}/tree/" in path:
-            self._send_folder(path.split("/tree/")[1][len(COMMIT) :].strip("/"))
+            listed = [{"type": "file", "path": name, "size": len(FILES[name]), "oid": name} for name in FILES]
+            self.answer(json.dumps(listed).encode())
         elif path.startswith(f"/api/datasets/{NAME}"):
             files = [{"rfilename": name} for name in FILES]
-            self._send(json.dumps({"id": NAME, "sha": COMMIT, "private": False, "siblings": files}).encode())
+            self.answer(json.dumps({"id": NAME, "sha": COMMIT, "private": False, "siblings": files}).encode())
         else:
-            self._missing()
+            self.answer(None)
 
-    def _send_file(self, name):
-        if name not in FILES:
-            return self._missing()
-        content = FILES[name]
-        headers = {"ETag": f'"{hashlib.sha256(content).hexdigest()}"', "X-Repo-Commit": COMMIT}
-        self._send(content, headers)
-
-    def _send_folder(self, folder):
-        entries = [
-            {"type": "file", "path": name, "size": len(content), "oid": hashlib.sha1(content).hexdigest()}
-            for name, content in FILES.items()
-            if name.rpartition("/")[0] == folder
-        ]
-        if folder == "":
-            entries.append({"type": "directory", "path": "plain_text", "oid": "0" * 40, "size": 0})
-        self._send(json.dumps(entries).encode()) if entries else self._missing()
-
-    def _missing(self):
-        self._send(b"{}", {"X-Error-Code": "EntryNotFound"}, 404)
-
-    def _send(self, content, headers=None, status=200):
-        self.send_response(status)
-        for name, value in (headers or {}).items():
+    def answer(self, content):
+        """Send some bytes; None says that there is no such file."""
+        self.send_response(200 if content else 404)
+        headers = {"X-Repo-Commit": COMMIT} if content else {"X-Error-Code": "EntryNotFound"}
+        content = content or b"{}"
+        headers |= {"ETag": f'"{hashlib.sha256(content).hexdigest()}"', "Content-Length": str(len(content))}
+        for name, value in headers.items():
             self.send_header(name, value)
-        self.send_header("Content-Length", str(len(content)))
         self.end_headers()
         if self.command != "HEAD":
             self.wfile.write(content)
@@ -121,7 +90,6 @@ from shared.data import load_reviews, tokenize
 reviews = load_reviews("yelp", "quick")
 print(len(reviews.train), len(reviews.validation), len(reviews.test))
 print(sorted(set(reviews.train.labels.tolist())), tokenize(reviews.train.texts[0])[1:4])
-print(reviews.train.texts[:3], reviews.test.texts[:3])
 """
 
 

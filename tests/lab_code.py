@@ -7,6 +7,7 @@ from pathlib import Path
 
 import instructor
 import notebooks
+from IPython.core.inputtransformer2 import TransformerManager
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -46,14 +47,18 @@ def begun(lab: Path, last: str) -> dict:
     """Return what a lab's cells leave behind up to the one that defines `last`."""
     names = {}
     for source in cells(lab):
-        exec(compile(notebooks.parse_cell(source), f"labs/{lab.name}", "exec"), names)
+        exec(compile(parse_cell(source), f"labs/{lab.name}", "exec"), names)
         if last in names:
             return names
     raise AssertionError(f"labs/{lab.name} no longer defines {last}")
 
 
+def parse_cell(source: str) -> ast.Module:
+    """Return the syntax tree of a cell, with magics turned into calls."""
+    return ast.parse(TransformerManager().transform_cell(source))
+
+
 def _run(lab: Path, wanted: Callable[[ast.stmt], bool], names: dict) -> dict:
-    trees = [notebooks.parse_cell(source) for source in cells(lab)]
-    nodes = [node for tree in trees if isinstance(tree, ast.AST) for node in tree.body if wanted(node)]
+    nodes = [node for source in cells(lab) for node in parse_cell(source).body if wanted(node)]
     exec(compile(ast.Module(nodes, []), f"labs/{lab.name}", "exec"), names)
     return names

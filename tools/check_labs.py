@@ -26,8 +26,8 @@ def problems(lab: Path) -> list[str]:
     notebook = notebooks.read(lab)
     if notebook is None:
         return [*found, f"{name}: {stale}: {remedy}."]
-    if difference := first_difference(notebooks.generate(lab), notebook):
-        found.append(f"{name}: {difference} is not what labs/{lab.name} generates, changed since: {remedy}.")
+    if without_outputs(notebook) != without_outputs(notebooks.generate(lab)):
+        found.append(f"{name} is not what labs/{lab.name} generates: {remedy}.")
     if stale:
         found.append(f"{name}: its outputs cannot be trusted ({stale}): {remedy}.")
     return found + [f"{name}: {what}" for what in output_problems(lab, notebook, remedy)]
@@ -43,16 +43,9 @@ def directives(lab: Path) -> list[str]:
     return found
 
 
-def first_difference(wanted: nbformat.NotebookNode, found: nbformat.NotebookNode) -> str:
-    """Name the first cell in which a notebook differs from the one wanted, outputs apart; the empty text for none."""
-    for number, (want, have) in enumerate(zip(wanted.cells, found.cells, strict=False), start=1):
-        for part in ("cell_type", "source", "metadata", "id"):
-            if want.get(part) != have.get(part):
-                opening = (have.source.strip() or "nothing").split("\n")[0][:50]
-                return f"cell {number} ({have.cell_type}, `{opening}`)"
-    if len(wanted.cells) != len(found.cells):
-        return f"the number of cells ({len(found.cells)} instead of {len(wanted.cells)})"
-    return ""
+def without_outputs(notebook: nbformat.NotebookNode) -> list[list]:
+    """Return what a lab's text says about each cell: all but its outputs."""
+    return [[cell[part] for part in ("cell_type", "source", "metadata", "id")] for cell in notebook.cells]
 
 
 def output_problems(lab: Path, notebook: nbformat.NotebookNode, remedy: str) -> list[str]:
@@ -76,12 +69,9 @@ def output_problems(lab: Path, notebook: nbformat.NotebookNode, remedy: str) -> 
 def long_numbers(kind: str, text: str) -> list[str]:
     """Return the printed numbers with a decimal point that have more significant digits than a lab may print."""
     numbers = [part for sort, part in compare_numbers.pieces(kind, text) if sort == compare_numbers.NUMBER]
-    return [number for number in numbers if significant_digits(number) > MOST_DIGITS]
-
-
-def significant_digits(number: str) -> int:
-    """Return how many digits a number has from the first that is not zero: 3 for 0.0120 and for 1.20e-5."""
-    return len(re.sub(r"\D", "", number.partition("e")[0]).lstrip("0"))
+    # Digits count from the first that is not zero: 0.0120 and 1.20e-5 have three.
+    digits = [re.sub(r"\D", "", number.partition("e")[0]).lstrip("0") for number in numbers]
+    return [number for number, some in zip(numbers, digits, strict=True) if len(some) > MOST_DIGITS]
 
 
 def readable(output: nbformat.NotebookNode) -> dict[str, str]:

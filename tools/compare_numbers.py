@@ -13,7 +13,7 @@ Why: the last bits of a sum of floats depend on the processor, so the last print
   blanks count as one, for a column that is set flush right gives them up for a sign or a digit. nbval leaves PNG and
   JPEG alone.
 
-nbval passes a cell that was never executed; here it is red. As a program this is pytest with the plugin:
+As a program this is pytest with the plugin:
 `python tools/compare_numbers.py --nbval labs/06_your_journey.ipynb`.
 """
 
@@ -39,6 +39,10 @@ BEHIND = re.compile(r"((?<![\w.#])-?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?(?![\w.]))"
 # Scripts and styles whole, then tags, whose quoted attributes may hold a ">".
 MARKUP = re.compile(r"""(<script\b.*?</script>|<style\b.*?</style>|<[a-zA-Z/!](?:"[^"]*"|'[^']*'|[^'">])*>)""", re.S)
 
+REMEDY = (
+    "That is more than rounding on another processor. Look for what changed it: the lab, `shared`, a package. If "
+    "it is meant, run `make labs LAB={number} AGAIN=1` and look at the difference."
+)
 # An output is cut into pieces: (kind, text).
 TEXT, NUMBER, DRAWN = "text", "printed number", "number behind the picture"
 
@@ -116,30 +120,11 @@ def compare_outputs(cell: IPyNbCell, test: list, ref: list, skip_compare: tuple[
             if not compared or not isinstance(ours.get(key), str):
                 continue  # or another sort of output: nbval says so
             if found := difference(key, text, ours[key]):
-                cell.comparison_traceback = [f"{key}: {found}.", REMEDY.format(number=number_of(cell))]
+                number = cell.path.name.partition("_")[0]
+                cell.comparison_traceback = [f"{key}: {found}.", REMEDY.format(number=number)]
                 return False
             ours[key] = text
     return _to_the_letter(cell, settled, ref, skip_compare)
 
 
-REMEDY = (
-    "That is more than rounding on another processor. Look for what changed it: the lab, `shared`, a package. If "
-    "it is meant, run `make labs LAB={number} AGAIN=1` and look at the difference."
-)
-
-
-def number_of(item: pytest.Item) -> str:
-    """Return the number in the name of the lab that a cell belongs to."""
-    return item.path.name.partition("_")[0]
-
-
 IPyNbCell.compare_outputs = compare_outputs
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_call(item: pytest.Item):
-    """Run a cell, and turn it red if the stored notebook never executed it."""
-    result = yield
-    if isinstance(item, IPyNbCell) and item.cell.execution_count is None:
-        item.raise_cell_error(f"never executed, so nothing is stored: run `make labs LAB={number_of(item)} AGAIN=1`")
-    return result

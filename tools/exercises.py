@@ -52,11 +52,6 @@ class Exercise:
     start_id: str
     check_id: str
 
-    @property
-    def verdict(self) -> str:
-        """The call that says how good an answer is."""
-        return f"checks.{self.name}({self.answer})"
-
 
 @dataclass(frozen=True)
 class Question:
@@ -188,14 +183,11 @@ def _exercise(lab: Path, above, start, check, below) -> Exercise:
     except ValueError as error:
         raise ValueError(f"{where}: exercise `{name}` {error}") from None
     return Exercise(
-        name=name,
-        number=heading["number"],
-        kind=heading["kind"] or "",
-        title=heading["title"].strip(),
+        **heading.groupdict(default=""),
+        **call.groupdict(),
         points=start.metadata.get("points", 1),
         statement=above.source[end_of_headings(above.source) :].strip(),
         start=handed_out,
-        answer=call["answer"],
         check=check.source,
         hint=first["text"].strip(),
         solution=start.source if build else fences[0],

@@ -61,11 +61,6 @@ def published(root: Path) -> dict[str, str] | None:
     return read(root, f"https://github.com/{remote[1]}/{remote[2]}") if remote else None
 
 
-def labs_in_toc(root: Path) -> list[str]:
-    """Return the names of the labs in _toc.yml, such as 02_keys."""
-    return re.findall(r"(?m)^[^#\n]*\blabs/(\w+)", (root / "_toc.yml").read_text("utf-8"))
-
-
 def outdated(root: Path) -> dict[Path, str]:
     """Return the files that do not say what _config.yml says, each with the text that it should have."""
     identity = read(root)

@@ -7,6 +7,7 @@ has a test for each exercise, which calls the exercise's check; without otter th
 
 import contextlib
 import importlib.util
+import itertools
 import json
 import re
 import shutil
@@ -50,7 +51,7 @@ def check_answer({answer}):
 
 def title_of(lab: Path) -> str:
     """Return the title of a lab with its number: "5. Your journey starts with one step"."""
-    return f"{notebooks.number_of(lab)}. {notebooks.generate(lab).cells[0].source.lstrip('# ')}"
+    return f"{notebooks.number_of(lab)}. {notebooks.title_of(lab)}"
 
 
 # The answer key
@@ -58,24 +59,17 @@ def title_of(lab: Path) -> str:
 
 def answer_key(course: dict[Path, list]) -> str:
     """Return the answer key as the text of a page."""
-    parts = [
-        "# Answer key",
-        "Every exercise with its solution, every folded question with its answer. Not for students.",
-    ]
+    parts = ["# Answer key"]
+    parts.append("Every exercise with its solution, every folded question with its answer. Not for students.")
     for lab, found in course.items():
         parts.append(f"## {title_of(lab)}")
         for exercise in found:
             parts += [f"### Exercise {exercise.number}: {exercise.title}", exercise.statement]
-            parts += [
-                f"**Hint.** {exercise.hint}",
-                f"**Solution.**\n\n```python\n{exercise.solution}\n```",
-                exercise.why,
-                known_mistakes(exercise.name),
-            ]
-        asked = exercises.questions(lab)
-        for section in dict.fromkeys(question.section for question in asked):
+            parts += [f"**Hint.** {exercise.hint}", f"**Solution.**\n\n```python\n{exercise.solution}\n```"]
+            parts += [exercise.why, known_mistakes(exercise.name)]
+        for section, asked in itertools.groupby(exercises.questions(lab), key=lambda question: question.section):
             parts.append(f"### {section}")
-            for question in (question for question in asked if question.section == section):
+            for question in asked:
                 parts += [question.text, f"**{question.summary}.** {question.answer}"]
     return "\n\n".join(filter(None, parts)) + "\n"
 
@@ -99,7 +93,7 @@ def teaching_plan(root: Path, course: dict[Path, list]) -> str:
     rows, labs, total = [], [], 0.0
     for lab, found in course.items():
         seconds = measured["each"].get(lab.stem, {}).get("seconds")
-        counted = minutes.count(lab, found)
+        counted = minutes.count(lab)
         main, further = (sum(counted[part].values()) for part in ("main", "further"))
         total += main
         runs = f"{seconds / 60:.1f}" if seconds else "not measured"
@@ -108,16 +102,16 @@ def teaching_plan(root: Path, course: dict[Path, list]) -> str:
         times = [f"{low} to {high} minutes" for low, high in map(minutes.stated, counted.values())]
         labs += [f"## {title_of(lab)}", f"About {times[0]}, and {times[1]} for *Going further*."]
         if outcomes := OUTCOMES.search(lab.read_text("utf-8")):
-            labs.append(f"**Students will be able to** {outcomes[1].strip()}")
+            labs.append(f"**Students will be able to**\n\n{outcomes[1].strip()}")
         labs.append("\n".join(f"- {e.number}: {e.title} (`{e.name}`, points: {e.points})" for e in found))
     heads = ["Lab", "Runs", "Reading", "Exercises", "Both", "Going further", "Discussion"]
-    machine = f" on {measured['machine']}, {measured['date']}"
     table = "\n".join(f"| {' | '.join(row)} |" for row in [heads, ["---", *["---:"] * 6], *rows])
     intro = f"""\
 # Teaching plan
 
-How many minutes each lab **runs** was measured{machine}. The other minutes follow the rule by which each lab states its
-time: {minutes.WORDS_A_MINUTE} words a minute, six seconds for a visible line of code, 12 minutes to build, 15 to debug,
+How many minutes each lab **runs** was measured on {measured["machine"]}, {measured["date"]}. The other minutes follow
+the rule by which each lab states its time: {minutes.WORDS_A_MINUTE} words a minute, six seconds for a visible line of
+code, 12 minutes to build, 15 to debug,
 {minutes.MINUTES_FOR_QUESTIONS} for the questions. Readers differ, so a lab states a range around the sum. *Going
 further* is optional. In class, allow {MINUTES_A_QUESTION} more minutes to discuss each question.
 All labs together, without *Going further*: {total // 60:.0f} hours {total % 60:.0f} minutes."""
@@ -129,19 +123,12 @@ def build(root: Path, folder: Path, pages: dict[str, str]) -> None:
     source, site = folder / "pages", identity.read(root)["site"]
     shutil.rmtree(source, ignore_errors=True)
     for name, text in pages.items():
-        # Pages of the book, and labs, are on the site.
-        text = re.sub(r"\]\((?:\.\./)?(book/)?(\w+)\.(?:ipynb|md)", rf"]({site}/\1\2.html", text)
-        text = re.sub(rf"\]\({site}/((?:\d\d|appendix)_)", rf"]({site}/labs/\1", text)
-        safe_files.write_whole(source / f"{name}.md", text)
+        safe_files.write_whole(source / f"{name}.md", notebooks.with_addresses(text, site))
     # The settings name files by their path from here.
     (source / "book").symlink_to(root / "book")
     shutil.copy(root / "_config.yml", source)
     first, *others = pages
-    toc = {
-        "format": "jb-book",
-        "root": first,
-        "parts": [{"caption": "More", "chapters": [{"file": n} for n in others]}],
-    }
+    toc = {"format": "jb-book", "root": first, "chapters": [{"file": name} for name in others]}
     safe_files.write_whole(source / "_toc.yml", yaml.safe_dump(toc))
     command = [Path(sys.executable).with_name("jupyter-book"), "build", ".", "--quiet"]
     made = subprocess.run(command, cwd=source, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
@@ -152,28 +139,20 @@ def build(root: Path, folder: Path, pages: dict[str, str]) -> None:
 # Otter
 
 
-def otter_tests(found: list) -> dict[str, str]:
-    """Return the text of otter's test for each exercise of a lab, by the exercise's name."""
-    return {each.name: TEST.format(name=each.name, points=each.points, answer=each.answer) for each in found}
-
-
-def autograders(root: Path, folder: Path, course: dict[Path, list]) -> list[str]:
-    """Write an autograder for each lab with exercises, and return their names."""
+def autograders(root: Path, folder: Path, course: dict[Path, list]) -> None:
+    """Write an autograder for each lab with exercises."""
     from otter.generate import main as generate  # instructors alone install it
 
     shutil.rmtree(folder, ignore_errors=True)
-    packages = ["shared", "checks"]
-    for name in packages:
-        shutil.copytree(root / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copy(root / "requirements.txt", folder)
-    labs = {lab.stem: otter_tests(found) for lab, found in course.items() if found}
-    version = f"{sys.version_info.major}.{sys.version_info.minor}"
-    with contextlib.chdir(folder):  # what otter packs has to lie below
-        for lab, tests in labs.items():
-            for name, test in tests.items():
-                safe_files.write_whole(folder / f"tests/{lab}/{name}.py", test)
-            generate(tests_dir=f"tests/{lab}", output_path=f"{lab}.zip", files=packages, python_version=version)
-    return list(labs)
+    options = {"files": ["shared", "checks"], "python_version": f"{sys.version_info.major}.{sys.version_info.minor}"}
+    with contextlib.chdir(root):  # what otter packs has to lie below
+        for lab, found in course.items():
+            tests = folder / "tests" / lab.stem
+            for each in found:
+                test = TEST.format(name=each.name, points=each.points, answer=each.answer)
+                safe_files.write_whole(tests / f"{each.name}.py", test)
+            if found:
+                generate(tests_dir=str(tests), output_path=str(folder / f"{lab.stem}.zip"), **options)
 
 
 def main(root: Path) -> int:
@@ -183,8 +162,8 @@ def main(root: Path) -> int:
     build(root, folder, {"answer_key": answer_key(course), "teaching_plan": teaching_plan(root, course)})
     print(f"Answer key and teaching plan are in {(folder / 'pages/_build/html').relative_to(root)}.")
     if importlib.util.find_spec("otter"):
-        made = autograders(root, folder / "otter", course)
-        print(f"{len(made)} autograders are in {(folder / 'otter').relative_to(root)}.")
+        autograders(root, folder / "otter", course)
+        print(f"The autograders are in {(folder / 'otter').relative_to(root)}.")
     else:
         print(f'No autograders, for otter is not here: .venv/bin/pip install "{OTTER}" -c constraints.txt')
     safe_files.write_whole(root / "_build/questions.csv", quizzes.table(root))

@@ -59,10 +59,7 @@ def bring_up_to_date(lab: Path, again: bool = False) -> str:
     notebook, old = notebooks.generate(lab), notebooks.read(lab)
     inputs = notebooks.made_from(lab)  # now: an edit during the execution makes the lab stale again
     reason = notebooks.why_stale(lab) or ("as you asked" if again else "")
-    note = ""
-    if old is not None and notebooks.changed_by_hand(old):
-        safe_files.write_whole(lab.parent.parent / "yours" / target.name, target.read_text("utf-8"))
-        note = f"; the changed notebook is stored as yours/{target.name}"
+    note = (copied := notebooks.keep(target)) and f"; the changed notebook is stored as {copied}"
     if reason:
         start = time.monotonic()
         execute(lab, notebook)

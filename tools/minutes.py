@@ -20,18 +20,19 @@ RANGE = 0.85, 1.25
 FURTHER, QUESTIONS = "## Going further", "## Questions"
 
 
-def count(lab: Path, found: list) -> dict[str, dict[str, float]]:
+def count(lab: Path) -> dict[str, dict[str, float]]:
     """Return the minutes of a lab's main part and of *Going further*: to read, and for exercises and questions."""
-    kinds = {exercise.start_id: exercise.kind for exercise in found}
-    checks = {exercise.check_id for exercise in found}
+    kinds = {exercise.start_id: exercise.kind for exercise in exercises.read(lab)}
     counted = {part: {"read": 0.0, "solve": 0.0} for part in ("main", "further")}
     part = "main"
     for cell in notebooks.generate(lab).cells:
         if cell.id in kinds:
             counted[part]["solve"] += MINUTES_AN_EXERCISE[kinds[cell.id]]
-        elif cell.cell_type == "code" and cell.id not in checks and not HIDDEN & {*cell.metadata.get("tags", [])}:
+        elif exercises.is_check(cell) or HIDDEN & {*cell.metadata.get("tags", [])}:
+            continue
+        elif cell.cell_type == "code":
             counted[part]["read"] += MINUTES_A_LINE * sum(bool(line.strip()) for line in cell.source.split("\n"))
-        elif cell.cell_type == "markdown" and not notebooks.is_generated(cell):
+        else:
             for section in re.split(r"(?m)^(?=## )", exercises.FOLDED.sub("", cell.source)):
                 if section.startswith("## "):
                     part = "further" if section.startswith(FURTHER) else "main"
@@ -49,14 +50,10 @@ def stated(counted: dict[str, float]) -> tuple[int, int]:
 def main(names: list[str]) -> int:
     """Print the time of the labs that are named, or of all; return the exit status."""
     for lab in notebooks.chosen(ROOT, names):
-        found = count(lab, exercises.read(lab))
-        main_part, further = map(stated, found.values())
-        more = (
-            f" *Going further* is optional and takes {further[0]} to {further[1]} more."
-            if found["further"]["read"]
-            else ""
-        )
-        print(f"{lab.stem:<28}**Time:** about {main_part[0]} to {main_part[1]} minutes.{more}")
+        counted = count(lab)
+        (low, high), (least, most) = map(stated, counted.values())
+        more = f" *Going further* is optional and takes {least} to {most} more." if counted["further"]["read"] else ""
+        print(f"{lab.stem:<28}**Time:** about {low} to {high} minutes.{more}")
     return 0
 
 

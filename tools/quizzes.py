@@ -79,16 +79,15 @@ def parts(markdown: str, kind: str) -> tuple[str, list[str], str]:
 # The table, and the questions for Canvas
 
 
-def pages(root: Path) -> list[Path]:
-    """Return the pages with questions: all labs, and *Mistakes from the wild*."""
-    return [*notebooks.labs(root), root / "book/wild_mistakes.md"]
+def asked(root: Path) -> list[tuple[Path, Quiz]]:
+    """Return the questions of all labs, and of *Mistakes from the wild*, each with its page."""
+    pages = [*notebooks.labs(root), root / "book/wild_mistakes.md"]
+    return [(page, quiz) for page in pages for quiz in quizzes(page)]
 
 
 def on_its_own(markdown: str, site: str) -> str:
     """Return a piece of a lab with whole addresses, and with formulas without colours."""
-    text = re.sub(r"\]\(\.\./book/(\w+)\.md", rf"]({site}/book/\1.html", markdown)
-    text = re.sub(r"\]\((\d\w+)\.ipynb", rf"]({site}/labs/\1.html", text)
-    return re.sub(r"\\textcolor\{[^}]*\}", "", text)
+    return re.sub(r"\\textcolor\{[^}]*\}", "", notebooks.with_addresses(markdown, site))
 
 
 def plain(markdown: str, site: str) -> str:
@@ -116,9 +115,7 @@ def table(root: Path) -> str:
     lines, site = io.StringIO(newline=""), identity.read(root)["site"]
     writer = csv.writer(lines)
     writer.writerow(["number", "question", "choices", "answer", "reason"])
-    for page in pages(root):
-        title = notebooks.generate(page).cells[0].source.lstrip("# ")
-        writer.writerows(row(title, quiz, site) for quiz in quizzes(page))
+    writer.writerows(row(notebooks.title_of(page), quiz, site) for page, quiz in asked(root))
     return "\ufeff" + lines.getvalue()  # marked as UTF-8
 
 
@@ -129,14 +126,13 @@ def for_text2qti(root: Path) -> str:
     def part(mark: str, markdown: str) -> str:
         return f"{mark:<4}" + on_its_own(markdown, site).replace("\n", "\n    ")
 
-    for page in pages(root):
-        for quiz in quizzes(page):
-            lines = [part("1.", quiz.text)]
-            if quiz.answer:
-                lines.append(part("...", quiz.answer))
-            for place, (choice, reason) in enumerate(quiz.choices):
-                mark = "abcd"[place] + ")"
-                lines += [part("*" + mark if place == quiz.right else mark, choice), part("...", reason)]
-            lines += [part("*", accepted) for accepted in quiz.accepted]
-            blocks.append("\n".join(lines if quiz.choices or quiz.accepted else [*lines, "____"]))
+    for _, quiz in asked(root):
+        lines = [part("1.", quiz.text)]
+        if quiz.answer:
+            lines.append(part("...", quiz.answer))
+        for place, (choice, reason) in enumerate(quiz.choices):
+            mark = "abcd"[place] + ")"
+            lines += [part("*" + mark if place == quiz.right else mark, choice), part("...", reason)]
+        lines += [part("*", accepted) for accepted in quiz.accepted]
+        blocks.append("\n".join(lines if quiz.choices or quiz.accepted else [*lines, "____"]))
     return "\n\n".join(blocks) + "\n"

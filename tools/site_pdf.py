@@ -43,12 +43,11 @@ def main() -> int:
         page.evaluate(FOR_PAPER)
         page.wait_for_function("[...document.images].every((image) => image.complete)")
         page.emulate_media(media="print", color_scheme="light")
-        printed = page.pdf(
-            format="A4", outline=True, tagged=True, print_background=True, display_header_footer=True,
+        page.pdf(
+            path=PDF, format="A4", outline=True, tagged=True, print_background=True, display_header_footer=True,
             header_template="<p></p>", footer_template=footer,
             margin={"top": "2cm", "bottom": "2cm", "left": "2.2cm", "right": "2.2cm"},
         )  # fmt: skip
-    PDF.write_bytes(printed)
     print(f"The course is in {PDF.relative_to(ROOT)}, {PDF.stat().st_size / 1e6:.1f} MB.")
     return 0
 

@@ -84,25 +84,16 @@ def text_of(lab: Path) -> str:
 
 def write(lab: Path, text: str) -> str:
     """Write that file, and return the name under which one that somebody worked in is stored, or the empty text."""
-    copy = keep(file_of(lab))
+    copy = notebooks.keep(file_of(lab))
     safe_files.write_whole(file_of(lab), text)
     return copy
-
-
-def keep(notebook: Path) -> str:
-    """Copy a student edition that somebody worked in to yours/; return its name there, or the empty text."""
-    before = notebooks.read(notebook)
-    if before is None or not notebooks.changed_by_hand(before):
-        return ""
-    safe_files.write_whole(notebook.parents[1] / "yours/student" / notebook.name, notebook.read_text("utf-8"))
-    return f"yours/student/{notebook.name}"
 
 
 def tidy(root: Path) -> None:
     """Remove the student edition of labs that the course does not have, or leaves out, and say so."""
     taught = set(map(file_of, notebooks.taught(root)))
     for left in (path for path in notebooks.files_of_labs(root / "student", ".ipynb") if path not in taught):
-        copy = keep(left)
+        copy = notebooks.keep(left)
         left.unlink()
         print(f"student/{left.name} is removed: _toc.yml names no such lab{copy and f'. It is stored as {copy}'}.")
 

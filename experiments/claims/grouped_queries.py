@@ -8,27 +8,21 @@ Writes shared/grouped_queries.json, which the lab *The KV cache* reads; Colab ha
 import numpy as np
 import torch
 from torch import Tensor
-from torch.nn.functional import cross_entropy
 
 from experiments import record
+from experiments.claims.language_model_stages import CONTEXT, loss_of, windows
 from shared import data
 from shared.grouped_queries import GroupedQueryAttention
 from shared.language_model import LanguageModel
 
 RESULTS = record.ROOT / "shared/grouped_queries.json"
-KNOWN_WORDS, CONTEXT, STEPS, BATCH, LEARNING_RATE = 1000, 64, 800, 16, 0.003
+KNOWN_WORDS, STEPS, BATCH, LEARNING_RATE = 1000, 800, 16, 0.003
 NUM_HEADS, KV_HEADS, SEEDS = 4, (4, 2, 1), (0, 1, 2)
 
 
 def stream(ids: np.ndarray) -> Tensor:
     words = torch.from_numpy(ids).long()  # (words,)
     return words.where(words < KNOWN_WORDS, data.UNK)
-
-
-def loss_of(model: LanguageModel, windows: Tensor) -> Tensor:
-    """Cross-entropy in nats for each word that has an id of its own."""
-    logits = model(windows[:, :-1])  # (batch, CONTEXT, KNOWN_WORDS)
-    return cross_entropy(logits.flatten(0, 1), windows[:, 1:].flatten(), ignore_index=data.UNK)
 
 
 def train_and_measure(num_kv_heads: int, seed: int, training: Tensor, held_out: Tensor) -> dict:
@@ -39,19 +33,16 @@ def train_and_measure(num_kv_heads: int, seed: int, training: Tensor, held_out: 
         block.attention = GroupedQueryAttention(64, NUM_HEADS, num_kv_heads)
     optimizer = torch.optim.Adam(model.parameters(), lr=LEARNING_RATE)
     generator = torch.Generator().manual_seed(seed)  # the same windows for all numbers of heads
-    offsets = torch.arange(CONTEXT + 1)
     for _ in range(STEPS):
-        starts = torch.randint(len(training) - CONTEXT, (BATCH, 1), generator=generator)
-        loss = loss_of(model, training[starts + offsets])
+        loss = loss_of(model, *windows(training, BATCH, generator))
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
     with torch.no_grad():
-        windows = held_out[torch.arange(0, len(held_out) - CONTEXT, CONTEXT)[:1000, None] + offsets]
-        loss = loss_of(model, windows)
-    cached = sum(
-        linear.out_features for block in model.blocks for linear in (block.attention.W_key, block.attention.W_value)
-    )
+        ids = held_out.unfold(0, CONTEXT + 1, CONTEXT)[:1000]  # (1000, CONTEXT + 1)
+        loss = loss_of(model, ids[:, :-1], ids[:, 1:])
+    layers = [block.attention for block in model.blocks]
+    cached = sum(layer.W_key.out_features + layer.W_value.out_features for layer in layers)
     return {"loss": round(loss.item(), 4), "cached_numbers_per_token": cached}
 
 

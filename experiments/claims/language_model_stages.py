@@ -40,6 +40,7 @@ def windows(text, count, generator):
 
 
 def loss_of(model, ids, next_ids):
+    """Cross-entropy in nats for each word that has an id of its own."""
     return cross_entropy(model(ids).flatten(0, 1), next_ids.flatten(), ignore_index=UNK)
 
 

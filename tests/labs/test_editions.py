@@ -120,7 +120,7 @@ def test_an_edition_runs_to_its_end_with_what_its_reader_wrote_where_that_is_rig
 
 def names_in(source: str, kind: type[ast.expr_context]) -> set[str]:
     """The names that a cell reads or writes."""
-    tree = notebooks.parse_cell(source)
+    tree = lab_code.parse_cell(source)
     return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, kind)}
 
 
@@ -135,7 +135,7 @@ def test_a_lab_goes_on_with_the_class_that_its_reader_built(lab, exercise):
     below = [cell.source for cell in cells[place + 1 :]]
     assert any(name in names_in(source, ast.Load) for source in below), "no cell below reads it"
     for source in below:
-        tree = notebooks.parse_cell(source)
+        tree = lab_code.parse_cell(source)
         again = [getattr(node, "name", None) for node in tree.body]
         again += [each.asname or each.name for node in tree.body if "Import" in str(type(node)) for each in node.names]
         assert name not in names_in(source, ast.Store) | set(again), "a cell below puts something in its place"
@@ -162,7 +162,7 @@ def test_points_stand_with_the_exercise_and_are_one_by_default(lab):
 
 @pytest.mark.parametrize("lab", lab_code.of_the_course(), ids=lambda lab: lab.stem)
 def test_a_lab_states_the_minutes_that_the_rule_counts(lab):
-    low, high = minutes.stated(minutes.count(lab, exercises.read(lab))["main"])
+    low, high = minutes.stated(minutes.count(lab)["main"])
     found = re.search(r"(?m)^\*\*Time:?\*\*:? about (\d+)(?: to (\d+))? minutes", lab.read_text("utf-8"))
     given = [int(number or found[1]) for number in found.groups()]
     assert abs(given[0] - low) <= 5 and abs(given[1] - high) <= 5, f"{lab.name} takes about {low} to {high} minutes"

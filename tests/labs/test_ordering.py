@@ -11,55 +11,44 @@ import pytest
 import checks
 
 BUILD = [
-    pytest.param(lab, exercise, cell, id=exercise.name)
+    pytest.param(lab, exercise, id=exercise.name)
     for lab in notebooks.labs(lab_code.ROOT)
     for exercise in exercises.read(lab)
-    for cell in notebooks.code_cells(notebooks.generate(lab))
-    if exercise.kind == "build" and cell.id == exercise.start_id
+    if exercise.kind == "build"
 ]
 
 
-def answer(source: str, function: str, statements: list[str]) -> str:
-    """The cell with other statements in the body of a function."""
-    lines = source.split("\n")
-    node = next(node for node in ordering.blanked_functions(source) if node.name == function)
+def is_right(lab, exercise, function: str, statements: list[str]) -> bool:
+    """What the check says of the solution with other statements in the body of a function."""
+    lines = exercise.solution.split("\n")
+    node = next(node for node in ordering.blanked_functions(exercise.solution) if node.name == function)
     first = node.body[ordering.first_statement(node)]
-    body = textwrap.indent("\n".join(statements), " " * first.col_offset)
-    return "\n".join([*lines[: first.lineno - 1], body, *lines[node.end_lineno :]])
+    lines[first.lineno - 1 : node.end_lineno] = [textwrap.indent("\n".join(statements), " " * first.col_offset)]
+    names = lab_code.imports(lab)
+    exec("\n".join(lines), names)
+    return bool(getattr(checks, exercise.name)(names[exercise.answer]))
 
 
-def orders(problem: dict) -> tuple[list[int], list[int]]:
-    """Two right orders: the function's own, and one with the statements as late as they may come."""
-    own = [number for number, part in enumerate(problem["parts"]) if "after" in part]
-    left, reverse = set(own), []
+def as_late_as_possible(own: dict[int, dict]) -> list[int]:
+    """Another right order of statements: each as late as it may come."""
+    left, order = dict(own), []
     while left:
-        free = min(n for n in left if not any(n in problem["parts"][m]["after"] for m in left))
-        reverse.append(free)
-        left.remove(free)
-    return own, reverse[::-1]
+        last = min(n for n in left if not any(n in part["after"] for part in left.values()))
+        order.insert(0, last)
+        del left[last]
+    return order
 
 
-def verdict(lab, exercise, code: str):
-    names = lab_code.imports(lab) | {"checks": checks}
-    exec(code, names)
-    return eval(exercise.verdict, names)
-
-
-@pytest.mark.parametrize(("lab", "exercise", "cell"), BUILD)
-def test_each_exercise_to_build_can_be_put_in_order_and_all_right_orders_are_right(lab, exercise, cell):
-    only = cell.metadata.get("blank")
-    problems = ordering.problems(cell.source, only)
-    longest = max(len(f.body) - ordering.first_statement(f) for f in ordering.blanked_functions(cell.source, only))
-    assert problems or longest < 2
+@pytest.mark.parametrize(("lab", "exercise"), BUILD)
+def test_each_exercise_to_build_can_be_put_in_order_and_all_right_orders_are_right(lab, exercise):
+    problems = ordering.problems(exercise.solution)
+    functions = ordering.blanked_functions(exercise.solution)
+    assert problems or max(len(function.body) - ordering.first_statement(function) for function in functions) < 2
     for problem in problems:
-        parts = problem["parts"]
+        name, parts = problem["name"], problem["parts"]
         assert sorted(problem["shown"]) == [*range(len(parts))]
-        own, late = orders(problem)
-        for order in (own, late):
-            found = verdict(lab, exercise, answer(cell.source, problem["name"], [parts[n]["code"] for n in order]))
-            assert found, f"{problem['name']}: {found}"
-        for part in parts:
-            if "instead" in part:
-                wrong = [part["code"] if n == part["instead"] else parts[n]["code"] for n in own]
-                found = verdict(lab, exercise, answer(cell.source, problem["name"], wrong))
-                assert not found, f"this line is as good as the right one: {part['code']}"
+        own = {number: part for number, part in enumerate(parts) if "after" in part}
+        assert is_right(lab, exercise, name, [own[n]["code"] for n in as_late_as_possible(own)]), name
+        for wrong in parts[len(own) :]:
+            codes = [wrong["code"] if n == wrong["instead"] else part["code"] for n, part in own.items()]
+            assert not is_right(lab, exercise, name, codes), f"this line is as good as the right one: {wrong['code']}"

@@ -8,8 +8,7 @@ import plans
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-TITLES = {lab.stem: plans.title_of(lab) for lab in notebooks.labs(ROOT)}
-NEEDS = {lab.stem: plans.needs(lab, TITLES) for lab in notebooks.labs(ROOT)}
+NEEDS = {lab.stem: plans.needs(lab) for lab in notebooks.labs(ROOT)}
 NUMBERS = {"Four": 4, "Eight": 8, "Fourteen": 14}
 
 

@@ -45,7 +45,9 @@ See [keys](02_keys.ipynb).
 @pytest.fixture
 def write(tmp_path):
     """Writes a lab of some text, in a course of its own."""
-    (tmp_path / "labs").mkdir()
+    for folder in ("labs", "book"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "book/wild_mistakes.md").write_text("# A page\n")
     (tmp_path / "_config.yml").write_text((ROOT / "_config.yml").read_text("utf-8"), "utf-8")
 
     def write(text: str) -> Path:
@@ -108,8 +110,6 @@ def test_a_question_that_is_not_whole_is_refused_with_file_and_line(write, old, 
 
 def test_the_table_has_every_question_with_its_choices_answer_and_reasons(write):
     root = write(QUIZ).parents[1]
-    (root / "book").mkdir()
-    (root / "book/wild_mistakes.md").write_text("# A page\n")
     chosen, typed = csv.DictReader(quizzes.table(root).removeprefix("\ufeff").splitlines(keepends=True))
     assert (chosen["number"], chosen["question"]) == ("A lab, question 1", "Which matrix asks?")
     assert chosen["choices"].splitlines() == ["`W_key`", "`W_query`, as \\(x W\\)"]
@@ -119,10 +119,7 @@ def test_the_table_has_every_question_with_its_choices_answer_and_reasons(write)
 
 
 def test_for_canvas_the_right_choice_has_a_star_and_each_choice_its_reason(write):
-    root = write(QUIZ).parents[1]
-    (root / "book").mkdir()
-    (root / "book/wild_mistakes.md").write_text("# A page\n")
-    _, chosen, typed = quizzes.for_text2qti(root).split("\n\n")
+    _, chosen, typed = quizzes.for_text2qti(write(QUIZ).parents[1]).split("\n\n")
     marks = [line[:4] for line in chosen.splitlines()]
     assert marks[0] == "1.  " and marks[-4:] == ["a)  ", "... ", "*b) ", "... "]
     assert typed.splitlines()[-2:] == ["*   6", "*   six"]

@@ -1,7 +1,4 @@
-"""The café: its answers are those of a loop, and what is no café gets a sentence."""
-
-import pytest
-import torch
+"""The café: its answers are those of a loop."""
 
 from shared import cafe
 
@@ -24,17 +21,3 @@ def test_answers_are_those_of_a_loop_over_the_guests():
         assert friends_friends_drink == [drink_of[friend_of[friend]] for friend in friends]
         assert neighbours_drink == [drinks[(chair + 1) % 8] for chair in range(8)]
         assert by_name == [drink_of[name] for name in range(8)]
-
-
-@pytest.mark.parametrize(
-    ("names", "friends", "drinks", "sentence"),
-    [
-        ([0], [0], [0], "two guests"),
-        ([0, 1], [1, 5], [0, 0], "Friend number 5 is not in the café"),
-        ([0, 1], [1, 1], [0, 0], "their own friend"),
-        ([0, 1], [1, 0], [0, 6], "from 0 to 5"),
-    ],
-)
-def test_what_is_no_cafe_gets_a_sentence(names, friends, drinks, sentence):
-    with pytest.raises(ValueError, match=sentence):
-        cafe.Cafes(torch.tensor([names]), torch.tensor([friends]), torch.tensor([drinks]))

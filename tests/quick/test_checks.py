@@ -5,8 +5,6 @@ That the solution in a lab's text is right, and its starting cell is not, stands
 
 import inspect
 import re
-import subprocess
-import sys
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -80,9 +78,3 @@ def test_what_a_check_says_to_read_again_is_a_heading_of_that_lab():
         title, *found = re.findall(r"^#{1,3} (.*)$", lab.read_text().replace("$", ""), re.MULTILINE)
         headings |= {f"{name}, “{heading}”" for heading in found for name in (title, title.split(":")[0])}
     assert {name: check.section for name, check in COURSE.items() if check.section not in headings} == {}
-
-
-def test_the_checks_load_neither_data_nor_training():
-    code = "import checks, sys; print([n for n in ('pyarrow', 'shared.data', 'shared.training') if n in sys.modules])"
-    completed = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert completed.stdout == "[]\n"

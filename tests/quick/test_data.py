@@ -6,24 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from shared import reviews
-from shared.data import (
-    PAD,
-    UNK,
-    Settings,
-    batches,
-    build_vocabulary,
-    distracted_examples,
-    encode,
-    examples_with_distractors,
-    load_reviews,
-    marked_examples,
-    plain_examples,
-    prepare,
-    start_lab,
-    tokenize,
-    tokenized,
-)
+from shared import data, reviews
 
 TEXTS = ["Good, good film!", "bad<br />bad film", "a good bad a film", "one film", "film good a bad one"]
 LABELS = [1, 0, 1, 0, 1]
@@ -31,14 +14,14 @@ LABELS = [1, 0, 1, 0, 1]
 
 @pytest.fixture(scope="module")
 def movies():
-    return load_reviews("movies", "quick")
+    return data.load_reviews("movies", "quick")
 
 
 @pytest.fixture
 def small():
-    split = tokenized(TEXTS, LABELS)
-    vocabulary = build_vocabulary(split, special=("<SEP>", "<MARK>"))
-    return split, vocabulary, encode(split, vocabulary)
+    split = data.tokenized(TEXTS, LABELS)
+    vocabulary = data.build_vocabulary(split, special=("<SEP>", "<MARK>"))
+    return split, vocabulary, data.encode(split, vocabulary)
 
 
 def words_of(batch, row, vocabulary):
@@ -67,12 +50,12 @@ def test_neighbouring_rows_stay_in_one_split(movies):
 def test_starting_a_lab_reads_the_switches_and_takes_one_thread(monkeypatch):
     threads = torch.get_num_threads()
     monkeypatch.setenv("LAB_DATA", "yelp")
-    assert start_lab() == Settings("yelp", "quick")
+    assert data.start_lab() == data.Settings("yelp", "quick")
     assert torch.get_num_threads() == 1
     torch.set_num_threads(threads)
     monkeypatch.setenv("LAB_SCALE", "enormous")
     with pytest.raises(ValueError, match="LAB_SCALE is 'enormous'"):
-        start_lab()
+        data.start_lab()
 
 
 # --- tokens and ids ----------------------------------------------------------------------------------------------
@@ -81,26 +64,27 @@ def test_starting_a_lab_reads_the_switches_and_takes_one_thread(monkeypatch):
 @pytest.mark.parametrize("at_a_time", [1000, 2])
 def test_tokenizing_all_texts_equals_tokenizing_each(monkeypatch, at_a_time):
     monkeypatch.setattr(reviews, "TEXTS_PER_CHUNK", at_a_time)
-    assert tokenize("It's<br />SO good, 10/10! Café <3 you & 4 > 2") == ["it", "s", "so", "good", "caf", "you"]
+    assert data.tokenize("It's<br />SO good, 10/10! Café <3 you & 4 > 2") == ["it", "s", "so", "good", "caf", "you"]
     texts = [*TEXTS, "", " \n", "a<b>c< d > e</p >", "\ud800 x", "\u212a \u0130", "a>b" + " <a" * 1000]
-    split = tokenized(texts, [0] * len(texts))
+    split = data.tokenized(texts, [0] * len(texts))
     assert len(set(split.words)) == len(split.words)
     for row, text in enumerate(texts):
-        assert [split.words[i] for i in split[row]] == tokenize(text)
-        assert split.lengths[row] == len(tokenize(text))
+        assert [split.words[i] for i in split[row]] == data.tokenize(text)
+        assert split.lengths[row] == len(data.tokenize(text))
 
 
 def test_the_vocabulary_holds_words_seen_twice_the_most_frequent_first(small):
     _, vocabulary, _ = small
-    counts = Counter(word for text in TEXTS for word in tokenize(text))
+    counts = Counter(word for text in TEXTS for word in data.tokenize(text))
     expected = sorted((word for word in counts if counts[word] >= 2), key=lambda word: (-counts[word], word))
     assert vocabulary.words == ["<PAD>", "<UNK>", "<SEP>", "<MARK>", *expected]
-    assert vocabulary.encode("film never seen") == [vocabulary.id("film"), UNK, UNK]
+    assert vocabulary.encode("film never seen") == [vocabulary.id("film"), data.UNK, data.UNK]
 
 
 def test_prepared_splits_know_the_words_of_the_training_split_alone():
-    train, rest = tokenized(["good film", "good film"], [1, 0]), tokenized(["good bad bad", "bad film"], [1, 0])
-    prepared = prepare(reviews.Reviews(train, rest, rest, "these two"))
+    train = data.tokenized(["good film", "good film"], [1, 0])
+    rest = data.tokenized(["good bad bad", "bad film"], [1, 0])
+    prepared = data.prepare(reviews.Reviews(train, rest, rest, "these two"))
     assert prepared.vocabulary.words == ["<PAD>", "<UNK>", "<SEP>", "<MARK>", "film", "good"]
     assert prepared.test[0].tolist() == prepared.vocabulary.encode("good bad bad")
 
@@ -108,9 +92,9 @@ def test_prepared_splits_know_the_words_of_the_training_split_alone():
 def test_a_split_is_encoded_text_by_text_truncated_and_without_texts_of_no_known_word(small):
     split, vocabulary, encoded = small
     assert [encoded[row].tolist() for row in range(5)] == [vocabulary.encode(text) for text in split.texts]
-    cut = encode(split, vocabulary, max_tokens=2)
+    cut = data.encode(split, vocabulary, max_tokens=2)
     assert cut.lengths.tolist() == [2] * 5 and cut[4].tolist() == vocabulary.encode("film good")
-    encoded = encode(tokenized(["good", "zzz zzz", "", "film"], [1, 0, 0, 1]), vocabulary)
+    encoded = data.encode(data.tokenized(["good", "zzz zzz", "", "film"], [1, 0, 0, 1]), vocabulary)
     assert encoded.labels.tolist() == [1, 1] and encoded[1].tolist() == [vocabulary.id("film")]
 
 
@@ -119,9 +103,9 @@ def test_a_split_is_encoded_text_by_text_truncated_and_without_texts_of_no_known
 
 def test_a_distractor_stands_in_front_and_the_label_stays_with_the_second_review(small):
     split, vocabulary, encoded = small
-    drawn = np.stack([distracted_examples(encoded, seed).distractor for seed in range(700)])
+    drawn = np.stack([data.distracted_examples(encoded, seed).distractor for seed in range(700)])
     assert all(np.bincount(row, minlength=5)[np.arange(5) != own].min() > 120 for own, row in enumerate(drawn.T))
-    examples = distracted_examples(encoded, seed=3)
+    examples = data.distracted_examples(encoded, seed=3)
     batch = examples.batch(np.arange(len(examples)))
     for row in range(len(examples)):
         other = examples.distractor[row]
@@ -131,12 +115,12 @@ def test_a_distractor_stands_in_front_and_the_label_stays_with_the_second_review
         assert batch.labelled[row].sum() == len(encoded[row])
         assert batch.labelled[row][len(encoded[other])]
         assert batch.labels[row] == split.labels[row]
-        assert (batch.ids[row][~batch.mask[row]] == PAD).all()
+        assert (batch.ids[row][~batch.mask[row]] == data.PAD).all()
 
 
 def test_the_mark_stands_before_the_review_that_counts(small):
     _, vocabulary, encoded = small
-    examples = marked_examples(encoded, vocabulary, seed=4)
+    examples = data.marked_examples(encoded, vocabulary, seed=4)
     batch = examples.batch(np.arange(len(examples)))
     orders = set()
     for row in range(len(examples)):
@@ -153,33 +137,14 @@ def test_the_mark_stands_before_the_review_that_counts(small):
 
 
 def test_batches_hold_every_example_once_and_gather_similar_lengths(movies):
-    vocabulary = build_vocabulary(movies.train)
-    examples = examples_with_distractors(encode(movies.train, vocabulary), seed=0)
+    vocabulary = data.build_vocabulary(movies.train)
+    examples = data.examples_with_distractors(data.encode(movies.train, vocabulary), seed=0)
     seen, real, places = [], 0, 0
-    for batch in batches(examples, 64, seed=1):
+    for batch in data.batches(examples, 64, seed=1):
         seen.append(batch.rows)
         real, places = real + int(batch.mask.sum()), places + batch.mask.numel()
         assert (batch.labels.numpy() == examples.labels[batch.rows]).all()
     assert sorted(np.concatenate(seen)) == list(range(len(examples)))
     assert real / places > 0.9  # random batches would be more than half padding
-    one, again, two = ([batch.rows.tolist() for batch in batches(examples, 64, seed)] for seed in (1, 1, 2))
+    one, again, two = ([batch.rows.tolist() for batch in data.batches(examples, 64, seed)] for seed in (1, 1, 2))
     assert one == again != two
-
-
-@pytest.mark.parametrize(
-    ("call", "error", "word"),
-    [
-        (lambda split, encoded: load_reviews("imdb"), ValueError, "yelp"),
-        (lambda split, encoded: tokenized(["good"], [1, 0]), ValueError, "2 labels"),
-        (lambda split, encoded: tokenized(["good"], [2]), ValueError, "row 0"),
-        (lambda split, encoded: tokenized(["good", None], [1, 0]), TypeError, "row 1"),
-        (lambda split, encoded: split.select([]), ValueError, "no review"),
-        (lambda split, encoded: next(batches(plain_examples(encoded), 0)), ValueError, "batch_size"),
-        (lambda split, encoded: distracted_examples(encode(split.select([0]), build_vocabulary(split)), 0),
-         ValueError, "holds 1"),
-    ],
-)  # fmt: skip
-def test_what_cannot_be_read_encoded_or_batched_is_refused(small, call, error, word):
-    split, _, encoded = small
-    with pytest.raises(error, match=word):
-        call(split, encoded)

@@ -8,6 +8,7 @@ from importlib import metadata
 from pathlib import Path
 
 import environment
+import lab_code
 import notebooks
 import pytest
 from packaging.requirements import Requirement
@@ -59,7 +60,7 @@ def test_the_readers_list_brings_all_that_labs_and_shared_import():
     texts += [cell.source for lab in notebooks.labs(ROOT) for cell in notebooks.code_cells(notebooks.generate(lab))]
     imported = set()
     for text in texts:
-        for node in ast.walk(notebooks.parse_cell(text)):
+        for node in ast.walk(lab_code.parse_cell(text)):
             if isinstance(node, ast.Import):
                 imported |= {alias.name.split(".")[0] for alias in node.names}
             elif isinstance(node, ast.ImportFrom) and node.level == 0:

@@ -36,13 +36,6 @@ def test_a_later_token_changes_no_earlier_logits(loaded):
     assert all((of_block.masked_select(~causal_mask(12)) == 0).all() for of_block in weights)
 
 
-def test_rotary_positions_make_scores_depend_on_distances_only():
-    torch.manual_seed(0)
-    query, key = torch.randn(2, 1, 32).double()
-    near, far = (review_writer.rotate(query, first) @ review_writer.rotate(key, first - 5).T for first in (5, 40))
-    torch.testing.assert_close(near, far, atol=1e-5, rtol=0)
-
-
 def test_top_k_and_top_p_keep_the_most_probable_tokens():
     logits = torch.tensor([0.1, 0.5, 0.15, 0.25]).log()
     assert most_probable(logits, top_k=2).isfinite().tolist() == [False, True, False, True]

@@ -36,13 +36,14 @@ def test_a_hub_that_cannot_be_reached_is_answered_with_what_to_do(tmp_path):
     assert "the bundled film reviews need no network" in answer.stderr
 
 
-def test_the_bundled_reviews_need_no_network_and_no_package_of_the_hub():
+def test_checks_load_no_data_and_the_bundled_reviews_need_no_network_and_no_package_of_the_hub():
     code = (
-        "import socket, sys\n"
+        "import socket, sys, checks\n"
+        "print([name for name in ('pyarrow', 'shared.data', 'shared.training') if name in sys.modules])\n"
         "def refuse(*_, **__): raise AssertionError('asked for the network')\n"
         "socket.socket.connect = socket.getaddrinfo = refuse\n"
         "from shared.data import load_reviews\n"
         "print(len(load_reviews().train), 'datasets' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
-    assert done.stdout.split() == ["7572", "False"], done.stderr
+    assert done.stdout.split() == ["[]", "7572", "False"], done.stderr

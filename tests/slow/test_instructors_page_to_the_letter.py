@@ -9,12 +9,12 @@ a language holds commands. The words around may change.
 import os
 import re
 import shlex
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import check_labs
+import exercises
 import nbformat
 import notebooks
 import pytest
@@ -38,10 +38,10 @@ def run(root, command):
 
 def part(heading: str) -> str:
     """Return the part of the page below a heading, up to the next one of its level."""
-    below = PAGE.split(f"\n{heading}\n")[1]
-    outside = re.sub(FENCED, lambda fence: re.sub(r"[^\n]", " ", fence[0]), below, flags=re.DOTALL | re.MULTILINE)
-    following = re.search(rf"(?m)^#{{2,{len(heading.split()[0])}}} ", outside)
-    return below[: following.start()] if following else below
+    found = exercises.headings(PAGE)
+    (start,) = [each.end() for each in found if each[0] == heading]
+    ends = [each.start() for each in found if each.start() > start and each[0].split()[0] <= heading.split()[0]]
+    return PAGE[start : ends[0] if ends else None]
 
 
 def follow(root: Path, heading: str) -> None:
@@ -49,10 +49,9 @@ def follow(root: Path, heading: str) -> None:
     for block in BLOCK.finditer(part(heading)):
         text = block["text"] + "\n"
         path = root / (block["file"] or "")
-        if block["what"] == "write":
-            path.write_text(text)
-        elif block["what"] == "append":
-            path.write_text(path.read_text() + text)
+        if block["what"] in ("write", "append"):
+            with path.open("a") as file:
+                file.write(text)
         elif block["what"] == "set":
             path.write_text(re.sub(rf"(?m)^{block['text'].partition(':')[0]}:.*$", block["text"], path.read_text()))
         elif block["what"] == "list":
@@ -69,28 +68,17 @@ def follow(root: Path, heading: str) -> None:
 
 @pytest.fixture(scope="module")
 def course(tmp_path_factory):
-    """A fork under git, with an address of its own, whose .venv is the environment of this test."""
+    """A clone of the last commit, with an address of its own, whose .venv is the environment of this test."""
     root = tmp_path_factory.mktemp("fork") / "course"
-    listed = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
-    for name in subprocess.run(listed, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines():
-        if (ROOT / name).is_file():
-            (root / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(ROOT / name, root / name)
+    subprocess.run(["git", "clone", "-q", ROOT, root], check=True)
     python = root / ".venv/bin/python"
     python.parent.mkdir(parents=True)
     python.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} "$@"\n')
     python.chmod(0o755)
     sign = "import environment; (environment.VENV / 'made-from').write_text(environment.digest())"
     subprocess.run([sys.executable, "-c", sign], cwd=root / "tools", check=True)
-    # This is about a lab that is added. Labs that wait for their execution are not executed here.
-    for lab in notebooks.labs(root):
-        if notebooks.why_stale(lab):
-            notebook = notebooks.generate(lab)
-            for count, cell in enumerate(notebooks.code_cells(notebook), start=1):
-                cell.execution_count = count
-            lab.with_suffix(".ipynb").write_text(notebooks.sign(notebook, notebooks.made_from(lab)))
     follow(root, "## Make it your own")
-    run(root, "git init -q -b main && git add . && git commit -q -m copy")
+    run(root, "git commit -qam 'an address of its own'")
     return root
 
 

@@ -28,11 +28,8 @@ def jupyterlab(browser, tmp_path_factory):
         for cell in notebooks.code_cells(notebook):
             cell.execution_count = None  # so that a cell which has run can be told from one which has not
         nbformat.write(notebook, home / "labs" / f"{lab.stem}.ipynb")
-    folders = {
-        "JUPYTER_CONFIG_DIR": "config", "JUPYTER_DATA_DIR": "data", "JUPYTER_RUNTIME_DIR": "runtime",
-        "JUPYTERLAB_SETTINGS_DIR": "settings", "JUPYTERLAB_WORKSPACES_DIR": "workspaces",
-    }  # fmt: skip
-    environment = notebooks.kernel_environment(ROOT) | {name: str(home / folder) for name, folder in folders.items()}
+    own = {"HOME": str(home), "JUPYTER_RUNTIME_DIR": str(home / "runtime")}
+    environment = notebooks.kernel_environment(ROOT) | own
     options = ["--no-browser", "--port=0", "--IdentityProvider.token=", f"--ServerApp.root_dir={home}"]
     options += ["--allow-root", "--LabApp.news_url=", "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate"]
     with (home / "log").open("w") as log:
@@ -49,32 +46,6 @@ def jupyterlab(browser, tmp_path_factory):
     finally:
         server.terminate()
         server.wait(30)
-
-
-@pytest.fixture(scope="module", params=LABS, ids=lambda lab: lab.stem)
-def run(request, browser, jupyterlab):
-    """One lab after Run All Cells: its page, its stored notebook, and what the browser complained of."""
-    lab = request.param
-    page = browser.new_page(viewport={"width": 1300, "height": 900})
-    page.faults = []
-
-    def note(message) -> None:
-        elsewhere = "Failed to load resource" in message.text and not message.location["url"].startswith(jupyterlab)
-        if message.type == "error" and not elsewhere:  # the badge's picture lies at Colab, which may be out of reach
-            page.faults.append(message.text)
-
-    page.on("console", note)
-    page.on("pageerror", lambda error: page.faults.append(str(error)))
-    page.goto(f"{jupyterlab}lab/tree/labs/{lab.stem}.ipynb?reset")
-    page.locator("#jp-main-statusbar", has_text="Python 3 (ipykernel) | Idle").wait_for(timeout=60_000)
-    page.locator(".lm-MenuBar-itemLabel", has_text="Run").click()
-    page.locator(".lm-Menu-item[data-command='runmenu:run-all']").click()
-    prompts = "[...document.querySelectorAll('.jp-CodeCell .jp-InputPrompt')].map(prompt => prompt.textContent)"
-    page.wait_for_function(f"{prompts}[0] !== '[ ]:'", timeout=20_000)
-    page.wait_for_function(f"!{prompts}.includes('[*]:')", timeout=900_000)
-    page.prompts = page.evaluate(prompts)
-    yield page, notebooks.read(lab)
-    page.close()
 
 
 def expected(notebook) -> dict[str, int]:
@@ -94,19 +65,32 @@ def expected(notebook) -> dict[str, int]:
     }
 
 
-def test_every_cell_runs_and_all_that_the_notebook_has_is_shown(run):
-    page, notebook = run
-    assert page.prompts == [f"[{count}]:" for count, _ in enumerate(notebooks.code_cells(notebook), start=1)]
+@pytest.mark.parametrize("lab", LABS, ids=lambda lab: lab.stem)
+def test_every_cell_runs_all_that_the_notebook_has_is_shown_and_the_interactive_parts_answer(browser, jupyterlab, lab):
+    page, faults, notebook = browser.new_page(viewport={"width": 1300, "height": 900}), [], notebooks.read(lab)
+
+    def note(message) -> None:
+        elsewhere = "Failed to load resource" in message.text and not message.location["url"].startswith(jupyterlab)
+        if message.type == "error" and not elsewhere:  # the badge's picture lies at Colab, which may be out of reach
+            faults.append(message.text)
+
+    page.on("console", note)
+    page.on("pageerror", lambda error: faults.append(str(error)))
+    page.goto(f"{jupyterlab}lab/tree/labs/{lab.stem}.ipynb?reset")
+    page.locator("#jp-main-statusbar", has_text="Python 3 (ipykernel) | Idle").wait_for(timeout=60_000)
+    page.locator(".lm-MenuBar-itemLabel", has_text="Run").click()
+    page.locator(".lm-Menu-item[data-command='runmenu:run-all']").click()
+    prompts = "[...document.querySelectorAll('.jp-CodeCell .jp-InputPrompt')].map(prompt => prompt.textContent)"
+    page.wait_for_function(f"{prompts}[0] !== '[ ]:'", timeout=20_000)
+    page.wait_for_function(f"!{prompts}.includes('[*]:')", timeout=900_000)
+    assert page.evaluate(prompts) == [f"[{n}]:" for n, _ in enumerate(notebooks.code_cells(notebook), start=1)]
     for selector, count in expected(notebook).items():
         expect(page.locator(selector), selector).to_have_count(count)
-    assert page.faults == []
-
-
-def test_the_interactive_parts_answer(run):
-    page, _ = run
     for part, button, summary in (("walk", "Next stage", ".what"), ("heads", "Layer 1, head 1", ".said")):
         for figure in page.locator(f".attention-{part}").all():
             before = figure.locator(summary).text_content()
             figure.get_by_role("button", name=button, exact=True).click()
             assert before
             expect(figure.locator(summary)).not_to_have_text(before)
+    assert faults == []
+    page.close()

@@ -26,7 +26,7 @@ pytestmark = pytest.mark.skipif(not importlib.util.find_spec("otter"), reason="o
 @pytest.fixture(scope="module")
 def autograder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("otter")
-    assert instructor.autograders(ROOT, folder, {LAB: list(EXERCISES.values())}) == [LAB.stem]
+    instructor.autograders(ROOT, folder, {LAB: list(EXERCISES.values())})
     return folder / f"{LAB.stem}.zip"
 
 
@@ -35,8 +35,7 @@ def right(exercise):
 
 
 def wrong(exercise):
-    name = exercise.verdict.partition("(")[2].rstrip(")")
-    return f"def {name}(*inputs):\n    return 0"
+    return f"def {exercise.answer}(*inputs):\n    return 0"
 
 
 def unfinished(exercise):

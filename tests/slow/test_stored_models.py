@@ -13,7 +13,6 @@ from test_try_the_model import FILE, PAGE, SIDE_BY_SIDE, data, nets  # noqa: F40
 from experiments import live_page_models
 from experiments.claims import short_texts
 from shared import data as course_data
-from shared import training
 
 
 @pytest.fixture(scope="module")
@@ -26,15 +25,9 @@ def about():
 def test_the_words_and_the_shares_of_right_answers_are_those_of_the_rounded_models(about, nets, data):  # noqa: F811
     assert about["words"].split(" ") == data.vocabulary.words
     for name, net in nets.items():
-        mark = data.vocabulary.id("<MARK>") if name == "marker query" else course_data.PAD
-        measured = training.evaluate(net, course_data.plain_examples(data.test, mark)).accuracy
-        again = "run `.venv/bin/python -m experiments.live_page_models`"
-        assert about["right"][name][0] == pytest.approx(measured, abs=0.002), f"{name}: {again}"
-
-
-def test_the_shares_of_right_answers_on_short_pieces_are_those_of_the_models(about, nets, data):  # noqa: F811
-    for name, net in nets.items():
-        assert about["pieces"][name] == pytest.approx(live_page_models.measured(net, name, data)["pieces"], abs=0.003)
+        for kind, accuracies in live_page_models.measured(net, name, data).items():
+            again = "run `.venv/bin/python -m experiments.live_page_models`"
+            assert about[kind][name] == pytest.approx(accuracies, abs=0.003), f"{name}: {again}"
 
 
 def test_of_twenty_everyday_sentences_most_are_judged_right_and_none_wrong_beyond_99_percent(nets, data):  # noqa: F811

@@ -17,13 +17,13 @@ START = 0  # the id of the start token
 CONTEXT = 128  # tokens that the model was trained on at a time, the start token included
 
 
-def rotate(x: Tensor, first_position: int = 0) -> Tensor:
+def rotate(x: Tensor) -> Tensor:
     """Rotate each pair of columns (j, j + d / 2) by an angle that grows with the position; x (..., tokens, d).
 
     Source: Su et al. 2021, RoFormer, with the pairs laid out as in GPT-NeoX.
     """
     tokens, half = x.shape[-2], x.shape[-1] // 2
-    positions = torch.arange(first_position, first_position + tokens, device=x.device)
+    positions = torch.arange(tokens, device=x.device)
     angles = positions[:, None] / 10_000 ** (torch.arange(half, device=x.device) / half)  # (tokens, d / 2)
     first, second = x[..., :half], x[..., half:]  # (..., tokens, d / 2) each
     cos, sin = angles.cos(), angles.sin()

@@ -49,7 +49,7 @@ def nets(data):
 
 def load(page):
     page.locator("#try-load").press("Enter")
-    page.wait_for_selector("#try-cards .chosen .verdict strong")
+    page.wait_for_selector("#try-cards [data-name=self-attention] .verdict strong")
     assert page.evaluate("document.activeElement.id") == "try-slide", "the button is gone, and the focus with it"
     return page
 
@@ -175,13 +175,13 @@ def test_cards_slider_and_table_say_what_pytorch_says(page, nets, data):
 
 
 def test_the_marker_turns_the_head_and_the_address_holds_all_that_was_chosen(page):
-    share = "() => Number(document.getElementById('try-mark-share').textContent.match(/^\\d+/)[0])"
+    share = "() => Number(document.querySelector('#try-marked .share').textContent.match(/^\\d+/)[0])"
     before = page.evaluate(share)
     page.get_by_role("radio", name="the first review").check(force=True)
-    page.wait_for_function("document.querySelector('#try-mark-words .w').textContent === '<MARK>'")
+    page.wait_for_function("document.querySelector('#try-marked .w').textContent === '<MARK>'")
     assert page.evaluate(share) > before + 20, "the query at the marker attends to the marked review"
     page.locator("#try-slide").fill("40")
-    page.wait_for_url("**words=40&mark=0")
+    page.wait_for_url("**words=40&whose=2&mark=0")
     page.reload()
     load(page)
     assert page.locator("#try-slide").input_value() == "40"

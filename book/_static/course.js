@@ -200,13 +200,10 @@ if (navigator.clipboard) {
 const scrollers = document.querySelectorAll("pre, .scroll, div.math, p:has(math), .cell_output > .output");
 const showScrolling = (target) => {
   const scrolls = target.scrollWidth > target.clientWidth + 1;
-  if (scrolls) {
-    target.tabIndex = 0;
-    target.setAttribute("role", "group");
-    const text = target.tagName === "PRE";
-    target.setAttribute("aria-label", text ? "Code or text, scrolls sideways" : "Table or figure, scrolls sideways");
-  } else if (target.tabIndex === 0) {
-    for (const name of ["tabindex", "role", "aria-label"]) target.removeAttribute(name);
+  const label = `${target.tagName === "PRE" ? "Code or text" : "Table or figure"}, scrolls sideways`;
+  for (const [name, value] of Object.entries({ tabindex: 0, role: "group", "aria-label": label })) {
+    if (scrolls) target.setAttribute(name, value);
+    else target.removeAttribute(name);
   }
   target.classList.toggle("more", target.scrollLeft + target.clientWidth < target.scrollWidth - 1); // an arrow says so
 };

@@ -13,33 +13,22 @@
 
   const plain = (text) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&").replace(/\s+/g, "\\s+");
 
-  // A word in its other forms: of "masking" mask, masks, masked; of "queries" query.
-  function formsOf(word) {
-    if (!/^[a-z]{4,}$/.test(word)) return [];
-    const stems = [word];
-    for (const [end, instead] of [["ies", "y"], ["es", ""], ["s", ""], ["ing", ""], ["ing", "e"], ["ed", ""], ["ed", "e"]]) {
-      const stem = word.slice(0, -end.length) + instead;
-      if (word.endsWith(end) && !word.endsWith("ss") && /[aeiouy]/.test(stem) && stem.length > 2) {
-        stems.push(stem, stem.replace(/([b-df-hj-np-tv-z])\1$/, "$1"));
-      }
-    }
-    return [...new Set(stems.flatMap((stem) => {
-      const short = stem.replace(/e$/, ""), ending = stem.endsWith("y") ? [`${stem.slice(0, -1)}ies`] : [];
-      return [stem, `${stem}s`, `${stem}es`, `${short}ed`, `${short}ing`, ...ending];
-    }))];
+  // What the forms of a word have in common: "mask" of "masking", "masks" and "masked"; "quer" of "query" and "queries".
+  function stemOf(word) {
+    const [, stem] = /^([a-z]{4,}?)(?:ies|y|ing|ed|es|e|s)$/.exec(word) ?? [];
+    return stem && !word.endsWith("ss") ? stem.replace(/([b-df-hj-np-tv-z])\1$/, "$1") : word;
   }
 
-  // In prose a word is found where a word begins, or as another form of it; in code anywhere.
+  // In prose a word is found where its stem begins a word; in code anywhere.
   function pattern(term) {
     if (/^\d/.test(term)) return new RegExp(`(?<![\\d.])${plain(term)}(?!\\d)`, "g");
     if (/^[a-z]{1,2}$/.test(term)) return new RegExp(`(?<![a-z])${plain(term)}(?![a-z])`, "g");
     const begin = /^[\p{L}\p{N}_]{3}/u.test(term) ? "(?<![\\p{L}\\p{N}_])" : "";
-    const forms = formsOf(term).length ? `|(?:${formsOf(term).join("|")})(?![\\p{L}\\p{N}_])` : "";
-    return new RegExp(`${begin}(?:${plain(term)}${forms})`, "gu");
+    return new RegExp(begin + plain(stemOf(term)), "gu");
   }
   const inCode = (term) => (/^(\d|[a-z]{1,2}$)/.test(term) ? pattern(term) : new RegExp(plain(term), "g"));
   const introduces = ({ terms }, words) => terms.map((term) => term.split(" ")).some((term) => term.length === words.length
-    && term.every((word, i) => word === words[i] || formsOf(words[i]).includes(word)));
+    && term.every((word, i) => stemOf(word) === stemOf(words[i])));
   const wordsOf = (terms) => terms.flatMap((term) => term.split(" "));
 
   const termsOf = (query) => Array.from(query.toLowerCase().replace(/[\u201c-\u201f\u00ab\u00bb]/g, '"').matchAll(/"([^"]+)"|(\S+)/g),

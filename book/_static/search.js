@@ -15,7 +15,7 @@
 
   // What the forms of a word have in common: "mask" of "masking", "masks" and "masked"; "quer" of "query" and "queries".
   function stemOf(word) {
-    const [, stem] = /^([a-z]{4,}?)(?:ies|y|ing|ed|es|e|s)$/.exec(word) ?? [];
+    const stem = /^([a-z]{4,}?)(?=(?:ies|y|ings?|ed|es|e)$)|^[a-z]{3,}(?=s$)/.exec(word)?.[0];
     return stem && !word.endsWith("ss") ? stem.replace(/([b-df-hj-np-tv-z])\1$/, "$1") : word;
   }
 

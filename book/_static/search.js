@@ -66,8 +66,8 @@
     return section.page.startsWith("labs/") ? sum : sum / 2;
   }
 
-  // The words around the first match in the prose, better of all terms together, or else in the code; and the words to
-  // which the link leads.
+  // The words around the first match in the prose, better of all terms together, or else in the code; and a text fragment,
+  // to which the browser scrolls, with two words before it, for a word may be in the page's contents as well.
   function found({ prose, code }, terms) {
     const places = (text, list, how) => list.map((term) => how(term).exec(text.toLowerCase())).filter(Boolean)
       .sort((a, b) => a.index - b.index);
@@ -79,7 +79,9 @@
     const from = text.indexOf(" ", Math.max(0, begin - 80));
     const cut = begin < 80 ? [0, ""] : [from + 1, "\u2026 "];
     const rest = text.length > end + 120 ? text.slice(end, end + 120).replace(/\S*$/, "\u2026") : text.slice(end);
-    return { word: text.slice(begin, end),
+    const [before] = /\p{L}{2,} \p{L}{2,}(?= $)/u.exec(text.slice(0, begin)) ?? [""]; // no formula: a page writes it otherwise
+    const part = (words, end) => words && encodeURIComponent(words).replaceAll("-", "%2D") + end;
+    return { fragment: `:~:text=${part(before, "-,")}${part(text.slice(begin, end), "")}`,
       line: [`${cut[1]}${text.slice(cut[0], begin)}`, make("mark", {}, text.slice(begin, end)), rest] };
   }
 
@@ -96,9 +98,8 @@
     results.replaceChildren(make("h2", {}, "Found"), make("p", { class: "search-summary" }, summary),
       make("ul", { class: "search" }, ...ranked.slice(0, MOST).map((section) => {
         const { page, heading, id, title } = section, match = found(section, terms);
-        const word = match ? `?found=${encodeURIComponent(match.word)}` : ""; // course.js looks for it
         const number = page.match(/^labs\/0?(\d+)/)?.[1], where = number ? [`Lab ${number}: `] : [];
-        return make("li", {}, make("a", { href: `${root}${page}.html${word}#${id}` }, title),
+        return make("li", {}, make("a", { href: `${root}${page}.html#${id}${match?.fragment ?? ""}` }, title),
           ...(title === heading ? [] : [make("span", { class: "quiet" }, " ", ...where, heading)]),
           ...(page.startsWith("labs/") && introduces(section, wordsOf(terms)) ? [make("span", { class: "quiet" }, " \u2013 introduced here")] : []),
           ...(match ? [make("p", { class: "context" }, ...match.line)] : []));

@@ -9,7 +9,6 @@ import re
 from pathlib import Path
 from runpy import run_path
 
-from built import after_pages
 from docutils import nodes
 from finished import FewElements, drawn_late, finished, make_lazy
 from sphinx import addnodes
@@ -101,17 +100,6 @@ def set_address(app: Sphinx, config) -> None:
         app.tags.add("published")  # for `only` directives on pages
 
 
-def write_dark(app: Sphinx, static: Path) -> None:
-    """A style sheet for readers in the dark without JavaScript, where nothing can set data-theme: all rules of
-    the dark theme, for a page that is called light.
-    """
-    sheets = "".join(
-        (static / name).read_text("utf-8") for name in ("roles.css", "course.css", "seventy_two_heads.css")
-    )
-    rules = re.findall(r'(?:html|:root)\[data-theme="dark"\]([^{}]*\{[^{}]*\})', sheets)
-    (static / "dark.css").write_text("".join(f'html:root[data-theme="light"]{rule}\n' for rule in rules), "utf-8")
-
-
 def add_pages(app: Sphinx):
     """The redirect from the site's root, and the page for a wrong address."""
     yield "index", {"title": app.config.html_title}, "index.html"
@@ -134,4 +122,3 @@ def setup(app: Sphinx) -> None:
     PygmentsBridge.html_formatter = FewElements
     for name in EXTENSIONS:
         app.setup_extension(name)
-    after_pages(app, write_dark)  # after the roles' colours are written

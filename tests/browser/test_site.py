@@ -124,8 +124,8 @@ def test_the_letters_of_a_lab_wear_their_colours_and_follow_the_theme():
     markup = formulas.to_mathml("A(X W_V)", display=False, letters_have_roles=True)
     assert '<mi class="role-weight">A</mi>' in markup and '<msub class="role-value"><mi>W</mi>' in markup
     sheet = (SITE / "_static" / "roles.css").read_text()
-    for role, pair in formulas.ROLES.items():
-        assert all(f"--role-{role}: {colour};" in sheet for colour in pair)
+    for role, (light, dark) in formulas.ROLES.items():
+        assert f"--role-{role}: light-dark({light}, {dark});" in sheet
 
 
 def test_the_search_index_knows_where_terms_are_introduced_and_no_key_of_a_reference():

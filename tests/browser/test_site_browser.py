@@ -184,9 +184,9 @@ def test_a_result_opens_at_its_match_in_its_section_folded_or_not(visit, address
     """The page holds the word in its contents and in sections above, too."""
     page = visit(f"{address}/search.html", width=1280)
     in_sight = """words => {
-      const [seen] = [...document.querySelectorAll("main :is(p, li)")].filter((e) => e.textContent.toLowerCase().includes(words)
-        && e.checkVisibility() && e.getBoundingClientRect().top > 0 && e.getBoundingClientRect().bottom < innerHeight);
-      return seen?.closest("section").id; }"""
+      const box = (e) => e.getBoundingClientRect(), inSight = (e) => box(e).top > 0 && box(e).bottom < innerHeight;
+      return [...document.querySelectorAll("main :is(p, li)")].find((e) => e.textContent.toLowerCase().includes(words)
+        && e.checkVisibility() && inSight(e))?.closest("section").id; }"""
     questions = (ROOT / f"{LABS[2]}.md").read_text("utf-8").partition("## Where to go next")[0]
     answer = questions.rpartition("<summary>Answer</summary>")[2].lower()
     folded = re.search(r"(?:\b[a-z]+ ){4}[a-z]+", answer)[0]

@@ -9,16 +9,17 @@ import re
 from pathlib import Path
 from runpy import run_path
 
-from built import after_pages
 from docutils import nodes
-from finished import drawn_late, finished, make_lazy
+from finished import FewElements, drawn_late, finished, make_lazy
 from sphinx import addnodes
 from sphinx.application import Sphinx
+from sphinx.highlighting import PygmentsBridge
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
 ROOT = Path(__file__).resolve().parents[2]
 LONGEST_DESCRIPTION = 200  # letters, where a page does not say its own
 
+EXTENSIONS = ("formulas", "outputs", "answers", "search", "try_the_model", "seventy_two_heads", "it_writes", "remember")
 # By its path: tools are no package.
 IDENTITY = run_path(str(ROOT / "tools/identity.py"))
 
@@ -88,12 +89,7 @@ def description(doctree: nodes.document) -> str:
         if meta.get("name") == "description":
             return meta["content"]
     words = " ".join(next((paragraph.astext() for paragraph in doctree.findall(nodes.paragraph)), "").split())
-    first, *others = re.split(r"(?<=[.?!])\s+(?=[A-Z“])", words)
-    for sentence in others:
-        if len(first) + len(sentence) > LONGEST_DESCRIPTION:
-            break
-        first += f" {sentence}"
-    return first
+    return re.match(rf".{{,{LONGEST_DESCRIPTION}}}[.?!](?= [A-Z“]|$)|.*", words)[0]
 
 
 def set_address(app: Sphinx, config) -> None:
@@ -102,17 +98,6 @@ def set_address(app: Sphinx, config) -> None:
     if address:
         config.html_baseurl = f"{address['site']}/"
         app.tags.add("published")  # for `only` directives on pages
-
-
-def write_dark(app: Sphinx, static: Path) -> None:
-    """A style sheet for readers in the dark without JavaScript, where nothing can set data-theme: all rules of
-    the dark theme, for a page that is called light.
-    """
-    sheets = "".join(
-        (static / name).read_text("utf-8") for name in ("roles.css", "course.css", "seventy_two_heads.css")
-    )
-    rules = re.findall(r'(?:html|:root)\[data-theme="dark"\]([^{}]*\{[^{}]*\})', sheets)
-    (static / "dark.css").write_text("".join(f'html:root[data-theme="light"]{rule}\n' for rule in rules), "utf-8")
 
 
 def add_pages(app: Sphinx):
@@ -134,12 +119,6 @@ def setup(app: Sphinx) -> None:
     app.connect("config-inited", set_address)
     app.connect("html-page-context", add_context)
     app.connect("html-collect-pages", add_pages)
-    app.setup_extension("formulas")
-    app.setup_extension("outputs")
-    app.setup_extension("answers")
-    app.setup_extension("search")
-    app.setup_extension("try_the_model")
-    app.setup_extension("seventy_two_heads")
-    app.setup_extension("it_writes")
-    app.setup_extension("remember")
-    after_pages(app, write_dark)  # after the roles' colours are written
+    PygmentsBridge.html_formatter = FewElements
+    for name in EXTENSIONS:
+        app.setup_extension(name)

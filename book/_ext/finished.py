@@ -1,28 +1,25 @@
 """The HTML that Sphinx wrote, as readers, their screen readers and their phones want it."""
 
 import re
-from itertools import groupby
 from pathlib import Path
 
+from pygments.formatters import HtmlFormatter
+from pygments.token import STANDARD_TYPES
 from sphinx.application import Sphinx
 from sphinx.util.images import get_image_size
 
 FORMULA = r'<math [^>]*display="inline">(?:(?!</math>).)*</math>'
 WITH_MARKS = re.compile(rf"[(“]{FORMULA}[,.;:?!)”]*|{FORMULA}[,.;:?!)”]+", re.DOTALL)
-# Pygments' kinds of code that course.css colours, by the one that represents each group: comments, words of Python,
-# texts, numbers, names where they are defined. All others are plain.
-KINDS = {"c": "c1 ch cm gp", "k": "kc kd kn ow", "s": "s1 s2 sa sb sd se si", "m": "mf mh mi", "nf": "fm nb nc nd"}
-LIKE = {kind: first for first, others in KINDS.items() for kind in [first, *others.split()]}
+# Pygments' kinds of code that course.css colours: comments, words of Python, texts, numbers, names that are defined.
+KINDS = {"c": "c c1 ch gp", "k": "k kc kn ow", "s": "s s1 s2 sa sb sd se si", "m": "m mf mh mi", "nf": "nf fm nb nc nd"}
 
 
-def few_elements(code: re.Match) -> str:
+class FewElements(HtmlFormatter):
     """Highlighted code with an element for each run of one colour: a span for every dot keeps a phone busy."""
-    pieces = re.findall(r'<span(?: class="([^"]*)")?>([^<]*)</span>|([^<]+)', code[0])
-    if len(re.findall("<", code[0])) != 2 * sum("" == between for *_, between in pieces):
-        return code[0]  # spans within spans, as around a highlighted line
-    runs = groupby(((LIKE.get(kind), inside + between) for kind, inside, between in pieces), key=lambda piece: piece[0])
-    texts = ((kind, "".join(text for _, text in run)) for kind, run in runs)
-    return "".join(f'<span class="{kind}">{text}</span>' if kind else text for kind, text in texts)
+
+    def _get_css_classes(self, ttype) -> str:
+        kind = STANDARD_TYPES.get(ttype)
+        return next((name for name, kinds in KINDS.items() if kind in kinds.split()), "")
 
 
 def finished(body: str) -> str:
@@ -43,7 +40,6 @@ def finished(body: str) -> str:
     # Where a list explains the labs, each has its number; one of the appendix has an A.
     lab = r'<dt>(?=<a [^>]*href="[^"]*labs/(?:0?(\d+)|appendix)_)'
     body = re.sub(lab, lambda entry: f'<dt><span class="number">{entry[1] or "A"}</span> ', body)
-    body = re.sub(r'(?<=<div class="highlight"><pre>).*?(?=</pre>)', few_elements, body, flags=re.DOTALL)
     # No line ends with the sign before an interval; begins with the comma behind a formula, or ends with its bracket.
     body = re.sub(r"(?<=±) (?=[.\d])(?![^<]*</t[dh]>)", "\N{NO-BREAK SPACE}", body)
     return WITH_MARKS.sub(r'<span class="together">\g<0></span>', body)

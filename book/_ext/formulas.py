@@ -11,8 +11,8 @@ from built import after_pages
 from docutils import nodes
 from latex2mathml.converter import convert
 from sphinx.application import Sphinx
-from sphinx.transforms import SphinxTransform
 from sphinx.util import logging
+from sphinx.util.nodes import get_node_source
 
 logger = logging.getLogger(__name__)
 # By its path: importing all of `shared` would bring PyTorch into the book build.
@@ -61,23 +61,13 @@ def to_mathml(latex: str, display: bool, letters_have_roles: bool = False) -> st
 def visit_math(self, node) -> None:
     display = isinstance(node, nodes.math_block)
     try:
-        markup = to_mathml(node.astext(), display, letters_have_roles="in-a-lab" in node["classes"])
+        # Its source says so even where all pages become one, as for the PDF.
+        markup = to_mathml(node.astext(), display, letters_have_roles="/labs/" in (get_node_source(node) or ""))
     except ValueError as error:
         logger.warning(str(error), location=node)
         markup = f"<code>{self.encode(node.astext())}</code>"
     self.body.append(f'<div class="math">{markup}</div>' if display else markup)
     raise nodes.SkipNode
-
-
-class LettersOfLabs(SphinxTransform):
-    """Formulas remember that they stand in a lab, also where all pages become one, as for the PDF."""
-
-    default_priority = 500
-
-    def apply(self, **kwargs) -> None:
-        if self.env.docname.startswith("labs/"):
-            for formula in [*self.document.findall(nodes.math), *self.document.findall(nodes.math_block)]:
-                formula["classes"].append("in-a-lab")
 
 
 def write_colours(app: Sphinx, static: Path) -> None:
@@ -87,5 +77,4 @@ def write_colours(app: Sphinx, static: Path) -> None:
 
 def setup(app: Sphinx) -> None:
     app.add_html_math_renderer("mathml", (visit_math, None), (visit_math, None))
-    app.add_transform(LettersOfLabs)
     after_pages(app, write_colours)

@@ -6,15 +6,16 @@ A search of our own: Pagefind forgives no letter and does not run over file://, 
 import json
 import re
 import unicodedata
-from html import unescape
+from collections.abc import Iterator
 from pathlib import Path
 
+from bs4 import BeautifulSoup, Comment, Tag
 from built import after_pages
 from course_site import course_map
-from docutils import nodes
-from formulas import to_mathml
 from sphinx.application import Sphinx
-from sphinx.util.logging import suppress_logging
+
+CODE = "div.cell, div[class^=highlight-]"  # a cell with what it prints, and code in the text
+LABEL = re.compile(r"(you|what you|time|predict|hint|right)\b|.*[.:?!]$|\W*\d|.{41}", re.IGNORECASE)
 
 
 def no_stock_search(app: Sphinx) -> None:
@@ -22,62 +23,54 @@ def no_stock_search(app: Sphinx) -> None:
     app.builder.search = False
 
 
-def words_of(node: nodes.Node) -> str:
-    """The text of a node as a reader sees it, on one line; of a formula its letters and signs."""
-
-    def formula(latex: str) -> str:
-        try:
-            markup = to_mathml(latex, display=False)
-        except ValueError:  # the page shows it as it was written, and the build has said so
-            return latex
-        apart = re.sub(r"</?(?:mo|mrow|mtext|mfrac)\b[^>]*>", " ", markup.replace("<msqrt>", " \N{SQUARE ROOT}"))
-        signs = unicodedata.normalize("NFKC", unescape(re.sub(r"<[^>]+>", "", apart)))  # a bold x is an x
-        return re.sub(r"(?<=[(\[\N{SQUARE ROOT}]) | (?=[)\],.])", "", " ".join(signs.split()))
-
-    def text(leaf: nodes.Text) -> str:
-        if isinstance(leaf.parent, nodes.label):  # of a reference: its number or key, which no page shows
-            return " "
-        if isinstance(leaf.parent, (nodes.math, nodes.math_block)):
-            return formula(leaf.astext())
-        plain = leaf.astext()
-        if isinstance(leaf.parent, nodes.raw):  # and not <PAD> in the text
-            plain = re.sub(r"<(script|style|svg).*?</\1>|<[^>]+>", " ", plain, flags=re.DOTALL)
-        block = leaf.parent
-        while isinstance(block, nodes.Inline):
-            block = block.parent
-        return plain if leaf is not [*block.findall(nodes.Text)][-1] else f"{plain} "
-
-    return " ".join("".join(text(leaf) for leaf in node.findall(nodes.Text)).split())
+def words_of(*parts: Tag) -> str:
+    return " ".join(" ".join(part.get_text() for part in parts).split())
 
 
-def is_code(node: nodes.Node) -> bool:
-    """Say whether a part of a section is a cell with what it prints, or code in the text."""
-    return isinstance(node, nodes.literal_block) or "cell" in node.get("classes", [])
+def signs_of(formula: Tag) -> str:
+    """The letters and signs of a formula, on one line."""
+    for root in formula.select("msqrt"):
+        root.insert(0, "\N{SQUARE ROOT}")
+    for index in formula.select("msub > :last-child, msubsup > :nth-child(2)"):
+        index.insert_before("_")
+    for part in formula.select("mo, mrow, mtext, mfrac"):
+        part.insert_before(" ")
+        part.insert_after(" ")
+    signs = unicodedata.normalize("NFKC", words_of(formula))  # a bold x is an x
+    return re.sub(r"(?<=[(\[_\N{SQUARE ROOT}]) | (?=[)\],._])", "", signs)
 
 
-LABEL = re.compile(r"(you|what you|time|predict|hint|right)\b|.*[.:?!]$|\W*\d|.{41}", re.IGNORECASE)
+def sections_of(page: str) -> Iterator[tuple[Tag, str, str, str]]:
+    """The sections of a page: each with its title, its prose and its code, without the sections inside it."""
+    soup = BeautifulSoup(page, "html.parser")
+    for unseen in soup.select("script, style, svg, .label, details.hide > summary"):
+        unseen.decompose()
+    for formula in soup.select("math"):
+        formula.replace_with(signs_of(formula))
+    for block in soup.select("p, li, dt, dd, th, td, div"):
+        block.insert_before(" ")
+    for part_of_one in soup.select("section:not(:has(> * > .headerlink))"):
+        part_of_one.name = "div"
+    for section in soup.select("main section"):
+        code = [part.extract() for part in section.select(CODE) if part.find_parent("section") is section]
+        title = section.select_one(":scope > :has(> .headerlink)")
+        own = [part for part in section.select(":scope > :not(section)") if part is not title]
+        yield section, words_of(title), words_of(*own), words_of(*code)
 
 
-def terms_of(section: nodes.section) -> list[str]:
+def terms_of(section: Tag) -> list[str]:
     """What a section defines: its words in bold, but for those that label a paragraph or are an answer."""
-
-    def counts(node: nodes.Node) -> bool:
-        while not isinstance(node, nodes.section):
-            node = node.parent
-            if {"predict", "quiz"} & set(node.get("classes", [])):
-                return False
-        return node is section
-
-    bold = [" ".join(node.astext().split()).lower() for node in section.findall(nodes.strong) if counts(node)]
-    return [term for term in bold if not LABEL.match(term)]
+    bold = [each for each in section.find_all("strong") if each.find_parent("section") is section]
+    terms = [words_of(each).lower() for each in bold if not each.find_parent(class_=("predict", "quiz"))]
+    return [term for term in terms if not LABEL.match(term)]
 
 
-def names_of(entry: nodes.section) -> list[str]:
+def names_of(entry: Tag, title: str) -> list[str]:
     """What an entry of the glossary is found by: its title, other books' words (bold), and what a comment lists."""
-    names = [entry[0].astext(), *(node.astext() for node in entry.findall(nodes.strong))]
-    for raw in entry.findall(nodes.raw):
-        names += [name for listed in re.findall(r"<!-- search: (.*?) -->", raw.astext()) for name in listed.split(", ")]
-    return list(dict.fromkeys(" ".join(name.split()).lower() for name in names))
+    names = [title, *(words_of(each) for each in entry.find_all("strong"))]
+    for comment in entry.find_all(string=lambda text: isinstance(text, Comment)):
+        names += comment.strip().removeprefix("search: ").split(", ")
+    return list(dict.fromkeys(name.lower() for name in names))
 
 
 def write_search(app: Sphinx, static: Path) -> None:
@@ -89,17 +82,12 @@ def write_search(app: Sphinx, static: Path) -> None:
     pages, defined = [], set()
     for page in (page for part in course_map(app) for page in part["pages"]):
         sections = []
-        with suppress_logging():  # what there is to warn of was said when the page was written
-            doctree = app.env.get_and_resolve_doctree(page["name"], app.builder)
-        for section in doctree.findall(nodes.section):
-            title, *rest = section.children
-            own = [child for child in rest if not isinstance(child, nodes.section)]
-            prose, code = (" ".join(words_of(part) for part in own if is_code(part) == of) for of in (False, True))
+        for section, title, prose, code in sections_of((static.parent / f"{page['name']}.html").read_text("utf-8")):
             terms = [term for term in terms_of(section) if page["name"].startswith("labs/") and term not in defined]
             defined.update(terms)
-            if "glossary" in section.parent.get("ids", []):
-                terms = names_of(section)
-            sections.append([section["ids"][0], title.astext(), prose.strip(), code.strip(), terms])
+            if section.parent.get("id") == "glossary":
+                terms = names_of(section, title)
+            sections.append([section["id"], title, prose, code, terms])
         pages.append([page["name"], page["title"], sections])
     # An address in the text must not look like one that the script would ask.
     script = json.dumps(pages, ensure_ascii=False, separators=(",", ":")).replace("://", r"\u003a//")

@@ -11,7 +11,6 @@
     stored[id] = answer; // where nothing is stored, for as long as the page is open
     retain(KEPT, JSON.stringify({ ...recall(KEPT), [id]: answer }));
   };
-  const counted = []; // of each prediction and question of the page: a function to true, false, or undefined for none yet
   const copies = (node) => Array.from(node.cloneNode(true).childNodes);
   const inLine = (item) => Array.from(item.childNodes).flatMap((n) => (n.nodeName === "P" ? copies(n) : [n.cloneNode(true)]));
 
@@ -20,6 +19,23 @@
     button.addEventListener("click", pressed);
     return button;
   };
+
+  // At the page's end: how often the reader was right, and a button that deletes what is stored of this page.
+  const guesses = new Map(), questions = new Map(); // id -> whether the reader was right
+  const sum = make("p", { class: "score", hidden: "" });
+  document.querySelector(".turn")?.before(sum);
+  function count() {
+    const say = (rights, words) => (rights.size ? [`${[...rights.values()].filter(Boolean).length} of ${rights.size} ${words}`] : []);
+    const tallies = [...say(guesses, "guesses right"), ...say(questions, "questions right at the first try")];
+    const remove = press({}, "Delete it", () => {
+      const left = Object(recall(KEPT));
+      for (const { id } of document.querySelectorAll(".predict, .quiz")) { delete left[id]; delete left[`${id}-right`]; }
+      retain(KEPT, JSON.stringify(left));
+      location.reload();
+    });
+    sum.hidden = !tallies.length;
+    sum.replaceChildren(`On this page: ${tallies.join(", ")}. This is stored in your browser only. `, remove);
+  }
 
   // A form for one question: its choices, or a line to type in. `answered` gets the place of the choice or the text.
   function ask(box, list, label, say, answered) {
@@ -49,16 +65,18 @@
 
   // Predictions. No script knows what answers one, so the reader says whether the guess was right.
   function judged(id) {
-    const choices = [["Yes", true], ["No", false]].map(([words, right]) => ({ right, button: press({}, words, () => {
+    const show = () => {
+      const right = stored[`${id}-right`];
+      buttons.forEach((button, i) => { button.ariaPressed = right === [true, false][i]; });
+      if (typeof right === "boolean") guesses.set(id, right);
+      count();
+    };
+    const buttons = [["Yes", true], ["No", false]].map(([words, right]) => press({}, words, () => {
       keep(`${id}-right`, right);
       show();
-      count();
-    }) }));
-    const show = () => {
-      for (const { button, right } of choices) button.ariaPressed = stored[`${id}-right`] === right;
-    };
+    }));
     show();
-    return make("span", { class: "judge" }, "Was it right? ", ...choices.flatMap(({ button }) => [button, " "]));
+    return make("span", { class: "judge" }, "Was it right? ", ...buttons.flatMap((button) => [button, " "]));
   }
   for (const box of document.querySelectorAll(".predict")) {
     const list = box.querySelector(":scope > ul"), answers = document.getElementsByClassName(`to-${box.id}`);
@@ -85,7 +103,6 @@
     const form = ask(box, list, "Your guess", "This is my guess", now);
     form.append(press({ class: "quiet" }, "Show me", () => now("")));
     if (box.id in stored) reveal(stored[box.id]);
-    counted.push({ kind: "guess", id: box.id, right: () => stored[`${box.id}-right`] });
   }
 
   // Questions
@@ -126,37 +143,19 @@
       tried = list ? [...new Set([...tried, answer])] : [tried[0] ?? answer, answer];
       if (!answered) {
         keep(box.id, tried);
+        questions.set(box.id, isRight(tried[0]));
         count();
       }
       announce(show(answer).textContent);
       answered?.(isRight(answer));
     });
-    if (answered) return;
-    if (box.id in stored) {
-      tried = [stored[box.id]].flat().filter((answer) => (list ? reasons[answer] : typeof answer === "string"));
-      tried.forEach(show);
-    }
-    counted.push({ kind: "question", id: box.id, right: () => (tried.length ? isRight(tried[0]) : undefined) });
+    if (answered || !(box.id in stored)) return;
+    tried = [stored[box.id]].flat().filter((answer) => (list ? reasons[answer] : typeof answer === "string"));
+    tried.forEach(show);
+    if (tried.length) questions.set(box.id, isRight(tried[0]));
   }
 
   document.querySelectorAll(".quiz").forEach((box) => question(box));
-  globalThis.askQuestion = question;
-
-  // At the page's end: how often the reader was right, and a button that deletes what is stored of this page.
-  const sum = make("p", { class: "score", hidden: "" }), turn = document.querySelector(".turn");
-  turn?.before(sum);
-  function count() {
-    const tally = (kind) => counted.filter((each) => each.kind === kind).map((each) => each.right()).filter((right) => typeof right === "boolean");
-    const say = (rights, words) => (rights.length ? [`${rights.filter(Boolean).length} of ${rights.length} ${words}`] : []);
-    const tallies = [...say(tally("guess"), "guesses right"), ...say(tally("question"), "questions right at the first try")];
-    const remove = press({}, "Delete it", () => {
-      const left = Object(recall(KEPT));
-      for (const { id } of counted) { delete left[id]; delete left[`${id}-right`]; }
-      retain(KEPT, JSON.stringify(left));
-      location.reload();
-    });
-    sum.hidden = !tallies.length;
-    sum.replaceChildren(`On this page: ${tallies.join(", ")}. This is stored in your browser only. `, remove);
-  }
   count();
+  globalThis.askQuestion = question;
 }

@@ -130,28 +130,6 @@ if (location.hash) drawFigures();
 // Another state of a walk, put into the address of an open page: walks read theirs when they are drawn.
 addEventListener("hashchange", () => { if (/^#walk\d+=/.test(location.hash)) location.reload(); });
 
-// A result of the search names the word that it found: its first place in the section is selected, folded or not. (A
-// text fragment would lead to its first place on the page, which is mostly in the contents.)
-const found = new URLSearchParams(location.search).get("found")?.trim();
-if (found) {
-  addEventListener("load", () => {
-    const section = document.querySelector(":target"), selection = getSelection();
-    try { history.replaceState(history.state, "", location.pathname + location.hash); } catch { /* some file:// pages */ }
-    if (!section) return;
-    const select = () => {
-      selection.collapse(section, 0);
-      return globalThis.find?.(found) && section.contains(selection.anchorNode);
-    };
-    if (select()) return;
-    for (const fold of section.querySelectorAll("details")) {
-      fold.open ||= fold.textContent.replace(/\s+/g, " ").toLowerCase().includes(found.toLowerCase());
-    }
-    if (select()) return;
-    selection.removeAllRanges();                             // it is covered until the reader guesses, or in a formula
-    section.scrollIntoView();
-  });
-}
-
 // Code folds, one cell or all of them; results stay. Unfolded it is as the page was delivered.
 const inputs = Array.from(document.querySelectorAll(".cell_input")).filter((input) => !input.closest("details"));
 const launch = document.querySelector(".launch");
@@ -200,13 +178,10 @@ if (navigator.clipboard) {
 const scrollers = document.querySelectorAll("pre, .scroll, div.math, p:has(math), .cell_output > .output");
 const showScrolling = (target) => {
   const scrolls = target.scrollWidth > target.clientWidth + 1;
-  if (scrolls) {
-    target.tabIndex = 0;
-    target.setAttribute("role", "group");
-    const text = target.tagName === "PRE";
-    target.setAttribute("aria-label", text ? "Code or text, scrolls sideways" : "Table or figure, scrolls sideways");
-  } else if (target.tabIndex === 0) {
-    for (const name of ["tabindex", "role", "aria-label"]) target.removeAttribute(name);
+  const label = `${target.tagName === "PRE" ? "Code or text" : "Table or figure"}, scrolls sideways`;
+  for (const [name, value] of Object.entries({ tabindex: 0, role: "group", "aria-label": label })) {
+    if (scrolls) target.setAttribute(name, value);
+    else target.removeAttribute(name);
   }
   target.classList.toggle("more", target.scrollLeft + target.clientWidth < target.scrollWidth - 1); // an arrow says so
 };

@@ -9,36 +9,28 @@
     date.setDate(date.getDate() + later);
     return [date.getFullYear(), date.getMonth() + 1, date.getDate()].map((n) => String(n).padStart(2, "0")).join("-");
   };
-  const isDay = (text) => typeof text === "string" && /^\d{4}-\d\d-\d\d$/.test(text) && !isNaN(Date.parse(text))
-    && new Date(text).toISOString().startsWith(text);
+  const isDay = (text) => /^\d{4}-\d\d-\d\d$/.test(text) && new Date(text).toJSON()?.startsWith(text); // no 31st of February
 
   // {id of a question: {box: 1 to 6, due: the day from which it is asked again}}; undefined where it makes no sense
-  const checked = (boxes) => {
-    if (boxes === null || typeof boxes !== "object" || Array.isArray(boxes)) return undefined;
-    const sound = ([id, kept]) => /^quiz-[0-9a-f]{8}$/.test(id) && Number.isInteger(kept?.box) && kept.box >= 1 && kept.box <= DONE && isDay(kept.due);
-    return Object.entries(boxes).every(sound) ? boxes : undefined;
-  };
-  let boxes = {};
-  try { boxes = checked(JSON.parse(localStorage.getItem(KEY))) ?? {}; } catch { /* nothing is stored, or it makes no sense */ }
-  const store = () => {
-    // Without storage the boxes last as long as the page is open.
-    try { localStorage.setItem(KEY, JSON.stringify(boxes)); } catch { /* private windows */ }
-  };
+  const sound = ([id, kept]) => /^quiz-[0-9a-f]{8}$/.test(id) && Number.isInteger(kept?.box) && kept.box >= 1 && kept.box <= DONE && isDay(kept.due);
+  const checked = (boxes) => (boxes?.constructor === Object && Object.entries(boxes).every(sound) ? boxes : undefined);
+  let boxes = checked(recall(KEY)) ?? {};                    // without storage they last as long as the page is open
+  const store = () => retain(KEY, JSON.stringify(boxes));
 
   const all = globalThis.rememberQuestions ?? [], read = labsRead();
-  const known = all.filter(({ lab }) => read.has(lab));
-  const pool = () => (known.length ? known : all); // nothing is read yet, or nothing is stored: ask all the same
+  const known = () => all.filter(({ lab }) => read.has(lab));
+  const pool = () => (known().length ? known() : all); // nothing is read yet, or nothing is stored: ask all the same
   const due = () => pool().filter(({ id }) => !boxes[id] || (boxes[id].box < DONE && boxes[id].due <= day()));
   // What was asked before comes first, the longest overdue at the front; then new questions, each lab in its turn.
   const next = () => {
     const [old, fresh] = [true, false].map((asked) => due().filter(({ id }) => id in boxes === asked));
     old.sort((a, b) => (boxes[a.id].due < boxes[b.id].due ? -1 : 1));
-    const turn = new Map(), rank = fresh.map(({ lab }) => turn.set(lab, (turn.get(lab) ?? -1) + 1).get(lab));
-    return [...old, ...fresh.map((each, i) => [rank[i], each]).sort((a, b) => a[0] - b[0]).map(([, each]) => each)].slice(0, AT_ONCE);
+    const turn = (one) => fresh.filter(({ lab }) => lab === one.lab).indexOf(one);
+    return [...old, ...fresh.toSorted((a, b) => turn(a) - turn(b))].slice(0, AT_ONCE);
   };
 
   function show() {
-    const now = due().length, from = known.length ? "from the labs that you have read" : "from all labs, because you have read none in this browser yet";
+    const now = due().length, from = known().length ? "from the labs that you have read" : "from all labs, because you have read none in this browser yet";
     const dates = pool().flatMap(({ id }) => (boxes[id]?.box < DONE ? [boxes[id].due] : [])).sort();
     at("now").textContent = now ? `${many(now, "question")} ${now === 1 ? "is" : "are"} due, ${from}.`
       : dates.length ? `Nothing is due. Come again on ${dates[0]}.` : "All questions are done.";
@@ -89,10 +81,9 @@
     const labs = given?.read, sound = Array.isArray(labs) && labs.every((lab) => typeof lab === "string" && /^(labs|book)\/\w+\.html$/.test(lab));
     const found = given?.kind === "remember" && given.version === 1 && sound ? checked(given.boxes) : undefined;
     if (!found) return tell("This file is damaged, or it is not an export of this page. Nothing was changed.");
-    try { localStorage.setItem("labs read", JSON.stringify([...new Set([...labsRead(), ...labs])])); } catch { /* private windows */ }
     for (const lab of labs) read.add(lab);
-    known.splice(0, known.length, ...all.filter(({ lab }) => read.has(lab)));
-    boxes = { ...found };
+    retain("labs read", JSON.stringify([...read]));
+    boxes = found;
     store();
     show();
     tell(`Imported: ${many(Object.keys(boxes).length, "question")}.`);

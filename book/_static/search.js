@@ -13,33 +13,22 @@
 
   const plain = (text) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&").replace(/\s+/g, "\\s+");
 
-  // A word in its other forms: of "masking" mask, masks, masked; of "queries" query.
-  function formsOf(word) {
-    if (!/^[a-z]{4,}$/.test(word)) return [];
-    const stems = [word];
-    for (const [end, instead] of [["ies", "y"], ["es", ""], ["s", ""], ["ing", ""], ["ing", "e"], ["ed", ""], ["ed", "e"]]) {
-      const stem = word.slice(0, -end.length) + instead;
-      if (word.endsWith(end) && !word.endsWith("ss") && /[aeiouy]/.test(stem) && stem.length > 2) {
-        stems.push(stem, stem.replace(/([b-df-hj-np-tv-z])\1$/, "$1"));
-      }
-    }
-    return [...new Set(stems.flatMap((stem) => {
-      const short = stem.replace(/e$/, ""), ending = stem.endsWith("y") ? [`${stem.slice(0, -1)}ies`] : [];
-      return [stem, `${stem}s`, `${stem}es`, `${short}ed`, `${short}ing`, ...ending];
-    }))];
+  // What the forms of a word have in common: "mask" of "masking", "masks" and "masked"; "quer" of "query" and "queries".
+  function stemOf(word) {
+    const stem = /^([a-z]{4,}?)(?=(?:ies|y|ings?|ed|es|e)$)|^[a-z]{3,}(?=s$)/.exec(word)?.[0];
+    return stem && !word.endsWith("ss") ? stem.replace(/([b-df-hj-np-tv-z])\1$/, "$1") : word;
   }
 
-  // In prose a word is found where a word begins, or as another form of it; in code anywhere.
+  // In prose a word is found where its stem begins a word; in code anywhere.
   function pattern(term) {
     if (/^\d/.test(term)) return new RegExp(`(?<![\\d.])${plain(term)}(?!\\d)`, "g");
     if (/^[a-z]{1,2}$/.test(term)) return new RegExp(`(?<![a-z])${plain(term)}(?![a-z])`, "g");
     const begin = /^[\p{L}\p{N}_]{3}/u.test(term) ? "(?<![\\p{L}\\p{N}_])" : "";
-    const forms = formsOf(term).length ? `|(?:${formsOf(term).join("|")})(?![\\p{L}\\p{N}_])` : "";
-    return new RegExp(`${begin}(?:${plain(term)}${forms})`, "gu");
+    return new RegExp(begin + plain(stemOf(term)), "gu");
   }
   const inCode = (term) => (/^(\d|[a-z]{1,2}$)/.test(term) ? pattern(term) : new RegExp(plain(term), "g"));
   const introduces = ({ terms }, words) => terms.map((term) => term.split(" ")).some((term) => term.length === words.length
-    && term.every((word, i) => word === words[i] || formsOf(words[i]).includes(word)));
+    && term.every((word, i) => stemOf(word) === stemOf(words[i])));
   const wordsOf = (terms) => terms.flatMap((term) => term.split(" "));
 
   const termsOf = (query) => Array.from(query.toLowerCase().replace(/[\u201c-\u201f\u00ab\u00bb]/g, '"').matchAll(/"([^"]+)"|(\S+)/g),
@@ -77,8 +66,8 @@
     return section.page.startsWith("labs/") ? sum : sum / 2;
   }
 
-  // The words around the first match in the prose, better of all terms together, or else in the code; and the words to
-  // which the link leads.
+  // The words around the first match in the prose, better of all terms together, or else in the code; and a text fragment,
+  // to which the browser scrolls, with two words before it, for a word may be in the page's contents as well.
   function found({ prose, code }, terms) {
     const places = (text, list, how) => list.map((term) => how(term).exec(text.toLowerCase())).filter(Boolean)
       .sort((a, b) => a.index - b.index);
@@ -90,7 +79,9 @@
     const from = text.indexOf(" ", Math.max(0, begin - 80));
     const cut = begin < 80 ? [0, ""] : [from + 1, "\u2026 "];
     const rest = text.length > end + 120 ? text.slice(end, end + 120).replace(/\S*$/, "\u2026") : text.slice(end);
-    return { word: text.slice(begin, end),
+    const [before] = /\p{L}{2,} \p{L}{2,}(?= $)/u.exec(text.slice(0, begin)) ?? [""]; // no formula: a page writes it otherwise
+    const part = (words, end) => words && encodeURIComponent(words).replaceAll("-", "%2D") + end;
+    return { fragment: `:~:text=${part(before, "-,")}${part(text.slice(begin, end), "")}`,
       line: [`${cut[1]}${text.slice(cut[0], begin)}`, make("mark", {}, text.slice(begin, end)), rest] };
   }
 
@@ -107,9 +98,8 @@
     results.replaceChildren(make("h2", {}, "Found"), make("p", { class: "search-summary" }, summary),
       make("ul", { class: "search" }, ...ranked.slice(0, MOST).map((section) => {
         const { page, heading, id, title } = section, match = found(section, terms);
-        const word = match ? `?found=${encodeURIComponent(match.word)}` : ""; // course.js looks for it
         const number = page.match(/^labs\/0?(\d+)/)?.[1], where = number ? [`Lab ${number}: `] : [];
-        return make("li", {}, make("a", { href: `${root}${page}.html${word}#${id}` }, title),
+        return make("li", {}, make("a", { href: `${root}${page}.html#${id}${match?.fragment ?? ""}` }, title),
           ...(title === heading ? [] : [make("span", { class: "quiet" }, " ", ...where, heading)]),
           ...(page.startsWith("labs/") && introduces(section, wordsOf(terms)) ? [make("span", { class: "quiet" }, " \u2013 introduced here")] : []),
           ...(match ? [make("p", { class: "context" }, ...match.line)] : []));

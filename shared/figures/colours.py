@@ -39,8 +39,5 @@ def css_colour(name: str) -> str:
 
 def role_css() -> str:
     """The style sheet that sets `--role-query` and its sisters, for light pages and for dark ones."""
-    rules = []
-    for theme, selector in enumerate((':root, html[data-theme="light"]', 'html[data-theme="dark"]')):
-        lines = [f"  --role-{name}: {pair[theme]};" for name, pair in (ROLES | NEUTRALS).items()]
-        rules.append("\n".join([f"{selector} {{", *lines, "}"]))
-    return "\n".join(rules) + "\n"
+    lines = [f"  --role-{name}: light-dark({light}, {dark});" for name, (light, dark) in (ROLES | NEUTRALS).items()]
+    return "\n".join([":root {", "  color-scheme: light dark;", *lines, "}", ""])

@@ -186,7 +186,7 @@ const cellsOf = (element, [row, col]) => Array.from(element.querySelectorAll("td
 startAll("walk", (walk, data, host) => {
   const lab = { words: data.words, x: data.x, known: data.words.map(() => true), follow: data.follow };
   const state = { ...lab, stage: 0 };
-  let list = [], grids = new Map();                          // the stages for this state; table element -> its grid
+  let started = false, list = [], grids = new Map();                          // the stages for this state; table element -> its grid
 
   const notice = make("p", { class: "notice", role: "status" }), words = make("fieldset", { class: "words" });
   const label = (text) => make("span", { class: "name" }, text);
@@ -293,25 +293,22 @@ startAll("walk", (walk, data, host) => {
 
   const site = document.documentElement.dataset.content_root !== undefined;
   const name = `walk${Array.from(document.querySelectorAll(".attention-walk")).indexOf(host) + 1}`;
-  let moved = false;
   function keep() {
-    if (!site || !moved) return;
+    if (!site || !started) return;
     const typed = state.words.join(" ") === data.words.join(" ") ? "" : `,${encodeURIComponent(state.words.join(" "))}`;
     history.replaceState(null, "", `#${name}=${state.stage + 1},${state.follow + 1}${typed}`);
   }
   function recall() {
-    const address = site && new RegExp(`^#${name}=(\\d+),(\\d+)(?:,(.*))?$`).exec(location.hash);
+    const address = site && new URLSearchParams(location.hash.slice(1)).get(name);
     if (!address) return;
-    if (address[3] && data.vocabulary) {
-      try { input.value = decodeURIComponent(address[3]); } catch { /* cut off on its way */ }
+    const [stage, follow, ...typed] = address.split(",");
+    if (typed.length && data.vocabulary) {
+      input.value = typed.join(",");
       take();
     }
-    const within = (text, count) => Math.max(0, Math.min(count, text) - 1);
-    show({ follow: within(address[2], state.words.length), stage: within(address[1], list.length) }, []);
+    const within = (text, count) => Math.max(0, Math.min(count, text) - 1) || 0;
+    show({ follow: within(follow, state.words.length), stage: within(stage, list.length) }, []);
     host.scrollIntoView();
-  }
-  for (const event of ["click", "input", "change", "keydown"]) {
-    walk.addEventListener(event, () => { moved = true; }, true);
   }
 
   // ---- pointing and walking
@@ -338,5 +335,6 @@ startAll("walk", (walk, data, host) => {
 
   show(lab, []);
   recall();
+  started = true;
   status.textContent = "";                                   // nothing has happened yet that is worth saying aloud
 });

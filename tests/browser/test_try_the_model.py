@@ -6,13 +6,13 @@ import random
 import numpy as np
 import pytest
 import torch
-from safetensors import safe_open
-from site_in_browser import ROOT, settle, too_small, visits
+from safetensors.torch import load_file
+from site_in_browser import settle, too_small, visits
 
+from experiments import live_page_models, table_runs
 from shared import data as course_data
-from shared import model
 
-FILE = ROOT / "book" / "_static" / "try_the_model.safetensors"
+FILE = live_page_models.FILE
 PAGE = "book/try_the_model"
 SIDE_BY_SIDE = ("mean pooling", "attention pooling", "self-attention")
 REVIEWS = 60
@@ -26,21 +26,11 @@ def data():
 @pytest.fixture(scope="module")
 def nets(data):
     """The exported models in PyTorch, as the file defines them: whole numbers times a step."""
-    size = len(data.vocabulary)
-    nets = {
-        "mean pooling": model.MeanPooling(size),
-        "attention pooling": model.AttentionPooling(size),
-        "self-attention": model.SelfAttentionClassifier(size),
-        "marker query": model.MarkerQueryClassifier(size, data.vocabulary.id("<MARK>")),
-    }
-    with safe_open(FILE, "pt") as file:
-        for name, net in nets.items():
-            keys = [key for key in file.keys() if key.startswith(f"{name}.")]
-            tensors = {key.removeprefix(f"{name}."): file.get_tensor(key) for key in keys}
-            step = tensors.pop("embedding.table.weight.step")
-            tensors["embedding.table.weight"] = tensors["embedding.table.weight"] * step
-            net.load_state_dict(tensors)
-            net.eval()
+    stored, nets = load_file(FILE), {}
+    for name in live_page_models.MODELS:
+        net = table_runs.MODELS[name](len(data.vocabulary), data.vocabulary.id("<MARK>"))
+        tensors = {key.removeprefix(f"{name}."): stored[key] for key in stored if key.startswith(f"{name}.")}
+        nets[name] = live_page_models.unpacked(net, tensors).eval()
     return nets
 
 
@@ -49,7 +39,7 @@ def nets(data):
 
 def load(page):
     page.locator("#try-load").press("Enter")
-    page.wait_for_selector("#try-cards .chosen .verdict strong")
+    page.wait_for_selector("#try-cards [data-name=self-attention] .verdict strong")
     assert page.evaluate("document.activeElement.id") == "try-slide", "the button is gone, and the focus with it"
     return page
 
@@ -175,13 +165,13 @@ def test_cards_slider_and_table_say_what_pytorch_says(page, nets, data):
 
 
 def test_the_marker_turns_the_head_and_the_address_holds_all_that_was_chosen(page):
-    share = "() => Number(document.getElementById('try-mark-share').textContent.match(/^\\d+/)[0])"
+    share = "() => Number(document.querySelector('#try-marked .share').textContent.match(/^\\d+/)[0])"
     before = page.evaluate(share)
     page.get_by_role("radio", name="the first review").check(force=True)
-    page.wait_for_function("document.querySelector('#try-mark-words .w').textContent === '<MARK>'")
+    page.wait_for_function("document.querySelector('#try-marked .w').textContent === '<MARK>'")
     assert page.evaluate(share) > before + 20, "the query at the marker attends to the marked review"
     page.locator("#try-slide").fill("40")
-    page.wait_for_url("**words=40&mark=0")
+    page.wait_for_url("**words=40&whose=2&mark=0")
     page.reload()
     load(page)
     assert page.locator("#try-slide").input_value() == "40"

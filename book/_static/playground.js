@@ -300,9 +300,9 @@
     at("lines").replaceChildren(
       ...levels.map(([, accuracy]) => make("svg:path", { class: "level", d: `M30 ${Y(accuracy)}H310` })),
       ...attempts.map((each) => make("svg:polyline", { class: "ghost", points: line(each.curve) })),
-      make("svg:polyline", { class: "now", points: line(curve) }),
       ...levels.map(([words, accuracy]) =>
         make("svg:text", { class: "on-page", x: 310, y: Y(accuracy) - 6 }, `${words} ${short(accuracy)}`)),
+      make("svg:polyline", { class: "now", points: line(curve) }),
     );
     at("accuracy").textContent = report.step ? `Accuracy ${short(report.accuracy)} after ${many(report.step, "step")}` : "Not trained yet";
     at("accuracy-note").textContent = `${report.parameters.toLocaleString("en")} parameters. ` +

@@ -186,7 +186,8 @@ const cellsOf = (element, [row, col]) => Array.from(element.querySelectorAll("td
 startAll("walk", (walk, data, host) => {
   const lab = { words: data.words, x: data.x, known: data.words.map(() => true), follow: data.follow };
   const state = { ...lab, stage: 0 };
-  let started = false, list = [], grids = new Map();                          // the stages for this state; table element -> its grid
+  let list = [], grids = new Map();                          // the stages for this state; table element -> its grid
+  let started = false;                                       // before, the address is read and not written
 
   const notice = make("p", { class: "notice", role: "status" }), words = make("fieldset", { class: "words" });
   const label = (text) => make("span", { class: "name" }, text);

@@ -1,5 +1,6 @@
 """Claims about the engine of the checks: it survives whatever the reader's code does, and says what that was."""
 
+import contextlib
 import random
 import sys
 import time
@@ -125,6 +126,13 @@ def takes_for_ever(x):
             pass
 
 
+def survives_one_alarm(x):
+    with contextlib.suppress(BaseException):
+        time.sleep(3)
+    time.sleep(3)
+    return 2 * x
+
+
 def changes(x):
     x += x
     return x
@@ -135,8 +143,10 @@ ANSWERS = [
     (double, lambda x: 2 * x if x.requires_grad else (2 * x).numpy(), ""),  # NumPy will do
     (double, lambda x: x @ torch.eye(x.shape[-1], dtype=torch.float32) * 2, ""),  # single precision will do, too
     (double, lambda x: x**2, "squared"),
+    (double, lambda x: 2.00001 * x, "OtherNumbers"),
     (double, not_done, "not done yet"),
     (double, takes_for_ever, "OutOfTime"),
+    (double, survives_one_alarm, "OutOfTime"),
     (double, changes, "ChangesItsInput"),
     (double, lambda x: None, "ReturnsNothing"),
     (double, lambda x: (2 * x, x), "WrongType"),

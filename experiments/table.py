@@ -82,7 +82,8 @@ def make_table(runs: list[Run], finished: Path, table: Path, jobs: int = -1) -> 
     Each run is stored as soon as it ends, and what the same code has finished before is not repeated.
     """
     os.environ["TQDM_DISABLE"] = "1"
-    run = joblib.Memory(finished / made_by(), verbose=0).cache(table_runs.train_and_measure)
+    store = finished / made_by().replace(", ", "-").replace(" ", "-")
+    run = joblib.Memory(store, verbose=0).cache(table_runs.train_and_measure)
     results = []
     with joblib.parallel_config("loky", inner_max_num_threads=1):
         for result in joblib.Parallel(jobs, return_as="generator")(joblib.delayed(run)(each) for each in runs):

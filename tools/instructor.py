@@ -19,7 +19,6 @@ import exercises
 import identity
 import minutes
 import notebooks
-import plans
 import quizzes
 import safe_files
 import yaml
@@ -115,7 +114,7 @@ code, 12 minutes to build, 15 to debug,
 {minutes.MINUTES_FOR_QUESTIONS} for the questions. Readers differ, so a lab states a range around the sum. *Going
 further* is optional. In class, allow {MINUTES_A_QUESTION} more minutes to discuss each question.
 All labs together, without *Going further*: {total // 60:.0f} hours {total % 60:.0f} minutes."""
-    return "\n\n".join(filter(None, [intro, table, plans.page(root), *labs])) + "\n"
+    return "\n\n".join(filter(None, [intro, table, *labs])) + "\n"
 
 
 def build(root: Path, folder: Path, pages: dict[str, str]) -> None:

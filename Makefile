@@ -21,8 +21,8 @@ FRESH = tests/labs/test_labs.py::test_each_lab_is_paired_fresh_and_executed \
 	tests/labs/test_editions.py::test_the_student_edition_in_the_repository_is_made_from_the_lab_s_text
 
 .NOTPARALLEL: # what stands behind a target runs from left to right
-.PHONY: help book serve jupyter labs quick test test-all links student instructor results bench pins offline pdf size \
-	clean python environment style site tests pages tests-and-pages outputs table
+.PHONY: help book serve jupyter labs quick test test-all links student instructor results bench pins offline clean \
+	python environment style site tests pages tests-and-pages outputs table
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -77,12 +77,6 @@ offline: python ## zip the built site, to be read without a network
 	@cd _build/html 2>/dev/null || { echo "There is no site yet: run make book first."; exit 1; }
 	@$(PYTHON) -m zipfile -c _build/towards-self-attention.zip _build/html/
 	@echo "The site is in _build/towards-self-attention.zip: unpack it and open html/index.html."
-
-pdf: environment ## print the whole course to _build/towards-self-attention.pdf, through a browser
-	@$(OURS) tools/site_pdf.py
-
-size: python ## print how many lines of code each part of the project has
-	@$(PYTHON) tools/size.py
 
 clean: ## remove the built site and caches; environment, student edition, instructors' kit and finished runs stay
 	@find _build -mindepth 1 -maxdepth 1 ! -name instructor ! -name results -exec rm -rf {} + 2>/dev/null || true

@@ -61,7 +61,6 @@ def to_mathml(latex: str, display: bool, letters_have_roles: bool = False) -> st
 def visit_math(self, node) -> None:
     display = isinstance(node, nodes.math_block)
     try:
-        # Its source says so even where all pages become one, as for the PDF.
         markup = to_mathml(node.astext(), display, letters_have_roles="/labs/" in (get_node_source(node) or ""))
     except ValueError as error:
         logger.warning(str(error), location=node)

@@ -5,7 +5,6 @@ other fonts and widths than by day, and as readers may set it.
 import re
 
 import pytest
-import site_pdf
 from site_in_browser import axe, browser_with, page_of, settle, visits
 from test_layout import ALL, WITH_FIGURES, offences, opened, stored_figures
 from test_site import LABS
@@ -72,9 +71,3 @@ def test_a_lab_has_20_sheets_of_paper_at_most(visit, address, name):
     margin = dict.fromkeys(("top", "bottom", "left", "right"), "1cm")
     paper = visit(f"{address}/{name}.html").pdf(format="A4", margin=margin)
     assert len(re.findall(rb"/Type\s*/Page\b", paper)) <= 20
-
-
-def test_the_whole_course_is_printed_into_one_file():
-    site_pdf.PDF.unlink(missing_ok=True)
-    assert site_pdf.main() == 0
-    assert len(re.findall(rb"/Type\s*/Page\b", site_pdf.PDF.read_bytes())) > 100

@@ -61,48 +61,11 @@
         if (!right && place) box.append(make("p", {}, "Perhaps read again: ", make("a", { href: `../${lab}#${place}` }, heading)));
       });
     }
+    at("paper").hidden = false;
     questions.querySelector("input")?.focus();
   }
 
-  const tell = (words) => { at("said").textContent = words; };
-  function save(name, type, text) {
-    const link = make("a", { download: name, href: URL.createObjectURL(new Blob([text], { type })) });
-    link.click();
-    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
-  }
-  at("export").addEventListener("click", () => {
-    save("remember.json", "application/json", JSON.stringify({ kind: "remember", version: 1, read: [...read], boxes }, null, 1));
-    tell("Exported.");
-  });
-  at("import").addEventListener("change", async ({ target }) => {
-    let given;
-    try { given = JSON.parse(await target.files[0].text()); } catch { /* refused below */ }
-    target.value = "";
-    const labs = given?.read, sound = Array.isArray(labs) && labs.every((lab) => typeof lab === "string" && /^(labs|book)\/\w+\.html$/.test(lab));
-    const found = given?.kind === "remember" && given.version === 1 && sound ? checked(given.boxes) : undefined;
-    if (!found) return tell("This file is damaged, or it is not an export of this page. Nothing was changed.");
-    for (const lab of labs) read.add(lab);
-    retain("labs read", JSON.stringify([...read]));
-    boxes = found;
-    store();
-    show();
-    tell(`Imported: ${many(Object.keys(boxes).length, "question")}.`);
-  });
-  at("delete").addEventListener("click", () => {
-    boxes = {};
-    try { localStorage.removeItem(KEY); } catch { /* private windows */ }
-    at("questions").replaceChildren();
-    show();
-    tell("Deleted.");
-  });
-  at("calendar").addEventListener("click", () => {
-    const stamp = `${new Date().toISOString().replace(/[-:]|\.\d+/g, "")}`, address = location.href.split("#")[0];
-    const events = [1, 7, 30].map((later) => ["BEGIN:VEVENT", `UID:${stamp}-${later}@remember`, `DTSTAMP:${stamp}`,
-      `DTSTART;VALUE=DATE:${day(later).replaceAll("-", "")}`, "SUMMARY:Five questions on self-attention", `URL:${address}`, "END:VEVENT"]);
-    const lines = ["BEGIN:VCALENDAR", "VERSION:2.0", "PRODID:-//Towards Self-Attention//Remember//EN", ...events.flat(), "END:VCALENDAR", ""];
-    save("remember.ics", "text/calendar", lines.join("\r\n"));
-    tell(`Saved: ${[1, 7, 30].map((later) => day(later)).join(", ")}.`);
-  });
+  at("print").addEventListener("click", () => print());
   at("ask").addEventListener("click", ask);
   at("page").hidden = false;
   show();

@@ -1,7 +1,5 @@
-"""The page "Remember" of a small site: what it asks and when, what it stores, exports, imports and deletes."""
+"""The page "Remember" of a small site: what it asks and when, what it stores, and how it is printed."""
 
-import json
-import re
 from pathlib import Path
 
 import pytest
@@ -45,7 +43,7 @@ def site(tmp_path_factory):
         title = lab[8:].title()
         asked = "\n\n".join([*(QUESTION.format(n=n, title=title) for n in range(1, 5)), OPEN])
         labs[lab[5:]] = [LESSON.format(title=title, questions=asked)]
-    built = small_site(folder, ["book/remember.md"], labs)
+    built = small_site(folder, ["book/remember.md", "book/how_to_use.md"], labs)
     assert built.returncode == 0, built.stdout
     with site_in_browser.served(Path(folder, "_build/html")) as address:
         yield address
@@ -79,7 +77,7 @@ def test_it_asks_from_the_labs_that_were_read_and_a_right_answer_comes_back_late
     assert "Right" in answer(page, 0, 1).inner_text()
     wrong = answer(page, 1, 0)
     link = wrong.get_by_role("link", name="Lighthouses")
-    assert link.get_attribute("href") == "../labs/03_queries.html#lighthouses"
+    assert link.get_attribute("href") == "../labs/queries/queries.html#lighthouses"
     answer(page, 1, 1)  # a second try changes nothing
     boxes = page.evaluate(STORED)
     assert [*boxes.values()] == [{"box": 1, "due": "2026-06-02"}] * 2
@@ -109,36 +107,30 @@ def test_without_a_lab_that_was_read_or_without_storage_it_still_asks_five(page)
         assert titles == ["Keys", "Queries", "Keys", "Queries", "Keys"]
         answer(page, 2, 1)
         assert page.locator("#remember-now").inner_text().startswith("7 questions are due")
-        page.get_by_role("button", name="Delete all of it").click()
-        assert page.locator("#remember-now").inner_text().startswith("8 questions are due")
 
 
-def test_an_export_can_be_imported_and_a_damaged_one_is_refused_and_changes_nothing(page, tmp_path):
+def test_all_it_keeps_is_in_one_place_of_this_browser_s_storage_which_is_forgotten_with_the_rest(page, site):
     page.locator("#remember-ask").click()
     answer(page, 0, 1)
-    with page.expect_download() as download:
-        page.get_by_role("button", name="Export").click()
-    good = json.loads(Path(download.value.path()).read_text())
-    before = page.evaluate("({...localStorage})")
-    (name, box), refused = next(iter(good["boxes"].items())), page.get_by_text("This file is damaged")
-    changes = ({"version": 2}, {"boxes": None}, {"read": ["https://elsewhere.org"]}, {"boxes": {"<img src=x>": box}})
-    damaged = ["no JSON", "null", json.dumps(good)[:-9], *(json.dumps(good | change) for change in changes)]
-    damaged += [json.dumps(good | {"boxes": {name: box | change}}) for change in ({"box": 7}, {"due": "2026-02-31"})]
-    for text in damaged:
-        (tmp_path / "export.json").write_text(text)
-        page.evaluate("document.getElementById('remember-said').textContent = ''")
-        page.set_input_files("#remember-import", tmp_path / "export.json")
-        refused.wait_for()
-        assert page.evaluate("({...localStorage})") == before, text
-    page.get_by_role("button", name="Delete all of it").click()
-    assert page.evaluate("localStorage.remember") is None
-    page.evaluate("localStorage.clear()")
-    page.reload()
-    (tmp_path / "export.json").write_text(json.dumps(good))
-    page.set_input_files("#remember-import", tmp_path / "export.json")
-    page.get_by_text("Imported: 1 question.").wait_for()
-    assert page.evaluate(STORED) == good["boxes"]
-    assert page.locator("#remember-now").inner_text() == "3 questions are due, from the labs that you have read."
+    assert sorted(page.evaluate("Object.keys(localStorage)")) == ["labs read", "remember"]
+    page.goto(f"{site}/book/how_to_use.html")
+    page.get_by_role("button", name="Forget all of it").click()
+    page.get_by_role("button", name="Forgotten").wait_for()
+    assert page.evaluate("localStorage.length") == 0
+
+
+def test_the_questions_can_be_printed_with_their_answers_and_without_buttons(page):
+    page.evaluate("globalThis.print = () => { globalThis.printed = true; }")
+    button = page.get_by_role("button", name="Print these questions")
+    assert not button.is_visible(), "nothing was asked yet"
+    page.locator("#remember-ask").click()
+    button.click()
+    assert page.evaluate("printed")
+    page.emulate_media(media="print")
+    visible = "(all) => all.filter((e) => e.checkVisibility({ contentVisibilityAuto: true })).length"
+    assert page.get_by_text("Which lamp").count() == 4
+    assert page.locator(".quiz details ol").evaluate_all(visible) == 4, "an answer is folded"
+    assert page.locator("#remember-page :is(button, input)").locator("visible=true").count() == 0
 
 
 def test_what_is_stored_may_make_no_sense(page):
@@ -146,15 +138,6 @@ def test_what_is_stored_may_make_no_sense(page):
         page.evaluate("stored => localStorage.setItem('remember', stored)", stored)
         page.reload()
         assert page.locator("#remember-now").inner_text().startswith("4 questions are due")
-
-
-def test_the_calendar_file_has_three_days_and_the_address_of_the_page(page):
-    with page.expect_download() as download:
-        page.get_by_role("button", name="Save three dates").click()
-    text = Path(download.value.path()).read_bytes().decode()
-    assert re.findall(r"DTSTART;VALUE=DATE:(\d+)\r\n", text) == ["20260602", "20260608", "20260701"]
-    assert text.startswith("BEGIN:VCALENDAR\r\n") and text.endswith("END:VCALENDAR\r\n") and PAGE in text
-    assert text.count("BEGIN:VEVENT") == text.count("END:VEVENT") == len(set(re.findall("UID:(.*)", text))) == 3
 
 
 def test_axe_finds_nothing_and_nothing_scrolls_sideways(visit, site):

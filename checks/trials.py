@@ -3,6 +3,7 @@
 A family of mistakes takes the exercise's own computation as a function and changes one step of it.
 """
 
+import contextlib
 import math
 from collections.abc import Callable, Sequence
 from functools import partial, update_wrapper
@@ -318,3 +319,23 @@ def synthetic_accuracy(*settings_and_seed: Any) -> float:
     *settings, seed = settings_and_seed
     level = sum(n * (len(value) if isinstance(value, str) else value) for n, value in enumerate(settings, 2))
     return 0.6 + 0.1 * math.cos(level) + 0.15 * math.sin(7 * seed + 1) + 0.04 * math.cos(level + 3 * seed)
+
+
+class ModelLeftChanged(Wrong):
+    """The model is left changed, at least when `measure` raises an error. Change a copy (`copy.deepcopy`), or undo the
+    change in a `finally`."""
+
+
+def leaves_the_model(run, model, state, *texts):
+    """Raise Wrong if `run(measure)` leaves the model changed where `measure` raises an error on a changed one."""
+    whole = state(model, *texts)
+
+    def fails(changed, *texts):
+        if state(changed, *texts) != whole:
+            raise ArithmeticError
+        return whole
+
+    with contextlib.suppress(ArithmeticError):
+        run(fails)
+    if state(model, *texts) != whole:
+        raise ModelLeftChanged

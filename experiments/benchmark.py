@@ -22,8 +22,8 @@ import pandas as pd
 import torch
 from torch import nn
 
-from experiments import record, textbook
-from shared import data, model, training
+from experiments import textbook
+from shared import data, model, record, training
 
 RESULTS, TABLES = record.HERE / "benchmark.json", record.ROOT / "book/times.txt"
 RECIPE = training.recipe_for(data.Settings())

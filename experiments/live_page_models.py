@@ -17,8 +17,8 @@ import torch
 from safetensors.torch import save
 from torch import nn
 
-from experiments import record, table_runs
-from shared import data, marked_pairs, training
+from experiments import table_runs
+from shared import data, record, review_pairs, training
 
 FILE = record.ROOT / "book/_static/try_the_model.safetensors"
 EMBEDDING = "embedding.table.weight"
@@ -45,7 +45,7 @@ def alone_and_pairs(name: str, reviews: data.EncodedReviews, source: data.Prepar
     """Each review alone, and each with another one, as this model reads them."""
     if name == MARKED:
         alone = data.plain_examples(reviews, source.vocabulary.id(data.MARKER))
-        return alone, marked_pairs.marked_pairs(reviews, source, seed)
+        return alone, review_pairs.marked_pairs(reviews, source, seed)
     return data.plain_examples(reviews), data.distracted_examples(reviews, seed)
 
 
@@ -80,7 +80,7 @@ def measured(net: nn.Module, name: str, source: data.PreparedReviews) -> dict:
     Excerpts are alone, and for the marker query paired with a whole review, as on the page.
     """
     alone, first = alone_and_pairs(name, source.test, source, 100 if name == MARKED else 2)
-    tests = [alone, marked_pairs.test_pairs(source) if name == MARKED else first]
+    tests = [alone, review_pairs.test_pairs(source) if name == MARKED else first]
     for length in LENGTHS:
         whole = first if name == MARKED else alone
         excerpts = with_excerpts(source.test, 9, *length)

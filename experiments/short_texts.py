@@ -3,7 +3,7 @@
 Three seeds, five minutes of one core. The twenty sentences and their labels are in short_sentences.json, written before
 anything was trained. The page shows the results of the first seed, from book/short_texts.txt.
 
-    python -m experiments.claims.short_texts
+    python -m experiments.short_texts
 """
 
 import json
@@ -14,8 +14,7 @@ import pandas as pd
 import torch
 
 from experiments import live_page_models as page
-from experiments import record
-from shared import data
+from shared import data, record
 
 RESULTS = Path(__file__).with_suffix(".json")
 SHOWN = record.ROOT / "book" / "short_texts.txt"
@@ -58,7 +57,7 @@ def shown(results: dict) -> str:
         for kind, learned in (("before", "whole reviews"), ("after", "short pieces too"))
     ]
     table = pd.DataFrame(rows).to_markdown(index=False, colalign=["left"] * 2 + ["right"] * 4)
-    return f"<!-- Made by `python -m experiments.claims.short_texts`. -->\n\n{table}\n"
+    return f"<!-- Made by `python -m experiments.short_texts`. -->\n\n{table}\n"
 
 
 if __name__ == "__main__":

@@ -16,8 +16,9 @@ from pathlib import Path
 import joblib
 import numpy as np
 
-from experiments import record, table_runs
+from experiments import table_runs
 from experiments.table_runs import Run
+from shared import record
 
 FINISHED = record.ROOT / "_build/results"
 TABLE = record.ROOT / "shared/does_it_help.json"  # in the package, because Colab has no other folder of the course

@@ -15,11 +15,11 @@ import numpy as np
 import torch
 from torch import nn
 
-from shared import data, marked_pairs, model, training
+from shared import data, model, review_pairs, training
 
 RECIPE = replace(training.recipe_for(data.Settings()), epochs=4)
 PATIENCE = 3
-FRONT_DRAWS = (2, 3, 4)  # seeds of the distractors in tests; those of marked pairs are in `shared.marked_pairs`
+FRONT_DRAWS = (2, 3, 4)  # seeds of the distractors in tests; those of marked pairs are in `shared.review_pairs`
 
 
 @dataclass(frozen=True, order=True)
@@ -89,7 +89,7 @@ MODELS: dict[str, Callable[..., nn.Module]] = {
     "self-attention without values": lambda size, mark: model.SelfAttentionClassifier(size, d_v=None),
     "encoder": lambda size, mark: model.EncoderClassifier(size),
     "marker query": model.MarkerQueryClassifier,
-    "block at the marker": marked_pairs.BlockAtMarker,
+    "block at the marker": review_pairs.BlockAtMarker,
 }
 
 
@@ -112,9 +112,9 @@ def training_examples(task: str, reviews: data.EncodedReviews, vocabulary: data.
 def test_examples(task: str, source: data.PreparedReviews) -> dict[str, data.Examples]:
     """The test reviews alone, and all pairs that they are tested in."""
     if task == "marked":
-        pairs = marked_pairs.test_pairs(source)
+        pairs = review_pairs.test_pairs(source)
         alone = data.plain_examples(source.test, source.vocabulary.id(data.MARKER))
-        return {"plain": alone, "distracted": pairs + marked_pairs.swap_markers(pairs)}
+        return {"plain": alone, "distracted": pairs + review_pairs.swap_markers(pairs)}
     first, *others = (data.distracted_examples(source.test, seed) for seed in FRONT_DRAWS)
     return {"plain": data.plain_examples(source.test), "distracted": sum(others, first)}
 

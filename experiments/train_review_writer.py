@@ -19,8 +19,7 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from experiments import record
-from shared import review_writer
+from shared import record, review_writer
 from shared.review_writer import CONTEXT, START, ReviewWriter, continue_text
 from shared.reviews import movie_parts, read_movies
 from shared.training import Recipe, fit

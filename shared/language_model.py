@@ -1,8 +1,13 @@
 """The language model of *A language model*, for other labs: ids in, logits of the next word out."""
 
+import torch
 from torch import nn
+from torch.nn.functional import cross_entropy
 
+from shared.data import UNK
 from shared.model import TokenEmbedding, TransformerBlock, causal_mask
+
+CONTEXT = 64  # words of a window
 
 
 class LanguageModel(nn.Module):
@@ -24,3 +29,15 @@ class LanguageModel(nn.Module):
         for block in self.blocks:
             x, _ = block(x, attention_mask=attention_mask)  # (batch, tokens, d_model)
         return self.output(self.norm(x))  # (batch, tokens, known_words)
+
+
+def windows(text, count, generator):
+    """Ids of random windows and of the words that follow each of theirs, (count, CONTEXT) each."""
+    starts = torch.randint(len(text) - CONTEXT, (count, 1), generator=generator)
+    ids = text[starts + torch.arange(CONTEXT + 1)]  # (count, CONTEXT + 1)
+    return ids[:, :-1], ids[:, 1:]
+
+
+def loss_of(model, ids, next_ids):
+    """Cross-entropy in nats for each word that has an id of its own."""
+    return cross_entropy(model(ids).flatten(0, 1), next_ids.flatten(), ignore_index=UNK)

@@ -4,6 +4,7 @@ import torch
 import torch.nn.functional as F
 
 from checks.engine import Case, Check, Wrong
+from checks.layers import WINDOW_MISTAKES, in_window
 from checks.trials import changed, draw, first_minus_second, paired_mistakes, real_tokens
 from shared.language_model import LanguageModel
 from shared.model import causal_mask
@@ -116,7 +117,7 @@ language_model = Check(
         changed(logits, apply=post_norm), changed(logits, normalize=final_norm_missing), embeddings_for_each_block,
         softmax_returned,
     ],
-    section="A language model, “Exercise 11.1 (build): the model”",
+    section="A language model, “Exercise 1 (build): the model”",
     last_look=uses_its_arguments,
 )  # fmt: skip
 
@@ -210,40 +211,6 @@ next_word_loss = Check(
 # --- windows, here and in *The KV cache*: each takes how many positions a row's token is after a column's -----------
 
 
-def in_window(distance, window_size):
-    return (distance >= 0) & (distance < window_size)
-
-
-def no_window(distance, window_size):
-    """The mask has no second edge, so a token attends to all earlier ones. Its window has as many positions as the
-    exercise says, and ends at its own."""
-    return distance >= 0
-
-
-def not_causal(distance, window_size):
-    """All later positions are allowed. A token must not attend to those that follow."""
-    return distance < window_size
-
-
-def window_too_wide(distance, window_size):
-    """The window is one position too wide. The token's own position is one of those that it has."""
-    return (distance >= 0) & (distance <= window_size)
-
-
-def window_too_narrow(distance, window_size):
-    """The window is one position too narrow. The token's own position is one of those that it has."""
-    return in_window(distance, window_size - 1)
-
-
-def looks_ahead(distance, window_size):
-    """The window reaches ahead instead of back: rows and columns are exchanged. Rows are queries, so the distance is
-    that of the row minus that of the column."""
-    return in_window(-distance, window_size)
-
-
-WINDOW_MISTAKES = no_window, not_causal, window_too_wide, window_too_narrow, looks_ahead
-
-
 # --- allowed_positions ---------------------------------------------------------------------------------------------
 
 
@@ -301,7 +268,7 @@ allowed_positions = Check(
         *(changed(allowed, real=step) for step in (padding_allowed, mask_on_queries, padded_queries_hidden)),
         hidden_marked,
     ],
-    section="A language model, “Exercise 11.3: who may attend to whom”",
+    section="A language model, “Exercise 3: who may attend to whom”",
 )  # fmt: skip
 
 

@@ -1,9 +1,9 @@
 """A small language model on the reviews, one part more in each stage; the lab *A language model* reads the results.
 
 Four stages: no block (embedding and read-out), one block without its feed-forward layer, one block, two blocks. Each is
-trained like the model of the lab, with three seeds; 15 minutes of one core. Writes shared/language_model_stages.json.
+trained like the model of the lab, with three seeds; 15 minutes of one core. Writes labs/a_language_model/runs.json.
 
-    python -m experiments.claims.language_model_stages
+    python -m labs.a_language_model.runs
 """
 
 import math
@@ -14,12 +14,12 @@ import torch
 from torch import nn
 from torch.nn.functional import cross_entropy
 
-from experiments import record
+from shared import record
 from shared.data import UNK, Settings, load_prepared
-from shared.language_model import LanguageModel
+from shared.language_model import CONTEXT, LanguageModel, loss_of, windows
 
-TABLE = record.ROOT / "shared/language_model_stages.json"
-KNOWN_WORDS, CONTEXT, STEPS, RATE, BATCH = 2000, 64, 2000, 0.008, 8
+TABLE = record.ROOT / "labs/a_language_model/runs.json"
+KNOWN_WORDS, STEPS, RATE, BATCH = 2000, 2000, 0.008, 8
 STAGES = {"no block": 0, "+ attention": 1, "+ feed-forward": 1, "+ second block": 2}  # and the number of blocks
 CURVE = (0, 100, 200, 400, 800, 1200, 1600, 2000)
 BEGINNINGS = ("this movie is", "i", "the story")
@@ -30,18 +30,6 @@ class Zero(nn.Module):
 
     def forward(self, x):
         return torch.zeros_like(x)
-
-
-def windows(text, count, generator):
-    """Ids of random windows and of the words that follow each of theirs, (count, CONTEXT) each."""
-    starts = torch.randint(len(text) - CONTEXT, (count, 1), generator=generator)
-    ids = text[starts + torch.arange(CONTEXT + 1)]  # (count, CONTEXT + 1)
-    return ids[:, :-1], ids[:, 1:]
-
-
-def loss_of(model, ids, next_ids):
-    """Cross-entropy in nats for each word that has an id of its own."""
-    return cross_entropy(model(ids).flatten(0, 1), next_ids.flatten(), ignore_index=UNK)
 
 
 @torch.no_grad()

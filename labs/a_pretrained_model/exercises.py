@@ -5,9 +5,8 @@ from functools import partial
 import torch
 import torch.nn.functional as F
 
-from checks import the_block, trials
+from checks import layers, trials
 from checks.engine import Case, Check
-from checks.many_heads import heads_of_real_tokens
 from checks.trials import changed, draw
 from shared.model import causal_mask
 from shared.pretrained_model import EncoderLayer
@@ -19,9 +18,9 @@ SEARCH = "A pretrained model, “A search for heads”"
 # --- encoder_layer -------------------------------------------------------------------------------------------------
 
 
-def layer(order=the_block.post_norm, activation=F.gelu, **given):
+def layer(order=layers.post_norm, activation=F.gelu, **given):
     """The right way, one step of which a known mistake exchanges."""
-    return the_block.block(**given, order=order, activation=activation)
+    return layers.block(**given, order=order, activation=activation)
 
 
 def relu(x):
@@ -35,18 +34,18 @@ def eps_not_used(**given):
 
 
 encoder_layer = Check(
-    reference=partial(layer, attend=heads_of_real_tokens),
+    reference=partial(layer, attend=layers.heads_of_real_tokens),
     solution=EncoderLayer,
-    parts=(*the_block.PARTS, "eps"),
-    cases=[*the_block.batches(eps=0.1), the_block.texts(6, 2, 8, trials.real_tokens([3, 4]), eps=0.02)],
+    parts=(*layers.PARTS, "eps"),
+    cases=[*layers.batches(eps=0.1), layers.texts(6, 2, 8, trials.real_tokens([3, 4]), eps=0.02)],
     mistakes=[
         *(changed(layer, order=order)
-          for order in (*the_block.NORM_INSIDE, the_block.pre_norm, the_block.input_added_again)),
-        *the_block.block_mistakes(layer, the_block.post_norm),
+          for order in (*layers.NORM_INSIDE, layers.pre_norm, layers.input_added_again)),
+        *layers.block_mistakes(layer, layers.post_norm),
         changed(layer, activation=relu), eps_not_used,
     ],
     section="A pretrained model, “Your attention, their weights”",
-    last_look=lambda answer: the_block.has_the_parameters(answer(8, 4, 20, 0.1), EncoderLayer(8, 4, 20, 0.1)),
+    last_look=lambda answer: layers.has_the_parameters(answer(8, 4, 20, 0.1), EncoderLayer(8, 4, 20, 0.1)),
 )  # fmt: skip
 
 
@@ -226,5 +225,5 @@ tokens_attended = Check(
         nan_for_zero, nan_replaced_too_late, exponential_left_out, exponential_of_the_mean, sign_left_out,
         entropy_of_columns,
     ],
-    section="A pretrained model, “Exercise 16.4 (experiment): a measure of your own”",
+    section="A pretrained model, “Exercise 4 (experiment): a measure of your own”",
 )  # fmt: skip

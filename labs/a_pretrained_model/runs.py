@@ -1,9 +1,9 @@
 """Features of the pretrained model, frozen, against embeddings learned from scratch on the same 860 reviews.
 
-Writes shared/frozen_features.json, which the lab *A pretrained model* reads; Colab has no other folder of the course.
+Writes labs/a_pretrained_model/runs.json, which the lab *A pretrained model* reads; Colab has no other folder of the course.
 Single runs are in _build/frozen_features.json, so a stopped script continues. A quarter of an hour of one core.
 
-    python -m experiments.claims.frozen_features
+    python -m labs.a_pretrained_model.runs
 """
 
 from dataclasses import replace
@@ -12,11 +12,10 @@ import numpy as np
 import torch
 from torch import nn
 
-from experiments import record
-from shared import data, model, pretrained_model, training
+from shared import data, model, pretrained_model, record, training
 from shared.statistics import mean_and_interval
 
-TABLE, RUNS = record.ROOT / "shared/frozen_features.json", record.ROOT / "_build/frozen_features.json"
+TABLE, RUNS = record.ROOT / "labs/a_pretrained_model/runs.json", record.ROOT / "_build/frozen_features.json"
 SEEDS, DRAWS = range(5), (50, 51, 52)
 RECIPE = training.Recipe(epochs=6, learning_rate=0.005, batch_size=32)
 
@@ -79,5 +78,5 @@ if __name__ == "__main__":
         name = f"front, attention, 860, {words}"
         runs = [record.load_or_run(RUNS, f"{name}, seed {seed}", run, *arguments, seed) for seed in SEEDS]
         means[name] = {kind: mean_and_interval([result[kind] for result in runs]) for kind in ("plain", "distracted")}
-    made_by = "python -m experiments.claims.frozen_features"
+    made_by = "python -m labs.a_pretrained_model.runs"
     record.write(TABLE, {"made_by": made_by, "about": record.about(), "frozen": means})

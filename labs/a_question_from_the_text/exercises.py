@@ -212,5 +212,5 @@ gains_by_position = Check(
         query_and_key_exchanged, *trials.seed_mistakes(gains),
         *paired_mistakes(accuracies),
     ],
-    section="A question from the text, “Exercise 5.3 (experiment): who needs positions?”",
+    section="A question from the text, “Exercise 3 (experiment): who needs positions?”",
 )  # fmt: skip

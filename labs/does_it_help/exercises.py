@@ -46,7 +46,7 @@ paired_interval = Check(
         n_in_the_standard_deviation, one_sided_quantile,
         *paired_mistakes(lambda first, second: torch.from_numpy(np.stack([first, second]))),
     ],
-    section="Does it help?, “Exercise 10.1 (build): the interval of a paired difference”",
+    section="Does it help?, “Exercise 1 (build): the interval of a paired difference”",
     forbidden=("mean_and_interval",),
 )  # fmt: skip
 
@@ -114,7 +114,7 @@ sign_flips = Check(
             equal_means_lost_to_rounding)),
         number_of_patterns,
     ],
-    section="Does it help?, “Exercise 10.3 (build): what five seeds can show”",
+    section="Does it help?, “Exercise 3 (build): what five seeds can show”",
     canonical=lambda result, differences: float(result) if isinstance(result, Fraction) else result,
 )  # fmt: skip
 
@@ -209,7 +209,7 @@ fix_the_comparison = Check(
         both_chosen_on_test, measured_on_validation,
         *trials.seed_mistakes(fair_comparison), *paired_mistakes(accuracies),
     ],
-    section="Does it help?, “Exercise 10.2 (debug): better than itself”",
+    section="Does it help?, “Exercise 2 (debug): better than itself”",
 )  # fmt: skip
 
 
@@ -271,5 +271,5 @@ preregistered = Check(
         *(changed(preregistered_answer, interval=step) for step in (trials.second_minus_first, trials.pairing_lost)),
         *trials.seed_mistakes(preregistered_answer),
     ],
-    section="Does it help?, “Exercise 10.4 (experiment): preregistered”",
+    section="Does it help?, “Exercise 4 (experiment): preregistered”",
 )  # fmt: skip

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from checks.compare import WrongType, kind
 from checks.engine import Case, Check, Wrong
-from checks.trials import changed, draw
+from checks.trials import changed, draw, leaves_the_model
 from shared.model import MultiHeadSelfAttention, causal_mask
 
 # --- follow_score --------------------------------------------------------------------------------------------------
@@ -105,7 +105,7 @@ follow_score = Check(
         changed(mean_weight, places=direct_repetitions_missed), changed(mean_weight, places=later_times),
         nan_without_repetition, always_zero,
     ],
-    section="Induction heads, “Exercise 12.1 (build): the induction score”",
+    section="Induction heads, “Exercise 1 (build): the induction score”",
 )  # fmt: skip
 
 
@@ -259,26 +259,6 @@ def not_ablated(model, layer, places, measure):
     """Both numbers are those of the unchanged model. Measure the ablated one, too; a hook has to return the new
     output."""
     return (measure(model),) * 2
-
-
-class ModelLeftChanged(Wrong):
-    """The model is left changed, at least when `measure` raises an error. Change a copy (`copy.deepcopy`), or undo the
-    change in a `finally`."""
-
-
-def leaves_the_model(run, model, state, *texts):
-    """Raise Wrong if `run(measure)` leaves the model changed where `measure` raises an error on a changed one."""
-    whole = state(model, *texts)
-
-    def fails(changed, *texts):
-        if state(changed, *texts) != whole:
-            raise ArithmeticError
-        return whole
-
-    with contextlib.suppress(ArithmeticError):
-        run(fails)
-    if state(model, *texts) != whole:
-        raise ModelLeftChanged
 
 
 def leaves_no_trace(answer):

@@ -7,8 +7,7 @@ from torch import nn
 
 from checks import trials
 from checks.engine import Case, Check
-from checks.induction_heads import leaves_the_model
-from checks.trials import changed, draw
+from checks.trials import changed, draw, leaves_the_model
 
 # --- rotate --------------------------------------------------------------------------------------------------------
 
@@ -161,7 +160,7 @@ fix_the_rotation = Check(
         nothing_rotated, changed(attention, weigh=trials.softmax_over_queries),
         *(changed(attention, score=step) for step in trials.SCORE_MISTAKES[:4]),
     ],
-    section="Longer texts, “Exercise 13.2 (debug): the page that begins late”",
+    section="Longer texts, “Exercise 2 (debug): the page that begins late”",
 )  # fmt: skip
 
 

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from shared import data, training
-from shared.marked_pairs import swap_markers
+from shared.review_pairs import swap_markers
 from shared.model import masked_softmax, weighted_sum
 
 ENCODINGS = ("none", "sines", "learned", "rotary", "one slope", "two slopes")

@@ -8,26 +8,10 @@ from torch import nn
 
 from checks import trials
 from checks.engine import Case, Check, Wrong
+from checks.layers import both_masks, by_heads, heads, heads_of_real_tokens
 from checks.running import outcome
 from checks.trials import bugs_left, changed, check_linears, draw, first_minus_second, paired_mistakes, scaled
 from shared.model import MultiHeadSelfAttention, causal_mask, masked_softmax
-
-
-def split(projected, num_heads):
-    return projected.unflatten(2, (num_heads, -1)).transpose(1, 2)  # (batch, num_heads, tokens, head_dim)
-
-
-def join(outputs):
-    return outputs.transpose(1, 2).flatten(2)  # (batch, tokens, d_model)
-
-
-def by_heads(queries, keys, values, num_heads, mask, split=split, score=scaled, weigh=masked_softmax, join=join):
-    """The outputs of the heads, concatenated, and their weights; `mask` is True where a token may attend, (batch,
-    tokens or 1, tokens). The right way, one step of which a known mistake exchanges."""
-    d_model = queries.shape[2]
-    queries, keys, values = (split(projected, num_heads) for projected in (queries, keys, values))
-    weights = weigh(score(queries, keys, d_model), mask[:, None])  # (batch, num_heads, tokens, tokens)
-    return join(weights @ values), weights
 
 
 def reshaped(projected, num_heads):
@@ -48,29 +32,6 @@ def joined_by_reshape(outputs):
 
 
 # --- many_heads ----------------------------------------------------------------------------------------------------
-
-
-def both_masks(x, mask, attention_mask):
-    """True where a token may attend, (batch, tokens, tokens)."""
-    allowed = torch.ones(len(x), x.shape[1], x.shape[1], dtype=torch.bool)
-    if mask is not None:
-        allowed = allowed & mask[:, None, :]
-    return allowed if attention_mask is None else allowed & attention_mask
-
-
-def heads(x, num_heads, W_query, W_key, W_value, W_output, mask=None, attention_mask=None, combine=both_masks, **steps):
-    """The right way, one step of which a known mistake exchanges."""
-    allowed = combine(x, mask, attention_mask)
-    outputs, weights = by_heads(W_query(x), W_key(x), W_value(x), num_heads, allowed, **steps)
-    return W_output(outputs), weights
-
-
-def heads_of_real_tokens(mask=None, **given):
-    """The right way; what a padded token gets does not matter."""
-    output, weights = heads(mask=mask, **given)
-    if mask is None:
-        return output, weights
-    return output.masked_fill(~mask[:, :, None], math.nan), weights.masked_fill(~mask[:, None, :, None], math.nan)
 
 
 def attention_mask_ignored(x, mask, attention_mask):
@@ -276,6 +237,6 @@ effect_of_a_head = Check(
     mistakes=[
         width_of_one_head, heads_share_eight, *paired_mistakes(unexplained), *trials.seed_mistakes(effect),
     ],
-    section="Many heads, “Exercise 8.3 (experiment): heads or width?”",
+    section="Many heads, “Exercise 3 (experiment): heads or width?”",
     canonical=with_three_digits,
 )  # fmt: skip

@@ -8,6 +8,7 @@ from torch import Tensor
 
 from checks import trials
 from checks.engine import Case, Check, Wrong, compare
+from checks.layers import LAYER_MISTAKES, attention_by_pytorch, layer_cases
 from checks.trials import bugs_left, changed, check_linears, draw, real_tokens
 from shared.model import SelfAttention
 
@@ -17,89 +18,10 @@ LAYER = "Queries, “The layer”"
 # --- add_queries ---------------------------------------------------------------------------------------------------
 
 
-def as_it_is(x):
-    return x
-
-
-def attention_by_pytorch(x, mask, W_query, W_key, W_value=as_it_is):
-    """What a padded token attends to does not matter."""
-    results = trials.attend(W_query(x), W_key(x), W_value(x), mask)
-    return tuple(rows.masked_fill(~mask[:, :, None], math.nan) for rows in results)
-
-
-def layer(x, mask, W_query, W_key, W_value=as_it_is, score=trials.scaled, weigh=trials.masked):
-    """The right way, one step of which a known mistake exchanges."""
-    scores = score(W_query(x), W_key(x), x.shape[2])  # (batch, tokens, tokens)
-    weights = weigh(scores, mask[:, None, :])
-    return weights @ W_value(x), weights
-
-
-def on_queries(weigh):
-    """A way to hide scores, with the mask of the queries."""
-
-    def mask_on_queries(scores, mask):
-        """The mask hides rows, which are queries, instead of columns. Give it the shape (batch, 1, tokens)."""
-        return weigh(scores, mask.mT)
-
-    return mask_on_queries
-
-
-def keys_averaged(**given):
-    """The weights average the keys. Average the values, or the rows of x in a layer without values."""
-    weights = layer(**given)[1]
-    return weights @ given["W_key"](given["x"]), weights
-
-
-def weights_transposed(W_value=as_it_is, **given):
-    """The weights are transposed before they average. Row i holds the weights of token i: leave the transposition
-    out."""
-    weights = layer(**given)[1]
-    return weights.mT @ W_value(given["x"]), weights
-
-
-def weights_divided(W_key, **given):
-    """The weights are divided by sqrt(d_k), so a row does not sum to 1. Divide the scores, before the softmax."""
-    root = math.sqrt(W_key(given["x"]).shape[2])
-    return tuple(rows / root for rows in layer(W_key=W_key, **given, score=trials.not_scaled))
-
-
-def results_exchanged(**given):
-    """The weights come first: the exercise asks for the output, then the weights."""
-    return layer(**given)[::-1]
-
-
-LAYER_MISTAKES: list[Callable] = [
-    *(changed(layer, weigh=step) for step in (
-        *trials.MASK_MISTAKES, *map(on_queries, (trials.masked, trials.weight_for_padding, trials.nan_for_padding)),
-        trials.softmax_over_queries)),
-    *(changed(layer, score=step) for step in trials.SCORE_MISTAKES),
-    keys_averaged, weights_transposed, weights_divided, results_exchanged,
-]  # fmt: skip
-
-
 def check_biases(answer):
     """Raise Wrong unless the parts are an nn.Linear each, with a bias where `bias=True` asks for one."""
     for settings in ({}, {"bias": False}, {"bias": True}):
         check_linears(answer, (6, 3), ("W_query", "W_key"), settings.get("bias", False), **settings)
-
-
-def layer_cases(*arguments):
-    """Texts for layers whose arguments are of (d_model, d_k, d_v)."""
-    rows = [
-        (real_tokens([5, 3, 1]), (6, 3, 4), 1.0),
-        (real_tokens([2, 5, 4]), (6, 3, 4), 1.0),
-        (real_tokens([6, 6]), (4, 7, 2), 1.0),
-        (real_tokens([4, 2, 3, 1], padding_first=True), (5, 2, 3), 1.0),
-        (real_tokens([4, 3, 2, 4]), (5, 4, 3), 1.0),  # as many texts as tokens
-        (real_tokens([1, 1]), (6, 3, 4), 1.0),
-        (real_tokens([3, 5])[:1], (6, 3, 4), 1.0),
-        (real_tokens([1, 1, 1, 2] * 4 + [3]), (8, 2, 3), 30.0),  # some scores are below a careless fill for padding
-    ]
-    cases = []
-    for seed, (mask, widths, scale) in enumerate(rows):
-        x = scale * draw(*mask.shape, widths[0], seed=seed)
-        cases.append(Case({"x": x, "mask": mask}, dict(zip(arguments, widths, strict=False))))
-    return cases
 
 
 add_queries = Check(

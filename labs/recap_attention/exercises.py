@@ -232,5 +232,5 @@ effect_of = Check(
         known((1.0, 0.25), (0.125, -0.5), (0.5, 1.0), (0.75, 0.75), (0.25, -0.125)),
     ],
     mistakes=[change_not_applied, trials.finished(measured, relative_change), *trials.paired_mistakes(measured)],
-    section="Recap: attention, “Exercise 1.4 (experiment): a trained model without its positions”",
+    section="Recap: attention, “Exercise 4 (experiment): a trained model without its positions”",
 )  # fmt: skip

@@ -11,150 +11,24 @@ from torch import nn
 
 from checks import trials
 from checks.engine import Case, Check, Wrong
-from checks.many_heads import heads, heads_of_real_tokens
+from checks.layers import (
+    NORM_INSIDE,
+    PARTS,
+    batches,
+    block,
+    block_mistakes,
+    has_the_parameters,
+    heads_of_real_tokens,
+    input_added_again,
+    post_norm,
+    pre_norm,
+    texts,
+)
 from checks.trials import changed, draw, first_minus_second, paired_mistakes
 from shared import model
 
 BLOCK = "The block, “Write the block”"
-PARTS = ("attention", "attention_norm", "feed_forward", "feed_forward_norm", "num_heads")
-
-
 # --- what the blocks of this lab and of *A pretrained model* share --------------------------------------------------
-
-
-def pre_norm(x, attention, feed_forward, norm_1, norm_2, keep_1=1, keep_2=1):
-    """This is pre-norm: each part reads normalized x. The exercise asks for post-norm, `norm(x + part(x))`."""
-    x = keep_1 * x + attention(norm_1(x))
-    return keep_2 * x + feed_forward(norm_2(x))
-
-
-def post_norm(x, attention, feed_forward, norm_1, norm_2, keep_1=1, keep_2=1):
-    """This is post-norm: each sum is normalized. The exercise asks for pre-norm, `x + part(norm(x))`."""
-    x = norm_1(keep_1 * x + attention(x))
-    return norm_2(keep_2 * x + feed_forward(x))
-
-
-def norms_inside_the_sums(x, attention, feed_forward, norm_1, norm_2):
-    """In both halves the norm is inside the sum. Normalize the sum, `norm(x + part(x))`."""
-    x = x + norm_1(attention(x))
-    return x + norm_2(feed_forward(x))
-
-
-def norm_inside_the_first_sum(x, attention, feed_forward, norm_1, norm_2):
-    """After the attention the norm is inside the sum. Normalize the sum, `norm(x + part(x))`."""
-    x = x + norm_1(attention(x))
-    return norm_2(x + feed_forward(x))
-
-
-def norm_inside_the_second_sum(x, attention, feed_forward, norm_1, norm_2):
-    """After the feed-forward layer the norm is inside the sum. Normalize the sum, `norm(x + part(x))`."""
-    x = norm_1(x + attention(x))
-    return x + norm_2(feed_forward(x))
-
-
-def input_added_again(x, attention, feed_forward, norm_1, norm_2):
-    """The second sum adds to the block's input. Add to the normalized first sum."""
-    return norm_2(x + feed_forward(norm_1(x + attention(x))))
-
-
-NORM_INSIDE = norms_inside_the_sums, norm_inside_the_first_sum, norm_inside_the_second_sum
-
-
-def block(
-    x, attention, attention_norm, feed_forward, feed_forward_norm, num_heads, mask=None, attention_mask=None,
-    eps=None, order=pre_norm, activation=torch.relu, attend=heads,
-):  # fmt: skip
-    """Output and weights of a block; `order` puts its parts together, and `eps` is the norms' own unless given."""
-    projections = {name: getattr(attention, name) for name in ("W_query", "W_key", "W_value", "W_output")}
-    weights = []
-
-    def attended(x):
-        output, of_heads = attend(x=x, num_heads=num_heads, mask=mask, attention_mask=attention_mask, **projections)
-        weights.append(of_heads)
-        return output
-
-    def two_layers(x):
-        return feed_forward[-1](activation(feed_forward[0](x)))
-
-    def normalizing(norm):
-        return lambda x: F.layer_norm(x, x.shape[2:], norm.weight, norm.bias, norm.eps if eps is None else eps)
-
-    return order(x, attended, two_layers, *map(normalizing, (attention_norm, feed_forward_norm))), weights[0]
-
-
-def block_mistakes(compute, order):
-    """What goes wrong in any block, of which `compute` is right with this order of its parts."""
-
-    def mask_not_used(**given):
-        """The `mask` does not reach the attention, so padding gets weight. Hand it on."""
-        return compute(**given | {"mask": None})
-
-    def mask_inverted(mask=None, **given):
-        """The `mask` is the wrong way round: attention attends to padding only. It is True for a real token."""
-        return compute(**given, mask=~mask)
-
-    def mask_inverted_if_given(mask=None, **given):
-        """The `mask` is the wrong way round: attention attends to padding only. It is True for a real token."""
-        return compute(**given, mask=None if mask is None else ~mask)
-
-    def attention_norm_used_twice(x, attention, feed_forward, norm_1, norm_2):
-        """`attention_norm` is used in both halves. The half with the feed-forward layer has its own,
-        `feed_forward_norm`."""
-        return order(x, attention, feed_forward, norm_1, norm_1)
-
-    def attention_norm_left_out(x, attention, feed_forward, norm_1, norm_2):
-        """`attention_norm` is not used. Each half of the block has a norm."""
-        return order(x, attention, feed_forward, nn.Identity(), norm_2)
-
-    def feed_forward_norm_left_out(x, attention, feed_forward, norm_1, norm_2):
-        """`feed_forward_norm` is not used. Each half of the block has a norm."""
-        return order(x, attention, feed_forward, norm_1, nn.Identity())
-
-    def attention_not_added(*parts):
-        """There is no residual connection around the attention: add its input to its output."""
-        return order(*parts, keep_1=0)
-
-    def feed_forward_not_added(*parts):
-        """There is no residual connection around the feed-forward layer: add the x after the attention to its
-        output."""
-        return order(*parts, keep_2=0)
-
-    orders = (
-        attention_norm_used_twice, attention_norm_left_out, feed_forward_norm_left_out, attention_not_added,
-        feed_forward_not_added,
-    )  # fmt: skip
-    return [
-        mask_not_used, mask_inverted, mask_inverted_if_given, *(changed(compute, order=wrong) for wrong in orders),
-    ]  # fmt: skip
-
-
-class ParametersMissing(Wrong):
-    """The results are right, but the layer has no parameter `{name}`, so another model cannot be loaded. Make the parts
-    that the exercise lists, in that order; dropout has a number there, too."""
-
-
-def has_the_parameters(layer, course):
-    """Parameters are loaded by name from PyTorch's layer or from a pretrained model."""
-    if missing := course.state_dict().keys() - layer.state_dict().keys():
-        raise ParametersMissing(name=max(missing))
-
-
-def texts(d_model, num_heads, hidden_dim, mask, attention_mask=None, **eps):
-    inputs = {"x": draw(*mask.shape, d_model), "mask": mask}
-    inputs |= {} if attention_mask is None else {"attention_mask": attention_mask}
-    return Case(inputs, {"d_model": d_model, "num_heads": num_heads, "hidden_dim": hidden_dim, **eps})
-
-
-def batches(**eps):
-    """Padding behind and in front, two masks for one layer, no mask, a batch of one, one token."""
-    return [
-        texts(6, 2, 12, trials.real_tokens([4, 2]), **eps),
-        texts(6, 2, 12, trials.real_tokens([3, 4], padding_first=True), **eps),
-        texts(8, 4, 10, trials.real_tokens([1, 5, 3], padding_first=True), **eps),
-        texts(4, 1, 7, trials.real_tokens([4, 3])[1:], **eps),
-        texts(6, 3, 9, trials.real_tokens([1, 1]), **eps),
-        Case({"x": draw(1, 3, 4)}, {"d_model": 4, "num_heads": 2, "hidden_dim": 5, **eps}),
-    ]
 
 
 # --- transformer_block ---------------------------------------------------------------------------------------------

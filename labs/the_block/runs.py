@@ -1,18 +1,17 @@
 """Four blocks in the café without residual connections or norms, with more seeds than *The block* has time for.
 
-An hour of one core. Writes shared/the_block.json, which the lab reads; Colab has no other folder of the course.
+An hour of one core. Writes labs/the_block/runs.json, which the lab reads; Colab has no other folder of the course.
 
-    python -m experiments.claims.the_block
+    python -m labs.the_block.runs
 """
 
 import torch
 from torch import Tensor, nn
 
-from experiments import record
-from shared import cafe
+from shared import cafe, record
 from shared.model import TransformerBlock
 
-RESULTS = record.ROOT / "shared/the_block.json"
+RESULTS = record.ROOT / "labs/the_block/runs.json"
 RATE = 0.003
 PARTS = {  # what is left out, and the seeds
     "pre-norm and residual": ({}, 5),

@@ -5,8 +5,8 @@ import math
 import torch
 
 from checks import trials
-from checks.a_language_model import WINDOW_MISTAKES, in_window
 from checks.engine import Case, Check
+from checks.layers import WINDOW_MISTAKES, in_window
 from checks.trials import changed, draw
 from shared.model import masked_softmax
 
@@ -132,5 +132,5 @@ fix_the_blocks = Check(
         *(changed(by_blocks, near=way) for way in (*WINDOW_MISTAKES, mask_inverted)),
         *(changed(by_blocks, keep=way) for way in (everything, new_ones_only)),
     ],
-    section="The KV cache, “Exercise 15.2 (debug): a window read in blocks”",
+    section="The KV cache, “Exercise 2 (debug): a window read in blocks”",
 )  # fmt: skip

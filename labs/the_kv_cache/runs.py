@@ -1,21 +1,20 @@
 """Small language models whose four query heads share four, two or one heads of keys and values; 10 minutes of one core.
 
-Writes shared/grouped_queries.json, which the lab *The KV cache* reads; Colab has no other folder of the course.
+Writes labs/the_kv_cache/runs.json, which the lab *The KV cache* reads; Colab has no other folder of the course.
 
-    python -m experiments.claims.grouped_queries
+    python -m labs.the_kv_cache.runs
 """
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from experiments import record
-from experiments.claims.language_model_stages import CONTEXT, loss_of, windows
+from shared import record
 from shared import data
-from shared.grouped_queries import GroupedQueryAttention
-from shared.language_model import LanguageModel
+from labs.the_kv_cache.grouped_queries import GroupedQueryAttention
+from shared.language_model import CONTEXT, LanguageModel, loss_of, windows
 
-RESULTS = record.ROOT / "shared/grouped_queries.json"
+RESULTS = record.ROOT / "labs/the_kv_cache/runs.json"
 KNOWN_WORDS, STEPS, BATCH, LEARNING_RATE = 1000, 800, 16, 0.003
 NUM_HEADS, KV_HEADS, SEEDS = 4, (4, 2, 1), (0, 1, 2)
 

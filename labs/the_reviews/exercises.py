@@ -237,5 +237,5 @@ unknown_by_size = Check(
         texts_counted_as_well,
         *interval_mistakes(fractions),
     ],
-    section="The reviews, “Exercise A.3 (experiment): how many words are enough?”",
+    section="The reviews, “Exercise 3 (experiment): how many words are enough?”",
 )  # fmt: skip

@@ -8,7 +8,7 @@ from torch import nn
 
 from checks import trials
 from checks.engine import Case, Check, Wrong
-from checks.queries import LAYER_MISTAKES, attention_by_pytorch, layer, layer_cases
+from checks.layers import LAYER_MISTAKES, attention_by_pytorch, layer, layer_cases
 from checks.trials import check_linears, draw, first_minus_second, real_tokens
 from shared.model import SelfAttention
 from shared.statistics import mean_and_interval
@@ -110,5 +110,5 @@ ablate_attention = Check(
     reference=lambda net, right: first_minus_second(before_and_after(net, right)),
     cases=[Case({"net": Judge(size, seed), "right": right_predictions}) for size, seed in ((60, 0), (25, 1), (200, 2))],
     mistakes=[values_ablated, nothing_ablated, accuracy_after, *trials.paired_mistakes(before_and_after)],
-    section="Values, “Exercise 4.2 (experiment): ablate the attention”",
+    section="Values, “Exercise 2 (experiment): ablate the attention”",
 )  # fmt: skip

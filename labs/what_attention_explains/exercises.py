@@ -159,7 +159,7 @@ rollout = Check(
         *(changed(rolled_out, mix=step) for step in (no_residual, not_halved, only_the_identity_halved)),
         changed(rolled_out, multiply=elementwise), transposed,
     ],
-    section="What attention explains, “Exercise 17.2 (debug): six layers in one pattern”",
+    section="What attention explains, “Exercise 2 (debug): six layers in one pattern”",
 )  # fmt: skip
 
 
@@ -198,5 +198,5 @@ more_than_the_sum = Check(
         for group in ([(0, 1), (0, 2), (3, 1)], [(2, 0), (2, 3), (2, 5), (1, 1)], [(4, 2), (4, 1)])
     ],
     mistakes=[whole_not_subtracted, *paired_mistakes(changes)],
-    section="What attention explains, “Exercise 17.3 (experiment): is a group more than its heads?”",
+    section="What attention explains, “Exercise 3 (experiment): is a group more than its heads?”",
 )  # fmt: skip

@@ -120,12 +120,12 @@ def test_a_page_prints_without_its_frame_and_with_its_answers(visit, address):
 
 def test_figures_are_drawn_when_the_reader_comes_near(visit, address):
     figures = "[...document.querySelectorAll('[data-heads]')].filter((host) => host.shadowRoot).length"
-    page = visit(f"{address}/labs/16_a_pretrained_model.html", width=360, covered=True)
+    page = visit(f"{address}/labs/a_pretrained_model/a_pretrained_model.html", width=360, covered=True)
     assert page.evaluate(figures) == 0, "drawn before anybody can see them"
     page.locator("[data-heads]").first.scroll_into_view_if_needed()
     page.get_by_role("button", name="Layer 2, head 3").first.wait_for()
     assert page.evaluate(figures) == page.locator("[data-heads]").count()
-    page.goto(f"{address}/labs/06_your_journey.html#walk1=7,2")
+    page.goto(f"{address}/labs/your_journey/your_journey.html#walk1=7,2")
     assert page.locator(".what strong").inner_text() == "7. Weights"
 
 

@@ -4,7 +4,7 @@ import lab_code
 import pytest
 import torch
 
-from shared import pairs
+from labs.induction_heads import letter_pairs as pairs
 
 
 @pytest.mark.parametrize("held_out", [False, True])

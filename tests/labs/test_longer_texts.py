@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from shared import longer_texts
+from labs.longer_texts import position_encodings as longer_texts
 
 MARKER, SEPARATOR = longer_texts.MARKER_ID, longer_texts.SEPARATOR_ID
 rotate = lab_code.taught(lab_code.find("longer_texts"), "rotate")["rotate"]

@@ -114,7 +114,7 @@ def test_the_table_has_every_question_with_its_choices_answer_and_reasons(write)
     assert (chosen["number"], chosen["question"]) == ("A lab, question 1", "Which matrix asks?")
     assert chosen["choices"].splitlines() == ["`W_key`", "`W_query`, as \\(x W\\)"]
     assert chosen["answer"] == "`W_query`, as \\(x W\\)"
-    assert "→ Right. A query is \\(x W_q\\)." in chosen["reason"] and "/labs/02_keys.html)" in chosen["reason"]
+    assert "→ Right. A query is \\(x W_q\\)." in chosen["reason"] and "/labs/keys/keys.html)" in chosen["reason"]
     assert (typed["choices"], typed["answer"]) == ("", "6 or six")
 
 

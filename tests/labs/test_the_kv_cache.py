@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from shared import absent_friends
-from shared.grouped_queries import GroupedQueryAttention
+from labs.the_kv_cache import absent_friends
+from labs.the_kv_cache.grouped_queries import GroupedQueryAttention
 from shared.model import MultiHeadSelfAttention, causal_mask
 
 

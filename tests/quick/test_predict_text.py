@@ -4,9 +4,9 @@ import re
 
 import pytest
 
+from labs.values.predict_text import predict_text
 from shared import data as course_data
 from shared import model
-from shared.predict_text import predict_text
 
 
 @pytest.fixture

@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from experiments import record, textbook
-from shared import data
+from experiments import textbook
+from shared import data, record
 
 ROOT = record.ROOT
 

@@ -1,7 +1,7 @@
 """The parts of `make bench` that train run on a few reviews, and the page can show what they find."""
 
-from experiments import benchmark, record
-from shared import data
+from experiments import benchmark
+from shared import data, record
 
 
 def test_every_part_that_trains_runs_on_a_few_reviews_and_can_be_shown(monkeypatch):

@@ -10,8 +10,7 @@ from safetensors import safe_open
 from test_site import built
 from test_try_the_model import FILE, PAGE, SIDE_BY_SIDE, data, nets  # noqa: F401
 
-from experiments import live_page_models
-from experiments.claims import short_texts
+from experiments import live_page_models, short_texts
 from shared import data as course_data
 
 

@@ -1,0 +1,315 @@
+"""What the checks of two labs share: right ways to compute attention, heads and blocks, and what goes wrong in them."""
+
+import math
+from collections.abc import Callable
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from checks import trials
+from checks.engine import Case, Wrong
+from checks.trials import changed, draw, real_tokens, scaled
+from shared.model import masked_softmax
+
+# --- attention: Queries, Values -------------------------------------------------------------------------------------
+
+
+def as_it_is(x):
+    return x
+
+
+def attention_by_pytorch(x, mask, W_query, W_key, W_value=as_it_is):
+    """What a padded token attends to does not matter."""
+    results = trials.attend(W_query(x), W_key(x), W_value(x), mask)
+    return tuple(rows.masked_fill(~mask[:, :, None], math.nan) for rows in results)
+
+
+def layer(x, mask, W_query, W_key, W_value=as_it_is, score=trials.scaled, weigh=trials.masked):
+    """The right way, one step of which a known mistake exchanges."""
+    scores = score(W_query(x), W_key(x), x.shape[2])  # (batch, tokens, tokens)
+    weights = weigh(scores, mask[:, None, :])
+    return weights @ W_value(x), weights
+
+
+def on_queries(weigh):
+    """A way to hide scores, with the mask of the queries."""
+
+    def mask_on_queries(scores, mask):
+        """The mask hides rows, which are queries, instead of columns. Give it the shape (batch, 1, tokens)."""
+        return weigh(scores, mask.mT)
+
+    return mask_on_queries
+
+
+def keys_averaged(**given):
+    """The weights average the keys. Average the values, or the rows of x in a layer without values."""
+    weights = layer(**given)[1]
+    return weights @ given["W_key"](given["x"]), weights
+
+
+def weights_transposed(W_value=as_it_is, **given):
+    """The weights are transposed before they average. Row i holds the weights of token i: leave the transposition
+    out."""
+    weights = layer(**given)[1]
+    return weights.mT @ W_value(given["x"]), weights
+
+
+def weights_divided(W_key, **given):
+    """The weights are divided by sqrt(d_k), so a row does not sum to 1. Divide the scores, before the softmax."""
+    root = math.sqrt(W_key(given["x"]).shape[2])
+    return tuple(rows / root for rows in layer(W_key=W_key, **given, score=trials.not_scaled))
+
+
+def results_exchanged(**given):
+    """The weights come first: the exercise asks for the output, then the weights."""
+    return layer(**given)[::-1]
+
+
+LAYER_MISTAKES: list[Callable] = [
+    *(changed(layer, weigh=step) for step in (
+        *trials.MASK_MISTAKES, *map(on_queries, (trials.masked, trials.weight_for_padding, trials.nan_for_padding)),
+        trials.softmax_over_queries)),
+    *(changed(layer, score=step) for step in trials.SCORE_MISTAKES),
+    keys_averaged, weights_transposed, weights_divided, results_exchanged,
+]  # fmt: skip
+
+
+def layer_cases(*arguments):
+    """Texts for layers whose arguments are of (d_model, d_k, d_v)."""
+    rows = [
+        (real_tokens([5, 3, 1]), (6, 3, 4), 1.0),
+        (real_tokens([2, 5, 4]), (6, 3, 4), 1.0),
+        (real_tokens([6, 6]), (4, 7, 2), 1.0),
+        (real_tokens([4, 2, 3, 1], padding_first=True), (5, 2, 3), 1.0),
+        (real_tokens([4, 3, 2, 4]), (5, 4, 3), 1.0),  # as many texts as tokens
+        (real_tokens([1, 1]), (6, 3, 4), 1.0),
+        (real_tokens([3, 5])[:1], (6, 3, 4), 1.0),
+        (real_tokens([1, 1, 1, 2] * 4 + [3]), (8, 2, 3), 30.0),  # some scores are below a careless fill for padding
+    ]
+    cases = []
+    for seed, (mask, widths, scale) in enumerate(rows):
+        x = scale * draw(*mask.shape, widths[0], seed=seed)
+        cases.append(Case({"x": x, "mask": mask}, dict(zip(arguments, widths, strict=False))))
+    return cases
+
+
+# --- heads: Many heads, The block, A pretrained model ---------------------------------------------------------------
+
+
+def split(projected, num_heads):
+    return projected.unflatten(2, (num_heads, -1)).transpose(1, 2)  # (batch, num_heads, tokens, head_dim)
+
+
+def join(outputs):
+    return outputs.transpose(1, 2).flatten(2)  # (batch, tokens, d_model)
+
+
+def by_heads(queries, keys, values, num_heads, mask, split=split, score=scaled, weigh=masked_softmax, join=join):
+    """The outputs of the heads, concatenated, and their weights; `mask` is True where a token may attend, (batch,
+    tokens or 1, tokens). The right way, one step of which a known mistake exchanges."""
+    d_model = queries.shape[2]
+    queries, keys, values = (split(projected, num_heads) for projected in (queries, keys, values))
+    weights = weigh(score(queries, keys, d_model), mask[:, None])  # (batch, num_heads, tokens, tokens)
+    return join(weights @ values), weights
+
+
+def both_masks(x, mask, attention_mask):
+    """True where a token may attend, (batch, tokens, tokens)."""
+    allowed = torch.ones(len(x), x.shape[1], x.shape[1], dtype=torch.bool)
+    if mask is not None:
+        allowed = allowed & mask[:, None, :]
+    return allowed if attention_mask is None else allowed & attention_mask
+
+
+def heads(x, num_heads, W_query, W_key, W_value, W_output, mask=None, attention_mask=None, combine=both_masks, **steps):
+    """The right way, one step of which a known mistake exchanges."""
+    allowed = combine(x, mask, attention_mask)
+    outputs, weights = by_heads(W_query(x), W_key(x), W_value(x), num_heads, allowed, **steps)
+    return W_output(outputs), weights
+
+
+def heads_of_real_tokens(mask=None, **given):
+    """The right way; what a padded token gets does not matter."""
+    output, weights = heads(mask=mask, **given)
+    if mask is None:
+        return output, weights
+    return output.masked_fill(~mask[:, :, None], math.nan), weights.masked_fill(~mask[:, None, :, None], math.nan)
+
+
+# --- blocks: The block, A pretrained model --------------------------------------------------------------------------
+
+
+PARTS = ("attention", "attention_norm", "feed_forward", "feed_forward_norm", "num_heads")
+
+
+def pre_norm(x, attention, feed_forward, norm_1, norm_2, keep_1=1, keep_2=1):
+    """This is pre-norm: each part reads normalized x. The exercise asks for post-norm, `norm(x + part(x))`."""
+    x = keep_1 * x + attention(norm_1(x))
+    return keep_2 * x + feed_forward(norm_2(x))
+
+
+def post_norm(x, attention, feed_forward, norm_1, norm_2, keep_1=1, keep_2=1):
+    """This is post-norm: each sum is normalized. The exercise asks for pre-norm, `x + part(norm(x))`."""
+    x = norm_1(keep_1 * x + attention(x))
+    return norm_2(keep_2 * x + feed_forward(x))
+
+
+def norms_inside_the_sums(x, attention, feed_forward, norm_1, norm_2):
+    """In both halves the norm is inside the sum. Normalize the sum, `norm(x + part(x))`."""
+    x = x + norm_1(attention(x))
+    return x + norm_2(feed_forward(x))
+
+
+def norm_inside_the_first_sum(x, attention, feed_forward, norm_1, norm_2):
+    """After the attention the norm is inside the sum. Normalize the sum, `norm(x + part(x))`."""
+    x = x + norm_1(attention(x))
+    return norm_2(x + feed_forward(x))
+
+
+def norm_inside_the_second_sum(x, attention, feed_forward, norm_1, norm_2):
+    """After the feed-forward layer the norm is inside the sum. Normalize the sum, `norm(x + part(x))`."""
+    x = norm_1(x + attention(x))
+    return x + norm_2(feed_forward(x))
+
+
+def input_added_again(x, attention, feed_forward, norm_1, norm_2):
+    """The second sum adds to the block's input. Add to the normalized first sum."""
+    return norm_2(x + feed_forward(norm_1(x + attention(x))))
+
+
+NORM_INSIDE = norms_inside_the_sums, norm_inside_the_first_sum, norm_inside_the_second_sum
+
+
+def block(
+    x, attention, attention_norm, feed_forward, feed_forward_norm, num_heads, mask=None, attention_mask=None,
+    eps=None, order=pre_norm, activation=torch.relu, attend=heads,
+):  # fmt: skip
+    """Output and weights of a block; `order` puts its parts together, and `eps` is the norms' own unless given."""
+    projections = {name: getattr(attention, name) for name in ("W_query", "W_key", "W_value", "W_output")}
+    weights = []
+
+    def attended(x):
+        output, of_heads = attend(x=x, num_heads=num_heads, mask=mask, attention_mask=attention_mask, **projections)
+        weights.append(of_heads)
+        return output
+
+    def two_layers(x):
+        return feed_forward[-1](activation(feed_forward[0](x)))
+
+    def normalizing(norm):
+        return lambda x: F.layer_norm(x, x.shape[2:], norm.weight, norm.bias, norm.eps if eps is None else eps)
+
+    return order(x, attended, two_layers, *map(normalizing, (attention_norm, feed_forward_norm))), weights[0]
+
+
+def block_mistakes(compute, order):
+    """What goes wrong in any block, of which `compute` is right with this order of its parts."""
+
+    def mask_not_used(**given):
+        """The `mask` does not reach the attention, so padding gets weight. Hand it on."""
+        return compute(**given | {"mask": None})
+
+    def mask_inverted(mask=None, **given):
+        """The `mask` is the wrong way round: attention attends to padding only. It is True for a real token."""
+        return compute(**given, mask=~mask)
+
+    def mask_inverted_if_given(mask=None, **given):
+        """The `mask` is the wrong way round: attention attends to padding only. It is True for a real token."""
+        return compute(**given, mask=None if mask is None else ~mask)
+
+    def attention_norm_used_twice(x, attention, feed_forward, norm_1, norm_2):
+        """`attention_norm` is used in both halves. The half with the feed-forward layer has its own,
+        `feed_forward_norm`."""
+        return order(x, attention, feed_forward, norm_1, norm_1)
+
+    def attention_norm_left_out(x, attention, feed_forward, norm_1, norm_2):
+        """`attention_norm` is not used. Each half of the block has a norm."""
+        return order(x, attention, feed_forward, nn.Identity(), norm_2)
+
+    def feed_forward_norm_left_out(x, attention, feed_forward, norm_1, norm_2):
+        """`feed_forward_norm` is not used. Each half of the block has a norm."""
+        return order(x, attention, feed_forward, norm_1, nn.Identity())
+
+    def attention_not_added(*parts):
+        """There is no residual connection around the attention: add its input to its output."""
+        return order(*parts, keep_1=0)
+
+    def feed_forward_not_added(*parts):
+        """There is no residual connection around the feed-forward layer: add the x after the attention to its
+        output."""
+        return order(*parts, keep_2=0)
+
+    orders = (
+        attention_norm_used_twice, attention_norm_left_out, feed_forward_norm_left_out, attention_not_added,
+        feed_forward_not_added,
+    )  # fmt: skip
+    return [
+        mask_not_used, mask_inverted, mask_inverted_if_given, *(changed(compute, order=wrong) for wrong in orders),
+    ]  # fmt: skip
+
+
+class ParametersMissing(Wrong):
+    """The results are right, but the layer has no parameter `{name}`, so another model cannot be loaded. Make the parts
+    that the exercise lists, in that order; dropout has a number there, too."""
+
+
+def has_the_parameters(layer, course):
+    """Parameters are loaded by name from PyTorch's layer or from a pretrained model."""
+    if missing := course.state_dict().keys() - layer.state_dict().keys():
+        raise ParametersMissing(name=max(missing))
+
+
+def texts(d_model, num_heads, hidden_dim, mask, attention_mask=None, **eps):
+    inputs = {"x": draw(*mask.shape, d_model), "mask": mask}
+    inputs |= {} if attention_mask is None else {"attention_mask": attention_mask}
+    return Case(inputs, {"d_model": d_model, "num_heads": num_heads, "hidden_dim": hidden_dim, **eps})
+
+
+def batches(**eps):
+    """Padding behind and in front, two masks for one layer, no mask, a batch of one, one token."""
+    return [
+        texts(6, 2, 12, trials.real_tokens([4, 2]), **eps),
+        texts(6, 2, 12, trials.real_tokens([3, 4], padding_first=True), **eps),
+        texts(8, 4, 10, trials.real_tokens([1, 5, 3], padding_first=True), **eps),
+        texts(4, 1, 7, trials.real_tokens([4, 3])[1:], **eps),
+        texts(6, 3, 9, trials.real_tokens([1, 1]), **eps),
+        Case({"x": draw(1, 3, 4)}, {"d_model": 4, "num_heads": 2, "hidden_dim": 5, **eps}),
+    ]
+
+
+# --- windows: A language model, The KV cache ------------------------------------------------------------------------
+
+
+def in_window(distance, window_size):
+    return (distance >= 0) & (distance < window_size)
+
+
+def no_window(distance, window_size):
+    """The mask has no second edge, so a token attends to all earlier ones. Its window has as many positions as the
+    exercise says, and ends at its own."""
+    return distance >= 0
+
+
+def not_causal(distance, window_size):
+    """All later positions are allowed. A token must not attend to those that follow."""
+    return distance < window_size
+
+
+def window_too_wide(distance, window_size):
+    """The window is one position too wide. The token's own position is one of those that it has."""
+    return (distance >= 0) & (distance <= window_size)
+
+
+def window_too_narrow(distance, window_size):
+    """The window is one position too narrow. The token's own position is one of those that it has."""
+    return in_window(distance, window_size - 1)
+
+
+def looks_ahead(distance, window_size):
+    """The window reaches ahead instead of back: rows and columns are exchanged. Rows are queries, so the distance is
+    that of the row minus that of the column."""
+    return in_window(-distance, window_size)
+
+
+WINDOW_MISTAKES = no_window, not_causal, window_too_wide, window_too_narrow, looks_ahead

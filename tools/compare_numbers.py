@@ -39,7 +39,7 @@ MARKUP = re.compile(r"""(<script\b.*?</script>|<style\b.*?</style>|<[a-zA-Z/!](?
 
 REMEDY = (
     "That is more than rounding on another processor. Look for what changed it: the lab, `shared`, a package. If "
-    "it is meant, run `make labs LAB={number} AGAIN=1` and look at the difference."
+    "it is meant, run `make labs LAB={name} AGAIN=1` and look at the difference."
 )
 # An output is cut into pieces: (kind, text).
 TEXT, NUMBER, DRAWN = "text", "printed number", "number behind the picture"
@@ -99,8 +99,7 @@ def compare_outputs(cell: IPyNbCell, test: list, ref: list, skip_compare: tuple[
             if not compared or not isinstance(ours.get(key), str):
                 continue  # or another sort of output: nbval says so
             if found := difference(key, text, ours[key]):
-                number = cell.path.name.partition("_")[0]
-                cell.comparison_traceback = [f"{key}: {found}.", REMEDY.format(number=number)]
+                cell.comparison_traceback = [f"{key}: {found}.", REMEDY.format(name=cell.path.stem)]
                 return False
             ours[key] = text
     return _to_the_letter(cell, settled, ref, skip_compare)

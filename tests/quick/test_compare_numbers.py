@@ -87,12 +87,12 @@ def test_nbval_turns_red_on_each_difference_alone_and_says_what_to_do(tmp_path):
     for count, (source, output, _) in enumerate(STORED, start=1):
         stream = nbformat.v4.new_output("stream", name=output[0], text=output[1])
         notebook.cells.append(nbformat.v4.new_code_cell(source, outputs=[stream], execution_count=count))
-    nbformat.write(notebook, tmp_path / "02_stored.ipynb")
+    nbformat.write(notebook, tmp_path / "keys.ipynb")
     options = "-q --nbval --nbval-current-env -n1 -p no:cacheprovider".split()  # in a worker, as in `make test`
-    command = [sys.executable, compare_numbers.__file__, *options, "02_stored.ipynb"]
+    command = [sys.executable, compare_numbers.__file__, *options, "keys.ipynb"]
     report = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300).stdout
-    red = [int(cell) for cell in re.findall(r"(?m)^FAILED 02_stored.ipynb::Cell (\d+)", report)]
+    red = [int(cell) for cell in re.findall(r"(?m)^FAILED keys.ipynb::Cell (\d+)", report)]
     assert red == [cell for cell, (*_, words) in enumerate(STORED) if words], report
     for *_, words in STORED:
         assert words in report
-    assert "make labs LAB=02" in report
+    assert "make labs LAB=keys" in report

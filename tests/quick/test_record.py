@@ -1,0 +1,43 @@
+"""Claims about `shared.record`, the one writer of files: nothing is left half written, and a digest is of the code."""
+
+from pathlib import Path
+
+import pytest
+
+from shared import record
+
+
+def test_on_a_full_disk_the_old_file_stays_whole(tmp_path, monkeypatch):
+    def write_half(path, content, encoding):
+        path.write_bytes(content[: len(content) // 2].encode())
+        raise OSError("No space left on device")
+
+    file = tmp_path / "folder/table.csv"
+    record.write(file, "before")
+    monkeypatch.setattr(Path, "write_text", write_half)
+    with pytest.raises(OSError):
+        record.write(file, "after")
+    assert file.read_text() == "before"
+
+
+CODE = '''def half(x):
+    """Halve a number."""
+    return x / 2  # not //
+'''
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [("  # not //", ""), ("x / 2", "x/2"), ('"""Halve', '"""Divide'), ("\n", "\n\n")]
+)
+def test_comments_formatting_and_docstrings_are_no_code(old, new):
+    assert old in CODE and record.code(CODE.replace(old, new)) == record.code(CODE)
+
+
+@pytest.mark.parametrize(("old", "new"), [("x / 2", "x // 2"), ("half", "halve"), ("2", "2.0"), ("2", "True")])
+def test_any_other_change_is(old, new):
+    assert old in CODE and record.code(CODE.replace(old, new)) != record.code(CODE)
+
+
+def test_a_docstring_counts_where_it_is_asked_for():
+    other = CODE.replace("Halve", "Divide")
+    assert record.code(other, docstrings=True) != record.code(CODE, docstrings=True)

@@ -14,7 +14,7 @@ Why: the last bits of a sum of floats depend on the processor, so the last print
   has the tag nbval-ignore-output.
 
 As a program this is pytest with the plugin:
-`python tools/compare_numbers.py --nbval labs/your_journey/your_journey.ipynb`.
+`python -m tools.compare_numbers --nbval labs/your_journey/your_journey.ipynb`.
 """
 
 import copy
@@ -27,7 +27,7 @@ from decimal import Decimal
 import pytest
 
 if __name__ == "__main__":  # here, since pytest itself wants to be the first that imports nbval
-    sys.exit(pytest.main(["-p", "compare_numbers", *sys.argv[1:]]))
+    sys.exit(pytest.main(["-p", "tools.compare_numbers", *sys.argv[1:]]))
 
 from nbval.plugin import IPyNbCell  # noqa: E402
 

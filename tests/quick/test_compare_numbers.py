@@ -1,14 +1,17 @@
 """Claims about the comparison of stored and computed outputs: what is rounding, and what is red."""
 
+import os
 import re
 import subprocess
 import sys
+from pathlib import Path
 
-import compare_numbers
 import nbformat
 import pytest
-from compare_numbers import difference
 
+from tools.compare_numbers import difference
+
+ROOT = Path(__file__).resolve().parents[2]
 WEIGHTS = """tensor([[0.1551, 0.2104, 0.2059, 0.1413, 0.1074, 0.1799],
         [0.1500, 0.2264, 0.2199, 0.1311, 0.0906, 0.1820],
         [0.1503, 0.2256, 0.2192, 0.1315, 0.0914, 0.1819],
@@ -89,8 +92,9 @@ def test_nbval_turns_red_on_each_difference_alone_and_says_what_to_do(tmp_path):
         notebook.cells.append(nbformat.v4.new_code_cell(source, outputs=[stream], execution_count=count))
     nbformat.write(notebook, tmp_path / "keys.ipynb")
     options = "-q --nbval --nbval-current-env -n1 -p no:cacheprovider".split()  # in a worker, as in `make test`
-    command = [sys.executable, compare_numbers.__file__, *options, "keys.ipynb"]
-    report = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300).stdout
+    command = [sys.executable, "-m", "tools.compare_numbers", *options, "keys.ipynb"]
+    run = {"cwd": tmp_path, "env": os.environ | {"PYTHONPATH": str(ROOT)}, "capture_output": True, "text": True}
+    report = subprocess.run(command, timeout=300, **run).stdout
     red = [int(cell) for cell in re.findall(r"(?m)^FAILED keys.ipynb::Cell (\d+)", report)]
     assert red == [cell for cell, (*_, words) in enumerate(STORED) if words], report
     for *_, words in STORED:

@@ -2,8 +2,9 @@
 
 import tomllib
 
-import prose
 import pytest
+
+from tools import prose
 
 LISTS = tomllib.loads(prose.LISTS.read_text("utf-8"))
 

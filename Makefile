@@ -34,11 +34,11 @@ serve: python ## serve the built site on this machine (PORT=8000 for a port of y
 	@test -f _build/html/index.html || { echo "There is no site yet: run make book first."; exit 1; }
 	@$(PYTHON) -m http.server $(or $(PORT),0) --bind 127.0.0.1 --directory _build/html
 
-jupyter: environment ## open JupyterLab on the labs
-	@$(OURS) -m jupyterlab --LabApp.default_url=/lab/tree/labs $$([ $$(id -u) != 0 ] || echo --allow-root)
+jupyter: environment ## open JupyterLab on a page with all labs
+	@$(OURS) -m tools.jupyter
 
 labs: environment ## execute the labs that are stale (LAB=keys for one; AGAIN=1 executes it in any case)
-	@$(OURS) tools/make_labs.py $(LAB) $(if $(AGAIN),again)
+	@$(OURS) -m tools.labs $(LAB) $(if $(AGAIN),again)
 
 quick: style site ## check what breaks most often, in about a minute: style, layers, exercises, pages, stale labs
 	@$(TESTS) tests/quick tests/browser/test_site.py $(FRESH)
@@ -50,15 +50,15 @@ test-all: test ## make test, and what takes long and finds little: tests/README.
 
 links: environment ## try the links to other sites; what does not answer is listed and fails nothing
 	@rm -rf _build/links && mkdir -p _build/links
-	@$(OURS:python=jupyter-book) build . -q --builder linkcheck --path-output _build/links > _build/links/log 2>&1; \
+	@PYTHONPATH=. $(OURS:python=jupyter-book) build . -q --builder linkcheck --path-output _build/links > _build/links/log 2>&1; \
 		test -f _build/links/_build/html/output.txt || { cat _build/links/log; exit 1; }
 	@grep -E "\[(broken|timeout)\]" _build/links/_build/html/output.txt || echo "All links to other sites answer."
 
-student: environment ## write the notebooks with blanks into student/; make labs does so, too
-	@$(OURS) tools/student.py
+student: environment ## write the notebooks with blanks, keys_student.ipynb; make labs does so, too
+	@$(OURS) -m tools.student
 
 instructor: environment ## write answer key, teaching plan, a table of all questions, and autograders where otter-grader is installed
-	@$(OURS) tools/instructor.py
+	@$(OURS) -m tools.instructor
 
 results: environment ## run what the long table of *Does it help?* lacks: 25 minutes on two cores; may be stopped and goes on
 	@$(OURS) -m experiments.table
@@ -88,10 +88,10 @@ clean: ## remove the built site and caches; environment, student edition, instru
 
 style: environment
 	@$(OURS) -m ruff check && $(OURS) -m ruff format --check -q && $(OURS) -m mypy --no-error-summary \
-		&& $(OURS) tools/prose.py
+		&& $(OURS) -m tools.prose
 
 site: environment
-	@$(OURS) tools/build_site.py
+	@$(OURS) -m tools.site
 
 tests: environment
 	@$(TESTS) tests/quick tests/scale tests/labs
@@ -104,14 +104,14 @@ tests-and-pages: environment
 	@$(TESTS)
 
 outputs: environment
-	@$(OURS) tools/check_outputs.py
+	@$(OURS) -m tools.check_outputs
 
 # A table that takes half an hour is only called stale, and fails nothing.
 table: environment
 	@$(OURS) -m experiments.table --stale
 
 environment: python
-	@$(PYTHON) tools/environment.py
+	@$(PYTHON) -m tools.environment
 
 python:
 	@$(or $(PYTHON),false) -c '$(FITS)' 2>/dev/null || { \

@@ -9,6 +9,7 @@ train in batches of 64, because a speed counts only where the accuracies are abo
 """
 
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -25,7 +26,7 @@ from torch import nn
 from experiments import textbook
 from shared import data, model, record, training
 
-RESULTS, TABLES = record.HERE / "benchmark.json", record.ROOT / "book/times.txt"
+RESULTS, TABLES = Path(__file__).with_name("benchmark.json"), record.ROOT / "book/times.txt"
 RECIPE = training.recipe_for(data.Settings())
 LAB_LIMIT, LIMITS = 90, {"make book": 30, "make test": 9 * 60}  # seconds on two cores
 
@@ -58,8 +59,8 @@ def labs() -> dict[str, dict]:
     """Execute each lab, two at a time."""
     with tempfile.TemporaryDirectory() as temporary, ThreadPoolExecutor(max_workers=2) as pool:
         folder = clone(temporary)
-        names = sorted(lab.stem for lab in (folder / "labs").glob("*_*.md"))
-        results = pool.map(lambda name: make(folder, "labs", f"LAB={name.partition('_')[0]}", "AGAIN=1"), names)
+        names = re.findall(r"\blabs/(\w+)/", (folder / "_toc.yml").read_text("utf-8"))
+        results = pool.map(lambda name: make(folder, "labs", f"LAB={name}", "AGAIN=1"), names)
         return dict(zip(names, results, strict=True))
 
 

@@ -46,7 +46,8 @@ def all_runs() -> list[Run]:
 
 def made_by() -> str:
     """A digest of the code that the table's values depend on, and the versions of packages."""
-    code = record.digest([*sorted(record.ROOT.glob("shared/*.py")), record.HERE / "table_runs.py"])
+    files = [*sorted(record.ROOT.glob("shared/*.py")), Path(table_runs.__file__)]
+    code = record.digest("\n".join(record.code(path.read_text("utf-8")) for path in files))
     # Without the build's suffix, as in `+cpu`.
     return ", ".join([code, *(f"{package} {version(package).partition('+')[0]}" for package in PACKAGES)])
 

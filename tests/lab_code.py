@@ -5,37 +5,42 @@ import functools
 from collections.abc import Callable
 from pathlib import Path
 
-import instructor
-import notebooks
 from IPython.core.inputtransformer2 import TransformerManager
+
+from tools import instructor, lab
+from tools.lab import Lab, code_of
 
 ROOT = Path(__file__).resolve().parents[1]
 
 
-def of_the_course() -> list[Path]:
-    """Return the labs that say what their readers will be able to do. One that a fork adds may leave that out."""
-    return [lab for lab in notebooks.labs(ROOT) if instructor.OUTCOMES.search(lab.read_text("utf-8"))]
-
-
-def find(name: str) -> Path:
-    """Return the text of the lab with this name, whatever its number."""
-    (lab,) = [lab for lab in notebooks.labs(ROOT) if notebooks.name_of(lab) == name]
-    return lab
-
-
 @functools.cache
-def cells(lab: Path) -> list[str]:
+def course() -> list[Lab]:
+    """Return the labs, read once for all tests of a process."""
+    return lab.course(ROOT)
+
+
+def of_the_course() -> list[Lab]:
+    """Return the labs that say what their readers will be able to do. One that a fork adds may leave that out."""
+    return [lab for lab in course() if instructor.OUTCOMES.search(lab.text)]
+
+
+def find(name: str) -> Lab:
+    """Return the lab with this name."""
+    (found,) = [lab for lab in course() if lab.name == name]
+    return found
+
+
+def cells(lab: Lab) -> list[str]:
     """Return the code cells of the text in their order; generated ones are none of them."""
-    written = notebooks.code_cells(notebooks.generate(lab))
-    return [cell.source for cell in written if not notebooks.is_generated(cell)]
+    return [cell.source for cell in code_of(lab.cells)]
 
 
-def imports(lab: Path) -> dict:
+def imports(lab: Lab) -> dict:
     """Return what a lab's import statements, and nothing else, leave behind."""
     return _run(lab, lambda node: isinstance(node, ast.Import | ast.ImportFrom), {})
 
 
-def taught(lab: Path, *functions: str, names: dict | None = None) -> dict:
+def taught(lab: Lab, *functions: str, names: dict | None = None) -> dict:
     """Return what a lab imports, all its classes, and the functions of these names, added to `names` where given."""
     kinds = ast.Import | ast.ImportFrom | ast.ClassDef
     found = _run(lab, lambda node: isinstance(node, kinds) or getattr(node, "name", "") in functions, names or {})
@@ -43,7 +48,7 @@ def taught(lab: Path, *functions: str, names: dict | None = None) -> dict:
     return found
 
 
-def begun(lab: Path, last: str) -> dict:
+def begun(lab: Lab, last: str) -> dict:
     """Return what a lab's cells leave behind up to the one that defines `last`."""
     names = {}
     for source in cells(lab):
@@ -58,7 +63,7 @@ def parse_cell(source: str) -> ast.Module:
     return ast.parse(TransformerManager().transform_cell(source))
 
 
-def _run(lab: Path, wanted: Callable[[ast.stmt], bool], names: dict) -> dict:
+def _run(lab: Lab, wanted: Callable[[ast.stmt], bool], names: dict) -> dict:
     nodes = [node for source in cells(lab) for node in parse_cell(source).body if wanted(node)]
     exec(compile(ast.Module(nodes, []), f"labs/{lab.name}", "exec"), names)
     return names

@@ -5,7 +5,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 import threading
 from contextlib import contextmanager, suppress
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -18,7 +17,8 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Error
 
-from shared.figures.colours import role_css
+from shared.colours import role_css
+from tools import site
 
 COLOURS = ["color-contrast", "link-in-text-block"]  # the rules of axe that ask for colours: they take longest
 ROOT = Path(__file__).resolve().parents[1]
@@ -96,26 +96,25 @@ def small_site(folder: Path, pages: list[str], labs: dict[str, list]) -> subproc
     """
     for name in ("book/_ext", "book/_theme", "book/_static", "shared/figures"):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("_config.yml", "book/references.bib", "tools/identity.py", "tools/ordering.py", *pages):
+    for name in ("_config.yml", "pyproject.toml", "book/references.bib", *pages):
         (folder / name).parent.mkdir(exist_ok=True)
         shutil.copy(ROOT / name, folder / name)
     for name in pages:
         (folder / name).write_text(re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", (ROOT / name).read_text("utf-8")), "utf-8")
     for name in ("seventy_two_heads", "it_writes"):
         (folder / f"book/_ext/{name}.py").write_text("def setup(app):\n    pass\n")
-    (folder / "labs").mkdir()
     language = {"language_info": {"name": "python", "pygments_lexer": "ipython3"}}
     for name, cells in labs.items():
         notebook = nbformat.v4.new_notebook(cells=[*map(cell, cells)], metadata=language)
-        nbformat.write(notebook, folder / f"labs/{name}.ipynb")
-    chapters = "".join(f"      - file: labs/{name}.ipynb\n" for name in labs)
+        (folder / f"labs/{name}").mkdir(parents=True)
+        nbformat.write(notebook, folder / f"labs/{name}/{name}.ipynb")
+    chapters = "".join(f"      - file: labs/{name}/{name}.ipynb\n" for name in labs)
     contents = f"format: jb-book\nroot: {Path(pages[0]).with_suffix('')}\nparts:\n  - caption: Labs\n    chapters:\n"
     others = [path for path in sorted(folder.glob("book/*.md")) if f"book/{path.name}" != pages[0]]
     (folder / "_toc.yml").write_text(contents + chapters + "".join(f"      - file: book/{p.stem}\n" for p in others))
     remote = "git init -q && git remote add origin git@github.com:someone/their-course.git"
     subprocess.run(remote, shell=True, cwd=folder, check=True)
-    run = [Path(sys.executable).with_name("jupyter-book"), "build", ".", "-W", "--keep-going", "-q"]
-    return subprocess.run(run, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    return site.jupyter_book(folder, "-W", "--keep-going", "-q")
 
 
 def cell(given: str | tuple) -> nbformat.NotebookNode:

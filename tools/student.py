@@ -1,23 +1,22 @@
-"""Writes the student edition of every lab to `student/`: the same notebooks without solutions and answers.
+"""Makes the student edition of a lab, keys_student.ipynb: the same notebook without solutions and answers.
 
 The rule: the cell of an exercise to build loses the bodies of its functions. Each folded solution, and each folded
 answer below `## Questions`, becomes a cell to write in. Comments mark it for otter-grader, from the heading of the
 exercise, or from the question, to behind that cell. No cell has an output. All other cells stay as they are, with
 their ids, checks and hints too. The button leads to where the student edition is published (`student_edition` in
-_config.yml), and nothing in it to the site's page of the lab. A notebook that somebody worked in is kept in yours/.
+_config.yml), links to labs to their student editions, and nothing to the site's page of the lab.
 """
 
 import re
 from pathlib import Path
 
-import exercises
-import identity
 import nbformat
-import notebooks
-import safe_files
+
+from tools import exercises, files, identity, lab
+from tools.lab import Lab
 
 ROOT = Path(__file__).resolve().parents[1]
-BADGE = "[![Open in Colab](https://colab.research.google.com/assets/colab-badge.svg)]({colab_student}/{lab}.ipynb)"
+BADGE = "[![Open in Colab](https://colab.research.google.com/assets/colab-badge.svg)]({student_in_colab})"
 TOLD = "Write your answers into the cells below, and keep the other cells: the exercises are found by them."
 WHY = "*Why is your answer right? Write a sentence or two here.*"
 ANSWER = "*Your answer:*"
@@ -30,15 +29,14 @@ def marked(text: str, place: int) -> str:
     return f"{text[:place].strip()}\n\n{BEGIN}\n\n{text[place:].strip()}".strip()
 
 
-def edition(lab: Path) -> nbformat.NotebookNode:
+def edition(lab: Lab) -> nbformat.NotebookNode:
     """Return the student edition of a lab. Raises ValueError when an exercise is malformed."""
-    starts = {exercise.start_id: exercise for exercise in exercises.read(lab)}
-    names = identity.read(lab.parent.parent) | {"lab": lab.stem}
-    notebook = notebooks.generate(lab)
+    starts = {exercise.start_id: exercise for exercise in lab.exercises}
+    notebook = lab.notebook()
     cells, section, after_check = [], "", False
     for cell in notebook.cells:
         if cell.id == "badge":
-            cell.source = f"{BADGE.format(**names)}\n\n{TOLD}"
+            cell.source = f"{BADGE.format(**lab.addresses)}\n\n{TOLD}"
         if cell.cell_type == "code":
             if exercise := starts.get(cell.id):
                 cell.source = exercise.start
@@ -47,8 +45,9 @@ def edition(lab: Path) -> nbformat.NotebookNode:
             cells.append(cell)
             after_check = exercises.is_check(cell)
             continue
-        # Pages of the book are beside the labs, and not beside the student edition.
-        cell.source = re.sub(r"\]\(\.\./book/(\w+)\.md", rf"]({names['site']}/book/\1.html", cell.source)
+        # Pages of the book are beside the labs, and not where a class has the student edition alone.
+        cell.source = re.sub(r"\]\(\.\./\.\./book/(\w+)\.md", rf"]({lab.addresses['site']}/book/\1.html", cell.source)
+        cell.source = re.sub(r"\]\(\.\./(\w+)/\1\.ipynb", r"](../\1/\1_student.ipynb", cell.source)
         pieces, remainder = [], ""
         for above, fold, heading in exercises.folds(cell.source, section):
             section = heading
@@ -68,48 +67,25 @@ def edition(lab: Path) -> nbformat.NotebookNode:
             cells.append(part)
         after_check = False
     notebook.cells = cells
-    notebook.metadata["student_edition_of"] = lab.stem
+    notebook.metadata["student_edition_of"] = lab.name
     return notebook
 
 
-def file_of(lab: Path) -> Path:
-    """Return where the student edition of a lab lies."""
-    return lab.parent.parent / "student" / f"{lab.stem}.ipynb"
-
-
-def text_of(lab: Path) -> str:
-    """Return the text of that file. Raises ValueError as `edition` does."""
-    return notebooks.sign(edition(lab), {})
-
-
-def write(lab: Path, text: str) -> str:
-    """Write that file, and return the name under which one that somebody worked in is stored, or the empty text."""
-    copy = notebooks.keep(file_of(lab))
-    safe_files.write_whole(file_of(lab), text)
-    return copy
-
-
-def tidy(root: Path) -> None:
-    """Remove the student edition of labs that the course does not have, or leaves out, and say so."""
-    taught = set(map(file_of, notebooks.taught(root)))
-    for left in (path for path in notebooks.files_of_labs(root / "student", ".ipynb") if path not in taught):
-        copy = notebooks.keep(left)
-        left.unlink()
-        print(f"student/{left.name} is removed: _toc.yml names no such lab{copy and f'. It is stored as {copy}'}.")
+def text_of(each: Lab) -> str:
+    """Return the text of its file. Raises ValueError as `edition` does."""
+    return lab.signed(edition(each), {})
 
 
 def main(root: Path) -> int:
     """Write the student edition of every lab that _toc.yml names and return the exit status."""
-    course = exercises.read_all(root)
-    texts = {lab: text_of(lab) for lab in course}
-    for lab, text in texts.items():
-        if copy := write(lab, text):
-            print(f"student/{lab.stem}.ipynb was worked in, and is stored as {copy}.")
-    tidy(root)
-    print(f"{len(course)} labs with {sum(map(len, course.values()))} exercises are in student/.")
+    course = lab.course(root)
+    texts = {each: text_of(each) for each in course}
+    left_alone = {each: each.write(each.student_file, text) for each, text in texts.items()}
+    print(f"{len(course)} labs with {sum(len(each.exercises) for each in course)} exercises have a student edition.")
     print(f"Their buttons lead to {identity.read(root)['student']}: publish them there.")
+    print(end=lab.about_those_left_alone({each.student_file: new for each, new in left_alone.items()}, root))
     return 0
 
 
 if __name__ == "__main__":
-    safe_files.run(main, ROOT)
+    files.run(main, ROOT)

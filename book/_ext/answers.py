@@ -8,15 +8,13 @@ import html
 import itertools
 import json
 import re
-from pathlib import Path
-from runpy import run_path
 
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.transforms import SphinxTransform
 
-# By its path: tools are no package.
-PROBLEMS = run_path(str(Path(__file__).resolve().parents[2] / "tools/ordering.py"))["problems"]
+from tools import ordering
+
 SOLUTION = "<details><summary>Solution</summary>"
 
 
@@ -70,7 +68,7 @@ class Predictions(SphinxTransform):
 def lines_to_order(cell: nodes.container) -> list[nodes.raw]:
     """The folded line-ordering versions of an exercise to build; only ordering.js shows them."""
     source = next(cell.findall(nodes.literal_block)).astext()
-    problems = PROBLEMS(source, cell["cell_metadata"].get("blank"))
+    problems = ordering.problems(source, cell["cell_metadata"].get("blank"))
     given = html.escape(json.dumps(problems))
     fold = (
         f'<details class="ordering" data-problems="{given}" hidden><summary>Put the lines in order</summary></details>'

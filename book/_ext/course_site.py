@@ -7,21 +7,21 @@ the two pages with models.
 import base64
 import re
 from pathlib import Path
-from runpy import run_path
 
 from docutils import nodes
 from finished import FewElements, drawn_late, finished, make_lazy
 from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.highlighting import PygmentsBridge
+from sphinx.transforms import SphinxTransform
 from sphinx.transforms.post_transforms import SphinxPostTransform
+
+from tools import contents, identity
 
 ROOT = Path(__file__).resolve().parents[2]
 LONGEST_DESCRIPTION = 200  # letters, where a page does not say its own
 
 EXTENSIONS = ("formulas", "outputs", "answers", "search", "try_the_model", "seventy_two_heads", "it_writes", "remember")
-# By its path: tools are no package.
-IDENTITY = run_path(str(ROOT / "tools/identity.py"))
 
 
 class LabsLeftOut(SphinxPostTransform):
@@ -36,6 +36,41 @@ class LabsLeftOut(SphinxPostTransform):
                 link.replace_self(link[0].deepcopy())
 
 
+class NumbersOfExercises(SphinxTransform):
+    """The heading of an exercise gets the number of its lab: Exercise 1 becomes Exercise 2.1."""
+
+    default_priority = 500
+
+    def apply(self, **kwargs) -> None:
+        number = self.app.config.numbers_of_labs.get(self.env.docname)
+        for title in self.document.findall(nodes.title):
+            text = title.next_node(nodes.Text)
+            if number and text and re.match(r"Exercise \d", text):
+                text.parent.replace(text, nodes.Text(text.replace("Exercise ", f"Exercise {number}.", 1)))
+
+
+class LabsInOrder(SphinxTransform):
+    """A list that explains labs follows the order of _toc.yml, and one that is left out there is left out here."""
+
+    default_priority = 500
+
+    def apply(self, **kwargs) -> None:
+        order = [*self.app.config.numbers_of_labs]
+        for each in [*self.document.findall(nodes.definition_list)]:
+            labs = {item: name for item in each if (name := self.lab_of(item))}
+            there = iter(
+                sorted((item for item in labs if labs[item] in order), key=lambda item: order.index(labs[item]))
+            )
+            items = [next(there) if item in labs else item for item in each if labs.get(item, order[0]) in order]
+            each.children = items
+
+    def lab_of(self, item: nodes.definition_list_item) -> str:
+        """The lab to which the term of a list leads, or the empty text."""
+        link = next(item[0].findall(addnodes.pending_xref), None)
+        found = re.search(r"labs/\w+/\w+", link["reftarget"]) if link else None
+        return found[0] if found else ""
+
+
 # ------------------------------------------------------------------------------------------ the way through it
 
 
@@ -45,8 +80,7 @@ def course_map(app: Sphinx) -> list[dict]:
 
     def page(name: str) -> dict:
         name = app.env.path2doc(name) or name
-        lab = re.match(r"labs/(?:0?(\d+)|appendix)_", name)
-        return {"name": name, "title": app.env.titles[name].astext(), "number": lab and (lab[1] or "A")}
+        return {"name": name, "title": app.env.titles[name].astext(), "number": app.config.numbers_of_labs.get(name)}
 
     root = {"caption": None, "pages": [page(site_map.root.docname)]}
     return [root] + [
@@ -66,11 +100,11 @@ def add_context(app: Sphinx, pagename: str, templatename: str, context: dict, do
         launch, notebook = app.config.html_theme_options["launch_buttons"], f"{pagename}.ipynb"
         repository = address["url"].removeprefix("https://github.com/")
         context["colab"] = f"{launch['colab_url']}/github/{repository}/blob/{address['branch']}/{notebook}"
-        context["student"] = f"{address['colab_student']}/{Path(notebook).name}"
+        context["student"] = f"{address['colab_student']}/{pagename}_student.ipynb"
         in_binder = f"{repository}/{address['branch']}?urlpath=lab/tree/{notebook}"
         context["binder"] = f"{launch['binderhub_url']}/v2/gh/{in_binder}"
     if doctree is not None:
-        context["body"] = make_lazy(app, finished(context["body"]))
+        context["body"] = make_lazy(app, finished(context["body"], app.config.numbers_of_labs))
         # What a check says of a reader's answer makes sense only where cells run.
         where = f'<a href="{context["pathto"]("book/how_to_use")}#do-the-exercises">where Python runs</a>'
         yours = f"Yours to write, {where}. This page cannot run it."
@@ -92,9 +126,13 @@ def description(doctree: nodes.document) -> str:
     return re.match(rf".{{,{LONGEST_DESCRIPTION}}}[.?!](?= [A-Z“]|$)|.*", words)[0]
 
 
-def set_address(app: Sphinx, config) -> None:
-    """The address that the site has on GitHub's pages follows from the repository's."""
-    config.course_address = address = IDENTITY["published"](Path(app.srcdir))
+def read_settings(app: Sphinx, config) -> None:
+    """Labs have numbers by _toc.yml, and the address that the site has on GitHub's pages follows from the
+    repository's.
+    """
+    labs = contents.labs(Path(app.srcdir))
+    config.numbers_of_labs = {f"labs/{name}/{name}": number for name, number in labs.items()}
+    config.course_address = address = identity.published(Path(app.srcdir))
     if address:
         config.html_baseurl = f"{address['site']}/"
         app.tags.add("published")  # for `only` directives on pages
@@ -114,9 +152,13 @@ def add_pages(app: Sphinx):
 
 
 def setup(app: Sphinx) -> None:
-    app.add_config_value("course_address", None, "html")  # what set_address finds; another one, and all pages change
+    # What read_settings finds; another address, and all pages change.
+    app.add_config_value("course_address", None, "html")
+    app.add_config_value("numbers_of_labs", {}, "env")
+    app.add_transform(NumbersOfExercises)
+    app.add_transform(LabsInOrder)
     app.add_post_transform(LabsLeftOut)
-    app.connect("config-inited", set_address)
+    app.connect("config-inited", read_settings)
     app.connect("html-page-context", add_context)
     app.connect("html-collect-pages", add_pages)
     PygmentsBridge.html_formatter = FewElements

@@ -22,7 +22,7 @@ class FewElements(HtmlFormatter):
         return next((name for name, kinds in KINDS.items() if kind in kinds.split()), "")
 
 
-def finished(body: str) -> str:
+def finished(body: str, numbers: dict[str, str]) -> str:
     """The HTML that Sphinx wrote, as readers and their screen readers want it."""
     # docutils' role for an entry has been given up by ARIA; a list has items.
     body = body.replace('role="doc-biblioentry"', 'role="listitem"')
@@ -37,9 +37,9 @@ def finished(body: str) -> str:
     # A long name of a file breaks, on a phone, behind its strokes and dots.
     long_name = r'(?<=<span class="pre">)[^<&]{16,}(?=</span>)'
     body = re.sub(long_name, lambda name: re.sub(r"(?<=[\w][/_.])(?=\w)", "<wbr>", name[0]), body)
-    # Where a list explains the labs, each has its number; one of the appendix has an A.
-    lab = r'<dt>(?=<a [^>]*href="[^"]*labs/(?:0?(\d+)|appendix)_)'
-    body = re.sub(lab, lambda entry: f'<dt><span class="number">{entry[1] or "A"}</span> ', body)
+    # Where a list explains the labs, each has its number.
+    lab = r'<dt>(?=<a [^>]*href="[^"]*(labs/\w+/\w+)\.html)'
+    body = re.sub(lab, lambda entry: f'<dt><span class="number">{numbers[entry[1]]}</span> ', body)
     # No line ends with the sign before an interval; begins with the comma behind a formula, or ends with its bracket.
     body = re.sub(r"(?<=±) (?=[.\d])(?![^<]*</t[dh]>)", "\N{NO-BREAK SPACE}", body)
     return WITH_MARKS.sub(r'<span class="together">\g<0></span>', body)

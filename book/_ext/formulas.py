@@ -5,7 +5,6 @@ It also stops the build (warnings are errors) where a formula would show as an e
 
 import re
 from pathlib import Path
-from runpy import run_path
 
 from built import after_pages
 from docutils import nodes
@@ -14,10 +13,9 @@ from sphinx.application import Sphinx
 from sphinx.util import logging
 from sphinx.util.nodes import get_node_source
 
+from shared.colours import ROLES, role_css
+
 logger = logging.getLogger(__name__)
-# By its path: importing all of `shared` would bring PyTorch into the book build.
-COLOURS = run_path(str(Path(__file__).resolve().parents[2] / "shared/figures/colours.py"))
-ROLES = COLOURS["ROLES"]
 # A formula names a role's light colour, `\textcolor{#0250d5}{Q}`: every reader of LaTeX knows that. On the site the
 # colour becomes a class, so that it follows the theme.
 ROLE_OF_COLOUR = {light.lower(): role for role, (light, _) in ROLES.items()}
@@ -70,7 +68,7 @@ def visit_math(self, node) -> None:
 
 
 def write_colours(app: Sphinx, static: Path) -> None:
-    sheet = COLOURS["role_css"]() + "".join(f".role-{role} {{ color: var(--role-{role}); }}\n" for role in ROLES)
+    sheet = role_css() + "".join(f".role-{role} {{ color: var(--role-{role}); }}\n" for role in ROLES)
     (static / "roles.css").write_text(sheet, encoding="utf-8")
 
 

@@ -52,7 +52,7 @@ def questions(page: str, name: str) -> list[dict]:
 def write_questions(app: Sphinx, static: Path) -> None:
     """Write a script with the questions: a page that was opened from a disk may fetch no other file."""
     found = []
-    labs = sorted(doc for doc in app.env.all_docs if doc.startswith("labs/"))
+    labs = [*app.config.numbers_of_labs]
     for page in labs + [doc for doc in ("book/wild_mistakes",) if doc in app.env.all_docs]:
         name = f"{page}.html"
         found += questions((Path(app.outdir) / name).read_text("utf-8"), name)

@@ -6,16 +6,14 @@ says so.
 
 import base64
 import json
-import sys
 from pathlib import Path
 
 from built import after_pages, write_model
 from sphinx.application import Sphinx
 
 ROOT = Path(__file__).resolve().parents[2]
-LAB = ROOT / "labs" / "16_a_pretrained_model.ipynb"
+LAB = ROOT / "labs/a_pretrained_model/a_pretrained_model.ipynb"
 MOST_TOKENS = 128  # of a sentence: as the package delivers its tokenizer
-sys.path.append(str(ROOT))
 
 
 def packed() -> bytes:
@@ -41,7 +39,7 @@ def write(app: Sphinx, static: Path) -> None:
     except ModuleNotFoundError:
         files = None
     write_model(folder / "about.js", "pretrainedModel", files)
-    (folder / "lab_12.png").write_bytes(still_picture())
+    (folder / "all_heads.png").write_bytes(still_picture())
 
 
 def still_picture() -> bytes:

@@ -92,9 +92,9 @@ addEventListener("resize", lookSoon);
 const start = document.querySelector(".start p");
 if (start) {
   const place = recall("place");
-  if (typeof place?.page === "string" && /^labs\/\w+\.html$/.test(place.page)) {
-    const number = parseInt(place.page.slice(5));
-    const where = `Go on where you were: ${isNaN(number) ? "the appendix" : `lab ${number}`}, “${place.name}”`;
+  if (typeof place?.page === "string" && /^labs\/\w+\/\w+\.html$/.test(place.page)) {
+    const number = document.querySelector(`#contents a[href$="${place.page}"] .number`)?.textContent;
+    const where = `Go on where you were: ${number ? `lab ${number}` : "a lab"}, “${place.name}”`;
     start.append(" ", make("a", { href: `${courseRoot}${place.page}${place.hash}` }, where));
   }
 }

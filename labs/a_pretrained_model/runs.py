@@ -1,6 +1,6 @@
 """Features of the pretrained model, frozen, against embeddings learned from scratch on the same 860 reviews.
 
-Writes labs/a_pretrained_model/runs.json, which the lab *A pretrained model* reads; Colab has no other folder of the course.
+Writes runs.json, which the lab reads.
 Single runs are in _build/frozen_features.json, so a stopped script continues. A quarter of an hour of one core.
 
     python -m labs.a_pretrained_model.runs

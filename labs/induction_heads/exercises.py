@@ -1,6 +1,5 @@
 """The checks of *Induction heads*: a score for heads, a game with a leak, a layer ablated at some positions."""
 
-import contextlib
 import copy
 import math
 from functools import partial

@@ -12,8 +12,8 @@ import torch
 from torch import Tensor, nn
 
 from shared import data, training
-from shared.review_pairs import swap_markers
 from shared.model import masked_softmax, weighted_sum
+from shared.review_pairs import swap_markers
 
 ENCODINGS = ("none", "sines", "learned", "rotary", "one slope", "two slopes")
 SEPARATOR_ID, MARKER_ID = 2, 3  # as `data.prepare` numbers them

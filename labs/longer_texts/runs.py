@@ -1,6 +1,6 @@
 """Six positional encodings, trained on at most 64 words of each review and tested on up to 256. 20 minutes of one core.
 
-Writes labs/longer_texts/runs.json, which the lab *Longer texts* reads; Colab has no other folder of the course.
+Writes runs.json, which the lab reads.
 Single runs are in _build/longer_texts.json, so a stopped script continues.
 
     python -m labs.longer_texts.runs

@@ -10,7 +10,7 @@ from checks import trials
 from checks.engine import Case, Check, Wrong
 from checks.layers import both_masks, by_heads, heads, heads_of_real_tokens
 from checks.running import outcome
-from checks.trials import bugs_left, changed, check_linears, draw, first_minus_second, paired_mistakes, scaled
+from checks.trials import bugs_left, changed, check_linears, draw, first_minus_second, paired_mistakes
 from shared.model import MultiHeadSelfAttention, causal_mask, masked_softmax
 
 

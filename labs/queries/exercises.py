@@ -1,7 +1,6 @@
 """The checks of *Queries*: self-attention, the attention that a token receives, one query for all tokens."""
 
 import math
-from collections.abc import Callable
 
 import torch
 from torch import Tensor

@@ -6,8 +6,6 @@ Known mistakes of a block are other orders of its four parts; `block` computes t
 from functools import partial
 
 import torch
-import torch.nn.functional as F
-from torch import nn
 
 from checks import trials
 from checks.engine import Case, Check, Wrong

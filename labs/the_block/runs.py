@@ -1,6 +1,6 @@
 """Four blocks in the café without residual connections or norms, with more seeds than *The block* has time for.
 
-An hour of one core. Writes labs/the_block/runs.json, which the lab reads; Colab has no other folder of the course.
+An hour of one core. Writes runs.json, which the lab reads.
 
     python -m labs.the_block.runs
 """

@@ -1,6 +1,6 @@
 """Small language models whose four query heads share four, two or one heads of keys and values; 10 minutes of one core.
 
-Writes labs/the_kv_cache/runs.json, which the lab *The KV cache* reads; Colab has no other folder of the course.
+Writes runs.json, which the lab reads.
 
     python -m labs.the_kv_cache.runs
 """
@@ -9,9 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from shared import record
-from shared import data
 from labs.the_kv_cache.grouped_queries import GroupedQueryAttention
+from shared import data, record
 from shared.language_model import CONTEXT, LanguageModel, loss_of, windows
 
 RESULTS = record.ROOT / "labs/the_kv_cache/runs.json"

@@ -3,7 +3,8 @@
 Matrix pictures and shaded words follow the page's theme; heat maps and intervals are matplotlib.
 """
 
-from .colours import ROLES as ROLES
+from shared.colours import ROLES as ROLES
+
 from .drawings import arrows_in_a_plane as arrows_in_a_plane
 from .drawings import block_schematic as block_schematic
 from .drawings import induction_schematic as induction_schematic

@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from html import escape
 from math import hypot
 
+from shared.colours import css_colour
+
 from . import svg
-from .colours import css_colour
 from .picture import Picture
 from .svg import FONT, GRID, INK, MUTED, PAPER
 

@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from shared.colours import ROLES, css_colour
+
 from . import svg
-from .colours import ROLES, css_colour
 from .picture import Picture, index_of, matrix_of, numbers, words_of
 from .svg import FONT, GRID, INK, MUTED, PAPER
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .colours import ROLES
+from shared.colours import ROLES
 
 HERE = Path(__file__).parent
 

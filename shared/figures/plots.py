@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .colours import NEUTRALS, ROLES
+from shared.colours import NEUTRALS, ROLES
+
 from .picture import matrix_of, words_of
 
 if TYPE_CHECKING:

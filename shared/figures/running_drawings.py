@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from math import exp
 
+from shared.colours import css_colour
+
 from . import svg
-from .colours import css_colour
 from .drawings import arrow, drawing
 from .picture import Picture
 from .svg import MUTED

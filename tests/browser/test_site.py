@@ -6,13 +6,13 @@ import re
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-import build_site
-import exercises
 import formulas
-import identity
 import pytest
 import yaml
 from bs4 import BeautifulSoup
+
+from tools import identity, site
+from tools.lab import Lab
 
 ROOT = Path(__file__).resolve().parents[2]
 SITE = ROOT / "_build" / "html"
@@ -101,7 +101,7 @@ def test_the_launch_links_and_the_download_of_a_lab_lead_to_its_notebook(name):
 @pytest.mark.parametrize("name", LABS)
 def test_the_answer_to_an_exercise_to_build_is_folded_and_nobody_is_congratulated_for_it(name):
     in_sight = re.sub(r"<details>.*?</details>|<[^>]+>", "", built(name).text, flags=re.DOTALL)
-    for exercise in exercises.read(ROOT / f"{name}.md"):
+    for exercise in Lab(ROOT, Path(name).name).exercises:
         assert exercise.kind != "build" or exercise.solution.split("\n")[0] not in in_sight, exercise.number
     assert "Correct in all" not in in_sight
 
@@ -139,10 +139,29 @@ def test_the_search_index_knows_where_terms_are_introduced_and_no_key_of_a_refer
     assert {"energy", "lookup"} <= set(names["Score"]), "the other names of a term"
 
 
-@pytest.mark.parametrize("name", ["book/_theme/page.html", "book/_static/model/weights", "shared/figures/colours.py"])
+@pytest.mark.parametrize(
+    "name", ["book/_theme/page.html", "book/_static/model/weights", "shared/colours.py", "_toc.yml"]
+)
 def test_what_makes_or_dresses_a_page_makes_the_build_forget_when_it_changed(tmp_path, monkeypatch, name):
     changed = tmp_path / name
-    changed.parent.mkdir(parents=True)
-    monkeypatch.setattr(build_site, "ROOT", tmp_path)
-    first, second, again = [changed.write_text(text) and build_site.makers() for text in ("a = 1", "a = 2", "a = 2")]
+    changed.parent.mkdir(parents=True, exist_ok=True)
+    monkeypatch.setattr(site, "ROOT", tmp_path)
+    first, second, again = [changed.write_text(text) and site.makers() for text in ("a = 1", "a = 2", "a = 2")]
     assert first != second == again
+
+
+def test_a_link_to_a_lab_that_is_gone_is_listed_with_its_line(tmp_path):
+    lines = [
+        "# A page",
+        "[Keys](../labs/keys/keys.ipynb#scores), [Queries](../labs/queries/queries.ipynb)",
+        "[Old]: ../labs/old/old.ipynb",
+    ]
+    (tmp_path / "labs/keys").mkdir(parents=True)
+    (tmp_path / "labs/keys/keys.md").write_text("# Keys\n\n[Values](../values/values.ipynb)\n")
+    (tmp_path / "page.md").write_text("\n\n".join(lines))
+    (tmp_path / "_toc.yml").write_text("root: page\nchapters: [{file: labs/keys/keys.ipynb}]\n")
+    assert site.links_to_labs_that_are_gone(tmp_path) == [
+        "page.md, line 3: links to queries, which _toc.yml does not name.",
+        "page.md, line 5: links to old, which _toc.yml does not name.",
+        "labs/keys/keys.md, line 3: links to values, which _toc.yml does not name.",
+    ]

@@ -6,9 +6,7 @@ but the lab's import statements and what its readers built before.
 
 from pathlib import Path
 
-import exercises
 import lab_code
-import notebooks
 import pytest
 import small_course
 
@@ -18,7 +16,7 @@ from checks import engine
 engine.SECONDS = 60.0  # other tests run beside this one; the limit itself has a test in test_engine.py
 ROOT = Path(__file__).resolve().parents[2]
 change = small_course.change
-COURSE = [(lab, exercise) for lab in notebooks.labs(ROOT) for exercise in exercises.read(lab)]
+COURSE = [(lab, exercise) for lab in lab_code.course() for exercise in lab.exercises]
 
 
 @pytest.fixture
@@ -35,7 +33,7 @@ def test_a_starting_cell_is_not_done_yet_or_has_its_bug_and_its_solution_is_corr
     assert handed_out == "not done yet" or exercise.kind != "build"
     for code, state in ((exercise.start, handed_out), (exercise.solution, "correct")):
         namespace = lab_code.imports(lab)
-        for built in exercises.read(lab):
+        for built in lab.exercises:
             if built.start_id == exercise.start_id:
                 break
             if built.kind == "build":
@@ -45,10 +43,7 @@ def test_a_starting_cell_is_not_done_yet_or_has_its_bug_and_its_solution_is_corr
         assert verdict.state == state, f"labs/{lab.name}, {exercise.name}: {verdict}"
 
 
-def test_the_exercises_of_a_lab_are_numbered_in_order_and_no_name_occurs_twice():
-    for lab in notebooks.labs(ROOT):
-        number, found = notebooks.number_of(lab), exercises.read(lab)
-        assert [e.number for e in found] == [f"{number}.{place}" for place in range(1, len(found) + 1)]
+def test_no_name_of_an_exercise_occurs_twice():
     names = [exercise.name for _, exercise in COURSE]
     assert sorted(set(names)) == sorted(names)
 
@@ -58,8 +53,9 @@ def test_the_exercises_of_a_lab_are_numbered_in_order_and_no_name_occurs_twice()
 
 def test_an_exercise_to_build_is_the_lesson_s_own_cell_and_starts_without_the_bodies_of_its_functions(lab):
     change(lab, "exercise: twice\n", "exercise: twice\nblank: [forward]\n")
-    twice, _ = exercises.read(lab)
-    ids = {cell.id: cell.source for cell in notebooks.generate(lab).cells}
+    lab = small_course.read(lab)
+    twice, _ = lab.exercises
+    ids = {cell.id: cell.source for cell in lab.cells}
     assert ids[twice.start_id] == twice.solution and ids[twice.check_id] == twice.check
     body = "        return 2 * self.project(x)"
     assert body in twice.solution
@@ -69,7 +65,7 @@ def test_an_exercise_to_build_is_the_lesson_s_own_cell_and_starts_without_the_bo
 @pytest.mark.parametrize(
     ("old", "new", "word"),
     [
-        ("### Exercise 11.2: a sum\n", "### A sum\n", "heading"),
+        ("### Exercise 2: a sum\n", "### A sum\n", "heading"),
         ("exercise: twice", "exercise: double", "check"),
         ("---\nexercise: double\n---\n", "", "starting cell"),
         ("```{code-cell} ipython3\nchecks.double(double)\n```\n", "", "check"),
@@ -77,11 +73,11 @@ def test_an_exercise_to_build_is_the_lesson_s_own_cell_and_starts_without_the_bo
         ("<details><summary>Hint</summary>\n\nWhat is one plus one?\n\n</details>\n\n", "", "no folded hint"),
         ("<details><summary>Hint</summary>\n\nWhat", "Text.\n\n<details><summary>Hint</summary>\n\nWhat", "text"),
         ("- Two is more", "<details><summary>Solution</summary>\n\n1\n\n</details>\n\n- Two", "belongs"),
-        ("11.1 (build)", "11.1 (sing)", "kind"),
+        ("Exercise 1 (build)", "Exercise 1 (sing)", "kind"),
         ("Twice = checks.twice.use(Twice)", "Mine = checks.twice.use(Twice)", "check"),
     ],
 )  # fmt: skip
 def test_a_malformed_exercise_is_refused_by_file_and_line(lab, old, new, word):
     change(lab, old, new)
-    with pytest.raises(ValueError, match=rf"labs/11_small.md, line \d+: .*{word}"):
-        exercises.read(lab)
+    with pytest.raises(ValueError, match=rf"labs/small/small.md, line \d+: .*{word}"):
+        assert not small_course.read(lab).exercises

@@ -11,13 +11,13 @@ import sys
 import venv
 from pathlib import Path
 
-import check_labs
-import identity
-import make_labs
+import lab_code
 import nbformat
-import notebooks
 import pytest
 import small_course
+
+from tools import check_labs, identity, labs
+from tools.lab import FIRST_CELL, NEW, code_of, course, signed
 
 ROOT = Path(__file__).resolve().parents[2]
 TINY = """# Tiny
@@ -44,42 +44,49 @@ def executed_course(tmp_path_factory):
     root = tmp_path_factory.mktemp("course")
     for name in ("_config.yml", "requirements.txt", "constraints.txt", *identity.FILES):
         shutil.copy(ROOT / name, root)
-    for folder in ("labs", "shared", "checks"):
-        (root / folder).mkdir()
+    for folder in ("labs/tiny", "labs/other", "shared", "checks"):
+        (root / folder).mkdir(parents=True)
     (root / "shared/__init__.py").touch()
-    (root / "shared/model.py").write_text('def number():\n    """Give it."""\n    return 41\n')
-    for name in ("shared/named.json", "checks/tiny.py", "checks/other.py"):
-        (root / name).write_text("[1]")
-    (root / "labs/01_tiny.md").write_text(TINY)
-    assert make_labs.bring_up_to_date(root / "labs/01_tiny.md").startswith("executed")
+    (root / "shared/model.py").write_text('def number():\n    """Give it."""\n    return 41  # or so\n')
+    (root / "shared/named.json").write_text("[1]")
+    (root / "checks/engine.py").write_text("from checks.compare import same\n\nSECONDS = 10\n")
+    (root / "checks/compare.py").write_text("same = 1\n")
+    (root / "labs/tiny/exercises.py").write_text('"""A sentence."""\n\nfrom checks.engine import SECONDS\n')
+    (root / "labs/other/exercises.py").write_text("other = 1\n")
+    (root / "labs/tiny/tiny.md").write_text(TINY)
+    small_course.contents(root, "tiny")
+    assert labs.bring_up_to_date(course(root)[0])[0].startswith("executed")
     return root
 
 
 @pytest.fixture
-def lab(executed_course, tmp_path):
-    """The text of the lab in a copy of that course; its notebook lies beside it."""
-    shutil.copytree(executed_course, tmp_path / "course")
-    return tmp_path / "course/labs/01_tiny.md"
+def root(executed_course, tmp_path):
+    """A copy of that course; the lab's notebook lies beside its text."""
+    return shutil.copytree(executed_course, tmp_path / "course")
 
 
+def problems(root):
+    return " ".join(check_labs.problems(course(root)[0]))
+
+
+def update(root):
+    return labs.bring_up_to_date(course(root)[0])
+
+
+TEXT, NOTEBOOK = "labs/tiny/tiny.md", "labs/tiny/tiny.ipynb"
 replace_in = small_course.change
 
 
 # --- the labs of the course --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("lab", notebooks.labs(ROOT), ids=lambda lab: lab.stem)
+@pytest.mark.parametrize("lab", lab_code.course(), ids=str)
 def test_each_lab_is_paired_fresh_and_executed(lab):
     found = check_labs.problems(lab)
     assert not found, "\n".join(found)
-    cells = notebooks.code_cells(notebooks.read(lab))
+    cells = code_of(lab.stored(lab.notebook_file).cells)
     assert "nbval-ignore-output" not in cells[-1].metadata.get("tags", []), "the last cell of a lab must be compared"
-    assert not re.search("(?i)nbval.skip", lab.read_text()), "nbval would pass over a cell"
-
-
-def test_a_notebook_whose_text_is_gone_is_found():
-    texts = {lab.stem for lab in notebooks.labs(ROOT)}
-    assert {path.stem for path in (ROOT / "labs").glob("*.ipynb")} == texts, "a notebook without a text is not checked"
+    assert not re.search("(?i)nbval.skip", lab.text), "nbval would pass over a cell"
 
 
 def test_names_and_addresses_follow_the_settings():
@@ -93,57 +100,86 @@ def test_names_and_addresses_follow_the_settings():
 @pytest.mark.parametrize(
     ("file", "old", "new", "word", "done"),
     [
-        ("labs/01_tiny.md", "Some prose.", "Better prose.", "is not what", "nothing executed"),
-        ("labs/01_tiny.md", "() + 1", "() + 2", "its code cells", "its code cells"),
+        (TEXT, "Some prose.", "Better prose.", "is not what", "nothing executed"),
+        (TEXT, "() + 1", "() + 2", "its code cells", "its code cells"),
+        (TEXT, "# see", "# look at", "is not what", "nothing executed"),
         ("shared/model.py", "return 41", "return 40", "shared/model.py", "executed"),
-        ("checks/tiny.py", "1", "2", "checks/tiny.py", "executed"),
-        ("checks/other.py", "1", "2", "", "up to date"),
+        ("shared/model.py", "# or so", "# or more", "", "up to date"),
+        ("shared/model.py", "Give it.", "Return it.", "", "up to date"),
+        ("labs/tiny/exercises.py", "A sentence.", "Another sentence.", "labs/tiny/exercises.py", "executed"),
+        ("labs/other/exercises.py", "1", "2", "", "up to date"),
+        ("checks/engine.py", "10", "20", "checks/engine.py", "executed"),
+        ("checks/compare.py", "1", "2", "checks/compare.py", "executed"),
         ("shared/named.json", "1", "2", "shared/named.json", "executed"),
         ("requirements.txt", "torch==", "torch==1.", "the pins", "executed"),
-        ("labs/01_tiny.md", "Some", "```{note}\nRead me.\n```\nSome", "directive", "nothing executed"),
+        (TEXT, "Some", "```{note}\nRead me.\n```\nSome", "directive", "nothing executed"),
     ],
 )
 def test_each_change_that_readers_would_meet_is_found_and_executes_the_lab_where_it_has_to(
-    lab, monkeypatch, file, old, new, word, done
+    root, monkeypatch, file, old, new, word, done
 ):
-    assert check_labs.problems(lab) == [] and make_labs.bring_up_to_date(lab) == "up to date"
-    replace_in(lab.parents[1] / file, old, new)
-    found = " ".join(check_labs.problems(lab))
+    assert problems(root) == "" and update(root) == ("up to date", "")
+    replace_in(root / file, old, new)
+    found = problems(root)
     assert word in found and bool(found) == bool(word)
-    monkeypatch.setattr(make_labs, "execute", lambda *_: None)
-    assert done in make_labs.bring_up_to_date(lab)
+    monkeypatch.setattr(labs, "execute", lambda *_: None)
+    assert done in update(root)[0]
     if done == "nothing executed":
-        outputs = [output.text for cell in notebooks.code_cells(notebooks.read(lab)) for output in cell.outputs]
+        outputs = [output.text for cell in code_of(json_of(root).cells) for output in cell.outputs]
         assert outputs == ["41\n", "42\n"]
 
 
-def test_a_notebook_edited_by_hand_is_found_and_kept_and_made_again_it_is_the_same_file(lab):
-    first = lab.with_suffix(".ipynb").read_bytes()
-    replace_in(lab.with_suffix(".ipynb"), "Some prose.", "My own notes.")
-    assert any("changed by hand" in problem for problem in check_labs.problems(lab))
-    assert "stored as yours/labs/01_tiny.ipynb" in make_labs.bring_up_to_date(lab)
-    assert "My own notes." in (lab.parents[1] / "yours/labs/01_tiny.ipynb").read_text()
-    assert not check_labs.problems(lab)
-    assert lab.with_suffix(".ipynb").read_bytes() == first
+def json_of(root):
+    return nbformat.read(root / NOTEBOOK, as_version=4)
 
 
-def test_a_cell_that_fails_is_named_and_the_notebook_left_alone(lab):
-    before = lab.with_suffix(".ipynb").read_bytes()
-    replace_in(lab, "print(number() + 1)", "print(1 / 0)")
-    with pytest.raises(RuntimeError, match=r"(?s)labs/01_tiny.md, line 14.*ZeroDivisionError"):
-        make_labs.bring_up_to_date(lab)
-    assert lab.with_suffix(".ipynb").read_bytes() == before
+def test_a_notebook_with_a_changed_source_is_never_written_over(root):
+    replace_in(root / NOTEBOOK, "Some prose.", "My own notes.")
+    mine = (root / NOTEBOOK).read_bytes()
+    for prose in ("Better prose.", "Best prose."):
+        (root / TEXT).write_text(TINY.replace("Some prose.", prose))
+        done, new = update(root)
+        assert new == f"{NEW}/{NOTEBOOK}" and (root / NOTEBOOK).read_bytes() == mine
+        assert prose in (root / new).read_text()
+        assert problems(root) == "", "the course's own edition is what is looked at"
+    assert done == "up to date", "the one in _build is not executed again"
 
 
-def test_what_a_lab_s_outputs_must_not_hold_is_found(lab):
-    notebook = notebooks.read(lab)
-    notebooks.code_cells(notebook)[0].execution_count = None
-    notebooks.code_cells(notebook)[-1].outputs = [
+def test_outputs_and_metadata_are_nobody_s_work_and_made_again_it_is_the_same_file(root):
+    first = (root / NOTEBOOK).read_bytes()
+    found = json_of(root)
+    found.cells[-1].outputs, found.cells[-1].metadata["scrolled"] = [], True
+    found.metadata["kernelspec"]["name"] = "another"
+    nbformat.write(found, root / NOTEBOOK)
+    assert update(root)[0].startswith("executed") and (root / NOTEBOOK).read_bytes() == first
+
+
+def test_without_an_execution_outputs_come_back_from_what_was_committed(root):
+    commit = "git init -q && git add . && git -c user.name=test -c user.email=test@example.org commit -q -m commit"
+    subprocess.run(commit, shell=True, cwd=root, check=True)
+    first = (root / NOTEBOOK).read_bytes()
+    replace_in(root / NOTEBOOK, "41", "43")
+    assert problems(root) == "" and update(root)[0] == "text updated, nothing executed"
+    assert (root / NOTEBOOK).read_bytes() == first
+
+
+def test_a_cell_that_fails_is_named_and_the_notebook_left_alone(root):
+    before = (root / NOTEBOOK).read_bytes()
+    replace_in(root / TEXT, "print(number() + 1)", "print(1 / 0)")
+    with pytest.raises(RuntimeError, match=r"(?s)labs/tiny/tiny.md, line 14.*ZeroDivisionError"):
+        update(root)
+    assert (root / NOTEBOOK).read_bytes() == before
+
+
+def test_what_a_lab_s_outputs_must_not_hold_is_found(root):
+    notebook = json_of(root)
+    code_of(notebook.cells)[0].execution_count = None
+    code_of(notebook.cells)[-1].outputs = [
         nbformat.v4.new_output("stream", name="stdout", text=f"{object()}\n{1 / 7}\n"),
         nbformat.v4.new_output("stream", name="stderr", text="oh\n"),
     ]
-    lab.with_suffix(".ipynb").write_text(notebooks.sign(notebook, notebooks.made_from(lab)))
-    found = " ".join(check_labs.problems(lab))
+    (root / NOTEBOOK).write_text(signed(notebook, course(root)[0].inputs()))
+    found = problems(root)
     for message in ("not every cell", "differs elsewhere", "wrote to stderr", "round it to 5 significant digits"):
         assert message in found
 
@@ -151,26 +187,24 @@ def test_what_a_lab_s_outputs_must_not_hold_is_found(lab):
 # --- a fork, and the first cell ----------------------------------------------------------------------------------
 
 
-def test_a_fork_changes_one_line_and_executes_nothing(lab):
-    root = lab.parents[1]
+def test_a_fork_changes_one_line_and_executes_nothing(root):
     url = identity.read(root)["url"]
     replace_in(root / "_config.yml", url, "https://github.com/someone/their-course")
-    assert make_labs.bring_up_to_date(lab) == "text updated, nothing executed"
+    assert update(root)[0] == "text updated, nothing executed"
     behind = identity.outdated(root)
     assert {path.name for path in behind} == {*identity.FILES}
-    for text in [*behind.values(), lab.with_suffix(".ipynb").read_text()]:
+    for text in [*behind.values(), (root / NOTEBOOK).read_text()]:
         assert "someone/their-course" in text
         assert url.removeprefix("https://github.com/") not in text
-    installs = f"git+https://github.com/someone/their-course@{identity.read(root)['branch']}\\n"
-    assert installs in lab.with_suffix(".ipynb").read_text()
+    assert "git+https://github.com/someone/their-course@{wanted}\\n" in (root / NOTEBOOK).read_text()
 
 
 def test_the_first_cell_installs_shared_from_the_repository_and_takes_no_other_package_for_it(tmp_path):
     """As in Colab: no checkout near, `shared` not there. A clone on disk stands in for the code host."""
     clone, home, environment = tmp_path / "clone", tmp_path / "empty", tmp_path / "environment"
     home.mkdir()
-    for package in ("checks", "shared"):
-        shutil.copytree(ROOT / package, clone / package, ignore=shutil.ignore_patterns("__pycache__"))
+    for package in ("checks", "labs", "shared"):
+        shutil.copytree(ROOT / package, clone / package, ignore=shutil.ignore_patterns("__pycache__", "*.ipynb"))
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, clone)
     commit = "git add . && git -c user.name=test -c user.email=test@example.org commit -q -m commit"
@@ -182,7 +216,8 @@ def test_the_first_cell_installs_shared_from_the_repository_and_takes_no_other_p
     here = [path for path in sys.path if path.endswith("site-packages")]
     (packages / "as-in-colab.pth").write_text("\n".join(here))
 
-    cell = notebooks.FIRST_CELL.read_text().replace("{url}", f"file://{clone}").replace("{branch}", "main")
+    cell = FIRST_CELL.read_text().replace("{url}", f"file://{clone}")
+    cell = cell.replace("{branch}", "main").replace("{version}", "v7")
     shown = "import shared\nprint('FOUND', shared.__file__, vars(shared).get('mark'))"
     (home / "cell.ipy").write_text(f"{cell}\n{shown}\n")
     # No index and no build environment of its own: the test must not use the network.
@@ -196,17 +231,26 @@ def test_the_first_cell_installs_shared_from_the_repository_and_takes_no_other_p
         return answer.stdout[-2000:] + answer.stderr[-2000:]
 
     installed = packages / "shared/__init__.py"
-    assert f"FOUND {installed} None" in run_the_cell()
-    assert (packages / "shared/figures").is_dir() and (packages / "checks/keys.py").is_file()
+    assert f"FOUND {installed} None" in run_the_cell(), "without a tag the branch is installed"
+    assert (packages / "shared/figures").is_dir() and (packages / "labs/keys/exercises.py").is_file()
 
-    # "Restart", and the cell once more: what is installed stays, until the course has changed.
+    # "Restart", and the cell once more: what is installed stays, until the branch has changed.
     installed.write_text("mark = 'installed'")
     assert f"{installed} installed" in run_the_cell(), "installed again, although nothing had changed"
     (clone / "shared/__init__.py").write_text("mark = 'changed'")
     subprocess.run(commit, shell=True, cwd=clone, check=True)
-    assert f"{installed} changed" in run_the_cell(), "the course has changed, and the old one is still used"
+    assert f"{installed} changed" in run_the_cell(), "the branch has changed, and the old one is still used"
+
+    # The tag of the notebook's version goes before the branch, and stays when the branch goes on.
+    (clone / "shared/__init__.py").write_text("mark = 'named'")
+    subprocess.run(f"{commit} && git tag v7", shell=True, cwd=clone, check=True)
+    (clone / "shared/__init__.py").write_text("mark = 'newest'")
+    subprocess.run(commit, shell=True, cwd=clone, check=True)
+    assert f"{installed} named" in run_the_cell(), "not the version that the notebook names"
+    installed.write_text("mark = 'still named'")
+    assert f"{installed} still named" in run_the_cell(), "a tag never changes"
     clone.rename(tmp_path / "gone")
-    assert f"{installed} changed" in run_the_cell(), "without a network what is installed has to do"
+    assert f"{installed} still named" in run_the_cell(), "without a network what is installed has to do"
 
     (home / "shared").mkdir()
     (home / "shared/__init__.py").touch()

@@ -2,18 +2,16 @@
 
 import textwrap
 
-import exercises
 import lab_code
-import notebooks
-import ordering
 import pytest
 
 import checks
+from tools import ordering
 
 BUILD = [
     pytest.param(lab, exercise, id=exercise.name)
-    for lab in notebooks.labs(lab_code.ROOT)
-    for exercise in exercises.read(lab)
+    for lab in lab_code.course()
+    for exercise in lab.exercises
     if exercise.kind == "build"
 ]
 

@@ -5,9 +5,10 @@ import re
 from pathlib import Path
 
 import lab_code
-import notebooks
 import numpy as np
 import pytest
+
+from tools.lab import code_of
 
 REFERENCE = json.loads(Path(__file__).with_name("your_journey.json").read_text("utf-8"))
 AFTER = REFERENCE.pop("linear_after_parameter_version_seed_123")
@@ -18,7 +19,8 @@ FIGURES = [(name, figure) for part in (REFERENCE, AFTER) for name, figure in par
 @pytest.fixture(scope="module")
 def printed() -> list[list[float]]:
     """The numbers that each cell prints, in their order; of a cell that is exempt from comparison, none."""
-    cells = notebooks.code_cells(notebooks.read(lab_code.find("your_journey")))
+    lab = lab_code.find("your_journey")
+    cells = code_of(lab.stored(lab.notebook_file).cells)
     compared = [cell for cell in cells if "nbval-ignore-output" not in cell.metadata.get("tags", [])]
     texts = ["".join(output.get("text", "") for output in cell.outputs) for cell in compared]
     return [[float(number) for number in re.findall(r"-?\d+\.\d+", text)] for text in texts]

@@ -9,7 +9,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import archived_answers
-import exercises
+import lab_code
 import pytest
 
 import checks
@@ -44,9 +44,7 @@ def answer_with(check: checks.Check, mistake):
     return Answer
 
 
-@pytest.mark.parametrize(
-    "name", [e.name for found in exercises.read_all(ROOT).values() for e in found if e.kind == "build"]
-)
+@pytest.mark.parametrize("name", [e.name for lab in lab_code.course() for e in lab.exercises if e.kind == "build"])
 def test_what_a_lab_goes_on_with_until_the_answer_is_right_is_right(name):
     if check := COURSE.get(name):
         assert check(check.solution or check.reference), check(check.solution or check.reference)
@@ -74,7 +72,7 @@ def test_an_archived_wrong_answer_is_refused(name, source):
 
 def test_what_a_check_says_to_read_again_is_a_heading_of_that_lab():
     headings = set()
-    for lab in (ROOT / "labs").glob("*_*.md"):
-        title, *found = re.findall(r"^#{1,3} (.*)$", lab.read_text().replace("$", ""), re.MULTILINE)
+    for lab in lab_code.course():
+        title, *found = re.findall(r"^#{1,3} (.*)$", lab.text.replace("$", ""), re.MULTILINE)
         headings |= {f"{name}, “{heading}”" for heading in found for name in (title, title.split(":")[0])}
     assert {name: check.section for name, check in COURSE.items() if check.section not in headings} == {}

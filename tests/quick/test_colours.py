@@ -5,7 +5,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from shared.figures.colours import NEUTRALS, ROLES
+from shared.colours import NEUTRALS, ROLES
 
 PAGES = ("#ffffff", "#14181e")  # the site's page, light and dark
 

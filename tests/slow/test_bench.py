@@ -12,7 +12,7 @@ def test_every_part_that_trains_runs_on_a_few_reviews_and_can_be_shown(monkeypat
     found = {"textbook": benchmark.against_textbook(rounds=1), "gpu": benchmark.gpu("cpu", batch_size=16)}
     assert set(found["textbook"]) > {"accuracy, plain", "accuracy, distracted"}
     shown = benchmark.tables(
-        {name: record.about() | {"each": each} for name, each in (found | {"labs": {"02_keys": LAB}}).items()}
+        {name: record.about() | {"each": each} for name, each in (found | {"labs": {"keys": LAB}}).items()}
     )
     assert "| SelfAttentionClassifier, bfloat16" in shown and "| training, examples a second" in shown
 

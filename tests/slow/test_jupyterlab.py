@@ -8,9 +8,10 @@ from pathlib import Path
 
 import lab_code
 import nbformat
-import notebooks
 import pytest
 from playwright.sync_api import expect
+
+from tools.lab import code_of, kernel_environment
 
 ROOT = Path(__file__).resolve().parents[2]
 LABS = [lab_code.find(name) for name in ("your_journey", "when_in_doubt")]  # matrices, the walk, and no training
@@ -20,16 +21,16 @@ LABS = [lab_code.find(name) for name in ("your_journey", "when_in_doubt")]  # ma
 def jupyterlab(browser, tmp_path_factory):
     """The address of a JupyterLab with settings of its own, in a folder with labs and code of the course."""
     home = tmp_path_factory.mktemp("home")
-    (home / "labs").mkdir()
     for package in ("shared", "checks"):
         (home / package).symlink_to(ROOT / package)
     for lab in LABS:
-        notebook = notebooks.read(lab) or notebooks.generate(lab)
-        for cell in notebooks.code_cells(notebook):
+        notebook = lab.stored(lab.notebook_file) or lab.notebook()
+        for cell in code_of(notebook.cells):
             cell.execution_count = None  # so that a cell which has run can be told from one which has not
-        nbformat.write(notebook, home / "labs" / f"{lab.stem}.ipynb")
+        (home / "labs" / lab.name).mkdir(parents=True)
+        nbformat.write(notebook, home / "labs" / lab.name / f"{lab.name}.ipynb")
     own = {"HOME": str(home), "JUPYTER_RUNTIME_DIR": str(home / "runtime")}
-    environment = notebooks.kernel_environment(ROOT) | own
+    environment = kernel_environment(ROOT) | own
     options = ["--no-browser", "--port=0", "--IdentityProvider.token=", f"--ServerApp.root_dir={home}"]
     options += ["--allow-root", "--LabApp.news_url=", "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate"]
     with (home / "log").open("w") as log:
@@ -50,7 +51,7 @@ def jupyterlab(browser, tmp_path_factory):
 
 def expected(notebook) -> dict[str, int]:
     """How many of each thing JupyterLab should show for a notebook, by the selector that finds it."""
-    data = [each.get("data", {}) for cell in notebooks.code_cells(notebook) for each in cell.outputs]
+    data = [each.get("data", {}) for cell in code_of(notebook.cells) for each in cell.outputs]
     html = "".join(each.get("text/html", "") for each in data)
     prose = [cell.source for cell in notebook.cells if cell.cell_type == "markdown"]
     return {
@@ -65,9 +66,13 @@ def expected(notebook) -> dict[str, int]:
     }
 
 
-@pytest.mark.parametrize("lab", LABS, ids=lambda lab: lab.stem)
+@pytest.mark.parametrize("lab", LABS, ids=str)
 def test_every_cell_runs_all_that_the_notebook_has_is_shown_and_the_interactive_parts_answer(browser, jupyterlab, lab):
-    page, faults, notebook = browser.new_page(viewport={"width": 1300, "height": 900}), [], notebooks.read(lab)
+    page, faults, notebook = (
+        browser.new_page(viewport={"width": 1300, "height": 900}),
+        [],
+        lab.stored(lab.notebook_file),
+    )
 
     def note(message) -> None:
         elsewhere = "Failed to load resource" in message.text and not message.location["url"].startswith(jupyterlab)
@@ -76,14 +81,14 @@ def test_every_cell_runs_all_that_the_notebook_has_is_shown_and_the_interactive_
 
     page.on("console", note)
     page.on("pageerror", lambda error: faults.append(str(error)))
-    page.goto(f"{jupyterlab}lab/tree/labs/{lab.stem}.ipynb?reset")
+    page.goto(f"{jupyterlab}lab/tree/labs/{lab.name}/{lab.name}.ipynb?reset")
     page.locator("#jp-main-statusbar", has_text="Python 3 (ipykernel) | Idle").wait_for(timeout=60_000)
     page.locator(".lm-MenuBar-itemLabel", has_text="Run").click()
     page.locator(".lm-Menu-item[data-command='runmenu:run-all']").click()
     prompts = "[...document.querySelectorAll('.jp-CodeCell .jp-InputPrompt')].map(prompt => prompt.textContent)"
     page.wait_for_function(f"{prompts}[0] !== '[ ]:'", timeout=20_000)
     page.wait_for_function(f"!{prompts}.includes('[*]:')", timeout=900_000)
-    assert page.evaluate(prompts) == [f"[{n}]:" for n, _ in enumerate(notebooks.code_cells(notebook), start=1)]
+    assert page.evaluate(prompts) == [f"[{n}]:" for n, _ in enumerate(code_of(notebook.cells), start=1)]
     for selector, count in expected(notebook).items():
         expect(page.locator(selector), selector).to_have_count(count)
     for part, button, summary in (("walk", "Next stage", ".what"), ("heads", "Layer 1, head 1", ".said")):

@@ -9,16 +9,15 @@ import subprocess
 import sys
 from pathlib import Path
 
-import exercises
-import instructor
 import lab_code
 import nbformat
 import pytest
-import student
+
+from tools import instructor, student
 
 ROOT = Path(__file__).resolve().parents[2]
 LAB = lab_code.find("your_journey")  # trains nothing
-EXERCISES = {exercise.name: exercise for exercise in exercises.read(LAB)}
+EXERCISES = {exercise.name: exercise for exercise in LAB.exercises}
 
 pytestmark = pytest.mark.skipif(not importlib.util.find_spec("otter"), reason="otter-grader is not installed")
 
@@ -26,7 +25,7 @@ pytestmark = pytest.mark.skipif(not importlib.util.find_spec("otter"), reason="o
 @pytest.fixture(scope="module")
 def autograder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("otter")
-    instructor.autograders(ROOT, folder, {LAB: list(EXERCISES.values())})
+    instructor.autograders(ROOT, folder, [LAB])
     return folder / f"{LAB.stem}.zip"
 
 

@@ -97,8 +97,8 @@ def teaching_plan(root: Path, labs: list[Lab]) -> str:
         parts += [f"## {title_of(lab)}", f"About {times[0]}, and {times[1]} for *Going further*."]
         if outcomes := OUTCOMES.search(lab.text):
             parts.append(f"**Students will be able to**\n\n{outcomes[1].strip()}")
-        told = (f"{e.number}: {e.title} (`{e.name}`, points: {e.points})" for e in lab.exercises)
-        parts.append("\n".join(f"- {lab.number}.{each}" for each in told))
+        lines = (f"{e.number}: {e.title} (`{e.name}`, points: {e.points})" for e in lab.exercises)
+        parts.append("\n".join(f"- {lab.number}.{each}" for each in lines))
     heads = ["Lab", "Runs", "Reading", "Exercises", "Both", "Going further", "Discussion"]
     table = "\n".join(f"| {' | '.join(row)} |" for row in [heads, ["---", *["---:"] * 6], *rows])
     intro = f"""\

@@ -1,4 +1,4 @@
-"""A lab as files: labs/keys/keys.md, which people write, and two notebooks that are made from it.
+"""A lab as files: labs/keys/keys.md, which people write, and two notebooks that are generated from it.
 
 keys.ipynb has the results, keys_student.ipynb blanks. Which labs the course has, and in what order, says _toc.yml.
 
@@ -341,10 +341,10 @@ def sources_of(notebook: nbformat.NotebookNode) -> str:
 
 def is_changed(notebook: nbformat.NotebookNode) -> bool:
     """Say whether somebody changed a source after the notebook was generated."""
-    told = notebook.metadata.get("lab", {})
-    if "sources" in told:
-        return told["sources"] != sources_of(notebook)
-    return told.get("written") != digest_of(notebook)  # of version 2.0, or not generated
+    digests = notebook.metadata.get("lab", {})
+    if "sources" in digests:
+        return digests["sources"] != sources_of(notebook)
+    return digests.get("written") != digest_of(notebook)  # of version 2.0, or not generated
 
 
 def signed(notebook: nbformat.NotebookNode, inputs: dict[str, str]) -> str:

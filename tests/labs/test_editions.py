@@ -105,9 +105,9 @@ def test_a_lab_brings_its_student_edition_with_it_and_leaves_one_alone_that_some
     for _ in range(2):
         assert student.main(lab.parents[2]) == 0
         assert "my answer" in text_of(small.student_file)
-    told = capsys.readouterr().out
+    output = capsys.readouterr().out
     new = "_build/new/labs/small/small_student.ipynb"
-    assert f"Left alone, because you changed them: labs/small/small_student.ipynb (the new one is {new})." in told
+    assert f"Left alone, because you changed them: labs/small/small_student.ipynb (the new one is {new})." in output
     assert text_of(lab.parents[2] / new) == student.text_of(small_course.read(lab))
 
 

@@ -1,7 +1,10 @@
 """Claims about what a fork may rely on: names that stay, a release that says what it is, a place for errors."""
 
+import subprocess
 import tomllib
 from pathlib import Path
+
+import pytest
 
 import checks
 
@@ -28,3 +31,13 @@ def test_the_names_of_checks_stay():
 
 def test_the_changelog_has_the_version_of_the_package():
     assert f"\n## {VERSION}\n" in (ROOT / "CHANGELOG.md").read_text()
+
+
+def test_the_tag_that_first_cells_install_has_the_code_that_notebooks_import():
+    """Where this clone has that tag: it comes with a release, and a fork may have none."""
+    git = ["git", "-C", str(ROOT)]
+    if subprocess.run([*git, "rev-parse", "-q", "--verify", f"refs/tags/v{VERSION}"], capture_output=True).returncode:
+        pytest.skip(f"there is no tag v{VERSION} here")
+    code = ["shared", "checks", "labs/*/*.py", "labs/*/*.json"]
+    changed = subprocess.run([*git, "diff", "--name-only", f"v{VERSION}", "--", *code], capture_output=True, text=True)
+    assert changed.stdout == "", f"raise `version` in pyproject.toml (a fork: a name without a tag, {VERSION}+mine)"

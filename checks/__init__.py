@@ -7,7 +7,7 @@ from checks.a_language_model import allowed_positions, effect_of_context, langua
 from checks.a_pretrained_model import attention_on_target, encoder_layer, search_and_test, tokens_attended
 from checks.a_question_from_the_text import gains_by_position, marked_classifier, marker_query
 from checks.does_it_help import fix_the_comparison, paired_interval, preregistered, sign_flips
-from checks.engine import Check, Verdict
+from checks.engine import Check, Verdict, whose
 from checks.induction_heads import fix_the_game, follow_score, with_and_without
 from checks.keys import factor_the_projection, learned_queries, redundant_key
 from checks.longer_texts import fix_the_rotation, positions_or_words, rotate

@@ -347,7 +347,7 @@ layer_norm = Check(
         *(changed(normalized, divide=step) for step in (eps_outside_the_root, eps_left_out, root_left_out)),
     ],
     section="The block, “What the norm does”",
-    forbidden=("F", "functional", "LayerNorm", "native_layer_norm", "group_norm", "instance_norm", "batch_norm"),
+    forbidden=("layer_norm", "native_layer_norm", "group_norm", "instance_norm", "batch_norm"),
 )  # fmt: skip
 
 

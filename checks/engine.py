@@ -449,6 +449,8 @@ def _computed(function: Callable, trial: Trial) -> Any:
 
 
 def _cast(value: Any, dtype: torch.dtype) -> Any:
+    if isinstance(value, nn.Module):
+        return deepcopy(value).to(dtype)
     return value.to(dtype) if isinstance(value, Tensor) and value.is_floating_point() else value
 
 

@@ -71,7 +71,7 @@ def results_exchanged(**given):
 LAYER_MISTAKES: list[Callable] = [
     *(changed(layer, weigh=step) for step in (
         *trials.MASK_MISTAKES, *map(on_queries, (trials.masked, trials.weight_for_padding, trials.nan_for_padding)),
-        trials.softmax_over_queries)),
+        trials.softmax_over_queries, trials.softmax_over_axis_0)),
     *(changed(layer, score=step) for step in trials.SCORE_MISTAKES),
     keys_averaged, weights_transposed, weights_divided, results_exchanged,
 ]  # fmt: skip
@@ -93,11 +93,13 @@ def layer_cases(*arguments):
         (real_tokens([4, 3, 2, 4]), (5, 4, 3), 1.0),  # as many texts as tokens
         (real_tokens([1, 1]), (6, 3, 4), 1.0),
         (real_tokens([3, 5])[:1], (6, 3, 4), 1.0),
-        (real_tokens([1, 1, 1, 2] * 4 + [3]), (8, 2, 3), 30.0),  # some scores are below a careless fill for padding
+        (real_tokens([5]), (6, 3, 4), 1.0),
+        (real_tokens([1, 1, 1, 2] * 4 + [3]), (8, 2, 3), 300.0),  # some scores are below a careless fill for padding
     ]
     cases = []
     for seed, (mask, widths, scale) in enumerate(rows):
         x = scale * draw(*mask.shape, widths[0], seed=seed)
+        x[-1, 0] = 0.0  # a score of 0 is a score like any other
         cases.append(Case({"x": x, "mask": mask}, dict(zip(arguments, widths, strict=False))))
     return cases
 

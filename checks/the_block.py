@@ -12,7 +12,7 @@ from torch import nn
 from checks import trials
 from checks.engine import Case, Check, Wrong
 from checks.many_heads import heads, heads_of_real_tokens
-from checks.trials import changed, draw, first_minus_second, paired_mistakes
+from checks.trials import changed, draw, first_minus_second, goes_on, paired_mistakes
 from shared import model
 
 BLOCK = "The block, “Write the block”"
@@ -60,6 +60,11 @@ def input_added_again(x, attention, feed_forward, norm_1, norm_2):
 NORM_INSIDE = norms_inside_the_sums, norm_inside_the_first_sum, norm_inside_the_second_sum
 
 
+def gelu(x):
+    """The activation function is GELU. This block has ReLU."""
+    return F.gelu(x)
+
+
 def block(
     x, attention, attention_norm, feed_forward, feed_forward_norm, num_heads, mask=None, attention_mask=None,
     eps=None, order=pre_norm, activation=torch.relu, attend=heads,
@@ -82,12 +87,18 @@ def block(
     return order(x, attended, two_layers, *map(normalizing, (attention_norm, feed_forward_norm))), weights[0]
 
 
-def block_mistakes(compute, order):
+def block_mistakes(compute, order, other_activation):
     """What goes wrong in any block, of which `compute` is right with this order of its parts."""
 
     def mask_not_used(**given):
         """The `mask` does not reach the attention, so padding gets weight. Hand it on."""
         return compute(**given | {"mask": None})
+
+    def causal_without_being_asked(**given):
+        """A token does not attend to those that follow it. This block reads whole texts: without an `attention_mask`,
+        give the attention none."""
+        causal = model.causal_mask(given["x"].shape[1])
+        return compute(**given | {"attention_mask": causal})
 
     def mask_inverted(mask=None, **given):
         """The `mask` is the wrong way round: attention attends to padding only. It is True for a real token."""
@@ -119,12 +130,17 @@ def block_mistakes(compute, order):
         output."""
         return order(*parts, keep_2=0)
 
+    def nothing_added(*parts):
+        """There is no residual connection at all: add the input of each part to its output."""
+        return order(*parts, keep_1=0, keep_2=0)
+
     orders = (
         attention_norm_used_twice, attention_norm_left_out, feed_forward_norm_left_out, attention_not_added,
-        feed_forward_not_added,
+        feed_forward_not_added, nothing_added,
     )  # fmt: skip
     return [
-        mask_not_used, mask_inverted, mask_inverted_if_given, *(changed(compute, order=wrong) for wrong in orders),
+        mask_not_used, causal_without_being_asked, mask_inverted, mask_inverted_if_given,
+        *(changed(compute, order=wrong) for wrong in orders), changed(compute, activation=other_activation),
     ]  # fmt: skip
 
 
@@ -133,10 +149,17 @@ class ParametersMissing(Wrong):
     that the exercise lists, in that order; dropout has a number there, too."""
 
 
+class ParameterTooMany(Wrong):
+    """The results are right, but the layer has a parameter `{name}`, which another model has not, so it cannot be
+    loaded. Make only the parts that the exercise lists."""
+
+
 def has_the_parameters(layer, course):
     """Parameters are loaded by name from PyTorch's layer or from a pretrained model."""
     if missing := course.state_dict().keys() - layer.state_dict().keys():
         raise ParametersMissing(name=max(missing))
+    if too_many := layer.state_dict().keys() - course.state_dict().keys():
+        raise ParameterTooMany(name=max(too_many))
 
 
 def texts(d_model, num_heads, hidden_dim, mask, attention_mask=None, **eps):
@@ -154,6 +177,7 @@ def batches(**eps):
         texts(4, 1, 7, trials.real_tokens([4, 3])[1:], **eps),
         texts(6, 3, 9, trials.real_tokens([1, 1]), **eps),
         Case({"x": draw(1, 3, 4)}, {"d_model": 4, "num_heads": 2, "hidden_dim": 5, **eps}),
+        texts(6, 2, 12, trials.real_tokens([5]), **eps),
     ]
 
 
@@ -170,6 +194,11 @@ class TransformerBlock(model.TransformerBlock):
 def attention_mask_not_used(**given):
     """The `attention_mask` does not reach the attention. Hand it on."""
     return block(**given | {"attention_mask": None})
+
+
+def neither_mask_used(**given):
+    """Neither mask reaches the attention. Hand both on: `self.attention(..., mask, attention_mask)`."""
+    return block(**given | {"mask": None, "attention_mask": None})
 
 
 def both_normalized_features_added(x, attention, feed_forward, norm_1, norm_2):
@@ -195,6 +224,8 @@ class WrongDropout(Wrong):
 
 def dropout_and_sums(answer):
     """Where dropout falls, its default, and that the lab can take the sums away by replacing `add`."""
+    goes_on("`TransformerBlock(d_model=16, num_heads=4, hidden_dim=64)`",
+            lambda: answer(d_model=16, num_heads=4, hidden_dim=64))  # fmt: skip
     x = draw(1, 6, 8).to(torch.get_default_dtype())
     for sizes in ((8, 4, 20), (8, 4, 20, 0.3)):
         layer, course, outputs = answer(*sizes), TransformerBlock(*sizes), []
@@ -222,7 +253,7 @@ transformer_block = Check(
     mistakes=[
         *(changed(block, order=order) for order in (
             post_norm, both_normalized_features_added, sum_of_the_attention_lost)),
-        *block_mistakes(block, pre_norm), attention_mask_not_used,
+        *block_mistakes(block, pre_norm, gelu), attention_mask_not_used, neither_mask_used,
     ],
     section=BLOCK,
     last_look=dropout_and_sums,
@@ -264,7 +295,7 @@ first_block = Check(
     mistakes=[
         *map(several_bugs_left, NORM_INSIDE),
         *(changed(first_output, order=order) for order in (*NORM_INSIDE, pre_norm, input_added_again)),
-        *block_mistakes(first_output, post_norm),
+        *block_mistakes(first_output, post_norm, gelu),
     ],
     section=BLOCK,
 )
@@ -362,13 +393,17 @@ def accuracies(accuracy, part_away, rates, seeds):
     }
 
 
+def known_accuracy(part_away, rate, seed):
+    return trials.synthetic_accuracy(part_away, rate, seed)
+
+
 leads = trials.finished(accuracies, first_minus_second)
 
 
 ablation_by_learning_rate = Check(
     reference=leads,
     cases=[
-        Case({"accuracy": trials.synthetic_accuracy, "part_away": part, "rates": rates, "seeds": seeds})
+        Case({"accuracy": known_accuracy, "part_away": part, "rates": rates, "seeds": seeds})
         for part, rates, seeds in (
             ("norm", [0.001, 0.01], [0, 1, 2]),
             ("residual", [0.02, 0.001, 0.005], [3, 7]),

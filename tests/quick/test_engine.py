@@ -165,7 +165,7 @@ ANSWERS = [
     (double, lambda x: 2.001 * x, "OtherNumbers"),
     (double, lambda x: (2 * x.float()).to(x.dtype), ""),  # single precision inside
     (double, lambda x: torch.randn(len(x)).sum() * 0 + 2 * x, ""),  # on the default device, whatever that is
-    (double, lambda x: 2 * x if x.dtype == torch.float64 else torch.linalg.norm(x.mT @ x.double()), "Raises"),  # labs are in single precision
+    (double, lambda x: 2 * x if x.dtype == torch.float64 else torch.dot(x.sum(), x.double()), "Raises"),  # labs need it
     (double, not_done, "not done yet"),
     (double, takes_for_ever, "OutOfTime"),
     (double, survives_one_alarm, "OutOfTime"),
@@ -255,7 +255,7 @@ def test_the_course_s_own_is_never_called_right_whatever_was_run_before(monkeypa
     assert linear.use(layer()) is not name, "a cell that was run again counts"
 
 
-@pytest.mark.parametrize("check", [checks.masked_softmax, checks.learned_query, checks.effect_of], ids=["f", "class", "r"])
+@pytest.mark.parametrize("check", [checks.masked_softmax, checks.learned_query, checks.effect_of], ids="fcr")
 def test_what_shared_or_a_check_has_is_not_the_reader_s(check):
     course = check.solution or check.reference
     inherited = type("SelfAttention", (course,), {}) if isinstance(course, type) else course

@@ -170,6 +170,7 @@ search_and_test = Check(
             ([1, 2, 3], [50, 61, 77, 80]),
             ([28, 65, 18], [4, 9, 2]),  # the layer with the largest mean is another one
             ([90, 70, 75, 60], [11, 12, 30, 41, 5]),
+            ([42], [7, 8]),
             ([3], [7, 8]),
         )
     ],

@@ -192,7 +192,7 @@ fix_the_rotation = Check(
     mistakes=[
         both_bugs_left, keys_from_zero, values_rotated, values_rotated_from_zero, both_from_zero, keys_not_rotated,
         nothing_rotated, changed(attention, weigh=trials.softmax_over_queries),
-        *(changed(attention, score=step) for step in trials.SCORE_MISTAKES[:4]),
+        *(changed(attention, score=step) for step in (trials.not_scaled, trials.root_left_out, trials.root_of_tokens)),
     ],
     section="Longer texts, “Exercise 13.2 (debug): the page that begins late”",
 )  # fmt: skip

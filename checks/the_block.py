@@ -187,8 +187,8 @@ def batches(**eps):
 class TransformerBlock(model.TransformerBlock):
     """Of the lab: always pre-norm."""
 
-    def __init__(self, *sizes):
-        super().__init__(*sizes, norm_first=True)
+    def __init__(self, d_model, num_heads, hidden_dim, dropout=0.1):
+        super().__init__(d_model, num_heads, hidden_dim, dropout, norm_first=True)
 
 
 def attention_mask_not_used(**given):

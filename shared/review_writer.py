@@ -27,7 +27,7 @@ def rotate(x: Tensor) -> Tensor:
     positions = torch.arange(tokens, device=x.device)
     angles = positions[:, None] / 10_000 ** (torch.arange(half, device=x.device) / half)  # (tokens, d / 2)
     first, second = x[..., :half], x[..., half:]  # (..., tokens, d / 2) each
-    cos, sin = angles.cos(), angles.sin()
+    cos, sin = angles.cos().to(x), angles.sin().to(x)
     return torch.cat([first * cos - second * sin, first * sin + second * cos], dim=-1)
 
 

@@ -7,7 +7,7 @@ from labs.a_language_model.exercises import allowed_positions, effect_of_context
 from labs.a_pretrained_model.exercises import attention_on_target, encoder_layer, search_and_test, tokens_attended
 from labs.a_question_from_the_text.exercises import gains_by_position, marked_classifier, marker_query
 from labs.does_it_help.exercises import fix_the_comparison, paired_interval, preregistered, sign_flips
-from checks.engine import Check, Verdict
+from checks.engine import Check, Verdict, whose
 from labs.induction_heads.exercises import fix_the_game, follow_score, with_and_without
 from labs.keys.exercises import factor_the_projection, learned_queries, redundant_key
 from labs.longer_texts.exercises import fix_the_rotation, positions_or_words, rotate

@@ -77,17 +77,33 @@ def agrees(result: Any, other: Any, expected: Any) -> bool:
     return found.keys() == wanted.keys() and all(close(found[k], wanted[k], right.get(k)).all() for k in found)
 
 
+def hollow(result: Any) -> bool:
+    """Whether a result is an exception or nothing but NaN, which tells no mistake from another."""
+    parts = leaves(result, result).values()
+    return all(isinstance(p, BaseException) or (isinstance(p, Tensor) and bool(p.isnan().all())) for p in parts)
+
+
 def compare(result: Any, expected: Any, where: str) -> None:
     """Raise Wrong, with the general sentence, unless a result is what is expected."""
     found, wanted = leaves(result, expected), leaves(expected, expected)
     if found.keys() != wanted.keys():
-        raise WrongType(own=form(result), right=form(expected), where=where)
+        path, own, right = apart(result, expected)
+        raise WrongType(own=form(own), right=form(right), where=f"`result{path}` in {where}" if path else where)
     places = {path: f"`result{path}` in {where}" if path else where for path in wanted}
     for path, right in wanted.items():  # before any numbers, which a wrong shape elsewhere may explain
         if isinstance(found[path], Tensor) and isinstance(right, Tensor) and found[path].shape != right.shape:
             raise WrongShape(own=tuple(found[path].shape), right=tuple(right.shape), where=places[path])
     for path, right in wanted.items():
         compare_leaf(found[path], right, places[path])
+
+
+def apart(value: Any, like: Any, path: str = "") -> tuple[str, Any, Any]:
+    """Where two results are first built in different ways, and how they are built there."""
+    if isinstance(value, dict) and isinstance(like, dict) and value.keys() == like.keys():
+        for key in like:
+            if leaves(value[key], like[key]).keys() != leaves(like[key], like[key]).keys():
+                return apart(value[key], like[key], f"{path}[{key!r}]")
+    return path, value, like
 
 
 def form(value: Any) -> str:

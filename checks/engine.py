@@ -6,28 +6,41 @@ says how many numbers differ, in which case, where the first one is, and what to
 
 For a layer, the reference and the known mistakes compute with the parts of the reader's own layer, which get random
 parameters. So it does not matter how the layer was initialised, nor in which style it is written.
+
+Cases run in double precision, which shows mistakes sharply, and again in the labs' own single precision: an answer is
+right if it is right in either, and it has to run in single precision.
 """
 
+import contextlib
 import html
 import inspect
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
-from types import CodeType
+from functools import partial
+from importlib import import_module
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from checks.compare import Wrong, agrees, compare, kind, sort
-from checks.running import NotDone, OutOfTime, call, error_sentence, guarded, outcome
+from checks.compare import Wrong, agrees, compare, hollow, kind, sort
+from checks.running import NotDone, OutOfTime, call, called, error_sentence, guarded, outcome
 
 SECONDS = 10.0  # for all of one check
 # Which step of the page "A way to debug attention" finds what the check cannot name.
-STEPS = {"WrongShape": 1, "DiffersBetweenCalls": 2, "NotANumber": 5, "OtherNumbers": 6, "GradientCutOff": 8}
+STEPS = {"WrongWidth": 1, "WrongShape": 1, "DiffersBetweenCalls": 2, "GradientCutOff": 8}
 ATTENTION = {"queries", "keys", "scores", "weights", "mask"}  # inputs of exercises for which the page is made
+COURSE = {"shared", "checks", "labs"}  # the packages with the course's own code
+NOT_DONE = "Not done yet: write your answer in the cell above, run it, then this one."
+NOT_YOURS = "This is the course's {kind}, not yours: write your own in the cell above, run it, then this cell."
+OUT_OF_TIME = (
+    "The check was stopped after {seconds:g} seconds. Either a loop in your code does not end, or the computer is busy "
+    "with something else: then run this cell again."
+)
 
 
 # --- what can be wrong in any exercise; the docstring is the sentence -----------------------------------------------
@@ -59,6 +72,11 @@ class WrongWidth(Wrong):
     number? Use the arguments of `__init__`."""
 
 
+class EmptyParameter(Wrong):
+    """`{name}` begins with NaN or huge numbers: `torch.empty` writes no numbers into its memory. Draw them, for example
+    with `torch.randn`."""
+
+
 class PartsOfAnotherKind(Wrong):
     """The check computes with the parts of your layer, and they do not fit together as in the exercise: {error}."""
 
@@ -88,8 +106,8 @@ class AxisCountedFromTheFront(Raises):
 
 
 class IndexOfAnotherAxis(Raises):
-    """{error} The index is larger than this axis is long, in {where}. Which axis is it for? `x[index]` selects from
-    axis 0, the texts of a batch; `x[torch.arange(len(x)), index]` selects one position in each text."""
+    """{error} The index is larger than this axis is long, in {where}. Print the index and the shape: which axis is it
+    for? `x[index]` selects from axis 0."""
 
 
 # What a part of an error's message means, for the errors that readers meet most often.
@@ -99,6 +117,9 @@ MEANINGS = {
     "out of bounds": IndexOfAnotherAxis,
     r"size of tensor|size mismatch|Sizes of|xpected .*size|multiplied|broadcast|shape mism|must be \(": ShapesDoNotFit,
 }
+
+
+RAISES = {"Raises", *(meaning.__name__ for meaning in MEANINGS.values())}
 
 
 class ReturnsNothing(Wrong):
@@ -165,6 +186,7 @@ class Trial:
     where: str
     result: Any = None
     expected: Any = None
+    error: BaseException | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,10 +202,12 @@ class Check:
         solution: the course's own answer, with which the lab goes on; for a layer its class. The reference by default.
         parts: for a layer, the attributes (or sizes) with which reference and mistakes compute.
         needs_gradient: for a function, the inputs that a gradient of the first result must reach.
-        forbidden: names that the answer may not use.
+        forbidden: names of functions, of PyTorch or of the course, that may not run in the answer.
         canonical: makes of an answer's result, and the inputs by name, what is compared, where many answers are right.
             It may raise Wrong. The reference gives that form at once, mistakes give what an answer gives.
-        last_look: gets an answer whose results are right, and may raise Wrong.
+        first_look: gets an answer before it is tried, and may raise Wrong.
+        last_look: gets an answer whose results are right, and may raise Wrong: it does what the lab does next.
+        imports: modules that the check needs; they are imported before its seconds begin.
     """
 
     reference: Callable
@@ -195,19 +219,19 @@ class Check:
     needs_gradient: tuple[str, ...] = ()
     forbidden: tuple[str, ...] = ()
     canonical: Callable | None = None
+    first_look: Callable | None = None
     last_look: Callable | None = None
+    imports: tuple[str, ...] = ()
 
     def __call__(self, answer: Any) -> Verdict:
         """Try the answer in every case. Prints nothing, and never raises whatever the answer does."""
-        try:
-            with guarded(SECONDS):
-                verdict = self._verdict(answer, torch.float64)  # shows mistakes sharply
-                if verdict.mistake == "Raises" and re.search("(?i)dtype|scalar type", verdict.sentence):
-                    verdict = self._verdict(answer, torch.float32)  # a line such as `mask.float() @ x` is right
-                return verdict
-        except OutOfTime:
-            sentence = f"Your code was stopped after {SECONDS:g} seconds. Does a loop never end?"
-            return Verdict("wrong", sentence, "OutOfTime")
+        for name in self.imports:
+            import_module(name)
+        verdict = Verdict("wrong", OUT_OF_TIME.format(seconds=SECONDS), "OutOfTime")
+        with contextlib.suppress(OutOfTime), guarded(SECONDS):
+            for verdict in self._verdicts(answer):  # noqa: B007, the last one counts
+                pass
+        return verdict
 
     def use(self, answer: Any) -> Any:
         """Show the verdict, and return what the lab goes on with: the answer when it is right, else the course's."""
@@ -218,29 +242,66 @@ class Check:
         display(replace(verdict, sentence=f"{verdict.sentence}\n{goes_on}"))
         return answer if verdict else course
 
-    def _verdict(self, answer: Any, dtype: torch.dtype) -> Verdict:
-        """The verdict with all cases in one precision."""
+    def _verdicts(self, answer: Any) -> Iterator[Verdict]:
+        """Verdicts, each better than the one before it, so that the last one counts even when the time is up."""
+        if is_the_course_s(answer) or answer is self.solution or answer is self.reference:
+            yield Verdict("not done yet", NOT_YOURS.format(kind="class" if inspect.isclass(answer) else "function"))
+            return
+        trials: dict[torch.dtype, list[Trial]] = {torch.float64: [], torch.float32: []}
+        in_double = self._verdict(answer, torch.float64, trials[torch.float64])
+        yield in_double
+        if in_double.state == "not done yet":
+            return
+        in_single = self._verdict(answer, torch.float32, trials[torch.float32])
+        if in_double:
+            if in_single.mistake in RAISES:
+                yield in_single
+            return
+        if in_single:
+            yield in_single
+            return
+        dtype = torch.float64
+        if in_double.mistake == "Raises" and re.search("(?i)dtype|scalar type", in_double.sentence):
+            dtype = torch.float32  # a line such as `mask.float() @ x` is right
+            yield in_single
+        torch.set_default_dtype(dtype)
+        if named := self._named(trials[dtype]):
+            yield Verdict("wrong", f"{named.sentence} Read again: {self.section}.", named.mistake)
+
+    def _verdict(self, answer: Any, dtype: torch.dtype, trials: list[Trial]) -> Verdict:
+        """The verdict with all cases in one precision, without names of known mistakes; fills the list of trials."""
         torch.set_default_dtype(dtype)
         try:
-            self._judge(answer, dtype)
+            self._judge(answer, dtype, trials)
         except NotDone:
-            return Verdict("not done yet", "Not done yet: write your answer in the cell above, run it, then this one.")
+            return Verdict("not done yet", NOT_DONE)
         except Wrong as wrong:
-            return Verdict("wrong", f"{wrong.sentence} Read again: {self.section}.{self._step(wrong)}", wrong.mistake)
+            step = self._step(wrong, [trial for trial in trials if trial.error])
+            find = f" Find it with step {step} of the page “A way to debug attention”." if step else ""
+            return Verdict("wrong", f"{wrong.sentence} Read again: {self.section}.{find}", wrong.mistake)
         except (Exception, SystemExit) as error:
             return Verdict("wrong", error_sentence(error), "Raises")
         return Verdict("correct", f"Correct in all {len(self.cases)} cases.")
 
-    def _step(self, wrong: Wrong) -> str:
-        """The sentence about the step that finds such a bug, where there is one."""
-        if wrong.mistake in STEPS and (self.parts or ATTENTION & self.cases[0].inputs.keys()):
-            return f" Find it with step {STEPS[wrong.mistake]} of the page “A way to debug attention”."
-        return ""
+    def _step(self, wrong: Wrong, failed: list[Trial]) -> int | None:
+        """Which step of the page finds such a bug, if any does."""
+        inputs = set().union(*(case.inputs for case in self.cases))
+        if not self.parts and not ATTENTION & inputs:
+            return None
+        if wrong.mistake not in ("OtherNumbers", "NotANumber"):
+            return STEPS.get(wrong.mistake)
+        if any(_one_whole_text(trial.inputs) for trial in failed) or not {"x", "ids", "mask"} & inputs:
+            return 6 if wrong.mistake == "OtherNumbers" else 5
+        if wrong.mistake == "NotANumber":
+            return None  # in a row of padding alone, which the page does not have
+        return 4 if all(trial.inputs.get("attention_mask") is not None for trial in failed) else 2
 
-    def _judge(self, answer: Any, dtype: torch.dtype) -> None:
+    def _judge(self, answer: Any, dtype: torch.dtype, trials: list[Trial]) -> None:
         """Raise unless the answer is right."""
         self._check_kind(answer)
-        layers, trials = {}, []
+        if self.first_look:
+            self.first_look(answer)
+        layers: dict[str, Any] = {}
         for number, case in enumerate(self.cases, start=1):
             key = str((case.sizes, case.parameter_scale))
             if key not in layers:
@@ -253,10 +314,14 @@ class Check:
             if isinstance(trial.expected, BaseException) and not isinstance(trial.result, BaseException):
                 raise PartsOfAnotherKind(error=trial.expected)
             trials.append(trial)
-        if errors := [error for trial in trials if (error := outcome(self._check_result, trial))]:
-            raise self._named(trials) or errors[0]
-        for name in _names(getattr(answer, "__code__", None)).intersection(self.forbidden):
-            raise ForbiddenName(name=name)
+        for trial in trials:
+            trial.error = outcome(self._check_result, trial)
+        if errors := [trial.error for trial in trials if trial.error]:
+            raise errors[0]
+        if self.forbidden:
+            names = called(trials[0].function, trials[0].inputs)
+            for name in sorted(names.intersection(self.forbidden)):
+                raise ForbiddenName(name=name)
         self._check_gradient(trials[0])
         if self.last_look:
             self.last_look(answer)
@@ -277,6 +342,9 @@ class Check:
         assert self.solution is not None  # a check of a layer has the course's class
         course = self.solution(*case.sizes.values())
         self._check_parts(layer, course, case.sizes)
+        for name, parameter in layer.named_parameters():
+            if not (parameter.abs() < 1e9).all():
+                raise EmptyParameter(name=name)
         with torch.no_grad():  # zeros, ones and equal norms would hide mistakes
             for parameter in layer.parameters():
                 if parameter.requires_grad:
@@ -329,12 +397,16 @@ class Check:
         compare(trial.result, trial.expected, trial.where)
 
     def _named(self, trials: list[Trial]) -> Wrong | None:
-        """The first known mistake that gives in every case what the answer gives."""
-        for expected in ([None] * len(trials), [trial.expected for trial in trials]):  # first compare NaN, too
-            for mistake in self.mistakes:
-                given = (self._compared(_computed(mistake, trial), trial.inputs) for trial in trials)
-                if all(agrees(t.result, *others) for t, *others in zip(trials, given, expected, strict=True)):
-                    return Wrong(" ".join((mistake.__doc__ or "").split()), mistake.__name__)
+        """The first known mistake, or pair of them, that gives in every case what the answer gives."""
+        if all(hollow(trial.result) for trial in trials) or not any(trial.error for trial in trials):
+            return None
+        trials = sorted(trials, key=lambda trial: trial.error is None)  # where it is wrong, most mistakes differ
+        for mistakes in (self.mistakes, [*_in_pairs(self.mistakes)]):
+            for expected in ([None] * len(trials), [trial.expected for trial in trials]):  # first compare NaN, too
+                for mistake in mistakes:
+                    given = (self._compared(_computed(mistake, trial), trial.inputs) for trial in trials)
+                    if all(agrees(t.result, *others) for t, *others in zip(trials, given, expected, strict=True)):
+                        return Wrong(" ".join((mistake.__doc__ or "").split()), mistake.__name__)
         return None
 
     def _check_gradient(self, trial: Trial) -> None:
@@ -352,6 +424,20 @@ class Check:
             raise GradientCutOff(names=" or ".join(cut))
 
 
+# --- whose code it is ----------------------------------------------------------------------------------------------
+
+
+def is_the_course_s(thing: Any) -> bool:
+    """Whether a function, or what a layer computes, is the course's own, be it by a class that only inherits it."""
+    code = getattr(thing, "forward", thing) if inspect.isclass(thing) else thing
+    return (getattr(code, "__module__", None) or "").partition(".")[0] in COURSE
+
+
+def whose(thing: Any, own: str = "your") -> str:
+    """For a lab's tables: `own`, or "the course's" where the lab goes on with the course's function or class."""
+    return "the course's" if is_the_course_s(thing) else own
+
+
 # --- inputs and calls ----------------------------------------------------------------------------------------------
 
 
@@ -363,13 +449,26 @@ def _computed(function: Callable, trial: Trial) -> Any:
 
 
 def _cast(value: Any, dtype: torch.dtype) -> Any:
+    if isinstance(value, nn.Module):
+        return deepcopy(value).to(dtype)
     return value.to(dtype) if isinstance(value, Tensor) and value.is_floating_point() else value
 
 
-def _names(code: CodeType | None) -> set[str]:
-    """The names of functions and attributes that code uses, in functions inside it too."""
-    inner = [c for c in code.co_consts if isinstance(c, CodeType)] if code else []
-    return set(code.co_names if code else ()).union(*map(_names, inner))
+def _one_whole_text(inputs: dict[str, Any]) -> bool:
+    """Whether the batch is a single text without padding, such as the page's loops compute."""
+    tensors = [value for value in inputs.values() if isinstance(value, Tensor)]
+    return len(tensors[0]) == 1 and all(value.all() for value in tensors if value.dtype == torch.bool)
+
+
+def _in_pairs(mistakes: Sequence[Callable]) -> Iterator[Callable]:
+    """Two mistakes at once, as far as they exchange different steps of the same function."""
+    for one, other in combinations([m for m in mistakes if isinstance(m, partial)], 2):
+        if one.func is other.func and not one.keywords.keys() & other.keywords.keys():
+            both: Any = partial(one.func, **one.keywords, **other.keywords)
+            both.__name__ = f"{one.__name__} and {other.__name__}"  # type: ignore[attr-defined]
+            sentences = f"Two mistakes at once. {one.__doc__} {other.__doc__}"
+            both.__doc__ = sentences.replace("One bug is left. ", "")
+            yield both
 
 
 def _described(name: str, value: Any) -> str:

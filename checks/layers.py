@@ -10,6 +10,7 @@ from torch import nn
 from checks import trials
 from checks.engine import Case, Wrong
 from checks.trials import changed, draw, real_tokens, scaled
+from shared import model
 from shared.model import masked_softmax
 
 # --- attention: Queries, Values -------------------------------------------------------------------------------------
@@ -69,7 +70,7 @@ def results_exchanged(**given):
 LAYER_MISTAKES: list[Callable] = [
     *(changed(layer, weigh=step) for step in (
         *trials.MASK_MISTAKES, *map(on_queries, (trials.masked, trials.weight_for_padding, trials.nan_for_padding)),
-        trials.softmax_over_queries)),
+        trials.softmax_over_queries, trials.softmax_over_axis_0)),
     *(changed(layer, score=step) for step in trials.SCORE_MISTAKES),
     keys_averaged, weights_transposed, weights_divided, results_exchanged,
 ]  # fmt: skip
@@ -85,11 +86,13 @@ def layer_cases(*arguments):
         (real_tokens([4, 3, 2, 4]), (5, 4, 3), 1.0),  # as many texts as tokens
         (real_tokens([1, 1]), (6, 3, 4), 1.0),
         (real_tokens([3, 5])[:1], (6, 3, 4), 1.0),
-        (real_tokens([1, 1, 1, 2] * 4 + [3]), (8, 2, 3), 30.0),  # some scores are below a careless fill for padding
+        (real_tokens([5]), (6, 3, 4), 1.0),
+        (real_tokens([1, 1, 1, 2] * 4 + [3]), (8, 2, 3), 300.0),  # some scores are below a careless fill for padding
     ]
     cases = []
     for seed, (mask, widths, scale) in enumerate(rows):
         x = scale * draw(*mask.shape, widths[0], seed=seed)
+        x[-1, 0] = 0.0  # a score of 0 is a score like any other
         cases.append(Case({"x": x, "mask": mask}, dict(zip(arguments, widths, strict=False))))
     return cases
 
@@ -181,6 +184,11 @@ def input_added_again(x, attention, feed_forward, norm_1, norm_2):
 NORM_INSIDE = norms_inside_the_sums, norm_inside_the_first_sum, norm_inside_the_second_sum
 
 
+def gelu(x):
+    """The activation function is GELU. This block has ReLU."""
+    return F.gelu(x)
+
+
 def block(
     x, attention, attention_norm, feed_forward, feed_forward_norm, num_heads, mask=None, attention_mask=None,
     eps=None, order=pre_norm, activation=torch.relu, attend=heads,
@@ -203,12 +211,18 @@ def block(
     return order(x, attended, two_layers, *map(normalizing, (attention_norm, feed_forward_norm))), weights[0]
 
 
-def block_mistakes(compute, order):
+def block_mistakes(compute, order, other_activation):
     """What goes wrong in any block, of which `compute` is right with this order of its parts."""
 
     def mask_not_used(**given):
         """The `mask` does not reach the attention, so padding gets weight. Hand it on."""
         return compute(**given | {"mask": None})
+
+    def causal_without_being_asked(**given):
+        """A token does not attend to those that follow it. This block reads whole texts: without an `attention_mask`,
+        give the attention none."""
+        causal = model.causal_mask(given["x"].shape[1])
+        return compute(**given | {"attention_mask": causal})
 
     def mask_inverted(mask=None, **given):
         """The `mask` is the wrong way round: attention attends to padding only. It is True for a real token."""
@@ -240,12 +254,17 @@ def block_mistakes(compute, order):
         output."""
         return order(*parts, keep_2=0)
 
+    def nothing_added(*parts):
+        """There is no residual connection at all: add the input of each part to its output."""
+        return order(*parts, keep_1=0, keep_2=0)
+
     orders = (
         attention_norm_used_twice, attention_norm_left_out, feed_forward_norm_left_out, attention_not_added,
-        feed_forward_not_added,
+        feed_forward_not_added, nothing_added,
     )  # fmt: skip
     return [
-        mask_not_used, mask_inverted, mask_inverted_if_given, *(changed(compute, order=wrong) for wrong in orders),
+        mask_not_used, causal_without_being_asked, mask_inverted, mask_inverted_if_given,
+        *(changed(compute, order=wrong) for wrong in orders), changed(compute, activation=other_activation),
     ]  # fmt: skip
 
 
@@ -254,10 +273,17 @@ class ParametersMissing(Wrong):
     that the exercise lists, in that order; dropout has a number there, too."""
 
 
+class ParameterTooMany(Wrong):
+    """The results are right, but the layer has a parameter `{name}`, which another model has not, so it cannot be
+    loaded. Make only the parts that the exercise lists."""
+
+
 def has_the_parameters(layer, course):
     """Parameters are loaded by name from PyTorch's layer or from a pretrained model."""
     if missing := course.state_dict().keys() - layer.state_dict().keys():
         raise ParametersMissing(name=max(missing))
+    if too_many := layer.state_dict().keys() - course.state_dict().keys():
+        raise ParameterTooMany(name=max(too_many))
 
 
 def texts(d_model, num_heads, hidden_dim, mask, attention_mask=None, **eps):
@@ -275,6 +301,7 @@ def batches(**eps):
         texts(4, 1, 7, trials.real_tokens([4, 3])[1:], **eps),
         texts(6, 3, 9, trials.real_tokens([1, 1]), **eps),
         Case({"x": draw(1, 3, 4)}, {"d_model": 4, "num_heads": 2, "hidden_dim": 5, **eps}),
+        texts(6, 2, 12, trials.real_tokens([5]), **eps),
     ]
 
 

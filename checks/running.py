@@ -3,6 +3,7 @@
 import contextlib
 import os
 import signal
+import sys
 import sysconfig
 import threading
 import traceback
@@ -49,6 +50,7 @@ def guarded(seconds: float) -> Iterator[None]:
     try:
         with (
             torch.random.fork_rng(devices=[]),
+            torch.device("cpu"),  # whatever the default device is
             torch.enable_grad(),
             warnings.catch_warnings(action="ignore"),
             open(os.devnull, "w") as nowhere,
@@ -107,10 +109,35 @@ def call(function: Callable, arguments: dict[str, Any], seed: int = 0) -> Any:
 def content(value: Any) -> str:
     """What an argument holds, to see whether it changes."""
     if isinstance(value, nn.Module):
-        value = list(value.state_dict().values())
+        value = [*value.state_dict().values(), *map(attributes, value.modules())]
     if isinstance(value, (list, tuple)):
         return str([content(v) for v in value])
     return str(value.tolist() if isinstance(value, (Tensor, np.ndarray)) else value)
+
+
+def attributes(module: nn.Module) -> list[tuple[str, int]]:
+    """What a module holds beside numbers, such as hooks and replaced methods; of a dict, how many."""
+    held = {name: own for name, own in vars(module).items() if name != "training"}
+    return [(name, len(own) if isinstance(own, dict) else id(own)) for name, own in held.items()]
+
+
+def called(function: Callable, arguments: dict[str, Any]) -> set[str]:
+    """The names of functions of libraries and of the course that run in a call, however it reaches them."""
+    names = set()
+
+    def note(frame: Any, event: str, built_in: Any) -> None:
+        if event == "c_call":
+            names.add(getattr(built_in, "__name__", ""))
+        elif event == "call" and frame.f_code.co_filename.startswith(LIBRARIES):
+            names.add(frame.f_code.co_name)
+
+    before = sys.getprofile()
+    sys.setprofile(note)
+    try:
+        call(function, arguments)
+    finally:
+        sys.setprofile(before)
+    return names
 
 
 def line(error: BaseException) -> str:

@@ -15,6 +15,7 @@ from scipy.special import stdtrit
 from torch import Tensor, nn
 
 from checks.compare import Wrong
+from checks.running import error_sentence, outcome
 from shared.statistics import mean_and_interval
 
 
@@ -80,6 +81,31 @@ def check_linears(answer: Callable, sizes: tuple, names: Sequence[str], biased: 
         if not isinstance(part, nn.Linear) or (part.bias is not None) != biased:
             arguments = ", ".join([*map(str, sizes), *(f"{key}={value}" for key, value in settings.items())])
             raise NoLinear(name=name, bias="with" if biased else "without", layer=f"{answer.__name__}({arguments})")
+
+
+class NoParameter(Wrong):
+    """The lab goes on with `{name}` as an `nn.Parameter` of shape {right}; here it is {own}."""
+
+
+def check_parameters(layer: nn.Module, **shapes: tuple[int, ...]) -> None:
+    """Raise Wrong unless these parts are an `nn.Parameter` of such a shape each."""
+    for name, right in shapes.items():
+        part = getattr(layer, name)
+        own = f"of shape {tuple(part.shape)}" if isinstance(part, Tensor) else f"of type {type(part).__name__}"
+        if not isinstance(part, nn.Parameter) or part.shape != right:
+            raise NoParameter(name=name, right=right, own=own)
+
+
+class LabBreaks(Wrong):
+    """The results are right, but the lab goes on with {what}, and then: {error}"""
+
+
+def goes_on(what: str, function: Callable) -> Any:
+    """What the lab does next with an answer; Wrong where that raises an exception."""
+    result = outcome(function)
+    if isinstance(result, Exception):
+        raise LabBreaks(what=what, error=error_sentence(result))
+    return result
 
 
 # --- scores to weights: each takes the scores (..., n) and the mask, of the same number of axes --------------------
@@ -156,9 +182,27 @@ def inverted(weigh: Callable) -> Callable:
     return mask_inverted
 
 
+def mask_added(scores, mask):
+    """The mask is added to the scores, where True is 1 and False is 0, so padding keeps nearly all of its weight. Hide
+    its scores: `masked_fill(~mask, ...)`."""
+    return (scores + mask.to(scores)).softmax(-1)
+
+
+def filled_with_minus_ten(scores, mask):
+    """The scores of padding are filled with -10, which is not low enough: exp(-10) is not 0, and a real score may be
+    lower. Take the lowest number of the dtype."""
+    return scores.masked_fill(~mask, -10.0).softmax(-1)
+
+
+def softmax_over_axis_0(scores, mask):
+    """The softmax runs over axis 0, the texts of the batch. Let it run over the tokens attended to, the last axis."""
+    return hidden(scores, mask).softmax(0) * mask
+
+
 MASK_MISTAKES = (
     no_mask, mask_after_softmax, padding_scored_zero, removed_after_score_of_zero, softmax_left_out,
     masked_scores_as_weights, *map(inverted, (masked, weight_for_padding, nan_for_padding, only_others_kept)),
+    mask_added, filled_with_minus_ten,
 )  # fmt: skip
 
 
@@ -195,8 +239,14 @@ def queries_and_keys_exchanged(queries, keys, d_model):
     return scaled(keys, queries, d_model)
 
 
+def keys_reshaped(queries, keys, d_model):
+    """The keys are reshaped where they have to be transposed, so a column mixes the numbers of several tokens. Exchange
+    the last two axes: `keys.transpose(-2, -1)`."""
+    return queries @ keys.reshape(*keys.shape[:-2], keys.shape[-1], -1) / math.sqrt(keys.shape[-1])
+
+
 SCORE_MISTAKES = (
-    not_scaled, root_left_out, root_of_d_model, root_of_tokens, queries_and_keys_exchanged,
+    not_scaled, root_left_out, root_of_d_model, root_of_tokens, queries_and_keys_exchanged, keys_reshaped,
 )  # fmt: skip
 
 
@@ -284,6 +334,13 @@ def pairing_lost(pair):
     return first - second, math.hypot(a, b)
 
 
+def half_widths_added(pair):
+    """The half-widths of both groups are added. Subtract pair by pair first, then take one interval of the
+    differences."""
+    (first, a), (second, b) = map(mean_and_interval, pair)
+    return first - second, a + b
+
+
 def nothing_subtracted(pair):
     """Nothing is subtracted from the first group of values. Subtract the second, pair by pair."""
     return mean_and_interval(pair[0])
@@ -296,7 +353,7 @@ def paired_mistakes(pairs_of):
         pairs = pairs_of(**given)
         return {key: a - b for key, (a, b) in pairs.items()} if isinstance(pairs, dict) else pairs[0] - pairs[1]
 
-    ways = (second_minus_first, pairing_lost, nothing_subtracted)
+    ways = (second_minus_first, pairing_lost, half_widths_added, nothing_subtracted)
     return [*(finished(pairs_of, way) for way in ways), *interval_mistakes(differences)]
 
 

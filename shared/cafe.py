@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
+from tqdm import tqdm
 
 NAMES = ("Ada", "Ben", "Cleo", "Dan", "Eve", "Finn", "Gus", "Hana")
 DRINKS = ("tea", "coffee", "juice", "water", "milk", "cocoa")
@@ -154,7 +155,7 @@ def train(
     generator = torch.Generator().manual_seed(seed)
     model = model_class(layer, d_model, d_out, len(questions))
     optimizer = torch.optim.Adam(model.parameters(), lr=learning_rate)
-    for _ in range(steps):
+    for _ in tqdm(range(steps), leave=False):
         cafes = draw_cafes(batch_size, generator)
         logits = model(cafes)  # (cafes, answers, questions, drinks)
         loss = cross_entropy(logits.flatten(0, 2), right_answers(cafes, questions).flatten())

@@ -117,6 +117,13 @@ class Examples:
     marker_of_labelled: np.ndarray  # (examples,) id of a special token before the labelled review, or NO_MARKER
     marker_of_distractor: np.ndarray  # (examples,) likewise
 
+    def __post_init__(self):
+        if not isinstance(self.reviews, EncodedReviews):
+            raise TypeError(
+                f"Examples are made of EncodedReviews, and these are {type(self.reviews).__name__}, which number words "
+                "in another way. Encode them first: `encode(reviews, vocabulary)`."
+            )
+
     def __len__(self):
         return len(self.labelled)
 

@@ -9,9 +9,10 @@ from torch import Tensor
 
 
 def check_mask(mask: Tensor, shape: torch.Size) -> None:
-    """Raise a sentence unless `mask` is bool and broadcasts to `shape`."""
-    if mask.dtype != torch.bool:
-        raise TypeError(f"The mask is {mask.dtype}; it must be torch.bool, True where a token may be attended to.")
+    """Raise a sentence unless `mask` is a bool tensor that broadcasts to `shape`."""
+    if not isinstance(mask, Tensor) or mask.dtype != torch.bool:
+        kind = mask.dtype if isinstance(mask, Tensor) else type(mask).__name__
+        raise TypeError(f"The mask is {kind}; it must be a torch.bool tensor, True where a token may be attended to.")
     try:  # NumPy's, because the first call of PyTorch's imports for a second
         fits = np.broadcast_shapes(mask.shape, shape) == shape
     except ValueError:
@@ -41,6 +42,24 @@ def check_ids(ids: Tensor, vocabulary_size: int, max_tokens: int) -> None:
                 f"ids run from {low} to {high}; the vocabulary has ids 0 to {vocabulary_size - 1}. "
                 "Encode the text with the vocabulary of the model."
             )
+
+
+def check_marker(ids: Tensor, mask: Tensor, marker_id: int) -> None:
+    """Raise a sentence unless the marker occurs once in each text; a text of padding alone needs none.
+
+    Raises:
+        ValueError: a text without the marker, or with more than one.
+    """
+    if ids.device.type != "cpu":  # the processor would have to wait for a GPU
+        return
+    counts = ((ids == marker_id) & mask).sum(dim=1)  # (batch,)
+    wrong = mask.any(dim=1) & (counts != 1)  # (batch,)
+    if wrong.any():
+        text = int(wrong.nonzero()[0])
+        raise ValueError(
+            f"Text {text} has the marker, id {marker_id}, {int(counts[text])} times; this model reads each text at its "
+            "one marker. `marked_examples` puts it before a review."
+        )
 
 
 def check_inputs(x: Tensor, d_model: int, mask: Tensor | None = None, attention_mask: Tensor | None = None) -> None:

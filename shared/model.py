@@ -10,7 +10,7 @@ import math
 import torch
 from torch import Tensor, nn
 
-from shared.inputs import check_ids, check_inputs, check_mask
+from shared.inputs import check_ids, check_inputs, check_marker, check_mask
 
 MAX_TOKENS = 1024
 
@@ -29,6 +29,8 @@ def sinusoidal_positions(num_tokens: int, d_model: int, base: float = 1000.0) ->
 def masked_softmax(scores: Tensor, mask: Tensor | None = None) -> Tensor:
     """Softmax over the last axis; where `mask` is False the weight is 0, and a row without any True is all 0.
 
+    Scores where `mask` is False never matter, not even infinite ones or NaN.
+
     Args:
         scores: (..., n).
         mask: bool, broadcasts to `scores`; None lets every position take part.
@@ -40,20 +42,20 @@ def masked_softmax(scores: Tensor, mask: Tensor | None = None) -> Tensor:
     if mask is None:
         return scores.softmax(dim=-1)
     check_mask(mask, scores.shape)
-    return softmax_of_biased(scores + mask_bias(mask, scores), mask)
+    return softmax_of_hidden(scores.masked_fill(~mask, torch.finfo(scores.dtype).min), mask)
 
 
 def mask_bias(mask: Tensor, like: Tensor) -> Tensor:
     """What to add to scores to hide the positions where `mask` is False: 0 or the smallest number of `like`'s type.
 
-    Adding it takes fewer passes over the n x n scores than `masked_fill`. It is not -inf, because that turns a row
-    without any True into NaN.
+    Adding it takes fewer passes over the n x n scores than `masked_fill`, but NaN stays NaN. It is not -inf, because
+    that turns a row without any True into NaN.
     """
     return torch.zeros_like(mask, dtype=like.dtype).masked_fill(~mask, torch.finfo(like.dtype).min)
 
 
-def softmax_of_biased(scores: Tensor, mask: Tensor) -> Tensor:
-    """Softmax over the last axis of scores with a `mask_bias`; a row without any True is all 0."""
+def softmax_of_hidden(scores: Tensor, mask: Tensor) -> Tensor:
+    """Softmax over the last axis of scores that are lowest where `mask` is False; a row without any True is all 0."""
     weights = scores.softmax(dim=-1)
     # Only a row without any True needs the product, but looking for one would make the processor wait for a GPU.
     return weights if mask.device.type == "cpu" and mask.any(dim=-1).all() else weights * mask
@@ -89,7 +91,11 @@ class TokenEmbedding(nn.Module):
 
 
 def weighted_sum(weights: Tensor, x: Tensor) -> Tensor:
-    """Weights (batch, tokens) times x (batch, tokens, d_model), summed over the tokens: (batch, d_model)."""
+    """Weights (batch, tokens) times x (batch, tokens, d_model), summed over the tokens: (batch, d_model).
+
+    A token of weight 0 adds nothing, not even infinite numbers or NaN.
+    """
+    x = x.masked_fill((weights == 0).unsqueeze(2), 0)  # (batch, tokens, d_model)
     return (weights.unsqueeze(1) @ x).squeeze(1)  # (batch, 1, tokens) @ (batch, tokens, d_model)
 
 
@@ -164,6 +170,11 @@ class LearnedQueries(nn.Module):
         return weights @ x, weights
 
 
+def without_padding(x: Tensor, mask: Tensor | None) -> Tensor:
+    """x (batch, tokens, d_model) with zeros where `mask` is False, because 0 times an infinite number or NaN is NaN."""
+    return x if mask is None else x.masked_fill(~mask.unsqueeze(2), 0)
+
+
 class SelfAttention(nn.Module):
     """Every token attends to every token: x (batch, tokens, d_model) to outputs (batch, tokens, d_v).
 
@@ -185,22 +196,23 @@ class SelfAttention(nn.Module):
         Args:
             mask: (batch, tokens) bool, True for a real token; no token attends to padding.
         """
+        check_inputs(x, self.W_query.in_features, mask)
+        x = without_padding(x, mask)
         # Most of the time goes into passes over the n x n scores. So the queries are divided, not the scores; the bias
         # of the mask is added by the product itself; and keys that are stored transposed make that product faster.
         keys = self.W_key(x).transpose(1, 2).contiguous()  # (batch, d_k, tokens)
         queries = self.W_query(x) / math.sqrt(keys.shape[1])  # (batch, tokens, d_k)
         if mask is None:
             return (queries @ keys).softmax(dim=2)  # (batch, tokens, tokens)
-        check_mask(mask, x.shape[:2])
         mask = mask.unsqueeze(1)  # (batch, 1, tokens)
         scores = torch.baddbmm(
             mask_bias(mask, queries), queries, keys
         )  # bias + queries @ keys, (batch, tokens, tokens)
-        return softmax_of_biased(scores, mask)
+        return softmax_of_hidden(scores, mask)
 
     def forward(self, x: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
         weights = self.attention_weights(x, mask)  # (batch, tokens, tokens)
-        values = self.W_value(x)  # (batch, tokens, d_v)
+        values = self.W_value(without_padding(x, mask))  # (batch, tokens, d_v)
         return weights @ values, weights
 
 
@@ -261,6 +273,7 @@ class MarkerQueryClassifier(nn.Module):
         return self.attention.W_query(marker)  # (batch, d_k)
 
     def forward(self, ids: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+        check_marker(ids, mask, self.marker_id)
         x = self.embedding(ids)  # (batch, tokens, d_model)
         queries = self.ask(ids, x).unsqueeze(2)  # (batch, d_k, 1)
         keys = self.attention.W_key(x)  # (batch, tokens, d_k)
@@ -313,6 +326,7 @@ class MultiHeadSelfAttention(nn.Module):
                 of the row may attend to the token of the column.
         """
         check_inputs(x, self.num_heads * self.head_dim, mask, attention_mask)
+        x = without_padding(x, mask)
         # Dividing the queries divides the scores, of which there are more.
         queries = self.split(self.W_query(x) / math.sqrt(self.head_dim))  # (batch, num_heads, tokens, head_dim)
         keys = self.split(self.W_key(x))  # (batch, num_heads, tokens, head_dim)

@@ -11,7 +11,8 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
-from shared.model import MultiHeadSelfAttention, TransformerBlock, causal_mask, masked_softmax
+from shared.inputs import check_inputs
+from shared.model import MultiHeadSelfAttention, TransformerBlock, causal_mask, masked_softmax, without_padding
 
 START = 0  # the id of the start token
 CONTEXT = 128  # tokens that the model was trained on at a time, the start token included
@@ -26,7 +27,7 @@ def rotate(x: Tensor) -> Tensor:
     positions = torch.arange(tokens, device=x.device)
     angles = positions[:, None] / 10_000 ** (torch.arange(half, device=x.device) / half)  # (tokens, d / 2)
     first, second = x[..., :half], x[..., half:]  # (..., tokens, d / 2) each
-    cos, sin = angles.cos(), angles.sin()
+    cos, sin = angles.cos().to(x), angles.sin().to(x)
     return torch.cat([first * cos - second * sin, first * sin + second * cos], dim=-1)
 
 
@@ -34,11 +35,17 @@ class RotarySelfAttention(MultiHeadSelfAttention):
     """Multi-head self-attention whose queries and keys are rotated by their positions."""
 
     def forward(self, x, mask=None, attention_mask=None):
+        check_inputs(x, self.num_heads * self.head_dim, mask, attention_mask)
+        x = without_padding(x, mask)
         queries = rotate(self.split(self.W_query(x))) / self.head_dim**0.5  # (batch, num_heads, tokens, head_dim)
         keys = rotate(self.split(self.W_key(x)))  # (batch, num_heads, tokens, head_dim)
         values = self.split(self.W_value(x))  # (batch, num_heads, tokens, head_dim)
         scores = queries @ keys.transpose(2, 3)  # (batch, num_heads, tokens, tokens)
-        weights = masked_softmax(scores, attention_mask)
+        allowed = None if attention_mask is None else attention_mask[..., None, :, :]  # the same for all heads
+        if mask is not None:
+            real = mask[:, None, None, :]  # (batch, 1, 1, tokens)
+            allowed = real if allowed is None else allowed & real  # (batch, 1, tokens, tokens)
+        weights = masked_softmax(scores, allowed)  # (batch, num_heads, tokens, tokens)
         return self.W_output((weights @ values).transpose(1, 2).flatten(2)), weights
 
 

@@ -12,7 +12,6 @@ from typing import Self
 
 import numpy as np
 import pyarrow
-import torch
 from pyarrow import compute
 
 SOURCES, SCALES = ("movies", "yelp", "own"), ("quick", "full")
@@ -61,14 +60,13 @@ class Settings:
 
 
 def start_lab() -> Settings:
-    """Give PyTorch one thread, so that weights repeat to the digit, and read the switches LAB_DATA and LAB_SCALE.
+    """Read the switches LAB_DATA and LAB_SCALE.
 
     Where `shared/reviews.csv` exists, it is the default.
 
     Raises:
         ValueError: a switch has a value that it does not accept.
     """
-    torch.set_num_threads(1)
     default = "own" if OWN.is_file() else "movies"
     return Settings(os.environ.get("LAB_DATA", default), os.environ.get("LAB_SCALE", "quick"))
 
@@ -342,7 +340,9 @@ def _load_own() -> Reviews:
             f"shared/reviews.csv has no column {' and '.join(sorted(missing))}: name its columns text,label."
         )
     labels = pandas.to_numeric(table["label"], errors="coerce")
-    for row in np.flatnonzero(~labels.isin([0, 1]))[:1]:
+    wrong = np.flatnonzero(~labels.isin([0, 1]))
+    if len(wrong):
+        row = wrong[0]
         label = table["label"].tolist()[row]
         raise ValueError(
             f"In shared/reviews.csv review {row + 1} has the label {label!r}; a label is 0 (negative) or 1 (positive)."
@@ -356,6 +356,15 @@ def _load_own() -> Reviews:
     parts = table[:eight], table[eight:nine], table[nine:]
     train, validation, test = (tokenized(list(p["text"]), list(p["label"]), list(p.index)) for p in parts)
     return Reviews(train, validation, test, "Our own reviews.")
+
+
+def _could_not_be_loaded(error: Exception, cache: str) -> ConnectionError:
+    return ConnectionError(
+        f"Yelp reviews could not be loaded ({type(error).__name__}: {str(error).partition(chr(10))[0]}). Check the "
+        "network and the free space on the disk. If that does not help, files may be damaged: delete the folders "
+        f"with yelp_polarity in their names in {cache}, and run again. Or set LAB_DATA=movies: the bundled film "
+        "reviews need no network."
+    )
 
 
 def load_yelp(train_size: int, held_out_size: int) -> Reviews:
@@ -372,16 +381,14 @@ def load_yelp(train_size: int, held_out_size: int) -> Reviews:
 
     try:
         dataset = load_dataset("fancyzhx/yelp_polarity")
+    except Exception as error:  # all of them the hub's client's, which has many; the reader needs one sentence
+        raise _could_not_be_loaded(error, config.HF_CACHE_HOME) from error
+    try:  # these lines read files
         train = dataset["train"].shuffle(seed=42).select(range(train_size))
         held_out = dataset["test"].shuffle(seed=42).select(range(held_out_size)).train_test_split(0.5, seed=42)
         splits = [tokenized_dataset(split) for split in (train, held_out["train"], held_out["test"])]
-    except Exception as error:  # the hub's client has many exceptions; the reader needs one sentence
-        raise ConnectionError(
-            f"Yelp reviews could not be loaded ({type(error).__name__}: {str(error).partition(chr(10))[0]}). Check the "
-            "network and the free space on the disk. If that does not help, files may be damaged: delete the folders "
-            f"with yelp_polarity in their names in {config.HF_CACHE_HOME}, and run again. Or set LAB_DATA=movies: the "
-            "bundled film reviews need no network."
-        ) from error
+    except (OSError, pyarrow.ArrowException) as error:
+        raise _could_not_be_loaded(error, config.HF_CACHE_HOME) from error
     return Reviews(
         splits[0],
         splits[1],

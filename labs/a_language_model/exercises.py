@@ -5,7 +5,7 @@ import torch.nn.functional as F
 
 from checks.engine import Case, Check, Wrong
 from checks.layers import WINDOW_MISTAKES, in_window
-from checks.trials import changed, draw, first_minus_second, paired_mistakes, real_tokens
+from checks.trials import changed, draw, first_minus_second, goes_on, paired_mistakes, real_tokens
 from shared.language_model import LanguageModel
 from shared.model import causal_mask
 
@@ -88,6 +88,16 @@ class AnotherStandardDeviation(Wrong):
     """The embeddings start with a standard deviation of {std:.1f}. Make them with `std=0.5`."""
 
 
+class TiedReadOut(Wrong):
+    """`output` and the embedding share one matrix. Many language models tie them; here `output` is an `nn.Linear` with
+    numbers of its own."""
+
+
+class ReadOutWithoutBias(Wrong):
+    """`output` has no bias, into which the lab writes how frequent each word is. Make it with `nn.Linear(d_model,
+    known_words)`."""
+
+
 class ArgumentsIgnored(Wrong):
     """The results are right, but made with the arguments {arguments}, the model has other sizes, fewer blocks of its
     own, or a mask where none is asked for. The defaults are causal=True, d_model=64, num_heads=4, num_blocks=2;
@@ -95,6 +105,11 @@ class ArgumentsIgnored(Wrong):
 
 
 def uses_its_arguments(answer):
+    model = goes_on("`LanguageModel(known_words, causal=False)`", lambda: answer(11, causal=False))
+    if getattr(model.output, "weight", None) is getattr(model.embedding.table, "weight", model):
+        raise TiedReadOut
+    if getattr(model.output, "bias", None) is None:
+        raise ReadOutWithoutBias
     for arguments in ((11, False, 8, 2, 3), (11,)):
         if structure(answer(*arguments)) != structure(LanguageModel(*arguments)):
             raise ArgumentsIgnored(arguments=arguments)
@@ -229,6 +244,11 @@ def window_on_both_sides(distance, window_size):
     return distance.abs() < window_size
 
 
+def own_position_left_out(distance, window_size):
+    """A token may not attend to its own position. It is one of those in its window: the distance 0 is allowed."""
+    return (distance > 0) & (distance < window_size)
+
+
 def padding_allowed(mask):
     """Padding may be attended to: the mask is not used."""
     return torch.ones_like(mask[:, None, :])
@@ -264,7 +284,7 @@ allowed_positions = Check(
         )
     ],
     mistakes=[
-        *(changed(allowed, near=step) for step in (*WINDOW_MISTAKES, window_on_both_sides)),
+        *(changed(allowed, near=step) for step in (*WINDOW_MISTAKES, window_on_both_sides, own_position_left_out)),
         *(changed(allowed, real=step) for step in (padding_allowed, mask_on_queries, padded_queries_hidden)),
         hidden_marked,
     ],
@@ -280,19 +300,22 @@ class Reader:
 
     def __init__(self, texts, words, near):
         self.texts = 100 * torch.arange(texts)[:, None] + 7 * torch.arange(words) % words  # (texts, words)
-        self.near, self.losses = near, 5 + draw(33, texts, seed=near)
+        self.near, self.losses = near, 5 + draw(257, texts, seed=near)
 
     def __call__(self, texts):
         if texts.shape != self.texts.shape:
             return self.losses[-1]
-        same, (far, far_before) = texts == self.texts, (t[:, : -self.near] for t in (texts, self.texts))
+        same, (far, before) = texts == self.texts, (t[:, : -self.near] for t in (texts, self.texts))
         near_changed = not same[:, -self.near :].all()
         changes = [
             not same[:, : -self.near].all(),
             near_changed,
             near_changed and same[:, : self.near].all(),
             not torch.equal(texts.sort(dim=1).values, self.texts.sort(dim=1).values),
-            torch.equal(far, far_before.flip(1)),
+            any(torch.equal(far, order.roll(n, 1)) for order in (before, before.flip(1)) for n in range(far.shape[1])),
+            torch.equal(far, far.sort(dim=1).values) or torch.equal(far, far.sort(dim=1, descending=True).values),
+            0 < (far != before).sum() < far.numel() / 2,
+            (far != before).any() and not (far != before).any(dim=1).all(),  # some texts are as they were
         ]
         return self.losses[sum(2**n for n, change in enumerate(changes) if change)]
 
@@ -325,6 +348,22 @@ def first_words_left(texts, near):
     return shuffled_far(texts.flip(1), near).flip(1)
 
 
+def sorted_far(texts, near):
+    """The words are sorted, and sorting is no random order. Shuffle them: index with `torch.randperm(n)`."""
+    return torch.cat([texts[:, :-near].sort(dim=1).values, texts[:, -near:]], dim=1)
+
+
+def reversed_far(texts, near):
+    """The words are reversed, and that is no random order. Shuffle them: index with `torch.randperm(n)`."""
+    return torch.cat([texts[:, :-near].flip(1), texts[:, -near:]], dim=1)
+
+
+def two_exchanged(texts, near):
+    """Only a few words have moved. Shuffle all but the `near` last ones: index with `torch.randperm(n)`."""
+    far = texts[:, :-near]
+    return torch.cat([far[:, [1, 0, *range(2, far.shape[1])]], texts[:, -near:]], dim=1)
+
+
 def far_words_left_out(texts, near):
     """The far words are left out, so the model loses the words and not only their order. Shuffle them."""
     return texts[:, -near:]
@@ -339,7 +378,8 @@ effect_of_context = Check(
     cases=[read_by(Reader(9, 30, 4)), read_by(Reader(6, 40, 1)), read_by(Reader(9, 26, 8))],
     mistakes=[
         *(changed(effect, change=step)
-          for step in (nothing_shuffled, all_words_shuffled, first_words_left, far_words_left_out)),
+          for step in (nothing_shuffled, all_words_shuffled, first_words_left, far_words_left_out, sorted_far,
+                       reversed_far, two_exchanged)),
         *paired_mistakes(losses),
     ],
     section="A language model, “How far back does it help?”",

@@ -41,8 +41,7 @@ encoder_layer = Check(
     mistakes=[
         *(changed(layer, order=order)
           for order in (*layers.NORM_INSIDE, layers.pre_norm, layers.input_added_again)),
-        *layers.block_mistakes(layer, layers.post_norm),
-        changed(layer, activation=relu), eps_not_used,
+        *layers.block_mistakes(layer, layers.post_norm, relu), eps_not_used,
     ],
     section="A pretrained model, “Your attention, their weights”",
     last_look=lambda answer: layers.has_the_parameters(answer(8, 4, 20, 0.1), EncoderLayer(8, 4, 20, 0.1)),
@@ -127,10 +126,10 @@ attention_on_target = Check(
 # --- search_and_test -----------------------------------------------------------------------------------------------
 
 
-def search(shares, searched, fresh, finish=mean_and_interval):
+def search(shares, searched, fresh, finish=mean_and_interval, axis=1):
     """The right way, one step of which a known mistake exchanges."""
     table = shares(searched).mean(dim=0)
-    layer, head = divmod(table.argmax().item(), table.shape[1])
+    layer, head = divmod(table.argmax().item(), table.shape[axis])
     return (layer, head), *finish(shares(fresh)[:, layer, head])
 
 
@@ -142,6 +141,12 @@ def tested_on_the_searched_texts(shares, searched, fresh):
 def searched_on_the_fresh_texts(shares, searched, fresh):
     """The head is searched on the fresh texts. Search on `searched`, and keep `fresh` for the test."""
     return search(shares, fresh, fresh)
+
+
+def divided_by_layers(**given):
+    """The index of the maximum is divided by the number of layers. It counts heads, layer by layer, so divide it by the
+    number of heads of a layer: `divmod(index, table.shape[1])`."""
+    return search(**given, axis=0)
 
 
 def layer_and_head_exchanged(**given):
@@ -164,10 +169,12 @@ search_and_test = Check(
             ([1, 2, 3], [50, 61, 77, 80]),
             ([28, 65, 18], [4, 9, 2]),  # the layer with the largest mean is another one
             ([90, 70, 75, 60], [11, 12, 30, 41, 5]),
+            ([42], [7, 8]),
+            ([3], [7, 8]),
         )
     ],
     mistakes=[
-        tested_on_the_searched_texts, searched_on_the_fresh_texts, layer_and_head_exchanged,
+        tested_on_the_searched_texts, searched_on_the_fresh_texts, layer_and_head_exchanged, divided_by_layers,
         *(changed(search, finish=step) for step in (
             trials.standard_error, trials.standard_deviation, trials.normal_quantile, trials.whole_width)),
     ],

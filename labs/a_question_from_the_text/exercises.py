@@ -1,6 +1,7 @@
 """The checks of *A question from the text*: a marker's query, one row read wrongly, and who needs positions."""
 
 from collections.abc import Callable
+from functools import partial
 
 import torch
 from torch import nn
@@ -8,7 +9,8 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from checks import trials
 from checks.engine import Case, Check, Wrong
-from checks.trials import changed, draw, first_minus_second, paired_mistakes, real_tokens
+from checks.running import outcome
+from checks.trials import changed, draw, first_minus_second, goes_on, paired_mistakes, real_tokens
 from shared.model import MarkerQueryClassifier, masked_softmax
 
 OWN_QUERY = "A question from the text, “The marker query”"
@@ -107,6 +109,21 @@ def marked_texts(words, widths, mask, position, seed=0, scale=1.0, marker_id=3):
     return Case({"ids": with_marker(words, mask, position, seed, marker_id), "mask": mask}, sizes, scale)
 
 
+class NotAQueryOfEachText(Wrong):
+    """`ask(ids, x)` returns {own}. It returns the query of each text, (batch, d_k): here {right}."""
+
+
+def asks_for_one_query(answer):
+    """What is wrong with `ask` alone shows in `forward` only as an error in a line that is right."""
+    net = outcome(answer, 12, 5, 6, 3, 4)
+    if not isinstance(net, nn.Module) or not hasattr(net, "ask"):
+        return
+    ids = with_marker(12, real_tokens([5, 3]), [2, 1], 7, 5)
+    queries = outcome(net.eval().ask, ids, torch.ones(2, 5, 6))
+    if queries is None or isinstance(queries, torch.Tensor) and queries.shape != (2, 3):
+        raise NotAQueryOfEachText(own="None" if queries is None else f"the shape {tuple(queries.shape)}", right=(2, 3))
+
+
 class AskNotCalled(Wrong):
     """The results are right, but `forward` does not take its queries, (batch, d_k), from `self.ask(ids, x)`: with a
     different `ask` the weights are the same."""
@@ -114,6 +131,7 @@ class AskNotCalled(Wrong):
 
 def asks_once(answer):
     """Only the marker's row is computed, and its query comes from `ask`, which the lab replaces."""
+    goes_on("`MarkerQueryClassifier(size, marker, positions=False)`", partial(answer, 12, 5, positions=False))
     net, mask = answer(12, 5, 6, 3, 4).eval(), real_tokens([40, 8])
     inputs = {"ids": with_marker(12, mask, [2, 6], 7, 5), "mask": mask}
     refuse_all_rows(net, inputs, 2 * len(mask) * 40 * 40 * 3)
@@ -133,13 +151,16 @@ marked_classifier = Check(
         marked_texts(9, (4, 7, 2), real_tokens([6, 6]), [3, 5], seed=10, marker_id=5),
         marked_texts(15, (5, 2, 3), real_tokens([4, 2, 3, 1], padding_first=True), [1, 2, 2, 3], seed=20),
         marked_texts(12, (6, 3, 4), real_tokens([3, 5])[:1], [2], seed=30),
+        marked_texts(12, (6, 3, 4), real_tokens([5]), [1], seed=31),
         marked_texts(9, (4, 2, 3), real_tokens([1, 1]), [0, 0], seed=40, marker_id=4),
         # In one of these the marker's score is far below zero, and so below a careless fill for padding.
         *(marked_texts(30, (d_model, 2, 3), real_tokens([1, 3]), [0, 2], scale=30.0) for d_model in (3, 4, 5, 6)),
     ],
     mistakes=[changed(classify, row=mistake) for mistake in ROW_MISTAKES],
     section=OWN_QUERY,
+    first_look=asks_for_one_query,
     last_look=asks_once,
+    imports=("torch._dynamo",),  # which counting operations imports
 )
 
 
@@ -174,12 +195,14 @@ marker_query = Check(
         marked_features(real_tokens([4, 2, 3, 1], padding_first=True), [1, 2, 2, 3], 5, 2, 3, seed=20),
         marked_features(real_tokens([4, 3, 2, 4]), [1, 2, 0, 3], 4, 4, 4, seed=30),
         marked_features(real_tokens([3, 5])[:1], [2], 6, 3, 4, seed=60),
+        marked_features(real_tokens([5]), [1], 6, 3, 4, seed=61),
         marked_features(real_tokens([1, 1]), [0, 0], 3, 2, 2, seed=40),
-        marked_features(real_tokens([1, 1, 1, 2] * 4 + [3]), [0] * 17, 5, 2, 2, seed=50, scale=30.0),
+        marked_features(real_tokens([1, 1, 1, 2] * 4 + [3]), [0] * 17, 5, 2, 2, seed=50, scale=300.0),
     ],
     mistakes=[changed(output_at, row=mistake) for mistake in ROW_MISTAKES],
     section=OWN_QUERY,
     last_look=reads_one_row,
+    imports=("torch._dynamo",),
 )
 
 
@@ -194,6 +217,10 @@ def accuracies(train, seeds):
     }
 
 
+def known_accuracy(query_position, key_position, seed):
+    return trials.synthetic_accuracy(query_position, key_position, seed)
+
+
 gains = trials.finished(accuracies, first_minus_second)
 
 
@@ -205,7 +232,7 @@ def query_and_key_exchanged(train, seeds):
 gains_by_position = Check(
     reference=gains,
     cases=[
-        Case({"train": trials.synthetic_accuracy, "seeds": seeds})
+        Case({"train": known_accuracy, "seeds": seeds})
         for seeds in ([0, 1, 2], [3, 1, 4, 15, 9], [2, 7])
     ],
     mistakes=[

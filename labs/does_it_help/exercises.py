@@ -178,6 +178,11 @@ def measured_on_validation(**given):
     return fair_comparison(**given, measured_on="validation")
 
 
+def both_after_the_last_epoch(**given):
+    """Both models are measured after their last epoch. Choose the epoch of both models on the validation reviews."""
+    return fair_comparison(**given, choose_first=second_not_chosen, choose_second=second_not_chosen)
+
+
 def made_up_training(name, seed):
     """Six epochs of known accuracies, which vary by epoch and part, and by a seed that all models share."""
     random = np.random.default_rng([seed, len(name)])
@@ -206,7 +211,7 @@ fix_the_comparison = Check(
     mistakes=[
         *bugs_left(fair_comparison, several_bugs_left, choose_first=first_chosen_on_test,
                    choose_second=second_not_chosen, seeds_of_second=one_run_of_the_second),
-        both_chosen_on_test, measured_on_validation,
+        both_chosen_on_test, both_after_the_last_epoch, measured_on_validation,
         *trials.seed_mistakes(fair_comparison), *paired_mistakes(accuracies),
     ],
     section="Does it help?, “Exercise 2 (debug): better than itself”",
@@ -243,6 +248,11 @@ def undecided_first(mean, half, band):
     return "undecided" if abs(mean) <= half else word_of(mean, half, band)
 
 
+def sign_first(mean, half, band):
+    """An interval above or below 0 is called "higher" or "lower" at once. Ask first whether it is "close"."""
+    return word_of(mean, half, 0) if abs(mean) > half else word_of(mean, half, band)
+
+
 MODELS = {"a": (0.8, 0.004), "b": (0.83, 0.004), "c": (0.801, 0.004), "d": (0.815, 0.03), "e": (0.806, 0.0004)}
 
 
@@ -267,8 +277,9 @@ preregistered = Check(
     ],
     mistakes=[
         *(changed(preregistered_answer, word=step) for step in (
-            close_by_the_mean_alone, close_where_0_is_inside, undecided_first)),
-        *(changed(preregistered_answer, interval=step) for step in (trials.second_minus_first, trials.pairing_lost)),
+            close_by_the_mean_alone, close_where_0_is_inside, undecided_first, sign_first)),
+        *(changed(preregistered_answer, interval=step) for step in (
+            trials.second_minus_first, trials.pairing_lost, trials.half_widths_added)),
         *trials.seed_mistakes(preregistered_answer),
     ],
     section="Does it help?, “Exercise 4 (experiment): preregistered”",

@@ -154,8 +154,10 @@ def rules(ids, num_texts, num_pairs, num_letters, random):
     not_drawn = (first == first[0]).all() or (second == second[0]).all()
     follows = len(((second - first) % num_letters).unique()) < num_letters / 4
     as_given = torch.randperm(num_pairs, generator=torch.Generator().manual_seed(0))
-    fixed_question = any((order[:, n] == order[0, n]).all() for n in (0, -1))
-    turned = ((order - order[:, :1]) % num_pairs == torch.arange(num_pairs)).all()
+    often = (order[:, :, None] == torch.arange(num_pairs)).sum(dim=0).max()  # of one pair at one place
+    expected = num_texts / num_pairs
+    possible = math.factorial(num_pairs)
+    different = len(order.unique(dim=0)) / (possible * (1 - (1 - 1 / possible) ** num_texts))  # of those expected
     if not letters:
         raise NotTheLetters
     if not each_once or not pairs_shown:
@@ -164,7 +166,7 @@ def rules(ids, num_texts, num_pairs, num_letters, random):
         raise LettersNotDrawn
     if several and (order == as_given).all():
         raise BugLeft
-    if several and (fixed_question or turned):
+    if several and (often > expected + 7 * math.sqrt(expected) or different < 0.7):
         raise OrderKnown
     return torch.tensor(1.0)
 

@@ -4,7 +4,7 @@ import torch
 
 from checks import trials
 from checks.engine import Case, Check, Wrong, compare
-from checks.trials import changed, draw
+from checks.trials import changed, check_linears, check_parameters, draw
 from shared.model import LearnedQueries
 
 KEYS = "Keys, “A small space in which queries and tokens meet”"
@@ -54,6 +54,13 @@ def no_bias(answer):
         raise BiasInKeys
 
 
+def fits_into_the_lab(answer):
+    """The lab exchanges the key projection, and compares queries with keys by itself."""
+    no_bias(answer)
+    check_linears(answer, (3, 5, 2), ("W_key",), biased=False)
+    check_parameters(answer(3, 5, 2), query=(3, 2))
+
+
 def layer(num_queries, d_model, d_k, shape, seed, scale=1.0):
     sizes = {"num_queries": num_queries, "d_model": d_model, "d_k": d_k}
     return Case({"x": draw(*shape, d_model, seed=seed)}, sizes, scale)
@@ -72,7 +79,7 @@ learned_queries = Check(
         scaled_by_root, keys_averaged, weights_transposed, weights_first,
     ],
     section=KEYS,
-    last_look=no_bias,
+    last_look=fits_into_the_lab,
 )  # fmt: skip
 
 

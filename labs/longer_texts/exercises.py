@@ -6,8 +6,8 @@ import torch
 from torch import nn
 
 from checks import trials
-from checks.engine import Case, Check
-from checks.trials import changed, draw, leaves_the_model
+from checks.engine import Case, Check, Wrong
+from checks.trials import changed, draw, goes_on, leaves_the_model
 
 # --- rotate --------------------------------------------------------------------------------------------------------
 
@@ -52,6 +52,21 @@ def sign_of_the_second(x, y, cos, sin):
     return x * cos - y * sin, x * sin - y * cos
 
 
+def both_signs_plus(x, y, cos, sin):
+    """Both signs are plus, so this is no rotation. The first number is x cos - y sin, the second x sin + y cos."""
+    return x * cos + y * sin, x * sin + y * cos
+
+
+def frequencies_of_halves(vectors, positions, base=10_000):
+    """Neighbours are a pair, but the frequencies are laid out as for halves, so that the two of a pair are rotated by
+    different angles. Repeat each frequency for its own pair: `repeat_interleave(2)`, not `cat([f, f])`."""
+    width = vectors.shape[-1]
+    frequencies = (base ** (-torch.arange(0, width, 2) / width)).repeat(2)  # (width,)
+    cos, sin = (positions[..., None] * frequencies).cos(), (positions[..., None] * frequencies).sin()
+    crossed = torch.stack([-vectors[..., 1::2], vectors[..., 0::2]], dim=-1).flatten(-2)  # (..., width)
+    return vectors * cos + crossed * sin
+
+
 def growing_frequencies(**given):
     """The frequencies grow from pair to pair: the exponent needs a minus sign."""
     return rotated(**given, power=1)
@@ -76,6 +91,22 @@ def some(shape, positions, seed, **base):
     return Case({"vectors": draw(*shape, seed=seed), "positions": torch.tensor(positions), **base})
 
 
+class OtherPrecision(Wrong):
+    """The results are right, but vectors of {given} come back as {own}, and the lab's next linear layer takes {given}
+    only. Convert the frequencies: `.to(vectors)`."""
+
+
+def fits_into_the_classifier(answer):
+    """The lab rotates one vector by the positions of a batch, and vectors that are views, and goes on with a layer."""
+    vectors, positions = torch.ones(6, dtype=torch.float32), torch.arange(10).view(2, 5)
+    for given in (vectors, vectors.expand(2, 5, 6)):
+        result = goes_on(
+            "`rotate(vectors, positions, 1000)` of a view", lambda given=given: answer(given, positions, 1000)
+        )
+        if result.dtype != given.dtype:
+            raise OtherPrecision(given=given.dtype, own=result.dtype)
+
+
 rotate = Check(
     reference=rotated,
     cases=[
@@ -85,11 +116,13 @@ rotate = Check(
     ],
     mistakes=[
         halves_paired, halves_joined, base_ignored, vectors_counted, growing_frequencies,
-        exponent_halved,
-        *(changed(rotated, turn=step) for step in (rotated_backwards, made_of_new_x, sign_of_the_second)),
+        exponent_halved, frequencies_of_halves,
+        *(changed(rotated, turn=step) for step in (
+            rotated_backwards, made_of_new_x, sign_of_the_second, both_signs_plus)),
     ],
     section="Longer texts, “Many pairs, many frequencies”",
     needs_gradient=("vectors",),
+    last_look=fits_into_the_classifier,
 )  # fmt: skip
 
 
@@ -158,7 +191,7 @@ fix_the_rotation = Check(
     mistakes=[
         both_bugs_left, keys_from_zero, values_rotated, values_rotated_from_zero, both_from_zero, keys_not_rotated,
         nothing_rotated, changed(attention, weigh=trials.softmax_over_queries),
-        *(changed(attention, score=step) for step in trials.SCORE_MISTAKES[:4]),
+        *(changed(attention, score=step) for step in (trials.not_scaled, trials.root_left_out, trials.root_of_tokens)),
     ],
     section="Longer texts, “Exercise 2 (debug): the page that begins late”",
 )  # fmt: skip
@@ -176,8 +209,8 @@ class SumOfTokens(nn.Module):
         self.positions = lambda ids: first + step * torch.arange(ids.shape[1])
 
 
-def sum_of(net, ids):
-    return (net.weight[ids] * (0.1 * net.positions(ids)).sin()).sum().item()
+def sum_of(net, texts):
+    return (net.weight[texts] * (0.1 * net.positions(texts)).sin()).sum().item()
 
 
 def divided(positions, factor):

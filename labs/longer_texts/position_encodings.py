@@ -69,6 +69,8 @@ class PositionedClassifier(nn.Module):
         slope: float | None = None,
     ):  # fmt: skip
         super().__init__()
+        if encoding not in ENCODINGS:
+            raise ValueError(f"The encoding is {encoding!r}; it accepts {', '.join(ENCODINGS)}.")
         self.encoding, self.rotation = encoding, rotation
         self.positions: Callable[[Tensor], Tensor] = in_order
         self.embedding = nn.Embedding(vocabulary_size, d_model)
@@ -78,7 +80,7 @@ class PositionedClassifier(nn.Module):
         self.W_value = nn.Linear(d_model, d_model, bias=False)
         self.output = nn.Linear(d_model, 1)
         self.table = nn.Parameter(0.1 * torch.randn(1024, d_model)) if encoding == "learned" else None
-        slopes = torch.full((2 if encoding == "two slopes" else 1,), slope or 1 / 16)
+        slopes = torch.full((2 if encoding == "two slopes" else 1,), 1 / 16 if slope is None else slope)
         self.slopes = nn.Parameter(slopes, requires_grad=slope is None) if "slope" in encoding else None
 
     def forward(self, ids: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:

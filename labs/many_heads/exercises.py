@@ -55,6 +55,25 @@ def padding_mask_replaces_the_other(x, mask, attention_mask):
     return both_masks(x, mask, attention_mask if mask is None else None)
 
 
+def one_mask_is_enough(x, mask, attention_mask):
+    """Where both masks are given, a token may be attended to if one of them allows it. It needs the permission of both:
+    use `&`, not `|`."""
+    if mask is None or attention_mask is None:
+        return both_masks(x, mask, attention_mask)
+    return both_masks(x, mask, None) | both_masks(x, None, attention_mask)
+
+
+def each_mask_inverted(x, mask, attention_mask):
+    """The masks are the wrong way round, each by itself. Here True means may attend, so no `~` belongs before them."""
+    return both_masks(x, *(None if m is None else ~m for m in (mask, attention_mask)))
+
+
+def always_causal(x, mask, attention_mask):
+    """A token does not attend to those that follow it, even where no `attention_mask` says so. Leave the causal mask
+    out: the layer gets it as an argument."""
+    return both_masks(x, mask, attention_mask) & causal_mask(x.shape[1])
+
+
 def masks_inverted(x, mask, attention_mask):
     """The masks are the wrong way round. PyTorch's own layer hides where True; here True means may attend."""
     allowed = both_masks(x, mask, attention_mask)
@@ -65,6 +84,13 @@ def padded_queries_hidden(x, mask, attention_mask):
     """The mask hides rows instead of columns, so padding is attended to. Give it the shape (batch, 1, 1, tokens)."""
     allowed = both_masks(x, None, attention_mask)
     return allowed if mask is None else allowed & mask[:, :, None]
+
+
+def masks_of_other_texts(scores, mask):
+    """The masks are repeated in the wrong order, so that heads get the mask of another text. Give the mask an axis of
+    length 1 for the heads, `mask[:, None]`, or use `repeat_interleave`."""
+    texts = torch.arange(len(scores) * scores.shape[1]).view(scores.shape[:2]) % len(scores)  # (batch, num_heads)
+    return masked_softmax(scores, mask[:, 0][texts])
 
 
 def no_output_projection(**given):
@@ -108,7 +134,9 @@ many_heads = Check(
         batch((2, 5, 6), 2, [3, 4]),
         batch((4, 4, 8), 4, [1, 3, 2, 3], padding_first=True),
         batch((1, 3, 5), 1, [2]),
-        batch((12, 3, 6), 2, [1] * 8 + [2] * 4, scale=12.0),
+        batch((12, 3, 6), 2, [1] * 8 + [2] * 4, scale=150.0),
+        batch((1, 4, 6), 2),
+        batch((1, 4, 6), 2, attention_mask=causal_mask(4)),
         batch((2, 4, 6), 2, attention_mask=causal_mask(4)),
         batch((3, 5, 9), 3, [4, 2, 3], attention_mask=causal_mask(5)),
         batch((2, 4, 8), 4, [3, 2], padding_first=True, attention_mask=causal_mask(4)),
@@ -118,13 +146,16 @@ many_heads = Check(
     mistakes=[
         *(changed(partial(heads, weigh=weigh), combine=masks_inverted)
           for weigh in (masked_softmax, trials.weight_for_padding, trials.nan_for_padding)),
+        *(changed(partial(heads, weigh=weigh), combine=each_mask_inverted)
+          for weigh in (masked_softmax, trials.weight_for_padding, trials.nan_for_padding)),
         *(changed(heads, combine=step) for step in (
             attention_mask_ignored, padding_mask_ignored, one_mask_replaces_the_other,
-            padding_mask_replaces_the_other, padded_queries_hidden)),
+            padding_mask_replaces_the_other, one_mask_is_enough, padded_queries_hidden, always_causal)),
         changed(heads, split=reshaped), changed(heads, split=every_third_column),
         changed(heads, join=joined_by_reshape),
         *(changed(heads, score=step) for step in trials.SCORE_MISTAKES),
-        *(changed(heads, weigh=step) for step in (*trials.MASK_MISTAKES, trials.softmax_over_queries)),
+        *(changed(heads, weigh=step) for step in (
+            *trials.MASK_MISTAKES, trials.softmax_over_queries, trials.softmax_over_axis_0, masks_of_other_texts)),
         no_output_projection,
     ],
     section="Many heads, “The layer”",
@@ -177,14 +208,15 @@ fix_the_heads = Check(
     cases=[
         projected((2, 4, 6), 3, [4, 2]), projected((3, 3, 9), 3, [3, 1, 2]),
         projected((2, 5, 8), 2, [3, 4], padding_first=True), projected((1, 3, 5), 1, [2]),
-        projected((2, 4, 8), 4, [2, 3], scale=12.0),
+        projected((2, 4, 8), 4, [2, 3], scale=150.0), projected((1, 4, 6), 3, [4]),
     ],
     mistakes=[
         *bugs_left(mean_over_heads, several_bugs_left, split=every_third_column, score=trials.root_of_d_model,
                    weigh=trials.padding_scored_zero),
         changed(mean_over_heads, split=blocks_overlap),
         *(changed(mean_over_heads, score=step)
-          for step in (scale_of_num_heads, trials.root_left_out, trials.not_scaled, trials.root_of_tokens)),
+          for step in (scale_of_num_heads, trials.root_left_out, trials.not_scaled, trials.root_of_tokens,
+                       trials.keys_reshaped)),
         *(changed(mean_over_heads, weigh=step) for step in (
             mask_without_effect, trials.mask_after_softmax, *trials.MASK_MISTAKES[3:])),
     ],

@@ -4,8 +4,10 @@ import math
 
 import torch
 
+from checks.compare import Wrong
 from checks.engine import Case, Check
-from checks.trials import changed, draw
+from checks.running import error_sentence, outcome
+from checks.trials import changed, draw, goes_on
 
 
 def merged(first, second, exponent=lambda own, common: own - common, of_normalizers=1, of_sums=1):
@@ -68,6 +70,33 @@ def divided_already(first, second):
     return common, normalizer, summed / normalizer
 
 
+def second_half_corrected_alone(first, second):
+    """Only the second half is corrected. The first is relative to its own maximum, too, which may be the lower one."""
+    common = torch.maximum(first[0], second[0])
+    return common, *(first[n] + (second[0] - common).exp() * second[n] for n in (1, 2))
+
+
+class CountsFromTheFront(Wrong):
+    """The results are right, but the lab goes on with batches, (batch, n, 1) and (batch, n, d_v), and there they are
+    not: {error} Count axes from the end, `dim=-1`, and keep them."""
+
+
+def goes_on_with_batches(answer):
+    """The lab merges blocks of whole batches, and follows their gradient."""
+    cases = [two_halves(4, (2, 3), 3, seed=seed).inputs for seed in (12, 14)]
+    first, second = ([torch.stack(p).to(torch.get_default_dtype()) for p in zip(*(c[half] for c in cases), strict=True)]
+                     for half in ("first", "second"))  # fmt: skip
+    for part in (*first, *second):
+        part.requires_grad_()
+    result = outcome(lambda: answer(tuple(first), tuple(second)))
+    error = error_sentence(result) if isinstance(result, Exception) else ""
+    right = merged(first, second)
+    if error or not all(torch.is_tensor(r) and r.shape == s.shape and torch.allclose(r, s, rtol=1e-4)
+                        for r, s in zip(result, right, strict=True)):  # fmt: skip
+        raise CountsFromTheFront(error=error or "they differ.")
+    goes_on("the gradient, `backward()`", lambda: (result[2] / result[1]).sum().backward())
+
+
 def half(scores, values, empty):
     """What one machine reports of scores (n, tokens) and values (tokens, d_v); it is empty for these queries."""
     scores = scores.index_fill(0, torch.tensor(empty, dtype=torch.long), -math.inf)
@@ -94,7 +123,8 @@ merge = Check(
     mistakes=[
         *(changed(merged, exponent=step) for step in (no_correction, correction_inverted, common_not_subtracted)),
         sums_not_corrected, normalizers_not_corrected, relative_to_the_first, relative_to_the_second,
-        first_half_corrected_alone, divided_already,
+        first_half_corrected_alone, second_half_corrected_alone, divided_already,
     ],
     section="Attention in one pass, “Two halves”",
+    last_look=goes_on_with_batches,
 )  # fmt: skip

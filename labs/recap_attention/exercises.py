@@ -8,7 +8,7 @@ from torch import nn
 
 from checks import trials
 from checks.engine import Case, Check
-from checks.trials import changed, draw
+from checks.trials import changed, check_parameters, draw, goes_on, real_tokens
 from shared import model
 from shared.statistics import mean_and_interval
 
@@ -41,12 +41,17 @@ def softmax_over_the_texts(scores, mask):
     return trials.hidden(scores, mask).softmax(0) * mask
 
 
+# Scores of exactly 0 are scores like any other; padding has the highest.
+REAL_ZEROS = torch.tensor([[0.0, 1.0, 5.0], [0.0, 0.0, -1.0]], dtype=torch.float64)
+
 masked_softmax = Check(
     reference=trials.masked,
     solution=model.masked_softmax,
     cases=[
         *(Case({"scores": draw(*mask.shape, seed=seed), "mask": mask}) for seed, mask in enumerate(trials.MASKS)),
-        Case({"scores": 3000 * draw(13, 3, seed=5), "mask": trials.ONE_REAL_TOKEN}),
+        Case({"scores": 30_000 * draw(13, 3, seed=5), "mask": trials.ONE_REAL_TOKEN}),
+        Case({"scores": REAL_ZEROS, "mask": real_tokens([2, 3])}),
+        Case({"scores": draw(1, 5, seed=6), "mask": real_tokens([5])}),
     ],
     mistakes=[
         *trials.MASK_MISTAKES, trials.nan_for_padding, trials.weight_for_padding,
@@ -93,6 +98,18 @@ def results_exchanged(x, query, mask=None):
     return weighted_mean(x, query, mask)[::-1]
 
 
+def fits_into_the_lab(answer):
+    """The lab multiplies names and positions by the query."""
+    layer = goes_on("`LearnedQuery(d_model=32)`", lambda: answer(d_model=32))
+    check_parameters(layer, query=(32,))
+
+
+def with_a_zero_token(mask, d_model):
+    """A real token of zeros has the score 0."""
+    x = draw(*mask.shape, d_model, seed=8).index_fill(1, torch.tensor(0), 0.0)
+    return Case({"x": x, "mask": mask}, {"d_model": d_model})
+
+
 def texts(d_model, mask, seed, scale=1.0):
     return Case({"x": draw(*mask.shape, d_model, seed=seed), "mask": mask}, {"d_model": d_model}, scale)
 
@@ -104,13 +121,15 @@ learned_query = Check(
     cases=[
         Case({"x": draw(3, 8, 4, seed=7)}, {"d_model": 4}),
         *(texts((4, 2, 3, 4, 6, 4)[seed], mask, seed) for seed, mask in enumerate(trials.MASKS)),
-        texts(4, trials.ONE_REAL_TOKEN, 5, scale=200.0),
+        texts(4, trials.ONE_REAL_TOKEN, 5, scale=20_000.0), with_a_zero_token(real_tokens([2, 3]), 4),
+        texts(4, real_tokens([5]), 9),
     ],
     mistakes=[
         *(changed(weighted_mean, weigh=step) for step in trials.MASK_MISTAKES),
         softmax_over_texts, scores_divided, weights_not_used, mean_of_weighted, results_exchanged,
     ],
     section=BY_HAND,
+    last_look=fits_into_the_lab,
 )  # fmt: skip
 
 

@@ -15,6 +15,7 @@ from checks.layers import (
     batches,
     block,
     block_mistakes,
+    gelu,
     has_the_parameters,
     heads_of_real_tokens,
     input_added_again,
@@ -22,12 +23,10 @@ from checks.layers import (
     pre_norm,
     texts,
 )
-from checks.trials import changed, draw, first_minus_second, paired_mistakes
+from checks.trials import changed, draw, first_minus_second, goes_on, paired_mistakes
 from shared import model
 
 BLOCK = "The block, “Write the block”"
-# --- what the blocks of this lab and of *A pretrained model* share --------------------------------------------------
-
 
 # --- transformer_block ---------------------------------------------------------------------------------------------
 
@@ -35,13 +34,18 @@ BLOCK = "The block, “Write the block”"
 class TransformerBlock(model.TransformerBlock):
     """Of the lab: always pre-norm."""
 
-    def __init__(self, *sizes):
-        super().__init__(*sizes, norm_first=True)
+    def __init__(self, d_model, num_heads, hidden_dim, dropout=0.1):
+        super().__init__(d_model, num_heads, hidden_dim, dropout, norm_first=True)
 
 
 def attention_mask_not_used(**given):
     """The `attention_mask` does not reach the attention. Hand it on."""
     return block(**given | {"attention_mask": None})
+
+
+def neither_mask_used(**given):
+    """Neither mask reaches the attention. Hand both on: `self.attention(..., mask, attention_mask)`."""
+    return block(**given | {"mask": None, "attention_mask": None})
 
 
 def both_normalized_features_added(x, attention, feed_forward, norm_1, norm_2):
@@ -67,6 +71,8 @@ class WrongDropout(Wrong):
 
 def dropout_and_sums(answer):
     """Where dropout falls, its default, and that the lab can take the sums away by replacing `add`."""
+    goes_on("`TransformerBlock(d_model=16, num_heads=4, hidden_dim=64)`",
+            lambda: answer(d_model=16, num_heads=4, hidden_dim=64))  # fmt: skip
     x = draw(1, 6, 8).to(torch.get_default_dtype())
     for sizes in ((8, 4, 20), (8, 4, 20, 0.3)):
         layer, course, outputs = answer(*sizes), TransformerBlock(*sizes), []
@@ -94,7 +100,7 @@ transformer_block = Check(
     mistakes=[
         *(changed(block, order=order) for order in (
             post_norm, both_normalized_features_added, sum_of_the_attention_lost)),
-        *block_mistakes(block, pre_norm), attention_mask_not_used,
+        *block_mistakes(block, pre_norm, gelu), attention_mask_not_used, neither_mask_used,
     ],
     section=BLOCK,
     last_look=dropout_and_sums,
@@ -136,7 +142,7 @@ first_block = Check(
     mistakes=[
         *map(several_bugs_left, NORM_INSIDE),
         *(changed(first_output, order=order) for order in (*NORM_INSIDE, pre_norm, input_added_again)),
-        *block_mistakes(first_output, post_norm),
+        *block_mistakes(first_output, post_norm, gelu),
     ],
     section=BLOCK,
 )
@@ -219,7 +225,7 @@ layer_norm = Check(
         *(changed(normalized, divide=step) for step in (eps_outside_the_root, eps_left_out, root_left_out)),
     ],
     section="The block, “What the norm does”",
-    forbidden=("F", "functional", "LayerNorm", "native_layer_norm", "group_norm", "instance_norm", "batch_norm"),
+    forbidden=("layer_norm", "native_layer_norm", "group_norm", "instance_norm", "batch_norm"),
 )  # fmt: skip
 
 
@@ -234,13 +240,17 @@ def accuracies(accuracy, part_away, rates, seeds):
     }
 
 
+def known_accuracy(part_away, rate, seed):
+    return trials.synthetic_accuracy(part_away, rate, seed)
+
+
 leads = trials.finished(accuracies, first_minus_second)
 
 
 ablation_by_learning_rate = Check(
     reference=leads,
     cases=[
-        Case({"accuracy": trials.synthetic_accuracy, "part_away": part, "rates": rates, "seeds": seeds})
+        Case({"accuracy": known_accuracy, "part_away": part, "rates": rates, "seeds": seeds})
         for part, rates, seeds in (
             ("norm", [0.001, 0.01], [0, 1, 2]),
             ("residual", [0.02, 0.001, 0.005], [3, 7]),

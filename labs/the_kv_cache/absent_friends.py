@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
+from tqdm import tqdm
 
 from shared.cafe import DRINKS
 
@@ -73,7 +74,7 @@ def train(layer: nn.Module, seed: int, steps: int = 1000, learning_rate: float =
     generator = torch.Generator().manual_seed(seed)
     model = Model(layer)
     optimizer = torch.optim.Adam(model.parameters(), lr=learning_rate)
-    for _ in range(steps):
+    for _ in tqdm(range(steps), leave=False):
         cafes = draw_cafes(batch_size, generator)
         loss = cross_entropy(model(cafes)[0].flatten(0, 1), cafes.answers.flatten())
         optimizer.zero_grad()

@@ -7,7 +7,7 @@ import torch
 from checks import trials
 from checks.engine import Case, Check
 from checks.layers import WINDOW_MISTAKES, in_window
-from checks.trials import changed, draw
+from checks.trials import changed, draw, goes_on
 from shared.model import masked_softmax
 
 
@@ -63,6 +63,13 @@ def one_step(num_heads, tokens, d_k, d_v, seed=0):
     return Case(drawn(num_heads, seed, **new, keys=(tokens, d_k), values=(tokens, d_v)))
 
 
+def feeds_the_next_layer(answer):
+    """The lab concatenates the heads of the output, and projects them."""
+    inputs = {name: x.to(torch.get_default_dtype()) for name, x in one_step(3, 4, 3, 2).inputs.items()}
+    output = answer(*inputs.values())[0]
+    goes_on("`W_output(output.flatten())`", lambda: torch.nn.Linear(6, 6)(output.flatten()))
+
+
 cached_step = Check(
     reference=step,
     cases=[one_step(3, 4, 3, 2), one_step(2, 0, 5, 3, 10), one_step(1, 6, 4, 4, 20), one_step(4, 1, 2, 6, 30)],
@@ -73,6 +80,7 @@ cached_step = Check(
             trials.softmax_left_out, trials.softmax_over_queries, oldest_token_only)),
     ],
     section="The KV cache, “One step”",
+    last_look=feeds_the_next_layer,
 )  # fmt: skip
 
 
@@ -88,12 +96,14 @@ def newest(rows, reach, new):
     return rows[:, -reach:]
 
 
-def by_blocks(queries, keys, values, kept_keys, kept_values, reach, near=in_window, keep=newest, early=everything):
+def by_blocks(
+    queries, keys, values, kept_keys, kept_values, reach, near=in_window, keep=newest, early=everything, moved=1
+):
     """The right way, one step of which a known mistake exchanges; keys and values are truncated `early`, before they
     are attended to, and what is kept of them is returned."""
     new = queries.shape[1]
     keys, values = early(after(kept_keys, keys), reach, new), early(after(kept_values, values), reach, new)
-    distance = keys.shape[1] - new + torch.arange(new)[:, None] - torch.arange(keys.shape[1])  # (new, tokens)
+    distance = moved * (keys.shape[1] - new) + torch.arange(new)[:, None] - torch.arange(keys.shape[1])  # (new, tokens)
     scores = trials.scaled(queries, keys, 0).masked_fill(~near(distance, reach), -math.inf)
     return scores.softmax(-1) @ values, keep(keys, reach, new), keep(values, reach, new)
 
@@ -107,6 +117,12 @@ def truncated_too_early(**given):
 def new_ones_only(rows, reach, new):
     """Only the new keys and values are returned. Where a block is short, the window also has older ones."""
     return rows[:, -new:]
+
+
+def mask_not_moved(**given):
+    """The mask takes the first new token for position 0, although there are older ones in the cache. Row i belongs to
+    position i plus the number of tokens that were kept."""
+    return by_blocks(**given, moved=0)
 
 
 def mask_inverted(distance, reach):
@@ -125,10 +141,10 @@ fix_the_blocks = Check(
     reference=by_blocks,
     cases=[
         one_block(2, 3, 4, 3, 2, 4), one_block(1, 6, 0, 4, 4, 2, 10), one_block(3, 1, 3, 2, 5, 3, 20),
-        one_block(2, 5, 2, 3, 3, 9, 30), one_block(1, 4, 1, 5, 2, 1, 40), one_block(9, 4, 2, 2, 3, 2, 50, scale=30.0),
+        one_block(2, 5, 2, 3, 3, 9, 30), one_block(1, 4, 1, 5, 2, 1, 40), one_block(9, 4, 2, 2, 3, 2, 50, scale=400.0),
     ],
     mistakes=[
-        truncated_too_early,
+        truncated_too_early, mask_not_moved,
         *(changed(by_blocks, near=way) for way in (*WINDOW_MISTAKES, mask_inverted)),
         *(changed(by_blocks, keep=way) for way in (everything, new_ones_only)),
     ],

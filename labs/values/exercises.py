@@ -9,7 +9,7 @@ from torch import nn
 from checks import trials
 from checks.engine import Case, Check, Wrong
 from checks.layers import LAYER_MISTAKES, attention_by_pytorch, layer, layer_cases
-from checks.trials import check_linears, draw, first_minus_second, real_tokens
+from checks.trials import check_linears, draw, first_minus_second, goes_on, real_tokens
 from shared.model import SelfAttention
 from shared.statistics import mean_and_interval
 
@@ -42,6 +42,7 @@ class OtherWeights(Wrong):
 def fits_into_the_classifier(answer):
     """The lab calls `attention_weights`, and reads three linear maps without a bias."""
     check_linears(answer, (5, 3, 4), ("W_query", "W_key", "W_value"), biased=False)
+    goes_on("`SelfAttention(32, 16, d_v=1)`", lambda: answer(32, 16, d_v=1))
     made, x, mask = answer(5, 3, 4), draw(2, 4, 5), real_tokens([4, 2])
     if not hasattr(made, "attention_weights"):
         raise AttentionWeightsMissing
@@ -66,34 +67,62 @@ whole_layer = Check(
 # --- ablate_attention ----------------------------------------------------------------------------------------------
 
 
+class AsInTheLab(SelfAttention):
+    """Weights on padding count, because its x are not set to zero."""
+
+    def forward(self, x, mask=None):
+        weights = self.attention_weights(x, mask)
+        return weights @ self.W_value(x), weights
+
+
 class Judge(nn.Module):
-    """A model that classifies eight-token texts of its own by the sign of a number in its averaged output."""
+    """A model that classifies texts of its own, of one to eight tokens, by the sign of a number in the mean output."""
+
+    texts: torch.Tensor
+    mask: torch.Tensor
 
     def __init__(self, num_texts, seed):
         super().__init__()
-        self.attention = SelfAttention(4, 3, 2).double()
+        self.attention = AsInTheLab(4, 3, 2).double()
+        self.register_buffer("mask", real_tokens([8, *(1 + 5 * n % 8 for n in range(1, num_texts))]), persistent=False)
         with torch.no_grad():
             for number, weight in enumerate(self.attention.parameters()):
                 weight.copy_(2 * draw(*weight.shape, seed=seed + number))
-        self.texts, self.labels = draw(num_texts, 8, 4, seed=seed + 20), draw(num_texts, seed=seed + 21) > 0
+        self.register_buffer("texts", draw(num_texts, 8, 4, seed=seed + 20), persistent=False)
+        self.labels = draw(num_texts, seed=seed + 21) > 0
 
 
 def right_predictions(net):
     """Whether the prediction is right, (texts,) as an array."""
     with torch.no_grad():
-        return ((net.attention(net.texts)[0].mean(dim=1)[:, 0] > 0) == net.labels).numpy()
+        output = net.attention(net.texts, net.mask)[0]  # (texts, tokens, d_v)
+        total = (output * net.mask[:, :, None]).sum(dim=1)  # (texts, d_v), with the sign of the mean
+        return ((total[:, 0] > 0) == net.labels).numpy()
 
 
-def before_and_after(net, right, part="W_query"):
-    """For each text 1 where the prediction is right, else 0: of the model as it is, and without one part."""
+def zero_queries(attention):
+    nn.init.zeros_(attention.W_query.weight)
+
+
+def before_and_after(net, right, change=zero_queries):
+    """For each text 1 where the prediction is right, else 0: of the model as it is, and changed."""
     ablated = copy.deepcopy(net)
-    nn.init.zeros_(getattr(ablated.attention, part).weight)
+    change(ablated.attention)
     return torch.tensor([right(net), right(ablated)], dtype=torch.float64)
 
 
 def values_ablated(net, right):
     """The values are zero, so nothing is left of the text. Make the weights equal instead: set the queries to zero."""
-    return first_minus_second(before_and_after(net, right, "W_value"))
+    return first_minus_second(before_and_after(net, right, lambda attention: attention.W_value.weight.data.zero_()))
+
+
+def weight_on_padding(net, right):
+    """All positions have the same weight, padding too. Each token has to attend to all *real* tokens equally."""
+
+    def change(attention):
+        attention.attention_weights = lambda x, mask: torch.full((len(x), x.shape[1], x.shape[1]), 1 / x.shape[1]).to(x)
+
+    return first_minus_second(before_and_after(net, right, change))
 
 
 def nothing_ablated(net, right):
@@ -109,6 +138,8 @@ def accuracy_after(net, right):
 ablate_attention = Check(
     reference=lambda net, right: first_minus_second(before_and_after(net, right)),
     cases=[Case({"net": Judge(size, seed), "right": right_predictions}) for size, seed in ((60, 0), (25, 1), (200, 2))],
-    mistakes=[values_ablated, nothing_ablated, accuracy_after, *trials.paired_mistakes(before_and_after)],
+    mistakes=[
+        values_ablated, weight_on_padding, nothing_ablated, accuracy_after, *trials.paired_mistakes(before_and_after),
+    ],
     section="Values, “Exercise 2 (experiment): ablate the attention”",
 )  # fmt: skip

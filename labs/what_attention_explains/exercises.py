@@ -4,7 +4,7 @@ import torch
 
 from checks import trials
 from checks.engine import Case, Check
-from checks.trials import bugs_left, changed, draw, first_minus_second, paired_mistakes
+from checks.trials import bugs_left, changed, draw, first_minus_second, goes_on, paired_mistakes
 
 # --- without_head --------------------------------------------------------------------------------------------------
 
@@ -57,6 +57,14 @@ def only_this_head_left(weight, head, num_heads):
     return ~columns_of(weight, head, num_heads)
 
 
+def goes_on_into_the_model(answer):
+    """The lab puts the matrix into a model's `W_output`."""
+    layer = torch.nn.Linear(4, 4)
+    result = answer(layer.weight.data, 1, 2)
+    goes_on("`W_output.weight.data = ...`", lambda: setattr(layer.weight, "data", result))
+    goes_on("`W_output(x)`", lambda: layer(torch.ones(2, 4)))
+
+
 without_head = Check(
     reference=ablated,
     cases=[
@@ -71,6 +79,7 @@ without_head = Check(
               one_column, columns_in_turn, last_column_left, counted_from_one, num_heads_wide, only_this_head_left)),
     ],
     section="What attention explains, “Which heads matter?”",
+    last_look=goes_on_into_the_model,
 )  # fmt: skip
 
 

@@ -127,6 +127,9 @@ class ScoresTooSmall(Wrong):
     {weight:.2f}. The scale divides by sqrt(d_k)."""
 
 
+MOST = "the word to which each word attends most"
+
+
 def attended(matrices, num_words):
     """To which word each attends, (num_words,)."""
     shapes = [tuple(matrix.shape) for matrix in matrices if isinstance(matrix, (Tensor, np.ndarray))]
@@ -139,11 +142,11 @@ def attended(matrices, num_words):
         raise LastWordForgotten
     if words.tolist() == [*range(1, num_words), 0] and not largest.min() >= 0.9:  # not even where it is NaN
         raise ScoresTooSmall(num_words=num_words, weight=largest.min())
-    return words
+    return {MOST: words}
 
 
 attend_to_the_next_word = Check(
-    reference=lambda num_words: torch.tensor([*range(1, num_words), 0]),
+    reference=lambda num_words: {MOST: torch.tensor([*range(1, num_words), 0])},
     solution=next_word,
     cases=[Case({"num_words": n}) for n in (5, 3, 8, 20)],
     mistakes=[previous_word, itself],

@@ -7,7 +7,7 @@ from torch import nn
 
 from checks import trials
 from checks.engine import Case, Check, Wrong
-from checks.trials import bugs_left, changed, draw
+from checks.trials import bugs_left, changed, check_parameters, draw, goes_on
 
 CLASS = "Your journey, “A class that owns its matrices”"
 
@@ -65,6 +65,22 @@ def sentences(shape, d_k, d_v):
     return Case({"x": draw(*shape)}, {"d_model": shape[-1], "d_k": d_k, "d_v": d_v})
 
 
+class OtherDraws(Wrong):
+    """The results are right, but after the same seed `{name}` has other numbers than those that you computed with by
+    hand. Leave `__init__` as it is: three times `nn.Parameter(torch.rand(...))`, query, key, value."""
+
+
+def draws_the_same(answer):
+    """The lab repeats its sentence with the class after `torch.manual_seed(123)`."""
+    torch.manual_seed(123)
+    made = answer(3, 2, 4)
+    check_parameters(made, W_query=(3, 2), W_key=(3, 2), W_value=(3, 4))
+    torch.manual_seed(123)
+    for name, width in (("W_query", 2), ("W_key", 2), ("W_value", 4)):
+        if not torch.equal(getattr(made, name), torch.rand(3, width)):
+            raise OtherDraws(name=name)
+
+
 batched_attention = Check(
     reference=attention,
     solution=SelfAttention,
@@ -85,6 +101,7 @@ batched_attention = Check(
         inputs_averaged,
     ],
     section=CLASS,
+    last_look=draws_the_same,
 )  # fmt: skip
 
 
@@ -237,8 +254,8 @@ class MemoryShared(Wrong):
 
 def learns_by_itself(answer):
     for shape in ((3, 2), (1, 3)):  # one row transposed is a view, even where others would be copied
-        W = draw(*shape).to(torch.get_default_dtype())
-        weight = answer(W).weight
+        W = nn.Parameter(draw(*shape).to(torch.get_default_dtype()))  # as the lab hands it over
+        weight = goes_on("a matrix that is an `nn.Parameter`", lambda W=W: answer(W)).weight
         if not weight.requires_grad:
             raise Frozen
         if weight.untyped_storage().data_ptr() == W.untyped_storage().data_ptr():

@@ -56,7 +56,9 @@ def matrix_of(values, name: str) -> np.ndarray:
             f"{name} has the shape {array.shape}; give a matrix, at least one row and one column. "
             "A vector is a row, x[None, :], or a column, x[:, None]."
         )
-    for i, j in np.argwhere(~np.isfinite(array))[:1]:
+    wrong = np.argwhere(~np.isfinite(array))
+    if len(wrong):
+        i, j = wrong[0]
         raise ValueError(
             f"{name} has {array[i, j]} in row {i}, column {j}; only finite numbers can be drawn. "
             "Look for a division by zero, or for a mask before its softmax."

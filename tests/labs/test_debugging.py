@@ -1,5 +1,6 @@
 """The steps of *A way to debug attention*: a right layer passes, and they find the bugs of the page's table."""
 
+import dataclasses
 import re
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import pytest
 import torch
 from torch import nn
 
+import checks
 from shared.model import MultiHeadSelfAttention, SelfAttention, causal_mask
 
 PAGE = (Path(__file__).resolve().parents[2] / "book" / "debugging.md").read_text("utf-8")
@@ -18,8 +20,8 @@ TABLE = re.findall(r"^\| (.+?) \| (.+) \|$", PAGE.partition("## Which step finds
 class Faulty(SelfAttention):
     """The course's layer with one of the bugs, which have the names of the table."""
 
-    def __init__(self, bug: str):
-        super().__init__(d_model=8, d_k=4, d_v=7 if bug == "`d_v` typed in as a number" else 6)
+    def __init__(self, bug: str, d_model: int = 8, d_k: int = 4, d_v: int = 6):
+        super().__init__(d_model, d_k, 7 if bug == "`d_v` typed in as a number" else d_v)
         self.bug = bug
 
     def forward(self, x, mask=None):
@@ -65,6 +67,17 @@ def test_the_table_says_which_steps_find_a_bug(bug, row):
         torch.manual_seed(0)
         found.append("x" if fails(step, Faulty(bug)) else "")
     assert "x" in found and [cell.strip() for cell in row.split("|")] == found
+
+
+@pytest.mark.parametrize(("bug", "row"), TABLE, ids=[bug for bug, _ in TABLE])
+def test_a_check_without_a_name_for_a_bug_names_a_step_that_finds_it(bug, row):
+    class Answer(Faulty):
+        def __init__(self, *sizes):
+            super().__init__(bug, *sizes)
+
+    sentence = dataclasses.replace(checks.whole_layer, mistakes=[])(Answer).sentence
+    (step,) = re.findall("Find it with step ([0-9])", sentence)
+    assert row.split("|")[int(step) - 1].strip() == "x", sentence
 
 
 def test_the_future_is_hidden_in_a_causal_layer_and_seen_in_another():

@@ -4,7 +4,6 @@ from collections import Counter
 
 import numpy as np
 import pytest
-import torch
 
 from shared import data, reviews
 
@@ -47,12 +46,9 @@ def test_neighbouring_rows_stay_in_one_split(movies):
             assert block_split.setdefault((label, row // 50), name) == name
 
 
-def test_starting_a_lab_reads_the_switches_and_takes_one_thread(monkeypatch):
-    threads = torch.get_num_threads()
+def test_starting_a_lab_reads_the_switches(monkeypatch):
     monkeypatch.setenv("LAB_DATA", "yelp")
     assert data.start_lab() == data.Settings("yelp", "quick")
-    assert torch.get_num_threads() == 1
-    torch.set_num_threads(threads)
     monkeypatch.setenv("LAB_SCALE", "enormous")
     with pytest.raises(ValueError, match="LAB_SCALE is 'enormous'"):
         data.start_lab()

@@ -1,6 +1,7 @@
 """Claims about the engine of the checks: it survives whatever the reader's code does, and says what that was."""
 
 import contextlib
+import dataclasses
 import random
 import sys
 import time
@@ -10,9 +11,10 @@ import pytest
 import torch
 from torch import nn
 
+import checks
 from checks import engine
 from checks.engine import Case, Check, Wrong
-from checks.trials import draw
+from checks.trials import changed, draw
 
 
 def squared(x):
@@ -26,12 +28,12 @@ double = Check(
     mistakes=[squared],
     section="Keys, “The task”",
     needs_gradient=("x",),
-    forbidden=("addmm",),
+    forbidden=("lerp",),
 )
 
 
 class Layer(nn.Module):
-    """The right answer to `linear`."""
+    """The right answer to `linear`, a reader's."""
 
     def __init__(self, d_in, d_out):
         super().__init__()
@@ -39,6 +41,10 @@ class Layer(nn.Module):
 
     def forward(self, x, mask):
         return self.project(x) * mask[:, None]
+
+
+class OfTheCourse(Layer):
+    """The same, the course's."""
 
 
 def doubled(x, mask, project):
@@ -52,7 +58,7 @@ def case(mask, seed=0, **sizes):
 
 linear = Check(
     reference=lambda x, mask, project: project(x) * mask[:, None],
-    solution=Layer,
+    solution=OfTheCourse,
     parts=("project",),
     cases=[case([True, False]), case([False, True], 1), case([True], d_in=3, d_out=2)],
     mistakes=[doubled],
@@ -138,12 +144,28 @@ def changes(x):
     return x
 
 
+an_alias = torch.lerp
+
+
+def by_a_helper(x):
+    return an_alias(x, 3 * x, 0.5)
+
+
+class Empty(Layer):
+    def __init__(self, d_in, d_out):
+        super().__init__(d_in, d_out)
+        self.project.bias.data.fill_(torch.nan)
+
+
 ANSWERS = [
     (double, lambda x: x + x, ""),
     (double, lambda x: 2 * x if x.requires_grad else (2 * x).numpy(), ""),  # NumPy will do
     (double, lambda x: x @ torch.eye(x.shape[-1], dtype=torch.float32) * 2, ""),  # single precision will do, too
     (double, lambda x: x**2, "squared"),
-    (double, lambda x: 2.00001 * x, "OtherNumbers"),
+    (double, lambda x: 2.001 * x, "OtherNumbers"),
+    (double, lambda x: (2 * x.float()).to(x.dtype), ""),  # single precision inside
+    (double, lambda x: torch.randn(len(x)).sum() * 0 + 2 * x, ""),  # on the default device, whatever that is
+    (double, lambda x: 2 * x if x.dtype == torch.float64 else torch.dot(x.sum(), x.double()), "Raises"),  # labs need it
     (double, not_done, "not done yet"),
     (double, takes_for_ever, "OutOfTime"),
     (double, survives_one_alarm, "OutOfTime"),
@@ -158,13 +180,15 @@ ANSWERS = [
     (double, lambda x: x.transpose(1, 2), "AxisCountedFromTheFront"),
     (double, lambda x: x[torch.tensor([9])], "IndexOfAnotherAxis"),
     (double, lambda x, y: x, "OtherArguments"),
-    (double, lambda x: 2 * x.addmm(x, x) if False else 2 * x, "ForbiddenName"),
+    (double, lambda x: torch.lerp(x, 3 * x, 0.5), "ForbiddenName"),
+    (double, lambda x: by_a_helper(x), "ForbiddenName"),
     (double, Layer, "NotTheThingItself"),
     (double, lambda x: (2 * x).detach(), "GradientCutOff"),
     (linear, Layer, ""),
     (linear, InEitherOrientation, ""),
     (linear, lambda x: x, "NotTheThingItself"),
     (linear, WithoutSuper, "SuperMissing"),
+    (linear, Empty, "EmptyParameter"),
     (linear, OneUnderscore, "OtherArguments"),
     (linear, WithoutSelf, "OtherArguments"),
     (linear, layer(init=lambda self: setattr(self, "project", nn.Linear(3, 5))), "WrongWidth"),
@@ -216,9 +240,104 @@ def test_a_notebook_shows_code_as_code_and_goes_on_with_the_course_s_until_the_a
     shown = []
     monkeypatch.setattr("IPython.display.display", shown.append)
     mine = layer()
-    assert linear.use(mine) is mine and linear.use(None) is Layer
+    assert linear.use(mine) is mine and linear.use(None) is OfTheCourse
     assert shown[0]._repr_html_() == "<p>Correct in all 3 cases.<br>The lab goes on with yours.</p>"
     assert "<code>self</code>" in linear(WithoutSelf)._repr_html_()
+
+
+def test_the_course_s_own_is_never_called_right_whatever_was_run_before(monkeypatch):
+    monkeypatch.setattr("IPython.display.display", lambda verdict: None)
+    name = linear.use(lambda x: x)
+    for _ in range(2):
+        verdict = linear(name)
+        assert verdict.state == "not done yet" and "This is the course's class, not yours" in verdict.sentence
+        name = linear.use(name)
+    assert linear.use(layer()) is not name, "a cell that was run again counts"
+
+
+@pytest.mark.parametrize("check", [checks.masked_softmax, checks.learned_query, checks.effect_of], ids="fcr")
+def test_what_shared_or_a_check_has_is_not_the_reader_s(check):
+    course = check.solution or check.reference
+    inherited = type("SelfAttention", (course,), {}) if isinstance(course, type) else course
+    for lazy in (course, check.reference, inherited):
+        assert check(lazy).state != "correct"
+    assert "not yours" in check(inherited).sentence
+
+
+def test_tables_can_say_whose_the_layer_is():
+    assert (checks.whose(Layer), checks.whose(Layer, "yours")) == ("your", "yours")
+    assert checks.whose(checks.learned_query.solution) == "the course's"
+
+
+@pytest.mark.parametrize("device", ["meta", "cpu"])
+def test_a_default_device_makes_no_difference(device):
+    with torch.device(device):
+        assert linear(layer()) and double(lambda x: 2 * x)
+
+
+def hooked(net):
+    net.register_forward_hook(lambda part, inputs, output: 0 * output)
+    return 0.0
+
+
+def replaced(net):
+    net.forward = lambda x: x
+    return 0.0
+
+
+@pytest.mark.parametrize("answer", [hooked, replaced])
+def test_a_model_that_is_left_with_a_hook_or_another_method_is_changed(answer):
+    leaves = Check(lambda net: 0.0, [Case({"net": nn.Linear(2, 2)})], [], "Keys, “The task”")
+    assert leaves(answer).mistake == "ChangesItsInput"
+    assert leaves(lambda net: 0.0 * net.eval()(torch.ones(2, dtype=net.weight.dtype)).sum().item())
+
+
+def test_no_mistake_is_named_where_every_case_raises_or_has_no_number():
+    def raises(x):
+        """You raise."""
+        raise RuntimeError("no")
+
+    def nothing_but_nan(x):
+        """You divide by 0."""
+        return x / 0 * 0
+
+    check = dataclasses.replace(double, mistakes=[raises, nothing_but_nan])
+    assert check(lambda x: raises(x)).mistake == "Raises"
+    assert check(lambda x: x * torch.nan).mistake == "NotANumber"
+
+
+def test_two_known_mistakes_at_once_have_both_sentences():
+    def compute(x, factor=lambda: 2, shift=lambda: 0):
+        return factor() * x + shift()
+
+    def three():
+        """The factor is 3."""
+        return 3
+
+    def one():
+        """One is added."""
+        return 1
+
+    mistakes = [changed(compute, factor=three), changed(compute, shift=one)]
+    verdict = dataclasses.replace(double, mistakes=mistakes)(lambda x: 3 * x + 1)
+    assert verdict.sentence.startswith("Two mistakes at once. The factor is 3. One is added.")
+
+
+def test_a_dict_that_is_built_in_another_way_is_told_where():
+    pairs = Check(lambda x: {1: (x, x), 2: (x, x)}, [Case({"x": draw(2)})], [], "Keys, “The task”")
+    sentence = pairs(lambda x: {1: (x, x), 2: x[0]}).sentence
+    assert "instead of 2 results, (·, ·): `result[2]` in case 1" in sentence
+
+
+def test_when_the_time_is_up_the_best_verdict_so_far_counts(monkeypatch):
+    def slow(x):
+        """Slow."""
+        time.sleep(5)
+
+    monkeypatch.setattr(engine, "SECONDS", 1.0)
+    verdict = dataclasses.replace(double, mistakes=[slow])(lambda x: 3 * x)
+    assert verdict.mistake == "OtherNumbers"
+    assert "busy" in double(takes_for_ever).sentence
 
 
 def test_where_many_answers_are_right_a_canonical_form_is_compared():

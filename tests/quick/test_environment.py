@@ -75,3 +75,9 @@ def test_the_readers_list_brings_all_that_labs_and_shared_import():
     assert not missing, f"{missing} would be missing on Binder: put them into requirements.txt"
     theirs = [name for name in there if re.match("jupyter|notebook|ipy", name)]
     assert not theirs, f"{theirs} would replace what Binder and hubs have: put them into requirements-dev.txt"
+
+
+def test_the_import_of_shared_gives_pytorch_one_thread():
+    code = "import torch; torch.set_num_threads(2); import shared; print(torch.get_num_threads())"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert done.stdout == "1\n", done.stderr

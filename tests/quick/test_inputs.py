@@ -4,14 +4,24 @@ import numpy as np
 import pytest
 import torch
 
-from shared import cafe, data
+from labs.longer_texts import position_encodings
+from shared import cafe, data, review_writer
 from shared.colours import css_colour
 from shared.figures import Matrix, attention_over, heat_map, lookup, product, shaded_words, softmax_row, weighted_sum
 from shared.figures.heads import heads
 from shared.figures.walk import walk
-from shared.model import MAX_TOKENS, MultiHeadSelfAttention, TokenEmbedding, causal_mask, masked_softmax
+from shared.model import (
+    MAX_TOKENS,
+    MarkerQueryClassifier,
+    MultiHeadSelfAttention,
+    SelfAttention,
+    TokenEmbedding,
+    causal_mask,
+    masked_softmax,
+)
 
 FEATURES, LAST_ALONE = torch.randn(2, 5, 4), torch.zeros(5, 5, dtype=torch.bool).index_fill(1, torch.tensor(4), True)
+BOTH_REAL = torch.ones(2, 2, dtype=torch.bool)
 SPLIT = data.tokenized(["good good"], [1])
 ENCODED = data.encode(SPLIT, data.build_vocabulary(SPLIT))
 ONE = Matrix([[1.0]], "one")
@@ -37,6 +47,20 @@ def a_walk(**change):
     [
         (lambda: masked_softmax(torch.zeros(2, 3), torch.ones(2, 3)), "bool"),
         (lambda: masked_softmax(torch.zeros(2, 3), torch.ones(5, 2, 3, dtype=torch.bool)), "shape"),
+        (lambda: masked_softmax(torch.zeros(2, 3), [[True] * 3] * 2), "mask is list"),
+        (lambda: SelfAttention(4, 3)(FEATURES[0]), r"\(5, 4\); this layer takes \(batch, tokens, 4\)"),
+        (lambda: SelfAttention(4, 3, 2)(FEATURES, [[True] * 5] * 2), "mask is list"),
+        (
+            lambda: MarkerQueryClassifier(30, 3)(torch.tensor([[3, 4], [5, 4]]), BOTH_REAL),
+            "Text 1 has the marker, id 3, 0",
+        ),
+        (
+            lambda: MarkerQueryClassifier(30, 3)(torch.tensor([[3, 4], [3, 3]]), BOTH_REAL),
+            "Text 1 has the marker, id 3, 2",
+        ),
+        (lambda: data.plain_examples(SPLIT), "these are TokenizedReviews"),
+        (lambda: position_encodings.PositionedClassifier(30, "rotery"), "'rotery'; it accepts none, sines"),
+        (lambda: review_writer.RotarySelfAttention(4, 2)(FEATURES, torch.ones(5)), "bool"),
         (lambda: TokenEmbedding(30)(torch.full((1, 3), 30)), "0 to 29"),
         (lambda: TokenEmbedding(30)(torch.zeros((1, MAX_TOKENS + 1), dtype=torch.long)), "positions"),
         (lambda: TokenEmbedding(30)(torch.zeros((1, 3))), "integers"),
@@ -85,3 +109,8 @@ def a_walk(**change):
 def test_what_cannot_be_computed_or_drawn_is_refused(call, word):
     with pytest.raises((ValueError, TypeError), match=word):
         call()
+
+
+def test_a_slope_of_zero_is_a_slope():
+    assert position_encodings.PositionedClassifier(30, "one slope", slope=0.0).slopes.tolist() == [0.0]
+    assert position_encodings.PositionedClassifier(30, "one slope").slopes.tolist() == [1 / 16]

@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 import datasets
+import pytest
 from fake_hub import ROOT, load, serve_hub
 
 from shared import reviews
@@ -34,6 +35,18 @@ def test_a_hub_that_cannot_be_reached_is_answered_with_what_to_do(tmp_path):
     answer = load("http://127.0.0.1:9", tmp_path)  # port 9: nobody listens
     assert "ConnectionError: Yelp reviews could not be loaded" in answer.stderr
     assert "the bundled film reviews need no network" in answer.stderr
+
+
+@pytest.mark.parametrize(("error", "told"), [(OSError("disk"), ConnectionError), (AttributeError("x"), AttributeError)])
+def test_only_the_hub_and_the_disk_are_blamed_on_the_network(error, told, monkeypatch):
+    def fails(split):
+        raise error
+
+    made = datasets.Dataset.from_dict({"text": ["a"] * 8, "label": [0, 1] * 4})
+    monkeypatch.setattr(datasets, "load_dataset", lambda name: {"train": made, "test": made})
+    monkeypatch.setattr(reviews, "tokenized_dataset", fails)
+    with pytest.raises(told):
+        reviews.load_yelp(4, 4)
 
 
 def test_checks_load_no_data_and_the_bundled_reviews_need_no_network_and_no_package_of_the_hub():

@@ -1,6 +1,6 @@
 """The self-checks: `checks.name(answer)` says whether an answer is right, `checks.name.use(answer)` goes on with it.
 
-There is one file for each lab, under its name; `engine.py` says what a check consists of.
+A check is in the folder of its lab, in `exercises.py`, and has a name here; `engine.py` says what a check consists of.
 """
 
 from labs.a_language_model.exercises import allowed_positions, effect_of_context, language_model, next_word_loss

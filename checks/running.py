@@ -22,7 +22,7 @@ from checks.compare import Wrong
 HERE = Path(__file__).parent
 # A reader's error is shown with the reader's own line, not with one of a library or of the course.
 PACKAGES = sysconfig.get_path("stdlib"), str(Path(torch.__file__).parents[1])
-LIBRARIES = (*PACKAGES, "<frozen", str(HERE), str(HERE.with_name("shared")))
+LIBRARIES = (*PACKAGES, "<frozen", str(HERE), *(str(HERE.with_name(name)) for name in ("labs", "shared")))
 
 
 class OtherArguments(Wrong):

@@ -24,10 +24,10 @@ def of_the_course() -> list[Lab]:
     return [lab for lab in course() if instructor.OUTCOMES.search(lab.text)]
 
 
+@functools.cache
 def find(name: str) -> Lab:
-    """Return the lab with this name."""
-    (found,) = [lab for lab in course() if lab.name == name]
-    return found
+    """Return the lab with this name, also one that a fork leaves out of its course."""
+    return Lab(ROOT, name)
 
 
 def cells(lab: Lab) -> list[str]:

@@ -138,10 +138,14 @@ def blanked(source: str, only: list[str] | None = None) -> str:
     return "\n".join(lines)
 
 
+def without_fences(text: str) -> str:
+    """Return a Markdown text of the same length with its code fences blanked."""
+    return re.sub(r"(?ms)^(`{3,}).*?^\1", lambda fence: re.sub(r"[^\n]", " ", fence[0]), text)
+
+
 def headings(text: str) -> list[re.Match]:
     """Return the headings of a Markdown text; a comment in a code fence is none."""
-    blanked = re.sub(r"(?ms)^(`{3,}).*?^\1", lambda fence: re.sub(r"[^\n]", " ", fence[0]), text)
-    return list(re.finditer(r"(?m)^#{1,6} .*$", blanked))
+    return list(re.finditer(r"(?m)^#{1,6} .*$", without_fences(text)))
 
 
 def end_of_headings(text: str) -> int:

@@ -1,6 +1,8 @@
 """Writes the page that `make jupyter` opens: the labs in the course's order, with blanks first, then with results."""
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import nbformat
@@ -10,22 +12,27 @@ from tools import files
 from tools.lab import course
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGE = ROOT / "_build/course.ipynb"  # a notebook, which JupyterLab shows with its links, and not as source
+PAGE = "_build/course.ipynb"  # a notebook, which JupyterLab shows with its links, and not as source
 
 
-def main(root: Path) -> int:
-    """Write the page and start JupyterLab on it."""
+def write_page(root: Path) -> None:
+    """Write the page."""
     rows = ["| | Work in it | With all results |", "| --- | --- | --- |"]
     for lab in course(root):
         here = f"../labs/{lab.name}/{lab.name}"
         rows.append(f"| {lab.number} | [{lab.title}]({here}_student.ipynb) | [open]({here}.ipynb) |")
     cell = nbformat.v4.new_markdown_cell("# The labs\n\n" + "\n".join(rows), id="labs")
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    record.write(PAGE, nbformat.writes(nbformat.v4.new_notebook(cells=[cell], metadata={"kernelspec": kernel})) + "\n")
-    options = [f"--LabApp.default_url=/lab/tree/{PAGE.relative_to(root)}", *["--allow-root"] * (os.getuid() == 0)]
-    python = root / ".venv/bin/python"
-    os.chdir(root)
-    os.execv(python, [str(python), "-m", "jupyterlab", *options])
+    page = nbformat.v4.new_notebook(cells=[cell], metadata={"kernelspec": kernel})
+    record.write(root / PAGE, nbformat.writes(page) + "\n")
+
+
+def main(root: Path) -> int:
+    """Write the page and start JupyterLab on it."""
+    write_page(root)
+    as_root = ["--allow-root"] if os.getuid() == 0 else []
+    command = [sys.executable, "-m", "jupyterlab", f"--LabApp.default_url=/lab/tree/{PAGE}", *as_root]
+    return subprocess.run(command, cwd=root).returncode
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 
 from shared import record
-from tools import contents, files, identity
+from tools import contents, exercises, files, identity
 
 ROOT = Path(__file__).resolve().parents[1]
 MEMORY = ROOT / "_build/.doctrees"
@@ -45,7 +45,7 @@ def links_to_labs_that_are_gone(root: Path) -> list[str]:
     """Return a sentence for each link to a lab that _toc.yml does not name; on the site it is plain words."""
     there, found = contents.labs(root), []
     for path in ((root / name).with_suffix(".md") for name in contents.pages(root)):
-        text = path.read_text("utf-8")
+        text = exercises.without_fences(path.read_text("utf-8"))  # an example in code is no link
         for link in LINK.finditer(text):
             if link[1] not in there:
                 line = text.count("\n", 0, link.start()) + 1

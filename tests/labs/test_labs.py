@@ -16,7 +16,7 @@ import nbformat
 import pytest
 import small_course
 
-from tools import check_labs, identity, labs
+from tools import check_labs, identity, jupyter, labs
 from tools.lab import FIRST_CELL, NEW, code_of, course, signed
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -92,6 +92,16 @@ def test_each_lab_is_paired_fresh_and_executed(lab):
 def test_names_and_addresses_follow_the_settings():
     behind = identity.outdated(ROOT)
     assert not behind, f"{', '.join(path.name for path in behind)} does not follow _config.yml: run `make labs`."
+
+
+def test_the_page_that_make_jupyter_opens_has_the_labs_in_the_course_s_order_with_blanks_first(tmp_path):
+    shutil.copytree(ROOT / "labs", tmp_path / "labs", ignore=shutil.ignore_patterns("*.ipynb", "*.json"))
+    shutil.copy(ROOT / "_toc.yml", tmp_path)
+    jupyter.write_page(tmp_path)
+    (cell,) = nbformat.read(tmp_path / jupyter.PAGE, as_version=4).cells
+    links = re.findall(r"\]\(\.\./(.*?)\)", cell.source)
+    files = [file for lab in lab_code.course() for file in (lab.student_file, lab.notebook_file)]
+    assert links == [str(file.relative_to(ROOT)) for file in files]
 
 
 # --- what makes a lab stale --------------------------------------------------------------------------------------

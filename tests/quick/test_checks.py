@@ -72,7 +72,7 @@ def test_an_archived_wrong_answer_is_refused(name, source):
 
 def test_what_a_check_says_to_read_again_is_a_heading_of_that_lab():
     headings = set()
-    for lab in lab_code.course():
+    for lab in map(lab_code.find, [path.stem for path in ROOT.glob("labs/*/*.md")]):
         title, *found = re.findall(r"^#{1,3} (.*)$", lab.text.replace("$", ""), re.MULTILINE)
         headings |= {f"{name}, “{heading}”" for heading in found for name in (title, title.split(":")[0])}
     assert {name: check.section for name, check in COURSE.items() if check.section not in headings} == {}

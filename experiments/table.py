@@ -34,7 +34,7 @@ ROWS = [  # task, model, number of seeds
     ("marked", "marker query", 5),
     ("marked", "block at the marker", 5),
     ("marked", "encoder", 5),
-    ("marked", "GRU", 3),
+    ("marked", "GRU", 5),
 ]
 
 
@@ -104,6 +104,9 @@ def make_table(runs: list[Run], finished: Path, table: Path, jobs: int = -1) -> 
 
 if __name__ == "__main__":
     try:
-        print(end=why_stale(TABLE)) if "--stale" in sys.argv else make_table(all_runs(), FINISHED, TABLE)
+        if "--stale" in sys.argv:
+            print(end=why_stale(TABLE))
+        else:
+            make_table(all_runs(), FINISHED, TABLE)
     except KeyboardInterrupt:
         sys.exit("\nStopped. The finished runs are stored; run it again to continue.")

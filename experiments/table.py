@@ -76,6 +76,11 @@ def right_by_review(results: list[dict]) -> list[dict]:
     ]  # fmt: skip
 
 
+def without_digits(result: dict) -> dict:
+    """A result, or an epoch of it, without the digits for each review, which `right_by_review` adds up."""
+    return {name: value for name, value in result.items() if name != "right"}
+
+
 def make_table(runs: list[Run], finished: Path, table: Path, jobs: int = -1) -> None:
     """Do the runs, some at a time (-1: one for each core), and write the table in one step.
 
@@ -95,7 +100,7 @@ def make_table(runs: list[Run], finished: Path, table: Path, jobs: int = -1) -> 
         "machine": f"{platform.machine()}, one thread a run",
         "data": table_runs.prepared().citation,
         "made_by": made_by(),
-        "results": [{name: value for name, value in result.items() if name != "right"} for result in results],
+        "results": [without_digits(one) | {"epochs": [*map(without_digits, one["epochs"])]} for one in results],
         "reviews": right_by_review(results),
         "earlier": record.read(table).get("earlier", {}),
     }

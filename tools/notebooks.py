@@ -4,9 +4,10 @@ A lab of the appendix is `appendix_name`: it has no number, and its exercises ar
 
 The rules. The notebook has the cells of the text plus two generated ones: a badge below the title, and before the
 first code cell the set-up, where a cell uses the course's own code. A question that asks for a prediction has a cell of
-its own. Cell ids derive from content and place. The notebook's metadata hold `made_from`, digests of everything its
-outputs depend on, and `written`, the digest of its own cells. A lab is stale, and has to be executed again, when one of
-them does not fit. Generated cells do not count: a fork executes nothing.
+its own. Cells that only assert, tagged `remove-cell`, are folded. Cell ids derive from content and place. The
+notebook's metadata hold `made_from`, digests of everything its outputs depend on, and `written`, the digest of its own
+cells. A lab is stale, and has to be executed again, when one of them does not fit. Generated cells do not count: a fork
+executes nothing.
 """
 
 import copy
@@ -37,6 +38,9 @@ BADGE = """\
 with blanks to fill in · [with all results]({colab}/labs/{lab}.ipynb) · [on the course's site]({site}/labs/{lab}.html)
 
 JupyterLab shows figures and interactive parts after *Run → Run All Cells*."""
+
+# Cells that only assert: the site leaves them out, and Colab and JupyterLab show them as a line to open.
+FOLDED = {"cellView": "form", "jupyter": {"source_hidden": True}}
 
 FIRST_CELL = Path(__file__).with_name("first_cell.ipy")  # IPython's name for Python with magics
 
@@ -141,6 +145,8 @@ def generate(lab: Path) -> nbformat.NotebookNode:
     first_code = next((i for i, cell in enumerate(cells) if cell.cell_type == "code"), len(cells))
     seen = {}
     for cell in cells:
+        if cell.cell_type == "code" and "remove-cell" in cell.metadata.get("tags", []):
+            cell.metadata |= FOLDED
         name = digest(f"{cell.cell_type}\n{cell.source}")[:8]
         seen[name] = seen.get(name, 0) + 1
         cell.id = name if seen[name] == 1 else f"{name}-{seen[name]}"

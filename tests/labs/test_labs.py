@@ -87,6 +87,12 @@ def test_names_and_addresses_follow_the_settings():
     assert not behind, f"{', '.join(path.name for path in behind)} does not follow _config.yml: run `make labs`."
 
 
+def test_a_cell_that_only_asserts_is_folded_in_the_notebook_and_no_other_is(lab):
+    lab.write_text(TINY + "\n```{code-cell} ipython3\n:tags: [remove-cell]\n\nassert number() == 41\n```\n")
+    folded = [cell for cell in notebooks.generate(lab).cells if cell.metadata.get("jupyter", {}).get("source_hidden")]
+    assert [(cell.source, cell.metadata.cellView) for cell in folded] == [("assert number() == 41", "form")]
+
+
 # --- what makes a lab stale --------------------------------------------------------------------------------------
 
 

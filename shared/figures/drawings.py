@@ -191,8 +191,8 @@ def block_schematic() -> Picture:
     ]  # fmt: skip
     alt = (
         "The block from top to bottom: x, layer norm, self-attention, sum with x; then layer norm, feed-forward, sum "
-        "with the first sum; the result is x for the next block. Two lines lead past the parts, one from x to the first "
-        "sum and one from there to the second: the residual stream."
+        "with the first sum; the result is x for the next block. Two lines lead past the parts, one from x to the "
+        "first sum and one from there to the second: the residual stream."
     )
     stream = svg.text(52, 140, "residual stream", 12, turn=-90, colour=MUTED)
     return _stack(boxes, [(0, 3), (3, 6)], 60, alt, stream)

@@ -40,9 +40,7 @@ def in_loops(order):
 @pytest.mark.parametrize("order", [1, 2, 3])
 def test_every_probability_is_that_of_the_formula_and_they_sum_to_1(order):
     histories = np.array(list(np.ndindex(*(KNOWN,) * (order - 1))), dtype=int)  # (histories, order - 1)
-    probability, seen = in_loops(order), {tuple(gram) for gram in np.lib.stride_tricks.sliding_window_view(WORDS, order)}
-    assert order < 3 or len(seen) < KNOWN**order, "some texts never occur"
-    sums = np.zeros(len(histories))
+    probability, sums = in_loops(order), np.zeros(len(histories))
     for word in range(KNOWN):
         texts = np.column_stack([histories, np.full(len(histories), word)])
         found = kneser_ney(WORDS, texts, KNOWN, UNKNOWN)

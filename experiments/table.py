@@ -2,7 +2,7 @@
 
 Each finished run is stored at once in _build/results, so the script may be stopped and continues where it was.
 
-    python -m experiments.table            # `make results`: 25 minutes on two cores
+    python -m experiments.table            # `make results`: an hour on two cores
     python -m experiments.table --stale    # only whether the table is stale: end of `make book` and `make test`
 """
 
@@ -34,7 +34,6 @@ ROWS = [  # task, model, number of seeds
     ("marked", "marker query", 5),
     ("marked", "block at the marker", 5),
     ("marked", "encoder", 5),
-    ("marked", "GRU", 5),
 ]
 
 

@@ -60,7 +60,7 @@ student: environment ## write the notebooks with blanks, keys_student.ipynb; mak
 instructor: environment ## write answer key, teaching plan, a table of all questions, and autograders where otter-grader is installed
 	@$(OURS) -m tools.instructor
 
-results: environment ## run what the long table of *Does it help?* lacks: 25 minutes on two cores; may be stopped and goes on
+results: environment ## run what the long table of *Does it help?* lacks: an hour on two cores; may be stopped and goes on
 	@$(OURS) -m experiments.table
 
 bench: environment ## measure labs, book, tests and training on this machine, with its GPU where there is one: over an hour

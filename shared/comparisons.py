@@ -1,4 +1,4 @@
-"""Stored runs of the models on reviews, put together for *Does it help?*.
+"""Stored runs of the models on reviews, put together for *Does it help?*, and the verdict on a difference.
 
 `front` is the task of *Recap: attention*, an unrelated review before the one that counts; `marked` is that of *A
 question from the text*. `experiments/table.py` made the runs.
@@ -12,6 +12,19 @@ from pathlib import Path
 import numpy as np
 
 TABLE = Path(__file__).with_name("does_it_help.json")
+
+
+def verdict(difference: float, half: float, margin: float) -> str:
+    """What the interval from difference - half to difference + half shows.
+
+    "higher" or "lower": all of it is above zero, or below; the sign is asked first. "practically equal": zero is in it,
+    and all of it is within the margin on both sides of zero. Else "undecided".
+    """
+    if difference - half > 0:
+        return "higher"
+    if difference + half < 0:
+        return "lower"
+    return "practically equal" if abs(difference) + half < margin else "undecided"
 
 
 @cache
@@ -46,7 +59,11 @@ def runs(task: str, name: str, kind: str = "distracted") -> Runs:
 
 
 def marked_runs(name: str) -> list[dict]:
-    """The runs of a model on marked pairs, in the order of their seeds: `plain`, `distracted`, `opposite`, `equal`."""
+    """The runs of a model on marked pairs, in the order of their seeds.
+
+    Each run has its accuracies, `plain`, `distracted`, `opposite` and `equal`, twice: after every epoch, in `epochs`,
+    and of the epoch with the highest validation accuracy, `best_epoch`.
+    """
     return _runs("marked", "encoder" if name == "block, pooled by one query" else name)
 
 

@@ -25,8 +25,8 @@ def marked_pairs(reviews: EncodedReviews, data: PreparedReviews, seed: int) -> E
 
 def test_pairs(data: PreparedReviews) -> Examples:
     """The test reviews with three draws of distractors."""
-    first, *others = (marked_pairs(data.test, data, seed) for seed in TEST_DRAWS)
-    return sum(others, first)
+    one, two, three = (marked_pairs(data.test, data, seed) for seed in TEST_DRAWS)
+    return one + two + three
 
 
 def swap_markers(pairs: Examples) -> Examples:

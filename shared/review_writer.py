@@ -126,8 +126,8 @@ def most_probable(logits: Tensor, top_k: int | None = None, top_p: float | None 
 def window(ids: list[int]) -> list[int]:
     """What the model sees of a text: the start token, then all of it, or no more than its last 127 tokens.
 
-    The window moves on by 64 tokens at a time, because whenever it moves all positions change, and with them the keys
-    and values of all tokens.
+    The window moves on by 64 tokens at a time, because whenever it moves, all keys and values are computed again: those
+    of before come from hidden states that had attended to tokens that are no longer there.
     """
     step = CONTEXT // 2
     dropped = max(0, math.ceil((len(ids) - (CONTEXT - 1)) / step) * step)

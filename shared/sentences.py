@@ -40,6 +40,16 @@ AMBIGUOUS = [  # beginning, first noun, second noun, the ending that means the f
     ("The tent did not survive the storm because it was too", "tent", "storm", "flimsy", "violent"),
 ]
 
+WORDINGS = [  # for the nouns of AMBIGUOUS; "it" may be either
+    "The {} was near the {} and it was old.",
+    "The {} stood beside the {}, and it was old.",
+    "We saw the {} and the {}, and it was old.",
+    "I looked at the {} before I looked at the {}, because it was old.",
+    "When the {} and the {} arrived, it was dirty.",
+    "Nobody liked the {} or the {}, so it was sold.",
+    "She painted the {} after the {} because it was beautiful.",
+]
+
 PARAPHRASES = [
     ("A man is playing a guitar on stage.", "A musician performs live with his instrument."),
     ("The doctor told him to stop smoking.", "His physician advised him to give up cigarettes."),
@@ -80,19 +90,13 @@ PARAPHRASES = [
 
 NOUNS = "dog man cat woman horse boy girl wolf king queen teacher doctor bear lion nurse tiger".split()
 VERBS = "bitten chased kicked helped hit followed called pushed feared loved watched seen".split()
-FRAMES = {  # active, passive, and the positions of the nouns that are at the same place in both, after [CLS] and "the"
-    "was V by": ("The {} has just {} the {}.", "The {} was {} by the {}.", (2, 7)),
-    "is said to": ("The {} is said to have just {} the {}.", "The {} is said to have been {} by the {}.", (2,)),
-}
+ACTIVE = "The {} is said to have just now {} the very old {}."
+PASSIVE = "The {} is said to have been {} by the very old {}."
+PLACES = {"[CLS]": 0, "first noun": 2, "said": 4, "old": 12, "second noun": 13}  # the same in both
 
 
-def who_bites(frame: str, nouns, verbs, number: int, random: np.random.Generator) -> tuple[list, list, np.ndarray]:
-    """Random sentences of a frame, and whether the noun at each of its positions is the agent.
-
-    Returns the active texts, the passive ones, and (positions * 2 * number,) bool: for each position first the active.
-    """
-    active, passive, positions = FRAMES[frame]
+def who_bites(nouns, verbs, number: int, random: np.random.Generator) -> tuple[list[str], np.ndarray]:
+    """Random active sentences, then the same in the passive voice, and whether the first noun is the agent, bool."""
     filled = [(*random.choice(nouns, 2, replace=False), random.choice(verbs)) for _ in range(number)]
-    texts = [[text.format(first, verb, second) for first, second, verb in filled] for text in (active, passive)]
-    is_agent = [np.repeat([first, not first], number) for first in (True, False)[: len(positions)]]
-    return texts[0], texts[1], np.concatenate(is_agent)
+    texts = [text.format(first, verb, second) for text in (ACTIVE, PASSIVE) for first, second, verb in filled]
+    return texts, np.repeat([True, False], number)

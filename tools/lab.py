@@ -4,10 +4,10 @@ keys.ipynb has the results, keys_student.ipynb blanks. Which labs the course has
 
 The rules. A notebook has the cells of the text plus two generated ones: a badge below the title, and before the first
 code cell the set-up, where a cell uses the course's own code. A question that asks for a prediction has a cell of its
-own. Cell ids derive from content and place. The notebook's metadata hold `made_from`, digests of everything its outputs
-depend on; `written`, the digest of its cells; and `sources`, that of their sources alone. A lab is stale, and has to
-be executed again, when its outputs depend on something that has changed. A notebook with a changed source is its
-reader's, and no tool writes over it.
+own. Cells that only assert, tagged `remove-cell`, are folded. Cell ids derive from content and place. The notebook's
+metadata hold `made_from`, digests of everything its outputs depend on; `written`, the digest of its cells; and
+`sources`, that of their sources alone. A lab is stale, and has to be executed again, when its outputs depend on
+something that has changed. A notebook with a changed source is its reader's, and no tool writes over it.
 """
 
 import ast
@@ -44,6 +44,9 @@ BADGE = """\
 with blanks to fill in · [with all results]({in_colab}) · [on the course's site]({on_site})
 
 JupyterLab shows figures and interactive parts after *Run → Run All Cells*."""
+
+# Cells that only assert: the site leaves them out, and Colab and JupyterLab show them as a line to open.
+FOLDED = {"cellView": "form", "jupyter": {"source_hidden": True}}
 
 FIRST_CELL = Path(__file__).with_name("first_cell.ipy")  # IPython's name for Python with magics
 COURSE_CODE = re.compile(r"(?m)^\s*(?:import|from) (?:shared|checks|labs)\b")
@@ -126,6 +129,9 @@ class Lab(Page):
     def notebook(self) -> nbformat.NotebookNode:
         """Return the notebook that the text stands for, with generated cells, without outputs."""
         cells = copy.deepcopy(self.cells)
+        for cell in code_of(cells):
+            if "remove-cell" in cell.metadata.get("tags", []):
+                cell.metadata |= FOLDED
         badge = nbformat.v4.new_markdown_cell(
             BADGE.format(**self.addresses), id="badge", metadata={"tags": ["generated", "remove-cell"]}
         )

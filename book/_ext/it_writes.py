@@ -32,8 +32,8 @@ def numbers() -> dict[str, str]:
     training, test, repeated = measured["training"], measured["test"], measured["repeated"]
     parameters = sum(tensor.size for name, tensor in load_file(WEIGHTS).items() if not name.endswith(".scale"))
     losses = {
-        f"WRITER_{name.upper()}": "{:.2f} ± {:.2f}".format(*test[name])
-        for name in ("unigram", "bigram", "trigram", "loss")
+        f"WRITER_{name.upper().replace('-', '')}": "{:.2f} ± {:.2f}".format(*test[name])
+        for name in ("unigram", "bigram", "trigram", "four-gram", "five-gram", "loss")
     }
     return losses | {
         "WRITER_SIZE": f"{len(packed()) / 1e6:.1f} MB",

@@ -6,6 +6,7 @@ It also stops the build (warnings are errors) where a figure has no words.
 import re
 from html import escape
 
+from bs4 import BeautifulSoup, Tag
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.transforms.post_transforms import SphinxPostTransform
@@ -34,16 +35,26 @@ def together(html: str) -> str:
     return html.replace(">± ", ">±").replace(" ± ", " ±\N{NO-BREAK SPACE}")
 
 
-def with_columns_named(table: str) -> str:
+def column_names(table: Tag) -> list[str]:
+    """The name of each column of a data frame, from all rows of its head: "friend's drink, accuracy"."""
+    rows = []
+    for row in table.thead.find_all("tr"):
+        names = [(name.get_text(" ", strip=True), int(name.get("colspan", 1))) for name in row.find_all("th")]
+        rows.append([name for name, columns in names for _ in range(columns)])
+    return [", ".join(filter(None, names)) for names in zip(*rows, strict=True)]
+
+
+def with_columns_named(html: str) -> str:
     """Each cell of a data frame with the name of its column, for a wide one stands in blocks on a phone."""
-    names = re.findall(r"<th\b[^>]*>(.*?)</th>", table.partition("</tr>")[0], re.DOTALL)
-
-    def row(found: re.Match) -> str:
-        cells = found[0].split("<td")  # names of the row come first, so columns are counted from the last
-        named = zip(names[len(names) + 1 - len(cells) :], cells[1:], strict=False)
-        return cells[0] + "".join(f'<td data-column="{name.replace(chr(34), "&quot;")}"{cell}' for name, cell in named)
-
-    return re.sub(r"<tr.*?</tr>", row, table, flags=re.DOTALL)
+    soup = BeautifulSoup(html, "html.parser")
+    for table in soup.select("table.dataframe"):
+        names = column_names(table)
+        for row in table.tbody.find_all("tr"):
+            cells = row.find_all("td")
+            # The names of the rows have columns, too, and come first.
+            for name, cell in zip(names[len(names) - len(cells) :], cells, strict=True):
+                cell["data-column"] = name
+    return str(soup)
 
 
 class PageChecks(SphinxPostTransform):

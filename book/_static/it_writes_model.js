@@ -66,7 +66,7 @@ globalThis.reviewWriter = (layer) => {
   // ---- the model ----------------------------------------------------------------------------------------------------
 
   // The tokens that the model sees of a text: the start token and at most the last 127. Beyond that the window moves on
-  // by 64 tokens at a time: whenever it moves, all positions change and the KV cache is worth nothing.
+  // by 64 tokens at a time: whenever it moves, the KV cache has what was computed from tokens that are gone.
   const STEP = CONTEXT / 2;
   function windowOf(ids) {
     const dropped = Math.max(0, Math.ceil((ids.length - (CONTEXT - 1)) / STEP) * STEP);

@@ -1,25 +1,33 @@
-"""Four blocks in the café without residual connections or norms, with more seeds than *The block* has time for.
+"""What *The block* takes away in the café, with more seeds than the lab has time for.
 
-An hour of one core. Writes runs.json, which the lab reads.
+Blocks without residual connections or norms on the friend's friend, and attention without a feed-forward layer on the
+comparison of two drinks. An hour of one core. Writes runs.json, which the lab reads.
 
     python -m labs.the_block.runs
 """
+
+from collections.abc import Callable
+from functools import partial
 
 import torch
 from torch import Tensor, nn
 
 from shared import cafe, record
-from shared.model import TransformerBlock
+from shared.model import MultiHeadSelfAttention, TransformerBlock
 
 RESULTS = record.ROOT / "labs/the_block/runs.json"
 RATE = 0.003
-PARTS = {  # what is left out, and the seeds
-    "pre-norm and residual": ({}, 5),
-    "residual": ({"norm": False}, 1),
-    "pre-norm": ({"residual": False}, 3),
-    "neither": ({"residual": False, "norm": False}, 3),
-    "pre-norm, orthogonal initialization": ({"residual": False, "orthogonal": True}, 3),
+PARTS = {  # the number of blocks, what is left out, and the seeds
+    "four blocks": {
+        "pre-norm and residual": ({}, 5),
+        "residual": ({"norm": False}, 5),
+        "pre-norm": ({"residual": False}, 3),
+        "neither": ({"residual": False, "norm": False}, 3),
+        "pre-norm, orthogonal initialization": ({"residual": False, "orthogonal": True}, 11),
+    },
+    "two blocks": {"pre-norm": ({"residual": False}, 5)},
 }
+HEADS, SEEDS_OF_HEADS = (1, 2, 4), 4
 
 
 class Block(TransformerBlock):
@@ -40,16 +48,37 @@ class Block(TransformerBlock):
         return self.residual * x + self.feed_forward(self.feed_forward_norm(x))
 
 
-def run(parts: dict, seed: int) -> float:
-    """The accuracy of four blocks on the friend's friend."""
+class Attention(nn.Module):
+    """Attention and a residual connection, without a feed-forward layer."""
+
+    def __init__(self, num_heads: int):
+        super().__init__()
+        self.attention = MultiHeadSelfAttention(32, num_heads)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x + self.attention(x)[0]  # (cafes, guests, d_model)
+
+
+def trained_accuracy(make_layer: Callable[[], nn.Module], question: cafe.Question, seed: int) -> float:
+    """The accuracy that a layer reaches with the recipe of the lab."""
     torch.manual_seed(seed)
-    blocks = nn.Sequential(*(Block(**parts) for _ in range(4)))
-    model = cafe.train(blocks, cafe.friends_friends_drink, seed=seed, learning_rate=RATE)
-    return round(cafe.accuracy(model, cafe.friends_friends_drink), 4)
+    model = cafe.train(make_layer(), question, seed=seed, learning_rate=RATE)
+    return round(cafe.accuracy(model, question), 4)
+
+
+def blocks(number: int, parts: dict) -> nn.Module:
+    return nn.Sequential(*(Block(**parts) for _ in range(number)))
 
 
 if __name__ == "__main__":
-    for name, (parts, seeds) in PARTS.items():
-        for seed in range(seeds):
-            key = f"friend's friend, four blocks, rate {RATE}: {name}, seed {seed}"
-            record.load_or_run(RESULTS, key, run, parts, seed)
+    torch.set_num_threads(1)
+    for heads in HEADS:
+        for seed in range(SEEDS_OF_HEADS):
+            key = f"same drink, no feed-forward, rate {RATE}: {heads} heads, seed {seed}"
+            record.load_or_run(RESULTS, key, trained_accuracy, partial(Attention, heads), cafe.same_drink, seed)
+    for depth, number in (("two blocks", 2), ("four blocks", 4)):
+        for name, (parts, seeds) in PARTS[depth].items():
+            for seed in range(seeds):
+                key = f"friend's friend, {depth}, rate {RATE}: {name}, seed {seed}"
+                make = partial(blocks, number, parts)
+                record.load_or_run(RESULTS, key, trained_accuracy, make, cafe.friends_friends_drink, seed)

@@ -16,23 +16,27 @@ def removal_and_shuffling(
 ) -> dict[str, Tensor]:
     """For each of the first examples: do weights agree with the effect of removal, and what if they are shuffled?
 
-    Returns, each (number,): Kendall's tau of weights and effects; the median change of the probability over twenty
-    shuffles; and the fraction of shuffles with the same prediction.
+    Returns Kendall's tau of weights and effects, whether the prediction is positive, and whether it is right, each
+    (number,). Then the same with weights shuffled twenty times, (number, 20), where effects are those of these weights;
+    tau for the first three of them only, (number, 3).
     """
-    random, rows = np.random.default_rng(seed), list[tuple[float, float, float]]()
+    random, rows = np.random.default_rng(seed), list[tuple[Tensor, Tensor, Tensor]]()
     for batch in data.batches(examples, batch_size=1):
         if len(rows) == number:
             break
         weights = pooling(batch.ids, batch.mask)[1][0]  # (tokens,)
         logits = pooling.output(pooling.embedding(batch.ids))[0, :, 0]  # (tokens,): as if this were the only token
-        logit = weights @ logits  # the classifier is linear, so its output is the weighted mean
-        removed = (logit - weights * logits) / (1 - weights)  # (tokens,): without this token
-        effect = (removed.sigmoid() - logit.sigmoid()).abs()
-        shuffled = torch.stack([weights[random.permutation(len(weights))] for _ in range(20)]) @ logits  # (20,)
-        change = (shuffled.sigmoid() - logit.sigmoid()).abs().median().item()
-        same = ((shuffled > 0) == (logit > 0)).float().mean().item()
-        rows.append((stats.kendalltau(weights, effect).statistic, change, same))
-    return dict(zip(("tau", "change", "same prediction"), torch.tensor(rows).T, strict=True))
+        shuffled = [weights[random.permutation(len(weights))] for _ in range(20)]
+        weights = torch.stack([weights, *shuffled])  # (21, tokens)
+        logit = weights @ logits[:, None]  # (21, 1): the classifier is linear, so its output is the weighted mean
+        removed = (logit - weights * logits) / (1 - weights)  # (21, tokens): without this token
+        effects = (removed.sigmoid() - logit.sigmoid()).abs()
+        tau = torch.tensor([stats.kendalltau(*pair).statistic for pair in zip(weights[:4], effects[:4], strict=True)])
+        positive = logit[:, 0] > 0  # (21,)
+        rows.append((tau, positive.float(), (positive == batch.labels.bool()).float()))
+    results = dict(zip(("tau", "positive", "right"), map(torch.stack, zip(*rows, strict=True)), strict=True))
+    with_shuffled = {f"{name}, shuffled": of[:, 1:] for name, of in results.items()}
+    return {name: of[:, 0] for name, of in results.items()} | with_shuffled
 
 
 def evenly(words: Tensor) -> Tensor:

@@ -156,12 +156,16 @@ def split_and_concatenate() -> Picture:
 def _stack(
     boxes: Sequence[tuple[str, str]], bypasses: Sequence[tuple[int, int]], left: float, alt: str, more: str = ""
 ) -> Picture:  # fmt: skip
-    """Boxes from top to bottom, each a label and a role, and lines that bypass some of them on the left."""
+    """Boxes from top to bottom, each a label and a role, and lines on the left that bypass some of them.
+
+    A line leaves the arrow below the box where it begins, so that it carries what comes out of that box.
+    """
     placed = [Box(150, 20 + 60 * place, label, role) for place, (label, role) in enumerate(boxes)]
     for begin, end in bypasses:
         top, bottom = placed[begin], placed[end]
-        start, target = top.x - top.width / 2, bottom.x - bottom.width / 2
-        more += arrow([(start, top.y), (left, top.y), (left, bottom.y), (target, bottom.y)], css_colour("output"))
+        start, target = top.y + HEIGHT / 2 + 10, bottom.x - bottom.width / 2
+        more += arrow([(top.x, start), (left, start), (left, bottom.y), (target, bottom.y)], css_colour("output"))
+        more += f'<circle cx="{top.x:g}" cy="{start:g}" r="3" fill="{css_colour("output")}"/>'
     names = [str(place) for place in range(len(placed))]
     return diagram(dict(zip(names, placed, strict=True)), zip(names, names[1:], strict=False), alt, more=more)
 
@@ -188,7 +192,8 @@ def block_schematic() -> Picture:
     ]  # fmt: skip
     alt = (
         "The block from top to bottom: x, layer norm, self-attention, sum with x; then layer norm, feed-forward, sum "
-        "with the first sum; the result is x for the next block. Two lines lead past the parts: the residual stream."
+        "with the first sum; the result is x for the next block. Two lines lead past the parts, one from x to the "
+        "first sum and one from there to the second: the residual stream."
     )
     stream = svg.text(52, 140, "residual stream", 12, turn=-90, colour=MUTED)
     return _stack(boxes, [(0, 3), (3, 6)], 60, alt, stream)

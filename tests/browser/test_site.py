@@ -7,12 +7,13 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import formulas
+import nbformat
 import pytest
 import yaml
-from bs4 import BeautifulSoup
+from bs4 import BeautifulSoup, Tag
 
 from tools import identity, site
-from tools.lab import Lab
+from tools.lab import Lab, code_of
 
 ROOT = Path(__file__).resolve().parents[2]
 SITE = ROOT / "_build" / "html"
@@ -104,6 +105,69 @@ def test_the_answer_to_an_exercise_to_build_is_folded_and_nobody_is_congratulate
     for exercise in Lab(ROOT, Path(name).name).exercises:
         assert exercise.kind != "build" or exercise.solution.split("\n")[0] not in in_sight, exercise.number
     assert "Correct in all" not in in_sight
+
+
+def shown_cells(name: str) -> list[nbformat.NotebookNode]:
+    """The code cells of a lab's notebook that its page shows."""
+    cells = code_of(nbformat.read(ROOT / f"{name}.ipynb", as_version=4).cells)
+    return [cell for cell in cells if "remove-cell" not in cell.metadata.get("tags", [])]
+
+
+def shown_outputs(name: str) -> list[dict[str, str]]:
+    """What these cells put out, each output by its kinds."""
+    outputs = [output for cell in shown_cells(name) for output in cell.outputs]
+    return [{"stream": output.text} if output.output_type == "stream" else output.data for output in outputs]
+
+
+def plain(text: str) -> str:
+    """A text without what a page changes: the kind of its spaces, and their number at the end of a line."""
+    lines = text.replace("\N{NO-BREAK SPACE}", " ").replace("± ", "±").strip("\n").split("\n")
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def rows_of(frame: Tag) -> list[list[str]]:
+    """The text of every cell of a data frame, row by row, names included."""
+    return [[plain(cell.get_text()).strip() for cell in row(["th", "td"])] for row in frame("tr")]
+
+
+def labels_of(frame: Tag) -> list[list[str]]:
+    """The name above each cell of a data frame, and where columns are in groups, that of the group before it."""
+    heads = [
+        [cell.get_text().strip() for cell in row(["th", "td"]) for _ in range(int(cell.get("colspan", 1)))]
+        for row in frame.thead("tr")
+    ]
+    above = [", ".join(filter(None, names)) for names in zip(*heads, strict=True)]
+    return [above[-len(row("td")) :] for row in frame.tbody("tr")]
+
+
+@pytest.mark.parametrize("name", LABS)
+def test_every_cell_of_every_data_frame_arrives_and_is_named_as_its_column_is(name):
+    in_notebook = [
+        frame
+        for output in shown_outputs(name)
+        for frame in BeautifulSoup(output.get("text/html", ""), "html.parser").select("table.dataframe")
+    ]
+    on_page = built(name).soup.select("table.dataframe")
+    assert [rows_of(frame) for frame in on_page] == [rows_of(frame) for frame in in_notebook]
+    labels = [[[cell["data-column"] for cell in row("td")] for row in frame.tbody("tr")] for frame in on_page]
+    assert labels == [labels_of(frame) for frame in in_notebook]
+    assert not [row for frame in on_page for row in rows_of(frame) if {"NaN", "nan", "None"} & {*row}]
+
+
+@pytest.mark.parametrize("name", LABS)
+def test_everything_that_a_cell_prints_arrives_in_order(name):
+    kinds = {"stream", "text/plain"}  # a page shows the plain text of what has no other kind
+    printed = [next(iter(output.values())) for output in shown_outputs(name) if {*output} <= kinds]
+    on_page = [block.get_text() for block in built(name).soup.select("div.output.printed pre")]
+    assert list(map(plain, on_page)) == list(map(plain, printed))
+
+
+@pytest.mark.parametrize("name", LABS)
+def test_a_page_shows_no_assertion_of_the_course_s_own(name):
+    starts = [exercise.start for exercise in Lab(ROOT, Path(name).name).exercises]
+    shown = [plain(block.get_text()) for block in built(name).soup.select("div.cell_input pre")]
+    asserting = [source for source in shown if re.search(r"(?m)^\s*assert\b", source)]
+    assert [source for source in asserting if source not in map(plain, starts)] == []
 
 
 def test_the_root_and_a_wrong_address_lead_to_the_welcome_page_which_speaks_of_every_lab():

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 import torch
 
-from shared import pretrained_model
+from shared import pretrained_model, sentences
 from shared.data import load_reviews
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -62,6 +62,35 @@ def test_subword_tokens_become_the_words_of_the_text(pretrained):
     # from a word of four subword tokens to the next: the mean of four rows; to it: the sum of four columns
     assert torch.allclose(weights[:, :, 1, 2], by_token[:, :, 1:5, 5].mean(dim=-1), atol=1e-6)
     assert torch.allclose(weights[:, :, 2, 1], by_token[:, :, 5, 1:5].sum(dim=-1), atol=1e-6)
+
+
+def test_in_both_voices_each_place_has_the_same_token_and_so_have_the_two_words_on_each_side_of_a_noun(pretrained):
+    active, passive = (
+        pretrained.encode(text.format("dog", "bitten", "man")) for text in (sentences.ACTIVE, sentences.PASSIVE)
+    )
+    expected = {"[CLS]": "[CLS]", "first noun": "dog", "second noun": "man"}
+    for place, position in sentences.PLACES.items():
+        assert active.tokens[position] == passive.tokens[position] == expected.get(place, place)
+        if place.endswith("noun"):
+            near = slice(position - 2, position + 3)
+            assert active.tokens[near] == passive.tokens[near]
+    assert all(len(pretrained.encode(word).ids) == 3 for word in sentences.NOUNS + sentences.VERBS)  # a token each
+
+
+def test_the_page_of_the_heads_states_the_swaps_of_all_wordings(pretrained):
+    def prefers(text, nouns, word="it"):
+        words, patterns = pretrained.patterns_of_words(text)
+        first, second = (patterns[:, :, words.index(word), words.index(noun)] for noun in nouns)
+        return first > second
+
+    same = torch.zeros(len(sentences.WORDINGS), 6, 12, dtype=torch.int64)
+    for row, wording in zip(same, sentences.WORDINGS, strict=True):
+        for _, a, b, _, _ in sentences.AMBIGUOUS:
+            row += prefers(wording.format(a, b), (a, b)) == prefers(wording.format(b, a), (a, b))
+    page = " ".join((ROOT / "book/seventy_two_heads.md").read_text().split())
+    assert f"the same noun in {same[:, 5, 11].min()} or more of the twenty, in every wording" in page
+    low, high = sorted(20 - same[:2, 3, 1])
+    assert f"the same position in {low} or {high}" in page
 
 
 def test_colab_installs_the_model_alone_and_where_it_cannot_be_had_a_sentence_says_what_to_do(monkeypatch, tmp_path):

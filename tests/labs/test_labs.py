@@ -104,6 +104,14 @@ def test_the_page_that_make_jupyter_opens_has_the_labs_in_the_course_s_order_wit
     assert links == [str(file.relative_to(ROOT)) for file in files]
 
 
+def test_a_cell_that_only_asserts_is_folded_in_the_notebook_and_no_other_is(root):
+    with (root / TEXT).open("a") as text:
+        text.write("\n```{code-cell} ipython3\n:tags: [remove-cell]\n\nassert number() == 41\n```\n")
+    cells = course(root)[0].notebook().cells
+    folded = [cell for cell in cells if cell.metadata.get("jupyter", {}).get("source_hidden")]
+    assert [(cell.source, cell.metadata.cellView) for cell in folded] == [("assert number() == 41", "form")]
+
+
 # --- what makes a lab stale --------------------------------------------------------------------------------------
 
 

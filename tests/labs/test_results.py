@@ -1,11 +1,13 @@
 """Claims about `make results`: what it uses again, and when its table is stale."""
 
 import json
+import math
 from dataclasses import asdict
 
 import pytest
 
 from experiments import table, table_runs
+from shared import comparisons
 
 ROWS = [("front", "attention pooling", 2), ("front", "mean pooling", 2)]
 
@@ -24,7 +26,8 @@ def make(tmp_path, monkeypatch):
                 raise KeyboardInterrupt
             calls.append((which.model, which.seed))
             value = values[which.model, which.seed]
-            return asdict(which) | {"plain": value, "distracted": value, "right": {"plain": "01", "distracted": "30"}}
+            measured = {"plain": value, "distracted": value, "right": {"plain": "01", "distracted": "30"}}
+            return asdict(which) | measured | {"epochs": [measured, measured]}
 
         monkeypatch.setattr(table_runs, "train_and_measure", run)
         path = tmp_path / "table.json"
@@ -33,6 +36,7 @@ def make(tmp_path, monkeypatch):
         finally:
             make.calls = calls
         results = json.loads(path.read_text())["results"]
+        assert not any("right" in measured for result in results for measured in (result, *result["epochs"]))
         return {(result["model"], result["seed"]): result["plain"] for result in results}
 
     return make
@@ -62,4 +66,23 @@ def test_the_stored_table_is_whole_and_names_its_source():
     stored = json.loads(table.TABLE.read_text())
     stored_runs = [table_runs.Run(one["task"], one["model"], one["seed"]) for one in stored["results"]]
     assert sorted(stored_runs) == table.all_runs()
+    assert all(len(one["epochs"]) == table_runs.EPOCHS[one["task"]] for one in stored["results"])
     assert all(stored[name] for name in ("command", "date", "machine", "made_by", "data"))
+
+
+@pytest.mark.parametrize(
+    ("difference", "half", "word"),
+    [
+        (0.04, 0.03, "higher"),
+        (-0.04, 0.03, "lower"),
+        (0.02, 0.03, "undecided"),
+        (0.0, 0.03, "undecided"),  # an end at the margin is not within it
+        (0.03, 0.03, "undecided"),  # nor is an end at zero above it
+        (0.01, 0.01, "practically equal"),
+        (-0.02, 0.005, "lower"),  # within the margin, too, but the sign is asked first
+        (0.01, 0.001, "higher"),
+        (0.04, math.nan, "undecided"),
+    ],
+)
+def test_a_verdict_is_the_word_of_its_interval(difference, half, word):
+    assert comparisons.verdict(difference, half, margin=0.03) == word

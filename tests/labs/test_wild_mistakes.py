@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import remember
+import torch
 
 BOOK = Path(__file__).resolve().parents[2] / "book"
 PAGE = (BOOK / "wild_mistakes.md").read_text("utf-8")
@@ -40,3 +41,16 @@ def test_a_question_that_is_asked_again_keeps_the_links_of_its_page_even_where_t
     page = f'<h1>A page</h1>\n<div class="quiz docutils" id="quiz-0"><p>{links}</p>{fold}</div>'
     (again,) = remember.questions(page, "book/wild_mistakes.html")
     assert re.findall('href="(.*?)"', again["html"]) == ["../book/debugging.html", "../book/wild_mistakes.html#step"]
+
+
+@pytest.mark.parametrize("need_weights", [True, False])
+def test_pytorch_s_own_layer_has_nan_in_gradients_only_where_it_returns_weights(need_weights):
+    """Text 0 begins with padding, and the causal mask leaves that first query nothing else."""
+    torch.manual_seed(0)
+    layer, x = torch.nn.MultiheadAttention(8, 2, batch_first=True), torch.randn(1, 3, 8)
+    masks = {
+        "attn_mask": torch.ones(3, 3, dtype=torch.bool).triu(1),
+        "key_padding_mask": torch.tensor([[True, False, False]]),
+    }
+    layer(x, x, x, **masks, need_weights=need_weights)[0][0, 1:].sum().backward()
+    assert any(parameter.grad.isnan().any() for parameter in layer.parameters()) == need_weights

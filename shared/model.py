@@ -197,10 +197,9 @@ class SelfAttention(nn.Module):
             mask: (batch, tokens) bool, True for a real token; no token attends to padding.
         """
         check_inputs(x, self.W_query.in_features, mask)
-        x = without_padding(x, mask)
         # Most of the time goes into passes over the n x n scores. So the queries are divided, not the scores; the bias
         # of the mask is added by the product itself; and keys that are stored transposed make that product faster.
-        keys = self.W_key(x).transpose(1, 2).contiguous()  # (batch, d_k, tokens)
+        keys = self.W_key(without_padding(x, mask)).transpose(1, 2).contiguous()  # (batch, d_k, tokens)
         queries = self.W_query(x) / math.sqrt(keys.shape[1])  # (batch, tokens, d_k)
         if mask is None:
             return (queries @ keys).softmax(dim=2)  # (batch, tokens, tokens)
@@ -326,11 +325,11 @@ class MultiHeadSelfAttention(nn.Module):
                 of the row may attend to the token of the column.
         """
         check_inputs(x, self.num_heads * self.head_dim, mask, attention_mask)
-        x = without_padding(x, mask)
+        real_x = without_padding(x, mask)
         # Dividing the queries divides the scores, of which there are more.
         queries = self.split(self.W_query(x) / math.sqrt(self.head_dim))  # (batch, num_heads, tokens, head_dim)
-        keys = self.split(self.W_key(x))  # (batch, num_heads, tokens, head_dim)
-        values = self.split(self.W_value(x))  # (batch, num_heads, tokens, head_dim)
+        keys = self.split(self.W_key(real_x))  # (batch, num_heads, tokens, head_dim)
+        values = self.split(self.W_value(real_x))  # (batch, num_heads, tokens, head_dim)
         scores = queries @ keys.transpose(2, 3)  # (batch, num_heads, tokens, tokens)
         allowed = None
         if mask is not None:

@@ -117,8 +117,11 @@ def content(value: Any) -> str:
 
 def attributes(module: nn.Module) -> list[tuple[str, int]]:
     """What a module holds beside numbers, such as hooks and replaced methods; of a dict, how many."""
-    held = {name: own for name, own in vars(module).items() if name != "training"}
-    return [(name, len(own) if isinstance(own, dict) else id(own)) for name, own in held.items()]
+    # A method of its own that is put back by name changes nothing.
+    held = [
+        (n, own) for n, own in vars(module).items() if n != "training" and getattr(own, "__self__", None) is not module
+    ]
+    return [(name, len(own) if isinstance(own, dict) else id(own)) for name, own in held]
 
 
 def called(function: Callable, arguments: dict[str, Any]) -> set[str]:

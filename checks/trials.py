@@ -387,8 +387,8 @@ def leaves_the_model(run, model, state, *texts):
     """Raise Wrong if `run(measure)` leaves the model changed where `measure` raises an error on a changed one."""
     whole = state(model, *texts)
 
-    def fails(changed, *texts):
-        if state(changed, *texts) != whole:
+    def fails(*given, **named):
+        if state(*given, *named.values()) != whole:
             raise ArithmeticError
         return whole
 

@@ -42,20 +42,26 @@ def masked_softmax(scores: Tensor, mask: Tensor | None = None) -> Tensor:
     if mask is None:
         return scores.softmax(dim=-1)
     check_mask(mask, scores.shape)
-    return softmax_of_hidden(scores.masked_fill(~mask, torch.finfo(scores.dtype).min), mask)
+    if scores.device.type == "cpu":  # looking for NaN would make the processor wait for a GPU
+        # Adding takes fewer passes than `masked_fill`, but gives NaN where a row has no True, or what is hidden is no
+        # finite number.
+        weights = (scores + mask_bias(mask, scores, -torch.inf)).softmax(dim=-1)
+        if not weights.detach().sum().isnan():
+            return weights
+    return scores.masked_fill(~mask, torch.finfo(scores.dtype).min).softmax(dim=-1) * mask
 
 
-def mask_bias(mask: Tensor, like: Tensor) -> Tensor:
+def mask_bias(mask: Tensor, like: Tensor, lowest: float | None = None) -> Tensor:
     """What to add to scores to hide the positions where `mask` is False: 0 or the smallest number of `like`'s type.
 
-    Adding it takes fewer passes over the n x n scores than `masked_fill`, but NaN stays NaN. It is not -inf, because
-    that turns a row without any True into NaN.
+    It is not -inf unless `lowest` says so, because that turns a row without any True into NaN.
     """
-    return torch.zeros_like(mask, dtype=like.dtype).masked_fill(~mask, torch.finfo(like.dtype).min)
+    lowest = torch.finfo(like.dtype).min if lowest is None else lowest
+    return torch.zeros_like(mask, dtype=like.dtype).masked_fill(~mask, lowest)
 
 
-def softmax_of_hidden(scores: Tensor, mask: Tensor) -> Tensor:
-    """Softmax over the last axis of scores that are lowest where `mask` is False; a row without any True is all 0."""
+def softmax_of_biased(scores: Tensor, mask: Tensor) -> Tensor:
+    """Softmax over the last axis of scores with a `mask_bias`; a row without any True is all 0."""
     weights = scores.softmax(dim=-1)
     # Only a row without any True needs the product, but looking for one would make the processor wait for a GPU.
     return weights if mask.device.type == "cpu" and mask.any(dim=-1).all() else weights * mask
@@ -197,10 +203,9 @@ class SelfAttention(nn.Module):
             mask: (batch, tokens) bool, True for a real token; no token attends to padding.
         """
         check_inputs(x, self.W_query.in_features, mask)
-        x = without_padding(x, mask)
         # Most of the time goes into passes over the n x n scores. So the queries are divided, not the scores; the bias
         # of the mask is added by the product itself; and keys that are stored transposed make that product faster.
-        keys = self.W_key(x).transpose(1, 2).contiguous()  # (batch, d_k, tokens)
+        keys = self.W_key(without_padding(x, mask)).transpose(1, 2).contiguous()  # (batch, d_k, tokens)
         queries = self.W_query(x) / math.sqrt(keys.shape[1])  # (batch, tokens, d_k)
         if mask is None:
             return (queries @ keys).softmax(dim=2)  # (batch, tokens, tokens)
@@ -208,7 +213,7 @@ class SelfAttention(nn.Module):
         scores = torch.baddbmm(
             mask_bias(mask, queries), queries, keys
         )  # bias + queries @ keys, (batch, tokens, tokens)
-        return softmax_of_hidden(scores, mask)
+        return softmax_of_biased(scores, mask)
 
     def forward(self, x: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
         weights = self.attention_weights(x, mask)  # (batch, tokens, tokens)
@@ -326,11 +331,11 @@ class MultiHeadSelfAttention(nn.Module):
                 of the row may attend to the token of the column.
         """
         check_inputs(x, self.num_heads * self.head_dim, mask, attention_mask)
-        x = without_padding(x, mask)
+        real_x = without_padding(x, mask)
         # Dividing the queries divides the scores, of which there are more.
         queries = self.split(self.W_query(x) / math.sqrt(self.head_dim))  # (batch, num_heads, tokens, head_dim)
-        keys = self.split(self.W_key(x))  # (batch, num_heads, tokens, head_dim)
-        values = self.split(self.W_value(x))  # (batch, num_heads, tokens, head_dim)
+        keys = self.split(self.W_key(real_x))  # (batch, num_heads, tokens, head_dim)
+        values = self.split(self.W_value(real_x))  # (batch, num_heads, tokens, head_dim)
         scores = queries @ keys.transpose(2, 3)  # (batch, num_heads, tokens, tokens)
         allowed = None
         if mask is not None:

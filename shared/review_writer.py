@@ -36,10 +36,10 @@ class RotarySelfAttention(MultiHeadSelfAttention):
 
     def forward(self, x, mask=None, attention_mask=None):
         check_inputs(x, self.num_heads * self.head_dim, mask, attention_mask)
-        x = without_padding(x, mask)
+        real_x = without_padding(x, mask)
         queries = rotate(self.split(self.W_query(x))) / self.head_dim**0.5  # (batch, num_heads, tokens, head_dim)
-        keys = rotate(self.split(self.W_key(x)))  # (batch, num_heads, tokens, head_dim)
-        values = self.split(self.W_value(x))  # (batch, num_heads, tokens, head_dim)
+        keys = rotate(self.split(self.W_key(real_x)))  # (batch, num_heads, tokens, head_dim)
+        values = self.split(self.W_value(real_x))  # (batch, num_heads, tokens, head_dim)
         scores = queries @ keys.transpose(2, 3)  # (batch, num_heads, tokens, tokens)
         allowed = None if attention_mask is None else attention_mask[..., None, :, :]  # the same for all heads
         if mask is not None:

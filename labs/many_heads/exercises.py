@@ -134,7 +134,7 @@ many_heads = Check(
         batch((2, 5, 6), 2, [3, 4]),
         batch((4, 4, 8), 4, [1, 3, 2, 3], padding_first=True),
         batch((1, 3, 5), 1, [2]),
-        batch((12, 3, 6), 2, [1] * 8 + [2] * 4, scale=150.0),
+        batch((12, 3, 6), 2, [1] * 8 + [2] * 4, scale=12.0),
         batch((1, 4, 6), 2),
         batch((1, 4, 6), 2, attention_mask=causal_mask(4)),
         batch((2, 4, 6), 2, attention_mask=causal_mask(4)),

@@ -208,26 +208,27 @@ def mask_added(scores, mask):
     return (scores + mask).softmax(1)
 
 
-class QueryAsLinear(QueryByEinsum):
+class QueryAsLinear(nn.Module):
     def __init__(self, d_model):
-        super().__init__(d_model)
+        super().__init__()
         self.query = nn.Linear(d_model, 1, bias=False)
 
+    def scores(self, x):
+        return self.query(x).squeeze(2)
+
     def forward(self, x, mask=None):
-        scores = self.query(x).squeeze(2)
+        scores = self.scores(x)
         weights = scores.softmax(1) if mask is None else masked_softmax(scores, mask)
         return weighted_sum(weights, x), weights
 
 
-class QueryAsColumn(QueryByEinsum):
+class QueryAsColumn(QueryAsLinear):
     def __init__(self, d_model):
-        super().__init__(d_model)
+        nn.Module.__init__(self)
         self.query = nn.Parameter(torch.randn(d_model, 1))
 
-    def forward(self, x, mask=None):
-        scores = (x @ self.query).squeeze(2)
-        weights = scores.softmax(1) if mask is None else masked_softmax(scores, mask)
-        return weighted_sum(weights, x), weights
+    def scores(self, x):
+        return (x @ self.query).squeeze(2)
 
 
 class QueryNotDrawn(QueryByEinsum):
@@ -469,7 +470,7 @@ WRONG = [
     ("batched_attention", MatricesAsLayers, "of type Linear"),
     ("batched_attention", MatricesOfNormalNumbers, "same seed"),
     ("effect_of_context", context_by(lambda far: far.sort(dim=1).values), "sorted"),
-    ("effect_of_context", context_by(lambda far: far.roll(3, dims=1)), "differ"),
+    ("effect_of_context", context_by(lambda far: far.roll(1, dims=1)), "moved on by some positions"),
     ("effect_of_context", context_by(lambda far: far[:, [1, 0, *range(2, far.shape[1])]]), "Only a few words"),
     ("fix_the_game", half_reversed, "order, or a part of it"),
     ("many_heads", HeadsByView, "Two mistakes at once. The projections are reshaped"),

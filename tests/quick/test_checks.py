@@ -44,10 +44,23 @@ def answer_with(check: checks.Check, mistake):
     return Answer
 
 
+def as_a_reader_s(course):
+    """The course's own answer, as if a reader had written it: a check calls no answer right that is the course's."""
+    if not inspect.isclass(course):
+        return lambda *inputs: course(*inputs)
+
+    class Answer(course):
+        def forward(self, *inputs, **named):
+            return super().forward(*inputs, **named)
+
+    return Answer
+
+
 @pytest.mark.parametrize("name", [e.name for lab in lab_code.course() for e in lab.exercises if e.kind == "build"])
 def test_what_a_lab_goes_on_with_until_the_answer_is_right_is_right(name):
     if check := COURSE.get(name):
-        assert check(check.solution or check.reference), check(check.solution or check.reference)
+        verdict = check(as_a_reader_s(check.solution or check.reference))
+        assert verdict, verdict
 
 
 @pytest.mark.parametrize(("name", "mistake"), MISTAKES)

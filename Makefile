@@ -21,7 +21,7 @@ FRESH = tests/labs/test_labs.py::test_each_lab_is_paired_fresh_and_executed \
 	tests/labs/test_editions.py::test_the_student_edition_in_the_repository_is_made_from_the_lab_s_text
 
 .NOTPARALLEL: # what stands behind a target runs from left to right
-.PHONY: help book serve jupyter labs quick test test-all links student instructor results bench pins offline clean \
+.PHONY: help book serve jupyter labs quick test test-all links student instructor marks results bench pins offline clean \
 	python environment style site tests pages tests-and-pages outputs table
 
 help: ## print this list
@@ -59,6 +59,9 @@ student: environment ## write the notebooks with blanks, keys_student.ipynb; mak
 
 instructor: environment ## write answer key, teaching plan, a table of all questions, and autograders where otter-grader is installed
 	@$(OURS) -m tools.instructor
+
+marks: environment ## mark a folder of submissions with otter-grader (LAB=values FROM=handed_in): one table
+	@$(OURS) -m tools.marks $(LAB) $(FROM)
 
 results: environment ## run what the long table of *Does it help?* lacks: an hour on two cores; may be stopped and goes on
 	@$(OURS) -m experiments.table

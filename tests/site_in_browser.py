@@ -14,6 +14,7 @@ from urllib.parse import urljoin
 import matplotlib
 import nbformat
 import pytest
+import small_course
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Error
 
@@ -96,7 +97,8 @@ def small_site(folder: Path, pages: list[str], labs: dict[str, list]) -> subproc
     """
     for name in ("book/_ext", "book/_theme", "book/_static", "shared/figures"):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("_config.yml", "pyproject.toml", "book/references.bib", *pages):
+    small_course.settings(folder)
+    for name in ("pyproject.toml", "book/references.bib", *pages):
         (folder / name).parent.mkdir(exist_ok=True)
         shutil.copy(ROOT / name, folder / name)
     for name in pages:

@@ -3,6 +3,8 @@
 import shutil
 from pathlib import Path
 
+import yaml
+
 from tools.lab import Lab
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -11,10 +13,18 @@ ROOT = Path(__file__).resolve().parents[1]
 def make(root: Path) -> Path:
     """Write the course below `root` and return the text of its one lab. Nothing executes it."""
     (root / "labs/small").mkdir(parents=True)
-    for name in ("_config.yml", "pyproject.toml"):
-        shutil.copy(ROOT / name, root)
+    shutil.copy(ROOT / "pyproject.toml", root)
+    settings(root)
     contents(root, "small")
     return shutil.copy(ROOT / "tests/small_lab.md", root / "labs/small/small.md")
+
+
+def settings(root: Path) -> None:
+    """Let a course have our settings, but a title, an author and an address that no fork has changed."""
+    ours = yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))
+    repository = {"url": "https://github.com/OWNER/towards-self-attention", "branch": "main"}
+    names = {"title": "Towards Self-Attention", "author": "The authors", "student_edition": None}
+    (root / "_config.yml").write_text(yaml.safe_dump(ours | names | {"repository": repository}), "utf-8")
 
 
 def contents(root: Path, *names: str) -> None:

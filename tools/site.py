@@ -68,6 +68,8 @@ def main() -> int:
     print("".join(f"{sentence}\n" for sentence in links_to_labs_that_are_gone(ROOT)), end="")
     if identity.published(ROOT) is None:
         print(NO_ADDRESS)
+    elif sentence := identity.disagreement(ROOT):
+        print(sentence)
     return 0
 
 

@@ -15,6 +15,7 @@ import lab_code
 import nbformat
 import pytest
 import small_course
+import yaml
 
 from tools import check_labs, identity, jupyter, labs
 from tools.lab import FIRST_CELL, NEW, code_of, course, signed
@@ -42,8 +43,10 @@ print(number() + 1)
 def executed_course(tmp_path_factory):
     """A course of one lab, executed once for all tests."""
     root = tmp_path_factory.mktemp("course")
-    for name in ("_config.yml", "requirements.txt", "constraints.txt", *identity.FILES):
-        shutil.copy(ROOT / name, root)
+    (root / "book").mkdir()
+    small_course.settings(root)
+    for name in ("requirements.txt", "constraints.txt", *identity.FILES):
+        shutil.copy(ROOT / name, root / name)
     for folder in ("labs/tiny", "labs/other", "shared", "checks"):
         (root / folder).mkdir(parents=True)
     (root / "shared/__init__.py").touch()
@@ -210,11 +213,24 @@ def test_a_fork_changes_one_line_and_executes_nothing(root):
     replace_in(root / "_config.yml", url, "https://github.com/someone/their-course")
     assert update(root)[0] == "text updated, nothing executed"
     behind = identity.outdated(root)
-    assert {path.name for path in behind} == {*identity.FILES}
+    address = re.compile(r"identity: .*\{(?:url|name|site|colab)")
+    with_an_address = {name for name in identity.FILES if address.search((ROOT / name).read_text())}
+    assert {str(path.relative_to(root)) for path in behind} == with_an_address
     for text in [*behind.values(), (root / NOTEBOOK).read_text()]:
         assert "someone/their-course" in text
         assert url.removeprefix("https://github.com/") not in text
     assert "git+https://github.com/someone/their-course@{wanted}\\n" in (root / NOTEBOOK).read_text()
+
+
+def test_another_title_and_author_reach_every_file_that_names_them(root):
+    replace_in(root / "_config.yml", "title: Towards Self-Attention", "title: 'Attention: a short course'")
+    replace_in(root / "_config.yml", "author: The authors", "author: Ada and Ben")
+    texts = {str(path.relative_to(root)): text for path, text in identity.outdated(root).items()}
+    for name in ("README.md", "book/welcome.md", "CITATION.cff", "LICENSE"):
+        assert "Attention: a short course" in texts[name], name
+    citation = yaml.safe_load(texts["CITATION.cff"])
+    assert (citation["title"], citation["authors"]) == ("Attention: a short course", [{"name": "Ada and Ben"}])
+    assert texts["LICENSE"].count("Copyright (c) 2026 The authors of Towards Self-Attention") == 2, "notices stay"
 
 
 def test_the_first_cell_installs_shared_from_the_repository_and_takes_no_other_package_for_it(tmp_path):

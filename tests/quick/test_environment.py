@@ -4,6 +4,9 @@ import ast
 import re
 import subprocess
 import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 from importlib import metadata
 from pathlib import Path
 
@@ -38,6 +41,24 @@ def test_an_environment_is_made_again_when_a_list_changes_and_what_somebody_else
         assert environment.is_whole()
         (tmp_path / name).write_text("# another pin\n")
         assert not environment.is_whole()
+
+
+def test_of_two_makes_at_once_the_second_waits_and_makes_nothing(tmp_path, monkeypatch, capsys):
+    makes, whole = [], threading.Event()
+
+    def make():
+        makes.append(1)
+        time.sleep(0.3)
+        whole.set()
+        return 0
+
+    monkeypatch.setattr(environment, "ROOT", tmp_path)
+    monkeypatch.setattr(environment, "is_whole", whole.is_set)
+    monkeypatch.setattr(environment, "make", make)
+    with ThreadPoolExecutor(2) as pool:  # a lock belongs to an open file, so two threads are as good as two processes
+        statuses = list(pool.map(lambda _: environment.make_once(), range(2)))
+    assert statuses == [0, 0] and len(makes) == 1
+    assert "waiting for it" in capsys.readouterr().out
 
 
 # --- the lists ---------------------------------------------------------------------------------------------------

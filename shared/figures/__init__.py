@@ -3,6 +3,9 @@
 Matrix pictures and shaded words follow the page's theme; heat maps and intervals are matplotlib.
 """
 
+from .cafe import Cafe as Cafe
+from .cafe import Cafes as Cafes
+from .chart import Plot as Plot
 from .colours import ROLES as ROLES
 from .drawings import arrows_in_a_plane as arrows_in_a_plane
 from .drawings import block_schematic as block_schematic

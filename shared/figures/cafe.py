@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .chart import INK, MUTED, PAPER, WIDTH, Chart, bare_axes, page_svg
+from .chart import INK, MUTED, PAPER, WIDTH, Chart, bare_axes
 from .colours import ROLES
 from .picture import numbers, words_of
 
@@ -256,16 +256,18 @@ class Cafe(Chart):
         self.draw(axes)
         return figure
 
-    def svg(self) -> str:
-        if self.factor is None or not self.there.all():
-            return page_svg(self.figure(), self.alt)
+    @property
+    def attributes(self) -> str:  # type: ignore[override]
+        """What cafe.js needs of a café that answers."""
+        if self.factor is None or self.friends is None or not self.there.all():
+            return ""
         guests = [
             [guest.name, guest.drink, friend, round(guest.x, 2), round(guest.y, 2)]
-            for guest, friend in zip(self.guests, self.friends or (), strict=True)
+            for guest, friend in zip(self.guests, self.friends, strict=True)
         ]
         data = {"guests": guests, "radius": self.guests[0].radius, "factor": self.factor, "chosen": self.chosen or 0}
         data |= {"least": self.least}
-        return page_svg(self.figure(), self.alt, f'data-cafe="{escape(json.dumps(data, separators=(",", ":")))}" ')
+        return f'data-cafe="{escape(json.dumps(data, separators=(",", ":")))}" '
 
 
 @dataclass(frozen=True, repr=False, eq=False)

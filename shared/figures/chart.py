@@ -62,13 +62,21 @@ class Chart:
     def figure(self) -> "Figure":
         raise NotImplementedError
 
+    attributes = ""  # of the SVG, for a script
+
+    def drawn_in_style(self) -> "Figure":
+        import matplotlib
+
+        with matplotlib.rc_context(STYLE):
+            return self.figure()
+
     def svg(self) -> str:
-        return page_svg(self.figure(), self.alt)
+        return page_svg(self.drawn_in_style(), self.alt, self.attributes)
 
     def _repr_mimebundle_(self, **_) -> tuple[dict[str, str], dict[str, dict[str, int]]]:
         from PIL import Image
 
-        drawn, image, figure = io.BytesIO(), io.BytesIO(), self.figure()
+        drawn, image, figure = io.BytesIO(), io.BytesIO(), self.drawn_in_style()
         figure.savefig(drawn, format="png", dpi=144 * ON_THE_PAGE)
         Image.open(drawn).quantize(64).save(image, "png", optimize=True)  # a fifth of the bytes
         png = base64.b64encode(image.getvalue()).decode()
@@ -91,27 +99,24 @@ class Plot(Chart):
         return self.drawn
 
 
-def new_axes(height: float, width: float = WIDTH, rows: int = 1) -> "tuple[Figure, Any]":
-    """A figure of this size in pixels, in the course's style, and its axes; several below each other are a list."""
-    import matplotlib
+def new_axes(height: float) -> "tuple[Figure, Axes]":
+    """A figure of this height in pixels, and its axes."""
     from matplotlib.figure import Figure
 
-    with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(width / 72, height / 72))
-        return figure, figure.subplots(rows, 1)
+    figure = Figure(figsize=(WIDTH / 72, height / 72))
+    return figure, figure.subplots()
 
 
 def bare_axes(width: float, height: float) -> "tuple[Figure, Axes]":
     """A figure whose axes are not seen: a unit is a pixel, and y counts downwards."""
-    import matplotlib
     from matplotlib.figure import Figure
 
-    with matplotlib.rc_context(STYLE | {"figure.constrained_layout.use": False}):
-        figure = Figure(figsize=(width / 72, height / 72))
-        axes = figure.add_axes((0, 0, 1, 1))
-        axes.set(xlim=(0, width), ylim=(height, 0))
-        axes.axis("off")
-        return figure, axes
+    figure = Figure(figsize=(width / 72, height / 72))
+    figure.set_layout_engine("none")
+    axes = figure.add_axes((0, 0, 1, 1))
+    axes.set(xlim=(0, width), ylim=(height, 0))
+    axes.axis("off")
+    return figure, axes
 
 
 def page_svg(figure: "Figure", alt: str, attributes: str = "") -> str:

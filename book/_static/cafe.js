@@ -78,8 +78,8 @@
         part(`weight-${i} text`).textContent = short(row[i]);
       });
       const amounts = menu.map((drink, k) => [drink, output[chosen * n + k]]);
-      if (part("output")) {
-        part("output text").textContent = `${guests[chosen].name}: output`;
+      if (part("heading")) {
+        part("heading text").textContent = `${guests[chosen].name}: output`;
         amounts.forEach(([, amount], k) => {
           part(`bar-${k} path`).setAttribute("d", `M84 ${bars[k]}h${LONGEST_BAR * amount}v15h${-LONGEST_BAR * amount}z`);
           part(`amount-${k} text`).setAttribute("x", 90 + LONGEST_BAR * amount);

@@ -183,7 +183,7 @@ class Cafe(Chart):
         return max(guest.y + guest.radius for guest in self.guests) + below + bars
 
     @property
-    def alt(self) -> str:  # type: ignore[override]
+    def alt(self) -> str:
         said = []
         for name, drink, friend in zip(self.names, self.drinks, self.friends or [None] * len(self.names), strict=True):
             said.append(f"{name} {f'drinks {drink}' if drink else 'is there' if drink == '' else 'is away'}")
@@ -243,7 +243,7 @@ class Cafe(Chart):
         from matplotlib.patches import Rectangle
 
         heading = f"{self.guests[self.chosen or 0].name}: output"
-        axes.text(84, top - 5, heading, color=OUTPUT, fontweight="bold", gid="part:output")
+        axes.text(84, top - 5, heading, color=OUTPUT, fontweight="bold", gid="part:heading")
         for place, (drink, amount) in enumerate(self.outputs):
             y = top + BAR * place
             look: dict[str, Any] = {"facecolor": OUTPUT, "linewidth": 0, "clip_on": False}
@@ -257,7 +257,7 @@ class Cafe(Chart):
         return figure
 
     @property
-    def attributes(self) -> str:  # type: ignore[override]
+    def attributes(self) -> str:
         """What cafe.js needs of a café that answers."""
         if self.factor is None or self.friends is None or not self.there.all():
             return ""
@@ -277,7 +277,7 @@ class Cafes(Chart):
     cafes: Sequence[Cafe]
 
     @property
-    def alt(self) -> str:  # type: ignore[override]
+    def alt(self) -> str:
         return " ".join(cafe.alt for cafe in self.cafes)
 
     def figure(self) -> "Figure":

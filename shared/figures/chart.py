@@ -57,12 +57,17 @@ STYLE: dict[str, Any] = {
 class Chart:
     """A value that shows itself; `figure` draws what its fields say, and `alt` says the same in words."""
 
-    alt: str
+    @property
+    def attributes(self) -> str:
+        """Of the SVG, for a script."""
+        return ""
+
+    @property
+    def alt(self) -> str:
+        raise NotImplementedError
 
     def figure(self) -> "Figure":
         raise NotImplementedError
-
-    attributes = ""  # of the SVG, for a script
 
     def drawn_in_style(self) -> "Figure":
         import matplotlib
@@ -93,7 +98,15 @@ class Plot(Chart):
     """A figure that a lab has drawn itself, with the words that say what it shows."""
 
     drawn: "Figure"
-    alt: str
+
+    @property
+    def attributes(self) -> str:
+        """Of the SVG, for a script."""
+        return ""
+
+    @property
+    def alt(self) -> str:
+        raise NotImplementedError
 
     def figure(self) -> "Figure":
         return self.drawn
@@ -107,8 +120,8 @@ def new_axes(height: float) -> "tuple[Figure, Axes]":
     return figure, figure.subplots()
 
 
-def bare_axes(width: float, height: float) -> "tuple[Figure, Axes]":
-    """A figure whose axes are not seen: a unit is a pixel, and y counts downwards."""
+def bare_axes(width: float, height: float, title: str = "") -> "tuple[Figure, Axes]":
+    """A figure whose axes are not seen: a unit is a pixel, and y counts downwards. Its title is at the top left."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(width / 72, height / 72))
@@ -116,6 +129,8 @@ def bare_axes(width: float, height: float) -> "tuple[Figure, Axes]":
     axes = figure.add_axes((0, 0, 1, 1))
     axes.set(xlim=(0, width), ylim=(height, 0))
     axes.axis("off")
+    if title:
+        axes.text(2, 16, title, fontweight="bold")
     return figure, axes
 
 

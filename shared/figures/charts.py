@@ -47,14 +47,14 @@ class Dots(Chart):
         measure: what the axis counts, for example "accuracy".
         levels: name -> number, vertical lines such as {"chance": 1 / 6}.
         intervals: whether a pair is a mean and its half width.
-        digits: decimals beside the dots; None writes no numbers.
+        digits: decimals of the number that stands beside a single dot.
     """
 
     rows: Mapping[str, Any]
     measure: str = "accuracy"
     levels: Mapping[str, float] | None = None
     intervals: bool = False
-    digits: int | None = 2
+    digits: int = 2
 
     @cached_property
     def dots(self) -> list[tuple[str, float, float]]:
@@ -65,41 +65,38 @@ class Dots(Chart):
             (name, float(value), 0.0) for name, given in self.rows.items() for value in np.atleast_1d(numbers(given))
         ]
 
-    @property
-    def alt(self) -> str:  # type: ignore[override]
-        digits = 2 if self.digits is None else self.digits
-        said: dict[str, list[str]] = {}
+    @cached_property
+    def notes(self) -> dict[str, list[str]]:
+        """The dots of each model in words."""
+        said: dict[str, list[str]] = {name: [] for name in self.rows}
         for name, value, half in self.dots:
-            said.setdefault(name, []).append(f"{value:.{digits}f}" + (f" ± {half:.{digits}f}" if half else ""))
-        levels = [f"{name} {level:.{digits}f}" for name, level in (self.levels or {}).items()]
+            said[name].append(f"{value:.{self.digits}f}" + (f" ± {half:.{self.digits}f}" if half else ""))
+        return said
+
+    @property
+    def alt(self) -> str:
+        levels = [f"{name} {level:.{self.digits}f}" for name, level in (self.levels or {}).items()]
         ends = f" Lines at {', '.join(levels)}." if levels else ""
-        rows = "; ".join(f"{name} {', '.join(values)}" for name, values in said.items())
+        rows = "; ".join(f"{name} {', '.join(values)}" for name, values in self.notes.items())
         return f"Dots for {self.measure}: {rows}.{ends}"
 
     def figure(self) -> "Figure":
-        names = list(self.rows)
+        colour, names = ROLES["output"][0], list(self.rows)
         figure, axes = new_axes(62 + 34 * len(names) + 16 * bool(self.levels))
+        look: dict[str, Any] = {"marker": "o", "markersize": 6, "capsize": 3, "clip_on": False, "color": colour}
         for name, value, half in self.dots:
-            y = -names.index(name)
-            colour = ROLES["output"][0]
-            axes.errorbar(value, y, xerr=half or None, color=colour, marker="o", markersize=6, capsize=3, clip_on=False)
-        for name in names:
-            # The name stands above its line, so that a long one takes no room from the axis.
-            axes.annotate(name, (0, -names.index(name)), (0, 8), xycoords=("axes fraction", "data"), clip_on=False,
-                          textcoords="offset points", bbox={"facecolor": PAPER, "linewidth": 0, "pad": 1})  # fmt: skip
-            values = [(value, half) for each, value, half in self.dots if each == name]
-            if self.digits is not None and len(values) == 1:
-                value, half = values[0]
-                note = f"{value:.{self.digits}f}" + (f" ± {half:.{self.digits}f}" if half else "")
-                at: Any = (1, -names.index(name))
-                axes.annotate(note, at, (0, 8), xycoords=("axes fraction", "data"), textcoords="offset points",
-                              ha="right", color=ROLES["output"][0],
-                              bbox={"facecolor": PAPER, "linewidth": 0, "pad": 1})  # fmt: skip
+            axes.errorbar(value, -names.index(name), xerr=half or None, **look)
+        # Name and number stand above the line, so that a long name takes no room from the axis.
+        above: dict[str, Any] = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points", "clip_on": False}
+        above["bbox"] = {"facecolor": PAPER, "linewidth": 0, "pad": 1}  # a level's line ends at the letters
+        for place, (name, notes) in enumerate(self.notes.items()):
+            axes.annotate(name, (0, -place), (0, 8), **above)
+            if len(notes) == 1:
+                axes.annotate(notes[0], (1, -place), (0, 8), ha="right", color=colour, **above)
         for name, level in (self.levels or {}).items():
             axes.axvline(level, color=MUTED, linewidth=1.2, linestyle=(0, (4, 3)), zorder=0)
-            at = (level, 1)
-            axes.annotate(name, at, (0, 2), xycoords=("data", "axes fraction"), textcoords="offset points",
-                          ha="center", color=MUTED)  # fmt: skip
+            at: dict[str, Any] = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points"}
+            axes.annotate(name, (level, 1), (0, 2), ha="center", color=MUTED, **at)
         axes.set(ylim=(-len(names) + 0.6, 0.75), yticks=[-place for place in range(len(names))], xlabel=self.measure)
         axes.tick_params("y", labelleft=False)
         axes.spines["left"].set_visible(False)
@@ -155,7 +152,7 @@ class Curves(Chart):
         return heights
 
     @property
-    def alt(self) -> str:  # type: ignore[override]
+    def alt(self) -> str:
         def ends(p: np.ndarray) -> str:
             return f"from {p[0, 1]:.3g} at {p[0, 0]:g} to {p[-1, 1]:.3g} at {p[-1, 0]:g}"
 
@@ -234,7 +231,7 @@ class HeatMap(Chart):
         return colour_map(self.role)((shading(self.values, self.full) + 1) / 2)[..., :3]
 
     @property
-    def alt(self) -> str:  # type: ignore[override]
+    def alt(self) -> str:
         def place(flat: int) -> str:
             i, j = map(int, np.unravel_index(flat, self.values.shape))
             row = self.row_labels[i] if self.row_labels is not None else i
@@ -256,7 +253,8 @@ class HeatMap(Chart):
         height, width = self.values.shape
         square = self.row_labels is not None or height == width
         figure, axes = new_axes(float(np.clip((WIDTH - 70) * height / width + 70, 110, 540)) if square else 200)
-        axes.imshow(self.shades, interpolation="none", aspect="equal" if square else "auto", resample=False)
+        axes.imshow(self.shades, interpolation="none", clip_on=False)  # clipped, it would not blend with a dark page
+        axes.set_aspect("equal" if square else "auto")
         for axis, labels, count in ((axes.xaxis, self.column_labels, width), (axes.yaxis, self.row_labels, height)):
             if labels is not None:
                 axis.set_ticks(range(count), words_of(labels, "rows or columns", count))
@@ -302,7 +300,7 @@ class Arcs(Chart):
         return [(row, key, float(w)) for row in chosen for key, w in enumerate(rows[row]) if w >= self.least]
 
     @property
-    def alt(self) -> str:  # type: ignore[override]
+    def alt(self) -> str:
         rows: dict[int, list[str]] = {}
         for query, key, weight in self.arcs:
             rows.setdefault(query, []).append(f"{self.words[key]} {short(weight)}")
@@ -316,9 +314,7 @@ class Arcs(Chart):
         from matplotlib.path import Path
 
         top, line, count = 26 * bool(self.title) + 14, 24, len(self.words)
-        figure, axes = bare_axes(WIDTH, top + line * count + 4)
-        if self.title:
-            axes.text(2, 15, self.title, fontweight="bold")
+        figure, axes = bare_axes(WIDTH, top + line * count + 4, self.title)
         # Arcs to earlier words bend to the left of the words, those to later ones to the right.
         centre, reach = WIDTH / 2, 100
         half = {place: 4.2 * min(len(word), 14) + 6 for place, word in enumerate(self.words)}
@@ -378,7 +374,7 @@ class Bars(Chart):
         return [(labels[place], float(values[place]), bool(keep[place])) for place in places]
 
     @property
-    def alt(self) -> str:  # type: ignore[override]
+    def alt(self) -> str:
         kept = ", ".join(f"{label} {short(value)}" for label, value, keep in self.bars if keep)
         left = ", ".join(f"{label} {short(value)}" for label, value, keep in self.bars if not keep)
         return f"{self.title or 'Bars'}: {kept}." + (f" Cut off: {left}." if left else "")
@@ -387,9 +383,7 @@ class Bars(Chart):
         from matplotlib.patches import Rectangle
 
         top, line, left = 26 * bool(self.title) + 6, 22, 92
-        figure, axes = bare_axes(WIDTH, top + line * len(self.bars) + 4)
-        if self.title:
-            axes.text(2, 16, self.title, fontweight="bold")
+        figure, axes = bare_axes(WIDTH, top + line * len(self.bars) + 4, self.title)
         scale = (WIDTH - left - 46) / max(value for _, value, _ in self.bars)
         for place, (label, value, keep) in enumerate(self.bars):
             y, colour = top + line * place, ROLES[self.role][0]
@@ -432,7 +426,7 @@ class Tiles(Chart):
         return matrix_of(self.filled, "The tiles").shape
 
     @property
-    def alt(self) -> str:  # type: ignore[override]
+    def alt(self) -> str:
         lines = []
         for row in range(self.shape[0]):
             name = self.row_labels[row] if self.row_labels is not None else f"row {row}"
@@ -454,9 +448,7 @@ class Tiles(Chart):
         cell = min(CELL, (WIDTH - left - 4) / width)
         turned = labels[1] and 7.2 * max(map(len, labels[1])) > cell - 2
         top += (5.5 * max(map(len, labels[1])) + 12 if turned else 18) * bool(labels[1])
-        figure, axes = bare_axes(WIDTH, top + cell * height + 6 + 20 * bool(self.rows))
-        if self.title:
-            axes.text(2, 16, self.title, fontweight="bold")
+        figure, axes = bare_axes(WIDTH, top + cell * height + 6 + 20 * bool(self.rows), self.title)
         if self.rows:
             note = f"rows: {self.rows}, columns: {self.columns}"
             axes.text(2, top + cell * height + 18, note, color=MUTED, fontsize=SMALLEST)

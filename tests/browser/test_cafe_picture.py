@@ -42,7 +42,7 @@ def test_every_guest_with_every_friend_has_the_weights_and_the_output_of_a_softm
             chosen = guest
             sentence, weights = expected(guest, friend)
             assert page.locator(".cafe-said").text_content() == sentence
-            assert page.locator(".cafe .guest [class^=weight]").all_inner_texts() == weights
+            assert page.locator(".cafe .guest [class^=weight] text").all_text_contents() == weights
             seen = " ".join(button.locator("text").all_text_contents())
             assert button.get_attribute("aria-label") == f"{seen}, friend: {GUESTS[friend]}", "named as it is seen"
             pressed = page.locator(".cafe .guest").evaluate_all("all => all.map((one) => one.ariaPressed)")

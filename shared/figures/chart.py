@@ -98,15 +98,11 @@ class Plot(Chart):
     """A figure that a lab has drawn itself, with the words that say what it shows."""
 
     drawn: "Figure"
-
-    @property
-    def attributes(self) -> str:
-        """Of the SVG, for a script."""
-        return ""
+    words: str
 
     @property
     def alt(self) -> str:
-        raise NotImplementedError
+        return self.words
 
     def figure(self) -> "Figure":
         return self.drawn

@@ -42,9 +42,9 @@
     old[0].before(arrows);
     for (const arrow of old) arrow.remove();
 
-    const said = make("p", { class: "cafe-said", "aria-live": "polite" });
+    const sentence = make("p", { class: "cafe-said", "aria-live": "polite" });
     const how = make("p", { class: "cafe-how" }, "Choose a guest to see that guest’s weights; choose the same guest again to change the friend.");
-    picture.after(said, how);
+    picture.after(sentence, how);
 
     const buttons = guests.map((_, i) => {
       const parts = ["card", "name", "drink", "weight"].map((name) => part(`${name}-${i}`));
@@ -88,7 +88,7 @@
       }
       const mix = amounts.sort((a, b) => b[1] - a[1]).map(([drink, amount]) => `${drink} ${short(amount)}`).join(", ");
       const friend = friends[chosen];
-      said.textContent = `${guests[chosen].name} attends to ${guests[friend].name}: ${short(row[friend])}; output: ${mix}.`;
+      sentence.textContent = `${guests[chosen].name} attends to ${guests[friend].name}: ${short(row[friend])}; output: ${mix}.`;
     }
 
     function choose(i) {

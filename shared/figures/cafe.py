@@ -31,7 +31,7 @@ BAR, LONGEST_BAR = 22, 150  # pixels from one bar of the output to the next; the
 
 @dataclass(frozen=True)
 class Guest:
-    """A card: a name, what stands before it, and its place in pixels. An empty chair has no drink."""
+    """A card: a name, the drink on it, and its place in pixels. An empty chair has no drink."""
 
     name: str
     drink: str | None
@@ -56,10 +56,10 @@ class Cafe(Chart):
 
     Args:
         names: the guests, clockwise.
-        drinks: what stands before each; None where the chair is empty, because that guest is away.
+        drinks: one for each guest; None where the chair is empty, because that guest is away.
         friends: the name of each guest's friend; None for a guest without one.
         weights: (guests, guests) attention weights, those of an empty chair 0; or (guests,), of one query for the whole
-            café, which stands in the middle. None draws friends alone.
+            café, which is drawn in the middle. None draws friends alone.
         attending: the guest whose weights are drawn, and written into the cards; by default those of all guests. With
             one query for all, what the card in the middle says.
         factor: instead of weights, a layer set by hand: queries and keys are one-hot names times this factor. Such a
@@ -184,11 +184,11 @@ class Cafe(Chart):
 
     @property
     def alt(self) -> str:
-        said = []
+        cards = []
         for name, drink, friend in zip(self.names, self.drinks, self.friends or [None] * len(self.names), strict=True):
-            said.append(f"{name} {f'drinks {drink}' if drink else 'is there' if drink == '' else 'is away'}")
-            said[-1] += f", friend: {friend}" if friend else ""
-        parts = [f"{self.title + ': a' if self.title else 'A'} café with {len(self.names)} chairs. {'; '.join(said)}."]
+            cards.append(f"{name} {f'drinks {drink}' if drink else 'is there' if drink == '' else 'is away'}")
+            cards[-1] += f", friend: {friend}" if friend else ""
+        parts = [f"{self.title + ': a' if self.title else 'A'} café with {len(self.names)} chairs. {'; '.join(cards)}."]
         attending: dict[str, list[str]] = {}
         for arrow in self.arrows:
             if arrow.kind == "attention":

@@ -47,7 +47,7 @@ class Dots(Chart):
         measure: what the axis counts, for example "accuracy".
         levels: name -> number, vertical lines such as {"chance": 1 / 6}.
         intervals: whether a pair is a mean and its half width.
-        digits: decimals of the number that stands beside a single dot.
+        digits: decimals of the number above a single dot.
     """
 
     rows: Mapping[str, Any]
@@ -68,10 +68,10 @@ class Dots(Chart):
     @cached_property
     def notes(self) -> dict[str, list[str]]:
         """The dots of each model in words."""
-        said: dict[str, list[str]] = {name: [] for name in self.rows}
+        lines: dict[str, list[str]] = {name: [] for name in self.rows}
         for name, value, half in self.dots:
-            said[name].append(f"{value:.{self.digits}f}" + (f" ± {half:.{self.digits}f}" if half else ""))
-        return said
+            lines[name].append(f"{value:.{self.digits}f}" + (f" ± {half:.{self.digits}f}" if half else ""))
+        return lines
 
     @property
     def alt(self) -> str:
@@ -86,7 +86,7 @@ class Dots(Chart):
         look: dict[str, Any] = {"marker": "o", "markersize": 6, "capsize": 3, "clip_on": False, "color": colour}
         for name, value, half in self.dots:
             axes.errorbar(value, -names.index(name), xerr=half or None, **look)
-        # Name and number stand above the line, so that a long name takes no room from the axis.
+        # Name and number are above the line, so that a long name takes no room from the axis.
         above: dict[str, Any] = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points", "clip_on": False}
         above["bbox"] = {"facecolor": PAPER, "linewidth": 0, "pad": 1}  # a level's line ends at the letters
         for place, (name, notes) in enumerate(self.notes.items()):
@@ -134,7 +134,7 @@ class Curves(Chart):
 
     @cached_property
     def label_heights(self) -> dict[str, float]:
-        """Where each name stands, in parts of the axis's height: near the end of its line, and clear of the others."""
+        """Where each name is, in parts of the axis's height: near the end of its line, and clear of the others."""
         scale = np.log if "y" in self.log else np.asarray
         all_y = scale(np.concatenate([*(p[:, 1] for p in self.points.values()), list((self.levels or {}).values())]))
         low, high = all_y.min(), all_y.max()
@@ -156,9 +156,9 @@ class Curves(Chart):
         def ends(p: np.ndarray) -> str:
             return f"from {p[0, 1]:.3g} at {p[0, 0]:g} to {p[-1, 1]:.3g} at {p[-1, 0]:g}"
 
-        said = "; ".join(f"{name} {ends(p)}" for name, p in self.points.items())
+        lines = "; ".join(f"{name} {ends(p)}" for name, p in self.points.items())
         levels = "".join(f" A line at {level:.3g}: {name}." for name, level in (self.levels or {}).items())
-        return f"Lines, {self.y} over {self.x}: {said}.{levels}"
+        return f"Lines, {self.y} over {self.x}: {lines}.{levels}"
 
     def figure(self) -> "Figure":
         from matplotlib.ticker import NullFormatter
@@ -304,10 +304,9 @@ class Arcs(Chart):
         rows: dict[int, list[str]] = {}
         for query, key, weight in self.arcs:
             rows.setdefault(query, []).append(f"{self.words[key]} {short(weight)}")
-        said = "; ".join(f"{self.words[query]} attends to {', '.join(keys)}" for query, keys in rows.items())
-        return (
-            f"{self.title or 'Arcs'} over “{' '.join(self.words)}”: {said}. Weights below {self.least:g} are not drawn."
-        )
+        lines = "; ".join(f"{self.words[query]} attends to {', '.join(keys)}" for query, keys in rows.items())
+        sentence = f"{self.title or 'Arcs'} over “{' '.join(self.words)}”"
+        return f"{sentence}: {lines}. Weights below {self.least:g} are not drawn."
 
     def figure(self) -> "Figure":
         from matplotlib.patches import Circle, PathPatch, Polygon
@@ -375,9 +374,9 @@ class Bars(Chart):
 
     @property
     def alt(self) -> str:
-        kept = ", ".join(f"{label} {short(value)}" for label, value, keep in self.bars if keep)
-        left = ", ".join(f"{label} {short(value)}" for label, value, keep in self.bars if not keep)
-        return f"{self.title or 'Bars'}: {kept}." + (f" Cut off: {left}." if left else "")
+        inside = ", ".join(f"{label} {short(value)}" for label, value, keep in self.bars if keep)
+        outside = ", ".join(f"{label} {short(value)}" for label, value, keep in self.bars if not keep)
+        return f"{self.title or 'Bars'}: {inside}." + (f" Cut off: {outside}." if outside else "")
 
     def figure(self) -> "Figure":
         from matplotlib.patches import Rectangle
@@ -436,7 +435,7 @@ class Tiles(Chart):
                 if i == row
             ]
             lines.append(f"{name}: {', '.join(cells) or 'none'}")
-        return f"{self.title or 'Tiles'}, {self.shape[0]} by {self.shape[1]}; filled in each row: {'; '.join(lines)}."
+        return f"{self.title or 'Tiles'}, {self.shape[0]} by {self.shape[1]}; filled, row by row: {'; '.join(lines)}."
 
     def figure(self) -> "Figure":
         from matplotlib.patches import Rectangle

@@ -116,13 +116,13 @@ def test_two_cafes_are_beside_each_other_where_both_fit():
 
 
 def test_what_is_no_cafe_is_refused():
-    for given, said in (
+    for given, message in (
         ({"names": ["Ada"], "drinks": ["tea"]}, "1 guests"),
         ({"names": NAMES[:2], "drinks": DRINKS[:2], "friends": ["Ben", "Zoe"]}, "'Zoe' has no chair"),
         ({"names": NAMES, "drinks": DRINKS, "weights": WEIGHTS + 1}, "Are they scores"),
         ({"names": NAMES[:2], "drinks": DRINKS[:1]}, "give one for each"),
     ):
-        with pytest.raises(ValueError, match=re.escape(said)):
+        with pytest.raises(ValueError, match=re.escape(message)):
             Cafe(**given)
 
 

@@ -1,7 +1,7 @@
 """Pictures of attention: arrays and words in, one picture out.
 
 Matrix pictures and shaded words are HTML that follows the page's theme. Cafés and charts are values that show
-themselves: SVG in the letters and colours of the page, PNG in a notebook that nobody has run yet, and the same in words.
+themselves: SVG in the letters and colours of the page, PNG in a notebook that nobody has run yet, and words.
 """
 
 from .cafe import Cafe as Cafe

@@ -24,6 +24,8 @@ NEUTRALS: dict[str, tuple[str, str]] = {
     "paper": ("#ffffff", "#14181e"),
 }
 
+LIGHTER = 0.4  # the shade of the lowest number beside that of the highest: the darkest cell is never the least attended
+
 
 def css_colour(name: str) -> str:
     """The CSS value of a role or a neutral colour, `var(--role-query, #0250d5)`.
@@ -41,3 +43,8 @@ def role_css() -> str:
     """The style sheet that sets `--role-query` and its sisters, for light pages and for dark ones."""
     lines = [f"  --role-{name}: light-dark({light}, {dark});" for name, (light, dark) in (ROLES | NEUTRALS).items()]
     return "\n".join([":root {", "  color-scheme: light dark;", *lines, "}", ""])
+
+
+def below_zero(role: str) -> str:
+    """The role whose colour, much lighter, shades negative numbers: a sign shows as a second hue."""
+    return "query" if role in ("key", "weight") else "key"

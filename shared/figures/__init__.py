@@ -1,10 +1,21 @@
 """Pictures of attention: arrays and words in, one picture out.
 
-Matrix pictures and shaded words follow the page's theme; heat maps and intervals are matplotlib.
+Matrix pictures and shaded words are HTML that follows the page's theme. Cafés and charts are values that show
+themselves: SVG in the letters and colours of the page, PNG in a notebook that nobody has run yet, and words.
 """
 
 from shared.colours import ROLES as ROLES
 
+from .cafe import Cafe as Cafe
+from .cafe import Cafes as Cafes
+from .chart import STYLE as STYLE
+from .chart import Plot as Plot
+from .charts import Arcs as Arcs
+from .charts import Bars as Bars
+from .charts import Curves as Curves
+from .charts import Dots as Dots
+from .charts import HeatMap as HeatMap
+from .charts import Tiles as Tiles
 from .drawings import arrows_in_a_plane as arrows_in_a_plane
 from .drawings import block_schematic as block_schematic
 from .drawings import induction_schematic as induction_schematic
@@ -22,7 +33,6 @@ from .matrices import softmax_row as softmax_row
 from .matrices import split_heads as split_heads
 from .matrices import weighted_sum as weighted_sum
 from .picture import Picture as Picture
-from .plots import STYLE as STYLE
 from .plots import heat_map as heat_map
 from .plots import intervals as intervals
 from .plots import key_plane as key_plane

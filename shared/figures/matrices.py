@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from shared.colours import ROLES, css_colour
+from shared.colours import LIGHTER, ROLES, below_zero, css_colour
 
 from . import svg
-from .picture import Picture, index_of, matrix_of, numbers, words_of
+from .picture import Picture, index_of, matrix_of, numbers, shading, words_of
 from .svg import FONT, GRID, INK, MUTED, PAPER
 
 MOST_NUMBERS = (12, 10)  # rows and columns up to which the cells carry their numbers; beyond, shades alone
@@ -33,7 +33,7 @@ class Matrix:
         name: the title above the grid.
         role: one of `ROLES`; it chooses the colour.
         rows, columns: a label for each, often the words of the sentence.
-        full: the magnitude with the deepest shade; by default the largest in the array, for weights 1.
+        full: the number with the deepest shade; by default the largest in the array, for weights 1.
 
     Raises:
         ValueError: no real numbers, not two dimensions, no entries or more than 100 rows or columns, NaN or infinity,
@@ -303,7 +303,7 @@ class _Grid:
         self.top = 24 if not self.column_labels else 44 if not self.turned else 36 + 0.94 * self.longest
         self.left = 2 + max(_label_width(each, bold=row is not None) for each in aligned)
         self.bottom, self.right = self.y(len(m.values)), self.x(m.values.shape[1])
-        self.full = m.full or (1.0 if m.role == "weight" else float(np.abs(m.values).max())) or 1.0
+        self.full = m.full or (1.0 if m.role == "weight" else None)
 
     def x(self, column: float) -> float:
         return self.left + column * self.width
@@ -323,9 +323,11 @@ class _Grid:
         return "".join(drawn)
 
     def cells(self) -> str:
-        show, role, drawn = svg.written(self.m.values), self.m.role, []
+        show, drawn = svg.written(self.m.values), []
+        shades = shading(self.m.values, self.full)
         for (i, j), value in np.ndenumerate(self.m.values):
-            x, y, strength = self.x(j), self.y(i), min(1.0, abs(value) / self.full)
+            x, y, shade = self.x(j), self.y(i), float(shades[i, j])
+            role, strength = (self.m.role, shade) if shade >= 0 else (below_zero(self.m.role), -LIGHTER * shade)
             if self.shaded:
                 inset = 6 if value < 0 else 0  # a thin bar, so that the sign shows without number and colour
                 look = f'{svg.fill(role, strength)} data-kind="cell"'
@@ -349,7 +351,7 @@ class _Grid:
     def bars(self) -> str:
         """Below a single row: a bar for each cell, 44 pixels for the deepest shade."""
         inset, wide, look = 0.2 * self.width, 0.6 * self.width, svg.fill(self.m.role, 1)
-        tall = 44 * np.minimum(1, np.abs(self.m.values[0]) / self.full)
+        tall = 44 * np.abs(shading(self.m.values, self.full))[0]
         return "".join(svg.box(self.x(j) + inset, self.bottom + 4, wide, high, look) for j, high in enumerate(tall))
 
 

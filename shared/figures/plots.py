@@ -10,40 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shared.colours import NEUTRALS, ROLES
+from shared.colours import ROLES
 
+from .chart import INK, PAPER, STYLE
+from .charts import colour_map
 from .picture import matrix_of, words_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-PAPER, INK, GRID = (NEUTRALS[name][0] for name in ("paper", "ink", "grid"))
 WIDTH = 4.2  # inches; at the width of a phone, 300 pixels, its letters are still some 11 pixels high
-
-# The look of all plots; a lab's own plot takes it on with `with plt.rc_context(figures.STYLE):`.
-STYLE: dict[str, Any] = {
-    "figure.dpi": 200,
-    "figure.facecolor": PAPER,
-    "figure.constrained_layout.use": True,
-    "axes.facecolor": PAPER,
-    "axes.edgecolor": INK,
-    "axes.labelcolor": INK,
-    "axes.titlecolor": INK,
-    "axes.titlesize": 11,
-    "axes.titlelocation": "left",
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "axes.axisbelow": True,
-    "grid.color": GRID,
-    "grid.linewidth": 0.6,
-    "text.color": INK,
-    "xtick.color": INK,
-    "ytick.color": INK,
-    "font.size": 11,
-    "lines.linewidth": 1.8,
-    "legend.frameon": False,
-}
 
 
 def heat_map(
@@ -64,7 +40,6 @@ def heat_map(
     """
     import matplotlib.pyplot as plt
     import seaborn
-    from matplotlib.colors import LinearSegmentedColormap
 
     matrix = matrix_of(matrix, "The matrix")
     height, width = matrix.shape
@@ -73,9 +48,7 @@ def heat_map(
         row_labels, column_labels = words_of(row_labels, "rows", height), words_of(column_labels, "columns", width)
     # Labelled cells are square; other matrices fill the width, whatever their shape.
     inches = np.clip((WIDTH - 1.2) * height / width + 1.0, 2.2, 7.5) if labelled else 4.2
-    signed = matrix.min() < 0
-    # Either way darker is more, so the picture also reads without colour.
-    shades = "cividis_r" if signed else LinearSegmentedColormap.from_list(role, [PAPER, ROLES[role][0]])
+    full = float(np.abs(matrix).max())
     # Points that a cell has room for, so that no label runs into the next.
     letters = min(STYLE["font.size"], 72 * (WIDTH - 1.6) / max(height, width)) if labelled else STYLE["font.size"]
     with plt.rc_context(STYLE | {"axes.grid": False, "xtick.labelsize": letters, "ytick.labelsize": letters}):
@@ -83,8 +56,9 @@ def heat_map(
         seaborn.heatmap(
             matrix,
             ax=axes,
-            cmap=shades,
-            vmin=None if signed else 0,
+            cmap=colour_map(role),
+            vmin=-full,
+            vmax=full,
             square=labelled,
             cbar_kws={"location": "top", "shrink": 0.6} if labelled else None,  # beside it, cells would be small
             xticklabels=column_labels or -(-width // 12),

@@ -70,5 +70,5 @@ def walk(
 
 
 def _rounded(matrix: np.ndarray) -> list[list[float]]:
-    """As Python numbers with seven significant digits: those after them differ from one processor to another."""
-    return [[float(f"{x:.7g}") for x in row] for row in matrix]
+    """As Python numbers with five decimals: those after them differ from one processor to another."""
+    return [[round(float(x), 5) for x in row] for row in matrix]

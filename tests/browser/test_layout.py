@@ -25,7 +25,8 @@ LOADED = {
 def stored_figures(lab: str) -> list[Picture]:
     """The figures of a lab as its notebook stores them."""
     outputs = [each for cell in nbformat.read(ROOT / f"{lab}.ipynb", 4).cells for each in cell.get("outputs", [])]
-    texts = [each["data"]["text/html"] for each in outputs if "text/html" in each.get("data", {})]
+    kinds = ("text/html", "image/svg+xml")
+    texts = [each["data"][kind] for each in outputs for kind in kinds if kind in each.get("data", {})]
     return [Picture(text, "") for text in texts if "<svg" in text or "<script" in text]
 
 

@@ -10,7 +10,7 @@ import pytest
 import torch
 from test_colours import contrast, mixed
 
-from shared.colours import NEUTRALS, ROLES
+from shared.colours import LIGHTER, NEUTRALS, ROLES, css_colour
 from shared.figures import Matrix, attention_over, lookup, product, softmax_row, split_heads, weighted_sum
 from shared.figures.matrices import SHADE
 
@@ -108,7 +108,10 @@ def test_a_stronger_shade_is_a_larger_number_and_the_sign_shows_without_colour()
         values = np.resize([0.0, 1.0, -2.0, 4.0], shape)
         (svg,) = read_svgs(Matrix(values, "m")._repr_html_())
         shades = [float(e.get("fill-opacity")) for e in svg.iter("rect") if e.get("fill-opacity")]
-        np.testing.assert_allclose(np.array(shades) / max(shades), np.abs(values[0]) / 4, atol=0.02)
+        expected = [x / 4 if x >= 0 else -x / 4 * LIGHTER for x in values[0]]  # a negative number is paler
+        np.testing.assert_allclose(np.array(shades) / max(shades), expected, atol=0.02)
+        hues = [e.get("fill") for e in svg.iter("rect") if e.get("fill-opacity")]
+        assert [hue == css_colour("key") for hue in hues] == [x < 0 for x in values[0]]
     heights = [e.get("height") for e in kind(svg, "cell")]
     assert heights == ["16", "16", "4", "16"] * 3, "a negative shade must be a thin bar"
 

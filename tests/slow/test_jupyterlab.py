@@ -57,7 +57,8 @@ def expected(notebook) -> dict[str, int]:
     return {
         ".jp-OutputArea-output[data-mime-type$='error']": 0,
         ".jp-OutputArea-output[data-mime-type$='stderr']": 0,
-        ".jp-RenderedImage img": sum("image/png" in each for each in data),
+        ".jp-RenderedSVG img": sum("image/svg+xml" in each for each in data),
+        ".jp-RenderedImage img": sum("image/png" in each and "image/svg+xml" not in each for each in data),
         ".attention-walk": html.count('class="attention-walk'),
         ".attention-heads": html.count('class="attention-heads'),
         ".jp-MarkdownCell .jp-RenderedMarkdown": len(prose),

@@ -1,0 +1,158 @@
+"""Charts draw what they are given: each value is compared with a second computation, and with what is drawn."""
+
+import math
+import re
+from xml.etree import ElementTree
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from matplotlib.colors import to_hex
+from matplotlib.patches import PathPatch
+from test_colours import contrast
+
+from shared.colours import ROLES
+from shared.figures import Arcs, Bars, Cafe, Curves, Dots, HeatMap, Plot, Tiles
+from shared.figures.picture import shading
+
+WORDS = "your journey starts with one step".split()
+SCORES = np.random.default_rng(1).normal(size=(6, 6)) * 3
+WEIGHTS = np.exp(SCORES) / np.exp(SCORES).sum(axis=1, keepdims=True)
+CHARTS = [
+    Dots({"a": (0.5, 0.1), "b": (0.7, 0)}, intervals=True, levels={"chance": 0.25}),
+    Curves({"one": [1, 2, 4], "two": [1, 1, 1]}, "steps", "loss", levels={"zero": 0}),
+    HeatMap(SCORES, row_labels=WORDS, column_labels=WORDS, role="score", rings=[(1, 2)]),
+    Arcs(WORDS, WEIGHTS),
+    Bars(["good", "bad"], [0.75, 0.25], top_k=1),
+    Tiles(np.tril(np.ones((3, 3)))),
+    Cafe(["Ada", "Ben"], ["tea", "milk"], ["Ben", "Ada"], factor=3),
+]
+
+
+def texts(axes):
+    return [text.get_text() for text in axes.texts]
+
+
+def test_dots_are_the_results_with_their_intervals_and_levels():
+    rows = {"tied": [0.39, 0.4], "both": [0.99, 1.0, 0.98]}
+    chart = Dots(rows, levels={"chance": 1 / 6})
+    assert chart.dots == [(name, value, 0) for name, values in rows.items() for value in values]
+    (axes,) = chart.figure().axes
+    assert [bar.lines[0].get_xdata()[0] for bar in axes.containers] == [0.39, 0.4, 0.99, 1.0, 0.98]
+    assert [line.get_xdata() for line in axes.lines if len(line.get_xdata()) == 2] == [[1 / 6, 1 / 6]]
+    (axes,) = Dots({"a": (0.5, 0.1)}, intervals=True).figure().axes
+    (segment,) = axes.containers[0].lines[2][0].get_segments()
+    assert segment[:, 0] == pytest.approx([0.4, 0.6]) and "0.50 ± 0.10" in texts(axes)
+
+
+def test_curves_are_the_given_points_and_their_names_do_not_meet():
+    lines = {f"line {k}": np.column_stack([np.arange(5), np.arange(5) * k / 50]) for k in range(6)}
+    chart = Curves(lines, "x", "y", levels={"level": 0.01})
+    (axes,) = chart.figure().axes
+    for (name, given), line in zip(lines.items(), axes.lines, strict=False):
+        np.testing.assert_array_equal(np.column_stack(line.get_data()), given, err_msg=name)
+    heights = sorted(chart.label_heights.values())
+    assert min(np.diff(heights)) > 0.08 and -0.05 < heights[0] and heights[-1] <= 1
+    order = sorted(chart.label_heights, key=lambda name: chart.label_heights[name])
+    assert order == ["line 0", "level", *[f"line {k}" for k in range(1, 6)]]
+
+
+@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize("lowest", [0, -0.2, -1, -13])
+def test_darker_is_more_and_a_negative_number_is_never_the_darkest(role, lowest):
+    values = np.linspace(lowest, 1, 40)
+    shades = HeatMap(values.reshape(2, 20), role=role).shades.reshape(40, 3)
+    dark = np.array([contrast(to_hex(shade), "#ffffff") for shade in shades])
+    positive = values >= 0
+    assert (np.diff(dark[positive]) > 0).all() and dark.argmax() == 39
+    assert positive.all() or dark[~positive].max() < dark[values >= 0.6].min()
+
+
+def test_shades_follow_their_rule_number_by_number():
+    def by_hand(values):
+        low, high = min(values), max(values)
+        if high <= 0 and low < 0:
+            return [(x - low) / (high - low) for x in values]
+        return [x / high if x > 0 else x / max(high, -low) for x in values]
+
+    for values in ([1, 2, 4], [-13.36, 0, 2.0, -1], [-4, -2, -3], [0, 1, -0.5]):
+        assert shading(np.array(values)).tolist() == pytest.approx(by_hand(values))
+
+
+def test_a_heat_map_draws_its_shades_and_rings():
+    chart = CHARTS[2]
+    (axes,) = chart.figure().axes
+    np.testing.assert_array_equal(axes.images[0].get_array(), chart.shades)
+    assert [ring.center for ring in axes.patches] == [(2, 1)]
+    assert [tick.get_text() for tick in axes.get_xticklabels()] == WORDS
+    i, j = np.unravel_index(SCORES.argmin(), SCORES.shape)
+    assert f"Lowest: {SCORES[i, j]:.2f} at query {WORDS[i]}, key {WORDS[j]}." in chart.alt
+
+
+def test_arcs_lead_from_each_query_to_the_keys_with_large_weights():
+    expected = [(i, j, WEIGHTS[i][j]) for i in range(6) for j in range(6) if WEIGHTS[i][j] >= 0.1]
+    assert Arcs(WORDS, WEIGHTS).arcs == expected
+    assert Arcs(WORDS, WEIGHTS, query=2).arcs == [arc for arc in expected if arc[0] == 2]
+    assert Arcs(WORDS, WEIGHTS[2], query=2).arcs == [arc for arc in expected if arc[0] == 2]
+    (axes,) = Arcs(WORDS, WEIGHTS).figure().axes
+    heights = {word: text.get_position()[1] for word, text in zip(WORDS, axes.texts, strict=True)}
+    curves = [patch.get_path().vertices for patch in axes.patches if isinstance(patch, PathPatch)]
+    drawn = [(heights[WORDS[i]] - 4, heights[WORDS[j]] - 4) for i, j, _ in expected if i != j]
+    assert [(curve[0][1], curve[-1][1]) for curve in curves] == drawn
+    with pytest.raises(ValueError, match="sums to 1"):
+        repr(Arcs(WORDS, SCORES))
+
+
+@pytest.mark.parametrize(("cut", "kept"), [({}, 6), ({"top_k": 2}, 2), ({"top_p": 0.7}, 3), ({"top_p": 0.65}, 2)])
+def test_bars_keep_what_the_cut_keeps(cut, kept):
+    values = [0.06, 0.4, 0.25, 0.15, 0.1, 0.04]
+    chart = Bars(list("abcdef"), values, **cut)
+    order = sorted(range(6), key=lambda place: -values[place])
+    assert chart.bars == [("abcdef"[place], values[place], rank < kept) for rank, place in enumerate(order)]
+    (axes,) = chart.figure().axes
+    widths = [bar.get_width() for bar in axes.patches]
+    np.testing.assert_allclose(np.array(widths) / widths[0], np.sort(values)[::-1] / 0.4)
+    assert [bar.get_facecolor()[3] > 0 for bar in axes.patches] == [rank < kept for rank in range(6)]
+
+
+def test_tiles_of_a_causal_mask_are_its_cells_its_diagonal_among_them():
+    chart = Tiles(np.tril(np.ones((4, 4))), row_labels=list("abcd"), column_labels=list("abcd"))
+    expected = {(i, j) for i in range(4) for j in range(4) if j <= i}
+    assert {(i, j) for i, j, *_ in chart.tiles} == expected
+    (axes,) = chart.figure().axes
+    empty, filled = axes.patches[:16], axes.patches[16:]
+    corners = [cell.get_xy() for cell in empty]
+    assert {divmod(corners.index(cell.get_xy()), 4) for cell in filled} == expected
+    heads = Tiles([[0, 0, 1, -1]], roles=["query", "key"])
+    assert heads.tiles == [(0, 0, "query", 1), (0, 1, "query", 1), (0, 2, "key", 1)]
+
+
+@pytest.mark.parametrize("chart", CHARTS, ids=lambda chart: type(chart).__name__)
+def test_a_chart_is_whole_svg_in_the_site_s_type_and_colours_and_a_png_beside_it(chart):
+    shown, size = chart._repr_mimebundle_()
+    svg = shown["image/svg+xml"]
+    root = ElementTree.fromstring(svg)
+    assert root.get("aria-label") == chart.alt == shown["text/plain"] and len(chart.alt.split()) >= 5
+    assert svg == chart.svg(), "the same in every run"
+    for element in root.iter("{http://www.w3.org/2000/svg}text"):
+        assert "var(--sans" in element.get("style") and "DejaVu" not in element.get("style")
+        assert (
+            float(re.search(r"([\d.]+)px", element.get("style"))[1]) >= 11
+            or "tspan" in ElementTree.tostring(element).decode()
+        )
+    colours = set(re.findall(r"#[0-9a-f]{6}", re.sub(r"var\(--role-\w+, #[0-9a-f]{6}\)|base64,[^\"]*", "", svg)))
+    assert not colours, f"colours that do not follow the theme: {colours}"
+    assert "<style" not in svg and "metadata" not in svg
+    ids = re.findall(r' id="([^"]+)"', svg)
+    assert set(re.findall(r'(?:url\(#|href="#)([^")]+)', svg)) == set(ids) and len(ids) == len(set(ids))
+    assert shown["image/png"].startswith("iVBOR") and size["image/png"]["width"] == 360
+
+
+def test_a_lab_s_own_figure_becomes_a_chart():
+    figure, axes = plt.subplots()
+    axes.plot([1, 2])
+    chart = Plot(figure, "A line from one to two.")
+    assert "A line from one to two." in chart.svg() and math.isclose(
+        float(re.search(r'width="(\d+)"', chart.svg())[1]), 553, abs_tol=1
+    )
+    plt.close("all")

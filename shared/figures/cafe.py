@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 QUERY, OUTPUT = ROLES["query"][0], ROLES["output"][0]
-LOOP = 13  # pixels that the arrow of a guest to itself needs outside the ring
+LOOP = 15  # pixels that the arrow of a guest to itself needs outside the ring
 LANES = {"friend": 3, "attention": 7, "hop": 9}  # pixels to the right of the line between two guests
 LOOK = {"friend": MUTED, "attention": QUERY, "hop": ROLES["value"][0]}
 BAR, LONGEST_BAR = 22, 150  # pixels from one bar of the output to the next; the bar of 1
@@ -53,7 +53,7 @@ class Arrow:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Cafe(Chart):
-    """A café of two to eight guests, and what attends to what in it.
+    """A café of two to ten guests, and what attends to what in it.
 
     Args:
         names: the guests, clockwise.
@@ -88,8 +88,8 @@ class Cafe(Chart):
 
     def __post_init__(self) -> None:
         count = len(self.names)
-        if not 2 <= count <= 8:
-            raise ValueError(f"There are {count} guests; the ring has room for two to eight.")
+        if not 2 <= count <= 10:
+            raise ValueError(f"There are {count} guests; the ring has room for two to ten.")
         words_of(self.drinks, "guests", count)
         if self.friends is not None:
             words_of(self.friends, "guests", count)
@@ -139,7 +139,7 @@ class Cafe(Chart):
     @cached_property
     def guests(self) -> list[Guest]:
         count = len(self.names)
-        radius = 25 if self.width < WIDTH else 40 if count <= 4 else 28
+        radius = 25 if self.width < WIDTH else 40 if count <= 4 else 28 if count <= 8 else 26
         start = -3 * pi / 4 if count == 4 else pi if count == 2 else -pi / 2
         angles = [start + 2 * pi * place / count for place in range(count)]
         across = (self.width / 2 - radius - LOOP) / max(abs(cos(angle)) for angle in angles)
@@ -317,7 +317,7 @@ def outline(arrow: Arrow, guests: Sequence[Guest]) -> list[tuple[float, float]]:
     if arrow.source == arrow.target:
         out = -1 if a.y < sum(guest.y for guest in guests) / len(guests) else 1  # away from the others
         y = a.y + out * (a.radius - 2)
-        return [(a.x - 9, y), (a.x - 16, y + 18 * out), (a.x + 16, y + 18 * out), (a.x + 9, y)]
+        return [(a.x - 9, y), (a.x - 16, y + 16 * out), (a.x + 16, y + 16 * out), (a.x + 9, y)]
     wide, distance = thickness(arrow), hypot(b.x - a.x, b.y - a.y)
     lane: float = LANES[arrow.kind]
     if arrow.kind == "attention":

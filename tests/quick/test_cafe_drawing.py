@@ -51,10 +51,10 @@ def test_arrows_are_the_weights_that_are_large_enough_and_friends_are_arrows_of_
         assert f"{NAMES[arrow.target]} {arrow.weight:.2f}".replace(" 0.", " .") in cafe.alt or arrow.kind == "friend"
 
 
-@pytest.mark.parametrize("count", range(2, 9))
+@pytest.mark.parametrize("count", range(2, 11))
 def test_arrows_reach_from_card_to_card_and_cards_do_not_meet(count):
-    friends = [NAMES[(i + 1) % count] for i in range(count)]
-    cafe = Cafe(NAMES[:count], DRINKS[:count], friends, factor=4)
+    names = [*NAMES, "Ida", "Jan"][:count]
+    cafe = Cafe(names, [*DRINKS, "milk", "tea"][:count], [*names[1:], names[0]], factor=4)
     for i, a in enumerate(cafe.guests):
         assert a.radius <= a.x <= cafe.width - a.radius and a.radius <= a.y <= cafe.height - a.radius
         assert all(math.hypot(a.x - b.x, a.y - b.y) >= a.radius + b.radius + 8 for b in cafe.guests[:i])

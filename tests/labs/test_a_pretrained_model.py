@@ -91,6 +91,7 @@ def test_the_page_of_the_heads_states_the_swaps_of_all_wordings(pretrained):
     assert f"the same noun in {same[:, 5, 11].min()} or more of the twenty, in every wording" in page
     low, high = sorted(20 - same[:2, 3, 1])
     assert f"the same position in {low} or {high}" in page
+    assert f"the same noun in {same[2:, 3, 1].min()} to {same[2:, 3, 1].max()}" in page
 
 
 def test_colab_installs_the_model_alone_and_where_it_cannot_be_had_a_sentence_says_what_to_do(monkeypatch, tmp_path):

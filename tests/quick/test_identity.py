@@ -6,7 +6,7 @@ import pytest
 
 from tools import identity
 
-CONFIG = "title: Our course\nrepository:\n  url: https://github.com/{}/course\n  branch: main\nstudent_edition: \n"
+CONFIG = "title: Our course\nauthor: Us\nrepository:\n  url: https://github.com/{}/course\n  branch: main\nstudent_edition: \n"
 OURS = "https://github.com/someone/their-course"
 
 

@@ -9,7 +9,7 @@
   function outline(a, b, radius, wide, kind, middle) {
     if (a === b) {
       const out = a.y < middle ? -1 : 1, y = a.y + out * (radius - 2);
-      return `M${a.x - 9} ${y}C${a.x - 16} ${y + 18 * out} ${a.x + 16} ${y + 18 * out} ${a.x + 9} ${y}`;
+      return `M${a.x - 9} ${y}C${a.x - 16} ${y + 16 * out} ${a.x + 16} ${y + 16 * out} ${a.x + 9} ${y}`;
     }
     const distance = Math.hypot(b.x - a.x, b.y - a.y), dx = (b.x - a.x) / distance, dy = (b.y - a.y) / distance;
     const lane = LANES[kind] + (kind === "attention" ? wide / 2 : 0), begin = Math.sqrt(radius ** 2 - lane ** 2) + 1;

@@ -40,9 +40,10 @@ def site(tmp_path_factory):
     """The address of a site with two labs, four questions that can be asked in each."""
     folder, labs = tmp_path_factory.mktemp("course"), {}
     for lab in LABS:
-        title = lab[8:].title()
+        name = Path(lab).name
+        title = name.title()
         asked = "\n\n".join([*(QUESTION.format(n=n, title=title) for n in range(1, 5)), OPEN])
-        labs[lab[5:]] = [LESSON.format(title=title, questions=asked)]
+        labs[name] = [LESSON.format(title=title, questions=asked)]
     built = small_site(folder, ["book/remember.md", "book/how_to_use.md"], labs)
     assert built.returncode == 0, built.stdout
     with site_in_browser.served(Path(folder, "_build/html")) as address:

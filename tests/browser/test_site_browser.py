@@ -151,7 +151,7 @@ def test_contents_and_search_need_no_mouse_on_a_phone(visit, address):
     page.locator("main input").focus()
     for key in ("Tab", "Tab", "Enter"):  # the button, the first result
         page.keyboard.press(key)
-    page.wait_for_url("**/labs/*.html*")
+    page.wait_for_url("**/labs/*/*.html*")
     assert page.faults == []
 
 
@@ -196,5 +196,5 @@ def test_a_result_opens_at_its_match_in_its_section_folded_or_not(visit, address
     ]:
         page.goto(f"{address}/search.html?q={query}")
         page.locator(f'ul.search a[href*="{LABS[lab]}.html#{section}:"]').click()
-        page.wait_for_url("**/labs/*")
+        page.wait_for_url("**/labs/*/*")
         page.wait_for_function(f"words => ({in_sight})(words) === '{section}'", arg=words, timeout=5000)

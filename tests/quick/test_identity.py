@@ -6,7 +6,14 @@ import pytest
 
 from tools import identity
 
-CONFIG = "title: Our course\nauthor: Us\nrepository:\n  url: https://github.com/{}/course\n  branch: main\nstudent_edition: \n"
+CONFIG = """\
+title: Our course
+author: Us
+repository:
+  url: https://github.com/{}/course
+  branch: main
+student_edition:
+"""
 OURS = "https://github.com/someone/their-course"
 
 

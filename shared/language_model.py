@@ -5,7 +5,6 @@ import torch
 from torch import nn
 from torch.nn.functional import cross_entropy
 
-from shared.data import UNK
 from shared.model import TokenEmbedding, TransformerBlock, causal_mask
 
 CONTEXT = 64  # words of a window
@@ -90,6 +89,6 @@ def windows(text, count, generator):
     return ids[:, :-1], ids[:, 1:]
 
 
-def loss_of(model, ids, next_ids):
-    """Cross-entropy in nats for each word that has an id of its own."""
-    return cross_entropy(model(ids).flatten(0, 1), next_ids.flatten(), ignore_index=UNK)
+def loss_of(model, ids, next_ids, unknown):
+    """Cross-entropy in nats for each word that has an id of its own, and not that of `unknown` words."""
+    return cross_entropy(model(ids).flatten(0, 1), next_ids.flatten(), ignore_index=unknown)

@@ -75,7 +75,7 @@ def run(stage: str, seed: int, prepared) -> dict:
         if step in CURVE:
             curve.append([step, loss_of_last(model, *last)])
         if step < STEPS:
-            loss = loss_of(model, *windows(training, BATCH, generator))
+            loss = loss_of(model, *windows(training, BATCH, generator), UNK)
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()

@@ -32,13 +32,13 @@ def train_and_measure(num_kv_heads: int, seed: int, training: Tensor, held_out: 
     optimizer = torch.optim.Adam(model.parameters(), lr=LEARNING_RATE)
     generator = torch.Generator().manual_seed(seed)  # the same windows for all numbers of heads
     for _ in range(STEPS):
-        loss = loss_of(model, *windows(training, BATCH, generator))
+        loss = loss_of(model, *windows(training, BATCH, generator), data.UNK)
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
     with torch.no_grad():
         ids = held_out.unfold(0, CONTEXT + 1, CONTEXT)[:1000]  # (1000, CONTEXT + 1)
-        loss = loss_of(model, ids[:, :-1], ids[:, 1:])
+        loss = loss_of(model, ids[:, :-1], ids[:, 1:], data.UNK)
     layers = [block.attention for block in model.blocks]
     cached = sum(layer.W_key.out_features + layer.W_value.out_features for layer in layers)
     return {"loss": round(loss.item(), 4), "cached_numbers_per_token": cached}

@@ -27,7 +27,7 @@ def lab(tmp_path):
 # --- the exercises of the course ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("lab", "exercise"), COURSE, ids=[exercise.name for _, exercise in COURSE])
+@pytest.mark.parametrize(("lab", "exercise"), COURSE, ids=[f"{lab}-{exercise.name}" for lab, exercise in COURSE])
 def test_a_starting_cell_is_not_done_yet_or_has_its_bug_and_its_solution_is_correct(lab, exercise):
     handed_out = "not done yet" if "NotImplementedError" in exercise.start else "wrong"  # a bug to be found
     assert handed_out == "not done yet" or exercise.kind != "build"

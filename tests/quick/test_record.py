@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from shared import record
+from tools import files
 
 
 def test_on_a_full_disk_the_old_file_stays_whole(tmp_path, monkeypatch):
@@ -41,3 +42,11 @@ def test_any_other_change_is(old, new):
 def test_a_docstring_counts_where_it_is_asked_for():
     other = CODE.replace("Halve", "Divide")
     assert record.code(other, docstrings=True) != record.code(CODE, docstrings=True)
+
+
+def test_a_file_that_cannot_be_written_is_named_as_its_reader_knows_it():
+    def fails():
+        raise PermissionError(13, "Permission denied", "/course/labs/keys/.keys.ipynb.part")
+
+    with pytest.raises(SystemExit, match="^/course/labs/keys/keys.ipynb could not be written or read: Permission"):
+        files.run(fails)

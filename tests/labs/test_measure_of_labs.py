@@ -22,7 +22,8 @@ LIMITS = {"your_journey": [35], "when_in_doubt": [35], "a_language_model": [45, 
 def test_a_lab_states_the_minutes_that_the_rule_counts(lab):
     found = re.search(r"\*\*Time:\*\* about .*?\.", lab.text)
     given, counted = (
-        [int(number) for number in re.findall(r"\d+", text)] for text in (found[0] if found else "", minutes.stated(lab))
+        [int(number) for number in re.findall(r"\d+", text)]
+        for text in (found[0] if found else "", minutes.stated(lab))
     )
     near = len(given) == len(counted) and all(abs(a - b) <= 5 for a, b in zip(given, counted, strict=True))
     assert near, f"{lab.name}: {minutes.stated(lab)}"

@@ -1,4 +1,4 @@
-"""The plans for a class in book/instructors.md and book/how_to_use.md: labs that exist, each once, and time for them."""
+"""The plans for a class, in the pages for instructors and readers: labs that exist, each once, and time for them."""
 
 import re
 from pathlib import Path

@@ -42,29 +42,9 @@ def masked_softmax(scores: Tensor, mask: Tensor | None = None) -> Tensor:
     if mask is None:
         return scores.softmax(dim=-1)
     check_mask(mask, scores.shape)
-    if scores.device.type == "cpu":  # looking for NaN would make the processor wait for a GPU
-        # Adding takes fewer passes than `masked_fill`, but gives NaN where a row has no True, or what is hidden is no
-        # finite number.
-        weights = (scores + mask_bias(mask, scores, -torch.inf)).softmax(dim=-1)
-        if not weights.detach().sum().isnan():
-            return weights
-    return scores.masked_fill(~mask, torch.finfo(scores.dtype).min).softmax(dim=-1) * mask
-
-
-def mask_bias(mask: Tensor, like: Tensor, lowest: float | None = None) -> Tensor:
-    """What to add to scores to hide the positions where `mask` is False: 0 or the smallest number of `like`'s type.
-
-    It is not -inf unless `lowest` says so, because that turns a row without any True into NaN.
-    """
-    lowest = torch.finfo(like.dtype).min if lowest is None else lowest
-    return torch.zeros_like(mask, dtype=like.dtype).masked_fill(~mask, lowest)
-
-
-def softmax_of_biased(scores: Tensor, mask: Tensor) -> Tensor:
-    """Softmax over the last axis of scores with a `mask_bias`; a row without any True is all 0."""
-    weights = scores.softmax(dim=-1)
-    # Only a row without any True needs the product, but looking for one would make the processor wait for a GPU.
-    return weights if mask.device.type == "cpu" and mask.any(dim=-1).all() else weights * mask
+    # The smallest number, because -inf would turn a row without any True into NaN; the product turns it into zeros.
+    scores = torch.where(mask, scores, torch.finfo(scores.dtype).min)  # (..., n)
+    return scores.softmax(dim=-1) * mask
 
 
 class TokenEmbedding(nn.Module):
@@ -203,22 +183,15 @@ class SelfAttention(nn.Module):
             mask: (batch, tokens) bool, True for a real token; no token attends to padding.
         """
         check_inputs(x, self.W_query.in_features, mask)
-        # Most of the time goes into passes over the n x n scores. So the queries are divided, not the scores; the bias
-        # of the mask is added by the product itself; and keys that are stored transposed make that product faster.
-        keys = self.W_key(without_padding(x, mask)).transpose(1, 2).contiguous()  # (batch, d_k, tokens)
-        queries = self.W_query(x) / math.sqrt(keys.shape[1])  # (batch, tokens, d_k)
-        if mask is None:
-            return (queries @ keys).softmax(dim=2)  # (batch, tokens, tokens)
-        mask = mask.unsqueeze(1)  # (batch, 1, tokens)
-        scores = torch.baddbmm(
-            mask_bias(mask, queries), queries, keys
-        )  # bias + queries @ keys, (batch, tokens, tokens)
-        return softmax_of_biased(scores, mask)
+        queries = self.W_query(x)  # (batch, tokens, d_k)
+        keys = self.W_key(without_padding(x, mask))  # (batch, tokens, d_k)
+        scores = queries @ keys.transpose(1, 2) / math.sqrt(keys.shape[2])  # (batch, tokens, tokens)
+        return masked_softmax(scores, None if mask is None else mask.unsqueeze(1))  # (batch, tokens, tokens)
 
     def forward(self, x: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
         weights = self.attention_weights(x, mask)  # (batch, tokens, tokens)
         values = self.W_value(without_padding(x, mask))  # (batch, tokens, d_v)
-        return weights @ values, weights
+        return weights @ values, weights  # (batch, tokens, d_v)
 
 
 class SelfAttentionClassifier(nn.Module):
@@ -296,13 +269,27 @@ def causal_mask(num_tokens: int, device: torch.device | str | None = None) -> Te
     return torch.ones(num_tokens, num_tokens, dtype=torch.bool, device=device).tril()
 
 
+def both_masks(mask: Tensor | None, attention_mask: Tensor | None) -> Tensor | None:
+    """Which scores take part, the same for all heads: bool, broadcasts to (batch, num_heads, tokens, tokens), or None.
+
+    Args:
+        mask: (batch, tokens) bool, True for a real token.
+        attention_mask: (tokens, tokens) or (batch, tokens, tokens) bool, True where a token may attend.
+    """
+    real = None if mask is None else mask[:, None, None, :]  # (batch, 1, 1, tokens)
+    if attention_mask is None:
+        return real
+    allowed = attention_mask[..., None, :, :]  # (batch or nothing, 1, tokens, tokens)
+    return allowed if real is None else allowed & real  # (batch, 1, tokens, tokens)
+
+
 class MultiHeadSelfAttention(nn.Module):
     """Several heads, each on its own columns of the projections (Vaswani et al. 2017, section 3.2.2).
 
     Each of the `num_heads` heads has head_dim = d_model / num_heads columns.
     """
 
-    def __init__(self, d_model, num_heads):
+    def __init__(self, d_model: int, num_heads: int):
         super().__init__()
         if num_heads < 1 or d_model % num_heads:
             fitting = [heads for heads in range(1, d_model + 1) if d_model % heads == 0]
@@ -316,12 +303,14 @@ class MultiHeadSelfAttention(nn.Module):
         self.W_value = nn.Linear(d_model, d_model)
         self.W_output = nn.Linear(d_model, d_model)
 
-    def split(self, projected):
+    def split(self, projected: Tensor) -> Tensor:
         """Split the columns of each token into heads, (batch, num_heads, tokens, head_dim)."""
         split = projected.unflatten(2, (self.num_heads, self.head_dim))  # (batch, tokens, num_heads, head_dim)
         return split.transpose(1, 2)  # (batch, num_heads, tokens, head_dim)
 
-    def forward(self, x, mask=None, attention_mask=None):
+    def forward(
+        self, x: Tensor, mask: Tensor | None = None, attention_mask: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
         """The output (batch, tokens, d_model) and the weights (batch, num_heads, tokens, tokens).
 
         Args:
@@ -332,18 +321,11 @@ class MultiHeadSelfAttention(nn.Module):
         """
         check_inputs(x, self.num_heads * self.head_dim, mask, attention_mask)
         real_x = without_padding(x, mask)
-        # Dividing the queries divides the scores, of which there are more.
-        queries = self.split(self.W_query(x) / math.sqrt(self.head_dim))  # (batch, num_heads, tokens, head_dim)
+        queries = self.split(self.W_query(x))  # (batch, num_heads, tokens, head_dim)
         keys = self.split(self.W_key(real_x))  # (batch, num_heads, tokens, head_dim)
         values = self.split(self.W_value(real_x))  # (batch, num_heads, tokens, head_dim)
-        scores = queries @ keys.transpose(2, 3)  # (batch, num_heads, tokens, tokens)
-        allowed = None
-        if mask is not None:
-            allowed = mask[:, None, None, :]  # (batch, 1, 1, tokens)
-        if attention_mask is not None:
-            permitted = attention_mask[..., None, :, :]  # the same for all heads
-            allowed = permitted if mask is None else permitted & allowed  # (batch, 1, tokens, tokens)
-        weights = masked_softmax(scores, allowed)  # (batch, num_heads, tokens, tokens)
+        scores = queries @ keys.transpose(2, 3) / math.sqrt(self.head_dim)  # (batch, num_heads, tokens, tokens)
+        weights = masked_softmax(scores, both_masks(mask, attention_mask))  # (batch, num_heads, tokens, tokens)
         concatenated = (weights @ values).transpose(1, 2).flatten(2)  # (batch, tokens, d_model)
         return self.W_output(concatenated), weights
 

@@ -12,7 +12,14 @@ from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from shared.inputs import check_inputs
-from shared.model import MultiHeadSelfAttention, TransformerBlock, causal_mask, masked_softmax, without_padding
+from shared.model import (
+    MultiHeadSelfAttention,
+    TransformerBlock,
+    both_masks,
+    causal_mask,
+    masked_softmax,
+    without_padding,
+)
 
 START = 0  # the id of the start token
 CONTEXT = 128  # tokens that the model was trained on at a time, the start token included
@@ -34,18 +41,16 @@ def rotate(x: Tensor) -> Tensor:
 class RotarySelfAttention(MultiHeadSelfAttention):
     """Multi-head self-attention whose queries and keys are rotated by their positions."""
 
-    def forward(self, x, mask=None, attention_mask=None):
+    def forward(
+        self, x: Tensor, mask: Tensor | None = None, attention_mask: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
         check_inputs(x, self.num_heads * self.head_dim, mask, attention_mask)
         real_x = without_padding(x, mask)
-        queries = rotate(self.split(self.W_query(x))) / self.head_dim**0.5  # (batch, num_heads, tokens, head_dim)
+        queries = rotate(self.split(self.W_query(x)))  # (batch, num_heads, tokens, head_dim)
         keys = rotate(self.split(self.W_key(real_x)))  # (batch, num_heads, tokens, head_dim)
         values = self.split(self.W_value(real_x))  # (batch, num_heads, tokens, head_dim)
-        scores = queries @ keys.transpose(2, 3)  # (batch, num_heads, tokens, tokens)
-        allowed = None if attention_mask is None else attention_mask[..., None, :, :]  # the same for all heads
-        if mask is not None:
-            real = mask[:, None, None, :]  # (batch, 1, 1, tokens)
-            allowed = real if allowed is None else allowed & real  # (batch, 1, tokens, tokens)
-        weights = masked_softmax(scores, allowed)  # (batch, num_heads, tokens, tokens)
+        scores = queries @ keys.transpose(2, 3) / math.sqrt(self.head_dim)  # (batch, num_heads, tokens, tokens)
+        weights = masked_softmax(scores, both_masks(mask, attention_mask))  # (batch, num_heads, tokens, tokens)
         return self.W_output((weights @ values).transpose(1, 2).flatten(2)), weights
 
 

@@ -1,8 +1,9 @@
 """Attention layers and the classifiers built on them: tensors in, logits out.
 
-Shapes: batch, tokens (n), d_model (columns of X), d_k (columns of Q and K), d_v (columns of V). Every classifier takes
-`ids` (batch, tokens) and `mask` (batch, tokens; True for a real token), and returns `logits` (batch,) and `weights`
-(batch, tokens): the attention weight of each token, summing to 1.
+Shapes: batch, tokens (n), d_model (columns of X), d_k (columns of Q and K), d_v (columns of V).
+    Every classifier takes `ids` (batch, tokens) and `mask` (batch, tokens; True for a real token),
+    and returns `logits` (batch,) and `weights` (batch, tokens): the attention weight of each token,
+    summing to 1.
 """
 
 import math
@@ -10,7 +11,7 @@ import math
 import torch
 from torch import Tensor, nn
 
-from shared.inputs import check_ids, check_inputs, check_marker, check_mask
+from shared.input_errors import check_ids, check_inputs, check_marker, check_mask
 
 MAX_TOKENS = 1024
 
@@ -22,12 +23,14 @@ def sinusoidal_positions(num_tokens: int, d_model: int, base: float = 1000.0) ->
     Source: Vaswani et al. 2017, section 3.5, which uses base 10,000.
     """
     column = torch.arange(d_model)
-    angle = torch.arange(num_tokens)[:, None] / base ** (2 * (column // 2) / d_model)  # (num_tokens, d_model)
+    # (num_tokens, d_model)
+    angle = torch.arange(num_tokens)[:, None] / base ** (2 * (column // 2) / d_model)
     return torch.where(column % 2 == 0, angle.sin(), angle.cos())
 
 
 def masked_softmax(scores: Tensor, mask: Tensor | None = None) -> Tensor:
-    """Softmax over the last axis; where `mask` is False the weight is 0, and a row without any True is all 0.
+    """Softmax over the last axis; where `mask` is False the weight is 0, and a row without any True
+    is all 0.
 
     Scores where `mask` is False never matter, not even infinite ones or NaN.
 
@@ -42,17 +45,20 @@ def masked_softmax(scores: Tensor, mask: Tensor | None = None) -> Tensor:
     if mask is None:
         return scores.softmax(dim=-1)
     check_mask(mask, scores.shape)
-    # The smallest number, because -inf would turn a row without any True into NaN; the product turns it into zeros.
+    # The smallest number, because -inf would turn a row without any True into NaN; the product
+    # turns it into zeros.
     scores = torch.where(mask, scores, torch.finfo(scores.dtype).min)  # (..., n)
     return scores.softmax(dim=-1) * mask
 
 
 class TokenEmbedding(nn.Module):
-    """Embedding plus sinusoidal positional encoding, then dropout: ids (batch, tokens) to x (batch, tokens, d_model).
+    """Embedding plus sinusoidal positional encoding, then dropout: ids (batch, tokens) to x (batch,
+    tokens, d_model).
 
     Args:
         positions: False leaves the positional encoding out.
-        std: standard deviation of the initial embeddings; PyTorch's default of 1 learns worse here (*Does it help?*).
+        std: standard deviation of the initial embeddings; PyTorch's default of 1 learns worse here
+            (*Does it help?*).
 
     Raises:
         ValueError: more than `MAX_TOKENS` tokens, or an id outside the vocabulary.
@@ -62,22 +68,33 @@ class TokenEmbedding(nn.Module):
     positions: Tensor
 
     def __init__(
-        self, vocabulary_size: int, d_model: int = 16, dropout: float = 0.3, positions: bool = True, std: float = 0.1
+        self,
+        vocabulary_size: int,
+        d_model: int = 16,
+        dropout: float = 0.3,
+        positions: bool = True,
+        std: float = 0.1,
     ):
         super().__init__()
         self.table = nn.Embedding(vocabulary_size, d_model)
         nn.init.normal_(self.table.weight, std=std)
-        encoding = sinusoidal_positions(MAX_TOKENS, d_model) if positions else torch.zeros(MAX_TOKENS, d_model)
+        encoding = (
+            sinusoidal_positions(MAX_TOKENS, d_model)
+            if positions
+            else torch.zeros(MAX_TOKENS, d_model)
+        )
         self.register_buffer("positions", encoding, persistent=False)
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, ids: Tensor) -> Tensor:
         check_ids(ids, self.table.num_embeddings, MAX_TOKENS)
-        return self.dropout(self.table(ids) + self.positions[: ids.shape[1]])  # (batch, tokens, d_model)
+        # (batch, tokens, d_model)
+        return self.dropout(self.table(ids) + self.positions[: ids.shape[1]])
 
 
 def weighted_sum(weights: Tensor, x: Tensor) -> Tensor:
-    """Weights (batch, tokens) times x (batch, tokens, d_model), summed over the tokens: (batch, d_model).
+    """Weights (batch, tokens) times x (batch, tokens, d_model), summed over the tokens: (batch,
+    d_model).
 
     A token of weight 0 adds nothing, not even infinite numbers or NaN.
     """
@@ -101,9 +118,11 @@ class MeanPooling(nn.Module):
 
 
 class AttentionPooling(nn.Module):
-    """One linear map gives each token a score, and a softmax turns scores into weights (*Recap: attention*).
+    """One linear map gives each token a score, and a softmax turns scores into weights (*Recap:
+    attention*).
 
-    Source: additive attention with a single learned query, Bahdanau et al. 2015, section 3.1, made linear.
+    Source: additive attention with a single learned query, Bahdanau et al. 2015, section 3.1, made
+        linear.
     """
 
     def __init__(self, vocabulary_size: int, d_model: int = 16, **embedding):
@@ -121,10 +140,11 @@ class AttentionPooling(nn.Module):
 
 
 class LearnedQuery(nn.Module):
-    """A mean of the tokens, weighted by their dot products with one learned query (*Recap: attention*).
+    """A mean of the tokens, weighted by their dot products with one learned query (*Recap:
+    attention*).
 
-    x (batch, tokens, d_model) to the output (batch, d_model) and the weights (batch, tokens). `mask` is
-    (batch, tokens), True for a real token; None where all are.
+    x (batch, tokens, d_model) to the output (batch, d_model) and the weights (batch, tokens).
+    `mask` is (batch, tokens), True for a real token; None where all are.
     """
 
     def __init__(self, d_model: int):
@@ -140,8 +160,8 @@ class LearnedQuery(nn.Module):
 class LearnedQueries(nn.Module):
     """Several learned queries, each compared with a key of every token (*Keys*).
 
-    x (batch, tokens, d_model) to the outputs (batch, num_queries, d_model) and the weights, a row for
-    each query, (batch, num_queries, tokens).
+    x (batch, tokens, d_model) to the outputs (batch, num_queries, d_model) and the weights, a row
+    for each query, (batch, num_queries, tokens).
     """
 
     def __init__(self, num_queries: int, d_model: int, d_k: int):
@@ -157,15 +177,19 @@ class LearnedQueries(nn.Module):
 
 
 def without_padding(x: Tensor, mask: Tensor | None) -> Tensor:
-    """x (batch, tokens, d_model) with zeros where `mask` is False, because 0 times an infinite number or NaN is NaN."""
+    """x (batch, tokens, d_model) with zeros where `mask` is False, because 0 times an infinite
+    number or NaN is NaN.
+    """
     return x if mask is None else x.masked_fill(~mask.unsqueeze(2), 0)
 
 
 class SelfAttention(nn.Module):
-    """Every token attends to every token: x (batch, tokens, d_model) to outputs (batch, tokens, d_v).
+    """Every token attends to every token: x (batch, tokens, d_model) to outputs (batch, tokens,
+    d_v).
 
     Args:
-        d_v: None leaves the value projection out, so that the output is a weighted mean of x itself (*Queries*).
+        d_v: None leaves the value projection out, so that the output is a weighted mean of x itself
+            (*Queries*).
 
     Source: Vaswani et al. 2017, section 3.2.1.
     """
@@ -185,8 +209,10 @@ class SelfAttention(nn.Module):
         check_inputs(x, self.W_query.in_features, mask)
         queries = self.W_query(x)  # (batch, tokens, d_k)
         keys = self.W_key(without_padding(x, mask))  # (batch, tokens, d_k)
-        scores = queries @ keys.transpose(1, 2) / math.sqrt(keys.shape[2])  # (batch, tokens, tokens)
-        return masked_softmax(scores, None if mask is None else mask.unsqueeze(1))  # (batch, tokens, tokens)
+        # (batch, tokens, tokens)
+        scores = queries @ keys.transpose(1, 2) / math.sqrt(keys.shape[2])
+        # (batch, tokens, tokens)
+        return masked_softmax(scores, None if mask is None else mask.unsqueeze(1))
 
     def forward(self, x: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
         weights = self.attention_weights(x, mask)  # (batch, tokens, tokens)
@@ -197,8 +223,9 @@ class SelfAttention(nn.Module):
 class SelfAttentionClassifier(nn.Module):
     """Self-attention, averaged over the tokens, then a linear classifier (*Queries* and *Values*).
 
-    The mean of the rows of A V is the mean row of A, times V. So one row of weights for each text is enough, and it is
-    what the classifier returns. Likewise W_V can be applied once the rows of X are averaged.
+    The mean of the rows of A V is the mean row of A, times V. So one row of weights for each text
+    is enough, and it is what the classifier returns. Likewise W_V can be applied once the rows of X
+    are averaged.
     """
 
     def __init__(
@@ -217,14 +244,16 @@ class SelfAttentionClassifier(nn.Module):
     def forward(self, ids: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
         x = self.embedding(ids)  # (batch, tokens, d_model)
         of_each_token = self.attention.attention_weights(x, mask)  # (batch, tokens, tokens)
-        mean_over_tokens = mask.to(x) / mask.sum(dim=1, keepdim=True).clamp(min=1)  # (batch, tokens), summing to 1
+        # (batch, tokens), summing to 1
+        mean_over_tokens = mask.to(x) / mask.sum(dim=1, keepdim=True).clamp(min=1)
         weights = weighted_sum(mean_over_tokens, of_each_token)  # (batch, tokens)
         pooled = self.attention.W_value(weighted_sum(weights, x))  # (batch, d_v)
         return self.output(pooled).squeeze(1), weights
 
 
 class MarkerQueryClassifier(nn.Module):
-    """Self-attention read at the marker token (*A question from the text*): one query a text, so the cost grows with n.
+    """Self-attention read at the marker token (*A question from the text*): one query a text, so
+    the cost grows with n.
 
     Args:
         marker_id: the id of the marker, which occurs once in every sequence.
@@ -247,7 +276,8 @@ class MarkerQueryClassifier(nn.Module):
 
     def ask(self, ids: Tensor, x: Tensor) -> Tensor:
         """The query of each text, (batch, d_k)."""
-        marker = weighted_sum((ids == self.marker_id).to(x), x)  # (batch, d_model), the row of X at the marker
+        # (batch, d_model), the row of X at the marker
+        marker = weighted_sum((ids == self.marker_id).to(x), x)
         return self.attention.W_query(marker)  # (batch, d_k)
 
     def forward(self, ids: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
@@ -262,7 +292,8 @@ class MarkerQueryClassifier(nn.Module):
 
 
 def causal_mask(num_tokens: int, device: torch.device | str | None = None) -> Tensor:
-    """True where a token may attend, (num_tokens, num_tokens) bool: to itself and to all tokens before it.
+    """True where a token may attend, (num_tokens, num_tokens) bool: to itself and to all tokens
+    before it.
 
     Source: Vaswani et al. 2017, section 3.2.3.
     """
@@ -270,11 +301,13 @@ def causal_mask(num_tokens: int, device: torch.device | str | None = None) -> Te
 
 
 def both_masks(mask: Tensor | None, attention_mask: Tensor | None) -> Tensor | None:
-    """Which scores take part, the same for all heads: bool, broadcasts to (batch, num_heads, tokens, tokens), or None.
+    """Which scores take part, the same for all heads: bool, broadcasts to (batch, num_heads,
+    tokens, tokens), or None.
 
     Args:
         mask: (batch, tokens) bool, True for a real token.
-        attention_mask: (tokens, tokens) or (batch, tokens, tokens) bool, True where a token may attend.
+        attention_mask: (tokens, tokens) or (batch, tokens, tokens) bool, True where a token may
+            attend.
     """
     real = None if mask is None else mask[:, None, None, :]  # (batch, 1, 1, tokens)
     if attention_mask is None:
@@ -284,7 +317,8 @@ def both_masks(mask: Tensor | None, attention_mask: Tensor | None) -> Tensor | N
 
 
 class MultiHeadSelfAttention(nn.Module):
-    """Several heads, each on its own columns of the projections (Vaswani et al. 2017, section 3.2.2).
+    """Several heads, each on its own columns of the projections (Vaswani et al. 2017, section
+    3.2.2).
 
     Each of the `num_heads` heads has head_dim = d_model / num_heads columns.
     """
@@ -305,7 +339,8 @@ class MultiHeadSelfAttention(nn.Module):
 
     def split(self, projected: Tensor) -> Tensor:
         """Split the columns of each token into heads, (batch, num_heads, tokens, head_dim)."""
-        split = projected.unflatten(2, (self.num_heads, self.head_dim))  # (batch, tokens, num_heads, head_dim)
+        # (batch, tokens, num_heads, head_dim)
+        split = projected.unflatten(2, (self.num_heads, self.head_dim))
         return split.transpose(1, 2)  # (batch, num_heads, tokens, head_dim)
 
     def forward(
@@ -316,39 +351,54 @@ class MultiHeadSelfAttention(nn.Module):
         Args:
             x: (batch, tokens, d_model).
             mask: (batch, tokens) bool, True for a real token; no token attends to padding.
-            attention_mask: (tokens, tokens) bool, or one for each text, (batch, tokens, tokens); True where the token
-                of the row may attend to the token of the column.
+            attention_mask: (tokens, tokens) bool, or one for each text, (batch, tokens, tokens);
+                True where the token of the row may attend to the token of the column.
         """
         check_inputs(x, self.num_heads * self.head_dim, mask, attention_mask)
         real_x = without_padding(x, mask)
         queries = self.split(self.W_query(x))  # (batch, num_heads, tokens, head_dim)
         keys = self.split(self.W_key(real_x))  # (batch, num_heads, tokens, head_dim)
         values = self.split(self.W_value(real_x))  # (batch, num_heads, tokens, head_dim)
-        scores = queries @ keys.transpose(2, 3) / math.sqrt(self.head_dim)  # (batch, num_heads, tokens, tokens)
-        weights = masked_softmax(scores, both_masks(mask, attention_mask))  # (batch, num_heads, tokens, tokens)
+        # (batch, num_heads, tokens, tokens)
+        scores = queries @ keys.transpose(2, 3) / math.sqrt(self.head_dim)
+        # (batch, num_heads, tokens, tokens)
+        weights = masked_softmax(scores, both_masks(mask, attention_mask))
         concatenated = (weights @ values).transpose(1, 2).flatten(2)  # (batch, tokens, d_model)
         return self.W_output(concatenated), weights
 
 
 class TransformerBlock(nn.Module):
-    """Multi-head self-attention, then a feed-forward layer, each with a residual connection (*The block*).
+    """Multi-head self-attention, then a feed-forward layer, each with a residual connection (*The
+    block*).
 
-    Returns x in the same shape, (batch, tokens, d_model), and the attention weights of the heads. Equal to
-    `nn.TransformerEncoderLayer` with equal parameters, except that there is no dropout on the attention weights.
+    Returns x in the same shape, (batch, tokens, d_model), and the attention weights of the heads.
+    Equal to `nn.TransformerEncoderLayer` with equal parameters, except that there is no dropout on
+    the attention weights.
 
     Args:
         hidden_dim: the width between the two linear maps of the feed-forward layer.
-        norm_first: pre-norm, which normalizes the input of each part; otherwise post-norm, which normalizes the sum.
+        norm_first: pre-norm, which normalizes the input of each part; otherwise post-norm, which
+            normalizes the sum.
 
     Source: Vaswani et al. 2017, section 3.1; norm_first: Xiong et al. 2020.
     """
 
-    def __init__(self, d_model: int, num_heads: int, hidden_dim: int, dropout: float = 0.1, norm_first: bool = False):
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        hidden_dim: int,
+        dropout: float = 0.1,
+        norm_first: bool = False,
+    ):
         super().__init__()
         self.attention = MultiHeadSelfAttention(d_model, num_heads)
         self.attention_norm = nn.LayerNorm(d_model)
         self.feed_forward = nn.Sequential(
-            nn.Linear(d_model, hidden_dim), nn.ReLU(), nn.Dropout(dropout), nn.Linear(hidden_dim, d_model)
+            nn.Linear(d_model, hidden_dim),
+            nn.ReLU(),
+            nn.Dropout(dropout),
+            nn.Linear(hidden_dim, d_model),
         )
         self.feed_forward_norm = nn.LayerNorm(d_model)
         self.dropout = nn.Dropout(dropout)
@@ -371,12 +421,20 @@ class TransformerBlock(nn.Module):
 
 
 class EncoderClassifier(nn.Module):
-    """A Transformer block, then attention pooling over its outputs, then a linear classifier (*The block*).
+    """A Transformer block, then attention pooling over its outputs, then a linear classifier (*The
+    block*).
 
     The returned weights are those of the pooling.
     """
 
-    def __init__(self, vocabulary_size: int, d_model: int = 16, num_heads: int = 4, hidden_dim: int = 32, **embedding):
+    def __init__(
+        self,
+        vocabulary_size: int,
+        d_model: int = 16,
+        num_heads: int = 4,
+        hidden_dim: int = 32,
+        **embedding,
+    ):
         super().__init__()
         self.embedding = TokenEmbedding(vocabulary_size, d_model, **embedding)
         self.block = TransformerBlock(d_model, num_heads, hidden_dim, norm_first=True)

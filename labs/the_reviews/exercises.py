@@ -7,7 +7,7 @@ import torch
 
 from checks.engine import Case, Check
 from checks.trials import interval_mistakes
-from shared.statistics import mean_and_interval
+from shared.intervals import mean_and_interval
 
 # --- lost_to_truncation --------------------------------------------------------------------------------------------
 

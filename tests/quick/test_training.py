@@ -10,8 +10,8 @@ import torchrun_training
 from torch import nn
 
 from shared.data import examples_with_distractors, plain_examples
+from shared.intervals import mean_and_interval
 from shared.model import MeanPooling
-from shared.statistics import mean_and_interval
 from shared.training import Recipe, evaluate, fit
 
 RECIPE = Recipe(epochs=3, learning_rate=0.05, batch_size=16)
@@ -73,7 +73,7 @@ def test_evaluation_counts_what_it_says(reviews):
     assert result.accuracy == pytest.approx(right.mean())
     # mean pooling: the attention on the labelled review is its fraction of the tokens
     own, other = examples.part_lengths
-    assert result.attention_on_labelled == pytest.approx(np.mean(own / (own + other)), abs=1e-6)
+    assert result.attention_on_target == pytest.approx(np.mean(own / (own + other)), abs=1e-6)
     losses = np.log1p(np.exp(result.logits)) - examples.labels * result.logits
     assert result.loss == pytest.approx(losses.mean(), abs=1e-5)
 

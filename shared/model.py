@@ -207,11 +207,11 @@ class SelfAttention(nn.Module):
             mask: (batch, tokens) bool, True for a real token; no token attends to padding.
         """
         check_inputs(x, self.W_query.in_features, mask)
-        queries = self.W_query(x)  # (batch, tokens, d_k)
-        keys = self.W_key(without_padding(x, mask))  # (batch, tokens, d_k)
-        # (batch, tokens, tokens)
-        scores = queries @ keys.transpose(1, 2) / math.sqrt(keys.shape[2])
-        # (batch, tokens, tokens)
+        x = without_padding(x, mask)
+        keys = self.W_key(x)  # (batch, tokens, d_k)
+        # Dividing the queries divides the scores, of which there are more.
+        queries = self.W_query(x) / math.sqrt(keys.shape[2])  # (batch, tokens, d_k)
+        scores = queries @ keys.transpose(1, 2)  # (batch, tokens, tokens)
         return masked_softmax(scores, None if mask is None else mask.unsqueeze(1))
 
     def forward(self, x: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
@@ -244,9 +244,8 @@ class SelfAttentionClassifier(nn.Module):
     def forward(self, ids: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
         x = self.embedding(ids)  # (batch, tokens, d_model)
         of_each_token = self.attention.attention_weights(x, mask)  # (batch, tokens, tokens)
-        # (batch, tokens), summing to 1
-        mean_over_tokens = mask.to(x) / mask.sum(dim=1, keepdim=True).clamp(min=1)
-        weights = weighted_sum(mean_over_tokens, of_each_token)  # (batch, tokens)
+        mean = mask.to(x) / mask.sum(dim=1, keepdim=True).clamp(min=1)  # (batch, tokens), sum 1
+        weights = (mean.unsqueeze(1) @ of_each_token).squeeze(1)  # (batch, tokens)
         pooled = self.attention.W_value(weighted_sum(weights, x))  # (batch, d_v)
         return self.output(pooled).squeeze(1), weights
 
@@ -356,13 +355,14 @@ class MultiHeadSelfAttention(nn.Module):
         """
         check_inputs(x, self.num_heads * self.head_dim, mask, attention_mask)
         real_x = without_padding(x, mask)
-        queries = self.split(self.W_query(x))  # (batch, num_heads, tokens, head_dim)
+        # Dividing the queries divides the scores, of which there are more.
+        queries = self.W_query(x) / math.sqrt(self.head_dim)  # (batch, tokens, d_model)
+        queries = self.split(queries)  # (batch, num_heads, tokens, head_dim)
         keys = self.split(self.W_key(real_x))  # (batch, num_heads, tokens, head_dim)
         values = self.split(self.W_value(real_x))  # (batch, num_heads, tokens, head_dim)
-        # (batch, num_heads, tokens, tokens)
-        scores = queries @ keys.transpose(2, 3) / math.sqrt(self.head_dim)
-        # (batch, num_heads, tokens, tokens)
-        weights = masked_softmax(scores, both_masks(mask, attention_mask))
+        scores = queries @ keys.transpose(2, 3)  # (batch, num_heads, tokens, tokens)
+        allowed = both_masks(mask, attention_mask)
+        weights = masked_softmax(scores, allowed)  # (batch, num_heads, tokens, tokens)
         concatenated = (weights @ values).transpose(1, 2).flatten(2)  # (batch, tokens, d_model)
         return self.W_output(concatenated), weights
 

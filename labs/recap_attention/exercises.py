@@ -10,7 +10,7 @@ from checks import trials
 from checks.engine import Case, Check
 from checks.trials import changed, check_parameters, draw, goes_on, real_tokens
 from shared import model
-from shared.statistics import mean_and_interval
+from shared.intervals import mean_and_interval
 
 BY_HAND = "Recap: attention, “By hand, with four words”"
 PADDING = "Recap: attention, “Film reviews”"

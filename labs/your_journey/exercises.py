@@ -203,18 +203,18 @@ def linear(d_in, d_out, weight):
 
 
 def copied_into_linear(W):
-    return linear(*W.shape, W.T)
+    return linear(W.shape[0], W.shape[1], W.T)
 
 
 def not_transposed(W):
     """The weight is `W` itself. `nn.Linear` stores its matrix transposed, (d_out, d_in): copy `W.T`."""
-    return linear(*W.shape, W)
+    return linear(W.shape[0], W.shape[1], W)
 
 
 def matrix_assigned(W):
     """The weight is `W` itself, so its shape is (d_in, d_out). `nn.Linear(d_in, d_out)` stores its matrix transposed:
     copy `W.T`."""
-    layer = linear(*W.shape, W.T)
+    layer = linear(W.shape[0], W.shape[1], W.T)
     layer.weight = nn.Parameter(W.clone())
     return layer
 

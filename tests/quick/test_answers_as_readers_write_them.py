@@ -16,6 +16,7 @@ from torch import nn
 import checks
 from checks import engine
 from shared import model as shared_model
+from shared.intervals import mean_and_interval
 from shared.model import (
     MultiHeadSelfAttention,
     TokenEmbedding,
@@ -24,7 +25,6 @@ from shared.model import (
     masked_softmax,
     weighted_sum,
 )
-from shared.statistics import mean_and_interval
 
 engine.SECONDS = 120.0  # the machine that runs the tests may be busy
 

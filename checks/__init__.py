@@ -21,4 +21,4 @@ from labs.the_reviews.exercises import encode_batch, lost_to_truncation, unknown
 from labs.values.exercises import ablate_attention, whole_layer
 from labs.what_attention_explains.exercises import more_than_the_sum, rollout, without_head
 from labs.when_in_doubt.exercises import attend_to_the_next_word, scores_of_one_word, twice_the_words
-from labs.your_journey.exercises import batched_attention, fix_the_batch, matrix_to_linear
+from labs.your_journey.exercises import fix_the_batch, matrix_to_linear

@@ -65,3 +65,24 @@ def test_values_and_outputs_are_drawn_where_they_are():
     assert [text.get_text() for text in axes.texts] == [*SIX_WORDS, "all 6 outputs"]
     largest = max(np.hypot(*(one - other)) for one in outputs for other in outputs)
     assert f"two outputs {largest:.3f}" in chart.alt
+
+
+WELCOME = Path(__file__).resolve().parents[2] / "book/_static/course.svg"
+CELL = re.compile(
+    r'<rect x="[^"]*" y="[^"]*" width="15" height="15" fill="var\(--role-(\w+),[^"]*" fill-opacity="([^"]*)"'
+)
+
+
+@pytest.mark.parametrize(
+    ("role", "drawn"),
+    [
+        ("input", X), ("query", Q), ("key", K), ("value", V), ("score", REFERENCE["scores"]),
+        ("weight", REFERENCE["weights"]), ("output", REFERENCE["context"]),
+    ],
+)  # fmt: skip
+def test_the_shades_of_the_welcome_page_are_these_numbers(role, drawn):
+    """From an opacity of .12 for the smallest number to 1 for the largest."""
+    shades = [float(opacity) for name, opacity in CELL.findall(WELCOME.read_text("utf-8")) if name == role]
+    values = np.ravel(drawn)
+    wanted = 0.12 + 0.88 * (values - values.min()) / np.ptp(values)
+    np.testing.assert_allclose(shades, wanted, atol=0.011)

@@ -74,7 +74,7 @@ class Reach(Chart):
         feet = self.reaches[:, None] * self.directions[self.follow]  # (words, 2)
         for point, foot in zip(self.points, feet, strict=True):
             axes.plot(*np.transpose([point, foot]), color=ROLES["key"][0], linewidth=1, linestyle=(0, (2, 2)))
-        axes.scatter(*feet.T, s=14, color=ROLES["query"][0], zorder=5)
+        axes.scatter(feet[:, 0], feet[:, 1], s=14, color=ROLES["query"][0], zorder=5)
         scatter(axes, self.points, "key", self.words)
         axes.set(ylim=(-0.03, length * 1.08), xlabel="column 0", ylabel="column 1")
         return figure
@@ -126,7 +126,7 @@ def farthest(points: np.ndarray) -> float:
 def scatter(axes: "Axes", points: np.ndarray, role: str, words: Sequence[str]) -> None:
     """Points in one scale on both axes, the word of each beside it; where two nearly meet, one word is lower."""
     colour = ROLES[role][0]
-    axes.scatter(*points.T, s=26, color=colour, zorder=6, linewidth=0, alpha=0.9)
+    axes.scatter(points[:, 0], points[:, 1], s=26, color=colour, zorder=6, linewidth=0, alpha=0.9)
     near = 0.08 * np.ptp(points, axis=0).max()
     for place, word in enumerate(words):
         meets = any(np.linalg.norm(points[place] - other) < near for other in points[:place])

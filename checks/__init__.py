@@ -5,6 +5,7 @@ A check is in the folder of its lab, in `exercises.py`, and has a name here; `en
 check consists of.
 """
 
+from checks.engine import Check, Verdict, whose
 from labs.a_language_model.exercises import (
     allowed_positions,
     effect_of_context,
@@ -28,7 +29,6 @@ from labs.does_it_help.exercises import (
     preregistered,
     sign_flips,
 )
-from checks.engine import Check, Verdict, whose
 from labs.induction_heads.exercises import fix_the_game, follow_score, with_and_without
 from labs.keys.exercises import factor_the_projection, learned_queries, redundant_key
 from labs.longer_texts.exercises import fix_the_rotation, positions_or_words, rotate
@@ -46,9 +46,5 @@ from labs.the_kv_cache.exercises import cached_step, fix_the_blocks
 from labs.the_reviews.exercises import encode_batch, lost_to_truncation, unknown_by_size
 from labs.values.exercises import ablate_attention, whole_layer
 from labs.what_attention_explains.exercises import more_than_the_sum, rollout, without_head
-from labs.when_in_doubt.exercises import (
-    attend_to_the_next_word,
-    scores_of_one_word,
-    twice_the_words,
-)
-from labs.your_journey.exercises import batched_attention, fix_the_batch, matrix_to_linear
+from labs.when_in_doubt.exercises import attend_to_the_next_word, scores_of_one_word
+from labs.your_journey.exercises import fix_the_batch, matrix_to_linear

@@ -18,7 +18,7 @@ from labs.recap_attention.exercises import effect_of, learned_query, masked_mean
 from labs.the_block.exercises import ablation_by_learning_rate, first_block, layer_norm, transformer_block
 from labs.the_kv_cache.exercises import cached_step, fix_the_blocks
 from labs.the_reviews.exercises import encode_batch, lost_to_truncation, unknown_by_size
-from labs.values.exercises import ablate_attention, whole_layer
+from labs.values.exercises import fold_values, whole_layer
 from labs.what_attention_explains.exercises import more_than_the_sum, rollout, without_head
 from labs.when_in_doubt.exercises import attend_to_the_next_word, scores_of_one_word, twice_the_words
 from labs.your_journey.exercises import batched_attention, fix_the_batch, matrix_to_linear

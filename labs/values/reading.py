@@ -32,7 +32,7 @@ def right_in_both(model: cafe.CafeModel) -> dict[str, float]:
 def value_of_each_drink(model: cafe.CafeModel) -> Tensor:
     """The value of a guest with each drink, as one number, (drinks,); name and friend as they are on average."""
     x = model.drink.weight + model.name.weight.mean(dim=0) + model.friend.weight.mean(dim=0)  # (drinks, d_model)
-    return model.layer.attention.W_value(x)[:, 0]
+    return model.layer.get_submodule("attention.W_value")(x)[:, 0]
 
 
 def six_lines(values: Tensor, slopes: Tensor, intercepts: Tensor) -> figures.Plot:

@@ -11,7 +11,7 @@ from checks.layers import LAYER_MISTAKES, attention_by_pytorch, layer_cases
 from checks.trials import bugs_left, changed, check_linears, draw, real_tokens
 from shared.model import SelfAttention
 
-LAYER = "Queries, “The layer”"
+LAYER = "Queries, “A second projection”"
 
 
 # --- add_queries ---------------------------------------------------------------------------------------------------

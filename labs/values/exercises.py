@@ -1,16 +1,12 @@
-"""The checks of *Values*: the whole layer of self-attention, and an experiment that ablates the attention."""
+"""The checks of *Values*: the whole layer of self-attention, and values that a read-out absorbs."""
 
-import copy
 import math
 
 import torch
-from torch import nn
 
-from checks import trials
 from checks.engine import Case, Check, Wrong
 from checks.layers import LAYER_MISTAKES, attention_by_pytorch, layer, layer_cases
-from checks.trials import check_linears, draw, first_minus_second, goes_on, real_tokens
-from shared.intervals import mean_and_interval
+from checks.trials import bugs_left, changed, check_linears, draw, goes_on, real_tokens
 from shared.model import SelfAttention
 
 VALUES = "Values, “What a token passes on”"
@@ -39,7 +35,7 @@ class OtherWeights(Wrong):
     (batch, tokens, tokens), and let `forward` call it."""
 
 
-def fits_into_the_classifier(answer):
+def fits_into_the_lab(answer):
     """The lab calls `attention_weights`, and reads three linear maps without a bias."""
     check_linears(answer, (5, 3, 4), ("W_query", "W_key", "W_value"), biased=False)
     goes_on("`SelfAttention(32, 16, d_v=1)`", lambda: answer(32, 16, d_v=1))
@@ -60,86 +56,76 @@ whole_layer = Check(
     cases=layer_cases("d_model", "d_k", "d_v"),
     mistakes=[*LAYER_MISTAKES, root_of_d_v, features_averaged],
     section=VALUES,
-    last_look=fits_into_the_classifier,
+    last_look=fits_into_the_lab,
 )
 
 
-# --- ablate_attention ----------------------------------------------------------------------------------------------
+# --- fold_values ---------------------------------------------------------------------------------------------------
 
 
-class AsInTheLab(SelfAttention):
-    """Weights on padding count, because its x are not set to zero."""
-
-    def forward(self, x, mask=None):
-        weights = self.attention_weights(x, mask)
-        return weights @ self.W_value(x), weights
+def product(value_weight, out_weight):
+    return out_weight @ value_weight
 
 
-class Judge(nn.Module):
-    """A model that classifies texts of its own, of one to eight tokens, by the sign of a number in the mean output."""
-
-    texts: torch.Tensor
-    mask: torch.Tensor
-
-    def __init__(self, num_texts, seed):
-        super().__init__()
-        self.attention = AsInTheLab(4, 3, 2).double()
-        self.register_buffer("mask", real_tokens([8, *(1 + 5 * n % 8 for n in range(1, num_texts))]), persistent=False)
-        with torch.no_grad():
-            for number, weight in enumerate(self.attention.parameters()):
-                weight.copy_(2 * draw(*weight.shape, seed=seed + number))
-        self.register_buffer("texts", draw(num_texts, 8, 4, seed=seed + 20), persistent=False)
-        self.labels = draw(num_texts, seed=seed + 21) > 0
+def value_bias_through_the_read_out(value_bias, out_weight, out_bias):
+    """The rows of A sum to 1, so a mean of values has their bias as it is."""
+    return out_weight @ value_bias + out_bias
 
 
-def right_predictions(net):
-    """Whether the prediction is right, (texts,) as an array."""
-    with torch.no_grad():
-        output = net.attention(net.texts, net.mask)[0]  # (texts, tokens, d_v)
-        total = (output * net.mask[:, :, None]).sum(dim=1)  # (texts, d_v), with the sign of the mean
-        return ((total[:, 0] > 0) == net.labels).numpy()
+def folded(value_weight, value_bias, out_weight, out_bias, multiply=product, add=value_bias_through_the_read_out):
+    """The right way, steps of which bugs and known mistakes exchange."""
+    return multiply(value_weight, out_weight), add(value_bias, out_weight, out_bias)
 
 
-def zero_queries(attention):
-    nn.init.zeros_(attention.W_query.weight)
+def value_weight_transposed(value_weight, out_weight):
+    """The weight of the values is transposed. An `nn.Linear` computes `x @ weight.T + bias`: write down the product
+    of the two with `x`, and then transpose it as a whole."""
+    return out_weight @ value_weight.T
 
 
-def before_and_after(net, right, change=zero_queries):
-    """For each text 1 where the prediction is right, else 0: of the model as it is, and changed."""
-    ablated = copy.deepcopy(net)
-    change(ablated.attention)
-    return torch.tensor([right(net), right(ablated)], dtype=torch.float64)
+def value_bias_lost(value_bias, out_weight, out_bias):
+    """The bias of the values is lost. Each row of A sums to 1, so every output contains that bias once, and the
+    read-out multiplies it."""
+    return out_bias
 
 
-def values_ablated(net, right):
-    """The values are zero, so nothing is left of the text. Make the weights equal instead: set the queries to zero."""
-    return first_minus_second(before_and_after(net, right, lambda attention: attention.W_value.weight.data.zero_()))
+def both_bugs_left():
+    """Both bugs are left. Try two layers without biases first, so that only the weight can be wrong."""
 
 
-def weight_on_padding(net, right):
-    """All positions have the same weight, padding too. Each token has to attend to all *real* tokens equally."""
-
-    def change(attention):
-        attention.attention_weights = lambda x, mask: torch.full((len(x), x.shape[1], x.shape[1]), 1 / x.shape[1]).to(x)
-
-    return first_minus_second(before_and_after(net, right, change))
+def wrong_order(value_weight, out_weight):
+    """The two weights are in the wrong order. `x` meets the values first, so in the weights of `nn.Linear`, which
+    are transposed, the values come last."""
+    return value_weight @ out_weight
 
 
-def nothing_ablated(net, right):
-    """Both measurements are of the unchanged model. Set its query projection to zero, in the copy that you measure."""
-    return 0.0, 0.0
+def result_transposed(value_weight, out_weight):
+    """This matrix is for `x @ weight`. An `nn.Linear` stores it transposed, (d_out, d_model)."""
+    return (out_weight @ value_weight).T
 
 
-def accuracy_after(net, right):
-    """This is the accuracy of the ablated model. Subtract it from the accuracy before, review by review."""
-    return mean_and_interval(before_and_after(net, right)[1])
+def value_bias_as_it_is(value_bias, out_weight, out_bias):
+    """The bias of the values is added as it is. It goes through the read-out, too: multiply it by `out_weight`."""
+    return value_bias + out_bias
 
 
-ablate_attention = Check(
-    reference=lambda net, right: first_minus_second(before_and_after(net, right)),
-    cases=[Case({"net": Judge(size, seed), "right": right_predictions}) for size, seed in ((60, 0), (25, 1), (200, 2))],
+def value_bias_transposed(value_bias, out_weight, out_bias):
+    """The bias of the values meets the transposed weight of the read-out. An `nn.Linear` computes `x @ weight.T`."""
+    return value_bias @ out_weight + out_bias
+
+
+def two_linears(size, seed):
+    names = {"value_weight": (size, size), "value_bias": (size,), "out_weight": (size, size), "out_bias": (size,)}
+    return Case({name: draw(*shape, seed=seed + n) for n, (name, shape) in enumerate(names.items())})
+
+
+fold_values = Check(
+    reference=folded,
+    cases=[two_linears(size, seed) for size, seed in ((4, 0), (3, 10), (6, 20), (1, 30))],
     mistakes=[
-        values_ablated, weight_on_padding, nothing_ablated, accuracy_after, *trials.paired_mistakes(before_and_after),
+        *bugs_left(folded, both_bugs_left, multiply=value_weight_transposed, add=value_bias_lost),
+        *(changed(folded, multiply=step) for step in (wrong_order, result_transposed)),
+        *(changed(folded, add=step) for step in (value_bias_as_it_is, value_bias_transposed)),
     ],
-    section="Values, “Exercise 2 (experiment): ablate the attention”",
+    section="Values, “Values before a linear read-out”",
 )  # fmt: skip

@@ -102,22 +102,12 @@ def effect_by_keywords(change, models, measure):
     return mean_and_interval(differences)
 
 
-def weights_replaced(net, right):
-    ablated = copy.deepcopy(net)
-
-    def equal(x, mask):
-        weights = mask.float() / mask.sum(dim=1, keepdim=True)
-        return weights[:, None, :].expand(-1, x.shape[1], -1)
-
-    ablated.attention.attention_weights = equal
-    before, after = right(net).astype(float), right(ablated).astype(float)
-    return mean_and_interval(before - after)
-
-
-def hook_on_a_copy(net, right):
-    ablated = copy.deepcopy(net)
-    ablated.attention.W_key.register_forward_hook(lambda part, inputs, output: torch.zeros_like(output))
-    return mean_and_interval(right(net) * 1.0 - right(ablated) * 1.0)
+def by_two_layers(value_weight, value_bias, out_weight, out_bias):
+    """What the two layers make of zero and of the unit vectors."""
+    size = value_weight.shape[1]
+    bias = F.linear(F.linear(torch.zeros(size).to(value_weight), value_weight, value_bias), out_weight, out_bias)
+    rows = F.linear(F.linear(torch.eye(size).to(value_weight), value_weight, value_bias), out_weight, out_bias)
+    return (rows - bias).T, bias
 
 
 class QueryByEinsum(nn.Module):
@@ -176,7 +166,7 @@ RIGHT = [
     ("masked_softmax", text_by_text), ("rotate", rotated_as_complex_numbers), ("layer_norm", norm_in_single_precision),
     ("layer_norm", norm_by_var_mean), ("gains_by_position", by_keywords), ("ablation_by_learning_rate", by_rate),
     ("positions_or_words", measured_by_keywords), ("effect_of", effect_by_keywords),
-    ("ablate_attention", weights_replaced), ("ablate_attention", hook_on_a_copy), ("learned_query", QueryByEinsum),
+    ("fold_values", by_two_layers), ("learned_query", QueryByEinsum),
     ("whole_layer", LayerInSinglePrecision), ("fix_the_game", game_text_by_text),
     ("effect_of_context", each_text_in_its_own_order), ("merge", merged_with_stack),
 ]  # fmt: skip
@@ -258,18 +248,10 @@ class PartsOfTheWrongWidth(nn.Module):
         return weights @ x, weights
 
 
-def hook_left(net, right):
-    before = right(net)
-    net.attention.W_query.register_forward_hook(lambda part, inputs, output: 0 * output)
-    return mean_and_interval(before * 1.0 - right(net) * 1.0)
-
-
-def padding_attended(net, right):
-    ablated = copy.deepcopy(net)
-    ablated.attention.attention_weights = lambda x, mask: torch.full(
-        (*mask.shape, mask.shape[1]), 1 / mask.shape[1]
-    ).to(x)
-    return mean_and_interval(right(net) * 1.0 - right(ablated) * 1.0)
+def a_layer_instead(value_weight, value_bias, out_weight, out_bias):
+    layer = nn.Linear(value_weight.shape[1], len(out_weight)).to(value_weight)
+    layer.weight.data, layer.bias.data = out_weight @ value_weight, out_weight @ value_bias + out_bias
+    return layer
 
 
 def norm_of_torch(x, scale, shift, eps=1e-5):
@@ -422,13 +404,6 @@ def sign_before_close(first, second, train, seeds, band):
     return mean, half, "close" if abs(mean) + half < band else "undecided"
 
 
-def half_widths_added(net, right):
-    ablated = copy.deepcopy(net)
-    nn.init.zeros_(ablated.attention.W_key.weight)
-    (before, a), (after, b) = mean_and_interval(right(net) * 1.0), mean_and_interval(right(ablated) * 1.0)
-    return before - after, a + b
-
-
 def mask_from_position_zero(queries, keys, values, kept_keys, kept_values, reach):
     keys, values = torch.cat([kept_keys, keys], dim=1), torch.cat([kept_values, values], dim=1)
     distance = torch.arange(queries.shape[1])[:, None] - torch.arange(keys.shape[1])
@@ -442,9 +417,7 @@ WRONG = [
     ("masked_softmax", minus_ten, "filled with -10"), ("masked_softmax", mask_added, "mask is added"),
     ("learned_query", QueryAsLinear, "of type Linear"), ("learned_query", QueryAsColumn, "of shape (32, 1)"),
     ("learned_query", QueryNotDrawn, "torch.empty"), ("learned_queries", QueriesTransposed, "of shape (3, 2)"),
-    ("add_queries", PartsOfTheWrongWidth, "shape"), ("ablate_attention", hook_left, "changes its argument `net`"),
-    ("ablate_attention", padding_attended, "All positions have the same weight"),
-    ("ablate_attention", half_widths_added, "half-widths of both groups are added"),
+    ("add_queries", PartsOfTheWrongWidth, "shape"), ("fold_values", a_layer_instead, "of type Linear"),
     ("layer_norm", norm_of_torch, "`layer_norm` computes"), ("layer_norm", norm_of_a_helper, "`layer_norm` computes"),
     ("paired_interval", interval_by_another_name, "`mean_and_interval` computes"),
     ("effect_of_context", context_by(lambda far: far.sort(dim=1).values), "sorted"),

@@ -1,0 +1,99 @@
+"""Claims of *Queries* and *Values*: who is named by others, what is counted as right, and the six lines; by loops.
+
+The numbers of trained models are asserted in the labs themselves, beside the sentences that they support.
+"""
+
+import pytest
+import torch
+from torch import nn
+
+from labs.queries import room
+from labs.values import reading
+from shared import cafe
+from shared.model import SelfAttention
+
+CAFES = cafe.draw_cafes(60, seed=5)
+
+
+def guests(cafes):
+    """Each guest of each café: name, friend, drink, in lists of lists."""
+    for names, friends, drinks in zip(cafes.names.tolist(), cafes.friends.tolist(), cafes.drinks.tolist(), strict=True):
+        yield dict(zip(names, friends, strict=True)), dict(zip(names, drinks, strict=True)), names
+
+
+def test_admirers_are_those_who_name_a_guest_without_being_that_guest_s_friend():
+    counted = [
+        [sum(friends[other] == name and friends[name] != other for other in names) for name in names]
+        for friends, _, names in guests(CAFES)
+    ]
+    assert room.admirers(CAFES).tolist() == counted
+    assert {0, 1, 2, 3} <= set(sum(counted, []))
+
+
+class MostFrequent(nn.Module):
+    """Gives all guests the café's most frequent drink, whoever their friend is."""
+
+    def forward(self, cafes):
+        answers = cafe.most_frequent_drink(cafes).expand(-1, 8)
+        return nn.functional.one_hot(answers, 6).float().unsqueeze(2)  # (cafes, guests, questions, drinks)
+
+
+def test_accuracy_by_admirers_counts_the_guests_of_each_kind():
+    found = {number: [0, 0] for number in range(4)}
+    answers = cafe.most_frequent_drink(cafe.TEST_CAFES)[:, 0].tolist()
+    for answer, (friends, drinks, names) in zip(answers, guests(cafe.TEST_CAFES), strict=True):
+        for name in names:
+            number = sum(friends[other] == name and friends[name] != other for other in names)
+            if number in found:
+                found[number][0] += drinks[friends[name]] == answer
+                found[number][1] += 1
+    assert room.accuracy_by_admirers(MostFrequent()) == pytest.approx(
+        {n: right / of for n, (right, of) in found.items()}
+    )
+
+
+def test_the_room_of_queries_is_drawn_as_it_is_and_ada_is_named_by_somebody_else():
+    drawn = room.draw()
+    assert dict(zip(drawn.names, drawn.friends, strict=True)) == room.FRIENDS and drawn.names == list(cafe.NAMES)
+    assert [cafe.DRINKS[drink] for drink in room.ROOM.drinks[0]] == list(drawn.drinks)
+    assert room.FRIENDS["Ben"] == "Ada" != room.FRIENDS["Cleo"], "the text speaks of Ada, Cleo and Ben"
+    model = cafe.CafeModel(SelfAttention(32, 16))
+    weights = room.draw(model, "Ada").weights
+    torch.testing.assert_close(weights, model.layer.attention_weights(model.embed(room.ROOM))[0])
+
+
+class Half(nn.Module):
+    """Knows my drink always, and the friend's where the friend's name is even."""
+
+    def forward(self, cafes):
+        friends = torch.where(cafes.friends % 2 == 0, cafe.friends_drink(cafes), (cafe.friends_drink(cafes) + 1) % 6)
+        return nn.functional.one_hot(torch.stack([cafe.my_drink(cafes), friends], dim=2), 6).float()
+
+
+def test_both_drinks_count_only_together():
+    names = cafe.TEST_CAFES.friends.flatten().tolist()
+    even = sum(name % 2 == 0 for name in names) / len(names)
+    assert reading.right_in_both(Half()) == pytest.approx({"my drink": 1, "friend's drink": even, "both": even})
+
+
+def test_the_four_guests_are_those_of_attention_in_ten_minutes():
+    drawn = reading.draw(torch.eye(4))
+    assert list(zip(drawn.names, drawn.friends, drawn.drinks, strict=True)) == [
+        ("Ada", "Cleo", "tea"), ("Ben", "Ada", "coffee"), ("Cleo", "Dan", "juice"), ("Dan", "Ada", "tea"),
+    ]  # fmt: skip
+    assert drawn.outputs[0] == ("tea", 1.0)
+
+
+def test_the_highest_of_the_six_lines_is_that_of_the_nearest_point():
+    values = torch.arange(-5.0, 6.0, 2)
+    for number in torch.linspace(-5.9, 5.9, 60).tolist():
+        heights = [2 * value * number - value**2 for value in values.tolist()]
+        distances = [abs(value - number) for value in values.tolist()]
+        assert heights.index(max(heights)) == distances.index(min(distances))
+    words = reading.six_lines(values, 2 * values, -(values**2)).alt
+    assert ", ".join(cafe.DRINKS) in words
+
+
+def test_a_key_of_one_column_finds_only_the_two_ends():
+    keys = torch.arange(-5.0, 6.0, 2)
+    assert {(query * keys).argmax().item() for query in torch.linspace(-3, 3, 61) if query.abs() > 1e-6} == {0, 5}

@@ -117,15 +117,15 @@ def after_the_softmax(scores, allowed):
 
 
 def divided_again(scores, allowed):
-    """The weights are masked after the softmax and divided by their sum again. On paper that's right, but where a hidden
-    score is much larger, what is left is 0 divided by 0. Hide the scores before the softmax."""
+    """The weights are masked after the softmax and divided by their sum again. On paper that's right, but where a
+    hidden score is much larger, what is left is 0 divided by 0. Hide the scores before the softmax."""
     weights = scores.softmax(-1) * allowed
     return weights / weights.sum(-1, keepdim=True)
 
 
 def divided_again_safely(scores, allowed):
-    """The weights are masked after the softmax and divided by their sum again. On paper that's right, but where a hidden
-    score is much larger, nothing is left to divide. Hide the scores before the softmax."""
+    """The weights are masked after the softmax and divided by their sum again. On paper that's right, but where a
+    hidden score is much larger, nothing is left to divide. Hide the scores before the softmax."""
     weights = scores.softmax(-1) * allowed
     return weights / weights.sum(-1, keepdim=True).clamp(min=1e-9)
 
@@ -271,7 +271,7 @@ causal_attention = Check(
         *(changed(causal, score=step) for step in trials.SCORE_MISTAKES),
         keys_averaged, inputs_averaged, weights_transposed, results_exchanged,
     ],
-    section="Order, “Mask before the softmax”",
+    section="Order, “Exercise 1 (build): causal self-attention”",
     forbidden=("scaled_dot_product_attention", "multi_head_attention_forward", "_native_multi_head_attention"),
     last_look=goes_into_the_lab,
 )  # fmt: skip

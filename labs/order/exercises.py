@@ -54,6 +54,12 @@ def causal_mask_lost(mask):
     return mask[:, None, :].expand(-1, mask.shape[1], -1)
 
 
+def causal_mask_lost_in_a_square(mask):
+    """Real tokens attend to later ones: padding is hidden, as key and as query, but the future isn't. Combine the
+    padding mask with a lower triangle by `&`."""
+    return mask[:, None, :] & mask[:, :, None]
+
+
 def no_mask_at_all(mask):
     """Neither mask has any effect: tokens attend to later ones and to padding. `masked_fill` without a trailing `_`
     returns a new tensor: do you use what it returns?"""
@@ -200,6 +206,17 @@ def scores_as_weights(scores, allowed):
 # What is averaged and returned.
 
 
+def padded_inputs_zeroed(x, mask, **given):
+    """Padded x are set to zero, but a key of zeros has a score of 0, which gets weight like any other. Hide the scores
+    of padding."""
+    return causal(x=x * mask[:, :, None], mask=mask, **given, allow=padding_mask_lost)
+
+
+def padded_values_zeroed(x, mask, W_value, **given):
+    """The values of padding are set to zero, but padding still takes weight from the real tokens. Hide its scores."""
+    return causal(x, mask, W_value=lambda x: W_value(x) * mask[:, :, None], **given, allow=padding_mask_lost)
+
+
 def keys_averaged(W_key, **given):
     """The weights average the keys. The output is `weights @ values`."""
     return causal(**given | {"W_key": W_key, "W_value": W_key})
@@ -261,7 +278,8 @@ causal_attention = Check(
     ],
     mistakes=[
         *(changed(causal, allow=step) for step in (
-            padding_mask_lost, causal_mask_lost, no_mask_at_all, one_mask_is_enough, strict_triangle, one_step_ahead,
+            padding_mask_lost, causal_mask_lost, causal_mask_lost_in_a_square, no_mask_at_all, one_mask_is_enough,
+            strict_triangle, one_step_ahead,
             time_reversed, triangle_inverted, padding_inverted, everything_inverted, padded_queries_hidden)),
         *(changed(causal, weigh=step) for step in (
             after_the_softmax, divided_again, divided_again_safely, scored_zero, scored_zero_then_removed, mask_added,
@@ -269,7 +287,8 @@ causal_attention = Check(
             padding_mask_after_softmax, padding_scored_zero, future_scored_zero, softmax_over_queries,
             scores_as_weights)),
         *(changed(causal, score=step) for step in trials.SCORE_MISTAKES),
-        keys_averaged, inputs_averaged, weights_transposed, results_exchanged,
+        padded_inputs_zeroed, padded_values_zeroed, keys_averaged, inputs_averaged, weights_transposed,
+        results_exchanged,
     ],
     section="Order, “Exercise 1 (build): causal self-attention”",
     forbidden=("scaled_dot_product_attention", "multi_head_attention_forward", "_native_multi_head_attention"),

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
@@ -32,7 +32,7 @@ def most_frequent_of_the_others(cafes: cafe.Cafes) -> Tensor:
     return (drinks.sum(dim=1, keepdim=True) - drinks).argmax(dim=2)
 
 
-def as_one_head(layer: nn.Module) -> MultiHeadSelfAttention:
+def as_one_head(layer: Any) -> MultiHeadSelfAttention:
     """The course's layer with a single head and the parameters of a layer without biases, d_model = d_k = d_v."""
     course = MultiHeadSelfAttention(layer.W_query.in_features, 1)
     with torch.no_grad():
@@ -72,9 +72,9 @@ class Filling(Chart):
             axes.text(left + cell * count / 2, 13, self.words[now], ha="center", fontsize=11, color=MUTED)
             for i in range(count):
                 for j in range(count):
-                    look = {"facecolor": "none", "edgecolor": GRID, "linewidth": 0.8}
+                    look: dict[str, Any] = {"facecolor": "none", "edgecolor": GRID, "linewidth": 0.8}
                     axes.add_patch(Rectangle((left + cell * j, 20 + cell * i), cell - 1.5, cell - 1.5, **look))
             for i, j, new in tiles:
-                look = {"facecolor": COLOUR, "linewidth": 0, "alpha": 1 if new else 0.35, "gid": "part:tile"}
+                look = {"facecolor": COLOUR, "linewidth": 0, "alpha": 1 if new else 0.35}
                 axes.add_patch(Rectangle((left + cell * j, 20 + cell * i), cell - 1.5, cell - 1.5, **look))
         return figure

@@ -46,7 +46,9 @@ def test_the_guest_on_the_left_sits_one_chair_on_clockwise():
     middle = sum(guest.x for guest in guests) / 8, sum(guest.y for guest in guests) / 8
     for guest, left in zip(guests, guests[1:] + guests[:1], strict=True):
         facing, beside = (middle[0] - guest.x, middle[1] - guest.y), (left.x - guest.x, left.y - guest.y)
-        assert facing[0] * beside[1] - facing[1] * beside[0] < 0  # y counts downwards: on the left of who faces the middle
+        assert (
+            facing[0] * beside[1] - facing[1] * beside[0] < 0
+        )  # y counts downwards: on the left of who faces the middle
 
 
 def test_the_table_shows_the_first_cafe():
@@ -66,7 +68,9 @@ def test_the_triangle_fills_row_by_row_and_what_is_filled_stays():
         expected[now + 1 :] = False
         assert torch.equal(filled, expected)
         assert {row for row, _, new in tiles if new} == {now}
-    assert all({t[:2] for t in before} < {t[:2] for t in after} for before, after in zip(panels, panels[1:], strict=False))
+    assert all(
+        {t[:2] for t in before} < {t[:2] for t in after} for before, after in zip(panels, panels[1:], strict=False)
+    )
 
 
 def test_the_triangle_is_drawn_as_its_data_say_and_fits():
@@ -387,7 +391,8 @@ WRONG = [
     (style(and_of_what_is_hidden), "permission of both"),
     (style(second_fill_from_the_first_scores), "the future isn't"), (style(mask_of_rows), "hides rows"),
     (style(rows_of_infinity), "all minus infinity"), (style(weights_times_masks), "after the softmax"),
-    (style(weights_times_triangle), "later tokens only after it"), (style(softmax_down_the_columns), "columns sum to 1"),
+    (style(weights_times_triangle), "later tokens only after it"),
+    (style(softmax_down_the_columns), "columns sum to 1"),
     (style(triangle_of_five), "Two shapes do not fit"), (style(later_is_smaller), "exchanged"),
     (TorchS, "`scaled_dot_product_attention` computes"), (Biased, "without a bias"),
 ]  # fmt: skip

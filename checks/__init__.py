@@ -34,6 +34,7 @@ from labs.keys.exercises import factor_the_projection, learned_queries, redundan
 from labs.longer_texts.exercises import fix_the_rotation, positions_or_words, rotate
 from labs.many_heads.exercises import effect_of_a_head, fix_the_heads, many_heads
 from labs.one_pass.exercises import merge
+from labs.order.exercises import causal_attention, fix_the_mask
 from labs.queries.exercises import add_queries, attention_received, one_query
 from labs.recap_attention.exercises import effect_of, learned_query, masked_mean, masked_softmax
 from labs.the_block.exercises import (

@@ -13,6 +13,16 @@ def pages(root: Path) -> list[str]:
     return [contents["root"], *(file for _, files in _parts(contents) for file in files)]
 
 
+def parts_with_labs(root: Path) -> dict[str, list[str]]:
+    """Return the captions of the parts that have labs, each with the names of these, as `labs` has them."""
+    contents = yaml.safe_load((root / "_toc.yml").read_text("utf-8"))
+    found = {
+        caption: [Path(file).parent.name for file in files if file.startswith("labs/")]
+        for caption, files in _parts(contents)
+    }
+    return {caption: names for caption, names in found.items() if names}
+
+
 def labs(root: Path) -> dict[str, str]:
     """Return the names of the labs, each with its number: they count from 0, and in the part *Appendix* from A.
 

@@ -39,6 +39,7 @@ class Exercise:
     kind: str
     title: str
     points: float
+    minutes: float
     statement: str
     start: str
     answer: str
@@ -169,6 +170,8 @@ def _exercise(page, above, start, check, below) -> Exercise:
         raise ValueError(
             f"{where}: exercise `{name}` needs its check right below, a cell with `{form.format(name)}` alone."
         )
+    if not start.metadata.get("minutes"):
+        raise ValueError(f"{where}: exercise `{name}` needs the minutes it takes, `minutes: 15` below `exercise:`.")
     first, second, *_ = [*FOLDED.finditer(below.source), None, None]
     if second and second["summary"] != "Solution":
         second = None  # a fold of the text that follows
@@ -187,6 +190,7 @@ def _exercise(page, above, start, check, below) -> Exercise:
         **heading.groupdict(default=""),
         **call.groupdict(),
         points=start.metadata.get("points", 1),
+        minutes=start.metadata["minutes"],
         statement=above.source[end_of_headings(above.source) :].strip(),
         start=handed_out,
         check=check.source,

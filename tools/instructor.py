@@ -23,7 +23,7 @@ from tools.lab import Lab, Page, course
 
 ROOT = Path(__file__).resolve().parents[1]
 MINUTES_A_QUESTION = 2  # to discuss it in class
-OUTCOMES = re.compile(r"^\*\*(?:You will|What you will) be able to(?: do)?\*\*(.+?)(?=\n\*\*|\n```|\n#)", re.M | re.S)
+OUTCOMES = re.compile(r"\*\*You will be able to\*\*((?:.|\n(?!\n))+)")
 OTTER = "otter-grader[grading]==7.0.0"
 # An exercise to build goes on with the course's own class while the reader's is wrong: that one earns no points.
 TEST = """\
@@ -87,14 +87,14 @@ def teaching_plan(root: Path, labs: list[Lab]) -> str:
     rows, parts, total = [], [], 0.0
     for lab in labs:
         seconds = measured["each"].get(lab.name, {}).get("seconds")
-        counted = minutes.count(lab)
-        main, further = (sum(counted[part].values()) for part in ("main", "further"))
+        sittings, further = minutes.count(lab)
+        solving, main = (sum(getattr(part, name) for part in sittings) for name in ("solving", "minutes"))
         total += main
         runs = f"{seconds / 60:.1f}" if seconds else "not measured"
         talk = MINUTES_A_QUESTION * len(lab.questions)
-        rows.append([title_of(lab), runs, *(f"{m:.0f}" for m in (*counted["main"].values(), main, further, talk))])
-        times = [f"{low} to {high} minutes" for low, high in map(minutes.stated, counted.values())]
-        parts += [f"## {title_of(lab)}", f"About {times[0]}, and {times[1]} for *Going further*."]
+        counted = (main - solving, solving, main, further.minutes, talk)
+        rows.append([title_of(lab), runs, *(f"{number:.0f}" for number in counted)])
+        parts += [f"## {title_of(lab)}", minutes.stated(lab)]
         if outcomes := OUTCOMES.search(lab.text):
             parts.append(f"**Students will be able to**\n\n{outcomes[1].strip()}")
         lines = (f"{e.number}: {e.title} (`{e.name}`, points: {e.points})" for e in lab.exercises)
@@ -106,9 +106,8 @@ def teaching_plan(root: Path, labs: list[Lab]) -> str:
 
 How many minutes each lab **runs** was measured on {measured["machine"]}, {measured["date"]}. The other minutes follow
 the rule by which each lab states its time: {minutes.WORDS_A_MINUTE} words a minute, six seconds for a visible line of
-code, 12 minutes to build, 15 to debug,
-{minutes.MINUTES_FOR_QUESTIONS} for the questions. Readers differ, so a lab states a range around the sum. *Going
-further* is optional. In class, allow {MINUTES_A_QUESTION} more minutes to discuss each question.
+code, what each exercise states, and {minutes.MINUTES_FOR_QUESTIONS} for the questions. Nobody was timed, and readers
+differ. *Going further* is optional. In class, allow {MINUTES_A_QUESTION} more minutes to discuss each question.
 All labs together, without *Going further*: {total // 60:.0f} hours {total % 60:.0f} minutes."""
     return "\n\n".join(filter(None, [intro, table, *parts])) + "\n"
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import nbformat
 
 from shared import record
-from tools import files
+from tools import contents, files
 from tools.lab import course
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -17,11 +17,13 @@ PAGE = "_build/course.ipynb"  # a notebook, which JupyterLab shows with its link
 
 def write_page(root: Path) -> None:
     """Write the page."""
-    rows = ["| | Work in it | With all results |", "| --- | --- | --- |"]
-    for lab in course(root):
-        here = f"../labs/{lab.name}/{lab.name}"
-        rows.append(f"| {lab.number} | [{lab.title}]({here}_student.ipynb) | [open]({here}.ipynb) |")
-    cell = nbformat.v4.new_markdown_cell("# The labs\n\n" + "\n".join(rows), id="labs")
+    labs, text = {lab.name: lab for lab in course(root)}, "# The labs\n"
+    for caption, names in contents.parts_with_labs(root).items():
+        text += f"\n## {caption}\n\n| | Work in it | With all results |\n| --- | --- | --- |\n"
+        for lab in map(labs.get, names):
+            here = f"../labs/{lab.name}/{lab.name}"
+            text += f"| {lab.number} | [{lab.title}]({here}_student.ipynb) | [open]({here}.ipynb) |\n"
+    cell = nbformat.v4.new_markdown_cell(text, id="labs")
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
     page = nbformat.v4.new_notebook(cells=[cell], metadata={"kernelspec": kernel})
     record.write(root / PAGE, nbformat.writes(page) + "\n")

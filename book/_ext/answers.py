@@ -54,7 +54,9 @@ class Predictions(SphinxTransform):
             behind = question.parent[question.parent.index(question) + 1 :]
             size = int(bool(behind) and isinstance(behind[0], nodes.bullet_list | nodes.enumerated_list))
             name = name_of("predict", [question, *behind[:size]])
-            box([question, *behind[:size]], ["predict"], name)
+            cell = next((node for node in behind[size:] if isinstance(node, nodes.container)), {})
+            right = cell.get("cell_metadata", {}).get("right")  # the number of the right choice, for answers.js
+            box([question, *behind[:size]], ["predict", *([f"right-{right}"] if right else [])], name)
             answer = itertools.takewhile(lambda n: not (isinstance(n, nodes.section) or predicts(n)), behind[size:])
             for is_cell, run in itertools.groupby([*answer], lambda node: "cell" in node.get("classes", [])):
                 classes = ["answer", f"to-{name}"]

@@ -49,6 +49,17 @@ class NumbersOfExercises(SphinxTransform):
                 text.parent.replace(text, nodes.Text(text.replace("Exercise ", f"Exercise {number}.", 1)))
 
 
+class FactsOfALab(SphinxTransform):
+    """The paragraph that says how long a lab takes, what it needs and what it is good for is set in small type."""
+
+    default_priority = 500
+
+    def apply(self, **kwargs) -> None:
+        for paragraph in self.document.findall(nodes.paragraph):
+            if paragraph.astext().startswith("Time: about"):
+                paragraph["classes"].append("facts")
+
+
 class LabsInOrder(SphinxTransform):
     """A list that explains labs follows the order of _toc.yml, and one that is left out there is left out here."""
 
@@ -91,7 +102,6 @@ def course_map(app: Sphinx) -> list[dict]:
 def add_context(app: Sphinx, pagename: str, templatename: str, context: dict, doctree) -> None:
     parts = course_map(app)
     context["course"] = parts
-    context["labs"] = [page for part in parts for page in part["pages"] if page["name"].startswith("labs/")]
     context["home"] = parts[0]["pages"][0]
     context["html_baseurl"] = app.config.html_baseurl
     address = app.config.course_address
@@ -156,6 +166,7 @@ def setup(app: Sphinx) -> None:
     app.add_config_value("course_address", None, "html")
     app.add_config_value("numbers_of_labs", {}, "env")
     app.add_transform(NumbersOfExercises)
+    app.add_transform(FactsOfALab)
     app.add_transform(LabsInOrder)
     app.add_post_transform(LabsLeftOut)
     app.connect("config-inited", read_settings)

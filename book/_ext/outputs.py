@@ -91,5 +91,21 @@ class PageChecks(SphinxPostTransform):
             frame += table
 
 
+class FoldedCode(SphinxPostTransform):
+    """Code that arrives folded says what it is: its first line `# @title Imports`, or how many lines there are."""
+
+    default_priority = 198  # before MyST-NB folds it
+    formats = ("html",)
+
+    def run(self, **kwargs) -> None:
+        for cell in self.document.findall(nodes.container):
+            if not (cell.get("hide_mode") and (code := next(cell.findall(nodes.literal_block), None))):
+                continue
+            lines = [line for line in code.astext().split("\n") if line.strip()]
+            title, many = re.match(r"# @title (.+)", lines[0]), "" if len(lines) == 1 else "s"
+            cell["prompt_show"] = cell["prompt_hide"] = title[1] if title else f"Code, {len(lines)} line{many}"
+
+
 def setup(app: Sphinx) -> None:
+    app.add_post_transform(FoldedCode)
     app.add_post_transform(PageChecks)

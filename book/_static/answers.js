@@ -63,7 +63,7 @@
     return form;
   }
 
-  // Predictions. No script knows what answers one, so the reader says whether the guess was right.
+  // Predictions. Which choice is right, a lab may say (`right-2`); else the reader says whether the guess was right.
   function judged(id) {
     const show = () => {
       const right = stored[`${id}-right`];
@@ -88,7 +88,13 @@
       if (chosen) line.append("Your guess: ", ...inLine(chosen));
       else line.append(guess && !list ? `Your guess: ${guess}` : "Shown without a guess.");
       chosen?.classList.add("chosen");
-      if (chosen || (guess && !list)) line.append(" ", judged(box.id));
+      const right = list?.children[Number(/\bright-(\d)\b/.exec(box.className)?.[1]) - 1];
+      if (right) {
+        right.classList.add("right");
+        line.append(make("span", { class: "outcome" }, chosen === right ? "Right." : "It is: ", ...(chosen === right ? [] : inLine(right))));
+        if (chosen) guesses.set(box.id, chosen === right);
+        count();
+      } else if (chosen || (guess && !list)) line.append(" ", judged(box.id));
       for (const answer of answers) answer.classList.add("shown");
       answers[0].before(line);
       dispatchEvent(new Event("resize")); // the page is longer now: the reading progress is computed again

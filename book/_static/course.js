@@ -52,14 +52,14 @@ const nameOf = (address) => address.split(/[?#]/)[0].slice(courseRoot.length);
 const labsRead = () => new Set([recall("labs read") ?? []].flat());
 const showRead = () => {
   const names = labsRead();
-  for (const link of document.querySelectorAll('.steps a, #contents a:has(.number)')) {
+  for (const link of document.querySelectorAll('#contents a:has(.number)')) {
     if (!names.has(nameOf(link.href)) || link.classList.contains("read")) continue;
     link.classList.add("read");
     link.append(make("span", { class: "hidden" }, ", read"));
   }
 };
 showRead();
-if (document.querySelector(".steps, .quiz")) {
+if (document.querySelector(".lab-head, .quiz")) {
   new IntersectionObserver((entries, observer) => {
     if (!entries.some((entry) => entry.isIntersecting)) return;
     observer.disconnect();

@@ -90,7 +90,7 @@ def test_a_reader_sees_the_section_folds_code_and_goes_on_where_the_reading_stop
     page.get_by_role("button", name="Unfold code").click()
     assert page.locator(".cell_input >> visible=true").count() > 10
     page.locator(".turn").scroll_into_view_if_needed()
-    page.locator(".steps a.read").wait_for()
+    page.locator("#contents a.read").wait_for()
     page.goto(f"{address}/{TOC['root']}.html")
     assert page.get_by_role("link", name="Go on where you were").inner_text().startswith("Go on where you were: lab 6")
     button = page.locator(".start a", has_text="Attention in ten minutes")

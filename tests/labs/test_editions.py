@@ -9,7 +9,7 @@ import pytest
 import small_course
 
 import checks
-from tools import identity, instructor, labs, minutes, student
+from tools import identity, instructor, labs, student
 from tools.lab import code_of, digest_of, parsed, text_of
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -63,6 +63,15 @@ def test_the_student_edition_in_the_repository_is_made_from_the_lab_s_text(lab):
     stored, new = lab.stored(lab.student_file), parsed(student.text_of(lab))
     assert stored and digest_of(stored) == digest_of(new), f"{lab.student_file.name}: run `make student`."
     assert stored.metadata["lab"] == new.metadata["lab"]
+
+
+def test_what_came_out_of_a_prediction_is_folded_up_to_the_next_heading(lab):
+    asked = "\n\n**Predict.** Which?\n\n- this\n- that\n\n```{code-cell} ipython3\nprint(1)\n```\n\n"
+    with lab.open("a", encoding="utf-8") as text:
+        text.write(f"{asked}This, since so it is.\n\nAnd more.\n\n## Another section\n\nNot folded.\n")
+    text = words_of(student.edition(small_course.read(lab)))
+    fold = "<details><summary>What came out, and why</summary>\n\nThis, since so it is.\n\nAnd more.\n\n</details>"
+    assert f"{fold}\n\n## Another section\n\nNot folded." in text
 
 
 def test_where_a_solution_stood_there_is_a_place_to_write_which_otter_prints_with_its_question(lab):
@@ -168,11 +177,3 @@ def test_the_answer_key_holds_every_solution_and_every_answer_and_the_plan_every
 def test_points_stand_with_the_exercise_and_are_one_by_default(lab):
     change(lab, "exercise: double\n", "exercise: double\npoints: 2.5\n")
     assert [exercise.points for exercise in small_course.read(lab).exercises] == [1, 2.5]
-
-
-@pytest.mark.parametrize("lab", lab_code.of_the_course(), ids=str)
-def test_a_lab_states_the_minutes_that_the_rule_counts(lab):
-    low, high = minutes.stated(minutes.count(lab)["main"])
-    found = re.search(r"(?m)^\*\*Time:?\*\*:? about (\d+)(?: to (\d+))? minutes", lab.text)
-    given = [int(number or found[1]) for number in found.groups()]
-    assert abs(given[0] - low) <= 5 and abs(given[1] - high) <= 5, f"{lab.name} takes about {low} to {high} minutes"

@@ -1,4 +1,5 @@
-"""Compares a result with what is expected: numbers by their tolerance, and the sentence about the first that differs.
+"""Compares a result with what is expected: numbers by their tolerance, and the sentence about the
+first that differs.
 
 Where a reference gives NaN, any number is right, but NaN is not.
 """
@@ -24,12 +25,15 @@ class WrongType(Wrong):
 
 
 class WrongShape(Wrong):
-    """The shape is {own} instead of {right}: {where}. Print the shape after each line to see where it changes."""
+    """The shape is {own} instead of {right}: {where}. Print the shape after each line to see where
+    it changes.
+    """
 
 
 class NotANumber(Wrong):
-    """The result contains NaN: {where}. Is there a division by 0, a row of minus infinities in a softmax, or a large
-    `exp`?"""
+    """The result contains NaN: {where}. Is there a division by 0, a row of minus infinities in a
+    softmax, or a large `exp`?
+    """
 
 
 class OtherNumbers(Wrong):
@@ -37,7 +41,8 @@ class OtherNumbers(Wrong):
 
 
 def leaves(value: Any, like: Any, path: str = "") -> dict[str, Any]:
-    """The tensors and other values in a result, by where they are, as far as it is built `like` another.
+    """The tensors and other values in a result, by where they are, as far as it is built `like`
+    another.
 
     NumPy and numbers count as tensors, and a tensor of one axis as a tuple of numbers.
     """
@@ -51,7 +56,10 @@ def leaves(value: Any, like: Any, path: str = "") -> dict[str, Any]:
         for key in like:
             found |= leaves(value[key], like[key], f"{path}[{key!r}]")
         return found
-    if isinstance(value, (int, float, np.ndarray, np.generic)) and np.asarray(value).dtype.kind in "fiub":
+    if (
+        isinstance(value, (int, float, np.ndarray, np.generic))
+        and np.asarray(value).dtype.kind in "fiub"
+    ):
         value = torch.as_tensor(value)
     return {path: value.detach() if isinstance(value, Tensor) else value}
 
@@ -67,20 +75,31 @@ def close(value: Any, other: Any, expected: Any) -> Tensor:
     if value.shape != other.shape:
         return torch.tensor(False)
     precision = 1e-6 if value.dtype == other.dtype == torch.float64 else 1e-4
-    same = torch.isclose(value.double(), other.double(), rtol=precision, atol=precision / 10, equal_nan=True)
-    return same | expected.isnan() if isinstance(expected, Tensor) and expected.shape == same.shape else same
+    same = torch.isclose(
+        value.double(), other.double(), rtol=precision, atol=precision / 10, equal_nan=True
+    )
+    return (
+        same | expected.isnan()
+        if isinstance(expected, Tensor) and expected.shape == same.shape
+        else same
+    )
 
 
 def agrees(result: Any, other: Any, expected: Any) -> bool:
     """Whether two results are the same, except where `expected` has NaN."""
     found, wanted, right = (leaves(given, other) for given in (result, other, expected))
-    return found.keys() == wanted.keys() and all(close(found[k], wanted[k], right.get(k)).all() for k in found)
+    return found.keys() == wanted.keys() and all(
+        close(found[k], wanted[k], right.get(k)).all() for k in found
+    )
 
 
 def hollow(result: Any) -> bool:
     """Whether a result is an exception or nothing but NaN, which tells no mistake from another."""
     parts = leaves(result, result).values()
-    return all(isinstance(p, BaseException) or (isinstance(p, Tensor) and bool(p.isnan().all())) for p in parts)
+    return all(
+        isinstance(p, BaseException) or (isinstance(p, Tensor) and bool(p.isnan().all()))
+        for p in parts
+    )
 
 
 def compare(result: Any, expected: Any, where: str) -> None:
@@ -88,11 +107,20 @@ def compare(result: Any, expected: Any, where: str) -> None:
     found, wanted = leaves(result, expected), leaves(expected, expected)
     if found.keys() != wanted.keys():
         path, own, right = apart(result, expected)
-        raise WrongType(own=form(own), right=form(right), where=f"`result{path}` in {where}" if path else where)
+        raise WrongType(
+            own=form(own), right=form(right), where=f"`result{path}` in {where}" if path else where
+        )
     places = {path: f"`result{path}` in {where}" if path else where for path in wanted}
-    for path, right in wanted.items():  # before any numbers, which a wrong shape elsewhere may explain
-        if isinstance(found[path], Tensor) and isinstance(right, Tensor) and found[path].shape != right.shape:
-            raise WrongShape(own=tuple(found[path].shape), right=tuple(right.shape), where=places[path])
+    # before any numbers, which a wrong shape elsewhere may explain
+    for path, right in wanted.items():
+        if (
+            isinstance(found[path], Tensor)
+            and isinstance(right, Tensor)
+            and found[path].shape != right.shape
+        ):
+            raise WrongShape(
+                own=tuple(found[path].shape), right=tuple(right.shape), where=places[path]
+            )
     for path, right in wanted.items():
         compare_leaf(found[path], right, places[path])
 
@@ -110,7 +138,11 @@ def form(value: Any) -> str:
     """How a result is built: "a dict with the keys [1, 2]", "3 results, ((·, ·), ·, ·)"."""
     if isinstance(value, dict):
         return f"a dict with the keys {str(list(value)):.100}"
-    return f"{len(value)} results, {dots(value):.50}" if isinstance(value, (tuple, list)) else kind(value)
+    return (
+        f"{len(value)} results, {dots(value):.50}"
+        if isinstance(value, (tuple, list))
+        else kind(value)
+    )
 
 
 def dots(value: Any) -> str:
@@ -130,17 +162,32 @@ def compare_leaf(value: Any, right: Any, where: str) -> None:
     if wrong.any():
         index = wrong.nonzero()[0].tolist()
         count = f"{wrong.sum()} of {wrong.numel()} numbers differ, first at {index}: your code"
-        own, right = (f"{v[*index].item():.8g}" if isinstance(v, Tensor) else f"{v!r:.80}" for v in (value, right))
-        raise OtherNumbers(your_code=count if index else "Your code", own=own, right=right, where=where)
+        own, right = (
+            f"{v[*index].item():.8g}" if isinstance(v, Tensor) else f"{v!r:.80}"
+            for v in (value, right)
+        )
+        raise OtherNumbers(
+            your_code=count if index else "Your code", own=own, right=right, where=where
+        )
 
 
 def sort(tensor: Tensor) -> str:
     """What kind of numbers a tensor holds."""
-    return "truth values" if tensor.dtype == torch.bool else "numbers" if tensor.is_floating_point() else "integers"
+    return (
+        "truth values"
+        if tensor.dtype == torch.bool
+        else "numbers"
+        if tensor.is_floating_point()
+        else "integers"
+    )
 
 
 def kind(value: Any) -> str:
     """What a thing is: "integers in a tensor of shape (2, 3)", "a value of type list"."""
     if isinstance(value, Tensor):
         return f"{sort(value)} in a tensor of shape {tuple(value.shape)}"
-    return f"the class `{value.__name__}`" if isinstance(value, type) else f"a value of type {type(value).__name__}"
+    return (
+        f"the class `{value.__name__}`"
+        if isinstance(value, type)
+        else f"a value of type {type(value).__name__}"
+    )

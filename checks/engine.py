@@ -1,14 +1,17 @@
-"""The engine of the self-checks: it tries the reader's function or class, and answers with one sentence.
+"""The engine of the self-checks: it tries the reader's function or class, and answers with one
+sentence.
 
-A check compares what the reader's code gives in each case with what a reference gives. Where they differ, it looks for
-a known mistake that gives the same wrong results, and shows its sentence, the docstring. For any other wrong answer it
-says how many numbers differ, in which case, where the first one is, and what to read again.
+A check compares what the reader's code gives in each case with what a reference gives. Where they
+differ, it looks for a known mistake that gives the same wrong results, and shows its sentence, the
+docstring. For any other wrong answer it says how many numbers differ, in which case, where the
+first one is, and what to read again.
 
-For a layer, the reference and the known mistakes compute with the parts of the reader's own layer, which get random
-parameters. So it does not matter how the layer was initialised, nor in which style it is written.
+For a layer, the reference and the known mistakes compute with the parts of the reader's own layer,
+which get random parameters. So it does not matter how the layer was initialised, nor in which style
+it is written.
 
-Cases run in double precision, which shows mistakes sharply, and again in the labs' own single precision: an answer is
-right if it is right in either, and it has to run in single precision.
+Cases run in double precision, which shows mistakes sharply, and again in the labs' own single
+precision: an answer is right if it is right in either, and it has to run in single precision.
 """
 
 import contextlib
@@ -33,17 +36,22 @@ from checks.running import NotDone, OutOfTime, call, called, error_sentence, gua
 SECONDS = 10.0  # for all of one check
 # Which step of the page "A way to debug attention" finds what the check cannot name.
 STEPS = {"WrongWidth": 1, "WrongShape": 1, "DiffersBetweenCalls": 2, "GradientCutOff": 8}
-ATTENTION = {"queries", "keys", "scores", "weights", "mask"}  # inputs of exercises for which the page is made
+# inputs of exercises for which the page is made
+ATTENTION = {"queries", "keys", "scores", "weights", "mask"}
 COURSE = {"shared", "checks", "labs"}  # the packages with the course's own code
 NOT_DONE = "Not done yet: write your answer in the cell above, run it, then this one."
-NOT_YOURS = "This is the course's {kind}, not yours: write your own in the cell above, run it, then this cell."
+NOT_YOURS = (
+    "This is the course's {kind}, not yours: write your own in the cell above, run it, then this "
+    "cell."
+)
 OUT_OF_TIME = (
-    "The check was stopped after {seconds:g} seconds. Either a loop in your code does not end, or the computer is busy "
+    "The check was stopped after {seconds:g} seconds. Either a loop in your code does not end, or "
+    "the computer is busy "
     "with something else: then run this cell again."
 )
 
 
-# --- what can be wrong in any exercise; the docstring is the sentence -----------------------------------------------
+# --- what can be wrong in any exercise; the docstring is the sentence -----------------------------
 
 
 class NotTheThingItself(Wrong):
@@ -59,31 +67,41 @@ class SuperMissing(Wrong):
 
 
 class PlainList(Wrong):
-    """`{name}` is a plain {kind}, in which PyTorch finds no parameters. Put its layers into an `nn.ModuleList`."""
+    """`{name}` is a plain {kind}, in which PyTorch finds no parameters. Put its layers into an
+    `nn.ModuleList`.
+    """
 
 
 class PartMissing(Wrong):
-    """The layer has no part of its own called `{name}`, so an optimizer would not find it. Create it in `__init__`, as
-    a module or as `self.{name} = nn.Parameter(...)`. The parts that it has: {parts}."""
+    """The layer has no part of its own called `{name}`, so an optimizer would not find it. Create
+    it in `__init__`, as a module or as `self.{name} = nn.Parameter(...)`. The parts that it has:
+    {parts}.
+    """
 
 
 class WrongWidth(Wrong):
-    """`{part}` has shape {own} instead of {right}, in a layer created with {sizes}. Is a width written as a
-    number? Use the arguments of `__init__`."""
+    """`{part}` has shape {own} instead of {right}, in a layer created with {sizes}. Is a width
+    written as a number? Use the arguments of `__init__`.
+    """
 
 
 class EmptyParameter(Wrong):
-    """`{name}` begins with NaN or huge numbers: `torch.empty` writes no numbers into its memory. Draw them, for example
-    with `torch.randn`."""
+    """`{name}` begins with NaN or huge numbers: `torch.empty` writes no numbers into its memory.
+    Draw them, for example with `torch.randn`.
+    """
 
 
 class PartsOfAnotherKind(Wrong):
-    """The check computes with the parts of your layer, and they do not fit together as in the exercise: {error}."""
+    """The check computes with the parts of your layer, and they do not fit together as in the
+    exercise: {error}.
+    """
 
 
 class DiffersBetweenCalls(Wrong):
-    """Two calls with the same input give different outputs. Is there dropout, which this exercise does not have, or
-    a part that `forward` creates or changes? Create each part once, in `__init__`."""
+    """Two calls with the same input give different outputs. Is there dropout, which this exercise
+    does not have, or a part that `forward` creates or changes? Create each part once, in
+    `__init__`.
+    """
 
 
 class Raises(Wrong):
@@ -91,23 +109,27 @@ class Raises(Wrong):
 
 
 class ShapesDoNotFit(Raises):
-    """{error} Two shapes do not fit together in {where}. Print both: is a transposition, an `unsqueeze` or a
-    `keepdim=True` missing, or one too many?"""
+    """{error} Two shapes do not fit together in {where}. Print both: is a transposition, an
+    `unsqueeze` or a `keepdim=True` missing, or one too many?
+    """
 
 
 class OneTruthValue(Raises):
-    """{error} A tensor has many truth values, and Python's `if`, `and` and `max` need a single one. For tensors there
-    are `torch.where`, `&` and `torch.maximum`. It happened in {where}."""
+    """{error} A tensor has many truth values, and Python's `if`, `and` and `max` need a single one.
+    For tensors there are `torch.where`, `&` and `torch.maximum`. It happened in {where}.
+    """
 
 
 class AxisCountedFromTheFront(Raises):
-    """{error} A tensor has fewer axes than this line supposes, in {where}. Count axes from the end, `dim=-1`, `.mT`,
-    `shape[-1]`, so that the line fits a single text and a batch."""
+    """{error} A tensor has fewer axes than this line supposes, in {where}. Count axes from the end,
+    `dim=-1`, `.mT`, `shape[-1]`, so that the line fits a single text and a batch.
+    """
 
 
 class IndexOfAnotherAxis(Raises):
-    """{error} The index is larger than this axis is long, in {where}. Print the index and the shape: which axis is it
-    for? `x[index]` selects from axis 0."""
+    """{error} The index is larger than this axis is long, in {where}. Print the index and the
+    shape: which axis is it for? `x[index]` selects from axis 0.
+    """
 
 
 # What a part of an error's message means, for the errors that readers meet most often.
@@ -115,7 +137,8 @@ MEANINGS = {
     "ambiguous": OneTruthValue,
     "Dimension out of range|tuple index": AxisCountedFromTheFront,
     "out of bounds": IndexOfAnotherAxis,
-    r"size of tensor|size mismatch|Sizes of|xpected .*size|multiplied|broadcast|shape mism|must be \(": ShapesDoNotFit,
+    r"size of tensor|size mismatch|Sizes of|xpected .*size|multiplied|broadcast|shape mism|"
+    r"must be \(": ShapesDoNotFit,
 }
 
 
@@ -131,18 +154,21 @@ class ForbiddenName(Wrong):
 
 
 class GradientCutOff(Wrong):
-    """The results are right, but no gradient reaches {names}, so nothing would be learned there. Leave out `detach()`,
-    `.data`, `.item()`, `float()` and `no_grad()`, and do not build a new tensor from numbers."""
+    """The results are right, but no gradient reaches {names}, so nothing would be learned there.
+    Leave out `detach()`, `.data`, `.item()`, `float()` and `no_grad()`, and do not build a new
+    tensor from numbers.
+    """
 
 
-# --- a check -------------------------------------------------------------------------------------------------------
+# --- a check --------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, repr=False)
 class Verdict:
     """What a check says; true when the answer is correct. A notebook shows the sentence.
 
-    `state` is "correct", "wrong" or "not done yet"; `mistake` is the name of the mistake, empty unless wrong.
+    `state` is "correct", "wrong" or "not done yet"; `mistake` is the name of the mistake, empty
+    unless wrong.
     """
 
     state: str
@@ -162,10 +188,12 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Case:
-    """One trial: the arguments by name, in their order; for a layer also the sizes it is made with, in their order.
+    """One trial: the arguments by name, in their order; for a layer also the sizes it is made with,
+    in their order.
 
-    Floating-point tensors are in double precision. `parameter_scale` multiplies a layer's parameters, so that its
-    scores are large. Cases with equal sizes share one layer, which must not remember anything from call to call.
+    Floating-point tensors are in double precision. `parameter_scale` multiplies a layer's
+    parameters, so that its scores are large. Cases with equal sizes share one layer, which must not
+    remember anything from call to call.
     """
 
     inputs: dict[str, Any]
@@ -173,12 +201,16 @@ class Case:
     parameter_scale: float = 1.0
 
     def __str__(self) -> str:
-        return ", ".join(_described(name, value) for name, value in (self.sizes | self.inputs).items())
+        return ", ".join(
+            _described(name, value) for name, value in (self.sizes | self.inputs).items()
+        )
 
 
 @dataclass
 class Trial:
-    """What the reader's function or layer gives for the inputs of a case, and what the reference gives."""
+    """What the reader's function or layer gives for the inputs of a case, and what the reference
+    gives.
+    """
 
     function: Callable
     inputs: dict[str, Any]
@@ -194,19 +226,23 @@ class Check:
     """A check: call it with the reader's answer and get a `Verdict`.
 
     Args:
-        reference: what is right, computed in a plain way. It gets the inputs of a case by name, and for a layer its
-            parts. Where it gives NaN, any number is right, but NaN is not.
+        reference: what is right, computed in a plain way. It gets the inputs of a case by name, and
+            for a layer its parts. Where it gives NaN, any number is right, but NaN is not.
         cases: the trials.
-        mistakes: functions like the reference, each with a known mistake; the docstring is the sentence for the reader.
+        mistakes: functions like the reference, each with a known mistake; the docstring is the
+            sentence for the reader.
         section: what to read again: the name of a lab and a heading in it, `Keys, “The task”`.
-        solution: the course's own answer, with which the lab goes on; for a layer its class. The reference by default.
+        solution: the course's own answer, with which the lab goes on; for a layer its class. The
+            reference by default.
         parts: for a layer, the attributes (or sizes) with which reference and mistakes compute.
         needs_gradient: for a function, the inputs that a gradient of the first result must reach.
         forbidden: names of functions, of PyTorch or of the course, that may not run in the answer.
-        canonical: makes of an answer's result, and the inputs by name, what is compared, where many answers are right.
-            It may raise Wrong. The reference gives that form at once, mistakes give what an answer gives.
+        canonical: makes of an answer's result, and the inputs by name, what is compared, where many
+            answers are right. It may raise Wrong. The reference gives that form at once, mistakes
+            give what an answer gives.
         first_look: gets an answer before it is tried, and may raise Wrong.
-        last_look: gets an answer whose results are right, and may raise Wrong: it does what the lab does next.
+        last_look: gets an answer whose results are right, and may raise Wrong: it does what the lab
+            does next.
         imports: modules that the check needs; they are imported before its seconds begin.
     """
 
@@ -224,7 +260,9 @@ class Check:
     imports: tuple[str, ...] = ()
 
     def __call__(self, answer: Any) -> Verdict:
-        """Try the answer in every case. Prints nothing, and never raises whatever the answer does."""
+        """Try the answer in every case. Prints nothing, and never raises whatever the answer
+        does.
+        """
         for name in self.imports:
             import_module(name)
         verdict = Verdict("wrong", OUT_OF_TIME.format(seconds=SECONDS), "OutOfTime")
@@ -234,18 +272,29 @@ class Check:
         return verdict
 
     def use(self, answer: Any) -> Any:
-        """Show the verdict, and return what the lab goes on with: the answer when it is right, else the course's."""
+        """Show the verdict, and return what the lab goes on with: the answer when it is right, else
+        the course's.
+        """
         from IPython.display import display  # a program that only grades does without
 
         verdict, course = self(answer), self.solution or self.reference
-        goes_on = "The lab goes on with yours." if verdict else "Until it is right, the lab goes on with the course's."
+        goes_on = (
+            "The lab goes on with yours."
+            if verdict
+            else "Until it is right, the lab goes on with the course's."
+        )
         display(replace(verdict, sentence=f"{verdict.sentence}\n{goes_on}"))
         return answer if verdict else course
 
     def _verdicts(self, answer: Any) -> Iterator[Verdict]:
-        """Verdicts, each better than the one before it, so that the last one counts even when the time is up."""
+        """Verdicts, each better than the one before it, so that the last one counts even when the
+        time is up.
+        """
         if is_the_course_s(answer) or answer is self.solution or answer is self.reference:
-            yield Verdict("not done yet", NOT_YOURS.format(kind="class" if inspect.isclass(answer) else "function"))
+            yield Verdict(
+                "not done yet",
+                NOT_YOURS.format(kind="class" if inspect.isclass(answer) else "function"),
+            )
             return
         trials: dict[torch.dtype, list[Trial]] = {torch.float64: [], torch.float32: []}
         in_double = self._verdict(answer, torch.float64, trials[torch.float64])
@@ -269,7 +318,9 @@ class Check:
             yield Verdict("wrong", f"{named.sentence} Read again: {self.section}.", named.mistake)
 
     def _verdict(self, answer: Any, dtype: torch.dtype, trials: list[Trial]) -> Verdict:
-        """The verdict with all cases in one precision, without names of known mistakes; fills the list of trials."""
+        """The verdict with all cases in one precision, without names of known mistakes; fills the
+        list of trials.
+        """
         torch.set_default_dtype(dtype)
         try:
             self._judge(answer, dtype, trials)
@@ -277,8 +328,12 @@ class Check:
             return Verdict("not done yet", NOT_DONE)
         except Wrong as wrong:
             step = self._step(wrong, [trial for trial in trials if trial.error])
-            find = f" Find it with step {step} of the page “A way to debug attention”." if step else ""
-            return Verdict("wrong", f"{wrong.sentence} Read again: {self.section}.{find}", wrong.mistake)
+            find = (
+                f" Find it with step {step} of the page “A way to debug attention”." if step else ""
+            )
+            return Verdict(
+                "wrong", f"{wrong.sentence} Read again: {self.section}.{find}", wrong.mistake
+            )
         except (Exception, SystemExit) as error:
             return Verdict("wrong", error_sentence(error), "Raises")
         return Verdict("correct", f"Correct in all {len(self.cases)} cases.")
@@ -290,7 +345,10 @@ class Check:
             return None
         if wrong.mistake not in ("OtherNumbers", "NotANumber"):
             return STEPS.get(wrong.mistake)
-        if any(_one_whole_text(trial.inputs) for trial in failed) or not {"x", "ids", "mask"} & inputs:
+        if (
+            any(_one_whole_text(trial.inputs) for trial in failed)
+            or not {"x", "ids", "mask"} & inputs
+        ):
             return 6 if wrong.mistake == "OtherNumbers" else 5
         if wrong.mistake == "NotANumber":
             # NaN in rows of padding alone is not on the page, but what comes with it may be.
@@ -312,7 +370,9 @@ class Check:
             trial = Trial(function, inputs, self._parts(function, case), f"case {number} ({case})")
             trial.result = self._compared(call(function, inputs), inputs)
             trial.expected = _computed(self.reference, trial)
-            if isinstance(trial.expected, BaseException) and not isinstance(trial.result, BaseException):
+            if isinstance(trial.expected, BaseException) and not isinstance(
+                trial.result, BaseException
+            ):
                 raise PartsOfAnotherKind(error=trial.expected)
             trials.append(trial)
         for trial in trials:
@@ -336,7 +396,9 @@ class Check:
             raise NotAModule(name=answer.__name__)
 
     def _layer(self, answer: type, case: Case) -> nn.Module:
-        """The reader's layer with random parameters, in training mode except where the course's has dropout, too."""
+        """The reader's layer with random parameters, in training mode except where the course's has
+        dropout, too.
+        """
         layer = call(answer, case.sizes)
         if isinstance(layer, BaseException):
             raise SuperMissing if "Module.__init__() call" in str(layer) else layer
@@ -349,7 +411,9 @@ class Check:
         with torch.no_grad():  # zeros, ones and equal norms would hide mistakes
             for parameter in layer.parameters():
                 if parameter.requires_grad:
-                    parameter.add_(torch.randn_like(parameter), alpha=0.3).mul_(case.parameter_scale)
+                    parameter.add_(torch.randn_like(parameter), alpha=0.3).mul_(
+                        case.parameter_scale
+                    )
         for name, module in course.named_modules():
             if isinstance(module, nn.Dropout) and module.p > 0:
                 part = name.split(".")[0]
@@ -357,9 +421,15 @@ class Check:
         return layer
 
     def _check_parts(self, layer: nn.Module, course: nn.Module, sizes: dict[str, Any]) -> None:
-        """Raise Wrong unless the layer has the course's parts: registered, one for each name, as wide as there."""
+        """Raise Wrong unless the layer has the course's parts: registered, one for each name, as
+        wide as there.
+        """
         for name, value in vars(layer).items():
-            if name[0] != "_" and isinstance(value, (list, tuple)) and any(isinstance(v, nn.Module) for v in value):
+            if (
+                name[0] != "_"
+                and isinstance(value, (list, tuple))
+                and any(isinstance(v, nn.Module) for v in value)
+            ):
                 raise PlainList(name=name, kind=type(value).__name__)
         have = dict(layer.named_children()) | dict(layer.named_parameters(recurse=False))
         for name in (name for name in self.parts if name not in sizes):
@@ -367,14 +437,18 @@ class Check:
                 raise PartMissing(name=name, parts=", ".join(have) or "none")
             own, right = _shapes(have[name]), _shapes(getattr(course, name))
             for key in own:
-                if key in right and sorted(own[key]) != sorted(right[key]):  # a matrix may be stored either way round
+                # a matrix may be stored either way round
+                if key in right and sorted(own[key]) != sorted(right[key]):
                     made_with = ", ".join(f"{size} = {value}" for size, value in sizes.items())
                     part = name if isinstance(have[name], Tensor) else f"{name}.{key}"
                     raise WrongWidth(part=part, own=own[key], right=right[key], sizes=made_with)
 
     def _parts(self, function: Any, case: Case) -> dict[str, Any]:
         """What reference and mistakes get of a layer: parts that can be called, and sizes."""
-        return {name: _callable(case.sizes.get(name, getattr(function, name, None))) for name in self.parts}
+        return {
+            name: _callable(case.sizes.get(name, getattr(function, name, None)))
+            for name in self.parts
+        }
 
     def _compared(self, result: Any, inputs: dict[str, Any]) -> Any:
         """What is compared of a result."""
@@ -389,7 +463,9 @@ class Check:
         if isinstance(trial.result, Wrong):
             raise trial.result
         if isinstance(trial.result, BaseException):
-            meant = (known for part, known in MEANINGS.items() if re.search(part, str(trial.result)))
+            meant = (
+                known for part, known in MEANINGS.items() if re.search(part, str(trial.result))
+            )
             raise next(meant, Raises)(error=error_sentence(trial.result), where=trial.where)
         if self.parts:
             again = call(trial.function, trial.inputs, seed=1)
@@ -398,20 +474,33 @@ class Check:
         compare(trial.result, trial.expected, trial.where)
 
     def _named(self, trials: list[Trial]) -> Wrong | None:
-        """The first known mistake, or pair of them, that gives in every case what the answer gives."""
-        if all(hollow(trial.result) for trial in trials) or not any(trial.error for trial in trials):
+        """The first known mistake, or pair of them, that gives in every case what the answer
+        gives.
+        """
+        if all(hollow(trial.result) for trial in trials) or not any(
+            trial.error for trial in trials
+        ):
             return None
-        trials = sorted(trials, key=lambda trial: trial.error is None)  # where it is wrong, most mistakes differ
+        # where it is wrong, most mistakes differ
+        trials = sorted(trials, key=lambda trial: trial.error is None)
         for mistakes in (self.mistakes, [*_in_pairs(self.mistakes)]):
-            for expected in ([None] * len(trials), [trial.expected for trial in trials]):  # first compare NaN, too
+            # first compare NaN, too
+            for expected in ([None] * len(trials), [trial.expected for trial in trials]):
                 for mistake in mistakes:
-                    given = (self._compared(_computed(mistake, trial), trial.inputs) for trial in trials)
-                    if all(agrees(t.result, *others) for t, *others in zip(trials, given, expected, strict=True)):
+                    given = (
+                        self._compared(_computed(mistake, trial), trial.inputs) for trial in trials
+                    )
+                    if all(
+                        agrees(t.result, *others)
+                        for t, *others in zip(trials, given, expected, strict=True)
+                    ):
                         return Wrong(" ".join((mistake.__doc__ or "").split()), mistake.__name__)
         return None
 
     def _check_gradient(self, trial: Trial) -> None:
-        """Raise Wrong when an answer, right as its results are, could not teach what it is meant to teach."""
+        """Raise Wrong when an answer, right as its results are, could not teach what it is meant to
+        teach.
+        """
         learning = {name: _parameters(getattr(trial.function, name, None)) for name in self.parts}
         if self.needs_gradient:
             inputs = deepcopy(trial.inputs)
@@ -420,26 +509,34 @@ class Check:
         first = trial.result[0] if isinstance(trial.result, (tuple, list)) else trial.result
         if isinstance(first, Tensor) and first.requires_grad:
             first.sum().backward()
-        cut = [f"`{name}`" for name, own in learning.items() if own and all(p.grad is None for p in own)]
+        cut = [
+            f"`{name}`"
+            for name, own in learning.items()
+            if own and all(p.grad is None for p in own)
+        ]
         if cut:
             raise GradientCutOff(names=" or ".join(cut))
 
 
-# --- whose code it is ----------------------------------------------------------------------------------------------
+# --- whose code it is -----------------------------------------------------------------------------
 
 
 def is_the_course_s(thing: Any) -> bool:
-    """Whether a function, or what a layer computes, is the course's own, be it by a class that only inherits it."""
+    """Whether a function, or what a layer computes, is the course's own, be it by a class that only
+    inherits it.
+    """
     code = getattr(thing, "forward", thing) if inspect.isclass(thing) else thing
     return (getattr(code, "__module__", None) or "").partition(".")[0] in COURSE
 
 
 def whose(thing: Any, own: str = "your") -> str:
-    """For a lab's tables: `own`, or "the course's" where the lab goes on with the course's function or class."""
+    """For a lab's tables: `own`, or "the course's" where the lab goes on with the course's function
+    or class.
+    """
     return "the course's" if is_the_course_s(thing) else own
 
 
-# --- inputs and calls ----------------------------------------------------------------------------------------------
+# --- inputs and calls -----------------------------------------------------------------------------
 
 
 def _computed(function: Callable, trial: Trial) -> Any:
@@ -458,7 +555,9 @@ def _cast(value: Any, dtype: torch.dtype) -> Any:
 def _one_whole_text(inputs: dict[str, Any]) -> bool:
     """Whether the batch is a single text without padding, such as the page's loops compute."""
     tensors = [value for value in inputs.values() if isinstance(value, Tensor)]
-    return len(tensors[0]) == 1 and all(value.all() for value in tensors if value.dtype == torch.bool)
+    return len(tensors[0]) == 1 and all(
+        value.all() for value in tensors if value.dtype == torch.bool
+    )
 
 
 def _in_pairs(mistakes: Sequence[Callable]) -> Iterator[Callable]:
@@ -482,7 +581,7 @@ def _described(name: str, value: Any) -> str:
     return f"{name} = {value!r}" if short else name
 
 
-# --- the parts of a layer ------------------------------------------------------------------------------------------
+# --- the parts of a layer -------------------------------------------------------------------------
 
 
 def _parameters(part: Any) -> list[Tensor]:
@@ -498,7 +597,9 @@ def _shapes(part: nn.Module | Tensor) -> dict[str, tuple[int, ...]]:
 
 
 def _callable(part: Any) -> Any:
-    """A matrix of the reader's as a function, whichever way round it is stored; a square one acts from the right."""
+    """A matrix of the reader's as a function, whichever way round it is stored; a square one acts
+    from the right.
+    """
     if not isinstance(part, Tensor):
         return part
     matrix = part.detach() if part.dim() > 1 else part.detach()[:, None]

@@ -1,4 +1,6 @@
-"""What the checks of two labs share: right ways to compute attention, heads and blocks, and what goes wrong in them."""
+"""What the checks of two labs share: right ways to compute attention, heads and blocks, and what
+goes wrong in them.
+"""
 
 import math
 from collections.abc import Callable
@@ -13,7 +15,7 @@ from checks.trials import changed, draw, real_tokens, scaled
 from shared import model
 from shared.model import masked_softmax
 
-# --- attention: Queries, Values -------------------------------------------------------------------------------------
+# --- attention: Queries, Values -------------------------------------------------------------------
 
 
 def as_it_is(x):
@@ -37,27 +39,34 @@ def on_queries(weigh):
     """A way to hide scores, with the mask of the queries."""
 
     def mask_on_queries(scores, mask):
-        """The mask hides rows, which are queries, instead of columns. Give it the shape (batch, 1, tokens)."""
+        """The mask hides rows, which are queries, instead of columns. Give it the shape (batch, 1,
+        tokens).
+        """
         return weigh(scores, mask.mT)
 
     return mask_on_queries
 
 
 def keys_averaged(**given):
-    """The weights average the keys. Average the values, or the rows of x in a layer without values."""
+    """The weights average the keys. Average the values, or the rows of x in a layer without
+    values.
+    """
     weights = layer(**given)[1]
     return weights @ given["W_key"](given["x"]), weights
 
 
 def weights_transposed(W_value=as_it_is, **given):
-    """The weights are transposed before they average. Row i holds the weights of token i: leave the transposition
-    out."""
+    """The weights are transposed before they average. Row i holds the weights of token i: leave the
+    transposition out.
+    """
     weights = layer(**given)[1]
     return weights.mT @ W_value(given["x"]), weights
 
 
 def weights_divided(W_key, **given):
-    """The weights are divided by sqrt(d_k), so a row does not sum to 1. Divide the scores, before the softmax."""
+    """The weights are divided by sqrt(d_k), so a row does not sum to 1. Divide the scores, before
+    the softmax.
+    """
     root = math.sqrt(W_key(given["x"]).shape[2])
     return tuple(rows / root for rows in layer(W_key=W_key, **given, score=trials.not_scaled))
 
@@ -69,7 +78,8 @@ def results_exchanged(**given):
 
 LAYER_MISTAKES: list[Callable] = [
     *(changed(layer, weigh=step) for step in (
-        *trials.MASK_MISTAKES, *map(on_queries, (trials.masked, trials.weight_for_padding, trials.nan_for_padding)),
+        *trials.MASK_MISTAKES,
+        *map(on_queries, (trials.masked, trials.weight_for_padding, trials.nan_for_padding)),
         trials.softmax_over_queries, trials.softmax_over_axis_0)),
     *(changed(layer, score=step) for step in trials.SCORE_MISTAKES),
     keys_averaged, weights_transposed, weights_divided, results_exchanged,
@@ -87,7 +97,8 @@ def layer_cases(*arguments):
         (real_tokens([1, 1]), (6, 3, 4), 1.0),
         (real_tokens([3, 5])[:1], (6, 3, 4), 1.0),
         (real_tokens([5]), (6, 3, 4), 1.0),
-        (real_tokens([1, 1, 1, 2] * 4 + [3]), (8, 2, 3), 300.0),  # some scores are below a careless fill for padding
+        # some scores are below a careless fill for padding
+        (real_tokens([1, 1, 1, 2] * 4 + [3]), (8, 2, 3), 300.0),
     ]
     cases = []
     for seed, (mask, widths, scale) in enumerate(rows):
@@ -97,23 +108,37 @@ def layer_cases(*arguments):
     return cases
 
 
-# --- heads: Many heads, The block, A pretrained model ---------------------------------------------------------------
+# --- heads: Many heads, The block, A pretrained model ---------------------------------------------
 
 
 def split(projected, num_heads):
-    return projected.unflatten(2, (num_heads, -1)).transpose(1, 2)  # (batch, num_heads, tokens, head_dim)
+    # (batch, num_heads, tokens, head_dim)
+    return projected.unflatten(2, (num_heads, -1)).transpose(1, 2)
 
 
 def join(outputs):
     return outputs.transpose(1, 2).flatten(2)  # (batch, tokens, d_model)
 
 
-def by_heads(queries, keys, values, num_heads, mask, split=split, score=scaled, weigh=masked_softmax, join=join):
-    """The outputs of the heads, concatenated, and their weights; `mask` is True where a token may attend, (batch,
-    tokens or 1, tokens). The right way, one step of which a known mistake exchanges."""
+def by_heads(
+    queries,
+    keys,
+    values,
+    num_heads,
+    mask,
+    split=split,
+    score=scaled,
+    weigh=masked_softmax,
+    join=join,
+):
+    """The outputs of the heads, concatenated, and their weights; `mask` is True where a token may
+    attend, (batch, tokens or 1, tokens). The right way, one step of which a known mistake
+    exchanges.
+    """
     d_model = queries.shape[2]
     queries, keys, values = (split(projected, num_heads) for projected in (queries, keys, values))
-    weights = weigh(score(queries, keys, d_model), mask[:, None])  # (batch, num_heads, tokens, tokens)
+    # (batch, num_heads, tokens, tokens)
+    weights = weigh(score(queries, keys, d_model), mask[:, None])
     return join(weights @ values), weights
 
 
@@ -125,7 +150,18 @@ def both_masks(x, mask, attention_mask):
     return allowed if attention_mask is None else allowed & attention_mask
 
 
-def heads(x, num_heads, W_query, W_key, W_value, W_output, mask=None, attention_mask=None, combine=both_masks, **steps):
+def heads(
+    x,
+    num_heads,
+    W_query,
+    W_key,
+    W_value,
+    W_output,
+    mask=None,
+    attention_mask=None,
+    combine=both_masks,
+    **steps,
+):
     """The right way, one step of which a known mistake exchanges."""
     allowed = combine(x, mask, attention_mask)
     outputs, weights = by_heads(W_query(x), W_key(x), W_value(x), num_heads, allowed, **steps)
@@ -137,23 +173,29 @@ def heads_of_real_tokens(mask=None, **given):
     output, weights = heads(mask=mask, **given)
     if mask is None:
         return output, weights
-    return output.masked_fill(~mask[:, :, None], math.nan), weights.masked_fill(~mask[:, None, :, None], math.nan)
+    return output.masked_fill(~mask[:, :, None], math.nan), weights.masked_fill(
+        ~mask[:, None, :, None], math.nan
+    )
 
 
-# --- blocks: The block, A pretrained model --------------------------------------------------------------------------
+# --- blocks: The block, A pretrained model --------------------------------------------------------
 
 
 PARTS = ("attention", "attention_norm", "feed_forward", "feed_forward_norm", "num_heads")
 
 
 def pre_norm(x, attention, feed_forward, norm_1, norm_2, keep_1=1, keep_2=1):
-    """This is pre-norm: each part reads normalized x. The exercise asks for post-norm, `norm(x + part(x))`."""
+    """This is pre-norm: each part reads normalized x. The exercise asks for post-norm, `norm(x +
+    part(x))`.
+    """
     x = keep_1 * x + attention(norm_1(x))
     return keep_2 * x + feed_forward(norm_2(x))
 
 
 def post_norm(x, attention, feed_forward, norm_1, norm_2, keep_1=1, keep_2=1):
-    """This is post-norm: each sum is normalized. The exercise asks for pre-norm, `x + part(norm(x))`."""
+    """This is post-norm: each sum is normalized. The exercise asks for pre-norm, `x +
+    part(norm(x))`.
+    """
     x = norm_1(keep_1 * x + attention(x))
     return norm_2(keep_2 * x + feed_forward(x))
 
@@ -171,7 +213,9 @@ def norm_inside_the_first_sum(x, attention, feed_forward, norm_1, norm_2):
 
 
 def norm_inside_the_second_sum(x, attention, feed_forward, norm_1, norm_2):
-    """After the feed-forward layer the norm is inside the sum. Normalize the sum, `norm(x + part(x))`."""
+    """After the feed-forward layer the norm is inside the sum. Normalize the sum, `norm(x +
+    part(x))`.
+    """
     x = norm_1(x + attention(x))
     return x + norm_2(feed_forward(x))
 
@@ -190,15 +234,22 @@ def gelu(x):
 
 
 def block(
-    x, attention, attention_norm, feed_forward, feed_forward_norm, num_heads, mask=None, attention_mask=None,
+    x, attention, attention_norm, feed_forward, feed_forward_norm, num_heads, mask=None,
+    attention_mask=None,
     eps=None, order=pre_norm, activation=torch.relu, attend=heads,
 ):  # fmt: skip
-    """Output and weights of a block; `order` puts its parts together, and `eps` is the norms' own unless given."""
-    projections = {name: getattr(attention, name) for name in ("W_query", "W_key", "W_value", "W_output")}
+    """Output and weights of a block; `order` puts its parts together, and `eps` is the norms' own
+    unless given.
+    """
+    projections = {
+        name: getattr(attention, name) for name in ("W_query", "W_key", "W_value", "W_output")
+    }
     weights = []
 
     def attended(x):
-        output, of_heads = attend(x=x, num_heads=num_heads, mask=mask, attention_mask=attention_mask, **projections)
+        output, of_heads = attend(
+            x=x, num_heads=num_heads, mask=mask, attention_mask=attention_mask, **projections
+        )
         weights.append(of_heads)
         return output
 
@@ -206,9 +257,13 @@ def block(
         return feed_forward[-1](activation(feed_forward[0](x)))
 
     def normalizing(norm):
-        return lambda x: F.layer_norm(x, x.shape[2:], norm.weight, norm.bias, norm.eps if eps is None else eps)
+        return lambda x: F.layer_norm(
+            x, x.shape[2:], norm.weight, norm.bias, norm.eps if eps is None else eps
+        )
 
-    return order(x, attended, two_layers, *map(normalizing, (attention_norm, feed_forward_norm))), weights[0]
+    return order(
+        x, attended, two_layers, *map(normalizing, (attention_norm, feed_forward_norm))
+    ), weights[0]
 
 
 def block_mistakes(compute, order, other_activation):
@@ -219,22 +274,28 @@ def block_mistakes(compute, order, other_activation):
         return compute(**given | {"mask": None})
 
     def causal_without_being_asked(**given):
-        """A token does not attend to those that follow it. This block reads whole texts: without an `attention_mask`,
-        give the attention none."""
+        """A token does not attend to those that follow it. This block reads whole texts: without an
+        `attention_mask`, give the attention none.
+        """
         causal = model.causal_mask(given["x"].shape[1])
         return compute(**given | {"attention_mask": causal})
 
     def mask_inverted(mask=None, **given):
-        """The `mask` is the wrong way round: attention attends to padding only. It is True for a real token."""
+        """The `mask` is the wrong way round: attention attends to padding only. It is True for a
+        real token.
+        """
         return compute(**given, mask=~mask)
 
     def mask_inverted_if_given(mask=None, **given):
-        """The `mask` is the wrong way round: attention attends to padding only. It is True for a real token."""
+        """The `mask` is the wrong way round: attention attends to padding only. It is True for a
+        real token.
+        """
         return compute(**given, mask=None if mask is None else ~mask)
 
     def attention_norm_used_twice(x, attention, feed_forward, norm_1, norm_2):
-        """`attention_norm` is used in both halves. The half with the feed-forward layer has its own,
-        `feed_forward_norm`."""
+        """`attention_norm` is used in both halves. The half with the feed-forward layer has its
+        own, `feed_forward_norm`.
+        """
         return order(x, attention, feed_forward, norm_1, norm_1)
 
     def attention_norm_left_out(x, attention, feed_forward, norm_1, norm_2):
@@ -250,8 +311,9 @@ def block_mistakes(compute, order, other_activation):
         return order(*parts, keep_1=0)
 
     def feed_forward_not_added(*parts):
-        """There is no residual connection around the feed-forward layer: add the x after the attention to its
-        output."""
+        """There is no residual connection around the feed-forward layer: add the x after the
+        attention to its output.
+        """
         return order(*parts, keep_2=0)
 
     def nothing_added(*parts):
@@ -259,23 +321,28 @@ def block_mistakes(compute, order, other_activation):
         return order(*parts, keep_1=0, keep_2=0)
 
     orders = (
-        attention_norm_used_twice, attention_norm_left_out, feed_forward_norm_left_out, attention_not_added,
+        attention_norm_used_twice, attention_norm_left_out, feed_forward_norm_left_out,
+        attention_not_added,
         feed_forward_not_added, nothing_added,
     )  # fmt: skip
     return [
         mask_not_used, causal_without_being_asked, mask_inverted, mask_inverted_if_given,
-        *(changed(compute, order=wrong) for wrong in orders), changed(compute, activation=other_activation),
+        *(changed(compute, order=wrong) for wrong in orders),
+        changed(compute, activation=other_activation),
     ]  # fmt: skip
 
 
 class ParametersMissing(Wrong):
-    """The results are right, but the layer has no parameter `{name}`, so another model cannot be loaded. Make the parts
-    that the exercise lists, in that order; dropout has a number there, too."""
+    """The results are right, but the layer has no parameter `{name}`, so another model cannot be
+    loaded. Make the parts that the exercise lists, in that order; dropout has a number there,
+    too.
+    """
 
 
 class ParameterTooMany(Wrong):
-    """The results are right, but the layer has a parameter `{name}`, which another model has not, so it cannot be
-    loaded. Make only the parts that the exercise lists."""
+    """The results are right, but the layer has a parameter `{name}`, which another model has not,
+    so it cannot be loaded. Make only the parts that the exercise lists.
+    """
 
 
 def has_the_parameters(layer, course):
@@ -289,7 +356,9 @@ def has_the_parameters(layer, course):
 def texts(d_model, num_heads, hidden_dim, mask, attention_mask=None, **eps):
     inputs = {"x": draw(*mask.shape, d_model), "mask": mask}
     inputs |= {} if attention_mask is None else {"attention_mask": attention_mask}
-    return Case(inputs, {"d_model": d_model, "num_heads": num_heads, "hidden_dim": hidden_dim, **eps})
+    return Case(
+        inputs, {"d_model": d_model, "num_heads": num_heads, "hidden_dim": hidden_dim, **eps}
+    )
 
 
 def batches(**eps):
@@ -305,7 +374,7 @@ def batches(**eps):
     ]
 
 
-# --- windows: A language model, The KV cache ------------------------------------------------------------------------
+# --- windows: A language model, The KV cache ------------------------------------------------------
 
 
 def in_window(distance, window_size):
@@ -313,8 +382,9 @@ def in_window(distance, window_size):
 
 
 def no_window(distance, window_size):
-    """The mask has no second edge, so a token attends to all earlier ones. Its window has as many positions as the
-    exercise says, and ends at its own."""
+    """The mask has no second edge, so a token attends to all earlier ones. Its window has as many
+    positions as the exercise says, and ends at its own.
+    """
     return distance >= 0
 
 
@@ -329,13 +399,16 @@ def window_too_wide(distance, window_size):
 
 
 def window_too_narrow(distance, window_size):
-    """The window is one position too narrow. The token's own position is one of those that it has."""
+    """The window is one position too narrow. The token's own position is one of those that it
+    has.
+    """
     return in_window(distance, window_size - 1)
 
 
 def looks_ahead(distance, window_size):
-    """The window reaches ahead instead of back: rows and columns are exchanged. Rows are queries, so the distance is
-    that of the row minus that of the column."""
+    """The window reaches ahead instead of back: rows and columns are exchanged. Rows are queries,
+    so the distance is that of the row minus that of the column.
+    """
     return in_window(-distance, window_size)
 
 

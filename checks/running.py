@@ -22,17 +22,24 @@ from checks.compare import Wrong
 HERE = Path(__file__).parent
 # A reader's error is shown with the reader's own line, not with one of a library or of the course.
 PACKAGES = sysconfig.get_path("stdlib"), str(Path(torch.__file__).parents[1])
-LIBRARIES = (*PACKAGES, "<frozen", str(HERE), *(str(HERE.with_name(name)) for name in ("labs", "shared")))
+LIBRARIES = (
+    *PACKAGES,
+    "<frozen",
+    str(HERE),
+    *(str(HERE.with_name(name)) for name in ("labs", "shared")),
+)
 
 
 class OtherArguments(Wrong):
-    """{error}. The exercise calls your code with the arguments {given}. In a method `self` comes before
-    them, and `__init__` has two underscores on each side."""
+    """{error}. The exercise calls your code with the arguments {given}. In a method `self` comes
+    before them, and `__init__` has two underscores on each side.
+    """
 
 
 class ChangesItsInput(Wrong):
-    """Your code changes its argument `{name}`. Work on a copy (`copy.deepcopy` for a model), without `+=`, without
-    `a[...] = ...`, and without methods that end in `_`."""
+    """Your code changes its argument `{name}`. Work on a copy (`copy.deepcopy` for a model),
+    without `+=`, without `a[...] = ...`, and without methods that end in `_`.
+    """
 
 
 class NotDone(Exception):
@@ -45,7 +52,9 @@ class OutOfTime(BaseException):
 
 @contextlib.contextmanager
 def guarded(seconds: float) -> Iterator[None]:
-    """Run what is within in silence and for so many seconds at most, and restore PyTorch's random state."""
+    """Run what is within in silence and for so many seconds at most, and restore PyTorch's random
+    state.
+    """
     dtype = torch.get_default_dtype()
     try:
         with (
@@ -65,7 +74,9 @@ def guarded(seconds: float) -> Iterator[None]:
 
 @contextlib.contextmanager
 def time_limit(seconds: float) -> Iterator[None]:
-    """Raise OutOfTime after so many seconds, where there is an alarm: Windows has none, and a thread cannot set one."""
+    """Raise OutOfTime after so many seconds, where there is an alarm: Windows has none, and a
+    thread cannot set one.
+    """
 
     def stop(*_: Any) -> None:
         raise OutOfTime
@@ -74,7 +85,8 @@ def time_limit(seconds: float) -> Iterator[None]:
         yield
         return
     before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds, 0.05)  # again and again, because a bare `except:` catches it
+    # again and again, because a bare `except:` catches it
+    signal.setitimer(signal.ITIMER_REAL, seconds, 0.05)
     try:
         yield
     finally:
@@ -91,7 +103,9 @@ def outcome(function: Callable, *arguments: Any, **named: Any) -> Any:
 
 
 def call(function: Callable, arguments: dict[str, Any], seed: int = 0) -> Any:
-    """What the reader's function gives for copies of the arguments, or the exception that it raises."""
+    """What the reader's function gives for copies of the arguments, or the exception that it
+    raises.
+    """
     torch.default_generator.manual_seed(seed)
     given = deepcopy(arguments)
     before = {name: content(value) for name, value in given.items()}
@@ -116,16 +130,22 @@ def content(value: Any) -> str:
 
 
 def attributes(module: nn.Module) -> list[tuple[str, int]]:
-    """What a module holds beside numbers, such as hooks and replaced methods; of a dict, how many."""
+    """What a module holds beside numbers, such as hooks and replaced methods; of a dict, how
+    many.
+    """
     # A method of its own that is put back by name changes nothing.
     held = [
-        (n, own) for n, own in vars(module).items() if n != "training" and getattr(own, "__self__", None) is not module
+        (n, own)
+        for n, own in vars(module).items()
+        if n != "training" and getattr(own, "__self__", None) is not module
     ]
     return [(name, len(own) if isinstance(own, dict) else id(own)) for name, own in held]
 
 
 def called(function: Callable, arguments: dict[str, Any]) -> set[str]:
-    """The names of functions of libraries and of the course that run in a call, however it reaches them."""
+    """The names of functions of libraries and of the course that run in a call, however it reaches
+    them.
+    """
     names = set()
 
     def note(frame: Any, event: str, built_in: Any) -> None:
@@ -148,11 +168,17 @@ def line(error: BaseException) -> str:
     where = ""
     for frame in traceback.extract_tb(error.__traceback__):
         if not frame.filename.startswith(LIBRARIES):
-            where = f" in the line `{frame.line}`" if frame.line else f" in line {frame.lineno} of the cell"
+            where = (
+                f" in the line `{frame.line}`"
+                if frame.line
+                else f" in line {frame.lineno} of the cell"
+            )
     return where
 
 
 def error_sentence(error: BaseException) -> str:
     """An exception as a sentence."""
     message = str(error).strip().split("\n")[0]
-    return f"Your code raises {type(error).__name__}{line(error)}: {message:.300}".rstrip(": .") + "."
+    return (
+        f"Your code raises {type(error).__name__}{line(error)}: {message:.300}".rstrip(": .") + "."
+    )

@@ -1,4 +1,5 @@
-"""What the checks share: inputs, PyTorch's attention as a reference, and the known mistakes of many exercises.
+"""What the checks share: inputs, PyTorch's attention as a reference, and the known mistakes of many
+exercises.
 
 A family of mistakes takes the exercise's own computation as a function and changes one step of it.
 """
@@ -16,7 +17,7 @@ from torch import Tensor, nn
 
 from checks.compare import Wrong
 from checks.running import error_sentence, outcome
-from shared.statistics import mean_and_interval
+from shared.intervals import mean_and_interval
 
 
 def draw(*shape: int, seed: int = 0) -> Tensor:
@@ -30,7 +31,8 @@ def real_tokens(lengths: Sequence[int], padding_first: bool = False) -> Tensor:
     return mask.flip(1) if padding_first else mask
 
 
-# Padding behind, none, in front with a text of padding only, texts and tokens of one number, one token, one text.
+# Padding behind, none, in front with a text of padding only, texts and tokens of one number, one
+# token, one text.
 MASKS = [
     real_tokens([5, 3, 1]),
     real_tokens([6, 6]),
@@ -39,14 +41,18 @@ MASKS = [
     real_tokens([1, 1]),
     real_tokens([4])[:, [0, 1, 2, 3, 3]] & torch.tensor([True, True, True, True, False]),
 ]
-ONE_REAL_TOKEN = real_tokens([1, 2] * 6 + [3])  # of so many texts, one has a score below a careless fill for padding
+# of so many texts, one has a score below a careless fill for padding
+ONE_REAL_TOKEN = real_tokens([1, 2] * 6 + [3])
 
 
-def attend(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
-    """PyTorch's own attention: the outputs, and the weights, which are the outputs of an identity matrix as values.
+def attend(
+    queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    """PyTorch's own attention: the outputs, and the weights, which are the outputs of an identity
+    matrix as values.
 
-    queries (..., m, d_k), keys (..., n, d_k), values (..., n, d_v); mask bool (..., n), or one for each query,
-    (..., m, n).
+    queries (..., m, d_k), keys (..., n, d_k), values (..., n, d_v); mask bool (..., n), or one for
+    each query, (..., m, n).
     """
     identity = torch.eye(keys.shape[-2], dtype=keys.dtype).expand(*keys.shape[:-2], -1, -1)
     if mask is not None and mask.dim() < queries.dim():
@@ -56,14 +62,22 @@ def attend(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None = 
 
 
 def changed(function: Callable, **steps: Callable) -> Callable:
-    """A known mistake: `function` with one step exchanged, under the name and with the sentence of that step."""
+    """A known mistake: `function` with one step exchanged, under the name and with the sentence of
+    that step.
+    """
     (step,) = steps.values()
     return update_wrapper(partial(function, **steps), step)
 
 
 def bugs_left(function: Callable, several: Callable, **bugs: Callable) -> list[Callable]:
-    """What is left of the bugs of an exercise, each in a step of `function`: several, with their sentence, or one."""
-    some = [dict(left) for number in range(len(bugs), 1, -1) for left in combinations(bugs.items(), number)]
+    """What is left of the bugs of an exercise, each in a step of `function`: several, with their
+    sentence, or one.
+    """
+    some = [
+        dict(left)
+        for number in range(len(bugs), 1, -1)
+        for left in combinations(bugs.items(), number)
+    ]
     ones = [changed(function, **{step: bug}) for step, bug in bugs.items()]
     for one in ones:
         one.__doc__ = f"One bug is left. {one.__doc__}"
@@ -74,13 +88,21 @@ class NoLinear(Wrong):
     """The lab reads `{name}` as an `nn.Linear` {bias} a bias, in `{layer}`."""
 
 
-def check_linears(answer: Callable, sizes: tuple, names: Sequence[str], biased: bool, **settings: bool) -> None:
+def check_linears(
+    answer: Callable, sizes: tuple, names: Sequence[str], biased: bool, **settings: bool
+) -> None:
     """Raise Wrong unless these parts are an `nn.Linear` each, with a bias or without."""
     layer = answer(*sizes, **settings)
     for part, name in ((getattr(layer, name), name) for name in names):
         if not isinstance(part, nn.Linear) or (part.bias is not None) != biased:
-            arguments = ", ".join([*map(str, sizes), *(f"{key}={value}" for key, value in settings.items())])
-            raise NoLinear(name=name, bias="with" if biased else "without", layer=f"{answer.__name__}({arguments})")
+            arguments = ", ".join(
+                [*map(str, sizes), *(f"{key}={value}" for key, value in settings.items())]
+            )
+            raise NoLinear(
+                name=name,
+                bias="with" if biased else "without",
+                layer=f"{answer.__name__}({arguments})",
+            )
 
 
 class NoParameter(Wrong):
@@ -91,7 +113,11 @@ def check_parameters(layer: nn.Module, **shapes: tuple[int, ...]) -> None:
     """Raise Wrong unless these parts are an `nn.Parameter` of such a shape each."""
     for name, right in shapes.items():
         part = getattr(layer, name)
-        own = f"of shape {tuple(part.shape)}" if isinstance(part, Tensor) else f"of type {type(part).__name__}"
+        own = (
+            f"of shape {tuple(part.shape)}"
+            if isinstance(part, Tensor)
+            else f"of type {type(part).__name__}"
+        )
         if not isinstance(part, nn.Parameter) or part.shape != right:
             raise NoParameter(name=name, right=right, own=own)
 
@@ -108,7 +134,7 @@ def goes_on(what: str, function: Callable) -> Any:
     return result
 
 
-# --- scores to weights: each takes the scores (..., n) and the mask, of the same number of axes --------------------
+# --- scores to weights: each takes the scores (..., n) and the mask, of the same number of axes ---
 
 
 def hidden(scores: Tensor, mask: Tensor) -> Tensor:
@@ -122,23 +148,30 @@ def masked(scores: Tensor, mask: Tensor) -> Tensor:
 
 
 def no_mask(scores, mask):
-    """Padding gets weight, because the softmax runs over all positions. Hide the scores of padding before it."""
+    """Padding gets weight, because the softmax runs over all positions. Hide the scores of padding
+    before it.
+    """
     return scores.softmax(-1)
 
 
 def mask_after_softmax(scores, mask):
-    """The weights of a text do not sum to 1, because padding is removed after the softmax. Hide its scores before."""
+    """The weights of a text do not sum to 1, because padding is removed after the softmax. Hide its
+    scores before.
+    """
     return scores.softmax(-1) * mask
 
 
 def padding_scored_zero(scores, mask):
-    """A score of 0 is not no weight, because exp(0) = 1. Fill the scores of padding with the lowest number, or -inf."""
+    """A score of 0 is not no weight, because exp(0) = 1. Fill the scores of padding with the lowest
+    number, or -inf.
+    """
     return (scores * mask).softmax(-1)
 
 
 def removed_after_score_of_zero(scores, mask):
-    """Padding takes weight with its score of 0, because exp(0) = 1, so what is left sums to less than 1. Fill its
-    scores with the lowest number."""
+    """Padding takes weight with its score of 0, because exp(0) = 1, so what is left sums to less
+    than 1. Fill its scores with the lowest number.
+    """
     return (scores * mask).softmax(-1) * mask
 
 
@@ -148,22 +181,30 @@ def softmax_left_out(scores, mask):
 
 
 def masked_scores_as_weights(scores, mask):
-    """Scores are used as weights, with 0 for padding. Hide the scores of padding, then take the softmax."""
+    """Scores are used as weights, with 0 for padding. Hide the scores of padding, then take the
+    softmax.
+    """
     return scores * mask
 
 
 def softmax_over_queries(scores, mask):
-    """The softmax runs over the queries, so columns sum to 1. Let it run over the tokens attended to, the last axis."""
+    """The softmax runs over the queries, so columns sum to 1. Let it run over the tokens attended
+    to, the last axis.
+    """
     return hidden(scores, mask).softmax(-2)
 
 
 def nan_for_padding(scores, mask):
-    """NaN: a row that may attend to nothing is all -inf. Use the dtype's lowest number, and multiply by the mask."""
+    """NaN: a row that may attend to nothing is all -inf. Use the dtype's lowest number, and
+    multiply by the mask.
+    """
     return scores.masked_fill(~mask, -math.inf).softmax(-1)
 
 
 def weight_for_padding(scores, mask):
-    """A row without any real token still gets weights, all equal. Multiply by the mask after the softmax."""
+    """A row without any real token still gets weights, all equal. Multiply by the mask after the
+    softmax.
+    """
     return hidden(scores, mask).softmax(-1)
 
 
@@ -175,38 +216,44 @@ def inverted(weigh: Callable) -> Callable:
     """A way to hide scores, with the mask the wrong way round."""
 
     def mask_inverted(scores, mask):
-        """The mask is the wrong way round. PyTorch's own layers hide where a mask is True; here True marks a real
-        token, so hide the scores where it is False: `masked_fill(~mask, ...)`."""
+        """The mask is the wrong way round. PyTorch's own layers hide where a mask is True; here
+        True marks a real token, so hide the scores where it is False: `masked_fill(~mask, ...)`.
+        """
         return weigh(scores, ~mask)
 
     return mask_inverted
 
 
 def mask_added(scores, mask):
-    """The mask is added to the scores, where True is 1 and False is 0, so padding keeps nearly all of its weight. Hide
-    its scores: `masked_fill(~mask, ...)`."""
+    """The mask is added to the scores, where True is 1 and False is 0, so padding keeps nearly all
+    of its weight. Hide its scores: `masked_fill(~mask, ...)`.
+    """
     return (scores + mask.to(scores)).softmax(-1)
 
 
 def filled_with_minus_ten(scores, mask):
-    """The scores of padding are filled with -10, which is not low enough: exp(-10) is not 0, and a real score may be
-    lower. Take the lowest number of the dtype."""
+    """The scores of padding are filled with -10, which is not low enough: exp(-10) is not 0, and a
+    real score may be lower. Take the lowest number of the dtype.
+    """
     return scores.masked_fill(~mask, -10.0).softmax(-1)
 
 
 def softmax_over_axis_0(scores, mask):
-    """The softmax runs over axis 0, the texts of the batch. Let it run over the tokens attended to, the last axis."""
+    """The softmax runs over axis 0, the texts of the batch. Let it run over the tokens attended to,
+    the last axis.
+    """
     return hidden(scores, mask).softmax(0) * mask
 
 
 MASK_MISTAKES = (
     no_mask, mask_after_softmax, padding_scored_zero, removed_after_score_of_zero, softmax_left_out,
-    masked_scores_as_weights, *map(inverted, (masked, weight_for_padding, nan_for_padding, only_others_kept)),
+    masked_scores_as_weights,
+    *map(inverted, (masked, weight_for_padding, nan_for_padding, only_others_kept)),
     mask_added, filled_with_minus_ten,
 )  # fmt: skip
 
 
-# --- queries and keys to scores: each takes queries (..., n, d_k), keys (..., n, d_k) and the width d_model --------
+# --- queries and keys to scores: each takes queries (..., n, d_k), keys (..., n, d_k) and d_model
 
 
 def scaled(queries: Tensor, keys: Tensor, d_model: int) -> Tensor:
@@ -215,7 +262,9 @@ def scaled(queries: Tensor, keys: Tensor, d_model: int) -> Tensor:
 
 
 def not_scaled(queries, keys, d_model):
-    """The scores are not divided by sqrt(d_k). Without it the softmax gets sharper, the wider the keys are."""
+    """The scores are not divided by sqrt(d_k). Without it the softmax gets sharper, the wider the
+    keys are.
+    """
     return queries @ keys.mT
 
 
@@ -225,32 +274,41 @@ def root_left_out(queries, keys, d_model):
 
 
 def root_of_d_model(queries, keys, d_model):
-    """The scores are divided by sqrt(d_model). A dot product of keys has d_k terms, so divide by sqrt(d_k)."""
+    """The scores are divided by sqrt(d_model). A dot product of keys has d_k terms, so divide by
+    sqrt(d_k).
+    """
     return queries @ keys.mT / math.sqrt(d_model)
 
 
 def root_of_tokens(queries, keys, d_model):
-    """The scores are divided by the root of the number of tokens. d_k is the last axis of the keys."""
+    """The scores are divided by the root of the number of tokens. d_k is the last axis of the
+    keys.
+    """
     return queries @ keys.mT / math.sqrt(keys.shape[-2])
 
 
 def queries_and_keys_exchanged(queries, keys, d_model):
-    """The scores are transposed: row i must hold the query of token i with all keys, so it is Q Kᵀ and not K Qᵀ."""
+    """The scores are transposed: row i must hold the query of token i with all keys, so it is Q Kᵀ
+    and not K Qᵀ.
+    """
     return scaled(keys, queries, d_model)
 
 
 def keys_reshaped(queries, keys, d_model):
-    """The keys are reshaped where they have to be transposed, so a column mixes the numbers of several tokens. Exchange
-    the last two axes: `keys.transpose(-2, -1)`."""
+    """The keys are reshaped where they have to be transposed, so a column mixes the numbers of
+    several tokens. Exchange the last two axes: `keys.transpose(-2, -1)`.
+    """
     return queries @ keys.reshape(*keys.shape[:-2], keys.shape[-1], -1) / math.sqrt(keys.shape[-1])
 
 
 SCORE_MISTAKES = (
-    not_scaled, root_left_out, root_of_d_model, root_of_tokens, queries_and_keys_exchanged, keys_reshaped,
+    not_scaled, root_left_out, root_of_d_model, root_of_tokens, queries_and_keys_exchanged,
+    keys_reshaped,
 )  # fmt: skip
 
 
-# --- experiments: `values_of(**inputs)` gives the values of which mean and half-width are asked, or a dict of such --
+# --- experiments: `values_of(**inputs)` gives the values whose mean and half-width are asked, or a
+# dict of such
 
 
 def finished(values_of: Callable, finish: Callable) -> Callable:
@@ -259,7 +317,10 @@ def finished(values_of: Callable, finish: Callable) -> Callable:
     def mistake(**given: Any) -> Any:
         values = values_of(**given)
         if isinstance(values, dict):
-            return {key: finish(torch.as_tensor(row, dtype=torch.float64)) for key, row in values.items()}
+            return {
+                key: finish(torch.as_tensor(row, dtype=torch.float64))
+                for key, row in values.items()
+            }
         return finish(torch.as_tensor(values, dtype=torch.float64))
 
     return update_wrapper(mistake, finish)
@@ -271,12 +332,16 @@ def standard_error(values):
 
 
 def standard_deviation(values):
-    """The half-width is the standard deviation of the runs. Their mean varies less: divide it by sqrt(n)."""
+    """The half-width is the standard deviation of the runs. Their mean varies less: divide it by
+    sqrt(n).
+    """
     return values.mean(), values.std()
 
 
 def normal_quantile(values):
-    """The quantile 1.96 belongs to the normal distribution. A few runs need Student's t, which is larger."""
+    """The quantile 1.96 belongs to the normal distribution. A few runs need Student's t, which is
+    larger.
+    """
     return values.mean(), 1.96 * values.std() / math.sqrt(len(values))
 
 
@@ -296,25 +361,30 @@ def root_of_n_left_out(values):
 
 
 def divided_by_n(values):
-    """The half-width is divided by n. The standard deviation of a mean is smaller by sqrt(n) only."""
+    """The half-width is divided by n. The standard deviation of a mean is smaller by sqrt(n)
+    only.
+    """
     return half_width_times(1 / math.sqrt(len(values)), values)
 
 
 def n_degrees_of_freedom(values):
-    """The quantile is that of n degrees of freedom. The mean takes one of them, so Student's t has n - 1."""
+    """The quantile is that of n degrees of freedom. The mean takes one of them, so Student's t has
+    n - 1.
+    """
     return values.mean(), stdtrit(len(values), 0.975) * values.std() / math.sqrt(len(values))
 
 
 def interval_mistakes(values_of: Callable) -> list[Callable]:
     """The wrong ways to make mean and half-width of the right values."""
     ways = (
-        standard_error, standard_deviation, normal_quantile, whole_width, root_of_n_left_out, divided_by_n,
+        standard_error, standard_deviation, normal_quantile, whole_width, root_of_n_left_out,
+        divided_by_n,
         n_degrees_of_freedom,
     )  # fmt: skip
     return [finished(values_of, way) for way in ways]
 
 
-# --- the mean of a difference: each takes both rows of values, (2, n) -----------------------------------------------
+# --- the mean of a difference: each takes both rows of values, (2, n) -----------------------------
 
 
 def first_minus_second(pair):
@@ -328,15 +398,17 @@ def second_minus_first(pair):
 
 
 def pairing_lost(pair):
-    """Both groups of values have an interval of their own. Subtract pair by pair first, because what the two values of
-    a pair share then cancels."""
+    """Both groups of values have an interval of their own. Subtract pair by pair first, because
+    what the two values of a pair share then cancels.
+    """
     (first, a), (second, b) = map(mean_and_interval, pair)
     return first - second, math.hypot(a, b)
 
 
 def half_widths_added(pair):
-    """The half-widths of both groups are added. Subtract pair by pair first, then take one interval of the
-    differences."""
+    """The half-widths of both groups are added. Subtract pair by pair first, then take one interval
+    of the differences.
+    """
     (first, a), (second, b) = map(mean_and_interval, pair)
     return first - second, a + b
 
@@ -347,44 +419,68 @@ def nothing_subtracted(pair):
 
 
 def paired_mistakes(pairs_of):
-    """The wrong ways to go on from `pairs_of(**inputs)`, which gives both rows of values, or a dict of such pairs."""
+    """The wrong ways to go on from `pairs_of(**inputs)`, which gives both rows of values, or a dict
+    of such pairs.
+    """
 
     def differences(**given):
         pairs = pairs_of(**given)
-        return {key: a - b for key, (a, b) in pairs.items()} if isinstance(pairs, dict) else pairs[0] - pairs[1]
+        return (
+            {key: a - b for key, (a, b) in pairs.items()}
+            if isinstance(pairs, dict)
+            else pairs[0] - pairs[1]
+        )
 
     ways = (second_minus_first, pairing_lost, half_widths_added, nothing_subtracted)
     return [*(finished(pairs_of, way) for way in ways), *interval_mistakes(differences)]
 
 
 def seed_mistakes(answer: Callable) -> list[Callable]:
-    """What goes wrong with the argument `seeds` of an experiment, of which `answer(**inputs)` is the right result."""
+    """What goes wrong with the argument `seeds` of an experiment, of which `answer(**inputs)` is
+    the right result.
+    """
 
     def one_seed_for_all(**given):
-        """Every run uses the same seed, so the runs do not vary by chance. Pass each seed of `seeds` to its run."""
+        """Every run uses the same seed, so the runs do not vary by chance. Pass each seed of
+        `seeds` to its run.
+        """
         return answer(**given | {"seeds": [given["seeds"][0]] * len(given["seeds"])})
 
     def own_seeds(**given):
-        """The seeds are 0, 1, 2, ... and not those of the argument `seeds`. Write `for seed in seeds`."""
+        """The seeds are 0, 1, 2, ... and not those of the argument `seeds`. Write `for seed in
+        seeds`.
+        """
         return answer(**given | {"seeds": range(len(given["seeds"]))})
 
     return [one_seed_for_all, own_seeds]
 
 
 def synthetic_accuracy(*settings_and_seed: Any) -> float:
-    """What a run "measures" in the cases of an experiment, without training, by its settings and its seed."""
+    """What a run "measures" in the cases of an experiment, without training, by its settings and
+    its seed.
+    """
     *settings, seed = settings_and_seed
-    level = sum(n * (len(value) if isinstance(value, str) else value) for n, value in enumerate(settings, 2))
-    return 0.6 + 0.1 * math.cos(level) + 0.15 * math.sin(7 * seed + 1) + 0.04 * math.cos(level + 3 * seed)
+    level = sum(
+        n * (len(value) if isinstance(value, str) else value) for n, value in enumerate(settings, 2)
+    )
+    return (
+        0.6
+        + 0.1 * math.cos(level)
+        + 0.15 * math.sin(7 * seed + 1)
+        + 0.04 * math.cos(level + 3 * seed)
+    )
 
 
 class ModelLeftChanged(Wrong):
-    """The model is left changed, at least when `measure` raises an error. Change a copy (`copy.deepcopy`), or undo the
-    change in a `finally`."""
+    """The model is left changed, at least when `measure` raises an error. Change a copy
+    (`copy.deepcopy`), or undo the change in a `finally`.
+    """
 
 
 def leaves_the_model(run, model, state, *texts):
-    """Raise Wrong if `run(measure)` leaves the model changed where `measure` raises an error on a changed one."""
+    """Raise Wrong if `run(measure)` leaves the model changed where `measure` raises an error on a
+    changed one.
+    """
     whole = state(model, *texts)
 
     def fails(*given, **named):

@@ -57,7 +57,7 @@ def examples(name: str, reviews: data.EncodedReviews, source: data.PreparedRevie
     both = with_excerpts(reviews, seed)
     found = alone_and_pairs(name, both, source, seed)[0] + replace(pairs, reviews=both)
     if name == MARKED:  # the page shows it nothing but pairs
-        found += replace(pairs, reviews=both, labelled=pairs.labelled + len(reviews))
+        found += replace(pairs, reviews=both, target_rows=pairs.target_rows + len(reviews))
     return found
 
 
@@ -84,7 +84,7 @@ def measured(net: nn.Module, name: str, source: data.PreparedReviews) -> dict:
     for length in LENGTHS:
         whole = first if name == MARKED else alone
         excerpts = with_excerpts(source.test, 9, *length)
-        tests.append(replace(whole, reviews=excerpts, labelled=whole.labelled + len(source.test)))
+        tests.append(replace(whole, reviews=excerpts, target_rows=whole.target_rows + len(source.test)))
     right = [round(training.evaluate(net, test).accuracy, 4) for test in tests]
     return {"right": right[:2], "pieces": right[2:]}
 

@@ -15,6 +15,7 @@ import numpy as np
 import torch
 from torch import nn
 
+from labs.the_block import block_at_marker
 from shared import data, model, review_pairs, training
 
 RECIPE = replace(training.recipe_for(data.Settings()), epochs=4)
@@ -89,7 +90,7 @@ MODELS: dict[str, Callable[..., nn.Module]] = {
     "self-attention without values": lambda size, mark: model.SelfAttentionClassifier(size, d_v=None),
     "encoder": lambda size, mark: model.EncoderClassifier(size),
     "marker query": model.MarkerQueryClassifier,
-    "block at the marker": review_pairs.BlockAtMarker,
+    "block at the marker": block_at_marker.BlockAtMarker,
 }
 
 
@@ -149,13 +150,13 @@ def train_and_measure(run: Run) -> dict:
 def accuracies(tests: dict[str, data.Examples], right: dict[str, np.ndarray]) -> dict:
     """Accuracy on each kind of example, and how often each test review was classified right, a digit each."""
     plain, distracted, pairs = right["plain"], right["distracted"], tests["distracted"]
-    opposite = pairs.labels != pairs.reviews.labels[pairs.distractor]
+    opposite = pairs.labels != pairs.reviews.labels[pairs.distractor_rows]
     result = {
         "plain": plain.mean(),
         "distracted": distracted.mean(),
         "opposite": distracted[opposite].mean(),  # of pairs of reviews with opposite labels
         "equal": distracted[~opposite].mean(),
-        "wrong_alone_too": 1 - plain[pairs.labelled[~distracted]].mean(),  # of what is wrong with a distractor
+        "wrong_alone_too": 1 - plain[pairs.target_rows[~distracted]].mean(),  # of what is wrong with a distractor
     }
     result = {name: round(float(value), 4) for name, value in result.items()}
     draws = distracted.reshape(-1, 3, len(pairs.reviews))  # (markings, draws, reviews)

@@ -8,6 +8,7 @@ review. Two hours of one core; three minutes to measure the stored model again a
     python -m experiments.train_review_writer measure
 """
 
+import copy
 import platform
 import sys
 import time
@@ -17,14 +18,13 @@ import numpy as np
 import torch
 from safetensors.torch import save_file
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, pad
 
+from labs.a_language_model.counting import kneser_ney
 from shared import record, review_writer
-from shared.language_model import kneser_ney
 from shared.review_writer import CONTEXT, START, ReviewWriter, continue_text
 from shared.reviews import movie_parts, read_movies
-from shared.training import Recipe, fit
 
 RESULT = record.ROOT / "shared/review_writer.json"
 BATCH, EPOCH = 32, 200  # windows in a step, steps between two validations
@@ -67,7 +67,7 @@ def stream(tokenizer: Tokenizer, reviews: list[str]) -> Tensor:
 
 @dataclass
 class Windows:
-    """Windows of a stream, each a start token and the `CONTEXT` tokens that follow its start; examples for `fit`."""
+    """Windows of a stream, each a start token and the `CONTEXT` tokens that follow its start."""
 
     ids: Tensor
     starts: Tensor
@@ -75,7 +75,7 @@ class Windows:
     def __len__(self):
         return len(self.starts)
 
-    def batch_rows(self, batch_size: int, seed: int):
+    def batch_rows(self, batch_size: int):
         return np.array_split(np.arange(len(self)), max(1, len(self) // batch_size))
 
     def batch(self, rows):
@@ -92,6 +92,33 @@ def next_token_loss(model, windows: Tensor) -> tuple[Tensor, Tensor]:
     logits, targets = model(windows[:, :-1]), windows[:, 1:]  # (batch, CONTEXT, vocabulary), (batch, CONTEXT)
     loss = cross_entropy(logits.transpose(1, 2), targets, reduction="none")  # (batch, CONTEXT)
     return loss.mean(dim=1).sum(), (logits.argmax(dim=2) == targets).float().mean(dim=1).sum()
+
+
+def one_epoch(model: nn.Module, windows: Windows, optimizer, schedule) -> tuple[float, float]:
+    """A step for each batch, with gradients of length 1 at most; the mean loss and accuracy on the way."""
+    totals = torch.zeros(2)
+    model.train()
+    for rows in windows.batch_rows(BATCH):
+        loss, right = next_token_loss(model, windows.batch(rows))
+        optimizer.zero_grad()
+        (loss / len(rows)).backward()
+        nn.utils.clip_grad_norm_(model.parameters(), max_norm=1.0)
+        optimizer.step()
+        schedule.step()
+        totals += torch.stack([loss.detach(), right])
+    train_loss, train_accuracy = (totals / len(windows)).tolist()
+    return train_loss, train_accuracy
+
+
+@torch.no_grad()
+def mean_loss_and_accuracy(model: nn.Module, windows: Windows) -> tuple[float, float]:
+    """The mean over the windows, without training."""
+    model.eval()
+    totals = torch.zeros(2)
+    for rows in windows.batch_rows(128):
+        totals += torch.stack(next_token_loss(model, windows.batch(rows)))
+    loss, accuracy = (totals / len(windows)).tolist()
+    return loss, accuracy
 
 
 def train(ids: Tensor, held_out: Tensor, tokenizer: Tokenizer) -> tuple[ReviewWriter, list[dict], dict[int, str]]:
@@ -119,17 +146,20 @@ def train(ids: Tensor, held_out: Tensor, tokenizer: Tokenizer) -> tuple[ReviewWr
             starts.append(offset + CONTEXT * order[number % per_pass])
         return Windows(ids, torch.tensor(starts))
 
-    def after_epoch(found: dict) -> None:
-        steps = found["epoch"] * EPOCH
-        curve.append(found | {"steps": steps, "seconds": round(time.perf_counter() - begin)})
-        print(curve[-1], flush=True)
-        if (found["epoch"] - 1) % max(1, STEPS // EPOCH // 4) == 0:
-            stages[steps] = continue_text(model, tokenizer, "This movie", num_tokens=50)
-
     checked = Windows(held_out, torch.arange(0, len(held_out) - CONTEXT, 16 * CONTEXT))
-    recipe = Recipe(STEPS // EPOCH, LEARNING_RATE, BATCH, max_gradient_norm=1.0)
-    compiled = torch.compile(model)
-    fit(compiled, windows, checked, recipe, SEED, "cpu", next_token_loss, optimizer, schedule, after_epoch)
+    compiled, best_weights = torch.compile(model), {}
+    for epoch in range(1, STEPS // EPOCH + 1):
+        train_loss, train_accuracy = one_epoch(compiled, windows(epoch), optimizer, schedule)
+        loss, accuracy = mean_loss_and_accuracy(compiled, checked)
+        found = {"epoch": epoch, "train_loss": train_loss, "train_accuracy": train_accuracy}
+        found |= {"validation_loss": loss, "validation_accuracy": accuracy, "steps": epoch * EPOCH}
+        curve.append(found | {"seconds": round(time.perf_counter() - begin)})
+        print(curve[-1], flush=True)
+        if accuracy >= max(record["validation_accuracy"] for record in curve):
+            best_weights = copy.deepcopy(model.state_dict())
+        if (epoch - 1) % max(1, STEPS // EPOCH // 4) == 0:
+            stages[epoch * EPOCH] = continue_text(model, tokenizer, "This movie", num_tokens=50)
+    model.load_state_dict(best_weights)
     return model, curve, stages
 
 

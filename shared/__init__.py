@@ -1,12 +1,16 @@
-"""The package that labs import: data, models, training, figures.
+"""What labs import, in the order to read it: half an hour, model first.
 
-A review goes through `reviews` (text to tokens), `data` (tokens to batches), a model of `model`, and `training`, of
-which `train` is the command for torchrun. Beside them: `cafe`, the toy of the whole course; `review_pairs`, two reviews
-of which a marker says which counts; `statistics` of several runs, `comparisons` of stored ones and `record`, which
-stores them; `language_model`, `review_writer` and `pretrained_model` with its `sentences`; `inputs`, sentences for what
-layers cannot take; `measure`, memory; `colours` and `figures`. What one lab alone needs is in its folder.
+1. `model`: attention layers and the classifiers built on them; `input_errors`, their sentences for
+   what they cannot take.
+2. `reviews` (text to tokens), `data` (tokens to examples and batches), `training` (fit, evaluate).
+3. `cafe`: the toy of the whole course.
+4. `intervals` of several runs, `stored_runs` of the models on reviews, `review_pairs`: two reviews
+   of which a marker says which counts; `cost`: multiplications and operations.
+5. Larger models: `language_model`, `review_writer` (the course's own) and `pretrained_model`.
+6. `figures`, with `colours`; `record`, which stores what scripts measured.
 
-Its import gives PyTorch one thread, so that weights repeat to the digit, and several labs can run beside one another.
+What one lab alone needs is in its folder. The import gives PyTorch one thread, so that weights
+repeat to the digit, and several labs can run beside one another.
 """
 
 import torch

@@ -1,7 +1,9 @@
-"""The café, the toy task of the course: guests with a name, a friend and a drink, and questions about them.
+"""The café, the toy task of the course: guests with a name, a friend and a drink, and questions
+about them.
 
-One token is one guest, x = e_name + e_friend + e_drink with learned embeddings. Every guest is asked the same question,
-for example "what does my friend drink?", and a linear read-out answers it from what a layer returns for that guest.
+One token is one guest, x = e_name + e_friend + e_drink with learned embeddings. Every guest is
+asked the same question, for example "what does my friend drink?", and a linear read-out answers it
+from what a layer returns for that guest.
 """
 
 from collections.abc import Callable
@@ -18,12 +20,15 @@ DRINKS = ("tea", "coffee", "juice", "water", "milk", "cocoa")
 
 @dataclass(frozen=True)
 class Cafes:
-    """Some cafés, each a row of chairs; names, friends and drinks are integers of shape (cafes, guests).
+    """Some cafés, each a row of chairs; names, friends and drinks are integers of shape (cafes,
+    guests).
 
-    `names` holds who sits on each chair, `friends` the name of that guest's friend, `drinks` what stands before them.
+    `names` holds who sits on each chair, `friends` the name of that guest's friend, `drinks` what
+    stands before them.
 
     Raises:
-        ValueError: fewer than two guests, a friend who is not there or is the guest, or a drink not on the menu.
+        ValueError: fewer than two guests, a friend who is not there or is the guest, or a drink not
+            on the menu.
     """
 
     names: Tensor
@@ -35,11 +40,16 @@ class Cafes:
             raise ValueError("A café with one guest has no friends in it; give two guests or more.")
         there = (self.friends.unsqueeze(2) == self.names.unsqueeze(1)).any(dim=2)  # (cafes, guests)
         if not there.all():
-            raise ValueError(f"Friend number {self.friends[~there][0]} is not in the café; name a guest who is there.")
+            raise ValueError(
+                f"Friend number {self.friends[~there][0]} is not in the café; name a guest who is "
+                f"there."
+            )
         if (self.friends == self.names).any():
             raise ValueError("A guest is their own friend; name a different guest.")
         if self.drinks.min() < 0 or self.drinks.max() >= len(DRINKS):
-            raise ValueError(f"Drinks are numbers from 0 to {len(DRINKS) - 1}: {', '.join(DRINKS)}.")
+            raise ValueError(
+                f"Drinks are numbers from 0 to {len(DRINKS) - 1}: {', '.join(DRINKS)}."
+            )
 
     def chairs_of_friends(self) -> Tensor:
         """The chair on which each guest's friend sits, (cafes, guests)."""
@@ -94,18 +104,24 @@ def adas_drink(cafes: Cafes) -> Tensor:
 
 
 class CafeModel(nn.Module):
-    """Guests to vectors, a layer that you write, and a linear read-out of one answer for each question.
+    """Guests to vectors, a layer that you write, and a linear read-out of one answer for each
+    question.
 
     Args:
-        layer: takes x (cafes, guests, d_model) and returns one vector for each answer, (cafes, answers, d_out), or one
-            for the whole café, (cafes, d_out).
+        layer: takes x (cafes, guests, d_model) and returns one vector for each answer, (cafes,
+            answers, d_out), or one for the whole café, (cafes, d_out).
         d_out: the width of what the layer returns.
         questions: how many questions are answered from one vector.
     """
 
-    def __init__(self, layer: nn.Module, d_model: int = 32, d_out: int | None = None, questions: int = 1):
+    def __init__(
+        self, layer: nn.Module, d_model: int = 32, d_out: int | None = None, questions: int = 1
+    ):
         super().__init__()
-        self.name, self.friend = nn.Embedding(len(NAMES), d_model), nn.Embedding(len(NAMES), d_model)
+        self.name, self.friend = (
+            nn.Embedding(len(NAMES), d_model),
+            nn.Embedding(len(NAMES), d_model),
+        )
         self.drink = nn.Embedding(len(DRINKS), d_model)
         for table in (self.name, self.friend, self.drink):
             nn.init.normal_(table.weight, std=d_model**-0.5)
@@ -122,7 +138,8 @@ class CafeModel(nn.Module):
             output = output[0]
         if output.dim() == 2:  # one vector for the whole café
             output = output.unsqueeze(1)  # (cafes, 1, d_out)
-        return self.read_out(output).unflatten(2, (-1, len(DRINKS)))  # (cafes, answers, questions, drinks)
+        # (cafes, answers, questions, drinks)
+        return self.read_out(output).unflatten(2, (-1, len(DRINKS)))
 
 
 Question = Callable[[Cafes], Tensor]
@@ -167,14 +184,24 @@ def train(
 
 @torch.no_grad()
 def accuracy(model: CafeModel, *questions: Question, cafes: Cafes | None = None) -> float:
-    """The fraction of guests for whom all questions are answered right, on the same 1,000 cafés for all models."""
+    """The fraction of guests for whom all questions are answered right, on the same 1,000 cafés for
+    all models.
+    """
     cafes = TEST_CAFES if cafes is None else cafes
     model.eval()
-    return (model(cafes).argmax(dim=3) == right_answers(cafes, questions)).all(dim=2).float().mean().item()
+    return (
+        (model(cafes).argmax(dim=3) == right_answers(cafes, questions))
+        .all(dim=2)
+        .float()
+        .mean()
+        .item()
+    )
 
 
 def most_frequent_drink(cafes: Cafes) -> Tensor:
-    """The most frequent drink of each café, (cafes, 1): the rule that a model reaches without knowing who is who."""
+    """The most frequent drink of each café, (cafes, 1): the rule that a model reaches without
+    knowing who is who.
+    """
     return cafes.drinks.mode(dim=1, keepdim=True).values
 
 

@@ -3,9 +3,10 @@
 Figures, formulas, tables, the interactive walk and the site's style sheet all read this one table.
 """
 
-# role: (on a light page, on a dark page). The hues are those of Okabe and Ito (Color Universal Design, 2008), darkened
-# or lightened until text in them reads at 4.5:1 on the page, and chosen so that no two collapse for a
-# reader without red or green cones; tests/quick/test_colours.py measures both.
+# role: (on a light page, on a dark page). The hues are those of Okabe and Ito (Color Universal
+# Design, 2008), darkened or lightened until text in them reads at 4.5:1 on the page, and chosen so
+# that no two collapse for a reader without red or green cones; tests/quick/test_colours.py measures
+# both.
 ROLES: dict[str, tuple[str, str]] = {
     "input": ("#4d5156", "#d9dbde"),
     "query": ("#0250d5", "#4e9bff"),
@@ -16,7 +17,8 @@ ROLES: dict[str, tuple[str, str]] = {
     "output": ("#01385a", "#8fd3ff"),
 }
 
-# What is not a role: the text, the quieter text, the lines between cells, the surface below a picture.
+# What is not a role: the text, the quieter text, the lines between cells, the surface below a
+# picture.
 NEUTRALS: dict[str, tuple[str, str]] = {
     "ink": ("#1b1f24", "#eceff3"),
     "muted": ("#5a626c", "#a9b2bd"),
@@ -24,14 +26,17 @@ NEUTRALS: dict[str, tuple[str, str]] = {
     "paper": ("#ffffff", "#14181e"),
 }
 
-LIGHTER = 0.4  # the shade of the lowest number beside that of the highest: the darkest cell is never the least attended
+# the shade of the lowest number beside that of the highest: the darkest cell is never the least
+# attended
+LIGHTER = 0.4
 
 
 def css_colour(name: str) -> str:
     """The CSS value of a role or a neutral colour, `var(--role-query, #0250d5)`.
 
-    Where a page brings `role_css()` the picture follows its theme. Where nothing does (JupyterLab, Colab, a saved
-    file) every colour falls back to its light form, the paper included: a legible light card on any theme.
+    Where a page brings `role_css()` the picture follows its theme. Where nothing does (JupyterLab,
+    Colab, a saved file) every colour falls back to its light form, the paper included: a legible
+    light card on any theme.
     """
     table = ROLES | NEUTRALS
     if name not in table:
@@ -40,11 +45,18 @@ def css_colour(name: str) -> str:
 
 
 def role_css() -> str:
-    """The style sheet that sets `--role-query` and its sisters, for light pages and for dark ones."""
-    lines = [f"  --role-{name}: light-dark({light}, {dark});" for name, (light, dark) in (ROLES | NEUTRALS).items()]
+    """The style sheet that sets `--role-query` and its sisters, for light pages and for dark
+    ones.
+    """
+    lines = [
+        f"  --role-{name}: light-dark({light}, {dark});"
+        for name, (light, dark) in (ROLES | NEUTRALS).items()
+    ]
     return "\n".join([":root {", "  color-scheme: light dark;", *lines, "}", ""])
 
 
 def below_zero(role: str) -> str:
-    """The role whose colour, much lighter, shades negative numbers: a sign shows as a second hue."""
+    """The role whose colour, much lighter, shades negative numbers: a sign shows as a second
+    hue.
+    """
     return "query" if role in ("key", "weight") else "key"

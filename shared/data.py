@@ -1,4 +1,5 @@
-"""From tokens to batches: vocabulary, examples with a distractor, batches of examples of similar length.
+"""From tokens to batches: vocabulary, examples with a distractor, batches of examples of similar
+length.
 
 `shared.reviews` loads and tokenizes; what the labs need of it can be imported from here too.
 """
@@ -10,7 +11,14 @@ from typing import Any
 import numpy as np
 import torch
 
-from shared.reviews import EncodedReviews, Reviews, Settings, TokenizedReviews, load_reviews, tokenize
+from shared.reviews import (
+    EncodedReviews,
+    Reviews,
+    Settings,
+    TokenizedReviews,
+    load_reviews,
+    tokenize,
+)
 from shared.reviews import read_movies as read_movies
 from shared.reviews import start_lab as start_lab
 from shared.reviews import tokenized as tokenized
@@ -21,11 +29,13 @@ NO_DISTRACTOR, NO_MARKER = -1, PAD
 REVIEW_TOKENS = 128  # half of a window of 256 tokens for each of two reviews
 
 
-# --- vocabulary and ids ------------------------------------------------------------------------------------------
+# --- vocabulary and ids ---------------------------------------------------------------------------
 
 
 class Vocabulary:
-    """The words a model knows; a word's id is its index. `<PAD>` is 0; `<UNK>`, any unknown word, is 1."""
+    """The words a model knows; a word's id is its index. `<PAD>` is 0; `<UNK>`, any unknown word,
+    is 1.
+    """
 
     def __init__(self, words: list[str]):
         self.words = words
@@ -50,17 +60,26 @@ class Vocabulary:
         return [self.words[index] for index in ids]
 
 
-def build_vocabulary(reviews: TokenizedReviews, min_count: int = 2, special: Sequence[str] = ()) -> Vocabulary:
-    """Collect the words seen at least `min_count` times, the most frequent first, ties in alphabetical order.
+def build_vocabulary(
+    reviews: TokenizedReviews, min_count: int = 2, special: Sequence[str] = ()
+) -> Vocabulary:
+    """Collect the words seen at least `min_count` times, the most frequent first, ties in
+    alphabetical order.
 
     Give it the training split only. `special` tokens follow `<PAD>` and `<UNK>`.
     """
     counts = np.bincount(reviews.ids, minlength=len(reviews.words)).tolist()  # (words,)
-    frequent = sorted((-count, word) for word, count in zip(reviews.words, counts, strict=True) if count >= min_count)
+    frequent = sorted(
+        (-count, word)
+        for word, count in zip(reviews.words, counts, strict=True)
+        if count >= min_count
+    )
     return Vocabulary(["<PAD>", "<UNK>", *special, *(word for _, word in frequent)])
 
 
-def encode(reviews: TokenizedReviews, vocabulary: Vocabulary, max_tokens: int | None = REVIEW_TOKENS) -> EncodedReviews:
+def encode(
+    reviews: TokenizedReviews, vocabulary: Vocabulary, max_tokens: int | None = REVIEW_TOKENS
+) -> EncodedReviews:
     """The reviews in ids of the vocabulary, truncated to `max_tokens` tokens (None: whole).
 
     Reviews without a known word are left out.
@@ -72,7 +91,9 @@ def encode(reviews: TokenizedReviews, vocabulary: Vocabulary, max_tokens: int | 
     encoded = EncodedReviews(id_of[reviews.ids], reviews.offsets, reviews.labels, len(vocabulary))
     known = [(encoded[row] != UNK).any() for row in range(len(reviews))]
     if not any(known):
-        raise ValueError(f"None of the {len(reviews)} texts holds a word of the vocabulary; is it the right one?")
+        raise ValueError(
+            f"None of the {len(reviews)} texts holds a word of the vocabulary; is it the right one?"
+        )
     return encoded.select(np.flatnonzero(known), max_tokens)
 
 
@@ -93,9 +114,11 @@ def load_prepared(settings: Settings, max_tokens: int | None = REVIEW_TOKENS) ->
 
 
 def prepare(reviews: Reviews, max_tokens: int | None = REVIEW_TOKENS) -> PreparedReviews:
-    """Build the vocabulary from the training split and encode all splits (step by step in *The reviews*).
+    """Build the vocabulary from the training split and encode all splits (step by step in *The
+    reviews*).
 
-    The vocabulary also holds the special tokens `<SEP>` and `<MARK>`, which `marked_examples` puts before reviews.
+    The vocabulary also holds the special tokens `<SEP>` and `<MARK>`, which `marked_examples` puts
+    before reviews.
     """
     vocabulary = build_vocabulary(reviews.train, special=(SEPARATOR, MARKER))
     splits = (reviews.train, reviews.validation, reviews.test)
@@ -103,43 +126,51 @@ def prepare(reviews: Reviews, max_tokens: int | None = REVIEW_TOKENS) -> Prepare
     return PreparedReviews(train, validation, test, vocabulary, reviews.citation)
 
 
-# --- examples: a review, alone or with a distractor --------------------------------------------------------------
+# --- examples: a review, alone or with a distractor -----------------------------------------------
 
 
 @dataclass(frozen=True)
 class Examples:
-    """Which reviews make up each example: the labelled one and perhaps a distractor, each perhaps after a marker."""
+    """Which reviews make up each example: the target one and perhaps a distractor, each perhaps
+    after a marker.
+    """
 
     reviews: EncodedReviews
-    labelled: np.ndarray  # (examples,) rows of `reviews`
-    distractor: np.ndarray  # (examples,) rows of `reviews`, or NO_DISTRACTOR
+    target_rows: np.ndarray  # (examples,) rows of `reviews`
+    distractor_rows: np.ndarray  # (examples,) rows of `reviews`, or NO_DISTRACTOR
     distractor_first: np.ndarray  # (examples,) bool
-    marker_of_labelled: np.ndarray  # (examples,) id of a special token before the labelled review, or NO_MARKER
+    # (examples,) id of a special token before the target review, or NO_MARKER
+    marker_of_target: np.ndarray
     marker_of_distractor: np.ndarray  # (examples,) likewise
 
     def __post_init__(self):
         if not isinstance(self.reviews, EncodedReviews):
             raise TypeError(
-                f"Examples are made of EncodedReviews, and these are {type(self.reviews).__name__}, which number words "
+                f"Examples are made of EncodedReviews, and these are "
+                f"{type(self.reviews).__name__}, which number words "
                 "in another way. Encode them first: `encode(reviews, vocabulary)`."
             )
 
     def __len__(self):
-        return len(self.labelled)
+        return len(self.target_rows)
 
     def __getitem__(self, row: int) -> np.ndarray:
         """The ids of one example, (tokens,)."""
         return self.concatenated(row)[0]
 
     def concatenated(self, row: int) -> tuple[np.ndarray, slice]:
-        """The ids of one example, (tokens,), and where the labelled review is among them, with its marker."""
-        labelled = self._part(self.marker_of_labelled[row], self.labelled[row])
-        if self.distractor[row] == NO_DISTRACTOR:
-            return labelled, slice(0, len(labelled))
-        distractor = self._part(self.marker_of_distractor[row], self.distractor[row])
+        """The ids of one example, (tokens,), and where the target review is among them, with its
+        marker.
+        """
+        target = self._part(self.marker_of_target[row], self.target_rows[row])
+        if self.distractor_rows[row] == NO_DISTRACTOR:
+            return target, slice(0, len(target))
+        distractor = self._part(self.marker_of_distractor[row], self.distractor_rows[row])
         if self.distractor_first[row]:
-            return np.concatenate([distractor, labelled]), slice(len(distractor), len(distractor) + len(labelled))
-        return np.concatenate([labelled, distractor]), slice(0, len(labelled))
+            return np.concatenate([distractor, target]), slice(
+                len(distractor), len(distractor) + len(target)
+            )
+        return np.concatenate([target, distractor]), slice(0, len(target))
 
     def _part(self, marker: int, row: int) -> np.ndarray:
         ids = self.reviews[row]
@@ -149,28 +180,36 @@ class Examples:
         """The examples of both, which must be made of the same reviews."""
         if other.reviews is not self.reviews:
             raise ValueError("Examples can be added only when they are made of the same reviews.")
-        names = ("labelled", "distractor", "distractor_first", "marker_of_labelled", "marker_of_distractor")
-        both: dict[str, Any] = {n: np.concatenate([getattr(self, n), getattr(other, n)]) for n in names}
+        names = (
+            "target_rows",
+            "distractor_rows",
+            "distractor_first",
+            "marker_of_target",
+            "marker_of_distractor",
+        )
+        both: dict[str, Any] = {
+            n: np.concatenate([getattr(self, n), getattr(other, n)]) for n in names
+        }
         return replace(self, **both)
 
     @property
     def labels(self) -> np.ndarray:
         """The labels, (examples,)."""
-        return self.reviews.labels[self.labelled]
+        return self.reviews.labels[self.target_rows]
 
     @property
     def part_lengths(self) -> tuple[np.ndarray, np.ndarray]:
-        """Tokens of the labelled part and of the distractor, markers included, (examples,) each."""
+        """Tokens of the target part and of the distractor, markers included, (examples,) each."""
         lengths = self.reviews.lengths
-        labelled = lengths[self.labelled] + (self.marker_of_labelled != NO_MARKER)
-        distractor = lengths[self.distractor] + (self.marker_of_distractor != NO_MARKER)
-        return labelled, np.where(self.distractor == NO_DISTRACTOR, 0, distractor)
+        target = lengths[self.target_rows] + (self.marker_of_target != NO_MARKER)
+        distractor = lengths[self.distractor_rows] + (self.marker_of_distractor != NO_MARKER)
+        return target, np.where(self.distractor_rows == NO_DISTRACTOR, 0, distractor)
 
     @property
     def lengths(self) -> np.ndarray:
         """Tokens of each example, (examples,)."""
-        labelled, distractor = self.part_lengths
-        return labelled + distractor
+        target, distractor = self.part_lengths
+        return target + distractor
 
     def batch_rows(self, batch_size: int, seed: int) -> list[np.ndarray]:
         """The rows of each batch of an epoch, (batch,) each: random, but of similar length.
@@ -196,15 +235,22 @@ class Examples:
             ValueError: a batch size below 1, or ids outside the vocabulary.
         """
         self._check(batch_size)
-        return np.array_split(np.argsort(self.lengths, kind="stable"), range(batch_size, len(self), batch_size))
+        return np.array_split(
+            np.argsort(self.lengths, kind="stable"), range(batch_size, len(self), batch_size)
+        )
 
     def _check(self, batch_size: int) -> None:
         if batch_size < 1:
             raise ValueError(f"batch_size is {batch_size}; it accepts 1 or more.")
-        low, high, size = self.reviews.ids.min(), self.reviews.ids.max(), self.reviews.vocabulary_size
+        low, high, size = (
+            self.reviews.ids.min(),
+            self.reviews.ids.max(),
+            self.reviews.vocabulary_size,
+        )
         if low <= PAD or high >= size:
             raise ValueError(
-                f"The ids run from {low} to {high}; tokens have ids from {PAD + 1} to {size - 1} in this vocabulary. "
+                f"The ids run from {low} to {high}; tokens have ids from {PAD + 1} to {size - 1} "
+                f"in this vocabulary. "
                 "Encode the texts with the vocabulary of the model."
             )
 
@@ -213,19 +259,25 @@ class Examples:
         parts = [self.concatenated(row) for row in rows]
         num_tokens = max((len(ids) for ids, _ in parts), default=1)
         ids = np.full((len(parts), num_tokens), PAD)  # (batch, tokens)
-        labelled = np.zeros(ids.shape, dtype=bool)  # (batch, tokens)
+        in_target = np.zeros(ids.shape, dtype=bool)  # (batch, tokens)
         for index, (tokens, where) in enumerate(parts):
             ids[index, : len(tokens)] = tokens
-            labelled[index, where] = True
+            in_target[index, where] = True
         labels = torch.from_numpy(self.labels[rows]).float()
-        return Batch(torch.from_numpy(ids), torch.from_numpy(ids != PAD), labels, torch.from_numpy(labelled), rows)
+        return Batch(
+            torch.from_numpy(ids),
+            torch.from_numpy(ids != PAD),
+            labels,
+            torch.from_numpy(in_target),
+            rows,
+        )
 
 
-def plain_examples(reviews: EncodedReviews, marker_of_labelled: int = NO_MARKER) -> Examples:
+def plain_examples(reviews: EncodedReviews, marker_of_target: int = NO_MARKER) -> Examples:
     """Each review alone."""
     size = len(reviews)
     no_distractor, not_first = np.full(size, NO_DISTRACTOR), np.zeros(size, dtype=bool)
-    markers = np.full(size, marker_of_labelled), np.full(size, NO_MARKER)
+    markers = np.full(size, marker_of_target), np.full(size, NO_MARKER)
     return Examples(reviews, np.arange(size), no_distractor, not_first, *markers)
 
 
@@ -233,24 +285,28 @@ def distracted_examples(
     reviews: EncodedReviews,
     seed: int,
     random_order: bool = False,
-    marker_of_labelled: int = NO_MARKER,
+    marker_of_target: int = NO_MARKER,
     marker_of_distractor: int = NO_MARKER,
 ) -> Examples:
-    """Each review after a random other review of the same split, or before it where `random_order` says so.
+    """Each review after a random other review of the same split, or before it where `random_order`
+    says so.
 
     Raises:
         ValueError: fewer than two reviews, so that there is no other one.
     """
     size = len(reviews)
     if size < 2:
-        raise ValueError(f"A distractor is another review of the split, and this one holds {size}; give two or more.")
+        raise ValueError(
+            f"A distractor is another review of the split, and this one holds {size}; give two or "
+            f"more."
+        )
     random = np.random.default_rng(seed)
-    labelled = np.arange(size)
+    target = np.arange(size)
     distractor = random.integers(0, size - 1, size)
-    distractor += distractor >= labelled  # skips the review itself; all others stay equally likely
+    distractor += distractor >= target  # skips the review itself; all others stay equally likely
     first = random.random(size) < 0.5 if random_order else np.ones(size, dtype=bool)
-    markers = np.full(size, marker_of_labelled), np.full(size, marker_of_distractor)
-    return Examples(reviews, labelled, distractor, first, *markers)
+    markers = np.full(size, marker_of_target), np.full(size, marker_of_distractor)
+    return Examples(reviews, target, distractor, first, *markers)
 
 
 def examples_with_distractors(reviews: EncodedReviews, seed: int) -> Examples:
@@ -259,32 +315,23 @@ def examples_with_distractors(reviews: EncodedReviews, seed: int) -> Examples:
 
 
 def marked_examples(reviews: EncodedReviews, vocabulary: Vocabulary, seed: int) -> Examples:
-    """The task of *A question from the text*: `<MARK>` precedes the labelled review, `<SEP>` the distractor.
+    """The task of *A question from the text*: `<MARK>` precedes the target review, `<SEP>` the
+    distractor.
 
     Raises:
         ValueError: the vocabulary has no `<MARK>` and `<SEP>`.
     """
     if MARKER not in vocabulary or SEPARATOR not in vocabulary:
-        raise ValueError("The vocabulary has no <MARK> and <SEP>; build it with special=('<SEP>', '<MARK>').")
+        raise ValueError(
+            "The vocabulary has no <MARK> and <SEP>; build it with special=('<SEP>', '<MARK>')."
+        )
     marker, separator = vocabulary.id(MARKER), vocabulary.id(SEPARATOR)
-    return plain_examples(reviews, marker) + distracted_examples(reviews, seed, True, marker, separator)
+    return plain_examples(reviews, marker) + distracted_examples(
+        reviews, seed, True, marker, separator
+    )
 
 
-def truncation_losses(examples: Examples, window: int = 256) -> dict[str, float]:
-    """What happens to labelled reviews when the concatenated texts are truncated to `window` tokens, as fractions.
-
-    Give it examples of whole reviews (`encode(..., max_tokens=None)`) with the distractor first.
-    """
-    labelled, distractor = examples.part_lengths
-    left = np.clip(window - distractor, 0, labelled)  # (examples,) tokens of the labelled review that remain
-    return {
-        "lost": float(np.mean(left == 0)),
-        "truncated": float(np.mean((left > 0) & (left < labelled))),
-        "intact": float(np.mean(left == labelled)),
-    }
-
-
-# --- batches -----------------------------------------------------------------------------------------------------
+# --- batches --------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -294,22 +341,32 @@ class Batch:
     ids: torch.Tensor  # (batch, tokens) int64
     mask: torch.Tensor  # (batch, tokens) bool, True for a real token
     labels: torch.Tensor  # (batch,) float32
-    labelled: torch.Tensor  # (batch, tokens) bool, True in the review that the label is about
+    in_target: torch.Tensor  # (batch, tokens) bool, True in the review that the label is about
     rows: np.ndarray  # (batch,) rows of these examples among all
 
     def to(self, device: torch.device | str) -> "Batch":
         """The same batch on a device."""
-        tensors = {name: getattr(self, name).to(device) for name in ("ids", "mask", "labels", "labelled")}
+        tensors = {
+            name: getattr(self, name).to(device) for name in ("ids", "mask", "labels", "in_target")
+        }
         return replace(self, **tensors)
 
 
 def batches(
-    examples: Examples, batch_size: int = 64, seed: int | None = None, device: torch.device | str = "cpu"
+    examples: Examples,
+    batch_size: int = 64,
+    seed: int | None = None,
+    device: torch.device | str = "cpu",
 ) -> Iterator[Batch]:
-    """Yield all examples once, in batches of similar length: in random order with a seed, else from short to long.
+    """Yield all examples once, in batches of similar length: in random order with a seed, else from
+    short to long.
 
     Raises:
         ValueError: a batch size below 1, or ids outside the vocabulary.
     """
-    for rows in examples.batch_rows_by_length(batch_size) if seed is None else examples.batch_rows(batch_size, seed):
+    for rows in (
+        examples.batch_rows_by_length(batch_size)
+        if seed is None
+        else examples.batch_rows(batch_size, seed)
+    ):
         yield examples.batch(rows).to(device)

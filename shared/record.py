@@ -1,4 +1,6 @@
-"""Stores what a script measured: a JSON file with its command, date, commit, machine and versions."""
+"""Stores what a script measured: a JSON file with its command, date, commit, machine and
+versions.
+"""
 
 import ast
 import functools
@@ -24,7 +26,9 @@ def digest(text: str) -> str:
 
 @functools.cache  # a module is looked at for each lab
 def code(text: str, docstrings: bool = False) -> str:
-    """Python without what changes nothing: comments, formatting and, unless asked for, docstrings."""
+    """Python without what changes nothing: comments, formatting and, unless asked for,
+    docstrings.
+    """
     tree = ast.parse(text)
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and not docstrings:
@@ -39,21 +43,30 @@ def _written_out(node) -> str:
         return f"[{' '.join(map(_written_out, node))}]"
     if not isinstance(node, ast.AST):
         return repr(node)
-    fields = (f"{name}={_written_out(value)}" for name, value in ast.iter_fields(node) if value not in (None, []))
+    fields = (
+        f"{name}={_written_out(value)}"
+        for name, value in ast.iter_fields(node)
+        if value not in (None, [])
+    )
     return f"{type(node).__name__}({' '.join(fields)})"
 
 
 def about() -> dict[str, str]:
     """When, on what machine, and with what."""
-    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True)
+    commit = subprocess.run(
+        ["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True
+    )
     info = Path("/proc/cpuinfo")
     names = re.findall("model name.*: (.+)", info.read_text()) if info.exists() else []
+    processor = (names or [platform.machine()])[0]
     return {
         "date": datetime.now(UTC).date().isoformat(),
         "commit": commit.stdout.strip(),
-        "machine": f"{[*names, platform.machine()][0]}, {os.cpu_count()} cores, {platform.system()}",
+        "machine": f"{processor}, {os.cpu_count()} cores, {platform.system()}",
         "python": platform.python_version(),
-        **{package: version(package).partition("+")[0] for package in ("torch", "numpy", "pyarrow")},
+        **{
+            package: version(package).partition("+")[0] for package in ("torch", "numpy", "pyarrow")
+        },
     }
 
 
@@ -66,13 +79,19 @@ def write(path: Path, content: dict | str) -> None:
     """Write a file in one step, so that a program that is stopped never leaves half of one."""
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f".{path.name}.part")
-    text = content if isinstance(content, str) else json.dumps(content, indent=1, ensure_ascii=False) + "\n"
+    text = (
+        content
+        if isinstance(content, str)
+        else json.dumps(content, indent=1, ensure_ascii=False) + "\n"
+    )
     partial.write_text(text, "utf-8")
     partial.replace(path)
 
 
 def load_or_run(path: Path, key: str, run: Callable, *arguments) -> dict:
-    """The result stored under a key; where there is none, run and store it, so that a stopped script continues."""
+    """The result stored under a key; where there is none, run and store it, so that a stopped
+    script continues.
+    """
     stored = read(path) or {
         "made_by": f"python -m {getattr(sys.modules['__main__'].__spec__, 'name', None)}",
         "about": about(),

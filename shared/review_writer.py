@@ -1,7 +1,8 @@
 """The course's own language model: it continues film reviews, token by token.
 
-Blocks of `shared.model` with rotary positions, four of them, on subword tokens (byte-level BPE). Every text begins with
-a start token, and the model ends a review with the same token. `load` gives the trained model and its tokenizer.
+Blocks of `shared.model` with rotary positions, four of them, on subword tokens (byte-level BPE).
+Every text begins with a start token, and the model ends a review with the same token. `load` gives
+the trained model and its tokenizer.
 """
 
 import math
@@ -11,21 +12,30 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
-from shared.inputs import check_inputs
-from shared.model import MultiHeadSelfAttention, TransformerBlock, causal_mask, masked_softmax, without_padding
+from shared.input_errors import check_inputs
+from shared.model import (
+    MultiHeadSelfAttention,
+    TransformerBlock,
+    both_masks,
+    causal_mask,
+    masked_softmax,
+    without_padding,
+)
 
 START = 0  # the id of the start token
 CONTEXT = 128  # tokens that the model was trained on at a time, the start token included
 
 
-def rotate(x: Tensor) -> Tensor:
-    """Rotate each pair of columns (j, j + d / 2) by an angle that grows with the position; x (..., tokens, d).
+def rotate_halves(x: Tensor) -> Tensor:
+    """Rotate each pair of columns (j, j + d / 2) by an angle that grows with the position; x (...,
+    tokens, d).
 
     Source: Su et al. 2021, RoFormer, with the pairs laid out as in GPT-NeoX.
     """
     tokens, half = x.shape[-2], x.shape[-1] // 2
     positions = torch.arange(tokens, device=x.device)
-    angles = positions[:, None] / 10_000 ** (torch.arange(half, device=x.device) / half)  # (tokens, d / 2)
+    # (tokens, d / 2)
+    angles = positions[:, None] / 10_000 ** (torch.arange(half, device=x.device) / half)
     first, second = x[..., :half], x[..., half:]  # (..., tokens, d / 2) each
     cos, sin = angles.cos().to(x), angles.sin().to(x)
     return torch.cat([first * cos - second * sin, first * sin + second * cos], dim=-1)
@@ -34,30 +44,37 @@ def rotate(x: Tensor) -> Tensor:
 class RotarySelfAttention(MultiHeadSelfAttention):
     """Multi-head self-attention whose queries and keys are rotated by their positions."""
 
-    def forward(self, x, mask=None, attention_mask=None):
+    def forward(
+        self, x: Tensor, mask: Tensor | None = None, attention_mask: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
         check_inputs(x, self.num_heads * self.head_dim, mask, attention_mask)
         real_x = without_padding(x, mask)
-        queries = rotate(self.split(self.W_query(x))) / self.head_dim**0.5  # (batch, num_heads, tokens, head_dim)
-        keys = rotate(self.split(self.W_key(real_x)))  # (batch, num_heads, tokens, head_dim)
+        queries = rotate_halves(self.split(self.W_query(x)))  # (batch, num_heads, tokens, head_dim)
+        keys = rotate_halves(self.split(self.W_key(real_x)))  # (batch, num_heads, tokens, head_dim)
         values = self.split(self.W_value(real_x))  # (batch, num_heads, tokens, head_dim)
-        scores = queries @ keys.transpose(2, 3)  # (batch, num_heads, tokens, tokens)
-        allowed = None if attention_mask is None else attention_mask[..., None, :, :]  # the same for all heads
-        if mask is not None:
-            real = mask[:, None, None, :]  # (batch, 1, 1, tokens)
-            allowed = real if allowed is None else allowed & real  # (batch, 1, tokens, tokens)
-        weights = masked_softmax(scores, allowed)  # (batch, num_heads, tokens, tokens)
+        # (batch, num_heads, tokens, tokens)
+        scores = queries @ keys.transpose(2, 3) / math.sqrt(self.head_dim)
+        # (batch, num_heads, tokens, tokens)
+        weights = masked_softmax(scores, both_masks(mask, attention_mask))
         return self.W_output((weights @ values).transpose(1, 2).flatten(2)), weights
 
 
 class ReviewWriter(nn.Module):
     """Ids (batch, tokens) to logits of the next token; embedding and read-out share a matrix."""
 
-    def __init__(self, vocabulary_size: int = 4096, d_model: int = 192, num_heads: int = 6, num_blocks: int = 4):
+    def __init__(
+        self,
+        vocabulary_size: int = 4096,
+        d_model: int = 192,
+        num_heads: int = 6,
+        num_blocks: int = 4,
+    ):
         super().__init__()
         self.embedding = nn.Embedding(vocabulary_size, d_model)
         nn.init.normal_(self.embedding.weight, std=0.05)
         self.blocks = nn.ModuleList(
-            TransformerBlock(d_model, num_heads, 4 * d_model, dropout=0.0, norm_first=True) for _ in range(num_blocks)
+            TransformerBlock(d_model, num_heads, 4 * d_model, dropout=0.0, norm_first=True)
+            for _ in range(num_blocks)
         )
         for block in self.blocks:
             block.attention = RotarySelfAttention(d_model, num_heads)
@@ -76,13 +93,17 @@ class ReviewWriter(nn.Module):
         return self.norm(x) @ self.embedding.weight.T, weights  # (batch, tokens, vocabulary)
 
 
-# --- the trained model -----------------------------------------------------------------------------------------------
+# --- the trained model ----------------------------------------------------------------------------
 
-WEIGHTS, TOKENIZER = (Path(__file__).with_name(f"review_writer{end}") for end in (".safetensors", "_tokenizer.json"))
+WEIGHTS, TOKENIZER = (
+    Path(__file__).with_name(f"review_writer{end}") for end in (".safetensors", "_tokenizer.json")
+)
 
 
 def round_to_int8(state: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Matrices as int8 with one scale for each row, under their name and `name.scale`; vectors stay as they are."""
+    """Matrices as int8 with one scale for each row, under their name and `name.scale`; vectors stay
+    as they are.
+    """
     rounded = {}
     for name, tensor in state.items():
         if tensor.dim() == 2:
@@ -112,22 +133,27 @@ def load():
 
 
 def most_probable(logits: Tensor, top_k: int | None = None, top_p: float | None = None) -> Tensor:
-    """Logits (vocabulary,) with -inf for all but the `top_k` largest, or the fewest of total probability `top_p`."""
+    """Logits (vocabulary,) with -inf for all but the `top_k` largest, or the fewest of total
+    probability `top_p`.
+    """
     ordered, order = logits.sort(descending=True)
     drop = torch.zeros_like(ordered, dtype=torch.bool)
     if top_k is not None:
         drop[top_k:] = True
     if top_p is not None:
         probs = ordered.softmax(dim=0)
-        drop |= probs.cumsum(dim=0) - probs >= top_p  # the first token that passes top_p still counts
+        # the first token that passes top_p still counts
+        drop |= probs.cumsum(dim=0) - probs >= top_p
     return logits.masked_fill(torch.zeros_like(drop).scatter(0, order, drop), -torch.inf)
 
 
 def window(ids: list[int]) -> list[int]:
-    """What the model sees of a text: the start token, then all of it, or no more than its last 127 tokens.
+    """What the model sees of a text: the start token, then all of it, or no more than its last 127
+    tokens.
 
-    The window moves on by 64 tokens at a time, because whenever it moves, all keys and values are computed again: those
-    of before come from hidden states that had attended to tokens that are no longer there.
+    The window moves on by 64 tokens at a time, because whenever it moves, all keys and values are
+    computed again: those of before come from hidden states that had attended to tokens that are no
+    longer there.
     """
     step = CONTEXT // 2
     dropped = max(0, math.ceil((len(ids) - (CONTEXT - 1)) / step) * step)
@@ -136,20 +162,28 @@ def window(ids: list[int]) -> list[int]:
 
 @torch.no_grad()
 def continue_text(
-    model: ReviewWriter, tokenizer, beginning: str = "", num_tokens: int = 60, temperature: float = 0.8,
+    model: ReviewWriter, tokenizer, beginning: str = "", num_tokens: int = 60,
+    temperature: float = 0.8,
     top_k: int | None = None, top_p: float | None = None, seed: int = 0,
 ) -> str:  # fmt: skip
-    """The beginning and what the model writes after it, until it ends the review or has written `num_tokens` tokens.
+    """The beginning and what the model writes after it, until it ends the review or has written
+    `num_tokens` tokens.
 
     Args:
         temperature: divides the logits; at 0 the most probable token is taken.
 
     Raises:
-        ValueError: a negative temperature, top_k below 1, or top_p that is not above 0 and at most 1.
+        ValueError: a negative temperature, top_k below 1, or top_p that is not above 0 and at most
+            1.
     """
-    if temperature < 0 or (top_k is not None and top_k < 1) or (top_p is not None and not 0 < top_p <= 1):
+    if (
+        temperature < 0
+        or (top_k is not None and top_k < 1)
+        or (top_p is not None and not 0 < top_p <= 1)
+    ):
         raise ValueError(
-            f"temperature={temperature}, top_k={top_k}, top_p={top_p}: give a temperature of 0 or more, top_k of 1 or "
+            f"temperature={temperature}, top_k={top_k}, top_p={top_p}: give a temperature of 0 or "
+            f"more, top_k of 1 or "
             "more, and top_p above 0 and at most 1."
         )
     generator = torch.Generator().manual_seed(seed)

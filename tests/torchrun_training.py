@@ -34,10 +34,11 @@ def train() -> dict:
     def examples(epoch):
         drawn = data.distracted_examples(source, epoch)
         alone = np.arange(193) % 2 == 1
-        return replace(drawn, distractor=np.where(alone, data.NO_DISTRACTOR, drawn.distractor))  # different lengths
+        rows = np.where(alone, data.NO_DISTRACTOR, drawn.distractor_rows)  # different lengths
+        return replace(drawn, distractor_rows=rows)
 
     recipe = training.Recipe(4, learning_rate=0.02, batch_size=16)
-    history = training.fit(net, examples, data.plain_examples(source), recipe, 3, "cpu")
+    history = training.fit(net, examples, data.plain_examples(source), recipe, 3)
     numbers = {f"weight of {name}": weight.tolist() for name, weight in net.state_dict().items()}
     # Adam divides by the gradient's size, so a gradient of twice the size would not show in the weights.
     numbers |= {f"last gradient of {name}": weight.grad.tolist() for name, weight in net.named_parameters()}
@@ -46,6 +47,7 @@ def train() -> dict:
 
 if __name__ == "__main__":
     distributed.init_process_group("gloo")
+    training.best_device = lambda: torch.device("cpu")
     result = train()
     if distributed.get_rank() == 0:
         Path(sys.argv[1]).write_text(json.dumps(result))

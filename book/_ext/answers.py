@@ -58,13 +58,14 @@ class Predictions(SphinxTransform):
             right = cell.get("cell_metadata", {}).get("right")  # the number of the right choice, for answers.js
             box([question, *behind[:size]], ["predict", *([f"right-{right}"] if right else [])], name)
             answer = itertools.takewhile(lambda n: not (isinstance(n, nodes.section) or predicts(n)), behind[size:])
+            covered = []
             for is_cell, run in itertools.groupby([*answer], lambda node: "cell" in node.get("classes", [])):
-                classes = ["answer", f"to-{name}"]
                 if is_cell:  # its code stays in sight
-                    for part in (part for cell in run for part in cell if "cell_output" in part["classes"]):
-                        part["classes"] += classes
+                    covered += [part for cell in run for part in cell if "cell_output" in part["classes"]]
                 else:
-                    box([*run], [*classes, "prose"])
+                    covered.append(box([*run], ["prose"]))
+            for place, part in enumerate(covered):  # the first says for all of them that they are covered
+                part["classes"] += ["answer", f"to-{name}", *(["cover"] if place == 0 else [])]
 
 
 def lines_to_order(cell: nodes.container) -> list[nodes.raw]:

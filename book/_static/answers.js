@@ -91,7 +91,7 @@
       const right = list?.children[Number(/\bright-(\d)\b/.exec(box.className)?.[1]) - 1];
       if (right) {
         right.classList.add("right");
-        line.append(make("span", { class: "outcome" }, chosen === right ? "Right." : "It is: ", ...(chosen === right ? [] : inLine(right))));
+        line.append(" ", make("span", { class: "outcome" }, chosen === right ? "Right." : "It is: ", ...(chosen === right ? [] : inLine(right))));
         if (chosen) guesses.set(box.id, chosen === right);
         count();
       } else if (chosen || (guess && !list)) line.append(" ", judged(box.id));

@@ -193,6 +193,18 @@ for (const element of scrollers) {
   element.addEventListener("scroll", () => showScrolling(element), { passive: true });
 }
 
+// The contents scroll to the page that is open.
+const openPage = document.querySelector('#contents [aria-current="page"]');
+const showOpenPage = () => {
+  const room = document.getElementById("contents");
+  const away = openPage.getBoundingClientRect().top - room.getBoundingClientRect().top;
+  if (away > room.clientHeight * 0.6) room.scrollTop += away - room.clientHeight / 4;
+};
+if (openPage) {
+  showOpenPage();
+  document.getElementById("contents").addEventListener("toggle", showOpenPage); // on a phone it has no size before
+}
+
 // Contents on a phone: gone once the reader has chosen a heading of this page.
 const contents = document.getElementById("contents");
 contents.addEventListener("click", (event) => {

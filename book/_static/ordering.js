@@ -34,7 +34,7 @@ for (const fold of document.querySelectorAll(".ordering")) {
       }
       (from.querySelector("button") ?? check).focus();
     }
-    // The first thing that is wrong, in one sentence; the same rule as `is_right`.
+    // The first thing that is wrong, in one sentence.
     function verdict() {
       const order = Array.from(mine.children, (line) => Number(line.dataset.number));
       for (const [at, number] of order.entries()) {

@@ -146,7 +146,8 @@ def shifted(logits, ids):
 
 def loss(logits, ids, align=shifted, ignore_index=0):
     """The right way, one step of which a known mistake exchanges."""
-    return F.cross_entropy(*align(logits, ids), ignore_index=ignore_index)
+    logits, targets = align(logits, ids)
+    return F.cross_entropy(logits, targets, ignore_index=ignore_index)
 
 
 def shifted_when_flat(logits, ids):

@@ -8,9 +8,9 @@ import torch.nn.functional as F
 from checks import layers, trials
 from checks.engine import Case, Check
 from checks.trials import changed, draw
+from shared.intervals import mean_and_interval
 from shared.model import causal_mask
 from shared.pretrained_model import EncoderLayer
-from shared.statistics import mean_and_interval
 
 SEARCH = "A pretrained model, “A search for heads”"
 

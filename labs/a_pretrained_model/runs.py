@@ -13,7 +13,7 @@ import torch
 from torch import nn
 
 from shared import data, model, pretrained_model, record, training
-from shared.statistics import mean_and_interval
+from shared.intervals import mean_and_interval
 
 TABLE, RUNS = record.ROOT / "labs/a_pretrained_model/runs.json", record.ROOT / "_build/frozen_features.json"
 SEEDS, DRAWS = range(5), (50, 51, 52)

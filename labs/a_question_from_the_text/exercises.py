@@ -119,7 +119,7 @@ def asks_for_one_query(answer):
     if not isinstance(net, nn.Module) or not hasattr(net, "ask"):
         return
     ids = with_marker(12, real_tokens([5, 3]), [2, 1], 7, 5)
-    queries = outcome(net.eval().ask, ids, torch.ones(2, 5, 6))
+    queries = outcome(net.eval().ask, ids, torch.ones(2, 5, 6))  # type: ignore[arg-type]
     if queries is None or isinstance(queries, torch.Tensor) and queries.shape != (2, 3):
         raise NotAQueryOfEachText(own="None" if queries is None else f"the shape {tuple(queries.shape)}", right=(2, 3))
 

@@ -40,7 +40,7 @@ def second_later(gap: int | Tensor) -> Callable[[Tensor], Tensor]:
 # --- the classifier ----------------------------------------------------------------------------------------------
 
 
-def rotate(vectors: Tensor, positions: Tensor, base: float = 10_000) -> Tensor:
+def rotate_pairs(vectors: Tensor, positions: Tensor, base: float = 10_000) -> Tensor:
     """Rotate each pair of neighbours in vectors (..., width) by position times frequency.
 
     Source: Su et al. 2021.
@@ -65,7 +65,7 @@ class PositionedClassifier(nn.Module):
     """
 
     def __init__(
-        self, vocabulary_size: int, encoding: str, rotation: Callable = rotate, d_model: int = 16, d_k: int = 16,
+        self, vocabulary_size: int, encoding: str, rotation: Callable = rotate_pairs, d_model: int = 16, d_k: int = 16,
         slope: float | None = None,
     ):  # fmt: skip
         super().__init__()

@@ -107,8 +107,8 @@ def half(scores, values, empty):
 
 def two_halves(n, lengths, d_v, higher=0.0, empty=((), ()), seed=0):
     """`higher` is added to all scores of the second half."""
-    scores, values = draw(n, sum(lengths), seed=seed), draw(sum(lengths), d_v, seed=seed + 1)
-    scores, values = list(scores.split(lengths, dim=1)), values.split(lengths)
+    scores = list(draw(n, sum(lengths), seed=seed).split(lengths, dim=1))
+    values = draw(sum(lengths), d_v, seed=seed + 1).split(lengths)
     first, second = half(scores[0], values[0], empty[0]), half(scores[1] + higher, values[1], empty[1])
     return Case({"first": first, "second": second})
 

@@ -83,7 +83,7 @@ def dropout_and_sums(answer):
             outputs.append(one(x)[0])
         if not torch.allclose(*outputs):
             raise WrongDropout
-    layer.eval().add = course.eval().add = lambda x, change: change
+    layer.eval().add = course.eval().add = lambda x, change: change  # type: ignore[method-assign]
     if not torch.allclose(layer(x)[0], course(x)[0]):
         raise SumsWithoutAdd
 
@@ -113,10 +113,10 @@ transformer_block = Check(
 class FirstBlock(model.TransformerBlock):
     """The post-norm block of the first Transformer, without dropout."""
 
-    def __init__(self, *sizes):
-        super().__init__(*sizes, dropout=0.0)
+    def __init__(self, d_model, num_heads, hidden_dim):
+        super().__init__(d_model, num_heads, hidden_dim, dropout=0.0)
 
-    def forward(self, x, mask=None):
+    def forward(self, x, mask=None):  # type: ignore[override]
         return super().forward(x, mask)[0]
 
 

@@ -7,7 +7,7 @@ import torch
 
 from checks.engine import Case, Check
 from checks.trials import interval_mistakes
-from shared.statistics import mean_and_interval
+from shared.intervals import mean_and_interval
 
 # --- lost_to_truncation --------------------------------------------------------------------------------------------
 
@@ -85,8 +85,8 @@ def encode_word_by_word(train, texts, min_count):
         known += [word for word in dict.fromkeys(text) if seen[word] >= min_count and word not in known]
         row = [2 + known.index(word) if word in known else 1 for word in text]
         ids.append(row + [0] * (max(map(len, texts)) - len(text)))
-    ids = torch.tensor(ids)
-    return ids, ids != 0
+    padded = torch.tensor(ids)
+    return padded, padded != 0
 
 
 def numbered_in_order(result, train, texts, min_count):

@@ -10,8 +10,8 @@ from checks import trials
 from checks.engine import Case, Check, Wrong
 from checks.layers import LAYER_MISTAKES, attention_by_pytorch, layer, layer_cases
 from checks.trials import check_linears, draw, first_minus_second, goes_on, real_tokens
+from shared.intervals import mean_and_interval
 from shared.model import SelfAttention
-from shared.statistics import mean_and_interval
 
 VALUES = "Values, “What a token passes on”"
 

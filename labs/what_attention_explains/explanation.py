@@ -55,8 +55,8 @@ def weighted_counts(pooling: AttentionPooling, examples: data.Examples, vocabula
     kinds: dict[str, list[np.ndarray]] = {"attention": [], "halves only": [], "equal": []}
     for batch in data.batches(examples, batch_size=64):
         weights = pooling(batch.ids, batch.mask)[1]  # (batch, tokens)
-        on_labelled = (weights * batch.labelled).sum(dim=1, keepdim=True)  # (batch, 1)
-        even = on_labelled * evenly(batch.labelled) + (1 - on_labelled) * evenly(batch.mask & ~batch.labelled)
+        on_labelled = (weights * batch.in_target).sum(dim=1, keepdim=True)  # (batch, 1)
+        even = on_labelled * evenly(batch.in_target) + (1 - on_labelled) * evenly(batch.mask & ~batch.in_target)
         row, token = batch.mask.nonzero(as_tuple=True)
         rows.append(batch.rows[row.numpy()])
         columns.append(batch.ids[row, token].numpy())

@@ -1,4 +1,4 @@
-"""The checks of *When in doubt*: scores with two bugs, a head that attends to the next word, twice the words."""
+"""The checks of *When in doubt*: scores with two bugs, a head that attends to the next word."""
 
 import math
 
@@ -6,7 +6,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from checks import trials
 from checks.engine import Case, Check, Wrong
 from checks.trials import bugs_left, changed, draw
 
@@ -91,7 +90,7 @@ scores_of_one_word = Check(
         changed(scores, subtract=mean_of_each_key), all_rows, matrices_exchanged, scaled, softmax_applied,
         softmax_without_scale,
     ],
-    section="When in doubt, “Scores”",
+    section="When in doubt, “Scores have a sign”",
 )  # fmt: skip
 
 
@@ -153,63 +152,3 @@ attend_to_the_next_word = Check(
     section=NEXT_WORD,
     canonical=attended,
 )
-
-
-# --- twice_the_words -----------------------------------------------------------------------------------------------
-
-
-def ratios(largest_weight, seeds):
-    """One ratio for each seed."""
-    return [largest_weight(16, seed) / largest_weight(8, seed) for seed in seeds]
-
-
-def two_standard_errors(values):
-    return np.mean(values), 2 * np.std(values, ddof=1) / math.sqrt(len(values))
-
-
-def interval(largest_weight, seeds):
-    return two_standard_errors(ratios(largest_weight, seeds))
-
-
-def eight_over_sixteen(largest_weight, seeds):
-    """The ratio is upside down: the exercise asks for 16 words over 8."""
-    return two_standard_errors([1 / ratio for ratio in ratios(largest_weight, seeds)])
-
-
-def differences(largest_weight, seeds):
-    """The weights are subtracted. The exercise asks for the ratio, 16 words over 8."""
-    return two_standard_errors([largest_weight(16, seed) - largest_weight(8, seed) for seed in seeds])
-
-
-def ratio_of_means(largest_weight, seeds):
-    """This is the ratio of the means. Divide seed by seed first, then take the mean of the ratios."""
-    long, short = (sum(largest_weight(words, seed) for seed in seeds) for words in (16, 8))
-    return long / short, interval(largest_weight, seeds)[1]
-
-
-def one_standard_error(values):
-    """The half-width is one standard error; the exercise asks for two."""
-    return values.mean(), values.std() / math.sqrt(len(values))
-
-
-def root_of_n_left_out(values):
-    """The half-width is two standard deviations. The mean of n values varies less: divide by sqrt(n)."""
-    return values.mean(), 2 * values.std()
-
-
-def known_weight(num_words, seed):
-    return trials.synthetic_accuracy(num_words, seed)
-
-
-twice_the_words = Check(
-    reference=interval,
-    cases=[
-        Case({"largest_weight": known_weight, "seeds": seeds})
-        for seeds in (range(20), [3, 5, 8, 13, 21, 34], range(10, 17))
-    ],
-    mistakes=[
-        eight_over_sixteen, differences, ratio_of_means, *trials.seed_mistakes(interval),
-        *(trials.finished(ratios, way) for way in (one_standard_error, root_of_n_left_out)),
-    ],
-    section="When in doubt, “What stays when the sentence changes?”",
-)  # fmt: skip

@@ -1,4 +1,4 @@
-"""The checks of *Your journey*: self-attention on batches, its two bugs, a matrix as a layer."""
+"""The checks of *Your journey*: a matrix as a layer, and self-attention that is wrong on batches alone."""
 
 import math
 
@@ -7,102 +7,9 @@ from torch import nn
 
 from checks import trials
 from checks.engine import Case, Check, Wrong
-from checks.trials import bugs_left, changed, check_parameters, draw, goes_on
+from checks.trials import bugs_left, changed, draw, goes_on
 
-CLASS = "Your journey, “A class that owns its matrices”"
-
-
-# --- batched_attention ---------------------------------------------------------------------------------------------
-
-
-class SelfAttention(nn.Module):
-    """Self-attention whose projections are matrices; x (..., tokens, d_model)."""
-
-    def __init__(self, d_model, d_k, d_v):
-        super().__init__()
-        self.W_query = nn.Parameter(torch.rand(d_model, d_k))
-        self.W_key = nn.Parameter(torch.rand(d_model, d_k))
-        self.W_value = nn.Parameter(torch.rand(d_model, d_v))
-
-    def forward(self, x):
-        return trials.attend(x @ self.W_query, x @ self.W_key, x @ self.W_value)[0]  # (..., tokens, d_v)
-
-
-def attention(x, W_query, W_key, W_value, score=trials.scaled, weigh=trials.masked):
-    """The right way, one step of which a known mistake exchanges."""
-    scores = score(W_query(x), W_key(x), x.shape[-1])
-    return weigh(scores, torch.ones_like(scores, dtype=torch.bool)) @ W_value(x)
-
-
-def inputs_averaged(x, W_query, W_key, W_value):
-    """The weights are applied to `x`. The output is the weighted sum of the values, `x @ W_value`."""
-    return attention(x, W_query, W_key, lambda x: x)
-
-
-def all_axes_reversed(queries, keys, d_model):
-    """On a batch the keys are transposed in all axes, as `.T` does, so sentences attend to each other. Exchange the
-    last two axes only: `transpose(-2, -1)`."""
-    return queries @ keys.permute(*reversed(range(keys.dim()))) / math.sqrt(keys.shape[-1])
-
-
-def first_axes_transposed(queries, keys, d_model):
-    """On a batch axes 0 and 1 are the sentences and the tokens. Count from the end: `transpose(-2, -1)`."""
-    return queries @ keys.transpose(0, 1) / math.sqrt(keys.shape[-1])
-
-
-def width_from_axis_one(queries, keys, d_model):
-    """The scale takes axis 1 of the keys, which is d_k in a sentence, but the number of tokens in a batch. Count from
-    the end: `keys.shape[-1]`."""
-    return queries @ keys.mT / math.sqrt(keys.shape[1])
-
-
-def softmax_over_axis_one(scores, mask):
-    """The softmax runs over axis 1, the key tokens of a sentence, but the query tokens of a batch. Use `dim=-1`."""
-    return scores.softmax(1)
-
-
-def sentences(shape, d_k, d_v):
-    return Case({"x": draw(*shape)}, {"d_model": shape[-1], "d_k": d_k, "d_v": d_v})
-
-
-class OtherDraws(Wrong):
-    """The results are right, but after the same seed `{name}` has other numbers than those that you computed with by
-    hand. Leave `__init__` as it is: three times `nn.Parameter(torch.rand(...))`, query, key, value."""
-
-
-def draws_the_same(answer):
-    """The lab repeats its sentence with the class after `torch.manual_seed(123)`."""
-    torch.manual_seed(123)
-    made = answer(3, 2, 4)
-    check_parameters(made, W_query=(3, 2), W_key=(3, 2), W_value=(3, 4))
-    torch.manual_seed(123)
-    for name, width in (("W_query", 2), ("W_key", 2), ("W_value", 4)):
-        if not torch.equal(getattr(made, name), torch.rand(3, width)):
-            raise OtherDraws(name=name)
-
-
-batched_attention = Check(
-    reference=attention,
-    solution=SelfAttention,
-    parts=("W_query", "W_key", "W_value"),
-    cases=[
-        sentences((5, 3), 2, 4),
-        sentences((2, 6, 3), 2, 4),
-        sentences((3, 4, 6), 5, 2),
-        sentences((2, 1, 3), 4, 2),
-        sentences((1, 5, 3), 2, 4),
-        sentences((4, 4, 3), 4, 2),  # a wrong axis of the keys raises no error here
-    ],
-    mistakes=[
-        *(changed(attention, score=step) for step in (
-            all_axes_reversed, first_axes_transposed, width_from_axis_one, *trials.SCORE_MISTAKES)),
-        *(changed(attention, weigh=step) for step in (
-            softmax_over_axis_one, trials.softmax_over_queries, trials.softmax_left_out)),
-        inputs_averaged,
-    ],
-    section=CLASS,
-    last_look=draws_the_same,
-)  # fmt: skip
+TWO_CLASSES = "Your journey, “Two classes, one formula”"
 
 
 # --- fix_the_batch -------------------------------------------------------------------------------------------------
@@ -188,7 +95,7 @@ fix_the_batch = Check(
         *(changed(by_exponentials, root=step) for step in (root_left_out, root_of_tokens, scale_lost)),
         *(changed(by_exponentials, weigh=step) for step in (sum_over_queries, axis_of_sums_lost, softmax_of_powers)),
     ],
-    section=CLASS,
+    section=TWO_CLASSES,
 )  # fmt: skip
 
 
@@ -203,18 +110,18 @@ def linear(d_in, d_out, weight):
 
 
 def copied_into_linear(W):
-    return linear(*W.shape, W.T)
+    return linear(W.shape[0], W.shape[1], W.T)
 
 
 def not_transposed(W):
     """The weight is `W` itself. `nn.Linear` stores its matrix transposed, (d_out, d_in): copy `W.T`."""
-    return linear(*W.shape, W)
+    return linear(W.shape[0], W.shape[1], W)
 
 
 def matrix_assigned(W):
     """The weight is `W` itself, so its shape is (d_in, d_out). `nn.Linear(d_in, d_out)` stores its matrix transposed:
     copy `W.T`."""
-    layer = linear(*W.shape, W.T)
+    layer = linear(W.shape[0], W.shape[1], W.T)
     layer.weight = nn.Parameter(W.clone())
     return layer
 
@@ -267,7 +174,7 @@ matrix_to_linear = Check(
     solution=copied_into_linear,
     cases=[Case({"W": draw(*shape)}) for shape in ((3, 2), (2, 5), (1, 3), (4, 4))],
     mistakes=[not_transposed, matrix_assigned],
-    section="Your journey, “Two classes, one formula”",
+    section=TWO_CLASSES,
     canonical=only_the_weight,
     last_look=learns_by_itself,
 )

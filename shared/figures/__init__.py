@@ -1,7 +1,8 @@
 """Pictures of attention: arrays and words in, one picture out.
 
-Matrix pictures and shaded words are HTML that follows the page's theme. Cafés and charts are values that show
-themselves: SVG in the letters and colours of the page, PNG in a notebook that nobody has run yet, and words.
+Matrix pictures and shaded words are HTML that follows the page's theme. Cafés and charts are values
+that show themselves: SVG in the letters and colours of the page; PNG, and words, in a notebook that
+nobody has run yet.
 """
 
 from shared.colours import ROLES as ROLES
@@ -16,14 +17,10 @@ from .charts import Curves as Curves
 from .charts import Dots as Dots
 from .charts import HeatMap as HeatMap
 from .charts import Tiles as Tiles
-from .drawings import arrows_in_a_plane as arrows_in_a_plane
 from .drawings import block_schematic as block_schematic
-from .drawings import induction_schematic as induction_schematic
 from .drawings import layer_schematic as layer_schematic
-from .drawings import post_norm_schematic as post_norm_schematic
 from .drawings import shift_and_causal_mask as shift_and_causal_mask
 from .drawings import split_and_concatenate as split_and_concatenate
-from .drawings import two_thresholds as two_thresholds
 from .matrices import Matrix as Matrix
 from .matrices import attention_over as attention_over
 from .matrices import lookup as lookup
@@ -36,7 +33,5 @@ from .picture import Picture as Picture
 from .plots import heat_map as heat_map
 from .plots import intervals as intervals
 from .plots import key_plane as key_plane
-from .running_drawings import prefill_and_decode as prefill_and_decode
-from .running_drawings import running_sum as running_sum
 from .walk import walk as walk
 from .words import shaded_words as shaded_words

@@ -1,7 +1,9 @@
-"""The café as a ring of guests: thin grey arrows for who is whose friend, coloured ones as wide as their weight.
+"""The café as a ring of guests: thin grey arrows for who is whose friend, coloured ones as wide as
+their weight.
 
-`Cafe` holds names, drinks, friends and weights; `guests` and `arrows` follow from them, and only they are drawn. On the
-site a café with a `factor` answers to the reader: book/_static/cafe.js computes its weights and draws the same arrows.
+`Cafe` holds names, drinks, friends and weights; `guests` and `arrows` follow from them, and only
+they are drawn. On the site a café with a `factor` answers to the reader: book/_static/cafe.js
+computes its weights and draws the same arrows.
 """
 
 import json
@@ -25,7 +27,8 @@ if TYPE_CHECKING:
 
 QUERY, OUTPUT = ROLES["query"][0], ROLES["output"][0]
 LOOP = 15  # pixels that the arrow of a guest to itself needs outside the ring
-LANES = {"friend": 3, "attention": 7, "hop": 9}  # pixels to the right of the line between two guests
+# pixels to the right of the line between two guests
+LANES = {"friend": 3, "attention": 7, "hop": 9}
 LOOK = {"friend": MUTED, "attention": QUERY, "hop": ROLES["value"][0]}
 BAR, LONGEST_BAR = 22, 150  # pixels from one bar of the output to the next; the bar of 1
 
@@ -59,19 +62,20 @@ class Cafe(Chart):
         names: the guests, clockwise.
         drinks: one for each guest; None where the chair is empty, because that guest is away.
         friends: the name of each guest's friend; None for a guest without one.
-        weights: (guests, guests) attention weights, those of an empty chair 0; or (guests,), of one query for the whole
-            café, which is drawn in the middle. None draws friends alone.
-        attending: the guest whose weights are drawn, and written into the cards; by default those of all guests. With
-            one query for all, what the card in the middle says.
-        factor: instead of weights, a layer set by hand: queries and keys are one-hot names times this factor. Such a
-            café answers to the reader on the site.
+        weights: (guests, guests) attention weights, those of an empty chair 0; or (guests,), of one
+            query for the whole café, which is drawn in the middle. None draws friends alone.
+        attending: the guest whose weights are drawn, and written into the cards; by default those
+            of all guests. With one query for all, what the card in the middle says.
+        factor: instead of weights, a layer set by hand: queries and keys are one-hot names times
+            this factor. Such a café answers to the reader on the site.
         hops: names, each reached from the one before: the way of two hops.
         least: weights below it are not drawn as arrows.
         output: bars below, for the drinks that `attending` gets.
         title, width: the line above; pixels, half for one of two cafés.
 
     Raises:
-        ValueError: too many guests, a friend or a name that is not there, weights that do not fit or do not sum to 1.
+        ValueError: too many guests, a friend or a name that is not there, weights that do not fit
+            or do not sum to 1.
     """
 
     names: Sequence[str]
@@ -96,13 +100,18 @@ class Cafe(Chart):
         named = [*(self.friends or ()), *self.hops, *([] if self.of_all else [self.attending])]
         for name in named:
             if name is not None and name not in self.names:
-                raise ValueError(f"{name!r} has no chair in this café; name one of {', '.join(self.names)}.")
+                raise ValueError(
+                    f"{name!r} has no chair in this café; name one of {', '.join(self.names)}."
+                )
         if self.matrix is None:
             return
         sums = self.matrix.sum(axis=-1)[... if self.of_all else self.there]
         fits = self.matrix.shape in ((count,), (count, count))
         if not fits or (self.matrix < 0).any() or (abs(sums - 1) > 1e-3).any():
-            raise ValueError("Give a row of weights for each guest, zero or more and with the sum 1. Are they scores?")
+            raise ValueError(
+                "Give a row of weights for each guest, zero or more and with the sum 1. Are they "
+                "scores?"
+            )
 
     @cached_property
     def there(self) -> np.ndarray:
@@ -115,16 +124,25 @@ class Cafe(Chart):
 
     @cached_property
     def matrix(self) -> np.ndarray | None:
-        """The weights, (guests, guests) or (guests,), as they were given or as the factor makes them."""
+        """The weights, (guests, guests) or (guests,), as they were given or as the factor makes
+        them.
+        """
         if self.factor is None:
             return None if self.weights is None else numbers(self.weights, "weights")
-        scores = np.array([[self.factor**2 * (friend == name) for name in self.names] for friend in self.friends or ()])
+        scores = np.array(
+            [
+                [self.factor**2 * (friend == name) for name in self.names]
+                for friend in self.friends or ()
+            ]
+        )
         exponentials = np.exp(scores / sqrt(len(self.names))) * self.there
         return exponentials / exponentials.sum(axis=1, keepdims=True)
 
     @cached_property
     def chosen(self) -> int | None:
-        """The index of what attends alone: a guest, or the query in the middle, which comes after them."""
+        """The index of what attends alone: a guest, or the query in the middle, which comes after
+        them.
+        """
         if self.of_all:
             return len(self.names)
         return None if self.attending is None else list(self.names).index(self.attending)
@@ -146,7 +164,9 @@ class Cafe(Chart):
         down = across * (0.72 if count <= 4 and self.width == WIDTH else 1)
         top = radius + LOOP + 22 * bool(self.title) - down * min(map(sin, angles))
         cards = [
-            Guest(name, drink, self.width / 2 + across * cos(angle), top + down * sin(angle), radius)
+            Guest(
+                name, drink, self.width / 2 + across * cos(angle), top + down * sin(angle), radius
+            )
             for name, drink, angle in zip(self.names, self.drinks, angles, strict=True)
         ]
         if self.of_all:
@@ -164,10 +184,19 @@ class Cafe(Chart):
         ]
         attention = []
         if self.row is not None and self.chosen is not None:
-            attention = [Arrow(self.chosen, target, weight, "attention") for target, weight in enumerate(self.row)]
+            attention = [
+                Arrow(self.chosen, target, weight, "attention")
+                for target, weight in enumerate(self.row)
+            ]
         elif self.matrix is not None:
-            attention = [Arrow(*pair, weight, "attention") for pair, weight in np.ndenumerate(self.matrix)]  # type: ignore[call-arg]
-        hops = [Arrow(index[a], index[b], 1, "hop") for a, b in zip(self.hops, self.hops[1:], strict=False)]
+            attention = [
+                Arrow(source, target, float(weight), "attention")
+                for (source, target), weight in np.ndenumerate(self.matrix)  # type: ignore[misc]
+            ]
+        hops = [
+            Arrow(index[a], index[b], 1, "hop")
+            for a, b in zip(self.hops, self.hops[1:], strict=False)
+        ]
         return [*friends, *(arrow for arrow in attention if arrow.weight >= self.least), *hops]
 
     @cached_property
@@ -186,10 +215,17 @@ class Cafe(Chart):
     @property
     def alt(self) -> str:
         cards = []
-        for name, drink, friend in zip(self.names, self.drinks, self.friends or [None] * len(self.names), strict=True):
-            cards.append(f"{name} {f'drinks {drink}' if drink else 'is there' if drink == '' else 'is away'}")
+        for name, drink, friend in zip(
+            self.names, self.drinks, self.friends or [None] * len(self.names), strict=True
+        ):
+            cards.append(
+                f"{name} {f'drinks {drink}' if drink else 'is there' if drink == '' else 'is away'}"
+            )
             cards[-1] += f", friend: {friend}" if friend else ""
-        parts = [f"{self.title + ': a' if self.title else 'A'} café with {len(self.names)} chairs. {'; '.join(cards)}."]
+        parts = [
+            f"{self.title + ': a' if self.title else 'A'} café with {len(self.names)} chairs. "
+            f"{'; '.join(cards)}."
+        ]
         attending: dict[str, list[str]] = {}
         for arrow in self.arrows:
             if arrow.kind == "attention":
@@ -197,7 +233,9 @@ class Cafe(Chart):
                 attending.setdefault(self.guests[arrow.source].name, []).append(to)
         parts += [f"{name} attends to {', '.join(to)}." for name, to in attending.items()]
         parts += [f"The way: {' to '.join(self.hops)}."] * bool(self.hops)
-        parts += [f"Output: {', '.join(f'{drink} {short(x)}' for drink, x in self.outputs)}."] * self.output
+        parts += [
+            f"Output: {', '.join(f'{drink} {short(x)}' for drink, x in self.outputs)}."
+        ] * self.output
         return " ".join(parts)
 
     def draw(self, axes: "Axes", left: float = 0) -> None:
@@ -209,7 +247,10 @@ class Cafe(Chart):
             points = [(x + left, y) for x, y in outline(arrow, self.guests)]
             colour, part = LOOK[arrow.kind], {"gid": f"part:arrow {arrow.kind}", "clip_on": False}
             if arrow.source == arrow.target:
-                path, look = Path(points, [Path.MOVETO, *[Path.CURVE4] * 3]), {"edgecolor": colour, "facecolor": "none"}
+                path, look = (
+                    Path(points, [Path.MOVETO, *[Path.CURVE4] * 3]),
+                    {"edgecolor": colour, "facecolor": "none"},
+                )
                 axes.add_patch(PathPatch(path, linewidth=thickness(arrow), **look, **part))
             else:
                 axes.add_patch(PathPatch(Path(points), facecolor=colour, linewidth=0, **part))
@@ -224,9 +265,19 @@ class Cafe(Chart):
         from matplotlib.patches import Circle
 
         chosen, ink = place == self.chosen, MUTED if guest.drink is None else INK
-        look = {"edgecolor": QUERY if chosen else MUTED, "linewidth": 3 if chosen else 1.2, "facecolor": PAPER}
+        look = {
+            "edgecolor": QUERY if chosen else MUTED,
+            "linewidth": 3 if chosen else 1.2,
+            "facecolor": PAPER,
+        }
         line = (0, (4, 3)) if guest.drink is None else "-"
-        card = Circle((guest.x + left, guest.y), guest.radius, linestyle=line, clip_on=False, gid=f"part:card-{place}")
+        card = Circle(
+            (guest.x + left, guest.y),
+            guest.radius,
+            linestyle=line,
+            clip_on=False,
+            gid=f"part:card-{place}",
+        )
         card.set(**look)
         axes.add_patch(card)
         lines = [("name", guest.name, ink)]
@@ -235,7 +286,10 @@ class Cafe(Chart):
         if self.row is not None and place < len(self.row) and guest.drink is not None:
             lines.append(("weight", short(self.row[place]), QUERY))
         for below, (part, text, colour) in enumerate(lines):
-            font: dict[str, Any] = {"fontsize": 12 if part == "name" and guest.radius > 25 else 11, "color": colour}
+            font: dict[str, Any] = {
+                "fontsize": 12 if part == "name" and guest.radius > 25 else 11,
+                "color": colour,
+            }
             font["fontweight"] = "bold" if part == "name" else "normal"
             y = guest.y + 13.5 * (below - (len(lines) - 1) / 2) + 4
             axes.text(guest.x + left, y, text, ha="center", gid=f"part:{part}-{place}", **font)
@@ -249,7 +303,9 @@ class Cafe(Chart):
             y = top + BAR * place
             look: dict[str, Any] = {"facecolor": OUTPUT, "linewidth": 0, "clip_on": False}
             axes.text(76, y + 13, drink, ha="right")
-            axes.add_patch(Rectangle((84, y + 2), LONGEST_BAR * amount, 15, gid=f"part:bar-{place}", **look))
+            axes.add_patch(
+                Rectangle((84, y + 2), LONGEST_BAR * amount, 15, gid=f"part:bar-{place}", **look)
+            )
             axes.text(90 + LONGEST_BAR * amount, y + 13, short(amount), gid=f"part:amount-{place}")
 
     def figure(self) -> "Figure":
@@ -266,14 +322,21 @@ class Cafe(Chart):
             [guest.name, guest.drink, friend, round(guest.x, 2), round(guest.y, 2)]
             for guest, friend in zip(self.guests, self.friends, strict=True)
         ]
-        data = {"guests": guests, "radius": self.guests[0].radius, "factor": self.factor, "chosen": self.chosen or 0}
+        data = {
+            "guests": guests,
+            "radius": self.guests[0].radius,
+            "factor": self.factor,
+            "chosen": self.chosen or 0,
+        }
         data |= {"least": self.least}
         return f'data-cafe="{escape(json.dumps(data, separators=(",", ":")))}" '
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Cafes(Chart):
-    """Cafés in one picture: beside each other where the width of a phone has room for them, else below each other."""
+    """Cafés in one picture: beside each other where the width of a phone has room for them, else
+    below each other.
+    """
 
     cafes: Sequence[Cafe]
 
@@ -284,7 +347,9 @@ class Cafes(Chart):
     def figure(self) -> "Figure":
         beside = sum(cafe.width for cafe in self.cafes) <= WIDTH
         height = max(cafe.height for cafe in self.cafes)
-        figure, axes = bare_axes(WIDTH, height if beside else sum(cafe.height for cafe in self.cafes))
+        figure, axes = bare_axes(
+            WIDTH, height if beside else sum(cafe.height for cafe in self.cafes)
+        )
         left = 0.0
         for cafe in self.cafes:
             cafe.draw(axes, left)
@@ -309,13 +374,15 @@ def thickness(arrow: Arrow) -> float:
 
 
 def outline(arrow: Arrow, guests: Sequence[Guest]) -> list[tuple[float, float]]:
-    """The corners of an arrow from card to card, head included; for a loop, the points of its curve.
+    """The corners of an arrow from card to card, head included; for a loop, the points of its
+    curve.
 
     cafe.js draws by the same rule, and a test compares the two.
     """
     a, b = guests[arrow.source], guests[arrow.target]
     if arrow.source == arrow.target:
-        out = -1 if a.y < sum(guest.y for guest in guests) / len(guests) else 1  # away from the others
+        # away from the others
+        out = -1 if a.y < sum(guest.y for guest in guests) / len(guests) else 1
         y = a.y + out * (a.radius - 2)
         return [(a.x - 9, y), (a.x - 16, y + 16 * out), (a.x + 16, y + 16 * out), (a.x + 9, y)]
     wide, distance = thickness(arrow), hypot(b.x - a.x, b.y - a.y)
@@ -326,10 +393,13 @@ def outline(arrow: Arrow, guests: Sequence[Guest]) -> list[tuple[float, float]]:
     begin, end = (sqrt(radius**2 - lane**2) + 1 for radius in (a.radius, b.radius))
     head = 6 + 0.6 * wide
     corners = [
-        (begin, -wide / 2), (distance - end - head, -wide / 2), (distance - end - head, -wide / 2 - head / 2.5),
-        (distance - end, 0), (distance - end - head, wide / 2 + head / 2.5), (distance - end - head, wide / 2),
+        (begin, -wide / 2), (distance - end - head, -wide / 2),
+        (distance - end - head, -wide / 2 - head / 2.5),
+        (distance - end, 0), (distance - end - head, wide / 2 + head / 2.5),
+        (distance - end - head, wide / 2),
         (begin, wide / 2), (begin, -wide / 2),
     ]  # fmt: skip
     return [
-        (a.x + x * along[0] - (y + lane) * along[1], a.y + x * along[1] + (y + lane) * along[0]) for x, y in corners
+        (a.x + x * along[0] - (y + lane) * along[1], a.y + x * along[1] + (y + lane) * along[0])
+        for x, y in corners
     ]

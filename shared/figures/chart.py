@@ -1,7 +1,9 @@
-"""What every chart shares: type, colours, and how it becomes SVG for a page and PNG for a notebook not yet run.
+"""What every chart shares: type, colours, and how it becomes SVG for a page and PNG for a notebook
+not yet run.
 
-A chart is a value that says what is drawn; matplotlib draws it. On the site its letters are the site's own and its
-colours follow the theme. JupyterLab shows no SVG of a notebook that is not trusted, and takes the PNG.
+A chart is a value that says what is drawn; matplotlib draws it. On the site its letters are the
+site's own and its colours follow the theme. JupyterLab shows no SVG of a notebook that is not
+trusted, and takes the PNG.
 """
 
 import base64
@@ -21,7 +23,8 @@ if TYPE_CHECKING:
 
 PAPER, INK, MUTED, GRID = (NEUTRALS[name][0] for name in ("paper", "ink", "muted", "grid"))
 WIDTH = 300  # pixels: what a phone has room for, so that letters of 11 pixels are nowhere smaller
-ON_THE_PAGE = 1.2  # times its size where there is room: letters as large as those of the site's tables
+# times its size where there is room: letters as large as those of the site's tables
+ON_THE_PAGE = 1.2
 
 # The look of all charts; a lab's own plot takes it on with `with plt.rc_context(figures.STYLE):`.
 STYLE: dict[str, Any] = {
@@ -50,13 +53,16 @@ STYLE: dict[str, Any] = {
     "ytick.labelsize": 11,
     "lines.linewidth": 1.8,
     "legend.frameon": False,
-    "svg.fonttype": "none",  # letters stay letters: searched, read aloud, set in the font of the page
+    # letters stay letters: searched, read aloud, set in the font of the page
+    "svg.fonttype": "none",
     "svg.hashsalt": "chart",  # the same names in every run
 }
 
 
 class Chart:
-    """A value that shows itself; `figure` draws what its fields say, and `alt` says the same in words."""
+    """A value that shows itself; `figure` draws what its fields say, and `alt` says the same in
+    words.
+    """
 
     @property
     def attributes(self) -> str:
@@ -118,7 +124,9 @@ def new_axes(height: float) -> "tuple[Figure, Axes]":
 
 
 def bare_axes(width: float, height: float, title: str = "") -> "tuple[Figure, Axes]":
-    """A figure whose axes are not seen: a unit is a pixel, and y counts downwards. Its title is at the top left."""
+    """A figure whose axes are not seen: a unit is a pixel, and y counts downwards. Its title is at
+    the top left.
+    """
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(width / 72, height / 72))
@@ -132,22 +140,38 @@ def bare_axes(width: float, height: float, title: str = "") -> "tuple[Figure, Ax
 
 
 def page_svg(figure: "Figure", alt: str, attributes: str = "") -> str:
-    """The figure as SVG for a page of the site: its letters, its theme, no name that another chart may have."""
+    """The figure as SVG for a page of the site: its letters, its theme, no name that another chart
+    may have.
+    """
     import matplotlib
 
     drawn = io.StringIO()
     with matplotlib.rc_context(STYLE):
-        figure.savefig(drawn, format="svg", metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))
+        figure.savefig(
+            drawn, format="svg", metadata=dict.fromkeys(("Date", "Creator", "Format", "Type"))
+        )
     opening, _, svg = drawn.getvalue().partition("<svg")[2].partition(">")
-    svg = re.sub(r"<metadata>.*?</metadata>|<style.*?</style>|<!--.*?-->|<defs>\s*</defs>", "", svg, flags=re.DOTALL)
+    svg = re.sub(
+        r"<metadata>.*?</metadata>|<style.*?</style>|<!--.*?-->|<defs>\s*</defs>",
+        "",
+        svg,
+        flags=re.DOTALL,
+    )
     svg = re.sub(r"-?\d+\.\d{3,}", lambda number: f"{round(float(number[0]), 2):g}", svg)
     svg = re.sub(r"(font-family:|font: (?:\w+ )*[\d.]+px) [^;\"]+", rf"\1 {FONT}", svg)
     svg = re.sub(r' transform="rotate\(-?0 [^"]*"', "", svg)
-    # Names: those that a script looks for become classes, those that the drawing refers to are numbered.
+    # Names: those that a script looks for become classes, those that the drawing refers to are
+    # numbered.
     svg = re.sub(r'\bid="part:([^"]*)"', r'class="\1"', svg)
     reference = r'(url\(#|href="#)([\w-]+)'
-    referred = {found[1]: f"c{len(alt)}-{place}" for place, found in enumerate(re.findall(reference, svg))}
-    svg = re.sub(r' id="([^"]*)"', lambda name: f' id="{referred[name[1]]}"' if name[1] in referred else "", svg)
+    referred = {
+        found[1]: f"c{len(alt)}-{place}" for place, found in enumerate(re.findall(reference, svg))
+    }
+    svg = re.sub(
+        r' id="([^"]*)"',
+        lambda name: f' id="{referred[name[1]]}"' if name[1] in referred else "",
+        svg,
+    )
     svg = re.sub(reference, lambda found: found[1] + referred[found[2]], svg)
     for name, (light, _) in (ROLES | NEUTRALS).items():
         svg = svg.replace(light, css_colour(name))
@@ -155,7 +179,8 @@ def page_svg(figure: "Figure", alt: str, attributes: str = "") -> str:
     assert box
     wide = float(box[1].split()[2]) * ON_THE_PAGE
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" width="{wide:.0f}" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" '
+        f'width="{wide:.0f}" '
         f'viewBox="{box[1]}" role="img" aria-label="{escape(alt)}" {attributes}'
         f'style="display:block;height:auto;max-width:100%;stroke-linejoin:round">{svg.strip()}'
     )

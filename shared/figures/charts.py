@@ -26,13 +26,22 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 # Curves take these in turn, with their marks, so that they differ without colour as well.
-LINES = [("query", "o"), ("key", "s"), ("value", "^"), ("score", "D"), ("output", "v"), ("input", "x")]
+LINES = [
+    ("query", "o"),
+    ("key", "s"),
+    ("value", "^"),
+    ("score", "D"),
+    ("output", "v"),
+    ("input", "x"),
+]
 CELL = 22  # pixels
 SMALLEST = 11  # pixels of a letter
 
 
 def colour_map(role: str) -> "Colormap":
-    """From the second, lighter hue of negative numbers by way of paper to the role's colour: darker is always more."""
+    """From the second, lighter hue of negative numbers by way of paper to the role's colour: darker
+    is always more.
+    """
     from matplotlib.colors import LinearSegmentedColormap, to_rgb
 
     below = LIGHTER * np.array(to_rgb(ROLES[below_zero(role)][0])) + (1 - LIGHTER)
@@ -41,10 +50,12 @@ def colour_map(role: str) -> "Colormap":
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Dots(Chart):
-    """Results on one axis: a line for each model, a dot for each result, and the half width of its interval.
+    """Results on one axis: a line for each model, a dot for each result, and the half width of its
+    interval.
 
     Args:
-        rows: model -> its results, a number or several, as of seeds; or (mean, half width of the interval).
+        rows: model -> its results, a number or several, as of seeds; or (mean, half width of the
+            interval).
         measure: what the axis counts, for example "accuracy".
         levels: name -> number, vertical lines such as {"chance": 1 / 6}.
         intervals: whether a pair is a mean and its half width.
@@ -63,7 +74,9 @@ class Dots(Chart):
         if self.intervals:
             return [(name, float(mean), float(half)) for name, (mean, half) in self.rows.items()]
         return [
-            (name, float(value), 0.0) for name, given in self.rows.items() for value in np.atleast_1d(numbers(given))
+            (name, float(value), 0.0)
+            for name, given in self.rows.items()
+            for value in np.atleast_1d(numbers(given))
         ]
 
     @cached_property
@@ -71,7 +84,9 @@ class Dots(Chart):
         """The dots of each model in words."""
         lines: dict[str, list[str]] = {name: [] for name in self.rows}
         for name, value, half in self.dots:
-            lines[name].append(f"{value:.{self.digits}f}" + (f" ± {half:.{self.digits}f}" if half else ""))
+            lines[name].append(
+                f"{value:.{self.digits}f}" + (f" ± {half:.{self.digits}f}" if half else "")
+            )
         return lines
 
     @property
@@ -84,21 +99,39 @@ class Dots(Chart):
     def figure(self) -> "Figure":
         colour, names = ROLES["output"][0], list(self.rows)
         figure, axes = new_axes(62 + 34 * len(names) + 16 * bool(self.levels))
-        look: dict[str, Any] = {"marker": "o", "markersize": 6, "capsize": 3, "clip_on": False, "color": colour}
+        look: dict[str, Any] = {
+            "marker": "o",
+            "markersize": 6,
+            "capsize": 3,
+            "clip_on": False,
+            "color": colour,
+        }
         for name, value, half in self.dots:
             axes.errorbar(value, -names.index(name), xerr=half or None, **look)
         # Name and number are above the line, so that a long name takes no room from the axis.
-        above: dict[str, Any] = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points", "clip_on": False}
-        above["bbox"] = {"facecolor": PAPER, "linewidth": 0, "pad": 1}  # a level's line ends at the letters
+        above: dict[str, Any] = {
+            "xycoords": ("axes fraction", "data"),
+            "textcoords": "offset points",
+            "clip_on": False,
+        }
+        # a level's line ends at the letters
+        above["bbox"] = {"facecolor": PAPER, "linewidth": 0, "pad": 1}
         for place, (name, notes) in enumerate(self.notes.items()):
             axes.annotate(name, (0, -place), (0, 8), **above)
             if len(notes) == 1:
                 axes.annotate(notes[0], (1, -place), (0, 8), ha="right", color=colour, **above)
         for name, level in (self.levels or {}).items():
             axes.axvline(level, color=MUTED, linewidth=1.2, linestyle=(0, (4, 3)), zorder=0)
-            at: dict[str, Any] = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points"}
+            at: dict[str, Any] = {
+                "xycoords": ("data", "axes fraction"),
+                "textcoords": "offset points",
+            }
             axes.annotate(name, (level, 1), (0, 2), ha="center", color=MUTED, **at)
-        axes.set(ylim=(-len(names) + 0.6, 0.75), yticks=[-place for place in range(len(names))], xlabel=self.measure)
+        axes.set(
+            ylim=(-len(names) + 0.6, 0.75),
+            yticks=[-place for place in range(len(names))],
+            xlabel=self.measure,
+        )
         axes.tick_params("y", labelleft=False)
         axes.spines["left"].set_visible(False)
         axes.grid(False, axis="x")
@@ -130,14 +163,22 @@ class Curves(Chart):
         found = {}
         for name, line in self.lines.items():
             values = numbers(line, name)
-            found[name] = np.column_stack([np.arange(len(values)), values]) if values.ndim == 1 else values
+            found[name] = (
+                np.column_stack([np.arange(len(values)), values]) if values.ndim == 1 else values
+            )
         return found
 
     @cached_property
     def label_heights(self) -> dict[str, float]:
-        """Where each name is, in parts of the axis's height: near the end of its line, and clear of the others."""
+        """Where each name is, in parts of the axis's height: near the end of its line, and clear of
+        the others.
+        """
         scale = np.log if "y" in self.log else np.asarray
-        all_y = scale(np.concatenate([*(p[:, 1] for p in self.points.values()), list((self.levels or {}).values())]))
+        all_y = scale(
+            np.concatenate(
+                [*(p[:, 1] for p in self.points.values()), list((self.levels or {}).values())]
+            )
+        )
         low, high = all_y.min(), all_y.max()
         ends = {name: float(scale(p[np.argmax(p[:, 0]), 1])) for name, p in self.points.items()}
         ends |= {name: float(scale(level)) for name, level in (self.levels or {}).items()}
@@ -158,19 +199,25 @@ class Curves(Chart):
             return f"from {p[0, 1]:.3g} at {p[0, 0]:g} to {p[-1, 1]:.3g} at {p[-1, 0]:g}"
 
         lines = "; ".join(f"{name} {ends(p)}" for name, p in self.points.items())
-        levels = "".join(f" A line at {level:.3g}: {name}." for name, level in (self.levels or {}).items())
+        levels = "".join(
+            f" A line at {level:.3g}: {name}." for name, level in (self.levels or {}).items()
+        )
         return f"Lines, {self.y} over {self.x}: {lines}.{levels}"
 
     def figure(self) -> "Figure":
         from matplotlib.ticker import NullFormatter
 
         figure, axes = new_axes(230)
-        axes.set(xscale="log" if "x" in self.log else "linear", yscale="log" if "y" in self.log else "linear")
+        axes.set(
+            xscale="log" if "x" in self.log else "linear",
+            yscale="log" if "y" in self.log else "linear",
+        )
         for name, axis in (("x", axes.xaxis), ("y", axes.yaxis)):
             if name in self.log:
                 axis.set_major_formatter("{x:g}")
                 axis.set_minor_formatter(NullFormatter())
-        if "x" in self.log:  # where the points are, if they are few: lengths are powers of two rather than of ten
+        # where the points are, if they are few: lengths are powers of two rather than of ten
+        if "x" in self.log:
             places = np.unique(np.concatenate([p[:, 0] for p in self.points.values()]))
             axes.set_xticks(places if len(places) <= 6 else places[:: -(-len(places) // 6)])
         colours = {}
@@ -178,11 +225,19 @@ class Curves(Chart):
             role, mark = LINES[place % len(LINES)]
             colours[name] = ROLES[role][0]
             many = len(p) > 12
-            axes.plot(*p.T, color=colours[name], marker="" if many else mark, markersize=4.5, clip_on=False)
+            axes.plot(
+                *p.T,
+                color=colours[name],
+                marker="" if many else mark,
+                markersize=4.5,
+                clip_on=False,
+            )
         for name, level in (self.levels or {}).items():
             colours[name] = MUTED
             axes.axhline(level, color=MUTED, linewidth=1.2, linestyle=(0, (4, 3)))
-        values = np.concatenate([*(p[:, 1] for p in self.points.values()), list((self.levels or {}).values())])
+        values = np.concatenate(
+            [*(p[:, 1] for p in self.points.values()), list((self.levels or {}).values())]
+        )
         low, high = values.min(), values.max()
         if "y" in self.log:
             room = (high / low) ** (0.05 / 0.9)
@@ -192,7 +247,8 @@ class Curves(Chart):
             axes.set_ylim(low - room, high + room)
         for name, height in self.label_heights.items():
             at: Any = (1, height)
-            axes.annotate(name, at, (6, 0), xycoords="axes fraction", textcoords="offset points", va="center",
+            axes.annotate(name, at, (6, 0), xycoords="axes fraction",
+                          textcoords="offset points", va="center",
                           color=colours[name])  # fmt: skip
         axes.set(xlabel=self.x)
         axes.set_title(self.y, fontsize=11.5, x=0)
@@ -204,10 +260,10 @@ class HeatMap(Chart):
     """A matrix as shades; a small one is better read as a `Matrix`, with its numbers.
 
     Args:
-        matrix: (rows, columns). Positive numbers are shaded in the colour of `role`; zero is paper, and negative
-            numbers have a second, lighter hue.
-        rows, columns: what the axes count, for example "query" and "key".
-        row_labels, column_labels: a word for each; without them positions are counted.
+        matrix: (rows, columns). Positive numbers are shaded in the colour of `role`; zero is paper,
+            and negative numbers have a second, lighter hue. rows, columns: what the axes count, for
+            example "query" and "key". row_labels, column_labels: a word for each; without them
+            positions are counted.
         rings: (row, column) of each cell that the text speaks of.
         full: the number that has the darkest shade; by default the largest.
     """
@@ -228,7 +284,9 @@ class HeatMap(Chart):
 
     @cached_property
     def shades(self) -> np.ndarray:
-        """What is drawn: the colour of each cell, (rows, columns, 3), red, green and blue from 0 to 1."""
+        """What is drawn: the colour of each cell, (rows, columns, 3), red, green and blue from 0 to
+        1.
+        """
         return colour_map(self.role)((shading(self.values, self.full) + 1) / 2)[..., :3]
 
     @property
@@ -240,12 +298,17 @@ class HeatMap(Chart):
             return f"{self.rows} {row}, {self.columns} {column}"
 
         low, high = int(self.values.argmin()), int(self.values.argmax())
-        parts = [f"{self.title or 'Matrix'}, {self.values.shape[0]} by {self.values.shape[1]}, as shades."]
+        parts = [
+            f"{self.title or 'Matrix'}, {self.values.shape[0]} by {self.values.shape[1]}, as "
+            f"shades."
+        ]
         parts += [f"Largest: {self.values.flat[high]:.2f} at {place(high)}."]
-        parts += [f"Lowest: {self.values.flat[low]:.2f} at {place(low)}."] * bool(self.values.min() < 0)
-        parts += [f"Ringed: {'; '.join(place(i * self.values.shape[1] + j) for i, j in self.rings)}."] * bool(
-            self.rings
+        parts += [f"Lowest: {self.values.flat[low]:.2f} at {place(low)}."] * bool(
+            self.values.min() < 0
         )
+        parts += [
+            f"Ringed: {'; '.join(place(i * self.values.shape[1] + j) for i, j in self.rings)}."
+        ] * bool(self.rings)
         return " ".join(parts)
 
     def figure(self) -> "Figure":
@@ -253,10 +316,16 @@ class HeatMap(Chart):
 
         height, width = self.values.shape
         square = self.row_labels is not None or height == width
-        figure, axes = new_axes(float(np.clip((WIDTH - 70) * height / width + 70, 110, 540)) if square else 200)
-        axes.imshow(self.shades, interpolation="none", clip_on=False)  # clipped, it would not blend with a dark page
+        figure, axes = new_axes(
+            float(np.clip((WIDTH - 70) * height / width + 70, 110, 540)) if square else 200
+        )
+        # clipped, it would not blend with a dark page
+        axes.imshow(self.shades, interpolation="none", clip_on=False)
         axes.set_aspect("equal" if square else "auto")
-        for axis, labels, count in ((axes.xaxis, self.column_labels, width), (axes.yaxis, self.row_labels, height)):
+        for axis, labels, count in (
+            (axes.xaxis, self.column_labels, width),
+            (axes.yaxis, self.row_labels, height),
+        ):
             if labels is not None:
                 axis.set_ticks(range(count), words_of(labels, "rows or columns", count))
         if self.column_labels is not None and max(map(len, map(str, self.column_labels))) > 2:
@@ -266,13 +335,16 @@ class HeatMap(Chart):
         axes.grid(False)
         axes.spines[:].set_visible(False)
         for row, column in self.rings:
-            axes.add_patch(Circle((column, row), 0.62, fill=False, edgecolor=INK, linewidth=1.5, clip_on=False))
+            axes.add_patch(
+                Circle((column, row), 0.62, fill=False, edgecolor=INK, linewidth=1.5, clip_on=False)
+            )
         return figure
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Arcs(Chart):
-    """Attention weights over a sentence: an arc for each weight, as wide as it is large, above a column of words.
+    """Attention weights over a sentence: an arc for each weight, as wide as it is large, above a
+    column of words.
 
     Args:
         words: the words, drawn from top to bottom so that a phone has room for them.
@@ -294,18 +366,27 @@ class Arcs(Chart):
         words_of(self.words, "columns of the weights", weights.shape[-1])
         rows = {self.query: weights} if weights.ndim == 1 else dict(enumerate(weights))
         if weights.min() < 0 or (abs(weights.sum(axis=-1) - 1) > 1e-3).any():
-            raise ValueError("Attention weights are zero or more, and each row sums to 1; these are not.")
+            raise ValueError(
+                "Attention weights are zero or more, and each row sums to 1; these are not."
+            )
         if weights.ndim == 1 and self.query is None:
             raise ValueError("This is one row of weights; give the index of its word as `query`.")
         chosen = [row for row in rows if row is not None and self.query in (None, row)]
-        return [(row, key, float(w)) for row in chosen for key, w in enumerate(rows[row]) if w >= self.least]
+        return [
+            (row, key, float(w))
+            for row in chosen
+            for key, w in enumerate(rows[row])
+            if w >= self.least
+        ]
 
     @property
     def alt(self) -> str:
         rows: dict[int, list[str]] = {}
         for query, key, weight in self.arcs:
             rows.setdefault(query, []).append(f"{self.words[key]} {short(weight)}")
-        lines = "; ".join(f"{self.words[query]} attends to {', '.join(keys)}" for query, keys in rows.items())
+        lines = "; ".join(
+            f"{self.words[query]} attends to {', '.join(keys)}" for query, keys in rows.items()
+        )
         sentence = f"{self.title or 'Arcs'} over “{' '.join(self.words)}”"
         return f"{sentence}: {lines}. Weights below {self.least:g} are not drawn."
 
@@ -319,30 +400,50 @@ class Arcs(Chart):
         centre, reach = WIDTH / 2, 100
         half = {place: 4.2 * min(len(word), 14) + 6 for place, word in enumerate(self.words)}
         for place, word in enumerate(self.words):
-            bold: dict[str, Any] = {"fontweight": "bold", "color": ROLES["query"][0]} if place == self.query else {}
+            bold: dict[str, Any] = (
+                {"fontweight": "bold", "color": ROLES["query"][0]} if place == self.query else {}
+            )
             axes.text(centre, top + line * place + 8, word, ha="center", **bold)
         for _, key, weight in self.arcs if self.query is not None else []:
-            axes.text(WIDTH - 4, top + line * key + 8, short(weight), ha="right", color=ROLES["weight"][0])
+            axes.text(
+                WIDTH - 4, top + line * key + 8, short(weight), ha="right", color=ROLES["weight"][0]
+            )
         for query, key, weight in self.arcs:
             side = -1 if key <= query else 1
             a, b = top + line * query + 4, top + line * key + 4
             x, y = centre + side * half[query], centre + side * half[key]
-            look = {"edgecolor": ROLES["weight"][0], "linewidth": 0.8 + 6 * weight, "alpha": 0.85, "clip_on": False}
+            look = {
+                "edgecolor": ROLES["weight"][0],
+                "linewidth": 0.8 + 6 * weight,
+                "alpha": 0.85,
+                "clip_on": False,
+            }
             if query == key:
-                axes.add_patch(Circle((x - 3, a), 2 + 4 * weight, facecolor=ROLES["weight"][0], linewidth=0))
+                axes.add_patch(
+                    Circle((x - 3, a), 2 + 4 * weight, facecolor=ROLES["weight"][0], linewidth=0)
+                )
                 continue
             axes.add_patch(
-                Polygon([(y, b), (y + 7 * side, b - 4), (y + 7 * side, b + 4)], color=ROLES["weight"][0], linewidth=0)
+                Polygon(
+                    [(y, b), (y + 7 * side, b - 4), (y + 7 * side, b + 4)],
+                    color=ROLES["weight"][0],
+                    linewidth=0,
+                )
             )
-            bend = centre + side * (max(half[query], half[key]) + reach * min(1, 0.25 + abs(key - query) / count))
-            path = Path([(x, a), (bend, a), (bend, b), (y + 6 * side, b)], [Path.MOVETO, *[Path.CURVE4] * 3])
+            bend = centre + side * (
+                max(half[query], half[key]) + reach * min(1, 0.25 + abs(key - query) / count)
+            )
+            path = Path(
+                [(x, a), (bend, a), (bend, b), (y + 6 * side, b)], [Path.MOVETO, *[Path.CURVE4] * 3]
+            )
             axes.add_patch(PathPatch(path, facecolor="none", capstyle="butt", **look))
         return figure
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Bars(Chart):
-    """A distribution as bars from the largest to the smallest, or in the given order; what a cut leaves out is hollow.
+    """A distribution as bars from the largest to the smallest, or in the given order; what a cut
+    leaves out is hollow.
 
     Args:
         labels, probabilities: one for each bar.
@@ -376,7 +477,9 @@ class Bars(Chart):
     @property
     def alt(self) -> str:
         inside = ", ".join(f"{label} {short(value)}" for label, value, keep in self.bars if keep)
-        outside = ", ".join(f"{label} {short(value)}" for label, value, keep in self.bars if not keep)
+        outside = ", ".join(
+            f"{label} {short(value)}" for label, value, keep in self.bars if not keep
+        )
         return f"{self.title or 'Bars'}: {inside}." + (f" Cut off: {outside}." if outside else "")
 
     def figure(self) -> "Figure":
@@ -388,19 +491,25 @@ class Bars(Chart):
         for place, (label, value, keep) in enumerate(self.bars):
             y, colour = top + line * place, ROLES[self.role][0]
             axes.text(left - 8, y + 14, label, ha="right", color=INK if keep else MUTED)
-            look: dict[str, Any] = {"facecolor": colour if keep else "none", "edgecolor": colour if keep else MUTED}
-            axes.add_patch(Rectangle((left, y + 3), scale * value, 15, linewidth=1, clip_on=False, **look))
+            look: dict[str, Any] = {
+                "facecolor": colour if keep else "none",
+                "edgecolor": colour if keep else MUTED,
+            }
+            axes.add_patch(
+                Rectangle((left, y + 3), scale * value, 15, linewidth=1, clip_on=False, **look)
+            )
             axes.text(left + scale * value + 6, y + 14, short(value), color=INK if keep else MUTED)
         return figure
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Tiles(Chart):
-    """The cells of a small matrix that are filled: a mask, a window, which head a column belongs to.
+    """The cells of a small matrix that are filled: a mask, a window, which head a column belongs
+    to.
 
     Args:
-        filled: (rows, columns); true or a number from 0 to 1 for how much, or, with `roles`, which of them (-1: none).
-        row_labels, column_labels: a short word for each.
+        filled: (rows, columns); true or a number from 0 to 1 for how much, or, with `roles`, which
+            of them (-1: none). row_labels, column_labels: a short word for each.
         roles: the colours, in the order of the numbers.
         rows, columns: what the axes count.
     """
@@ -418,8 +527,11 @@ class Tiles(Chart):
         """What is filled: row, column, role, and how much of the colour."""
         values = matrix_of(self.filled, "The tiles")
         if len(self.roles) == 1:
-            return [(i, j, self.roles[0], float(x)) for (i, j), x in np.ndenumerate(values) if x > 0]  # type: ignore[misc]
-        return [(i, j, self.roles[int(x)], 1.0) for (i, j), x in np.ndenumerate(values) if x >= 0]  # type: ignore[misc]
+            return [
+                (i, j, self.roles[0], float(x)) for (i, j), x in np.ndenumerate(values) if x > 0
+            ]  # type: ignore[misc]
+        # type: ignore[misc]
+        return [(i, j, self.roles[int(x)], 1.0) for (i, j), x in np.ndenumerate(values) if x >= 0]
 
     @cached_property
     def shape(self) -> tuple[int, int]:
@@ -436,7 +548,8 @@ class Tiles(Chart):
                 if i == row
             ]
             lines.append(f"{name}: {', '.join(cells) or 'none'}")
-        return f"{self.title or 'Tiles'}, {self.shape[0]} by {self.shape[1]}; filled, row by row: {'; '.join(lines)}."
+        shape = f"{self.shape[0]} by {self.shape[1]}"
+        return f"{self.title or 'Tiles'}, {shape}; filled, row by row: {'; '.join(lines)}."
 
     def figure(self) -> "Figure":
         from matplotlib.patches import Rectangle
@@ -457,13 +570,21 @@ class Tiles(Chart):
         for column, label in enumerate(labels[1]):
             x = left + cell * (column + 0.5)
             if turned:
-                axes.text(x + 3, top - 5, label, rotation=55, rotation_mode="anchor", fontsize=SMALLEST)
+                axes.text(
+                    x + 3, top - 5, label, rotation=55, rotation_mode="anchor", fontsize=SMALLEST
+                )
             else:
                 axes.text(x, top - 6, label, ha="center", fontsize=SMALLEST)
         for (i, j), _ in np.ndenumerate(np.empty(self.shape)):
             at = (left + cell * j + 1, top + cell * i + 1)  # type: ignore[operator]
-            axes.add_patch(Rectangle(at, cell - 2, cell - 2, facecolor="none", edgecolor=GRID, linewidth=0.8))
+            axes.add_patch(
+                Rectangle(at, cell - 2, cell - 2, facecolor="none", edgecolor=GRID, linewidth=0.8)
+            )
         for i, j, role, amount in self.tiles:
             at = (left + cell * j + 1, top + cell * i + 1)
-            axes.add_patch(Rectangle(at, cell - 2, cell - 2, facecolor=ROLES[role][0], linewidth=0, alpha=amount))
+            axes.add_patch(
+                Rectangle(
+                    at, cell - 2, cell - 2, facecolor=ROLES[role][0], linewidth=0, alpha=amount
+                )
+            )
         return figure

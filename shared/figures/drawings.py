@@ -6,7 +6,6 @@ A box has the colour of its role where it is what a lab is about, and a dashed o
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from html import escape
-from math import hypot
 
 from shared.colours import css_colour
 
@@ -42,17 +41,27 @@ class Box:
         look = f'rx="5" stroke="{colour}" stroke-width="{2 if highlighted else 1}" '
         look += f'fill="{PAPER}"' if highlighted else f'fill="{PAPER}" stroke-dasharray="3 3"'
         outlines = [
-            svg.box(self.x - self.width / 2 + 4 * copy, self.y - HEIGHT / 2 - 4 * copy, self.width, HEIGHT, look)
+            svg.box(
+                self.x - self.width / 2 + 4 * copy,
+                self.y - HEIGHT / 2 - 4 * copy,
+                self.width,
+                HEIGHT,
+                look,
+            )
             for copy in reversed(range(self.copies))
         ]
         name, *index = self.label.split("_")
         label = escape(name) + "".join(
-            f'<tspan dy="4" font-size="11">{escape(part[:1])}</tspan><tspan dy="-4">{escape(part[1:])}</tspan>'
+            f'<tspan dy="4" font-size="11">{escape(part[:1])}</tspan><tspan '
+            f'dy="-4">{escape(part[1:])}</tspan>'
             for part in index
         )
         ink = INK if highlighted else MUTED
         place = f'x="{svg.coordinate(self.x)}" y="{svg.coordinate(self.y + 5)}"'
-        return "".join(outlines) + f'<text {place} font-size="{SIZE}" text-anchor="middle" fill="{ink}">{label}</text>'
+        return (
+            "".join(outlines)
+            + f'<text {place} font-size="{SIZE}" text-anchor="middle" fill="{ink}">{label}</text>'
+        )
 
 
 def arrow(points: Iterable[tuple[float, float]], colour: str = MUTED) -> str:
@@ -60,7 +69,9 @@ def arrow(points: Iterable[tuple[float, float]], colour: str = MUTED) -> str:
     *_, (x0, y0), (x1, y1) = points = list(points)
     length = ((x1 - x0) ** 2 + (y1 - y0) ** 2) ** 0.5
     dx, dy = 7 * (x1 - x0) / length, 7 * (y1 - y0) / length
-    line = " ".join(f"{svg.coordinate(x)},{svg.coordinate(y)}" for x, y in [*points[:-1], (x1 - dx, y1 - dy)])
+    line = " ".join(
+        f"{svg.coordinate(x)},{svg.coordinate(y)}" for x, y in [*points[:-1], (x1 - dx, y1 - dy)]
+    )
     corners = (x1, y1), (x1 - dx - dy / 2, y1 - dy + dx / 2), (x1 - dx + dy / 2, y1 - dy - dx / 2)
     head = " ".join(f"{svg.coordinate(x)},{svg.coordinate(y)}" for x, y in corners)
     return (
@@ -73,8 +84,10 @@ def drawing(wide: float, high: float, parts: Iterable[str], alt: str) -> Picture
     """SVG elements on the course's paper; the text alternative is read in their place."""
     size = f'width="{wide:.0f}" viewBox="0 -14 {wide:.0f} {high + 14:.0f}"'
     return Picture(
-        f'<div style="background:{PAPER};color:{INK};padding:8px min(8px,1vw);border-radius:6px;font-family:{FONT}">'
-        f'<svg {size} role="img" aria-label="{escape(alt)}" style="display:block;height:auto;max-width:100%">'
+        f'<div style="background:{PAPER};color:{INK};padding:8px '
+        f'min(8px,1vw);border-radius:6px;font-family:{FONT}">'
+        f'<svg {size} role="img" aria-label="{escape(alt)}" '
+        f'style="display:block;height:auto;max-width:100%">'
         f"{''.join(parts)}</svg></div>",
         alt,
     )
@@ -84,7 +97,9 @@ def diagram(
     boxes: dict[str, Box], arrows: Iterable[tuple[str, str]], alt: str,
     highlighted: Collection[str] | None = None, more: str = "",
 ) -> Picture:  # fmt: skip
-    """Boxes by name, arrows between them, and more SVG; all boxes are highlighted unless some are named."""
+    """Boxes by name, arrows between them, and more SVG; all boxes are highlighted unless some are
+    named.
+    """
     lines = [arrow([boxes[a].edge(boxes[b]), boxes[b].edge(boxes[a])]) for a, b in arrows]
     drawn = [box.draw(highlighted is None or name in highlighted) for name, box in boxes.items()]
     wide = max(box.x + box.width / 2 + 4 * box.copies for box in boxes.values()) + 1
@@ -94,14 +109,17 @@ def diagram(
 
 LAYER = {
     "X": Box(135, 20, "X, one row for each token"),
-    "W_Q": Box(40, 80, "W_Q", "query"), "W_K": Box(120, 80, "W_K", "key"), "W_V": Box(235, 80, "W_V", "value"),
-    "Q": Box(40, 140, "Q", "query"), "K": Box(120, 140, "K", "key"), "V": Box(235, 140, "V", "value"),
+    "W_Q": Box(40, 80, "W_Q", "query"), "W_K": Box(120, 80, "W_K", "key"),
+    "W_V": Box(235, 80, "W_V", "value"),
+    "Q": Box(40, 140, "Q", "query"), "K": Box(120, 140, "K", "key"),
+    "V": Box(235, 140, "V", "value"),
     "S": Box(82, 200, "S = Q Kᵀ / √d_k", "score"),
     "A": Box(82, 260, "A = softmax(S)", "weight"),
     "O": Box(160, 320, "O = A V", "output"),
 }  # fmt: skip
 LAYER_ARROWS = [
-    ("X", "W_Q"), ("X", "W_K"), ("X", "W_V"), ("W_Q", "Q"), ("W_K", "K"), ("W_V", "V"), ("Q", "S"), ("K", "S"),
+    ("X", "W_Q"), ("X", "W_K"), ("X", "W_V"), ("W_Q", "Q"), ("W_K", "K"), ("W_V", "V"), ("Q", "S"),
+    ("K", "S"),
     ("S", "A"), ("A", "O"), ("V", "O"),
 ]  # fmt: skip
 HIGHLIGHTS = {
@@ -119,7 +137,9 @@ HIGHLIGHTS = {
 
 
 def layer_schematic(highlight: str) -> Picture:
-    """The layer from X to its output, with the part in colour that `highlight` names, one of `HIGHLIGHTS`."""
+    """The layer from X to its output, with the part in colour that `highlight` names, one of
+    `HIGHLIGHTS`.
+    """
     boxes, arrows = dict(LAYER), list(LAYER_ARROWS)
     if highlight == "pooling":
         boxes["Q"] = Box(40, 140, "one q", "query")
@@ -127,80 +147,88 @@ def layer_schematic(highlight: str) -> Picture:
         boxes["Q"] = Box(44, 140, "marker q", "query")
     if highlight == "heads":
         boxes |= {name: replace(boxes[name], copies=3) for name in ("Q", "K", "V", "S", "A", "O")}
-        boxes |= {"C": Box(160, 380, "concatenated outputs", "output"), "W_O": Box(160, 440, "W_O", "output")}
+        boxes |= {
+            "C": Box(160, 380, "concatenated outputs", "output"),
+            "W_O": Box(160, 440, "W_O", "output"),
+        }
         arrows += [("O", "C"), ("C", "W_O")]
     alt = (
-        "The layer from top to bottom: X times W_Q, W_K and W_V gives Q, K and V; scores S = Q Kᵀ / √d_k; weights A by "
-        f"softmax; output O = A V. In colour: {', '.join(boxes[name].label for name in HIGHLIGHTS[highlight])}."
+        "The layer from top to bottom: X times W_Q, W_K and W_V gives Q, K and V; scores S = Q Kᵀ "
+        "/ √d_k; weights A by "
+        f"softmax; output O = A V. In colour: "
+        f"{', '.join(boxes[name].label for name in HIGHLIGHTS[highlight])}."
     )
     return diagram(boxes, arrows, alt, HIGHLIGHTS[highlight])
 
 
 def split_and_concatenate() -> Picture:
-    """How two heads share four columns: split, attention in each, outputs concatenated, then W_O."""
+    """How two heads share four columns: split, attention in each, outputs concatenated, then
+    W_O.
+    """
     boxes = {
         "QKV": Box(140, 20, "Q, K, V: n × 4 each"),
         "0": Box(68, 80, "columns 0, 1", "query"), "1": Box(212, 80, "columns 2, 3", "key"),
         "A0": Box(68, 140, "attention", "query"), "A1": Box(212, 140, "attention", "key"),
         "O0": Box(68, 200, "O_0: n × 2", "query"), "O1": Box(212, 200, "O_1: n × 2", "key"),
-        "C": Box(140, 260, "O_0 beside O_1: n × 4", "output"), "W_O": Box(140, 320, "times W_O", "output"),
+        "C": Box(140, 260, "O_0 beside O_1: n × 4", "output"),
+        "W_O": Box(140, 320, "times W_O", "output"),
     }  # fmt: skip
     pairs = "QKV 0, QKV 1, 0 A0, 1 A1, A0 O0, A1 O1, O0 C, O1 C, C W_O".split(", ")
     alt = (
-        "Q, K and V with four columns are split: head 0 takes columns 0 and 1, head 1 columns 2 and 3. Each computes "
+        "Q, K and V with four columns are split: head 0 takes columns 0 and 1, head 1 columns 2 "
+        "and 3. Each computes "
         "attention; their outputs, n by 2 each, are concatenated to n by 4 and multiplied by W_O."
     )
     return diagram(boxes, [tuple(pair.split()) for pair in pairs], alt)  # type: ignore[misc]
 
 
-def _stack(
-    boxes: Sequence[tuple[str, str]], bypasses: Sequence[tuple[int, int]], left: float, alt: str, more: str = ""
+def stack(
+    boxes: Sequence[tuple[str, str]], bypasses: Sequence[tuple[int, int]], left: float, alt: str,
+    more: str = ""
 ) -> Picture:  # fmt: skip
-    """Boxes from top to bottom, each a label and a role, and lines on the left that bypass some of them.
+    """Boxes from top to bottom, each a label and a role, and lines on the left that bypass some of
+    them.
 
-    A line leaves the arrow below the box where it begins, so that it carries what comes out of that box.
+    A line leaves the arrow below the box where it begins, so that it carries what comes out of that
+    box.
     """
     placed = [Box(150, 20 + 60 * place, label, role) for place, (label, role) in enumerate(boxes)]
     for begin, end in bypasses:
         top, bottom = placed[begin], placed[end]
         start, target = top.y + HEIGHT / 2 + 10, bottom.x - bottom.width / 2
-        more += arrow([(top.x, start), (left, start), (left, bottom.y), (target, bottom.y)], css_colour("output"))
+        more += arrow(
+            [(top.x, start), (left, start), (left, bottom.y), (target, bottom.y)],
+            css_colour("output"),
+        )
         more += f'<circle cx="{top.x:g}" cy="{start:g}" r="3" fill="{css_colour("output")}"/>'
     names = [str(place) for place in range(len(placed))]
-    return diagram(dict(zip(names, placed, strict=True)), zip(names, names[1:], strict=False), alt, more=more)
-
-
-def post_norm_schematic() -> Picture:
-    """The post-norm block of BERT: each part's output is added to its input, and the sum is normalized."""
-    boxes = [
-        ("x", "input"), ("multi-head attention", "score"), ("+", "output"), ("layer norm", "input"),
-        ("feed-forward", "value"), ("+", "output"), ("layer norm", "input"), ("x for the next layer", "input"),
-    ]  # fmt: skip
-    alt = (
-        "The post-norm block from top to bottom: x, multi-head attention, sum with x, layer norm; then feed-forward, "
-        "sum with what went into it, layer norm; the result is x for the next layer. Both norms come after a sum, so "
-        "no line leads past them."
+    return diagram(
+        dict(zip(names, placed, strict=True)), zip(names, names[1:], strict=False), alt, more=more
     )
-    return _stack(boxes, [(0, 2), (3, 5)], 40, alt)
 
 
 def block_schematic() -> Picture:
     """The pre-norm Transformer block, with the residual stream down its left side."""
     boxes = [
-        ("x", "input"), ("layer norm", "input"), ("self-attention", "score"), ("+", "output"), ("layer norm", "input"),
+        ("x", "input"), ("layer norm", "input"), ("self-attention", "score"), ("+", "output"),
+        ("layer norm", "input"),
         ("feed-forward", "value"), ("+", "output"), ("x for the next block", "input"),
     ]  # fmt: skip
     alt = (
-        "The block from top to bottom: x, layer norm, self-attention, sum with x; then layer norm, feed-forward, sum "
-        "with the first sum; the result is x for the next block. Two lines lead past the parts, one from x to the "
+        "The block from top to bottom: x, layer norm, self-attention, sum with x; then layer norm, "
+        "feed-forward, sum "
+        "with the first sum; the result is x for the next block. Two lines lead past the parts, "
+        "one from x to the "
         "first sum and one from there to the second: the residual stream."
     )
     stream = svg.text(52, 140, "residual stream", 12, turn=-90, colour=MUTED)
-    return _stack(boxes, [(0, 3), (3, 6)], 60, alt, stream)
+    return stack(boxes, [(0, 3), (3, 6)], 60, alt, stream)
 
 
 def shift_and_causal_mask() -> Picture:
-    """Each position's input, the positions that it may attend to, and the word that it has to predict: the next one."""
+    """Each position's input, the positions that it may attend to, and the word that it has to
+    predict: the next one.
+    """
     inputs, targets = ["this", "film", "is", "very"], ["film", "is", "very", "good"]
     left, top, cell = 60, 44, 36
     right = left + cell * len(inputs)
@@ -218,106 +246,24 @@ def shift_and_causal_mask() -> Picture:
             allowed = column <= row
             look = svg.fill("weight", 0.6) if allowed else f'fill="{PAPER}" stroke-dasharray="3 3"'
             edge = css_colour("weight") if allowed else GRID
-            lines.append(svg.box(left + cell * column + 2, y + 2, cell - 4, cell - 4, f'rx="4" stroke="{edge}" {look}'))
+            lines.append(
+                svg.box(
+                    left + cell * column + 2,
+                    y + 2,
+                    cell - 4,
+                    cell - 4,
+                    f'rx="4" stroke="{edge}" {look}',
+                )
+            )
         lines.append(arrow([(right + 4, middle), (right + 26, middle)]))
         lines.append(svg.text(right + 30, middle + 5, target, SIZE, anchor="start", bold=True))
     alt = (
-        "A square table for the text “this film is very good”. Rows and columns are the inputs, this, film, is, very. "
-        "In each row the cells up to its own column are filled: the position may attend to itself and to earlier ones. "
-        "The cells to the right are empty: they are masked. An arrow leads from each row to its target, the next word: "
+        "A square table for the text “this film is very good”. Rows and columns are the inputs, "
+        "this, film, is, very. "
+        "In each row the cells up to its own column are filled: the position may attend to itself "
+        "and to earlier ones. "
+        "The cells to the right are empty: they are masked. An arrow leads from each row to its "
+        "target, the next word: "
         "film, is, very, good."
     )
     return drawing(296, top + cell * len(inputs) + 6, lines, alt)
-
-
-def arrows_in_a_plane(
-    panels: Sequence[tuple[str, Sequence[tuple[str, tuple[float, float], str]]]], alt: str, arcs: bool = False
-) -> Picture:
-    """Vectors of two numbers as arrows from the origin, two panels in a row; a panel is a title and its arrows.
-
-    Args:
-        panels: each arrow is a label, its two numbers, and a role, which colours it.
-        arcs: draw the angle between the first two arrows of each panel.
-    """
-    wide, high, lines = 146, 172, []
-    longest = max(hypot(*tip) for _, arrows in panels for _, tip, _ in arrows)
-    for number, (title, arrows) in enumerate(panels):
-        x0, y0 = wide * (number % 2) + wide / 2, high * (number // 2) + 96
-        lines.append(svg.text(x0, y0 - 88, title, 12))
-        lines.append(f'<path d="M{x0 - 68} {y0}h136M{x0} {y0 - 70}v140" stroke="{GRID}"/>')
-        for label, (x, y), role in arrows:
-            tip = x0 + 54 * x / longest, y0 - 54 * y / longest
-            lines.append(arrow([(x0, y0), tip], css_colour(role)))
-            length = hypot(x, y)
-            at = tip[0] + 11 * x / length, tip[1] - 11 * y / length + 4
-            lines.append(svg.text(*at, label, 12, colour=css_colour(role), bold=True))
-        if arcs:
-            (_, (a, b), _), (_, (c, d), _), *_ = arrows
-            ends = [(x0 + 22 * x / hypot(x, y), y0 - 22 * y / hypot(x, y)) for x, y in ((a, b), (c, d))]
-            sweep = 0 if a * d - b * c > 0 else 1
-            (ax, ay), (bx, by) = [tuple(map(svg.coordinate, end)) for end in ends]
-            lines.append(
-                f'<path d="M{ax} {ay}A22 22 0 0 {sweep} {bx} {by}" fill="none" stroke="{INK}" stroke-width="2"/>'
-            )
-    return drawing(2 * wide, high * ((len(panels) + 1) // 2), lines, alt)
-
-
-def two_thresholds() -> Picture:
-    """The number line of *A question from the text*: two thresholds, three intervals and two kinds of pair."""
-    centres, ticks, high = (50, 148, 246), (99, 197), 250
-
-    def heading(y: float, label: str) -> str:  # longer than the labels that `svg.text` draws
-        return f'<text x="8" y="{y}" font-size="12" fill="{MUTED}">{escape(label)}</text>'
-
-    lines = [
-        heading(8, "R, the sum over the words of both reviews"),
-        arrow([(4, 40), (292, 40)], INK),
-    ]
-    for x, label, where in zip(ticks, ("θ₁", "θ₂"), ("first", "second"), strict=True):
-        lines += [f'<path d="M{x} 33v14" stroke="{INK}" stroke-width="2"/>']
-        lines += [svg.text(x, 30, label, 14, anchor="middle", bold=True)]
-        lines += [svg.text(x, 60, f"marker {where}", 11, anchor="middle", colour=MUTED)]
-    rows = (
-        (88, "Predictions, marker first / marker second:", ("− / −", "+ / −", "+ / +"), None),
-        (144, "First review positive, right is + / −:", ("one right", "both right", "one right"), 1),
-        (200, "Second review positive, right is − / +:", ("one right", "none right", "one right"), None),
-    )
-    for y, title, cells, ringed in rows:
-        lines.append(heading(y, title))
-        for number, (x, cell) in enumerate(zip(centres, cells, strict=True)):
-            if number == ringed:
-                look = f'rx="5" fill="none" stroke="{css_colour("output")}" stroke-width="2"'
-                lines.append(svg.box(x - 41, y + 8, 82, 26, look))
-            lines.append(svg.text(x, y + 26, cell, 14, anchor="middle"))
-    alt = (
-        "A number line for R with two thresholds: theta 1 holds where the marker is before the first review, theta 2 "
-        "where it is before the second. Left of both, the prediction is negative both times; right of both, positive "
-        "both times; between them it is positive with the marker first and negative with the marker second. So a pair "
-        "whose first review is positive can be right both times, between the thresholds. A pair whose second review is "
-        "positive is right once outside of them and never between them."
-    )
-    return drawing(296, high, lines, alt)
-
-
-def induction_schematic(heads: bool = True) -> Picture:
-    """The game of pairs: the letters alone with the question, or with the two heads that answer it."""
-    columns = {"k": 18, "R": 66, "c": 114, "B": 162, "...": 212, "c again": 266}
-    boxes = {name: Box(x, 20, name.removesuffix(" again")) for name, x in columns.items()}
-    if not heads:
-        boxes["answer"] = Box(266, 80, "?", "output")
-        alt = "The letters k R c B, some more, and c once more; below the last c a question mark: what comes next?"
-        return diagram(boxes, [("c again", "answer")], alt)
-    boxes |= {
-        "first": Box(130, 90, "layer 1: one position back", "score"),
-        "written": Box(162, 160, "B, after c", "value"),
-        "second": Box(178, 230, "layer 2: what came after c?", "score"),
-        "answer": Box(266, 300, "B", "output"),
-    }
-    arrows = [("c", "first"), ("B", "first"), ("first", "written"), ("written", "second"), ("second", "answer")]
-    down = arrow([(270, 35), (270, 215)])
-    alt = (
-        "The letters k R c B, some more, and c once more. In layer 1 a head at B attends one position back, to c, so "
-        "that B carries the note: after c. In layer 2 a head at the last c attends to the token that came after c, "
-        "which is B, and the answer is B."
-    )
-    return diagram(boxes, arrows, alt, more=down)

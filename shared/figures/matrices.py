@@ -1,7 +1,9 @@
-"""Pictures of matrices and of the steps of attention, drawn from the arrays of a lab and nothing else.
+"""Pictures of matrices and of the steps of attention, drawn from the arrays of a lab and nothing
+else.
 
-A `Matrix` is an array with a name, a role and labels, and shows itself; the functions set several side by side and
-mark what belongs together. Each checks its arithmetic first: a picture that would be wrong is refused.
+A `Matrix` is an array with a name, a role and labels, and shows itself; the functions set several
+side by side and mark what belongs together. Each checks its arithmetic first: a picture that would
+be wrong is refused.
 """
 
 from collections.abc import Sequence
@@ -17,9 +19,12 @@ from . import svg
 from .picture import Picture, index_of, matrix_of, numbers, shading, words_of
 from .svg import FONT, GRID, INK, MUTED, PAPER
 
-MOST_NUMBERS = (12, 10)  # rows and columns up to which the cells carry their numbers; beyond, shades alone
+# rows and columns up to which the cells carry their numbers; beyond, shades alone
+MOST_NUMBERS = (12, 10)
 MOST_CELLS = 100  # rows or columns: a picture of more would make the page slow
-SHADE = 0.42  # opacity below a number, at most: the number keeps a contrast of 4.5:1 (tests/quick/test_matrices.py)
+# opacity below a number, at most: the number keeps a contrast of 4.5:1
+# (tests/quick/test_matrices.py)
+SHADE = 0.42
 TOLERANCE = 1e-4  # of the largest entry: float32 differs by less, a wrong formula by more
 
 
@@ -28,16 +33,16 @@ class Matrix:
     """An array with its name, its role and its labels; as the last value of a cell it draws itself.
 
     Args:
-        values: (rows, columns), NumPy array, tensor or nested list. A vector is given as a row, `x[None, :]`, or as a
-            column, `x[:, None]`.
+        values: (rows, columns), NumPy array, tensor or nested list. A vector is given as a row,
+            `x[None, :]`, or as a column, `x[:, None]`.
         name: the title above the grid.
         role: one of `ROLES`; it chooses the colour.
         rows, columns: a label for each, often the words of the sentence.
         full: the number with the deepest shade; by default the largest in the array, for weights 1.
 
     Raises:
-        ValueError: no real numbers, not two dimensions, no entries or more than 100 rows or columns, NaN or infinity,
-            labels that do not match the shape, no such role.
+        ValueError: no real numbers, not two dimensions, no entries or more than 100 rows or
+            columns, NaN or infinity, labels that do not match the shape, no such role.
         TypeError: one string in place of a list of labels.
     """
 
@@ -50,12 +55,15 @@ class Matrix:
 
     def __post_init__(self) -> None:
         if self.role not in ROLES:
-            raise ValueError(f"{self.role!r} is no role of the course; choose one of {', '.join(ROLES)}.")
+            raise ValueError(
+                f"{self.role!r} is no role of the course; choose one of {', '.join(ROLES)}."
+            )
         self.values = matrix_of(self.values, self.name)
         rows, columns = self.values.shape
         if max(rows, columns) > MOST_CELLS:
             raise ValueError(
-                f"{self.name} has the shape {self.values.shape}; a picture has room for {MOST_CELLS} rows and columns. "
+                f"{self.name} has the shape {self.values.shape}; a picture has room for "
+                f"{MOST_CELLS} rows and columns. "
                 "Take a shorter sentence, or draw a part of the matrix."
             )
         if self.rows is not None:
@@ -70,7 +78,11 @@ class Matrix:
         rows, columns = self.values.shape
         i, j = map(int, np.unravel_index(np.argmax(self.values), self.values.shape))
         parts = [f"{self.name}, {rows} by {columns}"]
-        parts += [f"{kind} {svg.listed(labels)}" for kind in ("rows", "columns") if (labels := getattr(self, kind))]
+        parts += [
+            f"{kind} {svg.listed(labels)}"
+            for kind in ("rows", "columns")
+            if (labels := getattr(self, kind))
+        ]
         entry = svg.written(self.values)(self.values[i, j])
         place = f"row {svg.named(self.rows, i)}, column {svg.named(self.columns, j)}"
         return "; ".join([*parts, f"largest entry {entry} in {place}"]) + "."
@@ -82,7 +94,8 @@ def side_by_side(*matrices: Matrix) -> Picture:
 
 
 def product(left: Matrix, right: Matrix, result: Matrix, row: int = 0, column: int = 0) -> Picture:
-    """left x right = result, with the row, the column and the cell that belong together marked, and its sum.
+    """left x right = result, with the row, the column and the cell that belong together marked, and
+    its sum.
 
     Args:
         left, right, result: (a, b), (b, c) and (a, c).
@@ -94,22 +107,30 @@ def product(left: Matrix, right: Matrix, result: Matrix, row: int = 0, column: i
     (a, b), (b2, c) = left.values.shape, right.values.shape
     if b != b2:
         raise ValueError(
-            f"{left.name} has {b} columns and {right.name} has {b2} rows; a product needs as many of the one as of "
+            f"{left.name} has {b} columns and {right.name} has {b2} rows; a product needs as many "
+            f"of the one as of "
             "the other. Does one of them have to be transposed?"
         )
-    row, column = index_of(row, a, f"row of {left.name}"), index_of(column, c, f"column of {right.name}")
+    row, column = (
+        index_of(row, a, f"row of {left.name}"),
+        index_of(column, c, f"column of {right.name}"),
+    )
     _check_equal(result, left.values @ right.values, f"{left.name} × {right.name}")
     blocks = [
         _block(left, row=row),
         _block(right, column=column, sign="×"),
         _block(result, row, column, sign="="),
     ]
-    where = f"row {svg.named(left.rows, row)} of {left.name}, column {svg.named(right.columns, column)} of {right.name}"
-    return _picture(blocks, [left, right, result], f"{where}: {_sum(left, right, result, row, column)}")
+    where = f"row {svg.named(left.rows, row)} of {left.name}, "
+    where += f"column {svg.named(right.columns, column)} of {right.name}"
+    return _picture(
+        blocks, [left, right, result], f"{where}: {_sum(left, right, result, row, column)}"
+    )
 
 
 def lookup(table: Matrix, ids: Sequence[int], result: Matrix, row: int = 0) -> Picture:
-    """Rows of a table picked by their numbers: result = table[ids], with one picked row marked in both.
+    """Rows of a table picked by their numbers: result = table[ids], with one picked row marked in
+    both.
 
     Args:
         table: (vocabulary, d_model).
@@ -124,13 +145,17 @@ def lookup(table: Matrix, ids: Sequence[int], result: Matrix, row: int = 0) -> P
     row = index_of(row, len(picks), "token of the sentence")
     _check_equal(result, table.values[picks], f"{table.name}[ids]")
     picked = int(picks[row])
-    note = f"{svg.named(result.rows, row)} has the id {picked}: row {picked} of {table.name} is copied."
+    name = svg.named(result.rows, row)
+    note = f"{name} has the id {picked}: row {picked} of {table.name} is copied."
     blocks = [_block(table, row=picked), _block(result, row=row, sign="→")]
     return _picture(blocks, [table, result], note)
 
 
-def softmax_row(scores: Any, weights: Any, words: Sequence[Any], asking: int = 0, scale: float = 1.0) -> Picture:
-    """One row of scores before and after weights = softmax(scores / scale), a bar below each weight.
+def softmax_row(
+    scores: Any, weights: Any, words: Sequence[Any], asking: int = 0, scale: float = 1.0
+) -> Picture:
+    """One row of scores before and after weights = softmax(scores / scale), a bar below each
+    weight.
 
     Args:
         scores, weights: (tokens,), one for each word that is looked at.
@@ -174,9 +199,15 @@ def weighted_sum(weights: Any, values: Matrix, context: Any, asking: int = 0) ->
     asking = index_of(asking, len(words), "word")
     shares = Matrix(_row(weights, "weights").T, "weights", "weight", words)  # (tokens, 1)
     full = float(np.abs(values.values).max())
-    weighted = Matrix(shares.values * values.values, "weighted values", "value", words, values.columns, full)
-    total = Matrix(_row(context, "context"), "context vector", "output", [words[asking]], values.columns)
-    _check_equal(total, weighted.values.sum(axis=0, keepdims=True), "the sum of the weighted values")
+    weighted = Matrix(
+        shares.values * values.values, "weighted values", "value", words, values.columns, full
+    )
+    total = Matrix(
+        _row(context, "context"), "context vector", "output", [words[asking]], values.columns
+    )
+    _check_equal(
+        total, weighted.values.sum(axis=0, keepdims=True), "the sum of the weighted values"
+    )
     stack = [
         _block(weighted, aligned=[weighted, total]),
         _block(total, aligned=[weighted, total], sign="↓ add the rows"),
@@ -186,7 +217,8 @@ def weighted_sum(weights: Any, values: Matrix, context: Any, asking: int = 0) ->
 
 
 def attention_over(words: Sequence[str], weights: Any, asking: int) -> Picture:
-    """The sentence with one row of attention laid over it: shade, bar and number of each word show its weight.
+    """The sentence with one row of attention laid over it: shade, bar and number of each word show
+    its weight.
 
     Args:
         words, weights: one weight for each word of the sentence, (tokens,).
@@ -198,26 +230,40 @@ def attention_over(words: Sequence[str], weights: Any, asking: int) -> Picture:
     row = Matrix(_row(weights, "weights"), "weights", "weight", None, words).values[0]  # (tokens,)
     asking = index_of(asking, len(words), "word")
     if row.min() < 0 or abs(row.sum() - 1) > TOLERANCE:
-        raise ValueError(f"The weights add up to {row.sum():.4f}; attention weights are positive and add up to 1.")
+        raise ValueError(
+            f"The weights add up to {row.sum():.4f}; attention weights are positive and add up to "
+            f"1."
+        )
     show, colour, tokens = svg.written(row), css_colour("weight"), []
     for i, (name, weight) in enumerate(zip(svg.numbered(words), row, strict=True)):
         share = 100 * weight / row.max()
-        frame = f"border:2px solid {INK};font-weight:700" if i == asking else "border:2px solid transparent"
+        frame = (
+            f"border:2px solid {INK};font-weight:700"
+            if i == asking
+            else "border:2px solid transparent"
+        )
         tokens.append(
-            f'<div style="max-width:100%;text-align:center;font-size:12px;print-color-adjust:exact">'
-            f'<div style="padding:2px 6px;font-size:15px;border-radius:4px;overflow-wrap:anywhere;{frame};'
-            f'background:color-mix(in srgb,{colour} {SHADE * share:.0f}%,transparent)">{escape(name)}</div>'
+            f"<div "
+            f'style="max-width:100%;text-align:center;font-size:12px;print-color-adjust:exact">'
+            f'<div style="padding:2px '
+            f"6px;font-size:15px;border-radius:4px;overflow-wrap:anywhere;{frame};"
+            f"background:color-mix(in srgb,{colour} "
+            f'{SHADE * share:.0f}%,transparent)">{escape(name)}</div>'
             f'<div style="height:5px;margin:3px 3px 1px;border-radius:2px;'
-            f'background:linear-gradient(to right,{colour} {share:.1f}%,{GRID} {share:.1f}%)"></div>'
+            f"background:linear-gradient(to right,{colour} {share:.1f}%,{GRID} "
+            f'{share:.1f}%)"></div>'
             f"{show(weight)}</div>"
         )
     largest = f"{show(row.max())}, is that of {svg.named(words, row.argmax())}"
     note = f"Framed: {svg.named(words, asking)}, the query token. The largest weight, {largest}."
-    return _picture([f'<div dir="auto" style="max-width:100%">{svg.flow(tokens, gap=2)}</div>'], [], note)
+    return _picture(
+        [f'<div dir="auto" style="max-width:100%">{svg.flow(tokens, gap=2)}</div>'], [], note
+    )
 
 
 def split_heads(joined: Matrix, num_heads: int) -> Picture:
-    """The split into heads, `x.view(tokens, num_heads, head_dim).transpose(0, 1)`: groups of columns, one a head.
+    """The split into heads, `x.view(tokens, num_heads, head_dim).transpose(0, 1)`: groups of
+    columns, one a head.
 
     Args:
         joined: (tokens, num_heads * head_dim).
@@ -225,16 +271,24 @@ def split_heads(joined: Matrix, num_heads: int) -> Picture:
     """
     tokens, d_model = joined.values.shape
     head_dim = d_model // num_heads
-    heads = joined.values.reshape(tokens, num_heads, head_dim).transpose(1, 0, 2)  # (num_heads, tokens, head_dim)
+    # (num_heads, tokens, head_dim)
+    heads = joined.values.reshape(tokens, num_heads, head_dim).transpose(1, 0, 2)
     full = joined.full or float(np.abs(joined.values).max())
-    groups = [joined.columns and joined.columns[start : start + head_dim] for start in range(0, d_model, head_dim)]
+    groups = [
+        joined.columns and joined.columns[start : start + head_dim]
+        for start in range(0, d_model, head_dim)
+    ]
     parts = [
         Matrix(head, f"head {h}", joined.role, joined.rows, group, full)
         for h, (head, group) in enumerate(zip(heads, groups, strict=True))
     ]
-    blocks = [_block(joined, group=head_dim), *(_block(part, sign="→" * (part is parts[0])) for part in parts)]
+    blocks = [
+        _block(joined, group=head_dim),
+        *(_block(part, sign="→" * (part is parts[0])) for part in parts),
+    ]
     note = (
-        f"Every token keeps its row in every head. Of its {d_model} columns, head 0 takes the first {head_dim}, "
+        f"Every token keeps its row in every head. Of its {d_model} columns, head 0 takes the "
+        f"first {head_dim}, "
         f"each further head the next {head_dim}."
     )
     return _picture(blocks, [joined, *parts], note)
@@ -261,11 +315,14 @@ def _sum(left: Matrix, right: Matrix, result: Matrix, row: int, column: int) -> 
     show_left, show_right, show = (svg.written(m.values) for m in (left, right, result))
     a, b, answer = left.values[row], right.values[:, column], result.values[row, column]
     factors = [(show_left(x), show_right(y)) for x, y in zip(a, b, strict=True)]
-    terms = ["·".join(f"({text})" if text.startswith("−") else text for text in pair) for pair in factors]
+    terms = [
+        "·".join(f"({text})" if text.startswith("−") else text for text in pair) for pair in factors
+    ]
     if len(terms) > 8:
         terms = [*terms[:3], f"… {len(terms) - 6} more …", *terms[-3:]]
     rounded = a.round(2) @ b.round(2)  # rounded numbers only nearly give the answer
-    return f"{' + '.join(terms)} {'=' if abs(rounded - answer.round(2)) < 0.00501 else '≈'} {show(answer)}"
+    sign = "=" if abs(rounded - answer.round(2)) < 0.00501 else "≈"
+    return f"{' + '.join(terms)} {sign} {show(answer)}"
 
 
 # Drawing
@@ -290,7 +347,8 @@ class _Grid:
     """Where everything of one drawn matrix is, in pixels, and the pieces of its SVG."""
 
     def __init__(
-        self, m: Matrix, row: int | None, column: int | None, named_columns: bool, aligned: Sequence[Matrix]
+        self, m: Matrix, row: int | None, column: int | None, named_columns: bool,
+        aligned: Sequence[Matrix]
     ) -> None:  # fmt: skip
         self.m, self.marked_row, self.marked_column = m, row, column
         self.shaded = _shaded(m)
@@ -300,7 +358,9 @@ class _Grid:
         self.column_labels = svg.numbered(m.columns or ()) if named_columns else []
         self.longest = svg.longest(self.column_labels, self.size, bold=column is not None)
         self.turned = self.longest > self.width - 4
-        self.top = 24 if not self.column_labels else 44 if not self.turned else 36 + 0.94 * self.longest
+        self.top = (
+            24 if not self.column_labels else 44 if not self.turned else 36 + 0.94 * self.longest
+        )
         self.left = 2 + max(_label_width(each, bold=row is not None) for each in aligned)
         self.bottom, self.right = self.y(len(m.values)), self.x(m.values.shape[1])
         self.full = m.full or (1.0 if m.role == "weight" else None)
@@ -319,7 +379,11 @@ class _Grid:
         anchor, turn = ("start", -70) if self.turned else ("middle", 0)
         for j, label in enumerate(self.column_labels):
             x, bold = self.x(j + 0.5) + 3 * self.turned, j == self.marked_column
-            drawn.append(svg.text(x, self.top - 6, label, self.size, anchor, bold=bold, turn=turn, kind="column"))
+            drawn.append(
+                svg.text(
+                    x, self.top - 6, label, self.size, anchor, bold=bold, turn=turn, kind="column"
+                )
+            )
         return "".join(drawn)
 
     def cells(self) -> str:
@@ -327,11 +391,16 @@ class _Grid:
         shades = shading(self.m.values, self.full)
         for (i, j), value in np.ndenumerate(self.m.values):
             x, y, shade = self.x(j), self.y(i), float(shades[i, j])
-            role, strength = (self.m.role, shade) if shade >= 0 else (below_zero(self.m.role), -LIGHTER * shade)
+            role, strength = (
+                (self.m.role, shade) if shade >= 0 else (below_zero(self.m.role), -LIGHTER * shade)
+            )
             if self.shaded:
-                inset = 6 if value < 0 else 0  # a thin bar, so that the sign shows without number and colour
+                # a thin bar, so that the sign shows without number and colour
+                inset = 6 if value < 0 else 0
                 look = f'{svg.fill(role, strength)} data-kind="cell"'
-                drawn.append(svg.box(x, y + inset, self.width, self.height - 2 * inset, look, show(value)))
+                drawn.append(
+                    svg.box(x, y + inset, self.width, self.height - 2 * inset, look, show(value))
+                )
             else:
                 look = f'{svg.fill(role, SHADE * strength)} stroke="{GRID}"'
                 drawn.append(svg.box(x, y, self.width, self.height, look))
@@ -341,10 +410,19 @@ class _Grid:
         return "".join(drawn)
 
     def frame(
-        self, i: int | None = None, j: int | None = None, span: int = 1, colour: str = INK, thick: int = 3
+        self,
+        i: int | None = None,
+        j: int | None = None,
+        span: int = 1,
+        colour: str = INK,
+        thick: int = 3,
     ) -> str:
-        """A frame around row i, column j (and the next ones, `span` in all), one cell, or everything."""
-        x, width = (self.left, self.right - self.left) if j is None else (self.x(j), self.width * span)
+        """A frame around row i, column j (and the next ones, `span` in all), one cell, or
+        everything.
+        """
+        x, width = (
+            (self.left, self.right - self.left) if j is None else (self.x(j), self.width * span)
+        )
         y, height = (self.top, self.bottom - self.top) if i is None else (self.y(i), self.height)
         return svg.box(x, y, width, height, f'fill="none" stroke="{colour}" stroke-width="{thick}"')
 
@@ -352,11 +430,15 @@ class _Grid:
         """Below a single row: a bar for each cell, 44 pixels for the deepest shade."""
         inset, wide, look = 0.2 * self.width, 0.6 * self.width, svg.fill(self.m.role, 1)
         tall = 44 * np.abs(shading(self.m.values, self.full))[0]
-        return "".join(svg.box(self.x(j) + inset, self.bottom + 4, wide, high, look) for j, high in enumerate(tall))
+        return "".join(
+            svg.box(self.x(j) + inset, self.bottom + 4, wide, high, look)
+            for j, high in enumerate(tall)
+        )
 
 
 def _block(
-    m: Matrix, row: int | None = None, column: int | None = None, sign: str = "", bars: bool = False, group: int = 0,
+    m: Matrix, row: int | None = None, column: int | None = None, sign: str = "",
+    bars: bool = False, group: int = 0,
     named_columns: bool = True, aligned: Sequence[Matrix] = (),
 ) -> str:  # fmt: skip
     """One matrix as an SVG of its natural size that scrolls in itself where the page is narrower.
@@ -371,39 +453,58 @@ def _block(
     grid = _Grid(m, row, column, named_columns, aligned or [m])
     shape, colour = f"{m.values.shape[0]} × {m.values.shape[1]}", css_colour(m.role)
     parts = [
-        f'<text x="2" y="15" font-size="14" font-weight="700" fill="{colour}" data-kind="name">{escape(m.name)}'
+        f'<text x="2" y="15" font-size="14" font-weight="700" fill="{colour}" '
+        f'data-kind="name">{escape(m.name)}'
         f'<tspan dx="8" font-size="13" font-weight="400" fill="{MUTED}">{shape}</tspan></text>',
         grid.labels(),
         grid.cells(),
     ]
     if group:
-        parts += [grid.frame(j=start, span=group, thick=2) for start in range(0, m.values.shape[1], group)]
+        parts += [
+            grid.frame(j=start, span=group, thick=2) for start in range(0, m.values.shape[1], group)
+        ]
     if row is not None or column is not None:
         both = row is not None and column is not None
         parts.append(grid.frame(row, column, colour=INK if both else colour))
     parts += [grid.bars()] * bars
     overhang = 0.35 * grid.longest + 7 - grid.width / 2 if grid.turned else 2
-    width = max(grid.right + max(2, overhang), svg.width(m.name, 14, bold=True) + svg.width(shape, 13) + 12)
+    width = max(
+        grid.right + max(2, overhang), svg.width(m.name, 14, bold=True) + svg.width(shape, 13) + 12
+    )
     least = width * 11 / grid.size  # text shrinks to 11 pixels before the picture scrolls
-    reach = f'tabindex="0" role="group" aria-label="{escape(m.name)}, scrolls sideways" ' if least > 280 else ""
+    reach = (
+        f'tabindex="0" role="group" aria-label="{escape(m.name)}, scrolls sideways" '
+        if least > 280
+        else ""
+    )
     across, down = map(svg.coordinate, (width, grid.bottom + (53 if bars else 3)))
     html = (
         f'<div {reach}style="overflow-x:auto;overflow-y:hidden;max-width:100%;flex:none">'
         f'<svg width="{across}" viewBox="0 0 {across} {down}" role="img" '
-        f'aria-label="{escape(repr(m))}" style="display:block;height:auto;max-width:100%;min-width:{least:.0f}px">'
+        f'aria-label="{escape(repr(m))}" '
+        f'style="display:block;height:auto;max-width:100%;min-width:{least:.0f}px">'
         f"{''.join(parts)}</svg></div>"
     )
     return svg.signed(sign, html)
 
 
-def _picture(blocks: Sequence[str], drawn: Sequence[Matrix], note: str = "", down: bool = False) -> Picture:
-    """Blocks beside or, on a narrow page, below each other, and a sentence under them; in words, the same matrices."""
+def _picture(
+    blocks: Sequence[str], drawn: Sequence[Matrix], note: str = "", down: bool = False
+) -> Picture:
+    """Blocks beside or, on a narrow page, below each other, and a sentence under them; in words,
+    the same matrices.
+    """
     alt = " ".join([*map(repr, drawn), note]).strip()
     if any(map(_shaded, drawn)):
-        note += " Where numbers have no room, a stronger shade is a larger number and a thin bar a negative one."
-    text = f'<div style="margin-top:10px;font-size:14px;overflow-wrap:anywhere">{escape(note)}</div>' * bool(note)
+        note += " Where numbers have no room, a stronger shade is a larger number and a thin bar "
+        note += "a negative one."
+    text = (
+        f'<div style="margin-top:10px;font-size:14px;overflow-wrap:anywhere">{escape(note)}</div>'
+        * bool(note)
+    )
     return Picture(
         f'<div style="background:{PAPER};color:{INK};padding:8px min(8px,1vw);border-radius:6px;'
-        f'font-family:{FONT};line-height:1.4;font-variant-numeric:tabular-nums">{svg.flow(blocks, down)}{text}</div>',
+        f'font-family:{FONT};line-height:1.4;font-variant-numeric:tabular-nums">'
+        f"{svg.flow(blocks, down)}{text}</div>",
         alt,
     )

@@ -1,7 +1,9 @@
-"""What every figure needs: numbers from what a lab has at hand, and one way to show HTML as the output of a cell.
+"""What every figure needs: numbers from what a lab has at hand, and one way to show HTML as the
+output of a cell.
 
-A figure that a reader can point at brings its script along, inlined beside its data, so that it also works in Colab
-and in a saved notebook. Scripts that only a page of the site loads lie in book/_static.
+A figure that a reader can point at brings its script along, inlined beside its data, so that it
+also works in Colab and in a saved notebook. Scripts that only a page of the site loads lie in
+book/_static.
 """
 
 import json
@@ -20,7 +22,9 @@ HERE = Path(__file__).parent
 
 @dataclass(frozen=True, repr=False)
 class Picture:
-    """Something to look at: HTML for a notebook, and the same in words for a terminal and those who do not see."""
+    """Something to look at: HTML for a notebook, and the same in words for a terminal and those who
+    do not see.
+    """
 
     html: str
     alt: str
@@ -33,7 +37,9 @@ class Picture:
 
 
 def numbers(values, name: str = "This array") -> np.ndarray:
-    """An array of floats from a tensor wherever it lives, a NumPy array, or lists; ValueError for anything else."""
+    """An array of floats from a tensor wherever it lives, a NumPy array, or lists; ValueError for
+    anything else.
+    """
     if hasattr(values, "detach"):
         values = values.detach().cpu().double()  # NumPy knows no bfloat16
     try:
@@ -49,7 +55,9 @@ def numbers(values, name: str = "This array") -> np.ndarray:
 
 
 def matrix_of(values, name: str) -> np.ndarray:
-    """A matrix (rows, columns) of finite numbers from what `numbers` takes; ValueError for anything else."""
+    """A matrix (rows, columns) of finite numbers from what `numbers` takes; ValueError for anything
+    else.
+    """
     array = numbers(values, name)
     if array.ndim != 2 or not array.size:
         raise ValueError(
@@ -69,8 +77,9 @@ def matrix_of(values, name: str) -> np.ndarray:
 def shading(values: np.ndarray, full: float | None = None) -> np.ndarray:
     """How deep the shade of each number is, from -1 (lowest) by way of 0 (paper) to 1.
 
-    Positive numbers are measured by the largest, or by `full`; negative ones by the larger of that and the lowest.
-    Where none is positive, shades run from the lowest, which is paper, to the highest.
+    Positive numbers are measured by the largest, or by `full`; negative ones by the larger of that
+    and the lowest. Where none is positive, shades run from the lowest, which is paper, to the
+    highest.
     """
     low, high = float(values.min()), float(values.max())
     if low < 0 and high <= 0:
@@ -80,12 +89,18 @@ def shading(values: np.ndarray, full: float | None = None) -> np.ndarray:
 
 
 def words_of(labels: Sequence[Any], what: str, count: int) -> list[str]:
-    """The labels as a list of text, one for each of `count` things; TypeError for one string in place of a list."""
+    """The labels as a list of text, one for each of `count` things; TypeError for one string in
+    place of a list.
+    """
     if isinstance(labels, str):
-        raise TypeError(f"The words are one string, {labels!r}; give a list of words, such as sentence.split().")
+        raise TypeError(
+            f"The words are one string, {labels!r}; give a list of words, such as sentence.split()."
+        )
     words = [str(label) for label in labels]
     if len(words) != count:
-        raise ValueError(f"There are {len(words)} words or labels for {count} {what}; give one for each.")
+        raise ValueError(
+            f"There are {len(words)} words or labels for {count} {what}; give one for each."
+        )
     return words
 
 
@@ -111,25 +126,41 @@ def interactive(kind: str, data: dict, table: str, alt: str) -> Picture:
         style += f".dark .role-{role} {{ --role: var(--role-{role}, {dark}); }}\n"
     if kind != "walk":
         style += text_of(f"{kind}.css")
-    # An attribute survives every notebook; inside '...' only these three characters could end or change it.
+    # An attribute survives every notebook; inside '...' only these three characters could end or
+    # change it.
     payload = json.dumps(data | {"style": style}, separators=(",", ":"))
     payload = payload.replace("&", "&amp;").replace("'", "&#39;").replace("<", "&lt;")
-    # The second attribute keeps JupyterLab from reading letters that are typed into the figure as its own shortcuts.
+    # The second attribute keeps JupyterLab from reading letters that are typed into the figure as
+    # its own shortcuts.
     return Picture(
-        f'<div class="attention-{kind}" data-lm-suppress-shortcuts="true" data-{kind}=\'{payload}\'>\n'
-        f"{table}</div>\n<script>\n(() => {{\n{text_of('tools.js')}\n{text_of(f'{kind}.js')}}})();\n</script>\n",
+        f'<div class="attention-{kind}" data-lm-suppress-shortcuts="true" '
+        f"data-{kind}='{payload}'>\n"
+        f"{table}</div>\n<script>\n(() => "
+        f"{{\n{text_of('tools.js')}\n{text_of(f'{kind}.js')}}})();\n</script>\n",
         alt,
     )
 
 
-def still(opening: str, caption: str, columns: Sequence, words: Sequence[str], cells: np.ndarray, digits: int) -> str:
-    """A plain table, a row for each word, for a page without scripts and a notebook that is not trusted yet."""
+def still(
+    opening: str,
+    caption: str,
+    columns: Sequence,
+    words: Sequence[str],
+    cells: np.ndarray,
+    digits: int,
+) -> str:
+    """A plain table, a row for each word, for a page without scripts and a notebook that is not
+    trusted yet.
+    """
     across = "".join(f'<th scope="col">{escape(str(column))}</th>' for column in columns)
     rows = "".join(
-        f'<tr><th scope="row">{escape(word)}</th>' + "".join(f"<td>{x:.{digits}f}</td>" for x in row) + "</tr>\n"
+        f'<tr><th scope="row">{escape(word)}</th>'
+        + "".join(f"<td>{x:.{digits}f}</td>" for x in row)
+        + "</tr>\n"
         for word, row in zip(words, cells, strict=True)
     )
     return (
         f'<p>{opening}</p>\n<div style="overflow-x: auto"><table>\n<caption>{caption}</caption>\n'
-        f'<thead><tr><th scope="col">word</th>{across}</tr></thead>\n<tbody>\n{rows}</tbody></table></div>\n'
+        f"<thead><tr><th "
+        f'scope="col">word</th>{across}</tr></thead>\n<tbody>\n{rows}</tbody></table></div>\n'
     )

@@ -1,4 +1,5 @@
-"""The walk: self-attention step by step in the page, for the reader to point at, to follow and to type into.
+"""The walk: self-attention step by step in the page, for the reader to point at, to follow and to
+type into.
 
 Python checks the lab's arrays and writes them into one piece of HTML; walk.js does the rest.
 """
@@ -16,8 +17,8 @@ def walk(
 ) -> Picture:  # fmt: skip
     """Self-attention over a sentence as an interactive walk from the rows of X to context vectors.
 
-    Arrays may be tensors, NumPy arrays or lists. Scores are scaled by the square root of the width of the keys
-    (Vaswani et al. 2017, section 3.2.1).
+    Arrays may be tensors, NumPy arrays or lists. Scores are scaled by the square root of the width
+    of the keys (Vaswani et al. 2017, section 3.2.1).
 
     Args:
         words: the n words of the sentence; the same word may come twice.
@@ -25,11 +26,12 @@ def walk(
         W_query, W_key: (d_model, d_k).
         W_value: (d_model, d_v).
         follow: the word that the walk speaks about first, or its index.
-        vocabulary: word -> its row of d_model numbers. With it the reader can type new sentences; words that are not in
-            it get random rows, and the walk says so.
+        vocabulary: word -> its row of d_model numbers. With it the reader can type new sentences;
+            words that are not in it get random rows, and the walk says so.
 
     Raises:
-        ValueError: sizes that do not fit together, NaN or infinity, no words, a followed word that is not there.
+        ValueError: sizes that do not fit together, NaN or infinity, no words, a followed word that
+            is not there.
         TypeError: one string in place of a list of words.
     """
     x = matrix_of(x, "x")  # (n, d_model)
@@ -39,10 +41,14 @@ def walk(
     weights = {name: matrix_of(matrix, name) for name, matrix in weights.items()}
     for name, matrix in weights.items():
         if len(matrix) != d_model:
-            raise ValueError(f"{name} has the shape {matrix.shape}; it needs {d_model} rows, one for each column of x.")
+            raise ValueError(
+                f"{name} has the shape {matrix.shape}; it needs {d_model} rows, one for each "
+                f"column of x."
+            )
     if weights["W_query"].shape != weights["W_key"].shape:
         raise ValueError(
-            f"W_query has the shape {weights['W_query'].shape} and W_key {weights['W_key'].shape}. A score is the dot "
+            f"W_query has the shape {weights['W_query'].shape} and W_key {weights['W_key'].shape}. "
+            f"A score is the dot "
             "product of a query and a key, so give both the same shape."
         )
     known = None
@@ -58,7 +64,8 @@ def walk(
         "vocabulary": known,
     }
     table = still(
-        "Here you can walk through self-attention step by step. The walk needs scripts: in a notebook, run this cell "
+        "Here you can walk through self-attention step by step. The walk needs scripts: in a "
+        "notebook, run this cell "
         "to start it. This is its first stage.",
         "X: one row of numbers for each word",
         range(1, d_model + 1),
@@ -66,9 +73,13 @@ def walk(
         x,
         digits=0 if (x == x.round()).all() else 2,  # one-hot vectors read better as 0 and 1
     )
-    return interactive("walk", data, table, f"Walk through self-attention: {n} words, {d_model} columns")
+    return interactive(
+        "walk", data, table, f"Walk through self-attention: {n} words, {d_model} columns"
+    )
 
 
 def _rounded(matrix: np.ndarray) -> list[list[float]]:
-    """As Python numbers with five decimals: those after them differ from one processor to another."""
+    """As Python numbers with five decimals: those after them differ from one processor to
+    another.
+    """
     return [[round(float(x), 5) for x in row] for row in matrix]

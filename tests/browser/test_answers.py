@@ -12,7 +12,7 @@ PAGE = "labs/guess/guess.html"
 CELLS = [
     "# A lab to guess in",
     "Before.\n\n**Predict.** How many scores have $n$ words?\n\n- $2n$, two each\n- $n^2$",
-    ("print('code in sight')", {}, "the first answer: n^2"),
+    ("print('code in sight')", {"right": 2}, "the first answer: n^2"),
     "A sentence that gives it away.\n\n| a | b |\n| --- | --- |\n| 1 | 2 |",
     ("print('second')", {}, "the second output"),
     "**Predict.** Which two?\n\n1. this\n2. that",
@@ -122,7 +122,7 @@ def test_where_the_settings_name_no_address_the_page_leads_to_the_remote(lab):
     assert canonical == "https://someone.github.io/their-course/labs/guess/guess.html"
 
 
-def test_a_choice_uncovers_its_own_answers_and_is_judged_by_the_reader_counted_stored_and_deleted(lab):
+def test_a_choice_uncovers_its_own_answers_and_is_judged_counted_stored_and_deleted(lab):
     assert lab.evaluate(IN_SIGHT) == []
     assert [code.is_visible() for code in lab.locator(".cell_input").all()] == [True] * 4
     assert lab.get_by_text("Not covered.").is_visible() and lab.get_by_text("free output").is_visible()
@@ -132,11 +132,10 @@ def test_a_choice_uncovers_its_own_answers_and_is_judged_by_the_reader_counted_s
     choice.check()
     assert lab.evaluate(IN_SIGHT) == [], "choosing is not yet saying so"
     choice.press("Enter")
-    assert lab.evaluate("document.activeElement.className") == "guess" and not score.is_visible()
-    lab.get_by_role("button", name="Yes").click()
+    assert lab.evaluate("document.activeElement.className") == "guess"
     for _ in range(2):
         assert lab.evaluate(IN_SIGHT) == ANSWERS
-        assert lab.locator(".guess").text_content().startswith("Your guess: n2 Was it right?")
+        assert lab.locator(".guess").text_content() == "Your guess: n2 Right."
         assert score.inner_text().startswith("On this page: 1 of 1 guesses right.")
         lab.reload()
     lab.evaluate("localStorage.answers = JSON.stringify({...JSON.parse(localStorage.answers), 'quiz-other': [0]})")
@@ -144,6 +143,16 @@ def test_a_choice_uncovers_its_own_answers_and_is_judged_by_the_reader_counted_s
         score.get_by_role("button", name="Delete it").click()
     assert lab.evaluate("localStorage.answers") == '{"quiz-other":[0]}', "another lab's answers stay"
     assert lab.evaluate(IN_SIGHT) == []
+
+
+def test_a_wrong_guess_and_none_hear_which_choice_is_right(lab):
+    lab.get_by_role("group", name="Predict. How many scores").get_by_role("radio").nth(0).check()
+    lab.keyboard.press("Enter")
+    assert lab.locator(".guess").text_content() == "Your guess: 2n, two each It is: n2"
+    assert lab.locator(".score").inner_text().startswith("On this page: 0 of 1 guesses right.")
+    lab.get_by_role("button", name="Delete it").click()
+    lab.get_by_role("button", name="Show me").first.click()
+    assert lab.locator(".guess").text_content() == "Shown without a guess. It is: n2"
 
 
 def test_a_guess_is_typed_or_left_out_and_one_button_deletes_all_that_is_stored(lab, site):

@@ -112,7 +112,7 @@ def assert_agrees(net, examples, answers):
 def test_the_page_agrees_with_pytorch_on_test_reviews_alone_and_behind_others(functions, nets, data, name):
     texts = course_data.load_reviews().test.texts
     for examples in (course_data.plain_examples(data.test), course_data.distracted_examples(data.test, seed=5)):
-        others = examples.distractor[:REVIEWS]
+        others = examples.distractor_rows[:REVIEWS]
         asked = [[texts[other] if other >= 0 else "", texts[own]] for own, other in enumerate(others)]
         assert_agrees(nets[name], examples, functions.evaluate(JUDGE, [name, asked]))
 
@@ -123,7 +123,7 @@ def test_the_mark_s_row_agrees_with_pytorch_on_pairs(functions, nets, data):
     examples = course_data.distracted_examples(data.test, 5, True, mark, separator)
     asked = []
     for own in range(REVIEWS):
-        pair = [texts[own], texts[examples.distractor[own]]]
+        pair = [texts[own], texts[examples.distractor_rows[own]]]
         mark_first = not examples.distractor_first[own]
         asked.append([*(pair if mark_first else pair[::-1]), bool(mark_first)])
     assert {mark_first for _, _, mark_first in asked} == {True, False}

@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 import torch
 
-from shared import pretrained_model, sentences
+from labs.a_pretrained_model import sentences
+from shared import pretrained_model
 from shared.data import load_reviews
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -2,7 +2,7 @@
 
 import torch
 
-from shared.measure import peak_bytes
+from labs.one_pass.peak_memory import peak_bytes
 
 
 def test_the_peak_counts_each_tensor_once_and_subtracts_what_is_freed():

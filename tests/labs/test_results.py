@@ -7,7 +7,7 @@ from dataclasses import asdict
 import pytest
 
 from experiments import table, table_runs
-from shared import comparisons
+from shared import stored_runs
 
 ROWS = [("front", "attention pooling", 2), ("front", "mean pooling", 2)]
 
@@ -85,4 +85,4 @@ def test_the_stored_table_is_whole_and_names_its_source():
     ],
 )
 def test_a_verdict_is_the_word_of_its_interval(difference, half, word):
-    assert comparisons.verdict(difference, half, margin=0.03) == word
+    assert stored_runs.verdict(difference, half, margin=0.03) == word

@@ -1,7 +1,10 @@
 """*When in doubt* takes any sentence and any sizes: its own cells hold the outputs against PyTorch's."""
 
 import lab_code
+import numpy as np
 import pytest
+
+from labs.when_in_doubt.shares import LEFT, TOP, Shares
 
 
 def run_lab(sentence="When in doubt look intelligent", followed=1, sizes="5, 3, 3"):
@@ -22,10 +25,9 @@ def run_lab(sentence="When in doubt look intelligent", followed=1, sizes="5, 3, 
     [
         ({"sentence": "a b", "followed": 2}, "followed"),
         ({"sentence": " ", "followed": 0}, "empty"),
-        ({"sizes": "5, 3, 2.5"}, "size"),
     ],
 )
-def test_a_sentence_a_word_or_a_size_that_does_not_fit_is_answered_with_a_sentence(written, says):
+def test_a_sentence_or_a_word_that_does_not_fit_is_answered_with_a_sentence(written, says):
     with pytest.raises(ValueError, match=says):
         run_lab(**written)
 
@@ -36,3 +38,22 @@ def test_a_sentence_a_word_or_a_size_that_does_not_fit_is_answered_with_a_senten
 )
 def test_the_lab_is_right_for_any_sentence_and_any_sizes(sentence, sizes):
     run_lab(sentence, sizes=sizes)
+
+
+def test_a_word_said_twice_is_drawn_as_one_column_of_weights_before_and_one_after():
+    """The heights of the rectangles are softmax weights, computed here from exponentials."""
+    powers = np.exp([1.0, 3.0, 0.5, 3.0])  # the last word is the second one again
+    chart = Shares(["a", "b", "c", "b"], powers[:3] / powers[:3].sum(), powers / powers.sum())
+    (axes,) = chart.figure().axes
+    rectangles = [patch for patch in axes.patches if hasattr(patch, "get_height")]
+    for left, column in zip(LEFT, (powers[:3], powers), strict=True):
+        drawn = [patch for patch in rectangles if patch.get_x() == left]
+        heights = np.array([patch.get_height() for patch in drawn])
+        np.testing.assert_allclose(heights / heights.sum(), column / sum(column))
+        np.testing.assert_allclose([patch.get_y() for patch in drawn], TOP + np.append(0, heights.cumsum()[:-1]))
+    ribbons = [patch.get_xy() for patch in axes.patches if not hasattr(patch, "get_height")]
+    factors = [(points[2][1] - points[3][1]) / (points[1][1] - points[0][1]) for points in ribbons]
+    assert factors == pytest.approx([powers[:3].sum() / powers.sum()] * 3), "not all shrink by one factor"
+    assert [text.get_text() for text in axes.texts].count("b (new)") == 1
+    with pytest.raises(ValueError, match="sum to 1"):
+        Shares(["a", "b"], [0.9], [0.5, 0.5]).figure()

@@ -16,6 +16,7 @@ from torch import nn
 import checks
 from checks import engine
 from shared import model as shared_model
+from shared.intervals import mean_and_interval
 from shared.model import (
     MultiHeadSelfAttention,
     TokenEmbedding,
@@ -24,7 +25,6 @@ from shared.model import (
     masked_softmax,
     weighted_sum,
 )
-from shared.statistics import mean_and_interval
 
 engine.SECONDS = 120.0  # the machine that runs the tests may be busy
 
@@ -282,26 +282,6 @@ def interval_by_another_name(first, second):
     return half_width_of(np.asarray(first) - np.asarray(second))
 
 
-class MatricesAsLayers(nn.Module):
-    def __init__(self, d_model, d_k, d_v):
-        super().__init__()
-        self.W_query, self.W_key = (nn.Linear(d_model, d_k, bias=False) for _ in range(2))
-        self.W_value = nn.Linear(d_model, d_v, bias=False)
-
-    def forward(self, x):
-        return F.scaled_dot_product_attention(self.W_query(x), self.W_key(x), self.W_value(x))
-
-
-class MatricesOfNormalNumbers(nn.Module):
-    def __init__(self, d_model, d_k, d_v):
-        super().__init__()
-        self.W_query, self.W_key = (nn.Parameter(torch.randn(d_model, d_k)) for _ in range(2))
-        self.W_value = nn.Parameter(torch.randn(d_model, d_v))
-
-    def forward(self, x):
-        return F.scaled_dot_product_attention(x @ self.W_query, x @ self.W_key, x @ self.W_value)
-
-
 def context_by(change):
     def effect(losses_at, texts, near):
         changed = torch.cat([change(texts[:, :-near]), texts[:, -near:]], dim=1)
@@ -458,8 +438,6 @@ WRONG = [
     ("ablate_attention", half_widths_added, "half-widths of both groups are added"),
     ("layer_norm", norm_of_torch, "`layer_norm` computes"), ("layer_norm", norm_of_a_helper, "`layer_norm` computes"),
     ("paired_interval", interval_by_another_name, "`mean_and_interval` computes"),
-    ("batched_attention", MatricesAsLayers, "of type Linear"),
-    ("batched_attention", MatricesOfNormalNumbers, "same seed"),
     ("effect_of_context", context_by(lambda far: far.sort(dim=1).values), "sorted"),
     ("effect_of_context", context_by(lambda far: far.roll(1, dims=1)), "moved on by some positions"),
     ("effect_of_context", context_by(lambda far: far[:, [1, 0, *range(2, far.shape[1])]]), "Only a few words"),

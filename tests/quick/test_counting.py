@@ -5,7 +5,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from shared.language_model import kneser_ney
+from labs.a_language_model.counting import kneser_ney
 
 KNOWN, UNKNOWN = 9, 1
 WORDS = np.random.default_rng(0).zipf(1.5, 600) % KNOWN  # every count from 1 to 4 occurs

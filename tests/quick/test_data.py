@@ -99,17 +99,17 @@ def test_a_split_is_encoded_text_by_text_truncated_and_without_texts_of_no_known
 
 def test_a_distractor_stands_in_front_and_the_label_stays_with_the_second_review(small):
     split, vocabulary, encoded = small
-    drawn = np.stack([data.distracted_examples(encoded, seed).distractor for seed in range(700)])
+    drawn = np.stack([data.distracted_examples(encoded, seed).distractor_rows for seed in range(700)])
     assert all(np.bincount(row, minlength=5)[np.arange(5) != own].min() > 120 for own, row in enumerate(drawn.T))
     examples = data.distracted_examples(encoded, seed=3)
     batch = examples.batch(np.arange(len(examples)))
     for row in range(len(examples)):
-        other = examples.distractor[row]
+        other = examples.distractor_rows[row]
         assert other != row
         expected = vocabulary.decode([*encoded[other], *encoded[row]])
         assert words_of(batch, row, vocabulary) == expected
-        assert batch.labelled[row].sum() == len(encoded[row])
-        assert batch.labelled[row][len(encoded[other])]
+        assert batch.in_target[row].sum() == len(encoded[row])
+        assert batch.in_target[row][len(encoded[other])]
         assert batch.labels[row] == split.labels[row]
         assert (batch.ids[row][~batch.mask[row]] == data.PAD).all()
 
@@ -120,14 +120,14 @@ def test_the_mark_stands_before_the_review_that_counts(small):
     batch = examples.batch(np.arange(len(examples)))
     orders = set()
     for row in range(len(examples)):
-        own = ["<MARK>", *vocabulary.decode(encoded[examples.labelled[row]])]
+        own = ["<MARK>", *vocabulary.decode(encoded[examples.target_rows[row]])]
         if row < len(encoded):
             assert words_of(batch, row, vocabulary) == own
             continue
-        other = ["<SEP>", *vocabulary.decode(encoded[examples.distractor[row]])]
+        other = ["<SEP>", *vocabulary.decode(encoded[examples.distractor_rows[row]])]
         assert words_of(batch, row, vocabulary) in (own + other, other + own)
         orders.add(words_of(batch, row, vocabulary) == own + other)
-        marked = batch.ids[row][batch.labelled[row]].tolist()
+        marked = batch.ids[row][batch.in_target[row]].tolist()
         assert vocabulary.decode(marked) == own
     assert orders == {True, False}
 

@@ -38,15 +38,14 @@ def test_no_layer_makes_a_tensor_on_the_default_device(name):
 
 
 @pytest.mark.parametrize("name", ["self-attention", "encoder"])
-def test_training_and_measuring_stay_on_the_device_that_was_asked_for(name):
+def test_training_and_measuring_stay_on_the_best_device(name, monkeypatch):
+    monkeypatch.setattr(training, "best_device", lambda: torch.device("cpu"))
     source = torchrun_training.reviews()
     net = CLASSIFIERS[name][0]()
     net.embedding.table = nn.Embedding(source.vocabulary_size, net.embedding.table.embedding_dim)
     examples, recipe = data.plain_examples(source), training.Recipe(2, 0.01, 16)
     with torch.device("meta"):
-        history = training.fit(
-            net, lambda epoch: data.examples_with_distractors(source, epoch), examples, recipe, device="cpu"
-        )
+        history = training.fit(net, lambda epoch: data.examples_with_distractors(source, epoch), examples, recipe)
         result = training.evaluate(net, examples)
     assert len(history.epochs) == 2 and 0 <= result.accuracy <= 1
     assert {tensor.device.type for tensor in net.state_dict().values()} == {"cpu"}

@@ -5,6 +5,7 @@ from itertools import combinations
 
 import pytest
 
+from labs.a_pretrained_model import schematic
 from shared import figures
 
 PRE_NORM = {
@@ -73,7 +74,7 @@ def overlap(one, other):
 
 
 @pytest.mark.parametrize(
-    ("draw", "expected"), [(figures.block_schematic, PRE_NORM), (figures.post_norm_schematic, POST_NORM)]
+    ("draw", "expected"), [(figures.block_schematic, PRE_NORM), (schematic.post_norm_schematic, POST_NORM)]
 )
 def test_each_sum_gets_what_comes_out_of_the_part_and_of_the_sum_or_norm_before_it(draw, expected):
     html = draw().html

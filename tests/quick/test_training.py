@@ -10,8 +10,8 @@ import torchrun_training
 from torch import nn
 
 from shared.data import examples_with_distractors, plain_examples
+from shared.intervals import mean_and_interval
 from shared.model import MeanPooling
-from shared.statistics import mean_and_interval
 from shared.training import Recipe, evaluate, fit
 
 RECIPE = Recipe(epochs=3, learning_rate=0.05, batch_size=16)
@@ -73,7 +73,7 @@ def test_evaluation_counts_what_it_says(reviews):
     assert result.accuracy == pytest.approx(right.mean())
     # mean pooling: the attention on the labelled review is its fraction of the tokens
     own, other = examples.part_lengths
-    assert result.attention_on_labelled == pytest.approx(np.mean(own / (own + other)), abs=1e-6)
+    assert result.attention_on_target == pytest.approx(np.mean(own / (own + other)), abs=1e-6)
     losses = np.log1p(np.exp(result.logits)) - examples.labels * result.logits
     assert result.loss == pytest.approx(losses.mean(), abs=1e-5)
 
@@ -84,3 +84,50 @@ def test_the_interval_is_students():
     assert half == pytest.approx(4.3027 / np.sqrt(3), abs=1e-3)  # t(.975, 2) = 4.3027
     with pytest.raises(ValueError, match="two runs or more; 1 given"):
         mean_and_interval([1.0])
+
+
+class Watched(MeanPooling):
+    """Notes the batches that it is trained on, and whether it measures in evaluation mode."""
+
+    def __init__(self, vocabulary_size):
+        super().__init__(vocabulary_size)
+        self.trained: list[list] = []
+        self.measured_in_training: list[bool] = []
+
+    def forward(self, ids, mask):
+        if torch.is_grad_enabled():
+            self.trained.append(ids.tolist())
+        else:
+            self.measured_in_training.append(self.training)
+        return super().forward(ids, mask)
+
+
+def test_the_batches_of_two_epochs_hold_the_same_reviews_in_another_order(reviews):
+    model = Watched(reviews.vocabulary_size)
+    fit(model, lambda epoch: plain_examples(reviews), plain_examples(reviews), RECIPE)
+    each = len(model.trained) // 3
+    epochs = [model.trained[each * epoch : each * (epoch + 1)] for epoch in range(3)]
+    assert epochs[0] != epochs[1] != epochs[2] != epochs[0]
+    texts = [sorted(tuple(word for word in text if word) for batch in epoch for text in batch) for epoch in epochs]
+    assert (
+        texts[0]
+        == texts[1]
+        == texts[2]
+        == sorted(tuple(text.tolist()) for text in map(reviews.__getitem__, range(193)))
+    )
+
+
+def test_training_has_dropout_and_measuring_has_none(reviews):
+    model = Watched(reviews.vocabulary_size)
+    fit(model, lambda epoch: plain_examples(reviews), plain_examples(reviews), RECIPE)
+    model.train()
+    one, two = (evaluate(model, plain_examples(reviews)).loss for _ in range(2))
+    assert one == two and model.training  # as it was before
+    assert len(model.measured_in_training) == 10 and not any(model.measured_in_training)
+
+
+def test_embeddings_begin_small_beside_their_positions():
+    torch.manual_seed(0)
+    embedding = MeanPooling(5000, 16).embedding
+    assert float(embedding.table.weight.detach().std()) == pytest.approx(0.1, rel=0.02)
+    assert float(embedding.positions.square().sum(dim=1).mean()) == pytest.approx(8)  # sin² + cos² of eight pairs

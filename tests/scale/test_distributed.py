@@ -38,7 +38,7 @@ def test_the_command_trains_in_two_processes_and_saves_the_weights(tmp_path):
     saved = tmp_path / "weights.pt"
     arguments = ["--model", "attention-pooling", "--epochs", "1", "--save", saved]
     done = subprocess.run(
-        [*TORCHRUN, "-m", "shared.train", *arguments],
+        [*TORCHRUN, "-m", "experiments.train_classifier", *arguments],
         env=ENVIRONMENT, cwd=ROOT, capture_output=True, text=True, timeout=300,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr

@@ -21,7 +21,7 @@ def test_both_pipelines_make_the_same_examples(movies):
     split = data.tokenized(texts, labels)
     reviews = data.encode(split, data.build_vocabulary(split), max_tokens=None)
     examples = data.plain_examples(reviews) + data.distracted_examples(reviews, 5)
-    partners = examples.distractor[len(texts) :].tolist()
+    partners = examples.distractor_rows[len(texts) :].tolist()
     theirs = textbook.encode(textbook.join_texts(texts, partners), textbook.build_vocabulary(texts))
     seen = 0
     for batch in data.batches(examples, 64, seed=1):

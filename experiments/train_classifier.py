@@ -1,7 +1,7 @@
 """Train one of the course's classifiers, in one process or in as many as torchrun starts.
 
-python -m shared.train --model self-attention
-torchrun --nproc-per-node=2 -m shared.train --model self-attention
+python -m experiments.train_classifier --model self-attention
+torchrun --nproc-per-node=2 -m experiments.train_classifier --model self-attention
 
 LAB_DATA and LAB_SCALE choose the reviews, as in the labs.
 """
@@ -25,7 +25,7 @@ MODELS = {
 
 def arguments(recipe: training.Recipe) -> argparse.Namespace:
     """The arguments of the command line; `recipe` has the defaults."""
-    parser = argparse.ArgumentParser("python -m shared.train", description=__doc__.partition("\n")[0])
+    parser = argparse.ArgumentParser("python -m experiments.train_classifier", description=__doc__.partition("\n")[0])
     parser.add_argument("--model", choices=MODELS, default="self-attention")
     parser.add_argument("--epochs", type=int, default=recipe.epochs)
     parser.add_argument("--batch-size", type=int, default=recipe.batch_size, help="of all processes together")

@@ -1,10 +1,14 @@
-"""The mean of several runs and its interval. Needs no data and no model, so that a check can import it at once."""
+"""The mean of several runs and its interval. Needs no data and no model, so that a check can import
+it at once.
+"""
 
 import math
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.special import stdtrit  # quantiles of Student's t; scipy.stats takes as long to import as torch
+
+# quantiles of Student's t; scipy.stats takes as long to import as torch
+from scipy.special import stdtrit
 
 
 def mean_and_interval(values: Sequence[float]) -> tuple[float, float]:
@@ -17,6 +21,8 @@ def mean_and_interval(values: Sequence[float]) -> tuple[float, float]:
     """
     runs = np.asarray(values, dtype=float)
     if len(runs) < 2:
-        raise ValueError(f"An interval needs two runs or more; {len(runs)} given. Train with more seeds.")
+        raise ValueError(
+            f"An interval needs two runs or more; {len(runs)} given. Train with more seeds."
+        )
     half = stdtrit(len(runs) - 1, 0.975) * runs.std(ddof=1) / math.sqrt(len(runs))
     return float(runs.mean()), float(half)

@@ -1,4 +1,4 @@
-"""What a computation costs: the memory of tensors that exist at the same time, multiplications, operations."""
+"""The most memory that tensors take at one time while a function runs."""
 
 import weakref
 from collections.abc import Callable
@@ -6,7 +6,6 @@ from collections.abc import Callable
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
-from torch.utils.flop_counter import FlopCounterMode
 
 
 def peak_bytes(function: Callable, *inputs: object, **options: object) -> int:
@@ -48,28 +47,3 @@ class _Meter(TorchDispatchMode):
 
 def _is_tensor(leaf: object) -> bool:
     return isinstance(leaf, torch.Tensor)
-
-
-def multiplications(function: Callable, *inputs: object, **options: object) -> int:
-    """Call the function with the inputs; return the number of multiplications in its matrix products.
-
-    PyTorch counts each multiplication with the addition that follows it, hence the half.
-    """
-    with FlopCounterMode(display=False) as counter:
-        function(*inputs, **options)
-    return counter.get_total_flops() // 2
-
-
-def operations(function: Callable, *inputs: object, **options: object) -> int:
-    """Call the function with the inputs; return how many operations of PyTorch it starts, views included."""
-    with _Counter() as counter:
-        function(*inputs, **options)
-    return counter.count
-
-
-class _Counter(TorchDispatchMode):
-    count = 0
-
-    def __torch_dispatch__(self, operation, types, args=(), kwargs=None):
-        self.count += 1
-        return operation(*args, **(kwargs or {}))

@@ -12,29 +12,39 @@ def check_mask(mask: Tensor, shape: torch.Size) -> None:
     """Raise a sentence unless `mask` is a bool tensor that broadcasts to `shape`."""
     if not isinstance(mask, Tensor) or mask.dtype != torch.bool:
         kind = mask.dtype if isinstance(mask, Tensor) else type(mask).__name__
-        raise TypeError(f"The mask is {kind}; it must be a torch.bool tensor, True where a token may be attended to.")
+        raise TypeError(
+            f"The mask is {kind}; it must be a torch.bool tensor, True where a token may be "
+            f"attended to."
+        )
     try:  # NumPy's, because the first call of PyTorch's imports for a second
         fits = np.broadcast_shapes(mask.shape, shape) == shape
     except ValueError:
         fits = False
     if not fits:
-        raise ValueError(f"The mask has shape {tuple(mask.shape)}; it must broadcast to {tuple(shape)}.")
+        raise ValueError(
+            f"The mask has shape {tuple(mask.shape)}; it must broadcast to {tuple(shape)}."
+        )
 
 
 def check_ids(ids: Tensor, vocabulary_size: int, max_tokens: int) -> None:
-    """Raise a sentence unless `ids` are integers (batch, tokens) of the vocabulary, and not too many.
+    """Raise a sentence unless `ids` are integers (batch, tokens) of the vocabulary, and not too
+    many.
 
     Raises:
         ValueError: more than `max_tokens` tokens, or an id outside the vocabulary.
         TypeError: ids are not integers.
     """
     if ids.is_floating_point() or ids.dim() != 2:
-        raise TypeError(f"ids are {ids.dtype} of shape {tuple(ids.shape)}; give integers, (batch, tokens).")
+        raise TypeError(
+            f"ids are {ids.dtype} of shape {tuple(ids.shape)}; give integers, (batch, tokens)."
+        )
     if ids.shape[1] > max_tokens:
         raise ValueError(
-            f"A sequence holds {ids.shape[1]} tokens; there are positions for {max_tokens}. Truncate it first."
+            f"A sequence holds {ids.shape[1]} tokens; there are positions for {max_tokens}. "
+            f"Truncate it first."
         )
-    # On a GPU this check would make the processor wait at every step; batches are checked when they are generated.
+    # On a GPU this check would make the processor wait at every step; batches are checked when they
+    # are generated.
     if ids.device.type == "cpu" and ids.numel():
         low, high = ids.min().item(), ids.max().item()
         if low < 0 or high >= vocabulary_size:
@@ -45,7 +55,8 @@ def check_ids(ids: Tensor, vocabulary_size: int, max_tokens: int) -> None:
 
 
 def check_marker(ids: Tensor, mask: Tensor, marker_id: int) -> None:
-    """Raise a sentence unless the marker occurs once in each text; a text of padding alone needs none.
+    """Raise a sentence unless the marker occurs once in each text; a text of padding alone needs
+    none.
 
     Raises:
         ValueError: a text without the marker, or with more than one.
@@ -57,17 +68,21 @@ def check_marker(ids: Tensor, mask: Tensor, marker_id: int) -> None:
     if wrong.any():
         text = int(wrong.nonzero()[0])
         raise ValueError(
-            f"Text {text} has the marker, id {marker_id}, {int(counts[text])} times; this model reads each text at its "
+            f"Text {text} has the marker, id {marker_id}, {int(counts[text])} times; this model "
+            f"reads each text at its "
             "one marker. `marked_examples` puts it before a review."
         )
 
 
-def check_inputs(x: Tensor, d_model: int, mask: Tensor | None = None, attention_mask: Tensor | None = None) -> None:
+def check_inputs(
+    x: Tensor, d_model: int, mask: Tensor | None = None, attention_mask: Tensor | None = None
+) -> None:
     """Raise a sentence unless x and the masks are what multi-head attention takes.
 
     Raises:
         TypeError: a mask is not bool.
-        ValueError: x or a mask has a wrong shape, or the attention mask leaves a real token nothing to attend to.
+        ValueError: x or a mask has a wrong shape, or the attention mask leaves a real token nothing
+            to attend to.
     """
     if x.dim() != 3 or x.shape[2] != d_model:
         raise ValueError(
@@ -87,7 +102,8 @@ def check_inputs(x: Tensor, d_model: int, mask: Tensor | None = None, attention_
     if blind.any():
         text, token = blind.nonzero()[0].tolist()
         raise ValueError(
-            f"The attention_mask leaves token {token} of text {text} nothing to attend to, so its weights cannot sum "
+            f"The attention_mask leaves token {token} of text {text} nothing to attend to, so its "
+            f"weights cannot sum "
             "to 1. Let every token attend to at least one real token, for instance to itself."
         )
 
@@ -96,7 +112,12 @@ def _check_kind(mask: Tensor, shapes: list[tuple[int, ...]], name: str, meaning:
     """Raise a sentence unless `mask` is a bool tensor of one of the shapes."""
     if not isinstance(mask, Tensor) or mask.dtype != torch.bool:
         kind = mask.dtype if isinstance(mask, Tensor) else type(mask).__name__
-        raise TypeError(f"The {name} is {kind}; it must be a torch.bool tensor, {meaning}. Try {name} = {name} > 0.")
+        raise TypeError(
+            f"The {name} is {kind}; it must be a torch.bool tensor, {meaning}. Try {name} = {name} "
+            f"> 0."
+        )
     if tuple(mask.shape) not in shapes:
         accepted = " or ".join(map(str, shapes))
-        raise ValueError(f"The {name} has shape {tuple(mask.shape)}; for this x it must be {accepted}.")
+        raise ValueError(
+            f"The {name} has shape {tuple(mask.shape)}; for this x it must be {accepted}."
+        )

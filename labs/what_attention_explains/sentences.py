@@ -1,21 +1,4 @@
-"""Sentences that the labs about the pretrained model count on: searched, ambiguous, paraphrased, active and passive."""
-
-import numpy as np
-
-SEARCHED = [  # for heads, by *A pretrained model*
-    "The old man and the old dog walked to the river.",
-    "She put the letter on the table and left the room.",
-    "When the bell rang, the children ran out of the school and into the rain.",
-    "Nobody knew why the clock had stopped, but the clock was never wrong again.",
-    "He reads a book about a book that was never written.",
-    "My sister lives in a small town near the sea, and I live in a large town near the mountains.",
-    "If you heat the water, the water will boil and the lid will move.",
-    "The red car stopped behind the blue car.",
-    "We bought bread, cheese and apples, and then more bread.",
-    "A bird in the hand is worth two in the bush.",
-    "The teacher asked the class a question, and the class asked the teacher another question.",
-    "To be honest, I did not like the film, but I liked the music of the film.",
-]
+"""Sentences of *What attention explains*: ambiguous ones, wordings for their nouns, and paraphrases."""
 
 AMBIGUOUS = [  # beginning, first noun, second noun, the ending that means the first, the one that means the second
     ("The animal did not cross the street because it was too", "animal", "street", "tired", "wide"),
@@ -87,16 +70,3 @@ PARAPHRASES = [
     ("The singer forgot the words.", "The vocalist could not remember the lyrics."),
     ("They got married last summer.", "Their wedding was in July."),
 ]
-
-NOUNS = "dog man cat woman horse boy girl wolf king queen teacher doctor bear lion nurse tiger".split()
-VERBS = "bitten chased kicked helped hit followed called pushed feared loved watched seen".split()
-ACTIVE = "The {} is said to have just now {} the very old {}."
-PASSIVE = "The {} is said to have been {} by the very old {}."
-PLACES = {"[CLS]": 0, "first noun": 2, "said": 4, "old": 12, "second noun": 13}  # the same in both
-
-
-def who_bites(nouns, verbs, number: int, random: np.random.Generator) -> tuple[list[str], np.ndarray]:
-    """Random active sentences, then the same in the passive voice, and whether the first noun is the agent, bool."""
-    filled = [(*random.choice(nouns, 2, replace=False), random.choice(verbs)) for _ in range(number)]
-    texts = [text.format(first, verb, second) for text in (ACTIVE, PASSIVE) for first, second, verb in filled]
-    return texts, np.repeat([True, False], number)

@@ -1,0 +1,23 @@
+"""BERT's block."""
+
+from shared.figures.drawings import stack
+from shared.figures.picture import Picture
+
+
+def post_norm_schematic() -> Picture:
+    """The post-norm block of BERT: each part's output is added to its input, and the sum is
+    normalized.
+    """
+    boxes = [
+        ("x", "input"), ("multi-head attention", "score"), ("+", "output"), ("layer norm", "input"),
+        ("feed-forward", "value"), ("+", "output"), ("layer norm", "input"),
+        ("x for the next layer", "input"),
+    ]  # fmt: skip
+    alt = (
+        "The post-norm block from top to bottom: x, multi-head attention, sum with x, layer norm; "
+        "then feed-forward, "
+        "sum with what went into it, layer norm; the result is x for the next layer. Both norms "
+        "come after a sum, so "
+        "no line leads past them."
+    )
+    return stack(boxes, [(0, 2), (3, 5)], 40, alt)

@@ -1,0 +1,45 @@
+"""Arrows that rotate with the position."""
+
+from collections.abc import Sequence
+from math import hypot
+
+from shared.colours import css_colour
+from shared.figures import svg
+from shared.figures.drawings import arrow, drawing
+from shared.figures.picture import Picture
+from shared.figures.svg import GRID, INK
+
+
+def arrows_in_a_plane(
+    panels: Sequence[tuple[str, Sequence[tuple[str, tuple[float, float], str]]]],
+    alt: str,
+    arcs: bool = False,
+) -> Picture:
+    """Vectors of two numbers as arrows from the origin, two panels in a row; a panel is a title and
+    its arrows.
+
+    Args:
+        panels: each arrow is a label, its two numbers, and a role, which colours it.
+        arcs: draw the angle between the first two arrows of each panel.
+    """
+    wide, high, lines = 146, 172, []
+    longest = max(hypot(*tip) for _, arrows in panels for _, tip, _ in arrows)
+    for number, (title, arrows) in enumerate(panels):
+        x0, y0 = wide * (number % 2) + wide / 2, high * (number // 2) + 96
+        lines.append(svg.text(x0, y0 - 88, title, 12))
+        lines.append(f'<path d="M{x0 - 68} {y0}h136M{x0} {y0 - 70}v140" stroke="{GRID}"/>')
+        for label, (x, y), role in arrows:
+            tip = x0 + 54 * x / longest, y0 - 54 * y / longest
+            lines.append(arrow([(x0, y0), tip], css_colour(role)))
+            length = hypot(x, y)
+            at = tip[0] + 11 * x / length, tip[1] - 11 * y / length + 4
+            lines.append(svg.text(*at, label, 12, colour=css_colour(role), bold=True))
+        if arcs:
+            (_, (a, b), _), (_, (c, d), _), *_ = arrows
+            ends = [(x0 + 22 * x / hypot(x, y), y0 - 22 * y / hypot(x, y)) for x, y in ((a, b), (c, d))]
+            sweep = 0 if a * d - b * c > 0 else 1
+            (ax, ay), (bx, by) = [tuple(map(svg.coordinate, end)) for end in ends]
+            lines.append(
+                f'<path d="M{ax} {ay}A22 22 0 0 {sweep} {bx} {by}" fill="none" stroke="{INK}" stroke-width="2"/>'
+            )
+    return drawing(2 * wide, high * ((len(panels) + 1) // 2), lines, alt)

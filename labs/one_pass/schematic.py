@@ -1,0 +1,49 @@
+"""The online softmax, score by score."""
+
+from collections.abc import Sequence
+from math import exp
+
+from shared.colours import css_colour
+from shared.figures import svg
+from shared.figures.drawings import arrow, drawing
+from shared.figures.picture import Picture
+
+
+def running_sum(scores: Sequence[float], values: Sequence[float]) -> Picture:
+    """The online softmax of three tokens: one bar after each, whose segments are the terms of the
+    normalizer.
+    """
+    roles, wide, bottom, unit = ("query", "key", "value"), 40, 196, 76
+    parts, sentences = [], []
+    for count in range(1, len(scores) + 1):
+        x, highest = 50 + 98 * (count - 1), max(scores[:count])
+        terms = [exp(score - highest) for score in scores[:count]]
+        parts.append(svg.text(x, 30, f"score {scores[count - 1]:g}", 13, bold=True))
+        y = float(bottom)
+        for role, term in zip(roles, terms, strict=False):
+            look = f'{svg.fill(role, 0.35)} stroke="{css_colour(role)}" stroke-width="1.5"'
+            y -= unit * term
+            parts.append(svg.box(x - wide / 2, y, wide, unit * term, look))
+            if term > 0.2:
+                parts.append(svg.text(x, y + unit * term / 2 + 4, f"{term:.2f}", 12))
+        if count < len(scores):  # what happens to the whole bar when the next score arrives
+            factor = exp(highest - max(scores[: count + 1]))
+            parts.append(arrow([(x + 24, 182), (x + 74, 182)]))
+            parts.append(svg.text(x + 49, 174, f"× {factor:.2g}", 12, bold=True))
+        normalizer = sum(terms)
+        mean = sum(term * value for term, value in zip(terms, values, strict=False)) / normalizer
+        for line, label in enumerate((f"maximum {highest:g}", f"sum {normalizer:.2f}", f"mean {mean:.1f}")):
+            parts.append(svg.text(x, 216 + 17 * line, label, 12))
+        sentences.append(
+            f"after score {scores[count - 1]:g} the maximum is {highest:g}, the sum of the "
+            f"exponentials "
+            f"{normalizer:.2f} and the weighted mean {mean:.1f}"
+        )
+    alt = (
+        f"Three bars, one after each score: {'; '.join(sentences)}. Each bar is a stack of terms. "
+        f"When the second "
+        "score raises the maximum, the first bar shrinks by one factor before the new term is put "
+        "on top; the third "
+        "score does not raise it, so the factor is 1."
+    )
+    return drawing(296, 254, parts, alt)

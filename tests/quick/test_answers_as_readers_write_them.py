@@ -93,15 +93,6 @@ def measured_by_keywords(net, measure, short, long, factor):
     return measure(net=net, texts=short), measure(net=net, texts=long), measure(net=changed, texts=long)
 
 
-def effect_by_keywords(change, models, measure):
-    differences = []
-    for one in models:
-        after = copy.deepcopy(one)
-        change(model=after)
-        differences.append(measure(model=after) - measure(model=one))
-    return mean_and_interval(differences)
-
-
 def by_two_layers(value_weight, value_bias, out_weight, out_bias):
     """What the two layers make of zero and of the unit vectors."""
     size = value_weight.shape[1]
@@ -165,8 +156,7 @@ RIGHT = [
     ("masked_softmax", softmax_in_single_precision), ("masked_softmax", exponentials_minus_the_maximum),
     ("masked_softmax", text_by_text), ("rotate", rotated_as_complex_numbers), ("layer_norm", norm_in_single_precision),
     ("layer_norm", norm_by_var_mean), ("gains_by_position", by_keywords), ("ablation_by_learning_rate", by_rate),
-    ("positions_or_words", measured_by_keywords), ("effect_of", effect_by_keywords),
-    ("fold_values", by_two_layers), ("learned_query", QueryByEinsum),
+    ("positions_or_words", measured_by_keywords), ("fold_values", by_two_layers), ("learned_query", QueryByEinsum),
     ("whole_layer", LayerInSinglePrecision), ("fix_the_game", game_text_by_text),
     ("effect_of_context", each_text_in_its_own_order), ("merge", merged_with_stack),
 ]  # fmt: skip

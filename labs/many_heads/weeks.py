@@ -19,25 +19,25 @@ def best_line(points: Tensor) -> tuple[Tensor, float]:
     """
     centre = points.mean(dim=0)  # (2,)
     _, lengths, directions = torch.linalg.svd(points - centre, full_matrices=False)  # (2,), (2, 2)
-    ends = centre + torch.tensor([[-0.8], [0.8]]) * directions[0]  # (2, 2)
+    ends = centre + torch.tensor([[-0.55], [0.55]]) * directions[0]  # (2, 2)
     return ends, (lengths[1] ** 2 / (lengths**2).sum()).item()
 
 
 def picture(clouds: Mapping[str, Tensor], line: Tensor | None = None) -> figures.Plot:
     """Clouds of points by their names, each (points, 2), and a line between two points, (2, 2)."""
-    words = []
+    labels, words = [], []
     with matplotlib.rc_context(figures.STYLE):
         figure = Figure(figsize=(4.2, 4.2))
         axes = figure.subplots()
         axes.set(xlabel="warmest day", ylabel="coldest day", xlim=(-0.35, 1.15), ylim=(-1.15, 0.35))
-        for place, ((name, points), (role, opacity)) in enumerate(zip(clouds.items(), LOOKS, strict=False)):
-            colour, (_, unexplained) = figures.ROLES[role][0], best_line(points)
-            axes.scatter(*points.T, s=3, color=colour, alpha=opacity, linewidth=0)
-            axes.text(0.04, 0.94 - 0.07 * place, name, color=colour, transform=axes.transAxes)
-            words.append(f"{name}, of whose variance a line leaves {unexplained:.2f} unexplained")
+        for (name, points), (role, opacity) in zip(clouds.items(), LOOKS, strict=False):
+            labels.append((name, figures.ROLES[role][0]))
+            axes.scatter(points[:, 0], points[:, 1], s=3, color=labels[-1][1], alpha=opacity, linewidth=0)
+            words.append(f"{name}, of whose variance a line leaves {best_line(points)[1]:.2f} unexplained")
         if line is not None:
-            colour = figures.ROLES["output"][0]
-            axes.plot(*line.T, color=colour)
-            axes.text(*line[line[:, 0].argmin()], "the best line  ", color=colour, ha="right", va="center")
-            words.append("the line that comes closest to them")
-    return figures.Plot(figure, f"Points in a plane, the warmest day to the right and the coldest upwards: {'; '.join(words)}.")
+            labels.append(("the best line", figures.ROLES["output"][0]))
+            axes.plot(line[:, 0], line[:, 1], color=labels[-1][1])
+            words.append("a line through them")
+        for place, (name, colour) in enumerate(labels):
+            axes.text(0.04, 0.94 - 0.07 * place, name, color=colour, transform=axes.transAxes)
+    return figures.Plot(figure, f"Points, the warmest day to the right and the coldest upwards: {'; '.join(words)}.")

@@ -13,9 +13,9 @@ VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["versi
 # Notebooks that students hold call these. A name is added here with the release that brings it, and goes with none
 # but a release whose first number rises.
 CHECKS = (
-    "ablate_attention ablation_by_learning_rate add_queries allowed_positions attend_to_the_next_word "
+    "ablate_attention add_queries allowed_positions attend_to_the_next_word "
     "attention_on_target attention_received batched_attention cached_step effect_of "
-    "effect_of_a_head effect_of_context encode_batch encoder_layer factor_the_projection first_block "
+    "effect_of_context encode_batch encoder_layer factor_the_projection first_block "
     "fix_the_batch fix_the_blocks fix_the_comparison fix_the_game fix_the_heads fix_the_rotation follow_score "
     "gains_by_position language_model layer_norm learned_queries learned_query lost_to_truncation many_heads "
     "marked_classifier marker_query masked_mean masked_softmax matrix_to_linear merge more_than_the_sum next_word_loss "

@@ -35,6 +35,7 @@ RUNS = [  # the depth, the learning rate, what the blocks have, the number of se
     ("two blocks", 0.003, "pre-norm", 5),
     ("four blocks", 0.01, "pre-norm and residual", 5),
     ("four blocks", 0.01, "residual", 5),
+    ("two blocks", 0.01, "pre-norm and residual", 3),
     ("two blocks", 0.01, "residual", 3),
 ]
 HEADS, SEEDS_OF_HEADS = (1, 2, 4), 4

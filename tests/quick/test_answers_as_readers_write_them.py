@@ -78,14 +78,6 @@ def by_keywords(train, seeds):
     return found
 
 
-def by_rate(accuracy, part_away, rates, seeds):
-    def lead(rate, seed):
-        whole = accuracy(part_away="nothing", rate=rate, seed=seed)
-        return whole - accuracy(part_away=part_away, rate=rate, seed=seed)
-
-    return {rate: mean_and_interval([lead(rate, seed) for seed in seeds]) for rate in rates}
-
-
 def measured_by_keywords(net, measure, short, long, factor):
     changed = copy.deepcopy(net)
     own = changed.positions
@@ -155,7 +147,7 @@ def merged_with_stack(first, second):
 RIGHT = [
     ("masked_softmax", softmax_in_single_precision), ("masked_softmax", exponentials_minus_the_maximum),
     ("masked_softmax", text_by_text), ("rotate", rotated_as_complex_numbers), ("layer_norm", norm_in_single_precision),
-    ("layer_norm", norm_by_var_mean), ("gains_by_position", by_keywords), ("ablation_by_learning_rate", by_rate),
+    ("layer_norm", norm_by_var_mean), ("gains_by_position", by_keywords),
     ("positions_or_words", measured_by_keywords), ("fold_values", by_two_layers), ("learned_query", QueryByEinsum),
     ("whole_layer", LayerInSinglePrecision), ("fix_the_game", game_text_by_text),
     ("effect_of_context", each_text_in_its_own_order), ("merge", merged_with_stack),

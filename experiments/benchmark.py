@@ -236,7 +236,4 @@ def main(chosen: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    try:
-        main(sys.argv[1:])
-    except KeyboardInterrupt:
-        sys.exit("\nStopped. The parts that were measured to their end are stored.")
+    main(sys.argv[1:])

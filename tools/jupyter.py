@@ -8,7 +8,6 @@ from pathlib import Path
 import nbformat
 
 from shared import record
-from tools import files
 from tools.lab import course
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -36,4 +35,4 @@ def main(root: Path) -> int:
 
 
 if __name__ == "__main__":
-    files.run(main, ROOT)
+    sys.exit(main(ROOT))

@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 
 from shared import record
-from tools import contents, exercises, files, identity
+from tools import contents, exercises, identity
 
 ROOT = Path(__file__).resolve().parents[1]
 MEMORY = ROOT / "_build/.doctrees"
@@ -74,4 +74,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    files.run(main)
+    sys.exit(main())

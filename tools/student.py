@@ -8,11 +8,12 @@ _config.yml), links to labs to their student editions, and nothing to the site's
 """
 
 import re
+import sys
 from pathlib import Path
 
 import nbformat
 
-from tools import exercises, files, identity, lab
+from tools import exercises, identity, lab
 from tools.lab import Lab
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -88,4 +89,4 @@ def main(root: Path) -> int:
 
 
 if __name__ == "__main__":
-    files.run(main, ROOT)
+    sys.exit(main(ROOT))

@@ -4,9 +4,12 @@ The packages that have programs import this first, so that it holds while `pytho
 rest, which takes seconds. Notebooks, tests and readers' own programs end as Python ends them.
 """
 
+import errno
 import os
 import re
+import shutil
 import sys
+from pathlib import Path
 
 PROGRAM = re.compile(r"(tools|experiments|labs\.\w+)\.\w+")
 STOPPED = "\nStopped. Nothing was left half written, and what was finished is kept."
@@ -29,6 +32,12 @@ def sentence(error: BaseException, malformed: bool = False) -> str:
 def was_stopped(error: BaseException | None) -> bool:
     """Whether Ctrl-C is the reason: what is compiled may raise its own exception for it."""
     return error is not None and (isinstance(error, KeyboardInterrupt) or was_stopped(error.__cause__))
+
+
+def need_room(folder: Path, megabytes: int) -> None:
+    """Raise OSError where the disk of a folder is full: kernels, Sphinx and git, which write there, say it badly."""
+    if shutil.disk_usage(folder).free < megabytes * 2**20:
+        raise OSError(errno.ENOSPC, f"{os.strerror(errno.ENOSPC)} (it takes up to {megabytes} MB)", str(folder))
 
 
 def program() -> str:

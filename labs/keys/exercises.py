@@ -55,8 +55,8 @@ def no_bias(answer):
 
 
 class QueriesEqual(Wrong):
-    """The results are right, but all queries begin with the same numbers, so they get the same gradients and stay equal.
-    Draw them: `torch.randn(num_queries, d_k) / math.sqrt(d_k)`."""
+    """The results are right, but all queries begin with the same numbers, so they get the same gradients and stay
+    equal. Draw them: `torch.randn(num_queries, d_k) / math.sqrt(d_k)`."""
 
 
 def fits_into_the_lab(answer):
@@ -209,7 +209,7 @@ factor_the_projection = Check(
     cases=[
         *(two_queries(6, draw(2, d_k, seed=10 + n), seed=n) for n, d_k in enumerate((3, 2, 9))),
         two_queries(1, draw(2, 4, seed=20), seed=4),
-        two_queries(6, torch.tensor([[0.0, 2.0, 1.0], [0.0, 0.0, 3.0]], dtype=torch.float64), seed=3),
+        two_queries(6, torch.tensor([[2.0, 1.0, 0.0], [0.0, 3.0, 0.0]], dtype=torch.float64), seed=3),
     ],
     mistakes=[other_not_zero_and_not_divided, queries_exchanged],
     section=FROM_ONE_VECTOR,

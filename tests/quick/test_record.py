@@ -74,5 +74,5 @@ def test_ctrl_c_while_a_program_imports_ends_it_with_a_sentence(program):
         seen = (line for line in process.stderr if "import 'json'" in line or "import 'torch" in line)
         next(seen)
         process.send_signal(signal.SIGINT)
-        said = process.stderr.read()
-    assert "Stopped. Nothing was left half written" in said and "Traceback" not in said and process.returncode
+        sentence = process.stderr.read()
+    assert "Stopped. Nothing was left half written" in sentence and "Traceback" not in sentence and process.returncode

@@ -195,8 +195,8 @@ def softmax_over_queries(scores, mask):
 
 
 def nan_for_padding(scores, mask):
-    """NaN: a row that may attend to nothing is all -inf. Use the dtype's lowest number, and
-    multiply by the mask.
+    """NaN: a row that may attend to nothing is all -inf, or is divided by its sum of 0. Fill
+    with the dtype's lowest number, and multiply by the mask after the softmax.
     """
     return scores.masked_fill(~mask, -math.inf).softmax(-1)
 
@@ -374,12 +374,17 @@ def n_degrees_of_freedom(values):
     return values.mean(), stdtrit(len(values), 0.975) * values.std() / math.sqrt(len(values))
 
 
+def ends_of_the_interval(values):
+    """These are the two ends of the interval. Return its middle, the mean, and half its width."""
+    mean, half = mean_and_interval(values)
+    return mean - half, mean + half
+
+
 def interval_mistakes(values_of: Callable) -> list[Callable]:
     """The wrong ways to make mean and half-width of the right values."""
     ways = (
         standard_error, standard_deviation, normal_quantile, whole_width, root_of_n_left_out,
-        divided_by_n,
-        n_degrees_of_freedom,
+        divided_by_n, n_degrees_of_freedom, ends_of_the_interval,
     )  # fmt: skip
     return [finished(values_of, way) for way in ways]
 
@@ -418,6 +423,18 @@ def nothing_subtracted(pair):
     return mean_and_interval(pair[0])
 
 
+def one_of_the_second(pair):
+    """One value of the second group is subtracted from all of the first. Subtract pair by pair."""
+    return mean_and_interval(pair[0] - pair[1][0])
+
+
+def mean_of_the_second(pair):
+    """The mean of the second group is subtracted from each value of the first, so the half-width is
+    that of the first group alone. Subtract pair by pair.
+    """
+    return mean_and_interval(pair[0] - pair[1].mean())
+
+
 def paired_mistakes(pairs_of):
     """The wrong ways to go on from `pairs_of(**inputs)`, which gives both rows of values, or a dict
     of such pairs.
@@ -431,7 +448,10 @@ def paired_mistakes(pairs_of):
             else pairs[0] - pairs[1]
         )
 
-    ways = (second_minus_first, pairing_lost, half_widths_added, nothing_subtracted)
+    ways = (
+        second_minus_first, pairing_lost, half_widths_added, nothing_subtracted, one_of_the_second,
+        mean_of_the_second,
+    )  # fmt: skip
     return [*(finished(pairs_of, way) for way in ways), *interval_mistakes(differences)]
 
 

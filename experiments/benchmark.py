@@ -23,6 +23,7 @@ import pandas as pd
 import torch
 from torch import nn
 
+import ends
 from experiments import textbook
 from shared import data, model, record, training
 
@@ -36,6 +37,7 @@ LAB_LIMIT, LIMITS = 90, {"make book": 30, "make test": 9 * 60}  # seconds on two
 
 def clone(folder: str) -> Path:
     """The last commit, in a folder of its own."""
+    ends.need_room(Path(folder), 300)
     subprocess.run(["git", "clone", "--quiet", "--no-hardlinks", record.ROOT, f"{folder}/course"], check=True)
     return Path(folder, "course")
 
@@ -236,7 +238,4 @@ def main(chosen: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    try:
-        main(sys.argv[1:])
-    except KeyboardInterrupt:
-        sys.exit("\nStopped. The parts that were measured to their end are stored.")
+    main(sys.argv[1:])

@@ -109,10 +109,7 @@ def make_table(runs: list[Run], finished: Path, table: Path, jobs: int = -1) -> 
 
 
 if __name__ == "__main__":
-    try:
-        if "--stale" in sys.argv:
-            print(end=why_stale(TABLE))
-        else:
-            make_table(all_runs(), FINISHED, TABLE)
-    except KeyboardInterrupt:
-        sys.exit("\nStopped. The finished runs are stored; run it again to continue.")
+    if "--stale" in sys.argv:
+        print(end=why_stale(TABLE))
+    else:
+        make_table(all_runs(), FINISHED, TABLE)

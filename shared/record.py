@@ -84,8 +84,14 @@ def write(path: Path, content: dict | str) -> None:
         if isinstance(content, str)
         else json.dumps(content, indent=1, ensure_ascii=False) + "\n"
     )
-    partial.write_text(text, "utf-8")
-    partial.replace(path)
+    try:
+        partial.write_text(text, "utf-8")
+        partial.replace(path)
+    except BaseException as error:
+        partial.unlink(missing_ok=True)
+        if isinstance(error, OSError) and not error.filename:  # a full disk says no name
+            error.filename = str(path)
+        raise
 
 
 def load_or_run(path: Path, key: str, run: Callable, *arguments) -> dict:

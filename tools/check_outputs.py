@@ -9,7 +9,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tools import files
 from tools.lab import course, is_changed, kernel_environment, parsed, text_of
 from tools.labs import worker_count
 
@@ -31,4 +30,4 @@ def main(root: Path) -> int:
 
 
 if __name__ == "__main__":
-    files.run(main, ROOT)
+    sys.exit(main(ROOT))

@@ -13,8 +13,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tools import files
-
 ROOT = Path(__file__).resolve().parents[1]
 VENV = ROOT / ".venv"
 LISTS = ("requirements.txt", "requirements-dev.txt", "constraints.txt")
@@ -73,4 +71,4 @@ def make() -> int:
 
 
 if __name__ == "__main__" and not is_whole():
-    files.run(make_once)
+    sys.exit(make_once())

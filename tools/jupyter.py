@@ -8,7 +8,7 @@ from pathlib import Path
 import nbformat
 
 from shared import record
-from tools import contents, files
+from tools import contents
 from tools.lab import course
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -38,4 +38,4 @@ def main(root: Path) -> int:
 
 
 if __name__ == "__main__":
-    files.run(main, ROOT)
+    sys.exit(main(ROOT))

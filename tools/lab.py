@@ -26,6 +26,7 @@ import jupytext
 import nbformat
 from IPython.core.inputtransformer2 import TransformerManager
 
+import ends
 from shared import record
 from tools import contents, exercises, identity, quizzes
 from tools.exercises import Exercise, Question
@@ -207,11 +208,12 @@ class Lab(Page):
         """Write a notebook in one step. One that its reader has changed is left alone: then return the name of the new
         one, else the empty text.
         """
-        before, target = parsed(text_of(file)), file
-        if before and is_changed(before):
-            target = self.root / NEW / file.relative_to(self.root)
+        before, new = parsed(text_of(file)), self.root / NEW / file.relative_to(self.root)
+        target = new if before and is_changed(before) else file
         if text_of(target) != text:
             record.write(target, text)
+        if target == file:
+            new.unlink(missing_ok=True)  # the reader has taken it, or gone back to the course's
         return "" if target == file else target.relative_to(self.root).as_posix()
 
 
@@ -297,7 +299,11 @@ def pins(root: Path) -> list[str]:
 
 
 def kernel_environment(root: Path) -> dict[str, str]:
-    """Return the environment in which labs are executed and checked: the defaults, on one thread, without bars."""
+    """Return the environment in which labs are executed and checked: the defaults, on one thread, without bars.
+
+    Raises OSError where the disk has no room for what kernels write.
+    """
+    ends.need_room(root, 50)
     personal = ("LAB_DATA", "LAB_SCALE", "PYTHONPATH", "PYTHONSTARTUP", "MPLBACKEND")
     environment = {name: value for name, value in os.environ.items() if name not in personal}
     threads = {name: "1" for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")}

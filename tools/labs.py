@@ -22,7 +22,7 @@ import nbclient
 import nbformat
 
 from shared import record
-from tools import check_labs, files, identity, lab, student
+from tools import check_labs, identity, lab, student
 from tools.lab import Lab, code_of, kernel_environment, signed, text_of
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -125,4 +125,4 @@ def main(root: Path, names: set[str], again: bool) -> int:
 
 if __name__ == "__main__":
     given = set(sys.argv[1:])
-    files.run(main, ROOT, given - {"again"}, "again" in given)
+    sys.exit(main(ROOT, given - {"again"}, "again" in given))

@@ -22,7 +22,7 @@ from pathlib import Path
 import nbformat
 
 from shared import record
-from tools import files, instructor
+from tools import instructor
 from tools.exercises import Exercise
 from tools.lab import chosen, course, kernel_environment
 
@@ -163,4 +163,4 @@ if __name__ == "__main__":
     parser.add_argument("lab", help="the lab's name, as in `values`")
     parser.add_argument("folder", type=Path, help="the folder that has the submissions")
     given = parser.parse_args()
-    files.run(main, ROOT, given.lab, given.folder)
+    sys.exit(main(ROOT, given.lab, given.folder))

@@ -13,8 +13,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+import ends
 from shared import record
-from tools import contents, exercises, files, identity
+from tools import contents, exercises, identity
 
 ROOT = Path(__file__).resolve().parents[1]
 MEMORY = ROOT / "_build/.doctrees"
@@ -35,7 +36,8 @@ def makers() -> str:
 
 
 def jupyter_book(folder: Path, *options: str) -> subprocess.CompletedProcess:
-    """Build the book in a folder; its extensions import the course's own packages."""
+    """Build the book in a folder; its extensions import the course's own packages. Raises OSError on a full disk."""
+    ends.need_room(folder, 100)
     command = [Path(sys.executable).with_name("jupyter-book"), "build", ".", *options]
     given = os.environ | {"PYTHONPATH": str(ROOT)}
     return subprocess.run(command, cwd=folder, env=given, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
@@ -74,4 +76,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    files.run(main)
+    sys.exit(main())

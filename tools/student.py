@@ -9,11 +9,12 @@ and nothing to the site's page of the lab.
 """
 
 import re
+import sys
 from pathlib import Path
 
 import nbformat
 
-from tools import exercises, files, identity, lab
+from tools import exercises, identity, lab
 from tools.lab import PREDICT, Lab
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -100,4 +101,4 @@ def main(root: Path) -> int:
 
 
 if __name__ == "__main__":
-    files.run(main, ROOT)
+    sys.exit(main(ROOT))

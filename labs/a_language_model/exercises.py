@@ -301,7 +301,7 @@ class Reader:
 
     def __init__(self, texts, words, near):
         self.texts = 100 * torch.arange(texts)[:, None] + 7 * torch.arange(words) % words  # (texts, words)
-        self.near, self.losses = near, 5 + draw(513, texts, seed=near)
+        self.near, self.losses = near, 5 + draw(1025, texts, seed=near)
 
     def __call__(self, texts):
         if texts.shape != self.texts.shape:
@@ -312,6 +312,7 @@ class Reader:
             not same[:, : -self.near].all(),
             near_changed,
             near_changed and same[:, : self.near].all(),
+            not same[:, -1].all(),
             not torch.equal(texts.sort(dim=1).values, self.texts.sort(dim=1).values),
             any(torch.equal(far, before.roll(n, 1)) for n in range(1, far.shape[1])),
             any(torch.equal(far, before.flip(1).roll(n, 1)) for n in range(far.shape[1])),
@@ -350,6 +351,17 @@ def first_words_left(texts, near):
     return shuffled_far(texts.flip(1), near).flip(1)
 
 
+def near_words_shuffled(texts, near):
+    """The `near` last words are shuffled, and the others keep their positions. It is the other way round."""
+    last = texts[:, -near:]
+    return torch.cat([texts[:, :-near], last[:, torch.randperm(near)]], dim=1)
+
+
+def one_near_word_shuffled(texts, near):
+    """One of the `near` last words is shuffled with the others. All of them keep their positions."""
+    return shuffled_far(texts, near - 1) if near > 1 else all_words_shuffled(texts, near)
+
+
 def sorted_far(texts, near):
     """The words are sorted, and sorting is no random order. Shuffle them: index with `torch.randperm(n)`."""
     return torch.cat([texts[:, :-near].sort(dim=1).values, texts[:, -near:]], dim=1)
@@ -386,7 +398,8 @@ effect_of_context = Check(
     cases=[read_by(Reader(9, 30, 4)), read_by(Reader(6, 40, 1)), read_by(Reader(9, 26, 8))],
     mistakes=[
         *(changed(effect, change=step)
-          for step in (nothing_shuffled, all_words_shuffled, first_words_left, far_words_left_out, sorted_far,
+          for step in (nothing_shuffled, one_near_word_shuffled, all_words_shuffled, first_words_left,
+                       near_words_shuffled, far_words_left_out, sorted_far,
                        rolled_far, reversed_far, two_exchanged)),
         *paired_mistakes(losses),
     ],

@@ -262,6 +262,14 @@ def not_ablated(model, layer, places, measure):
     return (measure(model),) * 2
 
 
+def matrix_of_zeros(model, layer, places, measure):
+    """The matrix of `W_output` is zero, which ablates the layer at all positions, and its bias is still added. Set its
+    output to zero where `places` is True, by a hook."""
+    changed = copy.deepcopy(model)
+    changed.layers[layer].W_output.weight.data.zero_()
+    return measure(model), measure(changed)
+
+
 def leaves_no_trace(answer):
     model, places = Model(2, 3), torch.tensor([True, False, True, True, False])
     leaves_the_model(lambda measure: answer(model, 0, places, measure), model, squares)
@@ -280,7 +288,7 @@ with_and_without = Check(
     ],
     mistakes=[
         *(changed(ablated, edit=step) for step in (all_positions, other_positions)),
-        input_ablated, not_ablated,
+        input_ablated, not_ablated, matrix_of_zeros,
     ],
     section="Induction heads, “Ablate a head, then a single cell”",
     last_look=leaves_no_trace,

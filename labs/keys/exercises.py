@@ -53,9 +53,17 @@ def no_bias(answer):
         raise BiasInKeys
 
 
+class QueriesEqual(Wrong):
+    """The results are right, but all queries begin with the same numbers, so they get the same gradients and stay
+    equal. Draw them: `torch.randn(num_queries, d_k) / math.sqrt(d_k)`."""
+
+
 def fits_into_the_lab(answer):
-    """The lab exchanges the key projection, and compares queries with keys by itself."""
+    """The lab exchanges the key projection, compares queries with keys by itself, and trains several queries."""
     no_bias(answer)
+    queries = answer(3, 5, 2).query
+    if torch.is_tensor(queries) and (queries == queries[:1]).all():
+        raise QueriesEqual
     check_linears(answer, (3, 5, 2), ("W_key",), biased=False)
     check_parameters(answer(3, 5, 2), query=(3, 2))
 

@@ -37,7 +37,8 @@ def place(tmp_path_factory):
     tree, place = tmp_path_factory.mktemp("tree"), tmp_path_factory.mktemp("place")
     for name in FOLDERS:
         shutil.copytree(ROOT / name, tree / name, ignore=shutil.ignore_patterns(*NOT_CODE))
-    shutil.copy(ROOT / "pyproject.toml", tree)
+    for name in ("pyproject.toml", "ends.py"):
+        shutil.copy(ROOT / name, tree)
     offline = ["--no-index", "--no-deps", "--no-build-isolation", "--disable-pip-version-check"]
     pip = [sys.executable, "-m", "pip", "install", "-q", *offline, "--target", str(place), str(tree)]
     made = subprocess.run(pip, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)

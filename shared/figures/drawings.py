@@ -1,9 +1,9 @@
 """Drawings of how things are connected: boxes and arrows, narrow enough for a phone.
 
-A box has the colour of its role where it is what a lab is about, and a dashed outline otherwise.
+A box has the colour of its role.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 
@@ -11,7 +11,7 @@ from shared.colours import css_colour
 
 from . import svg
 from .picture import Picture
-from .svg import FONT, GRID, INK, MUTED, PAPER
+from .svg import FONT, INK, MUTED, PAPER
 
 SIZE, HEIGHT = 14, 30  # font size and height of a box, in pixels
 
@@ -24,7 +24,6 @@ class Box:
     y: float
     label: str
     role: str = "input"
-    copies: int = 1  # outlines behind one another, for several heads
 
     @property
     def width(self) -> float:
@@ -36,32 +35,18 @@ class Box:
             return self.x, self.y + (HEIGHT / 2 if towards.y > self.y else -HEIGHT / 2)
         return self.x + (self.width / 2 if towards.x > self.x else -self.width / 2), self.y
 
-    def draw(self, highlighted: bool) -> str:
-        colour = css_colour(self.role) if highlighted else GRID
-        look = f'rx="5" stroke="{colour}" stroke-width="{2 if highlighted else 1}" '
-        look += f'fill="{PAPER}"' if highlighted else f'fill="{PAPER}" stroke-dasharray="3 3"'
-        outlines = [
-            svg.box(
-                self.x - self.width / 2 + 4 * copy,
-                self.y - HEIGHT / 2 - 4 * copy,
-                self.width,
-                HEIGHT,
-                look,
-            )
-            for copy in reversed(range(self.copies))
-        ]
+    def draw(self) -> str:
+        look = f'rx="5" stroke="{css_colour(self.role)}" stroke-width="2" fill="{PAPER}"'
+        x, y = self.x - self.width / 2, self.y - HEIGHT / 2
         name, *index = self.label.split("_")
         label = escape(name) + "".join(
-            f'<tspan dy="4" font-size="11">{escape(part[:1])}</tspan><tspan '
-            f'dy="-4">{escape(part[1:])}</tspan>'
+            f'<tspan dy="4" font-size="11">{escape(part[:1])}</tspan>'
+            f'<tspan dy="-4">{escape(part[1:])}</tspan>'
             for part in index
         )
-        ink = INK if highlighted else MUTED
         place = f'x="{svg.coordinate(self.x)}" y="{svg.coordinate(self.y + 5)}"'
-        return (
-            "".join(outlines)
-            + f'<text {place} font-size="{SIZE}" text-anchor="middle" fill="{ink}">{label}</text>'
-        )
+        style = f'font-size="{SIZE}" text-anchor="middle" fill="{INK}"'
+        return svg.box(x, y, self.width, HEIGHT, look) + f"<text {place} {style}>{label}</text>"
 
 
 def arrow(points: Iterable[tuple[float, float]], colour: str = MUTED) -> str:
@@ -94,15 +79,12 @@ def drawing(wide: float, high: float, parts: Iterable[str], alt: str) -> Picture
 
 
 def diagram(
-    boxes: dict[str, Box], arrows: Iterable[tuple[str, str]], alt: str,
-    highlighted: Collection[str] | None = None, more: str = "",
-) -> Picture:  # fmt: skip
-    """Boxes by name, arrows between them, and more SVG; all boxes are highlighted unless some are
-    named.
-    """
+    boxes: dict[str, Box], arrows: Iterable[tuple[str, str]], alt: str, more: str = ""
+) -> Picture:
+    """Boxes by name, arrows between them, and more SVG."""
     lines = [arrow([boxes[a].edge(boxes[b]), boxes[b].edge(boxes[a])]) for a, b in arrows]
-    drawn = [box.draw(highlighted is None or name in highlighted) for name, box in boxes.items()]
-    wide = max(box.x + box.width / 2 + 4 * box.copies for box in boxes.values()) + 1
+    drawn = [box.draw() for box in boxes.values()]
+    wide = max(box.x + box.width / 2 for box in boxes.values()) + 5
     high = max(box.y for box in boxes.values()) + HEIGHT / 2 + 3
     return drawing(wide, high, [more, *lines, *drawn], alt)
 

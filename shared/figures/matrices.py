@@ -334,7 +334,10 @@ def _grid(
         parts.append(_item("row", f"{i + 2}/1", style, label))
     names = _numbered(m.columns)
     turned = max(map(len, names), default=0) > (2 if shaded else letters)
-    turn = "writing-mode:vertical-rl;transform:rotate(180deg);max-height:120px;" * turned
+    turn = (
+        "writing-mode:vertical-rl;transform:rotate(180deg);max-height:120px;padding-top:5px;"
+        * turned
+    )
     for j, label in enumerate(names):
         style = f"{LABEL};{turn}align-self:end;justify-self:center;{bold if j == column else ''}"
         parts.append(_item("column", f"1/{j + 2}", style, label))

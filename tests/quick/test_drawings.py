@@ -6,7 +6,7 @@ from itertools import combinations
 import pytest
 
 from labs.a_pretrained_model import schematic
-from shared import figures
+from labs.the_block import drawing
 
 PRE_NORM = {
     "layer norm 1": {"x"}, "self-attention": {"layer norm 1"}, "+ 1": {"self-attention", "x"},
@@ -74,7 +74,7 @@ def overlap(one, other):
 
 
 @pytest.mark.parametrize(
-    ("draw", "expected"), [(figures.block_schematic, PRE_NORM), (schematic.post_norm_schematic, POST_NORM)]
+    ("draw", "expected"), [(drawing.block_schematic, PRE_NORM), (schematic.post_norm_schematic, POST_NORM)]
 )
 def test_each_sum_gets_what_comes_out_of_the_part_and_of_the_sum_or_norm_before_it(draw, expected):
     html = draw().html

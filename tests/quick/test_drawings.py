@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from labs.a_pretrained_model import schematic
-from shared import figures
+from labs.the_block import drawing
 from shared.model import TransformerBlock
 
 PRE_NORM = {
@@ -77,7 +77,7 @@ def overlap(one, other):
 
 
 @pytest.mark.parametrize(
-    ("draw", "expected"), [(figures.block_schematic, PRE_NORM), (schematic.post_norm_schematic, POST_NORM)]
+    ("draw", "expected"), [(drawing.block_schematic, PRE_NORM), (schematic.post_norm_schematic, POST_NORM)]
 )
 def test_each_sum_gets_what_comes_out_of_the_part_and_of_the_sum_or_norm_before_it(draw, expected):
     html = draw().html
@@ -99,7 +99,7 @@ def computed(drawn, block, x):
 
 
 @pytest.mark.parametrize(
-    ("draw", "norm_first"), [(figures.block_schematic, True), (schematic.post_norm_schematic, False)]
+    ("draw", "norm_first"), [(drawing.block_schematic, True), (schematic.post_norm_schematic, False)]
 )
 def test_what_the_drawing_says_is_what_the_block_computes(draw, norm_first):
     torch.manual_seed(0)

@@ -46,8 +46,7 @@ NOT_YOURS = (
 )
 OUT_OF_TIME = (
     "The check was stopped after {seconds:g} seconds. Either a loop in your code does not end, or "
-    "the computer is busy "
-    "with something else: then run this cell again."
+    "the computer is busy with something else: then run this cell again."
 )
 
 

@@ -5,8 +5,7 @@ length.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 import torch
@@ -146,9 +145,9 @@ class Examples:
     def __post_init__(self):
         if not isinstance(self.reviews, EncodedReviews):
             raise TypeError(
-                f"Examples are made of EncodedReviews, and these are "
-                f"{type(self.reviews).__name__}, which number words "
-                "in another way. Encode them first: `encode(reviews, vocabulary)`."
+                "Examples are made of EncodedReviews, and these are "
+                f"{type(self.reviews).__name__}, which number words in another way. Encode them "
+                "first: `encode(reviews, vocabulary)`."
             )
 
     def __len__(self):
@@ -163,34 +162,23 @@ class Examples:
         marker.
         """
         target = self._part(self.marker_of_target[row], self.target_rows[row])
-        if self.distractor_rows[row] == NO_DISTRACTOR:
-            return target, slice(0, len(target))
         distractor = self._part(self.marker_of_distractor[row], self.distractor_rows[row])
         if self.distractor_first[row]:
-            return np.concatenate([distractor, target]), slice(
-                len(distractor), len(distractor) + len(target)
-            )
+            ids = np.concatenate([distractor, target])
+            return ids, slice(len(distractor), len(ids))
         return np.concatenate([target, distractor]), slice(0, len(target))
 
     def _part(self, marker: int, row: int) -> np.ndarray:
-        ids = self.reviews[row]
+        ids = self.reviews.ids[:0] if row == NO_DISTRACTOR else self.reviews[row]
         return ids if marker == NO_MARKER else np.concatenate([[marker], ids])
 
     def __add__(self, other: "Examples") -> "Examples":
         """The examples of both, which must be made of the same reviews."""
         if other.reviews is not self.reviews:
             raise ValueError("Examples can be added only when they are made of the same reviews.")
-        names = (
-            "target_rows",
-            "distractor_rows",
-            "distractor_first",
-            "marker_of_target",
-            "marker_of_distractor",
-        )
-        both: dict[str, Any] = {
-            n: np.concatenate([getattr(self, n), getattr(other, n)]) for n in names
-        }
-        return replace(self, **both)
+        names = [field.name for field in fields(self) if field.name != "reviews"]
+        both = (np.concatenate([getattr(self, name), getattr(other, name)]) for name in names)
+        return Examples(self.reviews, *both)
 
     @property
     def labels(self) -> np.ndarray:
@@ -211,48 +199,34 @@ class Examples:
         target, distractor = self.part_lengths
         return target + distractor
 
-    def batch_rows(self, batch_size: int, seed: int) -> list[np.ndarray]:
-        """The rows of each batch of an epoch, (batch,) each: random, but of similar length.
+    def batch_rows(self, batch_size: int, seed: int | None = None) -> list[np.ndarray]:
+        """The rows of each batch, (batch,) each, of similar length: in random order with a seed,
+        else from the shortest examples to the longest.
 
         Raises:
             ValueError: a batch size below 1, or ids outside the vocabulary.
         """
-        self._check(batch_size)
-        # Sort by length within random pools of 50 batches, then shuffle the batches.
-        lengths, random = self.lengths, np.random.default_rng(seed)
-        order = random.permutation(len(lengths))
-        rows = []
-        for begin in range(0, len(order), 50 * batch_size):
-            pool = order[begin : begin + 50 * batch_size]
-            pool = pool[np.argsort(lengths[pool], kind="stable")]
-            rows += np.array_split(pool, range(batch_size, len(pool), batch_size))
-        return [rows[index] for index in random.permutation(len(rows))]
-
-    def batch_rows_by_length(self, batch_size: int) -> list[np.ndarray]:
-        """The rows of each batch, (batch,) each, from the shortest examples to the longest.
-
-        Raises:
-            ValueError: a batch size below 1, or ids outside the vocabulary.
-        """
-        self._check(batch_size)
-        return np.array_split(
-            np.argsort(self.lengths, kind="stable"), range(batch_size, len(self), batch_size)
-        )
-
-    def _check(self, batch_size: int) -> None:
         if batch_size < 1:
             raise ValueError(f"batch_size is {batch_size}; it accepts 1 or more.")
-        low, high, size = (
-            self.reviews.ids.min(),
-            self.reviews.ids.max(),
-            self.reviews.vocabulary_size,
-        )
-        if low <= PAD or high >= size:
+        low, high = self.reviews.ids.min(), self.reviews.ids.max()
+        if low <= PAD or high >= self.reviews.vocabulary_size:
             raise ValueError(
-                f"The ids run from {low} to {high}; tokens have ids from {PAD + 1} to {size - 1} "
-                f"in this vocabulary. "
-                "Encode the texts with the vocabulary of the model."
+                f"The ids run from {low} to {high}; tokens have ids from {PAD + 1} to "
+                f"{self.reviews.vocabulary_size - 1} in this vocabulary. Encode the texts with the "
+                "vocabulary of the model."
             )
+        if seed is None:
+            order, pool_size = np.arange(len(self)), len(self)
+        else:
+            random = np.random.default_rng(seed)
+            order, pool_size = random.permutation(len(self)), 50 * batch_size
+        # Sort by length, within random pools of 50 batches; then shuffle the batches.
+        lengths, rows = self.lengths, []
+        for begin in range(0, len(order), pool_size):
+            pool = order[begin : begin + pool_size]
+            pool = pool[np.argsort(lengths[pool], kind="stable")]
+            rows += np.array_split(pool, range(batch_size, len(pool), batch_size))
+        return rows if seed is None else [rows[index] for index in random.permutation(len(rows))]
 
     def batch(self, rows: np.ndarray) -> "Batch":
         """The examples in these rows as one batch, (batch, tokens)."""
@@ -263,14 +237,8 @@ class Examples:
         for index, (tokens, where) in enumerate(parts):
             ids[index, : len(tokens)] = tokens
             in_target[index, where] = True
-        labels = torch.from_numpy(self.labels[rows]).float()
-        return Batch(
-            torch.from_numpy(ids),
-            torch.from_numpy(ids != PAD),
-            labels,
-            torch.from_numpy(in_target),
-            rows,
-        )
+        labels = self.labels[rows].astype(np.float32)
+        return Batch(*map(torch.from_numpy, (ids, ids != PAD, labels, in_target)), rows)
 
 
 def plain_examples(reviews: EncodedReviews, marker_of_target: int = NO_MARKER) -> Examples:
@@ -296,10 +264,7 @@ def distracted_examples(
     """
     size = len(reviews)
     if size < 2:
-        raise ValueError(
-            f"A distractor is another review of the split, and this one holds {size}; give two or "
-            f"more."
-        )
+        raise ValueError(f"A distractor is another review, and there are {size}; give two or more.")
     random = np.random.default_rng(seed)
     target = np.arange(size)
     distractor = random.integers(0, size - 1, size)
@@ -325,10 +290,8 @@ def marked_examples(reviews: EncodedReviews, vocabulary: Vocabulary, seed: int) 
         raise ValueError(
             "The vocabulary has no <MARK> and <SEP>; build it with special=('<SEP>', '<MARK>')."
         )
-    marker, separator = vocabulary.id(MARKER), vocabulary.id(SEPARATOR)
-    return plain_examples(reviews, marker) + distracted_examples(
-        reviews, seed, True, marker, separator
-    )
+    ids = vocabulary.id(MARKER), vocabulary.id(SEPARATOR)
+    return plain_examples(reviews, ids[0]) + distracted_examples(reviews, seed, True, *ids)
 
 
 # --- batches --------------------------------------------------------------------------------------
@@ -346,10 +309,8 @@ class Batch:
 
     def to(self, device: torch.device | str) -> "Batch":
         """The same batch on a device."""
-        tensors = {
-            name: getattr(self, name).to(device) for name in ("ids", "mask", "labels", "in_target")
-        }
-        return replace(self, **tensors)
+        names = "ids", "mask", "labels", "in_target"
+        return replace(self, **{name: getattr(self, name).to(device) for name in names})
 
 
 def batches(
@@ -364,9 +325,5 @@ def batches(
     Raises:
         ValueError: a batch size below 1, or ids outside the vocabulary.
     """
-    for rows in (
-        examples.batch_rows_by_length(batch_size)
-        if seed is None
-        else examples.batch_rows(batch_size, seed)
-    ):
+    for rows in examples.batch_rows(batch_size, seed):
         yield examples.batch(rows).to(device)

@@ -11,7 +11,7 @@ import math
 import torch
 from torch import Tensor, nn
 
-from shared.input_errors import check_ids, check_inputs, check_marker, check_mask
+from shared.input_errors import check_ids, check_inputs, check_mask
 
 MAX_TOKENS = 1024
 
@@ -78,11 +78,7 @@ class TokenEmbedding(nn.Module):
         super().__init__()
         self.table = nn.Embedding(vocabulary_size, d_model)
         nn.init.normal_(self.table.weight, std=std)
-        encoding = (
-            sinusoidal_positions(MAX_TOKENS, d_model)
-            if positions
-            else torch.zeros(MAX_TOKENS, d_model)
-        )
+        encoding = sinusoidal_positions(MAX_TOKENS, d_model) * positions
         self.register_buffer("positions", encoding, persistent=False)
         self.dropout = nn.Dropout(dropout)
 
@@ -102,6 +98,11 @@ def weighted_sum(weights: Tensor, x: Tensor) -> Tensor:
     return (weights.unsqueeze(1) @ x).squeeze(1)  # (batch, 1, tokens) @ (batch, tokens, d_model)
 
 
+def mean_weights(mask: Tensor, dtype: torch.dtype) -> Tensor:
+    """The weights of a mean over the real tokens, (batch, tokens): equal, and 0 for padding."""
+    return mask.to(dtype) / mask.sum(dim=1, keepdim=True).clamp(min=1)
+
+
 class MeanPooling(nn.Module):
     """The baseline: the mean of all tokens (*Recap: attention*)."""
 
@@ -112,7 +113,7 @@ class MeanPooling(nn.Module):
 
     def forward(self, ids: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
         x = self.embedding(ids)  # (batch, tokens, d_model)
-        weights = mask.to(x) / mask.sum(dim=1, keepdim=True).clamp(min=1)  # (batch, tokens)
+        weights = mean_weights(mask, x.dtype)  # (batch, tokens)
         pooled = weighted_sum(weights, x)  # (batch, d_model)
         return self.output(pooled).squeeze(1), weights
 
@@ -137,43 +138,6 @@ class AttentionPooling(nn.Module):
         weights = masked_softmax(scores, mask)  # (batch, tokens)
         pooled = weighted_sum(weights, x)  # (batch, d_model)
         return self.output(pooled).squeeze(1), weights
-
-
-class LearnedQuery(nn.Module):
-    """A mean of the tokens, weighted by their dot products with one learned query (*Recap:
-    attention*).
-
-    x (batch, tokens, d_model) to the output (batch, d_model) and the weights (batch, tokens).
-    `mask` is (batch, tokens), True for a real token; None where all are.
-    """
-
-    def __init__(self, d_model: int):
-        super().__init__()
-        self.query = nn.Parameter(torch.randn(d_model) / math.sqrt(d_model))
-
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        scores = x @ self.query  # (batch, tokens)
-        weights = masked_softmax(scores, mask)  # (batch, tokens)
-        return weighted_sum(weights, x), weights
-
-
-class LearnedQueries(nn.Module):
-    """Several learned queries, each compared with a key of every token (*Keys*).
-
-    x (batch, tokens, d_model) to the outputs (batch, num_queries, d_model) and the weights, a row
-    for each query, (batch, num_queries, tokens).
-    """
-
-    def __init__(self, num_queries: int, d_model: int, d_k: int):
-        super().__init__()
-        self.W_key = nn.Linear(d_model, d_k, bias=False)
-        self.query = nn.Parameter(torch.randn(num_queries, d_k) / math.sqrt(d_k))
-
-    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        keys = self.W_key(x)  # (batch, tokens, d_k)
-        scores = self.query @ keys.transpose(1, 2)  # (batch, num_queries, tokens)
-        weights = scores.softmax(dim=2)  # (batch, num_queries, tokens)
-        return weights @ x, weights
 
 
 def without_padding(x: Tensor, mask: Tensor | None) -> Tensor:
@@ -244,49 +208,9 @@ class SelfAttentionClassifier(nn.Module):
     def forward(self, ids: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
         x = self.embedding(ids)  # (batch, tokens, d_model)
         of_each_token = self.attention.attention_weights(x, mask)  # (batch, tokens, tokens)
-        mean = mask.to(x) / mask.sum(dim=1, keepdim=True).clamp(min=1)  # (batch, tokens), sum 1
+        mean = mean_weights(mask, x.dtype)  # (batch, tokens)
         weights = (mean.unsqueeze(1) @ of_each_token).squeeze(1)  # (batch, tokens)
         pooled = self.attention.W_value(weighted_sum(weights, x))  # (batch, d_v)
-        return self.output(pooled).squeeze(1), weights
-
-
-class MarkerQueryClassifier(nn.Module):
-    """Self-attention read at the marker token (*A question from the text*): one query a text, so
-    the cost grows with n.
-
-    Args:
-        marker_id: the id of the marker, which occurs once in every sequence.
-    """
-
-    def __init__(
-        self,
-        vocabulary_size: int,
-        marker_id: int,
-        d_model: int = 16,
-        d_k: int = 8,
-        d_v: int = 16,
-        **embedding,
-    ):
-        super().__init__()
-        self.marker_id = marker_id
-        self.embedding = TokenEmbedding(vocabulary_size, d_model, **embedding)
-        self.attention = SelfAttention(d_model, d_k, d_v)
-        self.output = nn.Linear(d_v, 1)
-
-    def ask(self, ids: Tensor, x: Tensor) -> Tensor:
-        """The query of each text, (batch, d_k)."""
-        # (batch, d_model), the row of X at the marker
-        marker = weighted_sum((ids == self.marker_id).to(x), x)
-        return self.attention.W_query(marker)  # (batch, d_k)
-
-    def forward(self, ids: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-        check_marker(ids, mask, self.marker_id)
-        x = self.embedding(ids)  # (batch, tokens, d_model)
-        queries = self.ask(ids, x).unsqueeze(2)  # (batch, d_k, 1)
-        keys = self.attention.W_key(x)  # (batch, tokens, d_k)
-        scores = (keys @ queries).squeeze(2) / math.sqrt(keys.shape[2])  # (batch, tokens)
-        weights = masked_softmax(scores, mask)  # (batch, tokens)
-        pooled = weighted_sum(weights, self.attention.W_value(x))  # (batch, d_v)
         return self.output(pooled).squeeze(1), weights
 
 
@@ -327,8 +251,8 @@ class MultiHeadSelfAttention(nn.Module):
         if num_heads < 1 or d_model % num_heads:
             fitting = [heads for heads in range(1, d_model + 1) if d_model % heads == 0]
             raise ValueError(
-                f"{d_model} columns cannot be split into {num_heads} heads of equal width. "
-                f"Choose num_heads among {fitting}, or a different d_model."
+                f"{d_model} columns cannot be split into {num_heads} heads of equal width. Choose "
+                f"num_heads among {fitting}, or a different d_model."
             )
         self.num_heads, self.head_dim = num_heads, d_model // num_heads
         self.W_query = nn.Linear(d_model, d_model)
@@ -379,6 +303,7 @@ class TransformerBlock(nn.Module):
         hidden_dim: the width between the two linear maps of the feed-forward layer.
         norm_first: pre-norm, which normalizes the input of each part; otherwise post-norm, which
             normalizes the sum.
+        attention: the class of its attention layer, made with d_model and num_heads.
 
     Source: Vaswani et al. 2017, section 3.1; norm_first: Xiong et al. 2020.
     """
@@ -390,9 +315,10 @@ class TransformerBlock(nn.Module):
         hidden_dim: int,
         dropout: float = 0.1,
         norm_first: bool = False,
+        attention: type[nn.Module] = MultiHeadSelfAttention,
     ):
         super().__init__()
-        self.attention = MultiHeadSelfAttention(d_model, num_heads)
+        self.attention = attention(d_model, num_heads)
         self.attention_norm = nn.LayerNorm(d_model)
         self.feed_forward = nn.Sequential(
             nn.Linear(d_model, hidden_dim),
@@ -418,32 +344,3 @@ class TransformerBlock(nn.Module):
         attention_output, weights = self.attention(x, mask, attention_mask)
         x = self.attention_norm(self.add(x, attention_output))  # (batch, tokens, d_model)
         return self.feed_forward_norm(self.add(x, self.feed_forward(x))), weights
-
-
-class EncoderClassifier(nn.Module):
-    """A Transformer block, then attention pooling over its outputs, then a linear classifier (*The
-    block*).
-
-    The returned weights are those of the pooling.
-    """
-
-    def __init__(
-        self,
-        vocabulary_size: int,
-        d_model: int = 16,
-        num_heads: int = 4,
-        hidden_dim: int = 32,
-        **embedding,
-    ):
-        super().__init__()
-        self.embedding = TokenEmbedding(vocabulary_size, d_model, **embedding)
-        self.block = TransformerBlock(d_model, num_heads, hidden_dim, norm_first=True)
-        self.score = nn.Linear(d_model, 1)
-        self.output = nn.Linear(d_model, 1)
-
-    def forward(self, ids: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-        x, _ = self.block(self.embedding(ids), mask)  # (batch, tokens, d_model)
-        scores = self.score(x).squeeze(2)  # (batch, tokens)
-        weights = masked_softmax(scores, mask)  # (batch, tokens)
-        pooled = weighted_sum(weights, x)  # (batch, d_model)
-        return self.output(pooled).squeeze(1), weights

@@ -11,30 +11,23 @@ from dataclasses import replace
 import numpy as np
 from torch import nn
 
-from shared import training
-from shared.data import (
-    MARKER,
-    SEPARATOR,
-    EncodedReviews,
-    Examples,
-    PreparedReviews,
-    distracted_examples,
-)
+from shared import data, training
+from shared.data import EncodedReviews, Examples, PreparedReviews
 
 TEST_DRAWS = (100, 101, 102)  # seeds of the distractors, as in the table of *Does it help?*
 
 
-def marked_pairs(reviews: EncodedReviews, data: PreparedReviews, seed: int) -> Examples:
+def marked_pairs(reviews: EncodedReviews, source: PreparedReviews, seed: int) -> Examples:
     """Each review with a distractor, in random order, and the marker before the review that
     counts.
     """
-    ids = data.vocabulary.id(MARKER), data.vocabulary.id(SEPARATOR)
-    return distracted_examples(reviews, seed, True, *ids)
+    ids = source.vocabulary.id(data.MARKER), source.vocabulary.id(data.SEPARATOR)
+    return data.distracted_examples(reviews, seed, True, *ids)
 
 
-def test_pairs(data: PreparedReviews) -> Examples:
+def test_pairs(source: PreparedReviews) -> Examples:
     """The test reviews with three draws of distractors."""
-    one, two, three = (marked_pairs(data.test, data, seed) for seed in TEST_DRAWS)
+    one, two, three = (marked_pairs(source.test, source, seed) for seed in TEST_DRAWS)
     return one + two + three
 
 

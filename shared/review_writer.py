@@ -73,11 +73,9 @@ class ReviewWriter(nn.Module):
         self.embedding = nn.Embedding(vocabulary_size, d_model)
         nn.init.normal_(self.embedding.weight, std=0.05)
         self.blocks = nn.ModuleList(
-            TransformerBlock(d_model, num_heads, 4 * d_model, dropout=0.0, norm_first=True)
+            TransformerBlock(d_model, num_heads, 4 * d_model, 0.0, True, RotarySelfAttention)
             for _ in range(num_blocks)
         )
-        for block in self.blocks:
-            block.attention = RotarySelfAttention(d_model, num_heads)
         self.norm = nn.LayerNorm(d_model)
 
     def forward(self, ids: Tensor) -> Tensor:
@@ -176,15 +174,11 @@ def continue_text(
         ValueError: a negative temperature, top_k below 1, or top_p that is not above 0 and at most
             1.
     """
-    if (
-        temperature < 0
-        or (top_k is not None and top_k < 1)
-        or (top_p is not None and not 0 < top_p <= 1)
-    ):
+    wrong_k, wrong_p = top_k is not None and top_k < 1, top_p is not None and not 0 < top_p <= 1
+    if temperature < 0 or wrong_k or wrong_p:
         raise ValueError(
             f"temperature={temperature}, top_k={top_k}, top_p={top_p}: give a temperature of 0 or "
-            f"more, top_k of 1 or "
-            "more, and top_p above 0 and at most 1."
+            "more, top_k of 1 or more, and top_p above 0 and at most 1."
         )
     generator = torch.Generator().manual_seed(seed)
     ids = tokenizer.encode(beginning).ids

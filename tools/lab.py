@@ -27,7 +27,7 @@ import nbformat
 from IPython.core.inputtransformer2 import TransformerManager
 
 from shared import record
-from tools import contents, exercises, identity, quizzes
+from tools import contents, digests, exercises, identity, quizzes
 from tools.exercises import Exercise, Question
 from tools.quizzes import Quiz
 
@@ -73,7 +73,7 @@ class Page:
         cells[:1] = [nbformat.v4.new_markdown_cell(text) for text in (title, opening.strip()) if text]
         cells, seen = [part for cell in cells for part in parted(cell)], {}
         for cell in cells:
-            name = record.digest(f"{cell.cell_type}\n{cell.source}")[:8]
+            name = digests.digest(f"{cell.cell_type}\n{cell.source}")[:8]
             seen[name] = seen.get(name, 0) + 1
             cell.id = name if seen[name] == 1 else f"{name}-{seen[name]}"
         return cells
@@ -160,9 +160,9 @@ class Lab(Page):
         """
         cells, sources = code_of(self.cells), "\n".join(cell.source for cell in code_of(self.cells))
         fails = ["raises-exception" in cell.metadata.get("tags", []) for cell in cells]  # it shows the cell's own lines
-        code = [cell.source if some else record.code(python_of(cell)) for cell, some in zip(cells, fails, strict=True)]
+        code = [cell.source if some else digests.code(python_of(cell)) for cell, some in zip(cells, fails, strict=True)]
         parts = {"its code cells": list(zip(code, fails, strict=True)), "the pins": pins(self.root)}
-        found = {name: record.digest(json.dumps(part)) for name, part in parts.items()}
+        found = {name: digests.digest(json.dumps(part)) for name, part in parts.items()}
         if not COURSE_CODE.search(sources):
             return found
         shared, folder = [*(self.root / "shared").rglob("*.*")], [*self.folder.glob("*.*")]
@@ -174,8 +174,8 @@ class Lab(Page):
         for path in sorted(programs | {path for path in data if path.is_file()}):
             name, text = path.relative_to(self.root).as_posix(), path.read_bytes().decode("utf-8", "replace")
             if path.suffix == ".py":
-                text = record.code(text, docstrings=not name.startswith("shared/"))
-            found[name] = record.digest(text)
+                text = digests.code(text, docstrings=not name.startswith("shared/"))
+            found[name] = digests.digest(text)
         return found
 
     def why_stale(self, inputs: dict[str, str]) -> str:
@@ -337,12 +337,12 @@ def parsed(text: str) -> nbformat.NotebookNode | None:
 
 def digest_of(notebook: nbformat.NotebookNode) -> str:
     """Return the digest of a notebook's cells, outputs and all."""
-    return record.digest(json.dumps(notebook.cells, sort_keys=True))
+    return digests.digest(json.dumps(notebook.cells, sort_keys=True))
 
 
 def sources_of(notebook: nbformat.NotebookNode) -> str:
     """Return the digest of what a reader changes in a notebook: the sources of its cells."""
-    return record.digest(json.dumps([[cell.cell_type, cell.source] for cell in notebook.cells]))
+    return digests.digest(json.dumps([[cell.cell_type, cell.source] for cell in notebook.cells]))
 
 
 def is_changed(notebook: nbformat.NotebookNode) -> bool:

@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 
 from shared import record
-from tools import contents, exercises, files, identity
+from tools import contents, digests, exercises, files, identity
 
 ROOT = Path(__file__).resolve().parents[1]
 MEMORY = ROOT / "_build/.doctrees"
@@ -31,7 +31,7 @@ def makers() -> str:
     found = [ROOT / name for name in own]
     found += [path for name in ("_ext", "_theme", "_static") for path in (ROOT / "book" / name).rglob("*")]
     found = sorted(path for path in found if path.is_file() and path.suffix != ".pyc")
-    return record.digest("".join(record.digest(path.read_bytes().decode("latin-1")) for path in found))
+    return digests.digest("".join(digests.digest(path.read_bytes().decode("latin-1")) for path in found))
 
 
 def jupyter_book(folder: Path, *options: str) -> subprocess.CompletedProcess:

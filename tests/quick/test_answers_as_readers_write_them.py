@@ -15,7 +15,7 @@ from torch import nn
 
 import checks
 from checks import engine
-from shared import model as shared_model
+from labs.a_question_from_the_text.marker_query import MarkerQueryClassifier
 from shared.intervals import mean_and_interval
 from shared.model import (
     MultiHeadSelfAttention,
@@ -355,7 +355,7 @@ def divided_by_layers(shares, searched, fresh):
     return (layer, head), *mean_and_interval(shares(fresh)[:, layer, head])
 
 
-class AskReturnsX(shared_model.MarkerQueryClassifier):
+class AskReturnsX(MarkerQueryClassifier):
     def ask(self, ids, x):
         return self.attention.W_query(x)
 

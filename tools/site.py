@@ -27,7 +27,7 @@ LINK = re.compile(r"(?:\]\(|^\[[^\]]+\]: )(?:\.\./)+(?:labs/)?(\w+)/\1\.ipynb", 
 def makers() -> str:
     """A fingerprint of what makes pages out of the sources."""
     # The extension reads these.
-    own = ("shared/colours.py", "tools/identity.py", "tools/ordering.py", "tools/contents.py", "_toc.yml")
+    own = ("shared/colours.py", "shared/figures/tools.js", "tools/identity.py", "tools/ordering.py", "tools/contents.py", "_toc.yml")
     found = [ROOT / name for name in own]
     found += [path for name in ("_ext", "_theme", "_static") for path in (ROOT / "book" / name).rglob("*")]
     found = sorted(path for path in found if path.is_file() and path.suffix != ".pyc")

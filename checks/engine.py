@@ -259,9 +259,7 @@ class Check:
     imports: tuple[str, ...] = ()
 
     def __call__(self, answer: Any) -> Verdict:
-        """Try the answer in every case. Prints nothing, and never raises whatever the answer
-        does.
-        """
+        """Try the answer in all cases; print nothing and never raise, whatever it does."""
         for name in self.imports:
             import_module(name)
         verdict = Verdict("wrong", OUT_OF_TIME.format(seconds=SECONDS), "OutOfTime")
@@ -473,9 +471,7 @@ class Check:
         compare(trial.result, trial.expected, trial.where)
 
     def _named(self, trials: list[Trial]) -> Wrong | None:
-        """The first known mistake, or pair of them, that gives in every case what the answer
-        gives.
-        """
+        """The first mistake, or pair of them, that gives what the answer gives in all cases."""
         if all(hollow(trial.result) for trial in trials) or not any(
             trial.error for trial in trials
         ):

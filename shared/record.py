@@ -1,6 +1,4 @@
-"""Stores what a script measured: a JSON file with its command, date, commit, machine and
-versions.
-"""
+"""Stores what a script measured, in JSON, with its command, date, commit, machine and versions."""
 
 import json
 import os

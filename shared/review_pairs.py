@@ -18,9 +18,7 @@ TEST_DRAWS = (100, 101, 102)  # seeds of the distractors, as in the table of *Do
 
 
 def marked_pairs(reviews: EncodedReviews, source: PreparedReviews, seed: int) -> Examples:
-    """Each review with a distractor, in random order, and the marker before the review that
-    counts.
-    """
+    """Each review with a distractor, in random order; the marker is before the one that counts."""
     ids = source.vocabulary.id(data.MARKER), source.vocabulary.id(data.SEPARATOR)
     return data.distracted_examples(reviews, seed, True, *ids)
 

@@ -12,9 +12,7 @@ def digest(text: str) -> str:
 
 @functools.cache  # a module is looked at for each lab
 def code(text: str, docstrings: bool = False) -> str:
-    """Python without what changes nothing: comments, formatting and, unless asked for,
-    docstrings.
-    """
+    """Python without comments, formatting and, unless they are asked for, docstrings."""
     tree = ast.parse(text)
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and not docstrings:

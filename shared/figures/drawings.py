@@ -162,9 +162,7 @@ def layer_schematic(highlight: str) -> Picture:
 
 
 def split_and_concatenate() -> Picture:
-    """How two heads share four columns: split, attention in each, outputs concatenated, then
-    W_O.
-    """
+    """How two heads share four columns: split, attention in each, concatenated, then W_O."""
     boxes = {
         "QKV": Box(140, 20, "Q, K, V: n × 4 each"),
         "0": Box(68, 80, "columns 0, 1", "query"), "1": Box(212, 80, "columns 2, 3", "key"),

@@ -1,5 +1,4 @@
-"""The café, the toy task of the course: guests with a name, a friend and a drink, and questions
-about them.
+"""The café, the toy task of the course: guests, each with a name, a friend and a drink.
 
 One token is one guest, x = e_name + e_friend + e_drink with learned embeddings. Every guest is
 asked the same question, for example "what does my friend drink?", and a linear read-out answers it
@@ -98,8 +97,7 @@ def adas_drink(cafes: Cafes) -> Tensor:
 
 
 class CafeModel(nn.Module):
-    """Guests to vectors, a layer that you write, and a linear read-out of one answer for each
-    question.
+    """Guests to vectors, a layer that you write, and a linear read-out of the answers.
 
     Args:
         layer: takes x (cafes, guests, d_model) and returns one vector for each answer, (cafes,

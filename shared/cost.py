@@ -6,8 +6,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 
 def multiplications(function: Callable, *inputs: object, **options: object) -> int:
-    """Call the function with the inputs; return the number of multiplications in its matrix
-    products.
+    """Call the function with the inputs; count the multiplications in its matrix products.
 
     PyTorch counts each multiplication with the addition that follows it, hence the half.
     """

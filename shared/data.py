@@ -1,5 +1,4 @@
-"""From tokens to batches: vocabulary, examples with a distractor, batches of examples of similar
-length.
+"""From tokens to batches: vocabulary, examples with a distractor, batches of similar length.
 
 `shared.reviews` loads and tokenizes; what the labs need of it can be imported from here too.
 """
@@ -32,9 +31,7 @@ REVIEW_TOKENS = 128  # half of a window of 256 tokens for each of two reviews
 
 
 class Vocabulary:
-    """The words a model knows; a word's id is its index. `<PAD>` is 0; `<UNK>`, any unknown word,
-    is 1.
-    """
+    """The words a model knows; an id is an index. `<PAD>` is 0; `<UNK>`, an unknown word, is 1."""
 
     def __init__(self, words: list[str]):
         self.words = words
@@ -62,8 +59,7 @@ class Vocabulary:
 def build_vocabulary(
     reviews: TokenizedReviews, min_count: int = 2, special: Sequence[str] = ()
 ) -> Vocabulary:
-    """Collect the words seen at least `min_count` times, the most frequent first, ties in
-    alphabetical order.
+    """The words seen at least `min_count` times: the most frequent first, ties by the alphabet.
 
     Give it the training split only. `special` tokens follow `<PAD>` and `<UNK>`.
     """
@@ -113,8 +109,7 @@ def load_prepared(settings: Settings, max_tokens: int | None = REVIEW_TOKENS) ->
 
 
 def prepare(reviews: Reviews, max_tokens: int | None = REVIEW_TOKENS) -> PreparedReviews:
-    """Build the vocabulary from the training split and encode all splits (step by step in *The
-    reviews*).
+    """Build the vocabulary from the training split and encode all splits (*The reviews*).
 
     The vocabulary also holds the special tokens `<SEP>` and `<MARK>`, which `marked_examples` puts
     before reviews.
@@ -130,9 +125,7 @@ def prepare(reviews: Reviews, max_tokens: int | None = REVIEW_TOKENS) -> Prepare
 
 @dataclass(frozen=True)
 class Examples:
-    """Which reviews make up each example: the target one and perhaps a distractor, each perhaps
-    after a marker.
-    """
+    """The reviews of each example: a target, perhaps a distractor, perhaps markers before them.
 
     reviews: EncodedReviews
     target_rows: np.ndarray  # (examples,) rows of `reviews`
@@ -158,9 +151,7 @@ class Examples:
         return self.concatenated(row)[0]
 
     def concatenated(self, row: int) -> tuple[np.ndarray, slice]:
-        """The ids of one example, (tokens,), and where the target review is among them, with its
-        marker.
-        """
+        """The ids of one example, (tokens,), and the place of the target review, marker and all."""
         target = self._part(self.marker_of_target[row], self.target_rows[row])
         distractor = self._part(self.marker_of_distractor[row], self.distractor_rows[row])
         if self.distractor_first[row]:
@@ -256,8 +247,7 @@ def distracted_examples(
     marker_of_target: int = NO_MARKER,
     marker_of_distractor: int = NO_MARKER,
 ) -> Examples:
-    """Each review after a random other review of the same split, or before it where `random_order`
-    says so.
+    """Each review after another one, drawn from the same split; or in random order.
 
     Raises:
         ValueError: fewer than two reviews, so that there is no other one.
@@ -280,16 +270,13 @@ def examples_with_distractors(reviews: EncodedReviews, seed: int) -> Examples:
 
 
 def marked_examples(reviews: EncodedReviews, vocabulary: Vocabulary, seed: int) -> Examples:
-    """The task of *A question from the text*: `<MARK>` precedes the target review, `<SEP>` the
-    distractor.
+    """*A question from the text*: `<MARK>` precedes the target review, `<SEP>` the distractor.
 
     Raises:
         ValueError: the vocabulary has no `<MARK>` and `<SEP>`.
     """
     if MARKER not in vocabulary or SEPARATOR not in vocabulary:
-        raise ValueError(
-            "The vocabulary has no <MARK> and <SEP>; build it with special=('<SEP>', '<MARK>')."
-        )
+        raise ValueError("Build the vocabulary with special=('<SEP>', '<MARK>').")
     ids = vocabulary.id(MARKER), vocabulary.id(SEPARATOR)
     return plain_examples(reviews, ids[0]) + distracted_examples(reviews, seed, True, *ids)
 
@@ -319,8 +306,7 @@ def batches(
     seed: int | None = None,
     device: torch.device | str = "cpu",
 ) -> Iterator[Batch]:
-    """Yield all examples once, in batches of similar length: in random order with a seed, else from
-    short to long.
+    """All examples once, in batches of similar length: random with a seed, else short to long.
 
     Raises:
         ValueError: a batch size below 1, or ids outside the vocabulary.

@@ -22,8 +22,7 @@ def check_mask(mask: Tensor, shape: torch.Size) -> None:
 
 
 def check_ids(ids: Tensor, vocabulary_size: int, max_tokens: int) -> None:
-    """Raise a sentence unless `ids` are integers (batch, tokens) of the vocabulary, and not too
-    many.
+    """Raise a sentence unless `ids` are integers (batch, tokens), known and not too many.
 
     Raises:
         ValueError: more than `max_tokens` tokens, or an id outside the vocabulary.

@@ -29,8 +29,7 @@ def sinusoidal_positions(num_tokens: int, d_model: int, base: float = 1000.0) ->
 
 
 def masked_softmax(scores: Tensor, mask: Tensor | None = None) -> Tensor:
-    """Softmax over the last axis; where `mask` is False the weight is 0, and a row without any True
-    is all 0.
+    """Softmax over the last axis; where `mask` is False the weight is 0, even in a whole row.
 
     Scores where `mask` is False never matter, not even infinite ones or NaN.
 
@@ -52,8 +51,9 @@ def masked_softmax(scores: Tensor, mask: Tensor | None = None) -> Tensor:
 
 
 class TokenEmbedding(nn.Module):
-    """Embedding plus sinusoidal positional encoding, then dropout: ids (batch, tokens) to x (batch,
-    tokens, d_model).
+    """Embedding plus sinusoidal positional encoding, then dropout.
+
+    ids (batch, tokens) to x (batch, tokens, d_model).
 
     Args:
         positions: False leaves the positional encoding out.
@@ -89,8 +89,7 @@ class TokenEmbedding(nn.Module):
 
 
 def weighted_sum(weights: Tensor, x: Tensor) -> Tensor:
-    """Weights (batch, tokens) times x (batch, tokens, d_model), summed over the tokens: (batch,
-    d_model).
+    """Weights (batch, tokens) times x (batch, tokens, d_model), summed to (batch, d_model).
 
     A token of weight 0 adds nothing, not even infinite numbers or NaN.
     """
@@ -119,8 +118,7 @@ class MeanPooling(nn.Module):
 
 
 class AttentionPooling(nn.Module):
-    """One linear map gives each token a score, and a softmax turns scores into weights (*Recap:
-    attention*).
+    """A linear map gives each token a score, a softmax makes them weights (*Recap: attention*).
 
     Source: additive attention with a single learned query, Bahdanau et al. 2015, section 3.1, made
         linear.
@@ -141,15 +139,12 @@ class AttentionPooling(nn.Module):
 
 
 def without_padding(x: Tensor, mask: Tensor | None) -> Tensor:
-    """x (batch, tokens, d_model) with zeros where `mask` is False, because 0 times an infinite
-    number or NaN is NaN.
-    """
+    """x (batch, tokens, d_model), 0 where `mask` is False: weight 0 times infinity would be NaN."""
     return x if mask is None else x.masked_fill(~mask.unsqueeze(2), 0)
 
 
 class SelfAttention(nn.Module):
-    """Every token attends to every token: x (batch, tokens, d_model) to outputs (batch, tokens,
-    d_v).
+    """Every token attends to all: x (batch, tokens, d_model) to outputs (batch, tokens, d_v).
 
     Args:
         d_v: None leaves the value projection out, so that the output is a weighted mean of x itself
@@ -215,8 +210,7 @@ class SelfAttentionClassifier(nn.Module):
 
 
 def causal_mask(num_tokens: int, device: torch.device | str | None = None) -> Tensor:
-    """True where a token may attend, (num_tokens, num_tokens) bool: to itself and to all tokens
-    before it.
+    """A token may attend to itself and those before it: True, (num_tokens, num_tokens) bool.
 
     Source: Vaswani et al. 2017, section 3.2.3.
     """
@@ -224,8 +218,7 @@ def causal_mask(num_tokens: int, device: torch.device | str | None = None) -> Te
 
 
 def both_masks(mask: Tensor | None, attention_mask: Tensor | None) -> Tensor | None:
-    """Which scores take part, the same for all heads: bool, broadcasts to (batch, num_heads,
-    tokens, tokens), or None.
+    """Which scores take part, in all heads alike: bool, (batch or 1, 1, tokens or 1, tokens).
 
     Args:
         mask: (batch, tokens) bool, True for a real token.
@@ -240,10 +233,11 @@ def both_masks(mask: Tensor | None, attention_mask: Tensor | None) -> Tensor | N
 
 
 class MultiHeadSelfAttention(nn.Module):
-    """Several heads, each on its own columns of the projections (Vaswani et al. 2017, section
-    3.2.2).
+    """Several heads, each on its own columns of the projections.
 
     Each of the `num_heads` heads has head_dim = d_model / num_heads columns.
+
+    Source: Vaswani et al. 2017, section 3.2.2.
     """
 
     def __init__(self, d_model: int, num_heads: int):
@@ -278,12 +272,12 @@ class MultiHeadSelfAttention(nn.Module):
                 True where the token of the row may attend to the token of the column.
         """
         check_inputs(x, self.num_heads * self.head_dim, mask, attention_mask)
-        real_x = without_padding(x, mask)
+        x = without_padding(x, mask)
         # Dividing the queries divides the scores, of which there are more.
         queries = self.W_query(x) / math.sqrt(self.head_dim)  # (batch, tokens, d_model)
         queries = self.split(queries)  # (batch, num_heads, tokens, head_dim)
-        keys = self.split(self.W_key(real_x))  # (batch, num_heads, tokens, head_dim)
-        values = self.split(self.W_value(real_x))  # (batch, num_heads, tokens, head_dim)
+        keys = self.split(self.W_key(x))  # (batch, num_heads, tokens, head_dim)
+        values = self.split(self.W_value(x))  # (batch, num_heads, tokens, head_dim)
         scores = queries @ keys.transpose(2, 3)  # (batch, num_heads, tokens, tokens)
         allowed = both_masks(mask, attention_mask)
         weights = masked_softmax(scores, allowed)  # (batch, num_heads, tokens, tokens)
@@ -292,8 +286,7 @@ class MultiHeadSelfAttention(nn.Module):
 
 
 class TransformerBlock(nn.Module):
-    """Multi-head self-attention, then a feed-forward layer, each with a residual connection (*The
-    block*).
+    """Multi-head self-attention, then a feed-forward layer, each with a residual connection.
 
     Returns x in the same shape, (batch, tokens, d_model), and the attention weights of the heads.
     Equal to `nn.TransformerEncoderLayer` with equal parameters, except that there is no dropout on

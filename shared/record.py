@@ -52,9 +52,7 @@ def write(path: Path, content: dict | str) -> None:
 
 
 def load_or_run(path: Path, key: str, run: Callable, *arguments) -> dict:
-    """The result stored under a key; where there is none, run and store it, so that a stopped
-    script continues.
-    """
+    """The result stored under a key; else run and store, so that a stopped script continues."""
     stored = read(path) or {
         "made_by": f"python -m {getattr(sys.modules['__main__'].__spec__, 'name', None)}",
         "about": about(),

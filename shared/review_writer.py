@@ -27,8 +27,7 @@ CONTEXT = 128  # tokens that the model was trained on at a time, the start token
 
 
 def rotate_halves(x: Tensor) -> Tensor:
-    """Rotate each pair of columns (j, j + d / 2) by an angle that grows with the position; x (...,
-    tokens, d).
+    """Rotate each pair of columns (j, j + d / 2) of x (..., tokens, d), further at each position.
 
     Source: Su et al. 2021, RoFormer, with the pairs laid out as in GPT-NeoX.
     """
@@ -48,10 +47,10 @@ class RotarySelfAttention(MultiHeadSelfAttention):
         self, x: Tensor, mask: Tensor | None = None, attention_mask: Tensor | None = None
     ) -> tuple[Tensor, Tensor]:
         check_inputs(x, self.num_heads * self.head_dim, mask, attention_mask)
-        real_x = without_padding(x, mask)
+        x = without_padding(x, mask)
         queries = rotate_halves(self.split(self.W_query(x)))  # (batch, num_heads, tokens, head_dim)
-        keys = rotate_halves(self.split(self.W_key(real_x)))  # (batch, num_heads, tokens, head_dim)
-        values = self.split(self.W_value(real_x))  # (batch, num_heads, tokens, head_dim)
+        keys = rotate_halves(self.split(self.W_key(x)))  # (batch, num_heads, tokens, head_dim)
+        values = self.split(self.W_value(x))  # (batch, num_heads, tokens, head_dim)
         # (batch, num_heads, tokens, tokens)
         scores = queries @ keys.transpose(2, 3) / math.sqrt(self.head_dim)
         # (batch, num_heads, tokens, tokens)
@@ -99,9 +98,7 @@ WEIGHTS, TOKENIZER = (
 
 
 def round_to_int8(state: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Matrices as int8 with one scale for each row, under their name and `name.scale`; vectors stay
-    as they are.
-    """
+    """Matrices as int8, with a scale for each row in `name.scale`; vectors stay as they are."""
     rounded = {}
     for name, tensor in state.items():
         if tensor.dim() == 2:
@@ -131,9 +128,7 @@ def load():
 
 
 def most_probable(logits: Tensor, top_k: int | None = None, top_p: float | None = None) -> Tensor:
-    """Logits (vocabulary,) with -inf for all but the `top_k` largest, or the fewest of total
-    probability `top_p`.
-    """
+    """Logits (vocabulary,), -inf but for the `top_k` largest or the fewest that reach `top_p`."""
     ordered, order = logits.sort(descending=True)
     drop = torch.zeros_like(ordered, dtype=torch.bool)
     if top_k is not None:
@@ -146,8 +141,7 @@ def most_probable(logits: Tensor, top_k: int | None = None, top_p: float | None 
 
 
 def window(ids: list[int]) -> list[int]:
-    """What the model sees of a text: the start token, then all of it, or no more than its last 127
-    tokens.
+    """What the model sees of a text: the start token, then at most its last 127 tokens.
 
     The window moves on by 64 tokens at a time, because whenever it moves, all keys and values are
     computed again: those of before come from hidden states that had attended to tokens that are no
@@ -164,8 +158,7 @@ def continue_text(
     temperature: float = 0.8,
     top_k: int | None = None, top_p: float | None = None, seed: int = 0,
 ) -> str:  # fmt: skip
-    """The beginning and what the model writes after it, until it ends the review or has written
-    `num_tokens` tokens.
+    """The beginning and what the model writes after it, to the review's end or `num_tokens`.
 
     Args:
         temperature: divides the logits; at 0 the most probable token is taken.

@@ -1,5 +1,4 @@
-"""Labelled reviews: from a source to three splits of tokenized texts; and the two switches of a
-lab, `start_lab`.
+"""Labelled reviews, from a source to three splits of tokenized texts; `start_lab`.
 
 The token ids of all texts of a split are concatenated in one array; offsets say where each text
 begins.
@@ -159,8 +158,7 @@ class Split:
         return np.diff(self.offsets)
 
     def select(self, rows: Sequence[int] | np.ndarray, max_tokens: int | None = None) -> Self:
-        """The reviews in these rows, in this order, each truncated to its first `max_tokens` tokens
-        (None: whole).
+        """The reviews in these rows, in this order, truncated to `max_tokens` tokens (None: whole).
 
         Raises:
             ValueError: no rows, or `max_tokens` below 1.
@@ -219,8 +217,7 @@ def tokenized(
 
 
 def tokenized_dataset(dataset) -> TokenizedReviews:
-    """Tokenize a data set of the package `datasets` with the columns `text` and `label`; its texts
-    stay on disk.
+    """Tokenize a data set of the package `datasets`, with columns `text` and `label`, on disk.
 
     The package stores the tokens in its cache and maps them into memory, so a second call reads
     them.
@@ -241,9 +238,7 @@ def tokenized_dataset(dataset) -> TokenizedReviews:
 
 
 def _add_words(table: pyarrow.Table, rows: Sequence[int], version: int) -> pyarrow.Table:
-    """Yelp's files hold line breaks as the two characters \\n, which would glue an "n" to the next
-    word.
-    """
+    """Yelp writes a line break as the characters \\n, which would glue an "n" to the next word."""
     texts = [text and text.replace("\\n", " ") for text in table["text"].to_pylist()]
     words = split_words(texts, rows[0])
     return pyarrow.table({"text": texts, "label": table["label"], "words": words})
@@ -380,8 +375,7 @@ def _load_own() -> Reviews:
 
 
 def load_yelp(train_size: int, held_out_size: int) -> Reviews:
-    """Yelp reviews, drawn with seed 42; half of those held out are for validation, half for the
-    test.
+    """Yelp reviews, drawn with seed 42; half of those held out validate, half test.
 
     Args:
         train_size: up to 560,000.

@@ -1,6 +1,4 @@
-"""Train a classifier and measure it: one loop, for a lab on CPU or CUDA and for processes started
-by torchrun.
-"""
+"""Train a classifier and measure it, on a CPU, on CUDA, or in processes started by torchrun."""
 
 import copy
 import math
@@ -18,8 +16,7 @@ from shared.data import Examples, Settings, batches
 
 @dataclass(frozen=True)
 class Recipe:
-    """How to train: epochs over the data, Adam's learning rate, examples in a batch (of all
-    processes together).
+    """How to train: epochs, Adam's learning rate, examples in a batch (of all processes).
 
     Raises:
         ValueError: epochs or batch size below 1, or a learning rate that is not positive.
@@ -49,17 +46,14 @@ def best_device() -> torch.device:
 
 
 def rank_and_size() -> tuple[int, int]:
-    """The rank of this process, and how many train together; (0, 1) for one that torchrun did not
-    start.
-    """
+    """The rank of this process, and how many train together; (0, 1) without torchrun."""
     together = distributed.is_available() and distributed.is_initialized()
     return (distributed.get_rank(), distributed.get_world_size()) if together else (0, 1)
 
 
 @dataclass(frozen=True)
 class History:
-    """A record for each epoch, with train_loss, train_accuracy, validation_loss and
-    validation_accuracy.
+    """For each epoch its number, and loss and accuracy in training and in validation.
 
     `best_epoch`, counted from 1, is the one whose weights the model has now; 0 if no epoch was
     completed.
@@ -77,8 +71,7 @@ def fit(
     seed: int = 0,
     after_epoch: Callable[[dict[str, float]], None] | None = None,
 ) -> History:
-    """Train with Adam, and leave the model with the weights of the epoch that has the highest
-    validation accuracy.
+    """Train with Adam; the model keeps the weights of the epoch with the best validation accuracy.
 
     Of several processes each takes its part of every batch, and all end with the same weights.
     Ctrl-C ends the training early, with the best of the epochs done.

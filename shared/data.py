@@ -125,7 +125,7 @@ def prepare(reviews: Reviews, max_tokens: int | None = REVIEW_TOKENS) -> Prepare
 
 @dataclass(frozen=True)
 class Examples:
-    """The reviews of each example: a target, perhaps a distractor, perhaps markers before them.
+    """The reviews of each example: a target, perhaps a distractor, perhaps markers before them."""
 
     reviews: EncodedReviews
     target_rows: np.ndarray  # (examples,) rows of `reviews`

@@ -456,8 +456,10 @@ def seed_mistakes(answer: Callable) -> list[Callable]:
 
 
 def synthetic_accuracy(*settings_and_seed: Any) -> float:
-    """What a run "measures" in the cases of an experiment, without training, by its settings and
-    its seed.
+    """What a run "measures" in the cases of an experiment, without training.
+
+    Any number would do that depends on all settings and on the seed, and on both together, so that
+    a mistake in what is paired or averaged changes the result. The cosines keep it in (0, 1).
     """
     *settings, seed = settings_and_seed
     level = sum(

@@ -272,12 +272,12 @@ class MultiHeadSelfAttention(nn.Module):
                 True where the token of the row may attend to the token of the column.
         """
         check_inputs(x, self.num_heads * self.head_dim, mask, attention_mask)
-        x = without_padding(x, mask)
+        real_x = without_padding(x, mask)  # not for queries: padding asks, too, as in PyTorch's layer
         # Dividing the queries divides the scores, of which there are more.
         queries = self.W_query(x) / math.sqrt(self.head_dim)  # (batch, tokens, d_model)
         queries = self.split(queries)  # (batch, num_heads, tokens, head_dim)
-        keys = self.split(self.W_key(x))  # (batch, num_heads, tokens, head_dim)
-        values = self.split(self.W_value(x))  # (batch, num_heads, tokens, head_dim)
+        keys = self.split(self.W_key(real_x))  # (batch, num_heads, tokens, head_dim)
+        values = self.split(self.W_value(real_x))  # (batch, num_heads, tokens, head_dim)
         scores = queries @ keys.transpose(2, 3)  # (batch, num_heads, tokens, tokens)
         allowed = both_masks(mask, attention_mask)
         weights = masked_softmax(scores, allowed)  # (batch, num_heads, tokens, tokens)

@@ -47,10 +47,10 @@ class RotarySelfAttention(MultiHeadSelfAttention):
         self, x: Tensor, mask: Tensor | None = None, attention_mask: Tensor | None = None
     ) -> tuple[Tensor, Tensor]:
         check_inputs(x, self.num_heads * self.head_dim, mask, attention_mask)
-        x = without_padding(x, mask)
+        real_x = without_padding(x, mask)
         queries = rotate_halves(self.split(self.W_query(x)))  # (batch, num_heads, tokens, head_dim)
-        keys = rotate_halves(self.split(self.W_key(x)))  # (batch, num_heads, tokens, head_dim)
-        values = self.split(self.W_value(x))  # (batch, num_heads, tokens, head_dim)
+        keys = rotate_halves(self.split(self.W_key(real_x)))  # (batch, num_heads, tokens, head_dim)
+        values = self.split(self.W_value(real_x))  # (batch, num_heads, tokens, head_dim)
         # (batch, num_heads, tokens, tokens)
         scores = queries @ keys.transpose(2, 3) / math.sqrt(self.head_dim)
         # (batch, num_heads, tokens, tokens)

@@ -272,7 +272,7 @@ class MultiHeadSelfAttention(nn.Module):
                 True where the token of the row may attend to the token of the column.
         """
         check_inputs(x, self.num_heads * self.head_dim, mask, attention_mask)
-        real_x = without_padding(x, mask)  # not for queries: padding asks, too, as in PyTorch's layer
+        real_x = without_padding(x, mask)  # not for queries: padding asks, as in PyTorch's layer
         # Dividing the queries divides the scores, of which there are more.
         queries = self.W_query(x) / math.sqrt(self.head_dim)  # (batch, tokens, d_model)
         queries = self.split(queries)  # (batch, num_heads, tokens, head_dim)

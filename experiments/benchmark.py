@@ -25,6 +25,7 @@ from torch import nn
 
 import ends
 from experiments import textbook
+from experiments.train_classifier import EncoderClassifier
 from shared import data, model, record, training
 
 RESULTS, TABLES = Path(__file__).with_name("benchmark.json"), record.ROOT / "book/times.txt"
@@ -181,7 +182,7 @@ def gpu(device: str = "cuda", batch_size: int = 1024) -> dict[str, dict]:
     examples = data.batches(data.examples_with_distractors(source.train, 1), batch_size, 1)
     batches = [batch.to(device) for batch, _ in zip(examples, range(20), strict=False)]
     batches = [([batch.ids, batch.mask], batch.labels) for batch in batches]
-    for kind in (model.AttentionPooling, model.SelfAttentionClassifier, model.EncoderClassifier):
+    for kind in (model.AttentionPooling, model.SelfAttentionClassifier, EncoderClassifier):
         for numbers in ("float32", "bfloat16"):
             net = kind(len(source.vocabulary)).to(device)
             with torch.autocast(device, torch.bfloat16, enabled=numbers == "bfloat16"):

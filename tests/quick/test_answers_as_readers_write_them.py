@@ -16,7 +16,8 @@ from torch import nn
 
 import checks
 from checks import engine
-from shared import model as shared_model
+from labs.a_question_from_the_text.marker_query import MarkerQueryClassifier
+from labs.keys.exercises import LearnedQueries
 from shared.intervals import mean_and_interval
 from shared.model import (
     MultiHeadSelfAttention,
@@ -331,7 +332,7 @@ def divided_by_layers(shares, searched, fresh):
     return (layer, head), *mean_and_interval(shares(fresh)[:, layer, head])
 
 
-class AskReturnsX(shared_model.MarkerQueryClassifier):
+class AskReturnsX(MarkerQueryClassifier):
     def ask(self, ids, x):
         return self.attention.W_query(x)
 
@@ -406,7 +407,7 @@ def mask_from_position_zero(queries, keys, values, kept_keys, kept_values, reach
     return scores.softmax(dim=2) @ values, keys[:, -reach:], values[:, -reach:]
 
 
-class EqualQueries(shared_model.LearnedQueries):
+class EqualQueries(LearnedQueries):
     def __init__(self, num_queries, d_model, d_k):
         super().__init__(num_queries, d_model, d_k)
         self.query = nn.Parameter(torch.zeros(num_queries, d_k))

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 
+from labs.a_question_from_the_text.marker_query import MarkerQueryClassifier
 from labs.longer_texts import position_encodings
 from labs.recap_attention.shaded_words import shaded_words
 from shared import cafe, data, review_writer
@@ -13,7 +14,6 @@ from shared.figures.heads import heads
 from shared.figures.walk import walk
 from shared.model import (
     MAX_TOKENS,
-    MarkerQueryClassifier,
     MultiHeadSelfAttention,
     SelfAttention,
     TokenEmbedding,
@@ -80,7 +80,7 @@ def a_walk(**change):
         (lambda: data.tokenized(["good", None], [1, 0]), "row 1"),
         (lambda: SPLIT.select([]), "no review"),
         (lambda: next(data.batches(data.plain_examples(ENCODED), 0)), "batch_size"),
-        (lambda: data.distracted_examples(ENCODED, 0), "holds 1"),
+        (lambda: data.distracted_examples(ENCODED, 0), "there are 1"),
         (lambda: css_colour("energy"), "'energy' is no colour of the course"),
         (lambda: Matrix([[1, float("nan")]], "scores"), "nan"),
         (lambda: Matrix([1, 2], "x"), "shape"),

@@ -9,6 +9,7 @@ import pytest
 
 import ends
 from shared import record
+from tools import digests
 
 ROOT = Path(ends.__file__).parent
 
@@ -36,17 +37,17 @@ CODE = '''def half(x):
     ("old", "new"), [("  # not //", ""), ("x / 2", "x/2"), ('"""Halve', '"""Divide'), ("\n", "\n\n")]
 )
 def test_comments_formatting_and_docstrings_are_no_code(old, new):
-    assert old in CODE and record.code(CODE.replace(old, new)) == record.code(CODE)
+    assert old in CODE and digests.code(CODE.replace(old, new)) == digests.code(CODE)
 
 
 @pytest.mark.parametrize(("old", "new"), [("x / 2", "x // 2"), ("half", "halve"), ("2", "2.0"), ("2", "True")])
 def test_any_other_change_is(old, new):
-    assert old in CODE and record.code(CODE.replace(old, new)) != record.code(CODE)
+    assert old in CODE and digests.code(CODE.replace(old, new)) != digests.code(CODE)
 
 
 def test_a_docstring_counts_where_it_is_asked_for():
     other = CODE.replace("Halve", "Divide")
-    assert record.code(other, docstrings=True) != record.code(CODE, docstrings=True)
+    assert digests.code(other, docstrings=True) != digests.code(CODE, docstrings=True)
 
 
 def test_what_could_not_be_written_on_a_full_disk_leaves_nothing_behind_and_is_named(tmp_path, monkeypatch):

@@ -3,7 +3,9 @@
 A check is in the folder of its lab, in `exercises.py`, and has a name here; `engine.py` says what a check consists of.
 """
 
-from labs.a_language_model.exercises import allowed_positions, effect_of_context, language_model, next_word_loss
+from labs.a_language_model.exercises import (
+    allowed_positions, effect_of_context, language_model, next_word_loss, sampling_probs, shifted_loss,
+)  # fmt: skip
 from labs.a_pretrained_model.exercises import attention_on_target, encoder_layer, search_and_test, tokens_attended
 from labs.a_question_from_the_text.exercises import gains_by_position, marked_classifier, marker_query
 from labs.does_it_help.exercises import fix_the_comparison, paired_interval, preregistered, sign_flips

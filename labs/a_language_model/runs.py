@@ -1,94 +1,119 @@
-"""A small language model on the reviews, one part more in each stage; the lab *A language model* reads the results.
+"""A small language model on the reviews, one part more in each stage, beside the best way of counting tokens.
 
-Four stages: no block (embedding and read-out), one block without its feed-forward layer, one block, two blocks. Each is
-trained like the model of the lab, with three seeds; 15 minutes of one core. Writes labs/a_language_model/runs.json.
+Six stages, three seeds each, all trained on the same tokens for the same number of steps; then the last of them with
+one thing changed. Counting is Kneser-Ney smoothing of orders 2 to 5 whose
+discounts are tuned on validation texts. Test texts are scored once, at the end of a run. Two hours of one core; a
+stopped script goes on where it was. Writes runs.json, which the lab reads, and model.safetensors.
 
     python -m labs.a_language_model.runs
 """
 
-import math
 import time
 
 import numpy as np
 import torch
-from torch import nn
-from torch.nn.functional import cross_entropy
+from safetensors.torch import save_file
+from torch import Tensor
+from torch.nn.functional import pad
 
+from labs.a_language_model.reviews_as_tokens import TOKENS, Reviews, load_reviews, tokenizer_with
+from labs.a_language_model.stages import BATCH, CONTROLS, STAGES, Stage, Training, make_model, token_losses
+from labs.a_language_model.writing import write
 from shared import record
-from shared.data import UNK, Settings, load_prepared
-from shared.language_model import CONTEXT, LanguageModel, loss_of, windows
+from shared.language_model import kneser_ney
+from shared.review_writer import START, round_to_int8
+from shared.statistics import mean_and_interval
 
-TABLE = record.ROOT / "labs/a_language_model/runs.json"
-KNOWN_WORDS, STEPS, RATE, BATCH = 2000, 2000, 0.008, 8
-STAGES = {"no block": 0, "+ attention": 1, "+ feed-forward": 1, "+ second block": 2}  # and the number of blocks
-CURVE = (0, 100, 200, 400, 800, 1200, 1600, 2000)
-BEGINNINGS = ("this movie is", "i", "the story")
-
-
-class Zero(nn.Module):
-    """In place of a feed-forward layer, so that the residual connection adds nothing."""
-
-    def forward(self, x):
-        return torch.zeros_like(x)
+FOLDER = record.ROOT / "labs/a_language_model"
+RESULTS, WEIGHTS = FOLDER / "runs.json", FOLDER / "model.safetensors"
+CHECKPOINT = record.ROOT / "_build/a_language_model.pt"
+STEPS, SEEDS, CURVE_TEXTS = 3000, range(3), 50
+CURVE = [STEPS * part // 12 for part in (0, 1, 2, 4, 6, 8, 10, 12)]
+ORDERS, SCALES = (2, 3, 4, 5), (0.8, 0.9, 1.0, 1.1, 1.2)
+BEGINNINGS = ("This movie is", "The acting was", "I")
 
 
-@torch.no_grad()
-def loss_of_last(model, ids, next_ids) -> float:
-    """The mean loss at the word after each text."""
-    parts = zip(ids.split(200), next_ids.split(200), strict=True)
-    losses = [cross_entropy(model(some)[:, -1], words, reduction="none") for some, words in parts]
-    return round(torch.cat(losses).mean().item(), 4)
+# --- counting ------------------------------------------------------------------------------------------------------
 
 
-def write(model, vocabulary, beginning, generator, num_words=22, temperature=0.8) -> str:
-    ids = [vocabulary.id("<SEP>"), *vocabulary.encode(beginning)]
-    for _ in range(num_words):
-        with torch.no_grad():
-            scores = model(torch.tensor([ids[-CONTEXT:]]))[0, -1] / temperature  # (KNOWN_WORDS,)
-        scores[[0, UNK, vocabulary.id("<SEP>"), vocabulary.id("<MARK>")]] = -math.inf
-        ids.append(torch.multinomial(scores.softmax(0), 1, generator=generator).item())
-    return " ".join(vocabulary.decode(ids[1:]))
+def counted_losses(training: Tensor, texts: Tensor, order: int, scale: float) -> np.ndarray:
+    """The loss of each held-out text by counting `order` tokens in a row, (texts,)."""
+    grams = pad(texts, (order - 2, 0), value=START).unfold(1, order, 1)  # (texts, LENGTH, order)
+    probs = kneser_ney(training.numpy(), grams.flatten(0, 1).numpy(), TOKENS, scale=scale)  # (texts * LENGTH,)
+    return -np.log(probs).reshape(len(texts), -1).mean(axis=1)
 
 
-def run(stage: str, seed: int, prepared) -> dict:
-    """Train one stage; its losses on held-out text, its curve and its texts."""
-    separator, start = prepared.vocabulary.id("<SEP>"), time.process_time()
+def best_counting(reviews: Reviews) -> dict:
+    """Order and scale of the discounts with the lowest loss on validation texts, and the losses on test texts."""
+    validation = {
+        f"{order}": {f"{scale}": float(counted_losses(reviews.training, reviews.validation, order, scale).mean())
+                     for scale in SCALES}
+        for order in ORDERS
+    }  # fmt: skip
+    scales = {order: min(row, key=lambda scale: row[scale]) for order, row in validation.items()}
+    order = min(validation, key=lambda order: validation[order][scales[order]])
+    test = {n: counted_losses(reviews.training, reviews.test, int(n), float(scales[n])) for n in validation}
+    return {
+        "validation": {n: {s: round(loss, 4) for s, loss in row.items()} for n, row in validation.items()},
+        "order": int(order), "scale": float(scales[order]),
+        "test": {n: rounded(losses) for n, losses in test.items()},
+    }  # fmt: skip
 
-    def stream(reviews):
-        ids = np.insert(reviews.ids, reviews.offsets[:-1], separator)
-        return torch.from_numpy(np.where(ids < KNOWN_WORDS, ids, UNK)).long()
 
-    training, validation = stream(prepared.train), stream(prepared.validation)
-    ids, next_ids = windows(validation, 3000, torch.Generator().manual_seed(2))
-    known = next_ids[:, -1] != UNK
-    last = ids[known], next_ids[known, -1]  # the words that the lab measures with, too
+# --- training ------------------------------------------------------------------------------------------------------
+
+
+def rounded(losses: np.ndarray) -> list[float]:
+    """The mean and half of its 95% interval."""
+    return [round(float(number), 4) for number in mean_and_interval(torch.as_tensor(losses))]
+
+
+def at_temperature(logits: Tensor) -> Tensor:
+    return (logits / 0.8).softmax(dim=0)
+
+
+def run(name: str, stage: Stage, seed: int, reviews: Reviews, counted: np.ndarray) -> dict:
+    """Train one model, or go on training it; its curve, its loss on test texts, and how far it is ahead of counting."""
     torch.manual_seed(seed)
-    model, curve = LanguageModel(KNOWN_WORDS, num_blocks=STAGES[stage]), []
-    if stage == "+ attention":
-        model.blocks[0].feed_forward = Zero()
-    generator = torch.Generator().manual_seed(seed + 1)
-    with torch.no_grad():
-        model.output.bias.copy_(((torch.bincount(training, minlength=KNOWN_WORDS) + 1) / len(training)).log())
-    optimizer = torch.optim.Adam(model.parameters(), lr=RATE, fused=True)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, RATE, total_steps=STEPS + 1, pct_start=0.15)
-    for step in range(STEPS + 1):
-        if step in CURVE:
-            curve.append([step, loss_of_last(model, *last)])
-        if step < STEPS:
-            loss = loss_of(model, *windows(training, BATCH, generator), UNK)
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
-            schedule.step()
-    dice = torch.Generator().manual_seed(11)
-    result = {"stage": stage, "seed": seed, "loss": curve[-1][1], "curve": curve}
-    result["texts"] = [write(model, prepared.vocabulary, beginning, dice) for beginning in BEGINNINGS]
-    return result | {"cpu_seconds": round(time.process_time() - start)}
+    model = make_model(stage, reviews.training)
+    training, curve, seconds = Training(model, reviews.training, stage.context, STEPS, seed + 1), [], 0.0
+    if CHECKPOINT.exists():
+        stored = torch.load(CHECKPOINT)
+        if stored["run"] == [name, seed]:
+            training.load_state_dict(stored["training"])
+            curve, seconds = stored["curve"], stored["seconds"]
+    start = time.process_time() - seconds
+    while True:
+        if training.done in CURVE:
+            losses = token_losses(model, reviews.validation[:CURVE_TEXTS], stage.context)
+            curve.append([training.done * BATCH, round(losses.mean().item(), 4)])
+        if training.done == STEPS:
+            break
+        training.step()
+        if training.done % 50 == 0:
+            seconds = time.process_time() - start
+            state = {"run": [name, seed], "training": training.state_dict(), "curve": curve, "seconds": seconds}
+            torch.save(state, CHECKPOINT.with_suffix(".part"))
+            CHECKPOINT.with_suffix(".part").replace(CHECKPOINT)
+    losses = token_losses(model, reviews.test, stage.context).mean(dim=1)  # (texts,)
+    if (name, seed) == (list(STAGES)[-1], 0):
+        save_file(round_to_int8(model.state_dict()), WEIGHTS)
+    tokenizer = tokenizer_with(TOKENS)
+    return {
+        "stage": name, "seed": seed, "loss": rounded(losses), "counting minus model": rounded(counted - losses.numpy()),
+        "curve": curve, "texts": [write(model, tokenizer, beginning, at_temperature, stage.context) for beginning in BEGINNINGS],
+        "parameters": sum(parameter.numel() for parameter in model.parameters()),
+        "cpu_minutes": round((time.process_time() - start) / 60, 1),
+    }  # fmt: skip
 
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    reviews = load_prepared(Settings())
-    for seed in range(3):
-        for stage in STAGES:
-            record.load_or_run(TABLE, f"{stage}, seed {seed}", run, stage, seed, reviews)
+    CHECKPOINT.parent.mkdir(exist_ok=True)
+    reviews = load_reviews()
+    counting = record.load_or_run(RESULTS, "Kneser-Ney", best_counting, reviews)
+    counted = counted_losses(reviews.training, reviews.test, counting["order"], counting["scale"])
+    for models in (STAGES, CONTROLS):
+        for seed in SEEDS:
+            for name, stage in models.items():
+                record.load_or_run(RESULTS, f"{name}, seed {seed}", run, name, stage, seed, reviews, counted)

@@ -59,3 +59,9 @@ def load_reviews() -> Reviews:
     training, validation, test = split_reviews()
     stream = np.concatenate(encode(training[:4000]))[:TRAINING]  # (TRAINING,)
     return Reviews(torch.from_numpy(stream), beginnings(validation, VALIDATION), beginnings(test, TEST))
+
+
+def random_windows(stream: Tensor, count: int, context: int, generator: torch.Generator) -> Tensor:
+    """Windows of `context` tokens and the one after them, (count, context + 1)."""
+    starts = torch.randint(len(stream) - context, (count, 1), generator=generator)  # (count, 1)
+    return stream[starts + torch.arange(context + 1)]

@@ -1,9 +1,9 @@
-"""A small language model on the reviews, one part more in each stage, beside the best way of counting tokens.
+"""Small language models, one part more in each stage, beside the best way of counting.
 
-Six stages, three seeds each, all trained on the same tokens for the same number of steps; then the last of them with
-one thing changed. Counting is Kneser-Ney smoothing of orders 2 to 5 whose
-discounts are tuned on validation texts. Test texts are scored once, at the end of a run. Two hours of one core; a
-stopped script goes on where it was. Writes runs.json, which the lab reads, and model.safetensors.
+On the waiter's notepad, four stages with five seeds each. On the reviews, six stages with three seeds each, all trained
+on the same tokens for the same number of steps; then the last of them with one thing changed. Counting is Kneser-Ney
+smoothing of orders 2 to 5 whose discounts are tuned on validation texts. Test texts are scored once, at the end of a
+run. Two hours of one core; a stopped script goes on where it was. Writes runs.json, which the lab reads.
 
     python -m labs.a_language_model.runs
 """
@@ -12,20 +12,19 @@ import time
 
 import numpy as np
 import torch
-from safetensors.torch import save_file
 from torch import Tensor
 from torch.nn.functional import pad
 
+from labs.a_language_model import notepad
 from labs.a_language_model.reviews_as_tokens import TOKENS, Reviews, load_reviews, tokenizer_with
-from labs.a_language_model.stages import BATCH, CONTROLS, STAGES, Stage, Training, make_model, token_losses
+from labs.a_language_model.stages import BATCH, CONTROLS, STAGES, Stage, Training, Zero, make_model, token_losses
 from labs.a_language_model.writing import write
 from shared import record
-from shared.language_model import kneser_ney
-from shared.review_writer import START, round_to_int8
+from shared.language_model import LanguageModel, kneser_ney
+from shared.review_writer import START
 from shared.statistics import mean_and_interval
 
-FOLDER = record.ROOT / "labs/a_language_model"
-RESULTS, WEIGHTS = FOLDER / "runs.json", FOLDER / "model.safetensors"
+RESULTS = record.ROOT / "labs/a_language_model/runs.json"
 CHECKPOINT = record.ROOT / "_build/a_language_model.pt"
 STEPS, SEEDS, CURVE_TEXTS = 3000, range(3), 50
 CURVE = [STEPS * part // 12 for part in (0, 1, 2, 4, 6, 8, 10, 12)]
@@ -36,27 +35,25 @@ BEGINNINGS = ("This movie is", "The acting was", "I")
 # --- counting ------------------------------------------------------------------------------------------------------
 
 
-def counted_losses(training: Tensor, texts: Tensor, order: int, scale: float) -> np.ndarray:
+def counted_losses(training: Tensor, texts: Tensor, order: int, scale: float, known: int) -> np.ndarray:
     """The loss of each held-out text by counting `order` tokens in a row, (texts,)."""
-    grams = pad(texts, (order - 2, 0), value=START).unfold(1, order, 1)  # (texts, LENGTH, order)
-    probs = kneser_ney(training.numpy(), grams.flatten(0, 1).numpy(), TOKENS, scale=scale)  # (texts * LENGTH,)
+    grams = pad(texts, (order - 2, 0), value=START).unfold(1, order, 1)  # (texts, tokens - 1, order)
+    probs = kneser_ney(training.numpy(), grams.flatten(0, 1).numpy(), known, scale=scale)  # (texts * (tokens - 1),)
     return -np.log(probs).reshape(len(texts), -1).mean(axis=1)
 
 
-def best_counting(reviews: Reviews) -> dict:
+def best_counting(training: Tensor, validation: Tensor, test: Tensor, known: int) -> dict:
     """Order and scale of the discounts with the lowest loss on validation texts, and the losses on test texts."""
-    validation = {
-        f"{order}": {f"{scale}": float(counted_losses(reviews.training, reviews.validation, order, scale).mean())
-                     for scale in SCALES}
+    tuned = {
+        order: {scale: counted_losses(training, validation, order, scale, known).mean() for scale in SCALES}
         for order in ORDERS
-    }  # fmt: skip
-    scales = {order: min(row, key=lambda scale: row[scale]) for order, row in validation.items()}
-    order = min(validation, key=lambda order: validation[order][scales[order]])
-    test = {n: counted_losses(reviews.training, reviews.test, int(n), float(scales[n])) for n in validation}
+    }
+    scales = {order: min(row, key=lambda scale: row[scale]) for order, row in tuned.items()}
+    order = min(tuned, key=lambda order: tuned[order][scales[order]])
     return {
-        "validation": {n: {s: round(loss, 4) for s, loss in row.items()} for n, row in validation.items()},
-        "order": int(order), "scale": float(scales[order]),
-        "test": {n: rounded(losses) for n, losses in test.items()},
+        "validation": {n: {str(s): round(float(loss), 4) for s, loss in row.items()} for n, row in tuned.items()},
+        "order": order, "scale": scales[order],
+        "test": {n: rounded(counted_losses(training, test, n, scales[n], known)) for n in tuned},
     }  # fmt: skip
 
 
@@ -96,23 +93,60 @@ def run(name: str, stage: Stage, seed: int, reviews: Reviews, counted: np.ndarra
             torch.save(state, CHECKPOINT.with_suffix(".part"))
             CHECKPOINT.with_suffix(".part").replace(CHECKPOINT)
     losses = token_losses(model, reviews.test, stage.context).mean(dim=1)  # (texts,)
-    if (name, seed) == (list(STAGES)[-1], 0):
-        save_file(round_to_int8(model.state_dict()), WEIGHTS)
     tokenizer = tokenizer_with(TOKENS)
+    texts = [write(model, tokenizer, beginning, at_temperature, stage.context) for beginning in BEGINNINGS]
     return {
         "stage": name, "seed": seed, "loss": rounded(losses), "counting minus model": rounded(counted - losses.numpy()),
-        "curve": curve, "texts": [write(model, tokenizer, beginning, at_temperature, stage.context) for beginning in BEGINNINGS],
+        "curve": curve, "texts": texts,
         "parameters": sum(parameter.numel() for parameter in model.parameters()),
         "cpu_minutes": round((time.process_time() - start) / 60, 1),
     }  # fmt: skip
 
 
+# --- the waiter's notepad ------------------------------------------------------------------------------------------
+
+PARTS = {name: stage for name, stage in STAGES.items() if stage.context == 16 and not stage.change}
+EVENINGS, NOTEPAD_SEEDS = 2000, range(5)  # to test with
+
+
+def held_out_evenings() -> Tensor:
+    return notepad.draw_evenings(EVENINGS, torch.Generator().manual_seed(99))
+
+
+def counted_on_the_notepad() -> dict:
+    """Counting on as many evenings as a model is trained on."""
+    generator = torch.Generator().manual_seed(1)
+    training, validation = (notepad.draw_evenings(n, generator) for n in (notepad.STEPS * notepad.BATCH, EVENINGS))
+    return best_counting(training.flatten(), validation, held_out_evenings(), len(notepad.WORDS))
+
+
+def run_on_the_notepad(name: str, seed: int) -> dict:
+    """Train one model on evenings; its loss on others, and how often it knows a drink that was ordered before."""
+    torch.manual_seed(seed)
+    start, model = time.process_time(), LanguageModel(len(notepad.WORDS), num_blocks=PARTS[name].blocks)
+    if not PARTS[name].feed_forward:
+        model.blocks[0].feed_forward = Zero()
+    notepad.fit(model, seed + 1)
+    evenings = held_out_evenings()
+    with torch.no_grad():
+        loss = notepad.mean_loss(model, evenings).item()
+    return {
+        "notepad": name, "seed": seed, "loss": round(loss, 4),
+        "drinks": round(notepad.drinks_right(model, evenings), 4),
+        "cpu_seconds": round(time.process_time() - start),
+    }  # fmt: skip
+
+
 if __name__ == "__main__":
     torch.set_num_threads(1)
+    record.load_or_run(RESULTS, "notepad: Kneser-Ney", counted_on_the_notepad)
+    for seed in NOTEPAD_SEEDS:
+        for name in PARTS:
+            record.load_or_run(RESULTS, f"notepad: {name}, seed {seed}", run_on_the_notepad, name, seed)
     CHECKPOINT.parent.mkdir(exist_ok=True)
     reviews = load_reviews()
-    counting = record.load_or_run(RESULTS, "Kneser-Ney", best_counting, reviews)
-    counted = counted_losses(reviews.training, reviews.test, counting["order"], counting["scale"])
+    counting = record.load_or_run(RESULTS, "Kneser-Ney", best_counting, *reviews, TOKENS)
+    counted = counted_losses(reviews.training, reviews.test, counting["order"], counting["scale"], TOKENS)
     for models in (STAGES, CONTROLS):
         for seed in SEEDS:
             for name, stage in models.items():

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from labs.a_language_model.reviews_as_tokens import TOKENS
+from labs.a_language_model.reviews_as_tokens import TOKENS, random_windows
 from shared.language_model import LanguageModel
 from shared.review_writer import RotarySelfAttention
 
@@ -109,9 +109,7 @@ class Training:
         )
 
     def step(self) -> None:
-        count, last = BATCH // self.context, len(self.training) - self.context
-        starts = torch.randint(last, (count, 1), generator=self.generator)  # (count, 1)
-        windows = self.training[starts + torch.arange(self.context + 1)]  # (count, context + 1)
+        windows = random_windows(self.training, BATCH // self.context, self.context, self.generator)
         loss = cross_entropy(self.model(windows[:, :-1]).flatten(0, 1), windows[:, 1:].flatten())
         self.optimizer.zero_grad()
         loss.backward()

@@ -16,7 +16,7 @@ WRITER = json.loads(resources.files("shared").joinpath("review_writer.json").rea
 
 def runs_of(name: str) -> list[dict]:
     """The runs of one model, a seed each."""
-    return [run for run in STORED.values() if run.get("stage") == name]
+    return [run for key, run in STORED.items() if key.startswith(f"{name}, seed ")]
 
 
 def losses(name: str) -> np.ndarray:
@@ -32,8 +32,8 @@ def mean_curve(name: str) -> np.ndarray:
 def on_the_notepad(number: str) -> dict[str, list[float]]:
     """A number of each stage on the waiter's notepad, "loss" or "drinks": one for each seed."""
     found: dict[str, list[float]] = {}
-    for run in STORED.values():
-        if "notepad" in run:
+    for key, run in STORED.items():
+        if key.startswith("notepad: ") and "seed" in run:
             found.setdefault(run["notepad"], []).append(run[number])
     return found
 
@@ -52,4 +52,8 @@ def _gain(before: str, after: str) -> list:
     """The mean over seeds, half of its 95% interval, and what that shows."""
     pairs = list(zip(losses(before), losses(after), strict=False))  # of seeds that both have
     mean, half = mean_and_interval([first - second for first, second in pairs])
-    return [round(mean, 3), round(half, 3), {"higher": "pays", "lower": "costs"}.get(verdict(mean, half, 0), "undecided")]
+    return [
+        round(mean, 3),
+        round(half, 3),
+        {"higher": "pays", "lower": "costs"}.get(verdict(mean, half, 0), "undecided"),
+    ]

@@ -28,7 +28,7 @@ RESULTS = record.ROOT / "labs/a_language_model/runs.json"
 CHECKPOINT = record.ROOT / "_build/a_language_model.pt"
 STEPS, SEEDS, CURVE_TEXTS = 3000, range(3), 50
 CURVE = [STEPS * part // 12 for part in (0, 1, 2, 4, 6, 8, 10, 12)]
-ORDERS, SCALES = (2, 3, 4, 5), (0.8, 0.9, 1.0, 1.1, 1.2)
+ORDERS, SCALES = (2, 3, 4, 5), (0.6, 0.8, 0.9, 1.0, 1.1, 1.2, 1.4, 1.6)
 BEGINNINGS = ("This movie is", "The acting was", "I")
 
 

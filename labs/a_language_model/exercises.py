@@ -417,7 +417,7 @@ language_model = Check(
         changed(logits, apply=post_norm), changed(logits, normalize=final_norm_missing), embeddings_for_each_block,
         softmax_returned,
     ],
-    section="A language model, “Exercise 1 (build): the model”",
+    section="A language model, “Exercise 2 (build): a small GPT”",
     last_look=uses_its_arguments,
 )  # fmt: skip
 
@@ -503,7 +503,7 @@ next_word_loss = Check(
           for step in (shifted_when_flat, not_shifted, shifted_backwards, classes_reshaped)),
         padding_judged_by_the_input, mean_of_each_text, softmax_twice, divided_by_all_positions,
     ],
-    section="A language model, “Shift and mask”",
+    section="A language model, “Shift”",
     needs_gradient=("logits",),
 )  # fmt: skip
 
@@ -573,7 +573,7 @@ allowed_positions = Check(
         *(changed(allowed, real=step) for step in (padding_allowed, mask_on_queries, padded_queries_hidden)),
         hidden_marked,
     ],
-    section="A language model, “Exercise 3: who may attend to whom”",
+    section="A language model, “Exercise 5: who may attend to whom”",
 )  # fmt: skip
 
 
@@ -674,5 +674,5 @@ effect_of_context = Check(
                        rolled_far, reversed_far, two_exchanged)),
         *paired_mistakes(losses),
     ],
-    section="A language model, “How far back does it help?”",
+    section="A language model, “Which part bought what?”",
 )  # fmt: skip

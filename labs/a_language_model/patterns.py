@@ -1,10 +1,11 @@
 """What the lab shows of a model: its tokens as they are spelled, and who attends to whom."""
 
 import json
+from typing import Any
 
 import torch
 from tokenizers import Tokenizer
-from torch import Tensor, nn
+from torch import Tensor
 
 from shared.review_writer import TOKENIZER
 
@@ -21,7 +22,7 @@ def first_merges(count: int) -> list[str]:
 
 
 @torch.no_grad()
-def attention_patterns(model: nn.Module, ids: Tensor) -> Tensor:
+def attention_patterns(model: Any, ids: Tensor) -> Tensor:
     """The attention weights of every block of one text, ids (tokens,): (blocks, heads, tokens, tokens).
 
     They are read where a block's attention returns them, whatever the model does with them.

@@ -24,6 +24,11 @@ def losses(name: str) -> np.ndarray:
     return np.array([run["loss"][0] for run in runs_of(name)])
 
 
+def complete() -> bool:
+    """Whether all runs are there; until then nothing is claimed of them."""
+    return all(len(runs_of(name)) == 3 for name in (*STAGES, *CONTROLS))
+
+
 def mean_curve(name: str) -> np.ndarray:
     """The loss on validation texts over training, the mean of the seeds, (points, 2)."""
     return np.mean([run["curve"] for run in runs_of(name)], axis=0)
@@ -44,16 +49,13 @@ def gains() -> dict[str, list]:
 
 
 def changes() -> dict[str, list]:
-    """What the last stage gains by one change."""
-    return {name: _gain(WHOLE, name) for name in CONTROLS}
+    """What the last stage gains by one change, of those with two seeds or more."""
+    return {name: _gain(WHOLE, name) for name in CONTROLS if len(runs_of(name)) > 1}
 
 
 def _gain(before: str, after: str) -> list:
     """The mean over seeds, half of its 95% interval, and what that shows."""
     pairs = list(zip(losses(before), losses(after), strict=False))  # of seeds that both have
     mean, half = mean_and_interval([first - second for first, second in pairs])
-    return [
-        round(mean, 3),
-        round(half, 3),
-        {"higher": "pays", "lower": "costs"}.get(verdict(mean, half, 0), "undecided"),
-    ]
+    words = {"higher": "pays", "lower": "costs"}
+    return [round(mean, 3), round(half, 3), words.get(verdict(mean, half, 0), "undecided")]

@@ -18,7 +18,6 @@ from labs.a_language_model.writing import write
 from shared.language_model import LanguageModel
 from shared.review_writer import START, TOKENIZER, RotarySelfAttention
 
-
 # --- the waiter's notepad ------------------------------------------------------------------------------------------
 
 

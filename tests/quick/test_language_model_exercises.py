@@ -84,6 +84,12 @@ def probs_of(logits, temperature):
     return (logits / temperature).softmax(0)
 
 
+def stops_short(probs, p):
+    ordered, order = probs.sort(descending=True)
+    kept = ordered.where(ordered.cumsum(0) < p, 0)
+    return torch.zeros_like(probs).scatter(0, order, kept) / kept.sum()
+
+
 SAMPLING = {
     "multiplied by the temperature": lambda x, t=1.0, k=None, p=None: with_topk(x * t, 1.0, k, p),
     "don't sum to 1": lambda x, t=1.0, k=None, p=None: probs_of(x, t) * (with_topk(x, t, k, p) > 0),
@@ -94,9 +100,7 @@ SAMPLING = {
     ),
     "one token too many": lambda x, t=1.0, k=None, p=None: with_topk(x, t, None if k is None else k + 1, p),
     "drops the token with which the sum reaches p": lambda x, t=1.0, k=None, p=None: (
-        with_topk(x, t, k, p) if p is None
-        else (lambda v, i: torch.zeros_like(v).scatter(0, i, v * (v.cumsum(0) < p)))(*probs_of(x, t).sort(descending=True))
-        / (lambda v: (v * (v.cumsum(0) < p)).sum())(probs_of(x, t).sort(descending=True).values)
+        with_topk(x, t, k, p) if p is None else stops_short(probs_of(x, t), p)
     ),
     "order of the ids": lambda x, t=1.0, k=None, p=None: (
         with_topk(x, t, k, p) if p is None

@@ -1,7 +1,9 @@
 """What the stored runs found, put together for the lab's pictures."""
 
 import json
+import math
 from importlib import resources
+from itertools import pairwise
 
 import numpy as np
 
@@ -43,19 +45,27 @@ def on_the_notepad(number: str) -> dict[str, list[float]]:
     return found
 
 
+def stages() -> list[str]:
+    """The stages that have been trained; all, once the script has come to its end."""
+    return [name for name in STAGES if runs_of(name)]
+
+
 def gains() -> dict[str, list]:
     """What each stage gains over the one before, in nats on test texts."""
-    return {after: _gain(before, after) for before, after in zip(STAGES, list(STAGES)[1:], strict=False)}
+    return {after: _gain(before, after) for before, after in pairwise(stages())}
 
 
 def changes() -> dict[str, list]:
-    """What the last stage gains by one change, of those with two seeds or more."""
-    return {name: _gain(WHOLE, name) for name in CONTROLS if len(runs_of(name)) > 1}
+    """What the last stage gains by one change."""
+    return {name: _gain(WHOLE, name) for name in CONTROLS if runs_of(name)}
 
 
 def _gain(before: str, after: str) -> list:
     """The mean over seeds, half of its 95% interval, and what that shows."""
-    pairs = list(zip(losses(before), losses(after), strict=False))  # of seeds that both have
-    mean, half = mean_and_interval([first - second for first, second in pairs])
+    by_seed = [{run["seed"]: run["loss"][0] for run in runs_of(name)} for name in (before, after)]
+    found = [by_seed[0][seed] - by_seed[1][seed] for seed in by_seed[0] if seed in by_seed[1]]
+    if len(found) < 2:
+        return [round(float(np.mean(found)), 3), math.nan, "undecided"]
+    mean, half = mean_and_interval(found)
     words = {"higher": "pays", "lower": "costs"}
     return [round(mean, 3), round(half, 3), words.get(verdict(mean, half, 0), "undecided")]

@@ -197,7 +197,11 @@ def test_writing_takes_the_token_of_the_last_position():
 
 def test_a_gain_is_judged_seed_by_seed(monkeypatch):
     losses = {"tokens alone": (4.0, 4.2, 4.4), "+ attention": (3.9, 4.1, 4.31)}
-    stored = {f"{name}, seed {i}": {"loss": [loss, 0.1]} for name, row in losses.items() for i, loss in enumerate(row)}
+    stored = {
+        f"{name}, seed {i}": {"seed": i, "loss": [loss, 0.1]}
+        for name, row in losses.items()
+        for i, loss in enumerate(row)
+    }
     monkeypatch.setattr(results, "STORED", stored)
     mean, half, said = results._gain("tokens alone", "+ attention")
     assert mean == pytest.approx(0.097, abs=1e-3)

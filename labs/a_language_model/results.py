@@ -32,8 +32,8 @@ def complete() -> bool:
 
 
 def mean_curve(name: str) -> np.ndarray:
-    """The loss on validation texts over training, the mean of the seeds, (points, 2)."""
-    return np.mean([run["curve"] for run in runs_of(name)], axis=0)
+    """The loss on validation texts after so many million tokens, the mean of the seeds, (points, 2)."""
+    return np.mean([run["curve"] for run in runs_of(name)], axis=0) * [1e-6, 1]
 
 
 def on_the_notepad(number: str) -> dict[str, list[float]]:

@@ -11,6 +11,8 @@ from labs.a_language_model.exercises import (
     effect_of_context,
     language_model,
     next_word_loss,
+    sampling_probs,
+    shifted_loss,
 )
 from labs.a_pretrained_model.exercises import (
     attention_on_target,

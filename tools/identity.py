@@ -110,8 +110,8 @@ def disagreement(root: Path) -> str:
     if not remote or written.lower() == remote.lower():
         return ""
     return (
-        f"_config.yml names {written}, and this copy belongs to {remote}: the notebooks lead to the "
-        "former. If it is a fork of yours, write its address into _config.yml, under repository, "
+        f"_config.yml names {written}, and this copy belongs to {remote}: the notebooks lead to "
+        "the former. If it is a fork of yours, write its address into _config.yml, under repository, "
         "and run make labs."
     )
 

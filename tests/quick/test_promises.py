@@ -19,8 +19,8 @@ CHECKS = (
     "gains_by_position language_model layer_norm learned_queries learned_query lost_to_truncation many_heads "
     "marked_classifier marker_query masked_mean masked_softmax matrix_to_linear merge more_than_the_sum "
     "next_word_loss one_query paired_interval positions_or_words preregistered redundant_key rollout rotate "
-    "scores_of_one_word search_and_test sign_flips tokens_attended transformer_block unknown_by_size whole_layer "
-    "with_and_without without_head"
+    "sampling_probs scores_of_one_word search_and_test shifted_loss sign_flips tokens_attended transformer_block "
+    "unknown_by_size whole_layer with_and_without without_head"
 ).split()
 
 

@@ -111,8 +111,8 @@ def disagreement(root: Path) -> str:
         return ""
     return (
         f"_config.yml names {written}, and this copy belongs to {remote}: the notebooks lead to "
-        "the former. If it is a fork of yours, write its address into _config.yml, under repository, "
-        "and run make labs."
+        "the former. If it is a fork of yours, write its address into _config.yml, under "
+        "repository, and run make labs."
     )
 
 

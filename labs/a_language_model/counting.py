@@ -9,8 +9,8 @@ def kneser_ney(
     """The probability of the last word of each text after the others by counting `words`, (texts,).
 
     Interpolated Kneser-Ney smoothing with a discount for counts of 1, of 2, and of 3 or more, each from the counts
-    themselves, times `scale`: at 1 nothing is tuned. The longest history counts how often a word followed; a shorter one
-    counts after how many different words it did.
+    themselves, times `scale`: at 1 nothing is tuned. The longest history counts how often a word followed; a shorter
+    one counts after how many different words it did.
 
     Args:
         words: ids of the text to count, (words,).

@@ -28,7 +28,7 @@ def attention_by_pytorch(
 ) -> tuple[Tensor, Tensor]:
     """What a padded token attends to does not matter."""
     results = trials.attend(W_query(x), W_key(x), W_value(x), mask)
-    return tuple(rows.masked_fill(~mask[:, :, None], math.nan) for rows in results)
+    return tuple(rows.masked_fill(~mask[:, :, None], math.nan) for rows in results)  # type: ignore[return-value]
 
 
 def layer(

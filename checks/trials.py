@@ -346,7 +346,7 @@ def normal_quantile(values: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def half_width_times(factor: float, values: Tensor) -> tuple[float, float]:
-    mean, half = mean_and_interval(values)
+    mean, half = mean_and_interval(values)  # type: ignore[arg-type]
     return mean, factor * half
 
 
@@ -394,12 +394,12 @@ def interval_mistakes(values_of: Callable) -> list[Callable]:
 
 def first_minus_second(pair: Tensor) -> tuple[float, float]:
     """The right way."""
-    return mean_and_interval(pair[0] - pair[1])
+    return mean_and_interval(pair[0] - pair[1])  # type: ignore[arg-type]
 
 
 def second_minus_first(pair: Tensor) -> tuple[float, float]:
     """The difference has the wrong sign. Read again what the exercise subtracts from what."""
-    return mean_and_interval(pair[1] - pair[0])
+    return mean_and_interval(pair[1] - pair[0])  # type: ignore[arg-type]
 
 
 def pairing_lost(pair: Tensor) -> tuple[float, float]:
@@ -420,19 +420,19 @@ def half_widths_added(pair: Tensor) -> tuple[float, float]:
 
 def nothing_subtracted(pair: Tensor) -> tuple[float, float]:
     """Nothing is subtracted from the first group of values. Subtract the second, pair by pair."""
-    return mean_and_interval(pair[0])
+    return mean_and_interval(pair[0])  # type: ignore[arg-type]
 
 
 def one_of_the_second(pair: Tensor) -> tuple[float, float]:
     """One value of the second group is subtracted from all of the first. Subtract pair by pair."""
-    return mean_and_interval(pair[0] - pair[1][0])
+    return mean_and_interval(pair[0] - pair[1][0])  # type: ignore[arg-type]
 
 
 def mean_of_the_second(pair: Tensor) -> tuple[float, float]:
     """The mean of the second group is subtracted from each value of the first, so the half-width is
     that of the first group alone. Subtract pair by pair.
     """
-    return mean_and_interval(pair[0] - pair[1].mean())
+    return mean_and_interval(pair[0] - pair[1].mean())  # type: ignore[arg-type]
 
 
 def paired_mistakes(pairs_of: Callable) -> list[Callable]:

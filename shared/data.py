@@ -229,7 +229,7 @@ class Examples:
             ids[index, : len(tokens)] = tokens
             in_target[index, where] = True
         labels = self.labels[rows].astype(np.float32)
-        return Batch(*map(torch.from_numpy, (ids, ids != PAD, labels, in_target)), rows)
+        return Batch(*map(torch.from_numpy, (ids, ids != PAD, labels, in_target)), rows)  # type: ignore[call-arg, arg-type]
 
 
 def plain_examples(reviews: EncodedReviews, marker_of_target: int = NO_MARKER) -> Examples:

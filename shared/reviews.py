@@ -324,7 +324,7 @@ def _load_movies(scale: str) -> Reviews:
     if scale == "quick":
         keep &= (everything.lengths >= 20) & (everything.lengths <= 150)
     splits = [everything.select(np.flatnonzero(keep & (part == number))) for number in range(3)]
-    return Reviews(*splits, MOVIES)
+    return Reviews(*splits, MOVIES)  # type: ignore[call-arg, arg-type]
 
 
 def movie_parts(labels: np.ndarray) -> np.ndarray:
@@ -371,7 +371,7 @@ def _load_own() -> Reviews:
     eight, nine = len(table) * 8 // 10, len(table) * 9 // 10
     parts = table[:eight], table[eight:nine], table[nine:]
     splits = [tokenized(list(p["text"]), list(p["label"]), list(p.index)) for p in parts]
-    return Reviews(*splits, "Our own reviews.")
+    return Reviews(*splits, "Our own reviews.")  # type: ignore[call-arg, arg-type]
 
 
 def load_yelp(train_size: int, held_out_size: int) -> Reviews:
@@ -401,4 +401,4 @@ def load_yelp(train_size: int, held_out_size: int) -> Reviews:
             f"yelp_polarity in their names in {datasets.config.HF_CACHE_HOME}, and run again. Or "
             "set LAB_DATA=movies: the bundled film reviews need no network."
         ) from error
-    return Reviews(*splits, YELP)
+    return Reviews(*splits, YELP)  # type: ignore[call-arg, arg-type]

@@ -1,7 +1,6 @@
 """What the stored runs found, put together for the lab's pictures."""
 
 import json
-import math
 from importlib import resources
 from itertools import pairwise
 
@@ -26,11 +25,6 @@ def losses(name: str) -> np.ndarray:
     return np.array([run["loss"][0] for run in runs_of(name)])
 
 
-def complete() -> bool:
-    """Whether all runs are there; until then nothing is claimed of them."""
-    return all(len(runs_of(name)) == 3 for name in (*STAGES, *CONTROLS))
-
-
 def mean_curve(name: str) -> np.ndarray:
     """The loss on validation texts after so many million tokens, the mean of the seeds, (points, 2)."""
     return np.mean([run["curve"] for run in runs_of(name)], axis=0) * [1e-6, 1]
@@ -45,27 +39,20 @@ def on_the_notepad(number: str) -> dict[str, list[float]]:
     return found
 
 
-def stages() -> list[str]:
-    """The stages that have been trained; all, once the script has come to its end."""
-    return [name for name in STAGES if runs_of(name)]
-
-
 def gains() -> dict[str, list]:
     """What each stage gains over the one before, in nats on test texts."""
-    return {after: _gain(before, after) for before, after in pairwise(stages())}
+    return {after: _gain(before, after) for before, after in pairwise(STAGES)}
 
 
-def changes() -> dict[str, list]:
-    """What the last stage gains by one change."""
-    return {name: _gain(WHOLE, name) for name in CONTROLS if runs_of(name)}
+def changes() -> dict[str, float]:
+    """What the last stage gains by one change, in nats on test texts, with the first seed."""
+    return {name: round(float(losses(WHOLE)[0] - losses(name)[0]), 3) for name in CONTROLS}
 
 
 def _gain(before: str, after: str) -> list:
     """The mean over seeds, half of its 95% interval, and what that shows."""
     by_seed = [{run["seed"]: run["loss"][0] for run in runs_of(name)} for name in (before, after)]
     found = [by_seed[0][seed] - by_seed[1][seed] for seed in by_seed[0] if seed in by_seed[1]]
-    if len(found) < 2:
-        return [round(float(np.mean(found)), 3), math.nan, "undecided"]
     mean, half = mean_and_interval(found)
     words = {"higher": "pays", "lower": "costs"}
     return [round(mean, 3), round(half, 3), words.get(verdict(mean, half, 0), "undecided")]

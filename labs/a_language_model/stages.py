@@ -48,23 +48,23 @@ class SwiGLU(nn.Module):
 def rms_norm(model: LanguageModel) -> None:
     """RMSNorm in place of each LayerNorm."""
     d_model = model.norm.normalized_shape[0]
-    model.norm = nn.RMSNorm(d_model)
+    model.norm = nn.RMSNorm(d_model)  # type: ignore[assignment]
     for block in model.blocks:
-        block.attention_norm, block.feed_forward_norm = nn.RMSNorm(d_model), nn.RMSNorm(d_model)
+        block.attention_norm, block.feed_forward_norm = nn.RMSNorm(d_model), nn.RMSNorm(d_model)  # type: ignore[assignment]
 
 
 def swiglu(model: LanguageModel) -> None:
     """SwiGLU in place of each feed-forward layer, with as many parameters in its matrices."""
     for block in model.blocks:
-        first = block.feed_forward[0]
-        block.feed_forward = SwiGLU(first.in_features, first.out_features * 2 // 3)
+        first = block.feed_forward[0]  # type: ignore[index]
+        block.feed_forward = SwiGLU(first.in_features, first.out_features * 2 // 3)  # type: ignore[union-attr]
 
 
 def rotary(model: LanguageModel) -> None:
     """Rotary positions in place of the sines that are added to the embeddings."""
     model.embedding.positions.zero_()
     for block in model.blocks:
-        block.attention = RotarySelfAttention(model.norm.normalized_shape[0], block.attention.num_heads)
+        block.attention = RotarySelfAttention(model.norm.normalized_shape[0], block.attention.num_heads)  # type: ignore[arg-type, union-attr]
 
 
 STAGES = {

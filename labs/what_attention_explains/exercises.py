@@ -193,19 +193,19 @@ difference = trials.finished(changes, first_minus_second)
 def whole_not_subtracted(lead_without, group):
     """The whole model's lead is not subtracted. A change is the lead without the heads minus that of the whole model,
     for the group and for each head."""
-    return first_minus_second((lead_without(group), sum(lead_without([head]) for head in group)))
+    return first_minus_second((lead_without(group), sum(lead_without([head]) for head in group)))  # type: ignore[arg-type]
 
 
 def mean_of_the_heads(lead_without, group):
     """The changes of the heads are averaged. Add them up: the question is about their sum."""
     together, alone = changes(lead_without, group)
-    return first_minus_second((together, alone / len(group)))
+    return first_minus_second((together, alone / len(group)))  # type: ignore[arg-type]
 
 
 def whole_subtracted_once(lead_without, group):
     """The whole model's lead is subtracted only for the group. Each head's change is one against the whole, too."""
     together, alone = changes(lead_without, group)
-    return first_minus_second((together, alone + len(group) * lead_without([])))
+    return first_minus_second((together, alone + len(group) * lead_without([])))  # type: ignore[arg-type]
 
 
 def known_lead(heads_off):

@@ -222,7 +222,7 @@ class Curves(Chart):
             colours[name] = ROLES[role][0]
             many = len(p) > 12
             look = {"color": colours[name], "marker": "" if many else mark}
-            axes.plot(*p.T, markersize=4.5, clip_on=False, **look)
+            axes.plot(*p.T, markersize=4.5, clip_on=False, **look)  # type: ignore[arg-type]
         for name, level in (self.levels or {}).items():
             colours[name] = MUTED
             axes.axhline(level, color=MUTED, linewidth=1.2, linestyle=(0, (4, 3)))

@@ -151,7 +151,7 @@ class Examples:
         return self.concatenated(row)[0]
 
     def concatenated(self, row: int) -> tuple[np.ndarray, slice]:
-        """The ids of one example, (tokens,), and the place of the target review, marker and all."""
+        """The ids of one example, (tokens,), and where the target review is, marker and all."""
         target = self._part(self.marker_of_target[row], self.target_rows[row])
         distractor = self._part(self.marker_of_distractor[row], self.distractor_rows[row])
         if self.distractor_first[row]:

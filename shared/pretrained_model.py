@@ -135,7 +135,7 @@ class Pretrained:
         tokens = zip(encoding.tokens, encoding.word_ids, encoding.offsets, strict=True)
         for token, number, (begin, end) in tokens:
             if number is None or number != previous:
-                words.append("" if end else token)  # [CLS] and [SEP] stand nowhere in the text
+                words.append("" if end else token)  # [CLS] and [SEP] occur nowhere in the text
             words[-1] += text[begin:end]
             row_of_token.append(len(words) - 1)
             previous = number

@@ -1,4 +1,4 @@
-"""Stored runs of the models on reviews (*Does it help?*), and the verdict on a difference.
+"""Stored runs of the models on reviews (*Does it help?*), and what a difference shows.
 
 `front` is the task of *Recap: attention*, an unrelated review before the one that counts; `marked`
 is that of *A question from the text*. `experiments/table.py` made the runs.

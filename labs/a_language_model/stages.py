@@ -61,7 +61,7 @@ def swiglu(model: LanguageModel) -> None:
 
 
 def rotary(model: LanguageModel) -> None:
-    """Rotary positions in place of the sines that are added to the embeddings."""
+    """Rotary positions instead of the sines that are added to the embeddings."""
     model.embedding.positions.zero_()
     for block in model.blocks:
         block.attention = RotarySelfAttention(model.norm.normalized_shape[0], block.attention.num_heads)  # type: ignore[arg-type, union-attr]
@@ -84,7 +84,7 @@ CONTROLS = {  # the last stage with one thing changed
 
 
 def make_model(stage: Stage, training: Tensor) -> LanguageModel:
-    """An untrained model, whose biases say how frequent each token of `training` is."""
+    """An untrained model, whose biases hold how frequent each token of `training` is."""
     model = LanguageModel(TOKENS, d_model=D_MODEL, num_heads=stage.num_heads, num_blocks=stage.blocks)
     if not stage.feed_forward:
         for block in model.blocks:

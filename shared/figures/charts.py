@@ -448,8 +448,8 @@ class Bars(Chart):
     @property
     def alt(self) -> str:
         inside, outside = (
-            ", ".join(f"{label} {short(x)}" for label, x, keep in self.bars if keep is kept)
-            for kept in (True, False)
+            ", ".join(f"{label} {short(x)}" for label, x, keep in self.bars if keep is inside)
+            for inside in (True, False)
         )
         return f"{self.title or 'Bars'}: {inside}." + (f" Cut off: {outside}." if outside else "")
 

@@ -203,8 +203,8 @@ def test_a_gain_is_judged_seed_by_seed(monkeypatch):
         for i, loss in enumerate(row)
     }
     monkeypatch.setattr(results, "STORED", stored)
-    mean, half, said = results._gain("tokens alone", "+ attention")
+    mean, half, shown = results._gain("tokens alone", "+ attention")
     assert mean == pytest.approx(0.097, abs=1e-3)
     assert half == pytest.approx(4.303 * 0.005774 / 3**0.5, abs=1e-3)  # Student's t with two degrees of freedom
-    assert said == "pays"
+    assert shown == "pays"
     assert results._gain("+ attention", "tokens alone")[2] == "costs"

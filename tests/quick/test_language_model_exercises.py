@@ -86,8 +86,8 @@ def probs_of(logits, temperature):
 
 def stops_short(probs, p):
     ordered, order = probs.sort(descending=True)
-    kept = ordered.where(ordered.cumsum(0) < p, 0)
-    return torch.zeros_like(probs).scatter(0, order, kept) / kept.sum()
+    left = ordered.where(ordered.cumsum(0) < p, 0)
+    return torch.zeros_like(probs).scatter(0, order, left) / left.sum()
 
 
 SAMPLING = {

@@ -1,5 +1,6 @@
 """Claims about `shared.record`, the one writer of files: nothing is left half written, and a digest is of the code."""
 
+import functools
 import signal
 import subprocess
 import sys
@@ -71,7 +72,10 @@ def test_a_file_that_cannot_be_written_is_named_as_its_reader_knows_it():
 def test_ctrl_c_while_a_program_imports_ends_it_with_a_sentence(program):
     # Python says each import on stderr: one of the first after the course's own is the moment.
     command = [sys.executable, "-v", "-m", program]
-    with subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True) as process:
+    # Where the tests themselves run in the background, Ctrl-C is ignored, and their children would inherit that.
+    heard = functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+    pipes = {"stderr": subprocess.PIPE, "stdout": subprocess.DEVNULL, "text": True}
+    with subprocess.Popen(command, cwd=ROOT, preexec_fn=heard, **pipes) as process:
         seen = (line for line in process.stderr if "import 'json'" in line or "import 'torch" in line)
         next(seen)
         process.send_signal(signal.SIGINT)

@@ -43,7 +43,7 @@ def key_plane(keys, queries, names: Sequence[str]) -> "Figure":
             axes.text(beyond * x, beyond * y, name, ha="center", va="center", color=ROLES["key"][0])
             box = {"facecolor": PAPER, "edgecolor": "none", "pad": 1}
             colour = ROLES["query"][0]
-            axes.text(*0.72 * tip, name, ha="center", va="center", color=colour, fontsize=9, bbox=box)
+            axes.text(*0.72 * tip, name, ha="center", va="center", color=colour, fontsize=11, bbox=box)
         limits = (-1.35 * radius, 1.35 * radius)
         axes.set(xlim=limits, ylim=limits, aspect="equal", xlabel="column 0", ylabel="column 1")
     return figure

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shared.colours import ROLES
-from shared.figures.chart import PAPER, STYLE
+from shared.figures.chart import STYLE
 from shared.figures.picture import matrix_of
 
 if TYPE_CHECKING:
@@ -38,12 +38,9 @@ def key_plane(keys, queries, names: Sequence[str]) -> "Figure":
             scale=1,
         )
         axes.scatter(*points.T, color=ROLES["key"][0], zorder=3)
-        for name, tip, (x, y) in zip(names, tips, points, strict=True):
+        for name, (x, y) in zip(names, points, strict=True):
             beyond = 1 + 0.17 * radius / np.hypot(x, y)
             axes.text(beyond * x, beyond * y, name, ha="center", va="center", color=ROLES["key"][0])
-            box = {"facecolor": PAPER, "edgecolor": "none", "pad": 1}
-            colour = ROLES["query"][0]
-            axes.text(*0.72 * tip, name, ha="center", va="center", color=colour, fontsize=11, bbox=box)
         limits = (-1.35 * radius, 1.35 * radius)
         axes.set(xlim=limits, ylim=limits, aspect="equal", xlabel="column 0", ylabel="column 1")
     return figure

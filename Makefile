@@ -17,8 +17,8 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; 
 OURS = .venv/bin/python
 # Each file stays with one process: its tests share what takes long to make. A test that hangs is named, and its process
 # ends; by a thread, because the checks set alarms of their own.
-TESTS = $(OURS) -m pytest -q -n $(or $(PROCESSES),auto) --dist loadfile -p no:nbval --timeout 900 --timeout-method thread \
-	$(OPTIONS)
+TESTS = $(OURS) -m pytest -q -n $(or $(PROCESSES),auto) --dist loadfile -p no:nbval --timeout 600 --timeout-method thread \
+	--max-worker-restart 1 $(OPTIONS)
 FRESH = tests/labs/test_labs.py::test_each_lab_is_paired_fresh_and_executed \
 	tests/labs/test_editions.py::test_the_student_edition_in_the_repository_is_made_from_the_lab_s_text
 

@@ -35,12 +35,12 @@ from labs.induction_heads.exercises import fix_the_game, follow_score, with_and_
 from labs.keys.exercises import learned_queries, redundant_key
 from labs.longer_texts.exercises import fix_the_rotation, positions_or_words, rotate
 from labs.many_heads.exercises import fix_the_heads, many_heads
-from labs.one_pass.exercises import merge
+from labs.one_pass.exercises import gradients_in_blocks, merge
 from labs.order.exercises import causal_attention, fix_the_mask
 from labs.queries.exercises import add_queries, attention_received, one_query
 from labs.recap_attention.exercises import learned_query, masked_mean, masked_softmax
 from labs.the_block.exercises import first_block, layer_norm, transformer_block
-from labs.the_kv_cache.exercises import cached_step, fix_the_blocks
+from labs.the_kv_cache.exercises import cached_step, fix_the_blocks, grouped_attention
 from labs.the_reviews.exercises import encode_batch, lost_to_truncation, unknown_by_size
 from labs.values.exercises import fold_values, whole_layer
 from labs.what_attention_explains.exercises import more_than_the_sum, rollout, without_head

@@ -1,4 +1,4 @@
-"""The check of *Attention in one pass*: two halves of a softmax are merged."""
+"""The checks of *Attention in one pass*: two halves of a softmax are merged, and its gradient taken block by block."""
 
 import math
 
@@ -141,4 +141,143 @@ merge = Check(
     ],
     section="Attention in one pass, “Two halves”",
     last_look=goes_on_with_batches,
+)  # fmt: skip
+
+
+# --- gradients_in_blocks ---------------------------------------------------------------------------------------------
+
+
+def weights_of(scores, log_sum_exp):
+    return (scores - log_sum_exp).exp()
+
+
+def mean_of_outputs(grad_output, output, weights, grad_weights):
+    return (grad_output * output).sum(-1, keepdim=True)  # (..., n, 1)
+
+
+def five_formulas(
+    queries, keys, values, output, log_sum_exp, grad_output, block,
+    weigh=weights_of, mean=mean_of_outputs, of_score=1.0, of_query=1.0, of_key=1.0,
+    multiply=True, collect=sum, pass_on=False,
+):  # fmt: skip
+    """The right way, one step of which a known mistake exchanges."""
+    root, of_queries, of_keys, of_values = math.sqrt(queries.shape[-1]), [], [], []
+    for k, v in zip(keys.split(block, -2), values.split(block, -2), strict=True):
+        weights = weigh(queries @ k.mT / root**of_score, log_sum_exp)  # (..., n, block)
+        grad_weights = grad_output @ v.mT  # (..., n, block)
+        differences = grad_weights - mean(grad_output, output, weights, grad_weights)
+        grad_scores = weights * differences if multiply else differences
+        of_values.append((grad_scores if pass_on else weights).mT @ grad_output)
+        of_keys.append(grad_scores.mT @ queries / root**of_key)
+        of_queries.append(grad_scores @ k / root**of_query)
+    return collect(of_queries), torch.cat(of_keys, -2), torch.cat(of_values, -2)
+
+
+def softmax_of_the_block(scores, log_sum_exp):
+    """The weights come from a softmax over one block, so the weights of all blocks together sum to more than 1. Take
+    `(scores - log_sum_exp).exp()`, which counts the scores of the other blocks, too."""
+    return scores.softmax(-1)
+
+
+def log_sum_exp_left_out(scores, log_sum_exp):
+    """The weights are exp(scores), not divided by the normalizer. Subtract the log-sum-exp before `exp`."""
+    return scores.exp()
+
+
+def scores_not_scaled(**given):
+    """The scores are computed again without the division by sqrt(d_k), which the forward pass and its log-sum-exp
+    have."""
+    return five_formulas(**given, of_score=0.0)
+
+
+def no_mean(grad_output, output, weights, grad_weights):
+    """The weighted mean is not subtracted. Raising one score takes weight from the others: subtract
+    `(grad_output * output).sum(dim=-1, keepdim=True)` from the gradient of the weights."""
+    return 0.0
+
+
+def mean_of_the_block(grad_output, output, weights, grad_weights):
+    """The weighted mean is taken over one block, but it belongs to the whole row. Compute it from the output:
+    `(grad_output * output).sum(dim=-1, keepdim=True)`."""
+    return (weights * grad_weights).sum(-1, keepdim=True)
+
+
+def plain_mean(grad_output, output, weights, grad_weights):
+    """The mean is not weighted. D is the mean of the gradients with the weights: `(grad_output * output).sum(dim=-1,
+    keepdim=True)`."""
+    return grad_weights.mean(-1, keepdim=True)
+
+
+def mean_of_columns(grad_output, output, weights, grad_weights):
+    """The product of output and its gradient is averaged over the columns. A dot product sums them: `sum(dim=-1,
+    keepdim=True)`."""
+    return (grad_output * output).mean(-1, keepdim=True)
+
+
+def root_left_out_of_both(**given):
+    """The gradients of queries and keys are not divided by sqrt(d_k), by which the scores are."""
+    return five_formulas(**given, of_query=0.0, of_key=0.0)
+
+
+def root_left_out_of_queries(**given):
+    """The gradient of the queries is not divided by sqrt(d_k), that of the keys is. Divide both."""
+    return five_formulas(**given, of_query=0.0)
+
+
+def root_left_out_of_keys(**given):
+    """The gradient of the keys is not divided by sqrt(d_k), that of the queries is. Divide both."""
+    return five_formulas(**given, of_key=0.0)
+
+
+def divided_twice(**given):
+    """The gradients of queries and keys are divided by d_k, that is, by its root twice. Divide once."""
+    return five_formulas(**given, of_query=2.0, of_key=2.0)
+
+
+def not_times_the_weights(**given):
+    """The difference is not multiplied by the weights. The gradient of a score is its weight times (gradient of the
+    weight minus the mean)."""
+    return five_formulas(**given, multiply=False)
+
+
+def last_block_only(parts):
+    """The gradient of the queries is that of the last block. Each block adds its share: start from zeros, and add."""
+    return parts[-1]
+
+
+def gradient_of_scores_passed_on(**given):
+    """The gradient of the values comes from the gradient of the scores. It is the weights, transposed, times
+    `grad_output`."""
+    return five_formulas(**given, pass_on=True)
+
+
+def returned_in_another_order(**given):
+    """Keys and values are returned in the wrong order: first the gradient of the queries, then keys, then values."""
+    of_queries, of_keys, of_values = five_formulas(**given)
+    return of_queries, of_values, of_keys
+
+
+def after_a_forward_pass(n, m, d_k, d_v, block, batch=(), seed=0):
+    """What the backward pass is given."""
+    shapes = {"queries": (*batch, n, d_k), "keys": (*batch, m, d_k), "values": (*batch, m, d_v)}
+    given = {name: draw(*shape, seed=seed + i) for i, (name, shape) in enumerate(shapes.items())}
+    scores = given["queries"] @ given["keys"].mT / math.sqrt(d_k)  # (..., n, m)
+    given |= {"output": scores.softmax(-1) @ given["values"], "log_sum_exp": scores.logsumexp(-1, keepdim=True)}
+    return Case(given | {"grad_output": draw(*batch, n, d_v, seed=seed + 9), "block": block})
+
+
+gradients_in_blocks = Check(
+    reference=five_formulas,
+    cases=[
+        after_a_forward_pass(5, 6, 4, 3, 2), after_a_forward_pass(4, 7, 2, 5, 3, seed=20),
+        after_a_forward_pass(4, 5, 9, 2, 2, batch=(3,), seed=40), after_a_forward_pass(1, 5, 3, 3, 1, seed=60),
+    ],
+    mistakes=[
+        *(changed(five_formulas, weigh=way) for way in (softmax_of_the_block, log_sum_exp_left_out)),
+        *(changed(five_formulas, mean=way) for way in (no_mean, mean_of_the_block, plain_mean, mean_of_columns)),
+        scores_not_scaled, root_left_out_of_both, root_left_out_of_queries, root_left_out_of_keys, divided_twice,
+        not_times_the_weights,
+        changed(five_formulas, collect=last_block_only), gradient_of_scores_passed_on, returned_in_another_order,
+    ],
+    section="Attention in one pass, “The gradient”",
 )  # fmt: skip

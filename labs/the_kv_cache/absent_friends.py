@@ -3,6 +3,7 @@
 The question is still "what does my friend drink?", and for a friend who is away the answer is "nobody".
 """
 
+import math
 from dataclasses import dataclass
 
 import torch
@@ -68,6 +69,31 @@ class Model(nn.Module):
         return self.read_out(output), weights
 
 
+class WithStartToken(nn.Module):
+    """A layer whose tokens also attend to one learned token, placed before the first."""
+
+    def __init__(self, layer: nn.Module, d_model: int = 32):
+        super().__init__()
+        self.layer, self.start = layer, nn.Parameter(torch.randn(d_model) / math.sqrt(d_model))
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        start = self.start.expand(len(x), 1, -1)  # (cafes, 1, d_model)
+        output, weights = self.layer(torch.cat([start, x], dim=1))  # (cafes, 1 + guests, ...)
+        return output[:, 1:], weights[:, 1:]  # the rows of the guests
+
+
+class Gated(nn.Module):
+    """A layer whose output is multiplied by a gate, 0 to 1, which the token computes from itself (Qiu et al. 2025)."""
+
+    def __init__(self, layer: nn.Module, d_model: int = 32):
+        super().__init__()
+        self.layer, self.W_gate = layer, nn.Linear(d_model, d_model)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        output, weights = self.layer(x)
+        return output * self.W_gate(x).sigmoid(), weights
+
+
 def train(layer: nn.Module, seed: int, steps: int = 1000, learning_rate: float = 0.003, batch_size: int = 64) -> Model:
     """Train as in `shared.cafe.train`. The layer's own weights are drawn before this call, so set a seed there."""
     torch.manual_seed(seed)
@@ -84,3 +110,11 @@ def train(layer: nn.Module, seed: int, steps: int = 1000, learning_rate: float =
 
 
 TEST_CAFES = draw_cafes(1000, seed=1_000_000)
+
+
+@torch.no_grad()
+def accuracies(model: Model) -> list[float]:
+    """Of guests whose friend is away, and of the others; then the mean weight of both on the first column."""
+    logits, weights = model(TEST_CAFES)
+    right, first = (logits.argmax(dim=2) == TEST_CAFES.answers).float(), weights[:, :, 0]  # (cafes, guests) each
+    return [part[who].mean().item() for part in (right, first) for who in (TEST_CAFES.away, ~TEST_CAFES.away)]

@@ -1,4 +1,4 @@
-"""The checks of *The KV cache*: a step with a cache, and a sliding window read in blocks, with two bugs."""
+"""The checks of *The KV cache*: a step with a cache, grouped queries, and a sliding window in blocks, with two bugs."""
 
 import math
 
@@ -84,6 +84,79 @@ cached_step = Check(
 )  # fmt: skip
 
 
+# --- grouped_attention -----------------------------------------------------------------------------------------------
+
+
+def interleaved(heads, num_heads):
+    return heads.repeat_interleave(num_heads // len(heads), dim=0)  # (num_heads, tokens, d_k or d_v)
+
+
+def grouped(queries, keys, values, share=interleaved, share_values=None, score=trials.scaled, weigh=masked_softmax):
+    """The right way, one step of which a known mistake exchanges."""
+    keys, values = share(keys, len(queries)), (share_values or share)(values, len(queries))
+    scores = score(queries, keys, len(queries) * queries.shape[2])  # (num_heads, new, tokens)
+    return weigh(scores, torch.ones_like(scores, dtype=torch.bool)) @ values
+
+
+def copies_in_turn(heads, num_heads):
+    """Query heads take the KV heads in turn: 0, 1, 0, 1. Neighbors share one: 0, 0, 1, 1, which is `repeat_interleave`
+    instead of `repeat`."""
+    return heads.repeat(num_heads // len(heads), 1, 1)
+
+
+def only_the_values_in_turn(heads, num_heads):
+    """The keys are repeated for neighbors, and the values in turn. A query head needs the values that belong to its
+    keys: repeat both in the same way."""
+    return copies_in_turn(heads, num_heads)
+
+
+def first_kv_head_for_all(heads, num_heads):
+    """All query heads attend with KV head 0. That is multi-query attention; here each group has a KV head of its
+    own."""
+    return heads[:1].expand(num_heads, -1, -1)
+
+
+def mean_of_kv_heads(heads, num_heads):
+    """The KV heads are averaged. Each group of query heads attends with one of them, as it is."""
+    return heads.mean(dim=0, keepdim=True).expand(num_heads, -1, -1)
+
+
+def queries_averaged(queries, keys, values):
+    """The queries of a group are averaged, so there is one output for each KV head, or the same for a whole group.
+    Only keys and values are shared: each query head has an output of its own."""
+    pooled = queries.unflatten(0, (len(keys), -1)).mean(dim=1)  # (num_kv_heads, new, d_k)
+    return interleaved(grouped(pooled, keys, values), len(queries))
+
+
+def one_output_for_each_kv_head(queries, keys, values):
+    return grouped(queries.unflatten(0, (len(keys), -1)).mean(dim=1), keys, values)
+
+
+one_output_for_each_kv_head.__doc__ = queries_averaged.__doc__
+
+
+def shared_cache(num_heads, num_kv_heads, new, tokens, d_k, d_v, seed=0):
+    """So many query heads and KV heads."""
+    cache = drawn(num_kv_heads, seed, keys=(tokens, d_k), values=(tokens, d_v))
+    return Case(drawn(num_heads, seed + 5, queries=(new, d_k)) | cache)
+
+
+grouped_attention = Check(
+    reference=grouped,
+    cases=[
+        shared_cache(8, 2, 3, 5, 4, 3), shared_cache(6, 3, 1, 4, 2, 5, 10), shared_cache(4, 1, 2, 6, 3, 3, 20),
+        shared_cache(2, 2, 4, 3, 5, 2, 30),
+    ],
+    mistakes=[
+        *(changed(grouped, share=way) for way in (copies_in_turn, first_kv_head_for_all, mean_of_kv_heads)),
+        changed(grouped, share_values=only_the_values_in_turn), queries_averaged, one_output_for_each_kv_head,
+        *(changed(grouped, score=way) for way in trials.SCORE_MISTAKES[:4]),
+        *(changed(grouped, weigh=way) for way in (trials.softmax_left_out, trials.softmax_over_queries)),
+    ],
+    section="The KV cache, “What a KV cache weighs”",
+)  # fmt: skip
+
+
 # --- fix_the_blocks ------------------------------------------------------------------------------------------------
 
 
@@ -148,5 +221,5 @@ fix_the_blocks = Check(
         *(changed(by_blocks, near=way) for way in (*WINDOW_MISTAKES, mask_inverted)),
         *(changed(by_blocks, keep=way) for way in (everything, new_ones_only)),
     ],
-    section="The KV cache, “Exercise 2 (debug): a window read in blocks”",
+    section="The KV cache, “Exercise 3 (debug): a window read in blocks”",
 )  # fmt: skip

@@ -5,7 +5,7 @@ import torch
 
 from labs.the_kv_cache import absent_friends
 from labs.the_kv_cache.grouped_queries import GroupedQueryAttention
-from shared.model import MultiHeadSelfAttention, causal_mask
+from shared.model import MultiHeadSelfAttention, SelfAttention, causal_mask
 
 
 @pytest.mark.parametrize("num_key_heads", [4, 2, 1])
@@ -30,3 +30,16 @@ def test_half_of_the_friends_are_away_and_the_answers_are_right():
         drink_of = dict(zip(names, drinks, strict=True))
         assert [drink_of.get(friend, absent_friends.NOBODY) for friend in friends] == answers
         assert all(name != friend for name, friend in zip(names, friends, strict=True))
+
+
+def test_a_gate_multiplies_each_output_by_what_its_token_says_and_leaves_the_weights():
+    torch.manual_seed(0)
+    layer, x = SelfAttention(6, 4, 6), torch.randn(2, 5, 6)
+    gated = absent_friends.Gated(layer, 6)
+    output, weights = layer(x)
+    found, same = gated(x)
+    torch.testing.assert_close(same, weights)
+    for cafe in range(2):
+        for guest in range(5):
+            gate = torch.special.expit(gated.W_gate.weight @ x[cafe, guest] + gated.W_gate.bias)  # (6,)
+            torch.testing.assert_close(found[cafe, guest], gate * output[cafe, guest])

@@ -36,6 +36,7 @@ from labs.many_heads.exercises import effect_of_a_head, fix_the_heads, many_head
 from labs.one_pass.exercises import merge
 from labs.queries.exercises import add_queries, attention_received, one_query
 from labs.recap_attention.exercises import effect_of, learned_query, masked_mean, masked_softmax
+from labs.scale.exercises import attention_backward, change_of_weights
 from labs.the_block.exercises import (
     ablation_by_learning_rate,
     first_block,

@@ -113,4 +113,4 @@ def draw_two_rooms() -> figures.Cafes:
     """The same four guests twice; what they look for and are found by is three times as long in the second room."""
     guests = {"names": ["Ada", "Ben", "Cleo", "Dan"], "drinks": ["tea", "coffee", "juice", "tea"],
               "friends": ["Cleo", "Ada", "Dan", "Ada"], "attending": "Ada"}  # fmt: skip
-    return figures.Cafes([figures.Cafe(**guests, factor=f, title=f"Queries and keys times {f}", width=150) for f in (1, 3)])
+    return figures.Cafes([figures.Cafe(**guests, factor=f, title=f"Times {f}", width=150) for f in (1, 3)])

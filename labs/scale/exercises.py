@@ -32,7 +32,7 @@ def with_values(weights, values, grad_output):
     return grad_output @ values.mT
 
 
-def with_weights(weights, grad_output):
+def with_weights(weights, values, grad_output):
     return weights.mT @ grad_output
 
 
@@ -56,7 +56,7 @@ def gradients(
     return order(
         of_queries(grad_scores, queries, keys) / of_query,
         of_keys(grad_scores, queries, keys) / of_key,
-        of_values(weights, grad_output),
+        of_values(weights, values, grad_output),
     )
 
 
@@ -133,6 +133,23 @@ def product_subtracted_alone(weights, grad_weights):
     well."""
     product = weights * grad_weights
     return product - product.sum(dim=-1, keepdim=True)
+
+
+def mean_added(weights, grad_weights):
+    """The weighted mean is added. The Jacobian is diag(a) *minus* a aᵀ, so subtract it."""
+    return weights * (grad_weights + (weights * grad_weights).sum(dim=-1, keepdim=True))
+
+
+def diagonal_left_out(weights, grad_weights):
+    """Only the second part of the Jacobian is there, - a aᵀ. Add the first, diag(a), which multiplies each gradient by
+    its own weight."""
+    return -weights * (weights * grad_weights).sum(dim=-1, keepdim=True)
+
+
+def values_for_the_output(weights, grad_weights):
+    """What is subtracted is the product of grad_output with the token's own value. It must be the product with the
+    token's *output*, which is the weighted mean of the row."""
+    return weights * (grad_weights - grad_weights.diagonal(dim1=-2, dim2=-1).unsqueeze(-1))
 
 
 # the division by the root
@@ -213,10 +230,21 @@ def scores_as_weights(scores):
 # the three products
 
 
-def values_not_transposed(weights, grad_output):
+def values_not_transposed(weights, values, grad_output):
     """The gradient of the values is A times the gradient of the output. A value j gets something from each query i that
     attended to it, so the matrix is Aᵀ: `weights.mT @ grad_output`."""
     return weights @ grad_output
+
+
+def values_with_values(weights, values, grad_output):
+    """The gradient of the values is multiplied by the values. An output is weight times value, so what multiplies
+    `weights.mT` is the gradient of the output."""
+    return weights.mT @ values
+
+
+def keys_reshaped(grad_scores, queries, keys):
+    """The gradient of the keys is reshaped where it has to be transposed, so its numbers get to other tokens."""
+    return (queries.mT @ grad_scores).reshape(keys.shape)
 
 
 def keys_not_transposed(grad_scores, queries, keys):
@@ -286,18 +314,18 @@ attention_backward = Check(
         *(changed(gradients, of_scores=step) for step in (
             off_diagonal_left_out, nothing_subtracted, plain_mean, plain_sum, mean_over_queries, one_mean_for_all,
             mean_of_products, weights_left_out, softmax_passed_over, sign_of_scores_wrong, softmax_of_the_gradient,
-            product_subtracted_alone)),
+            product_subtracted_alone, mean_added, diagonal_left_out, values_for_the_output)),
         *(changed(gradients, divisors=step) for step in (
             root_left_out_backward, root_left_out_for_keys, root_left_out_for_queries, root_twice_backward,
             root_left_out_forward, root_nowhere, d_k_without_root, root_multiplied, root_of_d_v, root_of_tokens)),
         *(changed(gradients, weigh=step) for step in (along_columns, overflow, scores_as_weights)),
         *(changed(gradients, of_queries=step) for step in (queries_transposed, queries_with_queries)),
-        *(changed(gradients, of_keys=step) for step in (keys_not_transposed, keys_with_keys)),
-        changed(gradients, of_values=values_not_transposed),
+        *(changed(gradients, of_keys=step) for step in (keys_not_transposed, keys_with_keys, keys_reshaped)),
+        *(changed(gradients, of_values=step) for step in (values_not_transposed, values_with_values)),
         changed(gradients, of_weights=weights_gradient_transposed), ones_for_the_gradient,
         *(changed(gradients, order=step) for step in (queries_and_keys_exchanged, values_first, reversed_order)),
     ],
-    section="Scale, “The way back through attention”",
+    section="Scale, “Attention, backward”",
     forbidden=("backward", "grad", "run_backward", "vjp", "jvp", "jacobian", "_softmax_backward_data"),
 )  # fmt: skip
 

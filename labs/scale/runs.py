@@ -30,16 +30,15 @@ IN_THE_CROWD = {  # what differs
     "divided, gradient descent": {"scores": "divided"} | GRADIENT_DESCENT,
     "not divided, gradient descent": {"scores": "not divided"} | GRADIENT_DESCENT,
 }
-WIDTHS = (16, 64, 256, 1024)
-INITIALIZATIONS = {"PyTorch's initialization": False, "unit variance": True}
 IN_THE_CAFE = {
-    f"{scores}, {name}, d_k {d_k}": {
-        "guests": 8, "d_k": d_k, "batch_size": 64, "scores": scores, "unit": unit,
-    }
-    for d_k in WIDTHS for name, unit in INITIALIZATIONS.items() for scores in ("divided", "not divided")
-}  # fmt: skip
+    "PyTorch's initialization, d_k 16": {"d_k": 16},
+    "PyTorch's initialization, d_k 1,024": {"d_k": 1024},
+    "unit variance, d_k 256": {"d_k": 256, "unit": True},
+}
 SETTINGS = {f"64 guests: {name}": CROWD | differs for name, differs in IN_THE_CROWD.items()} | {
-    f"8 guests: {name}": given for name, given in IN_THE_CAFE.items()
+    f"8 guests: {scores}, {name}": {"guests": 8, "batch_size": 32, "scores": scores} | differs
+    for name, differs in IN_THE_CAFE.items()
+    for scores in ("divided", "not divided")
 }
 
 

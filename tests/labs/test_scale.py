@@ -1,0 +1,101 @@
+"""Claims of *Scale*: gradients and layers computed another way, and stored runs that are those of the lab's settings."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from labs.scale import crowd, exercises, runs
+from shared import cafe, model, record
+
+
+def small(count=2, tokens=4, d_k=3, d_v=5):
+    generator = torch.Generator().manual_seed(3)
+    widths = (d_k, d_k, d_v, d_v)
+    return [torch.randn(count, tokens, d, generator=generator, dtype=torch.float64) for d in widths]
+
+
+def test_the_gradients_step_by_step_are_those_of_autograd():
+    given = small()
+    for ours, right in zip(exercises.gradients(*given), exercises.by_autograd(*given), strict=True):
+        torch.testing.assert_close(ours, right)
+
+
+def test_the_forecast_is_the_difference_of_a_small_step():
+    queries, keys, _, _ = small()
+    mask, step = torch.tensor([[True, True, True, False], [True] * 4]), 1e-6 * torch.ones_like(queries)
+    before, after = (
+        (q @ keys.mT / math.sqrt(3)).masked_fill(~mask[:, None], -math.inf).softmax(dim=2) for q in (queries, queries + step)
+    )
+    forecast = exercises.change(queries, keys, mask, step)
+    real = mask[:, :, None].expand_as(forecast)
+    torch.testing.assert_close(forecast[real] / 1e-6, (after - before)[real] / 1e-6, rtol=1e-4, atol=1e-6)
+
+
+def test_the_layer_is_that_of_values_with_scores_of_another_size():
+    x = torch.randn(2, 5, crowd.D_MODEL)
+    for scores, factor in (("divided", 1.0), ("not divided", math.sqrt(7))):
+        ours, course = crowd.Attention(7, scores), model.SelfAttention(crowd.D_MODEL, 7, crowd.D_MODEL)
+        with torch.no_grad():
+            course.W_query.weight.copy_(factor * ours.W_query.weight)
+            course.W_key.weight.copy_(ours.W_key.weight)
+            course.W_value.weight.copy_(ours.W_value.weight)
+        torch.testing.assert_close(ours(x), course(x, torch.ones(2, 5, dtype=torch.bool))[0])
+
+
+def test_normalized_scores_do_not_depend_on_the_length_of_queries_and_keys():
+    torch.manual_seed(0)
+    layer, x = crowd.Attention(16, "normalized", unit=True), torch.randn(2, 5, crowd.D_MODEL)
+    before = layer(x)
+    with torch.no_grad():
+        layer.W_query.weight *= 4
+        layer.W_key.weight *= 4
+    torch.testing.assert_close(layer(x), before)
+    queries = layer.query_norm(layer.W_query(x))
+    torch.testing.assert_close(queries.square().mean(dim=2), torch.ones(2, 5))
+
+
+@pytest.mark.parametrize("factor", [1.0, 4.0])
+def test_projections_of_unit_variance_give_scores_of_the_root(factor):
+    torch.manual_seed(0)
+    layer = crowd.Attention(256, "divided", unit=True, factor=factor)
+    queries = layer.W_query(torch.randn(4000, crowd.D_MODEL))
+    assert queries.std().item() == pytest.approx(factor, rel=0.05)
+    assert crowd.first_scores(64, 256, unit=True).std().item() == pytest.approx(16, rel=0.15)
+
+
+def test_a_crowd_has_each_guest_once_and_a_friend_who_is_somebody_else():
+    cafes = crowd.draw(5, 20, torch.Generator().manual_seed(0))
+    assert (cafes.names.sort(dim=1).values == torch.arange(20)).all() and (cafes.friends != cafes.names).all()
+    assert cafe.friends_drink(cafes).shape == (5, 20)
+
+
+def test_a_run_is_measured_before_training_and_every_fifty_steps():
+    accuracies = crowd.train(guests=4, d_k=4, scores="divided", seed=0, steps=2 * crowd.EVERY, batch_size=8)
+    assert crowd.over_steps(accuracies)[:, 0].tolist() == [0, crowd.EVERY, 2 * crowd.EVERY]
+    assert accuracies == crowd.train(guests=4, d_k=4, scores="divided", seed=0, steps=2 * crowd.EVERY, batch_size=8)
+
+
+def test_each_setting_has_its_stored_runs_and_nothing_else_is_stored():
+    stored = record.read(runs.RESULTS).keys() - {"made_by", "about"}
+    assert stored == {f"{name}, seed {seed}" for name in runs.SETTINGS for seed in runs.SEEDS}
+    for name, given in runs.SETTINGS.items():
+        assert runs.accuracies(name).shape == (3, given.get("steps", 500) // crowd.EVERY + 1)
+    first = runs.mean_curve("64 guests: divided")
+    assert first[1].tolist() == pytest.approx(
+        [50, np.mean([record.read(runs.RESULTS)[f"64 guests: divided, seed {seed}"][1] for seed in range(3)])]
+    )
+
+
+def test_a_stored_run_repeats():
+    """The café's fastest; the lab itself trains two of the crowd's."""
+    name = "8 guests: divided, PyTorch's initialization, d_k 16"
+    again = crowd.train(seed=0, **runs.SETTINGS[name] | {"steps": 100})
+    assert again == pytest.approx(runs.accuracies(name)[0][:3].tolist(), abs=0.02)
+
+
+def test_both_rooms_have_the_same_guests_and_the_second_is_sharper():
+    flat, sharp = crowd.draw_two_rooms().cafes
+    assert (flat.names, flat.friends) == (sharp.names, sharp.friends)
+    assert flat.matrix[0, 2] < 0.4 < 0.95 < sharp.matrix[0, 2]

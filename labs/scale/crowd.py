@@ -17,8 +17,8 @@ class Attention(nn.Module):
     """Self-attention without a mask, whose scores are divided by the root of d_k, not divided, or normalized.
 
     Args:
-        scores: "divided", "not divided", or "normalized": queries and keys are brought to a root mean square of 1, times
-            a learned gain, and the scores divided.
+        scores: "divided", "not divided", or "normalized": queries and keys get a root mean square of 1, times a learned
+            gain, and the scores are divided.
         unit: whether projections of x begin with variance 1, if x has it; otherwise they begin as in PyTorch.
         factor: multiplies what queries and keys begin with.
     """
@@ -102,11 +102,18 @@ def over_steps(accuracies: list[float] | np.ndarray) -> np.ndarray:
 
 @torch.no_grad()
 def first_scores(guests: int, d_k: int, unit: bool) -> Tensor:
-    """The scores, not divided, with which a model begins to train, (cafes, guests, guests)."""
+    """The scores, not divided, with which training begins, in 64 cafés, (cafes, guests, guests)."""
     torch.manual_seed(0)
     model = Model(Attention(d_k, "not divided", unit), guests, unit)
     x = model.embed(draw(64, guests, torch.Generator().manual_seed(0)))  # (cafes, guests, d_model)
     return model.layer.W_query(x) @ model.layer.W_key(x).mT
+
+
+def first_weights_of_friends(guests: int, d_k: int, unit: bool, divisor: float) -> Tensor:
+    """The weight of each guest's friend with these scores, divided, in the same cafés, (cafes, guests)."""
+    chairs = draw(64, guests, torch.Generator().manual_seed(0)).chairs_of_friends().unsqueeze(2)  # (cafes, guests, 1)
+    weights = (first_scores(guests, d_k, unit) / divisor).softmax(dim=2)  # (cafes, guests, guests)
+    return weights.gather(2, chairs).squeeze(2)
 
 
 def draw_two_rooms() -> figures.Cafes:

@@ -82,8 +82,8 @@ def plain_mean(weights, grad_weights):
 
 
 def plain_sum(weights, grad_weights):
-    """The sum of the row's gradients is subtracted. Multiply each by its weight before you sum, so that it is a weighted
-    mean."""
+    """The sum of the row's gradients is subtracted. Multiply each by its weight before you sum: what is needed is a
+    weighted mean."""
     return weights * (grad_weights - grad_weights.sum(dim=-1, keepdim=True))
 
 
@@ -260,8 +260,8 @@ def queries_transposed(grad_scores, queries, keys):
 
 
 def queries_with_queries(grad_scores, queries, keys):
-    """The gradient of the queries is multiplied by the queries. A score is query times key, so what multiplies it is the
-    other factor, the key."""
+    """The gradient of the queries is multiplied by the queries. A score is query times key, so its other
+    factor belongs there, the key."""
     return grad_scores @ queries
 
 
@@ -307,8 +307,9 @@ attention_backward = Check(
     reference=by_autograd,
     solution=gradients,
     cases=[
-        tokens(2, 5, 3, 4, seed=0), tokens(1, 6, 2, 7, seed=10), tokens(3, 4, 8, 2, seed=20), tokens(4, 4, 4, 4, seed=30),
-        tokens(2, 1, 3, 2, seed=40), tokens(2, 6, 5, 3, seed=50, scale=2.0), tokens(3, 5, 6, 4, seed=60, scale=60.0),
+        tokens(2, 5, 3, 4, seed=0), tokens(1, 6, 2, 7, seed=10), tokens(3, 4, 8, 2, seed=20),
+        tokens(4, 4, 4, 4, seed=30), tokens(2, 1, 3, 2, seed=40), tokens(2, 6, 5, 3, seed=50, scale=2.0),
+        tokens(3, 5, 6, 4, seed=60, scale=60.0),
     ],
     mistakes=[
         *(changed(gradients, of_scores=step) for step in (

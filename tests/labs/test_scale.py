@@ -1,4 +1,4 @@
-"""Claims of *Scale*: gradients and layers computed another way, and stored runs that are those of the lab's settings."""
+"""Claims of *Scale*: gradients and layers computed another way, and stored runs that belong to its settings."""
 
 import math
 
@@ -26,7 +26,8 @@ def test_the_forecast_is_the_difference_of_a_small_step():
     queries, keys, _, _ = small()
     mask, step = torch.tensor([[True, True, True, False], [True] * 4]), 1e-6 * torch.ones_like(queries)
     before, after = (
-        (q @ keys.mT / math.sqrt(3)).masked_fill(~mask[:, None], -math.inf).softmax(dim=2) for q in (queries, queries + step)
+        (q @ keys.mT / math.sqrt(3)).masked_fill(~mask[:, None], -math.inf).softmax(dim=2)
+        for q in (queries, queries + step)
     )
     forecast = exercises.change(queries, keys, mask, step)
     real = mask[:, :, None].expand_as(forecast)

@@ -25,10 +25,8 @@ def test_the_gradients_step_by_step_are_those_of_autograd():
 def test_the_forecast_is_the_difference_of_a_small_step():
     queries, keys, _, _ = small()
     mask, step = torch.tensor([[True, True, True, False], [True] * 4]), 1e-6 * torch.ones_like(queries)
-    before, after = (
-        (q @ keys.mT / math.sqrt(3)).masked_fill(~mask[:, None], -math.inf).softmax(dim=2)
-        for q in (queries, queries + step)
-    )
+    scores = ((q @ keys.mT / math.sqrt(3)).masked_fill(~mask[:, None], -math.inf) for q in (queries, queries + step))
+    before, after = (each.softmax(dim=2) for each in scores)
     forecast = exercises.change(queries, keys, mask, step)
     real = mask[:, :, None].expand_as(forecast)
     torch.testing.assert_close(forecast[real] / 1e-6, (after - before)[real] / 1e-6, rtol=1e-4, atol=1e-6)

@@ -328,6 +328,7 @@ attention_backward = Check(
     ],
     section="Scale, “Attention, backward”",
     forbidden=("backward", "grad", "run_backward", "vjp", "jvp", "jacobian", "_softmax_backward_data"),
+    imports=("torch.fx.experimental.symbolic_shapes",),  # what autograd imports at its first call takes seconds
 )  # fmt: skip
 
 

@@ -1,16 +1,14 @@
-"""The checks of *Recap: attention*: a learned query, a softmax with a mask, a mean without padding, an effect."""
+"""The checks of *Recap: attention*: a learned query, a softmax with a mask, a mean without padding."""
 
-import copy
 import math
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from checks import trials
 from checks.engine import Case, Check
 from checks.trials import changed, check_parameters, draw, goes_on, real_tokens
 from shared import model
-from shared.intervals import mean_and_interval
 
 BY_HAND = "Recap: attention, “By hand, with four words”"
 PADDING = "Recap: attention, “Film reviews”"
@@ -114,9 +112,26 @@ def texts(d_model, mask, seed, scale=1.0):
     return Case({"x": draw(*mask.shape, d_model, seed=seed), "mask": mask}, {"d_model": d_model}, scale)
 
 
+class LearnedQuery(nn.Module):
+    """A mean of the tokens, weighted by their dot products with one learned query.
+
+    x (batch, tokens, d_model) to the output (batch, d_model) and the weights (batch, tokens).
+    `mask` is (batch, tokens), True for a real token; None where all are.
+    """
+
+    def __init__(self, d_model: int):
+        super().__init__()
+        self.query = nn.Parameter(torch.randn(d_model) / math.sqrt(d_model))
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        scores = x @ self.query  # (batch, tokens)
+        weights = model.masked_softmax(scores, mask)  # (batch, tokens)
+        return model.weighted_sum(weights, x), weights
+
+
 learned_query = Check(
     reference=weighted_mean,
-    solution=model.LearnedQuery,
+    solution=LearnedQuery,
     parts=("query",),
     cases=[
         Case({"x": draw(3, 8, 4, seed=7)}, {"d_model": 4}),
@@ -198,58 +213,4 @@ masked_mean = Check(
         all_positions_counted, one_added_to_counts, whole_batch_counted,
     ],
     section=PADDING,
-)  # fmt: skip
-
-
-# --- effect_of -----------------------------------------------------------------------------------------------------
-
-
-class Known(nn.Module):
-    """A "model" whose measure is its one parameter, which a change moves by a known amount."""
-
-    def __init__(self, level: float, moves: float):
-        super().__init__()
-        self.level, self.moves = nn.Parameter(torch.tensor(level)), moves
-
-
-def move(model):
-    with torch.no_grad():
-        model.level += model.moves
-
-
-def level(model):
-    return model.level.item()
-
-
-def relative_change(pair):
-    """The change is divided by the measure before it. The exercise asks for the difference itself."""
-    return mean_and_interval((pair[0] - pair[1]) / pair[1])
-
-
-def known(*levels_and_moves):
-    return Case({"change": move, "models": [Known(*pair) for pair in levels_and_moves], "measure": level})
-
-
-def measured(change, models, measure):
-    """The measure of each model after the change, and before."""
-    after = copy.deepcopy(models)
-    for one in after:
-        change(one)
-    return torch.tensor([[measure(one) for one in some] for some in (after, models)])
-
-
-def change_not_applied(change, models, measure):
-    """Both measurements are of the unchanged model. `change(model)` works in place and returns nothing."""
-    return 0.0, 0.0
-
-
-effect_of = Check(
-    reference=lambda change, models, measure: mean_and_interval([model.moves for model in models]),
-    cases=[
-        known((0.5, -0.25), (0.75, -0.125), (0.625, -0.5)),
-        known((0.25, 0.125), (0.5, 0.5)),
-        known((1.0, 0.25), (0.125, -0.5), (0.5, 1.0), (0.75, 0.75), (0.25, -0.125)),
-    ],
-    mistakes=[change_not_applied, trials.finished(measured, relative_change), *trials.paired_mistakes(measured)],
-    section="Recap: attention, “Exercise 4 (experiment): a trained model without its positions”",
 )  # fmt: skip

@@ -255,7 +255,7 @@ def test_the_course_s_own_is_never_called_right_whatever_was_run_before(monkeypa
     assert linear.use(layer()) is not name, "a cell that was run again counts"
 
 
-@pytest.mark.parametrize("check", [checks.masked_softmax, checks.learned_query, checks.effect_of], ids="fcr")
+@pytest.mark.parametrize("check", [checks.masked_softmax, checks.learned_query, checks.masked_mean], ids="fcr")
 def test_what_shared_or_a_check_has_is_not_the_reader_s(check):
     course = check.solution or check.reference
     inherited = type("SelfAttention", (course,), {}) if isinstance(course, type) else course

@@ -98,6 +98,12 @@ def one_mean_for_all(weights, grad_weights):
     return weights * (grad_weights - (weights * grad_weights).sum())
 
 
+def mean_along_columns(weights, grad_weights):
+    """Each row's weighted mean is subtracted from a column, the one with its number. Keep the axis, `sum(dim=-1,
+    keepdim=True)`, so that it is subtracted from its row."""
+    return weights * (grad_weights - (weights * grad_weights).sum(dim=-1).unsqueeze(-2))
+
+
 def mean_of_products(weights, grad_weights):
     """The products of weights and gradients are averaged, not summed. The weights of a row already sum to 1, so their
     `sum` is the weighted mean."""
@@ -156,8 +162,8 @@ def values_for_the_output(weights, grad_weights):
 
 
 def root_left_out_backward(d_k, d_v, tokens):
-    """Queries and keys get gradients that are too large by the factor sqrt(d_k). The scores were divided by it, and so
-    is their gradient on its way back."""
+    """Queries and keys get gradients that are too large by the factor sqrt(d_k). The scores were divided by it, so
+    divide their gradient by it, too."""
     return math.sqrt(d_k), 1, 1
 
 
@@ -172,12 +178,13 @@ def root_left_out_for_queries(d_k, d_v, tokens):
 
 
 def root_twice_backward(d_k, d_v, tokens):
-    """Queries and keys get gradients that are too small by the factor sqrt(d_k). Divide by it once on the way back."""
+    """Queries and keys get gradients that are too small by the factor sqrt(d_k). Divide their gradient by it
+    once."""
     return math.sqrt(d_k), d_k, d_k
 
 
 def root_left_out_forward(d_k, d_v, tokens):
-    """The weights belong to scores that are not divided by sqrt(d_k). Compute them as the layer does, then go back."""
+    """The weights belong to scores that are not divided by sqrt(d_k). Compute them as the layer does."""
     return 1, math.sqrt(d_k), math.sqrt(d_k)
 
 
@@ -187,13 +194,13 @@ def root_nowhere(d_k, d_v, tokens):
 
 
 def d_k_without_root(d_k, d_v, tokens):
-    """The scores are divided by d_k instead of sqrt(d_k), on the way there and back: `math.sqrt` is missing."""
+    """The scores are divided by d_k instead of sqrt(d_k), and so is their gradient: `math.sqrt` is missing."""
     return d_k, d_k, d_k
 
 
 def root_multiplied(d_k, d_v, tokens):
-    """Queries and keys get gradients that are too large by the factor d_k: on the way back you multiply by sqrt(d_k).
-    Divide by it, as on the way there."""
+    """Queries and keys get gradients that are too large by the factor d_k: you multiply the gradient of the scores
+    by sqrt(d_k). Divide it, as you divided the scores."""
     return math.sqrt(d_k), d_k**-0.5, d_k**-0.5
 
 
@@ -277,6 +284,12 @@ def weights_gradient_transposed(weights, values, grad_output):
     return values @ grad_output.mT
 
 
+def outputs_for_values(weights, values, grad_output):
+    """The gradient of the weights is taken from the outputs. A weight multiplies a value, so its gradient is
+    `grad_output @ values.mT`."""
+    return grad_output @ (weights @ values).mT
+
+
 def ones_for_the_gradient(queries, keys, values, grad_output):
     """`grad_output` is not used: these are the gradients of the sum of all outputs. Begin with what you are given."""
     return gradients(queries, keys, values, torch.ones_like(grad_output))
@@ -313,9 +326,9 @@ attention_backward = Check(
     ],
     mistakes=[
         *(changed(gradients, of_scores=step) for step in (
-            off_diagonal_left_out, nothing_subtracted, plain_mean, plain_sum, mean_over_queries, one_mean_for_all,
-            mean_of_products, weights_left_out, softmax_passed_over, sign_of_scores_wrong, softmax_of_the_gradient,
-            product_subtracted_alone, mean_added, diagonal_left_out, values_for_the_output)),
+            off_diagonal_left_out, nothing_subtracted, plain_mean, plain_sum, mean_over_queries, mean_along_columns,
+            one_mean_for_all, mean_of_products, weights_left_out, softmax_passed_over, sign_of_scores_wrong,
+            softmax_of_the_gradient, product_subtracted_alone, mean_added, diagonal_left_out, values_for_the_output)),
         *(changed(gradients, divisors=step) for step in (
             root_left_out_backward, root_left_out_for_keys, root_left_out_for_queries, root_twice_backward,
             root_left_out_forward, root_nowhere, d_k_without_root, root_multiplied, root_of_d_v, root_of_tokens)),
@@ -323,7 +336,8 @@ attention_backward = Check(
         *(changed(gradients, of_queries=step) for step in (queries_transposed, queries_with_queries)),
         *(changed(gradients, of_keys=step) for step in (keys_not_transposed, keys_with_keys, keys_reshaped)),
         *(changed(gradients, of_values=step) for step in (values_not_transposed, values_with_values)),
-        changed(gradients, of_weights=weights_gradient_transposed), ones_for_the_gradient,
+        *(changed(gradients, of_weights=step) for step in (weights_gradient_transposed, outputs_for_values)),
+        ones_for_the_gradient,
         *(changed(gradients, order=step) for step in (queries_and_keys_exchanged, values_first, reversed_order)),
     ],
     section="Scale, “Attention, backward”",

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+import checks
 from labs.scale import crowd, exercises, runs
 from shared import cafe, model, record
 
@@ -20,6 +21,73 @@ def test_the_gradients_step_by_step_are_those_of_autograd():
     given = small()
     for ours, right in zip(exercises.gradients(*given), exercises.by_autograd(*given), strict=True):
         torch.testing.assert_close(ours, right)
+
+
+def by_the_jacobian(queries, keys, values, grad_output):
+    A = (torch.einsum("bid,bjd->bij", queries, keys) / keys.shape[-1] ** 0.5).softmax(-1)
+    jacobians = torch.diag_embed(A) - torch.einsum("bij,bik->bijk", A, A)
+    of_weights = torch.einsum("bid,bjd->bij", grad_output, values)
+    of_scores = torch.einsum("bijk,bik->bij", jacobians, of_weights) / keys.shape[-1] ** 0.5
+    return [of_scores @ keys, torch.einsum("bij,bid->bjd", of_scores, queries), A.mT @ grad_output]
+
+
+def token_by_token(queries, keys, values, grad_output):
+    of_queries, of_keys, of_values = map(torch.zeros_like, (queries, keys, values))
+    root = math.sqrt(queries.shape[-1])
+    for b, i in np.ndindex(queries.shape[:2]):
+        a = (keys[b] @ queries[b, i] / root).softmax(0)
+        g = values[b] @ grad_output[b, i]
+        for j in range(len(a)):
+            of_score = a[j] * (g[j] - a @ g) / root
+            of_queries[b, i] += of_score * keys[b, j]
+            of_keys[b, j] += of_score * queries[b, i]
+            of_values[b, j] += a[j] * grad_output[b, i]
+    return of_queries, of_keys, of_values
+
+
+def with_the_output(queries, keys, values, grad_output):
+    """As FlashAttention does: the weighted mean of a row is the product of its output and the output's gradient."""
+    root = math.sqrt(queries.shape[-1])
+    weights = torch.softmax(queries / root @ keys.transpose(1, 2), dim=2)
+    mean = (grad_output * (weights @ values)).sum(-1)
+    of_scores = weights * (torch.bmm(grad_output, values.transpose(1, 2)) - mean[:, :, None]) / root
+    return torch.bmm(of_scores, keys), torch.bmm(of_scores.transpose(1, 2), queries), (grad_output.mT @ weights).mT
+
+
+@pytest.mark.parametrize("answer", [by_the_jacobian, token_by_token, with_the_output])
+def test_a_backward_pass_in_another_style_is_right(answer):
+    verdict = checks.attention_backward(answer)
+    assert verdict.state == "correct", verdict.sentence
+    for ours, right in zip(answer(*small()), exercises.by_autograd(*small()), strict=True):
+        torch.testing.assert_close(ours, right)
+
+
+def test_a_typical_gradient_first_rises_with_the_width_then_falls_and_with_the_division_stays():
+    """By autograd, with other vectors than the lab's."""
+
+    def median_and_top_tenth(d_k, divisor):
+        torch.manual_seed(d_k + 1)
+        queries, keys = torch.randn(2, 10, 100, d_k)
+        values, grad_output = torch.randn(2, 10, 100, 16)
+        output = (queries.requires_grad_() @ keys.mT / divisor).softmax(dim=2) @ values
+        lengths = torch.autograd.grad(output, queries, grad_output)[0].norm(dim=2).flatten()
+        squares = lengths.square().sort(descending=True).values
+        return lengths.median().item(), (squares[:100].sum() / squares.sum()).item()
+
+    widths = (1, 16, 1024)
+    raw, divided = ([median_and_top_tenth(d_k, root(d_k)) for d_k in widths] for root in (lambda _: 1, math.sqrt))
+    assert raw[0][0] < 0.8 * raw[1][0] and raw[2][0] < 0.2 * raw[1][0]
+    assert max(median for median, _ in divided) < 2 * min(median for median, _ in divided)
+    assert raw[2][1] > 0.8 and divided[2][1] < 0.3
+
+
+def test_the_weight_of_a_friend_is_the_softmax_of_the_first_scores_at_the_friends_chair():
+    scores, cafes = crowd.first_scores(6, 16, True), crowd.draw(64, 6, torch.Generator().manual_seed(0))
+    weights = crowd.first_weights_of_friends(6, 16, True, 4.0)
+    for c, i in ((0, 0), (3, 5), (63, 2)):
+        exponentials = [math.exp(score / 4) for score in scores[c, i].tolist()]
+        friend = cafes.names[c].tolist().index(cafes.friends[c, i].item())
+        assert weights[c, i].item() == pytest.approx(exponentials[friend] / sum(exponentials), rel=1e-4)
 
 
 def test_the_forecast_is_the_difference_of_a_small_step():

@@ -1,6 +1,7 @@
 """Cafés of any number of guests, and layers whose scores have one size or another; `train` records how they learn."""
 
 import math
+from typing import Any
 
 import numpy as np
 import torch
@@ -104,9 +105,9 @@ def over_steps(accuracies: list[float] | np.ndarray) -> np.ndarray:
 def first_scores(guests: int, d_k: int, unit: bool) -> Tensor:
     """The scores, not divided, with which training begins, in 64 cafés, (cafes, guests, guests)."""
     torch.manual_seed(0)
-    model = Model(Attention(d_k, "not divided", unit), guests, unit)
-    x = model.embed(draw(64, guests, torch.Generator().manual_seed(0)))  # (cafes, guests, d_model)
-    return model.layer.W_query(x) @ model.layer.W_key(x).mT
+    layer = Attention(d_k, "not divided", unit)
+    x = Model(layer, guests, unit).embed(draw(64, guests, torch.Generator().manual_seed(0)))  # (cafes, guests, d_model)
+    return layer.W_query(x) @ layer.W_key(x).mT
 
 
 def first_weights_of_friends(guests: int, d_k: int, unit: bool, divisor: float) -> Tensor:
@@ -118,6 +119,10 @@ def first_weights_of_friends(guests: int, d_k: int, unit: bool, divisor: float) 
 
 def draw_two_rooms() -> figures.Cafes:
     """The same four guests twice; what they look for and are found by is three times as long in the second room."""
-    guests = {"names": ["Ada", "Ben", "Cleo", "Dan"], "drinks": ["tea", "coffee", "juice", "tea"],
-              "friends": ["Cleo", "Ada", "Dan", "Ada"], "attending": "Ada"}  # fmt: skip
+    guests: dict[str, Any] = {
+        "names": ["Ada", "Ben", "Cleo", "Dan"],
+        "drinks": ["tea", "coffee", "juice", "tea"],
+        "friends": ["Cleo", "Ada", "Dan", "Ada"],
+        "attending": "Ada",
+    }
     return figures.Cafes([figures.Cafe(**guests, factor=f, title=f"Times {f}", width=150) for f in (1, 3)])

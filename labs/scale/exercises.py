@@ -395,6 +395,17 @@ def plain_mean_of_changes(weights, change_of_scores):
     return weights * (change_of_scores - change_of_scores.mean(dim=-1, keepdim=True))
 
 
+def mean_of_changes_over_queries(weights, change_of_scores):
+    """The weighted mean of the changes runs over the queries. A softmax is along a row, so sum over the keys, the last
+    axis."""
+    return weights * (change_of_scores - (weights * change_of_scores).sum(dim=-2, keepdim=True))
+
+
+def mean_of_changes_added(weights, change_of_scores):
+    """The weighted mean of the changes is added. Subtract it: what one token gains, the others give."""
+    return weights * (change_of_scores + (weights * change_of_scores).sum(dim=-1, keepdim=True))
+
+
 def root_left_out_of_the_step(queries, keys, mask, step):
     """The change of the scores is not divided by sqrt(d_k), though the scores are. Divide both."""
     return change(queries, keys, mask, step * math.sqrt(keys.shape[-1]))
@@ -422,7 +433,8 @@ change_of_weights = Check(
         *bugs_left(change, several_bugs_left, score=trials.root_left_out, weigh=padded_queries_hidden,
                    softmax=own_score_alone),
         changed(change, weigh=no_mask), changed(change, score=trials.not_scaled),
-        *(changed(change, softmax=step) for step in (mean_left_out, plain_mean_of_changes)),
+        *(changed(change, softmax=step) for step in (
+            mean_left_out, plain_mean_of_changes, mean_of_changes_over_queries, mean_of_changes_added)),
         root_left_out_of_the_step, whole_difference,
     ],
     section="Scale, “Who gives, who takes”",

@@ -39,6 +39,7 @@ from labs.one_pass.exercises import gradients_in_blocks, merge
 from labs.order.exercises import causal_attention, fix_the_mask
 from labs.queries.exercises import add_queries, attention_received, one_query
 from labs.recap_attention.exercises import learned_query, masked_mean, masked_softmax
+from labs.scale.exercises import attention_backward, change_of_weights
 from labs.the_block.exercises import first_block, layer_norm, transformer_block
 from labs.the_kv_cache.exercises import cached_step, fix_the_blocks, grouped_attention
 from labs.the_reviews.exercises import encode_batch, lost_to_truncation, unknown_by_size

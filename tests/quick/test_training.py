@@ -131,3 +131,37 @@ def test_embeddings_begin_small_beside_their_positions():
     embedding = MeanPooling(5000, 16).embedding
     assert float(embedding.table.weight.detach().std()) == pytest.approx(0.1, rel=0.02)
     assert float(embedding.positions.square().sum(dim=1).mean()) == pytest.approx(8)  # sin² + cos² of eight pairs
+
+
+class Interrupted(MeanPooling):
+    """Ctrl-C while it learns from its batch number `at`."""
+
+    def __init__(self, vocabulary_size, at):
+        super().__init__(vocabulary_size)
+        self.left = at
+
+    def forward(self, ids, mask):
+        self.left -= torch.is_grad_enabled()
+        if self.left == 0:
+            raise KeyboardInterrupt
+        return super().forward(ids, mask)
+
+
+@pytest.mark.parametrize(("at", "epochs"), [(5, 0), (16, 1), (29, 2)])  # of 13 batches in each epoch
+def test_control_c_leaves_the_best_epoch_so_far_and_no_dropout(reviews, at, epochs, capsys):
+    torch.manual_seed(0)
+    model, weights = Interrupted(reviews.vocabulary_size, at), []
+    examples = plain_examples(reviews)
+    history = fit(
+        model,
+        lambda epoch: examples,
+        examples,
+        RECIPE,
+        after_epoch=lambda _: weights.append(model.output.weight.clone()),
+    )
+    assert len(history.epochs) == epochs and not model.training
+    assert f"after {epochs} of 3 epochs" in capsys.readouterr().out
+    if epochs:
+        assert torch.equal(model.output.weight, weights[history.best_epoch - 1])
+    else:
+        assert history.best_epoch == 0

@@ -93,18 +93,19 @@ def test_only_long_reviews_are_kept_and_their_first_words(marked_reviews):
 
 
 class ByPlace(torch.nn.Module):
-    """Says good wherever the marker is before the first review."""
+    """Says good where the marker is before the first review, or always."""
 
-    def __init__(self):
+    def __init__(self, always):
         super().__init__()
-        self.none = torch.nn.Parameter(torch.zeros(()))
+        self.always = torch.nn.Parameter(torch.tensor(float(always)))
 
     def forward(self, ids, mask):
-        return (ids[:, 0] == MARKER).float() - 0.5, mask / mask.sum(dim=1, keepdim=True)
+        return (ids[:, 0] == MARKER).float() + self.always - 0.5, mask / mask.sum(dim=1, keepdim=True)
 
 
+@pytest.mark.parametrize("always", [False, True])
 @pytest.mark.parametrize("seeds", [(100,), (3, 4)])
-def test_pairs_of_opposite_labels_are_asked_for_both_reviews(marked_reviews, seeds):
+def test_pairs_of_opposite_labels_are_asked_for_both_reviews(marked_reviews, seeds, always):
     right = [[], []]  # with the marker before the first review, and before the second
     for seed in seeds:
         other = data.distracted_examples(marked_reviews, seed).distractor_rows  # they come first
@@ -112,8 +113,8 @@ def test_pairs_of_opposite_labels_are_asked_for_both_reviews(marked_reviews, see
             labels = [bool(marked_reviews.labels[row]) for row in (first, second)]
             if labels[0] != labels[1]:
                 right[0].append(labels[0])
-                right[1].append(not labels[1])
-    found = longer_texts.right_on_opposite(ByPlace(), marked_reviews, seeds)
+                right[1].append(labels[1] == always)
+    found = longer_texts.right_on_opposite(ByPlace(always), marked_reviews, seeds)
     assert found == pytest.approx([np.mean(answers) for answers in right])
 
 

@@ -198,62 +198,58 @@ PARTS = ("attention", "attention_norm", "feed_forward", "feed_forward_norm", "nu
 Part = Callable[[Tensor], Tensor]  # of a block: x to what is added to it, or to normalized x
 
 
-def pre_norm(
-    x: Tensor,
-    attention: Part,
-    feed_forward: Part,
-    norm_1: Part,
-    norm_2: Part,
-    keep_1: float = 1,
-    keep_2: float = 1,
+# Half a block; `keep` is what stays of x, 0 where there is no residual connection.
+
+
+def norm_before(x: Tensor, part: Part, norm: Part, keep: float) -> Tensor:
+    return keep * x + part(norm(x))
+
+
+def norm_after(x: Tensor, part: Part, norm: Part, keep: float) -> Tensor:
+    return norm(keep * x + part(x))
+
+
+def norm_inside(x: Tensor, part: Part, norm: Part, keep: float) -> Tensor:
+    return keep * x + norm(part(x))
+
+
+def halves(
+    first: Callable, second: Callable, parts: tuple, keep_1: float = 1, keep_2: float = 1
 ) -> Tensor:
+    """A block's two halves, one after the other."""
+    x, attention, feed_forward, norm_1, norm_2 = parts
+    return second(first(x, attention, norm_1, keep_1), feed_forward, norm_2, keep_2)
+
+
+def pre_norm(*parts: Any, **keep: float) -> Tensor:
     """This is pre-norm: each part reads normalized x. The exercise asks for post-norm, `norm(x +
     part(x))`.
     """
-    x = keep_1 * x + attention(norm_1(x))
-    return keep_2 * x + feed_forward(norm_2(x))
+    return halves(norm_before, norm_before, parts, **keep)
 
 
-def post_norm(
-    x: Tensor,
-    attention: Part,
-    feed_forward: Part,
-    norm_1: Part,
-    norm_2: Part,
-    keep_1: float = 1,
-    keep_2: float = 1,
-) -> Tensor:
+def post_norm(*parts: Any, **keep: float) -> Tensor:
     """This is post-norm: each sum is normalized. The exercise asks for pre-norm, `x +
     part(norm(x))`.
     """
-    x = norm_1(keep_1 * x + attention(x))
-    return norm_2(keep_2 * x + feed_forward(x))
+    return halves(norm_after, norm_after, parts, **keep)
 
 
-def norms_inside_the_sums(
-    x: Tensor, attention: Part, feed_forward: Part, norm_1: Part, norm_2: Part
-) -> Tensor:
+def norms_inside_the_sums(*parts: Any) -> Tensor:
     """In both halves the norm is inside the sum. Normalize the sum, `norm(x + part(x))`."""
-    x = x + norm_1(attention(x))
-    return x + norm_2(feed_forward(x))
+    return halves(norm_inside, norm_inside, parts)
 
 
-def norm_inside_the_first_sum(
-    x: Tensor, attention: Part, feed_forward: Part, norm_1: Part, norm_2: Part
-) -> Tensor:
+def norm_inside_the_first_sum(*parts: Any) -> Tensor:
     """After the attention the norm is inside the sum. Normalize the sum, `norm(x + part(x))`."""
-    x = x + norm_1(attention(x))
-    return norm_2(x + feed_forward(x))
+    return halves(norm_inside, norm_after, parts)
 
 
-def norm_inside_the_second_sum(
-    x: Tensor, attention: Part, feed_forward: Part, norm_1: Part, norm_2: Part
-) -> Tensor:
+def norm_inside_the_second_sum(*parts: Any) -> Tensor:
     """After the feed-forward layer the norm is inside the sum. Normalize the sum, `norm(x +
     part(x))`.
     """
-    x = norm_1(x + attention(x))
-    return x + norm_2(feed_forward(x))
+    return halves(norm_after, norm_inside, parts)
 
 
 def input_added_again(

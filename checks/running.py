@@ -19,15 +19,10 @@ from torch import Tensor, nn
 
 from checks.compare import Wrong
 
-HERE = Path(__file__).parent
 # A reader's error is shown with the reader's own line, not with one of a library or of the course.
 PACKAGES = sysconfig.get_path("stdlib"), str(Path(torch.__file__).parents[1])
-LIBRARIES = (
-    *PACKAGES,
-    "<frozen",
-    str(HERE),
-    *(str(HERE.with_name(name)) for name in ("labs", "shared")),
-)
+COURSE = (str(Path(__file__).parents[1] / name) for name in ("checks", "labs", "shared"))
+LIBRARIES = (*PACKAGES, "<frozen", *COURSE)
 
 
 class OtherArguments(Wrong):

@@ -27,6 +27,7 @@ import ends
 from experiments import textbook
 from experiments.train_classifier import EncoderClassifier
 from shared import data, model, record, training
+from shared.reviews import read_movies, tokenized
 
 RESULTS, TABLES = Path(__file__).with_name("benchmark.json"), record.ROOT / "book/times.txt"
 RECIPE = training.recipe_for(data.Settings())
@@ -91,7 +92,7 @@ def text_by_textbook(texts: list[str], labels: list[int]) -> int:
 
 def text_by_course(texts: list[str], labels: list[int]) -> int:
     """The same by the course."""
-    split = data.tokenized(texts, labels)
+    split = tokenized(texts, labels)
     encoded = data.encode(split, data.build_vocabulary(split))
     batches = data.batches(data.examples_with_distractors(encoded, 0), RECIPE.batch_size, 0)
     return sum(len(batch.labels) for batch in batches)
@@ -149,7 +150,7 @@ def training_by_course(reviews: data.Reviews, seed: int) -> dict[str, float]:
 
 def against_textbook(rounds: int = 5) -> dict[str, dict]:
     """The same work by course and textbook in turn: the median of each, and of the ratio with its extremes."""
-    movies, reviews, results = data.read_movies(), data.load_reviews(), {}
+    movies, reviews, results = read_movies(), data.load_reviews(), {}
     text_by_course(*movies)  # loads what is loaded once
     for seed in range(rounds):
         pairs = [(seconds(text_by_course, *movies), seconds(text_by_textbook, *movies))]

@@ -45,7 +45,7 @@ def alone_and_pairs(name: str, reviews: data.EncodedReviews, source: data.Prepar
     """Each review alone, and each with another one, as this model reads them."""
     if name == MARKED:
         alone = data.plain_examples(reviews, source.vocabulary.id(data.MARKER))
-        return alone, review_pairs.marked_pairs(reviews, source, seed)
+        return alone, data.marked_pairs(reviews, source.vocabulary, seed)
     return data.plain_examples(reviews), data.distracted_examples(reviews, seed)
 
 

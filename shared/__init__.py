@@ -1,13 +1,18 @@
-"""What labs import, in the order to read it: half an hour, model first.
+"""What labs import. Four modules to read first, in half an hour:
 
-1. `model`: attention layers and the classifiers built on them; `input_errors`, their sentences for
-   what they cannot take.
-2. `reviews` (text to tokens), `data` (tokens to examples and batches), `training` (fit, evaluate).
-3. `cafe`: the toy of the whole course.
-4. `intervals` of several runs, `stored_runs` of the models on reviews, `review_pairs`: two reviews
-   of which a marker says which counts; `cost`: multiplications.
-5. Larger models: `language_model`, `review_writer` (the course's own) and `pretrained_model`.
-6. `figures`, with `colours`; `record`, which stores what scripts measured.
+1. `model`: attention layers and the classifiers built on them.
+2. `cafe`: the toy of the whole course, and how it is trained.
+3. `data`: vocabulary, examples, batches. Of `reviews`, from where they come, it is enough to know
+   that `load_reviews` gives three splits, and that all tokens of a split are in one array.
+4. `training`: fit and evaluate.
+
+The others take longer together than these; read one when a lab sends you there:
+
+* `reviews`: download, tables, tokens. `input_errors`: the sentences for what layers cannot take.
+* `intervals` of several runs; `stored_runs` of the models on reviews; `review_pairs`, two reviews
+  of which a marker says which counts; `cost`, multiplications.
+* Larger models: `language_model`, `review_writer` (the course's own) and `pretrained_model`.
+* `figures`, with `colours`; `record`, which stores what scripts measured.
 
 What one lab alone needs is in its folder. The import gives PyTorch one thread, so that weights
 repeat to the digit, and several labs can run beside one another.

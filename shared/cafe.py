@@ -14,6 +14,7 @@ from torch.nn.functional import cross_entropy
 from tqdm import tqdm
 
 NAMES = ("Ada", "Ben", "Cleo", "Dan", "Eve", "Finn", "Gus", "Hana")
+BATCH = 64  # cafés in a step
 DRINKS = ("tea", "coffee", "juice", "water", "milk", "cocoa")
 
 
@@ -36,17 +37,24 @@ class Cafes:
     def __post_init__(self):
         if self.names.shape[1] < 2:
             raise ValueError("A café with one guest has no friends in it; give two guests or more.")
-        there = (self.friends.unsqueeze(2) == self.names.unsqueeze(1)).any(dim=2)  # (cafes, guests)
+        there = self.is_friend().any(dim=2)  # (cafes, guests)
         if not there.all():
             raise ValueError(f"Friend number {self.friends[~there][0]} is not in the café.")
+        seated = self.names.sort(dim=1).values  # (cafes, guests)
+        if seated.min() < 0 or seated.max() >= len(NAMES) or (seated.diff(dim=1) == 0).any():
+            raise ValueError(f"Names are numbers from 0 to {len(NAMES) - 1}, each at most once.")
         if (self.friends == self.names).any():
             raise ValueError("A guest is their own friend; name a different guest.")
         if self.drinks.min() < 0 or self.drinks.max() >= len(DRINKS):
             raise ValueError(f"Drinks are numbers from 0 to {len(DRINKS) - 1}, see `cafe.DRINKS`.")
 
+    def is_friend(self) -> Tensor:
+        """True where the column is the friend of the row, (cafes, guests, guests)."""
+        return self.friends.unsqueeze(2) == self.names.unsqueeze(1)
+
     def chairs_of_friends(self) -> Tensor:
         """The chair on which each guest's friend sits, (cafes, guests)."""
-        return (self.friends.unsqueeze(2) == self.names.unsqueeze(1)).int().argmax(dim=2)
+        return self.is_friend().int().argmax(dim=2)
 
 
 def draw_cafes(count: int, seed: int | torch.Generator) -> Cafes:
@@ -63,7 +71,7 @@ def draw_cafes(count: int, seed: int | torch.Generator) -> Cafes:
     return Cafes(names, friends, torch.randint(len(DRINKS), (count, guests), generator=generator))
 
 
-# Questions: each gives the right answer for every guest, (cafes, guests).
+# Questions: each gives the right answer for every guest, (cafes, guests), but for the last two.
 
 
 def my_drink(cafes: Cafes) -> Tensor:
@@ -80,6 +88,7 @@ def friends_friends_drink(cafes: Cafes) -> Tensor:
 
 
 def same_drink(cafes: Cafes) -> Tensor:
+    """Do my friend and I drink the same? 1 for yes, 0 for no; they stand for two drinks, too."""
     return (my_drink(cafes) == friends_drink(cafes)).long()
 
 
@@ -100,8 +109,8 @@ class CafeModel(nn.Module):
     """Guests to vectors, a layer that you write, and a linear read-out of the answers.
 
     Args:
-        layer: takes x (cafes, guests, d_model) and returns one vector for each answer, (cafes,
-            answers, d_out), or one for the whole café, (cafes, d_out).
+        layer: takes x (cafes, guests, d_model); returns (cafes, answers, d_out), one vector for
+            each answer, or (cafes, d_out), one for the whole café.
         d_out: the width of what the layer returns.
         questions: how many questions are answered from one vector.
     """
@@ -141,16 +150,11 @@ def right_answers(cafes: Cafes, questions: tuple[Question, ...]) -> Tensor:
 
 
 def train(
-    layer: nn.Module,
-    *questions: Question,
-    seed: int = 0,
-    d_model: int = 32,
-    d_out: int | None = None,
-    steps: int = 1000,
-    learning_rate: float = 0.003,
-    batch_size: int = 64,
+    layer: nn.Module, *questions: Question, seed: int = 0,
+    d_model: int = 32, d_out: int | None = None,
+    steps: int = 1000, learning_rate: float = 0.003,
     model_class: type[CafeModel] = CafeModel,
-) -> CafeModel:
+) -> CafeModel:  # fmt: skip
     """Train a layer on new cafés, 64 a step, with Adam; one recipe for every model of the labs.
 
     Args:
@@ -163,20 +167,23 @@ def train(
     model = model_class(layer, d_model, d_out, len(questions))
     optimizer = torch.optim.Adam(model.parameters(), lr=learning_rate)
     for _ in tqdm(range(steps), leave=False):
-        cafes = draw_cafes(batch_size, generator)
+        cafes = draw_cafes(BATCH, generator)
         logits = model(cafes)  # (cafes, answers, questions, drinks)
         loss = cross_entropy(logits.flatten(0, 2), right_answers(cafes, questions).flatten())
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-    return model
+    return model.eval()
 
 
 @torch.no_grad()
 def accuracy(model: CafeModel, *questions: Question, cafes: Cafes | None = None) -> float:
     """How often all questions are answered right, on the same 1,000 cafés for all models."""
     cafes = TEST_CAFES if cafes is None else cafes
-    right = model.eval()(cafes).argmax(dim=3) == right_answers(cafes, questions)
+    was_training = model.training
+    answers = model.eval()(cafes).argmax(dim=3)  # (cafes, answers, questions)
+    model.train(was_training)
+    right = answers == right_answers(cafes, questions)
     return right.all(dim=2).float().mean().item()
 
 

@@ -5,8 +5,7 @@ Figures, formulas, tables, the interactive walk and the site's style sheet all r
 
 # role: (on a light page, on a dark page). The hues are those of Okabe and Ito (Color Universal
 # Design, 2008), darkened or lightened until text in them reads at 4.5:1 on the page, and chosen so
-# that no two collapse for a reader without red or green cones; tests/quick/test_colours.py measures
-# both.
+# that no two collapse for a reader without red or green cones; test_colours.py measures both.
 ROLES: dict[str, tuple[str, str]] = {
     "input": ("#4d5156", "#d9dbde"),
     "query": ("#0250d5", "#4e9bff"),
@@ -17,8 +16,7 @@ ROLES: dict[str, tuple[str, str]] = {
     "output": ("#01385a", "#8fd3ff"),
 }
 
-# What is not a role: the text, the quieter text, the lines between cells, the surface below a
-# picture.
+# What is not a role: text, quieter text, lines between cells, the surface below a picture.
 NEUTRALS: dict[str, tuple[str, str]] = {
     "ink": ("#1b1f24", "#eceff3"),
     "muted": ("#5a626c", "#a9b2bd"),
@@ -26,8 +24,7 @@ NEUTRALS: dict[str, tuple[str, str]] = {
     "paper": ("#ffffff", "#14181e"),
 }
 
-# the shade of the lowest number beside that of the highest: the darkest cell is never the least
-# attended
+# lowest shade beside the highest: the darkest cell is never the least attended
 LIGHTER = 0.4
 
 

@@ -1,6 +1,6 @@
 """From tokens to batches: vocabulary, examples with a distractor, batches of similar length.
 
-`shared.reviews` loads and tokenizes; what the labs need of it can be imported from here too.
+`shared.reviews` loads and tokenizes; labs also import `start_lab` and `load_reviews` from here.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,9 +17,7 @@ from shared.reviews import (
     load_reviews,
     tokenize,
 )
-from shared.reviews import read_movies as read_movies
 from shared.reviews import start_lab as start_lab
-from shared.reviews import tokenized as tokenized
 
 PAD, UNK = 0, 1
 SEPARATOR, MARKER = "<SEP>", "<MARK>"
@@ -64,11 +62,8 @@ def build_vocabulary(
     Give it the training split only. `special` tokens follow `<PAD>` and `<UNK>`.
     """
     counts = np.bincount(reviews.ids, minlength=len(reviews.words)).tolist()  # (words,)
-    frequent = sorted(
-        (-count, word)
-        for word, count in zip(reviews.words, counts, strict=True)
-        if count >= min_count
-    )
+    counted = zip(reviews.words, counts, strict=True)
+    frequent = sorted((-count, word) for word, count in counted if count >= min_count)
     return Vocabulary(["<PAD>", "<UNK>", *special, *(word for _, word in frequent)])
 
 
@@ -116,7 +111,7 @@ def prepare(reviews: Reviews, max_tokens: int | None = REVIEW_TOKENS) -> Prepare
     """
     vocabulary = build_vocabulary(reviews.train, special=(SEPARATOR, MARKER))
     splits = (reviews.train, reviews.validation, reviews.test)
-    train, validation, test = (encode(split, vocabulary, max_tokens) for split in splits)
+    train, validation, test = [encode(split, vocabulary, max_tokens) for split in splits]
     return PreparedReviews(train, validation, test, vocabulary, reviews.citation)
 
 
@@ -168,8 +163,8 @@ class Examples:
         if other.reviews is not self.reviews:
             raise ValueError("Examples can be added only when they are made of the same reviews.")
         names = [field.name for field in fields(self) if field.name != "reviews"]
-        both = (np.concatenate([getattr(self, name), getattr(other, name)]) for name in names)
-        return Examples(self.reviews, *both)
+        joined = (np.concatenate([getattr(self, name), getattr(other, name)]) for name in names)
+        return Examples(self.reviews, *joined)
 
     @property
     def labels(self) -> np.ndarray:
@@ -191,14 +186,29 @@ class Examples:
         return target + distractor
 
     def batch_rows(self, batch_size: int, seed: int | None = None) -> list[np.ndarray]:
-        """The rows of each batch, (batch,) each, of similar length: in random order with a seed,
-        else from the shortest examples to the longest.
+        """The rows of each batch, (batch,) each; lengths within a batch are similar.
+
+        With a seed in random order (sorted within random pools of 50 batches, which are shuffled
+        then), else from the shortest examples to the longest.
 
         Raises:
             ValueError: a batch size below 1, or ids outside the vocabulary.
         """
         if batch_size < 1:
             raise ValueError(f"batch_size is {batch_size}; it accepts 1 or more.")
+        self._check_ids()
+        lengths = self.lengths
+        if seed is None:
+            return in_batches(np.argsort(lengths, kind="stable"), batch_size)
+        random = np.random.default_rng(seed)
+        order, pool_size = random.permutation(len(self)), 50 * batch_size
+        batched = []
+        for begin in range(0, len(order), pool_size):
+            pool = order[begin : begin + pool_size]
+            batched += in_batches(pool[np.argsort(lengths[pool], kind="stable")], batch_size)
+        return [batched[index] for index in random.permutation(len(batched))]
+
+    def _check_ids(self) -> None:
         low, high = self.reviews.ids.min(), self.reviews.ids.max()
         if low <= PAD or high >= self.reviews.vocabulary_size:
             raise ValueError(
@@ -206,22 +216,11 @@ class Examples:
                 f"{self.reviews.vocabulary_size - 1} in this vocabulary. Encode the texts with the "
                 "vocabulary of the model."
             )
-        if seed is None:
-            order, pool_size = np.arange(len(self)), len(self)
-        else:
-            random = np.random.default_rng(seed)
-            order, pool_size = random.permutation(len(self)), 50 * batch_size
-        # Sort by length, within random pools of 50 batches; then shuffle the batches.
-        lengths, rows = self.lengths, []
-        for begin in range(0, len(order), pool_size):
-            pool = order[begin : begin + pool_size]
-            pool = pool[np.argsort(lengths[pool], kind="stable")]
-            rows += np.array_split(pool, range(batch_size, len(pool), batch_size))
-        return rows if seed is None else [rows[index] for index in random.permutation(len(rows))]
 
     def batch(self, rows: np.ndarray) -> "Batch":
         """The examples in these rows as one batch, (batch, tokens)."""
         parts = [self.concatenated(row) for row in rows]
+        # a process may have no example of the last batch
         num_tokens = max((len(ids) for ids, _ in parts), default=1)
         ids = np.full((len(parts), num_tokens), PAD)  # (batch, tokens)
         in_target = np.zeros(ids.shape, dtype=bool)  # (batch, tokens)
@@ -229,24 +228,32 @@ class Examples:
             ids[index, : len(tokens)] = tokens
             in_target[index, where] = True
         labels = self.labels[rows].astype(np.float32)
-        return Batch(*map(torch.from_numpy, (ids, ids != PAD, labels, in_target)), rows)  # type: ignore[call-arg, arg-type]
+        return Batch(
+            ids=torch.from_numpy(ids), mask=torch.from_numpy(ids != PAD),
+            labels=torch.from_numpy(labels), in_target=torch.from_numpy(in_target), rows=rows,
+        )  # fmt: skip
+
+
+def in_batches(rows: np.ndarray, batch_size: int) -> list[np.ndarray]:
+    """The rows in this order, `batch_size` at a time."""
+    return np.array_split(rows, range(batch_size, len(rows), batch_size))
 
 
 def plain_examples(reviews: EncodedReviews, marker_of_target: int = NO_MARKER) -> Examples:
     """Each review alone."""
     size = len(reviews)
-    no_distractor, not_first = np.full(size, NO_DISTRACTOR), np.zeros(size, dtype=bool)
-    markers = np.full(size, marker_of_target), np.full(size, NO_MARKER)
-    return Examples(reviews, np.arange(size), no_distractor, not_first, *markers)
+    return Examples(
+        reviews, target_rows=np.arange(size), distractor_rows=np.full(size, NO_DISTRACTOR),
+        distractor_first=np.zeros(size, dtype=bool),
+        marker_of_target=np.full(size, marker_of_target),
+        marker_of_distractor=np.full(size, NO_MARKER),
+    )  # fmt: skip
 
 
 def distracted_examples(
-    reviews: EncodedReviews,
-    seed: int,
-    random_order: bool = False,
-    marker_of_target: int = NO_MARKER,
-    marker_of_distractor: int = NO_MARKER,
-) -> Examples:
+    reviews: EncodedReviews, seed: int, random_order: bool = False,
+    marker_of_target: int = NO_MARKER, marker_of_distractor: int = NO_MARKER,
+) -> Examples:  # fmt: skip
     """Each review after another one, drawn from the same split; or in random order.
 
     Raises:
@@ -256,12 +263,14 @@ def distracted_examples(
     if size < 2:
         raise ValueError(f"A distractor is another review, and there are {size}; give two or more.")
     random = np.random.default_rng(seed)
-    target = np.arange(size)
     distractor = random.integers(0, size - 1, size)
-    distractor += distractor >= target  # skips the review itself; all others stay equally likely
+    # skips the review itself; all others stay equally likely
+    distractor += distractor >= np.arange(size)
     first = random.random(size) < 0.5 if random_order else np.ones(size, dtype=bool)
-    markers = np.full(size, marker_of_target), np.full(size, marker_of_distractor)
-    return Examples(reviews, target, distractor, first, *markers)
+    return replace(
+        plain_examples(reviews, marker_of_target), distractor_rows=distractor,
+        distractor_first=first, marker_of_distractor=np.full(size, marker_of_distractor),
+    )  # fmt: skip
 
 
 def examples_with_distractors(reviews: EncodedReviews, seed: int) -> Examples:
@@ -269,16 +278,30 @@ def examples_with_distractors(reviews: EncodedReviews, seed: int) -> Examples:
     return plain_examples(reviews) + distracted_examples(reviews, seed)
 
 
-def marked_examples(reviews: EncodedReviews, vocabulary: Vocabulary, seed: int) -> Examples:
-    """*A question from the text*: `<MARK>` precedes the target review, `<SEP>` the distractor.
+def marked_pairs(reviews: EncodedReviews, vocabulary: Vocabulary, seed: int) -> Examples:
+    """Each review with a distractor, in random order: `<MARK>` is before the one that counts.
+
+    `<SEP>` is before the other.
 
     Raises:
         ValueError: the vocabulary has no `<MARK>` and `<SEP>`.
     """
     if MARKER not in vocabulary or SEPARATOR not in vocabulary:
         raise ValueError("Build the vocabulary with special=('<SEP>', '<MARK>').")
-    ids = vocabulary.id(MARKER), vocabulary.id(SEPARATOR)
-    return plain_examples(reviews, ids[0]) + distracted_examples(reviews, seed, True, *ids)
+    return distracted_examples(
+        reviews, seed, random_order=True,
+        marker_of_target=vocabulary.id(MARKER), marker_of_distractor=vocabulary.id(SEPARATOR),
+    )  # fmt: skip
+
+
+def marked_examples(reviews: EncodedReviews, vocabulary: Vocabulary, seed: int) -> Examples:
+    """The task of *A question from the text*: each review alone, marked, then the marked pairs.
+
+    Raises:
+        ValueError: the vocabulary has no `<MARK>` and `<SEP>`.
+    """
+    pairs = marked_pairs(reviews, vocabulary, seed)
+    return plain_examples(reviews, vocabulary.id(MARKER)) + pairs
 
 
 # --- batches --------------------------------------------------------------------------------------
@@ -301,11 +324,9 @@ class Batch:
 
 
 def batches(
-    examples: Examples,
-    batch_size: int = 64,
-    seed: int | None = None,
+    examples: Examples, batch_size: int = 64, seed: int | None = None,
     device: torch.device | str = "cpu",
-) -> Iterator[Batch]:
+) -> Iterator[Batch]:  # fmt: skip
     """All examples once, in batches of similar length: random with a seed, else short to long.
 
     Raises:

@@ -3,7 +3,6 @@
 `shared.model` calls these first, so that its layers can be read without them.
 """
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -11,14 +10,12 @@ from torch import Tensor
 def check_mask(mask: Tensor, shape: torch.Size) -> None:
     """Raise a sentence unless `mask` is a bool tensor that broadcasts to `shape`."""
     _check_bool(mask, "mask", "True where a token may be attended to")
-    try:  # NumPy's, because the first call of PyTorch's imports for a second
-        fits = np.broadcast_shapes(mask.shape, shape) == shape
-    except ValueError:
-        fits = False
-    if not fits:
+    try:
+        mask.expand(shape)
+    except RuntimeError as error:
         raise ValueError(
             f"The mask has shape {tuple(mask.shape)}; it must broadcast to {tuple(shape)}."
-        )
+        ) from error
 
 
 def check_ids(ids: Tensor, vocabulary_size: int, max_tokens: int) -> None:
@@ -26,9 +23,9 @@ def check_ids(ids: Tensor, vocabulary_size: int, max_tokens: int) -> None:
 
     Raises:
         ValueError: more than `max_tokens` tokens, or an id outside the vocabulary.
-        TypeError: ids are not integers.
+        TypeError: ids are not integers (batch, tokens).
     """
-    if ids.is_floating_point() or ids.dim() != 2:
+    if ids.is_floating_point() or ids.dtype == torch.bool or ids.dim() != 2:
         raise TypeError(
             f"ids are {ids.dtype} of shape {tuple(ids.shape)}; give integers, (batch, tokens)."
         )
@@ -37,8 +34,7 @@ def check_ids(ids: Tensor, vocabulary_size: int, max_tokens: int) -> None:
             f"A sequence holds {ids.shape[1]} tokens; there are positions for {max_tokens}. "
             "Truncate it first."
         )
-    # On a GPU this check would make the processor wait at every step; batches are checked when they
-    # are generated.
+    # On a GPU this would make the processor wait at every step; `batch_rows` checks there.
     if ids.device.type == "cpu" and ids.numel():
         low, high = ids.min().item(), ids.max().item()
         if low < 0 or high >= vocabulary_size:
@@ -51,7 +47,7 @@ def check_ids(ids: Tensor, vocabulary_size: int, max_tokens: int) -> None:
 def check_inputs(
     x: Tensor, d_model: int, mask: Tensor | None = None, attention_mask: Tensor | None = None
 ) -> None:
-    """Raise a sentence unless x and the masks are what multi-head attention takes.
+    """Raise a sentence unless x and the masks are what self-attention takes.
 
     Raises:
         TypeError: a mask is not bool.
@@ -88,8 +84,8 @@ def _check_bool(mask: Tensor, name: str, meaning: str) -> None:
     if not isinstance(mask, Tensor) or mask.dtype != torch.bool:
         kind = mask.dtype if isinstance(mask, Tensor) else type(mask).__name__
         raise TypeError(
-            f"The {name} is {kind}; it must be a torch.bool tensor, {meaning}. Try {name} = {name} "
-            "> 0."
+            f"The {name} is {kind}; it must be a torch.bool tensor, {meaning}. "
+            f"Try {name} = {name} > 0."
         )
 
 

@@ -1,4 +1,4 @@
-"""The mean of several runs and its interval; imported at once, for it needs no model."""
+"""The mean of several runs and its interval."""
 
 import math
 from collections.abc import Sequence

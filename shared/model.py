@@ -1,9 +1,9 @@
 """Attention layers and the classifiers built on them: tensors in, logits out.
 
 Shapes: batch, tokens (n), d_model (columns of X), d_k (columns of Q and K), d_v (columns of V).
-    Every classifier takes `ids` (batch, tokens) and `mask` (batch, tokens; True for a real token),
-    and returns `logits` (batch,) and `weights` (batch, tokens): the attention weight of each token,
-    summing to 1.
+Every classifier takes `ids` (batch, tokens) and `mask` (batch, tokens; True for a real token), and
+returns `logits` (batch,) and `weights` (batch, tokens): the attention weight of each token, summing
+to 1. Its keywords `**embedding` go to `TokenEmbedding`: dropout, positions, std.
 """
 
 import math
@@ -23,8 +23,8 @@ def sinusoidal_positions(num_tokens: int, d_model: int, base: float = 1000.0) ->
     Source: Vaswani et al. 2017, section 3.5, which uses base 10,000.
     """
     column = torch.arange(d_model)
-    # (num_tokens, d_model)
-    angle = torch.arange(num_tokens)[:, None] / base ** (2 * (column // 2) / d_model)
+    wavelength = base ** (2 * (column // 2) / d_model)  # (d_model,), divided by 2 pi
+    angle = torch.arange(num_tokens)[:, None] / wavelength  # (num_tokens, d_model)
     return torch.where(column % 2 == 0, angle.sin(), angle.cos())
 
 
@@ -57,35 +57,33 @@ class TokenEmbedding(nn.Module):
 
     Args:
         positions: False leaves the positional encoding out.
-        std: standard deviation of the initial embeddings; PyTorch's default of 1 learns worse here
-            (*Does it help?*).
+        std: standard deviation of the initial embeddings; with PyTorch's default, 1, models learn
+            worse here (*Does it help?*).
 
     Raises:
         ValueError: more than `MAX_TOKENS` tokens, or an id outside the vocabulary.
-        TypeError: ids are not integers.
+        TypeError: ids are not integers (batch, tokens).
     """
 
     positions: Tensor
 
     def __init__(
-        self,
-        vocabulary_size: int,
-        d_model: int = 16,
-        dropout: float = 0.3,
-        positions: bool = True,
-        std: float = 0.1,
-    ):
+        self, vocabulary_size: int, d_model: int = 16, dropout: float = 0.3,
+        positions: bool = True, std: float = 0.1,
+    ):  # fmt: skip
         super().__init__()
         self.table = nn.Embedding(vocabulary_size, d_model)
         nn.init.normal_(self.table.weight, std=std)
-        encoding = sinusoidal_positions(MAX_TOKENS, d_model) * positions
+        encoding = torch.zeros(MAX_TOKENS, d_model)
+        if positions:
+            encoding = sinusoidal_positions(MAX_TOKENS, d_model)
         self.register_buffer("positions", encoding, persistent=False)
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, ids: Tensor) -> Tensor:
         check_ids(ids, self.table.num_embeddings, MAX_TOKENS)
-        # (batch, tokens, d_model)
-        return self.dropout(self.table(ids) + self.positions[: ids.shape[1]])
+        x = self.table(ids) + self.positions[: ids.shape[1]]  # (batch, tokens, d_model)
+        return self.dropout(x)
 
 
 def weighted_sum(weights: Tensor, x: Tensor) -> Tensor:
@@ -120,8 +118,7 @@ class MeanPooling(nn.Module):
 class AttentionPooling(nn.Module):
     """A linear map gives each token a score, a softmax makes them weights (*Recap: attention*).
 
-    Source: additive attention with a single learned query, Bahdanau et al. 2015, section 3.1, made
-        linear.
+    Source: Bahdanau et al. 2015, section 3.1: additive attention, here linear, with one query.
     """
 
     def __init__(self, vocabulary_size: int, d_model: int = 16, **embedding):
@@ -147,8 +144,7 @@ class SelfAttention(nn.Module):
     """Every token attends to all: x (batch, tokens, d_model) to outputs (batch, tokens, d_v).
 
     Args:
-        d_v: None leaves the value projection out, so that the output is a weighted mean of x itself
-            (*Queries*).
+        d_v: None leaves the value projection out: the output is a weighted mean of x (*Queries*).
 
     Source: Vaswani et al. 2017, section 3.2.1.
     """
@@ -188,13 +184,9 @@ class SelfAttentionClassifier(nn.Module):
     """
 
     def __init__(
-        self,
-        vocabulary_size: int,
-        d_model: int = 16,
-        d_k: int = 8,
-        d_v: int | None = 16,
-        **embedding,
-    ):
+        self, vocabulary_size: int, d_model: int = 16,
+        d_k: int = 8, d_v: int | None = 16, **embedding,
+    ):  # fmt: skip
         super().__init__()
         self.embedding = TokenEmbedding(vocabulary_size, d_model, **embedding)
         self.attention = SelfAttention(d_model, d_k, d_v)
@@ -202,9 +194,9 @@ class SelfAttentionClassifier(nn.Module):
 
     def forward(self, ids: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
         x = self.embedding(ids)  # (batch, tokens, d_model)
-        of_each_token = self.attention.attention_weights(x, mask)  # (batch, tokens, tokens)
+        attention_weights = self.attention.attention_weights(x, mask)  # (batch, tokens, tokens)
         mean = mean_weights(mask, x.dtype)  # (batch, tokens)
-        weights = (mean.unsqueeze(1) @ of_each_token).squeeze(1)  # (batch, tokens)
+        weights = (mean.unsqueeze(1) @ attention_weights).squeeze(1)  # (batch, tokens)
         pooled = self.attention.W_value(weighted_sum(weights, x))  # (batch, d_v)
         return self.output(pooled).squeeze(1), weights
 
@@ -217,25 +209,29 @@ def causal_mask(num_tokens: int, device: torch.device | str | None = None) -> Te
     return torch.ones(num_tokens, num_tokens, dtype=torch.bool, device=device).tril()
 
 
-def both_masks(mask: Tensor | None, attention_mask: Tensor | None) -> Tensor | None:
-    """Which scores take part, in all heads alike: bool, (batch or 1, 1, tokens or 1, tokens).
+def allowed_pairs(mask: Tensor | None, attention_mask: Tensor | None) -> Tensor | None:
+    """Which query may attend to which key; broadcasts to (batch, num_heads, tokens, tokens).
 
     Args:
-        mask: (batch, tokens) bool, True for a real token.
-        attention_mask: (tokens, tokens) or (batch, tokens, tokens) bool, True where a token may
-            attend.
+        mask: bool, (batch, tokens); True for a real token.
+        attention_mask: bool, (tokens, tokens) or (batch, tokens, tokens); True: may attend.
     """
-    real = None if mask is None else mask[:, None, None, :]  # (batch, 1, 1, tokens)
-    if attention_mask is None:
-        return real
-    allowed = attention_mask[..., None, :, :]  # (batch or nothing, 1, tokens, tokens)
-    return allowed if real is None else allowed & real  # (batch, 1, tokens, tokens)
+    if mask is not None:
+        mask = mask[:, None, None, :]  # (batch, 1, 1, tokens)
+    if attention_mask is not None:
+        attention_mask = attention_mask.unsqueeze(-3)  # (batch, 1, tokens, tokens), or no batch
+    if mask is None:
+        return attention_mask
+    return mask if attention_mask is None else mask & attention_mask
 
 
 class MultiHeadSelfAttention(nn.Module):
     """Several heads, each on its own columns of the projections.
 
     Each of the `num_heads` heads has head_dim = d_model / num_heads columns.
+
+    Raises:
+        ValueError: d_model is not a multiple of `num_heads`.
 
     Source: Vaswani et al. 2017, section 3.2.2.
     """
@@ -256,9 +252,7 @@ class MultiHeadSelfAttention(nn.Module):
 
     def split(self, projected: Tensor) -> Tensor:
         """Split the columns of each token into heads, (batch, num_heads, tokens, head_dim)."""
-        # (batch, tokens, num_heads, head_dim)
-        split = projected.unflatten(2, (self.num_heads, self.head_dim))
-        return split.transpose(1, 2)  # (batch, num_heads, tokens, head_dim)
+        return projected.unflatten(2, (self.num_heads, self.head_dim)).transpose(1, 2)
 
     def forward(
         self, x: Tensor, mask: Tensor | None = None, attention_mask: Tensor | None = None
@@ -273,13 +267,12 @@ class MultiHeadSelfAttention(nn.Module):
         """
         check_inputs(x, self.num_heads * self.head_dim, mask, attention_mask)
         real_x = without_padding(x, mask)  # not for queries: padding asks, as in PyTorch's layer
-        # Dividing the queries divides the scores, of which there are more.
-        queries = self.W_query(x) / math.sqrt(self.head_dim)  # (batch, tokens, d_model)
-        queries = self.split(queries)  # (batch, num_heads, tokens, head_dim)
+        # (batch, num_heads, tokens, head_dim); dividing the queries divides the scores: less work
+        queries = self.split(self.W_query(x) / math.sqrt(self.head_dim))
         keys = self.split(self.W_key(real_x))  # (batch, num_heads, tokens, head_dim)
         values = self.split(self.W_value(real_x))  # (batch, num_heads, tokens, head_dim)
         scores = queries @ keys.transpose(2, 3)  # (batch, num_heads, tokens, tokens)
-        allowed = both_masks(mask, attention_mask)
+        allowed = allowed_pairs(mask, attention_mask)
         weights = masked_softmax(scores, allowed)  # (batch, num_heads, tokens, tokens)
         concatenated = (weights @ values).transpose(1, 2).flatten(2)  # (batch, tokens, d_model)
         return self.W_output(concatenated), weights
@@ -288,7 +281,8 @@ class MultiHeadSelfAttention(nn.Module):
 class TransformerBlock(nn.Module):
     """Multi-head self-attention, then a feed-forward layer, each with a residual connection.
 
-    Returns x in the same shape, (batch, tokens, d_model), and the attention weights of the heads.
+    Takes x and the masks of `MultiHeadSelfAttention`; returns x in the same shape, (batch, tokens,
+    d_model), and the attention weights of the heads.
     Equal to `nn.TransformerEncoderLayer` with equal parameters, except that there is no dropout on
     the attention weights.
 
@@ -302,14 +296,9 @@ class TransformerBlock(nn.Module):
     """
 
     def __init__(
-        self,
-        d_model: int,
-        num_heads: int,
-        hidden_dim: int,
-        dropout: float = 0.1,
-        norm_first: bool = False,
-        attention: type[nn.Module] = MultiHeadSelfAttention,
-    ):
+        self, d_model: int, num_heads: int, hidden_dim: int, dropout: float = 0.1,
+        norm_first: bool = False, attention: type[nn.Module] = MultiHeadSelfAttention,
+    ):  # fmt: skip
         super().__init__()
         self.attention = attention(d_model, num_heads)
         self.attention_norm = nn.LayerNorm(d_model)

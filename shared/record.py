@@ -42,13 +42,10 @@ def write(path: Path, content: dict | str) -> None:
     """Write a file in one step, so that a program that is stopped never leaves half of one."""
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f".{path.name}.part")
-    text = (
-        content
-        if isinstance(content, str)
-        else json.dumps(content, indent=1, ensure_ascii=False) + "\n"
-    )
+    if not isinstance(content, str):
+        content = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
     try:
-        partial.write_text(text, "utf-8")
+        partial.write_text(content, "utf-8")
         partial.replace(path)
     except BaseException as error:
         partial.unlink(missing_ok=True)

@@ -11,26 +11,25 @@ import numpy as np
 from torch import nn
 
 from shared import data, training
+from shared.data import marked_pairs
 
 TEST_DRAWS = (100, 101, 102)  # seeds of the distractors, as in the table of *Does it help?*
 
 
-def marked_pairs(
-    reviews: data.EncodedReviews, source: data.PreparedReviews, seed: int
-) -> data.Examples:
-    """Each review with a distractor, in random order; the marker is before the one that counts."""
-    ids = source.vocabulary.id(data.MARKER), source.vocabulary.id(data.SEPARATOR)
-    return data.distracted_examples(reviews, seed, True, *ids)
-
-
 def test_pairs(source: data.PreparedReviews) -> data.Examples:
     """The test reviews with three draws of distractors."""
-    one, two, three = (marked_pairs(source.test, source, seed) for seed in TEST_DRAWS)
+    one, two, three = [marked_pairs(source.test, source.vocabulary, seed) for seed in TEST_DRAWS]
     return one + two + three
 
 
 def swap_markers(pairs: data.Examples) -> data.Examples:
-    """The same texts in the same order, with the other review marked."""
+    """The same texts in the same order, with the other review marked.
+
+    Raises:
+        ValueError: an example without a distractor.
+    """
+    if (pairs.distractor_rows == data.NO_DISTRACTOR).any():
+        raise ValueError("Some examples are a review alone, which leaves no other one to mark.")
     target, distractor, first = pairs.distractor_rows, pairs.target_rows, ~pairs.distractor_first
     return replace(pairs, target_rows=target, distractor_rows=distractor, distractor_first=first)
 
@@ -40,7 +39,7 @@ def opposite_labels(pairs: data.Examples) -> np.ndarray:
     return pairs.labels != swap_markers(pairs).labels
 
 
-def correct(net: nn.Module, pairs: data.Examples) -> np.ndarray:
+def correct(model: nn.Module, pairs: data.Examples) -> np.ndarray:
     """Is the model right about each pair, as drawn and with the markers swapped? (2, pairs)"""
-    both = pairs, swap_markers(pairs)
-    return np.array([(training.evaluate(net, some).logits > 0) == some.labels for some in both])
+    results = [training.evaluate(model, marked) for marked in (pairs, swap_markers(pairs))]
+    return np.array([(result.logits > 0) == result.labels for result in results])

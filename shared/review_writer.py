@@ -16,7 +16,7 @@ from shared.input_errors import check_inputs
 from shared.model import (
     MultiHeadSelfAttention,
     TransformerBlock,
-    both_masks,
+    allowed_pairs,
     causal_mask,
     masked_softmax,
     without_padding,
@@ -54,7 +54,7 @@ class RotarySelfAttention(MultiHeadSelfAttention):
         # (batch, num_heads, tokens, tokens)
         scores = queries @ keys.transpose(2, 3) / math.sqrt(self.head_dim)
         # (batch, num_heads, tokens, tokens)
-        weights = masked_softmax(scores, both_masks(mask, attention_mask))
+        weights = masked_softmax(scores, allowed_pairs(mask, attention_mask))
         return self.W_output((weights @ values).transpose(1, 2).flatten(2)), weights
 
 
@@ -62,17 +62,21 @@ class ReviewWriter(nn.Module):
     """Ids (batch, tokens) to logits of the next token; embedding and read-out share a matrix."""
 
     def __init__(
-        self,
-        vocabulary_size: int = 4096,
-        d_model: int = 192,
-        num_heads: int = 6,
-        num_blocks: int = 4,
-    ):
+        self, vocabulary_size: int = 4096, d_model: int = 192,
+        num_heads: int = 6, num_blocks: int = 4,
+    ):  # fmt: skip
         super().__init__()
         self.embedding = nn.Embedding(vocabulary_size, d_model)
         nn.init.normal_(self.embedding.weight, std=0.05)
         self.blocks = nn.ModuleList(
-            TransformerBlock(d_model, num_heads, 4 * d_model, 0.0, True, RotarySelfAttention)
+            TransformerBlock(
+                d_model,
+                num_heads,
+                4 * d_model,
+                dropout=0.0,
+                norm_first=True,
+                attention=RotarySelfAttention,
+            )  # fmt: skip
             for _ in range(num_blocks)
         )
         self.norm = nn.LayerNorm(d_model)
@@ -85,16 +89,15 @@ class ReviewWriter(nn.Module):
         allowed = causal_mask(ids.shape[1], ids.device)
         x, weights = self.embedding(ids), []  # (batch, tokens, d_model)
         for block in self.blocks:
-            x, of_block = block(x, attention_mask=allowed)
-            weights.append(of_block)
+            x, block_weights = block(x, attention_mask=allowed)
+            weights.append(block_weights)
         return self.norm(x) @ self.embedding.weight.T, weights  # (batch, tokens, vocabulary)
 
 
 # --- the trained model ----------------------------------------------------------------------------
 
-WEIGHTS, TOKENIZER = (
-    Path(__file__).with_name(f"review_writer{end}") for end in (".safetensors", "_tokenizer.json")
-)
+WEIGHTS = Path(__file__).with_name("review_writer.safetensors")
+TOKENIZER = Path(__file__).with_name("review_writer_tokenizer.json")
 
 
 def round_to_int8(state: dict[str, Tensor]) -> dict[str, Tensor]:
@@ -143,9 +146,9 @@ def most_probable(logits: Tensor, top_k: int | None = None, top_p: float | None 
 def window(ids: list[int]) -> list[int]:
     """What the model sees of a text: the start token, then at most its last 127 tokens.
 
-    The window moves on by 64 tokens at a time, because whenever it moves, all keys and values are
-    computed again: those of before come from hidden states that had attended to tokens that are no
-    longer there.
+    The window moves on by 64 tokens at a time. A KV cache, as *It writes* has it, must begin anew
+    whenever the window moves: its keys and values come from hidden states that attended to tokens
+    that are no longer there.
     """
     step = CONTEXT // 2
     dropped = max(0, math.ceil((len(ids) - (CONTEXT - 1)) / step) * step)
@@ -161,11 +164,11 @@ def continue_text(
     """The beginning and what the model writes after it, to the review's end or `num_tokens`.
 
     Args:
-        temperature: divides the logits; at 0 the most probable token is taken.
+        temperature: divides the logits, before top_k and top_p choose; at 0 the most probable token
+            is taken.
 
     Raises:
-        ValueError: a negative temperature, top_k below 1, or top_p that is not above 0 and at most
-            1.
+        ValueError: a negative temperature, top_k below 1, or top_p not in (0, 1].
     """
     wrong_k, wrong_p = top_k is not None and top_k < 1, top_p is not None and not 0 < top_p <= 1
     if temperature < 0 or wrong_k or wrong_p:
@@ -180,7 +183,7 @@ def continue_text(
         if temperature == 0:
             token = int(logits.argmax())
         else:
-            probs = (most_probable(logits, top_k, top_p) / temperature).softmax(dim=0)
+            probs = most_probable(logits / temperature, top_k, top_p).softmax(dim=0)
             token = int(torch.multinomial(probs, 1, generator=generator))
         if token == START:
             break

@@ -1,7 +1,6 @@
 """Labelled reviews, from a source to three splits of tokenized texts; `start_lab`.
 
-The token ids of all texts of a split are concatenated in one array; offsets say where each text
-begins.
+The token ids of all texts of a split are in one array; offsets say where each text begins.
 """
 
 import os
@@ -9,6 +8,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from importlib import resources
+from string import ascii_lowercase
 from typing import Self
 
 import numpy as np
@@ -28,9 +28,7 @@ TEXTS_PER_CHUNK = 1000  # so that intermediate results stay small
 TOKENIZER_VERSION = 1
 
 TAG = re.compile(r"</?[A-Za-z][^>]*>")
-LETTERS = bytes(
-    byte if chr(byte) in "abcdefghijklmnopqrstuvwxyz" else ord(" ") for byte in range(256)
-)
+LETTERS = bytes(byte if chr(byte) in ascii_lowercase else ord(" ") for byte in range(256))
 
 
 # --- the two switches of a lab --------------------------------------------------------------------
@@ -107,14 +105,16 @@ def _without_tags(text: str) -> str:
 def split_words(texts: Sequence[str], first_row: int = 0) -> pyarrow.ListArray:
     """The tokens of each text, as by `tokenize`; an error names the row, `first_row` and on."""
     letters = [_only_letters(text, f" in row {row}") for row, text in enumerate(texts, first_row)]
-    # A text without letters becomes None, which has no words; Arrow finds one word in "", the empty
-    # word.
+    # In "" Arrow finds one word, the empty one; so a text without letters becomes None: no words.
     words = pyarrow.array([text or None for text in letters], pyarrow.string())
     return compute.fill_null(compute.ascii_split_whitespace(words), [])
 
 
 def words_to_ids(words: pyarrow.ChunkedArray) -> tuple[np.ndarray, np.ndarray, list[str]]:
     """Number the words of texts, given as one list of words per text.
+
+    The same as `number = {}; ids = [number.setdefault(word, len(number)) for text in words for word
+    in text]`, without a Python object for each token.
 
     Returns:
         The ids of all tokens, (all tokens,) int32; where those of each text begin, and where the
@@ -198,10 +198,9 @@ class EncodedReviews(Split):
 
 
 def tokenized(
-    texts: Sequence[str],
-    labels: Sequence[int] | np.ndarray,
+    texts: Sequence[str], labels: Sequence[int] | np.ndarray,
     rows: Sequence[int] | np.ndarray | None = None,
-) -> TokenizedReviews:
+) -> TokenizedReviews:  # fmt: skip
     """Tokenize labelled texts; `rows` are their rows in the source, 0, 1, 2, ... unless given.
 
     Raises:
@@ -219,15 +218,14 @@ def tokenized(
 def tokenized_dataset(dataset) -> TokenizedReviews:
     """Tokenize a data set of the package `datasets`, with columns `text` and `label`, on disk.
 
-    The package stores the tokens in its cache and maps them into memory, so a second call reads
-    them.
+    The package caches the tokens and maps them into memory; a second call only reads them.
 
     Raises:
         ValueError: no texts, or a label other than 0 and 1.
         TypeError: a text is not a string.
     """
     labels = list(dataset["label"])
-    check_labels(labels, labels)
+    check_labels(labels, labels)  # each row has both, so there is no length to compare
     dataset = dataset.with_format("arrow").map(
         _add_words, batched=True, with_indices=True, batch_size=TEXTS_PER_CHUNK,
         fn_kwargs={"version": TOKENIZER_VERSION}, desc="Tokenizing",
@@ -238,7 +236,8 @@ def tokenized_dataset(dataset) -> TokenizedReviews:
 
 
 def _add_words(table: pyarrow.Table, rows: Sequence[int], version: int) -> pyarrow.Table:
-    """Yelp writes a line break as the characters \\n, which would glue an "n" to the next word."""
+    """Add a column with the words of each text."""
+    # Yelp writes a line break as the characters \n, which would glue an "n" to the next word
     texts = [text and text.replace("\\n", " ") for text in table["text"].to_pylist()]
     words = split_words(texts, rows[0])
     return pyarrow.table({"text": texts, "label": table["label"], "words": words})
@@ -285,13 +284,15 @@ def load_reviews(source: str = "movies", scale: str = "quick") -> Reviews:
     without a network. Blocks of 50 neighbouring rows stay together, because neighbours are often
     about the same film; `quick` keeps the reviews of 20 to 150 tokens. `yelp` is Yelp Review
     Polarity (Zhang, Zhao and LeCun 2015) from the Hugging Face hub: 100,000 + 20,000 reviews at
-    `full` scale, 8,000 + 2,000 at `quick`, drawn with seed 42.
+    `full` scale, 8,000 + 2,000 at `quick`, drawn with seed 42. `own` are those of an instructor,
+    in `shared/reviews.csv`.
 
     Raises:
-        ValueError: an unknown source or scale.
+        ValueError: an unknown source or scale, or a table of one's own that is no table, has a
+            column or a label missing, or fewer than 100 texts.
         ConnectionError: the hub could not be reached, or its files in the cache are damaged.
     """
-    Settings(source, scale)
+    Settings(source, scale)  # refuses what there is not
     if source == "own":
         reviews = _load_own()
     elif source == "yelp":
@@ -323,8 +324,9 @@ def _load_movies(scale: str) -> Reviews:
     keep = ~pandas.Series(texts).duplicated().to_numpy()
     if scale == "quick":
         keep &= (everything.lengths >= 20) & (everything.lengths <= 150)
-    splits = [everything.select(np.flatnonzero(keep & (part == number))) for number in range(3)]
-    return Reviews(*splits, MOVIES)  # type: ignore[call-arg, arg-type]
+    rows = [np.flatnonzero(keep & (part == number)) for number in range(3)]
+    train, validation, test = map(everything.select, rows)
+    return Reviews(train, validation, test, MOVIES)
 
 
 def movie_parts(labels: np.ndarray) -> np.ndarray:
@@ -335,10 +337,12 @@ def movie_parts(labels: np.ndarray) -> np.ndarray:
     """
     index_in_label = np.where(labels == 1, np.cumsum(labels == 1), np.cumsum(labels == 0)) - 1
     block = index_in_label // 50  # (rows,)
-    random, num_blocks = np.random.default_rng(42), block.max() + 1
+    num_blocks = block.max() + 1
     tenth = num_blocks // 10
     parts = np.repeat([0, 1, 2], [num_blocks - 2 * tenth, tenth, tenth])  # (num_blocks,)
-    return np.stack([random.permutation(parts) for label in (0, 1)])[labels, block]
+    random = np.random.default_rng(42)
+    of_negative, of_positive = random.permutation(parts), random.permutation(parts)
+    return np.where(labels == 1, of_positive[block], of_negative[block])  # (rows,)
 
 
 def _load_own() -> Reviews:
@@ -370,8 +374,9 @@ def _load_own() -> Reviews:
         )
     eight, nine = len(table) * 8 // 10, len(table) * 9 // 10
     parts = table[:eight], table[eight:nine], table[nine:]
-    splits = [tokenized(list(p["text"]), list(p["label"]), list(p.index)) for p in parts]
-    return Reviews(*splits, "Our own reviews.")  # type: ignore[call-arg, arg-type]
+    splits = [tokenized(list(part.text), list(part.label), list(part.index)) for part in parts]
+    train, validation, test = splits
+    return Reviews(train, validation, test, "Our own reviews.")
 
 
 def load_yelp(train_size: int, held_out_size: int) -> Reviews:
@@ -401,4 +406,5 @@ def load_yelp(train_size: int, held_out_size: int) -> Reviews:
             f"yelp_polarity in their names in {datasets.config.HF_CACHE_HOME}, and run again. Or "
             "set LAB_DATA=movies: the bundled film reviews need no network."
         ) from error
-    return Reviews(*splits, YELP)  # type: ignore[call-arg, arg-type]
+    train, validation, test = splits
+    return Reviews(train, validation, test, YELP)

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 TABLE = Path(__file__).with_name("does_it_help.json")
+STORED_NAMES = {"block, pooled by one query": "encoder"}  # the labs' name: the table's
 
 
 def verdict(difference: float, half: float, margin: float) -> str:
@@ -35,15 +36,11 @@ def read(path: Path) -> dict:
 
 @dataclass(frozen=True)
 class Runs:
-    """All runs of one model on one kind of example, in the order of their seeds.
+    """All runs of one model on one kind of example, in the order of their seeds."""
 
-    accuracy: (seeds,). draws: (seeds, 3), on each draw of distractors; all equal for reviews alone.
-        by_review: (reviews,), the fraction of right answers to each test review, over all runs.
-    """
-
-    accuracy: np.ndarray
-    draws: np.ndarray
-    by_review: np.ndarray
+    accuracy: np.ndarray  # (seeds,)
+    draws: np.ndarray  # (seeds, 3), each draw of distractors; all equal for reviews alone
+    by_review: np.ndarray  # (reviews,), the fraction of right answers over all runs
 
 
 def runs(task: str, name: str, kind: str = "distracted") -> Runs:
@@ -51,13 +48,16 @@ def runs(task: str, name: str, kind: str = "distracted") -> Runs:
 
     Args:
         kind: `distracted` for pairs, `plain` for reviews alone.
+
+    Raises:
+        ValueError: no run of this model is stored.
     """
     found = _runs(task, name)
     accuracy = np.array([run[kind] for run in found])
-    alone = kind == "plain"
-    draws = np.array([3 * [run["plain"]] if alone else run["draws"] for run in found])
-    rows = {(row["task"], row["model"], row["kind"]): row for row in read(TABLE)["reviews"]}
-    row = rows[task, name, kind]
+    # reviews alone have no distractor, so nothing is drawn
+    draws = np.array([[run["plain"]] * 3 if kind == "plain" else run["draws"] for run in found])
+    rows = read(TABLE)["reviews"]
+    [row] = [row for row in rows if (row["task"], row["model"], row["kind"]) == (task, name, kind)]
     return Runs(accuracy, draws, np.array(row["right"].split(), dtype=int) / row["answers"])
 
 
@@ -67,7 +67,7 @@ def marked_runs(name: str) -> list[dict]:
     Each run has its accuracies, `plain`, `distracted`, `opposite` and `equal`, twice: after every
     epoch, in `epochs`, and of the epoch with the highest validation accuracy, `best_epoch`.
     """
-    return _runs("marked", "encoder" if name == "block, pooled by one query" else name)
+    return _runs("marked", STORED_NAMES.get(name, name))
 
 
 def _runs(task: str, name: str) -> list[dict]:

@@ -11,7 +11,8 @@ from torch import distributed, nn
 from torch.nn.functional import binary_cross_entropy_with_logits
 from tqdm import tqdm
 
-from shared.data import Examples, Settings, batches
+from shared.data import Examples, batches
+from shared.reviews import Settings
 
 
 @dataclass(frozen=True)
@@ -55,8 +56,7 @@ def rank_and_size() -> tuple[int, int]:
 class History:
     """For each epoch its number, and loss and accuracy in training and in validation.
 
-    `best_epoch`, counted from 1, is the one whose weights the model has now; 0 if no epoch was
-    completed.
+    `best_epoch`, counted from 1, is the one whose weights the model has now; 0: none completed.
     """
 
     epochs: tuple[dict[str, float], ...]
@@ -65,20 +65,17 @@ class History:
 
 def fit(
     model: nn.Module,
-    training_examples: Callable[[int], Examples],
-    validation_examples: Examples,
-    recipe: Recipe,
-    seed: int = 0,
-    after_epoch: Callable[[dict[str, float]], None] | None = None,
-) -> History:
+    training_examples: Callable[[int], Examples], validation_examples: Examples,
+    recipe: Recipe, seed: int = 0, after_epoch: Callable[[dict[str, float]], None] | None = None,
+) -> History:  # fmt: skip
     """Train with Adam; the model keeps the weights of the epoch with the best validation accuracy.
 
     Of several processes each takes its part of every batch, and all end with the same weights.
-    Ctrl-C ends the training early, with the best of the epochs done.
+    Ctrl-C ends the training early, with the best of the epochs done. The model ends in evaluation
+    mode.
 
     Args:
-        training_examples: gives those of an epoch, counted from 1, so that each epoch can draw new
-            distractors.
+        training_examples: gives those of an epoch, counted from 1; each may draw new distractors.
         seed: of dropout and of the order of the batches.
         after_epoch: called with the record of each epoch, for instance to test the model.
 
@@ -89,18 +86,17 @@ def fit(
     """
     rank, size = rank_and_size()
     model.to(best_device())
-    # Averages the gradients over the processes during the backward pass, so that all take the same
-    # step.
-    trained = nn.parallel.DistributedDataParallel(model) if size > 1 else model
+    # Averages the gradients over the processes in the backward pass: all take the same step.
+    parallel = nn.parallel.DistributedDataParallel(model) if size > 1 else model
     optimizer = torch.optim.Adam(model.parameters(), lr=recipe.learning_rate, fused=True)
     torch.manual_seed(seed + rank)  # each process draws its own dropout
     epochs: list[dict[str, float]] = []
-    best_epoch, best_weights = 0, {}
+    best_epoch, best_accuracy, best_weights = 0, 0.0, {}
     try:
         for epoch in range(1, recipe.epochs + 1):
             examples = training_examples(epoch)
             rows = examples.batch_rows(recipe.batch_size, seed * 1000 + epoch)
-            loss, accuracy = train_epoch(trained, optimizer, examples, rows)
+            loss, accuracy = train_epoch(parallel, optimizer, examples, rows)
             if not math.isfinite(loss):
                 raise FloatingPointError(
                     f"The loss became {loss} in epoch {epoch}. The usual reasons are a learning "
@@ -108,19 +104,19 @@ def fit(
                     "in the model; try a tenth of it."
                 )
             record = {"epoch": epoch, "train_loss": loss, "train_accuracy": accuracy}
-            held_out = evaluate(model.eval(), validation_examples)
+            held_out = evaluate(model, validation_examples)
             record |= {"validation_loss": held_out.loss, "validation_accuracy": held_out.accuracy}
             epochs.append(record)
-            if held_out.accuracy >= max(one["validation_accuracy"] for one in epochs):
-                best_epoch, best_weights = epoch, copy.deepcopy(model.state_dict())
+            if held_out.accuracy >= best_accuracy:  # of equals, the last
+                best_epoch, best_accuracy = epoch, held_out.accuracy
+                best_weights = copy.deepcopy(model.state_dict())
             if after_epoch is not None:
                 after_epoch(record)
     except KeyboardInterrupt:
-        print(
-            f"Stopped by you after {len(epochs)} of {recipe.epochs} epochs; the best of them stays."
-        )
+        print(f"Stopped after {len(epochs)} of {recipe.epochs} epochs; the best of them stays.")
     if best_epoch:
         model.load_state_dict(best_weights)
+    model.eval()
     return History(tuple(epochs), best_epoch)
 
 
@@ -133,14 +129,13 @@ def train_epoch(
     # loss and right answers, on the device: no step waits for a GPU
     totals = torch.zeros(2, device=device)
     model.train()
-    for of_batch in rows if rank else tqdm(rows, leave=False):
-        batch = examples.batch(of_batch[rank::size]).to(device)
+    for batch_rows in rows if rank else tqdm(rows, leave=False):
+        batch = examples.batch(batch_rows[rank::size]).to(device)
         logits, _ = model(batch.ids, batch.mask)
         loss = binary_cross_entropy_with_logits(logits, batch.labels, reduction="sum")
         optimizer.zero_grad()
-        # The mean over the processes of these gradients is the gradient of the whole batch's mean
-        # loss.
-        (loss * size / len(of_batch)).backward()
+        # Averaged over the processes, these give the gradient of the whole batch's mean loss.
+        (loss * size / len(batch_rows)).backward()
         optimizer.step()
         totals += torch.stack([loss.detach(), ((logits > 0) == batch.labels.bool()).sum()])
     if size > 1:
@@ -170,7 +165,8 @@ def evaluate(model: nn.Module, examples: Examples, batch_size: int = 128) -> Eva
     attention = torch.empty(len(examples), device=device)
     for batch in batches(examples, batch_size, device=device):
         rows = torch.from_numpy(batch.rows).to(device)
-        logits[rows], weights = model(batch.ids, batch.mask)
+        batch_logits, weights = model(batch.ids, batch.mask)
+        logits[rows] = batch_logits
         attention[rows] = (weights * batch.in_target).sum(dim=1)
     model.train(was_training)
     labels = torch.from_numpy(examples.labels).to(logits)

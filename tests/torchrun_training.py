@@ -13,6 +13,7 @@ import torch
 from torch import distributed
 
 from shared import data, model, training
+from shared.reviews import tokenized
 
 
 def reviews() -> data.EncodedReviews:
@@ -21,7 +22,7 @@ def reviews() -> data.EncodedReviews:
     filler = [f"{a}{b}" for a in "bcdfg" for b in "aeiou"]
     labels = random.integers(0, 2, 193).tolist()
     texts = [" ".join([*random.choice(filler, random.integers(3, 12)), "good" if one else "bad"]) for one in labels]
-    split = data.tokenized(texts, labels)
+    split = tokenized(texts, labels)
     return data.encode(split, data.build_vocabulary(split))
 
 

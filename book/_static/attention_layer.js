@@ -75,6 +75,9 @@ globalThis.attentionLayer = () => {
     return result;
   }
 
+  // The playground's engine has products of its own, for many cafés at once and with a way back for gradients. This one
+  // reads each head's columns where they are, as a KV cache grows, and a common product would have to copy them first.
+  //
   // Queries (rows, dim), keys and values (n, dim): weights (heads, rows, n) and the heads' outputs side by side,
   // (rows, dim). With `causal` the queries are those of the last rows, and each attends to itself and what is before it.
   function attend(queries, keys, values, dim, heads, causal = false) {

@@ -7,22 +7,36 @@ Ten minutes of one core for the first, and one for the second. Writes runs.json,
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Generator, Tensor, nn
+from torch.nn.functional import cross_entropy
 
 from labs.the_kv_cache import absent_friends
 from labs.the_kv_cache.grouped_queries import GroupedQueryAttention
 from shared import data, record
-from shared.language_model import CONTEXT, LanguageModel, loss_of, windows
+from shared.language_model import LanguageModel
 from shared.model import SelfAttention
 
 RESULTS = record.ROOT / "labs/the_kv_cache/runs.json"
 KNOWN_WORDS, STEPS, BATCH, LEARNING_RATE = 1000, 800, 16, 0.003
+CONTEXT = 64  # words of a window
 NUM_HEADS, KV_HEADS, SEEDS = 4, (4, 2, 1), (0, 1, 2)
 
 
 def stream(ids: np.ndarray) -> Tensor:
     words = torch.from_numpy(ids).long()  # (words,)
     return words.where(words < KNOWN_WORDS, data.UNK)
+
+
+def windows(text: Tensor, count: int, generator: Generator) -> tuple[Tensor, Tensor]:
+    """Ids of random windows and of the words that follow each of theirs, (count, CONTEXT) each."""
+    starts = torch.randint(len(text) - CONTEXT, (count, 1), generator=generator)
+    ids = text[starts + torch.arange(CONTEXT + 1)]  # (count, CONTEXT + 1)
+    return ids[:, :-1], ids[:, 1:]
+
+
+def mean_loss(model: nn.Module, ids: Tensor, next_ids: Tensor) -> Tensor:
+    """Mean cross-entropy in nats; unknown words are left out."""
+    return cross_entropy(model(ids).flatten(0, 1), next_ids.flatten(), ignore_index=data.UNK)
 
 
 def train_and_measure(num_kv_heads: int, seed: int, training: Tensor, held_out: Tensor) -> dict:
@@ -34,13 +48,13 @@ def train_and_measure(num_kv_heads: int, seed: int, training: Tensor, held_out: 
     optimizer = torch.optim.Adam(model.parameters(), lr=LEARNING_RATE)
     generator = torch.Generator().manual_seed(seed)  # the same windows for all numbers of heads
     for _ in range(STEPS):
-        loss = loss_of(model, *windows(training, BATCH, generator), data.UNK)
+        loss = mean_loss(model, *windows(training, BATCH, generator))
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
     with torch.no_grad():
         ids = held_out.unfold(0, CONTEXT + 1, CONTEXT)[:1000]  # (1000, CONTEXT + 1)
-        loss = loss_of(model, ids[:, :-1], ids[:, 1:], data.UNK)
+        loss = mean_loss(model, ids[:, :-1], ids[:, 1:])
     layers = [block.attention for block in model.blocks]
     cached = sum(layer.W_key.out_features + layer.W_value.out_features for layer in layers)
     return {"loss": round(loss.item(), 4), "cached_numbers_per_token": cached}

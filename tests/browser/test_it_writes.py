@@ -120,7 +120,7 @@ def test_bars_are_the_probabilities_at_the_chosen_temperature_and_top_k(reader, 
     logits = model(torch.tensor([[START, *tokenizer.encode("This movie").ids]]))[0, -1]
     for temperature, top_k in ((0.8, 20), (1.5, 0), (0.2, 3)):
         reader.set(temperature=temperature, topk=top_k)
-        probs = (review_writer.most_probable(logits, top_k or None) / temperature).softmax(dim=0)
+        probs = review_writer.most_probable(logits / temperature, top_k or None).softmax(dim=0)
         best, ids = probs.topk(min(10, top_k or 10))
         names, shown = zip(*reader.bars(), strict=True)
         assert list(names) == [tokenizer.decode([number]) for number in ids.tolist()]

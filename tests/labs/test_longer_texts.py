@@ -3,11 +3,14 @@
 import math
 
 import lab_code
+import numpy as np
 import pytest
 import torch
 from torch.nn import functional as F
 
 from labs.longer_texts import position_encodings as longer_texts
+from shared import data, review_pairs
+from shared.reviews import tokenized
 
 MARKER, SEPARATOR = longer_texts.MARKER_ID, longer_texts.SEPARATOR_ID
 rotate = lab_code.taught(lab_code.find("longer_texts"), "rotate")["rotate"]
@@ -64,3 +67,61 @@ def test_a_second_review_that_begins_later_leaves_the_first_where_it_is():
     ids = torch.tensor([[MARKER, 9, 9, SEPARATOR, 9], [SEPARATOR, 9, MARKER, 9, 0]])
     assert longer_texts.in_order(ids).tolist() == [[0, 1, 2, 3, 4]] * 2
     assert longer_texts.second_later(10)(ids).tolist() == [[0, 1, 2, 13, 14], [0, 1, 12, 13, 14]]
+
+
+@pytest.fixture(scope="module")
+def marked_reviews():
+    """Reviews whose vocabulary has the markers, which are numbered as in the lab."""
+    random = np.random.default_rng(0)
+    texts = [" ".join(random.choice(list("abcdefgh"), random.integers(50, 90))) for _ in range(60)]
+    split = tokenized(texts, random.integers(0, 2, 60))
+    return data.encode(split, data.build_vocabulary(split, special=(data.SEPARATOR, data.MARKER)))
+
+
+def test_only_long_reviews_are_kept_and_their_first_words(marked_reviews):
+    kept = longer_texts.first_words(marked_reviews, 20, at_least=64)
+    long = [row for row in range(60) if len(marked_reviews[row]) >= 64]
+    assert 10 < len(kept) == len(long) < 60
+    for row, own in enumerate(long):
+        assert (
+            kept[row].tolist() == marked_reviews[own].tolist()[:20] and kept.labels[row] == marked_reviews.labels[own]
+        )
+    varied = longer_texts.of_varied_length(longer_texts.first_words(marked_reviews, 64), seed=1)
+    for row, own in enumerate(long):
+        assert varied[row].tolist() == marked_reviews[own].tolist()[: len(varied[row])]
+    assert len(set(varied.lengths)) > 8 and 32 <= varied.lengths.min() and varied.lengths.max() <= 64
+
+
+class ByPlace(torch.nn.Module):
+    """Says good where the marker is before the first review, or always."""
+
+    def __init__(self, always):
+        super().__init__()
+        self.always = torch.nn.Parameter(torch.tensor(float(always)))
+
+    def forward(self, ids, mask):
+        return (ids[:, 0] == MARKER).float() + self.always - 0.5, mask / mask.sum(dim=1, keepdim=True)
+
+
+@pytest.mark.parametrize("always", [False, True])
+@pytest.mark.parametrize("seeds", [(100,), (3, 4)])
+def test_pairs_of_opposite_labels_are_asked_for_both_reviews(marked_reviews, seeds, always):
+    right = [[], []]  # with the marker before the first review, and before the second
+    for seed in seeds:
+        other = data.distracted_examples(marked_reviews, seed).distractor_rows  # they come first
+        for second, first in enumerate(other):
+            labels = [bool(marked_reviews.labels[row]) for row in (first, second)]
+            if labels[0] != labels[1]:
+                right[0].append(labels[0])
+                right[1].append(labels[1] == always)
+    found = longer_texts.right_on_opposite(ByPlace(always), marked_reviews, seeds)
+    assert found == pytest.approx([np.mean(answers) for answers in right])
+
+
+def test_swapped_markers_exchange_two_words_and_nothing_else(marked_reviews):
+    pairs = data.distracted_examples(marked_reviews, 1, True, MARKER, SEPARATOR)
+    swapped = review_pairs.swap_markers(pairs)
+    other = {MARKER: SEPARATOR, SEPARATOR: MARKER}
+    for row in range(len(pairs)):
+        assert swapped[row].tolist() == [other.get(word, word) for word in pairs[row].tolist()]
+        assert swapped.labels[row] == marked_reviews.labels[pairs.distractor_rows[row]]

@@ -6,7 +6,7 @@ import torch
 import torchrun_training
 from scipy import stats
 
-from labs.a_question_from_the_text import both_markings
+from labs.a_question_from_the_text import both_markings, marked_toy
 from labs.the_reviews.truncation import truncation_losses
 from labs.what_attention_explains import explanation
 from shared import cafe, data, review_pairs
@@ -111,3 +111,17 @@ def test_accuracies_of_the_cafe_by_counting_guests():
             both += answers[row, guest].tolist() == [own, friends]
     assert cafe.rule_accuracy(cafe.most_frequent_drink, cafe.friends_drink, cafes) == pytest.approx(right / 400)
     assert cafe.accuracy(model, cafe.my_drink, cafe.friends_drink, cafes=cafes) == pytest.approx(both / 400)
+
+
+def test_the_toy_s_label_is_that_of_the_review_behind_the_marker():
+    ids, labels, opposite = marked_toy.toy_pairs()
+    assert len({tuple(text) for text in ids.tolist()}) == 800
+    for text, label, differ in zip(ids.tolist(), labels.tolist(), opposite.tolist(), strict=True):
+        place = text.index(marked_toy.MARK)
+        after, half = text[place + 1 : place + 11], text.index(marked_toy.SEP)
+        assert label == (marked_toy.GOOD in after) != (marked_toy.BAD in after)
+        other = text[half + 1 : half + 11]
+        assert differ == ((marked_toy.GOOD in after) != (marked_toy.GOOD in other))
+    tokens = marked_toy.toy_tokens(ids)
+    assert tokens[:, :11, 2].all() and not tokens[:, 11:, 2].any() and (tokens[:, :, 1].sum(dim=1) == 1).all()
+    assert torch.equal(tokens[:, :, 0] > 0, ids == marked_toy.GOOD) and (tokens[:, :, 0].abs().sum(dim=1) == 2).all()

@@ -7,6 +7,7 @@ from dataclasses import asdict
 import pytest
 
 from experiments import table, table_runs
+from labs.does_it_help import earlier_runs
 from shared import stored_runs
 
 ROWS = [("front", "attention pooling", 2), ("front", "mean pooling", 2)]
@@ -86,3 +87,38 @@ def test_the_stored_table_is_whole_and_names_its_source():
 )
 def test_a_verdict_is_the_word_of_its_interval(difference, half, word):
     assert stored_runs.verdict(difference, half, margin=0.03) == word
+
+
+def test_stored_answers_become_fractions_and_runs_are_in_the_order_of_their_seeds(tmp_path, monkeypatch):
+    runs = [
+        {"task": "front", "model": "m", "seed": seed, "plain": 0.9 - seed / 10, "distracted": 0.5 + seed / 10,
+         "draws": [seed, seed + 1, seed + 2]}
+        for seed in (2, 0, 1)
+    ]  # fmt: skip
+    kinds = {"plain": ("0 1 2 3", 3), "distracted": ("9 0 3 6", 9)}
+    rows = [
+        {"task": task, "model": "m", "kind": kind, "right": right if task == "front" else "1 1 1 1", "answers": answers}
+        for task in ("front", "marked")
+        for kind, (right, answers) in kinds.items()
+    ]
+    path = tmp_path / "stored.json"
+    path.write_text(json.dumps({"results": runs, "reviews": rows}))
+    monkeypatch.setattr(stored_runs, "TABLE", path)
+    pairs, alone = stored_runs.runs("front", "m"), stored_runs.runs("front", "m", "plain")
+    assert pairs.accuracy.tolist() == pytest.approx([0.5, 0.6, 0.7])
+    assert alone.accuracy.tolist() == pytest.approx([0.9, 0.8, 0.7])
+    assert pairs.draws.tolist() == [[0, 1, 2], [1, 2, 3], [2, 3, 4]]
+    assert alone.draws == pytest.approx(alone.accuracy[:, None].repeat(3, axis=1))
+    assert pairs.by_review.tolist() == pytest.approx([1, 0, 1 / 3, 2 / 3])
+    assert alone.by_review.tolist() == pytest.approx([0, 1 / 3, 2 / 3, 1])
+    with pytest.raises(ValueError, match="No stored run of 'm' in 'marked'"):
+        stored_runs.runs("marked", "m")
+
+
+def test_earlier_runs_stand_beside_those_without_the_change(monkeypatch):
+    rows = [("a", "as taught", 0.9), ("a", "no positions", 0.7), ("a", "all reviews, long", 0.1), ("b", "wide", 0.2),
+            ("a", "no positions", 0.8), ("a", "as taught", 0.95)]  # fmt: skip
+    results = [{"model": model, "variant": variant, "distracted": value} for model, variant, value in rows]
+    monkeypatch.setattr(earlier_runs, "read", lambda path: {"earlier": {"results": results}})
+    (name,), ((changed, taught),) = zip(*earlier_runs.earlier_ablations().items(), strict=True)
+    assert name == "a: no positions" and changed.tolist() == [0.7, 0.8] and taught.tolist() == [0.9, 0.95]

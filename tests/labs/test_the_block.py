@@ -8,6 +8,7 @@ import torch
 from torch import nn
 
 from labs.the_block import runs
+from labs.the_block.block_at_marker import BlockAtMarker
 from shared import cafe
 
 LAB = lab_code.find("the_block")
@@ -67,3 +68,16 @@ def test_every_run_is_stored():
     for kind in [f"no feed-forward, rate {runs.RATE}: {heads}" for heads in runs.HEADS]:
         assert len(runs.accuracies(f"same drink, {kind} heads")) == runs.SEEDS_OF_HEADS
     assert len(runs.accuracies(f"same drink, feed-forward, rate {runs.RATE}: 1 heads")) == runs.SEEDS_OF_HEADS
+
+
+def test_a_block_that_is_read_at_the_marker_is_that_row_of_the_whole_block():
+    torch.manual_seed(0)
+    net = BlockAtMarker(30, marker_id=3, d_model=8, num_heads=2).eval()
+    for parameter in net.parameters():
+        nn.init.normal_(parameter, std=0.5)
+    ids = torch.tensor([[3, 9, 8, 7], [5, 6, 3, 0]])
+    output, weights = net.block(net.embedding(ids), ids > 0)
+    logits, at_marker = net(ids, ids > 0)
+    for text, place in enumerate((0, 2)):
+        torch.testing.assert_close(logits[text], net.output(output[text, place])[0])
+        torch.testing.assert_close(at_marker[text], weights[text, :, place].mean(dim=0))

@@ -5,6 +5,8 @@ import torch
 
 from labs.the_kv_cache import absent_friends
 from labs.the_kv_cache.grouped_queries import GroupedQueryAttention
+from labs.the_kv_cache.operations import operations
+from shared.cost import multiplications
 from shared.model import MultiHeadSelfAttention, SelfAttention, causal_mask
 
 
@@ -43,3 +45,17 @@ def test_a_gate_multiplies_each_output_by_what_its_token_says_and_leaves_the_wei
         for guest in range(5):
             gate = torch.special.expit(gated.W_gate.weight @ x[cafe, guest] + gated.W_gate.bias)  # (6,)
             torch.testing.assert_close(found[cafe, guest], gate * output[cafe, guest])
+
+
+def test_operations_are_counted_one_by_one():
+    x = torch.ones(2, 3)
+    for count in range(4):
+        assert operations(lambda count=count: [x.add(1) for _ in range(count)]) == count
+    assert operations(lambda: x.t().contiguous().relu_()) == 3
+
+
+def test_multiplications_are_those_of_the_matrix_products():
+    x, y = torch.ones(2, 3, 4), torch.ones(2, 4, 5)
+    by_loops = sum(1 for text in range(2) for i in range(3) for j in range(5) for k in range(4))
+    assert multiplications(lambda: (x @ y).softmax(dim=2) + 1) == by_loops
+    assert multiplications(torch.nn.Linear(7, 6), torch.ones(5, 7)) == 5 * 7 * 6

@@ -87,6 +87,10 @@ def test_the_output_is_the_weighted_sum_of_the_drinks():
     for drink, amount in cafe.outputs:
         assert amount == pytest.approx(sum(WEIGHTS[4, j] for j in range(8) if DRINKS[j] == drink))
     assert sum(amount for _, amount in cafe.outputs) == pytest.approx(1)
+    (axes,) = cafe.figure().axes
+    bars = [patch.get_width() for patch in axes.patches if str(patch.get_gid()).startswith("part:bar")]
+    amounts = np.array([amount for _, amount in cafe.outputs])
+    np.testing.assert_allclose(bars / amounts, bars[0] / amounts[0])
 
 
 def test_an_empty_chair_gets_no_attention_and_is_the_friend_of_whom_it_was():

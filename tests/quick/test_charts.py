@@ -8,7 +8,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from matplotlib.colors import to_hex
-from matplotlib.patches import PathPatch
+from matplotlib.patches import PathPatch, Polygon
 from test_colours import contrast
 
 from shared.colours import ROLES
@@ -107,6 +107,8 @@ def test_arcs_lead_from_each_query_to_the_keys_with_large_weights():
     curves = [patch.get_path().vertices for patch in axes.patches if isinstance(patch, PathPatch)]
     drawn = [(heights[WORDS[i]] - 4, heights[WORDS[j]] - 4) for i, j, _ in expected if i != j]
     assert [(curve[0][1], curve[-1][1]) for curve in curves] == drawn
+    heads = [patch.get_xy() for patch in axes.patches if isinstance(patch, Polygon)]
+    assert [head[0][1] for head in heads] == [end for _, end in drawn], "the head is at the key"
     with pytest.raises(ValueError, match="sums to 1"):
         repr(Arcs(WORDS, SCORES))
 
@@ -129,8 +131,15 @@ def test_tiles_of_a_causal_mask_are_its_cells_its_diagonal_among_them():
     assert {(i, j) for i, j, *_ in chart.tiles} == expected
     (axes,) = chart.figure().axes
     empty, filled = axes.patches[:16], axes.patches[16:]
-    corners = [cell.get_xy() for cell in empty]
-    assert {divmod(corners.index(cell.get_xy()), 4) for cell in filled} == expected
+    rows, columns = ([text.get_position()[way] for text in axes.texts[at : at + 4]] for at, way in ((0, 1), (4, 0)))
+
+    def place(cell):
+        """The row and the column whose labels are beside a cell and above it."""
+        x, y = cell.get_center()
+        nearest = [min(range(4), key=lambda n: abs(labels[n] - at)) for labels, at in ((rows, y), (columns, x))]
+        return tuple(nearest)
+
+    assert {place(cell) for cell in filled} == expected and len({place(cell) for cell in empty}) == 16
     assert Tiles([[0.3, 1.0]]).alt.endswith("row 0: 0 (0.3), 1 (1).")
     heads = Tiles([[0, 0, 1, -1]], roles=["query", "key"])
     assert heads.tiles == [(0, 0, "query", 1), (0, 1, "query", 1), (0, 2, "key", 1)]

@@ -18,7 +18,7 @@ def movies():
 
 @pytest.fixture
 def small():
-    split = data.tokenized(TEXTS, LABELS)
+    split = reviews.tokenized(TEXTS, LABELS)
     vocabulary = data.build_vocabulary(split, special=("<SEP>", "<MARK>"))
     return split, vocabulary, data.encode(split, vocabulary)
 
@@ -62,8 +62,10 @@ def test_tokenizing_all_texts_equals_tokenizing_each(monkeypatch, at_a_time):
     monkeypatch.setattr(reviews, "TEXTS_PER_CHUNK", at_a_time)
     assert data.tokenize("It's<br />SO good, 10/10! Café <3 you & 4 > 2") == ["it", "s", "so", "good", "caf", "you"]
     texts = [*TEXTS, "", " \n", "a<b>c< d > e</p >", "\ud800 x", "\u212a \u0130", "a>b" + " <a" * 1000]
-    split = data.tokenized(texts, [0] * len(texts))
-    assert len(set(split.words)) == len(split.words)
+    split = reviews.tokenized(texts, [0] * len(texts))
+    number: dict[str, int] = {}
+    ids = [number.setdefault(word, len(number)) for text in texts for word in data.tokenize(text)]
+    assert split.ids.tolist() == ids and list(split.words) == list(number)  # as the docstring has it
     for row, text in enumerate(texts):
         assert [split.words[i] for i in split[row]] == data.tokenize(text)
         assert split.lengths[row] == len(data.tokenize(text))
@@ -78,8 +80,8 @@ def test_the_vocabulary_holds_words_seen_twice_the_most_frequent_first(small):
 
 
 def test_prepared_splits_know_the_words_of_the_training_split_alone():
-    train = data.tokenized(["good film", "good film"], [1, 0])
-    rest = data.tokenized(["good bad bad", "bad film"], [1, 0])
+    train = reviews.tokenized(["good film", "good film"], [1, 0])
+    rest = reviews.tokenized(["good bad bad", "bad film"], [1, 0])
     prepared = data.prepare(reviews.Reviews(train, rest, rest, "these two"))
     assert prepared.vocabulary.words == ["<PAD>", "<UNK>", "<SEP>", "<MARK>", "film", "good"]
     assert prepared.test[0].tolist() == prepared.vocabulary.encode("good bad bad")
@@ -90,7 +92,7 @@ def test_a_split_is_encoded_text_by_text_truncated_and_without_texts_of_no_known
     assert [encoded[row].tolist() for row in range(5)] == [vocabulary.encode(text) for text in split.texts]
     cut = data.encode(split, vocabulary, max_tokens=2)
     assert cut.lengths.tolist() == [2] * 5 and cut[4].tolist() == vocabulary.encode("film good")
-    encoded = data.encode(data.tokenized(["good", "zzz zzz", "", "film"], [1, 0, 0, 1]), vocabulary)
+    encoded = data.encode(reviews.tokenized(["good", "zzz zzz", "", "film"], [1, 0, 0, 1]), vocabulary)
     assert encoded.labels.tolist() == [1, 1] and encoded[1].tolist() == [vocabulary.id("film")]
 
 

@@ -1,14 +1,25 @@
-"""Claims about the drawings of blocks: what their lines join, read from the picture, is what the block computes."""
+"""Claims about drawings, read from the pictures: what lines join, which cells are filled, how long a bar is."""
 
+import math
 import re
 from itertools import combinations
 
+import numpy as np
 import pytest
 import torch
+from matplotlib import pyplot
 from torch import nn
 
+from labs.a_language_model.drawing import shift_and_causal_mask
 from labs.a_pretrained_model import schematic
+from labs.a_question_from_the_text.schematic import two_thresholds
+from labs.induction_heads.schematic import induction_schematic
+from labs.keys.plane import key_plane
+from labs.longer_texts.schematic import arrows_in_a_plane
+from labs.many_heads.drawing import split_and_concatenate
+from labs.one_pass.schematic import running_sum
 from labs.the_block import drawing
+from labs.the_kv_cache.schematic import prefill_and_decode
 from shared.model import TransformerBlock
 
 PRE_NORM = {
@@ -21,6 +32,16 @@ POST_NORM = {
     "feed-forward": {"layer norm 1"}, "+ 2": {"feed-forward", "layer norm 1"}, "layer norm 2": {"+ 2"},
     "x for the next layer": {"layer norm 2"},
 }  # fmt: skip
+INDUCTION = {
+    "layer 1: one position back": {"c 1", "B 1"}, "B, after c": {"layer 1: one position back"},
+    "layer 2: what came after c?": {"B, after c", "c 2"}, "B 2": {"layer 2: what came after c?"},
+}  # fmt: skip
+TWO_HEADS = {
+    "columns 0, 1": {"Q, K, V: n × 4 each"}, "columns 2, 3": {"Q, K, V: n × 4 each"},
+    "attention 1": {"columns 0, 1"}, "attention 2": {"columns 2, 3"},
+    "O0: n × 2": {"attention 1"}, "O1: n × 2": {"attention 2"},
+    "O0 beside O1: n × 4": {"O0: n × 2", "O1: n × 2"}, "times WO": {"O0 beside O1: n × 4"},
+}  # fmt: skip
 
 
 def boxes_of(html):
@@ -29,6 +50,7 @@ def boxes_of(html):
         [float(re.search(rf'\b{name}="([-\d.]+)"', rect)[1]) for name in ("x", "y", "width", "height")]
         for rect in re.findall(r"<rect[^>]*>", html)
     ]
+    html = re.sub("</?tspan[^>]*>", "", html)  # indices
     found, labels = {}, re.findall(r'font-size="14" text-anchor="middle"[^>]*>([^<]+)</text>', html)
     for place, label in enumerate(labels):
         name = f"{label} {labels[: place + 1].count(label)}" if labels.count(label) > 1 else label
@@ -110,3 +132,131 @@ def test_what_the_drawing_says_is_what_the_block_computes(draw, norm_first):
     boxes = boxes_of(html)
     from_top = dict(sorted(joined(html).items(), key=lambda box: boxes[box[0]][1]))
     torch.testing.assert_close(computed(from_top, block, x), block(x)[0])
+
+
+@pytest.mark.parametrize(("draw", "expected"), [(induction_schematic, INDUCTION), (split_and_concatenate, TWO_HEADS)])
+def test_arrows_lead_from_what_is_read_to_what_reads_it(draw, expected):
+    assert joined(draw().html) == expected
+
+
+# --- cells ---------------------------------------------------------------------------------------------------------
+
+
+def rectangles(html, role):
+    """Left, top, width and height of those with this colour, and how much of it they have."""
+    found = []
+    for rect in re.findall(r"<rect[^>]*>", html):
+        opacity = re.search(rf'fill="var\(--role-{role},[^"]*" fill-opacity="([^"]+)"', rect)
+        if opacity:
+            numbers = [float(re.search(rf'\b{name}="([-\d.]+)"', rect)[1]) for name in ("x", "y", "width", "height")]
+            found.append((*numbers, float(opacity[1])))
+    return found
+
+
+def texts(html):
+    """(x, y, text), a list."""
+    return [
+        (float(x), float(y), text) for x, y, text in re.findall(r'<text x="([^"]+)" y="([^"]+)"[^>]*>([^<]+)', html)
+    ]
+
+
+def at_row(html, y, anchor_x):
+    """The text whose end is at this x and whose middle is in this row."""
+    (word,) = [text for x, below, text in texts(html) if abs(x - anchor_x) < 0.5 and y < below < y + 32]
+    return word
+
+
+def test_a_cell_is_filled_where_a_word_attends_to_itself_or_to_an_earlier_one_and_predicts_the_next():
+    html, words = shift_and_causal_mask().html, ["this", "film", "is", "very", "good"]
+    cells = [(x, y) for x, y, *_ in rectangles(html, "weight")]
+    columns = {x: word for x, y, word in texts(html) if y == 36 and word in words}
+    filled = {(at_row(html, y, 52), columns[x + 16]) for x, y in cells}
+    assert filled == {(words[i], words[j]) for i in range(4) for j in range(i + 1)} and len(cells) == 10
+    for i, word in enumerate(words[:4]):
+        (height,) = {y for x, y, text in texts(html) if text == word and x == 52}
+        assert [text for x, y, text in texts(html) if y == height and x > 200] == [words[i + 1]]
+
+
+@pytest.mark.parametrize(("prompt", "written"), [(["a", "b", "c"], ["d", "e"]), (["a"], ["b"])])
+def test_each_token_attends_to_itself_and_what_is_before_it_and_a_step_adds_one_key_and_one_value(prompt, written):
+    html, tokens = prefill_and_decode(prompt, written).html, [*prompt, *written]
+    for role, rows in (("query", prompt), ("output", written)):
+        filled = {(at_row(html, y, 50), tokens[int((x - 58) / 27)]) for x, y, *_ in rectangles(html, role)}
+        assert filled == {(word, other) for word in rows for other in tokens[: tokens.index(word) + 1]}
+    for role in ("key", "value"):
+        cached = sorted(rectangles(html, role))
+        assert len(cached) == len(tokens), "a key and a value of each token"
+        assert [opacity > 0.3 for *_, opacity in cached] == [token in prompt for token in tokens]
+    assert [text for *_, text in texts(html) if text.startswith("step")] == [
+        f"step {1 + n}" for n in range(len(written))
+    ]
+
+
+# --- bars and arrows -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("scores", "values"), [([1, 3, 2], [10, 20, 30]), ([2, 0.5, 2.5], [4, -1, 8])])
+def test_the_bar_after_each_score_is_the_softmax_so_far(scores, values):
+    html = running_sum(scores, values).html
+    bars = [rectangles(html, role) for role in ("query", "key", "value")]  # of each token
+    words = [text for *_, text in texts(html)]
+    for count in range(1, 4):
+        at = sorted(bars[0])[count - 1][0]
+        heights = np.array([[height for x, _, _, height, _ in bar if x == at] for bar in bars[:count]]).ravel()
+        powers = np.exp(scores[:count])
+        np.testing.assert_allclose(heights / heights.sum(), powers / powers.sum(), atol=2e-3)
+        assert max(heights) == 76, "the largest score has a term of 1"
+        tops = sorted((y, y + height) for bar in bars[:count] for x, y, _, height, _ in bar if x == at)
+        assert all(abs(below - above) < 0.11 for (_, below), (above, _) in zip(tops, tops[1:], strict=False))
+        assert f"sum {powers.sum() / powers.max():.2f}" in words
+        assert f"mean {powers @ values[:count] / powers.sum():.1f}" in words
+    factors = [float(word[2:]) for word in words if word.startswith("×")]
+    largest = [max(scores[:count]) for count in (1, 2, 3)]
+    assert factors == pytest.approx([math.exp(a - b) for a, b in zip(largest, largest[1:], strict=False)], rel=0.05)
+
+
+@pytest.mark.parametrize("tips", [((1, 2), (-1, 0.5)), ((2, 0), (0, -1)), ((-1, -1), (1, -1)), ((1, 1), (2, -1))])
+def test_arrows_have_the_direction_and_the_length_of_their_vectors_and_the_arc_is_about_the_origin(tips):
+    panel = [(str(n), tip, "query") for n, tip in enumerate(tips)]
+    html = arrows_in_a_plane([("", panel), ("", panel)], "two", arcs=True).html
+    lines, arcs = lines_of(html), re.findall(r'd="M(\S+) (\S+)A22 22 0 0 ([01]) (\S+) (\S+)"', html)
+    longest = max(math.hypot(*tip) for tip in tips)
+    for number, line in enumerate(lines):
+        (x0, y0), *_, (x, y) = line
+        assert ((x - x0) * longest / 54, (y0 - y) * longest / 54) == pytest.approx(tips[number % 2], abs=0.01)
+    for arc, line in zip(arcs, lines[::2], strict=True):
+        (ax, ay, sweep, bx, by), (x0, y0) = map(float, arc), line[0]
+        turn = (math.atan2(by - y0, bx - x0) - math.atan2(ay - y0, ax - x0) + math.pi) % (2 * math.pi) - math.pi
+        assert sweep == (turn > 0), "downwards is positive in SVG; the other way the arc bulges inwards"
+        for (x, y), tip in zip(((ax, ay), (bx, by)), tips, strict=True):
+            assert math.atan2(y0 - y, x - x0) == pytest.approx(math.atan2(*tip[::-1]), abs=0.01)
+
+
+def test_keys_are_points_and_queries_arrows_of_one_length():
+    keys, queries = np.array([[1.0, 2], [-3, 1], [0.5, -1]]), np.array([[2.0, 0], [1, 1], [-1, -4]])
+    figure = key_plane(keys, queries, ["a", "b", "c"])
+    quiver, points = figure.axes[0].collections
+    np.testing.assert_array_equal(points.get_offsets(), keys)
+    arrows = np.column_stack([quiver.U, quiver.V])
+    lengths = np.linalg.norm(arrows, axis=1, keepdims=True)
+    assert np.ptp(lengths) < 1e-9
+    np.testing.assert_allclose(arrows / lengths, queries / np.linalg.norm(queries, axis=1, keepdims=True))
+    np.testing.assert_array_equal(quiver.get_offsets(), 0)
+    for name, key, text in zip("abc", keys, figure.axes[0].texts, strict=True):
+        assert text.get_text() == name
+        assert np.linalg.norm(np.array(text.get_position()) - key) < 0.2 * np.linalg.norm(keys, axis=1).max()
+    pyplot.close(figure)
+
+
+def test_what_two_thresholds_can_be_right_about():
+    """R is below, between or above them; the marker's place chooses the threshold."""
+    cells = [
+        text
+        for *_, text in texts(two_thresholds().html)
+        if "/" in text[:3] or text.split()[0] in ("one", "both", "none")
+    ]
+    signs = [[R > threshold for threshold in (1, 2)] for R in (0, 1.5, 3)]
+    assert cells[:3] == [" / ".join("+" if positive else "−" for positive in pair) for pair in signs]
+    for row, right in ((cells[3:6], [True, False]), (cells[6:], [False, True])):
+        counts = [sum(a == b for a, b in zip(pair, right, strict=True)) for pair in signs]
+        assert row == [f"{('none', 'one', 'both')[count]} right" for count in counts]

@@ -7,7 +7,7 @@ import torch
 from labs.a_question_from_the_text.marker_query import MarkerQueryClassifier
 from labs.longer_texts import position_encodings
 from labs.recap_attention.shaded_words import shaded_words
-from shared import cafe, data, review_writer
+from shared import cafe, data, review_pairs, review_writer
 from shared.colours import css_colour
 from shared.figures import HeatMap, Matrix, product, softmax_row, weighted_sum
 from shared.figures.heads import heads
@@ -20,10 +20,11 @@ from shared.model import (
     causal_mask,
     masked_softmax,
 )
+from shared.reviews import tokenized
 
 FEATURES, LAST_ALONE = torch.randn(2, 5, 4), torch.zeros(5, 5, dtype=torch.bool).index_fill(1, torch.tensor(4), True)
 BOTH_REAL = torch.ones(2, 2, dtype=torch.bool)
-SPLIT = data.tokenized(["good good"], [1])
+SPLIT = tokenized(["good good"], [1])
 ENCODED = data.encode(SPLIT, data.build_vocabulary(SPLIT))
 ONE = Matrix([[1.0]], "one")
 PATTERNS = torch.rand(3, 4, 2, 2, generator=torch.Generator().manual_seed(1)).softmax(dim=-1)
@@ -65,6 +66,8 @@ def a_walk(**change):
         (lambda: TokenEmbedding(30)(torch.full((1, 3), 30)), "0 to 29"),
         (lambda: TokenEmbedding(30)(torch.zeros((1, MAX_TOKENS + 1), dtype=torch.long)), "positions"),
         (lambda: TokenEmbedding(30)(torch.zeros((1, 3))), "integers"),
+        (lambda: TokenEmbedding(30)(torch.zeros((1, 3), dtype=torch.bool)), "integers"),
+        (lambda: TokenEmbedding(30)(torch.zeros(3, dtype=torch.long)), r"\(batch, tokens\)"),
         (lambda: MultiHeadSelfAttention(9, 2), r"\[1, 3, 9\]"),
         (lambda: attend(mask=torch.ones(5, 2, dtype=torch.bool)), r"\(2, 5\)"),
         (lambda: attend(attention_mask=causal_mask(6)), r"\(5, 5\) or \(2, 5, 5\)"),
@@ -74,13 +77,18 @@ def a_walk(**change):
         (lambda: a_cafe([0, 1], [1, 5], [0, 0]), "Friend number 5 is not in the café"),
         (lambda: a_cafe([0, 1], [1, 1], [0, 0]), "their own friend"),
         (lambda: a_cafe([0, 1], [1, 0], [0, 6]), "from 0 to 5"),
+        (lambda: a_cafe([0, 8], [8, 0], [0, 0]), "from 0 to 7"),
+        (lambda: a_cafe([-1, 1], [1, -1], [0, 0]), "from 0 to 7"),
+        (lambda: a_cafe([0, 1, 1], [1, 0, 0], [0, 0, 0]), "at most once"),
         (lambda: data.load_reviews("imdb"), "yelp"),
-        (lambda: data.tokenized(["good"], [1, 0]), "2 labels"),
-        (lambda: data.tokenized(["good"], [2]), "row 0"),
-        (lambda: data.tokenized(["good", None], [1, 0]), "row 1"),
+        (lambda: tokenized(["good"], [1, 0]), "2 labels"),
+        (lambda: tokenized(["good"], [2]), "row 0"),
+        (lambda: tokenized(["good", None], [1, 0]), "row 1"),
         (lambda: SPLIT.select([]), "no review"),
         (lambda: next(data.batches(data.plain_examples(ENCODED), 0)), "batch_size"),
         (lambda: data.distracted_examples(ENCODED, 0), "there are 1"),
+        (lambda: data.marked_pairs(ENCODED, data.build_vocabulary(SPLIT), 0), "special="),
+        (lambda: review_pairs.swap_markers(data.plain_examples(ENCODED)), "a review alone"),
         (lambda: css_colour("energy"), "'energy' is no colour of the course"),
         (lambda: Matrix([[1, float("nan")]], "scores"), "nan"),
         (lambda: Matrix([1, 2], "x"), "shape"),

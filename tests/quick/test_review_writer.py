@@ -1,5 +1,8 @@
 """Claims about the course's own language model: its stored weights, and how texts are continued."""
 
+import math
+from types import SimpleNamespace
+
 import pytest
 import torch
 
@@ -69,3 +72,49 @@ def test_the_window_holds_the_start_token_and_the_end_of_the_text_and_moves_in_s
     seen = {n: window(text[:n]) for n in (0, 1, 127, 128, 191, 192, 399)}
     assert {n: len(ids) for n, ids in seen.items()} == {0: 1, 1: 2, 127: 128, 128: 65, 191: 128, 192: 65, 399: 80}
     assert all(ids[0] == START and ids[1:] == text[:n][len(text[:n]) - len(ids) + 1 :] for n, ids in seen.items())
+
+
+class Letters:
+    """A model and its tokenizer: a, b and c follow with these probabilities, whatever came before."""
+
+    LOGITS = torch.tensor([0.02, 0.5, 0.3, 0.18]).log()  # of START, a, b, c
+
+    def __call__(self, ids):
+        return self.LOGITS.expand(*ids.shape, 4)
+
+    def encode(self, text):
+        return SimpleNamespace(ids=[1 + "abc".index(letter) for letter in text])
+
+    def decode(self, ids):
+        return "".join("abc"[number - 1] for number in ids)
+
+
+@pytest.mark.parametrize(
+    ("temperature", "top_k", "written"),
+    [(0.5, None, "a"), (1, None, "ab"), (4, None, "abc"), (4, 2, "ab"), (0.5, 2, "a"), (1, 3, "ab")],
+)
+def test_the_temperature_divides_before_top_p_chooses(temperature, top_k, written):
+    """A loop over the tokens: the fewest that reach 0.65 at this temperature, at most top_k."""
+    powers = [math.exp(logit / temperature) for logit in Letters.LOGITS.tolist()]
+    reached, kept = 0.0, []
+    for token in sorted(range(4), key=lambda token: -powers[token])[:top_k]:
+        if reached < 0.65:
+            kept.append(token)
+        reached += powers[token] / sum(powers)
+    assert Letters().decode(kept) == written
+    text = continue_text(Letters(), Letters(), "c", 60, temperature, top_k, top_p=0.65)
+    assert len(text) == 61 and set(text[1:]) == set(written)
+
+
+def test_rounding_to_int8_and_back_moves_a_number_by_half_a_step_at_most():
+    torch.manual_seed(0)
+    state = {"matrix": torch.randn(5, 40) * torch.logspace(-3, 3, 5)[:, None], "zeros": torch.zeros(2, 3)}
+    state |= {"bias": torch.randn(7)}
+    rounded = review_writer.round_to_int8(state)
+    assert rounded["matrix"].dtype == rounded["zeros"].dtype == torch.int8
+    restored = review_writer.restore(rounded)
+    assert restored.keys() == state.keys()
+    assert torch.equal(restored["bias"], state["bias"]) and torch.equal(restored["zeros"], state["zeros"])
+    for row, numbers in enumerate(state["matrix"]):
+        step = float(numbers.abs().max()) / 127
+        assert float((restored["matrix"][row] - numbers).abs().max()) <= 0.5001 * step

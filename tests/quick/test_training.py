@@ -9,9 +9,12 @@ import torch
 import torchrun_training
 from torch import nn
 
+from shared.cafe import CafeModel
 from shared.data import examples_with_distractors, plain_examples
 from shared.intervals import mean_and_interval
+from shared.language_model import LanguageModel
 from shared.model import MeanPooling
+from shared.review_writer import ReviewWriter
 from shared.training import Recipe, evaluate, fit
 
 RECIPE = Recipe(epochs=3, learning_rate=0.05, batch_size=16)
@@ -131,3 +134,73 @@ def test_embeddings_begin_small_beside_their_positions():
     embedding = MeanPooling(5000, 16).embedding
     assert float(embedding.table.weight.detach().std()) == pytest.approx(0.1, rel=0.02)
     assert float(embedding.positions.square().sum(dim=1).mean()) == pytest.approx(8)  # sin² + cos² of eight pairs
+
+
+class Interrupted(MeanPooling):
+    """Ctrl-C while it learns from its batch number `at`."""
+
+    def __init__(self, vocabulary_size, at):
+        super().__init__(vocabulary_size)
+        self.left = at
+
+    def forward(self, ids, mask):
+        self.left -= torch.is_grad_enabled()
+        if self.left == 0:
+            raise KeyboardInterrupt
+        return super().forward(ids, mask)
+
+
+@pytest.mark.parametrize(("at", "epochs"), [(5, 0), (16, 1), (29, 2)])  # of 13 batches in each epoch
+def test_control_c_leaves_the_best_epoch_so_far_and_no_dropout(reviews, at, epochs, capsys):
+    torch.manual_seed(0)
+    model, weights = Interrupted(reviews.vocabulary_size, at), []
+    examples = plain_examples(reviews)
+    history = fit(
+        model,
+        lambda epoch: examples,
+        examples,
+        RECIPE,
+        after_epoch=lambda _: weights.append(model.output.weight.clone()),
+    )
+    assert len(history.epochs) == epochs and not model.training
+    assert f"after {epochs} of 3 epochs" in capsys.readouterr().out
+    if epochs:
+        assert torch.equal(model.output.weight, weights[history.best_epoch - 1])
+    else:
+        assert history.best_epoch == 0
+
+
+def test_an_epoch_takes_the_steps_of_a_plain_loop(reviews):
+    examples, model, plain = plain_examples(reviews), made_model(reviews), made_model(reviews)
+    history = fit(model, lambda epoch: examples, examples, Recipe(1, 0.05, 16), seed=3)
+    optimizer, losses, right = torch.optim.Adam(plain.parameters(), lr=0.05), [], 0
+    torch.manual_seed(3)  # of dropout
+    for rows in examples.batch_rows(16, seed=3001):
+        ids = nn.utils.rnn.pad_sequence([torch.tensor(examples[row]) for row in rows], batch_first=True)
+        labels = torch.tensor(reviews.labels[rows])
+        logits = plain(ids.long(), ids > 0)[0]
+        each = nn.functional.softplus(torch.where(labels == 1, -logits, logits))
+        optimizer.zero_grad()
+        each.mean().backward()
+        optimizer.step()
+        losses += each.tolist()
+        right += sum(bool(logit > 0) == bool(label) for logit, label in zip(logits, labels, strict=True))
+    torch.testing.assert_close(model.state_dict(), plain.state_dict(), rtol=1e-4, atol=1e-5)
+    (record,) = history.epochs
+    assert record["train_accuracy"] == pytest.approx(right / 193) and 0.5 < right / 193 < 1
+    assert record["train_loss"] == pytest.approx(np.mean(losses), abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("tables", "std"),
+    [
+        (lambda: [LanguageModel(1000).embedding.table], 0.5),
+        (lambda: [ReviewWriter(1000, num_blocks=1).embedding], 0.05),
+        (lambda: [getattr(CafeModel(nn.Identity(), 4096), name) for name in ("name", "friend", "drink")], 1 / 64),
+    ],
+    ids=["language model", "review writer", "café"],
+)
+def test_embeddings_begin_on_the_scale_that_was_chosen_for_their_model(tables, std):
+    torch.manual_seed(0)
+    for table in tables():
+        assert float(table.weight.detach().std()) == pytest.approx(std, rel=0.03)

@@ -5,20 +5,21 @@ import torch
 
 from experiments import textbook
 from shared import data, record
+from shared.reviews import read_movies, tokenized
 
 ROOT = record.ROOT
 
 
 @pytest.fixture(scope="module")
 def movies():
-    texts, labels = data.read_movies()
+    texts, labels = read_movies()
     return texts[:: len(texts) // 300][:300], labels[:: len(texts) // 300][:300]
 
 
 def test_both_pipelines_make_the_same_examples(movies):
     """Cut as the textbook cuts, which keeps the first 256 ids, ours are its ids to the last place."""
     texts, labels = movies
-    split = data.tokenized(texts, labels)
+    split = tokenized(texts, labels)
     reviews = data.encode(split, data.build_vocabulary(split), max_tokens=None)
     examples = data.plain_examples(reviews) + data.distracted_examples(reviews, 5)
     partners = examples.distractor_rows[len(texts) :].tolist()

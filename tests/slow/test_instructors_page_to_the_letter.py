@@ -1,4 +1,4 @@
-"""Follows book/instructors.md and the exercise in labs/README.md to the letter, in a fork with another name and address:
+"""Follows book/instructors.md, and the exercise in labs/README.md, to the letter, in a fork with another name:
 what they say to write is written, what they say to type is typed, and what is left is green.
 
 The rule: a comment above a block says what to do with it, `<!-- write FILE -->`, `append FILE`, `set FILE`, which puts

@@ -153,7 +153,7 @@ grouped_attention = Check(
         *(changed(grouped, score=way) for way in trials.SCORE_MISTAKES[:4]),
         *(changed(grouped, weigh=way) for way in (trials.softmax_left_out, trials.softmax_over_queries)),
     ],
-    section="The KV cache, “What a KV cache weighs”",
+    section="The KV cache, “How much memory a KV cache takes”",
 )  # fmt: skip
 
 

@@ -21,7 +21,7 @@ class Faulty(SelfAttention):
     """The course's layer with one of the bugs, which have the names of the table."""
 
     def __init__(self, bug: str, d_model: int = 8, d_k: int = 4, d_v: int = 6):
-        super().__init__(d_model, d_k, 7 if bug == "`d_v` typed in as a number" else d_v)
+        super().__init__(d_model, d_k, 7 if bug == "`d_v` hard-coded" else d_v)
         self.bug = bug
 
     def forward(self, x, mask=None):
@@ -39,7 +39,7 @@ class Faulty(SelfAttention):
         weights = scores.softmax(dim={"softmax over the queries": 1, "softmax over the batch": 0}.get(self.bug, 2))
         weights = weights * allowed if self.bug == "mask applied after the softmax" else weights
         weights = nn.functional.dropout(weights, 0.5) if self.bug == "dropout left on" else weights
-        return weights @ (keys if self.bug == "keys in the place of values" else values), weights
+        return weights @ (keys if self.bug == "keys in place of values" else values), weights
 
 
 def fails(step: str, layer) -> bool:

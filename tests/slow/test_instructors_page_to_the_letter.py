@@ -1,5 +1,5 @@
-"""Follows book/instructors.md to the letter, in a fork with another name and address: what it says to write is written,
-what it says to type is typed, and what is left is green.
+"""Follows book/instructors.md, and the exercise in labs/README.md, to the letter, in a fork with another name:
+what they say to write is written, what they say to type is typed, and what is left is green.
 
 The rule: a comment above a block says what to do with it, `<!-- write FILE -->`, `append FILE`, `set FILE`, which puts
 it in place of the line with its key, or `list FILE`, which adds it below the labs that the file lists. A block without
@@ -19,7 +19,7 @@ from tools import check_labs, contents, exercises
 from tools.lab import Lab, executed_in_order
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = (ROOT / "book/instructors.md").read_text()
+PAGE = (ROOT / "book/instructors.md").read_text() + (ROOT / "labs/README.md").read_text()
 FENCED = r"^(?P<fence>`{3,})(?P<language>\w*)\n(?P<text>.*?)\n(?P=fence)$"
 BLOCK = re.compile(r"(?:^<!-- (?P<what>\w+) (?P<file>\S+) -->\n)?" + FENCED, re.DOTALL | re.MULTILINE)
 WHO = {f"GIT_{role}_{what}": "test@example.org" for role in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
@@ -36,7 +36,7 @@ def run(root, command):
 
 
 def part(heading: str) -> str:
-    """Return the part of the page below a heading, up to the next one of its level."""
+    """Return what is below a heading, up to the next one of its level."""
     found = exercises.headings(PAGE)
     (start,) = [each.end() for each in found if each[0] == heading]
     ends = [each.start() for each in found if each.start() > start and each[0].split()[0] <= heading.split()[0]]
@@ -88,8 +88,9 @@ def course(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def added(course):
-    """The copy after "Add a lab in ten minutes"."""
+    """The copy after "Add a lab in ten minutes", and after giving that lab an exercise."""
     follow(course, "## Add a lab in ten minutes")
+    follow(course, "## An exercise, step by step")
     return course
 
 

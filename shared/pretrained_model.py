@@ -131,7 +131,7 @@ class Pretrained:
         words, row_of_token, previous = [], [], None
         tokens = zip(encoding.tokens, encoding.word_ids, encoding.offsets, strict=True)
         for token, number, (begin, end) in tokens:
-            if number is None:  # [CLS] and [SEP] stand nowhere in the text
+            if number is None:  # [CLS] and [SEP] occur nowhere in the text
                 words.append(token)
             elif number != previous:
                 words.append(text[begin:end])

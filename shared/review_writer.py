@@ -146,7 +146,7 @@ def most_probable(logits: Tensor, top_k: int | None = None, top_p: float | None 
 def window(ids: list[int]) -> list[int]:
     """What the model sees of a text: the start token, then at most its last 127 tokens.
 
-    The window moves on by 64 tokens at a time. A KV cache, as *It writes* has it, must begin anew
+    The window moves on by 64 tokens at a time. A KV cache, as *It writes* has it, must begin again
     whenever the window moves: its keys and values come from hidden states that attended to tokens
     that are no longer there.
     """

@@ -79,12 +79,13 @@ def marked_reviews():
 
 
 def test_only_long_reviews_are_kept_and_their_first_words(marked_reviews):
-    kept = longer_texts.first_words(marked_reviews, 20, at_least=64)
+    shortened = longer_texts.first_words(marked_reviews, 20, at_least=64)
     long = [row for row in range(60) if len(marked_reviews[row]) >= 64]
-    assert 10 < len(kept) == len(long) < 60
+    assert 10 < len(shortened) == len(long) < 60
     for row, own in enumerate(long):
         assert (
-            kept[row].tolist() == marked_reviews[own].tolist()[:20] and kept.labels[row] == marked_reviews.labels[own]
+            shortened[row].tolist() == marked_reviews[own].tolist()[:20]
+            and shortened.labels[row] == marked_reviews.labels[own]
         )
     varied = longer_texts.of_varied_length(longer_texts.first_words(marked_reviews, 64), seed=1)
     for row, own in enumerate(long):

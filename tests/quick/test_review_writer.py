@@ -96,12 +96,12 @@ class Letters:
 def test_the_temperature_divides_before_top_p_chooses(temperature, top_k, written):
     """A loop over the tokens: the fewest that reach 0.65 at this temperature, at most top_k."""
     powers = [math.exp(logit / temperature) for logit in Letters.LOGITS.tolist()]
-    reached, kept = 0.0, []
+    reached, tokens = 0.0, []
     for token in sorted(range(4), key=lambda token: -powers[token])[:top_k]:
         if reached < 0.65:
-            kept.append(token)
+            tokens.append(token)
         reached += powers[token] / sum(powers)
-    assert Letters().decode(kept) == written
+    assert Letters().decode(tokens) == written
     text = continue_text(Letters(), Letters(), "c", 60, temperature, top_k, top_p=0.65)
     assert len(text) == 61 and set(text[1:]) == set(written)
 

@@ -22,6 +22,7 @@ ORDINALS = ("first second third fourth fifth sixth seventh eighth ninth tenth el
 ORDINALS += [f"twenty-{day}" for day in ORDINALS[:9]] + ["thirtieth", "thirty-first"]
 MONTHS = [name.lower() for name in calendar.month_name[1:]]
 WORDS = ["<pad>", "the", "of", *MONTHS, *ORDINALS, *ONES, *TENS]
+NUMBER = {word: number for number, word in enumerate(WORDS)}
 LENGTH, STEPS, BEGIN = 7, 8, 10  # words at most, digits, and what the decoder reads before the first digit
 
 
@@ -54,19 +55,22 @@ def dates(held_out: bool) -> list[datetime.date]:
     return [day for day in days if day.year != 2000]
 
 
+def encode(examples: list[tuple[datetime.date, int]]) -> tuple[Tensor, Tensor, Tensor]:
+    """Of dates, each in one of the three orders: words (dates, 7), 0 for padding; digits (dates, 8); the word that each
+    digit comes from, (dates, 8)."""
+    words, digits, source = [], [], []
+    for date, order in examples:
+        said, of_digits = in_words(date, order)
+        words.append([NUMBER[word] for word in said] + [0] * (LENGTH - len(said)))
+        digits.append([int(digit) for digit in date.strftime("%Y%m%d")])
+        source.append(of_digits)
+    return torch.tensor(words), torch.tensor(digits), torch.tensor(source)
+
+
 def draw_dates(count: int, seed: int, held_out: bool = False) -> tuple[Tensor, Tensor, Tensor]:
-    """Words (count, 7), 0 for padding; digits (count, 8); the word of each digit, (count, 8)."""
+    """Random dates in random orders, encoded."""
     chance, days = random.Random(seed), dates(held_out)
-    words, digits = torch.zeros(count, LENGTH, dtype=torch.long), torch.zeros(count, STEPS, dtype=torch.long)
-    aligned = torch.zeros(count, STEPS, dtype=torch.long)
-    number = {word: place for place, word in enumerate(WORDS)}
-    for row in range(count):
-        date = chance.choice(days)
-        said, of_digits = in_words(date, chance.randrange(3))
-        words[row, : len(said)] = torch.tensor([number[word] for word in said])
-        digits[row] = torch.tensor([int(digit) for digit in date.strftime("%Y%m%d")])
-        aligned[row] = torch.tensor(of_digits)
-    return words, digits, aligned
+    return encode([(chance.choice(days), chance.randrange(3)) for _ in range(count)])
 
 
 class DateWriter(nn.Module):

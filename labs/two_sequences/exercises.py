@@ -1,6 +1,8 @@
 """The checks of *Two sequences*: cross-attention with its mask, and a layer that took the wrong side."""
 
 import math
+from collections.abc import Callable
+from functools import partial, update_wrapper
 
 import torch
 from torch import Tensor, nn
@@ -135,7 +137,7 @@ def weights_transposed(x, y, W_value, **given):
     return weights.mT @ W_value(y), weights
 
 
-def values_transposed(scores, mask):
+def weights_of_the_keys(scores, mask):
     """The weights are those of the keys: a row for each token of y. Exchange the factors of the scores, `queries @
     keys.transpose(1, 2)`."""
     return trials.masked(scores.mT, mask)
@@ -171,6 +173,11 @@ def results_exchanged(**given):
     return cross(**given)[::-1]
 
 
+def softmax_over_x(scores, mask):
+    """The softmax runs over the queries, so columns sum to 1. Let it run over the tokens attended to, the last axis."""
+    return trials.hidden(scores, mask).softmax(-2) * mask
+
+
 def divided_again(scores, mask):
     """The weights are masked after the softmax and divided by their sum again. On paper that's right, but where a
     hidden score is much larger, nothing is left to divide. Hide the scores before the softmax."""
@@ -181,6 +188,17 @@ def divided_again(scores, mask):
 def root_of_queries(queries, keys, d_model):
     """The scores are divided by the root of the number of queries. d_k is the last axis."""
     return queries @ keys.mT / math.sqrt(queries.shape[-2])
+
+
+def by_masked_softmax(mistake: Callable) -> Callable:
+    """The same mistake in a layer that uses `masked_softmax`, which raises another error where the mask doesn't fit."""
+    return update_wrapper(partial(mistake, weigh=masked_softmax), mistake)
+
+
+FROM_THE_WRONG_SIDE = (
+    changed(cross, key_side=keys_from_x), changed(cross, value_side=values_from_x),
+    changed(cross, query_side=queries_from_y), keys_and_values_from_x, sides_exchanged,
+)  # fmt: skip
 
 
 class CrossAttention(nn.Module):
@@ -220,21 +238,18 @@ cross_attention = Check(
         two_texts(3, real_tokens([5, 3, 1])), two_texts(5, real_tokens([5, 2, 4]), seed=10),  # n = m
         two_texts(6, HOLES, 4, 7, 2, seed=20), two_texts(7, real_tokens([4, 2, 3], padding_first=True), 5, 2, 5),
         two_texts(4, real_tokens([3, 0, 2, 4]), 5, 5, 5, seed=30),  # as many texts as tokens, an empty one, d_k = d_v
-        two_texts(1, real_tokens([4, 2])), two_texts(3, real_tokens([1, 1])), two_texts(2, real_tokens([5])),
+        two_texts(1, real_tokens([1, 1])), two_texts(3, real_tokens([1, 1])), two_texts(2, real_tokens([5])),
         two_texts(4, real_tokens([1, 1, 1, 2] * 4 + [3]), 8, 2, 3, scale=300.0, seed=40),
     ],
     mistakes=[
-        *(changed(cross, key_side=side) for side in (keys_from_x,)),
-        *(changed(cross, value_side=side) for side in (values_from_x,)),
-        *(changed(cross, query_side=side) for side in (queries_from_y,)),
-        keys_and_values_from_x, self_attention_without_mask, sides_exchanged, sides_exchanged_without_mask,
-        attends_to_both,
+        *FROM_THE_WRONG_SIDE, *map(by_masked_softmax, FROM_THE_WRONG_SIDE),
+        self_attention_without_mask, sides_exchanged_without_mask, attends_to_both,
         *(changed(cross, hide=step) for step in (causal_too, hidden_as_query_too, first_text_s_mask)),
         *(changed(cross, weigh=step) for step in (
             *trials.MASK_MISTAKES,
-            *map(on_queries, (trials.masked, trials.weight_for_padding, trials.nan_for_padding)),
+            *map(on_queries, (trials.masked, masked_softmax, trials.weight_for_padding, trials.nan_for_padding)),
             trials.nan_for_padding, trials.weight_for_padding, divided_again,
-            trials.softmax_over_queries, trials.softmax_over_axis_0, values_transposed)),
+            trials.softmax_over_queries, softmax_over_x, trials.softmax_over_axis_0, weights_of_the_keys)),
         *(changed(cross, score=step) for step in (*trials.SCORE_MISTAKES, root_of_queries)),
         keys_averaged, inputs_averaged, weights_transposed, weights_divided, added_to_x, padded_inputs_zeroed,
         padded_values_zeroed, results_exchanged,
@@ -311,6 +326,8 @@ fix_the_sides = Check(
     ],
     mistakes=[
         *bugs_left(translated, several_bugs_left, hide=mask_on_the_queries, averaged=averages_its_own_tokens),
+        *map(by_masked_softmax, (
+            changed(translated, hide=mask_on_the_queries), changed(translated, hide=hides_rows_and_columns))),
         *(changed(translated, hide=step) for step in (mask_left_out, mask_hides_real_tokens, hides_rows_and_columns)),
         *(changed(translated, score=step) for step in trials.SCORE_MISTAKES[:2]),
         keys_changed_as_well,

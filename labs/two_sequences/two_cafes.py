@@ -68,7 +68,9 @@ class StreetModel(nn.Module):
 
     def forward(self, streets: Streets) -> tuple[Tensor, Tensor]:
         """Logits (streets, 3, drinks) and attention weights (streets, 3, keys)."""
-        x = self.name(streets.names) + self.friend(streets.friends) + self.drink(streets.drinks)  # (streets, 3, d_model)
+        x = (
+            self.name(streets.names) + self.friend(streets.friends) + self.drink(streets.drinks)
+        )  # (streets, 3, d_model)
         y = self.name(streets.other_names) + self.drink(streets.other_drinks)  # (streets, 5, d_model)
         output, weights = self.layer(x, y, streets.mask)
         return self.read_out(output), weights

@@ -68,7 +68,9 @@ def test_an_arrow_is_drawn_for_each_weight_that_is_large_enough():
 
 def number(words):
     """What a year or a part of it says, read by another rule than it was written."""
-    small = "oh one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen"
+    small = (
+        "oh one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen"
+    )
     value = {word: place for place, word in enumerate(small.split())} | {"eighteen": 18, "nineteen": 19}
     tens = "twenty thirty forty fifty sixty seventy eighty ninety".split()
     value |= {word: 10 * place for place, word in enumerate(tens, start=2)}

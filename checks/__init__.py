@@ -11,6 +11,8 @@ from labs.a_language_model.exercises import (
     effect_of_context,
     language_model,
     next_word_loss,
+    sampling_probs,
+    shifted_loss,
 )
 from labs.a_pretrained_model.exercises import (
     attention_on_target,
@@ -32,17 +34,12 @@ from labs.does_it_help.exercises import (
 from labs.induction_heads.exercises import fix_the_game, follow_score, with_and_without
 from labs.keys.exercises import learned_queries, redundant_key
 from labs.longer_texts.exercises import fix_the_rotation, positions_or_words, rotate
-from labs.many_heads.exercises import effect_of_a_head, fix_the_heads, many_heads
+from labs.many_heads.exercises import fix_the_heads, many_heads
 from labs.one_pass.exercises import merge
 from labs.order.exercises import causal_attention, fix_the_mask
 from labs.queries.exercises import add_queries, attention_received, one_query
 from labs.recap_attention.exercises import learned_query, masked_mean, masked_softmax
-from labs.the_block.exercises import (
-    ablation_by_learning_rate,
-    first_block,
-    layer_norm,
-    transformer_block,
-)
+from labs.the_block.exercises import first_block, layer_norm, transformer_block
 from labs.the_kv_cache.exercises import cached_step, fix_the_blocks
 from labs.the_reviews.exercises import encode_batch, lost_to_truncation, unknown_by_size
 from labs.two_sequences.exercises import cross_attention, fix_the_sides

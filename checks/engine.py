@@ -46,8 +46,7 @@ NOT_YOURS = (
 )
 OUT_OF_TIME = (
     "The check was stopped after {seconds:g} seconds. Either a loop in your code does not end, or "
-    "the computer is busy "
-    "with something else: then run this cell again."
+    "the computer is busy with something else: then run this cell again."
 )
 
 
@@ -260,9 +259,7 @@ class Check:
     imports: tuple[str, ...] = ()
 
     def __call__(self, answer: Any) -> Verdict:
-        """Try the answer in every case. Prints nothing, and never raises whatever the answer
-        does.
-        """
+        """Try the answer in all cases; print nothing and never raise, whatever it does."""
         for name in self.imports:
             import_module(name)
         verdict = Verdict("wrong", OUT_OF_TIME.format(seconds=SECONDS), "OutOfTime")
@@ -375,10 +372,14 @@ class Check:
             ):
                 raise PartsOfAnotherKind(error=trial.expected)
             trials.append(trial)
+        for trial in trials:  # all of them, because what fails tells the mistakes apart
+            try:
+                self._check_result(trial)
+            except (Exception, SystemExit) as error:
+                trial.error = error
         for trial in trials:
-            trial.error = outcome(self._check_result, trial)
-        if errors := [trial.error for trial in trials if trial.error]:
-            raise errors[0]
+            if trial.error:
+                raise trial.error
         if self.forbidden:
             names = called(trials[0].function, trials[0].inputs)
             for name in sorted(names.intersection(self.forbidden)):
@@ -474,9 +475,7 @@ class Check:
         compare(trial.result, trial.expected, trial.where)
 
     def _named(self, trials: list[Trial]) -> Wrong | None:
-        """The first known mistake, or pair of them, that gives in every case what the answer
-        gives.
-        """
+        """The first mistake, or pair of them, that gives what the answer gives in all cases."""
         if all(hollow(trial.result) for trial in trials) or not any(
             trial.error for trial in trials
         ):
@@ -484,18 +483,17 @@ class Check:
         # where it is wrong, most mistakes differ
         trials = sorted(trials, key=lambda trial: trial.error is None)
         for mistakes in (self.mistakes, [*_in_pairs(self.mistakes)]):
-            # first compare NaN, too
-            for expected in ([None] * len(trials), [trial.expected for trial in trials]):
+            # first those that agree everywhere, then those that agree where any number is not right
+            for everywhere in (True, False):
                 for mistake in mistakes:
-                    given = (
-                        self._compared(_computed(mistake, trial), trial.inputs) for trial in trials
-                    )
-                    if all(
-                        agrees(t.result, *others)
-                        for t, *others in zip(trials, given, expected, strict=True)
-                    ):
+                    if all(self._gives(mistake, trial, everywhere) for trial in trials):
                         return Wrong(" ".join((mistake.__doc__ or "").split()), mistake.__name__)
         return None
+
+    def _gives(self, mistake: Callable, trial: Trial, everywhere: bool) -> bool:
+        """Whether a mistake gives what the answer gives: everywhere, or where a number is right."""
+        given = self._compared(_computed(mistake, trial), trial.inputs)
+        return agrees(trial.result, given, None if everywhere else trial.expected)
 
     def _check_gradient(self, trial: Trial) -> None:
         """Raise Wrong when an answer, right as its results are, could not teach what it is meant to

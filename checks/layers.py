@@ -4,10 +4,11 @@ goes wrong in them.
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import torch
 import torch.nn.functional as F
-from torch import nn
+from torch import Tensor, nn
 
 from checks import trials
 from checks.engine import Case, Wrong
@@ -18,27 +19,37 @@ from shared.model import masked_softmax
 # --- attention: Queries, Values -------------------------------------------------------------------
 
 
-def as_it_is(x):
+def as_it_is(x: Tensor) -> Tensor:
     return x
 
 
-def attention_by_pytorch(x, mask, W_query, W_key, W_value=as_it_is):
+def attention_by_pytorch(
+    x: Tensor, mask: Tensor, W_query: Callable, W_key: Callable, W_value: Callable = as_it_is
+) -> tuple[Tensor, Tensor]:
     """What a padded token attends to does not matter."""
     results = trials.attend(W_query(x), W_key(x), W_value(x), mask)
-    return tuple(rows.masked_fill(~mask[:, :, None], math.nan) for rows in results)
+    return tuple(rows.masked_fill(~mask[:, :, None], math.nan) for rows in results)  # type: ignore[return-value]
 
 
-def layer(x, mask, W_query, W_key, W_value=as_it_is, score=trials.scaled, weigh=trials.masked):
+def layer(
+    x: Tensor,
+    mask: Tensor,
+    W_query: Callable,
+    W_key: Callable,
+    W_value: Callable = as_it_is,
+    score: Callable = trials.scaled,
+    weigh: Callable = trials.masked,
+) -> tuple[Tensor, Tensor]:
     """The right way, one step of which a known mistake exchanges."""
     scores = score(W_query(x), W_key(x), x.shape[2])  # (batch, tokens, tokens)
     weights = weigh(scores, mask[:, None, :])
     return weights @ W_value(x), weights
 
 
-def on_queries(weigh):
+def on_queries(weigh: Callable) -> Callable:
     """A way to hide scores, with the mask of the queries."""
 
-    def mask_on_queries(scores, mask):
+    def mask_on_queries(scores: Tensor, mask: Tensor) -> Tensor:
         """The mask hides rows, which are queries, instead of columns. Give it the shape (batch, 1,
         tokens).
         """
@@ -47,7 +58,7 @@ def on_queries(weigh):
     return mask_on_queries
 
 
-def keys_averaged(**given):
+def keys_averaged(**given: Any) -> tuple[Tensor, Tensor]:
     """The weights average the keys. Average the values, or the rows of x in a layer without
     values.
     """
@@ -55,7 +66,7 @@ def keys_averaged(**given):
     return weights @ given["W_key"](given["x"]), weights
 
 
-def weights_transposed(W_value=as_it_is, **given):
+def weights_transposed(W_value: Callable = as_it_is, **given: Any) -> tuple[Tensor, Tensor]:
     """The weights are transposed before they average. Row i holds the weights of token i: leave the
     transposition out.
     """
@@ -63,7 +74,7 @@ def weights_transposed(W_value=as_it_is, **given):
     return weights.mT @ W_value(given["x"]), weights
 
 
-def weights_divided(W_key, **given):
+def weights_divided(W_key: Callable, **given: Any) -> tuple[Tensor, ...]:
     """The weights are divided by sqrt(d_k), so a row does not sum to 1. Divide the scores, before
     the softmax.
     """
@@ -71,7 +82,7 @@ def weights_divided(W_key, **given):
     return tuple(rows / root for rows in layer(W_key=W_key, **given, score=trials.not_scaled))
 
 
-def results_exchanged(**given):
+def results_exchanged(**given: Any) -> tuple[Tensor, Tensor]:
     """The weights come first: the exercise asks for the output, then the weights."""
     return layer(**given)[::-1]
 
@@ -86,7 +97,7 @@ LAYER_MISTAKES: list[Callable] = [
 ]  # fmt: skip
 
 
-def layer_cases(*arguments):
+def layer_cases(*arguments: str) -> list[Case]:
     """Texts for layers whose arguments are of (d_model, d_k, d_v)."""
     rows = [
         (real_tokens([5, 3, 1]), (6, 3, 4), 1.0),
@@ -111,26 +122,26 @@ def layer_cases(*arguments):
 # --- heads: Many heads, The block, A pretrained model ---------------------------------------------
 
 
-def split(projected, num_heads):
+def split(projected: Tensor, num_heads: int) -> Tensor:
     # (batch, num_heads, tokens, head_dim)
     return projected.unflatten(2, (num_heads, -1)).transpose(1, 2)
 
 
-def join(outputs):
+def join(outputs: Tensor) -> Tensor:
     return outputs.transpose(1, 2).flatten(2)  # (batch, tokens, d_model)
 
 
 def by_heads(
-    queries,
-    keys,
-    values,
-    num_heads,
-    mask,
-    split=split,
-    score=scaled,
-    weigh=masked_softmax,
-    join=join,
-):
+    queries: Tensor,
+    keys: Tensor,
+    values: Tensor,
+    num_heads: int,
+    mask: Tensor,
+    split: Callable = split,
+    score: Callable = scaled,
+    weigh: Callable = masked_softmax,
+    join: Callable = join,
+) -> tuple[Tensor, Tensor]:
     """The outputs of the heads, concatenated, and their weights; `mask` is True where a token may
     attend, (batch, tokens or 1, tokens). The right way, one step of which a known mistake
     exchanges.
@@ -142,7 +153,7 @@ def by_heads(
     return join(weights @ values), weights
 
 
-def both_masks(x, mask, attention_mask):
+def both_masks(x: Tensor, mask: Tensor | None, attention_mask: Tensor | None) -> Tensor:
     """True where a token may attend, (batch, tokens, tokens)."""
     allowed = torch.ones(len(x), x.shape[1], x.shape[1], dtype=torch.bool)
     if mask is not None:
@@ -151,24 +162,24 @@ def both_masks(x, mask, attention_mask):
 
 
 def heads(
-    x,
-    num_heads,
-    W_query,
-    W_key,
-    W_value,
-    W_output,
-    mask=None,
-    attention_mask=None,
-    combine=both_masks,
-    **steps,
-):
+    x: Tensor,
+    num_heads: int,
+    W_query: Callable,
+    W_key: Callable,
+    W_value: Callable,
+    W_output: Callable,
+    mask: Tensor | None = None,
+    attention_mask: Tensor | None = None,
+    combine: Callable = both_masks,
+    **steps: Any,
+) -> tuple[Tensor, Tensor]:
     """The right way, one step of which a known mistake exchanges."""
     allowed = combine(x, mask, attention_mask)
     outputs, weights = by_heads(W_query(x), W_key(x), W_value(x), num_heads, allowed, **steps)
     return W_output(outputs), weights
 
 
-def heads_of_real_tokens(mask=None, **given):
+def heads_of_real_tokens(mask: Tensor | None = None, **given: Any) -> tuple[Tensor, Tensor]:
     """The right way; what a padded token gets does not matter."""
     output, weights = heads(mask=mask, **given)
     if mask is None:
@@ -184,7 +195,18 @@ def heads_of_real_tokens(mask=None, **given):
 PARTS = ("attention", "attention_norm", "feed_forward", "feed_forward_norm", "num_heads")
 
 
-def pre_norm(x, attention, feed_forward, norm_1, norm_2, keep_1=1, keep_2=1):
+Part = Callable[[Tensor], Tensor]  # of a block: x to what is added to it, or to normalized x
+
+
+def pre_norm(
+    x: Tensor,
+    attention: Part,
+    feed_forward: Part,
+    norm_1: Part,
+    norm_2: Part,
+    keep_1: float = 1,
+    keep_2: float = 1,
+) -> Tensor:
     """This is pre-norm: each part reads normalized x. The exercise asks for post-norm, `norm(x +
     part(x))`.
     """
@@ -192,7 +214,15 @@ def pre_norm(x, attention, feed_forward, norm_1, norm_2, keep_1=1, keep_2=1):
     return keep_2 * x + feed_forward(norm_2(x))
 
 
-def post_norm(x, attention, feed_forward, norm_1, norm_2, keep_1=1, keep_2=1):
+def post_norm(
+    x: Tensor,
+    attention: Part,
+    feed_forward: Part,
+    norm_1: Part,
+    norm_2: Part,
+    keep_1: float = 1,
+    keep_2: float = 1,
+) -> Tensor:
     """This is post-norm: each sum is normalized. The exercise asks for pre-norm, `x +
     part(norm(x))`.
     """
@@ -200,19 +230,25 @@ def post_norm(x, attention, feed_forward, norm_1, norm_2, keep_1=1, keep_2=1):
     return norm_2(keep_2 * x + feed_forward(x))
 
 
-def norms_inside_the_sums(x, attention, feed_forward, norm_1, norm_2):
+def norms_inside_the_sums(
+    x: Tensor, attention: Part, feed_forward: Part, norm_1: Part, norm_2: Part
+) -> Tensor:
     """In both halves the norm is inside the sum. Normalize the sum, `norm(x + part(x))`."""
     x = x + norm_1(attention(x))
     return x + norm_2(feed_forward(x))
 
 
-def norm_inside_the_first_sum(x, attention, feed_forward, norm_1, norm_2):
+def norm_inside_the_first_sum(
+    x: Tensor, attention: Part, feed_forward: Part, norm_1: Part, norm_2: Part
+) -> Tensor:
     """After the attention the norm is inside the sum. Normalize the sum, `norm(x + part(x))`."""
     x = x + norm_1(attention(x))
     return norm_2(x + feed_forward(x))
 
 
-def norm_inside_the_second_sum(x, attention, feed_forward, norm_1, norm_2):
+def norm_inside_the_second_sum(
+    x: Tensor, attention: Part, feed_forward: Part, norm_1: Part, norm_2: Part
+) -> Tensor:
     """After the feed-forward layer the norm is inside the sum. Normalize the sum, `norm(x +
     part(x))`.
     """
@@ -220,7 +256,9 @@ def norm_inside_the_second_sum(x, attention, feed_forward, norm_1, norm_2):
     return x + norm_2(feed_forward(x))
 
 
-def input_added_again(x, attention, feed_forward, norm_1, norm_2):
+def input_added_again(
+    x: Tensor, attention: Part, feed_forward: Part, norm_1: Part, norm_2: Part
+) -> Tensor:
     """The second sum adds to the block's input. Add to the normalized first sum."""
     return norm_2(x + feed_forward(norm_1(x + attention(x))))
 
@@ -228,16 +266,25 @@ def input_added_again(x, attention, feed_forward, norm_1, norm_2):
 NORM_INSIDE = norms_inside_the_sums, norm_inside_the_first_sum, norm_inside_the_second_sum
 
 
-def gelu(x):
+def gelu(x: Tensor) -> Tensor:
     """The activation function is GELU. This block has ReLU."""
     return F.gelu(x)
 
 
 def block(
-    x, attention, attention_norm, feed_forward, feed_forward_norm, num_heads, mask=None,
-    attention_mask=None,
-    eps=None, order=pre_norm, activation=torch.relu, attend=heads,
-):  # fmt: skip
+    x: Tensor,
+    attention: nn.Module,
+    attention_norm: nn.LayerNorm,
+    feed_forward: nn.Sequential,
+    feed_forward_norm: nn.LayerNorm,
+    num_heads: int,
+    mask: Tensor | None = None,
+    attention_mask: Tensor | None = None,
+    eps: float | None = None,
+    order: Callable = pre_norm,
+    activation: Callable = torch.relu,
+    attend: Callable = heads,
+) -> tuple[Tensor, Tensor]:
     """Output and weights of a block; `order` puts its parts together, and `eps` is the norms' own
     unless given.
     """
@@ -246,17 +293,17 @@ def block(
     }
     weights = []
 
-    def attended(x):
+    def attended(x: Tensor) -> Tensor:
         output, of_heads = attend(
             x=x, num_heads=num_heads, mask=mask, attention_mask=attention_mask, **projections
         )
         weights.append(of_heads)
         return output
 
-    def two_layers(x):
+    def two_layers(x: Tensor) -> Tensor:
         return feed_forward[-1](activation(feed_forward[0](x)))
 
-    def normalizing(norm):
+    def normalizing(norm: nn.LayerNorm) -> Callable:
         return lambda x: F.layer_norm(
             x, x.shape[2:], norm.weight, norm.bias, norm.eps if eps is None else eps
         )
@@ -266,57 +313,65 @@ def block(
     ), weights[0]
 
 
-def block_mistakes(compute, order, other_activation):
+def block_mistakes(
+    compute: Callable, order: Callable, other_activation: Callable
+) -> list[Callable]:
     """What goes wrong in any block, of which `compute` is right with this order of its parts."""
 
-    def mask_not_used(**given):
+    def mask_not_used(**given: Any) -> tuple[Tensor, Tensor]:
         """The `mask` does not reach the attention, so padding gets weight. Hand it on."""
         return compute(**given | {"mask": None})
 
-    def causal_without_being_asked(**given):
+    def causal_without_being_asked(**given: Any) -> tuple[Tensor, Tensor]:
         """A token does not attend to those that follow it. This block reads whole texts: without an
         `attention_mask`, give the attention none.
         """
         causal = model.causal_mask(given["x"].shape[1])
         return compute(**given | {"attention_mask": causal})
 
-    def mask_inverted(mask=None, **given):
+    def mask_inverted(mask: Any = None, **given: Any) -> tuple[Tensor, Tensor]:
         """The `mask` is the wrong way round: attention attends to padding only. It is True for a
         real token.
         """
         return compute(**given, mask=~mask)
 
-    def mask_inverted_if_given(mask=None, **given):
+    def mask_inverted_if_given(mask: Tensor | None = None, **given: Any) -> tuple[Tensor, Tensor]:
         """The `mask` is the wrong way round: attention attends to padding only. It is True for a
         real token.
         """
         return compute(**given, mask=None if mask is None else ~mask)
 
-    def attention_norm_used_twice(x, attention, feed_forward, norm_1, norm_2):
+    def attention_norm_used_twice(
+        x: Tensor, attention: Part, feed_forward: Part, norm_1: Part, norm_2: Part
+    ) -> Tensor:
         """`attention_norm` is used in both halves. The half with the feed-forward layer has its
         own, `feed_forward_norm`.
         """
         return order(x, attention, feed_forward, norm_1, norm_1)
 
-    def attention_norm_left_out(x, attention, feed_forward, norm_1, norm_2):
+    def attention_norm_left_out(
+        x: Tensor, attention: Part, feed_forward: Part, norm_1: Part, norm_2: Part
+    ) -> Tensor:
         """`attention_norm` is not used. Each half of the block has a norm."""
         return order(x, attention, feed_forward, nn.Identity(), norm_2)
 
-    def feed_forward_norm_left_out(x, attention, feed_forward, norm_1, norm_2):
+    def feed_forward_norm_left_out(
+        x: Tensor, attention: Part, feed_forward: Part, norm_1: Part, norm_2: Part
+    ) -> Tensor:
         """`feed_forward_norm` is not used. Each half of the block has a norm."""
         return order(x, attention, feed_forward, norm_1, nn.Identity())
 
-    def attention_not_added(*parts):
+    def attention_not_added(*parts: Any) -> Tensor:
         """There is no residual connection around the attention: add its input to its output."""
         return order(*parts, keep_1=0)
 
-    def feed_forward_not_added(*parts):
+    def feed_forward_not_added(*parts: Any) -> Tensor:
         """There is no residual connection around the feed-forward layer: add the x after the
         attention to its output.
         """
         return order(*parts, keep_2=0)
 
-    def nothing_added(*parts):
+    def nothing_added(*parts: Any) -> Tensor:
         """There is no residual connection at all: add the input of each part to its output."""
         return order(*parts, keep_1=0, keep_2=0)
 
@@ -345,7 +400,7 @@ class ParameterTooMany(Wrong):
     """
 
 
-def has_the_parameters(layer, course):
+def has_the_parameters(layer: nn.Module, course: nn.Module) -> None:
     """Parameters are loaded by name from PyTorch's layer or from a pretrained model."""
     if missing := course.state_dict().keys() - layer.state_dict().keys():
         raise ParametersMissing(name=max(missing))
@@ -353,7 +408,14 @@ def has_the_parameters(layer, course):
         raise ParameterTooMany(name=max(too_many))
 
 
-def texts(d_model, num_heads, hidden_dim, mask, attention_mask=None, **eps):
+def texts(
+    d_model: int,
+    num_heads: int,
+    hidden_dim: int,
+    mask: Tensor,
+    attention_mask: Tensor | None = None,
+    **eps: Any,
+) -> Case:
     inputs = {"x": draw(*mask.shape, d_model), "mask": mask}
     inputs |= {} if attention_mask is None else {"attention_mask": attention_mask}
     return Case(
@@ -361,7 +423,7 @@ def texts(d_model, num_heads, hidden_dim, mask, attention_mask=None, **eps):
     )
 
 
-def batches(**eps):
+def batches(**eps: Any) -> list[Case]:
     """Padding behind and in front, two masks for one layer, no mask, a batch of one, one token."""
     return [
         texts(6, 2, 12, trials.real_tokens([4, 2]), **eps),
@@ -377,35 +439,35 @@ def batches(**eps):
 # --- windows: A language model, The KV cache ------------------------------------------------------
 
 
-def in_window(distance, window_size):
+def in_window(distance: Tensor, window_size: int) -> Tensor:
     return (distance >= 0) & (distance < window_size)
 
 
-def no_window(distance, window_size):
+def no_window(distance: Tensor, window_size: int) -> Tensor:
     """The mask has no second edge, so a token attends to all earlier ones. Its window has as many
     positions as the exercise says, and ends at its own.
     """
     return distance >= 0
 
 
-def not_causal(distance, window_size):
+def not_causal(distance: Tensor, window_size: int) -> Tensor:
     """All later positions are allowed. A token must not attend to those that follow."""
     return distance < window_size
 
 
-def window_too_wide(distance, window_size):
+def window_too_wide(distance: Tensor, window_size: int) -> Tensor:
     """The window is one position too wide. The token's own position is one of those that it has."""
     return (distance >= 0) & (distance <= window_size)
 
 
-def window_too_narrow(distance, window_size):
+def window_too_narrow(distance: Tensor, window_size: int) -> Tensor:
     """The window is one position too narrow. The token's own position is one of those that it
     has.
     """
     return in_window(distance, window_size - 1)
 
 
-def looks_ahead(distance, window_size):
+def looks_ahead(distance: Tensor, window_size: int) -> Tensor:
     """The window reaches ahead instead of back: rows and columns are exchanged. Rows are queries,
     so the distance is that of the row minus that of the column.
     """

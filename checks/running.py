@@ -130,9 +130,7 @@ def content(value: Any) -> str:
 
 
 def attributes(module: nn.Module) -> list[tuple[str, int]]:
-    """What a module holds beside numbers, such as hooks and replaced methods; of a dict, how
-    many.
-    """
+    """What a module holds beside numbers, as hooks and replaced methods; of a dict, its size."""
     # A method of its own that is put back by name changes nothing.
     held = [
         (n, own)

@@ -147,75 +147,75 @@ def masked(scores: Tensor, mask: Tensor) -> Tensor:
     return hidden(scores, mask).softmax(-1) * mask
 
 
-def no_mask(scores, mask):
+def no_mask(scores: Tensor, mask: Tensor) -> Tensor:
     """Padding gets weight, because the softmax runs over all positions. Hide the scores of padding
     before it.
     """
     return scores.softmax(-1)
 
 
-def mask_after_softmax(scores, mask):
+def mask_after_softmax(scores: Tensor, mask: Tensor) -> Tensor:
     """The weights of a text do not sum to 1, because padding is removed after the softmax. Hide its
     scores before.
     """
     return scores.softmax(-1) * mask
 
 
-def padding_scored_zero(scores, mask):
+def padding_scored_zero(scores: Tensor, mask: Tensor) -> Tensor:
     """A score of 0 is not no weight, because exp(0) = 1. Fill the scores of padding with the lowest
     number, or -inf.
     """
     return (scores * mask).softmax(-1)
 
 
-def removed_after_score_of_zero(scores, mask):
+def removed_after_score_of_zero(scores: Tensor, mask: Tensor) -> Tensor:
     """Padding takes weight with its score of 0, because exp(0) = 1, so what is left sums to less
     than 1. Fill its scores with the lowest number.
     """
     return (scores * mask).softmax(-1) * mask
 
 
-def softmax_left_out(scores, mask):
+def softmax_left_out(scores: Tensor, mask: Tensor) -> Tensor:
     """Scores are used as weights. A softmax makes them positive, and lets each row sum to 1."""
     return scores
 
 
-def masked_scores_as_weights(scores, mask):
+def masked_scores_as_weights(scores: Tensor, mask: Tensor) -> Tensor:
     """Scores are used as weights, with 0 for padding. Hide the scores of padding, then take the
     softmax.
     """
     return scores * mask
 
 
-def softmax_over_queries(scores, mask):
+def softmax_over_queries(scores: Tensor, mask: Tensor) -> Tensor:
     """The softmax runs over the queries, so columns sum to 1. Let it run over the tokens attended
     to, the last axis.
     """
     return hidden(scores, mask).softmax(-2)
 
 
-def nan_for_padding(scores, mask):
-    """NaN: a row that may attend to nothing is all -inf. Use the dtype's lowest number, and
-    multiply by the mask.
+def nan_for_padding(scores: Tensor, mask: Tensor) -> Tensor:
+    """NaN: a row that may attend to nothing is all -inf, or is divided by its sum of 0. Fill
+    with the dtype's lowest number, and multiply by the mask after the softmax.
     """
     return scores.masked_fill(~mask, -math.inf).softmax(-1)
 
 
-def weight_for_padding(scores, mask):
+def weight_for_padding(scores: Tensor, mask: Tensor) -> Tensor:
     """A row without any real token still gets weights, all equal. Multiply by the mask after the
     softmax.
     """
     return hidden(scores, mask).softmax(-1)
 
 
-def only_others_kept(scores, mask):
+def only_others_kept(scores: Tensor, mask: Tensor) -> Tensor:
     return hidden(scores, mask).softmax(-1) * ~mask
 
 
 def inverted(weigh: Callable) -> Callable:
     """A way to hide scores, with the mask the wrong way round."""
 
-    def mask_inverted(scores, mask):
+    def mask_inverted(scores: Tensor, mask: Tensor) -> Tensor:
         """The mask is the wrong way round. PyTorch's own layers hide where a mask is True; here
         True marks a real token, so hide the scores where it is False: `masked_fill(~mask, ...)`.
         """
@@ -224,21 +224,21 @@ def inverted(weigh: Callable) -> Callable:
     return mask_inverted
 
 
-def mask_added(scores, mask):
+def mask_added(scores: Tensor, mask: Tensor) -> Tensor:
     """The mask is added to the scores, where True is 1 and False is 0, so padding keeps nearly all
     of its weight. Hide its scores: `masked_fill(~mask, ...)`.
     """
     return (scores + mask.to(scores)).softmax(-1)
 
 
-def filled_with_minus_ten(scores, mask):
+def filled_with_minus_ten(scores: Tensor, mask: Tensor) -> Tensor:
     """The scores of padding are filled with -10, which is not low enough: exp(-10) is not 0, and a
     real score may be lower. Take the lowest number of the dtype.
     """
     return scores.masked_fill(~mask, -10.0).softmax(-1)
 
 
-def softmax_over_axis_0(scores, mask):
+def softmax_over_axis_0(scores: Tensor, mask: Tensor) -> Tensor:
     """The softmax runs over axis 0, the texts of the batch. Let it run over the tokens attended to,
     the last axis.
     """
@@ -261,40 +261,40 @@ def scaled(queries: Tensor, keys: Tensor, d_model: int) -> Tensor:
     return queries @ keys.mT / math.sqrt(keys.shape[-1])
 
 
-def not_scaled(queries, keys, d_model):
+def not_scaled(queries: Tensor, keys: Tensor, d_model: int) -> Tensor:
     """The scores are not divided by sqrt(d_k). Without it the softmax gets sharper, the wider the
     keys are.
     """
     return queries @ keys.mT
 
 
-def root_left_out(queries, keys, d_model):
+def root_left_out(queries: Tensor, keys: Tensor, d_model: int) -> Tensor:
     """The scores are divided by d_k instead of sqrt(d_k): `math.sqrt` is missing."""
     return queries @ keys.mT / keys.shape[-1]
 
 
-def root_of_d_model(queries, keys, d_model):
+def root_of_d_model(queries: Tensor, keys: Tensor, d_model: int) -> Tensor:
     """The scores are divided by sqrt(d_model). A dot product of keys has d_k terms, so divide by
     sqrt(d_k).
     """
     return queries @ keys.mT / math.sqrt(d_model)
 
 
-def root_of_tokens(queries, keys, d_model):
+def root_of_tokens(queries: Tensor, keys: Tensor, d_model: int) -> Tensor:
     """The scores are divided by the root of the number of tokens. d_k is the last axis of the
     keys.
     """
     return queries @ keys.mT / math.sqrt(keys.shape[-2])
 
 
-def queries_and_keys_exchanged(queries, keys, d_model):
+def queries_and_keys_exchanged(queries: Tensor, keys: Tensor, d_model: int) -> Tensor:
     """The scores are transposed: row i must hold the query of token i with all keys, so it is Q Kᵀ
     and not K Qᵀ.
     """
     return scaled(keys, queries, d_model)
 
 
-def keys_reshaped(queries, keys, d_model):
+def keys_reshaped(queries: Tensor, keys: Tensor, d_model: int) -> Tensor:
     """The keys are reshaped where they have to be transposed, so a column mixes the numbers of
     several tokens. Exchange the last two axes: `keys.transpose(-2, -1)`.
     """
@@ -326,60 +326,65 @@ def finished(values_of: Callable, finish: Callable) -> Callable:
     return update_wrapper(mistake, finish)
 
 
-def standard_error(values):
+def standard_error(values: Tensor) -> tuple[Tensor, Tensor]:
     """The half-width is one standard error. Multiply it by the quantile of Student's t."""
     return values.mean(), values.std() / math.sqrt(len(values))
 
 
-def standard_deviation(values):
+def standard_deviation(values: Tensor) -> tuple[Tensor, Tensor]:
     """The half-width is the standard deviation of the runs. Their mean varies less: divide it by
     sqrt(n).
     """
     return values.mean(), values.std()
 
 
-def normal_quantile(values):
+def normal_quantile(values: Tensor) -> tuple[Tensor, Tensor]:
     """The quantile 1.96 belongs to the normal distribution. A few runs need Student's t, which is
     larger.
     """
     return values.mean(), 1.96 * values.std() / math.sqrt(len(values))
 
 
-def half_width_times(factor, values):
-    mean, half = mean_and_interval(values)
+def half_width_times(factor: float, values: Tensor) -> tuple[float, float]:
+    mean, half = mean_and_interval(values)  # type: ignore[arg-type]
     return mean, factor * half
 
 
-def whole_width(values):
+def whole_width(values: Tensor) -> tuple[float, float]:
     """The second number is the whole width of the interval, twice what is asked."""
     return half_width_times(2, values)
 
 
-def root_of_n_left_out(values):
+def root_of_n_left_out(values: Tensor) -> tuple[float, float]:
     """The half-width belongs to a single run. The mean of n runs varies less: divide by sqrt(n)."""
     return half_width_times(math.sqrt(len(values)), values)
 
 
-def divided_by_n(values):
+def divided_by_n(values: Tensor) -> tuple[float, float]:
     """The half-width is divided by n. The standard deviation of a mean is smaller by sqrt(n)
     only.
     """
     return half_width_times(1 / math.sqrt(len(values)), values)
 
 
-def n_degrees_of_freedom(values):
+def n_degrees_of_freedom(values: Tensor) -> tuple[Tensor, Tensor]:
     """The quantile is that of n degrees of freedom. The mean takes one of them, so Student's t has
     n - 1.
     """
     return values.mean(), stdtrit(len(values), 0.975) * values.std() / math.sqrt(len(values))
 
 
+def ends_of_the_interval(values):
+    """These are the two ends of the interval. Return its middle, the mean, and half its width."""
+    mean, half = mean_and_interval(values)
+    return mean - half, mean + half
+
+
 def interval_mistakes(values_of: Callable) -> list[Callable]:
     """The wrong ways to make mean and half-width of the right values."""
     ways = (
         standard_error, standard_deviation, normal_quantile, whole_width, root_of_n_left_out,
-        divided_by_n,
-        n_degrees_of_freedom,
+        divided_by_n, n_degrees_of_freedom, ends_of_the_interval,
     )  # fmt: skip
     return [finished(values_of, way) for way in ways]
 
@@ -387,17 +392,17 @@ def interval_mistakes(values_of: Callable) -> list[Callable]:
 # --- the mean of a difference: each takes both rows of values, (2, n) -----------------------------
 
 
-def first_minus_second(pair):
+def first_minus_second(pair: Tensor) -> tuple[float, float]:
     """The right way."""
-    return mean_and_interval(pair[0] - pair[1])
+    return mean_and_interval(pair[0] - pair[1])  # type: ignore[arg-type]
 
 
-def second_minus_first(pair):
+def second_minus_first(pair: Tensor) -> tuple[float, float]:
     """The difference has the wrong sign. Read again what the exercise subtracts from what."""
-    return mean_and_interval(pair[1] - pair[0])
+    return mean_and_interval(pair[1] - pair[0])  # type: ignore[arg-type]
 
 
-def pairing_lost(pair):
+def pairing_lost(pair: Tensor) -> tuple[float, float]:
     """Both groups of values have an interval of their own. Subtract pair by pair first, because
     what the two values of a pair share then cancels.
     """
@@ -405,7 +410,7 @@ def pairing_lost(pair):
     return first - second, math.hypot(a, b)
 
 
-def half_widths_added(pair):
+def half_widths_added(pair: Tensor) -> tuple[float, float]:
     """The half-widths of both groups are added. Subtract pair by pair first, then take one interval
     of the differences.
     """
@@ -413,17 +418,29 @@ def half_widths_added(pair):
     return first - second, a + b
 
 
-def nothing_subtracted(pair):
+def nothing_subtracted(pair: Tensor) -> tuple[float, float]:
     """Nothing is subtracted from the first group of values. Subtract the second, pair by pair."""
-    return mean_and_interval(pair[0])
+    return mean_and_interval(pair[0])  # type: ignore[arg-type]
 
 
-def paired_mistakes(pairs_of):
+def one_of_the_second(pair: Tensor) -> tuple[float, float]:
+    """One value of the second group is subtracted from all of the first. Subtract pair by pair."""
+    return mean_and_interval(pair[0] - pair[1][0])  # type: ignore[arg-type]
+
+
+def mean_of_the_second(pair: Tensor) -> tuple[float, float]:
+    """The mean of the second group is subtracted from each value of the first, so the half-width is
+    that of the first group alone. Subtract pair by pair.
+    """
+    return mean_and_interval(pair[0] - pair[1].mean())  # type: ignore[arg-type]
+
+
+def paired_mistakes(pairs_of: Callable) -> list[Callable]:
     """The wrong ways to go on from `pairs_of(**inputs)`, which gives both rows of values, or a dict
     of such pairs.
     """
 
-    def differences(**given):
+    def differences(**given: Any) -> Any:
         pairs = pairs_of(**given)
         return (
             {key: a - b for key, (a, b) in pairs.items()}
@@ -431,7 +448,10 @@ def paired_mistakes(pairs_of):
             else pairs[0] - pairs[1]
         )
 
-    ways = (second_minus_first, pairing_lost, half_widths_added, nothing_subtracted)
+    ways = (
+        second_minus_first, pairing_lost, half_widths_added, nothing_subtracted, one_of_the_second,
+        mean_of_the_second,
+    )  # fmt: skip
     return [*(finished(pairs_of, way) for way in ways), *interval_mistakes(differences)]
 
 
@@ -440,13 +460,13 @@ def seed_mistakes(answer: Callable) -> list[Callable]:
     the right result.
     """
 
-    def one_seed_for_all(**given):
+    def one_seed_for_all(**given: Any) -> Any:
         """Every run uses the same seed, so the runs do not vary by chance. Pass each seed of
         `seeds` to its run.
         """
         return answer(**given | {"seeds": [given["seeds"][0]] * len(given["seeds"])})
 
-    def own_seeds(**given):
+    def own_seeds(**given: Any) -> Any:
         """The seeds are 0, 1, 2, ... and not those of the argument `seeds`. Write `for seed in
         seeds`.
         """
@@ -456,8 +476,10 @@ def seed_mistakes(answer: Callable) -> list[Callable]:
 
 
 def synthetic_accuracy(*settings_and_seed: Any) -> float:
-    """What a run "measures" in the cases of an experiment, without training, by its settings and
-    its seed.
+    """What a run "measures" in the cases of an experiment, without training.
+
+    Any number would do that depends on all settings and on the seed, and on both together, so that
+    a mistake in what is paired or averaged changes the result. The cosines keep it in (0, 1).
     """
     *settings, seed = settings_and_seed
     level = sum(
@@ -477,13 +499,13 @@ class ModelLeftChanged(Wrong):
     """
 
 
-def leaves_the_model(run, model, state, *texts):
+def leaves_the_model(run: Callable, model: Any, state: Callable, *texts: Any) -> None:
     """Raise Wrong if `run(measure)` leaves the model changed where `measure` raises an error on a
     changed one.
     """
     whole = state(model, *texts)
 
-    def fails(*given, **named):
+    def fails(*given: Any, **named: Any) -> Any:
         if state(*given, *named.values()) != whole:
             raise ArithmeticError
         return whole

@@ -23,7 +23,9 @@ import pandas as pd
 import torch
 from torch import nn
 
+import ends
 from experiments import textbook
+from experiments.train_classifier import EncoderClassifier
 from shared import data, model, record, training
 
 RESULTS, TABLES = Path(__file__).with_name("benchmark.json"), record.ROOT / "book/times.txt"
@@ -36,6 +38,7 @@ LAB_LIMIT, LIMITS = 90, {"make book": 30, "make test": 9 * 60}  # seconds on two
 
 def clone(folder: str) -> Path:
     """The last commit, in a folder of its own."""
+    ends.need_room(Path(folder), 300)
     subprocess.run(["git", "clone", "--quiet", "--no-hardlinks", record.ROOT, f"{folder}/course"], check=True)
     return Path(folder, "course")
 
@@ -179,7 +182,7 @@ def gpu(device: str = "cuda", batch_size: int = 1024) -> dict[str, dict]:
     examples = data.batches(data.examples_with_distractors(source.train, 1), batch_size, 1)
     batches = [batch.to(device) for batch, _ in zip(examples, range(20), strict=False)]
     batches = [([batch.ids, batch.mask], batch.labels) for batch in batches]
-    for kind in (model.AttentionPooling, model.SelfAttentionClassifier, model.EncoderClassifier):
+    for kind in (model.AttentionPooling, model.SelfAttentionClassifier, EncoderClassifier):
         for numbers in ("float32", "bfloat16"):
             net = kind(len(source.vocabulary)).to(device)
             with torch.autocast(device, torch.bfloat16, enabled=numbers == "bfloat16"):
@@ -236,7 +239,4 @@ def main(chosen: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    try:
-        main(sys.argv[1:])
-    except KeyboardInterrupt:
-        sys.exit("\nStopped. The parts that were measured to their end are stored.")
+    main(sys.argv[1:])

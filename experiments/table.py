@@ -19,6 +19,7 @@ import numpy as np
 from experiments import table_runs
 from experiments.table_runs import Run
 from shared import record
+from tools import digests
 
 FINISHED = record.ROOT / "_build/results"
 TABLE = record.ROOT / "shared/does_it_help.json"  # in the package, because Colab has no other folder of the course
@@ -46,7 +47,7 @@ def all_runs() -> list[Run]:
 def made_by() -> str:
     """A digest of the code that the table's values depend on, and the versions of packages."""
     files = [*sorted(record.ROOT.glob("shared/*.py")), Path(table_runs.__file__)]
-    code = record.digest("\n".join(record.code(path.read_text("utf-8")) for path in files))
+    code = digests.digest("\n".join(digests.code(path.read_text("utf-8")) for path in files))
     # Without the build's suffix, as in `+cpu`.
     return ", ".join([code, *(f"{package} {version(package).partition('+')[0]}" for package in PACKAGES)])
 
@@ -109,10 +110,7 @@ def make_table(runs: list[Run], finished: Path, table: Path, jobs: int = -1) -> 
 
 
 if __name__ == "__main__":
-    try:
-        if "--stale" in sys.argv:
-            print(end=why_stale(TABLE))
-        else:
-            make_table(all_runs(), FINISHED, TABLE)
-    except KeyboardInterrupt:
-        sys.exit("\nStopped. The finished runs are stored; run it again to continue.")
+    if "--stale" in sys.argv:
+        print(end=why_stale(TABLE))
+    else:
+        make_table(all_runs(), FINISHED, TABLE)

@@ -15,6 +15,8 @@ import numpy as np
 import torch
 from torch import nn
 
+from experiments.train_classifier import EncoderClassifier
+from labs.a_question_from_the_text import marker_query
 from labs.the_block import block_at_marker
 from shared import data, model, review_pairs, training
 
@@ -76,7 +78,7 @@ class Recurrent(nn.Module):
         x = self.embedding(ids)  # (batch, tokens, d_model)
         packed = nn.utils.rnn.pack_padded_sequence(x, mask.sum(dim=1).cpu(), True, enforce_sorted=False)
         states, _ = nn.utils.rnn.pad_packed_sequence(self.gru(packed)[0], True)  # (batch, tokens, 2 * d_model)
-        weights = mask.to(x) / mask.sum(dim=1, keepdim=True)  # (batch, tokens)
+        weights = model.mean_weights(mask, x.dtype)  # (batch, tokens)
         return self.output(model.weighted_sum(weights, states)).squeeze(1), weights
 
 
@@ -88,8 +90,8 @@ MODELS: dict[str, Callable[..., nn.Module]] = {
     "GRU": lambda size, mark: Recurrent(size),
     "self-attention": lambda size, mark: model.SelfAttentionClassifier(size),
     "self-attention without values": lambda size, mark: model.SelfAttentionClassifier(size, d_v=None),
-    "encoder": lambda size, mark: model.EncoderClassifier(size),
-    "marker query": model.MarkerQueryClassifier,
+    "encoder": lambda size, mark: EncoderClassifier(size),
+    "marker query": marker_query.MarkerQueryClassifier,
     "block at the marker": block_at_marker.BlockAtMarker,
 }
 

@@ -11,15 +11,45 @@ import os
 from dataclasses import replace
 
 import torch
-from torch import distributed
+from torch import Tensor, distributed, nn
 
 from shared import data, model, training
+
+
+class EncoderClassifier(nn.Module):
+    """A Transformer block, then attention pooling over its outputs, then a linear classifier (*The
+    block*).
+
+    The returned weights are those of the pooling.
+    """
+
+    def __init__(
+        self,
+        vocabulary_size: int,
+        d_model: int = 16,
+        num_heads: int = 4,
+        hidden_dim: int = 32,
+        **embedding,
+    ):
+        super().__init__()
+        self.embedding = model.TokenEmbedding(vocabulary_size, d_model, **embedding)
+        self.block = model.TransformerBlock(d_model, num_heads, hidden_dim, norm_first=True)
+        self.score = nn.Linear(d_model, 1)
+        self.output = nn.Linear(d_model, 1)
+
+    def forward(self, ids: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+        x, _ = self.block(self.embedding(ids), mask)  # (batch, tokens, d_model)
+        scores = self.score(x).squeeze(2)  # (batch, tokens)
+        weights = model.masked_softmax(scores, mask)  # (batch, tokens)
+        pooled = model.weighted_sum(weights, x)  # (batch, d_model)
+        return self.output(pooled).squeeze(1), weights
+
 
 MODELS = {
     "mean-pooling": model.MeanPooling,
     "attention-pooling": model.AttentionPooling,
     "self-attention": model.SelfAttentionClassifier,
-    "encoder": model.EncoderClassifier,
+    "encoder": EncoderClassifier,
 }
 
 

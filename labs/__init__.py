@@ -1,3 +1,5 @@
-"""A folder for each lab. Its checks are found by way of `checks`, which therefore comes first."""
+"""A folder for each lab. Its checks are found by way of `checks`, which therefore comes before the folders."""
 
-import checks as checks
+import ends as ends
+
+import checks as checks  # isort: skip

@@ -5,7 +5,7 @@
 2. `reviews` (text to tokens), `data` (tokens to examples and batches), `training` (fit, evaluate).
 3. `cafe`: the toy of the whole course.
 4. `intervals` of several runs, `stored_runs` of the models on reviews, `review_pairs`: two reviews
-   of which a marker says which counts; `cost`: multiplications and operations.
+   of which a marker says which counts; `cost`: multiplications.
 5. Larger models: `language_model`, `review_writer` (the course's own) and `pretrained_model`.
 6. `figures`, with `colours`; `record`, which stores what scripts measured.
 

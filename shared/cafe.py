@@ -1,5 +1,4 @@
-"""The café, the toy task of the course: guests with a name, a friend and a drink, and questions
-about them.
+"""The café, the toy task of the course: guests, each with a name, a friend and a drink.
 
 One token is one guest, x = e_name + e_friend + e_drink with learned embeddings. Every guest is
 asked the same question, for example "what does my friend drink?", and a linear read-out answers it
@@ -20,8 +19,7 @@ DRINKS = ("tea", "coffee", "juice", "water", "milk", "cocoa")
 
 @dataclass(frozen=True)
 class Cafes:
-    """Some cafés, each a row of chairs; names, friends and drinks are integers of shape (cafes,
-    guests).
+    """Some cafés, each a row of chairs; all three are integers, (cafes, guests).
 
     `names` holds who sits on each chair, `friends` the name of that guest's friend, `drinks` what
     stands before them.
@@ -40,16 +38,11 @@ class Cafes:
             raise ValueError("A café with one guest has no friends in it; give two guests or more.")
         there = (self.friends.unsqueeze(2) == self.names.unsqueeze(1)).any(dim=2)  # (cafes, guests)
         if not there.all():
-            raise ValueError(
-                f"Friend number {self.friends[~there][0]} is not in the café; name a guest who is "
-                f"there."
-            )
+            raise ValueError(f"Friend number {self.friends[~there][0]} is not in the café.")
         if (self.friends == self.names).any():
             raise ValueError("A guest is their own friend; name a different guest.")
         if self.drinks.min() < 0 or self.drinks.max() >= len(DRINKS):
-            raise ValueError(
-                f"Drinks are numbers from 0 to {len(DRINKS) - 1}: {', '.join(DRINKS)}."
-            )
+            raise ValueError(f"Drinks are numbers from 0 to {len(DRINKS) - 1}, see `cafe.DRINKS`.")
 
     def chairs_of_friends(self) -> Tensor:
         """The chair on which each guest's friend sits, (cafes, guests)."""
@@ -104,8 +97,7 @@ def adas_drink(cafes: Cafes) -> Tensor:
 
 
 class CafeModel(nn.Module):
-    """Guests to vectors, a layer that you write, and a linear read-out of one answer for each
-    question.
+    """Guests to vectors, a layer that you write, and a linear read-out of the answers.
 
     Args:
         layer: takes x (cafes, guests, d_model) and returns one vector for each answer, (cafes,
@@ -118,10 +110,8 @@ class CafeModel(nn.Module):
         self, layer: nn.Module, d_model: int = 32, d_out: int | None = None, questions: int = 1
     ):
         super().__init__()
-        self.name, self.friend = (
-            nn.Embedding(len(NAMES), d_model),
-            nn.Embedding(len(NAMES), d_model),
-        )
+        self.name = nn.Embedding(len(NAMES), d_model)
+        self.friend = nn.Embedding(len(NAMES), d_model)
         self.drink = nn.Embedding(len(DRINKS), d_model)
         for table in (self.name, self.friend, self.drink):
             nn.init.normal_(table.weight, std=d_model**-0.5)
@@ -184,24 +174,14 @@ def train(
 
 @torch.no_grad()
 def accuracy(model: CafeModel, *questions: Question, cafes: Cafes | None = None) -> float:
-    """The fraction of guests for whom all questions are answered right, on the same 1,000 cafés for
-    all models.
-    """
+    """How often all questions are answered right, on the same 1,000 cafés for all models."""
     cafes = TEST_CAFES if cafes is None else cafes
-    model.eval()
-    return (
-        (model(cafes).argmax(dim=3) == right_answers(cafes, questions))
-        .all(dim=2)
-        .float()
-        .mean()
-        .item()
-    )
+    right = model.eval()(cafes).argmax(dim=3) == right_answers(cafes, questions)
+    return right.all(dim=2).float().mean().item()
 
 
 def most_frequent_drink(cafes: Cafes) -> Tensor:
-    """The most frequent drink of each café, (cafes, 1): the rule that a model reaches without
-    knowing who is who.
-    """
+    """The most frequent drink of each café, (cafes, 1): all one knows without who is who."""
     return cafes.drinks.mode(dim=1, keepdim=True).values
 
 

@@ -45,9 +45,7 @@ def css_colour(name: str) -> str:
 
 
 def role_css() -> str:
-    """The style sheet that sets `--role-query` and its sisters, for light pages and for dark
-    ones.
-    """
+    """The style sheet that sets `--role-query` and its sisters, for light and for dark pages."""
     lines = [
         f"  --role-{name}: light-dark({light}, {dark});"
         for name, (light, dark) in (ROLES | NEUTRALS).items()
@@ -56,7 +54,5 @@ def role_css() -> str:
 
 
 def below_zero(role: str) -> str:
-    """The role whose colour, much lighter, shades negative numbers: a sign shows as a second
-    hue.
-    """
+    """The role whose colour, lightened, shades negative numbers: a sign shows as a second hue."""
     return "query" if role in ("key", "weight") else "key"

@@ -1,12 +1,10 @@
-"""From tokens to batches: vocabulary, examples with a distractor, batches of examples of similar
-length.
+"""From tokens to batches: vocabulary, examples with a distractor, batches of similar length.
 
 `shared.reviews` loads and tokenizes; what the labs need of it can be imported from here too.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 import torch
@@ -33,9 +31,7 @@ REVIEW_TOKENS = 128  # half of a window of 256 tokens for each of two reviews
 
 
 class Vocabulary:
-    """The words a model knows; a word's id is its index. `<PAD>` is 0; `<UNK>`, any unknown word,
-    is 1.
-    """
+    """The words a model knows; an id is an index. `<PAD>` is 0; `<UNK>`, an unknown word, is 1."""
 
     def __init__(self, words: list[str]):
         self.words = words
@@ -63,8 +59,7 @@ class Vocabulary:
 def build_vocabulary(
     reviews: TokenizedReviews, min_count: int = 2, special: Sequence[str] = ()
 ) -> Vocabulary:
-    """Collect the words seen at least `min_count` times, the most frequent first, ties in
-    alphabetical order.
+    """The words seen at least `min_count` times: the most frequent first, ties by the alphabet.
 
     Give it the training split only. `special` tokens follow `<PAD>` and `<UNK>`.
     """
@@ -114,8 +109,7 @@ def load_prepared(settings: Settings, max_tokens: int | None = REVIEW_TOKENS) ->
 
 
 def prepare(reviews: Reviews, max_tokens: int | None = REVIEW_TOKENS) -> PreparedReviews:
-    """Build the vocabulary from the training split and encode all splits (step by step in *The
-    reviews*).
+    """Build the vocabulary from the training split and encode all splits (*The reviews*).
 
     The vocabulary also holds the special tokens `<SEP>` and `<MARK>`, which `marked_examples` puts
     before reviews.
@@ -131,9 +125,7 @@ def prepare(reviews: Reviews, max_tokens: int | None = REVIEW_TOKENS) -> Prepare
 
 @dataclass(frozen=True)
 class Examples:
-    """Which reviews make up each example: the target one and perhaps a distractor, each perhaps
-    after a marker.
-    """
+    """The reviews of each example: a target, perhaps a distractor, perhaps markers before them."""
 
     reviews: EncodedReviews
     target_rows: np.ndarray  # (examples,) rows of `reviews`
@@ -146,9 +138,9 @@ class Examples:
     def __post_init__(self):
         if not isinstance(self.reviews, EncodedReviews):
             raise TypeError(
-                f"Examples are made of EncodedReviews, and these are "
-                f"{type(self.reviews).__name__}, which number words "
-                "in another way. Encode them first: `encode(reviews, vocabulary)`."
+                "Examples are made of EncodedReviews, and these are "
+                f"{type(self.reviews).__name__}, which number words in another way. Encode them "
+                "first: `encode(reviews, vocabulary)`."
             )
 
     def __len__(self):
@@ -159,38 +151,25 @@ class Examples:
         return self.concatenated(row)[0]
 
     def concatenated(self, row: int) -> tuple[np.ndarray, slice]:
-        """The ids of one example, (tokens,), and where the target review is among them, with its
-        marker.
-        """
+        """The ids of one example, (tokens,), and where the target review is, marker and all."""
         target = self._part(self.marker_of_target[row], self.target_rows[row])
-        if self.distractor_rows[row] == NO_DISTRACTOR:
-            return target, slice(0, len(target))
         distractor = self._part(self.marker_of_distractor[row], self.distractor_rows[row])
         if self.distractor_first[row]:
-            return np.concatenate([distractor, target]), slice(
-                len(distractor), len(distractor) + len(target)
-            )
+            ids = np.concatenate([distractor, target])
+            return ids, slice(len(distractor), len(ids))
         return np.concatenate([target, distractor]), slice(0, len(target))
 
     def _part(self, marker: int, row: int) -> np.ndarray:
-        ids = self.reviews[row]
+        ids = self.reviews.ids[:0] if row == NO_DISTRACTOR else self.reviews[row]
         return ids if marker == NO_MARKER else np.concatenate([[marker], ids])
 
     def __add__(self, other: "Examples") -> "Examples":
         """The examples of both, which must be made of the same reviews."""
         if other.reviews is not self.reviews:
             raise ValueError("Examples can be added only when they are made of the same reviews.")
-        names = (
-            "target_rows",
-            "distractor_rows",
-            "distractor_first",
-            "marker_of_target",
-            "marker_of_distractor",
-        )
-        both: dict[str, Any] = {
-            n: np.concatenate([getattr(self, n), getattr(other, n)]) for n in names
-        }
-        return replace(self, **both)
+        names = [field.name for field in fields(self) if field.name != "reviews"]
+        both = (np.concatenate([getattr(self, name), getattr(other, name)]) for name in names)
+        return Examples(self.reviews, *both)
 
     @property
     def labels(self) -> np.ndarray:
@@ -211,48 +190,34 @@ class Examples:
         target, distractor = self.part_lengths
         return target + distractor
 
-    def batch_rows(self, batch_size: int, seed: int) -> list[np.ndarray]:
-        """The rows of each batch of an epoch, (batch,) each: random, but of similar length.
+    def batch_rows(self, batch_size: int, seed: int | None = None) -> list[np.ndarray]:
+        """The rows of each batch, (batch,) each, of similar length: in random order with a seed,
+        else from the shortest examples to the longest.
 
         Raises:
             ValueError: a batch size below 1, or ids outside the vocabulary.
         """
-        self._check(batch_size)
-        # Sort by length within random pools of 50 batches, then shuffle the batches.
-        lengths, random = self.lengths, np.random.default_rng(seed)
-        order = random.permutation(len(lengths))
-        rows = []
-        for begin in range(0, len(order), 50 * batch_size):
-            pool = order[begin : begin + 50 * batch_size]
-            pool = pool[np.argsort(lengths[pool], kind="stable")]
-            rows += np.array_split(pool, range(batch_size, len(pool), batch_size))
-        return [rows[index] for index in random.permutation(len(rows))]
-
-    def batch_rows_by_length(self, batch_size: int) -> list[np.ndarray]:
-        """The rows of each batch, (batch,) each, from the shortest examples to the longest.
-
-        Raises:
-            ValueError: a batch size below 1, or ids outside the vocabulary.
-        """
-        self._check(batch_size)
-        return np.array_split(
-            np.argsort(self.lengths, kind="stable"), range(batch_size, len(self), batch_size)
-        )
-
-    def _check(self, batch_size: int) -> None:
         if batch_size < 1:
             raise ValueError(f"batch_size is {batch_size}; it accepts 1 or more.")
-        low, high, size = (
-            self.reviews.ids.min(),
-            self.reviews.ids.max(),
-            self.reviews.vocabulary_size,
-        )
-        if low <= PAD or high >= size:
+        low, high = self.reviews.ids.min(), self.reviews.ids.max()
+        if low <= PAD or high >= self.reviews.vocabulary_size:
             raise ValueError(
-                f"The ids run from {low} to {high}; tokens have ids from {PAD + 1} to {size - 1} "
-                f"in this vocabulary. "
-                "Encode the texts with the vocabulary of the model."
+                f"The ids run from {low} to {high}; tokens have ids from {PAD + 1} to "
+                f"{self.reviews.vocabulary_size - 1} in this vocabulary. Encode the texts with the "
+                "vocabulary of the model."
             )
+        if seed is None:
+            order, pool_size = np.arange(len(self)), len(self)
+        else:
+            random = np.random.default_rng(seed)
+            order, pool_size = random.permutation(len(self)), 50 * batch_size
+        # Sort by length, within random pools of 50 batches; then shuffle the batches.
+        lengths, rows = self.lengths, []
+        for begin in range(0, len(order), pool_size):
+            pool = order[begin : begin + pool_size]
+            pool = pool[np.argsort(lengths[pool], kind="stable")]
+            rows += np.array_split(pool, range(batch_size, len(pool), batch_size))
+        return rows if seed is None else [rows[index] for index in random.permutation(len(rows))]
 
     def batch(self, rows: np.ndarray) -> "Batch":
         """The examples in these rows as one batch, (batch, tokens)."""
@@ -263,14 +228,8 @@ class Examples:
         for index, (tokens, where) in enumerate(parts):
             ids[index, : len(tokens)] = tokens
             in_target[index, where] = True
-        labels = torch.from_numpy(self.labels[rows]).float()
-        return Batch(
-            torch.from_numpy(ids),
-            torch.from_numpy(ids != PAD),
-            labels,
-            torch.from_numpy(in_target),
-            rows,
-        )
+        labels = self.labels[rows].astype(np.float32)
+        return Batch(*map(torch.from_numpy, (ids, ids != PAD, labels, in_target)), rows)  # type: ignore[call-arg, arg-type]
 
 
 def plain_examples(reviews: EncodedReviews, marker_of_target: int = NO_MARKER) -> Examples:
@@ -288,18 +247,14 @@ def distracted_examples(
     marker_of_target: int = NO_MARKER,
     marker_of_distractor: int = NO_MARKER,
 ) -> Examples:
-    """Each review after a random other review of the same split, or before it where `random_order`
-    says so.
+    """Each review after another one, drawn from the same split; or in random order.
 
     Raises:
         ValueError: fewer than two reviews, so that there is no other one.
     """
     size = len(reviews)
     if size < 2:
-        raise ValueError(
-            f"A distractor is another review of the split, and this one holds {size}; give two or "
-            f"more."
-        )
+        raise ValueError(f"A distractor is another review, and there are {size}; give two or more.")
     random = np.random.default_rng(seed)
     target = np.arange(size)
     distractor = random.integers(0, size - 1, size)
@@ -315,20 +270,15 @@ def examples_with_distractors(reviews: EncodedReviews, seed: int) -> Examples:
 
 
 def marked_examples(reviews: EncodedReviews, vocabulary: Vocabulary, seed: int) -> Examples:
-    """The task of *A question from the text*: `<MARK>` precedes the target review, `<SEP>` the
-    distractor.
+    """*A question from the text*: `<MARK>` precedes the target review, `<SEP>` the distractor.
 
     Raises:
         ValueError: the vocabulary has no `<MARK>` and `<SEP>`.
     """
     if MARKER not in vocabulary or SEPARATOR not in vocabulary:
-        raise ValueError(
-            "The vocabulary has no <MARK> and <SEP>; build it with special=('<SEP>', '<MARK>')."
-        )
-    marker, separator = vocabulary.id(MARKER), vocabulary.id(SEPARATOR)
-    return plain_examples(reviews, marker) + distracted_examples(
-        reviews, seed, True, marker, separator
-    )
+        raise ValueError("Build the vocabulary with special=('<SEP>', '<MARK>').")
+    ids = vocabulary.id(MARKER), vocabulary.id(SEPARATOR)
+    return plain_examples(reviews, ids[0]) + distracted_examples(reviews, seed, True, *ids)
 
 
 # --- batches --------------------------------------------------------------------------------------
@@ -346,10 +296,8 @@ class Batch:
 
     def to(self, device: torch.device | str) -> "Batch":
         """The same batch on a device."""
-        tensors = {
-            name: getattr(self, name).to(device) for name in ("ids", "mask", "labels", "in_target")
-        }
-        return replace(self, **tensors)
+        names = "ids", "mask", "labels", "in_target"
+        return replace(self, **{name: getattr(self, name).to(device) for name in names})
 
 
 def batches(
@@ -358,15 +306,10 @@ def batches(
     seed: int | None = None,
     device: torch.device | str = "cpu",
 ) -> Iterator[Batch]:
-    """Yield all examples once, in batches of similar length: in random order with a seed, else from
-    short to long.
+    """All examples once, in batches of similar length: random with a seed, else short to long.
 
     Raises:
         ValueError: a batch size below 1, or ids outside the vocabulary.
     """
-    for rows in (
-        examples.batch_rows_by_length(batch_size)
-        if seed is None
-        else examples.batch_rows(batch_size, seed)
-    ):
+    for rows in examples.batch_rows(batch_size, seed):
         yield examples.batch(rows).to(device)

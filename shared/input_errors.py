@@ -10,12 +10,7 @@ from torch import Tensor
 
 def check_mask(mask: Tensor, shape: torch.Size) -> None:
     """Raise a sentence unless `mask` is a bool tensor that broadcasts to `shape`."""
-    if not isinstance(mask, Tensor) or mask.dtype != torch.bool:
-        kind = mask.dtype if isinstance(mask, Tensor) else type(mask).__name__
-        raise TypeError(
-            f"The mask is {kind}; it must be a torch.bool tensor, True where a token may be "
-            f"attended to."
-        )
+    _check_bool(mask, "mask", "True where a token may be attended to")
     try:  # NumPy's, because the first call of PyTorch's imports for a second
         fits = np.broadcast_shapes(mask.shape, shape) == shape
     except ValueError:
@@ -27,8 +22,7 @@ def check_mask(mask: Tensor, shape: torch.Size) -> None:
 
 
 def check_ids(ids: Tensor, vocabulary_size: int, max_tokens: int) -> None:
-    """Raise a sentence unless `ids` are integers (batch, tokens) of the vocabulary, and not too
-    many.
+    """Raise a sentence unless `ids` are integers (batch, tokens), known and not too many.
 
     Raises:
         ValueError: more than `max_tokens` tokens, or an id outside the vocabulary.
@@ -41,7 +35,7 @@ def check_ids(ids: Tensor, vocabulary_size: int, max_tokens: int) -> None:
     if ids.shape[1] > max_tokens:
         raise ValueError(
             f"A sequence holds {ids.shape[1]} tokens; there are positions for {max_tokens}. "
-            f"Truncate it first."
+            "Truncate it first."
         )
     # On a GPU this check would make the processor wait at every step; batches are checked when they
     # are generated.
@@ -52,26 +46,6 @@ def check_ids(ids: Tensor, vocabulary_size: int, max_tokens: int) -> None:
                 f"ids run from {low} to {high}; the vocabulary has ids 0 to {vocabulary_size - 1}. "
                 "Encode the text with the vocabulary of the model."
             )
-
-
-def check_marker(ids: Tensor, mask: Tensor, marker_id: int) -> None:
-    """Raise a sentence unless the marker occurs once in each text; a text of padding alone needs
-    none.
-
-    Raises:
-        ValueError: a text without the marker, or with more than one.
-    """
-    if ids.device.type != "cpu":  # the processor would have to wait for a GPU
-        return
-    counts = ((ids == marker_id) & mask).sum(dim=1)  # (batch,)
-    wrong = mask.any(dim=1) & (counts != 1)  # (batch,)
-    if wrong.any():
-        text = int(wrong.nonzero()[0])
-        raise ValueError(
-            f"Text {text} has the marker, id {marker_id}, {int(counts[text])} times; this model "
-            f"reads each text at its "
-            "one marker. `marked_examples` puts it before a review."
-        )
 
 
 def check_inputs(
@@ -86,16 +60,17 @@ def check_inputs(
     """
     if x.dim() != 3 or x.shape[2] != d_model:
         raise ValueError(
-            f"x has shape {tuple(x.shape)}; this layer takes (batch, tokens, {d_model}). "
-            "Add a batch axis to a single text with x[None]."
+            f"x has shape {tuple(x.shape)}; this layer takes (batch, tokens, {d_model}). Add a "
+            "batch axis to a single text with x[None]."
         )
     batch, tokens, _ = x.shape
     if mask is not None:
-        _check_kind(mask, [(batch, tokens)], "mask", "True for a real token")
+        _check_bool(mask, "mask", "True for a real token")
+        _check_shape(mask, "mask", (batch, tokens))
     if attention_mask is None:
         return
-    accepted = [(tokens, tokens), (batch, tokens, tokens)]
-    _check_kind(attention_mask, accepted, "attention_mask", "True where a token may attend")
+    _check_bool(attention_mask, "attention_mask", "True where a token may attend")
+    _check_shape(attention_mask, "attention_mask", (tokens, tokens), (batch, tokens, tokens))
     blind = ~attention_mask.expand(batch, tokens, tokens).any(dim=2)  # (batch, tokens)
     if mask is not None:  # what a padded token attends to does not matter
         blind = mask & ~(attention_mask & mask[:, None, :]).any(dim=2)
@@ -103,20 +78,24 @@ def check_inputs(
         text, token = blind.nonzero()[0].tolist()
         raise ValueError(
             f"The attention_mask leaves token {token} of text {text} nothing to attend to, so its "
-            f"weights cannot sum "
-            "to 1. Let every token attend to at least one real token, for instance to itself."
+            "weights cannot sum to 1. Let every token attend to at least one real token, for "
+            "instance to itself."
         )
 
 
-def _check_kind(mask: Tensor, shapes: list[tuple[int, ...]], name: str, meaning: str) -> None:
-    """Raise a sentence unless `mask` is a bool tensor of one of the shapes."""
+def _check_bool(mask: Tensor, name: str, meaning: str) -> None:
+    """Raise a sentence unless `mask` is a bool tensor."""
     if not isinstance(mask, Tensor) or mask.dtype != torch.bool:
         kind = mask.dtype if isinstance(mask, Tensor) else type(mask).__name__
         raise TypeError(
             f"The {name} is {kind}; it must be a torch.bool tensor, {meaning}. Try {name} = {name} "
-            f"> 0."
+            "> 0."
         )
-    if tuple(mask.shape) not in shapes:
+
+
+def _check_shape(mask: Tensor, name: str, *shapes: tuple[int, ...]) -> None:
+    """Raise a sentence unless `mask` has one of the shapes."""
+    if mask.shape not in shapes:
         accepted = " or ".join(map(str, shapes))
         raise ValueError(
             f"The {name} has shape {tuple(mask.shape)}; for this x it must be {accepted}."

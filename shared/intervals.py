@@ -1,6 +1,4 @@
-"""The mean of several runs and its interval. Needs no data and no model, so that a check can import
-it at once.
-"""
+"""The mean of several runs and its interval; imported at once, for it needs no model."""
 
 import math
 from collections.abc import Sequence

@@ -10,9 +10,7 @@ CONTEXT = 64  # words of a window
 
 
 class LanguageModel(nn.Module):
-    """Logits of the next word at each position; without the causal mask a position sees the words
-    that follow.
-    """
+    """Logits of the next word at each position; not `causal`, a position sees what follows."""
 
     def __init__(self, known_words, causal=True, d_model=64, num_heads=4, num_blocks=2):
         super().__init__()
@@ -41,7 +39,5 @@ def windows(text, count, generator):
 
 
 def loss_of(model, ids, next_ids, unknown):
-    """Cross-entropy in nats for each word that has an id of its own, and not that of `unknown`
-    words.
-    """
+    """Mean cross-entropy in nats; words with the id of `unknown` ones are left out."""
     return cross_entropy(model(ids).flatten(0, 1), next_ids.flatten(), ignore_index=unknown)

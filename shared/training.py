@@ -1,6 +1,4 @@
-"""Train a classifier and measure it: one loop, for a lab on CPU or CUDA and for processes started
-by torchrun.
-"""
+"""Train a classifier and measure it, on a CPU, on CUDA, or in processes started by torchrun."""
 
 import copy
 import math
@@ -9,17 +7,16 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from torch import Tensor, distributed, nn
+from torch import distributed, nn
 from torch.nn.functional import binary_cross_entropy_with_logits
 from tqdm import tqdm
 
-from shared.data import Batch, Examples, Settings, batches
+from shared.data import Examples, Settings, batches
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """How to train: epochs over the data, Adam's learning rate, examples in a batch (of all
-    processes together).
+    """How to train: epochs, Adam's learning rate, examples in a batch (of all processes).
 
     Raises:
         ValueError: epochs or batch size below 1, or a learning rate that is not positive.
@@ -49,26 +46,14 @@ def best_device() -> torch.device:
 
 
 def rank_and_size() -> tuple[int, int]:
-    """The rank of this process, and how many train together; (0, 1) for one that torchrun did not
-    start.
-    """
+    """The rank of this process, and how many train together; (0, 1) without torchrun."""
     together = distributed.is_available() and distributed.is_initialized()
     return (distributed.get_rank(), distributed.get_world_size()) if together else (0, 1)
 
 
-def loss_and_right(model: nn.Module, batch: Batch) -> tuple[Tensor, Tensor]:
-    """Binary cross-entropy, summed over the examples of a batch, and how many of them the model
-    classifies right.
-    """
-    logits, _ = model(batch.ids, batch.mask)
-    loss = binary_cross_entropy_with_logits(logits, batch.labels, reduction="sum")
-    return loss, ((logits > 0) == batch.labels.bool()).sum()
-
-
 @dataclass(frozen=True)
 class History:
-    """A record for each epoch, with train_loss, train_accuracy, validation_loss and
-    validation_accuracy.
+    """For each epoch its number, and loss and accuracy in training and in validation.
 
     `best_epoch`, counted from 1, is the one whose weights the model has now; 0 if no epoch was
     completed.
@@ -86,8 +71,7 @@ def fit(
     seed: int = 0,
     after_epoch: Callable[[dict[str, float]], None] | None = None,
 ) -> History:
-    """Train with Adam, and leave the model with the weights of the epoch that has the highest
-    validation accuracy.
+    """Train with Adam; the model keeps the weights of the epoch with the best validation accuracy.
 
     Of several processes each takes its part of every batch, and all end with the same weights.
     Ctrl-C ends the training early, with the best of the epochs done.
@@ -104,8 +88,7 @@ def fit(
     Source: Adam, Kingma and Ba 2015.
     """
     rank, size = rank_and_size()
-    device = best_device()
-    model.to(device)
+    model.to(best_device())
     # Averages the gradients over the processes during the backward pass, so that all take the same
     # step.
     trained = nn.parallel.DistributedDataParallel(model) if size > 1 else model
@@ -116,64 +99,52 @@ def fit(
     try:
         for epoch in range(1, recipe.epochs + 1):
             examples = training_examples(epoch)
-            batch_rows = examples.batch_rows(recipe.batch_size, seed * 1000 + epoch)
-            # loss and right answers, on the device: no step waits for a GPU
-            totals = torch.zeros(2, device=device)
-            model.train()
-            for rows in batch_rows if rank else tqdm(batch_rows, leave=False):
-                batch_loss, right = loss_and_right(
-                    trained, examples.batch(rows[rank::size]).to(device)
-                )
-                optimizer.zero_grad()
-                # The mean over the processes of these gradients is the gradient of the whole
-                # batch's mean loss.
-                (batch_loss * size / len(rows)).backward()
-                optimizer.step()
-                totals += torch.stack([batch_loss.detach(), right])
-            if size > 1:
-                distributed.all_reduce(totals)
-            train_loss, train_accuracy = (totals / len(examples)).tolist()
-            if not math.isfinite(train_loss):
+            rows = examples.batch_rows(recipe.batch_size, seed * 1000 + epoch)
+            loss, accuracy = train_epoch(trained, optimizer, examples, rows)
+            if not math.isfinite(loss):
                 raise FloatingPointError(
-                    f"The loss became {train_loss} in epoch {epoch}. The usual reasons are a "
-                    f"learning rate that is "
-                    f"too large (here {recipe.learning_rate}) and a division by zero in the model; "
-                    f"try a tenth of it."
+                    f"The loss became {loss} in epoch {epoch}. The usual reasons are a learning "
+                    f"rate that is too large (here {recipe.learning_rate}) and a division by zero "
+                    "in the model; try a tenth of it."
                 )
-            validation_loss, validation_accuracy = _mean_loss_and_accuracy(
-                model, validation_examples, device
-            )
-            epochs.append(
-                {
-                    "epoch": epoch,
-                    "train_loss": train_loss,
-                    "train_accuracy": train_accuracy,
-                    "validation_loss": validation_loss,
-                    "validation_accuracy": validation_accuracy,
-                }
-            )
-            if validation_accuracy >= max(record["validation_accuracy"] for record in epochs):
+            record = {"epoch": epoch, "train_loss": loss, "train_accuracy": accuracy}
+            held_out = evaluate(model.eval(), validation_examples)
+            record |= {"validation_loss": held_out.loss, "validation_accuracy": held_out.accuracy}
+            epochs.append(record)
+            if held_out.accuracy >= max(one["validation_accuracy"] for one in epochs):
                 best_epoch, best_weights = epoch, copy.deepcopy(model.state_dict())
             if after_epoch is not None:
-                after_epoch(epochs[-1])
+                after_epoch(record)
     except KeyboardInterrupt:
         print(
-            f"Stopped by you after {len(epochs)} of {recipe.epochs} epochs; the model has the best "
-            f"of them."
+            f"Stopped by you after {len(epochs)} of {recipe.epochs} epochs; the best of them stays."
         )
     if best_epoch:
         model.load_state_dict(best_weights)
     return History(tuple(epochs), best_epoch)
 
 
-@torch.no_grad()
-def _mean_loss_and_accuracy(
-    model: nn.Module, examples: Examples, device: torch.device
+def train_epoch(
+    model: nn.Module, optimizer: torch.optim.Optimizer, examples: Examples, rows: list[np.ndarray]
 ) -> list[float]:
-    model.eval()
+    """A step for each batch of `rows`; returns the mean loss and the accuracy while training."""
+    rank, size = rank_and_size()
+    device = next(model.parameters()).device
+    # loss and right answers, on the device: no step waits for a GPU
     totals = torch.zeros(2, device=device)
-    for rows in examples.batch_rows(128, seed=0):
-        totals += torch.stack(loss_and_right(model, examples.batch(rows).to(device)))
+    model.train()
+    for of_batch in rows if rank else tqdm(rows, leave=False):
+        batch = examples.batch(of_batch[rank::size]).to(device)
+        logits, _ = model(batch.ids, batch.mask)
+        loss = binary_cross_entropy_with_logits(logits, batch.labels, reduction="sum")
+        optimizer.zero_grad()
+        # The mean over the processes of these gradients is the gradient of the whole batch's mean
+        # loss.
+        (loss * size / len(of_batch)).backward()
+        optimizer.step()
+        totals += torch.stack([loss.detach(), ((logits > 0) == batch.labels.bool()).sum()])
+    if size > 1:
+        distributed.all_reduce(totals)
     return (totals / len(examples)).tolist()
 
 

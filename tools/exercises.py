@@ -1,14 +1,15 @@
-"""Reads the exercises and the folded questions out of a lab's text, and refuses one that is not whole.
+"""Reads the exercises and the folded questions out of a lab's text, and refuses one that is not
+whole.
 
-The rule: a heading `### Exercise 1 (debug): title`, numbered within its lab, with the statement below it, a starting
-cell with the metadata `exercise: name`, a cell with the one call `checks.name(...)`, a folded "Hint", and a folded
-"Solution" with one Python fence that replaces the starting cell. There is nothing else between them. A name occurs once
-in the course.
+The rule: a heading `### Exercise 1 (debug): title`, numbered within its lab, with the statement
+below it, a starting cell with the metadata `exercise: name`, a cell with the one call
+`checks.name(...)`, a folded "Hint", and a folded "Solution" with one Python fence that replaces the
+starting cell. There is nothing else between them. A name occurs once in the course.
 
-Where the heading says (build), the cell is the lesson's own and complete: it is the solution. Below it is
-`Name = checks.name.use(Name)`, so that the lab goes on with what the reader wrote. The starting cell is the same
-without the bodies of its functions, or of those that the cell's metadata list as `blank: [forward]`. A "Solution" may
-be left out; it holds words alone.
+Where the heading says (build), the cell is the lesson's own and complete: it is the solution. Below
+it is `Name = checks.name.use(Name)`, so that the lab goes on with what the reader wrote. The
+starting cell is the same without the bodies of its functions, or of those that the cell's metadata
+list as `blank: [forward]`. A "Solution" may be left out; it holds words alone.
 """
 
 import re
@@ -17,12 +18,16 @@ from dataclasses import dataclass
 
 from tools import ordering
 
-EXERCISE = re.compile(r"### Exercise (?P<number>\d+)(?: \((?P<kind>build|debug|experiment)\))?: (?P<title>.+)")
-# The cell that checks an exercise: `Name = checks.name.use(Name)` of one to build, or `checks.name(answer)`.
+EXERCISE = re.compile(
+    r"### Exercise (?P<number>\d+)(?: \((?P<kind>build|debug|experiment)\))?: (?P<title>.+)"
+)
+# The cell that checks an exercise: `Name = checks.name.use(Name)` of one to build, or
+# `checks.name(answer)`.
 USE = re.compile(r"(?P<answer>\w+) = checks\.(?P<name>\w+)\.use\((?P=answer)\)")
 CALL = re.compile(r"checks\.(?P<name>\w+)\((?P<answer>\w+)\)")
 FOLDED = re.compile(
-    r"^<details>\s*<summary>(?P<summary>.*?)</summary>\n\n(?P<text>.*?)\n\n</details>[ \t]*$", re.MULTILINE | re.DOTALL
+    r"^<details>\s*<summary>(?P<summary>.*?)</summary>\n\n(?P<text>.*?)\n\n</details>[ \t]*$",
+    re.MULTILINE | re.DOTALL,
 )
 FENCE = re.compile(r"^```python\n(?P<code>.*?)\n```[ \t]*$", re.MULTILINE | re.DOTALL)
 
@@ -53,7 +58,9 @@ class Exercise:
 
 @dataclass(frozen=True)
 class Question:
-    """A question with a folded answer: the heading above it, what is asked, the words on the fold, and the answer."""
+    """A question with a folded answer: the heading above it, what is asked, the words on the fold,
+    and the answer.
+    """
 
     section: str
     text: str
@@ -64,7 +71,8 @@ class Question:
 def read(page) -> list[Exercise]:
     """Return the exercises of a lab in their order.
 
-    Raises ValueError with a sentence that names file and line for the first thing that is not as the rule says.
+    Raises ValueError with a sentence that names file and line for the first thing that is not as
+    the rule says.
     """
     cells = page.cells
     places = [place for place, cell in enumerate(cells) if "exercise" in cell.metadata]
@@ -72,23 +80,29 @@ def read(page) -> list[Exercise]:
         where = page.line_of(cell.source)
         if is_check(cell) and place - 1 not in places:
             raise ValueError(
-                f"{where}: the check has no starting cell right above it. Give that cell the metadata `exercise: name`."
+                f"{where}: the check has no starting cell right above it. Give that cell "
+                "the metadata `exercise: name`."
             )
         solutions = [fold for fold in FOLDED.finditer(cell.source) if fold["summary"] == "Solution"]
         if len(solutions) > (place - 2 in places):
             raise ValueError(
-                f"{where}: a folded solution belongs to no exercise. Move it right below the check, after the hint."
+                f"{where}: a folded solution belongs to no exercise. Move it right below "
+                "the check, after the hint."
             )
     found = [_exercise(page, *cells[place - 1 : place + 3]) for place in places]
     for number, exercise in enumerate(found, start=1):
         if exercise.number != str(number):
             where = page.line_of(f"### Exercise {exercise.number}")
-            raise ValueError(f"{where}: exercises count within their lab, so this one is `### Exercise {number}`.")
+            raise ValueError(
+                f"{where}: exercises count within their lab, so this one is "
+                f"`### Exercise {number}`."
+            )
     return found
 
 
 def folds(text: str, section: str) -> Iterator[tuple[str, re.Match | None, str]]:
-    """Yield the text above each fold of a cell, the fold, and its heading; at last the remaining text.
+    """Yield the text above each fold of a cell, the fold, and its heading; at last the remaining
+    text.
 
     `section` is the heading that the cell before left open.
     """
@@ -119,14 +133,17 @@ def questions(page) -> list[Question]:
 
 def is_check(cell) -> bool:
     """Say whether a cell is the check of an exercise."""
-    return cell.cell_type == "code" and bool(CALL.fullmatch(cell.source) or USE.fullmatch(cell.source))
+    return cell.cell_type == "code" and bool(
+        CALL.fullmatch(cell.source) or USE.fullmatch(cell.source)
+    )
 
 
 def blanked(source: str, only: list[str] | None = None) -> str:
-    """Return the code of a cell with the bodies of its functions, or of those named, left to the student.
+    """Return the code of a cell with the bodies of its functions, or of those named, left to the
+    student.
 
-    Signatures and docstrings stay, and so does the call with which an `__init__` begins.
-    Raises ValueError, the end of a sentence, where there is nothing to leave out.
+    Signatures and docstrings stay, and so does the call with which an `__init__` begins. Raises
+    ValueError, the end of a sentence, where there is nothing to leave out.
     """
     lines = source.split("\n")
     for function in reversed(ordering.blanked_functions(source, only)):
@@ -155,32 +172,44 @@ def end_of_headings(text: str) -> int:
 
 
 def _exercise(page, above, start, check, below) -> Exercise:
-    """Return the exercise of a starting cell and the cells around it. Raises ValueError for the first of its errors."""
+    """Return the exercise of a starting cell and the cells around it. Raises ValueError for the
+    first of its errors.
+    """
     name, where = start.metadata["exercise"], page.line_of(start.source)
     heading = EXERCISE.fullmatch(headings(above.source)[-1][0]) if headings(above.source) else None
     if not heading:
         raise ValueError(
-            f"{where}: exercise `{name}` has no heading above it like `### Exercise 1: title`, or `1 (KIND)`, of "
-            "the kind build, debug or experiment."
+            f"{where}: exercise `{name}` has no heading above it like `### Exercise 1: title`, or "
+            "`1 (KIND)`, of the kind build, debug or experiment."
         )
     build = heading["kind"] == "build"
     call = (USE if build else CALL).fullmatch(check.source)
     if not call or call["name"] != name:
         form = "Name = checks.{}.use(Name)" if build else "checks.{}(answer)"
         raise ValueError(
-            f"{where}: exercise `{name}` needs its check right below, a cell with `{form.format(name)}` alone."
+            f"{where}: exercise `{name}` needs its check right below, a cell with "
+            f"`{form.format(name)}` alone."
         )
     if not start.metadata.get("minutes"):
-        raise ValueError(f"{where}: exercise `{name}` needs the minutes it takes, `minutes: 15` below `exercise:`.")
+        raise ValueError(
+            f"{where}: exercise `{name}` needs the minutes it takes, `minutes: 15` below "
+            "`exercise:`."
+        )
     first, second, *_ = [*FOLDED.finditer(below.source), None, None]
     if second and second["summary"] != "Solution":
         second = None  # a fold of the text that follows
     text = below.source[: second.end() if second else first.end() if first else None]
     fences = FENCE.findall(second["text"]) if second else []
-    if not first or first["summary"] != "Hint" or FOLDED.sub("", text).strip() or len(fences) != (not build):
+    if (
+        not first
+        or first["summary"] != "Hint"
+        or FOLDED.sub("", text).strip()
+        or len(fences) != (not build)
+    ):
         raise ValueError(
-            f"{where}: exercise `{name}` has text between its check, its hint and its solution, or no folded hint, or "
-            "no folded solution with one fence ```python; of an exercise to build, that fold has words alone."
+            f"{where}: exercise `{name}` has text between its check, its hint and its solution, or "
+            "no folded hint, or no folded solution with one fence ```python; of an exercise to "
+            "build, that fold has words alone."
         )
     try:
         handed_out = blanked(start.source, start.metadata.get("blank")) if build else start.source

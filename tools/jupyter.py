@@ -1,4 +1,6 @@
-"""Writes the page that `make jupyter` opens: the labs in the course's order, with blanks first, then with results."""
+"""Writes the page that `make jupyter` opens: the labs in the course's order, with blanks first,
+then with results.
+"""
 
 import os
 import subprocess
@@ -8,7 +10,7 @@ from pathlib import Path
 import nbformat
 
 from shared import record
-from tools import contents, files
+from tools import contents
 from tools.lab import course
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -22,7 +24,9 @@ def write_page(root: Path) -> None:
         text += f"\n## {caption}\n\n| | Work in it | With all results |\n| --- | --- | --- |\n"
         for lab in map(labs.get, names):
             here = f"../labs/{lab.name}/{lab.name}"
-            text += f"| {lab.number} | [{lab.title}]({here}_student.ipynb) | [open]({here}.ipynb) |\n"
+            text += (
+                f"| {lab.number} | [{lab.title}]({here}_student.ipynb) | [open]({here}.ipynb) |\n"
+            )
     cell = nbformat.v4.new_markdown_cell(text, id="labs")
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
     page = nbformat.v4.new_notebook(cells=[cell], metadata={"kernelspec": kernel})
@@ -33,9 +37,15 @@ def main(root: Path) -> int:
     """Write the page and start JupyterLab on it."""
     write_page(root)
     as_root = ["--allow-root"] if os.getuid() == 0 else []
-    command = [sys.executable, "-m", "jupyterlab", f"--LabApp.default_url=/lab/tree/{PAGE}", *as_root]
+    command = [
+        sys.executable,
+        "-m",
+        "jupyterlab",
+        f"--LabApp.default_url=/lab/tree/{PAGE}",
+        *as_root,
+    ]
     return subprocess.run(command, cwd=root).returncode
 
 
 if __name__ == "__main__":
-    files.run(main, ROOT)
+    sys.exit(main(ROOT))

@@ -1,10 +1,11 @@
-"""Brings the notebooks of the labs up to date with their texts, and the repository's name with _config.yml.
+"""Brings the notebooks of the labs up to date with their texts, and the repository's name with
+_config.yml.
 
-The rule: a stale lab is executed once, in a fresh kernel, as many side by side as the machine allows; any other keeps
-its outputs. A notebook is replaced in one step, and only by an execution that came to its end. One that somebody
-changed is left alone, and the new one goes to _build/new. The lab's student edition follows; nothing executes it.
-Called with names, as in `python -m tools.labs keys`, it leaves other labs alone; with `again` it executes all that it
-chose.
+The rule: a stale lab is executed once, in a fresh kernel, as many side by side as the machine
+allows; any other keeps its outputs. A notebook is replaced in one step, and only by an execution
+that came to its end. One that somebody changed is left alone, and the new one goes to _build/new.
+The lab's student edition follows; nothing executes it. Called with names, as in `python -m
+tools.labs keys`, it leaves other labs alone; with `again` it executes all that it chose.
 """
 
 import copy
@@ -22,7 +23,7 @@ import nbclient
 import nbformat
 
 from shared import record
-from tools import check_labs, files, identity, lab, student
+from tools import check_labs, identity, lab, student
 from tools.lab import Lab, code_of, kernel_environment, signed, text_of
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -40,7 +41,9 @@ def execute(lab: Lab, notebook: nbformat.NotebookNode) -> None:
         kernel_name="python3",
         record_timing=False,  # times would make each execution another file
         coalesce_streams=True,
-        extra_arguments=["--log-level=ERROR"],  # it warns of eavesdroppers, and talks to nobody but this process
+        extra_arguments=[
+            "--log-level=ERROR"
+        ],  # it warns of eavesdroppers, and talks to nobody but this process
         resources={"metadata": {"path": str(lab.folder)}},
     )
     try:
@@ -49,12 +52,17 @@ def execute(lab: Lab, notebook: nbformat.NotebookNode) -> None:
         failed = [cell for cell in code_of(notebook.cells) if cell.execution_count is not None][-1]
         where = lab.line_of(failed.source)
         trace = re.sub(r"\x1b\[[0-9;]*m", "", str(error)).strip()
-        raise RuntimeError(f"a code cell failed ({where}); the notebook was left as it was.\n\n{trace}\n") from None
-    notebook.metadata = metadata  # the kernel wrote its own version there, which is no part of the lab
+        raise RuntimeError(
+            f"a code cell failed ({where}); the notebook was left as it was.\n\n{trace}\n"
+        ) from None
+    notebook.metadata = (
+        metadata  # the kernel wrote its own version there, which is no part of the lab
+    )
 
 
 def bring_up_to_date(lab: Lab, again: bool = False) -> tuple[str, str]:
-    """Bring the notebook of a lab up to date; return what was done, and where the new one is if it is left alone.
+    """Bring the notebook of a lab up to date; return what was done, and where the new one is if it
+    is left alone.
 
     Raises RuntimeError when a cell fails.
     """
@@ -79,24 +87,35 @@ def bring_up_to_date(lab: Lab, again: bool = False) -> tuple[str, str]:
 def attempt(lab: Lab, again: bool) -> dict[Path, str] | None:
     """Bring one lab up to date and print one line about it.
 
-    Returns where new notebooks are in place of those that readers changed; None where the lab is not as it should be.
+    Returns where new notebooks are in place of those that readers changed; None where the lab is
+    not as it should be.
     """
     try:
         done, new = bring_up_to_date(lab, again)
-        left_alone = {lab.notebook_file: new, lab.student_file: lab.write(lab.student_file, student.text_of(lab))}
+        left_alone = {
+            lab.notebook_file: new,
+            lab.student_file: lab.write(lab.student_file, student.text_of(lab)),
+        }
         problems = check_labs.problems(lab)
     except (RuntimeError, ValueError) as error:
         print(f"{lab.name:<24} {error}", flush=True)
         return None
-    print("\n".join([f"{lab.name:<24} {done}", *(f"    {problem}" for problem in problems)]), flush=True)
+    print(
+        "\n".join([f"{lab.name:<24} {done}", *(f"    {problem}" for problem in problems)]),
+        flush=True,
+    )
     return None if problems else left_alone
 
 
 def worker_count() -> int:
-    """Return how many labs run side by side: one a core, with 2 GB of memory each, or what PROCESSES says."""
+    """Return how many labs run side by side: one a core, with 2 GB of memory each, or what
+    PROCESSES says.
+    """
     if given := os.environ.get("PROCESSES"):
         return int(given)
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    cores = (
+        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    )
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     return max(1, min(cores, round(memory / 2**31)))
 
@@ -108,7 +127,8 @@ def main(root: Path, names: set[str], again: bool) -> int:
     for path, text in identity.outdated(root).items():
         record.write(path, text)
         print(f"{path.name:<24} follows _config.yml")
-    # Ctrl-C is for this process alone, which ends the others; their kernels see that and end themselves.
+    # Ctrl-C is for this process alone, which ends the others; their kernels see that and end
+    # themselves.
     with ProcessPoolExecutor(
         worker_count(), initializer=signal.signal, initargs=(signal.SIGINT, signal.SIG_IGN)
     ) as pool:
@@ -125,4 +145,4 @@ def main(root: Path, names: set[str], again: bool) -> int:
 
 if __name__ == "__main__":
     given = set(sys.argv[1:])
-    files.run(main, ROOT, given - {"again"}, "again" in given)
+    sys.exit(main(ROOT, given - {"again"}, "again" in given))

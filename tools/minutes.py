@@ -1,8 +1,10 @@
-"""Counts how long a lab takes, by the rule in labs/README.md, and prints the sentence that states it.
+"""Counts how long a lab takes, by the rule in labs/README.md, and prints the sentence that states
+it.
 
-Reading takes a minute for 150 words and six seconds for each visible line of code; an exercise takes the minutes that
-its starting cell states, and the questions take 5. Folded text, hidden cells and checks take no time. A paragraph
-`**A good place to stop.**` divides a lab into sittings; each is rounded to five minutes. Nobody was timed.
+Reading takes a minute for 150 words and six seconds for each visible line of code; an exercise
+takes the minutes that its starting cell states, and the questions take 5. Folded text, hidden cells
+and checks take no time. A paragraph `**A good place to stop.**` divides a lab into sittings; each
+is rounded to five minutes. Nobody was timed.
 """
 
 import re
@@ -22,8 +24,8 @@ PARTS = re.compile(rf"(?m)^(?=## |{re.escape(STOP)})")
 
 @dataclass
 class Part:
-    """What a sitting, or *Going further*, asks of its reader: words of the text and of the questions, the lines of each
-    visible cell, and the minutes for exercises and questions.
+    """What a sitting, or *Going further*, asks of its reader: words of the text and of the
+    questions, the lines of each visible cell, and the minutes for exercises and questions.
     """
 
     words: int = 0
@@ -39,7 +41,9 @@ class Part:
 
 
 def count(lab: Lab) -> tuple[list[Part], Part]:
-    """Return the sittings of a lab and its *Going further*. Raises ValueError for an exercise without minutes."""
+    """Return the sittings of a lab and its *Going further*. Raises ValueError for an exercise
+    without minutes.
+    """
     given = {exercise.start_id: exercise.minutes for exercise in lab.exercises}
     sittings, further = [Part()], Part()
     part, in_questions = sittings[0], False

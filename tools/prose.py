@@ -1,8 +1,8 @@
-"""Finds words that the course does not use: phrases that nobody can look up, and words in a sense for which the field
-has another word. `prose.toml` lists them.
+"""Finds words that the course does not use: phrases that nobody can look up, and words in a sense
+for which the field has another word. `prose.toml` lists them.
 
-It reads pages and labs without their code, comments and texts of two words or more in Python and JavaScript, and the
-names of variables.
+It reads pages and labs without their code, comments and texts of two words or more in Python and
+JavaScript, and the names of variables.
 """
 
 import re
@@ -15,7 +15,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 LISTS = Path(__file__).with_suffix(".toml")
 NO_PROSE = re.compile(  # in Markdown: settings above the text, mathematics, code, addresses, tags
-    r"(?s)\A---\n.*?\n---\n|\$\$.*?\$\$|\$[^$\n]+\$|`[^`\n]+`|(?<=\]\()[^)\s]+|https?://\S+|<[^<>]+>|^\[.+\]: \S+$",
+    r"(?s)\A---\n.*?\n---\n|\$\$.*?\$\$|\$[^$\n]+\$|`[^`\n]+`|(?<=\]\()[^)\s]+|https?://\S+|<[^<>]+>|"
+    r"^\[.+\]: \S+$",
     re.MULTILINE,
 )
 FENCE = re.compile(r"(?ms)^(`{3,})[^\n]*\n(.*?)^\1 *$")
@@ -32,7 +33,9 @@ def blank(code: str) -> str:
 
 
 def prose_of_code(code: str) -> str:
-    """Return the sentences in code, with all else blank, and so is the code in the braces of a template."""
+    """Return the sentences in code, with all else blank, and so is the code in the braces of a
+    template.
+    """
     parts, end = [], 0
     for found in IN_CODE.finditer(code):
         text = found[0] if re.search(r"\w\s+\w", found[0]) else blank(found[0])
@@ -51,7 +54,9 @@ def prose_of(name: str, text: str) -> str:
 
 
 def phrase(words: str) -> re.Pattern:
-    """Return the pattern of a phrase, which may go on in the next line, behind the sign of a comment."""
+    """Return the pattern of a phrase, which may go on in the next line, behind the sign of a
+    comment.
+    """
     return re.compile(r"\b(?:" + words.replace(" ", r"[\s#>*/]+") + r")\b", re.IGNORECASE)
 
 
@@ -63,7 +68,9 @@ def near(prose: str, found: re.Match) -> str:
 
 
 def findings(name: str, text: str, lists: dict) -> Iterator[tuple[int, str, str]]:
-    """Yield line, words and what to write instead, for each phrase of the lists in the text of a file."""
+    """Yield line, words and what to write instead, for each phrase of the lists in the text of a
+    file.
+    """
     prose = prose_of(name, text)
     spared = [span.span() for words in lists["exceptions"] for span in re.finditer(words, prose)]
     rules = [(words, "", write) for words, write in lists["forbidden"].items()]
@@ -73,21 +80,35 @@ def findings(name: str, text: str, lists: dict) -> Iterator[tuple[int, str, str]
             is_meant = not beside or phrase(beside).search(near(prose, found))
             if is_meant and not any(start <= found.start() < end for start, end in spared):
                 yield text.count("\n", 0, found.start()) + 1, " ".join(found[0].split()), write
-    variable = rf"(?m)^[ \t]*(?:const |let |for )?(?:[\w.]+, )*\b({'|'.join(lists['names'])}) (?:=|in) "
+    variable = (
+        rf"(?m)^[ \t]*(?:const |let |for )?(?:[\w.]+, )*\b({'|'.join(lists['names'])}) (?:=|in) "
+    )
     for found in re.finditer(variable, text):
-        yield text.count("\n", 0, found.start(1)) + 1, found[1], "a noun for what the variable holds"
+        yield (
+            text.count("\n", 0, found.start(1)) + 1,
+            found[1],
+            "a noun for what the variable holds",
+        )
 
 
 def main(names: list[str]) -> int:
     """Print what is found in these files, or in all; return the exit status."""
     lists = tomllib.loads(LISTS.read_text("utf-8"))
-    listed = subprocess.check_output(["git", "ls-files", "*.md", "*.py", "*.js"], cwd=ROOT, text=True).split()
+    listed = subprocess.check_output(
+        ["git", "ls-files", "*.md", "*.py", "*.js"], cwd=ROOT, text=True
+    ).split()
     count = 0
-    for name in names or [name for name in listed if name not in lists["never"] and (ROOT / name).is_file()]:
+    for name in names or [
+        name for name in listed if name not in lists["never"] and (ROOT / name).is_file()
+    ]:
         for line, words, write in sorted(findings(name, (ROOT / name).read_text("utf-8"), lists)):
             print(f"{name}:{line}: “{words}”: write {write}")
             count += 1
-    print(f"{count} phrases to change; tools/prose.toml says why." if count else "The words are the field's.")
+    print(
+        f"{count} phrases to change; tools/prose.toml says why."
+        if count
+        else "The words are the field's."
+    )
     return int(count > 0)
 
 

@@ -1,7 +1,9 @@
-"""Reads the questions out of a lab's text, refuses what is not whole, and puts all of them into one table.
+"""Reads the questions out of a lab's text, refuses what is not whole, and puts all of them into one
+table.
 
-The rule is in labs/README.md. A question below `## Questions` is *chosen* (a bullet list, and a fold with one
-sentence for each bullet), *typed* (a fold that begins with the accepted answers in bold) or *open* (any other fold).
+The rule is in labs/README.md. A question below `## Questions` is *chosen* (a bullet list, and a
+fold with one sentence for each bullet), *typed* (a fold that begins with the accepted answers in
+bold) or *open* (any other fold).
 """
 
 import csv
@@ -18,7 +20,9 @@ ACCEPTED = re.compile(r"\*\*[^*\n]+\*\*(?: or \*\*[^*\n]+\*\*)*(?=[.:,;]\s)")
 
 @dataclass(frozen=True)
 class Quiz:
-    """A question: chosen (pairs of a choice and its reason), typed (the answers that are accepted), or open."""
+    """A question: chosen (pairs of a choice and its reason), typed (the answers that are accepted),
+    or open.
+    """
 
     number: int
     text: str
@@ -29,11 +33,15 @@ class Quiz:
     @property
     def right(self) -> int:
         """The place of the right choice."""
-        return next(place for place, (_, why) in enumerate(self.choices) if why.startswith("Right."))
+        return next(
+            place for place, (_, why) in enumerate(self.choices) if why.startswith("Right.")
+        )
 
 
 def read(page) -> list[Quiz]:
-    """Return the questions at a lab's end. Raises ValueError with a sentence for one that is not whole."""
+    """Return the questions at a lab's end. Raises ValueError with a sentence for one that is not
+    whole.
+    """
     found = []
     for question in page.questions:
         if question.section != "Questions":
@@ -42,12 +50,15 @@ def read(page) -> list[Quiz]:
         text, choices, below = parts(question.text, "bullet_list")
         before, reasons, more = parts(question.answer, "ordered_list")
         right = [reason for reason in reasons if reason.startswith("Right.")]
-        whole = not choices or (2 <= len(choices) == len(reasons) <= 4 and len(right) == 1 and not before)
+        whole = not choices or (
+            2 <= len(choices) == len(reasons) <= 4 and len(right) == 1 and not before
+        )
         if not text.startswith(f"**{number}.** ") or below or not whole:
             raise ValueError(
-                f"{page.line_of(question.text)}: a question begins with its number, here `**{number}.** `, "
-                "and two to four choices may follow, right above a fold that begins with a numbered list, one reason "
-                "for each in the same order; one reason begins with `Right.`"
+                f"{page.line_of(question.text)}: a question begins with its number, here "
+                f"`**{number}.** `, and two to four choices may follow, right above a fold that "
+                "begins with a numbered list, one reason for each in the same order; one reason "
+                "begins with `Right.`"
             )
         text = text.removeprefix(f"**{number}.** ")
         if choices:
@@ -60,13 +71,19 @@ def read(page) -> list[Quiz]:
 
 
 def parts(markdown: str, kind: str) -> tuple[str, list[str], str]:
-    """Return a text in three: what is above its last list of a kind, the list's items, and what is below."""
+    """Return a text in three: what is above its last list of a kind, the list's items, and what is
+    below.
+    """
     lines, tokens = markdown.split("\n"), MarkdownIt("commonmark").parse(markdown)
     lists = [token for token in tokens if token.type == f"{kind}_open" and token.level == 0]
     if not lists:
         return markdown.strip(), [], ""
     start, end = lists[-1].map
-    inside = [t.map for t in tokens if t.type == "list_item_open" and t.level == 1 and start <= t.map[0] < end]
+    inside = [
+        t.map
+        for t in tokens
+        if t.type == "list_item_open" and t.level == 1 and start <= t.map[0] < end
+    ]
     items = []
     for first, last in inside:
         indent = len(re.match(r"(?:[-*+]|\d+[.)])\s+", lines[first])[0])
@@ -90,19 +107,28 @@ def plain(markdown: str, site: str) -> str:
 
 
 def row(lab: str, quiz: Quiz, site: str) -> list[str]:
-    """Return a question as one line of the table. The reasons of all choices stand in one cell, in their order."""
+    """Return a question as one line of the table. The reasons of all choices stand in one cell, in
+    their order.
+    """
     choices = [" ".join(choice.split()) for choice, _ in quiz.choices]
     answer = choices[quiz.right] if choices else " or ".join(quiz.accepted)
-    reasons = [f"{choice} → {reason}" for choice, (_, reason) in zip(choices, quiz.choices, strict=True)]
-    cells = [quiz.text, "\n".join(choices), answer, "\n".join(filter(None, [*reasons, quiz.answer]))]
+    reasons = [
+        f"{choice} → {reason}" for choice, (_, reason) in zip(choices, quiz.choices, strict=True)
+    ]
+    cells = [
+        quiz.text,
+        "\n".join(choices),
+        answer,
+        "\n".join(filter(None, [*reasons, quiz.answer])),
+    ]
     return [f"{lab}, question {quiz.number}", *(plain(cell, site) for cell in cells)]
 
 
 def table(pages: list, site: str) -> str:
     """Return the questions of pages as a table of comma-separated values.
 
-    A line has question, choices, answer and reason. People read it in a spreadsheet, and Anki imports it as cards.
-    Formulas are TeX as Anki draws it.
+    A line has question, choices, answer and reason. People read it in a spreadsheet, and Anki
+    imports it as cards. Formulas are TeX as Anki draws it.
     """
     lines = io.StringIO(newline="")
     writer = csv.writer(lines)
@@ -124,7 +150,10 @@ def for_text2qti(pages: list, site: str, title: str) -> str:
             lines.append(part("...", quiz.answer))
         for place, (choice, reason) in enumerate(quiz.choices):
             mark = "abcd"[place] + ")"
-            lines += [part("*" + mark if place == quiz.right else mark, choice), part("...", reason)]
+            lines += [
+                part("*" + mark if place == quiz.right else mark, choice),
+                part("...", reason),
+            ]
         lines += [part("*", accepted) for accepted in quiz.accepted]
         blocks.append("\n".join(lines if quiz.choices or quiz.accepted else [*lines, "____"]))
     return "\n\n".join(blocks) + "\n"

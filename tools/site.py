@@ -1,9 +1,10 @@
 """Builds the site from _toc.yml into _build/html, with warnings as errors.
 
-The rule: a build that did not come to its end without a warning leaves no memory behind. Sphinx reads again only
-what changed, so a second build would not see the warning of the first, and pass. Nor does it see that something
-changed which makes pages out of the sources (extension, theme, style, scripts, role colours, the order of the labs):
-then it forgets, too, and pages that are gone leave the site.
+The rule: a build that did not come to its end without a warning leaves no memory behind. Sphinx
+reads again only what changed, so a second build would not see the warning of the first, and pass.
+Nor does it see that something changed which makes pages out of the sources (extension, theme,
+style, scripts, role colours, the order of the labs): then it forgets, too, and pages that are gone
+leave the site.
 """
 
 import os
@@ -13,36 +14,58 @@ import subprocess
 import sys
 from pathlib import Path
 
+import ends
+
 from shared import record
-from tools import contents, exercises, files, identity
+from tools import contents, digests, exercises, identity
 
 ROOT = Path(__file__).resolve().parents[1]
 MEMORY = ROOT / "_build/.doctrees"
 WHOLE = MEMORY / "whole"
-NO_ADDRESS = """The site has no buttons for Colab and Binder and no links to its source: it knows no address of the
-course. Write it into _config.yml, under repository, or add the remote `origin` on GitHub, and build again."""
+NO_ADDRESS = """The site has no buttons for Colab and Binder and no links to its source: it knows no
+address of the course. Write it into _config.yml, under repository, or add the remote `origin` on
+GitHub, and build again."""
 LINK = re.compile(r"(?:\]\(|^\[[^\]]+\]: )(?:\.\./)+(?:labs/)?(\w+)/\1\.ipynb", re.MULTILINE)
 
 
 def makers() -> str:
     """A fingerprint of what makes pages out of the sources."""
     # The extension reads these.
-    own = ("shared/colours.py", "tools/identity.py", "tools/ordering.py", "tools/contents.py", "_toc.yml")
+    own = (
+        "shared/colours.py",
+        "shared/figures/tools.js",
+        "tools/identity.py",
+        "tools/ordering.py",
+        "tools/contents.py",
+        "_toc.yml",
+    )
     found = [ROOT / name for name in own]
-    found += [path for name in ("_ext", "_theme", "_static") for path in (ROOT / "book" / name).rglob("*")]
+    found += [
+        path for name in ("_ext", "_theme", "_static") for path in (ROOT / "book" / name).rglob("*")
+    ]
     found = sorted(path for path in found if path.is_file() and path.suffix != ".pyc")
-    return record.digest("".join(record.digest(path.read_bytes().decode("latin-1")) for path in found))
+    return digests.digest(
+        "".join(digests.digest(path.read_bytes().decode("latin-1")) for path in found)
+    )
 
 
 def jupyter_book(folder: Path, *options: str) -> subprocess.CompletedProcess:
-    """Build the book in a folder; its extensions import the course's own packages."""
+    """Build the book in a folder; its extensions import the course's own packages.
+
+    Raises OSError on a full disk.
+    """
+    ends.need_room(folder, 100)
     command = [Path(sys.executable).with_name("jupyter-book"), "build", ".", *options]
     given = os.environ | {"PYTHONPATH": str(ROOT)}
-    return subprocess.run(command, cwd=folder, env=given, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    return subprocess.run(
+        command, cwd=folder, env=given, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
 
 
 def links_to_labs_that_are_gone(root: Path) -> list[str]:
-    """Return a sentence for each link to a lab that _toc.yml does not name; on the site it is plain words."""
+    """Return a sentence for each link to a lab that _toc.yml does not name; on the site it is plain
+    words.
+    """
     there, found = contents.labs(root), []
     for path in ((root / name).with_suffix(".md") for name in contents.pages(root)):
         text = exercises.without_fences(path.read_text("utf-8"))  # an example in code is no link
@@ -74,4 +97,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    files.run(main)
+    sys.exit(main())

@@ -1,7 +1,8 @@
 // What models in plain JavaScript are built from: a file of tensors, linear layers, layer norm, multi-head attention.
 //
 // Matrices are flat arrays, row after row; a comment says their shape. All of it is in one function, so that a page can
-// hand its text to a worker: a worker cannot be started from a file when the page was opened from a disk.
+// hand its text to a worker, with that of softmaxRow (tools.js): a worker cannot be started from a file when the page was
+// opened from a disk.
 globalThis.attentionLayer = () => {
   "use strict";
 
@@ -84,16 +85,13 @@ globalThis.attentionLayer = () => {
       for (let i = 0; i < rows; i++) {
         const seen = causal ? n - rows + i + 1 : n, begin = (head * rows + i) * n;
         const row = weights.subarray(begin, begin + n);
-        let largest = -Infinity, total = 0;
         for (let j = 0; j < seen; j++) {
           let score = 0;
           for (let k = first; k < first + width; k++) score += queries[i * dim + k] * keys[j * dim + k];
           row[j] = score / Math.sqrt(width);
-          if (row[j] > largest) largest = row[j];
         }
-        for (let j = 0; j < seen; j++) total += row[j] = Math.exp(row[j] - largest);
+        softmaxRow(row, 0, seen);
         for (let j = 0; j < seen; j++) {
-          row[j] /= total;
           for (let k = first; k < first + width; k++) output[i * dim + k] += row[j] * values[j * dim + k];
         }
       }

@@ -4,15 +4,7 @@
 
 const announce = (words) => { document.getElementById("said").textContent = words; };
 
-// What the scripts of single pages use, too. An element with its attributes; "svg:path" is one of a drawing. All text goes
-// in as text nodes: nothing that a reader types is read as markup.
-function make(tag, attributes = {}, ...children) {
-  const space = tag.startsWith("svg:") ? "http://www.w3.org/2000/svg" : document.documentElement.namespaceURI;
-  const element = document.createElementNS(space, tag.replace("svg:", ""));
-  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
-  element.append(...children);
-  return element;
-}
+// What the scripts of single pages use, too; `make` is in tools.js.
 const shown = (word) => (word.length > 24 ? `${word.slice(0, 23)}\u2026` : word);
 const many = (count, what) => `${count.toLocaleString("en")} ${what}${count === 1 ? "" : "s"}`;
 

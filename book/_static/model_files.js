@@ -118,7 +118,7 @@ const modelPage = (id, folder, room, about) => {
   });
 
   function startWorker(model, data) {
-    const code = `(${modelWorker})((${model})((${attentionLayer})()));`;
+    const code = `${softmaxRow}\n(${modelWorker})((${model})((${attentionLayer})()));`;
     worker = new Worker(URL.createObjectURL(new Blob([code], { type: "text/javascript" })));
     worker.onmessage = ({ data: answer }) => waiting.shift()(answer);
     worker.onerror = () => note("The browser stopped computing; perhaps its memory is full. Reload the page.", true);

@@ -26,7 +26,7 @@
   let id = 0, post = null, waiting = 0;                      // for so many reports
   function send(data) { waiting++; post(data); }
   try {
-    const code = new Blob([`(${globalThis.attentionEngine})().serve(self)`], { type: "text/javascript" });
+    const code = new Blob([`${softmaxRow}\n(${globalThis.attentionEngine})().serve(self)`], { type: "text/javascript" });
     const worker = new Worker(URL.createObjectURL(code));
     worker.onmessage = ({ data }) => receive(data);
     worker.onerror = () => { withoutWorker(); begin(); };

@@ -1,5 +1,5 @@
 // The attention playground's engine: one or two attention layers, forward and backward, written out, with Adam.
-// Nothing of the page is in it, so that the page can run it in a worker. Names and shapes are those of the labs: rows are
+// Nothing of the page is in it, so that the page can run it in a worker, with softmaxRow (tools.js). Names and shapes are those of the labs: rows are
 // guests, a matrix acts from the right, and S = Q Kᵀ / sqrt(d_k).
 globalThis.attentionEngine = () => {
   "use strict";
@@ -172,13 +172,6 @@ globalThis.attentionEngine = () => {
     mask(x.value);
     tape.push(() => mask(x.gradient));
     return x;
-  }
-
-  function softmaxRow(row, from, end) {
-    let largest = -Infinity, total = 0;
-    for (let n = from; n < end; n++) if (row[n] > largest) largest = row[n];
-    for (let n = from; n < end; n++) total += row[n] = Math.exp(row[n] - largest);
-    for (let n = from; n < end; n++) row[n] /= total;
   }
 
   // The softmax of each row of x times `scale`.

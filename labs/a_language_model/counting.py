@@ -3,17 +3,20 @@
 import numpy as np
 
 
-def kneser_ney(words: np.ndarray, texts: np.ndarray, known_words: int, unknown: int = -1) -> np.ndarray:
+def kneser_ney(
+    words: np.ndarray, texts: np.ndarray, known_words: int, unknown: int = -1, scale: float = 1.0
+) -> np.ndarray:
     """The probability of the last word of each text after the others by counting `words`, (texts,).
 
     Interpolated Kneser-Ney smoothing with a discount for counts of 1, of 2, and of 3 or more, each from the counts
-    themselves: nothing is tuned. The longest history counts how often a word followed; a shorter one counts after how
-    many different words it did.
+    themselves, times `scale`: at 1 nothing is tuned. The longest history counts how often a word followed; a shorter
+    one counts after how many different words it did.
 
     Args:
         words: ids of the text to count, (words,).
         texts: ids, (texts, order); an order of 3 counts trigrams.
         unknown: an id that is never counted as the word that follows.
+        scale: what the discounts are multiplied by, to tune them on other text.
 
     Source: Chen and Goodman 1999, An empirical study of smoothing techniques for language modeling.
     """
@@ -28,7 +31,7 @@ def kneser_ney(words: np.ndarray, texts: np.ndarray, known_words: int, unknown: 
     probs = np.full(len(texts), 1 / known_words)  # (texts,)
     for length, (grams, counts) in enumerate(reversed(tables)):
         asked = texts[:, order - 1 - length :] @ digits[order - 1 - length :]  # (texts,)
-        discounts = _discounts(counts)  # (4,)
+        discounts = np.minimum(scale * _discounts(counts), np.arange(4))  # (4,)
         histories, whose = np.unique(grams // known_words, return_inverse=True)
         total = _look_up(histories, np.bincount(whose, counts), asked // known_words)  # (texts,)
         taken = np.bincount(whose, discounts[counts.clip(max=3)])  # (histories,), what goes to the shorter history

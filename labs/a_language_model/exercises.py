@@ -1,13 +1,298 @@
-"""The checks of *A language model*: the model, its loss, a sliding window, and an experiment on the order of words."""
+"""The checks of *A language model*: shifted loss, model, sampling, a loss to debug, a sliding window, an experiment."""
+
+import math
 
 import torch
 import torch.nn.functional as F
+from torch import nn
 
 from checks.engine import Case, Check, Wrong
 from checks.layers import WINDOW_MISTAKES, in_window
 from checks.trials import changed, draw, first_minus_second, goes_on, paired_mistakes, real_tokens
 from shared.language_model import LanguageModel
 from shared.model import causal_mask
+
+# --- shifted_loss --------------------------------------------------------------------------------------------------
+
+
+class RunningModel(nn.Module):
+    """A causal "model": the logits of a position depend on its token and on all before it."""
+
+    def __init__(self, num_tokens, seed=0):
+        super().__init__()
+        self.table = nn.Parameter(draw(num_tokens, num_tokens, seed=seed))
+
+    def forward(self, ids):
+        count = torch.arange(1, ids.shape[1] + 1)[:, None]  # (tokens, 1)
+        return 2 * self.table[ids] + self.table[ids].cumsum(dim=1) / count  # (batch, tokens, num_tokens)
+
+
+def inputs_and_targets(windows):
+    return windows[:, :-1], windows[:, 1:]
+
+
+def by_position(logits, targets):
+    return logits.flatten(0, 1), targets.flatten()
+
+
+def window_loss(model, windows, align=inputs_and_targets, shape=by_position, loss=F.cross_entropy):
+    """The right way, one step of which a known mistake exchanges."""
+    inputs, targets = align(windows)
+    return loss(*shape(model(inputs), targets))
+
+
+def compared_with_itself(windows):
+    """Each token is predicted from itself: nothing is shifted. The model reads `windows[:, :-1]`, and the targets are
+    `windows[:, 1:]`."""
+    return windows, windows
+
+
+def predicted_backwards(windows):
+    """The targets are the tokens before, not after, those that the model reads. Exchange the two slices."""
+    return windows[:, 1:], windows[:, :-1]
+
+
+def shifted_by_two(windows):
+    """The targets are shifted by two positions. The token after position t is at t + 1."""
+    return windows[:, :-2], windows[:, 2:]
+
+
+def rows_shifted(windows):
+    """The slice takes windows away, not tokens: axis 0 is the batch. Shift along axis 1, `windows[:, :-1]`."""
+    return windows[:-1], windows[1:]
+
+
+def flattened_too_early(logits, targets):
+    """Reshaping mixes the vocabulary with the positions. Flatten the first two axes, `logits.flatten(0, 1)`, or bring
+    the vocabulary to axis 1 with `transpose(1, 2)`."""
+    return logits.reshape(len(logits), logits.shape[2], -1), targets
+
+
+def last_position_only(logits, targets):
+    """Only the last position of each window counts. Each position is a question: take the mean over all."""
+    return logits[:, -1], targets[:, -1]
+
+
+def probabilities_given(logits, targets):
+    """`cross_entropy` gets probabilities, but it has the softmax inside. Give it the logits."""
+    return by_position(logits.softmax(dim=2), targets)
+
+
+def summed(logits, targets):
+    """This is the sum over the tokens. Take the mean, so that the loss doesn't depend on the size of the batch."""
+    return F.cross_entropy(logits, targets, reduction="sum")
+
+
+def sign_missing(logits, targets):
+    """The loss is negative: it is *minus* the logarithm of the probability."""
+    return -F.cross_entropy(logits, targets)
+
+
+def perplexity_returned(logits, targets):
+    """This is the perplexity, exp(loss). Return the loss itself."""
+    return F.cross_entropy(logits, targets).exp()
+
+
+def in_bits(logits, targets):
+    """The logarithm is to base 2, so the loss is in bits. Take the natural one, for nats."""
+    return F.cross_entropy(logits, targets) / math.log(2)
+
+
+def mean_probability(logits, targets):
+    """This is one minus the mean probability of the targets. The loss is the mean of minus its logarithm."""
+    return 1 - logits.softmax(dim=1).gather(1, targets[:, None]).mean()
+
+
+def log_of_the_mean(logits, targets):
+    """The logarithm is taken of the mean probability. Take the logarithm for each token first, then the mean."""
+    return -logits.softmax(dim=1).gather(1, targets[:, None]).mean().log()
+
+
+def windows_of(batch, tokens, num_tokens):
+    windows = torch.randint(num_tokens, (batch, tokens + 1), generator=torch.Generator().manual_seed(tokens))
+    return Case({"model": RunningModel(num_tokens), "windows": windows})
+
+
+shifted_loss = Check(
+    reference=window_loss,
+    cases=[windows_of(3, 5, 7), windows_of(2, 8, 4), windows_of(2, 2, 11), windows_of(4, 4, 5)],
+    mistakes=[
+        *(changed(window_loss, align=step)
+          for step in (compared_with_itself, predicted_backwards, shifted_by_two, rows_shifted)),
+        *(changed(window_loss, shape=step)
+          for step in (flattened_too_early, last_position_only, probabilities_given)),
+        *(changed(window_loss, loss=step)
+          for step in (summed, sign_missing, perplexity_returned, in_bits, mean_probability, log_of_the_mean)),
+    ],
+    section="A language model, “Shift”",
+)  # fmt: skip
+
+
+# --- sampling_probs ------------------------------------------------------------------------------------------------
+
+
+def cooled(logits, temperature):
+    return logits / temperature
+
+
+def largest(probs, top_k):
+    """True for the `top_k` largest."""
+    return probs >= probs.sort(descending=True).values[min(top_k, len(probs)) - 1]
+
+
+def nucleus(probs, top_p):
+    """True for the fewest that sum to at least `top_p`."""
+    ordered = probs.sort(descending=True).values
+    return probs >= ordered[int((ordered.cumsum(0) - ordered < top_p).sum()) - 1]
+
+
+def cut(logits, keep):
+    return logits.masked_fill(~keep, -math.inf).softmax(dim=0)
+
+
+def probs_to_draw_from(
+    logits, temperature=1.0, top_k=None, top_p=None, heat=cooled, keep_k=largest, keep_p=nucleus, finish=cut
+):
+    """The right way, one step of which a known mistake exchanges."""
+    logits = heat(logits, temperature)
+    keep = torch.ones_like(logits, dtype=torch.bool)
+    if top_k is not None:
+        keep = keep & keep_k(logits.softmax(dim=0), top_k)
+    if top_p is not None:
+        keep = keep & keep_p(logits.softmax(dim=0), top_p)
+    return finish(logits, keep)
+
+
+def temperature_multiplied(logits, temperature):
+    """The logits are multiplied by the temperature. Divide them: a high temperature makes them more alike."""
+    return logits * temperature
+
+
+def temperature_ignored(logits, temperature):
+    """The temperature changes nothing. Divide the logits by it, before the softmax."""
+    return logits
+
+
+def root_of_temperature(logits, temperature):
+    """The logits are divided by the root of the temperature. Divide by the temperature itself."""
+    return logits / math.sqrt(temperature)
+
+
+def smallest_kept(probs, top_k):
+    """top-k keeps the least probable tokens. Sort with `descending=True`, or use `topk`."""
+    return largest(-probs, top_k)
+
+
+def one_too_many(probs, top_k):
+    """top-k keeps one token too many. With `top_k=1` only the most probable one is left."""
+    return largest(probs, top_k + 1)
+
+
+def top_k_ignored(probs, top_k):
+    """`top_k` changes nothing. Keep only the `top_k` most probable tokens."""
+    return torch.ones_like(probs, dtype=torch.bool)
+
+
+def stops_short(probs, top_p):
+    """top-p drops the token with which the sum reaches p. Keep it, too: the tokens before it sum to less than p, so
+    the sum *without* a token decides whether it is kept."""
+    ordered, order = probs.sort(descending=True)
+    return torch.zeros_like(probs, dtype=torch.bool).scatter(0, order, ordered.cumsum(0) < top_p)
+
+
+def in_the_vocabulary_s_order(probs, top_p):
+    """top-p sums the probabilities in the order of the ids. Sort them first, the largest first."""
+    return probs.cumsum(0) - probs < top_p
+
+
+def threshold(probs, top_p):
+    """top-p is used as a threshold for each single probability. It is one for their *sum*, from the largest down."""
+    return probs >= top_p
+
+
+def least_probable_first(probs, top_p):
+    """top-p sums the smallest probabilities first. Sort with `descending=True`."""
+    ordered, order = probs.sort()
+    return torch.zeros_like(probs, dtype=torch.bool).scatter(0, order, ordered.cumsum(0) - ordered < top_p)
+
+
+def not_scattered_back(probs, top_p):
+    """What is kept is decided in sorted order, but applied in the order of the ids. Bring it back to the ids with the
+    indices that `sort` returns."""
+    ordered = probs.sort(descending=True).values
+    return ordered.cumsum(0) - ordered < top_p
+
+
+def top_p_ignored(probs, top_p):
+    """`top_p` changes nothing. Keep only the fewest tokens whose probabilities sum to at least p."""
+    return torch.ones_like(probs, dtype=torch.bool)
+
+
+def not_normalized(logits, keep):
+    """The probabilities that are left don't sum to 1. Divide them by their sum, or hide the logits before the
+    softmax."""
+    return logits.softmax(dim=0) * keep
+
+
+def hidden_with_zero(logits, keep):
+    """A logit of 0 is not a probability of 0, because exp(0) = 1. Hide with minus infinity."""
+    return (logits * keep).softmax(dim=0)
+
+
+def logits_returned(logits, keep):
+    """These are logits. Return probabilities: the softmax is missing."""
+    return logits.masked_fill(~keep, -math.inf)
+
+
+def in_sorted_order(logits, keep):
+    """The probabilities are returned in sorted order. Each has to stay at the id of its token."""
+    return cut(logits, keep).sort(descending=True).values
+
+
+def the_best_alone(logits, keep):
+    """All the probability is on one token, which is greedy decoding. Keep the probabilities of the others."""
+    return F.one_hot(logits.argmax(), len(logits)).to(logits)
+
+
+def temperature_after_softmax(logits, temperature=1.0, top_k=None, top_p=None):
+    """The temperature divides probabilities. Divide the logits, before the softmax."""
+    return probs_to_draw_from(logits, 1.0, top_k, top_p) / temperature
+
+
+def cut_before_the_temperature(logits, temperature=1.0, top_k=None, top_p=None):
+    """top-p is cut before the temperature. Here the temperature comes first, so that p is a part of the probabilities
+    that are drawn from."""
+    probs = logits.softmax(dim=0)
+    keep = torch.ones_like(probs, dtype=torch.bool) if top_k is None else largest(probs, top_k)
+    return cut(logits / temperature, keep if top_p is None else keep & nucleus(probs, top_p))
+
+
+def to_sample(size, seed=0, **options):
+    return Case({"logits": 2 * draw(size, seed=seed), **{"temperature": 1.0, "top_k": None, "top_p": None, **options}})
+
+
+sampling_probs = Check(
+    reference=probs_to_draw_from,
+    cases=[
+        to_sample(6), to_sample(7, temperature=0.5), to_sample(5, temperature=2.0),
+        to_sample(8, top_k=3), to_sample(6, top_k=1, temperature=1.5), to_sample(4, top_k=9),
+        to_sample(8, top_p=0.8), to_sample(9, top_p=0.5, temperature=3.0, seed=1), to_sample(7, top_p=0.01),
+        to_sample(6, top_p=1.0), to_sample(9, top_p=0.9, temperature=0.7, seed=2),
+    ],
+    mistakes=[
+        *(changed(probs_to_draw_from, heat=step)
+          for step in (temperature_multiplied, temperature_ignored, root_of_temperature)),
+        temperature_after_softmax, cut_before_the_temperature,
+        *(changed(probs_to_draw_from, keep_k=step) for step in (smallest_kept, one_too_many, top_k_ignored)),
+        *(changed(probs_to_draw_from, keep_p=step)
+          for step in (stops_short, in_the_vocabulary_s_order, threshold, least_probable_first, not_scattered_back,
+                       top_p_ignored)),
+        *(changed(probs_to_draw_from, finish=step)
+          for step in (not_normalized, hidden_with_zero, logits_returned, in_sorted_order, the_best_alone)),
+    ],
+    section="A language model, “Draw a token”",
+)  # fmt: skip
+
 
 # --- language_model ------------------------------------------------------------------------------------------------
 
@@ -132,7 +417,7 @@ language_model = Check(
         changed(logits, apply=post_norm), changed(logits, normalize=final_norm_missing), embeddings_for_each_block,
         softmax_returned,
     ],
-    section="A language model, “Exercise 1 (build): the model”",
+    section="A language model, “Exercise 2 (build): a small GPT”",
     last_look=uses_its_arguments,
 )  # fmt: skip
 
@@ -219,7 +504,7 @@ next_word_loss = Check(
           for step in (shifted_when_flat, not_shifted, shifted_backwards, classes_reshaped)),
         padding_judged_by_the_input, mean_of_each_text, softmax_twice, divided_by_all_positions,
     ],
-    section="A language model, “Shift and mask”",
+    section="A language model, “Shift”",
     needs_gradient=("logits",),
 )  # fmt: skip
 
@@ -289,7 +574,7 @@ allowed_positions = Check(
         *(changed(allowed, real=step) for step in (padding_allowed, mask_on_queries, padded_queries_hidden)),
         hidden_marked,
     ],
-    section="A language model, “Exercise 3: who may attend to whom”",
+    section="A language model, “Exercise 5: who may attend to whom”",
 )  # fmt: skip
 
 
@@ -301,7 +586,7 @@ class Reader:
 
     def __init__(self, texts, words, near):
         self.texts = 100 * torch.arange(texts)[:, None] + 7 * torch.arange(words) % words  # (texts, words)
-        self.near, self.losses = near, 5 + draw(513, texts, seed=near)
+        self.near, self.losses = near, 5 + draw(1025, texts, seed=near)
 
     def __call__(self, texts):
         if texts.shape != self.texts.shape:
@@ -312,6 +597,7 @@ class Reader:
             not same[:, : -self.near].all(),
             near_changed,
             near_changed and same[:, : self.near].all(),
+            not same[:, -1].all(),
             not torch.equal(texts.sort(dim=1).values, self.texts.sort(dim=1).values),
             any(torch.equal(far, before.roll(n, 1)) for n in range(1, far.shape[1])),
             any(torch.equal(far, before.flip(1).roll(n, 1)) for n in range(far.shape[1])),
@@ -350,6 +636,17 @@ def first_words_left(texts, near):
     return shuffled_far(texts.flip(1), near).flip(1)
 
 
+def near_words_shuffled(texts, near):
+    """The `near` last words are shuffled, and the others keep their positions. It is the other way round."""
+    last = texts[:, -near:]
+    return torch.cat([texts[:, :-near], last[:, torch.randperm(near)]], dim=1)
+
+
+def one_near_word_shuffled(texts, near):
+    """One of the `near` last words is shuffled with the others. All of them keep their positions."""
+    return shuffled_far(texts, near - 1) if near > 1 else all_words_shuffled(texts, near)
+
+
 def sorted_far(texts, near):
     """The words are sorted, and sorting is no random order. Shuffle them: index with `torch.randperm(n)`."""
     return torch.cat([texts[:, :-near].sort(dim=1).values, texts[:, -near:]], dim=1)
@@ -386,9 +683,10 @@ effect_of_context = Check(
     cases=[read_by(Reader(9, 30, 4)), read_by(Reader(6, 40, 1)), read_by(Reader(9, 26, 8))],
     mistakes=[
         *(changed(effect, change=step)
-          for step in (nothing_shuffled, all_words_shuffled, first_words_left, far_words_left_out, sorted_far,
+          for step in (nothing_shuffled, one_near_word_shuffled, all_words_shuffled, first_words_left,
+                       near_words_shuffled, far_words_left_out, sorted_far,
                        rolled_far, reversed_far, two_exchanged)),
         *paired_mistakes(losses),
     ],
-    section="A language model, “How far back does it help?”",
+    section="A language model, “Which part bought what?”",
 )  # fmt: skip

@@ -1,94 +1,154 @@
-"""A small language model on the reviews, one part more in each stage; the lab *A language model* reads the results.
+"""Small language models, one part more in each stage, beside the best way of counting.
 
-Four stages: no block (embedding and read-out), one block without its feed-forward layer, one block, two blocks. Each is
-trained like the model of the lab, with three seeds; 15 minutes of one core. Writes labs/a_language_model/runs.json.
+On the waiter's notepad, four stages with five seeds each. On the reviews, six stages with two seeds each, all trained
+on the same tokens for the same number of steps; then the last of them with one thing changed. Counting is Kneser-Ney
+smoothing of orders 2 to 5 whose discounts are tuned on validation texts. Test texts are scored once, at the end of a
+run. An hour of one core; a stopped script goes on where it was. Writes runs.json, which the lab reads.
 
     python -m labs.a_language_model.runs
 """
 
-import math
 import time
 
 import numpy as np
 import torch
-from torch import nn
-from torch.nn.functional import cross_entropy
+from torch import Tensor
+from torch.nn.functional import pad
 
+from labs.a_language_model import notepad
+from labs.a_language_model.counting import kneser_ney
+from labs.a_language_model.reviews_as_tokens import TOKENS, Reviews, load_reviews, tokenizer_with
+from labs.a_language_model.stages import BATCH, CONTROLS, STAGES, Stage, Training, Zero, make_model, token_losses
+from labs.a_language_model.writing import write
 from shared import record
-from shared.data import UNK, Settings, load_prepared
-from shared.language_model import CONTEXT, LanguageModel, loss_of, windows
+from shared.intervals import mean_and_interval
+from shared.language_model import LanguageModel
+from shared.review_writer import START
 
-TABLE = record.ROOT / "labs/a_language_model/runs.json"
-KNOWN_WORDS, STEPS, RATE, BATCH = 2000, 2000, 0.008, 8
-STAGES = {"no block": 0, "+ attention": 1, "+ feed-forward": 1, "+ second block": 2}  # and the number of blocks
-CURVE = (0, 100, 200, 400, 800, 1200, 1600, 2000)
-BEGINNINGS = ("this movie is", "i", "the story")
-
-
-class Zero(nn.Module):
-    """In place of a feed-forward layer, so that the residual connection adds nothing."""
-
-    def forward(self, x):
-        return torch.zeros_like(x)
+RESULTS = record.ROOT / "labs/a_language_model/runs.json"
+CHECKPOINT = record.ROOT / "_build/a_language_model.pt"
+STEPS, SEEDS, CURVE_TEXTS = 3000, (0, 2), 50
+CURVE = [STEPS * part // 12 for part in (0, 1, 2, 4, 6, 8, 10, 12)]
+ORDERS, SCALES = (2, 3, 4, 5), (0.6, 0.8, 0.9, 1.0, 1.1, 1.2, 1.4, 1.6)
+BEGINNINGS = ("This movie is", "The acting was", "I")
 
 
-@torch.no_grad()
-def loss_of_last(model, ids, next_ids) -> float:
-    """The mean loss at the word after each text."""
-    parts = zip(ids.split(200), next_ids.split(200), strict=True)
-    losses = [cross_entropy(model(some)[:, -1], words, reduction="none") for some, words in parts]
-    return round(torch.cat(losses).mean().item(), 4)
+# --- counting ------------------------------------------------------------------------------------------------------
 
 
-def write(model, vocabulary, beginning, generator, num_words=22, temperature=0.8) -> str:
-    ids = [vocabulary.id("<SEP>"), *vocabulary.encode(beginning)]
-    for _ in range(num_words):
-        with torch.no_grad():
-            scores = model(torch.tensor([ids[-CONTEXT:]]))[0, -1] / temperature  # (KNOWN_WORDS,)
-        scores[[0, UNK, vocabulary.id("<SEP>"), vocabulary.id("<MARK>")]] = -math.inf
-        ids.append(torch.multinomial(scores.softmax(0), 1, generator=generator).item())
-    return " ".join(vocabulary.decode(ids[1:]))
+def counted_losses(training: Tensor, texts: Tensor, order: int, scale: float, known: int) -> np.ndarray:
+    """The loss of each held-out text by counting `order` tokens in a row, (texts,)."""
+    grams = pad(texts, (order - 2, 0), value=START).unfold(1, order, 1)  # (texts, tokens - 1, order)
+    probs = kneser_ney(training.numpy(), grams.flatten(0, 1).numpy(), known, scale=scale)  # (texts * (tokens - 1),)
+    return -np.log(probs).reshape(len(texts), -1).mean(axis=1)
 
 
-def run(stage: str, seed: int, prepared) -> dict:
-    """Train one stage; its losses on held-out text, its curve and its texts."""
-    separator, start = prepared.vocabulary.id("<SEP>"), time.process_time()
+def best_counting(training: Tensor, validation: Tensor, test: Tensor, known: int) -> dict:
+    """Order and scale of the discounts with the lowest loss on validation texts, and the losses on test texts."""
+    tuned = {
+        order: {scale: counted_losses(training, validation, order, scale, known).mean() for scale in SCALES}
+        for order in ORDERS
+    }
+    scales = {order: min(row, key=lambda scale: row[scale]) for order, row in tuned.items()}
+    order = min(tuned, key=lambda order: tuned[order][scales[order]])
+    return {
+        "validation": {n: {str(s): round(float(loss), 4) for s, loss in row.items()} for n, row in tuned.items()},
+        "order": order, "scale": scales[order],
+        "test": {n: rounded(counted_losses(training, test, n, scales[n], known)) for n in tuned},
+    }  # fmt: skip
 
-    def stream(reviews):
-        ids = np.insert(reviews.ids, reviews.offsets[:-1], separator)
-        return torch.from_numpy(np.where(ids < KNOWN_WORDS, ids, UNK)).long()
 
-    training, validation = stream(prepared.train), stream(prepared.validation)
-    ids, next_ids = windows(validation, 3000, torch.Generator().manual_seed(2))
-    known = next_ids[:, -1] != UNK
-    last = ids[known], next_ids[known, -1]  # the words that the lab measures with, too
+# --- training ------------------------------------------------------------------------------------------------------
+
+
+def rounded(losses: np.ndarray) -> list[float]:
+    """The mean and half of its 95% interval."""
+    return [round(float(number), 4) for number in mean_and_interval(torch.as_tensor(losses))]
+
+
+def at_temperature(logits: Tensor) -> Tensor:
+    return (logits / 0.8).softmax(dim=0)
+
+
+def run(name: str, stage: Stage, seed: int, reviews: Reviews, counted: np.ndarray) -> dict:
+    """Train one model, or go on training it; its curve, its loss on test texts, and how far it is ahead of counting."""
     torch.manual_seed(seed)
-    model, curve = LanguageModel(KNOWN_WORDS, num_blocks=STAGES[stage]), []
-    if stage == "+ attention":
+    model = make_model(stage, reviews.training)
+    training, curve, seconds = Training(model, reviews.training, stage.context, STEPS, seed + 1), [], 0.0
+    if CHECKPOINT.exists():
+        stored = torch.load(CHECKPOINT)
+        if stored["run"] == [name, seed]:
+            training.load_state_dict(stored["training"])
+            curve, seconds = stored["curve"], stored["seconds"]
+    start = time.process_time() - seconds
+    while True:
+        if training.done in CURVE:
+            losses = token_losses(model, reviews.validation[:CURVE_TEXTS], stage.context)
+            curve.append([training.done * BATCH, round(losses.mean().item(), 4)])
+        if training.done == STEPS:
+            break
+        training.step()
+        if training.done % 50 == 0:
+            seconds = time.process_time() - start
+            state = {"run": [name, seed], "training": training.state_dict(), "curve": curve, "seconds": seconds}
+            torch.save(state, CHECKPOINT.with_suffix(".part"))
+            CHECKPOINT.with_suffix(".part").replace(CHECKPOINT)
+    losses = token_losses(model, reviews.test, stage.context).mean(dim=1)  # (texts,)
+    tokenizer = tokenizer_with(TOKENS)
+    texts = [write(model, tokenizer, beginning, at_temperature, stage.context) for beginning in BEGINNINGS]
+    return {
+        "stage": name, "seed": seed, "loss": rounded(losses), "counting minus model": rounded(counted - losses.numpy()),
+        "curve": curve, "texts": texts,
+        "parameters": sum(parameter.numel() for parameter in model.parameters()),
+        "cpu_minutes": round((time.process_time() - start) / 60, 1),
+    }  # fmt: skip
+
+
+# --- the waiter's notepad ------------------------------------------------------------------------------------------
+
+PARTS = {name: stage for name, stage in STAGES.items() if stage.context == 16 and not stage.change}
+EVENINGS, NOTEPAD_SEEDS = 2000, range(5)  # to test with
+
+
+def held_out_evenings() -> Tensor:
+    return notepad.draw_evenings(EVENINGS, torch.Generator().manual_seed(99))
+
+
+def counted_on_the_notepad() -> dict:
+    """Counting on as many evenings as a model is trained on."""
+    generator = torch.Generator().manual_seed(1)
+    training, validation = (notepad.draw_evenings(n, generator) for n in (notepad.STEPS * notepad.BATCH, EVENINGS))
+    return best_counting(training.flatten(), validation, held_out_evenings(), len(notepad.WORDS))
+
+
+def run_on_the_notepad(name: str, seed: int) -> dict:
+    """Train one model on evenings; its loss on others, and how often it knows a drink that was ordered before."""
+    torch.manual_seed(seed)
+    start, model = time.process_time(), LanguageModel(len(notepad.WORDS), num_blocks=PARTS[name].blocks)
+    if not PARTS[name].feed_forward:
         model.blocks[0].feed_forward = Zero()
-    generator = torch.Generator().manual_seed(seed + 1)
+    notepad.fit(model, seed + 1)
+    evenings = held_out_evenings()
     with torch.no_grad():
-        model.output.bias.copy_(((torch.bincount(training, minlength=KNOWN_WORDS) + 1) / len(training)).log())
-    optimizer = torch.optim.Adam(model.parameters(), lr=RATE, fused=True)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, RATE, total_steps=STEPS + 1, pct_start=0.15)
-    for step in range(STEPS + 1):
-        if step in CURVE:
-            curve.append([step, loss_of_last(model, *last)])
-        if step < STEPS:
-            loss = loss_of(model, *windows(training, BATCH, generator), UNK)
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
-            schedule.step()
-    dice = torch.Generator().manual_seed(11)
-    result = {"stage": stage, "seed": seed, "loss": curve[-1][1], "curve": curve}
-    result["texts"] = [write(model, prepared.vocabulary, beginning, dice) for beginning in BEGINNINGS]
-    return result | {"cpu_seconds": round(time.process_time() - start)}
+        loss = notepad.mean_loss(model, evenings).item()
+    return {
+        "notepad": name, "seed": seed, "loss": round(loss, 4),
+        "drinks": round(notepad.drinks_right(model, evenings), 4),
+        "cpu_seconds": round(time.process_time() - start),
+    }  # fmt: skip
 
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    reviews = load_prepared(Settings())
-    for seed in range(3):
-        for stage in STAGES:
-            record.load_or_run(TABLE, f"{stage}, seed {seed}", run, stage, seed, reviews)
+    record.load_or_run(RESULTS, "notepad: Kneser-Ney", counted_on_the_notepad)
+    for seed in NOTEPAD_SEEDS:
+        for name in PARTS:
+            record.load_or_run(RESULTS, f"notepad: {name}, seed {seed}", run_on_the_notepad, name, seed)
+    CHECKPOINT.parent.mkdir(exist_ok=True)
+    reviews = load_reviews()
+    counting = record.load_or_run(RESULTS, "Kneser-Ney", best_counting, *reviews, TOKENS)
+    counted = counted_losses(reviews.training, reviews.test, counting["order"], counting["scale"], TOKENS)
+    for models, seeds in ((STAGES, SEEDS), (CONTROLS, SEEDS[:1])):
+        for seed in seeds:
+            for name, stage in models.items():
+                record.load_or_run(RESULTS, f"{name}, seed {seed}", run, name, stage, seed, reviews, counted)

@@ -155,6 +155,20 @@ def layer_and_head_exchanged(**given):
     return pair[::-1], *measured
 
 
+def largest_single_share(shares, searched, fresh):
+    """The head is the one with the largest share on a single text. Take the mean over the texts first."""
+    best = shares(searched).amax(dim=0)
+    layer, head = divmod(best.argmax().item(), best.shape[1])
+    return (layer, head), *mean_and_interval(shares(fresh)[:, layer, head])
+
+
+def layer_and_head_apart(shares, searched, fresh):
+    """Layer and head are each the best on average, and need not be best together. Search the whole table."""
+    table = shares(searched).mean(dim=0)
+    layer, head = (table.mean(dim=axis).argmax().item() for axis in (1, 0))
+    return (layer, head), *mean_and_interval(shares(fresh)[:, layer, head])
+
+
 def known_shares(texts):
     """Made-up shares of 2 x 3 heads, (texts, 2, 3), which depend on the number that is a text here."""
     text, head = torch.tensor(texts, dtype=torch.float64)[:, None, None], torch.arange(6.0).view(2, 3).double()
@@ -175,6 +189,7 @@ search_and_test = Check(
     ],
     mistakes=[
         tested_on_the_searched_texts, searched_on_the_fresh_texts, layer_and_head_exchanged, divided_by_layers,
+        largest_single_share, layer_and_head_apart,
         *(changed(search, finish=step) for step in (
             trials.standard_error, trials.standard_deviation, trials.normal_quantile, trials.whole_width)),
     ],

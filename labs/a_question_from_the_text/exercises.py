@@ -11,7 +11,8 @@ from checks import trials
 from checks.engine import Case, Check, Wrong
 from checks.running import outcome
 from checks.trials import changed, draw, first_minus_second, goes_on, paired_mistakes, real_tokens
-from shared.model import MarkerQueryClassifier, masked_softmax
+from labs.a_question_from_the_text.marker_query import MarkerQueryClassifier
+from shared.model import masked_softmax
 
 OWN_QUERY = "A question from the text, “The marker query”"
 

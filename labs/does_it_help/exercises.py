@@ -89,6 +89,11 @@ def equal_means_lost_to_rounding(means, mean):
     return np.abs(means) >= abs(mean)
 
 
+def one_side_only(means, mean):
+    """Only means above zero are counted. One as far below zero counts, too: compare `abs(mean)`."""
+    return means >= abs(mean) - 1e-12
+
+
 def number_of_patterns(differences):
     """This is the number of patterns. The exercise asks for their fraction: divide by 2 to the number of seeds."""
     return fraction(differences) * 2 ** len(differences)
@@ -111,6 +116,7 @@ sign_flips = Check(
     mistakes=[
         *(changed(fraction, count=step) for step in (
             without_absolute_value, measured_pattern_not_counted, equal_means_left_out, sign_of_the_mean_kept,
+            one_side_only,
             equal_means_lost_to_rounding)),
         number_of_patterns,
     ],
@@ -212,7 +218,9 @@ fix_the_comparison = Check(
         *bugs_left(fair_comparison, several_bugs_left, choose_first=first_chosen_on_test,
                    choose_second=second_not_chosen, seeds_of_second=one_run_of_the_second),
         both_chosen_on_test, both_after_the_last_epoch, measured_on_validation,
-        *trials.seed_mistakes(fair_comparison), *paired_mistakes(accuracies),
+        *trials.seed_mistakes(fair_comparison),
+        # one_run_of_the_second is there already
+        *(way for way in paired_mistakes(accuracies) if way.__name__ != "one_of_the_second"),
     ],
     section="Does it help?, “Exercise 2 (debug): better than itself”",
 )  # fmt: skip
@@ -253,6 +261,28 @@ def sign_first(mean, half, band):
     return word_of(mean, half, 0) if abs(mean) > half else word_of(mean, half, band)
 
 
+def sign_of_the_mean_alone(mean, half, band):
+    """ "higher" and "lower" look at the mean only. The whole interval has to be on that side of zero."""
+    return "close" if abs(mean) + half < band else "higher" if mean > 0 else "lower"
+
+
+def one_end_below_the_band(mean, half, band):
+    """ "close" looks at the upper end only. Both ends of the interval have to be between -band and band."""
+    return "close" if mean + half < band else word_of(mean, half, 0)
+
+
+def width_in_the_band(mean, half, band):
+    """ "close" is said of an interval that is narrow, or has one end inside. Both its ends have to be between -band and
+    band."""
+    return "close" if half < band else word_of(mean, half, 0)
+
+
+def beyond_the_band(mean, half, band):
+    """ "higher" and "lower" ask for an interval beyond the band. It has to be beyond zero."""
+    word = word_of(mean, half, band)
+    return "undecided" if word in ("higher", "lower") and abs(mean) - half <= band else word
+
+
 MODELS = {"a": (0.8, 0.004), "b": (0.83, 0.004), "c": (0.801, 0.004), "d": (0.815, 0.03), "e": (0.806, 0.0004)}
 
 
@@ -277,7 +307,8 @@ preregistered = Check(
     ],
     mistakes=[
         *(changed(preregistered_answer, word=step) for step in (
-            close_by_the_mean_alone, close_where_0_is_inside, undecided_first, sign_first)),
+            close_by_the_mean_alone, close_where_0_is_inside, undecided_first, sign_first,
+            sign_of_the_mean_alone, one_end_below_the_band, width_in_the_band, beyond_the_band)),
         *(changed(preregistered_answer, interval=step) for step in (
             trials.second_minus_first, trials.pairing_lost, trials.half_widths_added)),
         *trials.seed_mistakes(preregistered_answer),

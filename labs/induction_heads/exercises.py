@@ -147,26 +147,23 @@ def rules(ids, num_texts, num_pairs, num_letters, random):
     if not isinstance(ids, Tensor) or ids.is_floating_point() or ids.shape != shape:
         raise WrongType(own=kind(ids), right=f"integers in a tensor of shape {shape}", where="the ids")
     shown, asked, order = orders(ids)  # order (num_texts, num_pairs)
-    first, second, several = shown[..., 0], shown[..., 1], num_texts > 1
-    letters = ids.min() >= 0 and ids.max() < num_letters and first.sort().values.diff().min() > 0
-    each_once = order.sort().values.equal(torch.arange(num_pairs).expand(num_texts, -1))
-    pairs_shown = asked.equal(shown.gather(1, order[:, :, None].expand(-1, -1, 2)))
-    not_drawn = (first == first[0]).all() or (second == second[0]).all()
-    follows = len(((second - first) % num_letters).unique()) < num_letters / 4
-    as_given = torch.randperm(num_pairs, generator=torch.Generator().manual_seed(0))
-    often = (order[:, :, None] == torch.arange(num_pairs)).sum(dim=0).max()  # of one pair at one place
-    expected = num_texts / num_pairs
-    possible = math.factorial(num_pairs)
-    different = len(order.unique(dim=0)) / (possible * (1 - (1 - 1 / possible) ** num_texts))  # of those expected
-    if not letters:
+    first, second = shown[..., 0], shown[..., 1]
+    if ids.min() < 0 or ids.max() >= num_letters or first.sort().values.diff().min() == 0:
         raise NotTheLetters
-    if not each_once or not pairs_shown:
+    each_once = order.sort().values.equal(torch.arange(num_pairs).expand(num_texts, -1))
+    if not each_once or not asked.equal(shown.gather(1, order[:, :, None].expand(-1, -1, 2))):
         raise NotTheShownPairs
-    if several and (not_drawn or follows):
+    if num_texts == 1:  # one text does not tell what is drawn
+        return torch.tensor(1.0)
+    same_in_all = (first == first[0]).all() or (second == second[0]).all()
+    if same_in_all or len(((second - first) % num_letters).unique()) < num_letters / 4:
         raise LettersNotDrawn
-    if several and (order == as_given).all():
+    if (order == torch.randperm(num_pairs, generator=torch.Generator().manual_seed(0))).all():
         raise BugLeft
-    if several and (often > expected + 7 * math.sqrt(expected) or different < 0.7):
+    often = (order[:, :, None] == torch.arange(num_pairs)).sum(dim=0).max()  # of one pair at one place
+    expected, possible = num_texts / num_pairs, math.factorial(num_pairs)
+    different = len(order.unique(dim=0)) / (possible * (1 - (1 - 1 / possible) ** num_texts))  # of those expected
+    if often > expected + 7 * math.sqrt(expected) or different < 0.7:
         raise OrderKnown
     return torch.tensor(1.0)
 
@@ -262,6 +259,14 @@ def not_ablated(model, layer, places, measure):
     return (measure(model),) * 2
 
 
+def matrix_of_zeros(model, layer, places, measure):
+    """The matrix of `W_output` is zero, which ablates the layer at all positions, and its bias is still added. Set its
+    output to zero where `places` is True, by a hook."""
+    changed = copy.deepcopy(model)
+    changed.layers[layer].W_output.weight.data.zero_()
+    return measure(model), measure(changed)
+
+
 def leaves_no_trace(answer):
     model, places = Model(2, 3), torch.tensor([True, False, True, True, False])
     leaves_the_model(lambda measure: answer(model, 0, places, measure), model, squares)
@@ -280,7 +285,7 @@ with_and_without = Check(
     ],
     mistakes=[
         *(changed(ablated, edit=step) for step in (all_positions, other_positions)),
-        input_ablated, not_ablated,
+        input_ablated, not_ablated, matrix_of_zeros,
     ],
     section="Induction heads, “Ablate a head, then a single cell”",
     last_look=leaves_no_trace,

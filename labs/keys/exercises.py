@@ -1,11 +1,13 @@
 """The checks of *Keys*: learned queries with keys, a key model as one vector."""
 
+import math
+
 import torch
+from torch import Tensor, nn
 
 from checks import trials
 from checks.engine import Case, Check, Wrong
 from checks.trials import changed, check_linears, check_parameters, draw
-from shared.model import LearnedQueries
 
 KEYS = "Keys, “A small space to meet in”"
 ONE_VECTOR = "Keys, “Is there more to keys?”"
@@ -53,9 +55,17 @@ def no_bias(answer):
         raise BiasInKeys
 
 
+class QueriesEqual(Wrong):
+    """The results are right, but all queries begin with the same numbers, so they get the same gradients and stay
+    equal. Draw them: `torch.randn(num_queries, d_k) / math.sqrt(d_k)`."""
+
+
 def fits_into_the_lab(answer):
-    """The lab exchanges the key projection, and compares queries with keys by itself."""
+    """The lab exchanges the key projection, compares queries with keys by itself, and trains several queries."""
     no_bias(answer)
+    queries = answer(3, 5, 2).query
+    if torch.is_tensor(queries) and (queries == queries[:1]).all():
+        raise QueriesEqual
     check_linears(answer, (3, 5, 2), ("W_key",), biased=False)
     check_parameters(answer(3, 5, 2), query=(3, 2))
 
@@ -63,6 +73,25 @@ def fits_into_the_lab(answer):
 def layer(num_queries, d_model, d_k, shape, seed, scale=1.0):
     sizes = {"num_queries": num_queries, "d_model": d_model, "d_k": d_k}
     return Case({"x": draw(*shape, d_model, seed=seed)}, sizes, scale)
+
+
+class LearnedQueries(nn.Module):
+    """Several learned queries, each compared with a key of every token.
+
+    x (batch, tokens, d_model) to the outputs (batch, num_queries, d_model) and the weights, a row
+    for each query, (batch, num_queries, tokens).
+    """
+
+    def __init__(self, num_queries: int, d_model: int, d_k: int):
+        super().__init__()
+        self.W_key = nn.Linear(d_model, d_k, bias=False)
+        self.query = nn.Parameter(torch.randn(num_queries, d_k) / math.sqrt(d_k))
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        keys = self.W_key(x)  # (batch, tokens, d_k)
+        scores = self.query @ keys.transpose(1, 2)  # (batch, num_queries, tokens)
+        weights = scores.softmax(dim=2)  # (batch, num_queries, tokens)
+        return weights @ x, weights
 
 
 learned_queries = Check(

@@ -107,6 +107,11 @@ def fits_into_the_classifier(answer):
             raise OtherPrecision(given=given.dtype, own=result.dtype)
 
 
+def one_frequency(vectors, positions, base=10_000):
+    """All pairs rotate at the same frequency, that of the first. Pair i has base^(-2i / width)."""
+    return rotated(vectors, positions, base, power=0)
+
+
 rotate = Check(
     reference=rotated,
     cases=[
@@ -116,7 +121,7 @@ rotate = Check(
     ],
     mistakes=[
         halves_paired, halves_joined, base_ignored, vectors_counted, growing_frequencies,
-        exponent_halved, frequencies_of_halves,
+        exponent_halved, frequencies_of_halves, one_frequency,
         *(changed(rotated, turn=step) for step in (
             rotated_backwards, made_of_new_x, sign_of_the_second, both_signs_plus)),
     ],
@@ -206,7 +211,10 @@ class SumOfTokens(nn.Module):
     def __init__(self, first: int, step: int):
         super().__init__()
         self.weight = nn.Parameter(draw(7, seed=first), requires_grad=False)
-        self.positions = lambda ids: first + step * torch.arange(ids.shape[1])
+        self.first, self.step = first, step
+
+    def positions(self, ids):
+        return self.first + self.step * torch.arange(ids.shape[1])
 
 
 def sum_of(net, texts):

@@ -157,8 +157,9 @@ def train(
 
 def right_on_opposite(net: nn.Module, reviews: data.EncodedReviews, seeds: tuple[int, ...] = (100,)) -> np.ndarray:
     """Accuracy on pairs of opposite labels, with the marker before the first and before the second review, (2,)."""
-    draws = [data.distracted_examples(reviews, seed, False, MARKER_ID, SEPARATOR_ID) for seed in seeds]
-    second = sum(draws[1:], draws[0])
+    second, *more = (data.distracted_examples(reviews, seed, False, MARKER_ID, SEPARATOR_ID) for seed in seeds)
+    for drawn in more:
+        second = second + drawn
     first = swap_markers(second)
     opposite = first.labels != second.labels
     right = [(training.evaluate(net, pairs).logits > 0) == (pairs.labels == 1) for pairs in (first, second)]

@@ -1,4 +1,4 @@
-"""The checks of *Many heads*: the whole layer, heads with three bugs, and an experiment on heads and width."""
+"""The checks of *Many heads*: the whole layer, and heads with three bugs."""
 
 import math
 from functools import partial
@@ -10,7 +10,7 @@ from checks import trials
 from checks.engine import Case, Check, Wrong
 from checks.layers import both_masks, by_heads, heads, heads_of_real_tokens
 from checks.running import outcome
-from checks.trials import bugs_left, changed, check_linears, draw, first_minus_second, paired_mistakes
+from checks.trials import bugs_left, changed, check_linears, draw
 from shared.model import MultiHeadSelfAttention, causal_mask, masked_softmax
 
 
@@ -221,54 +221,4 @@ fix_the_heads = Check(
             mask_without_effect, trials.mask_after_softmax, *trials.MASK_MISTAKES[3:])),
     ],
     section="Many heads, “Split and concatenate”",
-)  # fmt: skip
-
-
-# --- effect_of_a_head ----------------------------------------------------------------------------------------------
-
-
-def unexplained(unexplained_by, seeds, wide=(8, 1), narrow=(2, 2)):
-    """What one wide head and two narrow ones leave unexplained, with each seed."""
-    return torch.tensor([[unexplained_by(*layer, seed) for seed in seeds] for layer in (wide, narrow)])
-
-
-def width_of_one_head(unexplained_by, seeds):
-    """`d_model` is the width of all heads together: two heads that are 1 wide each have a `d_model` of 2."""
-    return first_minus_second(unexplained(unexplained_by, seeds, narrow=(1, 2)))
-
-
-def heads_share_eight(unexplained_by, seeds):
-    """The two heads share a width of 8. The exercise asks for two heads that are 1 wide each, `d_model` 2."""
-    return first_minus_second(unexplained(unexplained_by, seeds, narrow=(8, 2)))
-
-
-def with_three_digits(result, **given):
-    """The half-width is rounded, because the lab's quantile, 2.776, is as good as all its digits."""
-    if isinstance(result, (tuple, list)) and len(result) == 2:
-        return result[0], round(float(result[1]), 3)
-    return result
-
-
-effect = trials.finished(unexplained, first_minus_second)
-
-
-def known_result(d_model, num_heads, seed):
-    return trials.synthetic_accuracy(d_model, num_heads, seed)
-
-
-def opposite(d_model, num_heads, seed):
-    return 1 - known_result(d_model, num_heads, seed)
-
-
-effect_of_a_head = Check(
-    reference=lambda **given: with_three_digits(effect(**given)),
-    cases=[
-        Case({"unexplained_by": run, "seeds": seeds})
-        for run, seeds in ((known_result, range(5)), (opposite, [3, 5, 8, 13, 21]))
-    ],
-    mistakes=[
-        width_of_one_head, heads_share_eight, *paired_mistakes(unexplained), *trials.seed_mistakes(effect),
-    ],
-    section="Many heads, “Exercise 3 (experiment): heads or width?”",
-    canonical=with_three_digits,
 )  # fmt: skip

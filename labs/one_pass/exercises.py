@@ -64,6 +64,19 @@ def common_not_subtracted(own, common):
     return own
 
 
+def one_maximum_for_all(first, second):
+    """One maximum is taken over all queries. Each query has its own: `torch.maximum` of both halves."""
+    common = torch.maximum(first[0], second[0]).max().expand_as(first[0])
+    corrections = [(half[0] - common).exp() for half in (first, second)]
+    return common, *(corrections[0] * first[n] + corrections[1] * second[n] for n in (1, 2))
+
+
+def relative_to_the_other(first, second):
+    """Each half is corrected to the maximum of the other. Correct both to the common maximum, exp(own - common)."""
+    common, change = torch.maximum(first[0], second[0]), first[0] - second[0]
+    return common, *(change.exp() * first[n] + (-change).exp() * second[n] for n in (1, 2))
+
+
 def divided_already(first, second):
     """The sum is divided by the normalizer. That is done once, at the very end: return what `one_more` keeps."""
     common, normalizer, summed = merged(first, second)
@@ -124,6 +137,7 @@ merge = Check(
         *(changed(merged, exponent=step) for step in (no_correction, correction_inverted, common_not_subtracted)),
         sums_not_corrected, normalizers_not_corrected, relative_to_the_first, relative_to_the_second,
         first_half_corrected_alone, second_half_corrected_alone, divided_already,
+        one_maximum_for_all, relative_to_the_other,
     ],
     section="Attention in one pass, “Two halves”",
     last_look=goes_on_with_batches,

@@ -3,6 +3,7 @@
 import math
 
 import torch
+from torch import Tensor, nn
 
 from checks import trials
 from checks.engine import Case, Check
@@ -111,9 +112,26 @@ def texts(d_model, mask, seed, scale=1.0):
     return Case({"x": draw(*mask.shape, d_model, seed=seed), "mask": mask}, {"d_model": d_model}, scale)
 
 
+class LearnedQuery(nn.Module):
+    """A mean of the tokens, weighted by their dot products with one learned query.
+
+    x (batch, tokens, d_model) to the output (batch, d_model) and the weights (batch, tokens).
+    `mask` is (batch, tokens), True for a real token; None where all are.
+    """
+
+    def __init__(self, d_model: int):
+        super().__init__()
+        self.query = nn.Parameter(torch.randn(d_model) / math.sqrt(d_model))
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        scores = x @ self.query  # (batch, tokens)
+        weights = model.masked_softmax(scores, mask)  # (batch, tokens)
+        return model.weighted_sum(weights, x), weights
+
+
 learned_query = Check(
     reference=weighted_mean,
-    solution=model.LearnedQuery,
+    solution=LearnedQuery,
     parts=("query",),
     cases=[
         Case({"x": draw(3, 8, 4, seed=7)}, {"d_model": 4}),

@@ -24,12 +24,12 @@ class BlockAtMarker(nn.Module):
     def forward(self, ids: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
         x, block = self.embedding(ids), self.block  # (batch, tokens, d_model)
         at_marker = (ids == self.marker_id).to(x)[:, None]  # (batch, 1, tokens)
-        normal, attention = block.attention_norm(x), block.attention
-        queries = attention.split(attention.W_query(at_marker @ normal))  # (batch, num_heads, 1, head_dim)
-        keys, values = (attention.split(W(normal)) for W in (attention.W_key, attention.W_value))
-        scores = queries @ keys.transpose(2, 3) / attention.head_dim**0.5  # (batch, num_heads, 1, tokens)
+        normal, attention = block.attention_norm(x), block.attention  # type: ignore[operator]
+        queries = attention.split(attention.W_query(at_marker @ normal))  # type: ignore[operator]  # (batch, num_heads, 1, head_dim)
+        keys, values = (attention.split(W(normal)) for W in (attention.W_key, attention.W_value))  # type: ignore[operator]
+        scores = queries @ keys.transpose(2, 3) / attention.head_dim**0.5  # type: ignore[operator]  # (batch, num_heads, 1, tokens)
         weights = model.masked_softmax(scores, mask[:, None, None])  # (batch, num_heads, 1, tokens)
         concatenated = (weights @ values).transpose(1, 2).flatten(2)  # (batch, 1, d_model)
-        row = at_marker @ x + block.dropout(attention.W_output(concatenated))  # (batch, 1, d_model)
+        row = at_marker @ x + block.dropout(attention.W_output(concatenated))  # type: ignore[operator]  # (batch, 1, d_model)
         row = row + block.dropout(block.feed_forward(block.feed_forward_norm(row)))  # (batch, 1, d_model)
         return self.output(row)[:, 0, 0], weights.mean(dim=1)[:, 0]

@@ -1,4 +1,4 @@
-"""The checks of *The block*: the Transformer block, a post-norm block with bugs, layer normalization, an ablation.
+"""The checks of *The block*: layer normalization, the Transformer block, a post-norm block with bugs.
 
 Known mistakes of a block are other orders of its four parts; `block` computes the rest with the reader's parts.
 """
@@ -23,7 +23,7 @@ from checks.layers import (
     pre_norm,
     texts,
 )
-from checks.trials import changed, draw, first_minus_second, goes_on, paired_mistakes
+from checks.trials import changed, draw, goes_on
 from shared import model
 
 BLOCK = "The block, “Write the block”"
@@ -39,12 +39,12 @@ class TransformerBlock(model.TransformerBlock):
 
 
 def attention_mask_not_used(**given):
-    """The `attention_mask` does not reach the attention. Hand it on."""
+    """The `attention_mask` does not reach the attention. Pass it on."""
     return block(**given | {"attention_mask": None})
 
 
 def neither_mask_used(**given):
-    """Neither mask reaches the attention. Hand both on: `self.attention(..., mask, attention_mask)`."""
+    """Neither mask reaches the attention. Pass on both: `self.attention(..., mask, attention_mask)`."""
     return block(**given | {"mask": None, "attention_mask": None})
 
 
@@ -65,8 +65,8 @@ class SumsWithoutAdd(Wrong):
 
 
 class WrongDropout(Wrong):
-    """Without dropout the results are right. With it, `dropout`, 0.1 by default, is the probability for what each part
-    adds, in `add`, and for what ReLU gives, in `feed_forward`."""
+    """Without dropout the results are right. `dropout`, 0.1 by default, is the dropout probability, used both in `add`
+    and after ReLU in `feed_forward`."""
 
 
 def dropout_and_sums(answer):
@@ -192,7 +192,7 @@ def sample_deviation(**given):
 
 
 def eps_left_out(x, variance, eps):
-    """`eps` is not used, so a token whose x are all equal gives 0 / 0. Add it to the variance."""
+    """`eps` is not used, so a token whose entries are all equal gives 0 / 0. Add it to the variance."""
     return x / variance.sqrt()
 
 
@@ -227,36 +227,3 @@ layer_norm = Check(
     section="The block, “What the norm does”",
     forbidden=("layer_norm", "native_layer_norm", "group_norm", "instance_norm", "batch_norm"),
 )  # fmt: skip
-
-
-# --- ablation_by_learning_rate -------------------------------------------------------------------------------------
-
-
-def accuracies(accuracy, part_away, rates, seeds):
-    """Learning rate -> the accuracies with each seed, of the whole model and of the one without the part."""
-    return {
-        rate: torch.tensor([[accuracy(away, rate, seed) for seed in seeds] for away in ("nothing", part_away)])
-        for rate in rates
-    }
-
-
-def known_accuracy(part_away, rate, seed):
-    return trials.synthetic_accuracy(part_away, rate, seed)
-
-
-leads = trials.finished(accuracies, first_minus_second)
-
-
-ablation_by_learning_rate = Check(
-    reference=leads,
-    cases=[
-        Case({"accuracy": known_accuracy, "part_away": part, "rates": rates, "seeds": seeds})
-        for part, rates, seeds in (
-            ("norm", [0.001, 0.01], [0, 1, 2]),
-            ("residual", [0.02, 0.001, 0.005], [3, 7]),
-            ("norm", [0.003], [5, 1, 8, 2]),
-        )
-    ],
-    mistakes=[*trials.seed_mistakes(leads), *paired_mistakes(accuracies)],
-    section="The block, “What residual connections are for”",
-)

@@ -6,7 +6,7 @@ from torch import Tensor
 
 from shared import cafe, figures
 from shared.colours import ROLES
-from shared.figures.chart import INK, MUTED, PAPER, new_axes
+from shared.figures.chart import INK, MUTED, new_axes
 
 BOTH = cafe.my_drink, cafe.friends_drink
 # The four guests of *Attention in ten minutes*, with their friends Cleo, Ada, Dan and Ada.
@@ -47,8 +47,8 @@ def six_lines(values: Tensor, slopes: Tensor, intercepts: Tensor) -> figures.Plo
         highest = torch.where(answers == drink, logits[:, drink], torch.nan)
         axes.plot(at, highest, color=ROLES["output"][0], linewidth=3.5, solid_capstyle="butt")
         axes.plot(value, -0.4 * top, marker="o", color=ROLES["value"][0], markersize=6, clip_on=False)
-        axes.text(value, -0.56 * top, cafe.DRINKS[drink], ha="center", va="center", color=INK, backgroundcolor=PAPER)
-    axes.set(xlabel="the single number of a value", ylim=(-0.7 * top, 1.05 * top), yticks=[])
+        axes.text(value, -0.56 * top, cafe.DRINKS[drink], ha="center", va="center", color=INK, fontsize=11.5)
+    axes.set(xlabel="the single number of the output, t", ylim=(-0.7 * top, 1.05 * top), yticks=[])
     axes.set_title("logit of each drink", fontsize=11.5)
     axes.grid(False)
     axes.spines["left"].set_visible(False)

@@ -30,6 +30,11 @@ def one_column(weight, head, num_heads):
     return torch.arange(len(weight)) == head
 
 
+def first_column_of_the_head(weight, head, num_heads):
+    """A single column is set to 0. A head has head_dim columns: from head * head_dim to (head + 1) * head_dim."""
+    return torch.arange(len(weight)) == head * (len(weight) // num_heads)
+
+
 def columns_in_turn(weight, head, num_heads):
     """Every num_heads-th column is set to 0. The outputs of heads are concatenated, so a head's columns are neighbours:
     from head * head_dim on."""
@@ -76,7 +81,8 @@ without_head = Check(
         rows_ablated,
         *(changed(ablated, columns=step)
           for step in (
-              one_column, columns_in_turn, last_column_left, counted_from_one, num_heads_wide, only_this_head_left)),
+              one_column, first_column_of_the_head,
+              columns_in_turn, last_column_left, counted_from_one, num_heads_wide, only_this_head_left)),
     ],
     section="What attention explains, “Which heads matter?”",
     last_look=goes_on_into_the_model,
@@ -187,7 +193,19 @@ difference = trials.finished(changes, first_minus_second)
 def whole_not_subtracted(lead_without, group):
     """The whole model's lead is not subtracted. A change is the lead without the heads minus that of the whole model,
     for the group and for each head."""
-    return first_minus_second((lead_without(group), sum(lead_without([head]) for head in group)))
+    return first_minus_second((lead_without(group), sum(lead_without([head]) for head in group)))  # type: ignore[arg-type]
+
+
+def mean_of_the_heads(lead_without, group):
+    """The changes of the heads are averaged. Add them up: the question is about their sum."""
+    together, alone = changes(lead_without, group)
+    return first_minus_second((together, alone / len(group)))  # type: ignore[arg-type]
+
+
+def whole_subtracted_once(lead_without, group):
+    """The whole model's lead is subtracted only for the group. Each head's change is one against the whole, too."""
+    together, alone = changes(lead_without, group)
+    return first_minus_second((together, alone + len(group) * lead_without([])))  # type: ignore[arg-type]
 
 
 def known_lead(heads_off):
@@ -206,6 +224,6 @@ more_than_the_sum = Check(
         Case({"lead_without": known_lead, "group": group})
         for group in ([(0, 1), (0, 2), (3, 1)], [(2, 0), (2, 3), (2, 5), (1, 1)], [(4, 2), (4, 1)])
     ],
-    mistakes=[whole_not_subtracted, *paired_mistakes(changes)],
+    mistakes=[whole_not_subtracted, mean_of_the_heads, whole_subtracted_once, *paired_mistakes(changes)],
     section="What attention explains, “Exercise 3 (experiment): is a group more than its heads?”",
 )  # fmt: skip

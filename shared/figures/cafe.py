@@ -100,18 +100,15 @@ class Cafe(Chart):
         named = [*(self.friends or ()), *self.hops, *([] if self.of_all else [self.attending])]
         for name in named:
             if name is not None and name not in self.names:
-                raise ValueError(
-                    f"{name!r} has no chair in this café; name one of {', '.join(self.names)}."
-                )
+                chairs = ", ".join(self.names)
+                raise ValueError(f"{name!r} has no chair in this café; name one of {chairs}.")
         if self.matrix is None:
             return
         sums = self.matrix.sum(axis=-1)[... if self.of_all else self.there]
         fits = self.matrix.shape in ((count,), (count, count))
         if not fits or (self.matrix < 0).any() or (abs(sums - 1) > 1e-3).any():
-            raise ValueError(
-                "Give a row of weights for each guest, zero or more and with the sum 1. Are they "
-                "scores?"
-            )
+            needed = "Give a row of weights for each guest, zero or more and with the sum 1."
+            raise ValueError(f"{needed} Are they scores?")
 
     @cached_property
     def there(self) -> np.ndarray:
@@ -129,12 +126,8 @@ class Cafe(Chart):
         """
         if self.factor is None:
             return None if self.weights is None else numbers(self.weights, "weights")
-        scores = np.array(
-            [
-                [self.factor**2 * (friend == name) for name in self.names]
-                for friend in self.friends or ()
-            ]
-        )
+        friends = np.array(self.friends or (), object)[:, None]
+        scores = self.factor**2 * (friends == np.array(self.names, object))
         exponentials = np.exp(scores / sqrt(len(self.names))) * self.there
         return exponentials / exponentials.sum(axis=1, keepdims=True)
 
@@ -163,12 +156,10 @@ class Cafe(Chart):
         across = (self.width / 2 - radius - LOOP) / max(abs(cos(angle)) for angle in angles)
         down = across * (0.72 if count <= 4 and self.width == WIDTH else 1)
         top = radius + LOOP + 22 * bool(self.title) - down * min(map(sin, angles))
-        cards = [
-            Guest(
-                name, drink, self.width / 2 + across * cos(angle), top + down * sin(angle), radius
-            )
-            for name, drink, angle in zip(self.names, self.drinks, angles, strict=True)
-        ]
+        cards = []
+        for name, drink, angle in zip(self.names, self.drinks, angles, strict=True):
+            x, y = self.width / 2 + across * cos(angle), top + down * sin(angle)
+            cards.append(Guest(name, drink, x, y, radius))
         if self.of_all:
             cards.append(Guest(self.attending or "query", "", self.width / 2, top, radius))
         return cards
@@ -182,22 +173,17 @@ class Cafe(Chart):
             for name, friend in zip(self.names, self.friends or (), strict=False)
             if friend is not None
         ]
-        attention = []
-        if self.row is not None and self.chosen is not None:
-            attention = [
-                Arrow(self.chosen, target, weight, "attention")
-                for target, weight in enumerate(self.row)
-            ]
-        elif self.matrix is not None:
-            attention = [
-                Arrow(source, target, float(weight), "attention")
-                for (source, target), weight in np.ndenumerate(self.matrix)  # type: ignore[misc]
-            ]
+        weights = np.zeros((0, 0)) if self.matrix is None else np.atleast_2d(self.matrix)
+        attention = [
+            Arrow(len(self.names) if self.of_all else source, target, float(weight), "attention")
+            for (source, target), weight in np.ndenumerate(weights)  # type: ignore[misc]
+            if weight >= self.least and (self.of_all or self.chosen in (None, source))
+        ]
         hops = [
             Arrow(index[a], index[b], 1, "hop")
             for a, b in zip(self.hops, self.hops[1:], strict=False)
         ]
-        return [*friends, *(arrow for arrow in attention if arrow.weight >= self.least), *hops]
+        return [*friends, *attention, *hops]
 
     @cached_property
     def outputs(self) -> list[tuple[str, float]]:
@@ -214,18 +200,12 @@ class Cafe(Chart):
 
     @property
     def alt(self) -> str:
-        cards = []
-        for name, drink, friend in zip(
-            self.names, self.drinks, self.friends or [None] * len(self.names), strict=True
-        ):
-            cards.append(
-                f"{name} {f'drinks {drink}' if drink else 'is there' if drink == '' else 'is away'}"
-            )
-            cards[-1] += f", friend: {friend}" if friend else ""
-        parts = [
-            f"{self.title + ': a' if self.title else 'A'} café with {len(self.names)} chairs. "
-            f"{'; '.join(cards)}."
-        ]
+        cards, friends = [], self.friends or [None] * len(self.names)
+        for name, drink, friend in zip(self.names, self.drinks, friends, strict=True):
+            does = f"drinks {drink}" if drink else "is there" if drink == "" else "is away"
+            cards.append(f"{name} {does}" + (f", friend: {friend}" if friend else ""))
+        begin = f"{self.title}: a" if self.title else "A"
+        parts = [f"{begin} café with {len(self.names)} chairs. {'; '.join(cards)}."]
         attending: dict[str, list[str]] = {}
         for arrow in self.arrows:
             if arrow.kind == "attention":
@@ -233,9 +213,8 @@ class Cafe(Chart):
                 attending.setdefault(self.guests[arrow.source].name, []).append(to)
         parts += [f"{name} attends to {', '.join(to)}." for name, to in attending.items()]
         parts += [f"The way: {' to '.join(self.hops)}."] * bool(self.hops)
-        parts += [
-            f"Output: {', '.join(f'{drink} {short(x)}' for drink, x in self.outputs)}."
-        ] * self.output
+        outputs = ", ".join(f"{drink} {short(x)}" for drink, x in self.outputs)
+        parts += [f"Output: {outputs}."] * self.output
         return " ".join(parts)
 
     def draw(self, axes: "Axes", left: float = 0) -> None:
@@ -247,11 +226,9 @@ class Cafe(Chart):
             points = [(x + left, y) for x, y in outline(arrow, self.guests)]
             colour, part = LOOK[arrow.kind], {"gid": f"part:arrow {arrow.kind}", "clip_on": False}
             if arrow.source == arrow.target:
-                path, look = (
-                    Path(points, [Path.MOVETO, *[Path.CURVE4] * 3]),
-                    {"edgecolor": colour, "facecolor": "none"},
-                )
-                axes.add_patch(PathPatch(path, linewidth=thickness(arrow), **look, **part))
+                path = Path(points, [Path.MOVETO, *[Path.CURVE4] * 3])
+                look = {"edgecolor": colour, "facecolor": "none", "linewidth": thickness(arrow)}
+                axes.add_patch(PathPatch(path, **look, **part))
             else:
                 axes.add_patch(PathPatch(Path(points), facecolor=colour, linewidth=0, **part))
         for place, guest in enumerate(self.guests):
@@ -264,21 +241,11 @@ class Cafe(Chart):
     def _card(self, axes: "Axes", place: int, guest: Guest, left: float) -> None:
         from matplotlib.patches import Circle
 
-        chosen, ink = place == self.chosen, MUTED if guest.drink is None else INK
-        look = {
-            "edgecolor": QUERY if chosen else MUTED,
-            "linewidth": 3 if chosen else 1.2,
-            "facecolor": PAPER,
-        }
-        line = (0, (4, 3)) if guest.drink is None else "-"
-        card = Circle(
-            (guest.x + left, guest.y),
-            guest.radius,
-            linestyle=line,
-            clip_on=False,
-            gid=f"part:card-{place}",
-        )
-        card.set(**look)
+        ink = MUTED if guest.drink is None else INK
+        card = Circle((guest.x + left, guest.y), guest.radius, facecolor=PAPER, clip_on=False)
+        edge, thick = (QUERY, 3) if place == self.chosen else (MUTED, 1.2)
+        line: Any = (0, (4, 3)) if guest.drink is None else "-"
+        card.set(edgecolor=edge, linewidth=thick, linestyle=line, gid=f"part:card-{place}")
         axes.add_patch(card)
         lines = [("name", guest.name, ink)]
         if guest.drink != "":
@@ -286,10 +253,8 @@ class Cafe(Chart):
         if self.row is not None and place < len(self.row) and guest.drink is not None:
             lines.append(("weight", short(self.row[place]), QUERY))
         for below, (part, text, colour) in enumerate(lines):
-            font: dict[str, Any] = {
-                "fontsize": 12 if part == "name" and guest.radius > 25 else 11,
-                "color": colour,
-            }
+            size = 12 if part == "name" and guest.radius > 25 else 11
+            font: dict[str, Any] = {"fontsize": size, "color": colour}
             font["fontweight"] = "bold" if part == "name" else "normal"
             y = guest.y + 13.5 * (below - (len(lines) - 1) / 2) + 4
             axes.text(guest.x + left, y, text, ha="center", gid=f"part:{part}-{place}", **font)
@@ -322,13 +287,8 @@ class Cafe(Chart):
             [guest.name, guest.drink, friend, round(guest.x, 2), round(guest.y, 2)]
             for guest, friend in zip(self.guests, self.friends, strict=True)
         ]
-        data = {
-            "guests": guests,
-            "radius": self.guests[0].radius,
-            "factor": self.factor,
-            "chosen": self.chosen or 0,
-        }
-        data |= {"least": self.least}
+        data = {"guests": guests, "radius": self.guests[0].radius, "factor": self.factor}
+        data |= {"chosen": self.chosen or 0, "least": self.least}
         return f'data-cafe="{escape(json.dumps(data, separators=(",", ":")))}" '
 
 

@@ -59,6 +59,7 @@ class Dots(Chart):
         measure: what the axis counts, for example "accuracy".
         levels: name -> number, vertical lines such as {"chance": 1 / 6}.
         intervals: whether a pair is a mean and its half width.
+        band: from where to where the axis is grey.
         digits: decimals of the number above a single dot.
     """
 
@@ -67,6 +68,7 @@ class Dots(Chart):
     levels: Mapping[str, float] | None = None
     intervals: bool = False
     digits: int = 2
+    band: tuple[float, float] | None = None
 
     @cached_property
     def dots(self) -> list[tuple[str, float, float]]:
@@ -94,38 +96,32 @@ class Dots(Chart):
         levels = [f"{name} {level:.{self.digits}f}" for name, level in (self.levels or {}).items()]
         ends = f" Lines at {', '.join(levels)}." if levels else ""
         rows = "; ".join(f"{name} {', '.join(values)}" for name, values in self.notes.items())
+        ends += f" Grey from {self.band[0]:g} to {self.band[1]:g}." if self.band else ""
         return f"Dots for {self.measure}: {rows}.{ends}"
 
     def figure(self) -> "Figure":
         colour, names = ROLES["output"][0], list(self.rows)
         figure, axes = new_axes(62 + 34 * len(names) + 16 * bool(self.levels))
-        look: dict[str, Any] = {
-            "marker": "o",
-            "markersize": 6,
-            "capsize": 3,
-            "clip_on": False,
-            "color": colour,
-        }
+        if self.band:
+            axes.axvspan(*self.band, color=GRID, alpha=0.5, linewidth=0, zorder=0)
         for name, value, half in self.dots:
-            axes.errorbar(value, -names.index(name), xerr=half or None, **look)
-        # Name and number are above the line, so that a long name takes no room from the axis.
-        above: dict[str, Any] = {
-            "xycoords": ("axes fraction", "data"),
-            "textcoords": "offset points",
-            "clip_on": False,
-        }
-        # a level's line ends at the letters
-        above["bbox"] = {"facecolor": PAPER, "linewidth": 0, "pad": 1}
+            axes.errorbar(
+                value, -names.index(name), xerr=half or None, marker="o", markersize=6, capsize=3,
+                clip_on=False, color=colour,
+            )  # fmt: skip
+        # Name and number are above the line, so that a long name takes no room from the axis; a
+        # level's line ends at the letters.
+        paper = {"facecolor": PAPER, "linewidth": 0, "pad": 1}
+        above: dict[str, Any] = {"xycoords": ("axes fraction", "data"), "bbox": paper}
+        above |= {"textcoords": "offset points", "clip_on": False}
         for place, (name, notes) in enumerate(self.notes.items()):
             axes.annotate(name, (0, -place), (0, 8), **above)
             if len(notes) == 1:
                 axes.annotate(notes[0], (1, -place), (0, 8), ha="right", color=colour, **above)
         for name, level in (self.levels or {}).items():
             axes.axvline(level, color=MUTED, linewidth=1.2, linestyle=(0, (4, 3)), zorder=0)
-            at: dict[str, Any] = {
-                "xycoords": ("data", "axes fraction"),
-                "textcoords": "offset points",
-            }
+            at: dict[str, Any] = {"xycoords": ("data", "axes fraction")}
+            at["textcoords"] = "offset points"
             axes.annotate(name, (level, 1), (0, 2), ha="center", color=MUTED, **at)
         axes.set(
             ylim=(-len(names) + 0.6, 0.75),
@@ -160,13 +156,17 @@ class Curves(Chart):
     @cached_property
     def points(self) -> dict[str, np.ndarray]:
         """What is drawn: name -> (points, 2)."""
-        found = {}
-        for name, line in self.lines.items():
-            values = numbers(line, name)
-            found[name] = (
-                np.column_stack([np.arange(len(values)), values]) if values.ndim == 1 else values
-            )
-        return found
+        found = {name: numbers(line, name) for name, line in self.lines.items()}
+        return {
+            name: np.column_stack([range(len(p)), p]) if p.ndim == 1 else p
+            for name, p in found.items()
+        }
+
+    @cached_property
+    def heights(self) -> np.ndarray:
+        """All numbers on the upright axis."""
+        levels = list((self.levels or {}).values())
+        return np.concatenate([*(p[:, 1] for p in self.points.values()), levels])
 
     @cached_property
     def label_heights(self) -> dict[str, float]:
@@ -174,11 +174,7 @@ class Curves(Chart):
         the others.
         """
         scale = np.log if "y" in self.log else np.asarray
-        all_y = scale(
-            np.concatenate(
-                [*(p[:, 1] for p in self.points.values()), list((self.levels or {}).values())]
-            )
-        )
+        all_y = scale(self.heights)
         low, high = all_y.min(), all_y.max()
         ends = {name: float(scale(p[np.argmax(p[:, 0]), 1])) for name, p in self.points.items()}
         ends |= {name: float(scale(level)) for name, level in (self.levels or {}).items()}
@@ -225,20 +221,12 @@ class Curves(Chart):
             role, mark = LINES[place % len(LINES)]
             colours[name] = ROLES[role][0]
             many = len(p) > 12
-            axes.plot(
-                *p.T,
-                color=colours[name],
-                marker="" if many else mark,
-                markersize=4.5,
-                clip_on=False,
-            )
+            look = {"color": colours[name], "marker": "" if many else mark}
+            axes.plot(*p.T, markersize=4.5, clip_on=False, **look)  # type: ignore[arg-type]
         for name, level in (self.levels or {}).items():
             colours[name] = MUTED
             axes.axhline(level, color=MUTED, linewidth=1.2, linestyle=(0, (4, 3)))
-        values = np.concatenate(
-            [*(p[:, 1] for p in self.points.values()), list((self.levels or {}).values())]
-        )
-        low, high = values.min(), values.max()
+        low, high = self.heights.min(), self.heights.max()
         if "y" in self.log:
             room = (high / low) ** (0.05 / 0.9)
             axes.set_ylim(low / room, high * room)
@@ -298,18 +286,13 @@ class HeatMap(Chart):
             return f"{self.rows} {row}, {self.columns} {column}"
 
         low, high = int(self.values.argmin()), int(self.values.argmax())
-        parts = [
-            f"{self.title or 'Matrix'}, {self.values.shape[0]} by {self.values.shape[1]}, as "
-            f"shades."
-        ]
-        parts += [f"Largest: {self.values.flat[high]:.2f} at {place(high)}."]
-        parts += [f"Lowest: {self.values.flat[low]:.2f} at {place(low)}."] * bool(
-            self.values.min() < 0
-        )
-        parts += [
-            f"Ringed: {'; '.join(place(i * self.values.shape[1] + j) for i, j in self.rings)}."
-        ] * bool(self.rings)
-        return " ".join(parts)
+        height, width = self.values.shape
+        rings = "; ".join(place(i * width + j) for i, j in self.rings)
+        alt = f"{self.title or 'Matrix'}, {height} by {width}, as shades."
+        alt += f" Largest: {self.values.flat[high]:.2f} at {place(high)}."
+        if self.values.min() < 0:
+            alt += f" Lowest: {self.values.flat[low]:.2f} at {place(low)}."
+        return alt + f" Ringed: {rings}." * bool(rings)
 
     def figure(self) -> "Figure":
         from matplotlib.patches import Circle
@@ -397,7 +380,7 @@ class Arcs(Chart):
         top, line, count = 26 * bool(self.title) + 14, 24, len(self.words)
         figure, axes = bare_axes(WIDTH, top + line * count + 4, self.title)
         # Arcs to earlier words bend to the left of the words, those to later ones to the right.
-        centre, reach = WIDTH / 2, 100
+        centre, reach, colour = WIDTH / 2, 100, ROLES["weight"][0]
         half = {place: 4.2 * min(len(word), 14) + 6 for place, word in enumerate(self.words)}
         for place, word in enumerate(self.words):
             bold: dict[str, Any] = (
@@ -405,38 +388,26 @@ class Arcs(Chart):
             )
             axes.text(centre, top + line * place + 8, word, ha="center", **bold)
         for _, key, weight in self.arcs if self.query is not None else []:
-            axes.text(
-                WIDTH - 4, top + line * key + 8, short(weight), ha="right", color=ROLES["weight"][0]
-            )
+            at = WIDTH - 4, top + line * key + 8
+            axes.text(*at, short(weight), ha="right", color=colour)
         for query, key, weight in self.arcs:
             side = -1 if key <= query else 1
             a, b = top + line * query + 4, top + line * key + 4
             x, y = centre + side * half[query], centre + side * half[key]
-            look = {
-                "edgecolor": ROLES["weight"][0],
-                "linewidth": 0.8 + 6 * weight,
-                "alpha": 0.85,
-                "clip_on": False,
-            }
             if query == key:
-                axes.add_patch(
-                    Circle((x - 3, a), 2 + 4 * weight, facecolor=ROLES["weight"][0], linewidth=0)
-                )
+                dot = Circle((x - 3, a), 2 + 4 * weight, facecolor=colour, linewidth=0)
+                axes.add_patch(dot)
                 continue
+            head = [(y, b), (y + 7 * side, b - 4), (y + 7 * side, b + 4)]
+            axes.add_patch(Polygon(head, color=colour, linewidth=0))
+            out = max(half[query], half[key]) + reach * min(1, 0.25 + abs(key - query) / count)
+            bend = centre + side * out
+            points = [(x, a), (bend, a), (bend, b), (y + 6 * side, b)]
+            path = Path(points, [Path.MOVETO, *[Path.CURVE4] * 3])
+            look = {"edgecolor": colour, "linewidth": 0.8 + 6 * weight, "alpha": 0.85}
             axes.add_patch(
-                Polygon(
-                    [(y, b), (y + 7 * side, b - 4), (y + 7 * side, b + 4)],
-                    color=ROLES["weight"][0],
-                    linewidth=0,
-                )
+                PathPatch(path, facecolor="none", capstyle="butt", clip_on=False, **look)
             )
-            bend = centre + side * (
-                max(half[query], half[key]) + reach * min(1, 0.25 + abs(key - query) / count)
-            )
-            path = Path(
-                [(x, a), (bend, a), (bend, b), (y + 6 * side, b)], [Path.MOVETO, *[Path.CURVE4] * 3]
-            )
-            axes.add_patch(PathPatch(path, facecolor="none", capstyle="butt", **look))
         return figure
 
 
@@ -476,9 +447,9 @@ class Bars(Chart):
 
     @property
     def alt(self) -> str:
-        inside = ", ".join(f"{label} {short(value)}" for label, value, keep in self.bars if keep)
-        outside = ", ".join(
-            f"{label} {short(value)}" for label, value, keep in self.bars if not keep
+        inside, outside = (
+            ", ".join(f"{label} {short(x)}" for label, x, keep in self.bars if keep is inside)
+            for inside in (True, False)
         )
         return f"{self.title or 'Bars'}: {inside}." + (f" Cut off: {outside}." if outside else "")
 
@@ -491,13 +462,9 @@ class Bars(Chart):
         for place, (label, value, keep) in enumerate(self.bars):
             y, colour = top + line * place, ROLES[self.role][0]
             axes.text(left - 8, y + 14, label, ha="right", color=INK if keep else MUTED)
-            look: dict[str, Any] = {
-                "facecolor": colour if keep else "none",
-                "edgecolor": colour if keep else MUTED,
-            }
-            axes.add_patch(
-                Rectangle((left, y + 3), scale * value, 15, linewidth=1, clip_on=False, **look)
-            )
+            face, edge = (colour, colour) if keep else ("none", MUTED)
+            look: dict[str, Any] = {"facecolor": face, "edgecolor": edge, "clip_on": False}
+            axes.add_patch(Rectangle((left, y + 3), scale * value, 15, linewidth=1, **look))
             axes.text(left + scale * value + 6, y + 14, short(value), color=INK if keep else MUTED)
         return figure
 
@@ -539,15 +506,15 @@ class Tiles(Chart):
 
     @property
     def alt(self) -> str:
-        lines = []
-        for row in range(self.shape[0]):
-            name = self.row_labels[row] if self.row_labels is not None else f"row {row}"
-            cells = [
-                f"{self.column_labels[j] if self.column_labels is not None else j}"
-                for i, j, *_ in self.tiles
-                if i == row
-            ]
-            lines.append(f"{name}: {', '.join(cells) or 'none'}")
+        rows = self.row_labels or [f"row {row}" for row in range(self.shape[0])]
+        columns = self.column_labels or range(self.shape[1])
+        amounts = {amount for *_, amount in self.tiles}
+        cells: list[list[str]] = [[] for _ in rows]
+        for i, j, _, amount in self.tiles:
+            cells[i].append(f"{columns[j]}" + f" ({amount:.2g})" * (len(amounts) > 1))
+        lines = [
+            f"{row}: {', '.join(filled) or 'none'}" for row, filled in zip(rows, cells, strict=True)
+        ]
         shape = f"{self.shape[0]} by {self.shape[1]}"
         return f"{self.title or 'Tiles'}, {shape}; filled, row by row: {'; '.join(lines)}."
 
@@ -567,24 +534,19 @@ class Tiles(Chart):
             axes.text(2, top + cell * height + 18, note, color=MUTED, fontsize=SMALLEST)
         for row, label in enumerate(labels[0]):
             axes.text(left - 6, top + cell * (row + 0.5) + 4, label, ha="right", fontsize=SMALLEST)
+        at_column: dict[str, Any] = {"ha": "center", "fontsize": SMALLEST}
+        if turned:
+            at_column |= {"ha": "left", "rotation": 55, "rotation_mode": "anchor"}
         for column, label in enumerate(labels[1]):
-            x = left + cell * (column + 0.5)
-            if turned:
-                axes.text(
-                    x + 3, top - 5, label, rotation=55, rotation_mode="anchor", fontsize=SMALLEST
-                )
-            else:
-                axes.text(x, top - 6, label, ha="center", fontsize=SMALLEST)
-        for (i, j), _ in np.ndenumerate(np.empty(self.shape)):
-            at = (left + cell * j + 1, top + cell * i + 1)  # type: ignore[operator]
-            axes.add_patch(
-                Rectangle(at, cell - 2, cell - 2, facecolor="none", edgecolor=GRID, linewidth=0.8)
-            )
+            x = left + cell * (column + 0.5) + 3 * bool(turned)
+            axes.text(x, top - 6, label, **at_column)
+
+        def tile(i: int, j: int, **look: Any) -> None:
+            at = left + cell * j + 1, top + cell * i + 1
+            axes.add_patch(Rectangle(at, cell - 2, cell - 2, **look))
+
+        for i, j in np.ndindex(self.shape):
+            tile(i, j, facecolor="none", edgecolor=GRID, linewidth=0.8)
         for i, j, role, amount in self.tiles:
-            at = (left + cell * j + 1, top + cell * i + 1)
-            axes.add_patch(
-                Rectangle(
-                    at, cell - 2, cell - 2, facecolor=ROLES[role][0], linewidth=0, alpha=amount
-                )
-            )
+            tile(i, j, facecolor=ROLES[role][0], linewidth=0, alpha=amount)
         return figure

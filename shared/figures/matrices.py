@@ -6,8 +6,9 @@ side by side and mark what belongs together. Each checks its arithmetic first: a
 be wrong is refused.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from html import escape
 from typing import Any
 
@@ -15,7 +16,6 @@ import numpy as np
 
 from shared.colours import LIGHTER, ROLES, below_zero, css_colour
 
-from . import svg
 from .picture import Picture, index_of, matrix_of, numbers, shading, words_of
 from .svg import FONT, GRID, INK, MUTED, PAPER
 
@@ -25,6 +25,7 @@ MOST_CELLS = 100  # rows or columns: a picture of more would make the page slow
 # opacity below a number, at most: the number keeps a contrast of 4.5:1
 # (tests/quick/test_matrices.py)
 SHADE = 0.42
+LABEL = "max-width:120px;overflow:hidden;text-overflow:ellipsis;white-space:nowrap"
 TOLERANCE = 1e-4  # of the largest entry: float32 differs by less, a wrong formula by more
 
 
@@ -72,25 +73,25 @@ class Matrix:
             self.columns = words_of(self.columns, f"columns of {self.name}", columns)
 
     def _repr_html_(self) -> str:
-        return _picture([_block(self)], [self]).html
+        return _picture([_grid(self)], [self]).html
 
     def __repr__(self) -> str:
         rows, columns = self.values.shape
         i, j = map(int, np.unravel_index(np.argmax(self.values), self.values.shape))
         parts = [f"{self.name}, {rows} by {columns}"]
         parts += [
-            f"{kind} {svg.listed(labels)}"
+            f"{kind} {_listed(labels)}"
             for kind in ("rows", "columns")
             if (labels := getattr(self, kind))
         ]
-        entry = svg.written(self.values)(self.values[i, j])
-        place = f"row {svg.named(self.rows, i)}, column {svg.named(self.columns, j)}"
+        entry = _written(self.values)(self.values[i, j])
+        place = f"row {_named(self.rows, i)}, column {_named(self.columns, j)}"
         return "; ".join([*parts, f"largest entry {entry} in {place}"]) + "."
 
 
 def side_by_side(*matrices: Matrix) -> Picture:
     """Several matrices in a row."""
-    return _picture([_block(m) for m in matrices], matrices)
+    return _picture([_grid(m) for m in matrices], matrices)
 
 
 def product(left: Matrix, right: Matrix, result: Matrix, row: int = 0, column: int = 0) -> Picture:
@@ -108,8 +109,7 @@ def product(left: Matrix, right: Matrix, result: Matrix, row: int = 0, column: i
     if b != b2:
         raise ValueError(
             f"{left.name} has {b} columns and {right.name} has {b2} rows; a product needs as many "
-            f"of the one as of "
-            "the other. Does one of them have to be transposed?"
+            "of the one as of the other. Does one of them have to be transposed?"
         )
     row, column = (
         index_of(row, a, f"row of {left.name}"),
@@ -117,38 +117,12 @@ def product(left: Matrix, right: Matrix, result: Matrix, row: int = 0, column: i
     )
     _check_equal(result, left.values @ right.values, f"{left.name} × {right.name}")
     blocks = [
-        _block(left, row=row),
-        _block(right, column=column, sign="×"),
-        _block(result, row, column, sign="="),
-    ]
-    where = f"row {svg.named(left.rows, row)} of {left.name}, "
-    where += f"column {svg.named(right.columns, column)} of {right.name}"
-    return _picture(
-        blocks, [left, right, result], f"{where}: {_sum(left, right, result, row, column)}"
-    )
-
-
-def lookup(table: Matrix, ids: Sequence[int], result: Matrix, row: int = 0) -> Picture:
-    """Rows of a table picked by their numbers: result = table[ids], with one picked row marked in
-    both.
-
-    Args:
-        table: (vocabulary, d_model).
-        ids: (tokens,) whole numbers.
-        result: (tokens, d_model).
-        row: the row of `result` that is marked, with its source.
-
-    Raises:
-        ValueError: a result that is not what the table holds there.
-    """
-    picks = numbers(ids, "ids").astype(int)  # (tokens,)
-    row = index_of(row, len(picks), "token of the sentence")
-    _check_equal(result, table.values[picks], f"{table.name}[ids]")
-    picked = int(picks[row])
-    name = svg.named(result.rows, row)
-    note = f"{name} has the id {picked}: row {picked} of {table.name} is copied."
-    blocks = [_block(table, row=picked), _block(result, row=row, sign="→")]
-    return _picture(blocks, [table, result], note)
+        _grid(left, row=row), _signed("×", _grid(right, column=column)),
+        _signed("=", _grid(result, row=row, column=column)),
+    ]  # fmt: skip
+    where = f"row {_named(left.rows, row)} of {left.name}, column {_named(right.columns, column)}"
+    note = f"{where} of {right.name}: {_sum(left, right, result, row, column)}"
+    return _picture(blocks, [left, right, result], note)
 
 
 def softmax_row(
@@ -175,11 +149,11 @@ def softmax_row(
     _check_equal(after, exponentials / exponentials.sum(), "the softmax of the scaled scores")
     drawn = [before, scaled, after]
     blocks = [
-        _block(before, aligned=drawn),
-        _block(scaled, aligned=drawn, sign=f"↓ ÷ {svg.short(scale)}", named_columns=False),
-        _block(after, aligned=drawn, sign="↓ softmax", named_columns=False, bars=True),
+        _grid(before, beside=drawn),
+        _signed(f"↓ ÷ {_short(scale)}", _grid(replace(scaled, columns=None), beside=drawn)),
+        _signed("↓ softmax", _grid(replace(after, columns=None), beside=drawn, bars=True)),
     ]
-    note = f"The weights add up to {svg.written(after.values)(after.values.sum())}."
+    note = f"The weights add up to {_written(after.values)(after.values.sum())}."
     return _picture(blocks, drawn, note, down=True)
 
 
@@ -209,56 +183,11 @@ def weighted_sum(weights: Any, values: Matrix, context: Any, asking: int = 0) ->
         total, weighted.values.sum(axis=0, keepdims=True), "the sum of the weighted values"
     )
     stack = [
-        _block(weighted, aligned=[weighted, total]),
-        _block(total, aligned=[weighted, total], sign="↓ add the rows"),
+        _grid(weighted, beside=[total]),
+        _signed("↓ add the rows", _grid(total, beside=[weighted])),
     ]
-    blocks = [_block(shares), _block(values, sign="×"), svg.signed("=", svg.flow(stack, down=True))]
+    blocks = [_grid(shares), _signed("×", _grid(values)), _signed("=", _flow(stack, down=True))]
     return _picture(blocks, [shares, values, weighted, total])
-
-
-def attention_over(words: Sequence[str], weights: Any, asking: int) -> Picture:
-    """The sentence with one row of attention laid over it: shade, bar and number of each word show
-    its weight.
-
-    Args:
-        words, weights: one weight for each word of the sentence, (tokens,).
-        asking: the index of the query token; it is framed.
-
-    Raises:
-        ValueError: weights that are negative or do not add up to 1, lengths that differ.
-    """
-    row = Matrix(_row(weights, "weights"), "weights", "weight", None, words).values[0]  # (tokens,)
-    asking = index_of(asking, len(words), "word")
-    if row.min() < 0 or abs(row.sum() - 1) > TOLERANCE:
-        raise ValueError(
-            f"The weights add up to {row.sum():.4f}; attention weights are positive and add up to "
-            f"1."
-        )
-    show, colour, tokens = svg.written(row), css_colour("weight"), []
-    for i, (name, weight) in enumerate(zip(svg.numbered(words), row, strict=True)):
-        share = 100 * weight / row.max()
-        frame = (
-            f"border:2px solid {INK};font-weight:700"
-            if i == asking
-            else "border:2px solid transparent"
-        )
-        tokens.append(
-            f"<div "
-            f'style="max-width:100%;text-align:center;font-size:12px;print-color-adjust:exact">'
-            f'<div style="padding:2px '
-            f"6px;font-size:15px;border-radius:4px;overflow-wrap:anywhere;{frame};"
-            f"background:color-mix(in srgb,{colour} "
-            f'{SHADE * share:.0f}%,transparent)">{escape(name)}</div>'
-            f'<div style="height:5px;margin:3px 3px 1px;border-radius:2px;'
-            f"background:linear-gradient(to right,{colour} {share:.1f}%,{GRID} "
-            f'{share:.1f}%)"></div>'
-            f"{show(weight)}</div>"
-        )
-    largest = f"{show(row.max())}, is that of {svg.named(words, row.argmax())}"
-    note = f"Framed: {svg.named(words, asking)}, the query token. The largest weight, {largest}."
-    return _picture(
-        [f'<div dir="auto" style="max-width:100%">{svg.flow(tokens, gap=2)}</div>'], [], note
-    )
 
 
 def split_heads(joined: Matrix, num_heads: int) -> Picture:
@@ -282,14 +211,11 @@ def split_heads(joined: Matrix, num_heads: int) -> Picture:
         Matrix(head, f"head {h}", joined.role, joined.rows, group, full)
         for h, (head, group) in enumerate(zip(heads, groups, strict=True))
     ]
-    blocks = [
-        _block(joined, group=head_dim),
-        *(_block(part, sign="→" * (part is parts[0])) for part in parts),
-    ]
+    first, *others = map(_grid, parts)
+    blocks = [_grid(joined, group=head_dim), _signed("→", first), *others]
     note = (
         f"Every token keeps its row in every head. Of its {d_model} columns, head 0 takes the "
-        f"first {head_dim}, "
-        f"each further head the next {head_dim}."
+        f"first {head_dim}, each further head the next {head_dim}."
     )
     return _picture(blocks, [joined, *parts], note)
 
@@ -312,7 +238,7 @@ def _row(vector: Any, name: str) -> np.ndarray:
 
 def _sum(left: Matrix, right: Matrix, result: Matrix, row: int, column: int) -> str:
     """The marked entry of a product as a sum, with the numbers as they are written in the cells."""
-    show_left, show_right, show = (svg.written(m.values) for m in (left, right, result))
+    show_left, show_right, show = (_written(m.values) for m in (left, right, result))
     a, b, answer = left.values[row], right.values[:, column], result.values[row, column]
     factors = [(show_left(x), show_right(y)) for x, y in zip(a, b, strict=True)]
     terms = [
@@ -325,6 +251,49 @@ def _sum(left: Matrix, right: Matrix, result: Matrix, row: int, column: int) -> 
     return f"{' + '.join(terms)} {sign} {show(answer)}"
 
 
+# Words
+
+
+def _written(values: np.ndarray) -> Callable[[float], str]:
+    """How the numbers of an array are written: whole, with two decimals or, far out, in powers of
+    ten.
+    """
+    largest = float(np.abs(values).max())
+    form = ".2f" if 0.01 <= largest < 1e4 else ".1e"
+    if np.all(values == np.round(values)) and largest < 1e5:
+        form = ".0f"
+
+    def show(value: float) -> str:
+        text = f"{value:{form}}"
+        return text.lstrip("-") if float(text) == 0 else text.replace("-", "−")
+
+    return show
+
+
+def _short(value: float) -> str:
+    root = round(value**2)
+    is_root = root > 1 and abs(value - root**0.5) < 1e-6 and value != round(value)
+    return f"√{root}" if is_root else f"{value:.4g}"
+
+
+def _numbered(labels: Sequence[str] | None) -> list[str]:
+    """Repeated labels get their turn, “the #1”, “the #2”, so that a picture tells them apart."""
+    total, seen, names = Counter(labels or ()), Counter[str](), []
+    for label in labels or ():
+        seen[label] += 1
+        names.append(f"{label} #{seen[label]}" if total[label] > 1 else label)
+    return names
+
+
+def _named(labels: Sequence[str] | None, index: int) -> str:
+    """How a sentence names a row, a column or a word: by its label, else by its index."""
+    return f"“{_numbered(labels)[index]}”" if labels else str(index)
+
+
+def _listed(labels: Sequence[str]) -> str:
+    return ", ".join([*labels[:5], "…", *labels[-5:]] if len(labels) > 12 else labels)
+
+
 # Drawing
 
 
@@ -332,160 +301,105 @@ def _shaded(m: Matrix) -> bool:
     return any(size > most for size, most in zip(m.values.shape, MOST_NUMBERS, strict=True))
 
 
-def _cell_width(m: Matrix) -> float:
-    if _shaded(m):
-        return 16 if m.columns else 8
-    show = svg.written(m.values)
-    return max(26, round(max(svg.width(show(v), 13) for v in m.values.flat)) + 2)
+def _item(kind: str, area: str, style: str, text: str = "") -> str:
+    """One piece of a grid. A label that has no room ends in dots, and pointing at it shows it."""
+    more = f' dir="auto" title="{escape(text)}"' if len(text) > 14 else ""
+    return f'<div data-kind="{kind}"{more} style="grid-area:{area};{style}">{escape(text)}</div>'
 
 
-def _label_width(m: Matrix, bold: bool = False) -> float:
-    return svg.longest(svg.numbered(m.rows), 11 if _shaded(m) else 13, bold) + 8 if m.rows else 0
-
-
-class _Grid:
-    """Where everything of one drawn matrix is, in pixels, and the pieces of its SVG."""
-
-    def __init__(
-        self, m: Matrix, row: int | None, column: int | None, named_columns: bool,
-        aligned: Sequence[Matrix]
-    ) -> None:  # fmt: skip
-        self.m, self.marked_row, self.marked_column = m, row, column
-        self.shaded = _shaded(m)
-        self.size, self.height = (11, 16) if self.shaded else (13, 28)
-        self.width = max(map(_cell_width, aligned))
-        self.row_labels = svg.numbered(m.rows or ())
-        self.column_labels = svg.numbered(m.columns or ()) if named_columns else []
-        self.longest = svg.longest(self.column_labels, self.size, bold=column is not None)
-        self.turned = self.longest > self.width - 4
-        self.top = (
-            24 if not self.column_labels else 44 if not self.turned else 36 + 0.94 * self.longest
-        )
-        self.left = 2 + max(_label_width(each, bold=row is not None) for each in aligned)
-        self.bottom, self.right = self.y(len(m.values)), self.x(m.values.shape[1])
-        self.full = m.full or (1.0 if m.role == "weight" else None)
-
-    def x(self, column: float) -> float:
-        return self.left + column * self.width
-
-    def y(self, row: float) -> float:
-        return self.top + row * self.height
-
-    def labels(self) -> str:
-        drawn = []
-        for i, label in enumerate(self.row_labels):
-            y, bold = self.y(i + 0.5) + self.size * 0.36, i == self.marked_row
-            drawn.append(svg.text(self.left - 8, y, label, self.size, "end", bold=bold, kind="row"))
-        anchor, turn = ("start", -70) if self.turned else ("middle", 0)
-        for j, label in enumerate(self.column_labels):
-            x, bold = self.x(j + 0.5) + 3 * self.turned, j == self.marked_column
-            drawn.append(
-                svg.text(
-                    x, self.top - 6, label, self.size, anchor, bold=bold, turn=turn, kind="column"
-                )
-            )
-        return "".join(drawn)
-
-    def cells(self) -> str:
-        show, drawn = svg.written(self.m.values), []
-        shades = shading(self.m.values, self.full)
-        for (i, j), value in np.ndenumerate(self.m.values):
-            x, y, shade = self.x(j), self.y(i), float(shades[i, j])
-            role, strength = (
-                (self.m.role, shade) if shade >= 0 else (below_zero(self.m.role), -LIGHTER * shade)
-            )
-            if self.shaded:
-                # a thin bar, so that the sign shows without number and colour
-                inset = 6 if value < 0 else 0
-                look = f'{svg.fill(role, strength)} data-kind="cell"'
-                drawn.append(
-                    svg.box(x, y + inset, self.width, self.height - 2 * inset, look, show(value))
-                )
-            else:
-                look = f'{svg.fill(role, SHADE * strength)} stroke="{GRID}"'
-                drawn.append(svg.box(x, y, self.width, self.height, look))
-                drawn.append(svg.text(x + self.width / 2, y + 18.5, show(value), 13, kind="cell"))
-        if self.shaded:
-            drawn.append(self.frame(colour=GRID, thick=1))
-        return "".join(drawn)
-
-    def frame(
-        self,
-        i: int | None = None,
-        j: int | None = None,
-        span: int = 1,
-        colour: str = INK,
-        thick: int = 3,
-    ) -> str:
-        """A frame around row i, column j (and the next ones, `span` in all), one cell, or
-        everything.
-        """
-        x, width = (
-            (self.left, self.right - self.left) if j is None else (self.x(j), self.width * span)
-        )
-        y, height = (self.top, self.bottom - self.top) if i is None else (self.y(i), self.height)
-        return svg.box(x, y, width, height, f'fill="none" stroke="{colour}" stroke-width="{thick}"')
-
-    def bars(self) -> str:
-        """Below a single row: a bar for each cell, 44 pixels for the deepest shade."""
-        inset, wide, look = 0.2 * self.width, 0.6 * self.width, svg.fill(self.m.role, 1)
-        tall = 44 * np.abs(shading(self.m.values, self.full))[0]
-        return "".join(
-            svg.box(self.x(j) + inset, self.bottom + 4, wide, high, look)
-            for j, high in enumerate(tall)
-        )
-
-
-def _block(
-    m: Matrix, row: int | None = None, column: int | None = None, sign: str = "",
-    bars: bool = False, group: int = 0,
-    named_columns: bool = True, aligned: Sequence[Matrix] = (),
+def _grid(
+    m: Matrix, row: int | None = None, column: int | None = None, group: int = 0,
+    beside: Sequence[Matrix] = (), bars: bool = False,
 ) -> str:  # fmt: skip
-    """One matrix as an SVG of its natural size that scrolls in itself where the page is narrower.
+    """One matrix as a CSS grid: labels in its first row and column, a cell for each number.
 
     Args:
         row, column: what is framed; with both, the cell where they meet.
-        sign: what is written before the matrix.
-        bars: a bar below each cell of a single row.
         group: how many columns at a time are framed.
-        aligned: matrices whose cells are below each other, this one among them.
+        beside: matrices whose columns are to be below this one's.
+        bars: a bar below each cell of a single row.
     """
-    grid = _Grid(m, row, column, named_columns, aligned or [m])
-    shape, colour = f"{m.values.shape[0]} × {m.values.shape[1]}", css_colour(m.role)
-    parts = [
-        f'<text x="2" y="15" font-size="14" font-weight="700" fill="{colour}" '
-        f'data-kind="name">{escape(m.name)}'
-        f'<tspan dx="8" font-size="13" font-weight="400" fill="{MUTED}">{shape}</tspan></text>',
-        grid.labels(),
-        grid.cells(),
-    ]
-    if group:
-        parts += [
-            grid.frame(j=start, span=group, thick=2) for start in range(0, m.values.shape[1], group)
-        ]
+    (height, width), shaded, colour = m.values.shape, _shaded(m), css_colour(m.role)
+    aligned, bold = [m, *beside], "font-weight:700"
+    cell = 16 if m.columns else 8  # pixels, without numbers
+    letters = max(len(_written(each.values)(x)) for each in aligned for x in each.values.flat)
+    across = f"{cell}px" if shaded else f"max(2em,{letters + 0.5}ch)"
+    parts = []
+    for label in {label for each in aligned for label in _numbered(each.rows)}:  # equally wide
+        parts.append(
+            _item("width", "1/1", f"{LABEL};visibility:hidden;height:0;padding-right:8px", label)
+        )
+    for i, label in enumerate(_numbered(m.rows)):
+        style = f"{LABEL};text-align:right;padding-right:8px;{bold if i == row else ''}"
+        parts.append(_item("row", f"{i + 2}/1", style, label))
+    names = _numbered(m.columns)
+    turned = max(map(len, names), default=0) > (2 if shaded else letters)
+    turn = (
+        "writing-mode:vertical-rl;transform:rotate(180deg);max-height:120px;padding-top:5px;"
+        * turned
+    )
+    for j, label in enumerate(names):
+        style = f"{LABEL};{turn}align-self:end;justify-self:center;{bold if j == column else ''}"
+        parts.append(_item("column", f"1/{j + 2}", style, label))
+    show, full = _written(m.values), m.full or (1.0 if m.role == "weight" else None)
+    shades = shading(m.values, full)
+    for (i, j), value in np.ndenumerate(m.values):
+        shade, role = float(shades[i, j]), m.role
+        if shade < 0:  # another hue, and paler
+            shade, role = -LIGHTER * shade, below_zero(m.role)
+        deep = round(100 * shade * (1 if shaded else SHADE))
+        style = f"background:color-mix(in srgb,{css_colour(role)} {deep}%,transparent);"
+        if shaded:  # a thin bar, so that the sign shows without number and colour
+            parts.append(
+                _item("cell", f"{i + 2}/{j + 2}", style + "margin:6px 0;" * bool(value < 0))
+            )
+            continue
+        style += f"border:1px solid {GRID};margin:0 -1px -1px 0"
+        parts.append(_item("cell", f"{i + 2}/{j + 2}", style, show(value)))
+    for j, share in enumerate(np.abs(shades[0])) if bars else ():
+        style = f"height:{44 * share:.1f}px;margin:4px 20%;background:{colour}"
+        parts.append(_item("bar", f"{height + 2}/{j + 2}", style))
+
+    def frame(rows: tuple[int, int], columns: tuple[int, int], look: str) -> str:
+        (top, bottom), (left, right) = rows, columns
+        area = f"{top + 2}/{left + 2}/{bottom + 2}/{right + 2}"
+        return _item("frame", area, f"border:{look};margin:-1px -2px -2px -1px;z-index:1")
+
+    for start in range(0, width, group) if group else ():
+        parts.append(frame((0, height), (start, start + group), f"2px solid {INK}"))
     if row is not None or column is not None:
-        both = row is not None and column is not None
-        parts.append(grid.frame(row, column, colour=INK if both else colour))
-    parts += [grid.bars()] * bars
-    overhang = 0.35 * grid.longest + 7 - grid.width / 2 if grid.turned else 2
-    width = max(
-        grid.right + max(2, overhang), svg.width(m.name, 14, bold=True) + svg.width(shape, 13) + 12
+        rows = (0, height) if row is None else (row, row + 1)
+        columns = (0, width) if column is None else (column, column + 1)
+        line = colour if row is None or column is None else INK
+        parts.append(frame(rows, columns, f"3px solid {line}"))
+    if shaded:
+        parts.append(frame((0, height), (0, width), f"1px solid {GRID}"))
+    wide = width * (cell if shaded else 8 * letters) + 8 * max(map(len, m.rows or [""])) > 280
+    reach = f'tabindex="0" role="group" aria-label="{escape(m.name)}, scrolls sideways" ' * wide
+    columns_of = f"grid-template-columns:max-content repeat({width},{across})"
+    rows_of = f"grid-template-rows:auto repeat({height},{'16px' if shaded else '2.1em'})"
+    return (
+        f'<div {reach}style="overflow-x:auto;max-width:100%;padding:2px"><div role="img" '
+        f'aria-label="{escape(repr(m))}" style="width:max-content">'
+        f'<div style="font-size:14px"><b data-kind="name" style="color:{colour}">'
+        f"{escape(m.name)}</b>"
+        f' <span data-kind="shape" style="color:{MUTED}">{height} × {width}</span></div>'
+        f'<div style="display:grid;{columns_of};{rows_of};align-items:stretch;text-align:center;'
+        f"line-height:{'16px' if shaded else '2em'};font-size:"
+        f'{"11px" if shaded else "clamp(11px,3.6vw,13px)"}">{"".join(parts)}</div></div></div>'
     )
-    least = width * 11 / grid.size  # text shrinks to 11 pixels before the picture scrolls
-    reach = (
-        f'tabindex="0" role="group" aria-label="{escape(m.name)}, scrolls sideways" '
-        if least > 280
-        else ""
-    )
-    across, down = map(svg.coordinate, (width, grid.bottom + (53 if bars else 3)))
-    html = (
-        f'<div {reach}style="overflow-x:auto;overflow-y:hidden;max-width:100%;flex:none">'
-        f'<svg width="{across}" viewBox="0 0 {across} {down}" role="img" '
-        f'aria-label="{escape(repr(m))}" '
-        f'style="display:block;height:auto;max-width:100%;min-width:{least:.0f}px">'
-        f"{''.join(parts)}</svg></div>"
-    )
-    return svg.signed(sign, html)
+
+
+def _signed(sign: str, block: str) -> str:
+    """A block with the sign before it: they go to the next line together."""
+    above = f'<div style="font-size:18px;color:{MUTED};flex:none">{escape(sign)}</div>'
+    return _flow([above, block], down=sign.startswith("↓"))
+
+
+def _flow(blocks: Sequence[str], down: bool = False) -> str:
+    way = "column;align-items:flex-start" if down else "row;flex-wrap:wrap;align-items:center"
+    style = f"display:flex;flex-direction:{way};gap:10px;max-width:100%"
+    return f'<div style="{style}">{"".join(blocks)}</div>'
 
 
 def _picture(
@@ -498,13 +412,11 @@ def _picture(
     if any(map(_shaded, drawn)):
         note += " Where numbers have no room, a stronger shade is a larger number and a thin bar "
         note += "a negative one."
-    text = (
-        f'<div style="margin-top:10px;font-size:14px;overflow-wrap:anywhere">{escape(note)}</div>'
-        * bool(note)
-    )
+    style = "margin-top:10px;font-size:14px;overflow-wrap:anywhere"
+    text = f'<div style="{style}">{escape(note)}</div>' * bool(note)
     return Picture(
-        f'<div style="background:{PAPER};color:{INK};padding:8px min(8px,1vw);border-radius:6px;'
-        f'font-family:{FONT};line-height:1.4;font-variant-numeric:tabular-nums">'
-        f"{svg.flow(blocks, down)}{text}</div>",
+        f'<div class="matrices" style="background:{PAPER};color:{INK};padding:8px min(8px,1vw);'
+        f"border-radius:6px;font-family:{FONT};line-height:1.4;font-variant-numeric:tabular-nums;"
+        f'print-color-adjust:exact">{_flow(blocks, down)}{text}</div>',
         alt,
     )

@@ -1,4 +1,5 @@
-// What the scripts of the figures share; picture.py puts it before walk.js or heads.js, inside one function.
+// What scripts share, of figures and of the site. picture.py puts it before walk.js or heads.js, inside one function,
+// because a notebook's output brings all that it needs; the site loads it before its own scripts.
 //
 // Why figures are built this way:
 // * A script looks for waiting elements, and never for "the script that runs now": a built page runs scripts while it is
@@ -14,6 +15,15 @@ function make(tag, attributes = {}, ...children) {           // "svg:path" is an
   for (const [name, value] of Object.entries(attributes)) if (value !== false) element.setAttribute(name, value);
   element.append(...children.flat(Infinity));
   return element;
+}
+
+// Scores to weights, in place: the softmax of row[from] to row[end - 1]. Also in workers, which get its text.
+function softmaxRow(row, from = 0, end = row.length) {
+  let largest = -Infinity, total = 0;                        // taken off first, or a score of 1,000 would overflow
+  for (let n = from; n < end; n++) if (row[n] > largest) largest = row[n];
+  for (let n = from; n < end; n++) total += row[n] = Math.exp(row[n] - largest);
+  for (let n = from; n < end; n++) row[n] /= total;
+  return row;
 }
 
 function arrowOf({ key, ctrlKey, altKey, metaKey }) {        // [down, across] of an arrow key

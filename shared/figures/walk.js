@@ -121,12 +121,7 @@ function stages(data, { words, x, known, follow }) {
   const power = (i, j) => make("span", { class: "term" }, "exp(", coloured("score", long(scaled.cells[i][j])), ")");
   const weights = {
     ...scaled, title: "weights", role: "weight", label: ofPair("weight"),
-    cells: scaled.cells.map((row) => {
-      const largest = Math.max(...row);                      // taken off first, or a score of 1,000 would overflow
-      const powers = row.map((value) => Math.exp(value - largest));
-      const total = powers.reduce((a, b) => a + b);
-      return powers.map((each) => each / total);
-    }),
+    cells: scaled.cells.map((row) => softmaxRow([...row])),
     sum: (i, j) => [" = ", power(i, j), " / ( ", joined(scaled.cells[i].map((_, t) => power(i, t))), " ) = ",
       coloured("weight", long(weights.cells[i][j]))],
   };

@@ -79,7 +79,5 @@ def walk(
 
 
 def _rounded(matrix: np.ndarray) -> list[list[float]]:
-    """As Python numbers with five decimals: those after them differ from one processor to
-    another.
-    """
+    """As Python numbers with five decimals: later ones differ from one processor to another."""
     return [[round(float(x), 5) for x in row] for row in matrix]

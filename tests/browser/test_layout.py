@@ -27,7 +27,9 @@ def stored_figures(lab: str) -> list[Picture]:
     outputs = [each for cell in nbformat.read(ROOT / f"{lab}.ipynb", 4).cells for each in cell.get("outputs", [])]
     kinds = ("text/html", "image/svg+xml")
     texts = [each["data"][kind] for each in outputs for kind in kinds if kind in each.get("data", {})]
-    return [Picture(text, "") for text in texts if "<svg" in text or "<script" in text]
+    return [
+        Picture(text, "") for text in texts if any(sign in text for sign in ("<svg", "<script", 'class="matrices"'))
+    ]
 
 
 WITH_FIGURES = [lab for lab in LABS if stored_figures(lab)]

@@ -191,7 +191,7 @@ def test_a_result_opens_at_its_match_in_its_section_folded_or_not(visit, address
     answer = questions.rpartition("<summary>Answer</summary>")[2].lower()
     folded = re.search(r"(?:\b[a-z]+ ){4}[a-z]+", answer)[0]
     for query, words, lab, section in [
-        ("softmax", "softmax", 3, "why-divide-by-the-square-root-of-d-k"),
+        ("Why the square root", "why the square root", 3, "a-second-projection"),
         (f'"{folded}"', folded, 2, "questions"),
     ]:
         page.goto(f"{address}/search.html?q={query}")

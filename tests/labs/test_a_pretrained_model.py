@@ -15,6 +15,7 @@ import pytest
 import torch
 
 from labs.a_pretrained_model import sentences
+from labs.what_attention_explains.sentences import AMBIGUOUS, WORDINGS
 from shared import pretrained_model
 from shared.data import load_reviews
 
@@ -84,9 +85,9 @@ def test_the_page_of_the_heads_states_the_swaps_of_all_wordings(pretrained):
         first, second = (patterns[:, :, words.index(word), words.index(noun)] for noun in nouns)
         return first > second
 
-    same = torch.zeros(len(sentences.WORDINGS), 6, 12, dtype=torch.int64)
-    for row, wording in zip(same, sentences.WORDINGS, strict=True):
-        for _, a, b, _, _ in sentences.AMBIGUOUS:
+    same = torch.zeros(len(WORDINGS), 6, 12, dtype=torch.int64)
+    for row, wording in zip(same, WORDINGS, strict=True):
+        for _, a, b, _, _ in AMBIGUOUS:
             row += prefers(wording.format(a, b), (a, b)) == prefers(wording.format(b, a), (a, b))
     page = " ".join((ROOT / "book/seventy_two_heads.md").read_text().split())
     assert f"the same noun in {same[:, 5, 11].min()} or more of the twenty, in every wording" in page

@@ -119,6 +119,10 @@ def test_a_lab_brings_its_student_edition_with_it_and_leaves_one_alone_that_some
     new = "_build/new/labs/small/small_student.ipynb"
     assert f"Left alone, because you changed them: labs/small/small_student.ipynb (the new one is {new})." in output
     assert text_of(lab.parents[2] / new) == student.text_of(small_course.read(lab))
+    change(small.student_file, "my answer", "your turn")
+    assert student.main(lab.parents[2]) == 0
+    assert text_of(small.student_file) == student.text_of(small_course.read(lab))
+    assert not (lab.parents[2] / new).exists(), "the notebook is the course's again, and its new edition in two places"
 
 
 def test_an_edition_runs_to_its_end_with_what_its_reader_wrote_where_that_is_right_and_else_with_the_course_s():

@@ -67,7 +67,7 @@ def test_an_exercise_to_build_is_the_lesson_s_own_cell_and_starts_without_the_bo
     [
         ("### Exercise 2: a sum\n", "### A sum\n", "heading"),
         ("exercise: twice", "exercise: double", "check"),
-        ("---\nexercise: double\n---\n", "", "starting cell"),
+        ("---\nexercise: double\nminutes: 15\n---\n", "", "starting cell"),
         ("```{code-cell} ipython3\nchecks.double(double)\n```\n", "", "check"),
         ("checks.double(double)", "checks.twice(double)", "check"),
         ("<details><summary>Hint</summary>\n\nWhat is one plus one?\n\n</details>\n\n", "", "no folded hint"),

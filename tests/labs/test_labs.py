@@ -241,7 +241,7 @@ def test_the_first_cell_installs_shared_from_the_repository_and_takes_no_other_p
     home.mkdir()
     for package in ("checks", "labs", "shared"):
         shutil.copytree(ROOT / package, clone / package, ignore=shutil.ignore_patterns("__pycache__", "*.ipynb"))
-    for name in ("pyproject.toml", "README.md", "LICENSE"):
+    for name in ("pyproject.toml", "ends.py", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, clone)
     commit = "git add . && git -c user.name=test -c user.email=test@example.org commit -q -m commit"
     subprocess.run(f"git init -q -b main && {commit}", shell=True, cwd=clone, check=True)

@@ -135,9 +135,9 @@ def test_the_reference_of_the_check_is_what_loops_compute():
     layer, x = exercises.CausalSelfAttention(6, 4, 3), torch.randn(5, 5, 6)
     parts = {name: getattr(layer, name) for name in exercises.causal_attention.parts}
     for found, right in zip(exercises.causal_by_pytorch(x, MASKS, **parts), by_loops(layer, x, MASKS), strict=True):
-        said = ~found.isnan()
-        assert said[MASKS].all() and said[4].all() and said[1, :2].all()  # what is real, and where nothing is allowed
-        torch.testing.assert_close(found[said], right[said], rtol=1e-4, atol=1e-5)
+        compared = ~found.isnan()
+        assert compared[MASKS].all() and compared[4].all() and compared[1, :2].all()
+        torch.testing.assert_close(found[compared], right[compared], rtol=1e-4, atol=1e-5)
 
 
 @torch.no_grad()

@@ -1,6 +1,6 @@
 """Claims of *Queries* and *Values*: who is named by others, what is counted as right, and the six lines; by loops.
 
-The numbers of trained models are asserted in the labs themselves, beside the sentences that they support.
+What trained models reach is asserted in the labs themselves, beside the sentences that it supports.
 """
 
 import pytest

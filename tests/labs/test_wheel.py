@@ -15,7 +15,7 @@ from IPython.core.inputtransformer2 import TransformerManager
 ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = ("shared", "checks", "labs")
 NOTEBOOKS = sorted(path for path in ROOT.glob("labs/*/*.ipynb") if path.stem == path.parent.name)
-NOT_CODE = ("__pycache__", ".ipynb_checkpoints")
+NOT_CODE = ("__pycache__", ".ipynb_checkpoints", ".ruff_cache")
 EACH = """
 import json, sys
 for name, source in json.load(sys.stdin).items():
@@ -37,7 +37,8 @@ def place(tmp_path_factory):
     tree, place = tmp_path_factory.mktemp("tree"), tmp_path_factory.mktemp("place")
     for name in FOLDERS:
         shutil.copytree(ROOT / name, tree / name, ignore=shutil.ignore_patterns(*NOT_CODE))
-    shutil.copy(ROOT / "pyproject.toml", tree)
+    for name in ("pyproject.toml", "ends.py"):
+        shutil.copy(ROOT / name, tree)
     offline = ["--no-index", "--no-deps", "--no-build-isolation", "--disable-pip-version-check"]
     pip = [sys.executable, "-m", "pip", "install", "-q", *offline, "--target", str(place), str(tree)]
     made = subprocess.run(pip, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
@@ -47,7 +48,7 @@ def place(tmp_path_factory):
 
 def test_it_has_every_module_and_every_file_that_these_read(place):
     files = [path for name in FOLDERS for path in (ROOT / name).rglob("*") if path.is_file()]
-    needed = [path.relative_to(ROOT) for path in files if path.suffix not in (".md", ".ipynb", ".pyc")]
+    needed = [path.relative_to(ROOT) for path in files if path.suffix not in (".md", ".ipynb", ".pyc", ".toml")]
     missing = [str(path) for path in needed if not set(path.parts) & set(NOT_CODE) and not (place / path).is_file()]
     assert needed and missing == []
 

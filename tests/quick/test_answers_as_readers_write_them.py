@@ -11,11 +11,13 @@ import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
+from scipy import stats
 from torch import nn
 
 import checks
 from checks import engine
-from shared import model as shared_model
+from labs.a_question_from_the_text.marker_query import MarkerQueryClassifier
+from labs.keys.exercises import LearnedQueries
 from shared.intervals import mean_and_interval
 from shared.model import (
     MultiHeadSelfAttention,
@@ -78,19 +80,21 @@ def by_keywords(train, seeds):
     return found
 
 
-def by_rate(accuracy, part_away, rates, seeds):
-    def lead(rate, seed):
-        whole = accuracy(part_away="nothing", rate=rate, seed=seed)
-        return whole - accuracy(part_away=part_away, rate=rate, seed=seed)
-
-    return {rate: mean_and_interval([lead(rate, seed) for seed in seeds]) for rate in rates}
-
-
 def measured_by_keywords(net, measure, short, long, factor):
     changed = copy.deepcopy(net)
     own = changed.positions
     changed.positions = lambda ids: own(ids) / factor
     return measure(net=net, texts=short), measure(net=net, texts=long), measure(net=changed, texts=long)
+
+
+def positions_of_a_subclass(net, measure, short, long, factor):
+    class Interpolated(type(net)):
+        def positions(self, ids):
+            return super().positions(ids) / factor
+
+    changed = copy.deepcopy(net)
+    changed.__class__ = Interpolated
+    return measure(net, short), measure(net, long), measure(changed, long)
 
 
 def by_two_layers(value_weight, value_bias, out_weight, out_bias):
@@ -153,9 +157,10 @@ def merged_with_stack(first, second):
 
 
 RIGHT = [
+    ("positions_or_words", positions_of_a_subclass),
     ("masked_softmax", softmax_in_single_precision), ("masked_softmax", exponentials_minus_the_maximum),
     ("masked_softmax", text_by_text), ("rotate", rotated_as_complex_numbers), ("layer_norm", norm_in_single_precision),
-    ("layer_norm", norm_by_var_mean), ("gains_by_position", by_keywords), ("ablation_by_learning_rate", by_rate),
+    ("layer_norm", norm_by_var_mean), ("gains_by_position", by_keywords),
     ("positions_or_words", measured_by_keywords), ("fold_values", by_two_layers), ("learned_query", QueryByEinsum),
     ("whole_layer", LayerInSinglePrecision), ("fix_the_game", game_text_by_text),
     ("effect_of_context", each_text_in_its_own_order), ("merge", merged_with_stack),
@@ -327,7 +332,7 @@ def divided_by_layers(shares, searched, fresh):
     return (layer, head), *mean_and_interval(shares(fresh)[:, layer, head])
 
 
-class AskReturnsX(shared_model.MarkerQueryClassifier):
+class AskReturnsX(MarkerQueryClassifier):
     def ask(self, ids, x):
         return self.attention.W_query(x)
 
@@ -402,7 +407,52 @@ def mask_from_position_zero(queries, keys, values, kept_keys, kept_values, reach
     return scores.softmax(dim=2) @ values, keys[:, -reach:], values[:, -reach:]
 
 
+class EqualQueries(LearnedQueries):
+    def __init__(self, num_queries, d_model, d_k):
+        super().__init__(num_queries, d_model, d_k)
+        self.query = nn.Parameter(torch.zeros(num_queries, d_k))
+
+    def forward(self, x):
+        weights = (self.query @ self.W_key(x).mT).softmax(dim=-1)
+        return weights @ x, weights
+
+
+def one_word_too_many(losses_at, texts, near):
+    shuffled, far = texts.clone(), texts.shape[1] - near + 1
+    for row, text in enumerate(texts):
+        shuffled[row, :far] = text[torch.randperm(far)]
+    return mean_and_interval(losses_at(shuffled) - losses_at(texts))
+
+
+def one_baseline(train, seeds):
+    kinds, baseline = ((True, True), (True, False), (False, True)), train(False, False, seeds[0])
+    return {kind: mean_and_interval([train(*kind, seed) - baseline for seed in seeds]) for kind in kinds}
+
+
+def ends(first, second):
+    differences = np.subtract(first, second)
+    half = stats.t.ppf(0.975, len(differences) - 1) * stats.sem(differences)
+    return differences.mean() - half, differences.mean() + half
+
+
+def by_the_sign_of_the_mean(first, second, train, seeds, band):
+    mean, half = mean_and_interval([train(first, seed) - train(second, seed) for seed in seeds])
+    return mean, half, "close" if abs(mean) + half < band else "higher" if mean > 0 else "lower"
+
+
+def zeros_in_the_matrix(model, layer, places, measure):
+    changed = copy.deepcopy(model)
+    nn.init.zeros_(changed.layers[layer].W_output.weight)
+    return measure(model), measure(changed)
+
+
 WRONG = [
+    ("learned_queries", EqualQueries, "all queries begin with the same numbers"),
+    ("effect_of_context", one_word_too_many, "One of the `near` last words"),
+    ("gains_by_position", one_baseline, "One value of the second group"),
+    ("paired_interval", ends, "two ends of the interval"),
+    ("preregistered", by_the_sign_of_the_mean, "look at the mean only"),
+    ("with_and_without", zeros_in_the_matrix, "The matrix of `W_output` is zero"),
     ("masked_softmax", zeros_hidden, "differ"), ("masked_softmax", minus_ten_thousand, "differ"),
     ("masked_softmax", minus_ten, "filled with -10"), ("masked_softmax", mask_added, "mask is added"),
     ("learned_query", QueryAsLinear, "of type Linear"), ("learned_query", QueryAsColumn, "of shape (32, 1)"),

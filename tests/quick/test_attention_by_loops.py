@@ -10,6 +10,8 @@ import random
 import pytest
 import torch
 
+from experiments.train_classifier import EncoderClassifier
+from labs.a_question_from_the_text.marker_query import MarkerQueryClassifier
 from shared import model
 
 VOCABULARY, MARK = 30, 3
@@ -93,8 +95,8 @@ CLASSIFIERS = {
         lambda: model.SelfAttentionClassifier(VOCABULARY, 6, 3, None),
         averaged_self_attention,
     ),
-    "marker query": (lambda: model.MarkerQueryClassifier(VOCABULARY, MARK, 6, 3, 5), marker_query),
-    "encoder": (lambda: model.EncoderClassifier(VOCABULARY, 6, 3, 7), encoder),
+    "marker query": (lambda: MarkerQueryClassifier(VOCABULARY, MARK, 6, 3, 5), marker_query),
+    "encoder": (lambda: EncoderClassifier(VOCABULARY, 6, 3, 7), encoder),
 }
 
 

@@ -45,6 +45,14 @@ def test_dots_are_the_results_with_their_intervals_and_levels():
     assert segment[:, 0] == pytest.approx([0.4, 0.6]) and "0.50 ± 0.10" in texts(axes)
 
 
+def test_the_grey_band_of_dots_lies_where_it_is_given():
+    chart = Dots({"a": (0.5, 0.1)}, intervals=True, band=(-0.03, 0.03))
+    (axes,) = chart.figure().axes
+    (band,) = axes.patches
+    assert (band.get_x(), band.get_x() + band.get_width()) == pytest.approx((-0.03, 0.03))
+    assert "Grey from -0.03 to 0.03." in chart.alt
+
+
 def test_curves_are_the_given_points_and_their_names_do_not_meet():
     lines = {f"line {k}": np.column_stack([np.arange(5), np.arange(5) * k / 50]) for k in range(6)}
     chart = Curves(lines, "x", "y", levels={"level": 0.01})
@@ -123,6 +131,7 @@ def test_tiles_of_a_causal_mask_are_its_cells_its_diagonal_among_them():
     empty, filled = axes.patches[:16], axes.patches[16:]
     corners = [cell.get_xy() for cell in empty]
     assert {divmod(corners.index(cell.get_xy()), 4) for cell in filled} == expected
+    assert Tiles([[0.3, 1.0]]).alt.endswith("row 0: 0 (0.3), 1 (1).")
     heads = Tiles([[0, 0, 1, -1]], roles=["query", "key"])
     assert heads.tiles == [(0, 0, "query", 1), (0, 1, "query", 1), (0, 2, "key", 1)]
 

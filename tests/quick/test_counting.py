@@ -11,7 +11,7 @@ KNOWN, UNKNOWN = 9, 1
 WORDS = np.random.default_rng(0).zipf(1.5, 600) % KNOWN  # every count from 1 to 4 occurs
 
 
-def in_loops(order):
+def in_loops(order, scale=1.0):
     """The probability of a word after a history of `order - 1` words or fewer, by recursion."""
     grams = zip(*(WORDS.tolist()[start:] for start in range(order)), strict=False)
     counts = {order: Counter(gram for gram in grams if gram[-1] != UNKNOWN)}
@@ -21,9 +21,9 @@ def in_loops(order):
     def discount(length, count):
         n = Counter(counts[length].values())
         if not all(n[i] for i in (1, 2, 3, 4)):
-            return 0.5 if count else 0
+            return min(0.5 * scale, 1) if count else 0
         i = min(count, 3)
-        return i - (i + 1) * n[1] / (n[1] + 2 * n[2]) * n[i + 1] / n[i] if i else 0
+        return min(scale * (i - (i + 1) * n[1] / (n[1] + 2 * n[2]) * n[i + 1] / n[i]), i) if i else 0
 
     def probability(word, history):
         shorter = probability(word, history[1:]) if history else 1 / KNOWN
@@ -37,13 +37,13 @@ def in_loops(order):
     return probability
 
 
-@pytest.mark.parametrize("order", [1, 2, 3])
-def test_every_probability_is_that_of_the_formula_and_they_sum_to_1(order):
+@pytest.mark.parametrize("order, scale", [(1, 1.0), (2, 1.0), (3, 1.0), (3, 0.8), (2, 1.3)])
+def test_every_probability_is_that_of_the_formula_and_they_sum_to_1(order, scale):
     histories = np.array(list(np.ndindex(*(KNOWN,) * (order - 1))), dtype=int)  # (histories, order - 1)
-    probability, sums = in_loops(order), np.zeros(len(histories))
+    probability, sums = in_loops(order, scale), np.zeros(len(histories))
     for word in range(KNOWN):
         texts = np.column_stack([histories, np.full(len(histories), word)])
-        found = kneser_ney(WORDS, texts, KNOWN, UNKNOWN)
+        found = kneser_ney(WORDS, texts, KNOWN, UNKNOWN, scale)
         assert found == pytest.approx([probability(word, tuple(history)) for history in histories.tolist()])
         sums += found
     assert sums == pytest.approx(np.ones(len(histories)))

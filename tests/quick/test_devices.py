@@ -11,6 +11,7 @@ from test_attention_by_loops import CLASSIFIERS, MARK
 from torch import nn
 from torch.utils._pytree import tree_leaves
 
+from labs.keys.exercises import LearnedQueries
 from shared import data, model, training
 
 DIM = 12
@@ -20,7 +21,7 @@ FEATURES = torch.randn(2, 4, DIM)
 CAUSAL = torch.ones(4, 4, dtype=torch.bool).tril()
 
 LAYERS = {name: (make, (IDS, MASK)) for name, (make, _) in CLASSIFIERS.items()} | {
-    "LearnedQueries": (lambda: model.LearnedQueries(3, DIM, 8), (FEATURES,)),
+    "LearnedQueries": (lambda: LearnedQueries(3, DIM, 8), (FEATURES,)),
     "MultiHeadSelfAttention": (lambda: model.MultiHeadSelfAttention(DIM, 3), (FEATURES, MASK, CAUSAL)),
     "TransformerBlock": (lambda: model.TransformerBlock(DIM, 3, 20, norm_first=True), (FEATURES, MASK, CAUSAL)),
 }

@@ -1,12 +1,15 @@
-"""Claims about the drawings of blocks: what their lines join. The lines are read from the picture itself."""
+"""Claims about the drawings of blocks: what their lines join, read from the picture, is what the block computes."""
 
 import re
 from itertools import combinations
 
 import pytest
+import torch
+from torch import nn
 
 from labs.a_pretrained_model import schematic
-from shared import figures
+from labs.the_block import drawing
+from shared.model import TransformerBlock
 
 PRE_NORM = {
     "layer norm 1": {"x"}, "self-attention": {"layer norm 1"}, "+ 1": {"self-attention", "x"},
@@ -74,9 +77,36 @@ def overlap(one, other):
 
 
 @pytest.mark.parametrize(
-    ("draw", "expected"), [(figures.block_schematic, PRE_NORM), (schematic.post_norm_schematic, POST_NORM)]
+    ("draw", "expected"), [(drawing.block_schematic, PRE_NORM), (schematic.post_norm_schematic, POST_NORM)]
 )
 def test_each_sum_gets_what_comes_out_of_the_part_and_of_the_sum_or_norm_before_it(draw, expected):
     html = draw().html
     assert joined(html) == expected
     assert not any(overlap(*pair) for pair in combinations(lines_of(html), 2)), "no line hides another"
+
+
+def computed(drawn, block, x):
+    """What the drawing says: each box works on the sum of what comes in, from top to bottom."""
+    parts = {
+        "layer norm 1": block.attention_norm, "layer norm 2": block.feed_forward_norm,
+        "self-attention": lambda x: block.attention(x)[0], "multi-head attention": lambda x: block.attention(x)[0],
+        "feed-forward": block.feed_forward,
+    }  # fmt: skip
+    found, name = {"x": x}, ""
+    for name, sources in drawn.items():
+        found[name] = parts.get(name, lambda x: x)(sum(found[source] for source in sources))
+    return found[name]
+
+
+@pytest.mark.parametrize(
+    ("draw", "norm_first"), [(drawing.block_schematic, True), (schematic.post_norm_schematic, False)]
+)
+def test_what_the_drawing_says_is_what_the_block_computes(draw, norm_first):
+    torch.manual_seed(0)
+    block = TransformerBlock(8, 2, 16, dropout=0, norm_first=norm_first)
+    for parameter in block.parameters():
+        nn.init.normal_(parameter)
+    x, html = torch.randn(2, 5, 8), draw().html
+    boxes = boxes_of(html)
+    from_top = dict(sorted(joined(html).items(), key=lambda box: boxes[box[0]][1]))
+    torch.testing.assert_close(computed(from_top, block, x), block(x)[0])

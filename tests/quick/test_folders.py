@@ -14,7 +14,7 @@ ROOT = next(folder for folder in Path(__file__).resolve().parents if (folder / "
         ("shared", {"checks", "labs", "tools", "experiments", "tests", "book"}),
         ("checks", {"tools", "experiments", "tests", "book"}),
         ("labs", {"tools", "experiments", "tests", "book"}),
-        ("experiments", {"tools", "tests", "book"}),
+        ("experiments", {"tests", "book"}),
         ("tools", {"experiments", "tests"}),
         ("book", {"experiments", "tests"}),
     ],

@@ -4,6 +4,9 @@ import pytest
 import torch
 from torch import nn
 
+from experiments.train_classifier import EncoderClassifier
+from labs.a_question_from_the_text.marker_query import MarkerQueryClassifier
+from labs.recap_attention.exercises import LearnedQuery
 from shared import model, review_writer
 
 DTYPES = [torch.float16, torch.bfloat16, torch.float32, torch.float64]
@@ -30,7 +33,7 @@ def test_masked_softmax_is_that_of_scores_filled_before_it(dtype, number):
 
 LAYERS = {
     "weighted_sum": lambda: lambda x, mask: model.weighted_sum(model.masked_softmax(x[..., 0], mask), x),
-    "LearnedQuery": lambda: model.LearnedQuery(D_MODEL),
+    "LearnedQuery": lambda: LearnedQuery(D_MODEL),
     "SelfAttention": lambda: model.SelfAttention(D_MODEL, 4, 6, bias=True),
     "SelfAttention without values": lambda: model.SelfAttention(D_MODEL, 4),
     "MultiHeadSelfAttention": lambda: model.MultiHeadSelfAttention(D_MODEL, 2),
@@ -68,8 +71,8 @@ def test_a_mask_reaches_the_rotated_heads():
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("make", [
-    model.MeanPooling, model.AttentionPooling, model.SelfAttentionClassifier, model.EncoderClassifier,
-    lambda words: model.MarkerQueryClassifier(words, MARK),
+    model.MeanPooling, model.AttentionPooling, model.SelfAttentionClassifier, EncoderClassifier,
+    lambda words: MarkerQueryClassifier(words, MARK),
 ])  # fmt: skip
 def test_classifiers_run_in_each_precision_with_a_text_of_padding_alone(make, dtype):
     ids = torch.tensor([[MARK, 4, 5, 0, 0], [6, 7, MARK, 8, 9], [0] * 5])

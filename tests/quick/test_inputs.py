@@ -4,15 +4,16 @@ import numpy as np
 import pytest
 import torch
 
+from labs.a_question_from_the_text.marker_query import MarkerQueryClassifier
 from labs.longer_texts import position_encodings
+from labs.recap_attention.shaded_words import shaded_words
 from shared import cafe, data, review_writer
 from shared.colours import css_colour
-from shared.figures import Matrix, attention_over, heat_map, lookup, product, shaded_words, softmax_row, weighted_sum
+from shared.figures import HeatMap, Matrix, product, softmax_row, weighted_sum
 from shared.figures.heads import heads
 from shared.figures.walk import walk
 from shared.model import (
     MAX_TOKENS,
-    MarkerQueryClassifier,
     MultiHeadSelfAttention,
     SelfAttention,
     TokenEmbedding,
@@ -79,7 +80,7 @@ def a_walk(**change):
         (lambda: data.tokenized(["good", None], [1, 0]), "row 1"),
         (lambda: SPLIT.select([]), "no review"),
         (lambda: next(data.batches(data.plain_examples(ENCODED), 0)), "batch_size"),
-        (lambda: data.distracted_examples(ENCODED, 0), "holds 1"),
+        (lambda: data.distracted_examples(ENCODED, 0), "there are 1"),
         (lambda: css_colour("energy"), "'energy' is no colour of the course"),
         (lambda: Matrix([[1, float("nan")]], "scores"), "nan"),
         (lambda: Matrix([1, 2], "x"), "shape"),
@@ -90,11 +91,9 @@ def a_walk(**change):
         (lambda: product(ONE, Matrix([[1], [2]], "two"), ONE), "2 rows"),
         (lambda: product(ONE, ONE, Matrix([[2]], "wrong")), "wrong"),
         (lambda: product(ONE, ONE, ONE, row=1), "no row of one"),
-        (lambda: lookup(ONE, [0], Matrix([[2]], "wrong")), "wrong"),
         (lambda: softmax_row([1, 2], [0.5, 0.5], ["a", "b"]), "softmax"),
         (lambda: weighted_sum([1.0], ONE, [2.0]), "sum"),
-        (lambda: attention_over(["a", "b"], [1, 2], 0), "add up to"),
-        (lambda: heat_map([[0.0]], row_labels=["a", "b"], column_labels=["c"]), "2 words or labels for 1 rows"),
+        (lambda: HeatMap([[0.0]], row_labels=["a", "b"], column_labels=["c"]).svg(), "2 words or labels for 1 rows"),
         (lambda: shaded_words(["a"], [0.5, 0.5]), "1 words or labels for 2 weights"),
         (lambda: shaded_words(["a", "b"], [-0.5, 1.0]), "-0.5"),
         (lambda: a_walk(words=["a", "b", "c"]), "3 words"),

@@ -6,9 +6,8 @@ import pytest
 import torch
 from test_colours import contrast, mixed
 
+from labs.recap_attention.shaded_words import STEPS, shaded_words
 from shared.colours import NEUTRALS, ROLES
-from shared.figures import shaded_words
-from shared.figures.words import STEPS
 
 
 def test_more_attention_makes_a_thicker_underline():

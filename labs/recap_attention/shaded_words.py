@@ -10,16 +10,13 @@ from html import escape
 import numpy as np
 
 from shared.colours import css_colour
-
-from .picture import Picture, matrix_of, numbers, words_of
+from shared.figures.picture import Picture, matrix_of, numbers, words_of
 
 STEPS = 8  # shades from nothing to the largest weight
 STRONGEST = 5  # words named in the line under the title
 
 
-def shaded_words(
-    words: Sequence[str], weights, *, title: str = "", target: Sequence[bool] | None = None
-) -> Picture:
+def shaded_words(words: Sequence[str], weights, *, title: str = "", target: Sequence[bool] | None = None) -> Picture:
     """Shade each word by its weight: the more attention, the thicker its underline and the darker
     its ground.
 
@@ -36,20 +33,12 @@ def shaded_words(
     weights = matrix_of(numbers(weights, "weights")[None], "weights")[0]  # (words,)
     words = words_of(words, "weights", len(weights))
     if weights.min() < 0:
-        raise ValueError(
-            f"A weight is {weights.min()}; attention weights are zero or more. Are they scores?"
-        )
-    marked = (
-        np.zeros(len(words), bool) if target is None else numbers(target, "target").astype(bool)
-    )
+        raise ValueError(f"A weight is {weights.min()}; attention weights are zero or more. Are they scores?")
+    marked = np.zeros(len(words), bool) if target is None else numbers(target, "target").astype(bool)
 
     order = np.argsort(-weights, kind="stable")
     strongest = [place for place in order[:STRONGEST].tolist() if weights[place] > 0]
-    summary = (
-        "Most attention: "
-        + ", ".join(f"{words[place]} {weights[place]:.2f}" for place in strongest)
-        + "."
-    )
+    summary = "Most attention: " + ", ".join(f"{words[place]} {weights[place]:.2f}" for place in strongest) + "."
     if not strongest:
         summary = "No word gets any attention."
     if marked.any():

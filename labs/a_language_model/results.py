@@ -1,0 +1,58 @@
+"""What the stored runs found, put together for the lab's pictures."""
+
+import json
+from importlib import resources
+from itertools import pairwise
+
+import numpy as np
+
+from labs.a_language_model.stages import CONTROLS, STAGES
+from shared.intervals import mean_and_interval
+from shared.stored_runs import verdict
+
+STORED = json.loads(resources.files("labs.a_language_model").joinpath("runs.json").read_text("utf-8"))
+WHOLE = list(STAGES)[-1]
+WRITER = json.loads(resources.files("shared").joinpath("review_writer.json").read_text("utf-8"))["test"]
+
+
+def runs_of(name: str) -> list[dict]:
+    """The runs of one model, a seed each."""
+    return [run for key, run in STORED.items() if key.startswith(f"{name}, seed ")]
+
+
+def losses(name: str) -> np.ndarray:
+    """The loss on test texts of each seed, (seeds,)."""
+    return np.array([run["loss"][0] for run in runs_of(name)])
+
+
+def mean_curve(name: str) -> np.ndarray:
+    """The loss on validation texts after so many million tokens, the mean of the seeds, (points, 2)."""
+    return np.mean([run["curve"] for run in runs_of(name)], axis=0) * [1e-6, 1]
+
+
+def on_the_notepad(number: str) -> dict[str, list[float]]:
+    """A number of each stage on the waiter's notepad, "loss" or "drinks": one for each seed."""
+    found: dict[str, list[float]] = {}
+    for key, run in STORED.items():
+        if key.startswith("notepad: ") and "seed" in run:
+            found.setdefault(run["notepad"], []).append(run[number])
+    return found
+
+
+def gains() -> dict[str, list]:
+    """What each stage gains over the one before, in nats on test texts."""
+    return {after: _gain(before, after) for before, after in pairwise(STAGES)}
+
+
+def changes() -> dict[str, float]:
+    """What the last stage gains by one change, in nats on test texts, with the first seed."""
+    return {name: round(float(losses(WHOLE)[0] - losses(name)[0]), 3) for name in CONTROLS}
+
+
+def _gain(before: str, after: str) -> list:
+    """The mean over seeds, half of its 95% interval, and what that shows."""
+    by_seed = [{run["seed"]: run["loss"][0] for run in runs_of(name)} for name in (before, after)]
+    found = [by_seed[0][seed] - by_seed[1][seed] for seed in by_seed[0] if seed in by_seed[1]]
+    mean, half = mean_and_interval(found)
+    words = {"higher": "pays", "lower": "costs"}
+    return [round(mean, 3), round(half, 3), words.get(verdict(mean, half, 0), "undecided")]

@@ -1,0 +1,25 @@
+"""Two heads that share four columns."""
+
+from shared.figures.drawings import Box, diagram
+from shared.figures.picture import Picture
+
+
+def split_and_concatenate() -> Picture:
+    """How two heads share four columns: split, attention in each, outputs concatenated, then
+    W_O.
+    """
+    boxes = {
+        "QKV": Box(140, 20, "Q, K, V: n × 4 each"),
+        "0": Box(68, 80, "columns 0, 1", "query"), "1": Box(212, 80, "columns 2, 3", "key"),
+        "A0": Box(68, 140, "attention", "query"), "A1": Box(212, 140, "attention", "key"),
+        "O0": Box(68, 200, "O_0: n × 2", "query"), "O1": Box(212, 200, "O_1: n × 2", "key"),
+        "C": Box(140, 260, "O_0 beside O_1: n × 4", "output"),
+        "W_O": Box(140, 320, "times W_O", "output"),
+    }  # fmt: skip
+    pairs = "QKV 0, QKV 1, 0 A0, 1 A1, A0 O0, A1 O1, O0 C, O1 C, C W_O".split(", ")
+    alt = (
+        "Q, K and V with four columns are split: head 0 takes columns 0 and 1, head 1 columns 2 "
+        "and 3. Each computes "
+        "attention; their outputs, n by 2 each, are concatenated to n by 4 and multiplied by W_O."
+    )
+    return diagram(boxes, [tuple(pair.split()) for pair in pairs], alt)  # type: ignore[misc]

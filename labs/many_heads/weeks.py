@@ -1,0 +1,43 @@
+"""Weeks as points of a plane, (warmest day, coldest day), and the line that comes closest to them."""
+
+from collections.abc import Mapping
+
+import matplotlib
+import torch
+from matplotlib.figure import Figure
+from torch import Tensor
+
+from shared import figures
+
+LOOKS = ("input", 0.3), ("key", 0.4), ("query", 1.0)  # the colour and opacity of each cloud, in the order of drawing
+
+
+def best_line(points: Tensor) -> tuple[Tensor, float]:
+    """The line with the smallest squared distance from the points (points, 2).
+
+    Returns two points of it, (2, 2), and the fraction of the variance that it leaves unexplained.
+    """
+    centre = points.mean(dim=0)  # (2,)
+    _, lengths, directions = torch.linalg.svd(points - centre, full_matrices=False)  # (2,), (2, 2)
+    ends = centre + torch.tensor([[-0.55], [0.55]]) * directions[0]  # (2, 2)
+    return ends, (lengths[1] ** 2 / (lengths**2).sum()).item()
+
+
+def picture(clouds: Mapping[str, Tensor], line: Tensor | None = None) -> figures.Plot:
+    """Clouds of points by their names, each (points, 2), and a line between two points, (2, 2)."""
+    labels, words = [], []
+    with matplotlib.rc_context(figures.STYLE):
+        figure = Figure(figsize=(4.2, 4.2))
+        axes = figure.subplots()
+        axes.set(xlabel="warmest day", ylabel="coldest day", xlim=(-0.35, 1.15), ylim=(-1.15, 0.35))
+        for (name, points), (role, opacity) in zip(clouds.items(), LOOKS, strict=False):
+            labels.append((name, figures.ROLES[role][0]))
+            axes.scatter(points[:, 0], points[:, 1], s=3, color=labels[-1][1], alpha=opacity, linewidth=0)
+            words.append(f"{name}, of whose variance a line leaves {best_line(points)[1]:.2f} unexplained")
+        if line is not None:
+            labels.append(("the best line", figures.ROLES["output"][0]))
+            axes.plot(line[:, 0], line[:, 1], color=labels[-1][1])
+            words.append("a line through them")
+        for place, (name, colour) in enumerate(labels):
+            axes.text(0.04, 0.94 - 0.07 * place, name, color=colour, transform=axes.transAxes)
+    return figures.Plot(figure, f"Points, the warmest day to the right and the coldest upwards: {'; '.join(words)}.")

@@ -1,0 +1,210 @@
+"""Claims about *A language model*: the notepad's lowest loss, its tokens, stages, scores and stored runs."""
+
+import json
+import math
+from collections import Counter
+from itertools import permutations, product
+
+import pytest
+import torch
+from torch import nn
+from torch.nn.functional import cross_entropy
+
+from labs.a_language_model import notepad, results
+from labs.a_language_model.patterns import attention_patterns
+from labs.a_language_model.reviews_as_tokens import TOKENS, tokenizer_with
+from labs.a_language_model.stages import CONTROLS, STAGES, Training, make_model, token_losses
+from labs.a_language_model.writing import write
+from shared.language_model import LanguageModel
+from shared.review_writer import START, TOKENIZER, RotarySelfAttention
+
+# --- the waiter's notepad ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("guests, orders, names, drinks", [(2, 2, 3, 2), (2, 3, 2, 3), (3, 3, 3, 2)])
+def test_the_lowest_loss_is_the_entropy_of_all_evenings(guests, orders, names, drinks):
+    evenings = Counter()
+    for there in permutations(range(names), guests):
+        for chosen, menu in product(product(there, repeat=orders), product(range(drinks), repeat=names)):
+            evenings[tuple((who, menu[who]) for who in chosen)] += 1
+    probs = [count / evenings.total() for count in evenings.values()]
+    entropy = -sum(p * math.log(p) for p in probs)
+    assert notepad.lowest_loss(guests, orders, names, drinks) == pytest.approx(entropy / (2 * orders))
+
+
+def test_a_guest_orders_the_same_drink_all_evening():
+    evenings = notepad.draw_evenings(200, torch.Generator().manual_seed(0)).tolist()
+    for evening in evenings:
+        orders = list(zip(evening[1::2], evening[2::2], strict=True))
+        assert len({name for name, _ in orders}) == len(set(orders)) <= notepad.GUESTS
+        assert all(1 <= name <= 8 < drink <= 14 for name, drink in orders)
+
+
+def test_drinks_are_counted_as_right_only_after_the_first_order():
+    class Knows(nn.Module):
+        """Predicts the drink that was last ordered by the guest, and water for a new one."""
+
+        def forward(self, ids):
+            logits = torch.zeros(*ids.shape, len(notepad.WORDS))
+            for text, evening in enumerate(ids.tolist()):
+                menu = {}
+                for place in range(1, len(evening), 2):
+                    logits[text, place, menu.get(evening[place], 12)] = 1
+                    menu |= dict([evening[place : place + 2]]) if place + 1 < len(evening) else {}
+            return logits
+
+    evenings = notepad.draw_evenings(20, torch.Generator().manual_seed(0))
+    assert notepad.drinks_right(Knows(), evenings) == 1
+    assert notepad.drinks_right(lambda ids: Knows()(ids).roll(1, dims=2), evenings) == 0
+
+
+# --- tokens --------------------------------------------------------------------------------------------------------
+
+
+def merged(word, pairs):
+    """Byte-pair encoding as it is explained: one merge after another, in the order in which they were learned."""
+    for first, second in pairs:
+        place = 0
+        while place < len(word) - 1:
+            if (word[place], word[place + 1]) == (first, second):
+                word[place : place + 2] = [first + second]
+            place += 1
+    return word
+
+
+@pytest.mark.parametrize("size", [257, 300, 1024])
+def test_a_smaller_tokenizer_applies_the_first_merges_one_after_another(size):
+    pairs = json.loads(TOKENIZER.read_text("utf-8"))["model"]["merges"][: size - 257]
+    words = ["The", "Ġcinematography", "Ġwas", "Ġunbelievable", "."]
+    tokens = tokenizer_with(size).encode("The cinematography was unbelievable.").tokens
+    assert tokens == [token for word in words for token in merged(list(word), pairs)]
+    assert tokenizer_with(size).get_vocab_size() == size
+
+
+# --- stages --------------------------------------------------------------------------------------------------------
+
+IDS = torch.randint(TOKENS, (2, 9), generator=torch.Generator().manual_seed(0))
+STREAM = torch.randint(TOKENS, (4000,), generator=torch.Generator().manual_seed(1))
+
+
+def made(stage, seed=0):
+    torch.manual_seed(seed)
+    return make_model(stage, STREAM)
+
+
+def attended(block, x):
+    allowed = torch.ones(x.shape[1], x.shape[1], dtype=torch.bool).tril()
+    return x + block.attention(block.attention_norm(x), attention_mask=allowed)[0]
+
+
+def by_definition(model, stage, ids):
+    x = model.embedding.table(ids) + model.embedding.positions[: ids.shape[1]]
+    for block in model.blocks:
+        x = attended(block, x)
+        if stage.feed_forward:
+            x = x + block.feed_forward(block.feed_forward_norm(x))
+    return model.output(model.norm(x))
+
+
+@pytest.mark.parametrize("name", [*STAGES, *CONTROLS])
+def test_a_stage_computes_what_its_name_says(name):
+    stage = (STAGES | CONTROLS)[name]
+    model = made(stage)
+    assert len(model.blocks) == stage.blocks
+    torch.testing.assert_close(model(IDS), by_definition(model, stage, IDS))
+    rotary = [isinstance(block.attention, RotarySelfAttention) for block in model.blocks]
+    assert all(rotary) == (not model.embedding.positions.any()) or not rotary
+
+
+def test_a_token_alone_is_predicted_from_itself_and_its_position():
+    logits = made(STAGES["tokens alone"])(IDS)
+    other = IDS.clone()
+    other[:, :-1] = 5
+    torch.testing.assert_close(made(STAGES["tokens alone"])(other)[:, -1], logits[:, -1])
+
+
+def test_rms_norm_and_swiglu_are_those_of_the_papers():
+    norm, x = made(CONTROLS["RMSNorm"]).norm, torch.randn(2, 3, 96)
+    torch.testing.assert_close(norm(x), x / (x.pow(2).mean(-1, keepdim=True) + torch.finfo(x.dtype).eps).sqrt())
+    swiglu = made(CONTROLS["SwiGLU"]).blocks[0].feed_forward
+    gate, up, down = swiglu.gate.weight, swiglu.up.weight, swiglu.down.weight
+    torch.testing.assert_close(swiglu(x), ((x @ gate.T) * (x @ gate.T).sigmoid() * (x @ up.T)) @ down.T)
+    plain = made(STAGES["+ second block"]).blocks[0].feed_forward
+    matrices = [sum(p.numel() for p in layer.parameters() if p.dim() == 2) for layer in (swiglu, plain)]
+    assert matrices[0] == matrices[1]
+
+
+def test_before_training_a_model_knows_how_frequent_tokens_are():
+    model = made(STAGES["tokens alone"])
+    counts = torch.bincount(STREAM, minlength=TOKENS) + 1
+    torch.testing.assert_close(model.output.bias.exp(), counts / len(STREAM))
+
+
+@pytest.mark.parametrize("context", [2, 4, 8])
+def test_each_held_out_token_is_scored_once_from_at_least_half_a_context(context):
+    model, half = made(STAGES["+ second block"]), context // 2
+    found = token_losses(model, IDS, context)
+    for target in range(1, 9):
+        start = (target - 1) // half * half
+        seen = IDS[:, max(0, start + half - context) : target]
+        expected = cross_entropy(model(seen)[:, -1], IDS[:, target], reduction="none")
+        torch.testing.assert_close(found[:, target - 1], expected)
+
+
+def test_a_training_that_was_stopped_goes_on_as_if_it_had_not_been():
+    def training(seed):
+        torch.manual_seed(seed)
+        return Training(LanguageModel(TOKENS, d_model=8, num_heads=1, num_blocks=1), STREAM, 16, 4, seed)
+
+    whole, first = training(0), training(0)
+    for _ in range(4):
+        whole.step()
+    for _ in range(2):
+        first.step()
+    second = training(1)
+    second.load_state_dict(first.state_dict())
+    for _ in range(2):
+        second.step()
+    assert second.done == 4
+    torch.testing.assert_close(second.model.state_dict(), whole.model.state_dict(), rtol=0, atol=0)
+
+
+# --- what the lab shows --------------------------------------------------------------------------------------------
+
+
+def test_patterns_are_the_weights_of_every_block():
+    model = made(STAGES["+ second block"])
+    weights = attention_patterns(model, IDS[0])
+    x = model.embedding(IDS[:1])
+    allowed = torch.ones(9, 9, dtype=torch.bool).tril()
+    for block, found in zip(model.blocks, weights, strict=True):
+        x, expected = block(x, attention_mask=allowed)
+        torch.testing.assert_close(found, expected[0])
+
+
+def test_writing_takes_the_token_of_the_last_position():
+    model, tokenizer = made(STAGES["+ second block"]), tokenizer_with(TOKENS)
+
+    def greedy(logits):
+        return torch.nn.functional.one_hot(logits.argmax(), TOKENS).float()
+
+    ids = [START, *tokenizer.encode("I").ids]
+    for _ in range(5):
+        ids.append(int(model(torch.tensor([ids[-3:]]))[0, -1].argmax()))
+    assert START not in ids[1:]
+    assert write(model, tokenizer, "I", greedy, context=3, num_tokens=5) == tokenizer.decode(ids[1:])
+
+
+def test_a_gain_is_judged_seed_by_seed(monkeypatch):
+    losses = {"tokens alone": (4.0, 4.2, 4.4), "+ attention": (3.9, 4.1, 4.31)}
+    stored = {
+        f"{name}, seed {i}": {"seed": i, "loss": [loss, 0.1]}
+        for name, row in losses.items()
+        for i, loss in enumerate(row)
+    }
+    monkeypatch.setattr(results, "STORED", stored)
+    mean, half, shown = results._gain("tokens alone", "+ attention")
+    assert mean == pytest.approx(0.097, abs=1e-3)
+    assert half == pytest.approx(4.303 * 0.005774 / 3**0.5, abs=1e-3)  # Student's t with two degrees of freedom
+    assert shown == "pays"
+    assert results._gain("+ attention", "tokens alone")[2] == "costs"

@@ -51,18 +51,18 @@ def cross_by_pytorch(x, y, mask, W_query, W_key, W_value):
 
 
 def keys_from_x(x, y):
-    """The keys come from x. A query is compared with what the *other* sequence offers: `W_key(y)`."""
+    """The keys come from x. A query is compared with what the *other* sequence offers, so make the keys from y."""
     return x
 
 
 def values_from_x(x, y):
-    """The values come from x. What is averaged belongs to the keys, token by token: `W_value(y)`."""
+    """The values come from x. What is averaged belongs to the keys, token by token, so make the values from y."""
     return x
 
 
 def queries_from_y(x, y):
     """The queries come from y, so this is self-attention in y. There is one output for each token of x, so make the
-    queries from it: `W_query(x)`."""
+    queries from x."""
     return y
 
 
@@ -108,13 +108,26 @@ def causal_too(mask, tokens):
 
 
 def hidden_as_query_too(mask, tokens):
-    """The mask of y hides rows as well, but rows are tokens of x. Hide the columns only: `mask[:, None, :]`."""
+    """The mask of y hides rows as well, but rows are tokens of x. Hide the columns only: give it
+    the shape (batch, 1, m)."""
     return mask[:, None, :] & mask[:, :, None]
 
 
 def first_text_s_mask(mask, tokens):
-    """All texts get the mask of the first one. Give it an axis for the queries: `mask[:, None, :]`."""
+    """All texts get the mask of the first one. Give it an axis for the queries, (batch, 1, m)."""
     return mask[:1, None, :]
+
+
+def texts_as_queries(mask, tokens):
+    """The mask, (batch, m), meets scores of n rows and m columns, so its texts are taken for queries. Give it an axis
+    for the queries, (batch, 1, m)."""
+    return mask
+
+
+def causal_alone(mask, tokens):
+    """Query i attends to the first i + 1 tokens of y, padding included. The other sequence is there from the beginning:
+    hide its padding, and nothing else."""
+    return torch.ones(1, tokens, mask.shape[1], dtype=torch.bool).tril()
 
 
 # What is averaged and returned.
@@ -173,6 +186,11 @@ def results_exchanged(**given):
     return cross(**given)[::-1]
 
 
+def scores_returned(**given):
+    """The second result is the scores. The exercise asks for the weights, whose rows sum to 1."""
+    return cross(**given)[0], cross(**given, weigh=trials.softmax_left_out)[1]
+
+
 def softmax_over_x(scores, mask):
     """The softmax runs over the queries, so columns sum to 1. Let it run over the tokens attended to, the last axis."""
     return trials.hidden(scores, mask).softmax(-2) * mask
@@ -195,9 +213,21 @@ def by_masked_softmax(mistake: Callable) -> Callable:
     return update_wrapper(partial(mistake, weigh=masked_softmax), mistake)
 
 
-FROM_THE_WRONG_SIDE = (
-    changed(cross, key_side=keys_from_x), changed(cross, value_side=values_from_x),
-    changed(cross, query_side=queries_from_y), keys_and_values_from_x, sides_exchanged,
+SIDES = (
+    changed(cross, key_side=keys_from_x), changed(cross, query_side=queries_from_y), keys_and_values_from_x,
+    sides_exchanged,
+)  # fmt: skip
+HIDDEN = tuple(changed(cross, hide=step) for step in (
+    causal_alone, causal_too, hidden_as_query_too, texts_as_queries, first_text_s_mask))  # fmt: skip
+# What is wrong in both exercises.
+SHARED = (
+    *SIDES, *map(by_masked_softmax, SIDES), self_attention_without_mask, sides_exchanged_without_mask, attends_to_both,
+    *HIDDEN, *map(by_masked_softmax, HIDDEN),
+    *(changed(cross, weigh=step) for step in (
+        *trials.MASK_MISTAKES, trials.softmax_over_queries, softmax_over_x, trials.softmax_over_axis_0,
+        weights_of_the_keys)),
+    *(changed(cross, score=step) for step in (*trials.SCORE_MISTAKES, root_of_queries)),
+    keys_averaged, inputs_averaged, weights_transposed, weights_divided, padded_inputs_zeroed, padded_values_zeroed,
 )  # fmt: skip
 
 
@@ -242,17 +272,11 @@ cross_attention = Check(
         two_texts(4, real_tokens([1, 1, 1, 2] * 4 + [3]), 8, 2, 3, scale=300.0, seed=40),
     ],
     mistakes=[
-        *FROM_THE_WRONG_SIDE, *map(by_masked_softmax, FROM_THE_WRONG_SIDE),
-        self_attention_without_mask, sides_exchanged_without_mask, attends_to_both,
-        *(changed(cross, hide=step) for step in (causal_too, hidden_as_query_too, first_text_s_mask)),
+        *SHARED, changed(cross, value_side=values_from_x),
         *(changed(cross, weigh=step) for step in (
-            *trials.MASK_MISTAKES,
             *map(on_queries, (trials.masked, masked_softmax, trials.weight_for_padding, trials.nan_for_padding)),
-            trials.nan_for_padding, trials.weight_for_padding, divided_again,
-            trials.softmax_over_queries, softmax_over_x, trials.softmax_over_axis_0, weights_of_the_keys)),
-        *(changed(cross, score=step) for step in (*trials.SCORE_MISTAKES, root_of_queries)),
-        keys_averaged, inputs_averaged, weights_transposed, weights_divided, added_to_x, padded_inputs_zeroed,
-        padded_values_zeroed, results_exchanged,
+            trials.nan_for_padding, trials.weight_for_padding, divided_again)),
+        added_to_x, results_exchanged, scores_returned,
     ],
     section="Two sequences, “Exercise 1 (build): cross-attention”",
     forbidden=("scaled_dot_product_attention", "multi_head_attention_forward", "_native_multi_head_attention"),
@@ -263,18 +287,18 @@ cross_attention = Check(
 # --- fix_the_sides -------------------------------------------------------------------------------------------------
 
 
-def on_the_keys(mask):
-    return mask[:, None, :]  # (batch, 1, m)
+def by_matrices(of_maps: Callable) -> Callable:
+    """The same with matrices instead of linear maps; the output alone."""
+
+    def of_matrices(x, y, y_mask, W_query, W_key, W_value):
+        maps = {"W_query": W_query, "W_key": W_key, "W_value": W_value}
+        maps = {name: partial(torch.matmul, other=matrix) for name, matrix in maps.items()}
+        return of_maps(x=x, y=y, mask=y_mask, **maps)[0]
+
+    return update_wrapper(of_matrices, of_maps)
 
 
-def translated(x, y, y_mask, W_query, W_key, W_value, hide=on_the_keys, averaged=second, score=trials.scaled,
-               weigh=trials.masked):  # fmt: skip
-    """The right way, steps of which bugs and known mistakes exchange."""
-    scores = score(x @ W_query, y @ W_key, x.shape[2])  # (batch, n, m)
-    return weigh(scores, hide(y_mask)) @ (averaged(x, y) @ W_value)
-
-
-def mask_on_the_queries(mask):
+def mask_on_the_queries(mask, tokens):
     """`y_mask` hides rows, which are tokens of x, and the padding of y is attended to. Which axis of the scores counts
     the tokens of y?"""
     return mask[:, :, None]
@@ -282,32 +306,12 @@ def mask_on_the_queries(mask):
 
 def averages_its_own_tokens(x, y):
     """The values come from x, so each token gets a mean of its own sequence. Weights and values belong together, token
-    by token: the keys are those of y."""
+    by token: whose tokens are the keys?"""
     return x
 
 
 def several_bugs_left():
     """More than one bug is left. Draw the scores, n rows and m columns: which side does each axis belong to?"""
-
-
-def mask_left_out(mask):
-    """Nothing is hidden, so the padding of y is attended to. Hide its columns: `y_mask.unsqueeze(1)`."""
-    return torch.ones_like(mask)[:, None, :]
-
-
-def mask_hides_real_tokens(mask):
-    """The mask is the wrong way round: only padding is attended to. `y_mask` is True for a real token."""
-    return ~mask[:, None, :]
-
-
-def hides_rows_and_columns(mask):
-    """`y_mask` still hides rows, too. Rows are tokens of x: hide the columns only."""
-    return mask[:, None, :] & mask[:, :, None]
-
-
-def keys_changed_as_well(x, y, W_key, **given):
-    """Now the keys come from x, too, so this is self-attention. It was the values that were on the wrong side."""
-    return translated(x, x, W_key=W_key, **given)
 
 
 def two_sides(n, mask, d_model, d_k, d_v, seed):
@@ -317,20 +321,18 @@ def two_sides(n, mask, d_model, d_k, d_v, seed):
     return Case({"x": drawn["x"], "y": drawn["y"], "y_mask": mask} | {name: drawn[name] for name in weights})
 
 
+BUGS_LEFT = bugs_left(
+    partial(cross, weigh=masked_softmax), several_bugs_left,
+    hide=mask_on_the_queries, value_side=averages_its_own_tokens,
+)  # fmt: skip
+
 fix_the_sides = Check(
-    reference=translated,
+    reference=by_matrices(cross_by_pytorch),
     cases=[
         two_sides(4, real_tokens([4, 2]), 3, 5, 2, 0), two_sides(2, real_tokens([5, 3, 1]), 4, 3, 6, 10),
         two_sides(6, real_tokens([3, 4], padding_first=True), 5, 2, 3, 20), two_sides(3, real_tokens([3]), 3, 3, 3, 30),
         two_sides(3, real_tokens([2, 3, 1]), 4, 4, 4, 40), two_sides(1, real_tokens([4, 1]), 4, 2, 2, 50),
     ],
-    mistakes=[
-        *bugs_left(translated, several_bugs_left, hide=mask_on_the_queries, averaged=averages_its_own_tokens),
-        *map(by_masked_softmax, (
-            changed(translated, hide=mask_on_the_queries), changed(translated, hide=hides_rows_and_columns))),
-        *(changed(translated, hide=step) for step in (mask_left_out, mask_hides_real_tokens, hides_rows_and_columns)),
-        *(changed(translated, score=step) for step in trials.SCORE_MISTAKES[:2]),
-        keys_changed_as_well,
-    ],
+    mistakes=[*map(by_matrices, (*BUGS_LEFT, *SHARED))],
     section="Two sequences, “Exercise 2 (debug): the wrong side”",
 )  # fmt: skip

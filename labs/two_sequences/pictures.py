@@ -43,9 +43,9 @@ class Families(Chart):
     def alt(self) -> str:
         return (
             f"Three squares of tiles, rows for queries and columns for keys. Encoder: all {self.reads} tokens attend "
-            f"to all. Decoder: a lower triangle, each token attends to itself and to earlier ones. Encoder-decoder: the "
-            f"{self.reads} tokens that are read attend to each other; the {self.writes} that are written attend to all "
-            "of those, which is cross-attention, and to themselves and earlier ones of their own."
+            f"to all. Decoder: a lower triangle, each token attends to itself and to earlier ones. Encoder-decoder: "
+            f"the {self.reads} tokens that are read attend to each other; the {self.writes} that are written attend to "
+            "all of those, which is cross-attention, and to themselves and earlier ones of their own."
         )
 
     def figure(self) -> "Figure":

@@ -1,9 +1,12 @@
 """*Two sequences*: its streets, dates and drawings by a second way; odd styles are right, mistakes have a name."""
 
 import calendar
+import collections
 import datetime
+import itertools
 import math
 import re
+import types
 
 import lab_code
 import pytest
@@ -18,6 +21,7 @@ from labs.two_sequences import dates, exercises, two_cafes
 from labs.two_sequences.decoder import as_pytorch_s
 from labs.two_sequences.pictures import COLOURS, Families
 from shared.cafe import DRINKS, NAMES
+from shared.cost import multiplications
 from shared.model import causal_mask, masked_softmax
 
 engine.SECONDS = 120.0  # the machine that runs the tests may be busy
@@ -43,6 +47,42 @@ def test_a_friend_sits_over_there_and_its_drink_is_the_answer():
         drinks = list(there.values())
         assert drinks.count(popular[street].item()) == max(map(drinks.count, drinks))
     assert (streets.other_names[~streets.mask] == 0).all() and (streets.other_drinks[~streets.mask] == 0).all()
+
+
+def test_naming_the_most_popular_drink_is_right_as_often_as_all_menus_say():
+    """The friend sits on any taken chair, so it is right for the largest fraction of equal drinks."""
+    expected = 0.0
+    for taken in (2, 3, 4, 5):
+        menus = list(itertools.product(range(len(DRINKS)), repeat=taken))
+        expected += sum(max(collections.Counter(menu).values()) / taken for menu in menus) / len(menus) / 4
+    test = two_cafes.TEST
+    measured = (test.most_popular_drink() == test.friends_drink()).float().mean().item()
+    assert abs(measured - expected) < 3 * math.sqrt(expected * (1 - expected) / 2000)
+
+
+def test_a_cross_attention_set_by_hand_answers_every_guest_right():
+    """Names, friends and drinks in axes of their own: whatever a layer needs for 1.00 is in x and y."""
+    layer = exercises.CrossAttention(32, 8, 6)
+    model = two_cafes.StreetModel(layer)
+    model.read_out = nn.Identity()
+    axes = torch.eye(32)
+    with torch.no_grad():
+        for table, rows in ((model.name, axes[:8]), (model.friend, axes[8:16]), (model.drink, axes[16:22])):
+            table.weight.copy_(rows)
+        for part, rows in ((layer.W_query, 100 * axes[8:16]), (layer.W_key, axes[:8]), (layer.W_value, axes[16:22])):
+            part.weight.copy_(rows)
+    assert two_cafes.accuracy(model) == 1
+
+
+def test_a_cache_saves_the_multiplications_that_its_formula_says():
+    """20 guests and 50 chairs: a query, its scores and its output for each guest, keys and values once or 20 times."""
+    code = lab_code.taught(lab_code.find("two_sequences"))
+    code |= {"layer": exercises.CrossAttention(32, 16, 32), "x": torch.randn(1, 20, 32), "y": torch.randn(1, 50, 32)}
+    for name, times in (("one_by_one", 1), ("computed_again", 20)):
+        function = types.FunctionType(code[name].__code__, code)
+        code["step"] = types.FunctionType(code["step"].__code__, code)
+        expected = 20 * (32 * 16 + 50 * 16 + 50 * 32) + times * 50 * 32 * (16 + 32)
+        assert multiplications(function) == expected
 
 
 def test_the_street_that_is_drawn_is_the_example():
@@ -83,7 +123,7 @@ def test_a_date_in_words_says_its_digits_and_each_digit_has_its_word(order):
     for date in dates.dates(held_out=True)[::7]:
         words, source = dates.in_words(date, order)
         month = next(place for place, word in enumerate(words) if word in months)
-        day = next(place for place, word in enumerate(words) if re.search("(st|nd|rd|th)$", word))
+        day = next(k for k, word in enumerate(words) if k != month and re.search("(st|nd|rd|th)$", word))
         year = [place for place, word in enumerate(words) if place not in (month, day) and word not in ("the", "of")]
         century, rest = words[year[0]], [words[place] for place in year[1:]]
         assert date.year == 100 * number([century]) + number(rest) and date.month == months.index(words[month])
@@ -144,6 +184,25 @@ def test_a_decoder_block_is_pytorch_s():
         mask[:, -1] = True
         theirs = as_pytorch_s(ours)(x, y, tgt_mask=~causal_mask(n), memory_key_padding_mask=~mask)
         torch.testing.assert_close(ours(x, y, mask)[0], theirs, rtol=1e-4, atol=1e-5)
+
+
+@torch.no_grad()
+def test_cross_attention_with_several_heads_is_pytorch_s():
+    several = lab_code.taught(lab_code.find("two_sequences"))["MultiHeadCrossAttention"]
+    torch.manual_seed(0)
+    for heads, n, m in ((1, 3, 5), (2, 6, 2), (4, 1, 4), (8, 4, 4)):
+        ours, x, y = several(8, heads), torch.randn(3, n, 8), torch.randn(3, m, 8)
+        for parameter in ours.parameters():
+            parameter.add_(0.3 * torch.randn_like(parameter))
+        mask = torch.rand(3, m) < 0.6
+        mask[:, 0] = True
+        theirs = nn.MultiheadAttention(8, heads, batch_first=True)
+        projections = ours.W_query, ours.W_key, ours.W_value
+        theirs.in_proj_weight.copy_(torch.cat([part.weight for part in projections]))
+        theirs.in_proj_bias.copy_(torch.cat([part.bias for part in projections]))
+        theirs.out_proj.load_state_dict(ours.W_output.state_dict())
+        expected = theirs(x, y, y, key_padding_mask=~mask, average_attn_weights=False)
+        torch.testing.assert_close(ours(x, y, mask), expected, rtol=1e-4, atol=1e-5)
 
 
 # --- cross-attention by a second and a third way --------------------------------------------------------------------
@@ -425,6 +484,63 @@ WRONG = [
 def test_a_wrong_layer_is_told_what_is_wrong(answer, word):
     verdict = checks.cross_attention(answer)
     assert verdict.state == "wrong" and word in verdict.sentence, verdict
+
+
+# --- the debug exercise: one line of the solution in another way, and what it says ----------------------------------
+
+SOLUTION = """def fix_the_sides(x, y, y_mask, W_query, W_key, W_value):
+    queries, keys, values = x @ W_query, y @ W_key, y @ W_value
+    scores = queries @ keys.transpose(1, 2) / math.sqrt(keys.shape[2])
+    weights = masked_softmax(scores, y_mask.unsqueeze(1))
+    return weights @ values
+"""
+WEIGHTS, MASK = "masked_softmax(scores, y_mask.unsqueeze(1))", "y_mask.unsqueeze(1)"
+
+
+def fixed(*changes):
+    """The solution with some of its text exchanged."""
+    source, names = SOLUTION, {"math": math, "torch": torch, "F": F, "masked_softmax": masked_softmax}
+    for old, new in changes:
+        assert old in source
+        source = source.replace(old, new)
+    exec(source, names)
+    return names["fix_the_sides"]
+
+
+@pytest.mark.parametrize("changes", [
+    (), ((MASK, "y_mask[:, None, :]"),), ((MASK, "y_mask[:, None].expand(-1, x.shape[1], -1)"),),
+    ((WEIGHTS, "scores.masked_fill(~y_mask[:, None], -math.inf).softmax(-1)"),),
+    (("weights @ values", "(weights @ y) @ W_value"),),
+    (("queries @ keys.transpose(1, 2)", "torch.einsum('bnd,bmd->bnm', queries, keys)"),),
+    (("x @ W_query", "x @ W_query / W_key.shape[1] ** 0.5"), (" / math.sqrt(keys.shape[2])", "")),
+    (("weights @ values", "F.scaled_dot_product_attention(queries, keys, values, y_mask.unsqueeze(1))"),),
+])  # fmt: skip
+def test_a_fix_is_right_in_any_style(changes):
+    assert checks.fix_the_sides(fixed(*changes))
+
+
+@pytest.mark.parametrize(("mistake", "changes"), [
+    ("several_bugs_left", (("y @ W_value", "x @ W_value"), (MASK, "y_mask.unsqueeze(2)"))),
+    ("mask_on_the_queries", ((MASK, "y_mask.unsqueeze(2)"),)),
+    ("averages_its_own_tokens", (("y @ W_value", "x @ W_value"),)),
+    ("keys_and_values_from_x", (("y @ W_key, y @ W_value", "x @ W_key, x @ W_value"),)),
+    ("keys_from_x", (("y @ W_key", "x @ W_key"),)), ("queries_from_y", (("x @ W_query", "y @ W_query"),)),
+    ("sides_exchanged", (("x @ W_query, y @ W_key, y @ W_value", "y @ W_query, x @ W_key, x @ W_value"),)),
+    ("no_mask", ((", y_mask.unsqueeze(1))", ")"),)), ("mask_inverted", ((MASK, "~y_mask.unsqueeze(1)"),)),
+    ("texts_as_queries", ((MASK, "y_mask"),)), ("first_text_s_mask", ((MASK, "y_mask[:1, None]"),)),
+    ("hidden_as_query_too", ((MASK, "y_mask.unsqueeze(1) & y_mask.unsqueeze(2)"),)),
+    ("causal_too", ((MASK, "y_mask.unsqueeze(1) & torch.ones_like(scores).tril().bool()"),)),
+    ("mask_after_softmax", ((WEIGHTS, "scores.softmax(2) * y_mask.unsqueeze(1)"),)),
+    ("softmax_over_x", ((WEIGHTS, "masked_softmax(scores.mT, y_mask.unsqueeze(2)).mT"),)),
+    ("not_scaled", ((" / math.sqrt(keys.shape[2])", ""),)),
+    ("root_of_d_model", (("math.sqrt(keys.shape[2])", "math.sqrt(x.shape[2])"),)),
+    ("root_of_tokens", (("math.sqrt(keys.shape[2])", "math.sqrt(keys.shape[1])"),)),
+    ("keys_averaged", (("weights @ values", "weights @ keys"),)),
+    ("inputs_averaged", (("weights @ values", "weights @ y"),)),
+])  # fmt: skip
+def test_a_wrong_fix_has_a_name(mistake, changes):
+    verdict = checks.fix_the_sides(fixed(*changes))
+    assert verdict.mistake == mistake, verdict
 
 
 def test_a_known_mistake_has_a_sentence_of_its_own():

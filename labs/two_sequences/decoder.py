@@ -1,11 +1,13 @@
 """PyTorch's decoder layer with the parameters of ours, to compare the two."""
 
+from typing import Any
+
 import torch
 from torch import nn
 
 
 @torch.no_grad()
-def as_pytorch_s(block: nn.Module) -> nn.TransformerDecoderLayer:
+def as_pytorch_s(block: Any) -> nn.TransformerDecoderLayer:
     """`nn.TransformerDecoderLayer`, pre-norm and without dropout, with the parameters of a decoder block."""
     d_model, hidden_dim = block.attention.W_query.in_features, block.feed_forward[0].out_features
     theirs = nn.TransformerDecoderLayer(

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
@@ -59,7 +59,7 @@ class Families(Chart):
             axes.text(left + cell * len(panel) / 2, 14, name, ha="center", fontsize=11, color=MUTED)
             for row, column in torch.cartesian_prod(*[torch.arange(len(panel))] * 2).tolist():
                 kind = int(panel[row, column])
-                look = {"facecolor": "none", "edgecolor": GRID, "linewidth": 0.8}
+                look: dict[str, Any] = {"facecolor": "none", "edgecolor": GRID, "linewidth": 0.8}
                 if kind >= 0:
                     look = {"facecolor": COLOURS[kind], "linewidth": 0}
                 axes.add_patch(Rectangle((left + cell * column, TOP + cell * row), cell - 1.5, cell - 1.5, **look))

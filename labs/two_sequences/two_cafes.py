@@ -167,8 +167,8 @@ class Street(Chart):
             ", ".join(f"{guest.name} ({guest.drink or 'away'})" for guest in guests)
             for guests in (self.guests[:HERE], self.guests[HERE:])
         )
-        said = {"friend": "{}'s friend is {}.", "attention": "{} attends to {} {}."}
-        arrows = [said[a.kind].format(names[a.source], names[a.target], short(a.weight)) for a in self.arrows]
+        sentences = {"friend": "{}'s friend is {}.", "attention": "{} attends to {} {}."}
+        arrows = [sentences[a.kind].format(names[a.source], names[a.target], short(a.weight)) for a in self.arrows]
         return " ".join([f"Two cafés. Here: {here}. There: {there}.", *arrows])
 
     def figure(self) -> "Figure":
@@ -180,7 +180,7 @@ class Street(Chart):
         row = None if self.attending is None else self.weights[NAMES_HERE.index(self.attending)].tolist()
         for place, guest in enumerate(self.guests):
             chosen, ink = guest.name == self.attending, INK if guest.drink else MUTED
-            line = {"edgecolor": QUERY if chosen else MUTED, "linewidth": 3 if chosen else 1.2}
+            line: dict[str, Any] = {"edgecolor": QUERY if chosen else MUTED, "linewidth": 3 if chosen else 1.2}
             line["linestyle"] = "-" if guest.drink else (0, (4, 3))
             axes.add_patch(Circle((guest.x, guest.y), guest.radius, facecolor=PAPER, **line))
             lines = [(guest.name, ink, "bold"), (guest.drink or "away", ink, "normal")]

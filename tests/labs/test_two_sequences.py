@@ -132,9 +132,9 @@ def test_what_is_encoded_can_be_read_again_and_held_out_dates_are_not_trained_on
     words, digits, source = dates.draw_dates(300, seed=5)
     assert not set(dates.dates(True)) & set(dates.dates(False))
     for row in range(300):
-        said = [dates.WORDS[word] for word in words[row].tolist() if word]
+        spoken = [dates.WORDS[word] for word in words[row].tolist() if word]
         date = datetime.date.fromisoformat("".join(map(str, digits[row].tolist())))
-        assert (said, source[row].tolist()) in [dates.in_words(date, order) for order in range(3)]
+        assert (spoken, source[row].tolist()) in [dates.in_words(date, order) for order in range(3)]
     assert len(set(dates.WORDS)) == len(dates.WORDS)
 
 

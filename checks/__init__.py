@@ -43,6 +43,7 @@ from labs.scale.exercises import attention_backward, change_of_weights
 from labs.the_block.exercises import first_block, layer_norm, transformer_block
 from labs.the_kv_cache.exercises import cached_step, fix_the_blocks, grouped_attention
 from labs.the_reviews.exercises import encode_batch, lost_to_truncation, unknown_by_size
+from labs.two_sequences.exercises import cross_attention, fix_the_sides
 from labs.values.exercises import fold_values, whole_layer
 from labs.what_attention_explains.exercises import more_than_the_sum, rollout, without_head
 from labs.when_in_doubt.exercises import attend_to_the_next_word, scores_of_one_word

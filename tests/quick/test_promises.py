@@ -13,14 +13,15 @@ VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["versi
 # Notebooks that students hold call these. A name is added here with the release that brings it, and goes with none
 # but a release whose first number rises.
 CHECKS = (
-    "add_queries allowed_positions attend_to_the_next_word attention_on_target attention_received cached_step "
-    "causal_attention effect_of_context encode_batch encoder_layer first_block fix_the_batch fix_the_blocks "
-    "fix_the_comparison fix_the_game fix_the_heads fix_the_mask fix_the_rotation fold_values follow_score "
-    "gains_by_position language_model layer_norm learned_queries learned_query lost_to_truncation many_heads "
-    "marked_classifier marker_query masked_mean masked_softmax matrix_to_linear merge more_than_the_sum "
-    "next_word_loss one_query paired_interval positions_or_words preregistered redundant_key rollout rotate "
-    "sampling_probs scores_of_one_word search_and_test shifted_loss sign_flips tokens_attended transformer_block "
-    "unknown_by_size whole_layer with_and_without without_head"
+    "add_queries allowed_positions attend_to_the_next_word attention_backward attention_on_target "
+    "attention_received cached_step causal_attention change_of_weights cross_attention effect_of_context "
+    "encode_batch encoder_layer first_block fix_the_batch fix_the_blocks fix_the_comparison fix_the_game "
+    "fix_the_heads fix_the_mask fix_the_rotation fix_the_sides fold_values follow_score gains_by_position "
+    "gradients_in_blocks grouped_attention language_model layer_norm learned_queries learned_query "
+    "lost_to_truncation many_heads marked_classifier marker_query masked_mean masked_softmax matrix_to_linear merge "
+    "more_than_the_sum next_word_loss one_query paired_interval positions_or_words preregistered redundant_key "
+    "rollout rotate sampling_probs scores_of_one_word search_and_test shifted_loss sign_flips tokens_attended "
+    "transformer_block unknown_by_size whole_layer with_and_without without_head"
 ).split()
 
 

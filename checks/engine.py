@@ -32,7 +32,7 @@ import torch
 from torch import Tensor, nn
 
 from checks.compare import Wrong, agrees, compare, hollow, kind, sort
-from checks.kinds import RAISES, meaning_of, recognized
+from checks.kinds import RAISES, meaning_of, recognized, variations
 from checks.running import NotDone, OutOfTime, call, called, error_sentence, guarded, outcome
 
 SECONDS = 10.0  # for all of one check
@@ -443,10 +443,13 @@ class Check:
             return None
         # where it is wrong, most mistakes differ
         trials = sorted(trials, key=lambda trial: trial.error is None)
-        for mistakes in (self.mistakes, [*_in_pairs(self.mistakes)]):
+        given = trials[0].inputs | trials[0].parts
+        others = [] if self.canonical else variations(self.reference, given)
+        for mistakes in (self.mistakes, _in_pairs(self.mistakes), others):
+            likely = [m for m in mistakes if self._gives(m, trials[0], everywhere=False)]
             # first those that agree everywhere, then those that agree where any number is not right
             for everywhere in (True, False):
-                for mistake in mistakes:
+                for mistake in likely:
                     if all(self._gives(mistake, trial, everywhere) for trial in trials):
                         return Wrong(" ".join((mistake.__doc__ or "").split()), mistake.__name__)
         found = outcome(recognized, trials)  # whatever a reader's code returns

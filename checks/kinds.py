@@ -177,8 +177,8 @@ class ResultsInAnotherOrder(Wrong):
 
 
 class OtherKeys(Wrong):
-    """A dict has other keys than the exercise asks for. It lacks {missing}, and has {too_many} in
-    addition.
+    """A dict has other keys than the exercise asks for. It lacks {missing} of them, and
+    {too_many} of its keys should not be there.
     """
 
 
@@ -196,17 +196,24 @@ def built_otherwise(trial: Any) -> Iterator[Wrong]:
         for order in orders:
             if agrees([own[n] for n in order], [*right], [*right]):
                 yield ResultsInAnotherOrder(order=", then ".join(str(n + 1) for n in order))
-    if leaves(own, right).keys() == leaves(right, right).keys():
-        return
-    _, own, right = apart(own, right)
+    if is_several(own) == is_several(right):
+        _, own, right = apart(own, right)
     if isinstance(own, dict) and isinstance(right, dict):
-        missing, more = ([*map(repr, one.keys() - other.keys())] for one, other in
-                         ((right, own), (own, right)))  # fmt: skip
-        yield OtherKeys(missing=" ".join(missing) or "none", too_many=" ".join(more) or "none")
-    several = [len(value) if isinstance(value, (tuple, list)) else 1 for value in (own, right)]
+        missing, more = right.keys() - own.keys(), own.keys() - right.keys()
+        if missing or more:
+            yield OtherKeys(missing=named(missing), too_many=named(more))
+    several = [len(value) if is_several(value) else 1 for value in (own, right)]
     if several[0] != several[1]:
-        named = TooFewResults if several[0] < several[1] else TooManyResults
-        yield named(own=form(own), right=form(right))
+        which = TooFewResults if several[0] < several[1] else TooManyResults
+        yield which(own=form(own), right=form(right))
+
+
+def is_several(value: Any) -> bool:
+    return isinstance(value, (tuple, list))
+
+
+def named(keys: set) -> str:
+    return " and ".join(sorted(map(repr, keys))) or "none"
 
 
 # --- how a result is made of the right one --------------------------------------------------------
@@ -241,11 +248,11 @@ class Inverted(Wrong):
 
 
 class ReducedTooMuch(Wrong):
-    """Your code takes the {how} over axis {axes} of what is asked for. Leave that out."""
+    """Your code takes the {how} over {axes} of what is asked for. Leave that out."""
 
 
 class NotReduced(Wrong):
-    """One step is left: the {how} over axis {axes} of what you return."""
+    """One step is left: the {how} over {axes} of what you return."""
 
 
 class PartOfTheResult(Wrong):
@@ -326,7 +333,8 @@ def found(named: type[Wrong], **words: Any) -> Found:
 def same(own: Tensor, other: Tensor, right: Tensor | None = None) -> bool:
     """Whether all numbers agree, except where the right one, by default the other, is NaN."""
     right = other if right is None else right
-    return own.shape == other.shape and bool(close(own, other, right).all())
+    alike = own.shape == other.shape and bool(close(own, other, right).all())
+    return alike and not bool(right.isnan().all())
 
 
 def relations(own: Tensor, right: Tensor) -> Iterator[Found]:
@@ -351,10 +359,10 @@ def relations(own: Tensor, right: Tensor) -> Iterator[Found]:
             right=tuple(right.shape),
         )
     yield from elsewhere(own, right)
-    yield from (found(ReducedTooMuch, **words) for words in reduced(right, own))
-    yield from (found(NotReduced, **words) for words in reduced(own, right))
-    yield from (found(PartOfTheResult, **words) for words in parts(right, own))
-    yield from (found(MoreThanTheResult, **words) for words in parts(own, right))
+    yield from (found(ReducedTooMuch, **words) for words in reduced(right, own, right))
+    yield from (found(NotReduced, **words) for words in reduced(own, right, right))
+    yield from (found(PartOfTheResult, **words) for words in parts(right, own, right))
+    yield from (found(MoreThanTheResult, **words) for words in parts(own, right, right))
 
 
 def elsewhere(own: Tensor, right: Tensor) -> Iterator[Found]:
@@ -376,28 +384,32 @@ def elsewhere(own: Tensor, right: Tensor) -> Iterator[Found]:
         yield found(InOtherPlaces)
 
 
-def reduced(whole: Tensor, part: Tensor) -> Iterator[dict[str, Any]]:
-    """How a tensor is a mean, sum or maximum of another over some axes."""
+def reduced(whole: Tensor, part: Tensor, wanted: Tensor) -> Iterator[dict[str, Any]]:
+    """How a tensor is a mean, sum or maximum of another over some axes; `wanted` is the right
+    one.
+    """
     fewer = whole.dim() - part.dim()
     if fewer < 1 or not (whole.is_floating_point() and part.is_floating_point()):
         return
     for axes in combinations(range(whole.dim()), fewer):
-        for how, reduce in REDUCTIONS.items() if whole.numel() > part.numel() else ():
-            if same(reduce(whole, dim=axes), part):
-                yield {"how": how, "axes": " and ".join(map(str, axes))}
+        for how, reduce in REDUCTIONS.items():
+            less = reduce(whole, dim=axes)
+            if same(part, less) if wanted is whole else same(less, part):
+                over = f"axis {' and '.join(map(str, axes))}" if part.dim() else "all axes"
+                yield {"how": how, "axes": over}
 
 
-def parts(whole: Tensor, part: Tensor) -> Iterator[dict[str, Any]]:
+def parts(whole: Tensor, part: Tensor, wanted: Tensor) -> Iterator[dict[str, Any]]:
     """Where a tensor is the first or last part of another along an axis."""
     for axis in range(whole.dim()):
         length, one = whole.shape[axis], part.dim() == whole.dim() - 1
-        if not one and (part.dim() != whole.dim() or not 0 < part.shape[axis] < length):
+        if length < 2 or not one and (part.dim() != whole.dim() or part.shape[axis] >= length):
             continue
-        share = 1 if one else part.shape[axis]
-        for name, start in (("the first part", 0), ("the last part", length - share)):
-            piece = whole.narrow(axis, start, share) if length else whole
-            if length > 1 and same(part.unsqueeze(axis) if one else part, piece):
-                yield {"part": name, "axis": axis}
+        share = part.unsqueeze(axis) if one else part
+        for name, start in (("first", 0), ("last", length - share.shape[axis])):
+            piece = whole.narrow(axis, start, share.shape[axis])
+            if same(share, piece) if wanted is whole else same(piece, share):
+                yield {"part": f"the {name} part", "axis": axis}
 
 
 def calculated(own: Tensor, right: Tensor) -> Iterator[Found]:
@@ -440,6 +452,89 @@ def scaled(own: Tensor, right: Tensor) -> Iterator[Found]:
     difference = (own - right).round(decimals=6)
     if len(difference) and (difference == difference[0]).all():
         yield found(AnotherConstant, difference=f"{difference[0].item():.6g}")
+
+
+# --- what comes of other arguments ----------------------------------------------------------------
+
+
+# Each takes an argument, or a part of a layer, and gives what a mistake makes of it.
+CHANGES: dict[str, dict[str, Callable]] = {
+    "truth values": {
+        "`{name}` is the wrong way round: results are right for its opposite": lambda mask: ~mask,
+        "`{name}` makes no difference: results are right where it is True throughout":
+            torch.ones_like,
+    },
+    "numbers": {
+        "`{name}` is left out: the results are right with zeros in its place": torch.zeros_like,
+        "`{name}` is left out: the results are right with ones in its place": torch.ones_like,
+        "`{name}` has the wrong sign": torch.neg,
+        "The numbers of `{name}` are rounded to integers": torch.trunc,
+    },
+    "a value of type int": {
+        "The results are right for a `{name}` that is one more": lambda number: number + 1,
+        "The results are right for a `{name}` that is one less": lambda number: number - 1,
+    },
+    "a value of type float": {
+        "The results are right for the square of `{name}`": lambda number: number**2,
+        "The results are right for the root of `{name}`": lambda number: number**0.5,
+        "The results are right for 1 / `{name}`": lambda number: 1 / number,
+    },
+    "a part": {
+        "`{name}` is not used": lambda part: torch.nn.Identity(),
+    },
+    "several parts": {
+        "Of `{name}`, only the first is used": lambda parts: parts[:1],
+        "Of `{name}`, the last is not used": lambda parts: parts[:-1],
+    },
+}  # fmt: skip
+
+
+def variations(reference: Callable, given: dict[str, Any]) -> Iterator[Callable]:
+    """Mistakes that many exercises share: the right computation with arguments, or parts of a
+    layer, exchanged, or one of them changed.
+    """
+    sorts = {name: what_it_is(value) for name, value in given.items()}
+    for one, other in permutations(given, 2):
+        if sorts[one] != sorts[other]:
+            continue
+        exchanged = {one: other, other: one}
+        if one < other:
+            yield with_other(
+                reference, "ArgumentsExchanged", f"`{one}` and `{other}` are exchanged.", exchanged
+            )
+        yield with_other(
+            reference, "AnotherArgument", f"`{other}` is used where `{one}` belongs.", {one: other}
+        )
+    for name, what in sorts.items():
+        for sentence, change in CHANGES.get(what, {}).items():
+            yield with_other(
+                reference, "ArgumentChanged", sentence.format(name=name) + ".", {name: name}, change
+            )
+
+
+def what_it_is(value: Any) -> str:
+    """In what way an argument or a part can be mistaken for another."""
+    if isinstance(value, Tensor):
+        return sort(value)
+    if isinstance(value, torch.nn.ModuleList):
+        return "several parts"
+    return "a part" if callable(value) else kind(value)
+
+
+def with_other(
+    reference: Callable,
+    name: str,
+    sentence: str,
+    others: dict[str, str],
+    change: Callable = lambda value: value,
+) -> Callable:
+    """The reference, with the value of another argument for some, or a changed one."""
+
+    def mistake(**given: Any) -> Any:
+        return reference(**given | {one: change(given[other]) for one, other in others.items()})
+
+    mistake.__name__, mistake.__doc__ = name, sentence
+    return mistake
 
 
 # --- all cases together ---------------------------------------------------------------------------

@@ -88,6 +88,23 @@ class NothingToAttendTo(Raises):
     """
 
 
+class MoreThanThereAre(Raises):
+    """{error} There are fewer than that in {where}. Take `min` of the two numbers."""
+
+
+class ViewNotPossible(Raises):
+    """{error} After a transposition the numbers lie in another order in memory, which `view` cannot
+    read, in {where}. Use `reshape`, or `contiguous()` before it.
+    """
+
+
+class TargetsOfAnotherShape(Raises):
+    """{error} `cross_entropy` takes logits (n, classes) with targets (n,), or classes on axis 1,
+    (batch, classes, positions), with targets (batch, positions); it happened in {where}. Print both
+    shapes: are the classes on the last axis, or are there more positions than targets?
+    """
+
+
 class ParameterChangedInPlace(Raises):
     """{error} Copy numbers into a parameter `with torch.no_grad():`. It happened in {where}."""
 
@@ -139,6 +156,9 @@ MEANINGS = {
     "Sizes of tensors must match except": JoinedAlongAnotherAxis,
     "multiplied|dimensions of batch2|size mismatch, got input|matmul": ProductDoesNotFit,
     "at non-singleton dimension|broadcast|shape mism": AxesDoNotLineUp,
+    "index k out of range": MoreThanThereAre,
+    "view size is not compatible": ViewNotPossible,
+    "Expected target size|to match target batch_size": TargetsOfAnotherShape,
     r"size of tensor|size mismatch|Sizes of|xpected .*size|must be \(": ShapesDoNotFit,
     "leaf Variable": ParameterChangedInPlace,
     "cannot assign .* as parameter": NoParameterAssigned,
@@ -310,8 +330,6 @@ class InOtherPlaces(Wrong):
 
 
 FUNCTIONS: dict[str, Callable[[Tensor], Tensor]] = {
-    "softmax over the last axis": lambda x: x.softmax(-1),
-    "logarithm of the softmax": lambda x: x.log_softmax(-1),
     "sigmoid": torch.sigmoid,
     "exponential": torch.exp,
     "logarithm": torch.log,
@@ -321,6 +339,8 @@ FUNCTIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "inverse": torch.reciprocal,
     "ReLU": torch.relu,
     "difference from 1": lambda x: 1 - x,
+    "softmax over the last axis": lambda x: x.softmax(-1),
+    "logarithm of the softmax": lambda x: x.log_softmax(-1),
 }
 REDUCTIONS: dict[str, Callable] = {"mean": torch.mean, "sum": torch.sum, "largest": torch.amax}
 Found = tuple[type[Wrong], tuple[tuple[str, Any], ...]]  # a kind, and the words of its sentence
@@ -345,8 +365,8 @@ def relations(own: Tensor, right: Tensor) -> Iterator[Found]:
             if own.dtype == torch.bool and same(~own, right):
                 yield found(Inverted)
         elif right.is_floating_point():
-            yield from calculated(own, right)
             yield from scaled(own, right)
+            yield from calculated(own, right)
         elif not own.is_floating_point():
             yield from scaled(own, right)
         return
@@ -403,7 +423,7 @@ def parts(whole: Tensor, part: Tensor, wanted: Tensor) -> Iterator[dict[str, Any
     """Where a tensor is the first or last part of another along an axis."""
     for axis in range(whole.dim()):
         length, one = whole.shape[axis], part.dim() == whole.dim() - 1
-        if length < 2 or not one and (part.dim() != whole.dim() or part.shape[axis] >= length):
+        if not one and (part.dim() != whole.dim() or part.shape[axis] >= length):
             continue
         share = part.unsqueeze(axis) if one else part
         for name, start in (("first", 0), ("last", length - share.shape[axis])):

@@ -181,13 +181,13 @@ def meaning_of(error: BaseException) -> type[Wrong]:
 
 
 class TooFewResults(Wrong):
-    """Your code gives {own} where the exercise asks for {right}. Return all of them, in its order,
-    with commas between them.
+    """Your code gives {own} instead of {right}: {where}. Return all that the exercise asks for, in
+    its order, with commas between them.
     """
 
 
 class TooManyResults(Wrong):
-    """Your code gives {own} where the exercise asks for {right}. Return only what it asks for."""
+    """Your code gives {own} instead of {right}: {where}. Return only what the exercise asks for."""
 
 
 class ResultsInAnotherOrder(Wrong):
@@ -216,8 +216,9 @@ def built_otherwise(trial: Any) -> Iterator[Wrong]:
         for order in orders:
             if agrees([own[n] for n in order], [*right], [*right]):
                 yield ResultsInAnotherOrder(order=", then ".join(str(n + 1) for n in order))
+    path = ""
     if is_several(own) == is_several(right):
-        _, own, right = apart(own, right)
+        path, own, right = apart(own, right)
     if isinstance(own, dict) and isinstance(right, dict):
         missing, more = right.keys() - own.keys(), own.keys() - right.keys()
         if missing or more:
@@ -225,7 +226,8 @@ def built_otherwise(trial: Any) -> Iterator[Wrong]:
     several = [len(value) if is_several(value) else 1 for value in (own, right)]
     if several[0] != several[1]:
         which = TooFewResults if several[0] < several[1] else TooManyResults
-        yield which(own=form(own), right=form(right))
+        where = f"`result{path}` in {trial.where}" if path else trial.where
+        yield which(own=form(own), right=form(right), where=where)
 
 
 def is_several(value: Any) -> bool:
@@ -300,8 +302,8 @@ class AnotherFactor(Wrong):
 
 
 class TimesACount(Wrong):
-    """Each wrong number is too large by a whole factor, {factor} in the first case that is wrong. Is
-    it a sum where a mean is asked for, or divided by too small a number?
+    """Each wrong number is too large by a whole factor, {factor} in the first case that is wrong.
+    Is it a sum where a mean is asked for, or divided by too small a number?
     """
 
 
@@ -464,7 +466,8 @@ def scaled(own: Tensor, right: Tensor) -> Iterator[Found]:
         if torch.allclose(ratios, ratios[:1], rtol=1e-5, atol=0) and 0 < abs(factor) < math.inf:
             if abs(factor + 1) < 1e-5:
                 yield found(AnotherSign)
-            yield found(AnotherFactor, factor=f"{factor:.4g}")
+            if abs(factor - 1) > 0.01:  # one that is nearly right has another reason
+                yield found(AnotherFactor, factor=f"{factor:.4g}")
             for named, times in ((TimesACount, factor), (DividedByACount, 1 / factor)):
                 if times > 1.5 and abs(times - round(times)) < 1e-4:
                     yield found(named, factor=None)

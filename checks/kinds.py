@@ -294,7 +294,9 @@ class FunctionMissing(Wrong):
 
 
 class AnotherSign(Wrong):
-    """Each wrong number is minus the right one. Is a difference the wrong way round?"""
+    """Each wrong number is minus the right one. Is a sign lost, or a difference the wrong way
+    round?
+    """
 
 
 class AnotherFactor(Wrong):

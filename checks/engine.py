@@ -3,8 +3,9 @@ sentence.
 
 A check compares what the reader's code gives in each case with what a reference gives. Where they
 differ, it looks for a known mistake that gives the same wrong results, and shows its sentence, the
-docstring. For any other wrong answer it says how many numbers differ, in which case, where the
-first one is, and what to read again.
+docstring. For any other wrong answer it says what kind of mistake it is, if the results tell
+(kinds.py), or how many numbers differ, in which case, where the first one is; and what to read
+again.
 
 For a layer, the reference and the known mistakes compute with the parts of the reader's own layer,
 which get random parameters. So it does not matter how the layer was initialised, nor in which style
@@ -31,6 +32,7 @@ import torch
 from torch import Tensor, nn
 
 from checks.compare import Wrong, agrees, compare, hollow, kind, sort
+from checks.kinds import RAISES, meaning_of, recognized, variations
 from checks.running import NotDone, OutOfTime, call, called, error_sentence, guarded, outcome
 
 SECONDS = 10.0  # for all of one check
@@ -101,47 +103,6 @@ class DiffersBetweenCalls(Wrong):
     does not have, or a part that `forward` creates or changes? Create each part once, in
     `__init__`.
     """
-
-
-class Raises(Wrong):
-    """{error} It happened in {where}."""
-
-
-class ShapesDoNotFit(Raises):
-    """{error} Two shapes do not fit together in {where}. Print both: is a transposition, an
-    `unsqueeze` or a `keepdim=True` missing, or one too many?
-    """
-
-
-class OneTruthValue(Raises):
-    """{error} A tensor has many truth values, and Python's `if`, `and` and `max` need a single one.
-    For tensors there are `torch.where`, `&` and `torch.maximum`. It happened in {where}.
-    """
-
-
-class AxisCountedFromTheFront(Raises):
-    """{error} A tensor has fewer axes than this line supposes, in {where}. Count axes from the end,
-    `dim=-1`, `.mT`, `shape[-1]`, so that the line fits a single text and a batch.
-    """
-
-
-class IndexOfAnotherAxis(Raises):
-    """{error} The index is larger than this axis is long, in {where}. Print the index and the
-    shape: which axis is it for? `x[index]` selects from axis 0.
-    """
-
-
-# What a part of an error's message means, for the errors that readers meet most often.
-MEANINGS = {
-    "ambiguous": OneTruthValue,
-    "Dimension out of range|tuple index": AxisCountedFromTheFront,
-    "out of bounds": IndexOfAnotherAxis,
-    r"size of tensor|size mismatch|Sizes of|xpected .*size|multiplied|broadcast|shape mism|"
-    r"must be \(": ShapesDoNotFit,
-}
-
-
-RAISES = {"Raises", *(meaning.__name__ for meaning in MEANINGS.values())}
 
 
 class ReturnsNothing(Wrong):
@@ -464,10 +425,8 @@ class Check:
         if isinstance(trial.result, Wrong):
             raise trial.result
         if isinstance(trial.result, BaseException):
-            meant = (
-                known for part, known in MEANINGS.items() if re.search(part, str(trial.result))
-            )
-            raise next(meant, Raises)(error=error_sentence(trial.result), where=trial.where)
+            meant = meaning_of(trial.result)
+            raise meant(error=error_sentence(trial.result), where=trial.where)
         if self.parts:
             again = call(trial.function, trial.inputs, seed=1)
             if not agrees(again, trial.result, trial.expected):
@@ -475,20 +434,26 @@ class Check:
         compare(trial.result, trial.expected, trial.where)
 
     def _named(self, trials: list[Trial]) -> Wrong | None:
-        """The first mistake, or pair of them, that gives what the answer gives in all cases."""
+        """The first mistake, or pair of them, or else kind, that gives what the answer gives in all
+        cases.
+        """
         if all(hollow(trial.result) for trial in trials) or not any(
             trial.error for trial in trials
         ):
             return None
         # where it is wrong, most mistakes differ
         trials = sorted(trials, key=lambda trial: trial.error is None)
-        for mistakes in (self.mistakes, [*_in_pairs(self.mistakes)]):
+        given = trials[0].inputs | trials[0].parts
+        others = [] if self.canonical else variations(self.reference, given)
+        for mistakes in (self.mistakes, _in_pairs(self.mistakes), others):
+            likely = [m for m in mistakes if self._gives(m, trials[0], everywhere=False)]
             # first those that agree everywhere, then those that agree where any number is not right
             for everywhere in (True, False):
-                for mistake in mistakes:
+                for mistake in likely:
                     if all(self._gives(mistake, trial, everywhere) for trial in trials):
                         return Wrong(" ".join((mistake.__doc__ or "").split()), mistake.__name__)
-        return None
+        found = outcome(recognized, trials)  # whatever a reader's code returns
+        return found if isinstance(found, Wrong) else None
 
     def _gives(self, mistake: Callable, trial: Trial, everywhere: bool) -> bool:
         """Whether a mistake gives what the answer gives: everywhere, or where a number is right."""

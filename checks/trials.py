@@ -301,9 +301,16 @@ def keys_reshaped(queries: Tensor, keys: Tensor, d_model: int) -> Tensor:
     return queries @ keys.reshape(*keys.shape[:-2], keys.shape[-1], -1) / math.sqrt(keys.shape[-1])
 
 
+def keys_not_transposed(queries: Tensor, keys: Tensor, d_model: int) -> Tensor:
+    """The keys are not transposed; where the product fits, a key happens to be as wide as the text
+    is long. Exchange the last two axes: `keys.transpose(-2, -1)`.
+    """
+    return queries @ keys / math.sqrt(keys.shape[-1])
+
+
 SCORE_MISTAKES = (
     not_scaled, root_left_out, root_of_d_model, root_of_tokens, queries_and_keys_exchanged,
-    keys_reshaped,
+    keys_reshaped, keys_not_transposed,
 )  # fmt: skip
 
 

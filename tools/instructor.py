@@ -158,10 +158,9 @@ def build(root: Path, folder: Path, pages: dict[str, str]) -> None:
 
 
 def autograders(root: Path, folder: Path, labs: list[Lab]) -> None:
-    """Write an autograder for each lab with exercises."""
+    """Write an autograder for each lab with exercises, each in one step."""
     from otter.generate import main as generate  # instructors alone install it
 
-    shutil.rmtree(folder, ignore_errors=True)
     packed = [*root.glob("labs/*.py"), *root.glob("labs/*/*.py"), *root.glob("labs/*/*.json")]
     code = ["ends.py", "shared", "checks", *(str(path.relative_to(root)) for path in packed)]
     options = {
@@ -171,13 +170,23 @@ def autograders(root: Path, folder: Path, labs: list[Lab]) -> None:
     with contextlib.chdir(root):  # what otter packs has to lie below
         for lab in labs:
             tests = folder / "tests" / lab.name
+            shutil.rmtree(tests, ignore_errors=True)
             for each in lab.exercises:
                 test = TEST.format(name=each.name, points=each.points, answer=each.answer)
                 record.write(tests / f"{each.name}.py", test)
             if lab.exercises:
-                generate(
-                    tests_dir=str(tests), output_path=str(folder / f"{lab.name}.zip"), **options
-                )
+                zipped, partial = folder / f"{lab.name}.zip", folder / f".{lab.name}.zip"
+                try:
+                    generate(tests_dir=str(tests), output_path=str(partial), **options)
+                    partial.replace(zipped)
+                except OSError as error:
+                    error.filename = str(zipped)
+                    raise
+                finally:
+                    partial.unlink(missing_ok=True)
+    for zipped in folder.glob("*.zip"):  # of a lab that the course has no longer
+        if zipped.stem not in {lab.name for lab in labs}:
+            zipped.unlink()
 
 
 def main(root: Path) -> int:

@@ -21,6 +21,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+import ends
 import nbformat
 
 from shared import record
@@ -139,7 +140,7 @@ def mark(path: Path, exercises: list[Exercise], autograder: Path) -> dict[str, s
                 "remarks": "Not marked: it cannot be read as a notebook "
                 f"({str(error).strip()[:100]})."
             }
-        nbformat.write(notebook, copy)
+        record.write(copy, nbformat.writes(notebook))
         command = [
             sys.executable,
             "-m",
@@ -205,6 +206,9 @@ def main(root: Path, name: str, folder: Path) -> int:
             f"{folder} has no files. Put the submissions there, named for who sent them."
         )
     place = root / "_build/marks"
+    place.mkdir(parents=True, exist_ok=True)
+    for disk in (place, Path(tempfile.gettempdir())):
+        ends.need_room(disk, 50)
     instructor.autograders(root, place / "otter", [lab])
     text = io.StringIO()
     columns = ["submission", "points", *(exercise.name for exercise in lab.exercises), "remarks"]

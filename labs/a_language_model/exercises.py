@@ -47,6 +47,12 @@ def compared_with_itself(windows):
     return windows, windows
 
 
+def inputs_as_targets(windows):
+    """The model reads the right tokens, but the targets are the same ones. They are the tokens after these,
+    `windows[:, 1:]`."""
+    return windows[:, :-1], windows[:, :-1]
+
+
 def predicted_backwards(windows):
     """The targets are the tokens before, not after, those that the model reads. Exchange the two slices."""
     return windows[:, 1:], windows[:, :-1]
@@ -108,6 +114,19 @@ def log_of_the_mean(logits, targets):
     return -logits.softmax(dim=1).gather(1, targets[:, None]).mean().log()
 
 
+class NoGradient(Wrong):
+    """The loss is right, but the lab trains with it, and no gradient reaches the model. Return the tensor itself,
+    without `item()`, `float()` and `detach()`."""
+
+
+def trains(answer):
+    """The lab goes on with `loss.backward()`."""
+    case = windows_of(2, 3, 5)
+    loss = answer(*case.inputs.values())
+    if not torch.is_tensor(loss) or not loss.requires_grad:
+        raise NoGradient
+
+
 def windows_of(batch, tokens, num_tokens):
     windows = torch.randint(num_tokens, (batch, tokens + 1), generator=torch.Generator().manual_seed(tokens))
     return Case({"model": RunningModel(num_tokens), "windows": windows})
@@ -118,13 +137,15 @@ shifted_loss = Check(
     cases=[windows_of(3, 5, 7), windows_of(2, 8, 4), windows_of(2, 2, 11), windows_of(4, 4, 5)],
     mistakes=[
         *(changed(window_loss, align=step)
-          for step in (compared_with_itself, predicted_backwards, shifted_by_two, rows_shifted)),
+          for step in (
+            compared_with_itself, inputs_as_targets, predicted_backwards, shifted_by_two, rows_shifted)),
         *(changed(window_loss, shape=step)
           for step in (flattened_too_early, last_position_only, probabilities_given)),
         *(changed(window_loss, loss=step)
           for step in (summed, sign_missing, perplexity_returned, in_bits, mean_probability, log_of_the_mean)),
     ],
     section="A language model, “Shift”",
+    last_look=trains,
 )  # fmt: skip
 
 
@@ -345,6 +366,12 @@ def final_norm_missing(x, norm):
     return x
 
 
+def added_once_more(block, x, mask):
+    """The output of each block is added to x. A block has its residual connections inside, so go on with its output
+    alone: `x, weights = block(x, ...)`."""
+    return x + pre_norm(block, x, mask)
+
+
 def embeddings_for_each_block(blocks, **given):
     """Each block gets the embeddings, so only the last one counts. Give it the output of the block before it:
     `x, weights = block(x, ...)`."""
@@ -414,7 +441,8 @@ language_model = Check(
     mistakes=[
         *(changed(logits, mask_of=step)
           for step in (no_mask, mask_transposed, next_word_visible)),
-        changed(logits, apply=post_norm), changed(logits, normalize=final_norm_missing), embeddings_for_each_block,
+        *(changed(logits, apply=step) for step in (post_norm, added_once_more)),
+        changed(logits, normalize=final_norm_missing), embeddings_for_each_block,
         softmax_returned,
     ],
     section="A language model, “Exercise 2 (build): a small GPT”",
@@ -455,6 +483,12 @@ def both_bugs_left(logits, ids):
 def not_shifted(logits, ids):
     """Each position is compared with its own word. The logits at position t are for the word at position t + 1."""
     return logits.flatten(0, 1), ids.flatten()
+
+
+def both_cut_in_front(logits, ids):
+    """The first position is cut from both, so each is compared with its own word. The logits at position t are for the
+    word at t + 1: cut the last from the logits."""
+    return logits[:, 1:].flatten(0, 1), ids[:, 1:].flatten()
 
 
 def shifted_backwards(logits, ids):
@@ -501,7 +535,8 @@ next_word_loss = Check(
     mistakes=[
         both_bugs_left, padding_counted,
         *(changed(loss, align=step)
-          for step in (shifted_when_flat, not_shifted, shifted_backwards, classes_reshaped)),
+          for step in (
+            shifted_when_flat, not_shifted, both_cut_in_front, shifted_backwards, classes_reshaped)),
         padding_judged_by_the_input, mean_of_each_text, softmax_twice, divided_by_all_positions,
     ],
     section="A language model, “Shift”",
@@ -533,6 +568,11 @@ def window_on_both_sides(distance, window_size):
 def own_position_left_out(distance, window_size):
     """A token may not attend to its own position. It is one of those in its window: the distance 0 is allowed."""
     return (distance > 0) & (distance < window_size)
+
+
+def window_before_the_token(distance, window_size):
+    """The window ends at the position before. A token's own position is the last of its window."""
+    return (distance > 0) & (distance <= window_size)
 
 
 def padding_allowed(mask):
@@ -570,7 +610,8 @@ allowed_positions = Check(
         )
     ],
     mistakes=[
-        *(changed(allowed, near=step) for step in (*WINDOW_MISTAKES, window_on_both_sides, own_position_left_out)),
+        *(changed(allowed, near=step) for step in (*WINDOW_MISTAKES, window_on_both_sides, own_position_left_out,
+                                                window_before_the_token)),
         *(changed(allowed, real=step) for step in (padding_allowed, mask_on_queries, padded_queries_hidden)),
         hidden_marked,
     ],

@@ -59,6 +59,12 @@ def mean_of_all_positions(x, is_marker):
     return x[:, is_marker.int().argmax(dim=1)].mean(dim=1)
 
 
+def mean_of_marked_positions(x, is_marker):
+    """Each text's query is the mean over all positions at which any text has its marker: `[:, position]` selects these
+    in every text. Index both axes, `[torch.arange(batch), position]`."""
+    return x[:, is_marker.any(dim=0)].mean(dim=1)
+
+
 def column_of_marker(W_query, W_key, **given):
     """Query and key projection are exchanged, so all tokens attend to the marker. Its own query meets all keys."""
     return row(W_query=W_key, W_key=W_query, **given)
@@ -67,7 +73,8 @@ def column_of_marker(W_query, W_key, **given):
 ROW_MISTAKES: list[Callable] = [
     *(changed(row, pick=step)
       for step in (
-          first_position, mean_of_text, position_of_first_text, markers_of_all_texts, mean_of_all_positions)),
+          first_position, mean_of_text, position_of_first_text, markers_of_all_texts, mean_of_all_positions,
+          mean_of_marked_positions)),
     *(changed(row, weigh=step) for step in trials.MASK_MISTAKES),
     *(changed(row, score=step) for step in trials.SCORE_MISTAKES[:4]),  # what goes wrong with the root
     column_of_marker,

@@ -51,6 +51,11 @@ def rows_and_columns_exchanged(weights, t, earlier):
     return [weights[max(earlier) + 1, t]]
 
 
+def row_of_the_next_letter(weights, t, earlier):
+    """The row is one too far: the query is the letter itself, at t. Only the column is that of what followed, s + 1."""
+    return [weights[t + 1, max(earlier) + 1]] if t + 1 < len(weights) else []
+
+
 def all_earlier_times(weights, t, earlier):
     """All earlier positions with the letter count. Take only the last one."""
     return [weights[t, s + 1] for s in earlier]
@@ -99,7 +104,8 @@ follow_score = Check(
     ],
     mistakes=[
         *(changed(mean_weight, pick=step)
-          for step in (first_time, letter_itself, rows_and_columns_exchanged, all_earlier_times)),
+          for step in (
+              first_time, letter_itself, rows_and_columns_exchanged, row_of_the_next_letter, all_earlier_times)),
         changed(mean_weight, divide=divided_by_all_positions), changed(mean_weight, divide=sum_of_weights),
         changed(mean_weight, places=direct_repetitions_missed), changed(mean_weight, places=later_times),
         nan_without_repetition, always_zero,

@@ -103,7 +103,8 @@ learned_queries = Check(
         layer(3, 5, 2, (5, 4), 4, scale=3.0),
     ],
     mistakes=[
-        *(changed(outputs, weigh=step) for step in (trials.softmax_over_queries, trials.softmax_left_out)),
+        *(changed(outputs, weigh=step) for step in (
+            trials.softmax_over_queries, trials.softmax_over_axis_0, trials.softmax_left_out)),
         scaled_by_root, keys_averaged, weights_transposed, weights_first,
     ],
     section=KEYS,
@@ -164,6 +165,12 @@ def query_bias_left_out(centre, W_key, b_key, query, b_query):
     return (b_key - centre @ W_key) @ query
 
 
+def centre_in_the_vector(centre, W_key, b_key, query, b_query):
+    """The centre is subtracted from `w`, and not in `b`. `w` multiplies x alone: what `centre @ W_key @ query` takes
+    from every score belongs to `b`."""
+    return W_key @ query - centre, centre_left_out(centre, W_key, b_key, query, b_query)
+
+
 def key_model(d_model, d_k, seed):
     shapes = {"centre": (d_model,), "W_key": (d_model, d_k), "b_key": (d_k,), "query": (d_k,), "b_query": ()}
     return Case({name: draw(*shape, seed=seed + n) for n, (name, shape) in enumerate(shapes.items())})
@@ -176,6 +183,7 @@ redundant_key = Check(
         *(changed(folded, bias=step) for step in (
             both_bugs_left, key_bias_summed, centre_left_out, centre_added, centre_summed, shifted_bias_summed,
             query_bias_left_out, query_bias_multiplied)),
+        centre_in_the_vector,
     ],
     section=ONE_VECTOR,
 )  # fmt: skip

@@ -93,6 +93,20 @@ def masks_of_other_texts(scores, mask):
     return masked_softmax(scores, mask[:, 0][texts])
 
 
+def masks_of_heads(mask=None, **given):
+    """The mask lacks the axis of the heads: it is lined up from the last axis, so head 1 gets the mask of text 1, in
+    all texts. Give it the shape (batch, 1, 1, tokens): `mask[:, None, None, :]`."""
+    if mask is None:
+        return heads(**given)
+    return heads(**given, weigh=lambda scores, allowed: masked_softmax(scores, allowed & mask[:, None, :]))
+
+
+def residual_added(x, **given):
+    """The output has x in it. There is no residual connection in this layer: return the projected outputs alone."""
+    output, weights = heads(x=x, **given)
+    return x + output, weights
+
+
 def no_output_projection(**given):
     """`W_output` is not used: it projects the concatenated outputs of the heads."""
     return heads(**given | {"W_output": nn.Identity()})
@@ -155,8 +169,9 @@ many_heads = Check(
         changed(heads, join=joined_by_reshape),
         *(changed(heads, score=step) for step in trials.SCORE_MISTAKES),
         *(changed(heads, weigh=step) for step in (
-            *trials.MASK_MISTAKES, trials.softmax_over_queries, trials.softmax_over_axis_0, masks_of_other_texts)),
-        no_output_projection,
+            *trials.MASK_MISTAKES, trials.softmax_over_queries, trials.softmax_over_axis_0, masks_of_other_texts,
+            trials.nan_for_padding, trials.weight_for_padding)),
+        no_output_projection, residual_added, masks_of_heads,
     ],
     section="Many heads, “The layer”",
     last_look=fits_into_the_lab,

@@ -84,6 +84,17 @@ def divided_by_zero(mask):
     return mask.sum(dim=1, keepdim=True) - 1
 
 
+def mean_over_all_queries(x, mask, W_query, W_key):
+    """The mean is taken over all queries, with zeros for those that do not count. Divide the sum by the number of the
+    *other real* tokens."""
+    return received(x, mask, W_query, W_key, count=lambda mask: mask.shape[1])
+
+
+def only_the_own_weight(mask):
+    """Only the weight that a token gives to itself is in the sum. It is the one to leave out: `~torch.eye(...)`."""
+    return mask[:, :, None] & torch.eye(mask.shape[1], dtype=torch.bool)
+
+
 def given_not_received(x, mask, W_query, W_key):
     """These are the weights that a token gives, the sum of its row. The weights that it receives are in its column:
     sum over axis 1."""
@@ -110,7 +121,8 @@ attention_received = Check(
         *bugs_left(received, several_bugs_left, score=trials.root_of_tokens,
                    queries=padded_queries_counted, count=divided_by_positions),
         *(changed(received, count=step) for step in (counted_among_the_others, divided_by_zero)),
-        changed(received, queries=own_weight_counted), given_not_received,
+        *(changed(received, queries=step) for step in (own_weight_counted, only_the_own_weight)),
+        given_not_received, mean_over_all_queries,
     ],
     section=LAYER,
 )  # fmt: skip
@@ -158,6 +170,12 @@ def columns_add_up(w, d_k):
     return bias_of_ones(1.0, w, d_k)
 
 
+def root_upside_down(w, d_k):
+    """The scores are too small by the factor d_k: `W_key` is divided by sqrt(d_k), by which the layer divides again.
+    Multiply instead."""
+    return bias_of_ones(d_k**-1.5, w, d_k)
+
+
 def factor_times_root(w, d_k):
     """The scores are too large by the factor d_k: `W_key` holds `w` times sqrt(d_k), and its columns add up. Divide by
     the root instead."""
@@ -180,7 +198,7 @@ one_query = Check(
         Case({"w": draw(d_model, seed=seed), "d_k": d_k})
         for seed, (d_model, d_k) in enumerate(((5, 3), (5, 5), (4, 1), (3, 8)))
     ],
-    mistakes=[scale_not_undone, columns_add_up, sign_wrong, all_scores_equal, factor_times_root],
+    mistakes=[scale_not_undone, columns_add_up, sign_wrong, all_scores_equal, factor_times_root, root_upside_down],
     section="Queries, “One query for all, once more”",
     canonical=weights_of_six_tokens,
 )  # fmt: skip

@@ -27,6 +27,13 @@ def exponentials_by_hand(eps):
     return exponentials_by_hand
 
 
+def maximum_of_padding(scores, mask):
+    """The maximum that is subtracted is taken over padding, too. Where padding has a much larger score, the
+    exponentials of all real tokens are 0. Take it over the real tokens alone."""
+    exponentials = (scores - scores.amax(dim=1, keepdim=True)).exp() * mask
+    return exponentials / exponentials.sum(dim=1, keepdim=True).clamp(min=1e-9)
+
+
 def divided_by_their_sum(scores, mask):
     """NaN: after the softmax a text of padding alone has only zeros, which are divided by their sum. Hide the scores of
     padding before the softmax, then nothing has to be divided."""
@@ -54,6 +61,7 @@ masked_softmax = Check(
     mistakes=[
         *trials.MASK_MISTAKES, trials.nan_for_padding, trials.weight_for_padding,
         *map(exponentials_by_hand, (0, 1e-9)), divided_by_their_sum, softmax_over_the_texts,
+        maximum_of_padding,
     ],
     section=PADDING,
     needs_gradient=("scores",),

@@ -51,6 +51,11 @@ def results_exchanged(**given):
     return output, values, keys
 
 
+def softmax_over_heads(scores, mask):
+    """The softmax runs over axis 0, the heads. Let it run over the tokens of the cache, the last axis."""
+    return scores.softmax(0)
+
+
 def oldest_token_only(scores, mask):
     """The newest token attends to the oldest only: `tril()` leaves one True in a single row. No mask is needed, as no
     token of the cache is a later one."""
@@ -77,7 +82,7 @@ cached_step = Check(
         newest_token_left_out, nothing_appended, newest_put_in_front, results_exchanged,
         *(changed(step, score=way) for way in trials.SCORE_MISTAKES[:4]),
         *(changed(step, weigh=way) for way in (
-            trials.softmax_left_out, trials.softmax_over_queries, oldest_token_only)),
+            trials.softmax_left_out, trials.softmax_over_queries, softmax_over_heads, oldest_token_only)),
     ],
     section="The KV cache, “One step”",
     last_look=feeds_the_next_layer,
@@ -198,6 +203,13 @@ def mask_not_moved(**given):
     return by_blocks(**given, moved=0)
 
 
+def second_edge_not_moved(**given):
+    """One edge of the window counts the tokens that were kept, the other does not, so a token attends too far. Both
+    `tril` and `triu` have to be moved by their number."""
+    kept = given["kept_keys"].shape[1]
+    return by_blocks(**given, near=lambda distance, reach: in_window(distance, reach + kept))
+
+
 def mask_inverted(distance, reach):
     """The mask is the wrong way round. `scores.where(allowed, -math.inf)` leaves scores where `allowed` is True."""
     return ~in_window(distance, reach)
@@ -217,7 +229,7 @@ fix_the_blocks = Check(
         one_block(2, 5, 2, 3, 3, 9, 30), one_block(1, 4, 1, 5, 2, 1, 40), one_block(9, 4, 2, 2, 3, 2, 50, scale=400.0),
     ],
     mistakes=[
-        truncated_too_early, mask_not_moved,
+        truncated_too_early, mask_not_moved, second_edge_not_moved,
         *(changed(by_blocks, near=way) for way in (*WINDOW_MISTAKES, mask_inverted)),
         *(changed(by_blocks, keep=way) for way in (everything, new_ones_only)),
     ],

@@ -43,6 +43,11 @@ def reviews_exchanged(labelled, distractor, window):
     return (labelled >= window).mean()
 
 
+def lost_with_its_own_length(labelled, distractor, window):
+    """The length of the review is added. A review is lost as a whole where the distractor alone fills the window."""
+    return (distractor + labelled >= window).mean()
+
+
 def count_returned(labelled, distractor, window):
     """This is a number of reviews. The exercise asks for a fraction: the mean of True and False."""
     return (distractor >= window).sum()
@@ -69,7 +74,7 @@ lost_to_truncation = Check(
     ],
     mistakes=[
         full_window_not_counted, room_for_one_not_counted, tokens_counted, truncated_counted_as_lost, reviews_exchanged,
-        count_returned, fraction_left,
+        count_returned, fraction_left, lost_with_its_own_length,
     ],
     section="The reviews, “What truncation throws away”",
 )  # fmt: skip

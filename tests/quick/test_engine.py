@@ -171,11 +171,13 @@ ANSWERS = [
     (double, survives_one_alarm, "OutOfTime"),
     (double, changes, "ChangesItsInput"),
     (double, lambda x: None, "ReturnsNothing"),
-    (double, lambda x: (2 * x, x), "WrongType"),
-    (double, lambda x: 2 * x[None], "WrongShape"),
+    (double, lambda x: (2 * x, x), "TooManyResults"),
+    (double, lambda x: {1: 2 * x}, "WrongType"),
+    (double, lambda x: 2 * x[None], "AxisOfLengthOne"),
+    (double, lambda x: torch.cat([x, 2 * x]), "WrongShape"),
     (double, lambda x: x / 0 * 0, "NotANumber"),
     (double, lambda x: sys.exit(), "Raises"),
-    (double, lambda x: x @ torch.ones(7, 2), "ShapesDoNotFit"),
+    (double, lambda x: x @ torch.ones(7, 2), "ProductDoesNotFit"),
     (double, lambda x: x + x if x > 0 else 2 * x, "OneTruthValue"),
     (double, lambda x: x.transpose(1, 2), "AxisCountedFromTheFront"),
     (double, lambda x: x[torch.tensor([9])], "IndexOfAnotherAxis"),
@@ -353,7 +355,7 @@ def test_where_many_answers_are_right_a_canonical_form_is_compared():
 def test_what_no_known_mistake_explains_leads_to_a_step_of_the_page_on_debugging():
     class Shifted(Layer):
         def forward(self, x, mask):
-            return super().forward(x, mask) + 1
+            return super().forward(x, mask) + x.mean()
 
     page = "of the page “A way to debug attention”."
     assert linear(Shifted).sentence.endswith(f"Read again: Keys, “The task”. Find it with step 6 {page}")

@@ -1,0 +1,625 @@
+"""Kinds of mistakes that any exercise may have, told by an error's message or by the results alone.
+
+A wrong result is often the right one with one thing done to it, and the same thing in all cases:
+transposed, summed over an axis too many, taken times the number of tokens. The docstring is the
+sentence. Known mistakes of an exercise come first; these are for answers that are none of them.
+"""
+
+import math
+import re
+from collections.abc import Callable, Iterator, Sequence
+from itertools import combinations, permutations
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from checks.compare import Wrong, agrees, apart, close, form, kind, leaves, sort
+
+# --- what an error means --------------------------------------------------------------------------
+
+
+class Raises(Wrong):
+    """{error} It happened in {where}."""
+
+
+class OneTruthValue(Raises):
+    """{error} A tensor has many truth values, and Python's `if`, `and` and `max` need a single one.
+    For tensors there are `torch.where`, `&` and `torch.maximum`, and for an argument that may be
+    missing `is None`. It happened in {where}.
+    """
+
+
+class AxisCountedFromTheFront(Raises):
+    """{error} A tensor has fewer axes than this line supposes, in {where}. Count axes from the end,
+    `dim=-1`, `.mT`, `shape[-1]`, so that the line fits a single text and a batch.
+    """
+
+
+class IndexOfAnotherAxis(Raises):
+    """{error} The index is larger than this axis is long, in {where}. Print the index and the
+    shape: which axis is it for? `x[index]` selects from axis 0.
+    """
+
+
+class TruthValuesOfAnotherAxis(Raises):
+    """{error} Truth values between brackets select along the axis at which they stand, and this one
+    has another length, in {where}. For axis 1 write `x[:, places]`.
+    """
+
+
+class ShapesDoNotFit(Raises):
+    """{error} Two shapes do not fit together in {where}. Print both: is a transposition, an
+    `unsqueeze` or a `keepdim=True` missing, or one too many?
+    """
+
+
+class ProductDoesNotFit(Raises):
+    """{error} In a product `a @ b` the last axis of `a` must be as long as the last but one of `b`,
+    in {where}. Print both shapes: are the factors exchanged, or is a transposition missing or one
+    too many? `.mT` exchanges the last two axes, `.T` all. For an `nn.Linear`: are its two widths
+    those of what it gets and gives?
+    """
+
+
+class AxesDoNotLineUp(Raises):
+    """{error} Shapes are lined up at their last axes, and two that meet must be equally long, or 1,
+    in {where}. Print both: is an axis of length 1 missing (`unsqueeze`, `keepdim=True`), or are two
+    axes exchanged?
+    """
+
+
+class JoinedAlongAnotherAxis(Raises):
+    """{error} `cat` joins along one axis, and all others must be equally long, in {where}. Print
+    the shapes: which axis is to become longer? Give it as `dim`.
+    """
+
+
+class MaskOfAnotherShape(Raises):
+    """{error} A `mask` says which tokens are real, (batch, tokens); an `attention_mask` which of
+    them a token may attend to, (tokens, tokens). Is one given in the place of the other, or made
+    for another number of tokens? It happened in {where}.
+    """
+
+
+class NothingToAttendTo(Raises):
+    """{error} Is the mask the wrong way round? PyTorch's own layers hide where it is True; here
+    True means may attend. It happened in {where}.
+    """
+
+
+class MoreThanThereAre(Raises):
+    """{error} There are fewer than that in {where}. Take `min` of the two numbers."""
+
+
+class ViewNotPossible(Raises):
+    """{error} After a transposition the numbers lie in another order in memory, which `view` cannot
+    read, in {where}. Use `reshape`, or `contiguous()` before it.
+    """
+
+
+class TargetsOfAnotherShape(Raises):
+    """{error} `cross_entropy` takes logits (n, classes) with targets (n,), or classes on axis 1,
+    (batch, classes, positions), with targets (batch, positions); it happened in {where}. Print both
+    shapes: are the classes on the last axis, or are there more positions than targets?
+    """
+
+
+class ParameterChangedInPlace(Raises):
+    """{error} Copy numbers into a parameter `with torch.no_grad():`. It happened in {where}."""
+
+
+class NoParameterAssigned(Raises):
+    """{error} Make it a parameter, `nn.Parameter(...)`, or copy the numbers into the one that is
+    there, with `copy_` under `torch.no_grad()`. It happened in {where}.
+    """
+
+
+class DividesByZero(Raises):
+    """{error} In {where} there is nothing to count or to average. Ask for that before the
+    division.
+    """
+
+
+class KeyMissing(Raises):
+    """{error} A dict has no such key, in {where}. Where a key may be missing, take `.get(key,
+    default)`.
+    """
+
+
+class CallsItself(Raises):
+    """{error} A function calls itself without end, in {where}. Where you replace a method, keep the
+    one that was there under another name, and call that.
+    """
+
+
+class ListAsAKey(Raises):
+    """{error} A list cannot be counted, nor be a key of a dict, in {where}. Go through what is in
+    it, with another `for`.
+    """
+
+
+class OneInPlaceOfSeveral(Raises):
+    """{error} There is a single thing where several are expected, in {where}. Is a pair of brackets
+    missing, a list with one element?
+    """
+
+
+# What a part of an error's type and message means, for the errors that readers meet most often.
+MEANINGS = {
+    "ambiguous": OneTruthValue,
+    "Dimension out of range|tuple index": AxisCountedFromTheFront,
+    "out of bounds": IndexOfAnotherAxis,
+    "shape of the mask .* at index": TruthValuesOfAnotherAxis,
+    "mask has shape .* must be": MaskOfAnotherShape,
+    "nothing to look at": NothingToAttendTo,
+    "Sizes of tensors must match except": JoinedAlongAnotherAxis,
+    "multiplied|dimensions of batch2|size mismatch, got input|matmul": ProductDoesNotFit,
+    "at non-singleton dimension|broadcast|shape mism": AxesDoNotLineUp,
+    "index k out of range": MoreThanThereAre,
+    "view size is not compatible": ViewNotPossible,
+    "Expected target size|to match target batch_size": TargetsOfAnotherShape,
+    r"size of tensor|size mismatch|Sizes of|xpected .*size|must be \(": ShapesDoNotFit,
+    "leaf Variable": ParameterChangedInPlace,
+    "cannot assign .* as parameter": NoParameterAssigned,
+    "division by zero": DividesByZero,
+    "^KeyError": KeyMissing,
+    "recursion depth": CallsItself,
+    "unhashable type": ListAsAKey,
+    "cannot unpack non-iterable": OneInPlaceOfSeveral,
+}
+RAISES = {"Raises", *(meaning.__name__ for meaning in MEANINGS.values())}
+
+
+def meaning_of(error: BaseException) -> type[Wrong]:
+    """What an error means, as far as its type and message tell."""
+    text = f"{type(error).__name__}: {error}"
+    return next((known for part, known in MEANINGS.items() if re.search(part, text)), Raises)
+
+
+# --- how a result is built ------------------------------------------------------------------------
+
+
+class TooFewResults(Wrong):
+    """Your code gives {own} instead of {right}: {where}. Return all that the exercise asks for, in
+    its order, with commas between them.
+    """
+
+
+class TooManyResults(Wrong):
+    """Your code gives {own} instead of {right}: {where}. Return only what the exercise asks for."""
+
+
+class ResultsInAnotherOrder(Wrong):
+    """The results are right, but in another order: the exercise asks for what you return as number
+    {order}.
+    """
+
+
+class OtherKeys(Wrong):
+    """A dict has other keys than the exercise asks for. It lacks {missing} of them, and
+    {too_many} of its keys should not be there.
+    """
+
+
+class ValuesOfAnotherKind(Wrong):
+    """The values are right, but they are {own} instead of {right}. Convert them at the end, for
+    example with `.bool()`, `.long()` or `.float()`.
+    """
+
+
+def built_otherwise(trial: Any) -> Iterator[Wrong]:
+    """What is wrong with the number and order of results, or with their keys."""
+    own, right = trial.result, trial.expected
+    if isinstance(own, (tuple, list)) and isinstance(right, (tuple, list)):
+        orders = [*permutations(range(len(own)))][1:] if len(own) == len(right) < 5 else []
+        for order in orders:
+            if agrees([own[n] for n in order], [*right], [*right]):
+                yield ResultsInAnotherOrder(order=", then ".join(str(n + 1) for n in order))
+    path = ""
+    if is_several(own) == is_several(right):
+        path, own, right = apart(own, right)
+    if isinstance(own, dict) and isinstance(right, dict):
+        missing, more = right.keys() - own.keys(), own.keys() - right.keys()
+        if missing or more:
+            yield OtherKeys(missing=named(missing), too_many=named(more))
+    several = [len(value) if is_several(value) else 1 for value in (own, right)]
+    if several[0] != several[1]:
+        which = TooFewResults if several[0] < several[1] else TooManyResults
+        where = f"`result{path}` in {trial.where}" if path else trial.where
+        yield which(own=form(own), right=form(right), where=where)
+
+
+def is_several(value: Any) -> bool:
+    return isinstance(value, (tuple, list))
+
+
+def named(keys: set) -> str:
+    return " and ".join(sorted(map(repr, keys))) or "none"
+
+
+# --- how a result is made of the right one --------------------------------------------------------
+
+
+class ReturnsItsInput(Wrong):
+    """Your code returns `{name}` as it got it."""
+
+
+class AxisOfLengthOne(Wrong):
+    """An axis of length 1 is {what}: the shape is {own} instead of {right}. See `squeeze`,
+    `unsqueeze` and `keepdim`.
+    """
+
+
+class AxesExchanged(Wrong):
+    """The result is transposed: exchange its axes {one} and {other}."""
+
+
+class Backwards(Wrong):
+    """The numbers are right, but backwards along axis {axis}."""
+
+
+class Moved(Wrong):
+    """The numbers are right, but moved by {steps} along axis {axis}. Is a shift missing, the other
+    way round, or one too many?
+    """
+
+
+class Inverted(Wrong):
+    """True and False are exchanged."""
+
+
+class ReducedTooMuch(Wrong):
+    """Your code takes the {how} over {axes} of what is asked for. Leave that out."""
+
+
+class NotReduced(Wrong):
+    """One step is left: the {how} over {axes} of what you return."""
+
+
+class PartOfTheResult(Wrong):
+    """Your code returns only {part} of what is asked for, along axis {axis}."""
+
+
+class MoreThanTheResult(Wrong):
+    """Your code returns more than what is asked for, which is {part} along axis {axis}."""
+
+
+class AnotherFunction(Wrong):
+    """Your code returns the {name} of what is asked for. Leave the {name} out."""
+
+
+class FunctionMissing(Wrong):
+    """One step is left: the {name} of what you return."""
+
+
+class AnotherSign(Wrong):
+    """Each wrong number is minus the right one. Is a sign lost, or a difference the wrong way
+    round?
+    """
+
+
+class AnotherFactor(Wrong):
+    """Each wrong number is {factor} times the right one."""
+
+
+class TimesACount(Wrong):
+    """Each wrong number is too large by a whole factor, {factor} in the first case that is wrong.
+    Is it a sum where a mean is asked for, or divided by too small a number?
+    """
+
+
+class DividedByACount(Wrong):
+    """Each wrong number is too small, {factor} times in the first case that is wrong. Is it a mean
+    where a sum is asked for, or divided by too large a number, or divided twice?
+    """
+
+
+class AnotherConstant(Wrong):
+    """Each wrong number is {difference} more than the right one."""
+
+
+class SumsToOneElsewhere(Wrong):
+    """The weights sum to 1 along axis {axis}, and should along the last. Does the `softmax`, or the
+    sum by which you divide, run over the wrong axis, or is something transposed?
+    """
+
+
+class InOtherPlaces(Wrong):
+    """All numbers are there, but in other places. Does a `view` or `reshape` stand where axes have
+    to be exchanged (`transpose`), or is something sorted or indexed in another order?
+    """
+
+
+FUNCTIONS: dict[str, Callable[[Tensor], Tensor]] = {
+    "sigmoid": torch.sigmoid,
+    "exponential": torch.exp,
+    "logarithm": torch.log,
+    "square": torch.square,
+    "square root": torch.sqrt,
+    "absolute value": torch.abs,
+    "inverse": torch.reciprocal,
+    "ReLU": torch.relu,
+    "difference from 1": lambda x: 1 - x,
+    "softmax over the last axis": lambda x: x.softmax(-1),
+    "logarithm of the softmax": lambda x: x.log_softmax(-1),
+}
+REDUCTIONS: dict[str, Callable] = {"mean": torch.mean, "sum": torch.sum, "largest": torch.amax}
+Found = tuple[type[Wrong], tuple[tuple[str, Any], ...]]  # a kind, and the words of its sentence
+
+
+def found(named: type[Wrong], **words: Any) -> Found:
+    return named, tuple(words.items())
+
+
+def same(own: Tensor, other: Tensor, right: Tensor | None = None) -> bool:
+    """Whether all numbers agree, except where the right one, by default the other, is NaN."""
+    right = other if right is None else right
+    alike = own.shape == other.shape and bool(close(own, other, right).all())
+    return alike and not bool(right.isnan().all())
+
+
+def relations(own: Tensor, right: Tensor) -> Iterator[Found]:
+    """What a wrong tensor may be, seen from the right one."""
+    if own.shape == right.shape:
+        yield from elsewhere(own, right)
+        if right.dtype == torch.bool:
+            if own.dtype == torch.bool and same(~own, right):
+                yield found(Inverted)
+        elif right.is_floating_point():
+            yield from scaled(own, right)
+            yield from calculated(own, right)
+        elif not own.is_floating_point():
+            yield from scaled(own, right)
+        return
+    if own.numel() == right.numel() and own.squeeze().shape == right.squeeze().shape:
+        what = {1: "too many", 0: "in another place", -1: "missing"}
+        yield found(
+            AxisOfLengthOne,
+            what=what[(own.dim() > right.dim()) - (own.dim() < right.dim())],
+            own=tuple(own.shape),
+            right=tuple(right.shape),
+        )
+    yield from elsewhere(own, right)
+    yield from (found(ReducedTooMuch, **words) for words in reduced(right, own, right))
+    yield from (found(NotReduced, **words) for words in reduced(own, right, right))
+    yield from (found(PartOfTheResult, **words) for words in parts(right, own, right))
+    yield from (found(MoreThanTheResult, **words) for words in parts(own, right, right))
+
+
+def elsewhere(own: Tensor, right: Tensor) -> Iterator[Found]:
+    """The same numbers in other places."""
+    for one, other in combinations(range(right.dim()), 2):
+        if own.dim() == right.dim() and same(own.transpose(one, other), right):
+            yield found(AxesExchanged, one=one, other=other)
+    if own.shape != right.shape:
+        return
+    for axis in range(right.dim()):
+        if same(own.flip(axis), right):
+            yield found(Backwards, axis=axis)
+        rest = max(right.shape[axis] - 1, 0)
+        for start, steps in ((1, 1), (0, -1)):
+            moved = own.narrow(axis, start, rest), right.narrow(axis, 1 - start, rest)
+            if rest > 2 and same(*moved):
+                yield found(Moved, steps=steps, axis=axis)
+    # of a few values, as of truth values, there may be equal numbers by chance
+    if len(right.unique()) > 3 and same(*(x.flatten().sort().values for x in (own, right))):
+        yield found(InOtherPlaces)
+
+
+def reduced(whole: Tensor, part: Tensor, wanted: Tensor) -> Iterator[dict[str, Any]]:
+    """How a tensor is a mean, sum or maximum of another over some axes; `wanted` is the right
+    one.
+    """
+    fewer = whole.dim() - part.dim()
+    if fewer < 1 or not (whole.is_floating_point() and part.is_floating_point()):
+        return
+    for axes in combinations(range(whole.dim()), fewer):
+        for how, reduce in REDUCTIONS.items():
+            less = reduce(whole, dim=axes)
+            if same(part, less) if wanted is whole else same(less, part):
+                over = f"axis {' and '.join(map(str, axes))}" if part.dim() else "all axes"
+                yield {"how": how, "axes": over}
+
+
+def parts(whole: Tensor, part: Tensor, wanted: Tensor) -> Iterator[dict[str, Any]]:
+    """Where a tensor is the first or last part of another along an axis."""
+    for axis in range(whole.dim()):
+        length, one = whole.shape[axis], part.dim() == whole.dim() - 1
+        if not one and (part.dim() != whole.dim() or part.shape[axis] >= length):
+            continue
+        share = part.unsqueeze(axis) if one else part
+        for name, start in (("first", 0), ("last", length - share.shape[axis])):
+            piece = whole.narrow(axis, start, share.shape[axis])
+            if same(share, piece) if wanted is whole else same(piece, share):
+                yield {"part": f"the {name} part", "axis": axis}
+
+
+def calculated(own: Tensor, right: Tensor) -> Iterator[Found]:
+    """A function too many, one too few, or a softmax over another axis."""
+    if own[~right.isnan()].isnan().any():
+        return
+    for name, function in FUNCTIONS.items():
+        if right.dim() or "softmax" not in name:
+            if same(own, function(right), right):
+                yield found(AnotherFunction, name=name)
+            if same(function(own), right):
+                yield found(FunctionMissing, name=name)
+    if right.dim() and (own >= 0).all() and is_one(right.sum(-1)) and not is_one(own.sum(-1)):
+        for axis in range(right.dim() - 1):
+            if is_one(own.sum(axis)):
+                yield found(SumsToOneElsewhere, axis=axis)
+
+
+def is_one(sums: Tensor) -> bool:
+    """Whether all sums are 1, or 0 where all is hidden, or NaN where anything is right."""
+    one = sums.sub(1).abs() < 1e-4
+    return bool(one.any() and (one | (sums == 0) | sums.isnan()).all())
+
+
+def scaled(own: Tensor, right: Tensor) -> Iterator[Found]:
+    """One factor, or one difference, between all numbers."""
+    counted = ~right.isnan()
+    own, right = own.double()[counted], right.double()[counted]
+    zero = right == 0
+    if not zero.all() and not own[zero].any():
+        ratios = own[~zero] / right[~zero]
+        factor = ratios[0].item()
+        if torch.allclose(ratios, ratios[:1], rtol=1e-5, atol=0) and 0 < abs(factor) < math.inf:
+            if abs(factor + 1) < 1e-5:
+                yield found(AnotherSign)
+            if abs(factor - 1) > 0.01:  # one that is nearly right has another reason
+                yield found(AnotherFactor, factor=f"{factor:.4g}")
+            for named, times in ((TimesACount, factor), (DividedByACount, 1 / factor)):
+                if times > 1.5 and abs(times - round(times)) < 1e-4:
+                    yield found(named, factor=None)
+    difference = (own - right).round(decimals=6)
+    if len(difference) and (difference == difference[0]).all():
+        yield found(AnotherConstant, difference=f"{difference[0].item():.6g}")
+
+
+# --- what comes of other arguments ----------------------------------------------------------------
+
+
+# Each takes an argument, or a part of a layer, and gives what a mistake makes of it.
+CHANGES: dict[str, dict[str, Callable]] = {
+    "truth values": {
+        "`{name}` is the wrong way round: results are right for its opposite": lambda mask: ~mask,
+        "`{name}` makes no difference: results are right where it is True throughout":
+            torch.ones_like,
+    },
+    "numbers": {
+        "`{name}` is left out: the results are right with zeros in its place": torch.zeros_like,
+        "`{name}` is left out: the results are right with ones in its place": torch.ones_like,
+        "`{name}` has the wrong sign": torch.neg,
+        "The numbers of `{name}` are rounded to integers": torch.trunc,
+    },
+    "a value of type int": {
+        "The results are right for a `{name}` that is one more": lambda number: number + 1,
+        "The results are right for a `{name}` that is one less": lambda number: number - 1,
+    },
+    "a value of type float": {
+        "The results are right for the square of `{name}`": lambda number: number**2,
+        "The results are right for the root of `{name}`": lambda number: number**0.5,
+        "The results are right for 1 / `{name}`": lambda number: 1 / number,
+    },
+    "a part": {
+        "`{name}` is not used": lambda part: torch.nn.Identity(),
+    },
+    "several parts": {
+        "Of `{name}`, only the first is used": lambda parts: parts[:1],
+        "Of `{name}`, the last is not used": lambda parts: parts[:-1],
+    },
+}  # fmt: skip
+
+
+def variations(reference: Callable, given: dict[str, Any]) -> Iterator[Callable]:
+    """Mistakes that many exercises share: the right computation with arguments, or parts of a
+    layer, exchanged, or one of them changed.
+    """
+    sorts = {name: what_it_is(value) for name, value in given.items()}
+    for one, other in permutations(given, 2):
+        if sorts[one] != sorts[other]:
+            continue
+        exchanged = {one: other, other: one}
+        if one < other:
+            yield with_other(
+                reference, "ArgumentsExchanged", f"`{one}` and `{other}` are exchanged.", exchanged
+            )
+        yield with_other(
+            reference, "AnotherArgument", f"`{other}` is used where `{one}` belongs.", {one: other}
+        )
+    for name, what in sorts.items():
+        for sentence, change in CHANGES.get(what, {}).items():
+            yield with_other(
+                reference, "ArgumentChanged", sentence.format(name=name) + ".", {name: name}, change
+            )
+
+
+def what_it_is(value: Any) -> str:
+    """In what way an argument or a part can be mistaken for another."""
+    if isinstance(value, Tensor):
+        return sort(value)
+    if isinstance(value, torch.nn.ModuleList):
+        return "several parts"
+    return "a part" if callable(value) else kind(value)
+
+
+def with_other(
+    reference: Callable,
+    name: str,
+    sentence: str,
+    others: dict[str, str],
+    change: Callable = lambda value: value,
+) -> Callable:
+    """The reference, with the value of another argument for some, or a changed one."""
+
+    def mistake(**given: Any) -> Any:
+        return reference(**given | {one: change(given[other]) for one, other in others.items()})
+
+    mistake.__name__, mistake.__doc__ = name, sentence
+    return mistake
+
+
+# --- all cases together ---------------------------------------------------------------------------
+
+
+def differing(trial: Any) -> list[tuple[Tensor, Tensor]]:
+    """The parts of a result that are wrong, each with the right one."""
+    own, right = leaves(trial.result, trial.expected), leaves(trial.expected, trial.expected)
+    if own.keys() != right.keys():
+        return []
+    pairs = [(own[path], right[path]) for path in right]
+    return [(a, b) for a, b in pairs if not close(a, b, b).all() or is_of_another_kind(a, b)]
+
+
+def is_of_another_kind(own: Any, right: Any) -> bool:
+    """Whether one of two tensors has integers where the other has truth values, or the like."""
+    tensors = isinstance(own, Tensor) and isinstance(right, Tensor)
+    return tensors and own.dim() > 0 and sort(own) != sort(right)
+
+
+def recognized(trials: Sequence[Any]) -> Wrong | None:
+    """The kind of mistake that explains the results of all cases that are wrong, if there is
+    one.
+    """
+    wrong = [trial for trial in trials if trial.error]
+    if any(trial.result is None or isinstance(trial.result, BaseException) for trial in wrong):
+        return None
+    for name in wrong[0].inputs if wrong else ():
+        if all(is_input(trial.result, trial.inputs[name]) for trial in wrong):
+            return ReturnsItsInput(name=name)
+    built = [[*built_otherwise(trial)] for trial in wrong]
+    for one in built[0] if built else ():
+        if all(any(type(one) is type(other) for other in others) for others in built):
+            return one
+    pairs = [pair for trial in wrong for pair in differing(trial)]
+    if not pairs or any(not isinstance(part, Tensor) for pair in pairs for part in pair):
+        return None
+    if all(sort(a) != sort(b) and same(a.double(), b.double()) for a, b in pairs):
+        own, right = pairs[0]
+        return ValuesOfAnotherKind(own=kind(own), right=kind(right))
+    numbers = sum(max(own.numel(), right.numel()) for own, right in pairs)
+    return in_all(pairs) if numbers > 1 else None
+
+
+def is_input(result: Any, given: Any) -> bool:
+    return isinstance(result, Tensor) and isinstance(given, Tensor) and same(result, given)
+
+
+def in_all(pairs: list[tuple[Tensor, Tensor]]) -> Wrong | None:
+    """The first relation that all pairs have in common."""
+    first, *others = ([*relations(*pair)] for pair in pairs)
+    for named, words in first:
+        # shapes differ from case to case
+        if named is AxisOfLengthOne:
+            alike = all(any(n is named and w[0] == words[0] for n, w in other) for other in others)
+        else:
+            alike = all((named, words) in other for other in others)
+        if alike:
+            if named in (TimesACount, DividedByACount):
+                own, right = (part.double().flatten() for part in pairs[0])
+                factor = (own.nansum() / right.nansum()).item()
+                words = (("factor", f"{max(factor, 1 / factor):.4g}"),)
+            return named(**dict(words))
+    return None

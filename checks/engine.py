@@ -3,7 +3,7 @@ sentence.
 
 A check compares what the reader's code gives in each case with what a reference gives. Where they
 differ, it looks for a known mistake that gives the same wrong results, and shows its sentence, the
-docstring. For any other wrong answer it says what kind of mistake it is, if the results tell
+docstring. For any other wrong answer it says what kind of mistake it is, if the results say
 (kinds.py), or how many numbers differ, in which case, where the first one is; and what to read
 again.
 

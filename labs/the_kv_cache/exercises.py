@@ -206,8 +206,8 @@ def mask_not_moved(**given):
 def second_edge_not_moved(**given):
     """One edge of the window counts the tokens that were kept, the other does not, so a token attends too far. Both
     `tril` and `triu` have to be moved by their number."""
-    kept = given["kept_keys"].shape[1]
-    return by_blocks(**given, near=lambda distance, reach: in_window(distance, reach + kept))
+    cached = given["kept_keys"].shape[1]
+    return by_blocks(**given, near=lambda distance, reach: in_window(distance, reach + cached))
 
 
 def mask_inverted(distance, reach):

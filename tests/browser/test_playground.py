@@ -117,7 +117,7 @@ def test_after_a_guess_the_layer_is_in_sight(reader):
 
 def test_every_challenge_has_an_address_of_its_own_and_the_address_holds_the_whole_state(reader):
     other = reader("#neighbour")
-    assert other.title() == "My left-hand neighbour's drink"
+    assert other.title() == "My left-hand neighbor's drink"
     for switch, value in (("scores", "tied"), ("width", 2), ("positions", 1), ("layers", 2), ("layer", 2)):
         other.choose(switch, value)
     for button in ("cafe", "seed", "seed"):

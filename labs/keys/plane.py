@@ -44,7 +44,7 @@ def key_plane(keys, queries, names: Sequence[str], inside: bool = False) -> "Fig
             axes.text(beyond * x, beyond * y, name, ha="center", va="center", color=ROLES["key"][0])
         if inside:
             corners = points[np.argsort(np.arctan2(*points.T))]
-            axes.fill(*corners.T, fill=False, edgecolor=ROLES["key"][0], linewidth=0.6, linestyle=":")
+            axes.fill(*corners.T, fill=False, edgecolor=ROLES["key"][0], linewidth=1, linestyle=":")
             between = 0.36 * (corners[0] + corners[1])  # an edge's middle, moved towards the origin
             axes.scatter(*between, color="white", edgecolor=ROLES["key"][0], zorder=3)
             axes.annotate("?", between, (4, 4), textcoords="offset points", color=ROLES["key"][0])

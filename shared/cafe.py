@@ -92,7 +92,7 @@ def same_drink(cafes: Cafes) -> Tensor:
     return (my_drink(cafes) == friends_drink(cafes)).long()
 
 
-def right_neighbours_drink(cafes: Cafes) -> Tensor:
+def left_neighbours_drink(cafes: Cafes) -> Tensor:
     return cafes.drinks.roll(-1, dims=1)
 
 

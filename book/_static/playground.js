@@ -207,9 +207,9 @@
 
   // ---- the room --------------------------------------------------------------------------------------------------------
 
-  // The next chair is that of the right-hand neighbour: everybody faces the table.
+  // The next chair, clockwise, is that of the left-hand neighbour: everybody faces the table.
   const PLACES = Array.from({ length: GUESTS }, (_, chair) => {
-    const angle = -Math.PI / 2 - (chair * Math.PI) / 4;
+    const angle = -Math.PI / 2 + (chair * Math.PI) / 4;
     return [Math.round(119 * Math.cos(angle)), Math.round(132 * Math.sin(angle))];
   });
   // Where arrows begin and end, in front of each card (76 by 60): from there the way to any other guest is free.

@@ -47,7 +47,7 @@ globalThis.attentionEngine = () => {
     ada: (cafes, guest) => [cafes.drinks[guestNamed(cafes, guest - (guest % GUESTS), 0)]],
     friend: (cafes, guest) => [cafes.drinks[friendOf(cafes, guest)]],
     both: (cafes, guest) => [cafes.drinks[guest], cafes.drinks[friendOf(cafes, guest)]],
-    right: ({ drinks }, guest) => [drinks[guest % GUESTS === GUESTS - 1 ? guest + 1 - GUESTS : guest + 1]],
+    left: ({ drinks }, guest) => [drinks[guest % GUESTS === GUESTS - 1 ? guest + 1 - GUESTS : guest + 1]],
     friends_friend: (cafes, guest) => [cafes.drinks[friendOf(cafes, friendOf(cafes, guest))]],
     same: (cafes, guest) => [Number(cafes.drinks[guest] === cafes.drinks[friendOf(cafes, guest)])],
   };

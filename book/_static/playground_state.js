@@ -56,7 +56,7 @@ globalThis.playgroundState = (() => {
 
   const QUESTIONS = {
     ada: ["adas_drink"], friend: ["cafe.friends_drink"], both: ["cafe.my_drink", "cafe.friends_drink"],
-    right: ["cafe.right_neighbours_drink"], same: ["cafe.same_drink"], friends_friend: ["cafe.friends_friends_drink"],
+    left: ["cafe.left_neighbours_drink"], same: ["cafe.same_drink"], friends_friend: ["cafe.friends_friends_drink"],
   };
 
   function asPython(config, { D_MODEL: d, HIDDEN, BATCH, RATE, stepsOf }, seed) {

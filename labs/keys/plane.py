@@ -15,12 +15,13 @@ if TYPE_CHECKING:
 WIDTH = 4.2  # inches
 
 
-def key_plane(keys, queries, names: Sequence[str]) -> "Figure":
+def key_plane(keys, queries, names: Sequence[str], inside: bool = False) -> "Figure":
     """Draw keys of width 2 as points with their names, and each query as an arrow of the same
     length from the origin.
 
     Args:
         keys, queries: (names, 2) each; query number i belongs to names[i].
+        inside: draw the keys' polygon, too, and a key inside it, marked with a question mark.
     """
     import matplotlib.pyplot as plt
 
@@ -41,6 +42,12 @@ def key_plane(keys, queries, names: Sequence[str]) -> "Figure":
         for name, (x, y) in zip(names, points, strict=True):
             beyond = 1 + 0.17 * radius / np.hypot(x, y)
             axes.text(beyond * x, beyond * y, name, ha="center", va="center", color=ROLES["key"][0])
+        if inside:
+            corners = points[np.argsort(np.arctan2(*points.T))]
+            axes.fill(*corners.T, fill=False, edgecolor=ROLES["key"][0], linewidth=1, linestyle=":")
+            between = 0.36 * (corners[0] + corners[1])  # an edge's middle, moved towards the origin
+            axes.scatter(*between, color="white", edgecolor=ROLES["key"][0], zorder=3)
+            axes.annotate("?", between, (4, 4), textcoords="offset points", color=ROLES["key"][0])
         limits = (-1.35 * radius, 1.35 * radius)
         axes.set(xlim=limits, ylim=limits, aspect="equal", xlabel="column 0", ylabel="column 1")
     return figure

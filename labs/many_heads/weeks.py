@@ -33,7 +33,9 @@ def picture(clouds: Mapping[str, Tensor], line: Tensor | None = None) -> figures
         for (name, points), (role, opacity) in zip(clouds.items(), LOOKS, strict=False):
             labels.append((name, figures.ROLES[role][0]))
             axes.scatter(points[:, 0], points[:, 1], s=3, color=labels[-1][1], alpha=opacity, linewidth=0)
-            words.append(f"{name}, of whose variance a line leaves {best_line(points)[1]:.2f} unexplained")
+            across = best_line(points)[1]
+            spread = f"spread over the plane, {across:.2f} of the variance across their own best line"
+            words.append(f"{name}, {'all on one line' if across < 1e-6 else spread}")
         if line is not None:
             labels.append(("the best line", figures.ROLES["output"][0]))
             axes.plot(line[:, 0], line[:, 1], color=labels[-1][1])

@@ -290,7 +290,7 @@ causal_attention = Check(
         padded_inputs_zeroed, padded_values_zeroed, keys_averaged, inputs_averaged, weights_transposed,
         results_exchanged,
     ],
-    section="Order, “Exercise 1 (build): causal self-attention”",
+    section="Order, “Before the softmax, or after?”",
     forbidden=("scaled_dot_product_attention", "multi_head_attention_forward", "_native_multi_head_attention"),
     last_look=goes_into_the_lab,
 )  # fmt: skip
@@ -368,5 +368,5 @@ fix_the_mask = Check(
             shifted_backwards, hidden_and_shown_exchanged)),
         *(changed(newest, score=step) for step in trials.SCORE_MISTAKES[:2]),
     ],
-    section="Order, “Exercise 2 (debug): a mask that is off by one”",
+    section="Order, “The direction of time”",
 )  # fmt: skip

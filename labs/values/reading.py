@@ -48,7 +48,7 @@ def six_lines(values: Tensor, slopes: Tensor, intercepts: Tensor) -> figures.Plo
         axes.plot(at, highest, color=ROLES["output"][0], linewidth=3.5, solid_capstyle="butt")
         axes.plot(value, -0.4 * top, marker="o", color=ROLES["value"][0], markersize=6, clip_on=False)
         axes.text(value, -0.56 * top, cafe.DRINKS[drink], ha="center", va="center", color=INK, fontsize=11.5)
-    axes.set(xlabel="the single number of the output, t", ylim=(-0.7 * top, 1.05 * top), yticks=[])
+    axes.set(xlabel="the output t", ylim=(-0.7 * top, 1.05 * top), yticks=[])
     axes.set_title("logit of each drink", fontsize=11.5)
     axes.grid(False)
     axes.spines["left"].set_visible(False)

@@ -117,13 +117,13 @@ def test_after_a_guess_the_layer_is_in_sight(reader):
 
 def test_every_challenge_has_an_address_of_its_own_and_the_address_holds_the_whole_state(reader):
     other = reader("#neighbour")
-    assert other.title() == "My right-hand neighbor's drink"
+    assert other.title() == "My left-hand neighbor's drink"
     for switch, value in (("scores", "tied"), ("width", 2), ("positions", 1), ("layers", 2), ("layer", 2)):
         other.choose(switch, value)
     for button in ("cafe", "seed", "seed"):
         other.page.locator(f"#play-{button}").click()
     other.page.locator("#play-room .card-of").nth(3).press("Enter")
-    assert other.hash().startswith("#v=1&challenge=neighbour&question=right&scores=tied&width=2&values=1&residual=1&")
+    assert other.hash().startswith("#v=1&challenge=neighbour&question=left&scores=tied&width=2&values=1&residual=1&")
     assert other.hash().endswith("positions=1&feed_forward=0&layers=2&seed=3&cafe=2&guest=3&layer=2")
     shown = [other.text(name) for name in ("state", "numbers", "guest")]
     again = reader(other.hash())

@@ -13,7 +13,7 @@ def test_answers_are_those_of_a_loop_over_the_guests():
         cafes.drinks.tolist(),
         cafe.friends_drink(cafes).tolist(),
         cafe.friends_friends_drink(cafes).tolist(),
-        cafe.right_neighbours_drink(cafes).tolist(),
+        cafe.left_neighbours_drink(cafes).tolist(),
         cafe.drinks_by_name(cafes).tolist(),
         strict=True,
     ):

@@ -46,7 +46,7 @@ def test_the_code_is_right_only_when_all_three_faults_are_fixed(fixes, capsys):
     assert (capsys.readouterr().out == "fixed\n") == (len(fixes) == 3)
 
 
-def test_the_question_of_the_capstone_is_about_the_right_hand_neighbours_friend():
+def test_the_question_of_the_capstone_is_about_the_left_hand_neighbours_friend():
     names: dict = {}
     exec(BUILD.partition("class YourModel")[0], names)
     cafes = cafe.draw_cafes(1, seed=0)

@@ -152,6 +152,8 @@
       line: [`${cut[1]}${text.slice(cut[0], begin)}`, make("mark", {}, text.slice(begin, end)), rest] };
   }
 
+  const leftOut = globalThis.courseIndex.some(([page]) => page === "book/what_we_leave_out");
+
   function performSearch(query) {
     const asked = query.slice(0, MOST).replace(/[\u201c-\u201f\u00ab\u00bb]/g, '"');
     const phrases = Array.from(asked.matchAll(/"([^"]+)"/g), ([, phrase]) => phrase.toLowerCase().trim().replace(/\s+/g, " "));
@@ -170,7 +172,7 @@
     const summary = make("p", { class: "search-summary" },
       ranked.length ? `Pages and sections found: ${ranked.length}. ` : "No page has these words. ",
       ...(lacking.length ? [`The course does not have ${lacking.join(" or ")}. `] : []),
-      ...(lacking.length || !ranked.length ? ["Is it among ", make("a", { href: `${root}book/what_we_leave_out.html` }, "what we leave out"), "?"] : []));
+      ...((lacking.length || !ranked.length) && leftOut ? ["Is it among ", make("a", { href: `${root}book/what_we_leave_out.html` }, "what we leave out"), "?"] : []));
     results.replaceChildren(make("h2", {}, "Found"), summary,
       make("ul", { class: "search" }, ...ranked.slice(0, MOST).map((section) => {
         const { page, heading, id, title, names, terms } = section, match = found(section, listed, phrases);

@@ -35,7 +35,9 @@ def test_of_60_questions_that_learners_ask_54_find_their_section_first(search):
     found = [(search(row["question"]), row) for row in here]
     missed = [f"{row['question']}: {first}" for first, row in found if first not in row["sections"].split()]
     assert len(QUESTIONS) == 60
-    assert len(missed) <= len(here) / 10, f"{len(here) - len(missed)} of {len(here)}; first instead:\n" + "\n".join(missed)
+    assert len(missed) <= len(here) / 10, f"{len(here) - len(missed)} of {len(here)}; first instead:\n" + "\n".join(
+        missed
+    )
 
 
 def test_a_word_that_the_course_lacks_is_not_taken_for_another_but_answered_with_what_is_left_out(search, page):

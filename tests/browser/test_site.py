@@ -204,7 +204,9 @@ def test_the_search_index_knows_where_terms_are_introduced_and_no_key_of_a_refer
     there, pages = {f"{name}#{id}" for name, id, *_ in sections}, {name for name, *_ in sections}
     lines = (ROOT / "book/_ext/search_words.txt").read_text("utf-8").splitlines()
     meant = {line.split(":")[0] for line in lines if not line.startswith("#")}
-    assert {place for place in meant - there if place.split("#")[0] in pages} == set(), "words for a section that is gone"
+    assert {place for place in meant - there if place.split("#")[0] in pages} == set(), (
+        "words for a section that is gone"
+    )
 
 
 @pytest.mark.parametrize(

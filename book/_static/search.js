@@ -100,7 +100,7 @@
     let near = 0, defined = 0;
     for (const { name, pair, whole, rarity, least } of runs) {
       const place = section.names.indexOf(name), kind = !glossary ? 1 : place ? 0.8 : wanted;
-      if (place >= 0) defined = Math.max(defined, (whole ? 2 : 0.7) * kind * rarity);
+      if (place >= 0) defined = Math.max(defined, (whole ? 2 : 1.3) * kind * rarity);
       if (pair && (section.inOrder ??= line(contentOf(`${section.title} ${section.prose}`))).includes(pair)) near += 0.4 * least;
     }
     const kind = section.id === "all-works" ? 0.01 : /^(Exercise |Exercises$|Questions$|Where to go next$)/.test(section.title) ? 0.6

@@ -21,6 +21,15 @@ from tools import contents, identity
 ROOT = Path(__file__).resolve().parents[2]
 LONGEST_DESCRIPTION = 200  # letters, where a page does not say its own
 
+# Where what a lab teaches can be played with; its end says so.
+LIVE_PAGES = {
+    "ten_minutes": "book/playground", "recap_attention": "book/playground", "keys": "book/playground",
+    "queries": "book/playground", "values": "book/playground", "order": "book/playground",
+    "the_block": "book/playground",
+    "many_heads": "book/seventy_two_heads", "a_pretrained_model": "book/seventy_two_heads",
+    "what_attention_explains": "book/seventy_two_heads", "a_language_model": "book/it_writes",
+    "induction_heads": "book/it_writes", "a_question_from_the_text": "book/try_the_model",
+}  # fmt: skip
 EXTENSIONS = ("formulas", "outputs", "answers", "search", "try_the_model", "seventy_two_heads", "it_writes", "remember")
 
 
@@ -102,6 +111,7 @@ def course_map(app: Sphinx) -> list[dict]:
 def add_context(app: Sphinx, pagename: str, templatename: str, context: dict, doctree) -> None:
     parts = course_map(app)
     context["course"] = parts
+    context["live_pages"] = LIVE_PAGES
     context["home"] = parts[0]["pages"][0]
     context["html_baseurl"] = app.config.html_baseurl
     address = app.config.course_address

@@ -40,9 +40,12 @@ def finished(body: str, numbers: dict[str, str]) -> str:
     # Where a list explains the labs, each has its number.
     lab = r'<dt>(?=<a [^>]*href="[^"]*(labs/\w+/\w+)\.html)'
     body = re.sub(lab, lambda entry: f'<dt><span class="number">{numbers[entry[1]]}</span> ', body)
+    # No title breaks within a word: not "Self-" and then "Attention".
+    whole = r'<span class="together">\g<0></span>'
+    body = re.sub("<h1>[^<]*", lambda title: re.sub(r"\w+(?:-\w+)+", whole, title[0]), body)
     # No line ends with the sign before an interval; begins with the comma behind a formula, or ends with its bracket.
     body = re.sub(r"(?<=±) (?=[.\d])(?![^<]*</t[dh]>)", "\N{NO-BREAK SPACE}", body)
-    return WITH_MARKS.sub(r'<span class="together">\g<0></span>', body)
+    return WITH_MARKS.sub(whole, body)
 
 
 def drawn_late(body: str) -> str:

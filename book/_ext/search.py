@@ -73,13 +73,20 @@ def names_of(entry: Tag, title: str) -> list[str]:
     return list(dict.fromkeys(name.lower() for name in names))
 
 
+def hidden_words() -> dict[str, list[str]]:
+    """What readers type for a section that does not say it, by page and id: the lines of search_words.txt."""
+    lines = Path(__file__).with_name("search_words.txt").read_text("utf-8").splitlines()
+    found = [line.split(": ") for line in lines if line and not line.startswith("#")]
+    return {section: words.split(", ") for section, words in found}
+
+
 def write_search(app: Sphinx, static: Path) -> None:
     """All that can be searched, section by section, as a script: a page from a disk may read no other file.
 
-    Of each section its id, title, prose, code, and the terms that the course defines there: those in bold that were not
-    in bold in an earlier lab, and all names of an entry of the glossary.
+    Of each section its id, title, prose, code, the terms that the course defines there (those in bold that were not in
+    bold in an earlier lab, and all names of an entry of the glossary), and its hidden words.
     """
-    pages, defined = [], set()
+    pages, defined, hidden = [], set(), hidden_words()
     for page in (page for part in course_map(app) for page in part["pages"]):
         sections = []
         for section, title, prose, code in sections_of((static.parent / f"{page['name']}.html").read_text("utf-8")):
@@ -87,7 +94,8 @@ def write_search(app: Sphinx, static: Path) -> None:
             defined.update(terms)
             if section.parent.get("id") == "glossary":
                 terms = names_of(section, title)
-            sections.append([section["id"], title, prose, code, terms])
+            words = hidden.get(f"{page['name']}#{section['id']}", [])
+            sections.append([section["id"], title, prose, code, terms, words])
         pages.append([page["name"], page["title"], sections])
     # An address in the text must not look like one that the script would ask.
     script = json.dumps(pages, ensure_ascii=False, separators=(",", ":")).replace("://", r"\u003a//")

@@ -1,5 +1,6 @@
 // A café that answers: a click on a guest shows that guest's weights, a second one changes the friend. The picture comes
-// from shared/figures/cafe.py with its data; here the layer computes the weights, and arrows are drawn by the same rule.
+// from shared/figures/cafe.py with its data; here the layer computes the weights, and arrows are drawn by the same rule. A
+// slider multiplies queries and keys, which sharpens the softmax.
 (() => {
   const { attend } = globalThis.attentionLayer();
   const LANES = { friend: 3, attention: 7 }, LONGEST_BAR = 150;
@@ -30,8 +31,8 @@
     function layer() {
       const queries = new Float32Array(n * n), keys = new Float32Array(n * n), values = new Float32Array(n * n);
       guests.forEach(({ drink }, i) => {
-        queries[i * n + friends[i]] = factor;
-        keys[i * n + i] = factor;
+        queries[i * n + friends[i]] = sharp.value;
+        keys[i * n + i] = sharp.value;
         values[i * n + menu.indexOf(drink)] = 1;
       });
       return attend(queries, keys, values, n, 1);
@@ -44,7 +45,11 @@
 
     const sentence = make("p", { class: "cafe-said", "aria-live": "polite" });
     const how = make("p", { class: "cafe-how" }, "Choose a guest to see that guest’s weights; choose the same guest again to change the friend.");
-    picture.after(sentence, how);
+    // From a plain mean, at 0, to a dictionary; it begins where the picture is.
+    const sharp = make("input", { type: "range", min: 0, max: 5, step: 0.1, value: factor });
+    sharp.addEventListener("input", () => draw());
+    const scale = make("label", { class: "cafe-sharp" }, "How sharply a query matches: ", make("span", {}, "a mean ", sharp, " a dictionary"));
+    picture.after(scale, sentence, how);
 
     const buttons = guests.map((_, i) => {
       const parts = ["card", "name", "drink", "weight"].map((name) => part(`${name}-${i}`));

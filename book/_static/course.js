@@ -96,7 +96,14 @@ const forget = document.getElementById("forget");
 if (forget) {
   forget.hidden = false;
   forget.textContent = "Forget all of it";
+  forget.addEventListener("blur", () => { if (forget.dataset.sure) { delete forget.dataset.sure; forget.textContent = "Forget all of it"; } });
   forget.addEventListener("click", async () => {
+    if (!forget.dataset.sure) {
+      forget.dataset.sure = "asked";
+      announce(forget.textContent = "Press again: what you have read, guessed and answered will be gone for good");
+      return;
+    }
+    delete forget.dataset.sure;
     try {
       for (const key of ["theme", "labs read", "place", "code", "answers", "playground", "remember"]) localStorage.removeItem(key);
     } catch { /* nothing is stored */ }

@@ -18,8 +18,8 @@ const modelFile = (folder, about) => {
     document.head.append(script);
   });
 
-  async function fromSite(report) {
-    const answer = await fetch(address);
+  async function fromSite(report, signal) {
+    const answer = await fetch(address, { signal });
     if (!answer.ok) throw new Error(`The server answered ${answer.status}.`);
     let have = 0;
     const counter = new TransformStream({ transform(part, stream) {
@@ -30,9 +30,9 @@ const modelFile = (folder, about) => {
     return new Response(answer.body.pipeThrough(counter)).arrayBuffer();
   }
 
-  // What this browser stored, or the file. `report` gets the number of bytes that have come.
-  async function download(report, stored) {
-    const data = await (stored?.arrayBuffer() ?? (location.protocol === "file:" ? fromScript() : fromSite(report)));
+  // What this browser stored, or the file. `report` gets the number of bytes that have come; a signal stops it.
+  async function download(report, stored, signal) {
+    const data = await (stored?.arrayBuffer() ?? (location.protocol === "file:" ? fromScript() : fromSite(report, signal)));
     if (crypto.subtle) {                                     // browsers compute digests on safe addresses
       const found = new Uint8Array(await crypto.subtle.digest("SHA-256", data));
       const hex = Array.from(found, (byte) => byte.toString(16).padStart(2, "0")).join("");
@@ -128,23 +128,31 @@ const modelPage = (id, folder, room, about) => {
   // model: its function. loaded: takes what the page needs of the file. changed: called when there is a new text.
   // readAddress: says whether there was something for the page.
   async function start({ model, loaded, changed, readAddress }) {
-    const button = at("load");
+    const button = at("load"), words = `Load the model (${size})`;
+    let loading = null;
 
     async function load() {
-      if (button.ariaDisabled === "true") return;
-      button.ariaDisabled = "true";
+      if (loading) {
+        loading.abort();
+        return;
+      }
+      loading = new AbortController();
+      button.textContent = "Stop loading";
       progress("Loading \u2026");
       try {
         const found = await stored();
-        const data = await file.download((have) => progress(`${megabytes(have)} of ${size} \u2026`), found);
+        const data = await file.download((have) => progress(`${megabytes(have)} of ${size} \u2026`), found, loading.signal);
         if (!found) await (await store())?.put(file.address, new Response(data)).catch(() => { /* no room */ });
         loaded(data);
         startWorker(model, data);
       } catch (error) {
-        button.ariaDisabled = null;
-        progress(`The model did not arrive. ${error.message} Press the button to try again.`);
+        const stopped = loading.signal.aborted, why = error.message.replace(/[.!?]?$/, ".");
+        progress(stopped ? "Stopped. Nothing of the model is stored." : `The model did not arrive. ${why} Press the button to try again.`);
         await forget();                                      // perhaps what was stored is damaged
         return;
+      } finally {
+        loading = null;
+        button.textContent = words;
       }
       progress("");
       say("The model is loaded.");
@@ -168,7 +176,7 @@ const modelPage = (id, folder, room, about) => {
       progress("This copy of the site was built without the package of the model, so there is nothing to load.");
       return;
     }
-    button.textContent = `Load the model (${size})`;
+    button.textContent = words;
     if (await stored()) load(); else await forget();         // what an older site left
   }
 

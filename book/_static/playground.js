@@ -16,8 +16,9 @@
 
   // ---- what has been found, in this browser only ----------------------------------------------------------------------
 
-  const found = new Set([recall("playground") ?? []].flat());
-  const keepFound = () => retain("playground", JSON.stringify([...found]));
+  const found = new Set();
+  const recallFound = () => [recall("playground") ?? []].flat().forEach((name) => found.add(name));
+  const keepFound = () => { recallFound(); retain("playground", JSON.stringify([...found])); }; // another tab may have found more
   keepFound();
   at("stored").hidden = recall("playground") !== null;
 
@@ -123,6 +124,7 @@
       else if (guess) verdict.push(" ", ...because(guess), " Guess again.");
       else verdict.push(" Which part is missing? Guess, then add it.");
     }
+    challenge().section.querySelector(".guess").open = true;
     showChallenge();
     showAttempts();
     at("verdict").replaceChildren(...verdict);
@@ -131,14 +133,18 @@
 
   // ---- challenges and switches -----------------------------------------------------------------------------------------
 
+  const wide = matchMedia("(min-width: 48rem)").matches;
   at("challenge").prepend(...CHALLENGES.map(({ section }) => section));
   const buttons = CHALLENGES.map(({ name, title, section, guesses }, n) => {
     section.querySelectorAll("details").forEach((each) => each.remove());
-    section.append(make("fieldset", {}, make("legend", {}, "Which part is missing?"), ...guesses.map(({ words }, value) =>
+    const parts = make("fieldset", {}, make("legend", { class: "hidden" }, "Which part is missing?"), ...guesses.map(({ words }, value) =>
       make("label", {}, make("input", { type: "radio", name: `play-guess-${name}`, value }),
-        make("span", {}, ...words.childNodes)))));
+        make("span", {}, ...words.childNodes))));
+    const fold = make("details", { class: "guess" }, make("summary", {}, "Which part is missing?"), parts);
+    fold.open = wide;                                        // on a phone it opens once the layer is trained
+    section.append(fold);
     const button = make("button", { type: "button" }, `${n + 1}. ${title}`);
-    button.addEventListener("click", () => open(`#${name}`));
+    button.addEventListener("click", () => { location.hash = name; }); // Back leads to the challenge before
     at("challenges").append(make("li", {}, button));
     return button;
   });
@@ -155,6 +161,7 @@
 
   at("add").addEventListener("click", () => {
     const chosen = challenge().section.querySelector(":checked");
+    challenge().section.querySelector(".guess").open = true;
     if (!chosen) { announce(at("verdict").textContent = "Choose one of the parts first."); return; }
     guess = challenge().guesses[chosen.value];
     state = { ...state, config: { ...challenge().start, ...guess.part } };
@@ -270,7 +277,7 @@
       part(".drink").textContent = drink;
       part(".friend").textContent = friend;
       card.setAttribute("aria-pressed", String(mine));
-      card.setAttribute("aria-label", `${name}, drinks ${drink}, ${friend}`);
+      card.setAttribute("aria-label", `${name} ${drink} ${friend}`);
     });
     for (const [name, d] of Object.entries(paths)) at("room").querySelector(`.${name}`).setAttribute("d", d);
     const [whom, weight, equal] = attended(chosen);
@@ -292,7 +299,8 @@
   // ---- the curve, and the plane of keys and queries --------------------------------------------------------------------
 
   const X = (step) => 30 + (280 * step) / stepsOf(state.config), Y = (accuracy) => 140 - 126 * accuracy;
-  const line = (points) => points.map(([step, accuracy]) => `${X(step)},${Y(accuracy)}`).join(" ");
+  const line = (points) => points.filter(([step]) => step <= stepsOf(state.config)) // an earlier attempt may have been longer
+    .map(([step, accuracy]) => `${X(step)},${Y(accuracy)}`).join(" ");
   function drawChart() {
     const { question, residual } = state.config, levels = Object.entries(JSON.parse(inputOf("question").dataset.levels));
     if (question === "friend" && residual) levels.push(["one of the two drinks", 7 / 12]); // mine and my friend's, in a sum
@@ -362,7 +370,8 @@
     remember();
     draw();
   });
-  at("parts").open = matchMedia("(min-width: 48rem)").matches; // folded on a phone
+  at("parts").open = wide;
+  addEventListener("storage", () => { recallFound(); showChallenge(); });
   addEventListener("hashchange", () => { if (location.hash !== write(state)) open(location.hash); });
   open(location.hash);
 })();

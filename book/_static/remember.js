@@ -15,7 +15,10 @@
   const sound = ([id, kept]) => /^quiz-[0-9a-f]{8}$/.test(id) && Number.isInteger(kept?.box) && kept.box >= 1 && kept.box <= DONE && isDay(kept.due);
   const checked = (boxes) => (boxes?.constructor === Object && Object.entries(boxes).every(sound) ? boxes : undefined);
   let boxes = checked(recall(KEY)) ?? {};                    // without storage they last as long as the page is open
-  const store = () => retain(KEY, JSON.stringify(boxes));
+  const store = (id, kept) => {
+    boxes = { ...(checked(recall(KEY)) ?? boxes), [id]: kept }; // another tab may have stored more
+    retain(KEY, JSON.stringify(boxes));
+  };
 
   const all = globalThis.rememberQuestions ?? [], read = labsRead();
   const known = () => all.filter(({ lab }) => read.has(lab));
@@ -36,15 +39,16 @@
       : dates.length ? `Nothing is due. Come again on ${dates[0]}.` : "All questions are done.";
     at("more").hidden = !now;
     at("ask").textContent = `Ask me ${Math.min(AT_ONCE, now)}`;
-    const counts = [...DAYS.keys()].map((i) => pool().filter(({ id }) => boxes[id]?.box === i + 1).length);
-    const done = pool().filter(({ id }) => boxes[id]?.box === DONE).length;
-    at("counts").textContent = `In the boxes 1 to 5: ${counts.join(", ")}. Done: ${done}. Not asked yet: ${pool().filter(({ id }) => !boxes[id]).length}.`;
+    const inBox = (box) => pool().filter(({ id }) => boxes[id]?.box === box).length;
+    const drawn = [["new", inBox(undefined)], ...DAYS.map((days, i) => [`box ${i + 1}, ${many(days, "day")}`, inBox(i + 1)]), ["done", inBox(DONE)]];
+    at("counts").replaceChildren(...drawn.map(([name, count]) => make("li", {}, make("b", {}, count), " ", name)));
   }
 
   function ask() {
-    const questions = at("questions");
+    const questions = at("questions"), round = next(), rights = [];
     questions.replaceChildren();
-    for (const { id, lab, title, place, heading, html } of next()) {
+    at("round").textContent = "";
+    for (const { id, lab, title, place, heading, html } of round) {
       const holder = make("div");
       holder.innerHTML = html; // a part of the course's own page, written when the site was built
       const box = holder.firstElementChild;
@@ -55,9 +59,14 @@
         if (!first) return;
         first = false;
         const inBox = right ? (boxes[id]?.box ?? 1) + (id in boxes ? 1 : 0) : 1;
-        boxes[id] = { box: Math.min(inBox, DONE), due: day(DAYS[Math.min(inBox, DAYS.length) - 1]) };
-        store();
+        store(id, { box: Math.min(inBox, DONE), due: day(DAYS[Math.min(inBox, DAYS.length) - 1]) });
         show();
+        rights.push(right);
+        if (rights.length === round.length) {
+          const [again] = round.map((one) => boxes[one.id]).filter(({ box }) => box < DONE).map((kept) => kept.due).sort();
+          at("round").textContent = `${rights.filter(Boolean).length} of ${rights.length} right at the first try` +
+            (again ? `; the first of them comes again on ${again}.` : ". All of them are done.");
+        }
         if (!right && place) box.append(make("p", {}, "Perhaps read again: ", make("a", { href: `../${lab}#${place}` }, heading)));
       });
     }
@@ -65,6 +74,7 @@
     questions.querySelector("input")?.focus();
   }
 
+  addEventListener("storage", () => { boxes = checked(recall(KEY)) ?? {}; show(); });
   at("print").addEventListener("click", () => print());
   at("ask").addEventListener("click", ask);
   at("page").hidden = false;

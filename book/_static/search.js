@@ -1,38 +1,112 @@
-// The search: all words of the query, section by section. A query in quotes stays together, a number is whole ("3.2" is
-// not in "13.2"), a word is found in its other forms as well, and one that the course lacks may differ by a letter. Prose
-// counts more than code, and most of all the section that introduces a term. Only the search page loads this.
+// The search, section by section, in a reader's words: question words need not occur, and if not all others do, most will
+// do. A word is found in its other forms and in British spelling, with or without hyphens, and a number is whole ("3.2" is
+// not in "13.2"). What defines a word comes before what mentions it, text before exercises, and the list of all works last.
+// In quotes, words stay together. Only the search page loads this.
 (() => {
   "use strict";
 
   const MOST = 200;                                          // letters of a query, and sections shown
+  const ENOUGH = 0.5;                                        // of a query's words, weighed by how rare they are
+  const STOP = new Set(`a about across actually after again all along am an and any are as at be been being between but by
+    called can could did differ difference different do does doing done during each else ever every exactly explain explained
+    for from get gets give given has have he help how i if in instead intuition into is isn it its just know let make makes
+    me might more most much must my need needed needs no of on one only or our over per please really shall should shouldn
+    show since so some still tell than that the their them then there these they this those to too understand use used uses
+    using versus via vs want was way we were what when where whether which while who whose why will with within work works
+    would you your`.split(/\s+/));
+  // A learner's word, and the course's.
+  const SAME = new Map(`cos cosine, dimension axis, dims axis, dim axis, generate write, generation write, important matter,
+    inference write, llm language, llms language, neural network, seq text, sequence text, sin sine, sinusoidal sine, sum
+    added, tokenization token, tokenizer token`.split(",").map((pair) => pair.trim().split(/\s+/).map(stemOf)));
+  const WORD = /\p{N}+(?:[.,]\p{N}+)+|[\p{L}\p{N}]+(?:[-_’'][\p{L}\p{N}]+)*|[^\s\p{L}\p{N}\p{P}\x00-\x7f]/gu;
+
   const results = document.getElementById("search-results");
-  const pages = globalThis.courseIndex;
-  const sections = pages.flatMap(([page, heading, list]) => list.map(([id, title, prose, code, terms]) =>
-    ({ page, heading, id, title, prose, code, terms, low: `${title}\n${prose}\n${terms.join("\n")}`.toLowerCase(),
-      lowCode: code.toLowerCase() })));
 
-  const plain = (text) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&").replace(/\s+/g, "\\s+");
-
-  // What the forms of a word have in common: "mask" of "masking", "masks" and "masked"; "quer" of "query" and "queries".
+  // What the forms of a word have in common: "mask" of "masking", "masks" and "masked"; "normaliz" of "normalisation".
   function stemOf(word) {
-    const stem = /^([a-z]{4,}?)(?=(?:ies|y|ings?|ed|es|e)$)|^[a-z]{3,}(?=s$)/.exec(word)?.[0];
-    return stem && !word.endsWith("ss") ? stem.replace(/([b-df-hj-np-tv-z])\1$/, "$1") : word;
+    const american = word.replace(/(?<=...)is(?=(?:ations?|ed?|es|ers?|ing)$)/, "iz").replace(/(?<=[a-z]{3})our/, "or")
+      .replace(/tre(?=s?$)/, "ter").replace(/cence$/, "cense").replace(/^grey/, "gray");
+    const stem = /^[a-z]{4,}?(?=(?:ations?|ies|ings?|ed|ers?|ally|als?|es|y|e|s)$)|^[a-z]{3,}(?=s$)/.exec(american)?.[0];
+    return stem && !american.endsWith("ss") ? stem.replace(/([b-df-hj-np-tv-z])\1$/, "$1") : american;
   }
 
-  // In prose a word is found where its stem begins a word; in code anywhere.
-  function pattern(term) {
-    if (/^\d/.test(term)) return new RegExp(`(?<![\\d.])${plain(term)}(?!\\d)`, "g");
-    if (/^[a-z]{1,2}$/.test(term)) return new RegExp(`(?<![a-z])${plain(term)}(?![a-z])`, "g");
-    const begin = /^[\p{L}\p{N}_]{3}/u.test(term) ? "(?<![\\p{L}\\p{N}_])" : "";
-    return new RegExp(begin + plain(stemOf(term)), "gu");
+  // A word as its parts and the whole: "self-attention", "d_k" and "LayerNorm" are found by either, "10,000" as "10000".
+  const seen = new Map(), compounds = new Map();             // word -> its forms; "layernorm" -> layer, norm
+  function formsOf(word) {
+    if (!seen.has(word)) {
+      const plain = /^\p{N}+[.,]/u.test(word) ? [word.replace(/,(?=\d{3}\b)/g, "")]
+        : word.replace(/['’]\p{L}{0,2}$/u, "").split(/[-_’']|(?<=\p{Ll})(?=\p{Lu})/u).map((part) => part.toLowerCase());
+      const parts = plain.map(stemOf), whole = stemOf(plain.join(""));
+      if (parts.length > 1) compounds.set(whole, parts);
+      seen.set(word, { plain: plain.join(""), parts, whole, found: parts.length > 1 ? `${parts.join(" ")} ${whole}` : whole });
+    }
+    return seen.get(word);
   }
-  const inCode = (term) => (/^(\d|[a-z]{1,2}$)/.test(term) ? pattern(term) : new RegExp(plain(term), "g"));
-  const introduces = ({ terms }, words) => terms.map((term) => term.split(" ")).some((term) => term.length === words.length
-    && term.every((word, i) => stemOf(word) === stemOf(words[i])));
-  const wordsOf = (terms) => terms.flatMap((term) => term.split(" "));
+  const wordsOf = (text) => (text.match(WORD) ?? []).map(formsOf);
+  const contentOf = (text) => {                              // without function words, where there are others
+    const words = wordsOf(text), content = words.filter(({ plain }) => !STOP.has(plain));
+    return content.length ? content : words;
+  };
+  const joined = (words) => words.map(({ parts }) => parts.join("")).join("");
+  const line = (words) => ` ${words.map(({ parts }) => parts.join(" ")).join(" ")} `;
+  const all = (text) => ` ${wordsOf(text).map(({ found }) => found).join(" ")} `;
 
-  const termsOf = (query) => Array.from(query.toLowerCase().replace(/[\u201c-\u201f\u00ab\u00bb]/g, '"').matchAll(/"([^"]+)"|(\S+)/g),
-    ([, phrase, word]) => phrase?.trim() ?? word.replace(/^["(,;:]+|[").,;:!?]+$/g, "")).filter(Boolean);
+  const sections = globalThis.courseIndex.flatMap(([page, heading, list]) =>
+    list.map(([id, title, prose, code, terms, hidden]) => ({ page, heading, id, title, prose, code,
+      inTitle: all(title), inProse: all(prose), inCode: all(code), named: all([...terms, ...hidden].join("\n")),
+      terms: terms.length, names: [...terms, ...hidden].map((name) => joined(contentOf(name))) })));
+  const usual = sections.reduce((sum, { inProse }) => sum + inProse.length, 0) / sections.length;
+
+  const rarityOf = (stem) => {
+    const count = sections.filter((section) => [section.inTitle, section.inProse, section.inCode, section.named]
+      .some((stems) => stems.includes(` ${stem} `))).length;
+    return count && Math.log(1 + sections.length / (4 + count));
+  };
+  function weigh({ parts, whole }) {
+    const same = SAME.get(whole), inside = compounds.get(whole) ?? parts;
+    return { parts: inside, whole, same, rarity: rarityOf(same) || rarityOf(whole) || Math.max(...inside.map(rarityOf)) };
+  }
+
+  function often(stem, stems, most = 6) {
+    let count = 0;
+    for (let i = stems.indexOf(` ${stem} `); i >= 0 && count < most; i = stems.indexOf(` ${stem} `, i + 1)) count += 1;
+    return count;
+  }
+
+  // How well a section is about a word, from 0 to about 3: in its title or what it defines, often in its text, only in code.
+  function about({ inTitle, inProse, inCode, named }, { parts, whole, same }) {
+    const long = 0.6 + 0.6 * inProse.length / usual;
+    const one = (stem) => 1.2 * often(stem, inTitle, 1) + often(stem, named, 1)
+      + [[1, inProse], [0.3, inCode]].reduce((sum, [worth, stems]) => sum + worth * often(stem, stems) / (often(stem, stems) + long), 0);
+    return Math.max(one(whole), Math.min(...parts.map(one)), 0.7 * one(same));
+  }
+
+  // All runs of words of a query: what a section may define, and, of two words, what is together in a text.
+  const runsOf = (words) => words.flatMap((_, begin) => words.slice(begin).map((_, more) => {
+    const run = words.slice(begin, begin + more + 1);
+    return { name: joined(run), pair: more === 1 && line(run), whole: run.length === words.length,
+      rarity: run.reduce((sum, { rarity }) => sum + rarity, 0), least: Math.min(...run.map(({ rarity }) => rarity)) };
+  }));
+
+  // A section with most of the words: what it says of them; more where two of them are neighbors, and where the query, or
+  // a part of it, is what the section defines. A definition answers "what is" better than "why".
+  function score(section, words, runs, query) {
+    const abouts = words.map((word) => about(section, word));
+    const sum = (worth) => words.reduce((total, word, i) => total + word.rarity * worth(i), 0);
+    const matched = sum((i) => abouts[i] > 0) / sum(() => 1);
+    if (!(matched >= ENOUGH)) return 0;
+    const glossary = section.page === "book/notation";
+    const wanted = /^\W*(why|how|should|do|does|is|are|can)\b/i.test(query) ? 0.8 : /^\W*what (is|are)\b/i.test(query) ? 1.5 : 1;
+    let near = 0, defined = 0;
+    for (const { name, pair, whole, rarity, least } of runs) {
+      const place = section.names.indexOf(name), kind = !glossary ? 1 : place ? 0.8 : wanted;
+      if (place >= 0) defined = Math.max(defined, (whole ? 2 : 1.3) * kind * rarity);
+      if (pair && (section.inOrder ??= line(contentOf(`${section.title} ${section.prose}`))).includes(pair)) near += 0.4 * least;
+    }
+    const kind = section.id === "all-works" ? 0.01 : /^(Exercise |Exercises$|Questions$|Where to go next$)/.test(section.title) ? 0.6
+      : section.page.startsWith("labs/") ? 1 : glossary ? Math.min(wanted, 1) : 0.8;
+    return (sum((i) => abouts[i]) + near + defined) * matched * kind;
+  }
 
   // One letter too many, too few, another one, or two that changed places.
   function near(a, b) {
@@ -42,40 +116,33 @@
     return a.slice(i + 1) === b.slice(i + 1) || a.slice(i) === b.slice(i + 1) || a.slice(i + 1) === b.slice(i)
       || (a[i] === b[i + 1] && a[i + 1] === b[i] && a.slice(i + 2) === b.slice(i + 2));
   }
+  // A slip in a long word is forgiven; of a short one, such as "quiz" for "quit", nobody knows whether it is one.
+  const meant = (word) => word.length >= 6 && [...seen.values()].map(({ plain }) => plain)
+    .find((known) => known[0] === word[0] && near(word, known) && rarityOf(stemOf(known)));
 
-  function forgiven(term) {
-    if (term.length < 4 || sections.some(({ low, lowCode }) => low.match(pattern(term)) || lowCode.match(inCode(term)))) return term;
-    const counts = new Map();                                // word -> how often the course has it
-    for (const { low } of sections) {
-      for (const [word] of low.matchAll(/[\p{L}\p{N}_]{3,}/gu)) counts.set(word, (counts.get(word) ?? 0) + 1);
+  // Where a text first has the phrase in quotes, or else most of the words in a row.
+  function placeOf(text, words, phrases) {
+    for (const phrase of phrases) {
+      const at = text.toLowerCase().indexOf(phrase);
+      if (at >= 0) return [at, at + phrase.length];
     }
-    const close = [...counts.keys()].filter((word) => word[0] === term[0] && near(term, word));
-    return close.sort((a, b) => counts.get(b) - counts.get(a))[0] ?? term;
+    const stems = new Set(words.flatMap(({ parts, whole, same }) => [...parts, whole, same]));
+    let best = null, run = null;
+    for (const { 0: word, index } of text.matchAll(WORD)) {
+      const { parts, whole } = formsOf(word);
+      const hit = [...parts, whole].some((stem) => stems.has(stem));
+      run = hit ? [run?.[0] ?? index, index + word.length, (run?.[2] ?? 0) + 1] : null;
+      if (hit && run[2] <= 5 && run[2] > (best?.[2] ?? 0)) best = run;
+    }
+    return best;
   }
 
-  // Prose before code, labs before other pages, and first of all the section that introduces what is searched for.
-  function score(section, terms) {
-    let sum = 0;
-    for (const term of terms) {
-      const hits = (section.low.match(pattern(term)) ?? []).length, more = (section.lowCode.match(inCode(term)) ?? []).length;
-      if (!hits && !more) return 0;
-      sum += Math.min(hits, 5) + 0.1 * Math.min(more, 5) + 20 * pattern(term).test(section.title.toLowerCase())
-        + 8 * (hits > 0 && pattern(term).test(section.heading.toLowerCase()));
-    }
-    sum += 30 * (terms.length > 1 && pattern(terms.join(" ")).test(section.low)) + 100 * introduces(section, wordsOf(terms));
-    return section.page.startsWith("labs/") ? sum : sum / 2;
-  }
-
-  // The words around the first match in the prose, better of all terms together, or else in the code; and a text fragment,
-  // to which the browser scrolls, with two words before it, for a word may be in the page's contents as well.
-  function found({ prose, code }, terms) {
-    const places = (text, list, how) => list.map((term) => how(term).exec(text.toLowerCase())).filter(Boolean)
-      .sort((a, b) => a.index - b.index);
-    const [inProse] = [...places(prose, [terms.join(" ")], pattern), ...places(prose, terms, pattern)];
-    const [first, text] = inProse ? [inProse, prose] : [places(code, terms, inCode)[0], code];
-    if (!first) return null;  // only another name of a glossary's entry
-    const begin = text.slice(0, first.index).search(/[\p{L}\p{N}_]*$/u);
-    const end = first.index + first[0].length + text.slice(first.index + first[0].length).search(/[^\p{L}\p{N}_]|$/u);
+  // The words around that place in the prose, or else in the code; and a text fragment, to which the browser scrolls, with
+  // two words before it, for a word may be in the page's contents as well.
+  function found({ prose, code }, words, phrases) {
+    const inProse = placeOf(prose, words, phrases), text = inProse ? prose : code;
+    const [begin, end] = inProse ?? placeOf(code, words, phrases) ?? [];
+    if (begin === undefined) return null;                    // only another name of it
     const from = text.indexOf(" ", Math.max(0, begin - 80));
     const cut = begin < 80 ? [0, ""] : [from + 1, "\u2026 "];
     const rest = text.length > end + 120 ? text.slice(end, end + 120).replace(/\S*$/, "\u2026") : text.slice(end);
@@ -85,26 +152,36 @@
       line: [`${cut[1]}${text.slice(cut[0], begin)}`, make("mark", {}, text.slice(begin, end)), rest] };
   }
 
+  const leftOut = globalThis.courseIndex.some(([page]) => page === "book/what_we_leave_out");
+
   function performSearch(query) {
-    const typed = termsOf(query.slice(0, MOST)), terms = typed.map(forgiven);
-    const ranked = (terms.length ? sections : []).map((section) => [score(section, terms), section])
+    const asked = query.slice(0, MOST).replace(/[\u201c-\u201f\u00ab\u00bb]/g, '"');
+    const phrases = Array.from(asked.matchAll(/"([^"]+)"/g), ([, phrase]) => phrase.toLowerCase().trim().replace(/\s+/g, " "));
+    const lacking = [], words = new Map();
+    for (const form of contentOf(asked)) {
+      const word = weigh(form), other = word.rarity ? null : meant(form.plain);
+      if (!word.rarity) lacking.push(`\u201c${form.plain}\u201d${other ? ` (but \u201c${other}\u201d)` : ""}`);
+      if (word.rarity || other) words.set(form.whole, other ? weigh(formsOf(other)) : word);
+    }
+    const listed = [...words.values()], runs = runsOf(listed), term = joined(listed);
+    const holds = ({ title, prose, code }) => phrases.every((phrase) =>
+      `${title}\n${prose}\n${code}`.toLowerCase().replace(/\s+/g, " ").includes(phrase));
+    const ranked = (words.size ? sections : []).filter(holds).map((section) => [score(section, listed, runs, asked), section])
       .filter(([sum]) => sum > 0).sort(([a], [b]) => b - a).map(([, section]) => section);
-    const other = terms.filter((term, i) => term !== typed[i]);
-    const count = ranked.length ? `Pages and sections found: ${ranked.length}.`
-      : "No page holds all of these words. Try fewer, or another spelling.";
-    const spelled = `Spelled as the course does: ${other.join(", ")}.`;
-    const summary = `${count}${other.length && ranked.length ? ` ${spelled}` : ""}`;
     const root = document.documentElement.dataset.content_root;
-    results.replaceChildren(make("h2", {}, "Found"), make("p", { class: "search-summary" }, summary),
+    const summary = make("p", { class: "search-summary" },
+      ranked.length ? `Pages and sections found: ${ranked.length}. ` : "No page has these words. ",
+      ...(lacking.length ? [`The course does not have ${lacking.join(" or ")}. `] : []),
+      ...((lacking.length || !ranked.length) && leftOut ? ["Is it among ", make("a", { href: `${root}book/what_we_leave_out.html` }, "what we leave out"), "?"] : []));
+    results.replaceChildren(make("h2", {}, "Found"), summary,
       make("ul", { class: "search" }, ...ranked.slice(0, MOST).map((section) => {
-        const { page, heading, id, title } = section, match = found(section, terms);
-        const number = page.match(/^labs\/0?(\d+)/)?.[1], where = number ? [`Lab ${number}: `] : [];
+        const { page, heading, id, title, names, terms } = section, match = found(section, listed, phrases);
         return make("li", {}, make("a", { href: `${root}${page}.html#${id}${match?.fragment ?? ""}` }, title),
-          ...(title === heading ? [] : [make("span", { class: "quiet" }, " ", ...where, heading)]),
-          ...(page.startsWith("labs/") && introduces(section, wordsOf(terms)) ? [make("span", { class: "quiet" }, " \u2013 introduced here")] : []),
+          ...(title === heading ? [] : [make("span", { class: "quiet" }, " ", heading)]),
+          ...(page.startsWith("labs/") && names.slice(0, terms).includes(term) ? [make("span", { class: "quiet" }, " \u2013 introduced here")] : []),
           ...(match ? [make("p", { class: "context" }, ...match.line)] : []));
       })));
-    document.getElementById("said").textContent = summary;
+    document.getElementById("said").textContent = summary.textContent;
   }
 
   globalThis.Search = { performSearch };

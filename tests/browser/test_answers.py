@@ -170,6 +170,7 @@ def test_a_guess_is_typed_or_left_out_and_one_button_deletes_all_that_is_stored(
     lab.goto(f"{site}/book/how_to_use.html")
     lab.evaluate("localStorage.setItem('of another site', 'stored')")
     lab.get_by_role("button", name="Forget all of it").click()
+    lab.get_by_role("button", name="Press again").click()
     lab.get_by_role("button", name="Forgotten").wait_for()
     assert lab.evaluate("Object.keys(localStorage)") == ["of another site"]
     lab.goto(f"{site}/{PAGE}")

@@ -78,3 +78,17 @@ def test_without_a_script_the_picture_is_the_one_that_the_script_draws_first(vis
         assert one == pytest.approx(other, abs=0.02)
     for one, other in zip(bars, stored_bars, strict=True):
         assert one == pytest.approx(other, abs=0.02)
+
+
+def test_the_slider_sharpens_the_softmax_from_a_mean_to_a_dictionary_by_keys_as_well(visit, address):
+    page = visit(f"{address}/{PAGE}", width=390)
+    slider = page.get_by_role("slider", name="How sharply a query matches")
+    assert slider.input_value() == "3", "the first frame is the stored picture"
+    for key, factor in {"Home": 0, "ArrowRight": 0.1, "End": 5}.items():
+        slider.press(key)
+        weights = (factor**2 / 2 * torch.eye(4)[2]).softmax(dim=0)
+        shown = page.locator(".cafe .guest [class^=weight] text").all_text_contents()
+        assert shown == [f"{weight:.2f}".removeprefix("0") for weight in weights], factor
+    page.emulate_media(media="print")
+    assert not slider.is_visible() and page.locator(".cafe-said").is_visible()
+    assert page.faults == [] and axe(page, ".cafe") == []

@@ -54,15 +54,22 @@ def test_a_model_loads_when_asked_for_is_stored_and_can_be_deleted(reader, addre
     page.context.route("**/model.safetensors*", lambda route: route.abort())
     reader.at("load").click()
     page.get_by_text("Press the button to try again.").wait_for()
+    assert not re.search(r"[^.] Press the button", reader.text("progress")), "each sentence has its stop"
+    page.context.unroute("**/model.safetensors*")
+    page.context.route("**/model.safetensors*", lambda route: None)  # it stalls
+    reader.at("load").click()
+    page.get_by_role("button", name="Stop loading").click()
+    page.get_by_text("Stopped. Nothing of the model is stored.").wait_for()
+    assert reader.text("load").startswith("Load the model")
     page.context.unroute("**/model.safetensors*")
     page.faults.clear()
     reader.load()
-    assert asked() == 2 and page.faults == []
+    assert asked() == 3 and page.faults == []
     assert [url for url in page.asked if not url.startswith((address, "data:", "blob:"))] == []
     page.get_by_text(re.compile(r"This browser stores \d+\.\d MB")).wait_for()
     page.reload()
     page.wait_for_selector(loaded)
-    assert asked() == 2, "what is stored is not loaded again"
+    assert asked() == 3, "what is stored is not loaded again"
     page.evaluate(DAMAGE)
     page.reload()
     page.get_by_text("It is not the file that this page was built with.").wait_for()

@@ -177,8 +177,34 @@ def test_a_key_press_on_a_guest_shows_its_weights_and_the_table_holds_those_of_a
         card = queries.page.locator("#play-room .card-of").nth(chair)
         card.press(" ")
         assert card.get_attribute("aria-pressed") == "true" and card.get_attribute("aria-label").startswith(name)
+        assert card.get_attribute("aria-label") == " ".join(card.locator("text").all_text_contents()), "as it is seen"
         sentence = f"{name} attends most to {friend} (weight {weight}) and answers “{answer}”: right."
         assert queries.text("guest") == sentence == queries.page.evaluate(SAID)
+
+
+def test_back_leads_to_the_challenge_before_and_what_two_tabs_solve_is_kept_together(reader):
+    one, other = reader("#values"), reader("#queries")
+    before = one.title()
+    one.page.locator("#play-challenges button").first.click()
+    assert one.title() == "What does Ada drink?" != before
+    one.page.go_back()
+    one.page.wait_for_function(
+        "title => document.querySelector('.challenge:not([hidden]) h2').innerText === title", arg=before
+    )
+    other.guess("Two projections")
+    one.page.evaluate("location.hash = 'ada'")
+    one.guess("One learned query")
+    other.page.wait_for_function("document.querySelectorAll('#play-challenges .found').length === 2")
+    assert one.found() == 2
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_the_first_screen_is_live(reader, width):
+    """Train is in sight, and on a desk the café that it changes."""
+    page = reader(width=width)
+    page.page.set_viewport_size({"width": width, "height": 720 if width > 400 else 844})
+    for name in ("train", "state") + (("room",) if width > 400 else ()):
+        assert page.page.locator(f"#play-{name}").bounding_box()["y"] < (600 if width > 400 else 800), name
 
 
 def test_the_result_is_announced_once_and_is_on_paper_a_picture_with_a_sentence_and_no_button(reader):

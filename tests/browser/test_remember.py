@@ -93,7 +93,26 @@ def test_it_asks_from_the_labs_that_were_read_and_a_right_answer_comes_back_late
     first, second = ([each[n] for each in seen] for n in (0, 1))
     assert first == [(2, "06-04"), (3, "06-09"), (4, "06-17"), (5, "07-01"), (6, "07-15")], "and then it is done"
     assert [box for box, _ in second] == [1] * 5
-    assert "Done: 1." in page.locator("#remember-counts").inner_text()
+    drawn = page.locator("#remember-counts li").all_inner_texts()
+    assert [text.split()[0] for text in drawn] == ["2", "1", "0", "0", "0", "0", "1"], "new, the five boxes, done"
+    assert drawn[1].endswith("box 1, 1 day") and drawn[5].endswith("box 5, 14 days")
+
+
+def test_a_round_says_what_it_came_to_and_what_two_tabs_store_is_kept_together(page, visit, site):
+    other = visit(f"{site}/{PAGE}", covered=True)
+    other.clock.set_fixed_time("2026-06-01T12:00:00")
+    for each in (page, other):
+        each.locator("#remember-ask").click()
+    answer(page, "number 1?", 1)
+    answer(other, "number 2?", 1)
+    assert len(page.evaluate(STORED)) == 2
+    page.wait_for_function("document.querySelector('#remember-now').innerText.startsWith('2 questions')")
+    for number, place in ((2, 1), (3, 0), (4, 1)):
+        assert page.locator("#remember-round").inner_text() == ""
+        answer(page, f"number {number}?", place)
+    assert page.locator("#remember-round").inner_text() == (
+        "3 of 4 right at the first try; the first of them comes again on 2026-06-02."
+    )
 
 
 def test_without_a_lab_that_was_read_or_without_storage_it_still_asks_five(page):
@@ -116,6 +135,8 @@ def test_all_it_keeps_is_in_one_place_of_this_browser_s_storage_which_is_forgott
     assert sorted(page.evaluate("Object.keys(localStorage)")) == ["labs read", "remember"]
     page.goto(f"{site}/book/how_to_use.html")
     page.get_by_role("button", name="Forget all of it").click()
+    assert page.evaluate("localStorage.length") == 2, "it asks once"
+    page.get_by_role("button", name="Press again").click()
     page.get_by_role("button", name="Forgotten").wait_for()
     assert page.evaluate("localStorage.length") == 0
 

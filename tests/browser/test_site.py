@@ -195,12 +195,18 @@ def test_the_letters_of_a_lab_wear_their_colours_and_follow_the_theme():
 def test_the_search_index_knows_where_terms_are_introduced_and_no_key_of_a_reference():
     text = (SITE / "searchindex.js").read_text("utf-8")
     sections = [(name, *section) for name, _, listed in json.loads(text[text.index("[") : -2]) for section in listed]
-    terms = [term for name, *_, terms in sections if name.startswith("labs/") for term in terms]
+    terms = [term for name, *_, terms, _ in sections if name.startswith("labs/") for term in terms]
     assert terms and len(terms) == len(set(terms)), "a term is introduced once"
     keys = re.findall(r"(?m)^@\w+\{([^,]+),", (ROOT / "book/references.bib").read_text("utf-8"))
     assert keys and not set(re.findall(r"\w+", text)) & set(keys)
-    names = {title: names for page, _, title, *_, names in sections if page == "book/notation"}
+    names = {title: names for page, _, title, *_, names, _ in sections if page == "book/notation"}
     assert {"energy", "lookup"} <= set(names["Score"]), "the other names of a term"
+    there, pages = {f"{name}#{id}" for name, id, *_ in sections}, {name for name, *_ in sections}
+    lines = (ROOT / "book/_ext/search_words.txt").read_text("utf-8").splitlines()
+    meant = {line.split(":")[0] for line in lines if not line.startswith("#")}
+    assert {place for place in meant - there if place.split("#")[0] in pages} == set(), (
+        "words for a section that is gone"
+    )
 
 
 @pytest.mark.parametrize(

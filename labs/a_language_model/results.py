@@ -6,12 +6,12 @@ from itertools import pairwise
 
 import numpy as np
 
-from labs.a_language_model.stages import CONTROLS, STAGES
+from labs.a_language_model.stages import CONTROLS, SHORT_CONTEXT, STAGES
 from shared.intervals import mean_and_interval
 from shared.stored_runs import verdict
 
 STORED = json.loads(resources.files("labs.a_language_model").joinpath("runs.json").read_text("utf-8"))
-WHOLE = list(STAGES)[-1]
+WHOLE, CHANGED = list(STAGES)[-1], "+ longer context"  # the last stage, and the one that the controls change
 WRITER = json.loads(resources.files("shared").joinpath("review_writer.json").read_text("utf-8"))["test"]
 
 
@@ -44,15 +44,22 @@ def gains() -> dict[str, list]:
     return {after: _gain(before, after) for before, after in pairwise(STAGES)}
 
 
+def context_gain() -> list:
+    """What the last stage gains over the same training with a short context."""
+    return _gain(*SHORT_CONTEXT, WHOLE)
+
+
 def changes() -> dict[str, float]:
-    """What the last stage gains by one change, in nats on test texts, with the first seed."""
-    return {name: round(float(losses(WHOLE)[0] - losses(name)[0]), 3) for name in CONTROLS}
+    """What a stage gains by one change, in nats on test texts, with the one seed of the controls."""
+    return {name: _gain(CHANGED, name)[0] for name in CONTROLS}
 
 
 def _gain(before: str, after: str) -> list:
-    """The mean over seeds, half of its 95% interval, and what that shows."""
+    """The mean over seeds, half of its 95% interval, and what that shows; with one seed neither of the two."""
     by_seed = [{run["seed"]: run["loss"][0] for run in runs_of(name)} for name in (before, after)]
     found = [by_seed[0][seed] - by_seed[1][seed] for seed in by_seed[0] if seed in by_seed[1]]
+    if len(found) == 1:
+        return [round(found[0], 3), None, "one seed"]
     mean, half = mean_and_interval(found)
     words = {"higher": "pays", "lower": "costs"}
     return [round(mean, 3), round(half, 3), words.get(verdict(mean, half, 0), "undecided")]

@@ -6,18 +6,21 @@ from itertools import pairwise
 
 import numpy as np
 
-from labs.a_language_model.stages import CONTROLS, SHORT_CONTEXT, STAGES
+from labs.a_language_model.stages import CONTROLS, STAGES
 from shared.intervals import mean_and_interval
 from shared.stored_runs import verdict
 
 STORED = json.loads(resources.files("labs.a_language_model").joinpath("runs.json").read_text("utf-8"))
-WHOLE, CHANGED = list(STAGES)[-1], "+ longer context"  # the last stage, and the one that the controls change
 WRITER = json.loads(resources.files("shared").joinpath("review_writer.json").read_text("utf-8"))["test"]
 
 
 def runs_of(name: str) -> list[dict]:
     """The runs of one model, a seed each."""
     return [run for key, run in STORED.items() if key.startswith(f"{name}, seed ")]
+
+
+LADDER = [name for name in STAGES if runs_of(name)]  # the stages that have been trained
+WHOLE, CHANGED = LADDER[-1], "+ longer context"  # the last of them, and the one that the controls change
 
 
 def losses(name: str) -> np.ndarray:
@@ -41,12 +44,7 @@ def on_the_notepad(number: str) -> dict[str, list[float]]:
 
 def gains() -> dict[str, list]:
     """What each stage gains over the one before, in nats on test texts."""
-    return {after: _gain(before, after) for before, after in pairwise(STAGES)}
-
-
-def context_gain() -> list:
-    """What the last stage gains over the same training with a short context."""
-    return _gain(*SHORT_CONTEXT, WHOLE)
+    return {after: _gain(before, after) for before, after in pairwise(LADDER)}
 
 
 def changes() -> dict[str, float]:

@@ -53,11 +53,11 @@ def changes() -> dict[str, float]:
 
 
 def _gain(before: str, after: str) -> list:
-    """The mean over seeds, half of its 95% interval, and what that shows; with one seed neither of the two."""
+    """The mean over seeds, half of its 95% interval, and what that shows; one seed has no interval."""
     by_seed = [{run["seed"]: run["loss"][0] for run in runs_of(name)} for name in (before, after)]
     found = [by_seed[0][seed] - by_seed[1][seed] for seed in by_seed[0] if seed in by_seed[1]]
     if len(found) == 1:
-        return [round(found[0], 3), None, "one seed"]
+        return [round(found[0], 3), "one seed", "a hint"]
     mean, half = mean_and_interval(found)
     words = {"higher": "pays", "lower": "costs"}
     return [round(mean, 3), round(half, 3), words.get(verdict(mean, half, 0), "undecided")]

@@ -70,6 +70,19 @@ def rotary(model: LanguageModel) -> None:
         block.attention = RotarySelfAttention(model.norm.normalized_shape[0], block.attention.num_heads)  # type: ignore[arg-type, union-attr]
 
 
+def tied(model: LanguageModel) -> None:
+    """One matrix for embedding and read-out, as in GPT-2."""
+    nn.init.normal_(model.embedding.table.weight, std=0.05)
+    model.output.weight = model.embedding.table.weight
+
+
+def wide(model: LanguageModel) -> None:
+    """Feed-forward layers four times as wide as the model, twice as wide as the lab's."""
+    d_model = model.norm.normalized_shape[0]
+    for block in model.blocks:
+        block.feed_forward = nn.Sequential(nn.Linear(d_model, 4 * d_model), nn.ReLU(), nn.Linear(4 * d_model, d_model))
+
+
 STAGES = {
     "tokens alone": Stage(0, 16),
     "+ attention": Stage(1, 16, feed_forward=False),
@@ -79,6 +92,7 @@ STAGES = {
     "+ longer context": Stage(2, 128, change=(rotary,)),
     "+ Muon": Stage(2, 128, change=(rotary,), muon=True),
     "+ four times the training": Stage(2, 128, change=(rotary,), muon=True, steps=4 * STEPS),
+    "+ tied and wide": Stage(2, 128, change=(rotary, tied, wide), muon=True, steps=4 * STEPS),
 }
 SHORT_CONTEXT = {"16 tokens in sight": Stage(2, 16, change=(rotary,), muon=True, steps=4 * STEPS)}
 CONTROLS = {  # "+ longer context" with one thing changed

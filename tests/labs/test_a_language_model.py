@@ -144,6 +144,14 @@ def test_rms_norm_and_swiglu_are_those_of_the_papers():
     assert matrices[0] == matrices[1]
 
 
+def test_a_tied_and_wide_model_has_one_matrix_fewer_and_a_wider_layer():
+    before, after = made(STAGES["+ four times the training"]), made(STAGES["+ tied and wide"])
+    assert after.output.weight is after.embedding.table.weight
+    more = 2 * (2 * 96 * 2 * 96 + 2 * 96)  # in two blocks, two matrices and a bias
+    counts = [sum(p.numel() for p in model.parameters()) for model in (before, after)]
+    assert counts[1] - counts[0] == more - TOKENS * 96
+
+
 def test_before_training_a_model_knows_how_frequent_tokens_are():
     model = made(STAGES["tokens alone"])
     counts = torch.bincount(STREAM, minlength=TOKENS) + 1
@@ -261,4 +269,4 @@ def test_a_gain_is_judged_seed_by_seed(monkeypatch):
     assert results._gain("+ attention", "tokens alone")[2] == "costs"
     stored.pop("+ attention, seed 0")
     stored.pop("+ attention, seed 2")
-    assert results._gain("tokens alone", "+ attention") == [0.1, None, "one seed"]
+    assert results._gain("tokens alone", "+ attention") == [0.1, "one seed", "a hint"]

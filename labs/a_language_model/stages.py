@@ -26,6 +26,7 @@ class Stage(NamedTuple):
     change: tuple[Callable[[LanguageModel], None], ...] = ()  # other parts in place of the lab's
     muon: bool = False  # the optimizer of the matrices in the blocks; all else has Adam
     steps: int = STEPS
+    d_model: int = D_MODEL
 
 
 class Zero(nn.Module):
@@ -92,7 +93,7 @@ STAGES = {
     "+ longer context": Stage(2, 128, change=(rotary,)),
     "+ Muon": Stage(2, 128, change=(rotary,), muon=True),
     "+ four times the training": Stage(2, 128, change=(rotary,), muon=True, steps=4 * STEPS),
-    "+ tied and wide": Stage(2, 128, change=(rotary, tied, wide), muon=True, steps=4 * STEPS),
+    "+ larger": Stage(2, 128, change=(rotary, tied, wide), muon=True, steps=4 * STEPS, d_model=128),
 }
 SHORT_CONTEXT = {"16 tokens in sight": Stage(2, 16, change=(rotary,), muon=True, steps=4 * STEPS)}
 CONTROLS = {  # "+ longer context" with one thing changed
@@ -105,7 +106,7 @@ CONTROLS = {  # "+ longer context" with one thing changed
 
 def make_model(stage: Stage, training: Tensor) -> LanguageModel:
     """An untrained model, whose biases hold how frequent each token of `training` is."""
-    model = LanguageModel(TOKENS, d_model=D_MODEL, num_heads=stage.num_heads, num_blocks=stage.blocks)
+    model = LanguageModel(TOKENS, d_model=stage.d_model, num_heads=stage.num_heads, num_blocks=stage.blocks)
     if not stage.feed_forward:
         for block in model.blocks:
             block.feed_forward = Zero()

@@ -144,12 +144,12 @@ def test_rms_norm_and_swiglu_are_those_of_the_papers():
     assert matrices[0] == matrices[1]
 
 
-def test_a_tied_and_wide_model_has_one_matrix_fewer_and_a_wider_layer():
-    before, after = made(STAGES["+ four times the training"]), made(STAGES["+ tied and wide"])
-    assert after.output.weight is after.embedding.table.weight
-    more = 2 * (2 * 96 * 2 * 96 + 2 * 96)  # in two blocks, two matrices and a bias
-    counts = [sum(p.numel() for p in model.parameters()) for model in (before, after)]
-    assert counts[1] - counts[0] == more - TOKENS * 96
+def test_the_larger_model_has_one_matrix_for_tokens_and_wider_layers():
+    model, d = made(STAGES["+ larger"]), 128
+    assert model.output.weight is model.embedding.table.weight
+    of_block = 4 * (d * d + d) + 2 * 4 * d * d + 4 * d + d + 2 * 2 * d  # attention, feed-forward, two norms
+    rest = TOKENS * d + TOKENS + 2 * d  # tokens, the read-out's biases, the last norm
+    assert sum(parameter.numel() for parameter in model.parameters()) == 2 * of_block + rest
 
 
 def test_before_training_a_model_knows_how_frequent_tokens_are():

@@ -1,7 +1,7 @@
 """A language model that grows part by part: the models, how they are trained, and what they are measured with."""
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -124,7 +124,7 @@ class Muon(torch.optim.Optimizer):
     `torch.optim.Muon` does the same in bfloat16, which is a hundred times slower on a processor without it.
     """
 
-    def __init__(self, matrices: list[Tensor], lr: float, momentum: float = 0.95):
+    def __init__(self, matrices: list[nn.Parameter], lr: float, momentum: float = 0.95):
         super().__init__(matrices, {"lr": lr, "momentum": momentum})
 
     @torch.no_grad()
@@ -177,16 +177,20 @@ class Training:
         self.model.zero_grad()
         loss.backward()
         nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
-        for part in (*self.optimizers, *self.schedules):
-            part.step()
+        for optimizer, schedule in zip(self.optimizers, self.schedules, strict=True):
+            optimizer.step()
+            schedule.step()
         self.done += 1
 
+    def _parts(self) -> list[Any]:
+        return [self.model, *self.optimizers, *self.schedules]
+
     def state_dict(self) -> dict:
-        parts = [part.state_dict() for part in (self.model, *self.optimizers, *self.schedules)]
+        parts = [part.state_dict() for part in self._parts()]
         return {"parts": parts, "generator": self.generator.get_state(), "done": self.done}
 
     def load_state_dict(self, state: dict) -> None:
-        for part, stored in zip((self.model, *self.optimizers, *self.schedules), state["parts"], strict=True):
+        for part, stored in zip(self._parts(), state["parts"], strict=True):
             part.load_state_dict(stored)
         self.generator.set_state(state["generator"])
         self.done = state["done"]

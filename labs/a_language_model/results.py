@@ -11,13 +11,16 @@ from shared.intervals import mean_and_interval
 from shared.stored_runs import verdict
 
 STORED = json.loads(resources.files("labs.a_language_model").joinpath("runs.json").read_text("utf-8"))
-WHOLE = list(STAGES)[-1]
 WRITER = json.loads(resources.files("shared").joinpath("review_writer.json").read_text("utf-8"))["test"]
 
 
 def runs_of(name: str) -> list[dict]:
     """The runs of one model, a seed each."""
     return [run for key, run in STORED.items() if key.startswith(f"{name}, seed ")]
+
+
+LADDER = [name for name in STAGES if runs_of(name)]  # the stages that have been trained
+WHOLE, CHANGED = LADDER[-1], "+ longer context"  # the last of them, and the one that the controls change
 
 
 def losses(name: str) -> np.ndarray:
@@ -41,18 +44,20 @@ def on_the_notepad(number: str) -> dict[str, list[float]]:
 
 def gains() -> dict[str, list]:
     """What each stage gains over the one before, in nats on test texts."""
-    return {after: _gain(before, after) for before, after in pairwise(STAGES)}
+    return {after: _gain(before, after) for before, after in pairwise(LADDER)}
 
 
 def changes() -> dict[str, float]:
-    """What the last stage gains by one change, in nats on test texts, with the first seed."""
-    return {name: round(float(losses(WHOLE)[0] - losses(name)[0]), 3) for name in CONTROLS}
+    """What a stage gains by one change, in nats on test texts, with the one seed of the controls."""
+    return {name: _gain(CHANGED, name)[0] for name in CONTROLS}
 
 
 def _gain(before: str, after: str) -> list:
-    """The mean over seeds, half of its 95% interval, and what that shows."""
+    """The mean over seeds, half of its 95% interval, and what that shows; one seed has no interval."""
     by_seed = [{run["seed"]: run["loss"][0] for run in runs_of(name)} for name in (before, after)]
     found = [by_seed[0][seed] - by_seed[1][seed] for seed in by_seed[0] if seed in by_seed[1]]
+    if len(found) == 1:
+        return [round(found[0], 3), "one seed", "a hint"]
     mean, half = mean_and_interval(found)
     words = {"higher": "pays", "lower": "costs"}
     return [round(mean, 3), round(half, 3), words.get(verdict(mean, half, 0), "undecided")]

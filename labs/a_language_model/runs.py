@@ -1,14 +1,15 @@
 """Small language models, one part more in each stage, beside the best way of counting.
 
-On the waiter's notepad, four stages with five seeds each. On the reviews, six stages with two seeds each, all trained
-on the same tokens for the same number of steps; then the last of them with one thing changed. Counting is Kneser-Ney
-smoothing of orders 2 to 5 whose discounts are tuned on validation texts. Test texts are scored once, at the end of a
-run. An hour of one core; a stopped script goes on where it was. Writes runs.json, which the lab reads.
+On the waiter's notepad, four stages with five seeds each. On the reviews, eight stages, trained on the same tokens, and
+two of them with one thing changed. Counting is Kneser-Ney smoothing of orders 2 to 5 whose discounts are tuned on
+validation texts. Test texts are scored once, at the end of a run. Three hours of one core; a stopped script goes on
+where it was. Writes runs.json, which the lab reads.
 
     python -m labs.a_language_model.runs
 """
 
 import time
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -18,7 +19,17 @@ from torch.nn.functional import pad
 from labs.a_language_model import notepad
 from labs.a_language_model.counting import kneser_ney
 from labs.a_language_model.reviews_as_tokens import TOKENS, Reviews, load_reviews, tokenizer_with
-from labs.a_language_model.stages import BATCH, CONTROLS, STAGES, Stage, Training, Zero, make_model, token_losses
+from labs.a_language_model.stages import (
+    BATCH,
+    CONTROLS,
+    SHORT_CONTEXT,
+    STAGES,
+    Stage,
+    Training,
+    Zero,
+    make_model,
+    token_losses,
+)
 from labs.a_language_model.writing import write
 from shared import record
 from shared.intervals import mean_and_interval
@@ -26,9 +37,8 @@ from shared.language_model import LanguageModel
 from shared.review_writer import START
 
 RESULTS = record.ROOT / "labs/a_language_model/runs.json"
-CHECKPOINT = record.ROOT / "_build/a_language_model.pt"
-STEPS, SEEDS, CURVE_TEXTS = 3000, (0, 2), 50
-CURVE = [STEPS * part // 12 for part in (0, 1, 2, 4, 6, 8, 10, 12)]
+CHECKPOINTS = record.ROOT / "_build/a_language_model"  # of each run, so that it can go on
+SEEDS, CURVE_TEXTS, CURVE_PARTS = (0, 1, 2), 50, (0, 1, 2, 4, 6, 8, 10, 12)  # twelfths of a training
 ORDERS, SCALES = (2, 3, 4, 5), (0.6, 0.8, 0.9, 1.0, 1.1, 1.2, 1.4, 1.6)
 BEGINNINGS = ("This movie is", "The acting was", "I")
 
@@ -74,25 +84,24 @@ def run(name: str, stage: Stage, seed: int, reviews: Reviews, counted: np.ndarra
     """Train one model, or go on training it; its curve, its loss on test texts, and how far it is ahead of counting."""
     torch.manual_seed(seed)
     model = make_model(stage, reviews.training)
-    training, curve, seconds = Training(model, reviews.training, stage.context, STEPS, seed + 1), [], 0.0
-    if CHECKPOINT.exists():
-        stored = torch.load(CHECKPOINT)
-        if stored["run"] == [name, seed]:
-            training.load_state_dict(stored["training"])
-            curve, seconds = stored["curve"], stored["seconds"]
+    training, curve, seconds = Training(model, reviews.training, stage, seed + 1), [], 0.0
+    checkpoint = CHECKPOINTS / f"{name}, seed {seed}.pt"
+    if checkpoint.exists():
+        stored = torch.load(checkpoint)
+        training.load_state_dict(stored["training"])
+        curve, seconds = stored["curve"], stored["seconds"]
     start = time.process_time() - seconds
     while True:
-        if training.done in CURVE:
+        if training.done in [stage.steps * part // 12 for part in CURVE_PARTS]:
             losses = token_losses(model, reviews.validation[:CURVE_TEXTS], stage.context)
             curve.append([training.done * BATCH, round(losses.mean().item(), 4)])
-        if training.done == STEPS:
+        if training.done == stage.steps:
             break
         training.step()
         if training.done % 50 == 0:
             seconds = time.process_time() - start
-            state = {"run": [name, seed], "training": training.state_dict(), "curve": curve, "seconds": seconds}
-            torch.save(state, CHECKPOINT.with_suffix(".part"))
-            CHECKPOINT.with_suffix(".part").replace(CHECKPOINT)
+            torch.save({"training": training.state_dict(), "curve": curve, "seconds": seconds}, f"{checkpoint}.part")
+            Path(f"{checkpoint}.part").replace(checkpoint)
     losses = token_losses(model, reviews.test, stage.context).mean(dim=1)  # (texts,)
     tokenizer = tokenizer_with(TOKENS)
     texts = [write(model, tokenizer, beginning, at_temperature, stage.context) for beginning in BEGINNINGS]
@@ -144,11 +153,11 @@ if __name__ == "__main__":
     for seed in NOTEPAD_SEEDS:
         for name in PARTS:
             record.load_or_run(RESULTS, f"notepad: {name}, seed {seed}", run_on_the_notepad, name, seed)
-    CHECKPOINT.parent.mkdir(exist_ok=True)
+    CHECKPOINTS.mkdir(parents=True, exist_ok=True)
     reviews = load_reviews()
     counting = record.load_or_run(RESULTS, "Kneser-Ney", best_counting, *reviews, TOKENS)
     counted = counted_losses(reviews.training, reviews.test, counting["order"], counting["scale"], TOKENS)
-    for models, seeds in ((STAGES, SEEDS), (CONTROLS, SEEDS[:1])):
+    for models, seeds in ((STAGES, SEEDS), (SHORT_CONTEXT, SEEDS), (CONTROLS, SEEDS[:1])):
         for seed in seeds:
             for name, stage in models.items():
                 record.load_or_run(RESULTS, f"{name}, seed {seed}", run, name, stage, seed, reviews, counted)

@@ -1,7 +1,7 @@
 """A language model that grows part by part: the models, how they are trained, and what they are measured with."""
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -12,7 +12,8 @@ from shared.language_model import LanguageModel
 from shared.review_writer import RotarySelfAttention
 
 D_MODEL, NUM_HEADS = 96, 4
-BATCH, RATE = 1024, 0.006  # tokens in a step, and the highest learning rate
+BATCH, STEPS = 1024, 3000  # tokens in a step, and how many steps
+RATE, MUON_RATE = 0.006, 0.02  # the highest learning rates, of Adam and of Muon
 
 
 class Stage(NamedTuple):
@@ -23,6 +24,9 @@ class Stage(NamedTuple):
     feed_forward: bool = True
     num_heads: int = NUM_HEADS
     change: tuple[Callable[[LanguageModel], None], ...] = ()  # other parts in place of the lab's
+    muon: bool = False  # the optimizer of the matrices in the blocks; all else has Adam
+    steps: int = STEPS
+    d_model: int = D_MODEL
 
 
 class Zero(nn.Module):
@@ -67,6 +71,19 @@ def rotary(model: LanguageModel) -> None:
         block.attention = RotarySelfAttention(model.norm.normalized_shape[0], block.attention.num_heads)  # type: ignore[arg-type, union-attr]
 
 
+def tied(model: LanguageModel) -> None:
+    """One matrix for embedding and read-out, as in GPT-2."""
+    nn.init.normal_(model.embedding.table.weight, std=0.05)
+    model.output.weight = model.embedding.table.weight
+
+
+def wide(model: LanguageModel) -> None:
+    """Feed-forward layers four times as wide as the model, twice as wide as the lab's."""
+    d_model = model.norm.normalized_shape[0]
+    for block in model.blocks:
+        block.feed_forward = nn.Sequential(nn.Linear(d_model, 4 * d_model), nn.ReLU(), nn.Linear(4 * d_model, d_model))
+
+
 STAGES = {
     "tokens alone": Stage(0, 16),
     "+ attention": Stage(1, 16, feed_forward=False),
@@ -74,8 +91,12 @@ STAGES = {
     "+ second block": Stage(2, 16),
     "+ rotary positions": Stage(2, 16, change=(rotary,)),
     "+ longer context": Stage(2, 128, change=(rotary,)),
+    "+ Muon": Stage(2, 128, change=(rotary,), muon=True),
+    "+ four times the training": Stage(2, 128, change=(rotary,), muon=True, steps=4 * STEPS),
+    "+ larger": Stage(2, 128, change=(rotary, tied, wide), muon=True, steps=4 * STEPS, d_model=128),
 }
-CONTROLS = {  # the last stage with one thing changed
+SHORT_CONTEXT = {"16 tokens in sight": Stage(2, 16, change=(rotary,), muon=True, steps=4 * STEPS)}
+CONTROLS = {  # "+ longer context" with one thing changed
     "sines": Stage(2, 128),
     "one head": Stage(2, 128, num_heads=1, change=(rotary,)),
     "RMSNorm": Stage(2, 128, change=(rotary, rms_norm)),
@@ -85,7 +106,7 @@ CONTROLS = {  # the last stage with one thing changed
 
 def make_model(stage: Stage, training: Tensor) -> LanguageModel:
     """An untrained model, whose biases hold how frequent each token of `training` is."""
-    model = LanguageModel(TOKENS, d_model=D_MODEL, num_heads=stage.num_heads, num_blocks=stage.blocks)
+    model = LanguageModel(TOKENS, d_model=stage.d_model, num_heads=stage.num_heads, num_blocks=stage.blocks)
     if not stage.feed_forward:
         for block in model.blocks:
             block.feed_forward = Zero()
@@ -97,34 +118,80 @@ def make_model(stage: Stage, training: Tensor) -> LanguageModel:
     return model
 
 
+class Muon(torch.optim.Optimizer):
+    """Momentum whose steps are made orthogonal, so that they go equally far in all directions (Jordan et al. 2024).
+
+    `torch.optim.Muon` does the same in bfloat16, which is a hundred times slower on a processor without it.
+    """
+
+    def __init__(self, matrices: list[nn.Parameter], lr: float, momentum: float = 0.95):
+        super().__init__(matrices, {"lr": lr, "momentum": momentum})
+
+    @torch.no_grad()
+    def step(self) -> None:  # type: ignore[override]
+        for group in self.param_groups:
+            for shape in {matrix.shape for matrix in group["params"]}:
+                same = [matrix for matrix in group["params"] if matrix.shape == shape]
+                steps = []
+                for matrix in same:
+                    mean = self.state[matrix].setdefault("mean", torch.zeros_like(matrix))
+                    mean.lerp_(matrix.grad, 1 - group["momentum"])
+                    steps.append(matrix.grad.lerp(mean, group["momentum"]))  # Nesterov's
+                rate = group["lr"] * max(1, shape[0] / shape[1]) ** 0.5
+                for matrix, step in zip(same, orthogonal(torch.stack(steps)), strict=True):
+                    matrix.sub_(step, alpha=rate)
+
+
+def orthogonal(matrices: Tensor) -> Tensor:
+    """Matrices (count, rows, columns) with all singular values near 1, by five steps of Newton and Schulz."""
+    x = matrices / matrices.norm(dim=(1, 2), keepdim=True).clamp(min=1e-7)  # (count, rows, columns)
+    x = x.mT if x.shape[1] > x.shape[2] else x
+    for _ in range(5):
+        gram = x @ x.mT  # (count, rows, rows)
+        x = 3.4445 * x + (2.0315 * gram @ gram - 4.7750 * gram) @ x
+    return x if x.shape == matrices.shape else x.mT
+
+
 class Training:
     """One model in training; `step` takes the next step, and `state_dict` is all that is needed to go on later."""
 
-    def __init__(self, model: nn.Module, training: Tensor, context: int, num_steps: int, seed: int):
-        self.model, self.training, self.context, self.done = model, training, context, 0
+    def __init__(self, model: LanguageModel, training: Tensor, stage: Stage, seed: int):
+        self.model, self.training, self.stage, self.done = model, training, stage, 0
         self.generator = torch.Generator().manual_seed(seed)
-        self.optimizer = torch.optim.Adam(model.parameters(), RATE, betas=(0.9, 0.95), fused=True)
-        self.schedule = torch.optim.lr_scheduler.OneCycleLR(
-            self.optimizer, RATE, total_steps=num_steps + 1, pct_start=0.15
-        )
+        matrices = [parameter for parameter in model.blocks.parameters() if parameter.dim() == 2]
+        others = [parameter for parameter in model.parameters() if all(parameter is not matrix for matrix in matrices)]
+        with_adam = others if stage.muon else list(model.parameters())
+        self.optimizers: list[torch.optim.Optimizer] = [
+            torch.optim.Adam(with_adam, RATE, betas=(0.9, 0.95), fused=True)
+        ]
+        if stage.muon:
+            self.optimizers.append(Muon(matrices, MUON_RATE))
+        self.schedules = [
+            torch.optim.lr_scheduler.OneCycleLR(optimizer, rate, total_steps=stage.steps + 1, pct_start=0.15)
+            for optimizer, rate in zip(self.optimizers, (RATE, MUON_RATE), strict=False)
+        ]
 
     def step(self) -> None:
-        windows = random_windows(self.training, BATCH // self.context, self.context, self.generator)
+        windows = random_windows(self.training, BATCH // self.stage.context, self.stage.context, self.generator)
         loss = cross_entropy(self.model(windows[:, :-1]).flatten(0, 1), windows[:, 1:].flatten())
-        self.optimizer.zero_grad()
+        self.model.zero_grad()
         loss.backward()
         nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
-        self.optimizer.step()
-        self.schedule.step()
+        for optimizer, schedule in zip(self.optimizers, self.schedules, strict=True):
+            optimizer.step()
+            schedule.step()
         self.done += 1
 
+    def _parts(self) -> list[Any]:
+        return [self.model, *self.optimizers, *self.schedules]
+
     def state_dict(self) -> dict:
-        parts = {name: getattr(self, name).state_dict() for name in ("model", "optimizer", "schedule")}
-        return parts | {"generator": self.generator.get_state(), "done": self.done}
+        parts = [part.state_dict() for part in self._parts()]
+        return {"parts": parts, "generator": self.generator.get_state(), "done": self.done}
 
     def load_state_dict(self, state: dict) -> None:
-        for name in ("model", "optimizer", "schedule"):
-            getattr(self, name).load_state_dict(state[name])
+        for part, stored in zip(self._parts(), state["parts"], strict=True):
+            part.load_state_dict(stored)
         self.generator.set_state(state["generator"])
         self.done = state["done"]
 

@@ -14,7 +14,18 @@ from torch.nn.functional import cross_entropy
 from labs.a_language_model import notepad, results
 from labs.a_language_model.patterns import attention_patterns
 from labs.a_language_model.reviews_as_tokens import TOKENS, random_windows, tokenizer_with
-from labs.a_language_model.stages import BATCH, CONTROLS, STAGES, Training, make_model, token_losses
+from labs.a_language_model.stages import (
+    BATCH,
+    CONTROLS,
+    SHORT_CONTEXT,
+    STAGES,
+    Muon,
+    Stage,
+    Training,
+    make_model,
+    orthogonal,
+    token_losses,
+)
 from labs.a_language_model.writing import write
 from shared.language_model import LanguageModel
 from shared.review_writer import START, TOKENIZER, RotarySelfAttention
@@ -107,9 +118,9 @@ def by_definition(model, stage, ids):
     return model.output(model.norm(x))
 
 
-@pytest.mark.parametrize("name", [*STAGES, *CONTROLS])
+@pytest.mark.parametrize("name", [*STAGES, *SHORT_CONTEXT, *CONTROLS])
 def test_a_stage_computes_what_its_name_says(name):
-    stage = (STAGES | CONTROLS)[name]
+    stage = (STAGES | SHORT_CONTEXT | CONTROLS)[name]
     model = made(stage)
     assert len(model.blocks) == stage.blocks
     torch.testing.assert_close(model(IDS), by_definition(model, stage, IDS))
@@ -135,6 +146,14 @@ def test_rms_norm_and_swiglu_are_those_of_the_papers():
     assert matrices[0] == matrices[1]
 
 
+def test_the_larger_model_has_one_matrix_for_tokens_and_wider_layers():
+    model, d = made(STAGES["+ larger"]), 128
+    assert model.output.weight is model.embedding.table.weight
+    of_block = 4 * (d * d + d) + 2 * 4 * d * d + 4 * d + d + 2 * 2 * d  # attention, feed-forward, two norms
+    rest = TOKENS * d + TOKENS + 2 * d  # tokens, the read-out's biases, the last norm
+    assert sum(parameter.numel() for parameter in model.parameters()) == 2 * of_block + rest
+
+
 def test_before_training_a_model_knows_how_frequent_tokens_are():
     model = made(STAGES["tokens alone"])
     counts = torch.bincount(STREAM, minlength=TOKENS) + 1
@@ -152,10 +171,12 @@ def test_each_held_out_token_is_scored_once_from_at_least_half_a_context(context
         torch.testing.assert_close(found[:, target - 1], expected)
 
 
-def test_a_training_that_was_stopped_goes_on_as_if_it_had_not_been():
+@pytest.mark.parametrize("muon", [False, True])
+def test_a_training_that_was_stopped_goes_on_as_if_it_had_not_been(muon):
     def training(seed):
         torch.manual_seed(seed)
-        return Training(LanguageModel(TOKENS, d_model=8, num_heads=1, num_blocks=1), STREAM, 16, 4, seed)
+        model = LanguageModel(TOKENS, d_model=8, num_heads=1, num_blocks=1)
+        return Training(model, STREAM, Stage(1, 16, muon=muon, steps=4), seed)
 
     whole, first = training(0), training(0)
     for _ in range(4):
@@ -168,6 +189,41 @@ def test_a_training_that_was_stopped_goes_on_as_if_it_had_not_been():
         second.step()
     assert second.done == 4
     torch.testing.assert_close(second.model.state_dict(), whole.model.state_dict(), rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("shape", [(3, 8, 8), (3, 8, 20), (3, 20, 8)])
+def test_a_step_of_muon_has_nearly_equal_singular_values(shape):
+    matrices = torch.randn(shape, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    left, _, right = torch.linalg.svd(matrices, full_matrices=False)
+    along = (left.mT @ orthogonal(matrices) @ right.mT).diagonal(dim1=1, dim2=2)
+    assert along.min() > 0.3 and along.max() < 1.3
+    torch.testing.assert_close(left * along[:, None] @ right, orthogonal(matrices))
+
+
+def test_muon_is_that_of_pytorch():
+    generator = torch.Generator().manual_seed(0)
+    drawn = [torch.randn(shape, generator=generator) for shape in ((12, 8), (8, 12), (8, 8), (8, 8))]
+    ours, theirs = ([nn.Parameter(matrix.clone()) for matrix in drawn] for _ in range(2))
+    optimizers = Muon(ours, lr=0.02), torch.optim.Muon(theirs, lr=0.02, weight_decay=0.0)
+    for _ in range(3):
+        for one, other in zip(ours, theirs, strict=True):
+            one.grad = torch.randn(one.shape, generator=generator)
+            other.grad = one.grad.clone()
+        for optimizer in optimizers:
+            optimizer.step()
+    for one, other, before in zip(ours, theirs, drawn, strict=True):
+        torch.testing.assert_close(one, other, atol=2e-3, rtol=0)  # theirs has eight bits
+        assert (one - before).abs().max() > 0.02
+
+
+def test_with_muon_each_parameter_has_one_optimizer():
+    model = made(STAGES["+ Muon"])
+    adam, muon = Training(model, STREAM, STAGES["+ Muon"], 0).optimizers
+    with_muon = [id(parameter) for group in muon.param_groups for parameter in group["params"]]
+    with_adam = [id(parameter) for group in adam.param_groups for parameter in group["params"]]
+    assert sorted(with_muon + with_adam) == sorted(id(parameter) for parameter in model.parameters())
+    names = {name for name, parameter in model.named_parameters() if id(parameter) in with_muon}
+    assert len(names) == 2 * 6 and all(name.startswith("blocks") and name.endswith("weight") for name in names)
 
 
 # --- what the lab shows --------------------------------------------------------------------------------------------
@@ -196,6 +252,10 @@ def test_writing_takes_the_token_of_the_last_position():
     assert write(model, tokenizer, "I", greedy, context=3, num_tokens=5) == tokenizer.decode(ids[1:])
 
 
+def test_no_stage_is_left_out_between_two_that_were_trained():
+    assert results.LADDER == list(STAGES)[: len(results.LADDER)] and len(results.LADDER) >= 6
+
+
 def test_a_gain_is_judged_seed_by_seed(monkeypatch):
     losses = {"tokens alone": (4.0, 4.2, 4.4), "+ attention": (3.9, 4.1, 4.31)}
     stored = {
@@ -209,6 +269,9 @@ def test_a_gain_is_judged_seed_by_seed(monkeypatch):
     assert half == pytest.approx(4.303 * 0.005774 / 3**0.5, abs=1e-3)  # Student's t with two degrees of freedom
     assert shown == "pays"
     assert results._gain("+ attention", "tokens alone")[2] == "costs"
+    stored.pop("+ attention, seed 0")
+    stored.pop("+ attention, seed 2")
+    assert results._gain("tokens alone", "+ attention") == [0.1, "one seed", "a hint"]
 
 
 def test_a_gradient_longer_than_1_is_shortened_to_1_and_a_shorter_one_stays():
@@ -217,7 +280,7 @@ def test_a_gradient_longer_than_1_is_shortened_to_1_and_a_shorter_one_stays():
         model = LanguageModel(TOKENS, d_model=8, num_heads=1, num_blocks=1)
         with torch.no_grad():
             model.output.weight.mul_(scale)
-        training, plain = Training(model, STREAM, 16, 4, seed=2), copy.deepcopy(model)
+        training, plain = Training(model, STREAM, Stage(1, 16, steps=4), seed=2), copy.deepcopy(model)
         windows = random_windows(STREAM, BATCH // 16, 16, torch.Generator().manual_seed(2))
         cross_entropy(plain(windows[:, :-1]).flatten(0, 1), windows[:, 1:].flatten()).backward()
         training.step()

@@ -14,7 +14,6 @@ from torch.nn.functional import cross_entropy
 from tqdm import tqdm
 
 NAMES = ("Ada", "Ben", "Cleo", "Dan", "Eve", "Finn", "Gus", "Hana")
-BATCH = 64  # cafés in a step
 DRINKS = ("tea", "coffee", "juice", "water", "milk", "cocoa")
 
 
@@ -152,10 +151,10 @@ def right_answers(cafes: Cafes, questions: tuple[Question, ...]) -> Tensor:
 def train(
     layer: nn.Module, *questions: Question, seed: int = 0,
     d_model: int = 32, d_out: int | None = None,
-    steps: int = 1000, learning_rate: float = 0.003,
+    steps: int = 1000, learning_rate: float = 0.003, batch_size: int = 64,
     model_class: type[CafeModel] = CafeModel,
 ) -> CafeModel:  # fmt: skip
-    """Train a layer on new cafés, 64 a step, with Adam; one recipe for every model of the labs.
+    """Train a layer on new cafés with Adam; one recipe for every model of the labs.
 
     Args:
         layer: see `CafeModel`; its own weights are drawn before this call, so set a seed there.
@@ -167,7 +166,7 @@ def train(
     model = model_class(layer, d_model, d_out, len(questions))
     optimizer = torch.optim.Adam(model.parameters(), lr=learning_rate)
     for _ in tqdm(range(steps), leave=False):
-        cafes = draw_cafes(BATCH, generator)
+        cafes = draw_cafes(batch_size, generator)
         logits = model(cafes)  # (cafes, answers, questions, drinks)
         loss = cross_entropy(logits.flatten(0, 2), right_answers(cafes, questions).flatten())
         optimizer.zero_grad()

@@ -445,7 +445,7 @@ language_model = Check(
         changed(logits, normalize=final_norm_missing), embeddings_for_each_block,
         softmax_returned,
     ],
-    section="A language model, “Exercise 2 (build): a small GPT”",
+    section="A language model, “Exercise 2 (build): a stack of blocks”",
     last_look=uses_its_arguments,
 )  # fmt: skip
 

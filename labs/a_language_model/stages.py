@@ -92,7 +92,7 @@ STAGES = {
     "+ rotary positions": Stage(2, 16, change=(rotary,)),
     "+ longer context": Stage(2, 128, change=(rotary,)),
     "+ Muon": Stage(2, 128, change=(rotary,), muon=True),
-    "+ four times the training": Stage(2, 128, change=(rotary,), muon=True, steps=4 * STEPS),
+    "+ longer training": Stage(2, 128, change=(rotary,), muon=True, steps=4 * STEPS),
     "+ larger": Stage(2, 128, change=(rotary, tied, wide), muon=True, steps=4 * STEPS, d_model=128),
 }
 SHORT_CONTEXT = {"16 tokens in sight": Stage(2, 16, change=(rotary,), muon=True, steps=4 * STEPS)}

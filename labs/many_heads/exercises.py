@@ -170,7 +170,7 @@ many_heads = Check(
         *(changed(heads, score=step) for step in trials.SCORE_MISTAKES),
         *(changed(heads, weigh=step) for step in (
             *trials.MASK_MISTAKES, trials.softmax_over_queries, trials.softmax_over_axis_0, masks_of_other_texts,
-            trials.nan_for_padding, trials.weight_for_padding)),
+            trials.nan_for_padding)),
         no_output_projection, residual_added, masks_of_heads,
     ],
     section="Many heads, “The layer”",

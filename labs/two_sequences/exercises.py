@@ -219,7 +219,7 @@ SHARED: tuple[Callable, ...] = (
     *HIDDEN, *map(by_masked_softmax, HIDDEN),
     *(changed(cross, weigh=step) for step in (
         *trials.MASK_MISTAKES, trials.softmax_over_queries, softmax_over_x, trials.softmax_over_axis_0)),
-    *(changed(cross, score=step) for step in (*trials.SCORE_MISTAKES, root_of_queries)),
+    *(changed(cross, score=step) for step in (*trials.SCORE_MISTAKES[:-1], root_of_queries)),
     keys_averaged, inputs_averaged, weights_transposed, weights_divided,
 )  # fmt: skip
 

@@ -325,7 +325,8 @@ def _grid(
     letters = max(len(_written(each.values)(x)) for each in aligned for x in each.values.flat)
     across = f"{cell}px" if shaded else f"max(2em,{letters + 0.5}ch)"
     parts = []
-    for label in {label for each in aligned for label in _numbered(each.rows)}:  # equally wide
+    # Equally wide; a set would have another order in every process.
+    for label in dict.fromkeys(label for each in aligned for label in _numbered(each.rows)):
         parts.append(
             _item("width", "1/1", f"{LABEL};visibility:hidden;height:0;padding-right:8px", label)
         )

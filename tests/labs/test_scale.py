@@ -166,3 +166,13 @@ def test_both_rooms_have_the_same_guests_and_the_second_is_sharper():
     flat, sharp = crowd.draw_two_rooms().cafes
     assert (flat.names, flat.friends) == (sharp.names, sharp.friends)
     assert flat.matrix[0, 2] < 0.4 < 0.95 < sharp.matrix[0, 2]
+
+
+def test_a_factor_multiplies_what_queries_and_keys_begin_with():
+    layers = []
+    for factor in (1.0, 3.0):
+        torch.manual_seed(0)
+        layers.append(crowd.Attention(8, "divided", unit=True, factor=factor))
+    for name, times in (("W_query", 3.0), ("W_key", 3.0), ("W_value", 1.0)):
+        plain, multiplied = (getattr(layer, name).weight for layer in layers)
+        torch.testing.assert_close(multiplied, times * plain)

@@ -125,7 +125,7 @@ def training_by_textbook(reviews: data.Reviews, seed: int) -> dict[str, float]:
     net = textbook.SelfAttentionClassifier(len(vocabulary))
     results = {"training, examples a second": train(net, batches)}
     tests, labels = list(reviews.test.texts), torch.tensor(reviews.test.labels).bool()
-    distractors = data.distracted_examples(reviews.test, 2).distractor_rows.tolist()
+    distractors = data.distracted_examples(data.prepare(reviews).test, 2).distractor_rows.tolist()
     for name, some in (("plain", tests), ("distracted", textbook.join_texts(tests, distractors)[len(tests) :])):
         with torch.no_grad():
             ids = torch.tensor(textbook.encode(some, vocabulary))

@@ -106,8 +106,7 @@ class TargetsOfAnotherShape(Raises):
 
 
 class ParameterChangedInPlace(Raises):
-    """{error} Copy numbers into a parameter under `with torch.no_grad():`. It happened in {where}.
-    """
+    """{error} Copy numbers into a parameter under `torch.no_grad()`. It happened in {where}."""
 
 
 class NoParameterAssigned(Raises):
@@ -117,8 +116,7 @@ class NoParameterAssigned(Raises):
 
 
 class DividesByZero(Raises):
-    """{error} In {where} there's nothing to count or to average. Check for that before you divide.
-    """
+    """{error} In {where} there's nothing to count or average. Check for that before you divide."""
 
 
 class KeyMissing(Raises):

@@ -472,8 +472,7 @@ def seed_mistakes(answer: Callable) -> list[Callable]:
         return answer(**given | {"seeds": [given["seeds"][0]] * len(given["seeds"])})
 
     def own_seeds(**given: Any) -> Any:
-        """The seeds are 0, 1, 2, ..., not those in the argument `seeds`. Write `for seed in seeds`.
-        """
+        """The seeds are 0, 1, 2, ..., not those of the argument. Write `for seed in seeds`."""
         return answer(**given | {"seeds": range(len(given["seeds"]))})
 
     return [one_seed_for_all, own_seeds]

@@ -206,7 +206,7 @@ def entropy(weights):
 
 
 def nan_for_zero(weights):
-    """A weight of 0 gives NaN: 0 times log 0 is NaN. Use `torch.xlogy`, which gives 0 there."""
+    """NaN: for a weight of 0 you compute 0 times log 0. Use `torch.xlogy`, which gives 0 there."""
     return (-(weights * weights.log()).sum(dim=-1)).exp().mean(dim=-1)
 
 

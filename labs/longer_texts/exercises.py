@@ -95,8 +95,8 @@ def some(shape, positions, seed, **base):
 
 
 class OtherPrecision(Wrong):
-    """The results are right, but vectors of {given} come back as {own}, but the lab's next linear layer takes {given}
-    only. Convert the frequencies: `.to(vectors)`.
+    """The results are right, but vectors of {given} come back as {own}. The lab's next linear layer takes {given} only:
+    convert the frequencies with `.to(vectors)`.
     """
 
 

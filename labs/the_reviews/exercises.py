@@ -147,7 +147,7 @@ def seen_more_often(train, texts, min_count):
 
 
 def mask_inverted(train, texts, min_count):
-    """The mask is inverted: it is True for a real token."""
+    """The mask is inverted: it should be True for a real token."""
     ids, mask = encode_word_by_word(train, texts, min_count)
     return ids, ~mask
 

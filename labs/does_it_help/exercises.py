@@ -272,7 +272,7 @@ def one_end_below_the_band(mean, half, band):
 
 
 def width_in_the_band(mean, half, band):
-    """"close" is said of an interval that is narrow, or has one end inside. Both ends have to be between -band and
+    """ "close" is said of an interval that is narrow, or has one end inside. Both ends have to be between -band and
     band.
     """
     return "close" if half < band else word_of(mean, half, 0)

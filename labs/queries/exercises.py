@@ -54,8 +54,7 @@ def received(x, mask, W_query, W_key, score=trials.scaled, queries=other_real_to
 
 
 def padded_queries_counted(mask):
-    """Padded tokens are counted as queries. They have rows of weights, too: leave out the rows where the mask is False.
-    """
+    """Padded tokens are counted as queries. They have rows of weights, too: leave out rows where the mask is False."""
     return ~torch.eye(mask.shape[1], dtype=torch.bool)
 
 

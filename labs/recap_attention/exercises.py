@@ -194,8 +194,7 @@ def padding_in_the_sum(x, mask):
 
 
 def all_positions_counted(x, mask):
-    """The sum is divided by the number of positions, padding included, so the means of short texts come out too small.
-    """
+    """The sum is divided by the number of positions, padding included, so means of short texts come out too small."""
     return mean(x, mask, mask.shape[1])
 
 

@@ -16,8 +16,7 @@ VALUES = "Values, “What a token passes on”"
 
 
 def root_of_d_v(W_value, **given):
-    """The scores are divided by the square root of the width of the values. A score has d_k terms: divide by sqrt(d_k).
-    """
+    """The scores are divided by the square root of the width of the values. A score has d_k terms: use sqrt(d_k)."""
     root = math.sqrt(W_value(given["x"]).shape[2])
     return layer(W_value=W_value, **given, score=lambda queries, keys, d_model: queries @ keys.mT / root)
 

@@ -206,8 +206,7 @@ def mean_of_the_heads(lead_without, group):
 
 
 def whole_subtracted_once(lead_without, group):
-    """The whole model's lead is subtracted only for the group. Each head's change is measured against the whole, too.
-    """
+    """The whole model's lead is subtracted only for the group. Measure each head's change against the whole, too."""
     together, alone = changes(lead_without, group)
     return first_minus_second((together, alone + len(group) * lead_without([])))  # type: ignore[arg-type]
 

@@ -118,8 +118,7 @@ class NotARowForEachWord(Wrong):
 
 
 class LastWordForgotten(Wrong):
-    """Only the last word's scores are too close to each other. The first word comes after it: check row 0 of `W_key`.
-    """
+    """Only the last word's scores are too close to each other. After it comes the first: check row 0 of `W_key`."""
 
 
 class ScoresTooSmall(Wrong):

@@ -31,8 +31,8 @@ class WrongShape(Wrong):
 
 
 class NotANumber(Wrong):
-    """The result contains NaN: {where}. Is there a division by 0, a row of minus infinities in a
-    softmax, or a large `exp`?
+    """The result contains NaN: {where}. Is there a division by 0, a softmax over a row of minus
+    infinities, or the `exp` of a large number?
     """
 
 

@@ -47,8 +47,8 @@ NOT_YOURS = (
     "cell."
 )
 OUT_OF_TIME = (
-    "The check was stopped after {seconds:g} seconds. Either a loop in your code does not end, or "
-    "the computer is busy with something else: then run this cell again."
+    "The check was stopped after {seconds:g} seconds. Does a loop in your code never end? If not, "
+    "the computer was busy with something else: run this cell again."
 )
 
 
@@ -56,7 +56,7 @@ OUT_OF_TIME = (
 
 
 class NotTheThingItself(Wrong):
-    """The check needs the {wanted} itself, its name without parentheses; it got {kind}."""
+    """Pass the {wanted} itself, its name without parentheses; the check got {kind}."""
 
 
 class NotAModule(Wrong):
@@ -74,34 +74,32 @@ class PlainList(Wrong):
 
 
 class PartMissing(Wrong):
-    """The layer has no part of its own called `{name}`, so an optimizer would not find it. Create
-    it in `__init__`, as a module or as `self.{name} = nn.Parameter(...)`. The parts that it has:
-    {parts}.
+    """The layer has no part called `{name}` that an optimizer would find. Create it in `__init__`,
+    as a module or as `self.{name} = nn.Parameter(...)`. Its parts: {parts}.
     """
 
 
 class WrongWidth(Wrong):
-    """`{part}` has shape {own} instead of {right}, in a layer created with {sizes}. Is a width
-    written as a number? Use the arguments of `__init__`.
+    """`{part}` has shape {own} instead of {right}, in a layer created with {sizes}. Did you type a
+    width as a number? Use the arguments of `__init__`.
     """
 
 
 class EmptyParameter(Wrong):
-    """`{name}` begins with NaN or huge numbers: `torch.empty` writes no numbers into its memory.
-    Draw them, for example with `torch.randn`.
+    """`{name}` starts with NaN or huge numbers: `torch.empty` doesn't fill its memory. Initialize
+    it, for example with `torch.randn`.
     """
 
 
 class PartsOfAnotherKind(Wrong):
-    """The check computes with the parts of your layer, and they do not fit together as in the
+    """The check computes with the parts of your layer, but they don't fit together as in the
     exercise: {error}.
     """
 
 
 class DiffersBetweenCalls(Wrong):
     """Two calls with the same input give different outputs. Is there dropout, which this exercise
-    does not have, or a part that `forward` creates or changes? Create each part once, in
-    `__init__`.
+    doesn't have, or does `forward` create or change a part? Create each part once, in `__init__`.
     """
 
 
@@ -110,12 +108,14 @@ class ReturnsNothing(Wrong):
 
 
 class ForbiddenName(Wrong):
-    """The results are right, but `{name}` computes them. Write the computation without it."""
+    """The results are right, but `{name}` computes them. Write the computation yourself, without
+    it.
+    """
 
 
 class GradientCutOff(Wrong):
     """The results are right, but no gradient reaches {names}, so nothing would be learned there.
-    Leave out `detach()`, `.data`, `.item()`, `float()` and `no_grad()`, and do not build a new
+    Leave out `detach()`, `.data`, `.item()`, `float()` and `no_grad()`, and don't build a new
     tensor from numbers.
     """
 

@@ -24,124 +24,122 @@ class Raises(Wrong):
 
 
 class OneTruthValue(Raises):
-    """{error} A tensor has many truth values, and Python's `if`, `and` and `max` need a single one.
-    For tensors there are `torch.where`, `&` and `torch.maximum`, and for an argument that may be
-    missing `is None`. It happened in {where}.
+    """{error} A tensor has many truth values, but Python's `if`, `and` and `max` need a single one.
+    For tensors, use `torch.where`, `&` and `torch.maximum`; for an argument that may be missing,
+    `is None`. It happened in {where}.
     """
 
 
 class AxisCountedFromTheFront(Raises):
-    """{error} A tensor has fewer axes than this line supposes, in {where}. Count axes from the end,
-    `dim=-1`, `.mT`, `shape[-1]`, so that the line fits a single text and a batch.
+    """{error} A tensor has fewer axes than this line expects, in {where}. Count axes from the end,
+    with `dim=-1`, `.mT` or `shape[-1]`: then the line works for a single text and for a batch.
     """
 
 
 class IndexOfAnotherAxis(Raises):
-    """{error} The index is larger than this axis is long, in {where}. Print the index and the
-    shape: which axis is it for? `x[index]` selects from axis 0.
+    """{error} The index is too large for this axis, in {where}. Print the index and the shape:
+    which axis is the index for? `x[index]` selects from axis 0.
     """
 
 
 class TruthValuesOfAnotherAxis(Raises):
-    """{error} Truth values between brackets select along the axis at which they stand, and this one
-    has another length, in {where}. For axis 1 write `x[:, places]`.
+    """{error} Truth values in brackets must be as many as their axis is long, and in {where} they
+    aren't. To select along axis 1, write `x[:, selected]`.
     """
 
 
 class ShapesDoNotFit(Raises):
-    """{error} Two shapes do not fit together in {where}. Print both: is a transposition, an
-    `unsqueeze` or a `keepdim=True` missing, or one too many?
+    """{error} Two shapes don't fit together in {where}. Print both: is a transpose, an `unsqueeze`
+    or a `keepdim=True` missing, or is there one too many?
     """
 
 
 class ProductDoesNotFit(Raises):
-    """{error} In a product `a @ b` the last axis of `a` must be as long as the last but one of `b`,
-    in {where}. Print both shapes: are the factors exchanged, or is a transposition missing or one
-    too many? `.mT` exchanges the last two axes, `.T` all. For an `nn.Linear`: are its two widths
-    those of what it gets and gives?
+    """{error} In a product `a @ b`, the last axis of `a` must be as long as the second-to-last of
+    `b`, and in {where} it isn't. Print both shapes: are the factors swapped, or is a transpose
+    missing, or one too many? `.mT` swaps the last two axes, `.T` reverses all. For an `nn.Linear`:
+    are its two widths those of its input and its output?
     """
 
 
 class AxesDoNotLineUp(Raises):
-    """{error} Shapes are lined up at their last axes, and two that meet must be equally long, or 1,
-    in {where}. Print both: is an axis of length 1 missing (`unsqueeze`, `keepdim=True`), or are two
-    axes exchanged?
+    """{error} Shapes are lined up at their last axes; two axes that meet must be equally long,
+    unless one of them has length 1, and in {where} they aren't. Print both shapes: is an axis of
+    length 1 missing (`unsqueeze`, `keepdim=True`), or are two axes swapped?
     """
 
 
 class JoinedAlongAnotherAxis(Raises):
-    """{error} `cat` joins along one axis, and all others must be equally long, in {where}. Print
-    the shapes: which axis is to become longer? Give it as `dim`.
+    """{error} `cat` concatenates along one axis, and all other axes must be equally long; in
+    {where} they aren't. Print the shapes: which axis should become longer? Pass it as `dim`.
     """
 
 
 class MaskOfAnotherShape(Raises):
-    """{error} A `mask` says which tokens are real, (batch, tokens); an `attention_mask` which of
-    them a token may attend to, (tokens, tokens). Is one given in the place of the other, or made
-    for another number of tokens? It happened in {where}.
+    """{error} A `mask` says which tokens are real, (batch, tokens); an `attention_mask` says to
+    which tokens each may attend, (tokens, tokens). Did you pass one in place of the other, or one
+    that was made for another number of tokens? It happened in {where}.
     """
 
 
 class NothingToAttendTo(Raises):
-    """{error} Is the mask the wrong way round? PyTorch's own layers hide where it is True; here
-    True means may attend. It happened in {where}.
+    """{error} Is the mask inverted? PyTorch's own layers hide where it is True; here True means may
+    attend. It happened in {where}.
     """
 
 
 class MoreThanThereAre(Raises):
-    """{error} There are fewer than that in {where}. Take `min` of the two numbers."""
+    """{error} There are fewer than that in {where}. Ask for the `min` of the two numbers."""
 
 
 class ViewNotPossible(Raises):
-    """{error} After a transposition the numbers lie in another order in memory, which `view` cannot
-    read, in {where}. Use `reshape`, or `contiguous()` before it.
+    """{error} After a transpose, the numbers are in another order in memory, which `view` can't
+    read, in {where}. Use `reshape`, or call `contiguous()` first.
     """
 
 
 class TargetsOfAnotherShape(Raises):
-    """{error} `cross_entropy` takes logits (n, classes) with targets (n,), or classes on axis 1,
-    (batch, classes, positions), with targets (batch, positions); it happened in {where}. Print both
-    shapes: are the classes on the last axis, or are there more positions than targets?
+    """{error} `cross_entropy` takes logits (n, classes) with targets (n,), or logits (batch,
+    classes, positions) with targets (batch, positions). It happened in {where}. Print both shapes:
+    are the classes on the last axis, or are there more positions than targets?
     """
 
 
 class ParameterChangedInPlace(Raises):
-    """{error} Copy numbers into a parameter `with torch.no_grad():`. It happened in {where}."""
+    """{error} Copy numbers into a parameter under `torch.no_grad()`. It happened in {where}."""
 
 
 class NoParameterAssigned(Raises):
-    """{error} Make it a parameter, `nn.Parameter(...)`, or copy the numbers into the one that is
-    there, with `copy_` under `torch.no_grad()`. It happened in {where}.
+    """{error} Make it a parameter, `nn.Parameter(...)`, or copy the numbers into the existing one,
+    with `copy_` under `torch.no_grad()`. It happened in {where}.
     """
 
 
 class DividesByZero(Raises):
-    """{error} In {where} there is nothing to count or to average. Ask for that before the
-    division.
-    """
+    """{error} In {where} there's nothing to count or average. Check for that before you divide."""
 
 
 class KeyMissing(Raises):
-    """{error} A dict has no such key, in {where}. Where a key may be missing, take `.get(key,
+    """{error} A dict has no such key, in {where}. If a key may be missing, use `.get(key,
     default)`.
     """
 
 
 class CallsItself(Raises):
-    """{error} A function calls itself without end, in {where}. Where you replace a method, keep the
-    one that was there under another name, and call that.
+    """{error} A function keeps calling itself, in {where}. If you replace a method, keep the old
+    one under another name, and call that.
     """
 
 
 class ListAsAKey(Raises):
-    """{error} A list cannot be counted, nor be a key of a dict, in {where}. Go through what is in
-    it, with another `for`.
+    """{error} A list can't be counted or be a key of a dict, in {where}. Loop over its items with
+    another `for`.
     """
 
 
 class OneInPlaceOfSeveral(Raises):
-    """{error} There is a single thing where several are expected, in {where}. Is a pair of brackets
-    missing, a list with one element?
+    """{error} There's a single value where several are expected, in {where}. Does it need brackets,
+    as a list with one element?
     """
 
 
@@ -152,7 +150,7 @@ MEANINGS = {
     "out of bounds": IndexOfAnotherAxis,
     "shape of the mask .* at index": TruthValuesOfAnotherAxis,
     "mask has shape .* must be": MaskOfAnotherShape,
-    "nothing to look at": NothingToAttendTo,
+    "nothing to attend to": NothingToAttendTo,
     "Sizes of tensors must match except": JoinedAlongAnotherAxis,
     "multiplied|dimensions of batch2|size mismatch, got input|matmul": ProductDoesNotFit,
     "at non-singleton dimension|broadcast|shape mism": AxesDoNotLineUp,
@@ -181,8 +179,8 @@ def meaning_of(error: BaseException) -> type[Wrong]:
 
 
 class TooFewResults(Wrong):
-    """Your code gives {own} instead of {right}: {where}. Return all that the exercise asks for, in
-    its order, with commas between them.
+    """Your code gives {own} instead of {right}: {where}. Return everything the exercise asks for,
+    in its order, separated by commas.
     """
 
 
@@ -191,14 +189,14 @@ class TooManyResults(Wrong):
 
 
 class ResultsInAnotherOrder(Wrong):
-    """The results are right, but in another order: the exercise asks for what you return as number
-    {order}.
+    """The results are right, but in another order: of what you return now, the exercise asks for
+    number {order}.
     """
 
 
 class OtherKeys(Wrong):
-    """A dict has other keys than the exercise asks for. It lacks {missing} of them, and
-    {too_many} of its keys should not be there.
+    """A dict doesn't have the keys that the exercise asks for. Missing: {missing}. Not asked for:
+    {too_many}.
     """
 
 
@@ -242,7 +240,7 @@ def named(keys: set) -> str:
 
 
 class ReturnsItsInput(Wrong):
-    """Your code returns `{name}` as it got it."""
+    """Your code returns `{name}` unchanged."""
 
 
 class AxisOfLengthOne(Wrong):
@@ -252,50 +250,50 @@ class AxisOfLengthOne(Wrong):
 
 
 class AxesExchanged(Wrong):
-    """The result is transposed: exchange its axes {one} and {other}."""
+    """The result is transposed: swap its axes {one} and {other}."""
 
 
 class Backwards(Wrong):
-    """The numbers are right, but backwards along axis {axis}."""
+    """The numbers are right, but in reverse order along axis {axis}."""
 
 
 class Moved(Wrong):
-    """The numbers are right, but moved by {steps} along axis {axis}. Is a shift missing, the other
-    way round, or one too many?
+    """The numbers are right, but shifted by {steps} along axis {axis}. Is a shift missing, or in
+    the wrong direction, or is there one too many?
     """
 
 
 class Inverted(Wrong):
-    """True and False are exchanged."""
+    """True and False are swapped."""
 
 
 class ReducedTooMuch(Wrong):
-    """Your code takes the {how} over {axes} of what is asked for. Leave that out."""
+    """Your code returns the {how} over {axes} of the right result. Leave that step out."""
 
 
 class NotReduced(Wrong):
-    """One step is left: the {how} over {axes} of what you return."""
+    """One step is missing: take the {how} over {axes} of what you return."""
 
 
 class PartOfTheResult(Wrong):
-    """Your code returns only {part} of what is asked for, along axis {axis}."""
+    """Your code returns only {part} of the right result, along axis {axis}."""
 
 
 class MoreThanTheResult(Wrong):
-    """Your code returns more than what is asked for, which is {part} along axis {axis}."""
+    """Your code returns too much: the right result is only {part} of it, along axis {axis}."""
 
 
 class AnotherFunction(Wrong):
-    """Your code returns the {name} of what is asked for. Leave the {name} out."""
+    """Your code returns the {name} of the right result. Leave out the {name}."""
 
 
 class FunctionMissing(Wrong):
-    """One step is left: the {name} of what you return."""
+    """One step is missing: take the {name} of what you return."""
 
 
 class AnotherSign(Wrong):
-    """Each wrong number is minus the right one. Is a sign lost, or a difference the wrong way
-    round?
+    """Each wrong number has the wrong sign. Is a minus missing, or do you subtract in the wrong
+    order?
     """
 
 
@@ -304,14 +302,15 @@ class AnotherFactor(Wrong):
 
 
 class TimesACount(Wrong):
-    """Each wrong number is too large by a whole factor, {factor} in the first case that is wrong.
-    Is it a sum where a mean is asked for, or divided by too small a number?
+    """Each wrong number is too large by a factor that is a whole number, {factor} in the first
+    wrong case. Do you sum instead of taking the mean, or divide by too small a number?
     """
 
 
 class DividedByACount(Wrong):
-    """Each wrong number is too small, {factor} times in the first case that is wrong. Is it a mean
-    where a sum is asked for, or divided by too large a number, or divided twice?
+    """Each wrong number is too small by a factor that is a whole number, {factor} in the first
+    wrong case. Do you take the mean instead of the sum, divide by too large a number, or divide
+    twice?
     """
 
 
@@ -320,14 +319,14 @@ class AnotherConstant(Wrong):
 
 
 class SumsToOneElsewhere(Wrong):
-    """The weights sum to 1 along axis {axis}, and should along the last. Does the `softmax`, or the
-    sum by which you divide, run over the wrong axis, or is something transposed?
+    """The weights sum to 1 along axis {axis}, but should along the last one. Does the `softmax`, or
+    the sum that you divide by, run over the wrong axis, or is something transposed?
     """
 
 
 class InOtherPlaces(Wrong):
-    """All numbers are there, but in other places. Does a `view` or `reshape` stand where axes have
-    to be exchanged (`transpose`), or is something sorted or indexed in another order?
+    """All numbers are there, but in other places. Do you use `view` or `reshape` where axes have to
+    be swapped (`transpose`), or is something sorted or indexed in another order?
     """
 
 
@@ -484,24 +483,24 @@ def scaled(own: Tensor, right: Tensor) -> Iterator[Found]:
 # Each takes an argument, or a part of a layer, and gives what a mistake makes of it.
 CHANGES: dict[str, dict[str, Callable]] = {
     "truth values": {
-        "`{name}` is the wrong way round: results are right for its opposite": lambda mask: ~mask,
-        "`{name}` makes no difference: results are right where it is True throughout":
+        "`{name}` is inverted: the results are right for its opposite": lambda mask: ~mask,
+        "`{name}` has no effect: the results are those with True everywhere in it":
             torch.ones_like,
     },
     "numbers": {
-        "`{name}` is left out: the results are right with zeros in its place": torch.zeros_like,
-        "`{name}` is left out: the results are right with ones in its place": torch.ones_like,
+        "`{name}` is left out: the results are those with zeros in its place": torch.zeros_like,
+        "`{name}` is left out: the results are those with ones in its place": torch.ones_like,
         "`{name}` has the wrong sign": torch.neg,
         "The numbers of `{name}` are rounded to integers": torch.trunc,
     },
     "a value of type int": {
-        "The results are right for a `{name}` that is one more": lambda number: number + 1,
-        "The results are right for a `{name}` that is one less": lambda number: number - 1,
+        "These are the results for `{name} + 1`": lambda number: number + 1,
+        "These are the results for `{name} - 1`": lambda number: number - 1,
     },
     "a value of type float": {
-        "The results are right for the square of `{name}`": lambda number: number**2,
-        "The results are right for the root of `{name}`": lambda number: number**0.5,
-        "The results are right for 1 / `{name}`": lambda number: 1 / number,
+        "These are the results for the square of `{name}`": lambda number: number**2,
+        "These are the results for the square root of `{name}`": lambda number: number**0.5,
+        "These are the results for `1 / {name}`": lambda number: 1 / number,
     },
     "a part": {
         "`{name}` is not used": lambda part: torch.nn.Identity(),
@@ -524,7 +523,7 @@ def variations(reference: Callable, given: dict[str, Any]) -> Iterator[Callable]
         exchanged = {one: other, other: one}
         if one < other:
             yield with_other(
-                reference, "ArgumentsExchanged", f"`{one}` and `{other}` are exchanged.", exchanged
+                reference, "ArgumentsExchanged", f"`{one}` and `{other}` are swapped.", exchanged
             )
         yield with_other(
             reference, "AnotherArgument", f"`{other}` is used where `{one}` belongs.", {one: other}

@@ -67,15 +67,15 @@ def keys_averaged(**given: Any) -> tuple[Tensor, Tensor]:
 
 
 def weights_transposed(W_value: Callable = as_it_is, **given: Any) -> tuple[Tensor, Tensor]:
-    """The weights are transposed before they average. Row i holds the weights of token i: leave the
-    transposition out.
+    """The weights are transposed before they average. Row i holds the weights of token i: leave out
+    the transpose.
     """
     weights = layer(**given)[1]
     return weights.mT @ W_value(given["x"]), weights
 
 
 def weights_divided(W_key: Callable, **given: Any) -> tuple[Tensor, ...]:
-    """The weights are divided by sqrt(d_k), so a row does not sum to 1. Divide the scores, before
+    """The weights are divided by sqrt(d_k), so a row doesn't sum to 1. Divide the scores, before
     the softmax.
     """
     root = math.sqrt(W_key(given["x"]).shape[2])
@@ -255,7 +255,7 @@ def norm_inside_the_second_sum(*parts: Any) -> Tensor:
 def input_added_again(
     x: Tensor, attention: Part, feed_forward: Part, norm_1: Part, norm_2: Part
 ) -> Tensor:
-    """The second sum adds to the block's input. Add to the normalized first sum."""
+    """The second sum begins again with the block's input. Add to the normalized first sum."""
     return norm_2(x + feed_forward(norm_1(x + attention(x))))
 
 
@@ -315,26 +315,22 @@ def block_mistakes(
     """What goes wrong in any block, of which `compute` is right with this order of its parts."""
 
     def mask_not_used(**given: Any) -> tuple[Tensor, Tensor]:
-        """The `mask` does not reach the attention, so padding gets weight. Hand it on."""
+        """The `mask` does not reach the attention, so padding gets weight. Pass it on."""
         return compute(**given | {"mask": None})
 
     def causal_without_being_asked(**given: Any) -> tuple[Tensor, Tensor]:
-        """A token does not attend to those that follow it. This block reads whole texts: without an
-        `attention_mask`, give the attention none.
+        """No token attends to later ones. This block reads whole texts: if it gets no
+        `attention_mask`, pass none to the attention.
         """
         causal = model.causal_mask(given["x"].shape[1])
         return compute(**given | {"attention_mask": causal})
 
     def mask_inverted(mask: Any = None, **given: Any) -> tuple[Tensor, Tensor]:
-        """The `mask` is the wrong way round: attention attends to padding only. It is True for a
-        real token.
-        """
+        """The `mask` is inverted: tokens attend to padding only. It is True for a real token."""
         return compute(**given, mask=~mask)
 
     def mask_inverted_if_given(mask: Tensor | None = None, **given: Any) -> tuple[Tensor, Tensor]:
-        """The `mask` is the wrong way round: attention attends to padding only. It is True for a
-        real token.
-        """
+        """The `mask` is inverted: tokens attend to padding only. It is True for a real token."""
         return compute(**given, mask=None if mask is None else ~mask)
 
     def attention_norm_used_twice(
@@ -362,8 +358,8 @@ def block_mistakes(
         return order(*parts, keep_1=0)
 
     def feed_forward_not_added(*parts: Any) -> Tensor:
-        """There is no residual connection around the feed-forward layer: add the x after the
-        attention to its output.
+        """There is no residual connection around the feed-forward layer: add the x that comes from
+        the attention to its output.
         """
         return order(*parts, keep_2=0)
 
@@ -384,15 +380,15 @@ def block_mistakes(
 
 
 class ParametersMissing(Wrong):
-    """The results are right, but the layer has no parameter `{name}`, so another model cannot be
-    loaded. Make the parts that the exercise lists, in that order; dropout has a number there,
-    too.
+    """The results are right, but the layer has no parameter `{name}`, so the parameters of another
+    model can't be loaded. Make the parts that the exercise lists, in that order; in an
+    `nn.Sequential`, dropout counts, too.
     """
 
 
 class ParameterTooMany(Wrong):
-    """The results are right, but the layer has a parameter `{name}`, which another model has not,
-    so it cannot be loaded. Make only the parts that the exercise lists.
+    """The results are right, but the layer has a parameter `{name}`, which other models lack, so
+    theirs can't be loaded. Make only the parts that the exercise lists.
     """
 
 
@@ -440,32 +436,34 @@ def in_window(distance: Tensor, window_size: int) -> Tensor:
 
 
 def no_window(distance: Tensor, window_size: int) -> Tensor:
-    """The mask has no second edge, so a token attends to all earlier ones. Its window has as many
-    positions as the exercise says, and ends at its own.
+    """The mask has no second edge, so a token attends to all earlier ones. The window ends at the
+    token's own position and has as many positions as the exercise says.
     """
     return distance >= 0
 
 
 def not_causal(distance: Tensor, window_size: int) -> Tensor:
-    """All later positions are allowed. A token must not attend to those that follow."""
+    """All later positions are allowed. A token must not attend to later ones."""
     return distance < window_size
 
 
 def window_too_wide(distance: Tensor, window_size: int) -> Tensor:
-    """The window is one position too wide. The token's own position is one of those that it has."""
+    """The window is one position too wide: with the token's own position, it has as many as the
+    exercise says.
+    """
     return (distance >= 0) & (distance <= window_size)
 
 
 def window_too_narrow(distance: Tensor, window_size: int) -> Tensor:
-    """The window is one position too narrow. The token's own position is one of those that it
-    has.
+    """The window is one position too narrow: with the token's own position, it has as many as the
+    exercise says.
     """
     return in_window(distance, window_size - 1)
 
 
 def looks_ahead(distance: Tensor, window_size: int) -> Tensor:
-    """The window reaches ahead instead of back: rows and columns are exchanged. Rows are queries,
-    so the distance is that of the row minus that of the column.
+    """The window reaches ahead instead of back: rows and columns are swapped. Rows are queries, so
+    the distance is the row's position minus the column's.
     """
     return in_window(-distance, window_size)
 

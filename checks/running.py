@@ -32,8 +32,8 @@ class OtherArguments(Wrong):
 
 
 class ChangesItsInput(Wrong):
-    """Your code changes its argument `{name}`. Work on a copy (`copy.deepcopy` for a model),
-    without `+=`, without `a[...] = ...`, and without methods that end in `_`.
+    """Your code changes its argument `{name}`. Work on a copy (`copy.deepcopy` for a model), or do
+    without `+=`, `a[...] = ...` and methods whose names end in `_`.
     """
 
 

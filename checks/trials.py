@@ -85,7 +85,7 @@ def bugs_left(function: Callable, several: Callable, **bugs: Callable) -> list[C
 
 
 class NoLinear(Wrong):
-    """The lab reads `{name}` as an `nn.Linear` {bias} a bias, in `{layer}`."""
+    """The lab needs `{name}` to be an `nn.Linear` {bias} a bias, in `{layer}`."""
 
 
 def check_linears(
@@ -106,7 +106,7 @@ def check_linears(
 
 
 class NoParameter(Wrong):
-    """The lab goes on with `{name}` as an `nn.Parameter` of shape {right}; here it is {own}."""
+    """The lab needs `{name}` to be an `nn.Parameter` of shape {right}; yours is {own}."""
 
 
 def check_parameters(layer: nn.Module, **shapes: tuple[int, ...]) -> None:
@@ -123,7 +123,7 @@ def check_parameters(layer: nn.Module, **shapes: tuple[int, ...]) -> None:
 
 
 class LabBreaks(Wrong):
-    """The results are right, but the lab goes on with {what}, and then: {error}"""
+    """The results are right, but the lab goes on with {what}, which fails: {error}"""
 
 
 def goes_on(what: str, function: Callable) -> Any:
@@ -155,28 +155,28 @@ def no_mask(scores: Tensor, mask: Tensor) -> Tensor:
 
 
 def mask_after_softmax(scores: Tensor, mask: Tensor) -> Tensor:
-    """The weights of a text do not sum to 1, because padding is removed after the softmax. Hide its
-    scores before.
+    """The weights of a text don't sum to 1: padding is removed after the softmax. Hide its scores
+    before it.
     """
     return scores.softmax(-1) * mask
 
 
 def padding_scored_zero(scores: Tensor, mask: Tensor) -> Tensor:
-    """A score of 0 is not no weight, because exp(0) = 1. Fill the scores of padding with the lowest
-    number, or -inf.
+    """A score of 0 still gets weight: exp(0) = 1. Fill the scores of padding with the dtype's
+    lowest number, or -inf.
     """
     return (scores * mask).softmax(-1)
 
 
 def removed_after_score_of_zero(scores: Tensor, mask: Tensor) -> Tensor:
-    """Padding takes weight with its score of 0, because exp(0) = 1, so what is left sums to less
-    than 1. Fill its scores with the lowest number.
+    """Padding takes weight with its score of 0 (exp(0) is 1), and the weights that are left sum to
+    less than 1. Fill its scores with the dtype's lowest number.
     """
     return (scores * mask).softmax(-1) * mask
 
 
 def softmax_left_out(scores: Tensor, mask: Tensor) -> Tensor:
-    """Scores are used as weights. A softmax makes them positive, and lets each row sum to 1."""
+    """Scores are used as weights. A softmax makes them positive, and makes each row sum to 1."""
     return scores
 
 
@@ -216,8 +216,8 @@ def inverted(weigh: Callable) -> Callable:
     """A way to hide scores, with the mask the wrong way round."""
 
     def mask_inverted(scores: Tensor, mask: Tensor) -> Tensor:
-        """The mask is the wrong way round. PyTorch's own layers hide where a mask is True; here
-        True marks a real token, so hide the scores where it is False: `masked_fill(~mask, ...)`.
+        """The mask is inverted. PyTorch's own layers hide where a mask is True; here True marks a
+        real token, so hide the scores where it is False: `masked_fill(~mask, ...)`.
         """
         return weigh(scores, ~mask)
 
@@ -233,7 +233,7 @@ def mask_added(scores: Tensor, mask: Tensor) -> Tensor:
 
 def filled_with_minus_ten(scores: Tensor, mask: Tensor) -> Tensor:
     """The scores of padding are filled with -10, which is not low enough: exp(-10) is not 0, and a
-    real score may be lower. Take the lowest number of the dtype.
+    real score may be lower. Use the dtype's lowest number.
     """
     return scores.masked_fill(~mask, -10.0).softmax(-1)
 
@@ -262,8 +262,8 @@ def scaled(queries: Tensor, keys: Tensor, d_model: int) -> Tensor:
 
 
 def not_scaled(queries: Tensor, keys: Tensor, d_model: int) -> Tensor:
-    """The scores are not divided by sqrt(d_k). Without it the softmax gets sharper, the wider the
-    keys are.
+    """The scores are not divided by sqrt(d_k). Without that, the wider the keys, the sharper the
+    softmax.
     """
     return queries @ keys.mT
 
@@ -281,29 +281,29 @@ def root_of_d_model(queries: Tensor, keys: Tensor, d_model: int) -> Tensor:
 
 
 def root_of_tokens(queries: Tensor, keys: Tensor, d_model: int) -> Tensor:
-    """The scores are divided by the root of the number of tokens. d_k is the last axis of the
-    keys.
+    """The scores are divided by the square root of the number of tokens. d_k is the last axis of
+    the keys.
     """
     return queries @ keys.mT / math.sqrt(keys.shape[-2])
 
 
 def queries_and_keys_exchanged(queries: Tensor, keys: Tensor, d_model: int) -> Tensor:
-    """The scores are transposed: row i must hold the query of token i with all keys, so it is Q Kᵀ
-    and not K Qᵀ.
+    """The scores are transposed: row i must hold the scores of query i with all keys, so it's Q Kᵀ,
+    not K Qᵀ.
     """
     return scaled(keys, queries, d_model)
 
 
 def keys_reshaped(queries: Tensor, keys: Tensor, d_model: int) -> Tensor:
-    """The keys are reshaped where they have to be transposed, so a column mixes the numbers of
-    several tokens. Exchange the last two axes: `keys.transpose(-2, -1)`.
+    """The keys are reshaped instead of transposed, so a column mixes the numbers of several tokens.
+    Swap the last two axes: `keys.transpose(-2, -1)`.
     """
     return queries @ keys.reshape(*keys.shape[:-2], keys.shape[-1], -1) / math.sqrt(keys.shape[-1])
 
 
 def keys_not_transposed(queries: Tensor, keys: Tensor, d_model: int) -> Tensor:
-    """The keys are not transposed; where the product fits, a key happens to be as wide as the text
-    is long. Exchange the last two axes: `keys.transpose(-2, -1)`.
+    """The keys are not transposed; the product fits only if a key happens to be as wide as the text
+    is long. Swap the last two axes: `keys.transpose(-2, -1)`.
     """
     return queries @ keys / math.sqrt(keys.shape[-1])
 
@@ -346,8 +346,8 @@ def standard_deviation(values: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def normal_quantile(values: Tensor) -> tuple[Tensor, Tensor]:
-    """The quantile 1.96 belongs to the normal distribution. A few runs need Student's t, which is
-    larger.
+    """The quantile 1.96 belongs to the normal distribution. With only a few runs, use Student's t,
+    whose quantile is larger.
     """
     return values.mean(), 1.96 * values.std() / math.sqrt(len(values))
 
@@ -358,7 +358,7 @@ def half_width_times(factor: float, values: Tensor) -> tuple[float, float]:
 
 
 def whole_width(values: Tensor) -> tuple[float, float]:
-    """The second number is the whole width of the interval, twice what is asked."""
+    """The second number is the whole width of the interval, twice what is asked for."""
     return half_width_times(2, values)
 
 
@@ -368,16 +368,14 @@ def root_of_n_left_out(values: Tensor) -> tuple[float, float]:
 
 
 def divided_by_n(values: Tensor) -> tuple[float, float]:
-    """The half-width is divided by n. The standard deviation of a mean is smaller by sqrt(n)
-    only.
+    """The half-width is divided by n. The standard deviation of a mean is smaller by a factor of
+    sqrt(n) only.
     """
     return half_width_times(1 / math.sqrt(len(values)), values)
 
 
 def n_degrees_of_freedom(values: Tensor) -> tuple[Tensor, Tensor]:
-    """The quantile is that of n degrees of freedom. The mean takes one of them, so Student's t has
-    n - 1.
-    """
+    """The quantile is for n degrees of freedom. The mean uses up one of them, so take n - 1."""
     return values.mean(), stdtrit(len(values), 0.975) * values.std() / math.sqrt(len(values))
 
 
@@ -410,8 +408,8 @@ def second_minus_first(pair: Tensor) -> tuple[float, float]:
 
 
 def pairing_lost(pair: Tensor) -> tuple[float, float]:
-    """Both groups of values have an interval of their own. Subtract pair by pair first, because
-    what the two values of a pair share then cancels.
+    """You combine one interval of each group. Subtract pair by pair first: then what the two values
+    of a pair share cancels.
     """
     (first, a), (second, b) = map(mean_and_interval, pair)
     return first - second, math.hypot(a, b)
@@ -468,15 +466,13 @@ def seed_mistakes(answer: Callable) -> list[Callable]:
     """
 
     def one_seed_for_all(**given: Any) -> Any:
-        """Every run uses the same seed, so the runs do not vary by chance. Pass each seed of
-        `seeds` to its run.
+        """Every run uses the same seed, so the runs don't vary by chance. Pass each seed of `seeds`
+        to its run.
         """
         return answer(**given | {"seeds": [given["seeds"][0]] * len(given["seeds"])})
 
     def own_seeds(**given: Any) -> Any:
-        """The seeds are 0, 1, 2, ... and not those of the argument `seeds`. Write `for seed in
-        seeds`.
-        """
+        """The seeds are 0, 1, 2, ..., not those of the argument. Write `for seed in seeds`."""
         return answer(**given | {"seeds": range(len(given["seeds"]))})
 
     return [one_seed_for_all, own_seeds]
@@ -501,7 +497,7 @@ def synthetic_accuracy(*settings_and_seed: Any) -> float:
 
 
 class ModelLeftChanged(Wrong):
-    """The model is left changed, at least when `measure` raises an error. Change a copy
+    """The model stays changed, at least if `measure` raises an error. Change a copy
     (`copy.deepcopy`), or undo the change in a `finally`.
     """
 

@@ -1,12 +1,15 @@
-"""What labs import. Four modules to read first, in half an hour:
+"""What labs import. Four modules to read first:
 
-1. `model`: attention layers and the classifiers built on them.
-2. `cafe`: the toy of the whole course, and how it is trained.
+1. `model`: attention layers, the Transformer block, and the classifiers built on a single layer. A
+   classifier made of blocks is in the lab *The block*; whole language models have modules of their
+   own, below.
+2. `cafe`: the toy task of the whole course, and a training loop of its own.
 3. `data`: vocabulary, examples, batches. Of `reviews`, from where they come, it is enough to know
    that `load_reviews` gives three splits, and that all tokens of a split are in one array.
-4. `training`: fit and evaluate.
+4. `training`: fit and evaluate, for reviews.
 
-The others take longer together than these; read one when a lab sends you there:
+In half an hour one can read `model` and skim the rest. The other modules together are longer than
+these; read one when a lab sends you there:
 
 * `reviews`: download, tables, tokens. `input_errors`: the sentences for what layers cannot take.
 * `intervals` of several runs; `stored_runs` of the models on reviews; `review_pairs`, two reviews

@@ -43,7 +43,7 @@ class Cafes:
         if seated.min() < 0 or (seated.diff(dim=1) == 0).any():
             raise ValueError("Names are numbers from 0 on, each at most once in a café.")
         if (self.friends == self.names).any():
-            raise ValueError("A guest is their own friend; name a different guest.")
+            raise ValueError("A guest is their own friend; name another guest.")
         if self.drinks.min() < 0 or self.drinks.max() >= len(DRINKS):
             raise ValueError(f"Drinks are numbers from 0 to {len(DRINKS) - 1}, see `cafe.DRINKS`.")
 
@@ -70,7 +70,8 @@ def draw_cafes(count: int, seed: int | torch.Generator) -> Cafes:
     return Cafes(names, friends, torch.randint(len(DRINKS), (count, guests), generator=generator))
 
 
-# Questions: each gives the right answer for every guest, (cafes, guests), but for the last two.
+# Questions: each gives the right answer for every guest, (cafes, guests); the last two ask about
+# names instead.
 
 
 def my_drink(cafes: Cafes) -> Tensor:
@@ -87,17 +88,19 @@ def friends_friends_drink(cafes: Cafes) -> Tensor:
 
 
 def same_drink(cafes: Cafes) -> Tensor:
-    """Do my friend and I drink the same? 1 for yes, 0 for no; they stand for two drinks, too."""
+    """Do my friend and I drink the same? 1 for yes, 0 for no: two of the read-out's six classes."""
     return (my_drink(cafes) == friends_drink(cafes)).long()
 
 
 def left_neighbours_drink(cafes: Cafes) -> Tensor:
+    """Chairs are numbered clockwise, and guests face the table: the next chair is on the left."""
     return cafes.drinks.roll(-1, dims=1)
 
 
 def drinks_by_name(cafes: Cafes) -> Tensor:
     """The drink of each name, Ada first; the eight questions "what does NAME drink?"."""
-    return cafes.drinks.gather(1, cafes.names.argsort(dim=1))
+    chairs = cafes.names.argsort(dim=1)  # (cafes, names), the chair on which each name sits
+    return cafes.drinks.gather(1, chairs)
 
 
 def adas_drink(cafes: Cafes) -> Tensor:

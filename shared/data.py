@@ -21,7 +21,7 @@ from shared.reviews import start_lab as start_lab
 
 PAD, UNK = 0, 1
 SEPARATOR, MARKER = "<SEP>", "<MARK>"
-NO_DISTRACTOR, NO_MARKER = -1, PAD
+NO_DISTRACTOR, NO_MARKER = -1, PAD  # no row and no token has these numbers
 REVIEW_TOKENS = 128  # half of a window of 256 tokens for each of two reviews
 
 
@@ -133,7 +133,7 @@ class Examples:
     def __post_init__(self):
         if not isinstance(self.reviews, EncodedReviews):
             raise TypeError(
-                "Examples are made of EncodedReviews, and these are "
+                "Examples are made from EncodedReviews, but these are "
                 f"{type(self.reviews).__name__}, which number words in another way. Encode them "
                 "first: `encode(reviews, vocabulary)`."
             )
@@ -161,7 +161,7 @@ class Examples:
     def __add__(self, other: "Examples") -> "Examples":
         """The examples of both, which must be made of the same reviews."""
         if other.reviews is not self.reviews:
-            raise ValueError("Examples can be added only when they are made of the same reviews.")
+            raise ValueError("Examples can be added only if they are made from the same reviews.")
         names = [field.name for field in fields(self) if field.name != "reviews"]
         joined = (np.concatenate([getattr(self, name), getattr(other, name)]) for name in names)
         return Examples(self.reviews, *joined)
@@ -176,6 +176,7 @@ class Examples:
         """Tokens of the target part and of the distractor, markers included, (examples,) each."""
         lengths = self.reviews.lengths
         target = lengths[self.target_rows] + (self.marker_of_target != NO_MARKER)
+        # without a distractor this is the length in row -1, which the last line replaces by 0
         distractor = lengths[self.distractor_rows] + (self.marker_of_distractor != NO_MARKER)
         return target, np.where(self.distractor_rows == NO_DISTRACTOR, 0, distractor)
 
@@ -188,14 +189,15 @@ class Examples:
     def batch_rows(self, batch_size: int, seed: int | None = None) -> list[np.ndarray]:
         """The rows of each batch, (batch,) each; lengths within a batch are similar.
 
-        With a seed in random order (sorted within random pools of 50 batches, which are shuffled
-        then), else from the shortest examples to the longest.
+        Without a seed, from the shortest examples to the longest. With one, in random order: the
+        examples are dealt into random pools of 50 batches, sorted by length in each pool and split
+        into batches, and all batches are shuffled.
 
         Raises:
             ValueError: a batch size below 1, or ids outside the vocabulary.
         """
         if batch_size < 1:
-            raise ValueError(f"batch_size is {batch_size}; it accepts 1 or more.")
+            raise ValueError(f"batch_size is {batch_size}; give 1 or more.")
         self._check_ids()
         lengths = self.lengths
         if seed is None:
@@ -254,14 +256,14 @@ def distracted_examples(
     reviews: EncodedReviews, seed: int, random_order: bool = False,
     marker_of_target: int = NO_MARKER, marker_of_distractor: int = NO_MARKER,
 ) -> Examples:  # fmt: skip
-    """Each review after another one, drawn from the same split; or in random order.
+    """Each review after a distractor, another review of the split; or both in random order.
 
     Raises:
         ValueError: fewer than two reviews, so that there is no other one.
     """
     size = len(reviews)
     if size < 2:
-        raise ValueError(f"A distractor is another review, and there are {size}; give two or more.")
+        raise ValueError(f"A distractor is another review, but there are {size}; give two or more.")
     random = np.random.default_rng(seed)
     distractor = random.integers(0, size - 1, size)
     # skips the review itself; all others stay equally likely

@@ -56,8 +56,8 @@ def check_inputs(
     """
     if x.dim() != 3 or x.shape[2] != d_model:
         raise ValueError(
-            f"x has shape {tuple(x.shape)}; this layer takes (batch, tokens, {d_model}). Add a "
-            "batch axis to a single text with x[None]."
+            f"x has shape {tuple(x.shape)}; this layer takes (batch, tokens, {d_model}). For a "
+            "single text, add a batch axis: x[None]."
         )
     batch, tokens, _ = x.shape
     if mask is not None:

@@ -44,8 +44,8 @@ def masked_softmax(scores: Tensor, mask: Tensor | None = None) -> Tensor:
     if mask is None:
         return scores.softmax(dim=-1)
     check_mask(mask, scores.shape)
-    # The smallest number, because -inf would turn a row without any True into NaN; the product
-    # turns it into zeros.
+    # The lowest number, because -inf would turn a row without any True into NaN; the product
+    # with the mask turns it into zeros.
     scores = torch.where(mask, scores, torch.finfo(scores.dtype).min)  # (..., n)
     return scores.softmax(dim=-1) * mask
 
@@ -65,7 +65,7 @@ class TokenEmbedding(nn.Module):
         TypeError: ids are not integers (batch, tokens).
     """
 
-    positions: Tensor
+    positions: Tensor  # the encoding; all zeros if the argument of this name is False
 
     def __init__(
         self, vocabulary_size: int, d_model: int = 16, dropout: float = 0.3,
@@ -164,7 +164,7 @@ class SelfAttention(nn.Module):
         check_inputs(x, self.W_query.in_features, mask)
         x = without_padding(x, mask)
         keys = self.W_key(x)  # (batch, tokens, d_k)
-        # Dividing the queries divides the scores, of which there are more.
+        # Dividing the queries divides the scores, too; in a long text, queries are fewer numbers.
         queries = self.W_query(x) / math.sqrt(keys.shape[2])  # (batch, tokens, d_k)
         scores = queries @ keys.transpose(1, 2)  # (batch, tokens, tokens)
         return masked_softmax(scores, None if mask is None else mask.unsqueeze(1))
@@ -242,7 +242,7 @@ class MultiHeadSelfAttention(nn.Module):
             fitting = [heads for heads in range(1, d_model + 1) if d_model % heads == 0]
             raise ValueError(
                 f"{d_model} columns cannot be split into {num_heads} heads of equal width. Choose "
-                f"num_heads among {fitting}, or a different d_model."
+                f"num_heads among {fitting}, or another d_model."
             )
         self.num_heads, self.head_dim = num_heads, d_model // num_heads
         self.W_query = nn.Linear(d_model, d_model)
@@ -266,8 +266,8 @@ class MultiHeadSelfAttention(nn.Module):
                 True where the token of the row may attend to the token of the column.
         """
         check_inputs(x, self.num_heads * self.head_dim, mask, attention_mask)
-        real_x = without_padding(x, mask)  # not for queries: padding asks, as in PyTorch's layer
-        # (batch, num_heads, tokens, head_dim); dividing the queries divides the scores: less work
+        real_x = without_padding(x, mask)  # padding keeps its queries, as in PyTorch's layer
+        # (batch, num_heads, tokens, head_dim); dividing the queries divides the scores, too
         queries = self.split(self.W_query(x) / math.sqrt(self.head_dim))
         keys = self.split(self.W_key(real_x))  # (batch, num_heads, tokens, head_dim)
         values = self.split(self.W_value(real_x))  # (batch, num_heads, tokens, head_dim)
@@ -283,14 +283,14 @@ class TransformerBlock(nn.Module):
 
     Takes x and the masks of `MultiHeadSelfAttention`; returns x in the same shape, (batch, tokens,
     d_model), and the attention weights of the heads.
-    Equal to `nn.TransformerEncoderLayer` with equal parameters, except that there is no dropout on
-    the attention weights.
+    Equal to `nn.TransformerEncoderLayer` with equal parameters, except that the attention weights
+    get no dropout.
 
     Args:
         hidden_dim: the width between the two linear maps of the feed-forward layer.
         norm_first: pre-norm, which normalizes the input of each part; otherwise post-norm, which
             normalizes the sum.
-        attention: the class of its attention layer, made with d_model and num_heads.
+        attention: the class of the attention layer, created with d_model and num_heads.
 
     Source: Vaswani et al. 2017, section 3.1; norm_first: Xiong et al. 2020.
     """
@@ -313,7 +313,7 @@ class TransformerBlock(nn.Module):
         self.norm_first = norm_first
 
     def add(self, x: Tensor, change: Tensor) -> Tensor:
-        """The residual connection."""
+        """The residual connection: x plus the change, which gets dropout."""
         return x + self.dropout(change)  # (batch, tokens, d_model)
 
     def forward(

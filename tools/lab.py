@@ -78,7 +78,7 @@ class Page:
         cells = jupytext.reads(self.text, fmt={"extension": ".md", "format_name": "myst"}).cells
         if not cells or not cells[0].source.startswith("# "):
             raise ValueError(
-                f"{self.path.relative_to(self.root)} has to open with its title, a line like "
+                f"{self.path.relative_to(self.root)} has to begin with its title, a line like "
                 "`# Keys`."
             )
         # The title gets a cell of its own, so that the badge can follow it.
@@ -263,7 +263,7 @@ def course(root: Path) -> list[Lab]:
     labs = contents.labs(root)
     if missing := [name for name in labs if not (root / f"labs/{name}/{name}.md").is_file()]:
         raise ValueError(
-            f"_toc.yml names labs/{missing[0]}/{missing[0]}.ipynb, and there is no {missing[0]}.md."
+            f"_toc.yml names labs/{missing[0]}/{missing[0]}.ipynb, but there is no {missing[0]}.md."
         )
     return [Lab(root, name, number) for name, number in labs.items()]
 

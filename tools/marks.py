@@ -194,7 +194,7 @@ def main(root: Path, name: str, folder: Path) -> int:
     """Mark all notebooks of a folder, write the table, and return the exit status."""
     if not importlib.util.find_spec("otter"):
         raise ValueError(
-            f'otter-grader is not here: .venv/bin/pip install "{instructor.OTTER}" -c '
+            f'otter-grader is not installed. Run .venv/bin/pip install "{instructor.OTTER}" -c '
             "constraints.txt"
         )
     (lab,) = chosen(course(root), [name])

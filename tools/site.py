@@ -3,7 +3,7 @@
 The rule: a build that did not come to its end without a warning leaves no memory behind. Sphinx
 reads again only what changed, so a second build would not see the warning of the first, and pass.
 Nor does it see that something changed which makes pages out of the sources (extension, theme,
-style, scripts, role colours, the order of the labs): then it forgets, too, and pages that are gone
+style, scripts, role colors, the order of the labs): then it forgets, too, and pages that are gone
 leave the site.
 """
 

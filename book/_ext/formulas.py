@@ -46,7 +46,7 @@ def to_mathml(latex: str, display: bool, letters_have_roles: bool = False) -> st
         role = ROLE_OF_COLOUR.get(match[1].lower())
         if role is None:
             known = ", ".join(f"{colour} ({role})" for colour, role in ROLE_OF_COLOUR.items())
-            raise ValueError(f"the formula {latex!r} has the colour {match[1]}, which is no role; use one of {known}")
+            raise ValueError(f"the formula {latex!r} has the color {match[1]}, which is no role; use one of {known}")
         return f'class="role-{role}"'
 
     if letters_have_roles:

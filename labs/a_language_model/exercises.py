@@ -54,7 +54,7 @@ def inputs_as_targets(windows):
 
 
 def predicted_backwards(windows):
-    """The targets are the tokens before, not after, those that the model reads. Exchange the two slices."""
+    """The targets are the tokens before those that the model reads, not after. Swap the two slices."""
     return windows[:, 1:], windows[:, :-1]
 
 
@@ -64,7 +64,7 @@ def shifted_by_two(windows):
 
 
 def rows_shifted(windows):
-    """The slice takes windows away, not tokens: axis 0 is the batch. Shift along axis 1, `windows[:, :-1]`."""
+    """The slice drops windows, not tokens: axis 0 is the batch. Shift along axis 1, `windows[:, :-1]`."""
     return windows[:-1], windows[1:]
 
 
@@ -80,7 +80,7 @@ def last_position_only(logits, targets):
 
 
 def probabilities_given(logits, targets):
-    """`cross_entropy` gets probabilities, but it has the softmax inside. Give it the logits."""
+    """`cross_entropy` gets probabilities, but it applies the softmax itself. Give it the logits."""
     return by_position(logits.softmax(dim=2), targets)
 
 
@@ -195,7 +195,7 @@ def temperature_ignored(logits, temperature):
 
 
 def root_of_temperature(logits, temperature):
-    """The logits are divided by the root of the temperature. Divide by the temperature itself."""
+    """The logits are divided by the square root of the temperature. Divide by the temperature itself."""
     return logits / math.sqrt(temperature)
 
 
@@ -215,14 +215,15 @@ def top_k_ignored(probs, top_k):
 
 
 def stops_short(probs, top_p):
-    """top-p drops the token with which the sum reaches p. Keep it, too: the tokens before it sum to less than p, so
-    the sum *without* a token decides whether it is kept."""
+    """top-p drops the token whose probability takes the sum to p. Keep it, too: the tokens before it sum to less than
+    p, so the sum *without* a token decides whether it is kept.
+    """
     ordered, order = probs.sort(descending=True)
     return torch.zeros_like(probs, dtype=torch.bool).scatter(0, order, ordered.cumsum(0) < top_p)
 
 
 def in_the_vocabulary_s_order(probs, top_p):
-    """top-p sums the probabilities in the order of the ids. Sort them first, the largest first."""
+    """top-p sums the probabilities in the order of the ids. Sort them first, from the largest down."""
     return probs.cumsum(0) - probs < top_p
 
 
@@ -238,8 +239,9 @@ def least_probable_first(probs, top_p):
 
 
 def not_scattered_back(probs, top_p):
-    """What is kept is decided in sorted order, but applied in the order of the ids. Bring it back to the ids with the
-    indices that `sort` returns."""
+    """What is kept is decided in sorted order, but applied in the order of the ids. Take it back to the ids with the
+    indices that `sort` returns.
+    """
     ordered = probs.sort(descending=True).values
     return ordered.cumsum(0) - ordered < top_p
 
@@ -351,7 +353,7 @@ def mask_transposed(number, tokens):
 
 
 def next_word_visible(number, tokens):
-    """The mask reaches one position too far, so each position sees the word that it has to predict."""
+    """The mask lets one position too many through, so each position sees the word that it has to predict."""
     return causal_mask(tokens + 1)[1:, :-1]
 
 
@@ -379,7 +381,7 @@ def embeddings_for_each_block(blocks, **given):
 
 
 def softmax_returned(**given):
-    """These are probabilities. Return the logits: the loss has the softmax inside."""
+    """These are probabilities. Return the logits: the loss applies the softmax itself."""
     return logits(**given).softmax(dim=2)
 
 
@@ -406,14 +408,16 @@ class TiedReadOut(Wrong):
 
 
 class ReadOutWithoutBias(Wrong):
-    """`output` has no bias, into which the lab writes how frequent each word is. Make it with `nn.Linear(d_model,
-    known_words)`."""
+    """`output` has no bias, but the lab stores there how frequent each word is. Make it with `nn.Linear(d_model,
+    known_words)`.
+    """
 
 
 class ArgumentsIgnored(Wrong):
-    """The results are right, but made with the arguments {arguments}, the model has other sizes, fewer blocks of its
-    own, or a mask where none is asked for. The defaults are causal=True, d_model=64, num_heads=4, num_blocks=2;
-    feed-forward layers are 2 * d_model wide."""
+    """The results are right, but a model made with the arguments {arguments} has other sizes, fewer blocks, or a mask
+    where none is asked for. The defaults are causal=True, d_model=64, num_heads=4, num_blocks=2; feed-forward layers
+    are 2 * d_model wide.
+    """
 
 
 def uses_its_arguments(answer):
@@ -486,8 +490,9 @@ def not_shifted(logits, ids):
 
 
 def both_cut_in_front(logits, ids):
-    """The first position is cut from both, so each is compared with its own word. The logits at position t are for the
-    word at t + 1: cut the last from the logits."""
+    """The first position is dropped from both, so each is compared with its own word. The logits at position t are for
+    the word at t + 1: from the logits, drop the last position.
+    """
     return logits[:, 1:].flatten(0, 1), ids[:, 1:].flatten()
 
 
@@ -515,7 +520,7 @@ def mean_of_each_text(logits, ids):
 
 
 def softmax_twice(logits, ids):
-    """The loss gets probabilities. `cross_entropy` has the softmax inside, so give it the logits."""
+    """The loss gets probabilities. `cross_entropy` applies the softmax itself, so give it the logits."""
     return loss(logits.softmax(2), ids)
 
 
@@ -561,7 +566,7 @@ def allowed(mask, window_size, near=in_window, real=real_keys):
 
 
 def window_on_both_sides(distance, window_size):
-    """The window reaches ahead, too. A language model sees no word that follows."""
+    """The window reaches ahead, too. A language model must not see later words."""
     return distance.abs() < window_size
 
 
@@ -586,13 +591,14 @@ def mask_on_queries(mask):
 
 
 def padded_queries_hidden(mask):
-    """Padded tokens may attend to nothing. The rule forbids padding as a key only: let the mask hide columns, not
-    rows."""
+    """Padded tokens may attend to nothing here, but the rule forbids padding as a key only: let the mask hide columns,
+    not rows.
+    """
     return mask[:, None, :] & mask[:, :, None]
 
 
 def hidden_marked(mask, window_size):
-    """True and False are exchanged. PyTorch's own layers hide where a mask is True; here True means may attend."""
+    """True and False are swapped. PyTorch's own layers hide where a mask is True; here True means may attend."""
     return ~allowed(mask, window_size)
 
 
@@ -673,12 +679,12 @@ def all_words_shuffled(texts, near):
 
 
 def first_words_left(texts, near):
-    """The first words keep their positions. Those that do are the last ones, `texts[:, -near:]`."""
+    """The first words keep their positions. The last ones should, `texts[:, -near:]`."""
     return shuffled_far(texts.flip(1), near).flip(1)
 
 
 def near_words_shuffled(texts, near):
-    """The `near` last words are shuffled, and the others keep their positions. It is the other way round."""
+    """The `near` last words are shuffled, and the others keep their positions. It should be the other way around."""
     last = texts[:, -near:]
     return torch.cat([texts[:, :-near], last[:, torch.randperm(near)]], dim=1)
 
@@ -689,18 +695,19 @@ def one_near_word_shuffled(texts, near):
 
 
 def sorted_far(texts, near):
-    """The words are sorted, and sorting is no random order. Shuffle them: index with `torch.randperm(n)`."""
+    """The words are sorted, and a sorted order isn't random. Shuffle them: index with `torch.randperm(n)`."""
     return torch.cat([texts[:, :-near].sort(dim=1).values, texts[:, -near:]], dim=1)
 
 
 def rolled_far(texts, near):
-    """The words have moved on by some positions, all together, so most of them follow the same word as before. Shuffle
-    them: index with `torch.randperm(n)`."""
+    """The words have all moved by the same number of positions, so most of them follow the same word as before. Shuffle
+    them: index with `torch.randperm(n)`.
+    """
     return torch.cat([texts[:, :-near].roll(1, dims=1), texts[:, -near:]], dim=1)
 
 
 def reversed_far(texts, near):
-    """The words are reversed, and that is no random order. Shuffle them: index with `torch.randperm(n)`."""
+    """The words are reversed, and that isn't a random order. Shuffle them: index with `torch.randperm(n)`."""
     return torch.cat([texts[:, :-near].flip(1), texts[:, -near:]], dim=1)
 
 
@@ -711,7 +718,7 @@ def two_exchanged(texts, near):
 
 
 def far_words_left_out(texts, near):
-    """The far words are left out, so the model loses the words and not only their order. Shuffle them."""
+    """The far words are left out, so the model loses the words themselves, not only their order. Shuffle them."""
     return texts[:, -near:]
 
 

@@ -29,7 +29,7 @@ def relu(x):
 
 
 def eps_not_used(**given):
-    """`eps` is not used: the norms add PyTorch's 1e-5. Hand it on to both, `nn.LayerNorm(d_model, eps)`."""
+    """`eps` is not used: the norms add PyTorch's 1e-5. Pass it on to both, `nn.LayerNorm(d_model, eps)`."""
     return layer(**given | {"eps": 1e-5})
 
 
@@ -77,8 +77,9 @@ def tokens_without_target_counted(weights, aim):
 
 
 def rows_renumbered(weights, aim):
-    """The rows are counted from 0 after tokens without a target were left out, so a row meets the target of a
-    different token. Select rows and targets by the same mask."""
+    """The rows are counted from 0 after tokens without a target were left out, so a row meets the target of another
+    token. Select rows and targets by the same mask.
+    """
     targets = aim[aim >= 0]
     return weights[..., torch.arange(len(targets)), targets].mean(dim=-1)
 
@@ -134,7 +135,7 @@ def search(shares, searched, fresh, finish=mean_and_interval, axis=1):
 
 
 def tested_on_the_searched_texts(shares, searched, fresh):
-    """The head is tested on the texts on which it was found, so its share is too high. Test it on `fresh`."""
+    """The head is tested on the texts on which it was found, so its fraction is too high. Test it on `fresh`."""
     return search(shares, searched, searched)
 
 
@@ -156,14 +157,14 @@ def layer_and_head_exchanged(**given):
 
 
 def largest_single_share(shares, searched, fresh):
-    """The head is the one with the largest share on a single text. Take the mean over the texts first."""
+    """The head is the one with the largest fraction on a single text. Take the mean over the texts first."""
     best = shares(searched).amax(dim=0)
     layer, head = divmod(best.argmax().item(), best.shape[1])
     return (layer, head), *mean_and_interval(shares(fresh)[:, layer, head])
 
 
 def layer_and_head_apart(shares, searched, fresh):
-    """Layer and head are each the best on average, and need not be best together. Search the whole table."""
+    """Layer and head are each the best on average, and needn't be best together. Search the whole table."""
     table = shares(searched).mean(dim=0)
     layer, head = (table.mean(dim=axis).argmax().item() for axis in (1, 0))
     return (layer, head), *mean_and_interval(shares(fresh)[:, layer, head])
@@ -205,7 +206,7 @@ def entropy(weights):
 
 
 def nan_for_zero(weights):
-    """A weight of 0 gives NaN: 0 times log 0 is no number. Use `torch.xlogy`, which gives 0 there."""
+    """NaN: for a weight of 0 you compute 0 times log 0. Use `torch.xlogy`, which gives 0 there."""
     return (-(weights * weights.log()).sum(dim=-1)).exp().mean(dim=-1)
 
 
@@ -216,7 +217,7 @@ def nan_replaced_too_late(weights):
 
 
 def exponential_left_out(weights):
-    """This is the mean entropy. Take its exponential in each row, and average then."""
+    """This is the mean entropy. Take the exponential in each row, then average."""
     return entropy(weights).mean(dim=-1)
 
 
@@ -231,7 +232,7 @@ def sign_left_out(weights):
 
 
 def entropy_of_columns(weights):
-    """The entropy is that of columns. The weights of one token are a row, the last axis."""
+    """This is the entropy of columns. The weights of one token are a row, the last axis."""
     return entropy(weights.mT).exp().mean(dim=-1)
 
 

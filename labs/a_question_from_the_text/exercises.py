@@ -43,7 +43,7 @@ def mean_of_text(x, is_marker):
 
 
 def position_of_first_text(x, is_marker):
-    """Every text is read at the position of the first text's marker. Each text has its own position."""
+    """Every text is read at the position of the first text's marker. Each text has its marker at its own position."""
     return x[:, is_marker[0].int().argmax()]
 
 
@@ -66,7 +66,9 @@ def mean_of_marked_positions(x, is_marker):
 
 
 def column_of_marker(W_query, W_key, **given):
-    """Query and key projection are exchanged, so all tokens attend to the marker. Its own query meets all keys."""
+    """Query and key projection are swapped: all tokens' queries meet the marker's key. Let the marker's query meet all
+    keys.
+    """
     return row(W_query=W_key, W_key=W_query, **given)
 
 
@@ -118,7 +120,7 @@ def marked_texts(words, widths, mask, position, seed=0, scale=1.0, marker_id=3):
 
 
 class NotAQueryOfEachText(Wrong):
-    """`ask(ids, x)` returns {own}. It returns the query of each text, (batch, d_k): here {right}."""
+    """`ask(ids, x)` returns {own}. It should return one query for each text, (batch, d_k): here {right}."""
 
 
 def asks_for_one_query(answer):
@@ -133,8 +135,9 @@ def asks_for_one_query(answer):
 
 
 class AskNotCalled(Wrong):
-    """The results are right, but `forward` does not take its queries, (batch, d_k), from `self.ask(ids, x)`: with a
-    different `ask` the weights are the same."""
+    """The results are right, but `forward` does not take its queries, (batch, d_k), from `self.ask(ids, x)`: another
+    `ask` gives the same weights.
+    """
 
 
 def asks_once(answer):
@@ -233,7 +236,7 @@ gains = trials.finished(accuracies, first_minus_second)
 
 
 def query_and_key_exchanged(train, seeds):
-    """Positions in the query and in the key are exchanged, in the call of `train` or in the keys of the dict."""
+    """Positions in the query and in the key are swapped, in the call of `train` or in the keys of the dict."""
     return gains(train=lambda query, key, seed: train(key, query, seed), seeds=seeds)
 
 

@@ -65,7 +65,7 @@ def fraction(differences, count=at_least_as_far):
 
 
 def without_absolute_value(means, mean):
-    """The means are compared with their signs. Compare the absolute values of both: the test has two sides."""
+    """The means are compared signs and all. Compare the absolute values of both: the test has two sides."""
     return means >= mean - 1e-12
 
 
@@ -247,17 +247,17 @@ def close_by_the_mean_alone(mean, half, band):
 
 
 def close_where_0_is_inside(mean, half, band):
-    """An interval that contains 0 is called "close". It is so only when both its ends are between -band and band."""
+    """An interval that contains 0 is called "close". It is "close" only if both ends are between -band and band."""
     return "close" if abs(mean) < half else word_of(mean, half, 0)
 
 
 def undecided_first(mean, half, band):
-    """An interval that contains 0 is called "undecided" at once. Ask first whether it is "close"."""
+    """An interval that contains 0 is called "undecided" at once. Check first whether it is "close"."""
     return "undecided" if abs(mean) <= half else word_of(mean, half, band)
 
 
 def sign_first(mean, half, band):
-    """An interval above or below 0 is called "higher" or "lower" at once. Ask first whether it is "close"."""
+    """An interval above or below 0 is called "higher" or "lower" at once. Check first whether it is "close"."""
     return word_of(mean, half, 0) if abs(mean) > half else word_of(mean, half, band)
 
 
@@ -272,8 +272,9 @@ def one_end_below_the_band(mean, half, band):
 
 
 def width_in_the_band(mean, half, band):
-    """ "close" is said of an interval that is narrow, or has one end inside. Both its ends have to be between -band and
-    band."""
+    """ "close" is said of an interval that is narrow, or has one end inside. Both ends have to be between -band and
+    band.
+    """
     return "close" if half < band else word_of(mean, half, 0)
 
 

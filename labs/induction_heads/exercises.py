@@ -42,12 +42,12 @@ def first_time(weights, t, earlier):
 
 
 def letter_itself(weights, t, earlier):
-    """The weight is that on the letter's last position. Take the position after it, column s + 1."""
+    """This is the weight on the letter's last position. Take the position after it, column s + 1."""
     return [weights[t, max(earlier)]]
 
 
 def rows_and_columns_exchanged(weights, t, earlier):
-    """Rows and columns of the weights are exchanged. The query token t is the row, the key token s + 1 the column."""
+    """Rows and columns of the weights are swapped. The query token t is the row, the key token s + 1 the column."""
     return [weights[max(earlier) + 1, t]]
 
 
@@ -57,7 +57,7 @@ def row_of_the_next_letter(weights, t, earlier):
 
 
 def all_earlier_times(weights, t, earlier):
-    """All earlier positions with the letter count. Take only the last one."""
+    """All earlier positions with the letter are counted. Take only the last one."""
     return [weights[t, s + 1] for s in earlier]
 
 
@@ -77,12 +77,12 @@ def direct_repetitions_missed(t, length):
 
 
 def later_times(t, length):
-    """Later positions with the letter count, too. Look only at those before t."""
+    """Later positions with the letter are counted, too. Look only at those before t."""
     return [s for s in range(length - 1) if s != t]
 
 
 def nan_without_repetition(weights, ids):
-    """NaN: a text in which no letter occurs twice has no weights of which to take the mean. Return 0 for it."""
+    """NaN: in a text where no letter occurs twice, there are no weights to average. Return 0 for it."""
     return mean_weight(weights, ids) if len(ids.unique()) < len(ids) else math.nan
 
 
@@ -143,8 +143,9 @@ class BugLeft(Wrong):
 
 
 class OrderKnown(Wrong):
-    """The order, or a part of it, is the same in all texts of a call, so a head finds answers by position. Draw a
-    whole permutation for each text."""
+    """The order, or a part of it, is the same in all texts of a call, so a head can find answers by position. Draw a
+    whole permutation for each text.
+    """
 
 
 def rules(ids, num_texts, num_pairs, num_letters, random):
@@ -267,7 +268,8 @@ def not_ablated(model, layer, places, measure):
 
 def matrix_of_zeros(model, layer, places, measure):
     """The matrix of `W_output` is zero, which ablates the layer at all positions, and its bias is still added. Set its
-    output to zero where `places` is True, by a hook."""
+    output to zero where `places` is True, with a hook.
+    """
     changed = copy.deepcopy(model)
     changed.layers[layer].W_output.weight.data.zero_()
     return measure(model), measure(changed)

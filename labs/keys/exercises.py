@@ -146,7 +146,9 @@ def centre_summed(centre, W_key, b_key, query, b_query):
 
 
 def shifted_bias_summed(centre, W_key, b_key, query, b_query):
-    """`b_key` and the centre's key are summed. Both are parts of a key, so take their dot product with the query."""
+    """`b_key` and the centre's key are summed. Both are parts of a key: take the dot product of their difference with
+    the query.
+    """
     return (b_key - centre @ W_key).sum() + b_query
 
 
@@ -166,8 +168,9 @@ def query_bias_left_out(centre, W_key, b_key, query, b_query):
 
 
 def centre_in_the_vector(centre, W_key, b_key, query, b_query):
-    """The centre is subtracted from `w`, and not in `b`. `w` multiplies x alone: what `centre @ W_key @ query` takes
-    from every score belongs to `b`."""
+    """The centre is subtracted from `w` instead of in `b`. `w` multiplies x alone: what `centre @ W_key @ query` takes
+    from every score belongs to `b`.
+    """
     return W_key @ query - centre, centre_left_out(centre, W_key, b_key, query, b_query)
 
 

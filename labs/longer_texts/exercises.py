@@ -25,19 +25,21 @@ def rotated(vectors, positions, base=10_000, power=-1, turn=rotation):
 
 
 def halves_paired(vectors, positions, base=10_000):
-    """Each number of the first half is paired with one of the second, as some libraries do. Here neighbours are a pair:
-    `vectors[..., 0::2]` and `vectors[..., 1::2]`."""
+    """Each number of the first half is paired with one of the second, as in some libraries. Here neighbors are a pair:
+    `vectors[..., 0::2]` and `vectors[..., 1::2]`.
+    """
     return halves_joined(vectors.unflatten(-1, (2, -1)).mT.flatten(-2), positions, base)
 
 
 def halves_joined(vectors, positions, base=10_000):
-    """All first numbers come before all second ones. Put the two of a pair side by side: stack them on a new last
-    axis, then flatten."""
+    """All first numbers come before all second ones. Put the two of a pair next to each other: stack them on a new last
+    axis, then flatten.
+    """
     return rotated(vectors, positions, base).unflatten(-1, (-1, 2)).mT.flatten(-2)
 
 
 def rotated_backwards(x, y, cos, sin):
-    """The rotation has the wrong direction. The minus sign belongs to the first number: x cos - y sin."""
+    """The rotation goes in the wrong direction. The minus sign belongs to the first number: x cos - y sin."""
     return rotation(x, y, cos, -sin)
 
 
@@ -48,7 +50,7 @@ def made_of_new_x(x, y, cos, sin):
 
 
 def sign_of_the_second(x, y, cos, sin):
-    """The second number has a wrong sign, so this is no rotation. It is x sin + y cos."""
+    """The second number has one wrong sign, so this is no rotation. It is x sin + y cos."""
     return x * cos - y * sin, x * sin - y * cos
 
 
@@ -58,8 +60,9 @@ def both_signs_plus(x, y, cos, sin):
 
 
 def frequencies_of_halves(vectors, positions, base=10_000):
-    """Neighbours are a pair, but the frequencies are laid out as for halves, so that the two of a pair are rotated by
-    different angles. Repeat each frequency for its own pair: `repeat_interleave(2)`, not `cat([f, f])`."""
+    """Neighbors are a pair, but the frequencies are laid out as for halves, so that the two of a pair are rotated by
+    different angles. Repeat each frequency for its own pair: `repeat_interleave(2)`, not `cat([f, f])`.
+    """
     width = vectors.shape[-1]
     frequencies = (base ** (-torch.arange(0, width, 2) / width)).repeat(2)  # (width,)
     cos, sin = (positions[..., None] * frequencies).cos(), (positions[..., None] * frequencies).sin()
@@ -92,8 +95,9 @@ def some(shape, positions, seed, **base):
 
 
 class OtherPrecision(Wrong):
-    """The results are right, but vectors of {given} come back as {own}, and the lab's next linear layer takes {given}
-    only. Convert the frequencies: `.to(vectors)`."""
+    """The results are right, but vectors of {given} come back as {own}. The lab's next linear layer takes {given} only:
+    convert the frequencies with `.to(vectors)`.
+    """
 
 
 def fits_into_the_classifier(answer):

@@ -21,8 +21,9 @@ def reshaped(projected, num_heads):
 
 
 def every_third_column(projected, num_heads):
-    """Each head gets every h-th column instead of a block of neighbouring columns. The last axis is split into
-    (num_heads, head_dim), in this order."""
+    """Each head gets every h-th column instead of a block of neighboring columns. The last axis is split into
+    (num_heads, head_dim), in this order.
+    """
     return projected.unflatten(2, (-1, num_heads)).permute(0, 3, 1, 2)
 
 
@@ -45,37 +46,40 @@ def padding_mask_ignored(x, mask, attention_mask):
 
 
 def one_mask_replaces_the_other(x, mask, attention_mask):
-    """Where both masks are given, only the `attention_mask` is used. A token needs the permission of both: use `&`."""
+    """If both masks are given, only the `attention_mask` is used. A token needs the permission of both: use `&`."""
     return both_masks(x, mask if attention_mask is None else None, attention_mask)
 
 
 def padding_mask_replaces_the_other(x, mask, attention_mask):
-    """Where both masks are given, only the `mask` is used. A token needs the permission of both: write two `if`, not
-    `elif`, and `&`."""
+    """If both masks are given, only the `mask` is used. A token needs the permission of both: write two `if`s, no
+    `elif`, and combine the masks with `&`.
+    """
     return both_masks(x, mask, attention_mask if mask is None else None)
 
 
 def one_mask_is_enough(x, mask, attention_mask):
-    """Where both masks are given, a token may be attended to if one of them allows it. It needs the permission of both:
-    use `&`, not `|`."""
+    """If both masks are given, a token is attended to where only one of them allows it. It needs the permission of
+    both: use `&`, not `|`.
+    """
     if mask is None or attention_mask is None:
         return both_masks(x, mask, attention_mask)
     return both_masks(x, mask, None) | both_masks(x, None, attention_mask)
 
 
 def each_mask_inverted(x, mask, attention_mask):
-    """The masks are the wrong way round, each by itself. Here True means may attend, so no `~` belongs before them."""
+    """Each of the masks is inverted. Here True means may attend, so no `~` belongs before them."""
     return both_masks(x, *(None if m is None else ~m for m in (mask, attention_mask)))
 
 
 def always_causal(x, mask, attention_mask):
-    """A token does not attend to those that follow it, even where no `attention_mask` says so. Leave the causal mask
-    out: the layer gets it as an argument."""
+    """No token attends to later ones, even without an `attention_mask` that says so. Leave the causal mask out: the
+    layer gets it as an argument.
+    """
     return both_masks(x, mask, attention_mask) & causal_mask(x.shape[1])
 
 
 def masks_inverted(x, mask, attention_mask):
-    """The masks are the wrong way round. PyTorch's own layer hides where True; here True means may attend."""
+    """The masks are inverted. PyTorch's own layer hides where a mask is True; here True means may attend."""
     allowed = both_masks(x, mask, attention_mask)
     return allowed if mask is None and attention_mask is None else ~allowed
 
@@ -94,15 +98,16 @@ def masks_of_other_texts(scores, mask):
 
 
 def masks_of_heads(mask=None, **given):
-    """The mask lacks the axis of the heads: it is lined up from the last axis, so head 1 gets the mask of text 1, in
-    all texts. Give it the shape (batch, 1, 1, tokens): `mask[:, None, None, :]`."""
+    """The mask lacks an axis for the heads. It's lined up from the last axis, so in every text head 1 gets the mask of
+    text 1. Give it the shape (batch, 1, 1, tokens): `mask[:, None, None, :]`.
+    """
     if mask is None:
         return heads(**given)
     return heads(**given, weigh=lambda scores, allowed: masked_softmax(scores, allowed & mask[:, None, :]))
 
 
 def residual_added(x, **given):
-    """The output has x in it. There is no residual connection in this layer: return the projected outputs alone."""
+    """x is added to the output. This layer has no residual connection: return the projected outputs alone."""
     output, weights = heads(x=x, **given)
     return x + output, weights
 
@@ -125,7 +130,7 @@ def one_mask_each(texts, tokens):
 
 
 class NotRefused(Wrong):
-    """{num_heads} heads cannot share a width of {d_model}: raise a ValueError with a sentence."""
+    """{num_heads} heads cannot share a width of {d_model}: raise a ValueError that says so."""
 
 
 def fits_into_the_lab(answer):
@@ -198,7 +203,7 @@ def blocks_overlap(projected, num_heads):
 
 
 def scale_of_num_heads(queries, keys, d_model):
-    """The scores are divided by the root of the number of heads. A head's dot product has head_dim terms."""
+    """The scores are divided by the square root of the number of heads. A head's dot product has head_dim terms."""
     return queries @ keys.mT / math.sqrt(d_model / keys.shape[-1])
 
 

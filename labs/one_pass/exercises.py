@@ -24,7 +24,7 @@ def no_correction(own, common):
 
 
 def correction_inverted(own, common):
-    """The correction is inverted. It is exp(old maximum - common maximum), which is at most 1."""
+    """The correction is inverted. It should be exp(old maximum - common maximum), which is at most 1."""
     return common - own
 
 
@@ -78,7 +78,7 @@ def relative_to_the_other(first, second):
 
 
 def divided_already(first, second):
-    """The sum is divided by the normalizer. That is done once, at the very end: return what `one_more` keeps."""
+    """The sum is divided by the normalizer. That's done once, at the very end: return what `one_more` keeps."""
     common, normalizer, summed = merged(first, second)
     return common, normalizer, summed / normalizer
 
@@ -90,8 +90,9 @@ def second_half_corrected_alone(first, second):
 
 
 class CountsFromTheFront(Wrong):
-    """The results are right, but the lab goes on with batches, (batch, n, 1) and (batch, n, d_v), and there they are
-    not: {error} Count axes from the end, `dim=-1`, and keep them."""
+    """The results are right, but the lab goes on with batches, (batch, n, 1) and (batch, n, d_v), and for those they
+    are not: {error} Count axes from the end, `dim=-1`, and keep them.
+    """
 
 
 def goes_on_with_batches(answer):
@@ -215,22 +216,22 @@ def mean_of_columns(grad_output, output, weights, grad_weights):
 
 
 def root_left_out_of_both(**given):
-    """The gradients of queries and keys are not divided by sqrt(d_k), by which the scores are."""
+    """The gradients of queries and keys are not divided by sqrt(d_k), though the scores are."""
     return five_formulas(**given, of_query=0.0, of_key=0.0)
 
 
 def root_left_out_of_queries(**given):
-    """The gradient of the queries is not divided by sqrt(d_k), that of the keys is. Divide both."""
+    """The gradient of the queries isn't divided by sqrt(d_k), but the gradient of the keys is. Divide both."""
     return five_formulas(**given, of_query=0.0)
 
 
 def root_left_out_of_keys(**given):
-    """The gradient of the keys is not divided by sqrt(d_k), that of the queries is. Divide both."""
+    """The gradient of the keys isn't divided by sqrt(d_k), but the gradient of the queries is. Divide both."""
     return five_formulas(**given, of_key=0.0)
 
 
 def divided_twice(**given):
-    """The gradients of queries and keys are divided by d_k, that is, by its root twice. Divide once."""
+    """The gradients of queries and keys are divided by d_k, that is, by sqrt(d_k) twice. Divide once."""
     return five_formulas(**given, of_query=2.0, of_key=2.0)
 
 
@@ -241,13 +242,14 @@ def not_times_the_weights(**given):
 
 
 def last_block_only(parts):
-    """The gradient of the queries is that of the last block. Each block adds its share: start from zeros, and add."""
+    """The gradient of the queries is that of the last block. Each block contributes: start from zeros, and add."""
     return parts[-1]
 
 
 def gradient_of_scores_passed_on(**given):
-    """The gradient of the values comes from the gradient of the scores. It is the weights, transposed, times
-    `grad_output`."""
+    """You compute the gradient of the values from the gradient of the scores. It should be the weights, transposed,
+    times `grad_output`.
+    """
     return five_formulas(**given, pass_on=True)
 
 

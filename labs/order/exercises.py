@@ -43,20 +43,23 @@ def causal_by_pytorch(x, mask, W_query, W_key, W_value):
 
 
 def padding_mask_lost(mask):
-    """Padding is attended to: `mask` is not used, or used for rows only. Where both allow it a token may attend:
-    combine the triangle with `mask[:, None, :]` by `&`."""
+    """Padding is attended to: `mask` is not used, or used for rows only. A token may attend where both masks allow it:
+    combine the triangle with `mask[:, None, :]`, using `&`.
+    """
     return earlier(mask.shape[1]).expand(len(mask), -1, -1)
 
 
 def causal_mask_lost(mask):
-    """Tokens attend to later ones: padding is hidden, the future isn't. Combine the padding mask with a lower triangle
-    by `&`."""
+    """Tokens attend to later ones: padding is hidden, the future isn't. Combine the padding mask with a lower triangle,
+    using `&`.
+    """
     return mask[:, None, :].expand(-1, mask.shape[1], -1)
 
 
 def causal_mask_lost_in_a_square(mask):
     """Real tokens attend to later ones: padding is hidden, as key and as query, but the future isn't. Combine the
-    padding mask with a lower triangle by `&`."""
+    padding mask with a lower triangle, using `&`.
+    """
     return mask[:, None, :] & mask[:, :, None]
 
 
@@ -67,8 +70,9 @@ def no_mask_at_all(mask):
 
 
 def one_mask_is_enough(mask):
-    """A token may attend where one of the two masks allows it. It needs the permission of both: `&` between masks of
-    what is allowed, `|` between masks of what is hidden."""
+    """A token may attend where one of the two masks allows it. It needs the permission of both: use `&` between masks
+    of what is allowed, `|` between masks of what is hidden.
+    """
     return earlier(mask.shape[1]) | mask[:, None, :]
 
 
@@ -85,25 +89,28 @@ def one_step_ahead(mask):
 
 
 def time_reversed(mask):
-    """Tokens attend to themselves and to later ones: rows and columns of the triangle are exchanged. Rows are queries,
-    so what is allowed is the lower triangle, `tril()`."""
+    """Tokens attend to themselves and to later ones: rows and columns of the triangle are swapped. Rows are queries, so
+    what is allowed is the lower triangle, `tril()`.
+    """
     return earlier(mask.shape[1]).mT & mask[:, None, :]
 
 
 def triangle_inverted(mask):
-    """The triangle is the wrong way round: tokens attend only to later ones. `masked_fill` hides where its mask is
-    True, so give it what is *not* allowed."""
+    """The triangle is inverted: tokens attend only to later ones. `masked_fill` hides where its mask is True, so give
+    it what is *not* allowed.
+    """
     return ~earlier(mask.shape[1]) & mask[:, None, :]
 
 
 def padding_inverted(mask):
-    """The padding mask is the wrong way round: tokens attend only to padding. `mask` is True for a real token."""
+    """The padding mask is inverted: tokens attend only to padding. `mask` is True for a real token."""
     return earlier(mask.shape[1]) & ~mask[:, None, :]
 
 
 def everything_inverted(mask):
-    """The combined mask is the wrong way round: all that should be hidden is seen, and the rest hidden. Where is a `~`
-    missing, or one too many?"""
+    """The combined mask is inverted: what should be hidden is seen, and the rest is hidden. Where is a `~` missing, or
+    one too many?
+    """
     return ~both(mask)
 
 
@@ -124,7 +131,8 @@ def after_the_softmax(scores, allowed):
 
 def divided_again(scores, allowed):
     """The weights are masked after the softmax and divided by their sum again. On paper that's right, but where a
-    hidden score is much larger, what is left is 0 divided by 0. Hide the scores before the softmax."""
+    hidden score is much larger, all that's left is 0 divided by 0. Hide the scores before the softmax.
+    """
     weights = scores.softmax(-1) * allowed
     return weights / weights.sum(-1, keepdim=True)
 
@@ -155,8 +163,9 @@ def mask_added(scores, allowed):
 
 
 def nan_where_nothing_is_allowed(scores, allowed):
-    """NaN: padding at the beginning of a text may attend to nothing, so its row is all minus infinity. Make such a row
-    zeros: `masked_softmax` does, and so does `nan_to_num` after the softmax."""
+    """NaN: padding at the beginning of a text may attend to nothing, so its row is all minus infinity. Turn such a row
+    into zeros: `masked_softmax` does that, and so does `nan_to_num` after the softmax.
+    """
     return scores.masked_fill(~allowed, -math.inf).softmax(-1)
 
 
@@ -350,7 +359,7 @@ def shifted_backwards(m, n):
 
 
 def hidden_and_shown_exchanged(m, n):
-    """The mask is the wrong way round: only later tokens are attended to."""
+    """The mask is inverted: only later tokens are attended to."""
     return ~right(m, n)
 
 

@@ -54,8 +54,7 @@ def received(x, mask, W_query, W_key, score=trials.scaled, queries=other_real_to
 
 
 def padded_queries_counted(mask):
-    """Padded tokens are among the queries. Each has a row of weights too, so leave out the rows where
-    the mask is False."""
+    """Padded tokens are counted as queries. They have rows of weights, too: leave out rows where the mask is False."""
     return ~torch.eye(mask.shape[1], dtype=torch.bool)
 
 
@@ -183,12 +182,12 @@ def factor_times_root(w, d_k):
 
 
 def sign_wrong(w, d_k):
-    """The scores have the wrong sign: bias and keys must multiply to `w`."""
+    """The scores have the wrong sign: the product of `W_key` and `b_query` must point along `w`."""
     return bias_of_ones(-(d_k**-0.5), w, d_k)
 
 
 def all_scores_equal(w, d_k):
-    """All scores are equal. Is the query's bias or the key matrix zero?"""
+    """All scores are equal. Is `b_query` or `W_key` zero?"""
     return bias_of_ones(0.0, w, d_k)
 
 

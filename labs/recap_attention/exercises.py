@@ -36,7 +36,8 @@ def maximum_of_padding(scores, mask):
 
 def divided_by_their_sum(scores, mask):
     """NaN: after the softmax a text of padding alone has only zeros, which are divided by their sum. Hide the scores of
-    padding before the softmax, then nothing has to be divided."""
+    padding before the softmax, and nothing has to be divided.
+    """
     weights = scores.softmax(1) * mask
     return weights / weights.sum(dim=1, keepdim=True)
 
@@ -95,7 +96,7 @@ def softmax_over_texts(x, query, mask=None):
 
 
 def scores_divided(x, query, mask=None):
-    """The scores are divided by sqrt(d_model), which this exercise does not ask for. Leave the division out."""
+    """The scores are divided by sqrt(d_model), which this exercise does not ask for. Leave out the division."""
     return weighted_mean(x, lambda x: query(x) / math.sqrt(x.shape[2]), mask)
 
 
@@ -178,7 +179,7 @@ def axis_of_counts_lost(x, mask):
 
 
 def divided_by_zero(x, mask):
-    """The second bug is left: a text of padding alone gives 0 / 0, which is NaN. Divide by at least 1."""
+    """The second bug is left: a text of padding alone gives 0 / 0, and that's NaN. Divide by at least 1."""
     return mean(x, mask, mask.sum(dim=1, keepdim=True))
 
 
@@ -193,7 +194,7 @@ def padding_in_the_sum(x, mask):
 
 
 def all_positions_counted(x, mask):
-    """The sum is divided by the number of positions, padding included, so that short texts come out too small."""
+    """The sum is divided by the number of positions, padding included, so means of short texts come out too small."""
     return mean(x, mask, mask.shape[1])
 
 

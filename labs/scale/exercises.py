@@ -64,8 +64,9 @@ def gradients(
 
 
 def off_diagonal_left_out(weights, grad_weights):
-    """A score is taken to change its own weight alone: A ∘ (1 - A) is the diagonal of the softmax's Jacobian. But a
-    higher score also takes weight from all others of its row: subtract their part, a aᵀ, too."""
+    """Here a score changes its own weight only: A ∘ (1 - A) is the diagonal of the softmax's Jacobian. But a higher
+    score also takes weight from all others of its row: subtract their part, a aᵀ, too.
+    """
     return weights * (1 - weights) * grad_weights
 
 
@@ -111,14 +112,16 @@ def mean_of_products(weights, grad_weights):
 
 
 def weights_left_out(weights, grad_weights):
-    """The difference to the weighted mean is right, but it is not multiplied by the weight in the end. A score with
-    hardly any weight has hardly any gradient."""
+    """The difference from the weighted mean is right, but it isn't multiplied by the weight at the end. A score with
+    hardly any weight has hardly any gradient.
+    """
     return grad_weights - (weights * grad_weights).sum(dim=-1, keepdim=True)
 
 
 def softmax_passed_over(weights, grad_weights):
-    """The gradient of the weights is used as that of the scores. The softmax is between them: multiply by its
-    Jacobian."""
+    """The gradient of the weights is used as the gradient of the scores. The softmax is between them: multiply by its
+    Jacobian.
+    """
     return grad_weights
 
 
@@ -168,12 +171,12 @@ def root_left_out_backward(d_k, d_v, tokens):
 
 
 def root_left_out_for_keys(d_k, d_v, tokens):
-    """The gradient of the keys is not divided by sqrt(d_k), though that of the queries is. Divide both."""
+    """The gradient of the keys is not divided by sqrt(d_k), though the gradient of the queries is. Divide both."""
     return math.sqrt(d_k), math.sqrt(d_k), 1
 
 
 def root_left_out_for_queries(d_k, d_v, tokens):
-    """The gradient of the queries is not divided by sqrt(d_k), though that of the keys is. Divide both."""
+    """The gradient of the queries is not divided by sqrt(d_k), though the gradient of the keys is. Divide both."""
     return math.sqrt(d_k), 1, math.sqrt(d_k)
 
 
@@ -205,13 +208,14 @@ def root_multiplied(d_k, d_v, tokens):
 
 
 def root_of_d_v(d_k, d_v, tokens):
-    """The scores are divided by the root of the values' width. A score is a sum over d_k products: take the root of
-    the width of the keys."""
+    """The scores are divided by the square root of the values' width. A score is a sum of d_k products: divide by
+    sqrt(d_k).
+    """
     return [math.sqrt(d_v)] * 3
 
 
 def root_of_tokens(d_k, d_v, tokens):
-    """The scores are divided by the root of the number of tokens. d_k is the last axis of the keys."""
+    """The scores are divided by the square root of the number of tokens. d_k is the last axis of the keys."""
     return [math.sqrt(tokens)] * 3
 
 
@@ -238,8 +242,9 @@ def scores_as_weights(scores):
 
 
 def values_not_transposed(weights, values, grad_output):
-    """The gradient of the values is A times the gradient of the output. A value j gets something from each query i that
-    attended to it, so the matrix is Aᵀ: `weights.mT @ grad_output`."""
+    """The gradient of the values is A times the gradient of the output. Value j gets something from each query i that
+    attended to it, so the matrix is Aᵀ: `weights.mT @ grad_output`.
+    """
     return weights @ grad_output
 
 
@@ -250,7 +255,7 @@ def values_with_values(weights, values, grad_output):
 
 
 def keys_reshaped(grad_scores, queries, keys):
-    """The gradient of the keys is reshaped where it has to be transposed, so its numbers get to other tokens."""
+    """The gradient of the keys is reshaped instead of transposed, so its numbers reach the wrong tokens."""
     return (queries.mT @ grad_scores).reshape(keys.shape)
 
 
@@ -267,14 +272,16 @@ def queries_transposed(grad_scores, queries, keys):
 
 
 def queries_with_queries(grad_scores, queries, keys):
-    """The gradient of the queries is multiplied by the queries. A score is query times key, so its other
-    factor belongs there, the key."""
+    """The gradient of the queries is multiplied by the queries. A score is query times key, so the gradient is
+    multiplied by the other factor, the keys.
+    """
     return grad_scores @ queries
 
 
 def keys_with_keys(grad_scores, queries, keys):
-    """The gradient of the keys is multiplied by the keys. A score is query times key, so what multiplies it is the
-    other factor, the query."""
+    """The gradient of the keys is multiplied by the keys. A score is query times key, so the gradient is multiplied by
+    the other factor, the queries.
+    """
     return grad_scores.mT @ keys
 
 
@@ -296,7 +303,7 @@ def ones_for_the_gradient(queries, keys, values, grad_output):
 
 
 def queries_and_keys_exchanged(q, k, v):
-    """The gradients of queries and keys are exchanged. Return them in the order queries, keys, values."""
+    """The gradients of queries and keys are swapped. Return them in the order queries, keys, values."""
     return k, q, v
 
 
@@ -380,8 +387,9 @@ def several_bugs_left():
 
 
 def own_score_alone(weights, change_of_scores):
-    """A score changes its own weight alone, as on the Jacobian's diagonal, so the changes of a row do not sum to 0. The
-    scores of the other tokens count as well: subtract the weighted mean of all changes."""
+    """A score changes its own weight alone, as on the Jacobian's diagonal, so the changes of a row don't sum to 0. The
+    scores of the other tokens count as well: subtract the weighted mean of all changes.
+    """
     return weights * (1 - weights) * change_of_scores
 
 

@@ -60,8 +60,9 @@ def sum_of_the_attention_lost(x, attention, feed_forward, norm_1, norm_2):
 
 
 class SumsWithoutAdd(Wrong):
-    """The results are right, but `forward` does not make both sums by `self.add(x, change)`. The lab replaces that
-    method."""
+    """The results are right, but `forward` doesn't make both sums with `self.add(x, change)`. The lab replaces that
+    method.
+    """
 
 
 class WrongDropout(Wrong):
@@ -166,12 +167,12 @@ def sample_variance(**given):
 
 
 def over_the_tokens(**given):
-    """Mean and variance run over the tokens. Those of a token are over its own x, the last axis."""
+    """Mean and variance are taken over the tokens. Each token has its own, over the last axis."""
     return normalized(**given, axis=-2)
 
 
 def over_axis_one(**given):
-    """Mean and variance run over axis 1, which in a batch is the tokens. Count from the end: `dim=-1`."""
+    """Mean and variance are taken over axis 1, which in a batch is the tokens. Count from the end: `dim=-1`."""
     return normalized(**given, axis=1)
 
 
@@ -181,28 +182,29 @@ def over_everything(**given):
 
 
 def eps_outside_the_root(x, variance, eps):
-    """`eps` is added to the root of the variance. Add it to the variance, before the root."""
+    """`eps` is added to the square root of the variance. Add it to the variance, under the root."""
     return x / (variance.sqrt() + eps)
 
 
 def sample_deviation(**given):
-    """`std` divides by d_model - 1, and `eps` is added to it instead of the variance. Take the mean of the squares, add
-    `eps`, then the root."""
+    """`std` divides by d_model - 1, and you add `eps` to it instead of to the variance. Take the mean of the squares,
+    add `eps`, then the root.
+    """
     return normalized(**given, correction=1, divide=eps_outside_the_root)
 
 
 def eps_left_out(x, variance, eps):
-    """`eps` is not used, so a token whose entries are all equal gives 0 / 0. Add it to the variance."""
+    """`eps` is not used, so for a token whose entries are all equal you compute 0 / 0. Add it to the variance."""
     return x / variance.sqrt()
 
 
 def root_left_out(x, variance, eps):
-    """The x are divided by the variance. Divide by its root, the standard deviation."""
+    """You divide by the variance. Divide by its square root, the standard deviation."""
     return x / (variance + eps)
 
 
 def scale_and_shift_left_out(x, scale, shift, eps):
-    """`scale` and `shift` are not used. Multiply by the one, then add the other."""
+    """`scale` and `shift` are not used. Multiply by the first, then add the second."""
     return normalized(x, 1, 0, eps)
 
 

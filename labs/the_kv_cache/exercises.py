@@ -31,7 +31,7 @@ def step(query, key, value, keys, values, score=trials.scaled, weigh=masked_soft
 
 
 def newest_token_left_out(query, key, value, keys, values):
-    """The newest token does not attend to itself. Append its key and value first, then compute the scores."""
+    """The newest token doesn't attend to itself. Append its key and value first, then compute the scores."""
     return trials.attend(query, keys, values)[0], after(keys, key), after(values, value)
 
 
@@ -104,8 +104,9 @@ def grouped(queries, keys, values, share=interleaved, share_values=None, score=t
 
 
 def copies_in_turn(heads, num_heads):
-    """Query heads take the KV heads in turn: 0, 1, 0, 1. Neighbors share one: 0, 0, 1, 1, which is `repeat_interleave`
-    instead of `repeat`."""
+    """Query heads take the KV heads in turn: 0, 1, 0, 1. Neighbors share one: 0, 0, 1, 1, so use `repeat_interleave`,
+    not `repeat`.
+    """
     return heads.repeat(num_heads // len(heads), 1, 1)
 
 
@@ -127,8 +128,9 @@ def mean_of_kv_heads(heads, num_heads):
 
 
 def queries_averaged(queries, keys, values):
-    """The queries of a group are averaged, so there is one output for each KV head, or the same for a whole group.
-    Only keys and values are shared: each query head has an output of its own."""
+    """The queries of a group are averaged, so there is one output for each KV head, or a whole group has the same one.
+    Only keys and values are shared: each query head has an output of its own.
+    """
     pooled = queries.unflatten(0, (len(keys), -1)).mean(dim=1)  # (num_kv_heads, new, d_k)
     return interleaved(grouped(pooled, keys, values), len(queries))
 
@@ -198,20 +200,22 @@ def new_ones_only(rows, reach, new):
 
 
 def mask_not_moved(**given):
-    """The mask takes the first new token for position 0, although there are older ones in the cache. Row i belongs to
-    position i plus the number of tokens that were kept."""
+    """The mask treats the first new token as position 0, although there are older ones in the cache. Row i belongs to
+    position i plus the number of tokens that were kept.
+    """
     return by_blocks(**given, moved=0)
 
 
 def second_edge_not_moved(**given):
-    """One edge of the window counts the tokens that were kept, the other does not, so a token attends too far. Both
-    `tril` and `triu` have to be moved by their number."""
+    """Only one edge of the window takes the cached tokens into account, so a token attends too far. Shift both `tril`
+    and `triu` by the number of cached tokens.
+    """
     cached = given["kept_keys"].shape[1]
     return by_blocks(**given, near=lambda distance, reach: in_window(distance, reach + cached))
 
 
 def mask_inverted(distance, reach):
-    """The mask is the wrong way round. `scores.where(allowed, -math.inf)` leaves scores where `allowed` is True."""
+    """The mask is inverted. `scores.where(allowed, -math.inf)` keeps the scores where `allowed` is True."""
     return ~in_window(distance, reach)
 
 

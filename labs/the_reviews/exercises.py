@@ -18,7 +18,7 @@ def lost_by_counting(labelled, distractor, window):
 
 
 def full_window_not_counted(labelled, distractor, window):
-    """A distractor that fills the window exactly is not counted. It leaves no room either, so use `>=`, not `>`."""
+    """A distractor that fills the window exactly isn't counted. It leaves no room, either: use `>=`, not `>`."""
     return (distractor > window).mean()
 
 
@@ -39,12 +39,12 @@ def truncated_counted_as_lost(labelled, distractor, window):
 
 
 def reviews_exchanged(labelled, distractor, window):
-    """The lengths are exchanged. The distractor comes first, so its length decides what is left of the review."""
+    """The lengths are swapped. The distractor comes first, so its length decides what is left of the review."""
     return (labelled >= window).mean()
 
 
 def lost_with_its_own_length(labelled, distractor, window):
-    """The length of the review is added. A review is lost as a whole where the distractor alone fills the window."""
+    """The length of the review is added. A whole review is lost if the distractor alone fills the window."""
     return (distractor + labelled >= window).mean()
 
 
@@ -126,7 +126,7 @@ def unknown_words_as_padding(train, texts, min_count):
 
 
 def unknown_words_numbered_last(train, texts, min_count):
-    """Unknown words get the next free number instead of 1, that of the token for unknown words."""
+    """Unknown words get the next free number instead of 1, the number of the token for unknown words."""
     ids, mask = encode_word_by_word(train, texts, min_count)
     return ids.where(ids != 1, ids.max() + 1), mask
 
@@ -147,7 +147,7 @@ def seen_more_often(train, texts, min_count):
 
 
 def mask_inverted(train, texts, min_count):
-    """The mask is the wrong way round: it is True for a real token."""
+    """The mask is inverted: it should be True for a real token."""
     ids, mask = encode_word_by_word(train, texts, min_count)
     return ids, ~mask
 
@@ -215,13 +215,12 @@ def pairs_taken_for_words(train, texts, sizes):
 
 
 def different_words_counted(train, texts, sizes):
-    """The different words of a text are counted. Each token counts, so a word that is repeated counts several times."""
+    """The different words of a text are counted. Each token counts, so a repeated word counts several times."""
     return interval(train=train, texts=[[*dict.fromkeys(text)] for text in texts], sizes=sizes)
 
 
 def two_words_too_few(train, texts, sizes):
-    """Two words too few are known. The exercise counts words only, and not the tokens for padding and for unknown
-    words."""
+    """Two words too few are known. The exercise counts words only, not the tokens for padding and for unknown words."""
     return {size: interval(train=train, texts=texts, sizes=[max(size - 2, 0)])[max(size - 2, 0)] for size in sizes}
 
 

@@ -82,13 +82,14 @@ def self_attention_without_mask(**given):
 
 
 def sides_exchanged(**given):
-    """The two sequences are exchanged: y attends to x. Queries come from x, keys and values from y."""
+    """The two sequences are swapped: y attends to x. Queries come from x, keys and values from y."""
     return cross(**given, query_side=second, key_side=first, value_side=first)
 
 
 def sides_exchanged_without_mask(**given):
-    """The two sequences are exchanged: y attends to x, and the mask is not used. Queries come from x, keys and values
-    from y."""
+    """The two sequences are swapped: y attends to x, and the mask is not used. Queries come from x, keys and values
+    from y.
+    """
     return cross(**given, query_side=second, key_side=first, value_side=first, weigh=trials.no_mask)
 
 
@@ -119,8 +120,9 @@ def first_text_s_mask(mask, tokens):
 
 
 def texts_as_queries(mask, tokens):
-    """The mask, (batch, m), meets scores of n rows and m columns, so its texts are taken for queries. Give it an axis
-    for the queries, (batch, 1, m)."""
+    """The mask, (batch, m), meets scores of n rows and m columns, so the texts are taken for queries. Give it an axis
+    for the queries, (batch, 1, m).
+    """
     return mask
 
 
@@ -198,7 +200,7 @@ def divided_again(scores, mask):
 
 
 def root_of_queries(queries, keys, d_model):
-    """The scores are divided by the root of the number of queries. d_k is the last axis."""
+    """The scores are divided by the square root of the number of queries. d_k is the last axis of the keys."""
     return queries @ keys.mT / math.sqrt(queries.shape[-2])
 
 
@@ -299,7 +301,8 @@ def mask_on_the_queries(mask, tokens):
 
 def averages_its_own_tokens(x, y):
     """The values come from x, so each token gets a mean of its own sequence. Weights and values belong together, token
-    by token: whose tokens are the keys?"""
+    by token: whose tokens are the keys?
+    """
     return x
 
 

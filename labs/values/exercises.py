@@ -16,7 +16,7 @@ VALUES = "Values, “What a token passes on”"
 
 
 def root_of_d_v(W_value, **given):
-    """The scores are divided by the root of the width of the values. A dot product of keys has d_k terms."""
+    """The scores are divided by the square root of the width of the values. A score has d_k terms: use sqrt(d_k)."""
     root = math.sqrt(W_value(given["x"]).shape[2])
     return layer(W_value=W_value, **given, score=lambda queries, keys, d_model: queries @ keys.mT / root)
 
@@ -94,8 +94,9 @@ def both_bugs_left():
 
 
 def wrong_order(value_weight, out_weight):
-    """The two weights are in the wrong order. `x` meets the values first, so in the weights of `nn.Linear`, which
-    are transposed, the values come last."""
+    """The two weights are in the wrong order. `x` meets the values first, so in the weights of `nn.Linear`, which are
+    transposed, their matrix comes last.
+    """
     return value_weight @ out_weight
 
 

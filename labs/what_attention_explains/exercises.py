@@ -36,8 +36,9 @@ def first_column_of_the_head(weight, head, num_heads):
 
 
 def columns_in_turn(weight, head, num_heads):
-    """Every num_heads-th column is set to 0. The outputs of heads are concatenated, so a head's columns are neighbours:
-    from head * head_dim on."""
+    """Every num_heads-th column is set to 0. The outputs of heads are concatenated, so a head's columns are neighbors:
+    from head * head_dim on.
+    """
     return torch.arange(len(weight)) % num_heads == head
 
 
@@ -119,8 +120,9 @@ def mean_over_layers(weights):
 
 
 def layers_reversed(layer, product):
-    """The layers are multiplied in the wrong order. The last layer attends to what the one before it
-    gave, so each layer is multiplied from the left."""
+    """The layers are multiplied in the wrong order. The last layer attends to the output of the one before, so each
+    layer is multiplied from the left.
+    """
     return product @ layer
 
 
@@ -145,7 +147,7 @@ def no_residual(pattern):
 
 
 def only_the_identity_halved(pattern):
-    """Only the identity is halved. Brackets: half of the sum, `(layer + identity) / 2`."""
+    """Only the identity is halved. Use parentheses: half of the sum is `(layer + identity) / 2`."""
     return pattern + torch.eye(len(pattern)) / 2
 
 
@@ -155,7 +157,7 @@ def not_halved(pattern):
 
 
 def transposed(weights):
-    """The result is transposed. Multiply the layers as they are; row i says where token i has its information from."""
+    """The result is transposed. Multiply the layers as they are; row i says where token i gets its information from."""
     return rolled_out(weights).T
 
 
@@ -191,8 +193,9 @@ difference = trials.finished(changes, first_minus_second)
 
 
 def whole_not_subtracted(lead_without, group):
-    """The whole model's lead is not subtracted. A change is the lead without the heads minus that of the whole model,
-    for the group and for each head."""
+    """The whole model's lead is not subtracted. A change is the lead without the heads minus the lead of the whole
+    model, for the group and for each head.
+    """
     return first_minus_second((lead_without(group), sum(lead_without([head]) for head in group)))  # type: ignore[arg-type]
 
 
@@ -203,7 +206,7 @@ def mean_of_the_heads(lead_without, group):
 
 
 def whole_subtracted_once(lead_without, group):
-    """The whole model's lead is subtracted only for the group. Each head's change is one against the whole, too."""
+    """The whole model's lead is subtracted only for the group. Measure each head's change against the whole, too."""
     together, alone = changes(lead_without, group)
     return first_minus_second((together, alone + len(group) * lead_without([])))  # type: ignore[arg-type]
 

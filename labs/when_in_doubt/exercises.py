@@ -35,14 +35,14 @@ def both_bugs_left():
 
 
 def reshaped(keys):
-    """The keys are reshaped where they have to be transposed, so a row mixes the numbers of several
-    words. Use `.T`."""
+    """The keys are reshaped instead of transposed, so a row mixes the numbers of several words. Use `.T`."""
     return keys.reshape(keys.shape[1], -1)
 
 
 def mean_key(keys):
-    """The mean key is subtracted, and it depends on all words. The weights would not show it,
-    because each row of scores moves by one number."""
+    """The mean key is subtracted, and it depends on all words. The weights don't show it: all scores of a row shift by
+    the same number.
+    """
     return keys.mean(dim=0)
 
 
@@ -52,7 +52,7 @@ def mean_of_each_key(keys):
 
 
 def all_rows(asking, columns, W_query, W_key):
-    """These are the scores of all words. Return one row, that of the word `asking`."""
+    """These are the scores of all words. Return one row, the one of the word `asking`."""
     return (W_query @ columns).T @ (W_key @ columns)
 
 
@@ -109,7 +109,7 @@ def previous_word(num_words):
 
 
 def itself(num_words):
-    """Each word attends to itself. The key of word j must be the query of word j - 1."""
+    """Each word attends to itself. The key of word j must match the query of word j - 1."""
     return next_word(num_words, 0)
 
 
@@ -118,12 +118,13 @@ class NotARowForEachWord(Wrong):
 
 
 class LastWordForgotten(Wrong):
-    """Only the last word's scores are too close to each other. Its own is the first: see row 0 of `W_key`."""
+    """Only the last word's scores are too close to each other. After it comes the first: check row 0 of `W_key`."""
 
 
 class ScoresTooSmall(Wrong):
-    """The scores have the right order, but are too small: of {num_words} words the next one has the weight
-    {weight:.2f}. The scale divides by sqrt(d_k)."""
+    """The scores have the right order, but are too small: among {num_words} words, the next one gets a weight of
+    {weight:.2f}. Remember the division by sqrt(d_k).
+    """
 
 
 MOST = "the word to which each word attends most"

@@ -47,8 +47,9 @@ def root_left_out(keys):
 
 
 def root_of_tokens(keys):
-    """The scores are divided by the root of the number of tokens. d_k is the last axis of the keys,
-    `keys.shape[-1]`."""
+    """The scores are divided by the square root of the number of tokens. d_k is the last axis of the keys,
+    `keys.shape[-1]`.
+    """
     return math.sqrt(keys.shape[-2])
 
 
@@ -69,7 +70,7 @@ def sum_over_queries(powers):
 
 
 def axis_of_sums_lost(powers):
-    """The sums have lost their axis, so they do not line up with the rows. Keep it: `keepdim=True`."""
+    """The sums have lost their axis, so they do not line up with the rows. Keep it with `keepdim=True`."""
     return powers / powers.sum(dim=-1)
 
 
@@ -136,7 +137,7 @@ def matrix_assigned(W):
 
 
 class NoLinear(Wrong):
-    """Return the layer, an `nn.Linear` with the numbers of `W`."""
+    """Return the layer itself, an `nn.Linear` with the numbers of `W`."""
 
 
 class BiasLeftIn(Wrong):
@@ -164,8 +165,9 @@ class Frozen(Wrong):
 
 
 class MemoryShared(Wrong):
-    """The weight shares the memory of `W`, so training the layer would change `W`. Copy the numbers:
-    `layer.weight.copy_(W.T)`."""
+    """The weight shares its memory with `W`, so training the layer would change `W`. Copy the numbers:
+    `layer.weight.copy_(W.T)`.
+    """
 
 
 def learns_by_itself(answer):

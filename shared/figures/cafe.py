@@ -1,4 +1,4 @@
-"""The café as a ring of guests: thin grey arrows for who is whose friend, coloured ones as wide as
+"""The café as a ring of guests: thin gray arrows for who is whose friend, colored ones as wide as
 their weight.
 
 `Cafe` holds names, drinks, friends and weights; `guests` and `arrows` follow from them, and only
@@ -107,7 +107,7 @@ class Cafe(Chart):
         sums = self.matrix.sum(axis=-1)[... if self.of_all else self.there]
         fits = self.matrix.shape in ((count,), (count, count))
         if not fits or (self.matrix < 0).any() or (abs(sums - 1) > 1e-3).any():
-            needed = "Give a row of weights for each guest, zero or more and with the sum 1."
+            needed = "Give each guest a row of weights that are zero or more and sum to 1."
             raise ValueError(f"{needed} Are they scores?")
 
     @cached_property

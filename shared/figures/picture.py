@@ -49,7 +49,7 @@ def numbers(values, name: str = "This array") -> np.ndarray:
     if array.dtype.kind not in "biuf":
         raise ValueError(
             f"{name} contains something other than real numbers, or rows of different lengths; "
-            "a figure needs numbers, as many in each row."
+            "a figure needs numbers, equally many in each row."
         )
     return array.astype(float)
 
@@ -61,15 +61,15 @@ def matrix_of(values, name: str) -> np.ndarray:
     array = numbers(values, name)
     if array.ndim != 2 or not array.size:
         raise ValueError(
-            f"{name} has the shape {array.shape}; give a matrix, at least one row and one column. "
-            "A vector is a row, x[None, :], or a column, x[:, None]."
+            f"{name} has the shape {array.shape}; give a matrix with at least one row and one "
+            "column. A vector is a row, x[None, :], or a column, x[:, None]."
         )
     wrong = np.argwhere(~np.isfinite(array))
     if len(wrong):
         i, j = wrong[0]
         raise ValueError(
             f"{name} has {array[i, j]} in row {i}, column {j}; only finite numbers can be drawn. "
-            "Look for a division by zero, or for a mask before its softmax."
+            "Look for a division by zero, or for masked scores without a softmax."
         )
     return array
 

@@ -387,7 +387,7 @@ WRONG = [
     (style(rows_of_infinity), "all minus infinity"), (style(weights_times_masks), "after the softmax"),
     (style(weights_times_triangle), "later tokens only after it"),
     (style(softmax_down_the_columns), "columns sum to 1"),
-    (style(triangle_of_five), "Shapes are lined up at their last axes"), (style(later_is_smaller), "exchanged"),
+    (style(triangle_of_five), "Shapes are lined up at their last axes"), (style(later_is_smaller), "swapped"),
     (TorchS, "`scaled_dot_product_attention` computes"), (Biased, "without a bias"),
 ]  # fmt: skip
 

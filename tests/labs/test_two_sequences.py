@@ -465,9 +465,9 @@ class Biased(Layer):
 WRONG = [
     (style(all_from_x), "self-attention"), (style(all_from_x_no_mask), "self-attention"),
     (style(values_of_x), "values come from x"), (style(keys_of_x), "keys come from x"),
-    (style(y_asks_x), ""), (style(y_asks_x_no_mask), "exchanged"), (style(y_asks_y), "queries come from y"),
+    (style(y_asks_x), ""), (style(y_asks_x_no_mask), "swapped"), (style(y_asks_y), "queries come from y"),
     (style(mask_forgotten), "Padding gets weight"), (style(mask_of_rows), "hides rows"),
-    (style(mask_as_in_pytorch), "wrong way round"), (style(infinity_without_a_net), "NaN"),
+    (style(mask_as_in_pytorch), "inverted"), (style(infinity_without_a_net), "NaN"),
     (style(minus_a_billion), "without any real token"), (style(softmax_over_x), "over the queries"),
     (style(no_root), "not divided"), (style(root_of_d_model), "sqrt(d_model)"),
     (style(masked_too_late), "after the softmax"), (style(causal_as_in_order), "i + 1"),

@@ -88,7 +88,7 @@ def a_walk(**change):
         (lambda: data.distracted_examples(ENCODED, 0), "there are 1"),
         (lambda: data.marked_pairs(ENCODED, data.build_vocabulary(SPLIT), 0), "special="),
         (lambda: review_pairs.swap_markers(data.plain_examples(ENCODED)), "a review alone"),
-        (lambda: css_colour("energy"), "'energy' is no colour of the course"),
+        (lambda: css_colour("energy"), "'energy' is no color of the course"),
         (lambda: Matrix([[1, float("nan")]], "scores"), "nan"),
         (lambda: Matrix([1, 2], "x"), "shape"),
         (lambda: Matrix([[1, 2]], "x", columns=["a"]), "1 words or labels for 2 columns"),

@@ -8,6 +8,7 @@ from torch import nn
 from checks import engine, kinds
 from checks.engine import Case, Check
 from checks.trials import draw
+from shared.input_errors import check_inputs
 
 engine.SECONDS = 120.0  # the machine that runs the tests may be busy
 
@@ -128,6 +129,8 @@ x = torch.ones(2, 3)
         (lambda: {}["word"], "KeyMissing"),
         (lambda: {[1]}, "ListAsAKey"),
         (lambda: (lambda a, b: 0)(*[one for one, _ in [1]]), "OneInPlaceOfSeveral"),
+        (lambda: check_inputs(torch.ones(1, 2, 3), 3, torch.ones(2, 1) > 0), "MaskOfAnotherShape"),
+        (lambda: check_inputs(torch.ones(1, 2, 3), 3, None, torch.zeros(2, 2) > 0), "NothingToAttendTo"),
         (lambda: 1 if x else 2, "OneTruthValue"),
         (lambda: unknown_name, "Raises"),  # noqa: F821
     ],

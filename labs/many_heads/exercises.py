@@ -21,7 +21,7 @@ def reshaped(projected, num_heads):
 
 
 def every_third_column(projected, num_heads):
-    """Each head gets every h-th column instead of a block of neighbouring columns. The last axis is split into
+    """Each head gets every h-th column instead of a block of neighboring columns. The last axis is split into
     (num_heads, head_dim), in this order."""
     return projected.unflatten(2, (-1, num_heads)).permute(0, 3, 1, 2)
 

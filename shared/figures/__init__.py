@@ -1,7 +1,7 @@
 """Pictures of attention: arrays and words in, one picture out.
 
 Pictures of matrices are HTML that follows the page's theme. Cafés and charts are values
-that show themselves: SVG in the letters and colours of the page; PNG, and words, in a notebook that
+that show themselves: SVG in the letters and colors of the page; PNG, and words, in a notebook that
 nobody has run yet.
 """
 

@@ -1,4 +1,4 @@
-"""The café as a ring of guests: thin grey arrows for who is whose friend, coloured ones as wide as
+"""The café as a ring of guests: thin gray arrows for who is whose friend, colored ones as wide as
 their weight.
 
 `Cafe` holds names, drinks, friends and weights; `guests` and `arrows` follow from them, and only

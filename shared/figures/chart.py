@@ -1,8 +1,8 @@
-"""What every chart shares: type, colours, and how it becomes SVG for a page and PNG for a notebook
+"""What every chart shares: type, colors, and how it becomes SVG for a page and PNG for a notebook
 not yet run.
 
 A chart is a value that says what is drawn; matplotlib draws it. On the site its letters are the
-site's own and its colours follow the theme. JupyterLab shows no SVG of a notebook that is not
+site's own and its colors follow the theme. JupyterLab shows no SVG of a notebook that is not
 trusted, and takes the PNG.
 """
 

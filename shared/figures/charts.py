@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from matplotlib.colors import Colormap
     from matplotlib.figure import Figure
 
-# Curves take these in turn, with their marks, so that they differ without colour as well.
+# Curves take these in turn, with their marks, so that they differ without color as well.
 LINES = [
     ("query", "o"),
     ("key", "s"),
@@ -39,7 +39,7 @@ SMALLEST = 11  # pixels of a letter
 
 
 def colour_map(role: str) -> "Colormap":
-    """From the second, lighter hue of negative numbers by way of paper to the role's colour: darker
+    """From the second, lighter hue of negative numbers by way of paper to the role's color: darker
     is always more.
     """
     from matplotlib.colors import LinearSegmentedColormap, to_rgb
@@ -59,7 +59,7 @@ class Dots(Chart):
         measure: what the axis counts, for example "accuracy".
         levels: name -> number, vertical lines such as {"chance": 1 / 6}.
         intervals: whether a pair is a mean and its half width.
-        band: from where to where the axis is grey.
+        band: from where to where the axis is gray.
         digits: decimals of the number above a single dot.
     """
 
@@ -248,7 +248,7 @@ class HeatMap(Chart):
     """A matrix as shades; a small one is better read as a `Matrix`, with its numbers.
 
     Args:
-        matrix: (rows, columns). Positive numbers are shaded in the colour of `role`; zero is paper,
+        matrix: (rows, columns). Positive numbers are shaded in the color of `role`; zero is paper,
             and negative numbers have a second, lighter hue. rows, columns: what the axes count, for
             example "query" and "key". row_labels, column_labels: a word for each; without them
             positions are counted.
@@ -272,7 +272,7 @@ class HeatMap(Chart):
 
     @cached_property
     def shades(self) -> np.ndarray:
-        """What is drawn: the colour of each cell, (rows, columns, 3), red, green and blue from 0 to
+        """What is drawn: the color of each cell, (rows, columns, 3), red, green and blue from 0 to
         1.
         """
         return colour_map(self.role)((shading(self.values, self.full) + 1) / 2)[..., :3]
@@ -477,7 +477,7 @@ class Tiles(Chart):
     Args:
         filled: (rows, columns); true or a number from 0 to 1 for how much, or, with `roles`, which
             of them (-1: none). row_labels, column_labels: a short word for each.
-        roles: the colours, in the order of the numbers.
+        roles: the colors, in the order of the numbers.
         rows, columns: what the axes count.
     """
 
@@ -491,7 +491,7 @@ class Tiles(Chart):
 
     @cached_property
     def tiles(self) -> list[tuple[int, int, str, float]]:
-        """What is filled: row, column, role, and how much of the colour."""
+        """What is filled: row, column, role, and how much of the color."""
         values = matrix_of(self.filled, "The tiles")
         if len(self.roles) == 1:
             return [

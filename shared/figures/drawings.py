@@ -1,6 +1,6 @@
 """Drawings of how things are connected: boxes and arrows, narrow enough for a phone.
 
-A box has the colour of its role.
+A box has the color of its role.
 """
 
 from collections.abc import Iterable, Sequence
@@ -18,7 +18,7 @@ SIZE, HEIGHT = 14, 30  # font size and height of a box, in pixels
 
 @dataclass(frozen=True)
 class Box:
-    """A label with an outline; x and y are its centre. "W_Q" is drawn with its Q as a subscript."""
+    """A label with an outline; x and y are its center. "W_Q" is drawn with its Q as a subscript."""
 
     x: float
     y: float

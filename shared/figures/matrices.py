@@ -37,7 +37,7 @@ class Matrix:
         values: (rows, columns), NumPy array, tensor or nested list. A vector is given as a row,
             `x[None, :]`, or as a column, `x[:, None]`.
         name: the title above the grid.
-        role: one of `ROLES`; it chooses the colour.
+        role: one of `ROLES`; it chooses the color.
         rows, columns: a label for each, often the words of the sentence.
         full: the number with the deepest shade; by default the largest in the array, for weights 1.
 
@@ -350,7 +350,7 @@ def _grid(
             shade, role = -LIGHTER * shade, below_zero(m.role)
         deep = round(100 * shade * (1 if shaded else SHADE))
         style = f"background:color-mix(in srgb,{css_colour(role)} {deep}%,transparent);"
-        if shaded:  # a thin bar, so that the sign shows without number and colour
+        if shaded:  # a thin bar, so that the sign shows without number and color
             parts.append(
                 _item("cell", f"{i + 2}/{j + 2}", style + "margin:6px 0;" * bool(value < 0))
             )

@@ -1,6 +1,6 @@
 """The textbook pipeline, which the course's speed is measured against: plain, right, and without any of our ideas.
 
-Texts are concatenated as strings, tokenised by four substitutions, stored as lists, padded to 256 ids, shuffled into
+Texts are concatenated as strings, tokenized by four substitutions, stored as lists, padded to 256 ids, shuffled into
 batches of 1,024, and read by self-attention without a mask that forms all n x n weights and averages all outputs.
 """
 

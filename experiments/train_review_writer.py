@@ -38,7 +38,7 @@ GRAMS = {"unigram": 1, "bigram": 2, "trigram": 3, "four-gram": 4, "five-gram": 5
 
 
 def texts() -> list[list[str]]:
-    """The reviews for training, validation and test: neighbours stay in one part, and no text is in two."""
+    """The reviews for training, validation and test: neighbors stay in one part, and no text is in two."""
     everything, labels = read_movies()
     parts: list[list[str]] = [[], [], []]
     for text, part in dict(zip(reversed(everything), movie_parts(np.array(labels))[::-1], strict=True)).items():

@@ -54,7 +54,7 @@ def visit(browser):
 
 @pytest.fixture
 def show(visit):
-    """Opens a page of figures with the site's colours; after the test it must have complained and asked for nothing."""
+    """Opens a page of figures with the site's colors; after the test it must have complained and asked for nothing."""
     import site_in_browser
 
     pages = []

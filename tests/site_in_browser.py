@@ -21,7 +21,7 @@ from playwright.sync_api import Error
 from shared.colours import role_css
 from tools import site
 
-COLOURS = ["color-contrast", "link-in-text-block"]  # the rules of axe that ask for colours: they take longest
+COLOURS = ["color-contrast", "link-in-text-block"]  # the rules of axe that ask for colors: they take longest
 ROOT = Path(__file__).resolve().parents[1]
 SITE = ROOT / "_build/html"
 
@@ -185,7 +185,7 @@ def visits(browser):
 
 
 def page_of(figures: list, theme: str) -> str:
-    """A page of the course's figures in the site's colours."""
+    """A page of the course's figures in the site's colors."""
     body = "\n<p>text</p>\n".join(each._repr_html_() for each in figures)
     return (
         f'<!doctype html><html lang="en" data-theme="{theme}"><meta charset="utf-8"><title>Figures</title>'

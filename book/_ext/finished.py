@@ -10,12 +10,12 @@ from sphinx.util.images import get_image_size
 
 FORMULA = r'<math [^>]*display="inline">(?:(?!</math>).)*</math>'
 WITH_MARKS = re.compile(rf"[(“]{FORMULA}[,.;:?!)”]*|{FORMULA}[,.;:?!)”]+", re.DOTALL)
-# Pygments' kinds of code that course.css colours: comments, words of Python, texts, numbers, names that are defined.
+# Pygments' kinds of code that course.css colors: comments, words of Python, texts, numbers, names that are defined.
 KINDS = {"c": "c c1 ch gp", "k": "k kc kn ow", "s": "s s1 s2 sa sb sd se si", "m": "m mf mh mi", "nf": "nf fm nb nc nd"}
 
 
 class FewElements(HtmlFormatter):
-    """Highlighted code with an element for each run of one colour: a span for every dot keeps a phone busy."""
+    """Highlighted code with an element for each run of one color: a span for every dot keeps a phone busy."""
 
     def _get_css_classes(self, ttype) -> str:
         kind = STANDARD_TYPES.get(ttype)

@@ -1,4 +1,4 @@
-"""Formulas become MathML when the book is built: no script, no other host, and the colours of the course's roles.
+"""Formulas become MathML when the book is built: no script, no other host, and the colors of the course's roles.
 
 It also stops the build (warnings are errors) where a formula would show as an error.
 """
@@ -16,10 +16,10 @@ from sphinx.util.nodes import get_node_source
 from shared.colours import ROLES, role_css
 
 logger = logging.getLogger(__name__)
-# A formula names a role's light colour, `\textcolor{#0250d5}{Q}`: every reader of LaTeX knows that. On the site the
-# colour becomes a class, so that it follows the theme.
+# A formula names a role's light color, `\textcolor{#0250d5}{Q}`: every reader of LaTeX knows that. On the site the
+# color becomes a class, so that it follows the theme.
 ROLE_OF_COLOUR = {light.lower(): role for role, (light, _) in ROLES.items()}
-# In a lab these letters have no other meaning, so they get their colour without a command: see book/notation.md.
+# In a lab these letters have no other meaning, so they get their color without a command: see book/notation.md.
 ROLE_OF_LETTER = {"Q": "query", "K": "key", "V": "value", "S": "score", "A": "weight"}
 
 

@@ -66,7 +66,7 @@ class PageChecks(SphinxPostTransform):
 
     def run(self, **kwargs) -> None:
         for image in list(self.document.findall(nodes.image)):
-            # A chart that a cell has drawn goes into the page itself, where it has the site's letters and colours.
+            # A chart that a cell has drawn goes into the page itself, where it has the site's letters and colors.
             if image["uri"].endswith(".svg") and "jupyter_execute" in image["uri"]:
                 drawn = (Path(self.app.srcdir) / image["uri"].lstrip("/")).read_text("utf-8")
                 image.replace_self(nodes.raw("", f'<div class="output chart">{drawn}</div>', format="html"))

@@ -214,7 +214,7 @@
 
   // ---- the room --------------------------------------------------------------------------------------------------------
 
-  // The next chair, clockwise, is that of the left-hand neighbour: everybody faces the table.
+  // The next chair, clockwise, is that of the left-hand neighbor: everybody faces the table.
   const PLACES = Array.from({ length: GUESTS }, (_, chair) => {
     const angle = -Math.PI / 2 + (chair * Math.PI) / 4;
     return [Math.round(119 * Math.cos(angle)), Math.round(132 * Math.sin(angle))];

@@ -75,7 +75,7 @@
   arrows(at("maps"));
 
   function drawAll() {
-    const colour = ink(), drawIn = (canvas, head) => draw(canvas, patternOf(head), colour);
+    const color = ink(), drawIn = (canvas, head) => draw(canvas, patternOf(head), color);
     at("maps").classList.toggle("fine", sentence.words.length > 24);
     buttons.forEach((row, layer) => row.forEach((button, number) => drawIn(button.firstChild, [layer, number])));
     showHead();
@@ -198,7 +198,7 @@
 
   at("numbers").addEventListener("toggle", showTable);
   for (const [key, button] of named) button.addEventListener("click", () => chooseHead(...key.split(".").map(Number)));
-  // Theme and forced colours: the patterns take the colour of their text.
+  // Theme and forced colors: the patterns take the color of their text.
   const redraw = () => { if (sentence) drawAll(); };
   new MutationObserver(redraw).observe(document.documentElement, { attributeFilter: ["data-theme"] });
   matchMedia("(forced-colors: active)").addEventListener("change", redraw);

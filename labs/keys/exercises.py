@@ -115,8 +115,8 @@ learned_queries = Check(
 # --- redundant_key -------------------------------------------------------------------------------------------------
 
 
-def bias(centre, W_key, b_key, query, b_query):
-    return (b_key - centre @ W_key) @ query + b_query
+def bias(center, W_key, b_key, query, b_query):
+    return (b_key - center @ W_key) @ query + b_query
 
 
 def folded(bias=bias, **given):
@@ -124,58 +124,58 @@ def folded(bias=bias, **given):
     return given["W_key"] @ given["query"], bias(**given)
 
 
-def both_bugs_left(centre, W_key, b_key, query, b_query):
-    """Two bugs are left, both in `b`: the query must multiply the key's bias, and the centre must be subtracted."""
+def both_bugs_left(center, W_key, b_key, query, b_query):
+    """Two bugs are left, both in `b`: the query must multiply the key's bias, and the center must be subtracted."""
     return b_key.sum() + b_query
 
 
-def centre_left_out(centre, W_key, b_key, query, b_query):
-    """One bug is left: the centre is not in `b`. `centre @ W_key` is subtracted from each key, so its product with the
+def center_left_out(center, W_key, b_key, query, b_query):
+    """One bug is left: the center is not in `b`. `center @ W_key` is subtracted from each key, so its product with the
     query is subtracted from each score."""
     return b_key @ query + b_query
 
 
-def key_bias_summed(centre, W_key, b_key, query, b_query):
+def key_bias_summed(center, W_key, b_key, query, b_query):
     """One bug is left: `b_key` is summed. It is part of each key, so take its dot product with the query."""
-    return b_key.sum() - centre @ W_key @ query + b_query
+    return b_key.sum() - center @ W_key @ query + b_query
 
 
-def centre_summed(centre, W_key, b_key, query, b_query):
-    """The numbers of the centre are summed. What is subtracted from the score is `centre @ W_key @ query`."""
-    return b_key @ query - centre.sum() + b_query
+def center_summed(center, W_key, b_key, query, b_query):
+    """The numbers of the center are summed. What is subtracted from the score is `center @ W_key @ query`."""
+    return b_key @ query - center.sum() + b_query
 
 
-def shifted_bias_summed(centre, W_key, b_key, query, b_query):
-    """`b_key` and the centre's key are summed. Both are parts of a key: take the dot product of their difference with
+def shifted_bias_summed(center, W_key, b_key, query, b_query):
+    """`b_key` and the center's key are summed. Both are parts of a key: take the dot product of their difference with
     the query.
     """
-    return (b_key - centre @ W_key).sum() + b_query
+    return (b_key - center @ W_key).sum() + b_query
 
 
-def query_bias_multiplied(centre, W_key, b_key, query, b_query):
+def query_bias_multiplied(center, W_key, b_key, query, b_query):
     """`b_query` is multiplied by the query. It is added to the score itself, outside the bracket."""
-    return (b_key - centre @ W_key + b_query) @ query
+    return (b_key - center @ W_key + b_query) @ query
 
 
-def centre_added(centre, W_key, b_key, query, b_query):
-    """The centre is added. The model subtracts it from x, so its part of the score must be subtracted, too."""
-    return (b_key + centre @ W_key) @ query + b_query
+def center_added(center, W_key, b_key, query, b_query):
+    """The center is added. The model subtracts it from x, so its part of the score must be subtracted, too."""
+    return (b_key + center @ W_key) @ query + b_query
 
 
-def query_bias_left_out(centre, W_key, b_key, query, b_query):
+def query_bias_left_out(center, W_key, b_key, query, b_query):
     """`b_query` is left out of `b`."""
-    return (b_key - centre @ W_key) @ query
+    return (b_key - center @ W_key) @ query
 
 
-def centre_in_the_vector(centre, W_key, b_key, query, b_query):
-    """The centre is subtracted from `w` instead of in `b`. `w` multiplies x alone: what `centre @ W_key @ query` takes
+def center_in_the_vector(center, W_key, b_key, query, b_query):
+    """The center is subtracted from `w` instead of in `b`. `w` multiplies x alone: what `center @ W_key @ query` takes
     from every score belongs to `b`.
     """
-    return W_key @ query - centre, centre_left_out(centre, W_key, b_key, query, b_query)
+    return W_key @ query - center, center_left_out(center, W_key, b_key, query, b_query)
 
 
 def key_model(d_model, d_k, seed):
-    shapes = {"centre": (d_model,), "W_key": (d_model, d_k), "b_key": (d_k,), "query": (d_k,), "b_query": ()}
+    shapes = {"center": (d_model,), "W_key": (d_model, d_k), "b_key": (d_k,), "query": (d_k,), "b_query": ()}
     return Case({name: draw(*shape, seed=seed + n) for n, (name, shape) in enumerate(shapes.items())})
 
 
@@ -184,9 +184,9 @@ redundant_key = Check(
     cases=[key_model(6, 4, 0), key_model(3, 5, 10), key_model(4, 1, 20), key_model(4, 4, 30)],
     mistakes=[
         *(changed(folded, bias=step) for step in (
-            both_bugs_left, key_bias_summed, centre_left_out, centre_added, centre_summed, shifted_bias_summed,
+            both_bugs_left, key_bias_summed, center_left_out, center_added, center_summed, shifted_bias_summed,
             query_bias_left_out, query_bias_multiplied)),
-        centre_in_the_vector,
+        center_in_the_vector,
     ],
     section=ONE_VECTOR,
 )  # fmt: skip

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from shared import figures
 
-LOOKS = ("input", 0.3), ("key", 0.4), ("query", 1.0)  # the colour and opacity of each cloud, in the order of drawing
+LOOKS = ("input", 0.3), ("key", 0.4), ("query", 1.0)  # the color and opacity of each cloud, in the order of drawing
 
 
 def best_line(points: Tensor) -> tuple[Tensor, float]:
@@ -17,9 +17,9 @@ def best_line(points: Tensor) -> tuple[Tensor, float]:
 
     Returns two points of it, (2, 2), and the fraction of the variance that it leaves unexplained.
     """
-    centre = points.mean(dim=0)  # (2,)
-    _, lengths, directions = torch.linalg.svd(points - centre, full_matrices=False)  # (2,), (2, 2)
-    ends = centre + torch.tensor([[-0.55], [0.55]]) * directions[0]  # (2, 2)
+    center = points.mean(dim=0)  # (2,)
+    _, lengths, directions = torch.linalg.svd(points - center, full_matrices=False)  # (2,), (2, 2)
+    ends = center + torch.tensor([[-0.55], [0.55]]) * directions[0]  # (2, 2)
     return ends, (lengths[1] ** 2 / (lengths**2).sum()).item()
 
 
@@ -40,6 +40,6 @@ def picture(clouds: Mapping[str, Tensor], line: Tensor | None = None) -> figures
             labels.append(("the best line", figures.ROLES["output"][0]))
             axes.plot(line[:, 0], line[:, 1], color=labels[-1][1])
             words.append("a line through them")
-        for place, (name, colour) in enumerate(labels):
-            axes.text(0.04, 0.94 - 0.07 * place, name, color=colour, transform=axes.transAxes)
+        for place, (name, color) in enumerate(labels):
+            axes.text(0.04, 0.94 - 0.07 * place, name, color=color, transform=axes.transAxes)
     return figures.Plot(figure, f"Points, the warmest day to the right and the coldest upwards: {'; '.join(words)}.")

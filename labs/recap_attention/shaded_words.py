@@ -43,7 +43,7 @@ def shaded_words(words: Sequence[str], weights, *, title: str = "", target: Sequ
         summary = "No word gets any attention."
     if marked.any():
         on_target = weights[marked].sum() / (weights.sum() or 1.0)
-        summary += f" Attention on the labelled review: {on_target:.2f}."
+        summary += f" Attention on the labeled review: {on_target:.2f}."
 
     steps = np.rint(STEPS * weights / (weights.max() or 1.0)).astype(int)
     pieces = []
@@ -51,7 +51,7 @@ def shaded_words(words: Sequence[str], weights, *, title: str = "", target: Sequ
     for place, word in enumerate(words):
         if marked[place] != inside:
             inside = not inside
-            pieces.append(_flag("▸ labelled review" if inside else "◂ labelled review ends"))
+            pieces.append(_flag("▸ labeled review" if inside else "◂ labeled review ends"))
         pieces.append(_word(word, int(steps[place]), place in strongest))
     head = f'<p style="margin:0 0 .3em;font-weight:bold">{escape(title)}</p>' if title else ""
     html = (
@@ -67,11 +67,11 @@ def shaded_words(words: Sequence[str], weights, *, title: str = "", target: Sequ
 def _word(word: str, step: int, strong: bool) -> str:
     if not step:
         return escape(word)
-    colour = css_colour("weight")
-    # The underline carries the weight for readers who see no colour; a browser without color-mix
+    color = css_colour("weight")
+    # The underline carries the weight for readers who see no color; a browser without color-mix
     # shows it alone.
-    shade = f"color-mix(in srgb, {colour} {4 * step}%, transparent)"
-    style = f"border-bottom:{step / 2:g}px solid {colour};background:{shade}"
+    shade = f"color-mix(in srgb, {color} {4 * step}%, transparent)"
+    style = f"border-bottom:{step / 2:g}px solid {color};background:{shade}"
     tag = "b" if strong else "span"
     return f'<{tag} style="{style}">{escape(word)}</{tag}>'
 

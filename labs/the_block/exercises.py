@@ -156,8 +156,8 @@ def normalized(
     x, scale, shift, eps=1e-5, axis=-1, correction=0, divide=lambda x, variance, eps: x / (variance + eps).sqrt()
 ):
     """The right way, one step of which a known mistake exchanges."""
-    centred = x - x.mean(axis, keepdim=True)
-    return divide(centred, x.var(axis, correction=correction, keepdim=True), eps) * scale + shift
+    centered = x - x.mean(axis, keepdim=True)
+    return divide(centered, x.var(axis, correction=correction, keepdim=True), eps) * scale + shift
 
 
 def sample_variance(**given):

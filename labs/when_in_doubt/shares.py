@@ -56,16 +56,16 @@ class Shares(Chart):
         from matplotlib.patches import Polygon, Rectangle
 
         figure, axes = bare_axes(WIDTH, TOP + HEIGHT + 8)
-        old, new, colour = *self.parts, ROLES["weight"][0]
+        old, new, color = *self.parts, ROLES["weight"][0]
         for (start, end), (new_start, new_end) in zip(old, new, strict=False):
             corners = [(LEFT[0] + COLUMN, start), (LEFT[0] + COLUMN, end), (LEFT[1], new_end), (LEFT[1], new_start)]
             corners = [(x, TOP + HEIGHT * y) for x, y in corners]
-            axes.add_patch(Polygon(corners, facecolor=colour, alpha=0.15, edgecolor=PAPER, linewidth=0.5))
+            axes.add_patch(Polygon(corners, facecolor=color, alpha=0.15, edgecolor=PAPER, linewidth=0.5))
         for side, column in enumerate(self.parts):
             axes.text(LEFT[side] + COLUMN / 2, 16, ("before", "after")[side], ha="center", fontweight="bold")
             for word, (start, end) in zip(self.words, column, strict=False):
                 newcomer = side == 1 and end == column[-1][1]
-                look: dict[str, Any] = {"facecolor": ROLES["key"][0] if newcomer else colour, "edgecolor": PAPER}
+                look: dict[str, Any] = {"facecolor": ROLES["key"][0] if newcomer else color, "edgecolor": PAPER}
                 size = HEIGHT * (end - start)
                 axes.add_patch(Rectangle((LEFT[side], TOP + HEIGHT * start), COLUMN, size, alpha=0.75, **look))
                 if size >= ROOM:

@@ -65,8 +65,8 @@ class Reach(Chart):
         length = 1.18 * np.abs(self.reaches).max()
         for place, (x, y) in enumerate(length * self.directions):
             chosen = place == self.follow
-            colour = ROLES["query"][0] if chosen else MUTED
-            look: dict[str, Any] = {"color": colour, "lw": 2.4 if chosen else 1, "mutation_scale": 12 if chosen else 8}
+            color = ROLES["query"][0] if chosen else MUTED
+            look: dict[str, Any] = {"color": color, "lw": 2.4 if chosen else 1, "mutation_scale": 12 if chosen else 8}
             look |= {"arrowstyle": "-|>", "shrinkA": 0, "shrinkB": 0}
             axes.annotate("", (x, y), (0, 0), arrowprops=look, zorder=4 if chosen else 2)
         tip = length * self.directions[self.follow]
@@ -108,10 +108,10 @@ class ValuesAndOutputs(Chart):
         figure, axes = new_axes(HEIGHT)
         for role, found in self.points.items():
             scatter(axes, found, role, self.words if role == "value" else [])
-        centre = self.points["output"].mean(axis=0)
+        center = self.points["output"].mean(axis=0)
         pointer: dict[str, Any] = {"arrowstyle": "-", "color": ROLES["output"][0], "shrinkB": 8}
         axes.annotate(
-            f"all {len(self.words)} outputs", centre, (-112, -30), textcoords="offset points",
+            f"all {len(self.words)} outputs", center, (-112, -30), textcoords="offset points",
             color=ROLES["output"][0], arrowprops=pointer,
         )  # fmt: skip
         axes.set(xlabel="column 0", ylabel="column 1")
@@ -125,12 +125,12 @@ def farthest(points: np.ndarray) -> float:
 
 def scatter(axes: "Axes", points: np.ndarray, role: str, words: Sequence[str]) -> None:
     """Points in one scale on both axes, the word of each beside it; where two nearly meet, one word is lower."""
-    colour = ROLES[role][0]
-    axes.scatter(points[:, 0], points[:, 1], s=26, color=colour, zorder=6, linewidth=0, alpha=0.9)
+    color = ROLES[role][0]
+    axes.scatter(points[:, 0], points[:, 1], s=26, color=color, zorder=6, linewidth=0, alpha=0.9)
     near = 0.08 * np.ptp(points, axis=0).max()
     for place, word in enumerate(words):
         meets = any(np.linalg.norm(points[place] - other) < near for other in points[:place])
         paper = {"facecolor": PAPER, "edgecolor": "none", "pad": 0.5}
-        look: dict[str, Any] = {"textcoords": "offset points", "color": colour, "bbox": paper, "zorder": 3}
+        look: dict[str, Any] = {"textcoords": "offset points", "color": color, "bbox": paper, "zorder": 3}
         axes.annotate(word, points[place], (7, -13 if meets else -3), **look)
     axes.set_aspect("equal", adjustable="datalim")

@@ -31,7 +31,7 @@ def test_a_page_opens_without_a_fault_asks_nobody_else_and_is_accessible(visit, 
     assert page.faults == []
     assert [url for url in page.asked if not url.startswith((address, "data:", "blob:"))] == []
     assert "safetensors" not in " ".join(page.asked), "a model comes before it is asked for"
-    # Colours are looked at on pages with questions and with models, and at night on all of them.
+    # Colors are looked at on pages with questions and with models, and at night on all of them.
     assert axe(page, rules={rule: {"enabled": False} for rule in COLOURS}) == []
 
 

@@ -25,18 +25,18 @@ def test_the_counting_rule_leaves_out_the_friends_drink():
 
 
 def test_with_fixed_attention_a_row_holds_its_own_drink_and_the_friend_s():
-    names = lab_code.taught(LAB, "same_temperature")
+    names = lab_code.taught(LAB, "is_hot", "at_least_one_hot", "same_temperature")
     model, cafes = names["FixedOnFriend"](nn.Identity(), 6), cafe.draw_cafes(3, seed=1)
     x, plain = model.embed(cafes), cafe.CafeModel.embed(model, cafes)
     hot = {cafe.DRINKS.index(drink) for drink in ("tea", "coffee", "cocoa")}
-    same = names["same_temperature"](cafes)
+    same, one = names["same_temperature"](cafes), names["at_least_one_hot"](cafes)
     for room in range(3):
         chair_of = {name: chair for chair, name in enumerate(cafes.names[room].tolist())}
         for chair in range(8):
             friend = chair_of[cafes.friends[room, chair].item()]
             torch.testing.assert_close(x[room, chair], plain[room, chair] + model.W_value(plain[room, friend]))
             drinks = [cafes.drinks[room, at].item() in hot for at in (chair, friend)]
-            assert same[room, chair] == (drinks[0] == drinks[1])
+            assert same[room, chair] == (drinks[0] == drinks[1]) and one[room, chair] == any(drinks)
 
 
 @pytest.mark.parametrize(("name", "without"), [

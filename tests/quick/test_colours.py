@@ -1,4 +1,4 @@
-"""The role colours keep their promises to readers who see fewer colours, and to the page below them."""
+"""The role colors keep their promises to readers who see fewer colors, and to the page below them."""
 
 from itertools import combinations
 
@@ -38,7 +38,7 @@ def contrast(a: str, b: str) -> float:
 
 
 def mixed(over: str, under: str, share: float) -> str:
-    """A colour laid over another with this share."""
+    """A color laid over another with this share."""
     top, below = (np.array([int(c[i : i + 2], 16) for i in (1, 3, 5)]) for c in (over, under))
     return "#" + "".join(f"{c:02x}" for c in np.round(share * top + (1 - share) * below).astype(int))
 

@@ -143,7 +143,7 @@ def test_arrows_lead_from_what_is_read_to_what_reads_it(draw, expected):
 
 
 def rectangles(html, role):
-    """Left, top, width and height of those with this colour, and how much of it they have."""
+    """Left, top, width and height of those with this color, and how much of it they have."""
     found = []
     for rect in re.findall(r"<rect[^>]*>", html):
         opacity = re.search(rf'fill="var\(--role-{role},[^"]*" fill-opacity="([^"]+)"', rect)

@@ -1,4 +1,4 @@
-"""Claims about *Notation and words*: its symbols are those of code, formulas and colours."""
+"""Claims about *Notation and words*: its symbols are those of code, formulas and colors."""
 
 import re
 from pathlib import Path

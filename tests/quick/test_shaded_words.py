@@ -17,18 +17,18 @@ def test_more_attention_makes_a_thicker_underline():
     assert "of" not in width and ">of<" not in html and " of " in html
 
 
-def test_the_strongest_words_and_the_share_of_the_labelled_review_are_said_in_words():
+def test_the_strongest_words_and_the_share_of_the_labeled_review_are_said_in_words():
     words, weights = ["dull", "fine", "end"], [0.3, 0.6, 0.1]
     shaded = shaded_words(words, weights, title="label: positive", target=[False, True, True])
-    line = "Most attention: fine 0.60, dull 0.30, end 0.10. Attention on the labelled review: 0.70."
+    line = "Most attention: fine 0.60, dull 0.30, end 0.10. Attention on the labeled review: 0.70."
     assert repr(shaded) == f"label: positive\n{line}"
     assert line in shaded._repr_html_() and "label: positive" in shaded._repr_html_()
 
 
-def test_the_labelled_review_is_marked_where_it_begins_and_ends():
+def test_the_labeled_review_is_marked_where_it_begins_and_ends():
     body = shaded_words(["one", "two"], [0.5, 0.5], target=[True, False]).html.split("<p style=")[-1]
     pieces = [piece for piece in re.findall(r">([^<>]+)<", body) if piece.strip()]
-    assert pieces == ["▸ labelled review", "one", "◂ labelled review ends", "two"]
+    assert pieces == ["▸ labeled review", "one", "◂ labeled review ends", "two"]
 
 
 def test_words_and_title_cannot_become_markup():

@@ -74,7 +74,7 @@ def test_evaluation_counts_what_it_says(reviews):
     result = evaluate(model, examples, batch_size=7)
     right = (result.logits > 0) == examples.labels
     assert result.accuracy == pytest.approx(right.mean())
-    # mean pooling: the attention on the labelled review is its fraction of the tokens
+    # mean pooling: the attention on the labeled review is its fraction of the tokens
     own, other = examples.part_lengths
     assert result.attention_on_target == pytest.approx(np.mean(own / (own + other)), abs=1e-6)
     losses = np.log1p(np.exp(result.logits)) - examples.labels * result.logits

@@ -50,6 +50,6 @@ def test_the_question_of_the_capstone_is_about_the_left_hand_neighbours_friend()
     names: dict = {}
     exec(BUILD.partition("class YourModel")[0], names)
     cafes = cafe.draw_cafes(1, seed=0)
-    answers = names["neighbours_friends_drink"](cafes)[0].tolist()
+    answers = names["neighbors_friends_drink"](cafes)[0].tolist()
     seated, friends, drinks = (row[0].tolist() for row in (cafes.names, cafes.friends, cafes.drinks))
     assert answers == [drinks[seated.index(friends[(chair + 1) % 8])] for chair in range(8)]

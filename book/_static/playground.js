@@ -219,11 +219,13 @@
     const angle = -Math.PI / 2 + (chair * Math.PI) / 4;
     return [Math.round(119 * Math.cos(angle)), Math.round(132 * Math.sin(angle))];
   });
-  // Where arrows begin and end, in front of each card (76 by 60): from there the way to any other guest is free.
-  const PORTS = PLACES.map(([x, y]) => {
-    const way = 0.82 * Math.max(1 - 38 / Math.abs(x), 1 - 30 / Math.abs(y));
-    return [way * x, way * y];
-  });
+  // Where the arrow to or from a guest begins or ends: in front of the card (76 by 60), from where the way to any other guest
+  // is free, and on the side on which the other one sits, so that no two arrows of a guest share a place.
+  function port(chair, other) {
+    const [x, y] = PLACES[chair], far = Math.hypot(x, y), way = 0.92 * Math.max(1 - 38 / Math.abs(x), 1 - 30 / Math.abs(y));
+    const aside = 5 * (4 - (other - chair + GUESTS) % GUESTS);
+    return [way * x - (aside * y) / far, way * y + (aside * x) / far];
+  }
   const cards = PLACES.map(([x, y], chair) => {
     const card = at("card").content.querySelector("g").cloneNode(true);
     card.setAttribute("transform", `translate(${x} ${y})`);
@@ -240,7 +242,7 @@
 
   // An arrow from guest to guest, as wide as its weight, a little to the right so that opposite ones stay apart.
   function arrow(from, to, weight) {
-    const [x, y] = PORTS[from], [tx, ty] = PORTS[to], end = Math.hypot(tx - x, ty - y);
+    const [x, y] = port(from, to), [tx, ty] = port(to, from), end = Math.hypot(tx - x, ty - y);
     const [ux, uy] = [(tx - x) / end, (ty - y) / end], half = 1 + 3 * weight, neck = end - 6 - half;
     const point = (along, aside) => `${x + ux * along - uy * (aside + 4.5)} ${y + uy * along + ux * (aside + 4.5)}`;
     return `M${point(0, -half)}L${point(neck, -half)}L${point(neck, -half - 3)}L${point(end, 0)}L${point(neck, half + 3)}` +
@@ -301,6 +303,15 @@
   const X = (step) => 30 + (280 * step) / stepsOf(state.config), Y = (accuracy) => 140 - 126 * accuracy;
   const line = (points) => points.filter(([step]) => step <= stepsOf(state.config)) // an earlier attempt may have been longer
     .map(([step, accuracy]) => `${X(step)},${Y(accuracy)}`).join(" ");
+  // A level's words stand above its line: at its end, or at its beginning if the curve runs through them there, or below it.
+  function words(name, level) {
+    const said = `${name} ${short(level)}`, part = Math.min(1, said.length / 45) * stepsOf(state.config);
+    const free = (from, to) => !curve.some(([step, accuracy]) =>
+      step >= from && step <= to && accuracy > level + 0.02 && accuracy < level + 0.15);
+    const place = free(stepsOf(state.config) - part, Infinity) ? { x: 310, y: Y(level) - 6 }
+      : free(0, part) ? { x: 36, y: Y(level) - 6, "text-anchor": "start" } : { x: 310, y: Y(level) + 14 };
+    return make("svg:text", { class: "on-page", ...place }, said);
+  }
   function drawChart() {
     const { question, residual } = state.config, levels = Object.entries(JSON.parse(inputOf("question").dataset.levels));
     if (question === "friend" && residual) levels.push(["one of the two drinks", 7 / 12]); // mine and my friend's, in a sum
@@ -308,8 +319,7 @@
     at("lines").replaceChildren(
       ...levels.map(([, accuracy]) => make("svg:path", { class: "level", d: `M30 ${Y(accuracy)}H310` })),
       ...attempts.map((each) => make("svg:polyline", { class: "ghost", points: line(each.curve) })),
-      ...levels.map(([words, accuracy]) =>
-        make("svg:text", { class: "on-page", x: 310, y: Y(accuracy) - 6 }, `${words} ${short(accuracy)}`)),
+      ...levels.map((level) => words(...level)),
       make("svg:polyline", { class: "now", points: line(curve) }),
     );
     at("accuracy").textContent = report.step ? `Accuracy ${short(report.accuracy)} after ${many(report.step, "step")}` : "Not trained yet";

@@ -90,11 +90,11 @@
 
   // A section with most of the words: what it says of them; more where two of them are neighbors, and where the query, or
   // a part of it, is what the section defines. A definition answers "what is" better than "why".
-  function score(section, words, runs, query) {
+  function score(section, words, runs, query, least) {
     const abouts = words.map((word) => about(section, word));
     const sum = (worth) => words.reduce((total, word, i) => total + word.rarity * worth(i), 0);
     const matched = sum((i) => abouts[i] > 0) / sum(() => 1);
-    if (!(matched >= ENOUGH)) return 0;
+    if (!(matched >= least)) return 0;
     const glossary = section.page === "book/notation";
     const wanted = /^\W*(why|how|should|do|does|is|are|can)\b/i.test(query) ? 0.8 : /^\W*what (is|are)\b/i.test(query) ? 1.5 : 1;
     let near = 0, defined = 0;
@@ -166,8 +166,10 @@
     const listed = [...words.values()], runs = runsOf(listed), term = joined(listed);
     const holds = ({ title, prose, code }) => phrases.every((phrase) =>
       `${title}\n${prose}\n${code}`.toLowerCase().replace(/\s+/g, " ").includes(phrase));
-    const ranked = (words.size ? sections : []).filter(holds).map((section) => [score(section, listed, runs, asked), section])
+    const those = (words.size ? sections : []).filter(holds);
+    const withMost = (least) => those.map((section) => [score(section, listed, runs, asked, least), section])
       .filter(([sum]) => sum > 0).sort(([a], [b]) => b - a).map(([, section]) => section);
+    const sure = withMost(ENOUGH), ranked = sure.length ? sure : withMost(0); // of a long question, whatever comes nearest
     const root = document.documentElement.dataset.content_root;
     const summary = make("p", { class: "search-summary" },
       ranked.length ? `Pages and sections found: ${ranked.length}. ` : "No page has these words. ",

@@ -182,6 +182,36 @@ def test_a_key_press_on_a_guest_shows_its_weights_and_the_table_holds_those_of_a
         assert queries.text("guest") == sentence == queries.page.evaluate(SAID)
 
 
+ENDS = """() => [...document.querySelectorAll("#play-room .card-of rect")].map(card => card.getBoundingClientRect())"""
+TIPS = """() => {
+  const room = document.getElementById("play-room").getScreenCTM();
+  return ["others", "own"].flatMap(name => document.querySelector(`#play-room .${name}`).getAttribute("d").split("z").filter(Boolean)
+    .map(arrow => arrow.match(/-?[\\d.]+/g).map(Number)).map(n => [[(n[0] + n[12]) / 2, (n[1] + n[13]) / 2], [n[6], n[7]]]
+      .map(([x, y]) => new DOMPoint(x, y).matrixTransform(room)).map(({ x, y }) => [x, y])));
+}"""
+
+
+def test_an_arrow_leads_from_its_guest_s_card_to_the_friend_s_and_ends_there_alone(reader):
+    """Both ends are within ten pixels of a card, the nearest is the right one, and no two ends share a place."""
+    queries = reader("#queries")
+    queries.guess("Two projections")
+    queries.page.get_by_text("The picture as a table").click()
+    rows = queries.page.locator("#play-rows tr").evaluate_all("rows => rows.map(r => [...r.cells].map(c => c.innerText))")
+    boxes, names = queries.page.evaluate(ENDS), [row[0] for row in rows]
+
+    def guest_at(point):
+        gaps = [max(box["left"] - point[0], point[0] - box["right"], 0) + max(box["top"] - point[1], point[1] - box["bottom"], 0)
+                for box in boxes]  # fmt: skip
+        assert min(gaps) < 20, f"{min(gaps)} pixels from the nearest card"
+        return names[gaps.index(min(gaps))]
+
+    arrows = queries.page.evaluate(TIPS)
+    assert {tuple(map(guest_at, arrow)) for arrow in arrows} == {(row[0], row[3]) for row in rows}
+    ends = [point for arrow in arrows for point in arrow]
+    apart = [((a[0] - b[0]) ** 2 + (a[1] - b[1]) ** 2) ** 0.5 for i, a in enumerate(ends) for b in ends[:i]]
+    assert len(arrows) == 8 and min(apart) > 4
+
+
 def test_back_leads_to_the_challenge_before_and_what_two_tabs_solve_is_kept_together(reader):
     one, other = reader("#values"), reader("#queries")
     before = one.title()

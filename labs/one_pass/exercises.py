@@ -8,6 +8,7 @@ from checks.compare import Wrong
 from checks.engine import Case, Check
 from checks.running import error_sentence, outcome
 from checks.trials import changed, draw, goes_on
+from labs.one_pass.peak_memory import peak_bytes
 
 
 def merged(first, second, exponent=lambda own, common: own - common, of_normalizers=1, of_sums=1):
@@ -159,10 +160,10 @@ def mean_of_outputs(grad_output, output, weights, grad_weights):
 def five_formulas(
     queries, keys, values, output, log_sum_exp, grad_output, block,
     weigh=weights_of, mean=mean_of_outputs, of_score=1.0, of_query=1.0, of_key=1.0,
-    multiply=True, collect=sum, pass_on=False,
+    multiply=True, collect=sum, pass_on=False, width=lambda queries, values: queries.shape[-1],
 ):  # fmt: skip
     """The right way, one step of which a known mistake exchanges."""
-    root, of_queries, of_keys, of_values = math.sqrt(queries.shape[-1]), [], [], []
+    root, of_queries, of_keys, of_values = math.sqrt(width(queries, values)), [], [], []
     for k, v in zip(keys.split(block, -2), values.split(block, -2), strict=True):
         weights = weigh(queries @ k.mT / root**of_score, log_sum_exp)  # (..., n, block)
         grad_weights = grad_output @ v.mT  # (..., n, block)
@@ -241,6 +242,25 @@ def not_times_the_weights(**given):
     return five_formulas(**given, multiply=False)
 
 
+def width_of_the_values(queries, values):
+    """The scores are divided by the root of the values' width. A score is a sum over d_k products: take the root of
+    the width of queries and keys."""
+    return values.shape[-1]
+
+
+def of_outputs(**given):
+    """The gradient of the values is multiplied by the output. An output is weight times value, so what multiplies the
+    transposed weights is the gradient of the output."""
+    *first, _ = five_formulas(**given)
+    *_, of_values = five_formulas(**given | {"grad_output": given["output"]})
+    return *first, of_values
+
+
+def divided_by_the_log(scores, log_sum_exp):
+    """The weights are divided by the log-sum-exp, which is a logarithm. Subtract it before `exp`."""
+    return scores.exp() / log_sum_exp
+
+
 def last_block_only(parts):
     """The gradient of the queries is that of the last block. Each block contributes: start from zeros, and add."""
     return parts[-1]
@@ -268,6 +288,21 @@ def after_a_forward_pass(n, m, d_k, d_v, block, batch=(), seed=0):
     return Case(given | {"grad_output": draw(*batch, n, d_v, seed=seed + 9), "block": block})
 
 
+class WholeMatrix(Wrong):
+    """The results are right, but at its peak your code holds as many numbers as the whole n × m matrix has. Compute
+    the weights of `block` keys at a time, and keep none of them when the next block begins."""
+
+
+def stays_in_blocks(answer):
+    """With blocks far narrower than the matrix, everything in memory together is less than the matrix."""
+    given = after_a_forward_pass(256, 256, 4, 4, 8, seed=80).inputs
+    given = {name: value.to(torch.get_default_dtype()) if torch.is_tensor(value) else value
+             for name, value in given.items()}  # fmt: skip
+    scores = given["queries"] @ given["keys"].mT
+    if peak_bytes(answer, **given) >= scores.nbytes:
+        raise WholeMatrix
+
+
 gradients_in_blocks = Check(
     reference=five_formulas,
     cases=[
@@ -275,11 +310,14 @@ gradients_in_blocks = Check(
         after_a_forward_pass(4, 5, 9, 2, 2, batch=(3,), seed=40), after_a_forward_pass(1, 5, 3, 3, 1, seed=60),
     ],
     mistakes=[
-        *(changed(five_formulas, weigh=way) for way in (softmax_of_the_block, log_sum_exp_left_out)),
+        *(changed(five_formulas, weigh=way) for way in (
+            softmax_of_the_block, log_sum_exp_left_out, divided_by_the_log)),
         *(changed(five_formulas, mean=way) for way in (no_mean, mean_of_the_block, plain_mean, mean_of_columns)),
         scores_not_scaled, root_left_out_of_both, root_left_out_of_queries, root_left_out_of_keys, divided_twice,
-        not_times_the_weights,
+        not_times_the_weights, changed(five_formulas, width=width_of_the_values), of_outputs,
         changed(five_formulas, collect=last_block_only), gradient_of_scores_passed_on, returned_in_another_order,
     ],
     section="Attention in one pass, “The gradient”",
+    last_look=stays_in_blocks,
+    imports=("torch._dynamo",),  # which counting bytes imports
 )  # fmt: skip

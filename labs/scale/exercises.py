@@ -414,6 +414,33 @@ def mean_of_changes_added(weights, change_of_scores):
     return weights * (change_of_scores + (weights * change_of_scores).sum(dim=-1, keepdim=True))
 
 
+def products_averaged(weights, change_of_scores):
+    """The products of weights and changes are averaged, not summed. The weights of a row already sum to 1, so their
+    `sum` is the weighted mean."""
+    return weights * (change_of_scores - (weights * change_of_scores).mean(dim=-1, keepdim=True))
+
+
+def sum_subtracted_alone(weights, change_of_scores):
+    """The weighted mean is subtracted, but not multiplied by the weight: a token without weight would change, too."""
+    return weights * change_of_scores - (weights * change_of_scores).sum(dim=-1, keepdim=True)
+
+
+def not_times_the_weight(weights, change_of_scores):
+    """The difference to the weighted mean is not multiplied by the weight. A token without weight changes by
+    nothing."""
+    return change_of_scores - (weights * change_of_scores).sum(dim=-1, keepdim=True)
+
+
+def root_left_out_of_the_scores(queries, keys, mask, step):
+    """The scores are not divided by sqrt(d_k), though their change is. Divide both."""
+    return change(queries * math.sqrt(keys.shape[-1]), keys, mask, step)
+
+
+def after_the_step(queries, keys, mask, step):
+    """The weights belong to the queries after the step. The Jacobian is taken where the step begins."""
+    return change(queries + step, keys, mask, step)
+
+
 def root_left_out_of_the_step(queries, keys, mask, step):
     """The change of the scores is not divided by sqrt(d_k), though the scores are. Divide both."""
     return change(queries, keys, mask, step * math.sqrt(keys.shape[-1]))
@@ -442,8 +469,9 @@ change_of_weights = Check(
                    softmax=own_score_alone),
         changed(change, weigh=no_mask), changed(change, score=trials.not_scaled),
         *(changed(change, softmax=step) for step in (
-            mean_left_out, plain_mean_of_changes, mean_of_changes_over_queries, mean_of_changes_added)),
-        root_left_out_of_the_step, whole_difference,
+            mean_left_out, plain_mean_of_changes, mean_of_changes_over_queries, mean_of_changes_added,
+            products_averaged, sum_subtracted_alone, not_times_the_weight)),
+        root_left_out_of_the_step, root_left_out_of_the_scores, after_the_step, whole_difference,
     ],
     section="Scale, “Who gives, who takes”",
 )  # fmt: skip

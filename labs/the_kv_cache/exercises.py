@@ -116,6 +116,24 @@ def only_the_values_in_turn(heads, num_heads):
     return copies_in_turn(heads, num_heads)
 
 
+def only_the_keys_in_turn(**given):
+    """The values are repeated for neighbors, and the keys in turn. A query head needs the keys that belong to its
+    values: repeat both in the same way."""
+    return grouped(**given, share=copies_in_turn, share_values=interleaved)
+
+
+def causal(scores, mask):
+    """The newer tokens are hidden from the older ones. Nothing is hidden here: leave the mask out."""
+    new, tokens = scores.shape[-2:]
+    hidden = torch.ones(new, tokens, dtype=torch.bool).triu(tokens - new + 1)
+    return scores.masked_fill(hidden, -math.inf).softmax(-1)
+
+
+def causal_from_the_upper_corner(scores, mask):
+    """Query i attends to the first i + 1 tokens only, by a causal mask. Nothing is hidden here: leave the mask out."""
+    return masked_softmax(scores, torch.ones(scores.shape[-2:], dtype=torch.bool).tril())
+
+
 def first_kv_head_for_all(heads, num_heads):
     """All query heads attend with KV head 0. That is multi-query attention; here each group has a KV head of its
     own."""
@@ -157,8 +175,11 @@ grouped_attention = Check(
     mistakes=[
         *(changed(grouped, share=way) for way in (copies_in_turn, first_kv_head_for_all, mean_of_kv_heads)),
         changed(grouped, share_values=only_the_values_in_turn), queries_averaged, one_output_for_each_kv_head,
+        only_the_keys_in_turn,
         *(changed(grouped, score=way) for way in trials.SCORE_MISTAKES[:4]),
-        *(changed(grouped, weigh=way) for way in (trials.softmax_left_out, trials.softmax_over_queries)),
+        *(changed(grouped, weigh=way) for way in (
+            trials.softmax_left_out, trials.softmax_over_queries, softmax_over_heads, causal,
+            causal_from_the_upper_corner)),
     ],
     section="The KV cache, “How much memory a KV cache takes”",
 )  # fmt: skip

@@ -277,6 +277,12 @@ def test_a_default_device_makes_no_difference(device):
         assert linear(layer()) and double(lambda x: 2 * x)
 
 
+def test_a_notebook_that_has_switched_gradients_off_makes_no_difference():
+    with torch.no_grad():
+        assert linear(layer()) and double(lambda x: 2 * x)
+        assert double(lambda x: (2 * x).detach()).mistake == "GradientCutOff"
+
+
 def hooked(net):
     net.register_forward_hook(lambda part, inputs, output: 0 * output)
     return 0.0

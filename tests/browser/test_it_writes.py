@@ -104,7 +104,7 @@ def test_the_multiplications_are_those_of_each_matrix_for_each_new_token_and_of_
     read_out, (d_model, num_blocks) = writer[0].embedding.weight.numel(), (192, len(writer[0].blocks))
     for text, known in (("This movie", 0), ("This movie was not good", 0), ("This movie was not good", 3)):
         ids = writer[1].encode(text).ids
-        new = range(known, len(ids) + 1)  # places of the new tokens, the start token's among them
+        new = range(known, len(ids) + 1)  # positions of the new tokens, the start token's among them
         pairs = sum(1 for place in new for seen in range(place + 1))
         ask = """([ids, known]) => {
           if (known) model.answer({ ids: ids.slice(0, known - 1) });

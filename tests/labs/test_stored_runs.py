@@ -154,7 +154,7 @@ def test_neighbours_stay_in_one_part_and_a_text_that_is_there_twice_is_in_one_pa
 
 
 def test_a_run_reports_the_epoch_that_validation_chose(monkeypatch):
-    """A training whose second of three epochs is the best; before each measurement the model says something else."""
+    """A training whose second of three epochs is the best; before each measurement the model gets another bias."""
     source = torchrun_training.reviews()
     vocabulary = data.Vocabulary([str(number) for number in range(source.vocabulary_size)])
     prepared = data.PreparedReviews(source, source, source, vocabulary, "")

@@ -44,6 +44,25 @@ def test_a_small_map_is_dark_where_the_weight_is(show):
     assert paths.get_attribute("d") == "M2 0h1v1h-1zM0 1h1v1h-1zM1 2h1v1h-1z"
 
 
+def test_a_line_leads_from_each_word_on_the_left_to_the_word_on_the_right_that_it_attends_to(show):
+    weights = torch.tensor([[0.0, 0.9, 0.1], [0.0, 0.0, 1.0], [0.96, 0.04, 0.0]])[None, None]
+    page = show(heads(["a", "b", "c"], weights, follow=2))
+    heights = [float(text.get_attribute("y")) for text in page.locator(".lines text[text-anchor=end]").all()]
+    found = []
+    for line in page.locator(".lines line").all():
+        left, right = (
+            min(range(3), key=lambda n, y=y: abs(heights[n] - float(line.get_attribute(y)))) for y in ("y1", "y2")
+        )
+        assert float(line.get_attribute("x1")) < float(line.get_attribute("x2"))
+        assert line.get_attribute("data-row") == str(left)
+        found.append((left, right))
+    assert sorted(found) == [(0, 1), (0, 2), (1, 2), (2, 0), (2, 1)], (
+        "the thin line of .04 is of the word that is followed"
+    )
+    page.locator(".lines line").first.dispatch_event("click")
+    assert "“a” attends most to “b”: 0.90" in page.locator(".said").inner_text()
+
+
 def test_arrow_keys_go_from_map_to_map_stop_at_the_edge_and_tab_reaches_one_map(show):
     page = show(heads(WORDS, maps(), follow=3))
     page.get_by_role("button", name="Layer 0, head 0").focus()

@@ -98,6 +98,21 @@ def test_logits_and_attention_weights_are_those_of_pytorch_with_and_without_cach
         torch.testing.assert_close(found[1], wanted, atol=1e-4, rtol=0)
 
 
+def test_the_multiplications_are_those_of_each_matrix_for_each_new_token_and_of_each_pair(shared_reader, writer):
+    """Counted from the stored matrices: a token meets all of a block's, the last one the read-out, too."""
+    of_a_token = sum(matrix.numel() for block in writer[0].blocks for matrix in block.parameters() if matrix.dim() == 2)
+    read_out, (d_model, num_blocks) = writer[0].embedding.weight.numel(), (192, len(writer[0].blocks))
+    for text, known in (("This movie", 0), ("This movie was not good", 0), ("This movie was not good", 3)):
+        ids = writer[1].encode(text).ids
+        new = range(known, len(ids) + 1)  # positions of the new tokens, the start token's among them
+        pairs = sum(1 for place in new for seen in range(place + 1))
+        ask = """([ids, known]) => {
+          if (known) model.answer({ ids: ids.slice(0, known - 1) });
+          return model.answer({ ids, cached: known > 0 }).cost; }"""
+        cost = shared_reader.page.evaluate(ask, [ids, known])
+        assert cost == len(new) * of_a_token + 2 * num_blocks * pairs * d_model + read_out
+
+
 # -------------------------------------------------------------------------------------------------- what is on the page
 
 

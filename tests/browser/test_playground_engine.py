@@ -105,3 +105,21 @@ def test_a_run_on_the_page_ends_where_pytorch_s_does(engine):
     for config in ({"residual": 1}, {"residual": 1, "values": 1}):
         page, pytorch = (found(engine, config, range(1, 2))[0] for found in (page_accuracies, pytorch_accuracies))
         assert page == pytest.approx(pytorch, abs=0.03)
+
+
+def test_the_plane_has_the_key_of_each_name_and_the_query_of_each_friend(engine):
+    """The rest of x is at its mean: by loops over names, friends and drinks."""
+    run = """([config, seed]) => { const all = { ...playgroundState.PLAIN, ...config };
+      const { list } = engine.makeModel(all, seed), { plane } = engine.makeRun({ config: all, seed, cafe: 1 }).report();
+      return [list.map((part) => ({ ...part, value: Array.from(part.value) })), plane]; }"""
+    for scores in ("qk", "tied"):
+        parts, plane = engine.evaluate(run, [{"scores": scores, "width": 2}, 3])
+        of = {each["name"]: torch.tensor(each["value"]).view(each["rows"], each["columns"]) for each in parts}
+        keys, queries = torch.zeros(8, 2), torch.zeros(8, 2)
+        for name in range(8):
+            for friend in range(8):
+                x = of["name.weight"][name] + of["friend.weight"][friend] + of["drink.weight"].mean(dim=0)
+                keys[name] += x @ of["0.W_key.weight"] / 8
+                queries[friend] += x @ of["0.W_key.weight" if scores == "tied" else "0.W_query.weight"] / 8
+        torch.testing.assert_close(torch.tensor(plane["keys"]).view(8, 2), keys, atol=1e-5, rtol=0)
+        torch.testing.assert_close(torch.tensor(plane["queries"]).view(8, 2), queries, atol=1e-5, rtol=0)

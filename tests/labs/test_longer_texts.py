@@ -126,3 +126,24 @@ def test_swapped_markers_exchange_two_words_and_nothing_else(marked_reviews):
     for row in range(len(pairs)):
         assert swapped[row].tolist() == [other.get(word, word) for word in pairs[row].tolist()]
         assert swapped.labels[row] == marked_reviews.labels[pairs.distractor_rows[row]]
+
+
+def test_test_texts_have_three_lengths_of_the_same_reviews_and_only_words_of_the_training_texts(monkeypatch):
+    random, words = np.random.default_rng(1), [f"{a}{b}" for a in "abcdefgh" for b in "abcdefgh"]
+    texts = [" ".join(random.choice(words[: 60 + row % 5], random.integers(40, 400))) for row in range(90)]
+    split = tokenized(texts, random.integers(0, 2, 90))
+    vocabulary = data.build_vocabulary(split, special=(data.SEPARATOR, data.MARKER))
+    train, test = (data.encode(split.select(rows), vocabulary, 256) for rows in (range(3, 90, 5), range(30, 90)))
+    prepared = data.PreparedReviews(train, train, test, vocabulary, "")
+    monkeypatch.setattr(data, "load_prepared", lambda settings, max_tokens: prepared)
+    source, tests = longer_texts.reviews_by_length(data.Settings())
+    assert set(source.train.lengths) == set(source.validation.lengths) == {64}
+    known, long = set(source.train.ids.tolist()), [row for row in range(len(test)) if len(test[row]) == 256]
+    replaced = 0
+    for length, reviews in tests.items():
+        assert len(reviews) == len(long)
+        for own, row in zip((reviews[n] for n in range(len(reviews))), long, strict=True):
+            whole = test[row][: int(length)].tolist()
+            assert own.tolist() == [word if word in known else data.UNK for word in whole]
+            replaced += own.tolist() != whole
+    assert replaced and [*tests] == ["64", "128", "256"]

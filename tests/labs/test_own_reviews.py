@@ -20,6 +20,12 @@ def test_one_file_switches_every_lab_to_data_of_one_s_own_where_claims_are_not_c
     splits = loaded.train, loaded.validation, loaded.test
     assert [len(split) for split in splits] == [160, 20, 20]
     assert len({text for split in splits for text in split.texts}) == 200
+    by_label = "\n".join(sorted(OWN.split("\n"), key=lambda line: line[-1]))  # as tables often are
+    reviews.OWN.write_text(f"text,label\n{by_label}", "utf-8")
+    loaded = reviews.load_reviews(settings.source)
+    for split in (loaded.train, loaded.validation, loaded.test):
+        assert 0.2 < split.labels.mean() < 0.8, "a split of one label alone"
+        assert all(("good" in text) == label for text, label in zip(split.texts, split.labels, strict=True))
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from labs.two_sequences.decoder import as_pytorch_s
 from labs.two_sequences.pictures import COLOURS, Families
 from shared.cafe import DRINKS, NAMES
 from shared.cost import multiplications
-from shared.model import causal_mask, masked_softmax
+from shared.model import TransformerBlock, causal_mask, masked_softmax
 
 engine.SECONDS = 120.0  # the machine that runs the tests may be busy
 
@@ -136,6 +136,27 @@ def test_what_is_encoded_can_be_read_again_and_held_out_dates_are_not_trained_on
         date = datetime.date.fromisoformat("".join(map(str, digits[row].tolist())))
         assert (spoken, source[row].tolist()) in [dates.in_words(date, order) for order in range(3)]
     assert len(set(dates.WORDS)) == len(dates.WORDS)
+
+
+def test_a_model_is_trained_on_dates_that_the_test_does_not_have(monkeypatch):
+    seen, encode = [], dates.encode
+    monkeypatch.setattr(dates, "encode", lambda examples: seen.extend(examples) or encode(examples))
+    dates.train(lab_code.taught(lab_code.find("two_sequences"))["DecoderBlock"](32, 1, 64), steps=2)
+    assert len({date for date, _ in seen}) > 100 and not {date for date, _ in seen} & set(dates.dates(held_out=True))
+    assert {order for _, order in seen} == {0, 1, 2}
+
+
+@torch.no_grad()
+def test_a_short_date_is_read_beside_a_long_one_as_it_is_read_alone():
+    torch.manual_seed(0)
+    block = lab_code.taught(lab_code.find("two_sequences"))["DecoderBlock"]
+    model = dates.DateWriter(block(32, 1, 64), TransformerBlock(32, 1, 64, dropout=0.0, norm_first=True))
+    words, digits, _ = dates.encode([(datetime.date(1984, 3, 15), 1), (datetime.date(1930, 3, 15), 2)])
+    count = int((words[1] > 0).sum())
+    assert (words[0] > 0).all() and count < words.shape[1]
+    together, alone = model(words, digits), model(words[1:, :count], digits[1:])
+    torch.testing.assert_close(together[0][1:], alone[0], rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(together[1][1:, ..., :count], alone[1], rtol=1e-4, atol=1e-5)
 
 
 def test_the_decoder_writes_without_seeing_what_comes_after():

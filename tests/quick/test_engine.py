@@ -277,6 +277,19 @@ def test_a_default_device_makes_no_difference(device):
         assert linear(layer()) and double(lambda x: 2 * x)
 
 
+def test_a_notebook_that_has_switched_gradients_off_makes_no_difference():
+    with torch.no_grad():
+        assert linear(layer()) and double(lambda x: 2 * x)
+        assert double(lambda x: (2 * x).detach()).mistake == "GradientCutOff"
+
+
+def test_large_parameters_make_another_layer_even_of_equal_sizes():
+    clamped = layer(lambda self, x, mask: self.project(x).clamp(-50, 50) * mask[:, None])
+    large = dataclasses.replace(linear.cases[0], parameter_scale=1000.0)
+    assert linear(clamped)
+    assert dataclasses.replace(linear, cases=[*linear.cases, large])(clamped).mistake == "OtherNumbers"
+
+
 def hooked(net):
     net.register_forward_hook(lambda part, inputs, output: 0 * output)
     return 0.0
@@ -306,6 +319,15 @@ def test_no_mistake_is_named_where_every_case_raises_or_has_no_number():
     check = dataclasses.replace(double, mistakes=[raises, nothing_but_nan])
     assert check(lambda x: raises(x)).mistake == "Raises"
     assert check(lambda x: x * torch.nan).mistake == "NotANumber"
+
+
+def test_a_mistake_with_some_nan_in_every_case_is_named():
+    def without_the_first(x):
+        """You divide the first one by 0."""
+        return (2 * x).index_fill(0, torch.tensor([0]), torch.nan)
+
+    check = dataclasses.replace(double, mistakes=[without_the_first])
+    assert check(lambda x: without_the_first(x)).mistake == "without_the_first"
 
 
 def test_two_known_mistakes_at_once_have_both_sentences():

@@ -20,7 +20,9 @@ ROOT = next(folder for folder in Path(__file__).resolve().parents if (folder / "
     ],
 )
 def test_imports_run_one_way(folder, forbidden):
-    for path in ROOT.glob(f"{folder}/**/*.py"):
+    files = [*ROOT.glob(f"{folder}/**/*.py")]
+    assert files, f"{folder} holds no code"
+    for path in files:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             if isinstance(node, ast.ImportFrom) and node.level == 0:

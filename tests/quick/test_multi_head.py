@@ -79,3 +79,13 @@ def test_block_and_heads_agree_with_pytorch_s_forward_and_backward(seed, kind, n
         close(mine.weight.grad, other.weight.grad, tolerance, "the gradient of a weight")
     gradients = torch.cat([linear.weight.grad for linear in maps])
     close(gradients, theirs.self_attn.in_proj_weight.grad, tolerance, "the gradient of a map")
+
+
+@pytest.mark.parametrize("norm_first", [True, False])
+def test_dropout_drops_what_the_parts_add_and_never_what_they_are_added_to(norm_first):
+    torch.manual_seed(0)
+    block, x = TransformerBlock(12, 3, 20, dropout=1.0, norm_first=norm_first).train(), torch.randn(2, 5, 12)
+    for norm in (block.attention_norm, block.feed_forward_norm):
+        nn.init.normal_(norm.weight)
+    expected = x if norm_first else block.feed_forward_norm(block.attention_norm(x))
+    assert torch.equal(block(x)[0], expected)

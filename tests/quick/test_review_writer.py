@@ -118,3 +118,10 @@ def test_rounding_to_int8_and_back_moves_a_number_by_half_a_step_at_most():
     for row, numbers in enumerate(state["matrix"]):
         step = float(numbers.abs().max()) / 127
         assert float((restored["matrix"][row] - numbers).abs().max()) <= 0.5001 * step
+
+
+def test_a_review_ends_where_the_model_says_so(monkeypatch):
+    monkeypatch.setattr(Letters, "LOGITS", torch.tensor([0.6, 0.3, 0.1, 0.0]).log())  # the start token ends a review
+    assert continue_text(Letters(), Letters(), "ab", 60, temperature=0) == "ab"
+    texts = [continue_text(Letters(), Letters(), "c", 60, temperature=1, seed=seed) for seed in range(20)]
+    assert max(map(len, texts)) < 20 and {text[1:2] for text in texts} == {"", "a", "b"}

@@ -13,7 +13,7 @@ from shared.cafe import CafeModel
 from shared.data import examples_with_distractors, plain_examples
 from shared.intervals import mean_and_interval
 from shared.language_model import LanguageModel
-from shared.model import MeanPooling
+from shared.model import MeanPooling, TokenEmbedding
 from shared.review_writer import ReviewWriter
 from shared.training import Recipe, evaluate, fit
 
@@ -59,6 +59,16 @@ def test_the_weights_kept_are_those_of_the_best_epoch(reviews):
     best = history.epochs[history.best_epoch - 1]
     assert best["validation_accuracy"] == max(record["validation_accuracy"] for record in history.epochs)
     assert evaluate(model, validation).loss == pytest.approx(best["validation_loss"], abs=1e-6)
+
+
+def test_of_equal_epochs_the_last_one_is_kept(reviews):
+    model, weights = made_model(reviews), []
+    alike = plain_examples(replace(reviews, labels=np.ones_like(reviews.labels)))  # soon all are right
+    history = fit(
+        model, lambda epoch: alike, alike, RECIPE, after_epoch=lambda _: weights.append(model.output.bias.clone())
+    )
+    assert [record["validation_accuracy"] for record in history.epochs] == [1, 1, 1]
+    assert history.best_epoch == 3 and torch.equal(model.output.bias, weights[2]) and weights[2] != weights[1]
 
 
 def test_a_loss_that_is_not_a_number_stops_the_run_with_a_reason(reviews):
@@ -127,6 +137,15 @@ def test_training_has_dropout_and_measuring_has_none(reviews):
     one, two = (evaluate(model, plain_examples(reviews)).loss for _ in range(2))
     assert one == two and model.training  # as it was before
     assert len(model.measured_in_training) == 10 and not any(model.measured_in_training)
+
+
+def test_dropout_leaves_of_a_token_s_entry_nothing_or_twice_embedding_and_position():
+    torch.manual_seed(0)
+    embedding, ids = TokenEmbedding(50, dropout=0.5).train(), torch.arange(50)[None]
+    whole, dropped = embedding.eval()(ids), embedding.train()(ids)
+    left = dropped != 0
+    torch.testing.assert_close(dropped[left], 2 * whole[left])
+    assert 0.4 < left.float().mean() < 0.6
 
 
 def test_embeddings_begin_small_beside_their_positions():

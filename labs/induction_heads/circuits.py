@@ -13,13 +13,17 @@ from shared.model import MultiHeadSelfAttention
 
 
 @torch.no_grad()
-def looks_for(layer: MultiHeadSelfAttention, queries: Tensor, keys: Tensor) -> Tensor:
-    """The QK circuit: each query's scores, (queries, keys), from which their mean is subtracted.
+def looks_for(
+    layer: MultiHeadSelfAttention, queries: Tensor, keys: Tensor, allowed: Tensor | None = None
+) -> Tensor:
+    """The QK circuit: each query's scores, (queries, keys), less their mean; 0 where a key is not `allowed`.
 
     A softmax doesn't see a number that is added to all scores of a query, so only differences in a row count.
     """
     scores = layer.W_query(queries) @ layer.W_key(keys).T / layer.head_dim**0.5  # (queries, keys)
-    return scores - scores.mean(dim=1, keepdim=True)
+    allowed = torch.ones_like(scores, dtype=torch.bool) if allowed is None else allowed
+    means = (scores * allowed).sum(dim=1, keepdim=True) / allowed.sum(dim=1, keepdim=True)  # (queries, 1)
+    return (scores - means) * allowed
 
 
 @torch.no_grad()

@@ -72,6 +72,11 @@ def test_the_qk_circuit_has_the_scores_behind_the_layers_weights():
     _, weights = layer(x[None])
     torch.testing.assert_close(circuits.looks_for(layer, x, x).softmax(dim=1), weights[0, 0])
     assert circuits.looks_for(layer, x[:2], x).mean(dim=1).abs().max() < 1e-6
+    mask = causal_mask(5)
+    _, weights = layer(x[None], attention_mask=mask)
+    scores = circuits.looks_for(layer, x, x, mask)
+    assert scores[~mask].eq(0).all() and scores.mean(dim=1).abs().max() < 1e-6
+    torch.testing.assert_close(scores.masked_fill(~mask, -torch.inf).softmax(dim=1), weights[0, 0])
 
 
 @torch.no_grad()

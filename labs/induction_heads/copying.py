@@ -5,12 +5,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
 import torch
 from safetensors.torch import load_file
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from shared.review_writer import START, ReviewWriter, restore
+from shared.reviews import movie_parts, read_movies
 
 SIZES = {"vocabulary_size": 1024, "d_model": 64, "num_heads": 4, "num_blocks": 2}  # of the small model
 WEIGHTS = Path(__file__).with_name("small_model.safetensors")
@@ -45,6 +47,15 @@ def shown_twice(read: Read, first: Tensor, second: Tensor, start: int = START) -
         for back in (length - 1, 1)
     )
     return Twice(losses.view(2, length)[:, 1:].mean(dim=1), after_earlier, one_back)
+
+
+def held_out_reviews(tokenizer, length: int, count: int = 200) -> Tensor:
+    """The first tokens of held-out reviews, of which `count` are tried, (texts, length); shorter ones are left out."""
+    texts, labels = read_movies()
+    part_of = dict(zip(reversed(texts), movie_parts(np.array(labels))[::-1], strict=True))
+    held_out = [text for text, part in part_of.items() if part == 2][:count]
+    encoded = [text.ids for text in tokenizer.encode_batch(held_out)]
+    return torch.tensor([ids[:length] for ids in encoded if len(ids) >= length])
 
 
 def load_small_model() -> tuple[ReviewWriter, "Tokenizer"]:  # type: ignore[name-defined]  # noqa: F821

@@ -3,8 +3,10 @@ and a text shown twice are, computed in another way.
 """
 
 import math
+import sys
 
 import lab_code
+import numpy as np
 import pytest
 import torch
 from torch import nn
@@ -12,8 +14,10 @@ from torch.nn.functional import cross_entropy
 
 from labs.induction_heads import circuits, copying
 from labs.induction_heads import letter_pairs as pairs
+from shared import review_writer
 from shared.model import MultiHeadSelfAttention, causal_mask
 from shared.review_writer import START, ReviewWriter
+from shared.reviews import movie_parts, read_movies
 
 # --- the game ------------------------------------------------------------------------------------------------------
 
@@ -218,3 +222,52 @@ def test_a_head_without_output_is_one_whose_values_are_zero():
     values.weight[8:12], values.bias[8:12] = 0, 0
     torch.testing.assert_close(ablated, model(ids))
     assert not ablated.allclose(before, atol=1e-4)
+
+
+def test_held_out_reviews_are_beginnings_of_texts_that_no_model_was_trained_on():
+    _, tokenizer = review_writer.load()
+    texts, labels = read_movies()
+    parts = movie_parts(np.array(labels))
+    others = "\n".join(text for text, part in zip(texts, parts, strict=True) if part != 2)
+    found = copying.held_out_reviews(tokenizer, 40, count=20)
+    assert found.shape[1] == 40 and 10 < len(found) <= 20
+    for ids in found.tolist():
+        beginning = tokenizer.decode(ids)
+        assert any(text.startswith(beginning) for text in texts) and beginning not in others
+
+
+def cell_with(text):
+    (source,) = (cell for cell in lab_code.cells(lab_code.find("induction_heads")) if text in cell)
+    return source
+
+
+def run_the_gpt2_cell(shown=None):
+    names = lab_code.imports(lab_code.find("induction_heads")) | {"display": shown}
+    exec(cell_with("load_gpt2"), names)
+    return names
+
+
+def test_outside_colab_the_cell_says_so_and_loads_nothing(capsys, monkeypatch):
+    monkeypatch.setattr(copying, "load_gpt2", lambda: pytest.fail("loaded"))
+    assert run_the_gpt2_cell()["gpt2"] is None
+    assert capsys.readouterr().out.startswith("GPT-2 isn't loaded")
+
+
+def test_in_colab_without_a_network_the_cell_says_why(capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "google.colab", object())
+
+    def no_network():
+        raise OSError("we could not connect")
+
+    monkeypatch.setattr(copying, "load_gpt2", no_network)
+    run_the_gpt2_cell()
+    assert capsys.readouterr().out.startswith("we could not connect\nGPT-2 isn't loaded")
+
+
+def test_in_colab_the_cell_takes_both_measures(capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "google.colab", object())
+    monkeypatch.setattr(copying, "load_gpt2", tiny_gpt2)
+    shown = []
+    found = run_the_gpt2_cell(shown.append)["found"]
+    assert shown[0].shape == (2, 2) and found.losses.shape == (2,)
+    assert "loss in the first and in the second copy: [" in capsys.readouterr().out

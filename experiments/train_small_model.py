@@ -1,7 +1,7 @@
 """The small language model of *Induction heads*, and the same model trained without repeated passages.
 
-In half of the training windows a passage comes a second time, in a review that has nothing to do with it. The control
-never sees one. Along the way each is shown a text twice, random tokens and held-out reviews: its loss in both copies,
+In each training window a passage comes a second time, at some distance; in a third of the windows it is one of random
+tokens, so that looking it up is the only way to predict it. The control never sees such windows. Along the way each is shown a text twice, random tokens and held-out reviews: its loss in both copies,
 and where each head looks. Writes runs.json and the model of the first seed into the lab's folder; a stopped script
 goes on where it was.
 
@@ -24,25 +24,26 @@ from shared.review_writer import START, ReviewWriter, round_to_int8
 
 RESULTS = record.ROOT / "labs/induction_heads/runs.json"
 CHECKPOINTS = record.ROOT / "_build/small_model"  # of each run, so that it can go on
-SHARES = {"repeated passages": 0.5, "no repeated passages": 0.0}  # of the windows
+SHARES = {"repeated passages": 1.0, "no repeated passages": 0.0}  # of the windows
+OF_RANDOM_TOKENS = 1 / 3  # of these passages
 SEEDS = {"repeated passages": (0, 1, 2), "no repeated passages": (0,)}
-STEPS, BATCH, CONTEXT, EVERY = 1000, 8, 128, 50  # windows in a step, tokens in a window, steps between measurements
-SHORTEST, LONGEST = 32, 63  # tokens of a passage
+STEPS, BATCH, CONTEXT, EVERY = 3000, 8, 64, 100  # windows in a step, tokens in a window, steps between measurements
+SHORTEST, LONGEST = 10, 30  # tokens of a passage
 RATE, MUON_RATE = 0.006, 0.02  # the highest learning rates, of Adam and of Muon
-LENGTH, TEXTS = 60, 16  # tokens of a text that is shown twice, and how many are
+LENGTH, TEXTS = 30, 32  # tokens of a text that is shown twice, and how many are
 
 
 def windows(stream: Tensor, share: float, generator: torch.Generator) -> Tensor:
     """Windows of a start token and the tokens after it, (BATCH, CONTEXT + 1); a share of them has a passage twice."""
     ids = random_windows(stream, BATCH, CONTEXT, generator)
     ids[:, 0] = START
-    for window in ids[torch.rand(BATCH, generator=generator) < share]:
-        repeat_a_passage(window, generator)
+    for place in (torch.rand(BATCH, generator=generator) < share).nonzero().flatten().tolist():
+        repeat_a_passage(ids[place], generator)  # a view: the window itself changes
     return ids
 
 
 def repeat_a_passage(window: Tensor, generator: torch.Generator) -> None:
-    """Write one passage of a window, without its start token, over a later part."""
+    """Write one passage of a window, without its start token, over a later part of the window."""
 
     def draw(low: int, high: int) -> int:
         return int(torch.randint(low, high + 1, (1,), generator=generator))
@@ -50,6 +51,8 @@ def repeat_a_passage(window: Tensor, generator: torch.Generator) -> None:
     length = draw(SHORTEST, LONGEST)
     first = draw(1, len(window) - 2 * length)
     second = draw(first + length, len(window) - length)
+    if torch.rand(1, generator=generator) < OF_RANDOM_TOKENS:
+        window[first : first + length] = torch.randint(1, TOKENS, (length,), generator=generator)
     window[second : second + length] = window[first : first + length].clone()
 
 
@@ -59,10 +62,10 @@ def measured(model: ReviewWriter, reviews: Reviews) -> dict:
     held_out = reviews.validation[:32, : CONTEXT + 1]  # the start token is the first
     with torch.no_grad():
         loss = cross_entropy(model(held_out[:, :-1]).transpose(1, 2), held_out[:, 1:]).item()
-    found = {"loss": round(loss, 4)}
+    found: dict = {"loss": round(loss, 4)}
     for name, texts in (("random tokens", random_tokens), ("reviews", reviews.validation[:TEXTS, 1 : LENGTH + 1])):
-        twice = shown_twice(model.read, texts, texts)._asdict()
-        found[name] = {key: [[round(x, 4) for x in row] for row in t.view(len(t), -1).tolist()] for key, t in twice.items()}
+        twice = shown_twice(model.read, texts, texts)
+        found[name] = {key: [round(number, 4) for number in t.flatten().tolist()] for key, t in twice._asdict().items()}
     return found
 
 
@@ -70,11 +73,14 @@ def run(kind: str, seed: int, reviews: Reviews) -> dict:
     """Train one model, or go on training it; what was measured every few steps."""
     torch.manual_seed(seed)
     model = ReviewWriter(**SIZES)
+    for block in model.blocks:  # from 0, a rotation begins without any preference for a distance
+        for projection in (block.attention.W_query, block.attention.W_key):
+            nn.init.normal_(projection.bias)
     matrices = [parameter for parameter in model.blocks.parameters() if parameter.dim() == 2]
     others = [parameter for parameter in model.parameters() if all(parameter is not matrix for matrix in matrices)]
     optimizers = [torch.optim.Adam(others, RATE, betas=(0.9, 0.95), fused=True), Muon(matrices, MUON_RATE)]
     schedules = [
-        torch.optim.lr_scheduler.OneCycleLR(optimizer, rate, total_steps=STEPS + 1, pct_start=0.15)
+        torch.optim.lr_scheduler.OneCycleLR(optimizer, rate, total_steps=STEPS + 1, pct_start=0.1)
         for optimizer, rate in zip(optimizers, (RATE, MUON_RATE), strict=True)
     ]
     parts, generator = [model, *optimizers, *schedules], torch.Generator().manual_seed(seed + 1)

@@ -13,9 +13,7 @@ from shared.model import MultiHeadSelfAttention
 
 
 @torch.no_grad()
-def looks_for(
-    layer: MultiHeadSelfAttention, queries: Tensor, keys: Tensor, allowed: Tensor | None = None
-) -> Tensor:
+def looks_for(layer: MultiHeadSelfAttention, queries: Tensor, keys: Tensor, allowed: Tensor | None = None) -> Tensor:
     """The QK circuit: each query's scores, (queries, keys), less their mean; 0 where a key is not `allowed`.
 
     A softmax doesn't see a number that is added to all scores of a query, so only differences in a row count.

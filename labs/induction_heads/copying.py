@@ -14,7 +14,7 @@ from torch.nn.functional import cross_entropy
 from shared.review_writer import START, ReviewWriter, restore
 from shared.reviews import movie_parts, read_movies
 
-SIZES = {"vocabulary_size": 1024, "d_model": 64, "num_heads": 4, "num_blocks": 2}  # of the small model
+SIZES = {"vocabulary_size": 1024, "d_model": 64, "num_heads": 2, "num_blocks": 2}  # of the small model
 WEIGHTS = Path(__file__).with_name("small_model.safetensors")
 TOKENIZER = Path(__file__).with_name("small_model_tokenizer.json")
 

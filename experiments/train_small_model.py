@@ -1,9 +1,9 @@
 """The small language model of *Induction heads*, and the same model trained without repeated passages.
 
 In each training window a passage comes a second time, at some distance; in a third of the windows it is one of random
-tokens, so that looking it up is the only way to predict it. The control never sees such windows. Along the way each is shown a text twice, random tokens and held-out reviews: its loss in both copies,
-and where each head looks. Writes runs.json and the model of the first seed into the lab's folder; a stopped script
-goes on where it was.
+tokens, so that looking it up is the only way to predict it. The control never sees such windows. Along the way each is
+shown a text twice, random tokens and held-out reviews: its loss in both copies, and where each head looks. Writes
+runs.json and the model of the first seed into the lab's folder; a stopped script goes on where it was.
 
     python -m experiments.train_small_model
 """

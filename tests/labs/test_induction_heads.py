@@ -1,10 +1,25 @@
-"""*Induction heads*: the game is what its rules say, and nine heads in one layer can play it."""
+"""*Induction heads*: the game is what its rules say, nine heads in one layer can play it, and what a circuit, a paste
+and a text shown twice are, computed in another way.
+"""
+
+import math
+import sys
 
 import lab_code
+import numpy as np
 import pytest
 import torch
+from torch import nn
+from torch.nn.functional import cross_entropy
 
+from labs.induction_heads import circuits, copying
 from labs.induction_heads import letter_pairs as pairs
+from shared import review_writer
+from shared.model import MultiHeadSelfAttention, causal_mask
+from shared.review_writer import START, ReviewWriter
+from shared.reviews import movie_parts, read_movies
+
+# --- the game ------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("held_out", [False, True])
@@ -42,3 +57,217 @@ def test_one_layer_of_nine_heads_written_by_hand_answers_everything():
             layer.W_output.weight[84:136, own] = torch.eye(52) * (-1 if head < 8 else 8)
         predictions = net(names["test_ids"])[0][:, pairs.ASKING].argmax(dim=2)
     assert torch.equal(predictions, names["targets"])
+
+
+# --- circuits and pasting ------------------------------------------------------------------------------------------
+
+
+def small_layer(d_model=6, num_heads=1):
+    torch.manual_seed(0)
+    layer = MultiHeadSelfAttention(d_model, num_heads)
+    for parameter in layer.parameters():  # biases begin at 0
+        nn.init.normal_(parameter, std=0.7)
+    return layer
+
+
+@torch.no_grad()
+def test_the_qk_circuit_has_the_scores_behind_the_layers_weights():
+    layer, x = small_layer(), torch.randn(5, 6, generator=torch.Generator().manual_seed(1))
+    _, weights = layer(x[None])
+    torch.testing.assert_close(circuits.looks_for(layer, x, x).softmax(dim=1), weights[0, 0])
+    assert circuits.looks_for(layer, x[:2], x).mean(dim=1).abs().max() < 1e-6
+    mask = causal_mask(5)
+    _, weights = layer(x[None], attention_mask=mask)
+    scores = circuits.looks_for(layer, x, x, mask)
+    assert scores[~mask].eq(0).all() and scores.mean(dim=1).abs().max() < 1e-6
+    torch.testing.assert_close(scores.masked_fill(~mask, -torch.inf).softmax(dim=1), weights[0, 0])
+
+
+@torch.no_grad()
+def test_a_column_of_the_qk_circuit_by_loops():
+    layer, (queries, keys) = small_layer(), torch.randn(2, 4, 6, generator=torch.Generator().manual_seed(2))
+    found = circuits.looks_for(layer, queries, keys)
+    for i, query in enumerate(layer.W_query(queries)):
+        dots = [sum(a * b for a, b in zip(query.tolist(), layer.W_key(key).tolist(), strict=True)) for key in keys]
+        expected = [(dot - sum(dots) / 4) / math.sqrt(6) for dot in dots]
+        assert found[i].tolist() == pytest.approx(expected, abs=1e-5)
+
+
+@torch.no_grad()
+def test_the_ov_circuit_is_what_a_layer_adds_to_a_token_that_attends_to_one_other():
+    layer, x = small_layer(), torch.randn(3, 6, generator=torch.Generator().manual_seed(3))
+    only = torch.eye(3, dtype=torch.bool)[[2, 0, 1]]  # each token attends to one token
+    added, _ = layer(x[None], attention_mask=only)
+    nothing, _ = layer(torch.zeros_like(x)[None], attention_mask=only)  # what the biases add
+    torch.testing.assert_close(circuits.writes(layer, x[[2, 0, 1]]), (added - nothing)[0])
+
+
+def test_rows_that_are_largest_on_the_diagonal_are_counted():
+    assert circuits.largest_on_the_diagonal(torch.tensor([[2.0, 1, 0], [5, 4, 3], [0, -1, 0.5]])) == 2
+
+
+def two_layers():
+    """The lab's model with two layers, untrained, and two texts of the game's length."""
+    names = lab_code.begun(lab_code.find("induction_heads"), "AttentionOnly")
+    torch.manual_seed(0)
+    return names["AttentionOnly"](2), *pairs.draw_pairs(2, torch.Generator().manual_seed(1))[0].split(1)
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("layer", [0, 1])
+def test_pasting_at_all_places_is_the_sum_of_two_texts_parts(layer):
+    model, ids, other = two_layers()
+    mask, positions = causal_mask(32), model.positions[:32]
+    x = model.letters(ids) + positions
+    seen = model.letters(other) + positions
+    for number, part in enumerate(model.layers):
+        own, others = part(x, attention_mask=mask)[0], part(seen, attention_mask=mask)[0]
+        x, seen = x + (others if number == layer else own), seen + others
+    pasted = circuits.with_pasted(model, layer, torch.arange(32), ids, other)
+    torch.testing.assert_close(pasted, model.output(x))
+    assert not pasted.allclose(model(ids)[0], atol=1e-3)
+
+
+@torch.no_grad()
+def test_pasting_the_last_layer_changes_only_its_places_and_leaves_the_model():
+    model, ids, other = two_layers()
+    before, places = model(ids)[0], torch.tensor([3, 20])
+    changed = (circuits.with_pasted(model, 1, places, ids, other) - before).abs().amax(dim=(0, 2)) > 1e-6
+    assert changed.nonzero().flatten().tolist() == places.tolist()
+    assert model(ids)[0].equal(before), "no hook is left"
+
+
+# --- a text shown twice --------------------------------------------------------------------------------------------
+
+
+def perfect_head(ids):
+    """Two heads: one looks one back, the other at the token after the earlier occurrence, which it then predicts."""
+    texts, tokens = ids.shape
+    length = tokens // 2
+    places = torch.arange(tokens)
+    one_back = nn.functional.one_hot((places - 1).clamp(min=0), tokens).float()
+    found = (places - length + 1).where(places > length, torch.zeros(()).long())  # (tokens,)
+    logits = 50.0 * nn.functional.one_hot(ids[:, found], 7) * (places > length)[:, None]
+    patterns = torch.stack([one_back, nn.functional.one_hot(found, tokens).float()]).expand(texts, -1, -1, -1)
+    return logits.float(), [patterns]
+
+
+def test_a_perfect_head_scores_one_and_copies_without_loss():
+    text = torch.tensor([[3, 1, 4, 1, 5, 2], [6, 5, 3, 5, 2, 4]])
+    twice = copying.shown_twice(perfect_head, text, text)
+    assert twice.after_earlier.tolist() == [[0, 1]] and twice.one_back.tolist() == [[1, 0]]
+    assert twice.losses.tolist() == pytest.approx([math.log(7), 0], abs=1e-5)
+
+
+def measured_by_loops(logits, patterns, ids):
+    """What `shown_twice` measures, from the logits and weights (blocks, texts, heads, tokens, tokens) of all ids."""
+    length, rows = (ids.shape[1] - 1) // 2, range(len(ids))
+    losses = [
+        [cross_entropy(logits[text, t - 1], ids[text, t]).item() for text in rows for t in part]
+        for part in (range(2, length + 1), range(length + 2, 2 * length + 1))
+    ]
+    weights = [
+        [[patterns[block][text][head, t, t - back].item() for text in rows for t in range(length + 1, 2 * length)]
+         for block in range(len(patterns)) for head in range(patterns[0].shape[1])]
+        for back in (length - 1, 1)
+    ]  # fmt: skip
+    return [sum(of) / len(of) for of in losses], [[sum(of) / len(of) for of in heads] for heads in weights]
+
+
+def same(twice, expected):
+    losses, (after_earlier, one_back) = expected
+    assert twice.losses.tolist() == pytest.approx(losses, rel=1e-4)
+    assert twice.after_earlier.flatten().tolist() == pytest.approx(after_earlier, abs=1e-5)
+    assert twice.one_back.flatten().tolist() == pytest.approx(one_back, abs=1e-5)
+
+
+@torch.no_grad()
+def test_the_courses_model_by_loops():
+    torch.manual_seed(0)
+    model = ReviewWriter(vocabulary_size=20, d_model=16, num_heads=2, num_blocks=2)
+    first, second = torch.randint(1, 20, (2, 3, 5), generator=torch.Generator().manual_seed(1))
+    ids = torch.cat([torch.full((3, 1), START), first, second], dim=1)
+    logits, patterns = model.read(ids)
+    same(copying.shown_twice(model.read, first, second), measured_by_loops(logits, patterns, ids))
+
+
+def tiny_gpt2():
+    transformers = pytest.importorskip("transformers")
+    config = transformers.GPT2Config(
+        vocab_size=50257, n_positions=140, n_embd=8, n_layer=2, n_head=2, initializer_range=1.0
+    )
+    config._attn_implementation = "eager"  # the other ones give no weights
+    torch.manual_seed(0)
+    return transformers.GPT2LMHeadModel(config).eval()
+
+
+@torch.no_grad()
+def test_a_tiny_gpt2_by_loops():
+    model = tiny_gpt2()
+    text, start = torch.randint(1, 50256, (2, 6), generator=torch.Generator().manual_seed(1)), 50256
+    ids = torch.cat([torch.full((2, 1), start), text, text], dim=1)
+    logits, patterns = copying.reader_of(model)(ids)
+    assert patterns[1].sum(dim=3).allclose(torch.ones(2, 2, 13)) and patterns[1].triu(1).abs().max() == 0
+    torch.testing.assert_close(logits, model(ids).logits)
+    same(copying.shown_twice(copying.reader_of(model), text, text, start), measured_by_loops(logits, patterns, ids))
+
+
+@torch.no_grad()
+def test_a_head_without_output_is_one_whose_values_are_zero():
+    torch.manual_seed(0)
+    model = ReviewWriter(vocabulary_size=20, d_model=16, num_heads=4, num_blocks=2)
+    ids, changed = torch.randint(20, (2, 9)), copying.without_head(model, 1, 2)
+    before, ablated = model(ids), changed(ids)
+    values = model.blocks[1].attention.W_value
+    values.weight[8:12], values.bias[8:12] = 0, 0
+    torch.testing.assert_close(ablated, model(ids))
+    assert not ablated.allclose(before, atol=1e-4)
+
+
+def test_held_out_reviews_are_beginnings_of_texts_that_no_model_was_trained_on():
+    _, tokenizer = review_writer.load()
+    texts, labels = read_movies()
+    parts = movie_parts(np.array(labels))
+    others = "\n".join(text for text, part in zip(texts, parts, strict=True) if part != 2)
+    found = copying.held_out_reviews(tokenizer, 40, count=20)
+    assert found.shape[1] == 40 and 10 < len(found) <= 20
+    for ids in found.tolist():
+        beginning = tokenizer.decode(ids)
+        assert any(text.startswith(beginning) for text in texts) and beginning not in others
+
+
+def cell_with(text):
+    (source,) = (cell for cell in lab_code.cells(lab_code.find("induction_heads")) if text in cell)
+    return source
+
+
+def run_the_gpt2_cell(shown=None):
+    names = lab_code.imports(lab_code.find("induction_heads")) | {"display": shown}
+    exec(cell_with("load_gpt2"), names)
+    return names
+
+
+def test_outside_colab_the_cell_says_so_and_loads_nothing(capsys, monkeypatch):
+    monkeypatch.setattr(copying, "load_gpt2", lambda: pytest.fail("loaded"))
+    assert run_the_gpt2_cell()["gpt2"] is None
+    assert capsys.readouterr().out.startswith("GPT-2 isn't loaded")
+
+
+def test_in_colab_without_a_network_the_cell_says_why(capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "google.colab", object())
+
+    def no_network():
+        raise OSError("we could not connect")
+
+    monkeypatch.setattr(copying, "load_gpt2", no_network)
+    run_the_gpt2_cell()
+    assert capsys.readouterr().out.startswith("we could not connect\nGPT-2 isn't loaded")
+
+
+def test_in_colab_the_cell_takes_both_measures(capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "google.colab", object())
+    monkeypatch.setattr(copying, "load_gpt2", tiny_gpt2)
+    shown = []
+    found = run_the_gpt2_cell(shown.append)["found"]
+    assert shown[0].shape == (2, 2) and found.losses.shape == (2,)
+    assert "loss in the first and in the second copy: [" in capsys.readouterr().out

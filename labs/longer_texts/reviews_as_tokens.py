@@ -23,9 +23,9 @@ def tokenizer() -> Tokenizer:
     return Tokenizer.from_str(json.dumps(whole | {"model": whole["model"] | {"vocab": tokens, "merges": merges}}))
 
 
-def load_streams(source: str = "movies", training: int = TRAINING) -> tuple[Tensor, Tensor]:
+def load_streams(training: int = TRAINING) -> tuple[Tensor, Tensor]:
     """Reviews in random order, a start token before each: `training` ids to learn from, and those of the tests."""
-    reviews, encode = load_reviews(source, "full"), tokenizer().encode_batch
+    reviews, encode = load_reviews("movies", "full"), tokenizer().encode_batch
 
     def stream(texts: list[str], num_tokens: int) -> Tensor:
         order = np.random.default_rng(0).permutation(len(texts))[: num_tokens // 200]  # a review has more than 200

@@ -2,7 +2,7 @@
 
 Measured on windows of 512: the loss at each position; and, for the tokens in the second half of these windows, with
 what is new in a longer text taken away. The rotary ones are trained a little further, with and without position
-interpolation. 15 minutes of one core. Trained models are in _build/longer_texts, and each result is stored when it is
+interpolation. 25 minutes of one core. Trained models are in _build/longer_texts, and each result is stored when it is
 there, so a stopped script continues. Writes runs.json, which the lab reads.
 
     python -m labs.longer_texts.runs

@@ -80,14 +80,16 @@ class CurvesBeyond(Curves):
 
 
 def score_matrices(matrices: Mapping[str, Any], words: str) -> Plot:
-    """Score matrices as shades, two in a row; `words` say what is seen."""
+    """The causal part of score matrices as shades, two in a row; `words` say what is seen."""
     import matplotlib.pyplot as plt
+    import numpy as np
     from matplotlib.colors import CenteredNorm
 
     with plt.rc_context(STYLE | {"axes.grid": False}):
         figure, panels = plt.subplots((len(matrices) + 1) // 2, 2, figsize=(4.2, 6.2), sharex=True, sharey=True)
         for axes, (name, scores) in zip(panels.flat, matrices.items(), strict=True):
-            axes.imshow(scores, cmap=colour_map("score"), norm=CenteredNorm())
+            scores = np.asarray(scores)  # (tokens, tokens)
+            axes.imshow(np.where(np.tri(len(scores), dtype=bool), scores, np.nan), cmap=colour_map("score"), norm=CenteredNorm())
             axes.set_title(name)
         figure.supxlabel("position of the key")
         figure.supylabel("position of the query")

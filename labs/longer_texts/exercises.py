@@ -100,12 +100,14 @@ class OtherPrecision(Wrong):
     """
 
 
-def fits_into_the_classifier(answer):
-    """The lab rotates one vector by the positions of a batch, and vectors that are views, and goes on with a layer."""
+def fits_into_the_models(answer):
+    """The lab rotates one vector by many positions, vectors that are views, and the queries of several heads, and goes on
+    with a layer."""
     vectors, positions = torch.ones(6, dtype=torch.float32), torch.arange(10).view(2, 5)
-    for given in (vectors, vectors.expand(2, 5, 6)):
+    heads = vectors.expand(3, 2, 5, 6)
+    for given, at in ((vectors, positions), (heads[0], positions), (heads, positions[0]), (heads, positions[0] / 8)):
         result = goes_on(
-            "`rotate(vectors, positions, 1000)` of a view", lambda given=given: answer(given, positions, 1000)
+            "`rotate(vectors, positions, 1000)` of a view", lambda given=given, at=at: answer(given, at, 1000)
         )
         if result.dtype != given.dtype:
             raise OtherPrecision(given=given.dtype, own=result.dtype)
@@ -131,7 +133,7 @@ rotate = Check(
     ],
     section="Longer texts, “Many pairs, many frequencies”",
     needs_gradient=("vectors",),
-    last_look=fits_into_the_classifier,
+    last_look=fits_into_the_models,
 )  # fmt: skip
 
 

@@ -1,7 +1,9 @@
-"""Six positional encodings, trained on at most 64 words of each review and tested on up to 256. 20 minutes of one core.
+"""Language models with five positional encodings, trained on windows of 64 tokens, five seeds each.
 
-Writes runs.json, which the lab reads.
-Single runs are in _build/longer_texts.json, so a stopped script continues.
+Measured on windows of 512: the loss at each position; and, for the tokens in the second half of these windows, with
+what is new in a longer text taken away. The rotary ones are trained a little further, with and without position
+interpolation. 25 minutes of one core. Trained models are in _build/longer_texts, and each result is stored when it is
+there, so a stopped script continues. Writes runs.json, which the lab reads.
 
     python -m labs.longer_texts.runs
 """
@@ -11,63 +13,75 @@ import time
 import torch
 from torch import Tensor
 
-from labs.longer_texts import position_encodings
-from shared import data, record, training
+from labs.longer_texts import language_models as models
+from labs.longer_texts.reviews_as_tokens import LENGTH, load_streams
+from shared import record
 
-TABLE, STORED = record.ROOT / "labs/longer_texts/runs.json", record.ROOT / "_build/longer_texts.json"
-DRAWS = (100, 101, 102)  # seeds of the test distractors
-
-SLOPES = {f"slope fixed at 1/{number}": 1 / number for number in (4, 16, 64)}
-# For each variant its encodings and its number of seeds.
-VARIANTS = {variant: (["one slope"], 3) for variant in SLOPES}
-VARIANTS |= {
-    "as in the lab": (position_encodings.ENCODINGS, 5),
-    "random positions": (["sines", "rotary", "two slopes"], 3),
-}
-RUNS = [(way, variant, seed) for variant, (ways, seeds) in VARIANTS.items() for seed in range(seeds) for way in ways]
+RESULTS, TRAINED_MODELS = record.ROOT / "labs/longer_texts/runs.json", record.ROOT / "_build/longer_texts"
+SEEDS, GAPS = (0, 1, 2, 3, 4), range(0, 449, 32)
+FURTHER, RATE, BATCH = 100, 0.001, 2  # further training: steps, highest learning rate, windows of a step
+LONGER = LENGTH // models.TRAINED  # how many times as long a text is as in training
 
 
-def at_random(ids: Tensor) -> Tensor:
-    """Each text begins at a random position up to 384, and its second review up to 192 later (Ruoss et al. 2023)."""
-    start, gap = (torch.randint(high + 1, (len(ids), 1)).to(ids) for high in (384, 192))
-    return position_encodings.second_later(gap)(ids) + start
+def trained(encoding: str, seed: int, stream: Tensor) -> models.PositionedModel:
+    """The model of this encoding and seed, from its file if it is there."""
+    net, path = models.make_model(encoding, stream, seed), TRAINED_MODELS / f"{encoding}, seed {seed}.pt"
+    if not path.exists():
+        models.train(net, stream, seed + 1)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        torch.save(net.state_dict(), path)
+    net.load_state_dict(torch.load(path))
+    return net
 
 
-def run(source: data.PreparedReviews, tests: dict[str, data.EncodedReviews], way: str, variant: str, seed: int) -> dict:
-    """Train and measure once."""
-    begin = time.process_time()
-    torch.manual_seed(seed)
-    net = position_encodings.PositionedClassifier(len(source.vocabulary), way, slope=SLOPES.get(variant))
-    net.positions = at_random if variant == "random positions" else position_encodings.in_order
-    # With fixed slopes every training review has 64 words.
-    position_encodings.train(net, source, seed, training.Recipe(1, 0.005, 64), varied=variant not in SLOPES)
-    result = {"way": way, "variant": variant, "seed": seed, "alone": {}, "first": {}, "second": {}}
+def rounded(numbers: Tensor) -> list[float]:
+    return [round(number, 4) for number in numbers.tolist()]
 
-    def measure(name, reviews, positions=position_encodings.in_order):
-        net.positions = positions
-        right = position_encodings.right_on_opposite(net, reviews, DRAWS)
-        result["first"][name], result["second"][name] = right.round(4).tolist()
 
-    for length, reviews in tests.items():
-        measure(length, reviews)
-        alone = training.evaluate(net, data.plain_examples(reviews, position_encodings.MARKER_ID)).accuracy
-        result["alone"][length] = round(alone, 4)
-    if variant == "as in the lab":
-        for later in (4, 16, 384):
-            name = f"64, begins {later} later"
-            measure(name, tests["64"], lambda ids, later=later: position_encodings.in_order(ids) + later)
-        # Position interpolation: 514 tokens reach no farther than 130 did.
-        measure("256, squeezed", tests["256"], lambda ids: position_encodings.in_order(ids) / 4)
-        for gap in range(64, 513, 64) if way == "rotary" else (192, 320):
-            measure(f"64, second {gap} later", tests["64"], position_encodings.second_later(gap))
-    if net.slopes is not None:
-        result["slopes"] = [round(slope, 4) for slope in net.slopes.tolist()]
-    return result | {"cpu_seconds": round(time.process_time() - begin, 1)}
+def run(encoding: str, seed: int, stream: Tensor, held_out: Tensor) -> dict:
+    """Train one model and measure it."""
+    start, net = time.process_time(), trained(encoding, seed, stream)
+    changes: dict[str, dict] = {
+        "long": {},
+        "64 in sight": {"window": models.TRAINED},
+        "far is 63": {"farthest": models.TRAINED - 1},
+        "divided": {"positions": models.divided_by(LONGER)},
+    }
+    losses = {name: models.loss_far_away(models.changed(net, **change), held_out) for name, change in changes.items()}
+    losses["as trained"] = models.loss_as_trained(net, held_out)
+    late = models.changed(net, positions=models.begins_at(LENGTH - models.TRAINED))
+    losses["as trained, begins at 448"] = models.loss_as_trained(late, held_out)
+    result = {
+        "encoding": encoding, "seed": seed,
+        "by position": rounded(models.loss_by_position(net, held_out)),
+        "loss": {name: round(loss, 4) for name, loss in losses.items()},
+    }  # fmt: skip
+    if encoding == "rotary":
+        later = [models.changed(net, positions=models.second_half_later(gap)) for gap in GAPS]
+        result["gaps"] = {gap: round(models.loss_as_trained(net, held_out), 4) for gap, net in zip(GAPS, later, strict=True)}
+    return result | {"cpu_seconds": round(time.process_time() - start)}
+
+
+def run_further(encoding: str, seed: int, factor: int, stream: Tensor, held_out: Tensor) -> dict:
+    """Train one model a little further on long windows, with its positions divided by `factor`, and measure it."""
+    start, net = time.process_time(), trained(encoding, seed, stream)
+    net.positions = models.divided_by(factor)
+    models.train(net, stream, seed + 100, FURTHER, RATE, LENGTH, BATCH)
+    return {
+        "further": encoding, "seed": seed, "factor": factor,
+        "by position": rounded(models.loss_by_position(net, held_out)),
+        "loss": round(models.loss_far_away(net, held_out), 4),
+        "cpu_seconds": round(time.process_time() - start),
+    }  # fmt: skip
 
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    made_by = "python -m labs.longer_texts.runs"
-    reviews = position_encodings.reviews_by_length(data.Settings())
-    runs = [record.load_or_run(STORED, f"{one}", run, *reviews, *one) for one in RUNS]
-    record.write(TABLE, {"made_by": made_by, "about": record.about(), "runs": runs})
+    streams = load_streams()
+    for seed in SEEDS:
+        for encoding in models.ENCODINGS:
+            record.load_or_run(RESULTS, f"{encoding}, seed {seed}", run, encoding, seed, *streams)
+    for seed in SEEDS[:3]:
+        for factor in (1, LONGER):
+            key = f"rotary, seed {seed}, further trained with positions divided by {factor}"
+            record.load_or_run(RESULTS, key, run_further, "rotary", seed, factor, *streams)

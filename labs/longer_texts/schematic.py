@@ -1,13 +1,21 @@
-"""Arrows that rotate with the position."""
+"""Arrows that rotate with the position, score matrices of the encodings, and curves that mark the trained length."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from math import hypot
+from typing import TYPE_CHECKING, Any
 
 from shared.colours import css_colour
-from shared.figures import svg
+from shared.figures import STYLE, svg
+from shared.figures.chart import GRID as GREY
+from shared.figures.chart import MUTED, Plot
+from shared.figures.charts import Curves, colour_map
 from shared.figures.drawings import arrow, drawing
 from shared.figures.picture import Picture
 from shared.figures.svg import GRID, INK
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 def arrows_in_a_plane(
@@ -43,3 +51,47 @@ def arrows_in_a_plane(
                 f'<path d="M{ax} {ay}A22 22 0 0 {sweep} {bx} {by}" fill="none" stroke="{INK}" stroke-width="2"/>'
             )
     return drawing(2 * wide, high * ((len(panels) + 1) // 2), lines, alt)
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class CurvesBeyond(Curves):
+    """Curves over positions or distances, grey as far as the model was trained.
+
+    Args:
+        trained: where the grey ends.
+    """
+
+    trained: float = 64
+
+    @property
+    def alt(self) -> str:
+        return f"{super().alt} Grey up to {self.trained:g}: as in training."
+
+    def figure(self) -> "Figure":
+        figure = super().figure()
+        (axes,) = figure.axes
+        axes.axvspan(0, self.trained, color=GREY, alpha=0.5, linewidth=0, zorder=0)
+        axes.annotate(
+            "trained", (self.trained / 2, 1), (0, -2), xycoords=("data", "axes fraction"),
+            textcoords="offset points", ha="center", va="top", rotation=90, color=MUTED,
+        )  # fmt: skip
+        axes.set_xlim(left=0)
+        return figure
+
+
+def score_matrices(matrices: Mapping[str, Any], words: str) -> Plot:
+    """The causal part of score matrices as shades, two in a row; `words` say what is seen."""
+    import matplotlib.pyplot as plt
+    import numpy as np
+    from matplotlib.colors import CenteredNorm
+
+    with plt.rc_context(STYLE | {"axes.grid": False}):
+        figure, panels = plt.subplots((len(matrices) + 1) // 2, 2, figsize=(4.2, 6.2), sharex=True, sharey=True)
+        for axes, (name, scores) in zip(panels.flat, matrices.items(), strict=True):
+            scores = np.asarray(scores)  # (tokens, tokens)
+            axes.imshow(np.where(np.tri(len(scores), dtype=bool), scores, np.nan), cmap=colour_map("score"), norm=CenteredNorm())
+            axes.set_title(name)
+        figure.supxlabel("position of the key")
+        figure.supylabel("position of the query")
+    plt.close(figure)
+    return Plot(figure, words)

@@ -1,4 +1,4 @@
-"""*Longer texts*: each reader attends with its positions and its bias."""
+"""*Longer texts*: each model attends with its positions and its bias; tests predict the same tokens; stored runs."""
 
 import math
 
@@ -6,144 +6,258 @@ import lab_code
 import numpy as np
 import pytest
 import torch
+from torch import nn
 from torch.nn import functional as F
 
-from labs.longer_texts import position_encodings as longer_texts
-from shared import data, review_pairs
-from shared.reviews import tokenized
+from labs.a_language_model.reviews_as_tokens import tokenizer_with
+from labs.longer_texts import language_models as models
+from labs.longer_texts import reviews_as_tokens as tokens
+from labs.longer_texts import results, schematic
+from shared import review_writer
+from shared.model import causal_mask
 
-MARKER, SEPARATOR = longer_texts.MARKER_ID, longer_texts.SEPARATOR_ID
-rotate = lab_code.taught(lab_code.find("longer_texts"), "rotate")["rotate"]
-
-
-def texts(batch: int, tokens: int, seed: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """Ids with a marker in each text, and a mask that pads all texts but the first."""
-    random = torch.Generator().manual_seed(seed)
-    ids = torch.randint(MARKER + 1, 20, (batch, tokens), generator=random)
-    real = torch.randint(1, tokens + 1, (batch, 1), generator=random)
-    real[0] = tokens
-    ids.scatter_(1, (torch.rand(batch, 1, generator=random) * real).long(), MARKER)
-    mask = torch.arange(tokens) < real  # (batch, tokens)
-    return ids * mask, mask
+LAB = lab_code.find("longer_texts")
+rotate = lab_code.taught(LAB, "rotate")["rotate"]
 
 
-def classifier(encoding: str, seed: int):
+def model(encoding: str, seed: int = 0) -> models.PositionedModel:
     torch.manual_seed(seed)
-    net = longer_texts.PositionedClassifier(20, encoding, d_model=6, d_k=4).eval().double()
-    for parameter in net.parameters():
-        torch.nn.init.normal_(parameter, std=0.7)
-    return net
+    return models.PositionedModel(encoding).double()
 
 
-def attention_by_pytorch(net, ids, mask):
-    """The marker query by PyTorch's function and the lab's `rotate`, with the bias as its attention mask."""
-    x = net.embedding(ids)  # (batch, tokens, d_model)
-    tokens = torch.arange(ids.shape[1])
-    if net.encoding == "sines":
-        x = x + rotate(torch.tensor([1.0, 0.0] * 3).to(x), tokens, 1000)
-    if net.encoding == "learned":
-        x = x + net.table[tokens]
-    position = (ids == MARKER).int().argmax(dim=1)  # (batch,)
-    queries = net.W_query(x[torch.arange(len(ids)), position])[:, None]  # (batch, 1, d_k)
-    keys, values = net.W_key(x), net.W_value(x)
-    if net.encoding == "rotary":
-        queries, keys = rotate(queries, position[:, None]), rotate(keys, tokens)
-    bias = torch.zeros(mask.shape, dtype=x.dtype)
-    if net.slopes is not None:
-        distance = tokens - position[:, None]  # (batch, tokens), negative before the marker
-        bias = -distance.abs() * torch.where(distance < 0, net.slopes[0], net.slopes[-1])
-    bias = bias.masked_fill(~mask, -math.inf)[:, None]  # (batch, 1, tokens)
-    return net.output(F.scaled_dot_product_attention(queries, keys, values, bias)[:, 0]).squeeze(1)
+def attend_by_loops(attention, x, positions, may_attend, score):
+    """Self-attention pair by pair; `score(query, key, i, j, head)` is the score before the softmax."""
+    queries, keys, values = (project(x) for project in (attention.W_query, attention.W_key, attention.W_value))
+    width, output = attention.head_dim, torch.zeros_like(x)
+    for head in range(attention.num_heads):
+        own = slice(head * width, (head + 1) * width)
+        for i in range(len(x)):
+            seen = [j for j in range(len(x)) if may_attend(i, j)]
+            scores = [score(queries[i, own], keys[j, own], positions[i], positions[j], head) for j in seen]
+            weights = [math.exp(s) for s in scores]
+            output[i, own] = sum(w * values[j, own] for w, j in zip(weights, seen, strict=True)) / sum(weights)
+    return attention.W_output(output)
 
 
-@pytest.mark.parametrize("encoding", longer_texts.ENCODINGS)
-@pytest.mark.parametrize(("batch", "tokens", "seed"), [(1, 1, 0), (2, 5, 1), (3, 9, 2), (4, 15, 3)])
-def test_each_encoding_is_pytorch_s_attention_with_its_positions_and_its_bias(encoding, batch, tokens, seed):
-    (ids, mask), net = texts(batch, tokens, seed), classifier(encoding, seed)
-    torch.testing.assert_close(net(ids, mask)[0], attention_by_pytorch(net, ids, mask), rtol=1e-10, atol=1e-10)
+def by_alibi(query, key, i, j, head):
+    return (query @ key / math.sqrt(len(query))).item() - float(i - j) / 4 ** (head + 1)
 
 
-def test_a_second_review_that_begins_later_leaves_the_first_where_it_is():
-    ids = torch.tensor([[MARKER, 9, 9, SEPARATOR, 9], [SEPARATOR, 9, MARKER, 9, 0]])
-    assert longer_texts.in_order(ids).tolist() == [[0, 1, 2, 3, 4]] * 2
-    assert longer_texts.second_later(10)(ids).tolist() == [[0, 1, 2, 13, 14], [0, 1, 12, 13, 14]]
+def by_rotation(query, key, i, j, head, farthest=math.inf):
+    distance = min(i - j, farthest)
+    return (rotate(query, torch.tensor(distance)) @ key / math.sqrt(len(query))).item()
+
+
+@pytest.mark.parametrize(("encoding", "score"), [("ALiBi", by_alibi), ("rotary", by_rotation)])
+@pytest.mark.parametrize("positions", [[0, 1, 2, 3, 4], [7, 8, 12, 13, 14], [0.0, 0.25, 0.5, 0.75, 1.0]])
+def test_scores_have_a_bias_by_distance_or_are_rotated_as_by_loops_over_all_pairs(encoding, score, positions):
+    attention, x = model(encoding).blocks[0].attention, torch.randn(5, models.D_MODEL, dtype=torch.double)
+    output = attention(x[None], torch.tensor(positions), causal_mask(5))[0]
+    expected = attend_by_loops(attention, x, positions, lambda i, j: j <= i, score)
+    torch.testing.assert_close(output, expected, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize(("encoding", "score"), [("ALiBi", by_alibi), ("rotary", by_rotation)])
+def test_a_distance_above_the_farthest_counts_as_the_farthest(encoding, score):
+    net = models.changed(model(encoding), farthest=2)
+    attention, x = net.blocks[1].attention, torch.randn(6, models.D_MODEL, dtype=torch.double)
+    output = attention(x[None], torch.arange(6), causal_mask(6))[0]
+
+    def capped(query, key, i, j, head):
+        return score(query, key, min(i - j, 2), 0, head)
+
+    expected = attend_by_loops(attention, x, range(6), lambda i, j: j <= i, capped)
+    torch.testing.assert_close(output, expected, rtol=1e-5, atol=1e-5)
+
+
+def test_the_bias_of_the_lab_is_the_models_own():
+    names = lab_code.begun(LAB, "bias")
+    n, bias = names["num_tokens"], names["bias"]
+    torch.testing.assert_close(names["slopes"], models.alibi_slopes(4))
+    for head, slope in enumerate((1 / 4, 1 / 16, 1 / 64, 1 / 256)):
+        for i in range(n):
+            assert bias[head, i].tolist() == [-slope * (i - j) if j <= i else -math.inf for j in range(n)]
+
+
+@pytest.mark.parametrize("encoding", models.ENCODINGS)
+def test_each_model_is_pytorch_s_attention_with_its_positions_and_its_bias(encoding):
+    net, ids = model(encoding), torch.randint(tokens.TOKENS, (2, 9))
+    x, n, heads = net.embedding(ids), 9, models.NUM_HEADS
+    place = torch.arange(n)
+    if encoding == "sines":
+        angles = place[:, None] / 1000 ** (torch.arange(0, models.D_MODEL, 2) / models.D_MODEL)
+        x = x + torch.stack([angles.cos(), angles.sin()], dim=2).flatten(1)
+    if encoding == "learned table":
+        x = x + net.table[:n]
+    bias = torch.zeros(heads, n, n, dtype=x.dtype)
+    if encoding == "ALiBi":
+        bias = -torch.tensor([0.25**head for head in range(1, 5)])[:, None, None] * (place[:, None] - place)
+    bias = bias.masked_fill(place > place[:, None], -math.inf).to(x)
+    for block in net.blocks:
+        normed, attention = block.attention_norm(x), block.attention
+        q, k, v = (
+            project(normed).view(2, n, heads, -1).transpose(1, 2)
+            for project in (attention.W_query, attention.W_key, attention.W_value)
+        )
+        if encoding == "rotary":
+            q, k = rotate(q, place), rotate(k, place)
+        output = F.scaled_dot_product_attention(q, k, v, bias).transpose(1, 2).reshape(2, n, -1)
+        x = x + attention.W_output(output)
+        x = x + block.feed_forward(block.feed_forward_norm(x))
+    torch.testing.assert_close(net(ids), net.output(net.norm(x)), rtol=1e-5, atol=1e-5)
+
+
+def test_the_lab_s_layer_with_the_reader_s_rotation_is_that_of_the_stored_runs():
+    given = lab_code.taught(LAB, "rotate", names={"rotate": rotate})
+    theirs, x = model("rotary").blocks[0].attention, torch.randn(2, 7, models.D_MODEL, dtype=torch.double)
+    own = given["RotaryAttention"](models.D_MODEL, models.NUM_HEADS).double()
+    own.load_state_dict(theirs.state_dict())
+    torch.testing.assert_close(own(x, torch.arange(7), causal_mask(7)), theirs(x, torch.arange(7), causal_mask(7)))
+
+
+def test_in_a_window_a_token_sees_so_many_and_no_more():
+    net = models.changed(model("none"), window=3)
+    ids = torch.randint(tokens.TOKENS, (1, 12))
+    other = ids.clone()
+    other[0, 0] = (ids[0, 0] + 1) % tokens.TOKENS
+    moved = (net(ids) - net(other)).abs().amax(dim=2)[0] > 1e-9  # (tokens,), those that the first token reaches
+    assert moved.tolist() == [place <= 4 for place in range(12)], "two blocks, and two tokens back in each"
+
+
+def test_a_change_leaves_the_model_as_it_was():
+    net, ids = model("rotary"), torch.randint(tokens.TOKENS, (1, 8))
+    before = net(ids)
+    other = models.changed(net, positions=models.divided_by(8), window=2, farthest=1)
+    assert not torch.allclose(other(ids), before)
+    assert torch.equal(net(ids), before)
+
+
+def test_positions_begin_later_have_a_gap_or_are_divided():
+    ids = torch.zeros(1, 64)
+    assert models.begins_at(448)(ids).tolist() == list(range(448, 512))
+    assert models.second_half_later(10)(ids).tolist() == [*range(32), *range(42, 74)]
+    assert models.divided_by(4)(ids).tolist() == [number / 4 for number in range(64)]
+
+
+# --- the tests ---------------------------------------------------------------------------------------------------
+
+
+class SameAnswer(nn.Module):
+    """The same logits for every token, so that the loss depends on the target only."""
+
+    def __init__(self):
+        super().__init__()
+        self.logits = torch.randn(tokens.TOKENS, generator=torch.Generator().manual_seed(0))
+
+    def forward(self, ids):
+        return self.logits.expand(*ids.shape, -1)
 
 
 @pytest.fixture(scope="module")
-def marked_reviews():
-    """Reviews whose vocabulary has the markers, which are numbered as in the lab."""
-    random = np.random.default_rng(0)
-    texts = [" ".join(random.choice(list("abcdefgh"), random.integers(50, 90))) for _ in range(60)]
-    split = tokenized(texts, random.integers(0, 2, 60))
-    return data.encode(split, data.build_vocabulary(split, special=(data.SEPARATOR, data.MARKER)))
+def held_out():
+    size = tokens.HELD_OUT + tokens.LENGTH - tokens.STEP + 1
+    return torch.randint(tokens.TOKENS, (size,), generator=torch.Generator().manual_seed(1))
 
 
-def test_only_long_reviews_are_kept_and_their_first_words(marked_reviews):
-    shortened = longer_texts.first_words(marked_reviews, 20, at_least=64)
-    long = [row for row in range(60) if len(marked_reviews[row]) >= 64]
-    assert 10 < len(shortened) == len(long) < 60
-    for row, own in enumerate(long):
-        assert (
-            shortened[row].tolist() == marked_reviews[own].tolist()[:20]
-            and shortened.labels[row] == marked_reviews.labels[own]
-        )
-    varied = longer_texts.of_varied_length(longer_texts.first_words(marked_reviews, 64), seed=1)
-    for row, own in enumerate(long):
-        assert varied[row].tolist() == marked_reviews[own].tolist()[: len(varied[row])]
-    assert len(set(varied.lengths)) > 8 and 32 <= varied.lengths.min() and varied.lengths.max() <= 64
+def test_long_and_short_texts_predict_the_same_tokens(held_out):
+    net = SameAnswer()
+    targets = held_out[257 : 257 + tokens.HELD_OUT]
+    expected = -net.logits.log_softmax(dim=0)[targets].mean().item()
+    assert models.loss_far_away(net, held_out) == pytest.approx(expected, abs=1e-5)
+    assert models.loss_as_trained(net, held_out) == pytest.approx(expected, abs=1e-5)
 
 
-class ByPlace(torch.nn.Module):
-    """Says good where the marker is before the first review, or always."""
-
-    def __init__(self, always):
-        super().__init__()
-        self.always = torch.nn.Parameter(torch.tensor(float(always)))
-
-    def forward(self, ids, mask):
-        return (ids[:, 0] == MARKER).float() + self.always - 0.5, mask / mask.sum(dim=1, keepdim=True)
-
-
-@pytest.mark.parametrize("always", [False, True])
-@pytest.mark.parametrize("seeds", [(100,), (3, 4)])
-def test_pairs_of_opposite_labels_are_asked_for_both_reviews(marked_reviews, seeds, always):
-    right = [[], []]  # with the marker before the first review, and before the second
-    for seed in seeds:
-        other = data.distracted_examples(marked_reviews, seed).distractor_rows  # they come first
-        for second, first in enumerate(other):
-            labels = [bool(marked_reviews.labels[row]) for row in (first, second)]
-            if labels[0] != labels[1]:
-                right[0].append(labels[0])
-                right[1].append(labels[1] == always)
-    found = longer_texts.right_on_opposite(ByPlace(always), marked_reviews, seeds)
-    assert found == pytest.approx([np.mean(answers) for answers in right])
+def test_overlapping_windows_predict_nearly_the_same_tokens_at_each_position(held_out):
+    windows = tokens.overlapping_windows(held_out)
+    assert windows.shape == (tokens.WINDOWS, tokens.LENGTH + 1)
+    for window in (0, 1, 57, 99):
+        assert torch.equal(windows[window], held_out[window * 32 : window * 32 + 513])
+    surprise = -SameAnswer().logits.log_softmax(dim=0)
+    found = models.loss_by_position(SameAnswer(), held_out)
+    for stretch in range(16):
+        first = 32 * stretch + 1
+        targets = held_out[first : first + 32 * tokens.WINDOWS]  # the stretches of neighboring windows follow each other
+        assert found[stretch].item() == pytest.approx(surprise[targets].mean().item(), abs=1e-5)
 
 
-def test_swapped_markers_exchange_two_words_and_nothing_else(marked_reviews):
-    pairs = data.distracted_examples(marked_reviews, 1, True, MARKER, SEPARATOR)
-    swapped = review_pairs.swap_markers(pairs)
-    other = {MARKER: SEPARATOR, SEPARATOR: MARKER}
-    for row in range(len(pairs)):
-        assert swapped[row].tolist() == [other.get(word, word) for word in pairs[row].tolist()]
-        assert swapped.labels[row] == marked_reviews.labels[pairs.distractor_rows[row]]
+def test_the_average_query_and_key_are_those_of_the_last_block_before_rotation():
+    net, ids = model("rotary"), torch.randint(tokens.TOKENS, (3, 6))
+    query, key = models.average_query_and_key(net, ids)
+    x, place = net.embedding(ids), torch.arange(6)
+    first, last = net.blocks
+    x = x + first.attention(first.attention_norm(x), place, causal_mask(6))
+    x = last.attention_norm(x + first.feed_forward(first.feed_forward_norm(x)))
+    for found, project in ((query, last.attention.W_query), (key, last.attention.W_key)):
+        assert found.shape == (4, 1, 16)
+        torch.testing.assert_close(found.flatten(), project(x).mean(dim=(0, 1)))
 
 
-def test_test_texts_have_three_lengths_of_the_same_reviews_and_only_words_of_the_training_texts(monkeypatch):
-    random, words = np.random.default_rng(1), [f"{a}{b}" for a in "abcdefgh" for b in "abcdefgh"]
-    texts = [" ".join(random.choice(words[: 60 + row % 5], random.integers(40, 400))) for row in range(90)]
-    split = tokenized(texts, random.integers(0, 2, 90))
-    vocabulary = data.build_vocabulary(split, special=(data.SEPARATOR, data.MARKER))
-    train, test = (data.encode(split.select(rows), vocabulary, 256) for rows in (range(3, 90, 5), range(30, 90)))
-    prepared = data.PreparedReviews(train, train, test, vocabulary, "")
-    monkeypatch.setattr(data, "load_prepared", lambda settings, max_tokens: prepared)
-    source, tests = longer_texts.reviews_by_length(data.Settings())
-    assert set(source.train.lengths) == set(source.validation.lengths) == {64}
-    known, long = set(source.train.ids.tolist()), [row for row in range(len(test)) if len(test[row]) == 256]
-    replaced = 0
-    for length, reviews in tests.items():
-        assert len(reviews) == len(long)
-        for own, row in zip((reviews[n] for n in range(len(reviews))), long, strict=True):
-            whole = test[row][: int(length)].tolist()
-            assert own.tolist() == [word if word in known else data.UNK for word in whole]
-            replaced += own.tolist() != whole
-    assert replaced and [*tests] == ["64", "128", "256"]
+def test_tokens_are_those_of_a_language_model():
+    text = "A dreary, overlong film; but the ending!"
+    theirs, own = tokenizer_with(tokens.TOKENS), tokens.tokenizer()
+    assert own.get_vocab() == theirs.get_vocab() and own.encode(text).ids == theirs.encode(text).ids
+
+
+def test_an_untrained_model_expects_each_token_as_often_as_it_occurs():
+    stream = torch.tensor([5, 5, 5, 9])
+    bias = models.make_model("none", stream, 0).output.bias.exp() * 4
+    assert bias[[5, 9, 0]].tolist() == pytest.approx([4, 2, 1])
+
+
+def test_halves_and_neighbors_differ_by_the_order_of_columns_only():
+    x = torch.randn(2, 7, 12, dtype=torch.double)
+    side_by_side = [column for pair in zip(range(6), range(6, 12), strict=True) for column in pair]
+    halves = review_writer.rotate_halves(x)[..., side_by_side]
+    torch.testing.assert_close(rotate(x[..., side_by_side], torch.arange(7)), halves, rtol=1e-5, atol=1e-5)
+
+
+# --- stored runs -------------------------------------------------------------------------------------------------
+
+
+def test_there_are_five_seeds_of_each_encoding_and_three_trained_further():
+    assert sorted((run["encoding"], run["seed"]) for run in results.RUNS) == sorted(
+        (encoding, seed) for encoding in models.ENCODINGS for seed in range(5)
+    )
+    assert sorted((run["factor"], run["seed"]) for run in results.FURTHER) == [(f, seed) for f in (1, 8) for seed in range(3)]
+
+
+@pytest.mark.parametrize("encoding", models.ENCODINGS)
+def test_loss_by_position_repeats_with_two_other_seeds_within_a_twentieth(encoding):
+    found = results.by_position(encoding)  # (seeds, stretches)
+    thirds = np.array([found[:, [0, 1]].mean(1), *(found[:, a:b].mean(1) for a, b in ((2, 4), (4, 8), (8, 12), (12, 16)))])
+    assert abs(thirds[:, :3].mean(axis=1) - thirds[:, 3:].mean(axis=1)).max() < 0.05
+
+
+def test_results_are_those_of_the_stored_runs():
+    stored = [run for key, run in results.STORED.items() if key.startswith("rotary, seed") and "further" not in key]
+    line = dict(results.mean_curves()["rotary"])
+    assert list(line) == [16 + 32 * place for place in range(16)]
+    assert line[48] == pytest.approx(sum(run["by position"][1] for run in stored) / 5)
+    assert dict(results.by_gap())[160] == pytest.approx(sum(run["gaps"]["160"] for run in stored) / 5)
+    table = results.table({"long texts": "long"})
+    mean, half = map(float, table.loc["long texts", "rotary"].split(" ± "))
+    losses = [run["loss"]["long"] for run in stored]
+    assert mean == round(np.mean(losses), 2)
+    assert half == round(2.776445 * np.std(losses, ddof=1) / math.sqrt(5), 2)
+    assert table.loc["long texts", "none"] and results.table({"x": "far is 63"}).loc["x", "sines"] == ""
+
+
+# --- drawings ----------------------------------------------------------------------------------------------------
+
+
+def test_curves_are_grey_as_far_as_the_model_was_trained():
+    chart = schematic.CurvesBeyond({"a": [(16, 4.0), (48, 5.0)]}, "position", "loss")
+    (axes,) = chart.figure().axes
+    (grey,) = axes.patches
+    assert (grey.get_x(), grey.get_x() + grey.get_width()) == (0, models.TRAINED) and "Grey up to 64" in chart.alt
+
+
+def test_score_matrices_show_the_numbers_that_they_are_given_up_to_the_query():
+    nan = math.nan
+    given = {"one": np.arange(9.0).reshape(3, 3), "two": -np.eye(3)}
+    shown = [[[0, nan, nan], [3, 4, nan], [6, 7, 8]], [[-1, nan, nan], [0, -1, nan], [0, 0, -1]]]
+    chart = schematic.score_matrices(given, "Two matrices.")
+    panels = chart.figure().axes
+    assert [axes.get_title(loc="left") for axes in panels] == ["one", "two"] and chart.alt == "Two matrices."
+    for axes, matrix in zip(panels, shown, strict=True):
+        np.testing.assert_array_equal(np.ma.filled(axes.images[0].get_array(), nan), matrix)

@@ -96,6 +96,18 @@ def test_right_on_both_kinds_by_a_loop_over_pairs(reviews):
     assert review_pairs.opposite_labels(pairs).sum() == sum(len(v) for k in kinds.values() for v in k.values())
 
 
+def test_swapped_markers_exchange_two_words_and_nothing_else(reviews):
+    marker, separator = 3, 2
+    pairs = data.distracted_examples(reviews, 1, True, marker, separator)
+    swapped = review_pairs.swap_markers(pairs)
+    begins = np.where(pairs.distractor_first, pairs.part_lengths[1], pairs.part_lengths[0])  # of the second review
+    for row in range(len(pairs)):
+        expected, given = pairs[row].tolist(), swapped[row].tolist()
+        expected[0], expected[begins[row]] = expected[begins[row]], expected[0]
+        assert given == expected
+        assert swapped.labels[row] == reviews.labels[pairs.distractor_rows[row]]
+
+
 def test_accuracies_of_the_cafe_by_counting_guests():
     cafes = cafe.draw_cafes(50, seed=3)
     torch.manual_seed(0)

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from labs.a_question_from_the_text.marker_query import MarkerQueryClassifier
-from labs.longer_texts import position_encodings
+from labs.longer_texts.language_models import PositionedModel
 from labs.recap_attention.shaded_words import shaded_words
 from shared import cafe, data, review_pairs, review_writer
 from shared.colours import css_colour
@@ -61,7 +61,7 @@ def a_walk(**change):
             "Text 1 has the marker, id 3, 2",
         ),
         (lambda: data.plain_examples(SPLIT), "these are TokenizedReviews"),
-        (lambda: position_encodings.PositionedClassifier(30, "rotery"), "'rotery'; it accepts none, sines"),
+        (lambda: PositionedModel("rotery"), "'rotery'; it accepts none, sines"),
         (lambda: review_writer.RotarySelfAttention(4, 2)(FEATURES, torch.ones(5)), "bool"),
         (lambda: TokenEmbedding(30)(torch.full((1, 3), 30)), "0 to 29"),
         (lambda: TokenEmbedding(30)(torch.zeros((1, MAX_TOKENS + 1), dtype=torch.long)), "positions"),
@@ -115,8 +115,3 @@ def a_walk(**change):
 def test_what_cannot_be_computed_or_drawn_is_refused(call, word):
     with pytest.raises((ValueError, TypeError), match=word):
         call()
-
-
-def test_a_slope_of_zero_is_a_slope():
-    assert position_encodings.PositionedClassifier(30, "one slope", slope=0.0).slopes.tolist() == [0.0]
-    assert position_encodings.PositionedClassifier(30, "one slope").slopes.tolist() == [1 / 16]

@@ -3,7 +3,7 @@
 In each training window a passage comes a second time, at some distance; in a third of the windows it is one of random
 tokens, so that looking it up is the only way to predict it. The control never sees such windows. Along the way each is
 shown a text twice, random tokens and held-out reviews: its loss in both copies, and where each head looks. Writes
-runs.json and the model of the first seed into the lab's folder; a stopped script goes on where it was.
+runs.json into the lab's folder; a stopped script goes on where it was.
 
     python -m experiments.train_small_model
 """
@@ -12,16 +12,16 @@ import time
 from pathlib import Path
 
 import torch
-from safetensors.torch import save_file
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from labs.a_language_model.reviews_as_tokens import TOKENS, Reviews, load_reviews, random_windows, tokenizer_with
+from labs.a_language_model.reviews_as_tokens import TOKENS, Reviews, load_reviews, random_windows
 from labs.a_language_model.stages import Muon
-from labs.induction_heads.copying import SIZES, TOKENIZER, WEIGHTS, shown_twice
+from labs.induction_heads.copying import shown_twice
 from shared import record
-from shared.review_writer import START, ReviewWriter, round_to_int8
+from shared.review_writer import START, ReviewWriter
 
+SIZES = {"vocabulary_size": TOKENS, "d_model": 64, "num_heads": 2, "num_blocks": 2}
 RESULTS = record.ROOT / "labs/induction_heads/runs.json"
 CHECKPOINTS = record.ROOT / "_build/small_model"  # of each run, so that it can go on
 SHARES = {"repeated passages": 1.0, "no repeated passages": 0.0}  # of the windows
@@ -110,9 +110,6 @@ def run(kind: str, seed: int, reviews: Reviews) -> dict:
         for optimizer, schedule in zip(optimizers, schedules, strict=True):
             optimizer.step()
             schedule.step()
-    if kind == "repeated passages" and seed == 0:
-        save_file(round_to_int8(model.state_dict()), WEIGHTS)
-        tokenizer_with(TOKENS).save(str(TOKENIZER))
     minutes = round((time.process_time() - start) / 60, 1)
     return {"kind": kind, "seed": seed, "curve": curve, "cpu_minutes": minutes}
 

@@ -1,22 +1,15 @@
 """A text shown twice: what a language model makes of the second copy, for any model with logits and patterns."""
 
-import copy
 from collections.abc import Callable
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import torch
-from safetensors.torch import load_file
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from shared.review_writer import START, ReviewWriter, restore
+from shared.review_writer import START
 from shared.reviews import movie_parts, read_movies
-
-SIZES = {"vocabulary_size": 1024, "d_model": 64, "num_heads": 2, "num_blocks": 2}  # of the small model
-WEIGHTS = Path(__file__).with_name("small_model.safetensors")
-TOKENIZER = Path(__file__).with_name("small_model_tokenizer.json")
 
 Read = Callable[[Tensor], tuple[Tensor, list[Tensor]]]  # ids to logits, and the weights of each block
 
@@ -58,34 +51,15 @@ def held_out_reviews(tokenizer, length: int, count: int = 200) -> Tensor:
     return torch.tensor([ids[:length] for ids in encoded if len(ids) >= length])
 
 
-def load_small_model() -> tuple[ReviewWriter, "Tokenizer"]:  # type: ignore[name-defined]  # noqa: F821
-    """The small model of experiments/train_small_model.py, in evaluation mode, and its tokenizer."""
-    from tokenizers import Tokenizer
-
-    model = ReviewWriter(**SIZES)
-    model.load_state_dict(restore(load_file(WEIGHTS)))
-    return model.eval(), Tokenizer.from_file(str(TOKENIZER))
-
-
-def without_head(model: ReviewWriter, block: int, head: int) -> ReviewWriter:
-    """A copy of the model in which one head of one block, both counted from 0, adds nothing."""
-    changed = copy.deepcopy(model)
-    attention = changed.blocks[block].attention
-    own = slice(head * attention.head_dim, (head + 1) * attention.head_dim)  # type: ignore[operator, union-attr]
-    with torch.no_grad():
-        attention.W_output.weight[:, own] = 0  # type: ignore[union-attr, index, operator]
-    return changed
-
-
 def load_gpt2():
-    """GPT-2 small from Hugging Face: 550 MB, which a network has to bring the first time.
-
-    Raises:
-        OSError: no network, and no copy on this machine.
-    """
+    """GPT-2 small from Hugging Face, 550 MB; None, after a sentence, where it can't be loaded."""
     from transformers import GPT2LMHeadModel
 
-    return GPT2LMHeadModel.from_pretrained("openai-community/gpt2", attn_implementation="eager").eval()
+    try:
+        return GPT2LMHeadModel.from_pretrained("openai-community/gpt2", attn_implementation="eager").eval()
+    except OSError as error:
+        print(error)
+        return None
 
 
 def reader_of(model) -> Read:

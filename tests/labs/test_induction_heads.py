@@ -4,6 +4,7 @@ and a text shown twice are, computed in another way.
 
 import math
 import sys
+from itertools import takewhile
 
 import lab_code
 import numpy as np
@@ -12,6 +13,7 @@ import torch
 from torch import nn
 from torch.nn.functional import cross_entropy
 
+from experiments import train_small_model as small_model
 from labs.induction_heads import circuits, copying
 from labs.induction_heads import letter_pairs as pairs
 from shared import review_writer
@@ -212,18 +214,6 @@ def test_a_tiny_gpt2_by_loops():
     same(copying.shown_twice(copying.reader_of(model), text, text, start), measured_by_loops(logits, patterns, ids))
 
 
-@torch.no_grad()
-def test_a_head_without_output_is_one_whose_values_are_zero():
-    torch.manual_seed(0)
-    model = ReviewWriter(vocabulary_size=20, d_model=16, num_heads=4, num_blocks=2)
-    ids, changed = torch.randint(20, (2, 9)), copying.without_head(model, 1, 2)
-    before, ablated = model(ids), changed(ids)
-    values = model.blocks[1].attention.W_value
-    values.weight[8:12], values.bias[8:12] = 0, 0
-    torch.testing.assert_close(ablated, model(ids))
-    assert not ablated.allclose(before, atol=1e-4)
-
-
 def test_held_out_reviews_are_beginnings_of_texts_that_no_model_was_trained_on():
     _, tokenizer = review_writer.load()
     texts, labels = read_movies()
@@ -254,13 +244,14 @@ def test_outside_colab_the_cell_says_so_and_loads_nothing(capsys, monkeypatch):
 
 
 def test_in_colab_without_a_network_the_cell_says_why(capsys, monkeypatch):
+    transformers = pytest.importorskip("transformers")
     monkeypatch.setitem(sys.modules, "google.colab", object())
 
-    def no_network():
+    def no_network(*_, **__):
         raise OSError("we could not connect")
 
-    monkeypatch.setattr(copying, "load_gpt2", no_network)
-    run_the_gpt2_cell()
+    monkeypatch.setattr(transformers.GPT2LMHeadModel, "from_pretrained", no_network)
+    assert run_the_gpt2_cell()["gpt2"] is None
     assert capsys.readouterr().out.startswith("we could not connect\nGPT-2 isn't loaded")
 
 
@@ -271,3 +262,38 @@ def test_in_colab_the_cell_takes_both_measures(capsys, monkeypatch):
     found = run_the_gpt2_cell(shown.append)["found"]
     assert shown[0].shape == (2, 2) and found.losses.shape == (2,)
     assert "loss in the first and in the second copy: [" in capsys.readouterr().out
+
+
+# --- the small model's training ------------------------------------------------------------------------------------
+
+
+def longest_repeated(ids):
+    """How many tokens the longest passage has that comes twice without overlap, and how far apart the two are."""
+    found = (0, 0)
+    for first in range(1, len(ids)):
+        for second in range(first + 1, len(ids)):
+            pairs_of_tokens = zip(ids[first:second], ids[second:])  # noqa: B905
+            length = len([*takewhile(lambda pair: pair[0] == pair[1], pairs_of_tokens)])
+            found = max(found, (length, second - first))
+    return found
+
+
+def test_windows_repeat_passages_of_all_lengths_at_all_distances_and_those_of_the_control_do_not():
+    stream, generator = torch.arange(1, 1001), torch.Generator().manual_seed(0)
+    ids = torch.cat([small_model.windows(stream, 1.0, generator) for _ in range(20)])  # (windows, tokens)
+    assert ids.shape == (20 * small_model.BATCH, small_model.CONTEXT + 1) and ids[:, 0].eq(START).all()
+    found = [longest_repeated(window.tolist()) for window in ids]
+    lengths, distances = zip(*found, strict=True)
+    assert {min(lengths), max(lengths)} == {small_model.SHORTEST, small_model.LONGEST}
+    assert max(distances) > 2 * min(distances) and min(distances) < 15
+    in_a_row = [(window[1:].diff() == 1).all().item() for window in small_model.windows(stream, 0.0, generator)]
+    assert all(in_a_row), "the stream as it is"
+    random_ones = sum(is_of_random_tokens(window, found) for window, found in zip(ids, found, strict=True))
+    assert 0.2 < random_ones / len(ids) < 0.47, "a third"
+
+
+def is_of_random_tokens(window, found):
+    """Whether the repeated passage is not one of the stream, whose tokens are in a row."""
+    length, distance = found
+    copies = [i for i in range(1, len(window) - distance) if window[i] == window[i + distance]]
+    return not (window[copies].diff() == 1).all().item()

@@ -101,8 +101,7 @@ class OtherPrecision(Wrong):
 
 
 def fits_into_the_models(answer):
-    """The lab rotates one vector by many positions, vectors that are views, and the queries of several heads, and goes on
-    with a layer."""
+    """The lab rotates one vector by many positions, views, and the queries of several heads, and then computes on."""
     vectors, positions = torch.ones(6, dtype=torch.float32), torch.arange(10).view(2, 5)
     heads = vectors.expand(3, 2, 5, 6)
     for given, at in ((vectors, positions), (heads[0], positions), (heads, positions[0]), (heads, positions[0] / 8)):

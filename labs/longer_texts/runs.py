@@ -57,8 +57,8 @@ def run(encoding: str, seed: int, stream: Tensor, held_out: Tensor) -> dict:
         "loss": {name: round(loss, 4) for name, loss in losses.items()},
     }  # fmt: skip
     if encoding == "rotary":
-        later = [models.changed(net, positions=models.second_half_later(gap)) for gap in GAPS]
-        result["gaps"] = {gap: round(models.loss_as_trained(net, held_out), 4) for gap, net in zip(GAPS, later, strict=True)}
+        later = {gap: models.changed(net, positions=models.second_half_later(gap)) for gap in GAPS}
+        result["gaps"] = {gap: round(models.loss_as_trained(other, held_out), 4) for gap, other in later.items()}
     return result | {"cpu_seconds": round(time.process_time() - start)}
 
 

@@ -88,8 +88,8 @@ def score_matrices(matrices: Mapping[str, Any], words: str) -> Plot:
     with plt.rc_context(STYLE | {"axes.grid": False}):
         figure, panels = plt.subplots((len(matrices) + 1) // 2, 2, figsize=(4.2, 6.2), sharex=True, sharey=True)
         for axes, (name, scores) in zip(panels.flat, matrices.items(), strict=True):
-            scores = np.asarray(scores)  # (tokens, tokens)
-            axes.imshow(np.where(np.tri(len(scores), dtype=bool), scores, np.nan), cmap=colour_map("score"), norm=CenteredNorm())
+            causal = np.where(np.tri(len(scores), dtype=bool), scores, np.nan)  # (tokens, tokens)
+            axes.imshow(causal, cmap=colour_map("score"), norm=CenteredNorm())
             axes.set_title(name)
         figure.supxlabel("position of the key")
         figure.supylabel("position of the query")

@@ -196,7 +196,9 @@ def test_an_arrow_leads_from_its_guest_s_card_to_the_friend_s_and_ends_there_alo
     queries = reader("#queries")
     queries.guess("Two projections")
     queries.page.get_by_text("The picture as a table").click()
-    rows = queries.page.locator("#play-rows tr").evaluate_all("rows => rows.map(r => [...r.cells].map(c => c.innerText))")
+    rows = queries.page.locator("#play-rows tr").evaluate_all(
+        "rows => rows.map(r => [...r.cells].map(c => c.innerText))"
+    )
     boxes, names = queries.page.evaluate(ENDS), [row[0] for row in rows]
 
     def guest_at(point):

@@ -169,7 +169,7 @@ def test_arrow_keys_go_from_map_to_map_and_from_word_to_word(reader):
 
 
 def test_the_still_picture_is_that_of_all_heads(visit, address):
-    """It has the lab's shape, six rows of twelve, and goes when the model is there."""
+    """It has the shape that the page states, six rows of twelve; the lab has other pictures."""
     picture = visit(f"{address}/book/seventy_two_heads.html").locator("#heads-still img")
     shape = "e => [e.naturalWidth / e.naturalHeight, e.getAttribute('width') / e.getAttribute('height')]"
     drawn, stated = picture.evaluate(shape)

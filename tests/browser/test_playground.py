@@ -184,24 +184,27 @@ def test_a_key_press_on_a_guest_shows_its_weights_and_the_table_holds_those_of_a
 
 ENDS = """() => [...document.querySelectorAll("#play-room .card-of rect")].map(card => card.getBoundingClientRect())"""
 TIPS = """() => {
-  const room = document.getElementById("play-room").getScreenCTM();
-  return ["others", "own"].flatMap(name => document.querySelector(`#play-room .${name}`).getAttribute("d").split("z").filter(Boolean)
-    .map(arrow => arrow.match(/-?[\\d.]+/g).map(Number)).map(n => [[(n[0] + n[12]) / 2, (n[1] + n[13]) / 2], [n[6], n[7]]]
-      .map(([x, y]) => new DOMPoint(x, y).matrixTransform(room)).map(({ x, y }) => [x, y])));
+  const matrix = document.getElementById("play-room").getScreenCTM();
+  const seen = (x, y) => { const point = new DOMPoint(x, y).matrixTransform(matrix); return [point.x, point.y]; };
+  const paths = ["others", "own"].map(name => document.querySelector(`#play-room .${name}`).getAttribute("d"));
+  const arrows = paths.join("").split("z").filter(Boolean).map(arrow => arrow.match(/-?[\\d.]+/g).map(Number));
+  return arrows.map(n => [seen((n[0] + n[12]) / 2, (n[1] + n[13]) / 2), seen(n[6], n[7])]);
 }"""
 
 
 def test_an_arrow_leads_from_its_guest_s_card_to_the_friend_s_and_ends_there_alone(reader):
-    """Both ends are within ten pixels of a card, the nearest is the right one, and no two ends share a place."""
+    """Both ends are close to a card, the nearest is the right one, and no two ends share a place."""
     queries = reader("#queries")
     queries.guess("Two projections")
     queries.page.get_by_text("The picture as a table").click()
-    rows = queries.page.locator("#play-rows tr").evaluate_all("rows => rows.map(r => [...r.cells].map(c => c.innerText))")
+    rows = queries.page.locator("#play-rows tr").evaluate_all(
+        "rows => rows.map(r => [...r.cells].map(c => c.innerText))"
+    )
     boxes, names = queries.page.evaluate(ENDS), [row[0] for row in rows]
 
     def guest_at(point):
-        gaps = [max(box["left"] - point[0], point[0] - box["right"], 0) + max(box["top"] - point[1], point[1] - box["bottom"], 0)
-                for box in boxes]  # fmt: skip
+        x, y = point
+        gaps = [max(box["left"] - x, x - box["right"], 0) + max(box["top"] - y, y - box["bottom"], 0) for box in boxes]
         assert min(gaps) < 20, f"{min(gaps)} pixels from the nearest card"
         return names[gaps.index(min(gaps))]
 

@@ -166,3 +166,11 @@ def test_arrow_keys_go_from_map_to_map_and_from_word_to_word(reader):
     assert page.evaluate("document.activeElement.textContent") == "dog" and "attends to “dog”" in reader.text("told")
     for box in ("maps", "pair"):
         assert page.locator(f'#heads-{box} [tabindex="0"]').count() == 1, "one stop of the tab key"
+
+
+def test_the_still_picture_is_that_of_all_heads(visit, address):
+    """It has the shape that the page states, six rows of twelve; the lab has other pictures."""
+    picture = visit(f"{address}/book/seventy_two_heads.html").locator("#heads-still img")
+    shape = "e => [e.naturalWidth / e.naturalHeight, e.getAttribute('width') / e.getAttribute('height')]"
+    drawn, stated = picture.evaluate(shape)
+    assert abs(drawn - stated) < 0.01

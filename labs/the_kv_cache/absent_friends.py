@@ -99,7 +99,12 @@ class Gated(nn.Module):
 
 
 def train(
-    layer: nn.Module, seed: int, steps: int = 1000, learning_rate: float = 0.003, batch_size: int = 64, knows: bool = False
+    layer: nn.Module,
+    seed: int,
+    steps: int = 1000,
+    learning_rate: float = 0.003,
+    batch_size: int = 64,
+    knows: bool = False,
 ) -> Model:
     """Train as in `shared.cafe.train`. The layer's own weights are drawn before this call, so set a seed there."""
     torch.manual_seed(seed)

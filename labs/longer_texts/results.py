@@ -54,6 +54,9 @@ def table(tests: dict[str, str]) -> pd.DataFrame:
     rows = {}
     for name, test in tests.items():
         known = ("rotary", "ALiBi") if test == "far is 63" else ENCODINGS
-        texts = {encoding: "{:.2f} ± {:.2f}".format(*mean_and_interval(losses(encoding, test).tolist())) for encoding in known}
+        texts = {
+            encoding: "{:.2f} ± {:.2f}".format(*mean_and_interval(losses(encoding, test).tolist()))
+            for encoding in known
+        }
         rows[name] = {encoding: texts.get(encoding, "") for encoding in ENCODINGS}
     return pd.DataFrame(rows).T

@@ -51,12 +51,10 @@ class Model(nn.Module):
 
     Args:
         layer: takes x (cafes, guests, d_model) and returns the output, (cafes, guests, d_model), and the weights.
-        knows: whether each guest's vector says that the guest's friend is away, as an earlier block could have found.
     """
 
-    def __init__(self, layer: nn.Module, d_model: int = 32, knows: bool = False):
+    def __init__(self, layer: nn.Module, d_model: int = 32):
         super().__init__()
-        self.away = nn.Embedding(2, d_model) if knows else None
         self.name, self.friend = nn.Embedding(NUM_NAMES, d_model), nn.Embedding(NUM_NAMES, d_model)
         self.drink = nn.Embedding(len(DRINKS), d_model)
         for table in (self.name, self.friend, self.drink):
@@ -67,8 +65,6 @@ class Model(nn.Module):
     def forward(self, cafes: Cafes) -> tuple[Tensor, Tensor]:
         """Logits (cafes, guests, answers), and the attention weights."""
         x = self.name(cafes.names) + self.friend(cafes.friends) + self.drink(cafes.drinks)  # (cafes, guests, d_model)
-        if self.away is not None:
-            x = x + self.away(cafes.away.long())
         output, weights = self.layer(x)
         return self.read_out(output), weights
 
@@ -98,18 +94,11 @@ class Gated(nn.Module):
         return output * self.W_gate(x).sigmoid(), weights
 
 
-def train(
-    layer: nn.Module,
-    seed: int,
-    steps: int = 1000,
-    learning_rate: float = 0.003,
-    batch_size: int = 64,
-    knows: bool = False,
-) -> Model:
+def train(layer: nn.Module, seed: int, steps: int = 1000, learning_rate: float = 0.003, batch_size: int = 64) -> Model:
     """Train as in `shared.cafe.train`. The layer's own weights are drawn before this call, so set a seed there."""
     torch.manual_seed(seed)
     generator = torch.Generator().manual_seed(seed)
-    model = Model(layer, knows=knows)
+    model = Model(layer)
     optimizer = torch.optim.Adam(model.parameters(), lr=learning_rate)
     for _ in tqdm(range(steps), leave=False):
         cafes = draw_cafes(batch_size, generator)

@@ -303,14 +303,14 @@
   const X = (step) => 30 + (280 * step) / stepsOf(state.config), Y = (accuracy) => 140 - 126 * accuracy;
   const line = (points) => points.filter(([step]) => step <= stepsOf(state.config)) // an earlier attempt may have been longer
     .map(([step, accuracy]) => `${X(step)},${Y(accuracy)}`).join(" ");
-  // A level's words stand above its line: at its end, or at its beginning if the curve runs through them there, or below it.
+  // The label of a level is above its line: at its end, or at its beginning if the curve runs through it there, or below.
   function words(name, level) {
-    const said = `${name} ${short(level)}`, part = Math.min(1, said.length / 45) * stepsOf(state.config);
+    const text = `${name} ${short(level)}`, part = Math.min(1, text.length / 45) * stepsOf(state.config);
     const free = (from, to) => !curve.some(([step, accuracy]) =>
       step >= from && step <= to && accuracy > level + 0.02 && accuracy < level + 0.15);
     const place = free(stepsOf(state.config) - part, Infinity) ? { x: 310, y: Y(level) - 6 }
       : free(0, part) ? { x: 36, y: Y(level) - 6, "text-anchor": "start" } : { x: 310, y: Y(level) + 14 };
-    return make("svg:text", { class: "on-page", ...place }, said);
+    return make("svg:text", { class: "on-page", ...place }, text);
   }
   function drawChart() {
     const { question, residual } = state.config, levels = Object.entries(JSON.parse(inputOf("question").dataset.levels));

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from labs.a_language_model.stages import CONTROLS, STAGES
+from labs.a_language_model.stages import CONTROLS, FURTHER, STAGES
 from shared.intervals import mean_and_interval
 from shared.stored_runs import verdict
 
@@ -21,6 +21,8 @@ def runs_of(name: str) -> list[dict]:
 
 LADDER = [name for name in STAGES if runs_of(name)]  # the stages that have been trained
 WHOLE, CHANGED = LADDER[-1], "+ longer context"  # the last of them, and the one that the controls change
+
+COMPARED = [*LADDER[-3:], *FURTHER]  # with counting
 
 
 def losses(name: str) -> np.ndarray:

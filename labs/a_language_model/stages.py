@@ -84,6 +84,13 @@ def wide(model: LanguageModel) -> None:
         block.feed_forward = nn.Sequential(nn.Linear(d_model, 4 * d_model), nn.ReLU(), nn.Linear(4 * d_model, d_model))
 
 
+def dropout(model: LanguageModel) -> None:
+    """In training, a tenth of the numbers that enter the residual stream are zeros, others each time."""
+    for part in model.modules():
+        if isinstance(part, nn.Dropout):
+            part.p = 0.1
+
+
 STAGES = {
     "tokens alone": Stage(0, 16),
     "+ attention": Stage(1, 16, feed_forward=False),
@@ -94,6 +101,10 @@ STAGES = {
     "+ Muon": Stage(2, 128, change=(rotary,), muon=True),
     "+ longer training": Stage(2, 128, change=(rotary,), muon=True, steps=4 * STEPS),
     "+ larger": Stage(2, 128, change=(rotary, tied, wide), muon=True, steps=4 * STEPS, d_model=128),
+}
+FURTHER = {  # "+ larger" with one thing changed
+    "twice as long": STAGES["+ larger"]._replace(steps=8 * STEPS),
+    "with dropout": STAGES["+ larger"]._replace(change=(rotary, tied, wide, dropout)),
 }
 SHORT_CONTEXT = {"16 tokens in sight": Stage(2, 16, change=(rotary,), muon=True, steps=4 * STEPS)}
 CONTROLS = {  # "+ longer context" with one thing changed
@@ -173,6 +184,7 @@ class Training:
 
     def step(self) -> None:
         windows = random_windows(self.training, BATCH // self.stage.context, self.stage.context, self.generator)
+        self.model.train()
         loss = cross_entropy(self.model(windows[:, :-1]).flatten(0, 1), windows[:, 1:].flatten())
         self.model.zero_grad()
         loss.backward()
@@ -187,12 +199,14 @@ class Training:
 
     def state_dict(self) -> dict:
         parts = [part.state_dict() for part in self._parts()]
-        return {"parts": parts, "generator": self.generator.get_state(), "done": self.done}
+        generators = [self.generator.get_state(), torch.get_rng_state()]  # of windows, and of dropout
+        return {"parts": parts, "generators": generators, "done": self.done}
 
     def load_state_dict(self, state: dict) -> None:
         for part, stored in zip(self._parts(), state["parts"], strict=True):
             part.load_state_dict(stored)
-        self.generator.set_state(state["generator"])
+        self.generator.set_state(state["generators"][0])
+        torch.set_rng_state(state["generators"][1])
         self.done = state["done"]
 
 
@@ -203,6 +217,7 @@ def token_losses(model: nn.Module, texts: Tensor, context: int) -> Tensor:
     The model sees `context` tokens at a time, and moves on by half of them: so each token is predicted from at least
     half a context, except at the beginning of a text.
     """
+    model.eval()
     half, parts = context // 2, []
     for start in range(0, texts.shape[1] - 1, half):
         seen = texts[:, max(0, start + half - context) : start + half]  # (texts, context)

@@ -33,7 +33,7 @@ def rotate_pairs(vectors: Tensor, positions: Tensor, base: float = 10_000) -> Te
 
 
 def alibi_slopes(num_heads: int) -> Tensor:
-    """A slope for each head, (num_heads,): 1/4, 1/16, 1/64, 1/256 for four heads (Press et al. 2022)."""
+    """The ALiBi slope of each head, (num_heads,): 1/4, 1/16, 1/64, 1/256 for four heads (Press et al. 2022)."""
     return 2 ** (-8 * torch.arange(1, num_heads + 1) / num_heads)
 
 
@@ -84,8 +84,8 @@ def in_order(ids: Tensor) -> Tensor:
 class PositionedModel(nn.Module):
     """A language model with one of the `ENCODINGS`: ids (batch, tokens) to logits of the next token.
 
-    `positions` may be replaced: a function of ids that gives the position of each token. A token attends to at most
-    `window` tokens, itself included.
+    `positions` may be replaced: a function of ids that gives the position of each token. With a
+    smaller `window`, sliding-window attention: a token attends to so many tokens at most, itself included.
 
     Args:
         rotation: rotates queries and keys by their positions, and makes the sines.

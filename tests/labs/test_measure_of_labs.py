@@ -14,8 +14,12 @@ from tools.lab import PREDICT
 ROOT = Path(__file__).resolve().parents[2]
 LABS = lab_code.of_the_course()
 SPINE = [lab for lab in LABS if lab.name in contents.parts_with_labs(ROOT).get("The spine", [])]
+WORDS = {  # where not 1,300
+    "a_language_model": 1650,  # its text has two sittings
+    "a_pretrained_model": 1550,  # it says, besides, where a model comes from and how to load it
+}
+NOT_CUT_YET = {"induction_heads", "longer_texts"}
 # The minutes of each sitting, where not 50 and 50.
-WORDS = {"a_language_model": 1650}  # where not 1,300: its text has two sittings
 LIMITS = {"your_journey": [35], "when_in_doubt": [35], "a_language_model": [45, 45]}
 
 
@@ -30,11 +34,12 @@ def test_a_lab_states_the_minutes_that_the_rule_counts(lab):
     assert near, f"{lab.name}: {minutes.stated(lab)}"
 
 
-@pytest.mark.parametrize("lab", SPINE, ids=str)
-def test_a_lab_of_the_spine_keeps_its_limits(lab):
-    sittings, _ = minutes.count(lab)
+@pytest.mark.parametrize("lab", [lab for lab in LABS if lab.name not in NOT_CUT_YET], ids=str)
+def test_a_lab_keeps_its_limits(lab):
+    sittings, further = minutes.count(lab)
     lines = [number for part in sittings for number in part.lines]
     assert sum(part.words for part in sittings) <= WORDS.get(lab.name, 1300), "words of the main text"
+    assert further.words <= 500, "words of Going further"
     assert len(lines) <= 16, "visible cells"
     assert max(lines, default=0) <= 15, "lines of a cell"
 

@@ -9,6 +9,7 @@ import pytest
 from experiments import table, table_runs
 from labs.does_it_help import earlier_runs
 from shared import stored_runs
+from shared.intervals import mean_and_interval
 
 ROWS = [("front", "attention pooling", 2), ("front", "mean pooling", 2)]
 
@@ -122,3 +123,16 @@ def test_earlier_runs_stand_beside_those_without_the_change(monkeypatch):
     monkeypatch.setattr(earlier_runs, "read", lambda path: {"earlier": {"results": results}})
     (name,), ((changed, taught),) = zip(*earlier_runs.earlier_ablations().items(), strict=True)
     assert name == "a: no positions" and changed.tolist() == [0.7, 0.8] and taught.tolist() == [0.9, 0.95]
+
+
+def test_the_means_of_does_it_help_s_parts_are_those_of_the_stored_runs():
+    stored = [run for run in stored_runs.read(stored_runs.TABLE)["results"] if run["task"] == "front"]
+    for name in ("mean pooling", "attention pooling", "keys and one query", "self-attention without values",
+                 "self-attention"):  # fmt: skip
+        for kind in ("plain", "distracted"):
+            accuracies = [run[kind] for run in stored if run["model"] == name]
+            mean, half = mean_and_interval(stored_runs.runs("front", name, kind).accuracy)
+            spread = math.sqrt(sum((a - mean) ** 2 for a in accuracies) / (len(accuracies) - 1))
+            quantile = {5: 2.776, 10: 2.262}[len(accuracies)]  # Student's, .975
+            assert mean == pytest.approx(sum(accuracies) / len(accuracies))
+            assert half == pytest.approx(quantile * spread / math.sqrt(len(accuracies)), rel=1e-3)

@@ -1,4 +1,4 @@
-"""Right and wrong answers to the exercises: most tested the checks of an earlier release, none was made from a check."""
+"""Right and wrong answers to the exercises: most tested checks of an earlier release, none was made from a check."""
 
 import ast
 import gzip

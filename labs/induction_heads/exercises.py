@@ -295,6 +295,6 @@ with_and_without = Check(
         *(changed(ablated, edit=step) for step in (all_positions, other_positions)),
         input_ablated, not_ablated, matrix_of_zeros,
     ],
-    section="Induction heads, “Ablate a head, then a single cell”",
+    section="Induction heads, “Paste, ablate, mask a single cell”",
     last_look=leaves_no_trace,
 )  # fmt: skip

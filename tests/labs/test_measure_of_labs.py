@@ -16,9 +16,8 @@ LABS = lab_code.of_the_course()
 SPINE = [lab for lab in LABS if lab.name in contents.parts_with_labs(ROOT).get("The spine", [])]
 WORDS = {  # where not 1,300
     "a_language_model": 1650,  # its text has two sittings
-    "a_pretrained_model": 1550,  # it says, besides, where a model comes from and how to load it
+    "a_pretrained_model": 1550,  # besides, where a model comes from and how to load it
 }
-NOT_CUT_YET = {"induction_heads", "longer_texts"}
 # The minutes of each sitting, where not 50 and 50.
 LIMITS = {"your_journey": [35], "when_in_doubt": [35], "a_language_model": [45, 45]}
 
@@ -34,7 +33,7 @@ def test_a_lab_states_the_minutes_that_the_rule_counts(lab):
     assert near, f"{lab.name}: {minutes.stated(lab)}"
 
 
-@pytest.mark.parametrize("lab", [lab for lab in LABS if lab.name not in NOT_CUT_YET], ids=str)
+@pytest.mark.parametrize("lab", LABS, ids=str)
 def test_a_lab_keeps_its_limits(lab):
     sittings, further = minutes.count(lab)
     lines = [number for part in sittings for number in part.lines]

@@ -461,7 +461,7 @@ WRONG = [
     ("layer_norm", norm_of_torch, "`layer_norm` computes"), ("layer_norm", norm_of_a_helper, "`layer_norm` computes"),
     ("paired_interval", interval_by_another_name, "`mean_and_interval` computes"),
     ("effect_of_context", context_by(lambda far: far.sort(dim=1).values), "sorted"),
-    ("effect_of_context", context_by(lambda far: far.roll(1, dims=1)), "moved on by some positions"),
+    ("effect_of_context", context_by(lambda far: far.roll(1, dims=1)), "moved by the same number of positions"),
     ("effect_of_context", context_by(lambda far: far[:, [1, 0, *range(2, far.shape[1])]]), "Only a few words"),
     ("fix_the_game", half_reversed, "order, or a part of it"),
     ("many_heads", HeadsByView, "Two mistakes at once. The projections are reshaped"),
@@ -474,8 +474,8 @@ WRONG = [
     ("without_head", matrix_of_numpy, "goes on with"), ("rotate", both_signs_plus, "Both signs are plus"),
     ("rotate", in_double_precision, "come back as torch.float64"),
     ("fix_the_comparison", both_last_epochs, "Both models are measured after their last epoch"),
-    ("preregistered", sign_before_close, "Ask first whether"),
-    ("fix_the_blocks", mask_from_position_zero, "takes the first new token for position 0"),
+    ("preregistered", sign_before_close, "Check first whether"),
+    ("fix_the_blocks", mask_from_position_zero, "treats the first new token as position 0"),
 ]  # fmt: skip
 
 

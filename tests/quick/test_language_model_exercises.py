@@ -99,7 +99,7 @@ SAMPLING = {
         / probs_of(x, t).sort().values[:k].sum()
     ),
     "one token too many": lambda x, t=1.0, k=None, p=None: with_topk(x, t, None if k is None else k + 1, p),
-    "drops the token with which the sum reaches p": lambda x, t=1.0, k=None, p=None: (
+    "drops the token whose probability takes the sum to p": lambda x, t=1.0, k=None, p=None: (
         with_topk(x, t, k, p) if p is None else stops_short(probs_of(x, t), p)
     ),
     "order of the ids": lambda x, t=1.0, k=None, p=None: (
@@ -126,7 +126,7 @@ def test_a_mistake_in_sampling_is_named(sentence):
 
 LOSSES = {
     "predicted from itself": lambda m, w: F.cross_entropy(m(w).flatten(0, 1), w.flatten()),
-    "Exchange the two slices": lambda m, w: F.cross_entropy(m(w[:, 1:]).flatten(0, 1), w[:, :-1].flatten()),
+    "Swap the two slices": lambda m, w: F.cross_entropy(m(w[:, 1:]).flatten(0, 1), w[:, :-1].flatten()),
     "mixes the vocabulary": lambda m, w: F.cross_entropy(
         (lambda x: x.reshape(x.shape[0], x.shape[2], -1))(m(w[:, :-1])), w[:, 1:]
     ),

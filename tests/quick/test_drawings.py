@@ -155,9 +155,7 @@ def rectangles(svg, role):
 
 def texts(svg):
     """(x, y, text), a list."""
-    return [
-        (float(x), float(y), text) for x, y, text in re.findall(r'<text x="([^"]+)" y="([^"]+)"[^>]*>([^<]+)', svg)
-    ]
+    return [(float(x), float(y), text) for x, y, text in re.findall(r'<text x="([^"]+)" y="([^"]+)"[^>]*>([^<]+)', svg)]
 
 
 def at_row(svg, y, anchor_x):

@@ -187,7 +187,7 @@ def probs_to_draw_from(
 
 
 def temperature_multiplied(logits, temperature):
-    """The logits are multiplied by the temperature. Divide by it: a high temperature brings the logits closer together."""
+    """The logits are multiplied by the temperature. Divide by it: a high one brings them closer together."""
     return logits * temperature
 
 

@@ -80,7 +80,7 @@ def equal_means_left_out(means, mean):
 
 
 def sign_of_the_mean_kept(means, mean):
-    """The measured mean keeps its sign in the comparison. Compare the absolute values of both: the test has two sides."""
+    """The measured mean keeps its sign in the comparison. Compare absolute values: the test has two sides."""
     return np.abs(means) >= mean - 1e-12
 
 

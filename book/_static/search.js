@@ -54,7 +54,8 @@
   const sections = globalThis.courseIndex.flatMap(([page, heading, list]) =>
     list.map(([id, title, prose, code, terms, hidden]) => ({ page, heading, id, title, prose, code,
       inTitle: all(title), inProse: all(prose), inCode: all(code), named: all([...terms, ...hidden].join("\n")),
-      terms: terms.length, names: [...terms, ...hidden].map((name) => joined(contentOf(name))) })));
+      terms: terms.length, named_: [...terms, ...hidden] })));
+  for (const section of sections) section.names = section.named_.map((name) => contentOf(name).flatMap(({ parts, whole }) => compounds.get(whole) ?? parts));
   const usual = sections.reduce((sum, { inProse }) => sum + inProse.length, 0) / sections.length;
 
   const rarityOf = (stem) => {
@@ -98,9 +99,15 @@
     const glossary = section.page === "book/notation";
     const wanted = /^\W*(why|how|should|do|does|is|are|can)\b/i.test(query) ? 0.8 : /^\W*what (is|are)\b/i.test(query) ? 1.5 : 1;
     let near = 0, defined = 0;
-    for (const { name, pair, whole, rarity, least } of runs) {
-      const place = section.names.indexOf(name), kind = !glossary ? 1 : place ? 0.8 : wanted;
-      if (place >= 0) defined = Math.max(defined, (whole ? 2 : 1.3) * kind * rarity);
+    const stems = new Set(words.flatMap(({ parts, whole, same }) => [...parts, whole, same]));
+    section.names.forEach((name, place) => {
+      if (!name.every((stem) => stems.has(stem))) return;
+      const kind = !glossary ? 1 : place ? 0.8 : wanted;
+      const covered = words.filter(({ parts, whole, same }) => [whole, same].some((stem) => name.includes(stem)) || parts.every((stem) => name.includes(stem)));
+      const rarity = covered.reduce((sum, word) => sum + word.rarity, 0);
+      defined = Math.max(defined, (covered.length === words.length ? 2 : 1.3) * kind * rarity);
+    });
+    for (const { pair, least } of runs) {
       if (pair && (section.inOrder ??= line(contentOf(`${section.title} ${section.prose}`))).includes(pair)) near += 0.4 * least;
     }
     const kind = section.id === "all-works" ? 0.01 : /^(Exercise |Exercises$|Questions$|Where to go next$)/.test(section.title) ? 0.6

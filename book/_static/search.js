@@ -7,13 +7,17 @@
 
   const MOST = 200;                                          // letters of a query, and sections shown
   const ENOUGH = 0.5;                                        // of a query's words, weighed by how rare they are
-  const STOP = new Set(`a about across actually after again all along am an and any are as at be been being between but by
-    called can could did differ difference different do does doing done during each else ever every exactly explain explained
-    for from get gets give given has have he help how i if in instead intuition into is isn it its just know let make makes
-    me might more most much must my need needed needs no of on one only or our over per please really shall should shouldn
-    show since so some still tell than that the their them then there these they this those to too understand use used uses
-    using versus via vs want was way we were what when where whether which while who whose why will with within work works
-    would you your`.split(/\s+/));
+  const STOP = new Set(`a about across actually after again all along also am an and any anybody anyone anything
+    applied apply are as at be been being between bit but by called can cant come comes confused confusing confusion
+    could couldn did didn didnt differ difference different do does doesn doesnt doing don done dont during each
+    either eli5 else even ever every everything exactly explain explained find for from get gets give
+    given go goes going handle happen happens has hasn have haven he help how i if im in instead into intuition is isn
+    isnt it its ive just keep keeps kind know let lot make makes me mechanism mechanisms might more most much must my
+    need needed needs no of ok on one only or our over per please possible question really reason reasons right role
+    say shall should shouldn show simply since so some someone something specifically still stuff sure tell than that
+    the their them then there these they thing things this those to too trouble try trying understand use used uses
+    using versus via vs want wants was way we were what whats when where whether which while who whole whose why will
+    with within wonder wondering wont work works would wouldn yet you your`.split(/\s+/));
   // A learner's word, and the course's.
   const SAME = new Map(`cos cosine, dimension axis, dims axis, dim axis, generate write, generation write, important matter,
     inference write, llm language, llms language, neural network, seq text, sequence text, sin sine, sinusoidal sine, sum
@@ -54,12 +58,12 @@
   const sections = globalThis.courseIndex.flatMap(([page, heading, list]) =>
     list.map(([id, title, prose, code, terms, hidden]) => ({ page, heading, id, title, prose, code,
       inTitle: all(title), inProse: all(prose), inCode: all(code), named: all([...terms, ...hidden].join("\n")),
-      terms: terms.length, named_: [...terms, ...hidden] })));
-  for (const section of sections) section.names = section.named_.map((name) => contentOf(name).flatMap(({ parts, whole }) => compounds.get(whole) ?? parts));
+      terms: terms.length, names: [...terms, ...hidden].map((name) => joined(contentOf(name))) })));
   const usual = sections.reduce((sum, { inProse }) => sum + inProse.length, 0) / sections.length;
 
+  const counted = sections.filter(({ id }) => id !== "all-works"); // a word of a paper's title alone is not the course's
   const rarityOf = (stem) => {
-    const count = sections.filter((section) => [section.inTitle, section.inProse, section.inCode, section.named]
+    const count = counted.filter((section) => [section.inTitle, section.inProse, section.inCode, section.named]
       .some((stems) => stems.includes(` ${stem} `))).length;
     return count && Math.log(1 + sections.length / (4 + count));
   };
@@ -97,17 +101,11 @@
     const matched = sum((i) => abouts[i] > 0) / sum(() => 1);
     if (!(matched >= least)) return 0;
     const glossary = section.page === "book/notation";
-    const wanted = /^\W*(why|how|should|do|does|is|are|can)\b/i.test(query) ? 0.8 : /^\W*what (is|are)\b/i.test(query) ? 1.5 : 1;
+    const wanted = /^\W*(why|how|should|do|does|is|are|can)\b/i.test(query) ? 0.8 : /^\W*what (is|are)\b|\bmean\W*$|\b(meaning|definition) of\b/i.test(query) ? 1.5 : 1;
     let near = 0, defined = 0;
-    const stems = new Set(words.flatMap(({ parts, whole, same }) => [...parts, whole, same]));
-    section.names.forEach((name, place) => {
-      if (!name.every((stem) => stems.has(stem))) return;
-      const kind = !glossary ? 1 : place ? 0.8 : wanted;
-      const covered = words.filter(({ parts, whole, same }) => [whole, same].some((stem) => name.includes(stem)) || parts.every((stem) => name.includes(stem)));
-      const rarity = covered.reduce((sum, word) => sum + word.rarity, 0);
-      defined = Math.max(defined, (covered.length === words.length ? 2 : 1.3) * kind * rarity);
-    });
-    for (const { pair, least } of runs) {
+    for (const { name, pair, whole, rarity, least } of runs) {
+      const place = section.names.indexOf(name), kind = !glossary ? 1 : place ? 0.8 : wanted;
+      if (place >= 0) defined = Math.max(defined, (whole ? 2 : 1.3) * kind * rarity);
       if (pair && (section.inOrder ??= line(contentOf(`${section.title} ${section.prose}`))).includes(pair)) near += 0.4 * least;
     }
     const kind = section.id === "all-works" ? 0.01 : /^(Exercise |Exercises$|Questions$|Where to go next$)/.test(section.title) ? 0.6

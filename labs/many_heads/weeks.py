@@ -38,13 +38,13 @@ def picture(clouds: Mapping[str, Tensor], line: Tensor | None = None) -> figures
     Drawn are the first 500 points of each; what is said of a cloud is said of all.
     """
     labels, words = [], []
-    with matplotlib.rc_context(figures.STYLE | {"path.simplify": False}):
+    with matplotlib.rc_context(figures.STYLE | {"path.simplify": False, "lines.solid_capstyle": "round"}):
         figure = Figure(figsize=(4.2, 4.2))
         axes = figure.subplots()
         axes.set(xlabel="warmest day", ylabel="coldest day", xlim=(-0.35, 1.15), ylim=(-1.15, 0.35))
         for (name, points), (role, opacity) in zip(clouds.items(), LOOKS, strict=False):
             labels.append((name, figures.ROLES[role][0]))
-            axes.plot(*dots(points[:DRAWN]).T, color=labels[-1][1], alpha=opacity, linewidth=1.9, solid_capstyle="round")
+            axes.plot(*dots(points[:DRAWN]).T, color=labels[-1][1], alpha=opacity, linewidth=1.9)
             across = best_line(points)[1]
             spread = f"spread over the plane, {across:.2f} of the variance across their own best line"
             words.append(f"{name}, {'all on one line' if across < 1e-6 else spread}")

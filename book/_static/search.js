@@ -6,14 +6,18 @@
   "use strict";
 
   const MOST = 200;                                          // letters of a query, and sections shown
-  const ENOUGH = 0.5;                                        // of a query's words, weighed by how rare they are
-  const STOP = new Set(`a about across actually after again all along am an and any are as at be been being between but by
-    called can could did differ difference different do does doing done during each else ever every exactly explain explained
-    for from get gets give given has have he help how i if in instead intuition into is isn it its just know let make makes
-    me might more most much must my need needed needs no of on one only or our over per please really shall should shouldn
-    show since so some still tell than that the their them then there these they this those to too understand use used uses
-    using versus via vs want was way we were what when where whether which while who whose why will with within work works
-    would you your`.split(/\s+/));
+  const ENOUGH = 0.4;                                        // of a query's words, weighed by how rare they are
+  const STOP = new Set(`a about across actually after again all along also always am an and any anybody anyone
+    anything applied apply are as at be been being between bit but by called can cant come comes confused confusing
+    confusion could couldn did didn didnt differ difference different do does doesn doesnt doing don done dont during
+    each either eli5 else even ever every everything exactly explain explained find for from get gets give given go
+    goes going handle happen happens has hasn have haven he help how i if im in instead into intuition is isn isnt it
+    its ive just keep keeps kind know let lot make makes me mechanism mechanisms might more most much must my need
+    needed needs no of ok on one only or our over per please possible question really reason reasons right role say
+    shall should shouldn show simply since so some someone something specifically still stuff sure tell than that the
+    their them then there these they thing things this those to too trouble try trying understand use used uses using
+    versus via vs want wants was way we were what whats when where whether which while who whole whose why will with
+    within wonder wondering wont work works would wouldn yet you your`.split(/\s+/));
   // A learner's word, and the course's.
   const SAME = new Map(`cos cosine, dimension axis, dims axis, dim axis, generate write, generation write, important matter,
     inference write, llm language, llms language, neural network, seq text, sequence text, sin sine, sinusoidal sine, sum
@@ -47,20 +51,24 @@
     const words = wordsOf(text), content = words.filter(({ plain }) => !STOP.has(plain));
     return content.length ? content : words;
   };
-  const joined = (words) => words.map(({ parts }) => parts.join("")).join("");
   const line = (words) => ` ${words.map(({ parts }) => parts.join(" ")).join(" ")} `;
   const all = (text) => ` ${wordsOf(text).map(({ found }) => found).join(" ")} `;
 
   const sections = globalThis.courseIndex.flatMap(([page, heading, list]) =>
     list.map(([id, title, prose, code, terms, hidden]) => ({ page, heading, id, title, prose, code,
       inTitle: all(title), inProse: all(prose), inCode: all(code), named: all([...terms, ...hidden].join("\n")),
-      terms: terms.length, names: [...terms, ...hidden].map((name) => joined(contentOf(name))) })));
+      terms: terms.length, names: [...terms, ...hidden].map(contentOf) })));
+  for (const section of sections)                            // each name as the stems that it is made of, in any order
+    section.names = section.names.map((name) => name.flatMap(({ parts, whole }) => compounds.get(whole) ?? parts));
   const usual = sections.reduce((sum, { inProse }) => sum + inProse.length, 0) / sections.length;
 
+  // A word counts by how rare it is, less if no title has it and it names nothing ("applied", "correctly"). A word that is
+  // only in the titles of papers is not the course's.
+  const counted = sections.filter(({ id }) => id !== "all-works");
   const rarityOf = (stem) => {
-    const count = sections.filter((section) => [section.inTitle, section.inProse, section.inCode, section.named]
-      .some((stems) => stems.includes(` ${stem} `))).length;
-    return count && Math.log(1 + sections.length / (4 + count));
+    const having = (...parts) => counted.filter((section) => parts.some((part) => section[part].includes(` ${stem} `))).length;
+    const count = having("inTitle", "inProse", "inCode", "named");
+    return count && Math.log(1 + sections.length / (4 + count)) * (having("inTitle", "named") ? 1 : 0.7);
   };
   function weigh({ parts, whole }) {
     const same = SAME.get(whole), inside = compounds.get(whole) ?? parts;
@@ -81,31 +89,34 @@
     return Math.max(one(whole), Math.min(...parts.map(one)), 0.7 * one(same));
   }
 
-  // All runs of words of a query: what a section may define, and, of two words, what is together in a text.
-  const runsOf = (words) => words.flatMap((_, begin) => words.slice(begin).map((_, more) => {
-    const run = words.slice(begin, begin + more + 1);
-    return { name: joined(run), pair: more === 1 && line(run), whole: run.length === words.length,
-      rarity: run.reduce((sum, { rarity }) => sum + rarity, 0), least: Math.min(...run.map(({ rarity }) => rarity)) };
-  }));
+  const stemsOf = (words) => new Set(words.flatMap(({ parts, whole, same }) => [...parts, whole, same]));
+  const sumOf = (words) => words.reduce((sum, { rarity }) => sum + rarity, 0);
+  const namedBy = (name, words) => words.filter(({ parts, whole, same }) => name.includes(whole) || name.includes(same)
+    || parts.every((stem) => name.includes(stem)));
 
   // A section with most of the words: what it says of them; more where two of them are neighbors, and where the query, or
   // a part of it, is what the section defines. A definition answers "what is" better than "why".
-  function score(section, words, runs, query, least) {
-    const abouts = words.map((word) => about(section, word));
-    const sum = (worth) => words.reduce((total, word, i) => total + word.rarity * worth(i), 0);
-    const matched = sum((i) => abouts[i] > 0) / sum(() => 1);
+  function score(section, words, stems, query, least) {
+    const abouts = words.map((word) => about(section, word)), total = sumOf(words);
+    const matched = sumOf(words.filter((_, i) => abouts[i] > 0)) / total;
     if (!(matched >= least)) return 0;
     const glossary = section.page === "book/notation";
-    const wanted = /^\W*(why|how|should|do|does|is|are|can)\b/i.test(query) ? 0.8 : /^\W*what (is|are)\b/i.test(query) ? 1.5 : 1;
+    const wanted = /^\W*(why|how|should|do|does|is|are|can)\b/i.test(query) ? 0.8
+      : /^\W*what (is|are)\b|\bmean\W*$|\b(meaning|definition) of\b/i.test(query) ? 1.5 : 1;
     let near = 0, defined = 0;
-    for (const { name, pair, whole, rarity, least } of runs) {
-      const place = section.names.indexOf(name), kind = !glossary ? 1 : place ? 0.8 : wanted;
-      if (place >= 0) defined = Math.max(defined, (whole ? 2 : 1.3) * kind * rarity);
-      if (pair && (section.inOrder ??= line(contentOf(`${section.title} ${section.prose}`))).includes(pair)) near += 0.4 * least;
+    section.names.forEach((name, place) => {
+      if (!name.every((stem) => stems.has(stem))) return;
+      const covered = sumOf(namedBy(name, words)), kind = !glossary ? 1 : place ? 0.8 : wanted;
+      defined = Math.max(defined, (covered === total ? 2 : 1.3) * kind * covered);
+    });
+    for (const [i, word] of words.entries()) {
+      const pair = i && line([words[i - 1], word]);
+      if (pair && (section.inOrder ??= line(contentOf(`${section.title} ${section.prose}`))).includes(pair))
+        near += 0.4 * Math.min(words[i - 1].rarity, word.rarity);
     }
     const kind = section.id === "all-works" ? 0.01 : /^(Exercise |Exercises$|Questions$|Where to go next$)/.test(section.title) ? 0.6
       : section.page.startsWith("labs/") ? 1 : glossary ? Math.min(wanted, 1) : 0.8;
-    return (sum((i) => abouts[i]) + near + defined) * matched * kind;
+    return (words.reduce((sum, { rarity }, i) => sum + rarity * abouts[i], 0) + near + defined) * Math.sqrt(matched) * kind;
   }
 
   // One letter too many, too few, another one, or two that changed places.
@@ -126,7 +137,7 @@
       const at = text.toLowerCase().indexOf(phrase);
       if (at >= 0) return [at, at + phrase.length];
     }
-    const stems = new Set(words.flatMap(({ parts, whole, same }) => [...parts, whole, same]));
+    const stems = stemsOf(words);
     let best = null, run = null;
     for (const { 0: word, index } of text.matchAll(WORD)) {
       const { parts, whole } = formsOf(word);
@@ -163,11 +174,12 @@
       if (!word.rarity) lacking.push(`\u201c${form.plain}\u201d${other ? ` (but \u201c${other}\u201d)` : ""}`);
       if (word.rarity || other) words.set(form.whole, other ? weigh(formsOf(other)) : word);
     }
-    const listed = [...words.values()], runs = runsOf(listed), term = joined(listed);
+    const listed = [...words.values()], stems = stemsOf(listed);
+    const isIt = (name) => name.every((stem) => stems.has(stem)) && namedBy(name, listed).length === listed.length;
     const holds = ({ title, prose, code }) => phrases.every((phrase) =>
       `${title}\n${prose}\n${code}`.toLowerCase().replace(/\s+/g, " ").includes(phrase));
     const those = (words.size ? sections : []).filter(holds);
-    const withMost = (least) => those.map((section) => [score(section, listed, runs, asked, least), section])
+    const withMost = (least) => those.map((section) => [score(section, listed, stems, asked, least), section])
       .filter(([sum]) => sum > 0).sort(([a], [b]) => b - a).map(([, section]) => section);
     const sure = withMost(ENOUGH), ranked = sure.length ? sure : withMost(0); // of a long question, whatever comes nearest
     const root = document.documentElement.dataset.content_root;
@@ -180,7 +192,7 @@
         const { page, heading, id, title, names, terms } = section, match = found(section, listed, phrases);
         return make("li", {}, make("a", { href: `${root}${page}.html#${id}${match?.fragment ?? ""}` }, title),
           ...(title === heading ? [] : [make("span", { class: "quiet" }, " ", heading)]),
-          ...(page.startsWith("labs/") && names.slice(0, terms).includes(term) ? [make("span", { class: "quiet" }, " \u2013 introduced here")] : []),
+          ...(page.startsWith("labs/") && names.slice(0, terms).some(isIt) ? [make("span", { class: "quiet" }, " \u2013 introduced here")] : []),
           ...(match ? [make("p", { class: "context" }, ...match.line)] : []));
       })));
     document.getElementById("said").textContent = summary.textContent;

@@ -164,13 +164,16 @@ def test_the_run_can_be_paused_gone_on_with_and_made_step_by_step(reader):
     other.train()
 
 
+def table_of(page) -> list[list[str]]:
+    """Of each guest the name, the friend, the drink, whom it attends to most, with which weight, answer and verdict."""
+    page.get_by_text("The picture as a table").click()
+    return page.locator("#play-rows tr").evaluate_all("rows => rows.map(r => [...r.cells].map(c => c.innerText))")
+
+
 def test_a_key_press_on_a_guest_shows_its_weights_and_the_table_holds_those_of_all(reader):
     queries = reader("#queries")
     queries.guess("Two projections")
-    queries.page.get_by_text("The picture as a table").click()
-    rows = queries.page.locator("#play-rows tr").evaluate_all(
-        "rows => rows.map(r => [...r.cells].map(c => c.innerText))"
-    )
+    rows = table_of(queries.page)
     assert len(rows) == 8
     for chair, (name, friend, _, attends, weight, answer, judged) in enumerate(rows):
         assert (attends, judged) == (friend, "right") and float(weight) > 0.5
@@ -196,10 +199,7 @@ def test_an_arrow_leads_from_its_guest_s_card_to_the_friend_s_and_ends_there_alo
     """Both ends are close to a card, the nearest is the right one, and no two ends share a place."""
     queries = reader("#queries")
     queries.guess("Two projections")
-    queries.page.get_by_text("The picture as a table").click()
-    rows = queries.page.locator("#play-rows tr").evaluate_all(
-        "rows => rows.map(r => [...r.cells].map(c => c.innerText))"
-    )
+    rows = table_of(queries.page)
     boxes, names = queries.page.evaluate(ENDS), [row[0] for row in rows]
 
     def guest_at(point):

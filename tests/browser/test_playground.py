@@ -158,7 +158,7 @@ def test_without_a_worker_or_storage_it_trains_and_says_what_is_missing(reader, 
     absent = "() => { throw new Error('not here'); }"
     other.page.add_init_script(f"Object.defineProperty(globalThis, '{missing}', {{ get: {absent} }});")
     other.page.reload()
-    assert note in other.drawn().text("challenge") + other.text("worker")
+    assert note in other.drawn().text("guess") + other.text("worker")
     assert other.guess("Two projections") > 0.95
 
 
@@ -296,7 +296,7 @@ def test_a_phone_shows_the_challenges_first_the_parts_folded_and_axe_finds_nothi
     ]
     assert tops == sorted(tops)
     assert phone.page.locator("#play-challenges button").evaluate_all(
-        "all => all.every(e => e.getBoundingClientRect().right <= 320 && e.clientHeight >= 44)"
+        "all => all.every(e => e.getBoundingClientRect().right <= 320 && e.offsetHeight >= 44)"
     ), "all challenges are in one row"
     phone.train()
     phone.page.locator("#play-parts summary").click()

@@ -63,7 +63,11 @@ class Predictions(SphinxTransform):
             for is_cell, run in itertools.groupby([*answer], lambda node: "cell" in node.get("classes", [])):
                 if is_cell:
                     cells = [*run]
-                    covered += [part for cell in cells for part in cell if "cell_output" in part["classes"]] if in_sight else cells
+                    covered += (
+                        [part for cell in cells for part in cell if "cell_output" in part["classes"]]
+                        if in_sight
+                        else cells
+                    )
                     in_sight = False
                 else:
                     covered.append(box([*run], ["prose"]))

@@ -126,7 +126,9 @@ def test_a_solved_challenge_leads_to_the_next_and_no_guess_is_asked_for(reader):
     assert not following.is_visible()
     page.guess("One learned query")
     following.click()
-    page.page.wait_for_function("document.querySelector('.challenge:not([hidden]) h2').innerText === 'Room for eight keys'")
+    page.page.wait_for_function(
+        "document.querySelector('.challenge:not([hidden]) h2').innerText === 'Room for eight keys'"
+    )
     assert not following.is_visible()
 
 

@@ -20,7 +20,7 @@ SHORT_LINE, LONG_WORD = 34, 24  # letters of code, on a phone of 320 pixels
 class FewElements(HtmlFormatter):
     """Highlighted code with an element for each run of one color: a span for every dot keeps a phone busy.
 
-    A line that may wrap on a phone is an element, too, which says how far it stands in, for what follows stands in further.
+    A line that may wrap on a phone is an element, too: what follows stands in further than it began.
     """
 
     def _get_css_classes(self, ttype) -> str:
